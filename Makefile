@@ -7,11 +7,10 @@ build:
 # What a change must not break besides the tests; needs Rust alone, and looks at the MPI code where there is an MPI.
 check:
 	cargo fmt --check
-	cargo clippy --release --locked -- -D warnings
-	cargo clippy --release --locked --all-targets -- -D warnings
-	cargo clippy --release --locked --no-default-features --all-targets -- -D warnings
+	cargo clippy --release --locked --workspace --all-targets -- -D warnings
+	cargo clippy --release --locked -p apexmap-measure -- -D warnings
 	@if command -v mpicc >/dev/null; then set -x; \
-	    cargo clippy --release --locked --no-default-features --features mpi -- -D warnings; \
+	    cargo clippy --release --locked -p apexmap-measure --features mpi --all-targets -- -D warnings; \
 	else echo "skipped: clippy of the MPI code: mpicc is missing; make install-deps installs it"; fi
 	@$(MAKE) --no-print-directory doc
 	@.ci/check-package
@@ -50,7 +49,7 @@ static:
 
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps
-	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps --document-private-items
+	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps --workspace --document-private-items
 
 install-deps:
 	@.ci/install-deps

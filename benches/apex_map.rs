@@ -3,11 +3,11 @@
 //! Both run in turn, in this process, over the same drawn accesses on the same pages. The C loop is built in this run
 //! by the system's `cc -O3 -march=native`. Printed are ratios of medians and the spread of the pairwise ratios.
 
-use apexmap::measure::comm::arena::{Arena, Pages};
-use apexmap::measure::kernels::apex_map::sum_all;
-use apexmap::measure::numerics::mix::mix;
-use apexmap::measure::numerics::power_law::PowerLaw;
-use apexmap::measure::numerics::statistics::median;
+use apexmap_measure::comm::arena::{Arena, Pages};
+use apexmap_measure::kernels::apex_map::sum_all;
+use apexmap_measure::numerics::mix::mix;
+use apexmap_measure::numerics::power_law::PowerLaw;
+use apexmap_measure::numerics::statistics::median;
 use rand::SeedableRng;
 use rand_distr::Distribution;
 use rand_pcg::Pcg64Mcg;

@@ -3,11 +3,11 @@
 //! Runs of a small sweep alternate between an otherwise quiet machine and one where another thread computes on the core of
 //! rank 0. Printed is how many of each are called disturbed; 95 of 100 and at most 5 of 100 are wanted.
 
-use apexmap::explore::store::health::Health;
-use apexmap::explore::store::quietness::Quietness;
-use apexmap::explore::store::{Folder, Samples};
-use apexmap::measure::affinity;
-use apexmap::measure::hardware::{Hardware, Place, order};
+use apexmap_measure::affinity;
+use apexmap_measure::hardware::{Hardware, Place, order};
+use apexmap_results::store::health::Health;
+use apexmap_results::store::quietness::Quietness;
+use apexmap_results::store::{Folder, Samples};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -6,16 +6,16 @@
 //! `cargo bench --bench memory -- PART` runs only the loops whose names contain PART.
 
 use apexmap::Point;
-use apexmap::measure::comm::arena::{Arena, Pages};
-use apexmap::measure::comm::{Collectives, Comm, Transport, World, threads};
-use apexmap::measure::kernels::apex_map::access::{Access, Pattern};
-use apexmap::measure::kernels::apex_map::access_all::{Accesses, access_all};
-use apexmap::measure::kernels::apex_map::chains::chase_all;
-use apexmap::measure::kernels::calibrate::memory::core_to_core::{Side, hand_over};
-use apexmap::measure::kernels::calibrate::memory::{stream, stride::sum_strided};
-use apexmap::measure::kernels::{complete, find};
-use apexmap::measure::numerics::mix::mix;
-use apexmap::measure::numerics::statistics::median;
+use apexmap_measure::comm::arena::{Arena, Pages};
+use apexmap_measure::comm::{Collectives, Comm, Transport, World, threads};
+use apexmap_measure::kernels::apex_map::access::{Access, Pattern};
+use apexmap_measure::kernels::apex_map::access_all::{Accesses, access_all};
+use apexmap_measure::kernels::apex_map::chains::chase_all;
+use apexmap_measure::kernels::calibrate::memory::core_to_core::{Side, hand_over};
+use apexmap_measure::kernels::calibrate::memory::{stream, stride::sum_strided};
+use apexmap_measure::kernels::{complete, find};
+use apexmap_measure::numerics::mix::mix;
+use apexmap_measure::numerics::statistics::median;
 use libloading::{Library, Symbol};
 use std::cell::Cell;
 use std::hint::black_box;

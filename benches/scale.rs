@@ -3,10 +3,10 @@
 //! The samples are made up (their build says "synthetic"): 2,000 points of Apex-Map, 10 launches of each, 50 samples a launch,
 //! rates by a simple formula with log-normal noise of launches and of samples. They live in a temporary folder.
 
-use apexmap::disturbance::Facts;
-use apexmap::explore::store::Folder;
-use apexmap::point::{Point, Value};
-use apexmap::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
+use apexmap_base::disturbance::Facts;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
+use apexmap_results::store::Folder;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, LogNormal};
 use rand_pcg::Pcg64Mcg;
@@ -159,7 +159,7 @@ fn point((a, b): (u32, u32)) -> Point {
         .with("alpha", 10f64.powf(-3.0 * f64::from(a) / f64::from(ALPHAS - 1)))
         .with("L", 1u64 << b)
         .with("M", 64u64 << 20);
-    apexmap::measure::kernels::complete(point).expect("a valid point")
+    apexmap_measure::kernels::complete(point).expect("a valid point")
 }
 
 /// Misses of a cache of 1 Mword of M, of 100 ns, and 0.5 ns a word.
@@ -179,9 +179,9 @@ fn launch(name: &str, block: u32) -> Launch {
         library: "synthetic".into(),
         launcher: "local".into(),
         ranks: 1,
-        host: apexmap::provenance::host(),
+        host: apexmap_measure::provenance::host(),
         place: None,
-        placement: vec![apexmap::provenance::placement(0)],
+        placement: vec![apexmap_measure::provenance::placement(0)],
         environment: Default::default(),
         oversubscribed: false,
         build: "synthetic".into(),
@@ -189,8 +189,8 @@ fn launch(name: &str, block: u32) -> Launch {
     }
 }
 
-fn manifest(path: &Path, points: usize) -> apexmap::explore::store::manifest::Manifest {
-    apexmap::explore::store::manifest::Manifest {
+fn manifest(path: &Path, points: usize) -> apexmap_results::store::manifest::Manifest {
+    apexmap_results::store::manifest::Manifest {
         schema: SCHEMA_VERSION,
         name: "scale".into(),
         title: "Synthetic samples of a benchmark".into(),
@@ -200,9 +200,9 @@ fn manifest(path: &Path, points: usize) -> apexmap::explore::store::manifest::Ma
         points,
         blocks: LAUNCHES,
         command: vec!["benches/scale.rs".into()],
-        driver: apexmap::provenance::build(),
-        driver_host: apexmap::provenance::host(),
-        worker: apexmap::provenance::build(),
+        driver: apexmap_measure::provenance::build(),
+        driver_host: apexmap_measure::provenance::host(),
+        worker: apexmap_measure::provenance::build(),
         unix_seconds: 1.7e9,
         samples: Default::default(),
         launches: Vec::new(),
@@ -219,7 +219,7 @@ fn plan(path: &Path, sweep: &str) {
         .args(["plan", sweep, "--points", "--out", &path.to_string_lossy()])
         .output()
         .expect("apexmap plans");
-    let point = apexmap::measure::kernels::complete(Point::new("apex_map.sequential", 1)).expect("a valid point");
+    let point = apexmap_measure::kernels::complete(Point::new("apex_map.sequential", 1)).expect("a valid point");
     let (mut lines, mut keys) = (line(&Event::Hello(Box::new(launch("0001", 0)))), String::new());
     for text in String::from_utf8_lossy(&listed.stdout).lines().filter(|text| text.contains("  missing  ")) {
         let key = text.split_whitespace().next().unwrap_or_default().to_owned();

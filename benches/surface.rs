@@ -5,12 +5,12 @@
 //! columns left out. About a quarter of an hour. `-- --short` takes few points, `-- --card FILE` a card that was measured before,
 //! `-- --ranks 1` or `2` the surfaces of so many ranks only.
 
-use apexmap::explore::fit::{self, Options, baseline};
-use apexmap::explore::machine::{Card, DISTURBED};
-use apexmap::explore::model_fit::{self, card};
-use apexmap::explore::models::apex_map::Surface;
-use apexmap::explore::store::health::Health;
-use apexmap::explore::store::{Folder, Samples, distance};
+use apexmap_results::store::health::Health;
+use apexmap_results::store::{Folder, Samples, distance};
+use apexmap_study::model_fit::{self, card};
+use apexmap_theory::fit::{self, Options, baseline};
+use apexmap_theory::machine::{Card, DISTURBED};
+use apexmap_theory::models::apex_map::Surface;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 

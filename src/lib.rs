@@ -84,76 +84,20 @@
 //!   `Figure::drawable`; for `apexmap plot` also its name in `plot::FigureKind`.
 //! * a command: a file in `explore/commands/`, and its line in `commands!` there.
 
-// With `internals` far more is public than users see.
-#![cfg_attr(not(feature = "internals"), warn(missing_docs))]
-// The vocabulary and the numerics serve both wings.
-#![cfg_attr(
-    not(any(feature = "explore", feature = "internals")),
-    expect(dead_code, reason = "what only the exploring wing uses")
-)]
+#![warn(clippy::disallowed_methods, missing_docs)]
 
-#[cfg(not(feature = "internals"))]
 mod cli;
-#[cfg(feature = "internals")]
-pub mod cli;
-#[cfg(not(feature = "internals"))]
-mod crash;
-#[cfg(feature = "internals")]
-pub mod crash;
-#[cfg(not(feature = "internals"))]
-mod disturbance;
-#[cfg(feature = "internals")]
-pub mod disturbance;
-#[cfg(not(feature = "internals"))]
-mod error;
-#[cfg(feature = "internals")]
-pub mod error;
-#[cfg(all(feature = "explore", not(feature = "internals")))]
-mod explore;
-#[cfg(all(feature = "explore", feature = "internals"))]
-pub mod explore;
-#[cfg(not(feature = "internals"))]
-mod measure;
-#[cfg(feature = "internals")]
-pub mod measure;
-#[cfg(not(feature = "internals"))]
-mod nearest;
-#[cfg(feature = "internals")]
-pub mod nearest;
-#[cfg(not(feature = "internals"))]
-mod point;
-#[cfg(feature = "internals")]
-pub mod point;
-#[cfg(not(feature = "internals"))]
-mod provenance;
-#[cfg(feature = "internals")]
-pub mod provenance;
-#[cfg(not(feature = "internals"))]
-mod sample;
-#[cfg(feature = "internals")]
-pub mod sample;
-#[cfg(not(feature = "internals"))]
-mod source;
-#[cfg(feature = "internals")]
-pub mod source;
-#[cfg(not(feature = "internals"))]
-mod terminal;
-#[cfg(feature = "internals")]
-pub mod terminal;
-#[cfg(not(feature = "internals"))]
-mod text_table;
-#[cfg(feature = "internals")]
-pub mod text_table;
-#[cfg(not(feature = "internals"))]
-mod units;
-#[cfg(feature = "internals")]
-pub mod units;
+/// For this repository's tests.
+#[doc(hidden)]
+pub mod commands;
+mod facade;
 
+pub use apexmap_base::error::{Error, ErrorKind, Place, Result};
+pub use apexmap_base::point::{Point, Value};
+#[doc(hidden)]
+pub use cli::command;
 pub use cli::main;
-pub use error::{Error, ErrorKind, Place, Result};
-#[cfg(feature = "explore")]
-pub use explore::facade::*;
-pub use point::{Point, Value};
+pub use facade::*;
 
 /// Kernels: what is measured.
 ///
@@ -174,7 +118,7 @@ pub use point::{Point, Value};
 /// # Ok::<(), apexmap::Error>(())
 /// ```
 pub mod kernels {
-    pub use crate::measure::kernels::{
+    pub use apexmap_measure::kernels::{
         ALL, About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Rings, Work, complete, find, run_here,
     };
 }

@@ -1,16 +1,16 @@
 //! Apex-Map on the embedded transport: what is measured, what is verified, what is refused.
 
 use super::common::small_point;
-use apexmap::measure::comm::arena::{Arena, Pages};
-use apexmap::measure::comm::{Comm, Transport, World, threads};
-use apexmap::measure::kernels::apex_map::sum_all;
-use apexmap::measure::kernels::apex_map::warm_up::WarmUp;
+use apexmap_base::point::{Point, Value};
+use apexmap_measure::comm::arena::{Arena, Pages};
+use apexmap_measure::comm::{Comm, Transport, World, threads};
+use apexmap_measure::kernels::apex_map::sum_all;
+use apexmap_measure::kernels::apex_map::warm_up::WarmUp;
 #[cfg(target_arch = "x86_64")]
-use apexmap::measure::kernels::apex_map::{lanes, vectors::Kind};
-use apexmap::measure::kernels::{Outcome, complete, find};
-use apexmap::measure::numerics::mix::mix;
-use apexmap::measure::numerics::power_law::remote_share;
-use apexmap::point::{Point, Value};
+use apexmap_measure::kernels::apex_map::{lanes, vectors::Kind};
+use apexmap_measure::kernels::{Outcome, complete, find};
+use apexmap_measure::numerics::mix::mix;
+use apexmap_measure::numerics::power_law::remote_share;
 use proptest::prelude::*;
 
 const VARIANTS: [&str; 3] = ["apex_map.sequential", "apex_map.two_sided", "apex_map.one_sided"];

@@ -7,63 +7,50 @@ mod imports;
 
 use imports::{Crate, File, circles};
 
-/// The floors of the house, from the ground up; a module imports from its own floor and those below.
-const FLOORS: [&[&str]; 10] = [
-    &[
-        "affinity",
-        "crash",
-        "disturbance",
-        "error",
-        "hardware",
-        "in_order",
-        "nearest",
-        "new_file",
-        "point",
-        "prefetch",
-        "progress",
-        "provenance",
-        "regular_file",
-        "sample",
-        "source",
-        "terminal",
-        "text_table",
-        "toml_file",
-        "units",
-    ],
-    &["condition", "crew", "numerics", "trade"],
-    &["comm", "observer"],
-    &["kernels", "machine", "models", "fit", "published"],
-    &["bounds", "worker"],
-    &["store"],
-    &[
-        "batch",
-        "calibrate",
-        "export",
-        "exported",
-        "figure",
-        "html",
-        "launch",
-        "model_fit",
-        "plot",
-        "query",
-        "submit",
-        "sweep",
-    ],
-    &["report", "compare", "validate"],
-    &["commands"],
-    &["cli", "facade"],
+/// The crates; the compiler keeps the order in which they depend on each other. The last is the root package.
+const CRATES: [&str; 9] = ["base", "measure", "theory", "results", "draw", "run", "study", "pages", ""];
+
+/// The floors within a crate, from the ground up; a module imports from its own floor and those below.
+const FLOORS: [(&str, &[&[&str]]); 8] = [
+    (
+        "base",
+        &[
+            &["units", "source", "place", "nearest", "regular_file", "in_order", "provenance"],
+            &["error", "disturbance", "terminal", "point"],
+            &["new_file", "toml_file", "text_table", "sample", "crash"],
+            &["condition"],
+        ],
+    ),
+    (
+        "measure",
+        &[
+            &["affinity", "hardware", "prefetch", "progress", "numerics"],
+            &["crew", "provenance"],
+            &["comm", "observer"],
+            &["kernels"],
+            &["worker"],
+            &["cli"],
+        ],
+    ),
+    ("theory", &[&["trade", "machine", "models", "fit", "published"], &["bounds"]]),
+    ("results", &[&["store"], &["query", "export"]]),
+    ("draw", &[&["figure"], &["plot"]]),
+    ("run", &[&["launch", "batch", "sweep"], &["submit", "exported"]]),
+    ("study", &[&["model_fit", "calibrate"], &["validate"]]),
+    ("pages", &[&["html"], &["report", "compare", "validation"]]),
 ];
 
 const LONGEST_FILE: usize = 400;
 const LONGEST_FUNCTION: usize = 70;
 
+/// The source files in a folder of the repository, by their paths in it, with their texts.
 pub fn sources(folder: &str) -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut found, mut folders) = (Vec::new(), vec![root.join(folder)]);
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).expect("a folder of the crate").flatten() {
             let path = entry.path();
-            if path.is_dir() {
+            if path.is_dir() && !path.is_symlink() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = std::fs::read_to_string(&path).expect("a source file");
@@ -75,38 +62,37 @@ pub fn sources(folder: &str) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// The crate, and which of its files import from which.
-fn imports() -> BTreeMap<File, BTreeSet<File>> {
-    let plain = |file: &Path| file.iter().skip(1).map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
-    Crate::new(sources("src").into_iter().map(|(file, text)| (plain(&file), text))).imports()
+/// Which files of a crate import from which.
+fn imports(name: &str) -> BTreeMap<File, BTreeSet<File>> {
+    let folder = Path::new("src").join(name);
+    let plain = |file: &Path| {
+        let parts: Vec<_> = file.strip_prefix(&folder).ok()?.iter().map(|part| part.to_string_lossy()).collect();
+        let of_root = !CRATES.contains(&&*parts[0]) && parts[0] != "main.rs";
+        (!name.is_empty() || of_root).then(|| parts.join("/"))
+    };
+    let sources = sources(folder.to_str().expect("a name")).into_iter();
+    Crate::new(sources.filter_map(|(file, text)| Some((plain(&file)?, text)))).imports()
 }
 
-/// The top-level module that a file belongs to; `None` for the roots of the crate and of the wings.
+/// The top-level module that a file belongs to; `None` for the root of a crate.
 fn module(file: &str) -> Option<&str> {
-    let name = file.trim_start_matches("explore/").trim_start_matches("measure/").split('/').next()?;
-    let name = name.trim_end_matches(".rs");
-    (!["lib", "main", "mod"].contains(&name)).then_some(name)
+    let name = file.split('/').next()?.trim_end_matches(".rs");
+    (!["lib", "main", "build", "fingerprint"].contains(&name)).then_some(name)
 }
 
-fn floor(module: &str) -> usize {
-    FLOORS
-        .iter()
-        .position(|floor| floor.contains(&module))
-        .unwrap_or_else(|| panic!("module {module} has no floor: add it to FLOORS in tests/architecture.rs"))
-}
-
-/// Imports that lead to a higher floor; from what is not of the exploring wing into it; between reports and comparisons.
-fn refused(imports: &BTreeMap<File, BTreeSet<File>>) -> Vec<String> {
+/// Imports that lead to a higher floor, or between pages.
+fn refused(floors: &[&[&str]], imports: &BTreeMap<File, BTreeSet<File>>) -> Vec<String> {
+    let floor = |module: &str| {
+        let number = floors.iter().position(|floor| floor.contains(&module));
+        number.unwrap_or_else(|| panic!("module {module} has no floor: add it to FLOORS in tests/architecture.rs"))
+    };
     let mut wrong = Vec::new();
     for (file, imported) in imports {
         let Some(from) = module(file) else { continue };
         for other in imported {
             let Some(to) = module(other) else { continue };
-            let in_explore = |file: &str| file.starts_with("explore/");
             if floor(to) > floor(from) {
                 wrong.push(format!("{file} imports {other} from above"));
-            } else if in_explore(other) && !in_explore(file) && from != "cli" {
-                wrong.push(format!("{file} imports {other} of the exploring wing"));
             } else if [("report", "compare"), ("compare", "report")].contains(&(from, to)) {
                 wrong.push(format!("{file} imports {other} of its neighbour: what both need belongs on a lower floor"));
             }
@@ -116,16 +102,18 @@ fn refused(imports: &BTreeMap<File, BTreeSet<File>>) -> Vec<String> {
 }
 
 #[test]
-fn imports_go_downwards() {
-    let wrong = refused(&imports());
-    assert!(wrong.is_empty(), "{wrong:#?}");
+fn imports_within_a_crate_go_downwards() {
+    for (name, floors) in FLOORS {
+        let wrong = refused(floors, &imports(name));
+        assert!(wrong.is_empty(), "{name}: {wrong:#?}");
+    }
 }
 
 /// Which top-level modules each one imports from.
-fn modules() -> BTreeMap<File, BTreeSet<File>> {
+fn modules(imports: &BTreeMap<File, BTreeSet<File>>) -> BTreeMap<File, BTreeSet<File>> {
     let mut modules: BTreeMap<File, BTreeSet<File>> = BTreeMap::new();
-    for (file, imported) in imports() {
-        let Some(from) = module(&file) else { continue };
+    for (file, imported) in imports {
+        let Some(from) = module(file) else { continue };
         let others = imported.iter().filter_map(|other| module(other)).filter(|to| *to != from);
         modules.entry(from.to_owned()).or_default().extend(others.map(str::to_owned));
     }
@@ -136,28 +124,28 @@ fn modules() -> BTreeMap<File, BTreeSet<File>> {
 /// lies in, which declares what its files have in common and lists them; see [`circles`].
 #[test]
 fn files_and_modules_do_not_import_each_other_in_circles() {
-    let found = circles(&imports());
-    assert!(found.is_empty(), "files in circles: {found:#?}");
-    let found = circles(&modules());
-    assert!(found.is_empty(), "modules in circles: {found:#?}");
+    for name in CRATES {
+        let imports = imports(name);
+        assert!(!imports.is_empty(), "{name}");
+        let found = circles(&imports);
+        assert!(found.is_empty(), "files of {name} in circles: {found:#?}");
+        let found = circles(&modules(&imports));
+        assert!(found.is_empty(), "modules of {name} in circles: {found:#?}");
+    }
 }
 
 fn made_up(files: &[(&str, &str)]) -> BTreeMap<File, BTreeSet<File>> {
-    let roots = [("lib.rs", ""), ("explore/mod.rs", ""), ("measure/mod.rs", "")];
+    let roots = [("lib.rs", ""), ("measure/mod.rs", "")];
     Crate::new(roots.iter().chain(files).map(|(file, text)| (file.to_string(), text.to_string()))).imports()
 }
 
 #[test]
-fn html_pages_do_not_import_each_other_and_figures_know_only_plain_data() {
-    let dependencies = modules();
-    let pages = ["report", "compare", "validate"];
-    for page in pages {
-        let mut others = pages.into_iter().filter(|other| *other != page);
-        assert!(!others.any(|other| dependencies[page].contains(other)), "{page}: {dependencies:#?}");
+fn figures_know_only_plain_data() {
+    for (file, text) in sources("src/draw/figure") {
+        for name in ["apexmap_theory", "apexmap_results", "apexmap_measure::kernels"] {
+            assert!(!text.contains(name), "{} uses {name}", file.display());
+        }
     }
-    let figure = &dependencies["figure"];
-    let plain = |name: &String| ["error", "new_file", "numerics", "units"].contains(&name.as_str());
-    assert!(figure.iter().all(plain), "{figure:?}");
 }
 
 #[test]
@@ -210,41 +198,25 @@ fn circles_between_files_are_found() {
 
 #[test]
 fn imports_that_are_refused_are_found() {
-    let others =
-        ["store/mod.rs", "report/mod.rs", "report/groups.rs", "compare/mod.rs", "compare/points.rs", "toml_file.rs"];
-    let others = others.map(|file| format!("explore/{file}"));
+    let others = ["toml_file.rs", "store/mod.rs", "report/mod.rs", "report/groups.rs", "compare/mod.rs"];
+    let floors: &[&[&str]] = &[&["toml_file"], &["store", "query"], &["report", "compare"]];
     let wrong = |file: &str, text: &str| {
-        let mut files: Vec<(&str, &str)> = others.iter().map(|file| (file.as_str(), "")).collect();
+        let mut files: Vec<(&str, &str)> = others.iter().map(|file| (*file, "")).collect();
         files.push((file, text));
-        refused(&made_up(&files)).len()
+        refused(floors, &made_up(&files)).len()
     };
-    assert_eq!(wrong("explore/query/mod.rs", "use crate::explore::store::Table;"), 0);
-    assert_eq!(wrong("explore/fit/mod.rs", "use crate::explore::{store, toml_file};"), 1, "upwards");
-    assert_eq!(
-        wrong("measure/kernels/mod.rs", "fn f() { crate::explore::toml_file::text() }"),
-        1,
-        "into the other wing"
-    );
-    assert_eq!(wrong("units.rs", "use crate::explore::toml_file;"), 1, "from the vocabulary into a wing");
-    assert_eq!(wrong("explore/report/mod.rs", "use super::compare::points;"), 1, "report from compare");
-    assert_eq!(wrong("explore/compare/mod.rs", "use crate::explore::report::groups::Group;"), 1, "compare from report");
+    assert_eq!(wrong("query/mod.rs", "use crate::store::Table;"), 0);
+    assert_eq!(wrong("toml_file.rs", "use crate::{store, toml_file};"), 1, "upwards");
+    assert_eq!(wrong("report/mod.rs", "use super::compare::points;"), 1, "report from compare");
+    assert_eq!(wrong("compare/mod.rs", "use crate::report::groups::Group;"), 1, "compare from report");
 }
 
-/// Tests and examples are built with the feature `internals`, under which the compiler lets everybody see everything.
 #[test]
 fn examples_use_what_the_crate_shows_to_everybody() {
-    let root =
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).expect("the crate's root");
-    let hidden: Vec<String> = root
-        .lines()
-        .filter_map(|line| Some(format!("apexmap::{}", line.strip_prefix("mod ")?.strip_suffix(';')?)))
-        .collect();
-    assert!(hidden.contains(&"apexmap::explore".to_owned()), "{hidden:?}");
     for (file, text) in sources("examples") {
-        for name in &hidden {
-            assert!(!text.contains(name.as_str()), "{} uses {name}", file.display());
+        for name in ["apexmap_", "apexmap::commands"] {
+            assert!(!text.contains(name), "{} uses {name}", file.display());
         }
-        assert!(!text.contains("apexmap::{self"), "{}", file.display());
     }
 }
 

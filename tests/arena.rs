@@ -1,6 +1,6 @@
 //! A rank's memory: contents, growth and pages.
 
-use apexmap::measure::comm::arena::{Arena, Pages};
+use apexmap_measure::comm::arena::{Arena, Pages};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn holds(arena: &mut Arena, pages: Pages, words: usize, contents: u64) {

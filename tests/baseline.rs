@@ -1,9 +1,9 @@
 //! Baselines: the curves that made the data are found, and a model that does not beat them is said to explain nothing.
 
-use apexmap::explore::fit::baseline::{Baseline, Curve, choose};
-use apexmap::explore::fit::{self, Fit, Observation, Options, Role};
-use apexmap::explore::model_fit::{self, adequacy};
-use apexmap::explore::models;
+use apexmap_study::model_fit::{self, adequacy};
+use apexmap_theory::fit::baseline::{Baseline, Curve, choose};
+use apexmap_theory::fit::{self, Fit, Observation, Options, Role};
+use apexmap_theory::models;
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64Mcg;

@@ -1,12 +1,12 @@
 //! Batch systems: scripts as text, arguments, and what answers mean.
 
 use super::common::Scratch;
-use apexmap::explore::batch::answer::{Limits, NodeSize, cluster, limits, nodes};
-use apexmap::explore::batch::options::{Jobs, SubmitTable};
-use apexmap::explore::batch::script::{about, quoted, submit};
-use apexmap::explore::batch::template::filled;
-use apexmap::explore::batch::{self, ALL, JobOptions, JobScript, JobState, Template, answer};
-use apexmap::explore::sweep;
+use apexmap_run::batch::answer::{Limits, NodeSize, cluster, limits, nodes};
+use apexmap_run::batch::options::{Jobs, SubmitTable};
+use apexmap_run::batch::script::{about, quoted, submit};
+use apexmap_run::batch::template::filled;
+use apexmap_run::batch::{self, ALL, JobOptions, JobScript, JobState, Template, answer};
+use apexmap_run::sweep;
 use proptest::prelude::*;
 use std::path::Path;
 use std::process::Command;

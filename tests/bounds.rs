@@ -2,20 +2,20 @@
 
 use crate::common::{self, Scratch, apexmap, launch, sample};
 use crate::mpi_worker::{OPEN_MPI, alone};
-use apexmap::explore::bounds::{self, Case, Ladder, Law, Limits};
-use apexmap::explore::calibrate;
-use apexmap::explore::calibrate::Probe;
-use apexmap::explore::machine::{Card, Number};
-use apexmap::explore::report;
-use apexmap::explore::store::cells::Cell;
-use apexmap::explore::store::derive::{BOUND_BY, SHARE};
-use apexmap::explore::store::journal::Journal;
-use apexmap::explore::store::{Folder, Samples, Table, bound_columns};
-use apexmap::measure::kernels;
-use apexmap::measure::numerics::power_law::crossing;
-use apexmap::point::{Point, Value};
-use apexmap::provenance;
-use apexmap::sample::Event;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::provenance;
+use apexmap_base::sample::Event;
+use apexmap_measure::kernels;
+use apexmap_measure::numerics::power_law::crossing;
+use apexmap_pages::report;
+use apexmap_results::store::cells::Cell;
+use apexmap_results::store::derive::{BOUND_BY, SHARE};
+use apexmap_results::store::journal::Journal;
+use apexmap_results::store::{Folder, Samples, Table, bound_columns};
+use apexmap_study::calibrate;
+use apexmap_study::calibrate::Probe;
+use apexmap_theory::bounds::{self, Case, Ladder, Law, Limits};
+use apexmap_theory::machine::{Card, Number};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -578,7 +578,7 @@ fn measured(scratch: &Scratch, probes: &[Probe], launch: &str, points: &str, mor
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let folder = Folder::open(&out).expect("a result");
     let samples = Samples::from(folder.table().expect("a table"));
-    let card = calibrate::card(probes, &samples, "this machine", &provenance::host()).expect("a card");
+    let card = calibrate::card(probes, &samples, "this machine", &apexmap_measure::provenance::host()).expect("a card");
     (folder, card)
 }
 
@@ -643,7 +643,7 @@ fn slower(card: &Card) -> Card {
 #[ignore = "compares timings, on a quiet machine: cargo test --release --locked -- --ignored nothing_; `make bench` runs it"]
 fn nothing_here_is_faster_than_the_machine_says_of_itself() {
     // Without the largest regions, which take long; the bounds are made of what is there.
-    let host = provenance::Host { memory_bytes: 256 << 20, ..provenance::host() };
+    let host = provenance::Host { memory_bytes: 256 << 20, ..apexmap_measure::provenance::host() };
     let probes = calibrate::probes(&host, 2);
     assert_bounded(|scratch| measured(scratch, &probes, "transport = \"threads\"\n", POINTS, &[]), 60, 20);
 }
@@ -725,7 +725,7 @@ fn histogram(shares: &[(f64, f64, String)]) -> String {
 #[test]
 #[ignore = "compares timings, on a quiet machine: cargo test --release --locked -- --ignored nothing_; `make bench` runs it"]
 fn nothing_of_a_thousand_points_exceeds_its_bounds() {
-    let host = provenance::Host { memory_bytes: 256 << 20, ..provenance::host() };
+    let host = provenance::Host { memory_bytes: 256 << 20, ..apexmap_measure::provenance::host() };
     let probes = calibrate::probes(&host, 2);
     // What exceeds its bound does so again; a machine that was slower while one number was measured is another next time.
     let mut exceeding: Option<Vec<String>> = None;
@@ -763,7 +763,7 @@ fn nothing_of_a_thousand_points_exceeds_its_bounds() {
 #[ignore = "compares timings, on a quiet machine: cargo test --release --locked -- --ignored nothing_; `make bench` runs it"]
 fn nothing_over_open_mpi_is_faster_than_its_calibration_there() {
     needs!(Mpi);
-    let mut host = provenance::Host { memory_bytes: 8 << 20, ..provenance::host() };
+    let mut host = provenance::Host { memory_bytes: 8 << 20, ..apexmap_measure::provenance::host() };
     host.caches.retain(|cache| cache.level == 1);
     let mut probes = calibrate::probes(&host, 2);
     // They take long, and no limit is made of them.

@@ -1,19 +1,20 @@
 //! Calibration: the kernels of a core, the sweep of all numbers, and the card.
 
 use crate::random_access::run;
-use apexmap::explore::calibrate::counts::{Costs, fitting};
-use apexmap::explore::calibrate::{Probe, card, card_text, node, probes, shapes, sweep};
-use apexmap::explore::machine::{Card, Number};
-use apexmap::explore::models;
-use apexmap::explore::store::TableBuilder;
-use apexmap::explore::sweep::{Machine, parse};
-use apexmap::measure::comm::arena::{Arena, Pages};
-use apexmap::measure::comm::{Transport, World, threads};
-use apexmap::measure::kernels;
-use apexmap::measure::kernels::calibrate::memory::chase::jump;
-use apexmap::measure::numerics::mix::seed;
-use apexmap::point::{Point, Value};
-use apexmap::provenance::{Cache, Host, host};
+use apexmap_base::point::{Point, Value};
+use apexmap_base::provenance::{Cache, Host};
+use apexmap_measure::comm::arena::{Arena, Pages};
+use apexmap_measure::comm::{Transport, World, threads};
+use apexmap_measure::kernels;
+use apexmap_measure::kernels::calibrate::memory::chase::jump;
+use apexmap_measure::numerics::mix::seed;
+use apexmap_measure::provenance::host;
+use apexmap_results::store::TableBuilder;
+use apexmap_run::sweep::{Machine, parse};
+use apexmap_study::calibrate::counts::{Costs, fitting};
+use apexmap_study::calibrate::{Probe, card, card_text, node, probes, shapes, sweep};
+use apexmap_theory::machine::{Card, Number};
+use apexmap_theory::models;
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};

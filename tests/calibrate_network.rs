@@ -2,11 +2,11 @@
 
 use crate::faulty::{Fault, Faulty};
 use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
-use apexmap::measure::comm::{Transport, World, threads};
-use apexmap::measure::kernels::calibrate::network::{barrier, copy, get, poll, receive, send};
-use apexmap::measure::kernels::{self, Outcome};
-use apexmap::point::Point;
-use apexmap::sample::{Event, Status};
+use apexmap_base::point::Point;
+use apexmap_base::sample::{Event, Status};
+use apexmap_measure::comm::{Transport, World, threads};
+use apexmap_measure::kernels::calibrate::network::{barrier, copy, get, poll, receive, send};
+use apexmap_measure::kernels::{self, Outcome};
 
 const KERNELS: [&str; 7] = ["send", "receive", "get", "poll", "copy", "barrier", "bisection"];
 
@@ -125,7 +125,7 @@ fn a_barrier_that_lets_everybody_through_is_found_out() {
         let early = |with: bool| {
             let barrier = move |comm: &threads::ThreadComm| {
                 if with {
-                    apexmap::measure::comm::Collectives::barrier(comm);
+                    apexmap_measure::comm::Collectives::barrier(comm);
                 }
             };
             let found = threads::run(ranks, |comm, _| barrier::left_too_early(comm, || barrier(comm)));

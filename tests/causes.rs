@@ -1,8 +1,8 @@
 //! What launchers and MPI libraries print when a launch fails: the cause is known, and the line that tells is kept.
 
 use super::common::Scratch;
-use apexmap::explore::launch::causes::{ALL, Nature, find};
-use apexmap::explore::sweep::errors::Errors;
+use apexmap_run::launch::causes::{ALL, Nature, find};
+use apexmap_run::sweep::errors::Errors;
 
 macro_rules! recorded {
     ($name:literal) => {

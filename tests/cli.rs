@@ -81,7 +81,7 @@ fn a_misspelt_command_is_answered_with_the_nearest() {
 #[test]
 fn kernels_and_models_have_an_index_and_know_families_and_parts_of_names() {
     let kernels = printed(&["kernels"]);
-    for kernel in apexmap::measure::kernels::ALL {
+    for kernel in apexmap_measure::kernels::ALL {
         let line = kernels.lines().filter(|line| line.split_whitespace().next() == Some(kernel.id())).count();
         assert_eq!(line, 1, "{}", kernel.id());
     }

@@ -3,9 +3,9 @@
 #[path = "mpi_checks/together.rs"]
 mod together;
 
-use apexmap::measure::comm::threads::window::ThreadRmaWindow;
-use apexmap::measure::comm::threads::{ThreadComm, run};
-use apexmap::measure::comm::{
+use apexmap_measure::comm::threads::window::ThreadRmaWindow;
+use apexmap_measure::comm::threads::{ThreadComm, run};
+use apexmap_measure::comm::{
     Collectives, Comm, GetWindow, Inbox, Mailboxes, Messages, Outbox, PointToPoint, Posting, Rma, RmaWindow, Tag,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};

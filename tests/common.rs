@@ -1,15 +1,15 @@
 //! What several topics need: folders that vanish, records made up, patience with a limit.
 
-use apexmap::disturbance::Facts;
-use apexmap::explore::store::journal::Record;
-use apexmap::explore::store::manifest::Manifest;
-use apexmap::explore::store::tabulate::tabulate;
-use apexmap::explore::store::{Folder, Table, parquet};
-use apexmap::measure::hardware::Place;
-use apexmap::measure::worker::{Job, Repeat, Task};
-use apexmap::point::{Point, Value};
-use apexmap::provenance::{self, Cache, Host, Placement, Processors};
-use apexmap::sample::{Launch, SCHEMA_VERSION, Sample, Status};
+use apexmap_base::disturbance::Facts;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::provenance::{Cache, Host, Placement, Processors};
+use apexmap_base::sample::{Launch, SCHEMA_VERSION, Sample, Status};
+use apexmap_measure::hardware::Place;
+use apexmap_measure::worker::{Job, Repeat, Task};
+use apexmap_results::store::journal::Record;
+use apexmap_results::store::manifest::Manifest;
+use apexmap_results::store::tabulate::tabulate;
+use apexmap_results::store::{Folder, Table, parquet};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, sigaction};
 use nix::unistd::Pid;
 use std::io::Write;
@@ -178,9 +178,9 @@ pub fn manifest() -> Manifest {
         points: 1,
         blocks: 1,
         command: Vec::new(),
-        driver: provenance::build(),
+        driver: apexmap_measure::provenance::build(),
         driver_host: host(),
-        worker: provenance::build(),
+        worker: apexmap_measure::provenance::build(),
         unix_seconds: 1.7e9,
         samples: Default::default(),
         launches: Vec::new(),
@@ -216,12 +216,12 @@ pub fn small_point(kernel: &str, ranks: usize) -> Point {
     let mut point =
         Point::new(kernel, ranks).with("M", 4096 * ranks as u64).with("I", 64u64).with("N", 2u64).with("L", 8u64);
     for (name, value) in [("B", 4u64), ("SMSG", 3), ("NSER", 2)] {
-        let known = apexmap::measure::kernels::find(kernel).expect("a kernel").parameters();
+        let known = apexmap_measure::kernels::find(kernel).expect("a kernel").parameters();
         if known.iter().any(|parameter| parameter.name == name) {
             point = point.with(name, value);
         }
     }
-    apexmap::measure::kernels::complete(point).expect("a valid point")
+    apexmap_measure::kernels::complete(point).expect("a valid point")
 }
 
 pub fn sample(point: &Point, key: &str, repetition: u32, seconds: f64) -> Sample {

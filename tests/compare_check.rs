@@ -1,21 +1,21 @@
 //! Checks of regressions: what they could have found, and for which points; folders and names of comparisons; published machines.
 
 use crate::common::{Scratch, apexmap, host, manifest, printed, refused};
-use apexmap::explore::compare::facts::Allowed;
-use apexmap::explore::compare::machine::{Machine, name_all};
-use apexmap::explore::compare::overview::Overview;
-use apexmap::explore::compare::points::Matching;
-use apexmap::explore::compare::ratio::ratio;
-use apexmap::explore::compare::regression::{SlowdownLimit, Verdict, check};
-use apexmap::explore::compare::statistics::MannWhitney;
-use apexmap::explore::compare::{Comparison, compare, groups, pictures, published};
-use apexmap::explore::machine::Card;
-use apexmap::explore::models;
-use apexmap::explore::models::scan::{Numbers, at};
-use apexmap::explore::store::manifest::Manifest;
-use apexmap::explore::store::{Table, TableBuilder, parquet};
-use apexmap::point::Value;
-use apexmap::provenance::Host;
+use apexmap_base::point::Value;
+use apexmap_base::provenance::Host;
+use apexmap_pages::compare::facts::Allowed;
+use apexmap_pages::compare::machine::{Machine, name_all};
+use apexmap_pages::compare::overview::Overview;
+use apexmap_pages::compare::points::Matching;
+use apexmap_pages::compare::ratio::ratio;
+use apexmap_pages::compare::regression::{SlowdownLimit, Verdict, check};
+use apexmap_pages::compare::statistics::MannWhitney;
+use apexmap_pages::compare::{Comparison, compare, groups, pictures, published};
+use apexmap_results::store::manifest::Manifest;
+use apexmap_results::store::{Table, TableBuilder, parquet};
+use apexmap_theory::machine::Card;
+use apexmap_theory::models;
+use apexmap_theory::models::scan::{Numbers, at};
 use std::path::Path;
 
 const FIVE: SlowdownLimit = SlowdownLimit { slowdown: 1.05 };

@@ -1,19 +1,19 @@
 //! Sides of a comparison: of one run in pairs, of different size by role, dropped points first, decisions of many points.
 
 use crate::common::{host, manifest};
-use apexmap::explore::compare::decisions::{self, Decision};
-use apexmap::explore::compare::facts::Allowed;
-use apexmap::explore::compare::machine::Machine;
-use apexmap::explore::compare::overview::Overview;
-use apexmap::explore::compare::points::Matching;
-use apexmap::explore::compare::ratio::{Basis, geometric_mean, ratio};
-use apexmap::explore::compare::roles::MatchRanks;
-use apexmap::explore::compare::scope::Scope;
-use apexmap::explore::compare::statistics::MannWhitney;
-use apexmap::explore::compare::{Comparison, compare};
-use apexmap::explore::store::TableBuilder;
-use apexmap::point::Value;
-use apexmap::provenance::{Cache, Host};
+use apexmap_base::point::Value;
+use apexmap_base::provenance::{Cache, Host};
+use apexmap_pages::compare::decisions::{self, Decision};
+use apexmap_pages::compare::facts::Allowed;
+use apexmap_pages::compare::machine::Machine;
+use apexmap_pages::compare::overview::Overview;
+use apexmap_pages::compare::points::Matching;
+use apexmap_pages::compare::ratio::{Basis, geometric_mean, ratio};
+use apexmap_pages::compare::roles::MatchRanks;
+use apexmap_pages::compare::scope::Scope;
+use apexmap_pages::compare::statistics::MannWhitney;
+use apexmap_pages::compare::{Comparison, compare};
+use apexmap_results::store::TableBuilder;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
@@ -58,7 +58,7 @@ impl Rows {
     fn machine(self, name: &str, cores: u32) -> Machine {
         let mut of = host();
         of.processors.cores = Some(cores);
-        let manifest = apexmap::explore::store::manifest::Manifest {
+        let manifest = apexmap_results::store::manifest::Manifest {
             machine: name.into(),
             driver_host: Host { name: name.into(), ..of },
             ..manifest()
@@ -79,7 +79,7 @@ fn a_number_of_the_manifest_that_no_machine_has_is_told_and_an_unknown_level_lef
         rows.add(1, ("huge", 1 << 20), 0, 0, || 1e9);
         let mut driver_host = host();
         change(&mut driver_host);
-        let manifest = apexmap::explore::store::manifest::Manifest { driver_host, launches: Vec::new(), ..manifest() };
+        let manifest = apexmap_results::store::manifest::Manifest { driver_host, launches: Vec::new(), ..manifest() };
         Machine::measured("result", rows.0.finish().into(), Some(manifest))
     };
     let known = |machine: Machine| machine.card.expect("a card").numbers().len();

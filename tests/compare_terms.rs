@@ -2,17 +2,17 @@
 
 use crate::common::{Scratch, printed, refused};
 use crate::made_up::{NUMBERS, ONE, Plan, TWO, card, folder, machine, points, with};
-use apexmap::explore::compare::attribution::parts;
-use apexmap::explore::compare::explained::{self, Explained};
-use apexmap::explore::compare::facts::Allowed;
-use apexmap::explore::compare::machine::Machine;
-use apexmap::explore::compare::points::Matching;
-use apexmap::explore::compare::terms::{ALIKE, TermPair, of_pair};
-use apexmap::explore::compare::{Comparison, compare, groups};
-use apexmap::explore::machine::Card;
-use apexmap::explore::models::Model;
-use apexmap::explore::models::apex_map::Surface;
-use apexmap::measure::kernels;
+use apexmap_measure::kernels;
+use apexmap_pages::compare::attribution::parts;
+use apexmap_pages::compare::explained::{self, Explained};
+use apexmap_pages::compare::facts::Allowed;
+use apexmap_pages::compare::machine::Machine;
+use apexmap_pages::compare::points::Matching;
+use apexmap_pages::compare::terms::{ALIKE, TermPair, of_pair};
+use apexmap_pages::compare::{Comparison, compare, groups};
+use apexmap_theory::machine::Card;
+use apexmap_theory::models::Model;
+use apexmap_theory::models::apex_map::Surface;
 use proptest::prelude::*;
 
 fn of(machines: &[Machine]) -> Comparison<'_> {

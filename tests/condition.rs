@@ -1,8 +1,8 @@
 //! Conditions: what they mean, by an evaluation written for this test, and the place of every error.
 
-use apexmap::error::Error;
-use apexmap::explore::condition::{Condition, NameType};
-use apexmap::point::Value;
+use apexmap_base::condition::{Condition, NameType};
+use apexmap_base::error::Error;
+use apexmap_base::point::Value;
 use proptest::prelude::*;
 
 fn known() -> Vec<(&'static str, NameType)> {

@@ -8,13 +8,13 @@ mod kernel;
 mod model;
 
 use super::common::{samples, table};
-use apexmap::explore::figure::{Figure, svg};
-use apexmap::explore::fit::{Observation, Options, Role, fit};
-use apexmap::explore::models::Model;
-use apexmap::explore::store::Samples;
-use apexmap::measure::comm::{Transport, World, threads};
-use apexmap::measure::kernels::{Kernel, Outcome};
-use apexmap::point::{Point, Value};
+use apexmap_base::point::{Point, Value};
+use apexmap_draw::figure::{Figure, svg};
+use apexmap_measure::comm::{Transport, World, threads};
+use apexmap_measure::kernels::{Kernel, Outcome};
+use apexmap_results::store::Samples;
+use apexmap_theory::fit::{Observation, Options, Role, fit};
+use apexmap_theory::models::Model;
 use std::path::Path;
 
 fn run(ranks: usize, words: u64, stride: u64) -> Outcome {
@@ -70,6 +70,6 @@ fn the_figure_shows_the_share_of_samples_at_or_below_each_value() {
     assert!(picture.contains("L = 1") && picture.contains("14 samples"));
     assert!(figure::distribution(&samples.at(Vec::new()), "block_words", "seconds").is_err());
     if let Some(path) = std::env::var_os("APEXMAP_WORKED_FIGURE") {
-        apexmap::explore::figure::png(&drawn, Path::new(&path)).expect("written");
+        apexmap_draw::figure::png(&drawn, Path::new(&path)).expect("written");
     }
 }

@@ -1,12 +1,12 @@
 //! The control of comparisons: how often a difference is found between launches of one thing.
 
 use crate::common::{Scratch, apexmap};
-use apexmap::explore::compare::compare;
-use apexmap::explore::compare::control::{self, binomial};
-use apexmap::explore::compare::machine::Machine;
-use apexmap::explore::compare::points::Matching;
-use apexmap::explore::store::{Samples, TableBuilder};
-use apexmap::point::Value;
+use apexmap_base::point::Value;
+use apexmap_pages::compare::compare;
+use apexmap_pages::compare::control::{self, binomial};
+use apexmap_pages::compare::machine::Machine;
+use apexmap_pages::compare::points::Matching;
+use apexmap_results::store::{Samples, TableBuilder};
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;

@@ -1,11 +1,11 @@
 //! A panic that escapes is one message with exit code 70: in the program, in a rank, and where nothing can unwind.
 
-use apexmap::crash::{EXIT_CODE, guard};
-use apexmap::error::Error;
-use apexmap::measure::comm::{self, Comm, TransportKind};
-use apexmap::measure::hardware::Place;
-use apexmap::on_transport;
-use apexmap::terminal::note;
+use apexmap_base::crash::{EXIT_CODE, guard};
+use apexmap_base::error::Error;
+use apexmap_base::terminal::note;
+use apexmap_measure::comm::{self, Comm, TransportKind};
+use apexmap_measure::hardware::Place;
+use apexmap_measure::on_transport;
 use std::process::Command;
 
 const HOW: &str = "APEXMAP_TEST_CRASH";

@@ -1,11 +1,11 @@
 //! The threads that help a rank while no clock runs, and what it tells meanwhile.
 
-use apexmap::measure::affinity;
-use apexmap::measure::comm::arena::{Arena, Pages};
-use apexmap::measure::crew::Crew;
-use apexmap::measure::hardware::Hardware;
-use apexmap::measure::progress;
-use apexmap::sample::Phase;
+use apexmap_base::sample::Phase;
+use apexmap_measure::affinity;
+use apexmap_measure::comm::arena::{Arena, Pages};
+use apexmap_measure::crew::Crew;
+use apexmap_measure::hardware::Hardware;
+use apexmap_measure::progress;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -3,11 +3,11 @@
 pub mod generated;
 
 use super::common::{Scratch, manifest, sample, table, write};
-use apexmap::explore::machine::Card;
-use apexmap::explore::store::Folder;
-use apexmap::explore::sweep::{self, Machine};
-use apexmap::measure::kernels;
-use apexmap::point::Point;
+use apexmap_base::point::Point;
+use apexmap_measure::kernels;
+use apexmap_results::store::Folder;
+use apexmap_run::sweep::{self, Machine};
+use apexmap_theory::machine::Card;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -81,7 +81,7 @@ fn every_command_of_the_guide_is_one_that_the_program_takes() {
         for arguments in commands(&text) {
             count += 1;
             let line = std::iter::once("apexmap").chain(arguments.iter().map(String::as_str));
-            if let Err(error) = apexmap::cli::command().try_get_matches_from(line) {
+            if let Err(error) = apexmap::command().try_get_matches_from(line) {
                 wrong.push(format!("{}: apexmap {}\n{error}", path.display(), arguments.join(" ")));
             }
         }
@@ -237,7 +237,7 @@ fn the_guide_names_every_sweep_and_every_command() {
             missing.push(name);
         }
     }
-    for command in apexmap::cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
+    for command in apexmap::command().get_subcommands().filter(|command| !command.is_hide_set()) {
         if !index.contains(&format!("`apexmap {}", command.get_name())) {
             missing.push(format!("command {}", command.get_name()));
         }

@@ -2,20 +2,20 @@
 
 use super::common::{Scratch, small_point};
 use super::mock::{LIMITS, Mock, Recorder, Script};
-use apexmap::error::{ErrorKind, Result};
-use apexmap::explore::compare::control;
-use apexmap::explore::launch::{self, CommandLine};
-use apexmap::explore::store::quietness::Quietness;
-use apexmap::explore::store::{Folder, Samples};
-use apexmap::explore::sweep::cost;
-use apexmap::explore::sweep::driver::{Setting, drive};
-use apexmap::explore::sweep::plan::{Context, Entry, Plan, Progress, State};
-use apexmap::measure::comm::TransportKind;
-use apexmap::measure::hardware::Place;
-use apexmap::measure::kernels;
-use apexmap::measure::worker::{Job, Repeat};
-use apexmap::point::{LaunchSize, Point};
-use apexmap::sample::{Phase, Sample, Status};
+use apexmap_base::error::{ErrorKind, Result};
+use apexmap_base::point::{LaunchSize, Point};
+use apexmap_base::sample::{Phase, Sample, Status};
+use apexmap_measure::comm::TransportKind;
+use apexmap_measure::hardware::Place;
+use apexmap_measure::kernels;
+use apexmap_measure::worker::{Job, Repeat};
+use apexmap_pages::compare::control;
+use apexmap_results::store::quietness::Quietness;
+use apexmap_results::store::{Folder, Samples};
+use apexmap_run::launch::{self, CommandLine};
+use apexmap_run::sweep::cost;
+use apexmap_run::sweep::driver::{Setting, drive};
+use apexmap_run::sweep::plan::{Context, Entry, Plan, Progress, State};
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -331,7 +331,7 @@ fn an_interrupted_sweep_ends_with_the_interruption() {
     let (mut mock, calls) = (Mock::new(&[]), std::cell::Cell::new(0));
     let interrupted = || {
         calls.set(calls.get() + 1);
-        if calls.get() > 5 { Err(apexmap::error::Error::internal("interrupted")) } else { Ok(()) }
+        if calls.get() > 5 { Err(apexmap_base::error::Error::internal("interrupted")) } else { Ok(()) }
     };
     let command = |job: &Path, size: LaunchSize| CommandLine {
         argv: vec![job.to_string_lossy().into_owned(), size.ranks.to_string()],

@@ -3,21 +3,21 @@
 use super::common::{Scratch, launch, manifest, printed, refused, sample};
 use crate::browser;
 use crate::made_up;
-use apexmap::explore::fit::{self, Options, Role};
-use apexmap::explore::machine::Card;
-use apexmap::explore::model_fit;
-use apexmap::explore::model_fit::card::predict;
-use apexmap::explore::model_fit::groups::{groups, left_out};
-use apexmap::explore::models;
-use apexmap::explore::models::apex_map::Surface;
-use apexmap::explore::store::journal::Journal;
-use apexmap::explore::store::manifest::Manifest;
-use apexmap::explore::store::{Folder, Samples};
-use apexmap::explore::sweep::ready;
-use apexmap::explore::validate::{self, Fault, Kind, Verdict, papers};
-use apexmap::measure::kernels;
-use apexmap::point::Point;
-use apexmap::sample::Event;
+use apexmap_base::point::Point;
+use apexmap_base::sample::Event;
+use apexmap_measure::kernels;
+use apexmap_results::store::journal::Journal;
+use apexmap_results::store::manifest::Manifest;
+use apexmap_results::store::{Folder, Samples};
+use apexmap_run::sweep::ready;
+use apexmap_study::model_fit;
+use apexmap_study::model_fit::card::predict;
+use apexmap_study::model_fit::groups::{groups, left_out};
+use apexmap_study::validate::{self, Fault, Kind, Verdict, papers};
+use apexmap_theory::fit::{self, Options, Role};
+use apexmap_theory::machine::Card;
+use apexmap_theory::models;
+use apexmap_theory::models::apex_map::Surface;
 
 fn hypercube(ranks: usize, look_ahead: u64) -> Point {
     let point = Point::new("random_access.hypercube", ranks).with("N_words", 4096 * ranks as u64).with("Q", look_ahead);
@@ -444,7 +444,7 @@ fn a_card_alone_predicts_what_its_numbers_say() {
 
     // 2 (2 - 1) / (2 + 1)
     assert!((predicted.smape - 2.0 / 3.0).abs() < 0.01, "{}", predicted.smape);
-    let words = apexmap::explore::model_fit::card::sentence(model, &card, &predicted);
+    let words = apexmap_study::model_fit::card::sentence(model, &card, &predicted);
     assert!(words.contains("does not describe the measurement: its error is 66."), "{words}");
     assert!(
         words.contains("% (SMAPE), more than 25 %, and its median point is 2.00 times faster than predicted"),
@@ -465,7 +465,7 @@ fn a_report_fits_refuses_and_predicts() {
     let path = scratch.join("result/machine.toml");
     std::fs::write(&path, card.to_toml()).expect("a card");
     let samples = Samples::from(folder.table().expect("a table"));
-    apexmap::explore::report::make(&folder, &samples).expect("a report");
+    apexmap_pages::report::make(&folder, &samples).expect("a report");
     let page = std::fs::read_to_string(folder.report()).expect("a page");
     assert!(page.contains("random_access.hypercube explains the measurement to within 0.8 %"));
     assert!(page.contains("199 resamples") && page.contains("SMAPE at the largest P, from a fit without it"));
@@ -477,7 +477,7 @@ fn a_report_fits_refuses_and_predicts() {
     );
     assert!(folder.figures().join("model-1-curves.png").is_file());
     std::fs::write(&path, "name = 3").expect("a file");
-    let error = apexmap::explore::report::make(&folder, &samples).err().expect("no card");
+    let error = apexmap_pages::report::make(&folder, &samples).err().expect("no card");
     assert!(format!("{error:?}").contains("machine.toml"), "{error:?}");
 }
 

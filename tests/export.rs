@@ -2,13 +2,13 @@
 
 use super::common::{Scratch, apexmap, file, launch, printed, sample, samples, small_point, table, write};
 use crate::needs;
-use apexmap::explore::export::{csv, extra_p, jsonl, metadata};
-use apexmap::explore::store::column::{Column, Kind};
-use apexmap::explore::store::journal::Record;
-use apexmap::explore::store::tabulate::tabulate;
-use apexmap::explore::store::{Folder, Samples, Table, TableBuilder};
-use apexmap::point::Value;
-use apexmap::sample::{Sample, Status};
+use apexmap_base::point::Value;
+use apexmap_base::sample::{Sample, Status};
+use apexmap_results::export::{csv, extra_p, jsonl, metadata};
+use apexmap_results::store::column::{Column, Kind};
+use apexmap_results::store::journal::Record;
+use apexmap_results::store::tabulate::tabulate;
+use apexmap_results::store::{Folder, Samples, Table, TableBuilder};
 use proptest::prelude::*;
 use std::process::Command;
 

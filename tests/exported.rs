@@ -3,10 +3,10 @@
 
 use super::common::{Scratch, apexmap, job_of, launch, refused, sample, small_point};
 use super::mpi_worker::{MPICH, Mpi, OPEN_MPI, alone};
-use apexmap::explore::exported::import::read;
-use apexmap::explore::store::{Folder, journal};
-use apexmap::measure::worker::Job;
-use apexmap::sample::{Event, Phase, SCHEMA_VERSION};
+use apexmap_base::sample::{Event, Phase, SCHEMA_VERSION};
+use apexmap_measure::worker::Job;
+use apexmap_results::store::{Folder, journal};
+use apexmap_run::exported::import::read;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -354,7 +354,7 @@ fn is_sound(bytes: &[u8]) -> Result<(), TestCaseError> {
     let record = journal::read(&path).expect("a journal");
     prop_assert_eq!(record.damage(), None);
     prop_assert!(record.ended.is_some() && record.launch.is_some_and(|launch| launch.launch == "0a-1"));
-    let good = record.samples.iter().filter(|sample| sample.status == apexmap::sample::Status::Ok);
+    let good = record.samples.iter().filter(|sample| sample.status == apexmap_base::sample::Status::Ok);
     prop_assert!(good.count() <= told.samples && told.samples <= 4);
     for sample in record.samples {
         prop_assert!(job().tasks.iter().any(|task| task.key == sample.key && task.point == sample.point));

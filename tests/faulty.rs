@@ -1,11 +1,11 @@
 //! Threads whose messages and puts go wrong, to see whether kernels find it out.
 
-use apexmap::error::Result;
-use apexmap::measure::comm::threads::ThreadComm;
-use apexmap::measure::comm::threads::mailbox::{ThreadInbox, ThreadMemoryOutbox, ThreadOutbox};
-use apexmap::measure::comm::threads::messages::ThreadMessages;
-use apexmap::measure::comm::threads::window::{ThreadGetWindow, ThreadRmaWindow};
-use apexmap::measure::comm::{
+use apexmap_base::error::Result;
+use apexmap_measure::comm::threads::ThreadComm;
+use apexmap_measure::comm::threads::mailbox::{ThreadInbox, ThreadMemoryOutbox, ThreadOutbox};
+use apexmap_measure::comm::threads::messages::ThreadMessages;
+use apexmap_measure::comm::threads::window::{ThreadGetWindow, ThreadRmaWindow};
+use apexmap_measure::comm::{
     Collectives, Comm, GetWindow, Item, Limits, Mailboxes, Messages, Outbox, PointToPoint, Posting, Rma, RmaWindow, Tag,
 };
 

@@ -1,9 +1,9 @@
 //! Figures: ticks, contours and projection against known values; drawing against awkward data.
 
-use apexmap::explore::figure::bands::{Corner, band, iso_lines, triangles};
-use apexmap::explore::figure::ticks::{Scale, labels, levels, tick_sets};
-use apexmap::explore::figure::*;
-use apexmap::units::Unit;
+use apexmap_base::units::Unit;
+use apexmap_draw::figure::bands::{Corner, band, iso_lines, triangles};
+use apexmap_draw::figure::ticks::{Scale, labels, levels, tick_sets};
+use apexmap_draw::figure::*;
 use ndarray::{Array2, array};
 use proptest::prelude::*;
 
@@ -484,7 +484,7 @@ fn capitals_in_a_png_have_the_size_and_height_that_the_layout_gives_them() {
 #[test]
 fn what_must_be_known_before_using_a_figure_stays_on_paper() {
     let figure = Figure::Contour(Grid { subtitle: "five launches\nNOT ALIKE: pages".into(), ..surface_grid() });
-    let drawn = |style| apexmap::explore::figure::drawing(&figure, style).unwrap().svg;
+    let drawn = |style| apexmap_draw::figure::drawing(&figure, style).unwrap().svg;
     let (screen, paper) = (drawn(Style::Screen), drawn(Style::Paper));
     assert!(screen.contains("five launches") && screen.contains("NOT ALIKE: pages"));
     assert!(!paper.contains("five launches") && paper.contains("NOT ALIKE: pages"));
@@ -509,7 +509,7 @@ fn an_interval_over_decades_leaves_the_axis_to_the_data_and_is_marked_at_the_edg
     let mut wide = curves(&[(1.0, 1e9), (2.0, 2e9), (4.0, 5e9), (8.0, 8e9)]);
     let spread = |curves: &Curves| {
         let figure = Figure::Curves(curves.clone());
-        let spots = apexmap::explore::figure::drawing(&figure, Style::Screen).unwrap().spots;
+        let spots = apexmap_draw::figure::drawing(&figure, Style::Screen).unwrap().spots;
         let heights = spots.iter().map(|spot| spot.at.1);
         heights.clone().fold(0.0, f64::max) - heights.fold(f64::INFINITY, f64::min)
     };
@@ -527,6 +527,6 @@ fn an_interval_over_decades_leaves_the_axis_to_the_data_and_is_marked_at_the_edg
     (wide.series[0].points[2].low, wide.series[0].points[2].high) = (4.9e9, 5e10);
     assert!(spread(&wide) > 0.5 * plain && spread(&wide) < 0.8 * plain && text(&wide).contains(arrows));
     wide.subtitle = "five launches\nDISTURBED (9 of 9 samples)".into();
-    let paper = apexmap::explore::figure::drawing(&Figure::Curves(wide), Style::Paper).unwrap().svg;
+    let paper = apexmap_draw::figure::drawing(&Figure::Curves(wide), Style::Paper).unwrap().svg;
     assert!(paper.contains("DISTURBED (9 of 9 samples)"), "the mark stays on paper");
 }

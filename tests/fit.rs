@@ -1,16 +1,16 @@
 //! Fits: known values from other programs, truths recovered, intervals that cover, designs refused.
 
 use crate::made_up::NUMBERS;
-use apexmap::explore::fit::interval::t_quantile;
-use apexmap::explore::fit::interval::{t_above, t_quantile_at};
-use apexmap::explore::fit::nnls::nnls;
-use apexmap::explore::fit::quality::{aicc, smape};
-use apexmap::explore::fit::{self, Fit, Observation, Options, Role, identify};
-use apexmap::explore::machine::Card;
-use apexmap::explore::model_fit;
-use apexmap::explore::models::scan::{self, Numbers};
-use apexmap::explore::models::{self, Model};
-use apexmap::explore::published;
+use apexmap_study::model_fit;
+use apexmap_theory::fit::interval::t_quantile;
+use apexmap_theory::fit::interval::{t_above, t_quantile_at};
+use apexmap_theory::fit::nnls::nnls;
+use apexmap_theory::fit::quality::{aicc, smape};
+use apexmap_theory::fit::{self, Fit, Observation, Options, Role, identify};
+use apexmap_theory::machine::Card;
+use apexmap_theory::models::scan::{self, Numbers};
+use apexmap_theory::models::{self, Model};
+use apexmap_theory::published;
 use nalgebra::{DMatrix, DVector};
 use proptest::prelude::*;
 use rand::SeedableRng;
@@ -651,8 +651,8 @@ fn a_fit_is_a_machine_card_that_predicts_the_same() {
     let model = models::find("random_access.hypercube").expect("a model");
     let fit = fit::fit(model, &table_2(), &[Role::Fit, Role::Fit], QUICK).expect("a fit");
     let card = fit.card("Red Storm", "fit of Table 2").expect("a card");
-    let read = apexmap::explore::machine::Card::parse(&card.to_toml(), std::path::Path::new("fit.toml"))
-        .expect("its own text");
+    let read =
+        apexmap_theory::machine::Card::parse(&card.to_toml(), std::path::Path::new("fit.toml")).expect("its own text");
     assert_eq!(model.parameters(&read).expect("all parameters"), fit.parameters);
     assert_eq!(read.interval("round_seconds"), Some((fit.estimates[0].low, fit.estimates[0].high)));
     assert!(read.joint == fit.joint && read.joint.is_some());

@@ -1,8 +1,8 @@
 //! How long the rest of a sweep takes: after a tenth of it, the estimate is within a factor of two.
 
-use apexmap::explore::sweep::forecast::{Forecast, OpenLaunch, OpenPoint};
-use apexmap::measure::worker::{Job, Repeat, Schedule, Task};
-use apexmap::point::{LaunchSize, Point};
+use apexmap_base::point::{LaunchSize, Point};
+use apexmap_measure::worker::{Job, Repeat, Schedule, Task};
+use apexmap_run::sweep::forecast::{Forecast, OpenLaunch, OpenPoint};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 

@@ -1,6 +1,6 @@
 //! The streams of RandomAccess.
 
-use apexmap::measure::numerics::gf2::{PERIOD, lcg, leap, multiply, step, value_at};
+use apexmap_measure::numerics::gf2::{PERIOD, lcg, leap, multiply, step, value_at};
 use proptest::prelude::*;
 
 #[test]

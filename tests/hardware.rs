@@ -1,12 +1,12 @@
 //! Machines and control groups read from recorded files; ranks put on them.
 
 use crate::common::Scratch;
-use apexmap::measure::hardware::{
+use apexmap_measure::hardware::{
     Below, Files, Hardware, HardwareThread, Kind, Place, memory_nodes, nodes_with_memory, order,
 };
-use apexmap::measure::kernels::on_node::processor;
-use apexmap::measure::kernels::random_access::shared::team;
-use apexmap::provenance::Processors;
+use apexmap_measure::kernels::on_node::processor;
+use apexmap_measure::kernels::random_access::shared::team;
+use apexmap_measure::provenance::processors;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -363,7 +363,7 @@ fn pages_that_were_touched_are_on_a_numa_node_of_this_machine() {
 
 #[test]
 fn processors_are_told_in_words() {
-    let told = |listing: &str, further: &str| Processors::of(&machine(listing, further)).to_string();
+    let told = |listing: &str, further: &str| processors(&machine(listing, further)).to_string();
     assert_eq!(told(INTEL, ""), "2 packages, 16 cores, 32 hardware threads, 2 NUMA nodes");
     assert_eq!(told(VIRTUAL, ""), "2 cores");
     assert_eq!(told(HYBRID, ""), "12 cores (8 efficiency, 4 performance), 16 hardware threads");

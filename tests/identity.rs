@@ -1,19 +1,21 @@
 //! The fingerprint of the measuring code: what makes samples stale, and what does not. The build script runs as cargo runs it,
 //! over a copy of the sources that stands in no repository; which files are in which key is asked of its module directly.
 
-#[path = "../build/fingerprint.rs"]
+#[path = "../src/measure/fingerprint.rs"]
 mod fingerprint;
 
 use super::architecture::sources;
 use super::common::Scratch;
-use apexmap::measure::kernels;
-use fingerprint::{IN_NO_KEY, MEASURING, OF_ALL_FAMILIES, fingerprints};
+use apexmap_measure::kernels;
+use fingerprint::{IN_NO_KEY, OF_ALL_FAMILIES, fingerprints};
 use sha2::Sha256;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+
+const MEASURING: &str = "src/measure";
 
 /// What the build script told the compiler, by the variables' names, and whether the program was built again.
 struct Built {
@@ -45,7 +47,14 @@ fn copy(from: &Path, to: &Path) {
 fn build(folder: &Path, more: &[&str]) -> Built {
     let mut cargo = Command::new(env!("CARGO"));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("identity");
-    cargo.current_dir(folder).args(["check", "--lib", "--locked", "--no-default-features", "--message-format=json"]);
+    cargo.current_dir(folder).args([
+        "check",
+        "--lib",
+        "--locked",
+        "--package",
+        "apexmap-measure",
+        "--message-format=json",
+    ]);
     cargo.args(more).arg("--target-dir").arg(target);
     // What this test's own cargo has set is not meant for another build.
     let inherited = std::env::vars().map(|(name, _)| name);
@@ -75,7 +84,7 @@ fn samples_are_stale_when_their_own_code_or_its_build_changes_and_only_then() {
     let scratch = Scratch::new();
     let copied = scratch.join("the-copy");
     fs::create_dir_all(&copied).expect("a folder");
-    for name in ["Cargo.toml", "Cargo.lock", "build.rs", "build", "src", "tests", "benches", "examples"] {
+    for name in ["Cargo.toml", "Cargo.lock", "models", "sweeps", "src", "tests", "benches", "examples"] {
         copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(name), &copied.join(name));
     }
     let first = build(&copied, &["--release"]);
@@ -101,7 +110,7 @@ fn samples_are_stale_when_their_own_code_or_its_build_changes_and_only_then() {
     }
 }
 
-/// Families whose keys have a file of `src/measure`, as the documentation of `build/fingerprint.rs` says it.
+/// Families whose keys have a file of `src/measure`, as the documentation of `src/measure/fingerprint.rs` says it.
 fn concerned<'a>(file: &str, families: &BTreeSet<&'a str>) -> BTreeSet<&'a str> {
     if IN_NO_KEY.contains(&file) {
         return BTreeSet::new();
@@ -114,8 +123,8 @@ fn concerned<'a>(file: &str, families: &BTreeSet<&'a str>) -> BTreeSet<&'a str> 
         .collect()
 }
 
-fn keys(root: &Path) -> BTreeMap<String, String> {
-    let made = fingerprints(root, &Sha256::default()).expect("sources that can be read");
+fn keys(measuring: &Path) -> BTreeMap<String, String> {
+    let made = fingerprints(measuring, &Sha256::default()).expect("sources that can be read");
     made.families.into_iter().chain([("whole".to_owned(), made.whole)]).collect()
 }
 
@@ -129,7 +138,7 @@ fn each_file_of_the_measuring_code_is_in_the_keys_of_the_families_that_run_it() 
     let scratch = Scratch::new();
     let measuring = scratch.join(MEASURING);
     copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(MEASURING), &measuring);
-    let first = keys(&scratch.join(""));
+    let first = keys(&measuring);
     let families: BTreeSet<&str> = kernels::ALL.iter().map(|kernel| kernels::family(kernel.id())).collect();
     assert_eq!(first.keys().map(String::as_str).collect::<BTreeSet<_>>(), &families | &BTreeSet::from(["whole"]));
 
@@ -142,14 +151,14 @@ fn each_file_of_the_measuring_code_is_in_the_keys_of_the_families_that_run_it() 
         if !IN_NO_KEY.contains(&name) {
             expected.insert("whole");
         }
-        assert_eq!(stale(&first, &keys(&scratch.join(""))), expected, "{name}");
+        assert_eq!(stale(&first, &keys(&measuring)), expected, "{name}");
         fs::write(measuring.join(name), text).expect("the file as it was");
     }
-    assert_eq!(keys(&scratch.join("")), first);
+    assert_eq!(keys(&measuring), first);
 
     // A file more.
     fs::write(measuring.join("kernels/random_access/more.rs"), "//! A kernel.\n").expect("a file");
-    assert_eq!(stale(&first, &keys(&scratch.join(""))), BTreeSet::from(["calibrate", "random_access", "whole"]));
+    assert_eq!(stale(&first, &keys(&measuring)), BTreeSet::from(["calibrate", "random_access", "whole"]));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Work on all processors: results in order, errors, and how much is in memory.
 
-use apexmap::explore::in_order::in_order;
+use apexmap_base::in_order::in_order;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

@@ -1,11 +1,11 @@
 //! Intervals of medians: known values, their coverage when launches and samples vary, and alike samples.
 
 use crate::docs::generated;
-use apexmap::explore::store::autocorrelation::{Autocorrelation, TOO_HIGH};
-use apexmap::explore::store::estimate::{LaunchValues, Mean, pairs, shift, summary, unknown_over};
-use apexmap::explore::store::{Samples, TableBuilder};
-use apexmap::measure::numerics::statistics::{Basis, Summary};
-use apexmap::point::Value;
+use apexmap_base::point::Value;
+use apexmap_measure::numerics::statistics::{Basis, Summary};
+use apexmap_results::store::autocorrelation::{Autocorrelation, TOO_HIGH};
+use apexmap_results::store::estimate::{LaunchValues, Mean, pairs, shift, summary, unknown_over};
+use apexmap_results::store::{Samples, TableBuilder};
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
@@ -43,8 +43,8 @@ fn an_interval_over_decades_is_not_known_and_tables_say_over_how_many_launches()
         table.set("status", &Value::from("ok"));
         table.set("seconds", &Value::Real(seconds));
     }
-    let found = apexmap::explore::query::groups(&Samples::from(table.finish()), &[], &["seconds"]).unwrap();
-    let text = apexmap::explore::query::text(&found);
+    let found = apexmap_results::query::groups(&Samples::from(table.finish()), &[], &["seconds"]).unwrap();
+    let text = apexmap_results::query::text(&found);
     assert!(text.contains("2.45 s") && text.contains("not known (2 launches)"), "{text}");
 }
 

@@ -1,16 +1,17 @@
 //! Latencies: pointer chases, runs in parts, regions inside the plateaus of levels, and the range of few launches.
 
-use apexmap::explore::calibrate::{Probe, both_stages, card, classic, node, probes, second_stage};
-use apexmap::explore::machine::Card;
-use apexmap::explore::store::{Samples, TableBuilder};
-use apexmap::measure::comm::arena::{Arena, Pages};
-use apexmap::measure::comm::{Transport, World, threads};
-use apexmap::measure::kernels;
-use apexmap::measure::kernels::calibrate::memory::chain::Chain;
-use apexmap::measure::kernels::calibrate::memory::parts::{BUDGET, Parts};
-use apexmap::measure::numerics::mix::seed;
-use apexmap::point::{Point, Value};
-use apexmap::provenance::{Cache, Host, host};
+use apexmap_base::point::{Point, Value};
+use apexmap_base::provenance::{Cache, Host};
+use apexmap_measure::comm::arena::{Arena, Pages};
+use apexmap_measure::comm::{Transport, World, threads};
+use apexmap_measure::kernels;
+use apexmap_measure::kernels::calibrate::memory::chain::Chain;
+use apexmap_measure::kernels::calibrate::memory::parts::{BUDGET, Parts};
+use apexmap_measure::numerics::mix::seed;
+use apexmap_measure::provenance::host;
+use apexmap_results::store::{Samples, TableBuilder};
+use apexmap_study::calibrate::{Probe, both_stages, card, classic, node, probes, second_stage};
+use apexmap_theory::machine::Card;
 use std::path::Path;
 
 /// Four lines, each of which leads to the next.

@@ -1,21 +1,21 @@
 //! Command lines of launchers, and the checks before them.
 
 use super::common::{Scratch, printed, refused};
-use apexmap::error::ErrorKind;
-use apexmap::explore::launch::allocation;
-use apexmap::explore::launch::aprun::Aprun;
-use apexmap::explore::launch::custom::Custom;
-use apexmap::explore::launch::flux::Flux;
-use apexmap::explore::launch::hosts::{Hosts, HostsSource};
-use apexmap::explore::launch::jsrun::Jsrun;
-use apexmap::explore::launch::local::Local;
-use apexmap::explore::launch::mpich::Mpich;
-use apexmap::explore::launch::openmpi::OpenMpi;
-use apexmap::explore::launch::pals::Pals;
-use apexmap::explore::launch::registry::ALL;
-use apexmap::explore::launch::srun::{Srun, default_type, fitting, types};
-use apexmap::explore::launch::{Here, LaunchJob, Launcher, check, find};
-use apexmap::measure::hardware::Place;
+use apexmap_base::error::ErrorKind;
+use apexmap_measure::hardware::Place;
+use apexmap_run::launch::allocation;
+use apexmap_run::launch::aprun::Aprun;
+use apexmap_run::launch::custom::Custom;
+use apexmap_run::launch::flux::Flux;
+use apexmap_run::launch::hosts::{Hosts, HostsSource};
+use apexmap_run::launch::jsrun::Jsrun;
+use apexmap_run::launch::local::Local;
+use apexmap_run::launch::mpich::Mpich;
+use apexmap_run::launch::openmpi::OpenMpi;
+use apexmap_run::launch::pals::Pals;
+use apexmap_run::launch::registry::ALL;
+use apexmap_run::launch::srun::{Srun, default_type, fitting, types};
+use apexmap_run::launch::{Here, LaunchJob, Launcher, check, find};
 use proptest::prelude::*;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -46,7 +46,7 @@ fn line(launcher: &dyn Launcher, job: &LaunchJob) -> (String, String) {
     (command.argv.join("|"), env.join(" "))
 }
 
-fn custom(template: &[&str]) -> apexmap::error::Result<Custom> {
+fn custom(template: &[&str]) -> apexmap_base::error::Result<Custom> {
     Custom::new(template.iter().map(|argument| argument.to_string()).collect())
 }
 

@@ -2,12 +2,12 @@
 
 use super::common::{Scratch, apexmap, output, patiently};
 use super::mpi_worker::{MPICH, OPEN_MPI, alone, job};
-use apexmap::explore::store::Folder;
-use apexmap::measure::kernels;
-use apexmap::measure::worker::Info;
-use apexmap::point::Point;
-use apexmap::provenance;
-use apexmap::sample::Status;
+use apexmap_base::point::Point;
+use apexmap_base::sample::Status;
+use apexmap_measure::kernels;
+use apexmap_measure::provenance;
+use apexmap_measure::worker::Info;
+use apexmap_results::store::Folder;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::HashSet;
@@ -480,7 +480,7 @@ fn a_second_ctrl_c_ends_driver_and_launch_at_once() {
 
 #[test]
 fn a_worker_program_that_does_not_say_what_it_is_is_refused_in_time_and_ended() {
-    use apexmap::explore::commands::setup::ask;
+    use apexmap::commands::setup::ask;
     let scratch = Scratch::new();
     let program = |name: &str, text: &str| {
         let path = scratch.join(name);

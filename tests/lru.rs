@@ -1,7 +1,7 @@
 //! Hit ratios by Che's approximation against a cache that is simulated line by line.
 
-use apexmap::explore::models::apex_map::lru::Accesses;
-use apexmap::measure::numerics::power_law::PowerLaw;
+use apexmap_measure::numerics::power_law::PowerLaw;
+use apexmap_theory::models::apex_map::lru::Accesses;
 use rand::SeedableRng;
 use rand_distr::Distribution;
 use rand_pcg::Pcg64Mcg;

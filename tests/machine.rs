@@ -1,11 +1,12 @@
 //! Machine cards: what is written is read back, what is wrong is answered with its place.
 
-use apexmap::explore::machine::{CATALOGUE, Card, Number, NumberName, PUBLISHED, Word, unit_of};
-use apexmap::units::{self, Unit};
+use super::architecture::sources;
+use apexmap_base::units::{self, Unit};
+use apexmap_theory::machine::{CATALOGUE, Card, Number, NumberName, PUBLISHED, Word, unit_of};
 use proptest::prelude::*;
 use std::path::Path;
 
-fn card(numbers: &str) -> apexmap::error::Result<Card> {
+fn card(numbers: &str) -> apexmap_base::error::Result<Card> {
     let text = format!("name = \"M\"\nsummary = \"made up\"\nsource = \"test\"\n{numbers}");
     Card::parse(&text, Path::new("m.toml"))
 }
@@ -180,8 +181,8 @@ fn names_of_numbers_are_written_as_they_are_read() {
         assert_eq!(Card::parse(&card.to_toml(), Path::new("again")).expect("a card"), card);
         names.extend(card.numbers().keys().cloned());
     }
-    let host = apexmap::provenance::host();
-    let probes = [apexmap::explore::calibrate::probes(&host, 2), apexmap::explore::calibrate::node(&host, 64)].concat();
+    let host = apexmap_measure::provenance::host();
+    let probes = [apexmap_study::calibrate::probes(&host, 2), apexmap_study::calibrate::node(&host, 64)].concat();
     names.extend(probes.iter().map(|probe| probe.number.to_string()));
     assert!(names.iter().filter(|name| name.contains("--")).count() > 100);
     for name in names {
@@ -196,14 +197,12 @@ fn names_of_numbers_are_written_as_they_are_read() {
 #[test]
 fn numbers_that_the_program_names_exist() {
     let mut found = 0;
-    for folder in ["bounds", "calibrate", "models", "model_fit", "report", "compare", "validate"] {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/explore").join(folder);
-        for file in std::fs::read_dir(folder).expect("a folder").flatten().filter(|file| file.path().is_file()) {
-            let text = std::fs::read_to_string(file.path()).expect("a source file");
+    for folder in ["src/theory", "src/study", "src/pages"] {
+        for (file, text) in sources(folder) {
             for asked in ["card.get(\"", "card.best(\"", "card.require(\"", "card.set(\"", "NumberName::new(\""] {
                 for name in text.split(asked).skip(1).filter_map(|rest| rest.split('"').next()) {
                     found += 1;
-                    assert!(unit_of(name).is_some(), "{}: {name}", file.path().display());
+                    assert!(unit_of(name).is_some(), "{}: {name}", file.display());
                 }
             }
         }

@@ -1,16 +1,16 @@
 //! Made-up machines that behave as Apex-Map's model says, but for noise: their cards, samples and result folders.
 
 use crate::common::{Scratch, launch, manifest, sample};
-use apexmap::explore::compare::machine::Machine;
-use apexmap::explore::machine::Card;
-use apexmap::explore::models::Model;
-use apexmap::explore::models::apex_map::Surface;
-use apexmap::explore::store::journal::Journal;
-use apexmap::explore::store::manifest::Manifest;
-use apexmap::explore::store::{Folder, TableBuilder};
-use apexmap::measure::kernels;
-use apexmap::point::{Point, Value};
-use apexmap::sample::Event;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::sample::Event;
+use apexmap_measure::kernels;
+use apexmap_pages::compare::machine::Machine;
+use apexmap_results::store::journal::Journal;
+use apexmap_results::store::manifest::Manifest;
+use apexmap_results::store::{Folder, TableBuilder};
+use apexmap_theory::machine::Card;
+use apexmap_theory::models::Model;
+use apexmap_theory::models::apex_map::Surface;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;

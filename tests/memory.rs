@@ -2,13 +2,13 @@
 
 use super::common::Scratch;
 use super::mpi_worker::{MPICH, OPEN_MPI, alone};
-use apexmap::explore::store::Folder;
-use apexmap::explore::sweep::memory::of_launch;
-use apexmap::measure::comm::TransportKind;
-use apexmap::measure::kernels::{self, Kernel, Ranks};
-use apexmap::measure::worker::{Job, Repeat, Task};
-use apexmap::point::Point;
-use apexmap::sample::{Event, Status};
+use apexmap_base::point::Point;
+use apexmap_base::sample::{Event, Status};
+use apexmap_measure::comm::TransportKind;
+use apexmap_measure::kernels::{self, Kernel, Ranks};
+use apexmap_measure::worker::{Job, Repeat, Task};
+use apexmap_results::store::Folder;
+use apexmap_run::sweep::memory::of_launch;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

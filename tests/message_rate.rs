@@ -1,19 +1,19 @@
 //! Message rates: the patterns' destinations, every pattern on threads, the verification against faults, refusals.
 
-use apexmap::error::Result;
-use apexmap::measure::comm::arena::Arena;
-use apexmap::measure::comm::threads::{self, ThreadComm};
-use apexmap::measure::comm::{Transport, World};
-use apexmap::measure::kernels::message_rate::block_cyclic::BlockCyclic;
-use apexmap::measure::kernels::message_rate::content;
-use apexmap::measure::kernels::message_rate::cyclic::Cyclic;
-use apexmap::measure::kernels::message_rate::indirect::Indirect;
-use apexmap::measure::kernels::message_rate::random::Random;
-use apexmap::measure::kernels::message_rate::{
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_measure::comm::arena::Arena;
+use apexmap_measure::comm::threads::{self, ThreadComm};
+use apexmap_measure::comm::{Transport, World};
+use apexmap_measure::kernels::message_rate::block_cyclic::BlockCyclic;
+use apexmap_measure::kernels::message_rate::content;
+use apexmap_measure::kernels::message_rate::cyclic::Cyclic;
+use apexmap_measure::kernels::message_rate::indirect::Indirect;
+use apexmap_measure::kernels::message_rate::random::Random;
+use apexmap_measure::kernels::message_rate::{
     Route, bidirectional, block_cyclic, cyclic, indirect, ping_pong, random, streaming,
 };
-use apexmap::measure::kernels::{self, Outcome};
-use apexmap::point::Point;
+use apexmap_measure::kernels::{self, Outcome};
 use proptest::prelude::*;
 
 use super::faulty::{Fault, Faulty};

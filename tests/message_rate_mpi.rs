@@ -2,8 +2,8 @@
 
 use crate::message_rate::points;
 use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
-use apexmap::point::Point;
-use apexmap::sample::{Event, Sample, Status};
+use apexmap_base::point::Point;
+use apexmap_base::sample::{Event, Sample, Status};
 
 fn verify(mpi: &Mpi, ranks: usize) {
     // More ranks than cores take turns, for milliseconds each: every point on one of three such numbers of ranks.

@@ -1,17 +1,17 @@
 //! A launcher from a script: what the driver's tests put in place of processes.
 
 use super::common::{launch, sample};
-use apexmap::disturbance::{Fact, Facts};
-use apexmap::error::Result;
-use apexmap::explore::launch::{CommandLine, causes};
-use apexmap::explore::store::quietness::Quietness;
-use apexmap::explore::sweep::driver::Watcher;
-use apexmap::explore::sweep::execute::{Ending, Executor, LaunchLimits, Listener};
-use apexmap::explore::sweep::forecast::OpenLaunch;
-use apexmap::explore::sweep::watch::Watch;
-use apexmap::measure::worker::{Job, Repeat};
-use apexmap::point::{LaunchSize, Point};
-use apexmap::sample::{Event, Launch, Phase, Sample, Status};
+use apexmap_base::disturbance::{Fact, Facts};
+use apexmap_base::error::Result;
+use apexmap_base::point::{LaunchSize, Point};
+use apexmap_base::sample::{Event, Launch, Phase, Sample, Status};
+use apexmap_measure::worker::{Job, Repeat};
+use apexmap_results::store::quietness::Quietness;
+use apexmap_run::launch::{CommandLine, causes};
+use apexmap_run::sweep::driver::Watcher;
+use apexmap_run::sweep::execute::{Ending, Executor, LaunchLimits, Listener};
+use apexmap_run::sweep::forecast::OpenLaunch;
+use apexmap_run::sweep::watch::Watch;
 use std::path::Path;
 use std::time::Duration;
 

@@ -1,11 +1,11 @@
 //! Models reproduce the numbers that their papers print, where the papers follow their own equations, and are shown to
 //! differ where they do not; published tables are whole.
 
-use apexmap::explore::machine::Card;
-use apexmap::explore::models::scan::Numbers;
-use apexmap::explore::models::{self, ALL, Prediction, hypercube, lost_updates, nic, roles, topology};
-use apexmap::explore::published;
-use apexmap::measure::kernels::random_access::{layout::Layout, recursive_halving};
+use apexmap_measure::kernels::random_access::{layout::Layout, recursive_halving};
+use apexmap_theory::machine::Card;
+use apexmap_theory::models::scan::Numbers;
+use apexmap_theory::models::{self, ALL, Prediction, hypercube, lost_updates, nic, roles, topology};
+use apexmap_theory::published;
 use std::collections::BTreeSet;
 
 /// Predicts with the numbers of a card; variables by name.
@@ -39,7 +39,7 @@ fn every_model_says_what_it_is_and_predicts_something_positive_from_its_first_gu
         let x: Vec<f64> = about.variables.iter().map(|v| v.default.unwrap_or_else(|| some(v))).collect();
         assert!(model.predict(&x, &first).value > 0.0, "{}", about.id);
         for kernel in about.explains {
-            assert!(apexmap::measure::kernels::find(kernel).is_ok(), "{} explains {kernel}", about.id);
+            assert!(apexmap_measure::kernels::find(kernel).is_ok(), "{} explains {kernel}", about.id);
         }
     }
     assert!(models::find("random_access.hypercub").err().expect("unknown").next.contains("random_access.hypercube"));
@@ -652,13 +652,13 @@ fn printed_columns_agree_with_each_other() {
 
 #[test]
 fn theoretical_lines_of_the_nic_paper_are_those_of_its_equations() {
-    let all = apexmap::explore::model_fit::nic::paper().expect("the paper's machine");
+    let all = apexmap_study::model_fit::nic::paper().expect("the paper's machine");
     assert_eq!(
         all.iter().map(|drawing| drawing.file).collect::<Vec<_>>(),
         ["nic-figure-11", "nic-figure-12-a", "nic-figure-12-b", "nic-figure-13"]
     );
     let at = |figure: usize, line: &str, bytes: f64| {
-        let apexmap::explore::figure::Figure::Curves(curves) = &all[figure].figure else { panic!("curves") };
+        let apexmap_draw::figure::Figure::Curves(curves) = &all[figure].figure else { panic!("curves") };
         let series = curves.series.iter().find(|series| series.label.contains(line)).expect(line);
         series.points.iter().find(|point| point.x == bytes).expect("a message size").y
     };

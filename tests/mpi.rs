@@ -2,11 +2,11 @@
 
 use crate::common::{Scratch, apexmap, output};
 use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, alone, job};
-use apexmap::disturbance::Fact;
-use apexmap::explore::store::Folder;
-use apexmap::measure::kernels;
-use apexmap::point::{Point, Value};
-use apexmap::sample::{Event, Launch, Sample, Status};
+use apexmap_base::disturbance::Fact;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::sample::{Event, Launch, Sample, Status};
+use apexmap_measure::kernels;
+use apexmap_results::store::Folder;
 use std::path::Path;
 use std::process::{Command, Output};
 

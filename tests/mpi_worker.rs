@@ -1,12 +1,12 @@
 //! MPI worker programs and their launches, for tests and benchmarks: slim programs, one an MPI library, built here.
 
-use apexmap::explore::launch::mpich::Mpich;
-use apexmap::explore::launch::openmpi::OpenMpi;
-use apexmap::explore::launch::{CommandLine, Here, LaunchJob, Launcher, check};
-use apexmap::explore::sweep::execute::{Ending, Executor, LaunchLimits, Processes};
-use apexmap::measure::worker::{Job, Repeat, Task};
-use apexmap::point::Point;
-use apexmap::sample::Event;
+use apexmap_base::point::Point;
+use apexmap_base::sample::Event;
+use apexmap_measure::worker::{Job, Repeat, Task};
+use apexmap_run::launch::mpich::Mpich;
+use apexmap_run::launch::openmpi::OpenMpi;
+use apexmap_run::launch::{CommandLine, Here, LaunchJob, Launcher, check};
+use apexmap_run::sweep::execute::{Ending, Executor, LaunchLimits, Processes};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -36,7 +36,7 @@ pub fn alone() -> MutexGuard<'static, ()> {
 impl Mpi {
     /// The slim program, built once.
     pub fn worker(&self) -> &Path {
-        self.worker.get_or_init(|| self.build(&["--bin", "apexmap"]).join("apexmap"))
+        self.worker.get_or_init(|| self.build(&["--bin", "apexmap-worker"]).join("apexmap-worker"))
     }
 
     /// Builds a target in a folder of its own, which is returned: mpi-sys does not notice when MPICC changes.
@@ -46,7 +46,7 @@ impl Mpi {
             Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name(format!("worker-{}", self.launcher.entry().id));
         let mut cargo = Command::new(env!("CARGO"));
         cargo.current_dir(env!("CARGO_MANIFEST_DIR")).arg("build").args(target).arg("--target-dir").arg(&folder);
-        cargo.args(["--release", "--locked", "--quiet", "--no-default-features", "--features", "mpi"]);
+        cargo.args(["--release", "--locked", "--quiet", "--package", "apexmap-measure", "--features", "mpi"]);
         // What this test's own cargo has set is not meant for another build.
         let inherited = std::env::vars().map(|(name, _)| name);
         inherited.filter(|name| name.starts_with("CARGO_") && name != "CARGO_HOME").for_each(|name| {

@@ -2,10 +2,10 @@
 
 use super::common::{Scratch, apexmap, printed, samples, table, write};
 use super::terminal::TINY;
-use apexmap::error::Error;
-use apexmap::explore::html::remove_unmade;
-use apexmap::explore::new_file::{remove_abandoned, replace, replace_by, write_named_by};
-use apexmap::explore::store::Folder;
+use apexmap_base::error::Error;
+use apexmap_base::new_file::{remove_abandoned, replace, replace_by, write_named_by};
+use apexmap_pages::html::remove_unmade;
+use apexmap_results::store::Folder;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;

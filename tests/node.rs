@@ -1,15 +1,15 @@
 //! The kernels of a whole node: strides, STREAM's four, latency under writes, the line between two cores. What is verified.
 
-use apexmap::measure::affinity::of_thread;
-use apexmap::measure::comm::arena::Arena;
-use apexmap::measure::comm::threads::ThreadComm;
-use apexmap::measure::comm::{Transport, World, threads};
-use apexmap::measure::hardware::Hardware;
-use apexmap::measure::kernels::calibrate::memory::core_to_core::{Side, between, hand_over};
-use apexmap::measure::kernels::calibrate::memory::stride::sum_strided;
-use apexmap::measure::kernels::calibrate::memory::{loaded, stream};
-use apexmap::measure::kernels::{Outcome, complete, find, run_here};
-use apexmap::point::{Point, Value};
+use apexmap_base::point::{Point, Value};
+use apexmap_measure::affinity::of_thread;
+use apexmap_measure::comm::arena::Arena;
+use apexmap_measure::comm::threads::ThreadComm;
+use apexmap_measure::comm::{Transport, World, threads};
+use apexmap_measure::hardware::Hardware;
+use apexmap_measure::kernels::calibrate::memory::core_to_core::{Side, between, hand_over};
+use apexmap_measure::kernels::calibrate::memory::stride::sum_strided;
+use apexmap_measure::kernels::calibrate::memory::{loaded, stream};
+use apexmap_measure::kernels::{Outcome, complete, find, run_here};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 

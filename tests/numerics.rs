@@ -1,8 +1,8 @@
 //! Power law, mixing function and order statistics against independent values.
 
-use apexmap::measure::numerics::mix::{mix, seed};
-use apexmap::measure::numerics::power_law::{PowerLaw, remote_share};
-use apexmap::measure::numerics::statistics::{Summary, median, median_interval_rank, quantile};
+use apexmap_measure::numerics::mix::{mix, seed};
+use apexmap_measure::numerics::power_law::{PowerLaw, remote_share};
+use apexmap_measure::numerics::statistics::{Summary, median, median_interval_rank, quantile};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_distr::Distribution;

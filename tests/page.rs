@@ -2,10 +2,10 @@
 
 use crate::browser;
 use crate::common::Scratch;
-use apexmap::explore::figure::legend::{Legend, names};
-use apexmap::explore::figure::*;
-use apexmap::explore::html::{self, Picture, Viewer, ViewerSurface};
-use apexmap::units::Unit;
+use apexmap_base::units::Unit;
+use apexmap_draw::figure::legend::{Legend, names};
+use apexmap_draw::figure::*;
+use apexmap_pages::html::{self, Picture, Viewer, ViewerSurface};
 use ndarray::Array2;
 use proptest::prelude::*;
 use serde::Serialize;
@@ -284,7 +284,7 @@ fn all_text_can_be_read_in_light_and_dark() {
     assert!(
         (contrast("#000000", "#ffffff") - 21.0).abs() < 1e-9 && (contrast("#777777", "#ffffff") - 4.48).abs() < 0.005
     );
-    let style = include_str!("../src/explore/html/page.css");
+    let style = include_str!("../src/pages/html/page.css");
     let colour = |name: &str, dark: usize| {
         let start = format!("--{name}: light-dark(");
         let (_, pair) = style.split_once(&start).unwrap_or_else(|| panic!("no colour {name}"));

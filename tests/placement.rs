@@ -1,18 +1,18 @@
 //! Where ranks and their memory were: what the report warns of, and what older results tell.
 
 use crate::common::{host, launch, manifest, sample, small_point};
-use apexmap::explore::launch::mpich::Mpich;
-use apexmap::explore::launch::openmpi::OpenMpi;
-use apexmap::explore::launch::{Here, LaunchJob, Launcher, check};
-use apexmap::explore::machine::{Card, Number};
-use apexmap::explore::report::caches::{RankCache, of_rank};
-use apexmap::explore::report::placement;
-use apexmap::explore::report::regimes::regime;
-use apexmap::explore::store::journal::Record;
-use apexmap::explore::store::tabulate::tabulate;
-use apexmap::measure::hardware::Place;
-use apexmap::provenance::{Cache, Host, MemoryPlacement, Placement};
-use apexmap::sample::{Launch, Sample};
+use apexmap_base::provenance::{Cache, Host, MemoryPlacement, Placement};
+use apexmap_base::sample::{Launch, Sample};
+use apexmap_measure::hardware::Place;
+use apexmap_pages::report::caches::{RankCache, of_rank};
+use apexmap_pages::report::placement;
+use apexmap_pages::report::regimes::regime;
+use apexmap_results::store::journal::Record;
+use apexmap_results::store::tabulate::tabulate;
+use apexmap_run::launch::mpich::Mpich;
+use apexmap_run::launch::openmpi::OpenMpi;
+use apexmap_run::launch::{Here, LaunchJob, Launcher, check};
+use apexmap_theory::machine::{Card, Number};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;

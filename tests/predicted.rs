@@ -2,11 +2,11 @@
 
 use super::common::{Scratch, printed, refused};
 use crate::made_up;
-use apexmap::explore::fit::quality::geometric_spread;
-use apexmap::explore::machine::Card;
-use apexmap::explore::models;
-use apexmap::explore::models::scan::{Numbers, scan};
-use apexmap::explore::store::{Folder, Samples};
+use apexmap_results::store::{Folder, Samples};
+use apexmap_theory::fit::quality::geometric_spread;
+use apexmap_theory::machine::Card;
+use apexmap_theory::models;
+use apexmap_theory::models::scan::{Numbers, scan};
 use std::path::Path;
 
 const ALPHAS: [f64; 7] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0];
@@ -118,7 +118,7 @@ fn a_report_sets_compact_models_beside_the_large_one() {
     let folder = made_up::folder(&scratch, "ladder", plan, &made_up::NUMBERS, true);
     let folder = Folder::open(&folder).expect("a folder");
     let samples = Samples::from(folder.table().expect("a table"));
-    apexmap::explore::report::make(&folder, &samples).expect("a report");
+    apexmap_pages::report::make(&folder, &samples).expect("a report");
     let page = std::fs::read_to_string(folder.report()).expect("a page");
     assert!(page.contains("How much of the machine few numbers tell"), "no ladder");
     assert!(page.contains("<td>apex_map.linear</td><td class=\"number\">2</td>"), "two numbers of the linear model");

@@ -1,12 +1,12 @@
 //! Launches as real processes: followed, timed, ended, with nothing left behind.
 
 use super::common::{Scratch, launch, sample, small_point};
-use apexmap::error::{Error, Result};
-use apexmap::explore::launch::CommandLine;
-use apexmap::explore::sweep::execute::{Ending, Executor, LaunchLimits, Processes, ProcessesOn};
-use apexmap::measure::hardware::Below;
-use apexmap::measure::worker::{Job, Repeat, Task};
-use apexmap::sample::{Event, Phase, Status};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::sample::{Event, Phase, Status};
+use apexmap_measure::hardware::Below;
+use apexmap_measure::worker::{Job, Repeat, Task};
+use apexmap_run::launch::CommandLine;
+use apexmap_run::sweep::execute::{Ending, Executor, LaunchLimits, Processes, ProcessesOn};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! The lines of a launch: cut out of any bytes, found among others, and in an order that fits their job.
 
 use super::common::{job_of, launch, sample, small_point};
-use apexmap::explore::sweep::lines::{Lines, event};
-use apexmap::explore::sweep::protocol::Protocol;
-use apexmap::measure::worker::Job;
-use apexmap::sample::{Event, Phase};
+use apexmap_base::sample::{Event, Phase};
+use apexmap_measure::worker::Job;
+use apexmap_run::sweep::lines::{Lines, event};
+use apexmap_run::sweep::protocol::Protocol;
 use proptest::prelude::*;
 
 /// What comes of bytes in these pieces.

@@ -1,11 +1,11 @@
 //! Medians by groups, by the library and by `apexmap query`.
 
 use super::common::{Scratch, apexmap, file, printed, sample, samples, small_point, table, write};
-use apexmap::explore::condition::Condition;
-use apexmap::explore::query::{self, groups};
-use apexmap::explore::store::{Folder, Samples, TableBuilder};
-use apexmap::point::Value;
-use apexmap::sample::Status;
+use apexmap_base::condition::Condition;
+use apexmap_base::point::Value;
+use apexmap_base::sample::Status;
+use apexmap_results::query::{self, groups};
+use apexmap_results::store::{Folder, Samples, TableBuilder};
 
 #[test]
 fn within_one_launch_medians_and_intervals_are_those_of_the_order_statistics() {
@@ -45,8 +45,7 @@ fn mixtures_and_samples_without_a_value_are_told() {
     assert_eq!(found.mixed, ["indices", "block_words"]);
     let all = groups(&samples, &[], &["seconds"]).expect("one group");
     assert_eq!((all.groups.len(), all.groups[0].samples), (1, 15));
-    let only =
-        Condition::parse("P == 1", &[("P", apexmap::explore::condition::NameType::Number)]).expect("a condition");
+    let only = Condition::parse("P == 1", &[("P", apexmap_base::condition::NameType::Number)]).expect("a condition");
     assert_eq!(samples.filter(&only).len(), 1);
 }
 

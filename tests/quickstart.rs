@@ -1,14 +1,14 @@
 //! The quickstart on machines of several kinds: what it would measure, what memory it takes, and how long.
 
-use apexmap::explore::launch;
-use apexmap::explore::sweep::cost::rough_on;
-use apexmap::explore::sweep::driver;
-use apexmap::explore::sweep::forecast::Forecast;
-use apexmap::explore::sweep::plan::{Context, Plan, Progress, launch_memory};
-use apexmap::explore::sweep::{Machine, Sweep, ready};
-use apexmap::measure::comm::TransportKind;
-use apexmap::measure::worker::Repeat;
-use apexmap::sample::Sample;
+use apexmap_base::sample::Sample;
+use apexmap_measure::comm::TransportKind;
+use apexmap_measure::worker::Repeat;
+use apexmap_run::launch;
+use apexmap_run::sweep::cost::rough_on;
+use apexmap_run::sweep::driver;
+use apexmap_run::sweep::forecast::Forecast;
+use apexmap_run::sweep::plan::{Context, Plan, Progress, launch_memory};
+use apexmap_run::sweep::{Machine, Sweep, ready};
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -1,19 +1,19 @@
 //! RandomAccess: every algorithm against `sequential`, the verification against faults, ownership, routes, refusals.
 
-use apexmap::explore::models::hypercube;
-use apexmap::measure::comm::arena::{Arena, Pages};
-use apexmap::measure::comm::{Comm, Transport, World, threads};
-use apexmap::measure::kernels::random_access::division::divide;
-use apexmap::measure::kernels::random_access::grid::NodeGrid;
-use apexmap::measure::kernels::random_access::layout::{Layout, Owners};
-use apexmap::measure::kernels::random_access::problem::Problem;
-use apexmap::measure::kernels::random_access::random_stream::{Generator, Index, StreamKind};
-use apexmap::measure::kernels::random_access::recursive_halving::stages;
-use apexmap::measure::kernels::random_access::table::{Pending, Table};
-use apexmap::measure::kernels::random_access::verify::{Rules, Tally, measure};
-use apexmap::measure::kernels::{self, Outcome, Ranks};
-use apexmap::measure::numerics::gf2;
-use apexmap::point::{Point, Value};
+use apexmap_base::point::{Point, Value};
+use apexmap_measure::comm::arena::{Arena, Pages};
+use apexmap_measure::comm::{Comm, Transport, World, threads};
+use apexmap_measure::kernels::random_access::division::divide;
+use apexmap_measure::kernels::random_access::grid::NodeGrid;
+use apexmap_measure::kernels::random_access::layout::{Layout, Owners};
+use apexmap_measure::kernels::random_access::problem::Problem;
+use apexmap_measure::kernels::random_access::random_stream::{Generator, Index, StreamKind};
+use apexmap_measure::kernels::random_access::recursive_halving::stages;
+use apexmap_measure::kernels::random_access::table::{Pending, Table};
+use apexmap_measure::kernels::random_access::verify::{Rules, Tally, measure};
+use apexmap_measure::kernels::{self, Outcome, Ranks};
+use apexmap_measure::numerics::gf2;
+use apexmap_theory::models::hypercube;
 use proptest::prelude::*;
 
 pub fn run(point: Point) -> Outcome {

@@ -2,9 +2,9 @@
 
 use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
 use crate::random_access;
-use apexmap::measure::kernels::{self, Kernel, Ranks};
-use apexmap::point::Point;
-use apexmap::sample::{Event, Sample, Status};
+use apexmap_base::point::Point;
+use apexmap_base::sample::{Event, Sample, Status};
+use apexmap_measure::kernels::{self, Kernel, Ranks};
 
 /// Words of the table: few numbers of ranks divide it, and most buckets overflow it.
 const WORDS: u64 = 128;

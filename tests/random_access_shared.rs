@@ -1,10 +1,10 @@
 //! RandomAccess on one table shared by threads: the same tables as `sequential`, errors counted, modes as in the paper.
 
 use crate::random_access::{hash, number, run, table};
-use apexmap::measure::hardware::Hardware;
-use apexmap::measure::kernels::random_access::layout::Layout;
-use apexmap::measure::kernels::{self, Outcome};
-use apexmap::point::Point;
+use apexmap_base::point::Point;
+use apexmap_measure::hardware::Hardware;
+use apexmap_measure::kernels::random_access::layout::Layout;
+use apexmap_measure::kernels::{self, Outcome};
 use proptest::prelude::*;
 
 fn shared(words: u64, cores: u64) -> Point {

@@ -1,9 +1,9 @@
 //! Apex-Map against ping-pong: the ratio of Figure 2 from made-up samples, and the figure of a real run.
 
 use crate::common::Scratch;
-use apexmap::explore::report::ratio::ratios;
-use apexmap::explore::store::TableBuilder;
-use apexmap::point::Value;
+use apexmap_base::point::Value;
+use apexmap_pages::report::ratio::ratios;
+use apexmap_results::store::TableBuilder;
 use std::process::Command;
 
 fn row(table: &mut TableBuilder, values: &[(&str, Value)]) {

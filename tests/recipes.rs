@@ -2,9 +2,9 @@
 
 use crate::common::{Scratch, apexmap};
 use crate::needs::python;
-use apexmap::explore::store::Folder;
-use apexmap::explore::store::manifest::Manifest;
-use apexmap::provenance;
+use apexmap_measure::provenance;
+use apexmap_results::store::Folder;
+use apexmap_results::store::manifest::Manifest;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -56,7 +56,7 @@ fn recipes_name_this_version_and_build_without_a_network() {
     for name in ["spack/package.py", "apptainer/apexmap.def", &format!("easybuild/apexmap-{VERSION}-foss-2025b.eb")] {
         let text = read(name);
         assert!(text.contains(VERSION), "{name} is of another version");
-        let builds = text.matches("--no-default-features").count();
+        let builds = text.matches("apexmap-measure").count();
         assert!(builds == 1 && text.matches("--offline").count() == 2, "{name}");
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::browser;
 use crate::common::{Scratch, apexmap, write};
-use apexmap::explore::store::column::Column;
-use apexmap::explore::store::manifest::Manifest;
-use apexmap::explore::store::{Folder, Table};
+use apexmap_results::store::column::Column;
+use apexmap_results::store::manifest::Manifest;
+use apexmap_results::store::{Folder, Table};
 
 const SWEEP: &str = r#"
 title = "<script>document.title='stolen'</script> & \"quotes\""

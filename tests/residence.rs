@@ -1,9 +1,9 @@
 //! How long others leave lines in the last cache: the card's number from made-up latencies after waits.
 
-use apexmap::explore::calibrate::residence;
-use apexmap::explore::machine::Card;
-use apexmap::explore::store::{Samples, TableBuilder};
-use apexmap::point::Value;
+use apexmap_base::point::Value;
+use apexmap_results::store::{Samples, TableBuilder};
+use apexmap_study::calibrate::residence;
+use apexmap_theory::machine::Card;
 
 const NUMBER: &str = "l3_displacements_per_second";
 

@@ -1,8 +1,8 @@
 //! Whole runs of the program: killed, resumed, failed, looked at.
 
 use crate::common::{Scratch, apexmap, ended, output};
-use apexmap::explore::store::{Folder, Table};
-use apexmap::sample::Status;
+use apexmap_base::sample::Status;
+use apexmap_results::store::{Folder, Table};
 use std::collections::HashSet;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};

@@ -1,14 +1,14 @@
 //! Samples: what varies, groups, grids, mixtures; and the registry of columns.
 
 use super::common::{sample, small_point, table};
-use apexmap::explore::report::summary;
-use apexmap::explore::store::columns::{self, Role};
-use apexmap::explore::store::design::Design;
-use apexmap::explore::store::pivot::Pivot;
-use apexmap::explore::store::{Samples, TableBuilder};
-use apexmap::measure::kernels;
-use apexmap::point::{Point, Value};
-use apexmap::sample::Sample;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::sample::Sample;
+use apexmap_measure::kernels;
+use apexmap_pages::report::summary;
+use apexmap_results::store::columns::{self, Role};
+use apexmap_results::store::design::Design;
+use apexmap_results::store::pivot::Pivot;
+use apexmap_results::store::{Samples, TableBuilder};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -42,8 +42,8 @@ fn the_axes_are_what_varies_and_does_not_follow_from_others() {
     assert!(samples().at(vec![0, 1]).axes().is_empty(), "one point has no axes");
 }
 
-fn condition(text: &str) -> apexmap::explore::condition::Condition {
-    use apexmap::explore::condition::{Condition, NameType};
+fn condition(text: &str) -> apexmap_base::condition::Condition {
+    use apexmap_base::condition::{Condition, NameType};
     Condition::parse(text, &["alpha", "P"].map(|name| (name, NameType::Number))).expect("a condition")
 }
 

@@ -2,7 +2,7 @@
 
 use super::common::{self, Scratch, ended};
 use super::mpi_worker::{MPICH, OPEN_MPI};
-use apexmap::explore::store::Folder;
+use apexmap_results::store::Folder;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, Uid, User};
 use std::fs;
@@ -61,7 +61,7 @@ impl Cluster {
         let scratch = Scratch::new();
         let mut cluster = Self { scratch, daemons: Vec::new(), _alone: alone };
         let user = User::from_uid(Uid::effective()).expect("users").expect("this user").name;
-        let host = apexmap::provenance::host_name();
+        let host = apexmap_measure::provenance::host_name();
         let path = cluster.scratch.display();
         let mut conf = format!(
             "ClusterName=test\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={port}\nSlurmUser={user}\nSlurmdUser={user}\n\
@@ -469,7 +469,7 @@ fn the_commands_of_the_guide_run_as_they_stand_there() {
     for command in commands {
         let words = command.split_whitespace().skip(1).filter(|word| *word != "--dry-run");
         let words: Vec<&str> =
-            words.map(|word| if word == "target-mpi/release/apexmap" { &worker } else { word }).collect();
+            words.map(|word| if word == "target/release/apexmap-worker" { &worker } else { word }).collect();
         let output = cluster.apexmap(&[&words[..], &["--dry-run"]].concat());
         let said = text(&output);
         assert!(output.status.success(), "{command}: {said}");

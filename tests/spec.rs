@@ -1,14 +1,14 @@
 //! Sweep files: what they expand to, and what is said about wrong ones.
 
 use super::common::Scratch;
-use apexmap::error::Error;
-use apexmap::explore::commands::diagnostics::render;
-use apexmap::explore::launch;
-use apexmap::explore::plot::FigureKind;
-use apexmap::explore::sweep::{Machine, Sweep, figures, parse, read, ready, schema};
-use apexmap::measure::comm::TransportKind;
-use apexmap::measure::hardware::Place;
-use apexmap::point::{Point, Value};
+use apexmap::commands::diagnostics::render;
+use apexmap_base::error::Error;
+use apexmap_base::point::{Point, Value};
+use apexmap_draw::plot::FigureKind;
+use apexmap_measure::comm::TransportKind;
+use apexmap_measure::hardware::Place;
+use apexmap_run::launch;
+use apexmap_run::sweep::{Machine, Sweep, figures, parse, read, ready, schema};
 use proptest::prelude::*;
 use std::collections::HashSet;
 use std::path::Path;

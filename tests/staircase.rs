@@ -2,14 +2,15 @@
 //! large machine here is made up, too: two sockets of 64 cores.
 
 use crate::common::{self, Scratch};
-use apexmap::explore::calibrate::ladders::fine;
-use apexmap::explore::calibrate::staircase::{Step, places, rungs, step};
-use apexmap::explore::calibrate::{card_text, classic, contradictions, derived, node};
-use apexmap::explore::figure::{Figure, LandmarkStyle, svg};
-use apexmap::explore::machine::{Card, Number, NumberName, Word};
-use apexmap::explore::report::classic::figures;
-use apexmap::explore::store::{Folder, Samples};
-use apexmap::provenance::{Cache, Host, Processors, host};
+use apexmap_base::provenance::{Cache, Host, Processors};
+use apexmap_draw::figure::{Figure, LandmarkStyle, svg};
+use apexmap_measure::provenance::host;
+use apexmap_pages::report::classic::figures;
+use apexmap_results::store::{Folder, Samples};
+use apexmap_study::calibrate::ladders::fine;
+use apexmap_study::calibrate::staircase::{Step, places, rungs, step};
+use apexmap_study::calibrate::{card_text, classic, contradictions, derived, node};
+use apexmap_theory::machine::{Card, Number, NumberName, Word};
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64Mcg;
@@ -263,7 +264,7 @@ fn a_large_node_is_measured_within_bounds() {
     assert!(pairs.clone().all(|probe| probe.ranks == 128));
     for cores in [1, 2, 3, 16, 17, 128] {
         let all = node(&large(), cores);
-        let bytes = |probe: &apexmap::explore::calibrate::Probe| {
+        let bytes = |probe: &apexmap_study::calibrate::Probe| {
             let size = probe.settings.iter().find(|(name, _)| *name == "bytes")?.1.as_f64()?;
             Some(size * probe.ranks as f64)
         };
@@ -354,13 +355,13 @@ fn the_report_of_a_calibration_begins_with_the_table_and_the_staircase() {
     common::write(&folder, &table);
     common::manifest().write(&folder).expect("a manifest");
     let samples = Samples::from(table);
-    apexmap::explore::report::make(&folder, &samples).expect("a report");
+    apexmap_pages::report::make(&folder, &samples).expect("a report");
     let page = || std::fs::read_to_string(folder.report()).expect("a page");
     assert!(!page().contains("The classic numbers"), "no calibration");
     let mut card = large_card();
     card.name = "<b>large</b>".into();
     card.write(&folder.own_card()).expect("a card");
-    apexmap::explore::report::make(&folder, &samples).expect("a report");
+    apexmap_pages::report::make(&folder, &samples).expect("a report");
     let page = page();
     let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("no {part}"));
     assert!(at("<table class=\"classic\">") < at("<figure"), "the table first");
@@ -371,7 +372,7 @@ fn the_report_of_a_calibration_begins_with_the_table_and_the_staircase() {
         assert!(folder.figures().join(file).is_file(), "{file}");
     }
     std::fs::write(folder.own_card(), "name = 3").expect("a file");
-    let error = apexmap::explore::report::make(&folder, &samples).err().expect("no card");
+    let error = apexmap_pages::report::make(&folder, &samples).err().expect("no card");
     assert!(format!("{error:?}").contains("card.toml"), "{error:?}");
 }
 

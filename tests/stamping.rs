@@ -1,12 +1,12 @@
 //! What stamps and checks of messages cost is subtracted, by a clock that the test moves.
 
-use apexmap::error::Result;
-use apexmap::measure::comm::arena::Arena;
-use apexmap::measure::comm::threads::{self, ThreadComm};
-use apexmap::measure::comm::{Collectives, Comm};
-use apexmap::measure::kernels::message_rate::measure::{Exchange, measure};
-use apexmap::measure::kernels::{self, Outcome};
-use apexmap::point::Point;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_measure::comm::arena::Arena;
+use apexmap_measure::comm::threads::{self, ThreadComm};
+use apexmap_measure::comm::{Collectives, Comm};
+use apexmap_measure::kernels::message_rate::measure::{Exchange, measure};
+use apexmap_measure::kernels::{self, Outcome};
 use std::cell::Cell;
 
 /// One rank whose clock stands unless it is moved.

@@ -1,9 +1,9 @@
 //! Fits to large designs: what is kept of the points, that it finds the truth, and that the fit is judged on all of them.
 
-use apexmap::explore::fit::quality::smape;
-use apexmap::explore::fit::subsample::choose;
-use apexmap::explore::fit::{self, Fit, Observation, Options, Role};
-use apexmap::explore::models;
+use apexmap_theory::fit::quality::smape;
+use apexmap_theory::fit::subsample::choose;
+use apexmap_theory::fit::{self, Fit, Observation, Options, Role};
+use apexmap_theory::models;
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
@@ -104,7 +104,7 @@ proptest! {
         }
         // Neither the order nor the number of the launches matters, and all launches of a point go with it.
         let mut more = [data.clone(), data.iter().map(|seen| Observation { launch: 1, ..seen.clone() }).collect()].concat();
-        more.sort_by_key(|seen| apexmap::measure::numerics::mix::seed(&[seed, seen.x[0] as u64, seen.x[1] as u64, u64::from(seen.launch)]));
+        more.sort_by_key(|seen| apexmap_measure::numerics::mix::seed(&[seed, seen.x[0] as u64, seen.x[1] as u64, u64::from(seen.launch)]));
         let kept = choose(&more, most).expect("more points");
         for (seen, kept) in more.iter().zip(kept) {
             prop_assert_eq!(kept, stay.contains(&seen.x));

@@ -2,10 +2,10 @@
 
 use super::architecture::sources;
 use super::common::{Scratch, apexmap, printed, samples, table, write};
-use apexmap::error::Error;
-use apexmap::explore::commands::diagnostics::render;
-use apexmap::explore::store::Folder;
-use apexmap::terminal::{is_unprintable, printable};
+use apexmap::commands::diagnostics::render;
+use apexmap_base::error::Error;
+use apexmap_base::terminal::{is_unprintable, printable};
+use apexmap_results::store::Folder;
 use proptest::prelude::*;
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -267,8 +267,8 @@ fn nothing_else_writes_to_the_terminal_or_writes_files_in_place() {
     let files = ["fs::write(", "File::create(", ".truncate(true)"];
     for (file, text) in sources("src") {
         let refused: &[&str] = match file.to_str().unwrap() {
-            "src/terminal.rs" => &files,
-            "src/explore/new_file.rs" => &terminal,
+            "src/base/terminal.rs" => &files,
+            "src/base/new_file.rs" => &terminal,
             _ => &[&terminal[..], &files].concat(),
         };
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {

@@ -1,6 +1,6 @@
 //! Aligned columns, and texts broken to fit a terminal.
 
-use apexmap::text_table::{Align, TextTable};
+use apexmap_base::text_table::{Align, TextTable};
 use proptest::prelude::*;
 
 fn table(rows: &[[&str; 3]]) -> TextTable {

@@ -1,10 +1,10 @@
 //! The contract of a transport on the embedded transport, with fewer and with more ranks than cores.
 
 use super::common::patiently;
-use apexmap::measure::comm::arena::Arena;
-use apexmap::measure::comm::threads::{self, OTHER_RANK_FAILED, ThreadComm};
-use apexmap::measure::comm::{Collectives, Comm, GetWindow, Inbox, Mailboxes, Outbox, Rma, RmaWindow, Tag};
-use apexmap::measure::numerics::mix::mix;
+use apexmap_measure::comm::arena::Arena;
+use apexmap_measure::comm::threads::{self, OTHER_RANK_FAILED, ThreadComm};
+use apexmap_measure::comm::{Collectives, Comm, GetWindow, Inbox, Mailboxes, Outbox, Rma, RmaWindow, Tag};
+use apexmap_measure::numerics::mix::mix;
 use proptest::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,6 +1,8 @@
 //! Quantities with units.
 
-use apexmap::units::{NumberStyle, Unit, amount, bytes, is_known, number, parse, quantity, seconds, si, significant};
+use apexmap_base::units::{
+    NumberStyle, Unit, amount, bytes, is_known, number, parse, quantity, seconds, si, significant,
+};
 use proptest::prelude::*;
 
 #[test]

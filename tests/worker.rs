@@ -1,10 +1,10 @@
 //! The worker as launchers start it: a job in, lines out. And its schedule.
 
 use super::common::{Scratch, patiently, small_point};
-use apexmap::measure::hardware::{self as place, Hardware, Place};
-use apexmap::measure::worker::{Job, Repeat, Schedule, Task};
-use apexmap::point::Point;
-use apexmap::sample::{Event, Sample, Status};
+use apexmap_base::point::Point;
+use apexmap_base::sample::{Event, Sample, Status};
+use apexmap_measure::hardware::{self as place, Hardware, Place};
+use apexmap_measure::worker::{Job, Repeat, Schedule, Task};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use proptest::prelude::*;
@@ -79,7 +79,7 @@ fn a_job_becomes_a_greeting_starts_with_their_samples_and_a_farewell() {
         let events = work(&job);
         let Event::Hello(hello) = &events[0] else { panic!("the first line greets: {:?}", events[0]) };
         assert_eq!((hello.launch.as_str(), hello.block, hello.ranks), ("0007", 2, ranks));
-        assert_eq!(hello.build, apexmap::provenance::build().fingerprint);
+        assert_eq!(hello.build, apexmap_measure::provenance::build().fingerprint);
         assert_eq!(hello.placement.iter().map(|place| place.rank).collect::<Vec<_>>(), (0..ranks).collect::<Vec<_>>());
         assert_eq!(events.last(), Some(&Event::Done { budget_spent: false }));
         let mut repetitions = [0; 5];
@@ -92,7 +92,7 @@ fn a_job_becomes_a_greeting_starts_with_their_samples_and_a_farewell() {
             assert_eq!((sample.block, sample.repetition, *repetition), (2, repetitions[*index], repetitions[*index]));
             assert_eq!((sample.status, sample.message.as_str()), (Status::Ok, ""));
             assert!(sample.seconds.is_some_and(|seconds| seconds > 0.0));
-            let known = apexmap::measure::kernels::find(&sample.point.kernel).expect("a kernel").outputs();
+            let known = apexmap_measure::kernels::find(&sample.point.kernel).expect("a kernel").outputs();
             assert!(sample.outputs.keys().all(|name| known.iter().any(|output| output.column == name)));
             repetitions[*index] += 1;
         }
@@ -194,7 +194,7 @@ fn a_worker_ends_in_the_middle_of_a_run_when_nobody_reads_its_lines_any_more() {
     let folder = Scratch::new();
     let file = folder.join("job.json");
     let point = Point::new("calibrate.mailbox", 2).with("message_bytes", 8u64).with("messages", 1u64 << 32);
-    let point = apexmap::measure::kernels::complete(point).expect("a valid point");
+    let point = apexmap_measure::kernels::complete(point).expect("a valid point");
     let job = Job { tasks: vec![task(point)], ..job(2, times(1, 1)) };
     std::fs::write(&file, serde_json::to_string(&job).expect("a job")).expect("written");
     let mut worker = worker_on(&file, 2).stdout(Stdio::piped()).spawn().expect("the program runs");

@@ -1,17 +1,17 @@
 //! Apex-Map that writes, that follows what it reads, and beside busy neighbours: what is verified, and which faults are found.
 
 use super::common::small_point;
-use apexmap::measure::comm::arena::{Arena, Pages};
-use apexmap::measure::comm::{Comm, Transport, World, threads};
-use apexmap::measure::kernels::apex_map::access::{Access, Pattern};
-use apexmap::measure::kernels::apex_map::access_all::{Accesses, access_all};
-use apexmap::measure::kernels::apex_map::chains::chase_all;
+use apexmap_base::point::{Point, Value};
+use apexmap_measure::comm::arena::{Arena, Pages};
+use apexmap_measure::comm::{Comm, Transport, World, threads};
+use apexmap_measure::kernels::apex_map::access::{Access, Pattern};
+use apexmap_measure::kernels::apex_map::access_all::{Accesses, access_all};
+use apexmap_measure::kernels::apex_map::chains::chase_all;
 #[cfg(target_arch = "x86_64")]
-use apexmap::measure::kernels::apex_map::vectors::Kind;
-use apexmap::measure::kernels::apex_map::writing::{Loop, run as run_loop};
-use apexmap::measure::kernels::{Domain, Outcome, complete, find};
-use apexmap::measure::numerics::mix::mix;
-use apexmap::point::{Point, Value};
+use apexmap_measure::kernels::apex_map::vectors::Kind;
+use apexmap_measure::kernels::apex_map::writing::{Loop, run as run_loop};
+use apexmap_measure::kernels::{Domain, Outcome, complete, find};
+use apexmap_measure::numerics::mix::mix;
 use proptest::prelude::*;
 
 const KINDS: [(&str, Access); 4] = [

@@ -8,11 +8,11 @@
 #[path = "../../tests/mpi_worker.rs"]
 mod mpi_worker;
 
-use apexmap::explore::launch::{Here, LaunchJob, check};
-use apexmap::measure::kernels;
-use apexmap::measure::numerics::statistics::median;
-use apexmap::point::Point;
-use apexmap::sample::{Event, Status};
+use apexmap_base::point::Point;
+use apexmap_base::sample::{Event, Status};
+use apexmap_measure::kernels;
+use apexmap_measure::numerics::statistics::median;
+use apexmap_run::launch::{Here, LaunchJob, check};
 use mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -3,11 +3,11 @@
 //!
 //! This program runs itself under valgrind, once as the kernel and once as the loop; the counts are the same in every run.
 
-use apexmap::measure::comm::{Transport, World, threads};
-use apexmap::measure::kernels;
-use apexmap::measure::kernels::random_access::random_stream::{Generator, StreamKind};
-use apexmap::measure::numerics::gf2;
-use apexmap::point::Point;
+use apexmap_base::point::Point;
+use apexmap_measure::comm::{Transport, World, threads};
+use apexmap_measure::kernels;
+use apexmap_measure::kernels::random_access::random_stream::{Generator, StreamKind};
+use apexmap_measure::numerics::gf2;
 use std::hint::black_box;
 use std::path::Path;
 use std::process::{Command, Stdio};

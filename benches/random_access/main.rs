@@ -13,10 +13,10 @@ mod instructions;
 #[path = "../../tests/mpi_worker.rs"]
 mod mpi_worker;
 
-use apexmap::measure::kernels;
-use apexmap::measure::numerics::statistics::median;
-use apexmap::point::{Point, Value};
-use apexmap::sample::{Event, Status};
+use apexmap_base::point::{Point, Value};
+use apexmap_base::sample::{Event, Status};
+use apexmap_measure::kernels;
+use apexmap_measure::numerics::statistics::median;
 use hpcc::{Hpcc, Pages, Section};
 use mpi_worker::{OPEN_MPI, job};
 use std::path::Path;

@@ -3,19 +3,19 @@
 //! Each function takes any bytes and panics if the program would, or if what was read does not hold what readers promise. The
 //! program's own tests run all seeds through them; `make fuzz` runs them under libFuzzer, which looks for new ones.
 
-use apexmap::error::Error;
-use apexmap::explore::bounds::Limits;
-use apexmap::explore::commands::diagnostics;
-use apexmap::explore::condition::{Condition, NameType};
-use apexmap::explore::machine::Card;
-use apexmap::explore::store::manifest::Manifest;
-use apexmap::explore::store::{Folder, Samples, Table, journal, parquet};
-use apexmap::explore::sweep::{self as sweeps, Machine};
-use apexmap::measure::kernels;
-use apexmap::measure::worker::{Job, Schedule};
-use apexmap::point::Value;
-use apexmap::terminal::is_unprintable;
-use apexmap::units::{self, Unit};
+use apexmap::commands::diagnostics;
+use apexmap_base::condition::{Condition, NameType};
+use apexmap_base::error::Error;
+use apexmap_base::point::Value;
+use apexmap_base::terminal::is_unprintable;
+use apexmap_base::units::{self, Unit};
+use apexmap_measure::kernels;
+use apexmap_measure::worker::{Job, Schedule};
+use apexmap_results::store::manifest::Manifest;
+use apexmap_results::store::{Folder, Samples, Table, journal, parquet};
+use apexmap_run::sweep::{self as sweeps, Machine};
+use apexmap_theory::bounds::Limits;
+use apexmap_theory::machine::Card;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 

@@ -32,12 +32,11 @@ class Apexmap(CargoPackage):
         cargo("build", "--release", "--locked", "--offline")
         if spec.satisfies("+mpi"):
             cargo(
-                "build", "--release", "--locked", "--offline", "--no-default-features", "--features", "mpi",
-                "--target-dir", "target-mpi",
+                "build", "--release", "--locked", "--offline", "--package", "apexmap-measure", "--features", "mpi",
             )
 
     def install(self, spec, prefix):
         mkdirp(prefix.bin, prefix.libexec)
         install("target/release/apexmap", prefix.bin)
         if spec.satisfies("+mpi"):
-            install("target-mpi/release/apexmap", prefix.libexec.join("apexmap-mpi"))
+            install("target/release/apexmap-worker", prefix.libexec.join("apexmap-mpi"))

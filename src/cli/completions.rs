@@ -1,7 +1,7 @@
 //! `apexmap completions`: completion scripts for shells.
 
-use crate::error::Result;
-use crate::terminal::print;
+use apexmap_base::error::Result;
+use apexmap_base::terminal::print;
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: apexmap completions bash > ~/.local/share/bash-completion/completions/apexmap")]

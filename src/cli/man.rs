@@ -1,9 +1,9 @@
 //! `apexmap man`: manual pages, one per command, from the text of `--help`.
 
-use crate::error::{Error, Result};
-use crate::explore::new_file;
-use crate::nearest::suggest;
-use crate::terminal::print;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::nearest::suggest;
+use apexmap_base::new_file;
+use apexmap_base::terminal::print;
 use clap_mangen::Man;
 use std::path::PathBuf;
 

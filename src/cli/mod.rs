@@ -1,23 +1,17 @@
-//! The command line of both wings.
+//! The command line of `apexmap`.
 //!
 //! Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or incomplete;
 //! 5 `--fail-if` found something; 6 the set-up is at fault; 70 internal error; 129, 130, 143 interrupted.
 
-#[cfg(feature = "explore")]
 mod completions;
-mod kernels;
-#[cfg(feature = "explore")]
 mod man;
-mod worker;
 
-use crate::crash;
-use crate::error::{Error, Result};
-#[cfg(feature = "explore")]
-use crate::explore::commands::{self as explore, diagnostics::show, is_sweep};
-use crate::nearest::nearest;
-#[cfg(not(feature = "explore"))]
-use crate::terminal::note;
-use crate::terminal::{note_as_is, printable, takes_colours};
+use crate::commands::{self as explore, diagnostics::show, is_sweep};
+use apexmap_base::crash;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::nearest::nearest;
+use apexmap_base::terminal::{note_as_is, printable, takes_colours};
+use apexmap_measure::cli::{kernels, worker};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -45,16 +39,13 @@ Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4
 
 #[derive(Subcommand)]
 enum Command {
-    #[cfg(feature = "explore")]
     #[command(flatten)]
     Explore(Box<explore::Command>),
     /// List the kernels; show one with its parameters, outputs and source
     Kernels(kernels::Arguments),
     /// Print a completion script for a shell
-    #[cfg(feature = "explore")]
     Completions(completions::Arguments),
     /// Print a manual page, or write those of all commands
-    #[cfg(feature = "explore")]
     Man(man::Arguments),
     /// Internal: started by launchers on each rank
     #[command(hide = true)]
@@ -94,12 +85,9 @@ fn exit_code(result: Result<()>) -> u8 {
 
 fn run(command: &Command) -> Result<()> {
     match command {
-        #[cfg(feature = "explore")]
         Command::Explore(command) => explore::run(command),
         Command::Kernels(arguments) => kernels::run(arguments),
-        #[cfg(feature = "explore")]
         Command::Completions(arguments) => completions::run(arguments),
-        #[cfg(feature = "explore")]
         Command::Man(arguments) => man::run(arguments),
         Command::Worker(arguments) => worker::run(arguments),
     }
@@ -163,18 +151,7 @@ fn coloured() -> Option<String> {
     Some(error.render().ansi().to_string())
 }
 
-#[cfg(not(feature = "explore"))]
-fn show(error: &Error) {
-    note(&format!("error: {error}"));
-}
-
-#[cfg(not(feature = "explore"))]
-fn is_sweep(_: &str) -> bool {
-    false
-}
-
 /// The whole command line, for tests that check a command without running it.
-#[cfg(feature = "internals")]
 pub fn command() -> clap::Command {
     <Cli as clap::CommandFactory>::command()
 }

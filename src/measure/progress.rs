@@ -1,7 +1,7 @@
 //! How far a rank is in a run, told while no clock runs: what fills or verifies large memory takes long, and looks like a rank that
 //! hangs.
 
-use crate::sample::Phase;
+use apexmap_base::sample::Phase;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 

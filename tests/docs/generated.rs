@@ -4,13 +4,13 @@
 //! A page holds them between `<!-- generated: NAME -->` and `<!-- end -->`. To write them again:
 //! `APEXMAP_WRITE_DOCS=1 cargo test --release docs::generated`
 
-use apexmap::disturbance::Fact;
-use apexmap::explore::machine::CATALOGUE;
-use apexmap::explore::models::{self, Model};
-use apexmap::explore::store::quietness::Cause;
-use apexmap::explore::sweep;
-use apexmap::measure::kernels::{self, Domain, Kernel, Output, Parameter, Ranks, family};
-use apexmap::units::{Unit, names, si};
+use apexmap_base::disturbance::Fact;
+use apexmap_base::units::{Unit, names, si};
+use apexmap_measure::kernels::{self, Domain, Kernel, Output, Parameter, Ranks, family};
+use apexmap_results::store::quietness::Cause;
+use apexmap_run::sweep;
+use apexmap_theory::machine::CATALOGUE;
+use apexmap_theory::models::{self, Model};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;

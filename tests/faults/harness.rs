@@ -1,9 +1,9 @@
 //! One try: a result folder, a driver in trouble, and what must hold afterwards.
 
 use crate::common::Scratch;
-use apexmap::explore::store::Folder;
-use apexmap::measure::numerics::mix::mix;
-use apexmap::sample::{Event, Status};
+use apexmap_base::sample::{Event, Status};
+use apexmap_measure::numerics::mix::mix;
+use apexmap_results::store::Folder;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::BTreeMap;

@@ -2,12 +2,12 @@
 //!
 //! Its arguments: what to check, and a folder. Ranks that must not let MPI make progress wait for each other by files there.
 
-use apexmap::measure::comm::mpi::MpiComm;
-use apexmap::measure::comm::{
+use apexmap_measure::comm::mpi::MpiComm;
+use apexmap_measure::comm::{
     Collectives, Comm, GetWindow, Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Rma, Tag, Transport, TransportKind,
     start,
 };
-use apexmap::measure::hardware::Place;
+use apexmap_measure::hardware::Place;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,6 @@
 //! Messages that a receive looks for together, on any transport.
 
-use apexmap::measure::comm::{Collectives, Inbox, Mailboxes, Outbox, Tag};
+use apexmap_measure::comm::{Collectives, Inbox, Mailboxes, Outbox, Tag};
 
 const MESSAGES: u64 = 50;
 

@@ -1,9 +1,9 @@
 //! The distribution of samples: which share of them is at or below a value. One curve for each value of a column.
 
-use apexmap::error::{Error, Result};
-use apexmap::explore::figure::{CurvePoint, Curves, Figure, Quantity, Series};
-use apexmap::explore::store::{Samples, columns};
-use apexmap::units::Unit;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::units::Unit;
+use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
+use apexmap_results::store::{Samples, columns};
 
 /// The distribution of `column` over these samples, by `by`.
 ///

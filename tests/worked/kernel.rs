@@ -4,14 +4,14 @@
 //! WORK: an operation is the read of a word; 8 bytes each, although whole cache lines travel.
 //! CHECK: word i holds i, so that the sum of what was read is known.
 
-use apexmap::error::Result;
-use apexmap::measure::comm::arena::{Arena, Pages};
-use apexmap::measure::comm::{Collectives, World};
-use apexmap::measure::kernels::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work};
-use apexmap::on_transport;
-use apexmap::point::{Point, Value};
-use apexmap::source::Source;
-use apexmap::units::{Unit, WORD_BYTES};
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::source::Source;
+use apexmap_base::units::{Unit, WORD_BYTES};
+use apexmap_measure::comm::arena::{Arena, Pages};
+use apexmap_measure::comm::{Collectives, World};
+use apexmap_measure::kernels::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work};
+use apexmap_measure::on_transport;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 

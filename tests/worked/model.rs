@@ -2,9 +2,9 @@
 //!
 //! SOURCE: none; an example of a model.
 
-use apexmap::explore::models::{About, Domain, Model, Parameter, Prediction, Variable};
-use apexmap::source::Source;
-use apexmap::units::Unit;
+use apexmap_base::source::Source;
+use apexmap_base::units::Unit;
+use apexmap_theory::models::{About, Domain, Model, Parameter, Prediction, Variable};
 
 const SOURCE: Source =
     Source { authors: "The apexmap developers", title: "Contributing to apexmap", short: "an example" };

@@ -1,11 +1,11 @@
 //! A rank's memory: allocated once a launch, on the pages that were asked for, with contents that are filled once.
 
-use crate::error::{Error, Result};
-use crate::measure::crew::Crew;
-use crate::measure::hardware::{Below, areas, bind_memory, memory_nodes, nodes_with_memory};
-use crate::measure::progress;
-use crate::point::Value;
-use crate::sample::Phase;
+use crate::crew::Crew;
+use crate::hardware::{Below, areas, bind_memory, memory_nodes, nodes_with_memory};
+use crate::progress;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::point::Value;
+use apexmap_base::sample::Phase;
 use memmap2::{Advice, MmapMut};
 use std::collections::BTreeMap;
 use std::fs;
@@ -206,7 +206,7 @@ impl Region {
         let bytes = huge.max(words.max(1) * 8) + page;
         let refuse = |cause: std::io::Error| {
             Error::environment(
-                format!("cannot allocate {} of memory: {cause}", crate::units::bytes(bytes as f64)),
+                format!("cannot allocate {} of memory: {cause}", apexmap_base::units::bytes(bytes as f64)),
                 "use a smaller memory size (M) or fewer ranks on this node",
             )
         };

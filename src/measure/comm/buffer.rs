@@ -1,6 +1,6 @@
 //! Memory for messages: zeros on pages of their own.
 
-use crate::error::{Error, Result};
+use apexmap_base::error::{Error, Result};
 use memmap2::MmapMut;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
@@ -23,7 +23,7 @@ impl Buffer {
         let bytes = items.max(1).saturating_mul(size_of::<u32>());
         let mut map = MmapMut::map_anon(bytes).map_err(|cause| {
             Error::environment(
-                format!("cannot allocate {} for messages: {cause}", crate::units::bytes(bytes as f64)),
+                format!("cannot allocate {} for messages: {cause}", apexmap_base::units::bytes(bytes as f64)),
                 "use smaller or fewer messages (message_bytes, window, messages)",
             )
         })?;

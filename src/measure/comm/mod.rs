@@ -25,7 +25,7 @@ pub use rma::{GetWindow, Item, Rma, RmaWindow};
 pub use threads::rings::Rings;
 pub use transport::{Transport, TransportKind, abort, library, start};
 
-use crate::measure::hardware::Place;
+use crate::hardware::Place;
 use arena::Arena;
 
 /// A set of ranks that run the same program.

@@ -12,10 +12,10 @@ mod window;
 
 use super::arena::Arena;
 use super::{Collectives, Comm, Tag};
-use crate::crash::describe;
-use crate::error::{Error, Result};
-use crate::measure::affinity;
-use crate::measure::hardware::Place;
+use crate::affinity;
+use crate::hardware::Place;
+use apexmap_base::crash::describe;
+use apexmap_base::error::{Error, Result};
 use mpi::collective::SystemOperation;
 use mpi::environment::Universe;
 use mpi::ffi;

@@ -1,7 +1,7 @@
 //! Non-blocking sends and receives in place: what message rates are measured with.
 
 use super::{Collectives, Tag};
-use crate::error::Result;
+use apexmap_base::error::Result;
 
 /// Messages from one rank to another that a sender may start before the receiver has posted any receive: every transport
 /// takes so many without waiting.

@@ -1,8 +1,8 @@
 //! The list of transports. One costs its folder, its line in the list, and its arm in [`on_transport`](crate::on_transport).
 
 use super::arena::Arena;
-use crate::error::{Error, Result};
-use crate::measure::hardware::Place;
+use crate::hardware::Place;
+use apexmap_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -11,7 +11,7 @@ macro_rules! transports {
     ($($(#[$built:meta])? $kind:ident $name:literal, $end:ty, $module:ident;)*) => {
         /// What carries data between ranks.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[cfg_attr(feature = "explore", derive(schemars::JsonSchema), schemars(rename = "Transport"))]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Transport"))]
         pub enum TransportKind {
             $(#[doc = concat!("`", $name, "`")] #[serde(rename = $name)] $kind,)*
         }
@@ -84,7 +84,7 @@ macro_rules! transports {
             Err(Error::environment(
                 format!("this build of apexmap has no transport \"{kind}\""),
                 format!(
-                    "build one with `cargo build --release --no-default-features --features {kind}` and name it with \
+                    "build one with `cargo build --release -p apexmap-measure --features {kind}` and name it with \
                      --worker"
                 ),
             ))
@@ -116,9 +116,9 @@ impl fmt::Display for TransportKind {
 macro_rules! on_transport {
     ($transport:expr, $comm:ident => $body:expr) => {
         match $transport {
-            $crate::measure::comm::Transport::Threads($comm) => $body,
+            $crate::comm::Transport::Threads($comm) => $body,
             #[cfg(feature = "mpi")]
-            $crate::measure::comm::Transport::Mpi($comm) => $body,
+            $crate::comm::Transport::Mpi($comm) => $body,
         }
     };
 }

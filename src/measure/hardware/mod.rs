@@ -9,7 +9,6 @@ mod place;
 mod processors;
 
 pub use control_group::Throttling;
-#[cfg(any(feature = "explore", feature = "internals"))]
 pub use control_group::memory_kills;
 pub use files::{Below, Files};
 pub use pages::{areas, bind_memory, memory_nodes, nodes_with_memory};

@@ -1,9 +1,9 @@
 //! A run without sweep, launcher and files.
 
 use super::{Outcome, complete, find, run};
-use crate::error::{Error, Result};
-use crate::measure::comm::{Transport, World, threads};
-use crate::point::Point;
+use crate::comm::{Transport, World, threads};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::point::Point;
 
 /// Runs a point once, on threads of this process, and returns what rank 0 found: the time of the slowest rank, and the
 /// outputs. Parameters that the point lacks get their defaults. Runs of different `stream` access different random

@@ -16,12 +16,12 @@ pub(crate) use on_node::run;
 use parameter::{Choices, parameter};
 pub use parameter::{Domain, Parameter};
 
-use crate::error::{Error, Result};
-pub use crate::measure::comm::Rings;
-use crate::measure::comm::World;
-use crate::point::{Point, Value};
-use crate::source::Source;
-use crate::units::{Unit, plural};
+pub use crate::comm::Rings;
+use crate::comm::World;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::point::{Point, Value};
+use apexmap_base::source::Source;
+use apexmap_base::units::{Unit, plural};
 use std::collections::BTreeMap;
 
 /// Every kernel of the program; help, validation, plans, reports and tests derive from this list.
@@ -307,7 +307,7 @@ pub fn complete(point: Point) -> std::result::Result<Point, String> {
 ///
 /// # Errors
 /// What is wrong with the point, in one sentence.
-pub(crate) fn fill(mut point: Point) -> std::result::Result<Point, String> {
+pub fn fill(mut point: Point) -> std::result::Result<Point, String> {
     let kernel = find(&point.kernel).map_err(|e| e.what)?;
     for parameter in kernel.parameters() {
         if let Some(value) = point.params.get(parameter.name).cloned().or_else(|| parameter.default_value()) {

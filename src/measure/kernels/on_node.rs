@@ -1,13 +1,13 @@
 //! The run of a point: its memory and its ranks on NUMA nodes, while it runs.
 
 use super::{CORE_NODE, Kernel, MEMORY_NODE, Outcome};
-use crate::error::{Error, Result};
-use crate::measure::affinity;
-use crate::measure::comm::{Comm, Transport, World};
-use crate::measure::hardware::{Hardware, HardwareThread, Place, order};
+use crate::affinity;
+use crate::comm::{Comm, Transport, World};
+use crate::hardware::{Hardware, HardwareThread, Place, order};
 use crate::on_transport;
-use crate::point::{Point, Value};
-use crate::units::plural;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::point::{Point, Value};
+use apexmap_base::units::plural;
 
 /// Runs a point, with its memory and its ranks on the NUMA nodes that it names. Collective.
 ///

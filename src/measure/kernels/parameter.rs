@@ -1,7 +1,7 @@
 //! The parameters of kernels: names, units, values, defaults.
 
-use crate::point::{Point, Value};
-use crate::units::Unit;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::units::Unit;
 
 /// Which values a parameter takes.
 #[derive(Clone, Copy, Debug)]

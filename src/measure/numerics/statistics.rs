@@ -35,7 +35,6 @@ impl Basis {
 
 /// What is said of a set of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Summary {
     /// Number of samples, at least 1.
     pub n: usize,

@@ -1,7 +1,7 @@
 //! The canary: a fixed short piece of work, barriers, and the core clock.
 
-use crate::disturbance::{Fact, Facts};
-use crate::measure::comm::Collectives;
+use crate::comm::Collectives;
+use apexmap_base::disturbance::{Fact, Facts};
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -1,6 +1,6 @@
 //! Hardware counters of the calling thread, where the system lets it count (perf events).
 
-use crate::disturbance::Fact;
+use apexmap_base::disturbance::Fact;
 use perf_event::events::{Cache, CacheOp, CacheResult, Event, Hardware, WhichCache};
 use perf_event::{Builder, Counter};
 

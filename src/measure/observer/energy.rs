@@ -1,6 +1,6 @@
 //! Energy of the processor packages, where the system counts it (powercap).
 
-use crate::measure::hardware::{Below, Files};
+use crate::hardware::{Below, Files};
 use std::path::{Path, PathBuf};
 
 /// Shorter times are not told: the counters move once a millisecond.

@@ -1,6 +1,6 @@
 //! What the system counts of the whole host.
 
-use crate::measure::hardware::{Below, Files};
+use crate::hardware::{Below, Files};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::time::{Duration, Instant};

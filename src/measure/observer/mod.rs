@@ -9,9 +9,9 @@ pub mod energy;
 pub mod host;
 mod thread;
 
-use crate::disturbance::{Fact, Facts};
-use crate::measure::comm::Collectives;
-use crate::measure::hardware::{Below, Hardware, Throttling};
+use crate::comm::Collectives;
+use crate::hardware::{Below, Hardware, Throttling};
+use apexmap_base::disturbance::{Fact, Facts};
 use canary::Canary;
 use counters::Counters;
 use energy::Energy;

@@ -1,6 +1,6 @@
 //! What the system counts of the calling thread.
 
-use crate::disturbance::{Fact, Facts};
+use apexmap_base::disturbance::{Fact, Facts};
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 use std::fs::File;

@@ -1,11 +1,12 @@
 //! What rank 0 tells all ranks, and what they tell it.
 
 use super::Job;
-use crate::disturbance::Facts;
-use crate::error::{Error, Result};
-use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::Arena;
-use crate::provenance::{self, MemoryPlacement, Placement};
+use crate::comm::Collectives;
+use crate::comm::arena::Arena;
+use crate::provenance;
+use apexmap_base::disturbance::Facts;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::provenance::{MemoryPlacement, Placement};
 
 /// Rank 0's job, on all ranks.
 pub fn broadcast_job<C: Collectives>(comm: &C, job: Option<Job>) -> Result<Job> {
@@ -65,7 +66,7 @@ pub fn gather_placement<C: Collectives>(comm: &C, launcher: &str) -> Result<Opti
 
 /// Where the memory of each rank is; on rank 0.
 pub fn gather_memory<C: Collectives>(comm: &C, arena: &Arena) -> Option<Vec<Option<MemoryPlacement>>> {
-    let own = MemoryPlacement::of(&arena.memory_nodes());
+    let own = provenance::memory_placement(&arena.memory_nodes());
     let words = own.map_or([0; 4], |own| [1, own.numa_node.into(), own.memory_node.into(), own.elsewhere.to_bits()]);
     let all = comm.gather(&words)?;
     let read = |words: &[u64]| match *words {

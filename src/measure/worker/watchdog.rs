@@ -1,6 +1,6 @@
 //! The end of the driver, noticed by rank 0: nobody reads its output any more, or the driver's process on this machine is gone.
 
-use crate::measure::comm::{self, TransportKind};
+use crate::comm::{self, TransportKind};
 use nix::errno::Errno;
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};

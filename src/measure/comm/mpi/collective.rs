@@ -1,7 +1,7 @@
 //! The exchange of all ranks with all others.
 
 use super::MpiComm;
-use crate::measure::comm::Comm;
+use crate::comm::Comm;
 use mpi::ffi;
 use mpi::traits::AsRaw;
 use std::mem::MaybeUninit;

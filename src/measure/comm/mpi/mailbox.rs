@@ -2,7 +2,7 @@
 
 use super::pool::{Buffers, Pool};
 use super::{Channel, MpiComm};
-use crate::measure::comm::{Collectives, Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
+use crate::comm::{Collectives, Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
 use mpi::ffi;
 use mpi::traits::AsRaw;
 use std::collections::VecDeque;

@@ -1,8 +1,8 @@
 //! Messages in place: MPI's non-blocking sends and receives, waited for together.
 
 use super::{Channel, MpiComm};
-use crate::error::Result;
-use crate::measure::comm::{Buffer, Collectives, Comm, Messages, PointToPoint, Tag};
+use crate::comm::{Buffer, Collectives, Comm, Messages, PointToPoint, Tag};
+use apexmap_base::error::Result;
 use mpi::ffi;
 use mpi::traits::AsRaw;
 use std::mem::MaybeUninit;

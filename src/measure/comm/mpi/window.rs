@@ -2,7 +2,7 @@
 
 use super::MpiComm;
 use super::pool::{Buffers, Pool};
-use crate::measure::comm::{Collectives, GetWindow, Item, Rma, RmaWindow, check_range};
+use crate::comm::{Collectives, GetWindow, Item, Rma, RmaWindow, check_range};
 use mpi::collective::SystemOperation;
 use mpi::ffi;
 use mpi::traits::{AsRaw, CommunicatorCollectives};

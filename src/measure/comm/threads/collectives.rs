@@ -1,7 +1,7 @@
 //! What all threads do together.
 
 use super::{Shared, ThreadComm};
-use crate::measure::comm::{Collectives, Comm};
+use crate::comm::{Collectives, Comm};
 use std::sync::{PoisonError, RwLockReadGuard};
 
 /// Everybody's words.

@@ -6,8 +6,8 @@
 
 use super::rings::{Consumer, Producer, rings};
 use super::{Shared, ThreadComm};
-use crate::measure::comm::sync::Slot;
-use crate::measure::comm::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
+use crate::comm::sync::Slot;
+use crate::comm::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
 use std::sync::Arc;
 
 /// A message on its way: short ones travel in the ring itself, of long ones the slot of their sender.

@@ -4,9 +4,9 @@
 
 use super::ThreadComm;
 use super::rings::{Consumer, Producer, rings};
-use crate::error::Result;
-use crate::measure::comm::sync::Deliveries;
-use crate::measure::comm::{Buffer, Comm, Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
+use crate::comm::sync::Deliveries;
+use crate::comm::{Buffer, Comm, Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
+use apexmap_base::error::Result;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Rings between all ranks. Each rank has memory for its part of them, of which the system gives what is used.
 
 use super::ThreadComm;
-use crate::measure::comm::ring::{self, Count, Place, Ring};
-use crate::measure::comm::{Comm, UNEXPECTED_MESSAGES};
+use crate::comm::ring::{self, Count, Place, Ring};
+use crate::comm::{Comm, UNEXPECTED_MESSAGES};
 use memmap2::{MmapMut, MmapRaw};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl Part {
         let counts = 2 * ranks * size_of::<Count>();
         let bytes = counts + ranks * of_places::<T>(capacity);
         let mut map = MmapMut::map_anon(bytes).unwrap_or_else(|cause| {
-            panic!("no memory for rings between {ranks} ranks, {}: {cause}", crate::units::bytes(bytes as f64))
+            panic!("no memory for rings between {ranks} ranks, {}: {cause}", apexmap_base::units::bytes(bytes as f64))
         });
         // Now, as no look at a count is to wait for the system.
         map[..counts].fill(0);

@@ -1,9 +1,9 @@
 //! Windows of threads: remote memory is a load or a store away.
 
 use super::ThreadComm;
-use crate::measure::comm::sync::Barrier;
-use crate::measure::comm::{Comm, GetWindow, Item, Rma, RmaWindow, check_range};
-use crate::measure::prefetch;
+use crate::comm::sync::Barrier;
+use crate::comm::{Comm, GetWindow, Item, Rma, RmaWindow, check_range};
+use crate::prefetch;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::Arc;

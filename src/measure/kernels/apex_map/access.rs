@@ -1,8 +1,8 @@
 //! What an access does with its block, and how many bytes that asks for and moves.
 
-use crate::measure::kernels::{Choices, Domain, Output, Parameter, output, parameter};
-use crate::point::{Point, Value};
-use crate::units::{Unit, WORD_BYTES};
+use crate::kernels::{Choices, Domain, Output, Parameter, output, parameter};
+use apexmap_base::point::{Point, Value};
+use apexmap_base::units::{Unit, WORD_BYTES};
 
 pub(super) const ACCESS: Parameter = parameter(
     "access",

@@ -91,8 +91,8 @@ fn finish_stores() {
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use super::{Access, Accesses, Sum, finish_stores};
-    use crate::measure::kernels::apex_map::lanes::Lanes;
-    use crate::measure::kernels::apex_map::vectors::{Kind, Vector, Width};
+    use crate::kernels::apex_map::lanes::Lanes;
+    use crate::kernels::apex_map::vectors::{Kind, Vector, Width};
     use std::arch::x86_64::{__m256i, __m512i, _mm_stream_si64};
 
     // What is done with a block that is not read.

@@ -1,7 +1,7 @@
 //! The number of index arrays of a run where a point names none.
 
-use crate::measure::numerics::power_law::remote_share;
-use crate::point::Point;
+use crate::numerics::power_law::remote_share;
+use apexmap_base::point::Point;
 
 /// A run lasts at least this long if an access takes no longer than the constants below say, which is hardly ever so: seconds.
 const LEAST_SECONDS: f64 = 1e-3;

@@ -13,15 +13,15 @@ use super::timing::{Arrays, time_accesses};
 use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, contents, memory, with_outputs};
 #[cfg(target_arch = "x86_64")]
 use super::{lanes::Lanes, vectors::Kind, vectors::Width};
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::Arena;
-use crate::measure::kernels::no_rings;
-use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, output, parameter};
+use crate::comm::Collectives;
+use crate::comm::arena::Arena;
+use crate::kernels::no_rings;
+use crate::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, output, parameter};
 use crate::on_transport;
-use crate::point::{Point, Value};
-use crate::source;
-use crate::units::Unit;
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::source;
+use apexmap_base::units::Unit;
 
 const CHAINS: Parameter = parameter(
     "chains",

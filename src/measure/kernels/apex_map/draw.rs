@@ -1,10 +1,10 @@
 //! The accesses of a rank: drawn from the power law, and what they must sum to.
 
 use super::local_words;
-use crate::measure::comm::Comm;
-use crate::measure::numerics::mix::{mix, seed};
-use crate::measure::numerics::power_law::PowerLaw;
-use crate::point::Point;
+use crate::comm::Comm;
+use crate::numerics::mix::{mix, seed};
+use crate::numerics::power_law::PowerLaw;
+use apexmap_base::point::Point;
 use rand::{RngExt, SeedableRng};
 use rand_distr::Distribution;
 use rand_pcg::Pcg64Mcg;
@@ -13,41 +13,41 @@ use rand_pcg::Pcg64Mcg;
 /// lower 40 the word within that rank's memory. So the reader's own places are nothing but words.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(in crate::measure::kernels) struct Location(u64);
+pub(in crate::kernels) struct Location(u64);
 
 impl Location {
-    pub(in crate::measure::kernels) const OFFSET_BITS: u32 = 40;
+    pub(in crate::kernels) const OFFSET_BITS: u32 = 40;
 
     fn new(after: u64, offset: u64) -> Self {
         Self(after << Self::OFFSET_BITS | offset)
     }
 
     /// Of the reader's own places, those in its memory.
-    pub(in crate::measure::kernels) fn offsets(locations: &[Self]) -> &[u64] {
+    pub(in crate::kernels) fn offsets(locations: &[Self]) -> &[u64] {
         // SAFETY: a location is transparent over u64; the upper bits are 0.
         unsafe { std::slice::from_raw_parts(locations.as_ptr().cast::<u64>(), locations.len()) }
     }
 
     #[inline]
-    pub(in crate::measure::kernels) fn is_own(self) -> bool {
+    pub(in crate::kernels) fn is_own(self) -> bool {
         self.0 >> Self::OFFSET_BITS == 0
     }
 
     /// The rank whose memory it is in, where `comm` is the reader's.
     #[inline]
-    pub(in crate::measure::kernels) fn owner(self, comm: &impl Comm) -> usize {
+    pub(in crate::kernels) fn owner(self, comm: &impl Comm) -> usize {
         let owner = comm.rank() + (self.0 >> Self::OFFSET_BITS) as usize;
         if owner < comm.size() { owner } else { owner - comm.size() }
     }
 
     #[inline]
-    pub(in crate::measure::kernels) fn offset(self) -> usize {
+    pub(in crate::kernels) fn offset(self) -> usize {
         (self.0 & ((1 << Self::OFFSET_BITS) - 1)) as usize
     }
 }
 
 /// A function of a rank and a word whose differences are the contents of memory.
-pub(in crate::measure::kernels) fn potential(rank: u64, word: u64) -> u64 {
+pub(in crate::kernels) fn potential(rank: u64, word: u64) -> u64 {
     mix(rank << Location::OFFSET_BITS ^ word)
 }
 
@@ -81,7 +81,7 @@ impl Law {
 }
 
 /// An endless sequence of accesses of one rank.
-pub(in crate::measure::kernels) struct Draws {
+pub(in crate::kernels) struct Draws {
     law: Law,
     random: Pcg64Mcg,
     block: u64,
@@ -93,7 +93,7 @@ pub(in crate::measure::kernels) struct Draws {
 
 impl Draws {
     /// Sequences of other ranks, streams or purposes are others.
-    pub(in crate::measure::kernels) fn new(point: &Point, rank: usize, stream: u64, purpose: u64) -> Self {
+    pub(in crate::kernels) fn new(point: &Point, rank: usize, stream: u64, purpose: u64) -> Self {
         let block = point.integer("L");
         Self {
             law: Law::of(point),
@@ -106,7 +106,7 @@ impl Draws {
     }
 
     /// Fills an index array anew.
-    pub(in crate::measure::kernels) fn fill(&mut self, array: &mut [Location]) {
+    pub(in crate::kernels) fn fill(&mut self, array: &mut [Location]) {
         array.fill_with(|| {
             let word = self.law.sample(&mut self.random) * self.block;
             // The hot end of the power law is the rank's own memory.
@@ -115,14 +115,14 @@ impl Draws {
     }
 
     /// `accesses` of them.
-    pub(in crate::measure::kernels) fn array(&mut self, accesses: usize) -> Vec<Location> {
+    pub(in crate::kernels) fn array(&mut self, accesses: usize) -> Vec<Location> {
         let mut array = vec![Location(0); accesses];
         self.fill(&mut array);
         array
     }
 
     /// What the blocks at these places must sum to.
-    pub(in crate::measure::kernels) fn expected(&self, array: &[Location]) -> u64 {
+    pub(in crate::kernels) fn expected(&self, array: &[Location]) -> u64 {
         let sum_of = |at: &Location| {
             let after = at.0 >> Location::OFFSET_BITS;
             let (owner, first) = ((self.rank + after) % self.ranks, at.offset() as u64);

@@ -45,12 +45,12 @@ use sum_all::adder;
 use timing::Arrays;
 
 use super::{About, Domain, Kernel, Outcome, Output, Parameter, Work, output};
-use crate::error::Result;
-use crate::measure::comm::World;
-use crate::measure::comm::arena::{Arena, Granted, Pages};
-use crate::measure::kernels::Rings;
-use crate::point::Point;
-use crate::units::{Unit, WORD_BYTES};
+use crate::comm::World;
+use crate::comm::arena::{Arena, Granted, Pages};
+use crate::kernels::Rings;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::units::{Unit, WORD_BYTES};
 
 pub(super) const M: Parameter = Parameter {
     name: "M",

@@ -14,15 +14,15 @@ use super::accesses::Tally;
 use super::draw::Location;
 use super::timing::{Arrays, time};
 use super::{ALPHA, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, memory, sum_all, with_outputs};
-use crate::error::Result;
-use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Mailboxes, Tag};
-use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, Rings, output, parameter};
+use crate::comm::arena::Arena;
+use crate::comm::{Mailboxes, Tag};
+use crate::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, Rings, output, parameter};
 use crate::on_transport;
-use crate::point::{Point, Value};
-use crate::source;
-use crate::units::Unit;
 use alone::Alone;
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::source;
+use apexmap_base::units::Unit;
 use background::{MESSAGE_WORDS, Neighbour};
 
 const NEIGHBOURS: Parameter = parameter(

@@ -8,13 +8,13 @@ use super::accesses::Tally;
 use super::draw::Location;
 use super::timing::{Arrays, in_quarters, time};
 use super::{ALPHA, Adder, B, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Sum, Variant, adder, memory};
-use crate::error::Result;
-use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{GetWindow, Rma};
-use crate::measure::kernels::{About, Outcome, Ranks, no_rings};
+use crate::comm::arena::Arena;
+use crate::comm::{GetWindow, Rma};
+use crate::kernels::{About, Outcome, Ranks, no_rings};
 use crate::on_transport;
-use crate::point::Point;
-use crate::source;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::source;
 
 const ABOUT: About = About {
     id: "apex_map.one_sided",

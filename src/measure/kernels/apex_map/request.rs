@@ -9,9 +9,9 @@
 use super::timing::Arrays;
 use super::two_sided::POLL_EVERY;
 use super::{B, HEADLINE, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Variant, arrays, one_sided, two_sided};
-use crate::measure::kernels::{About, Choices, Domain, Parameter, Ranks, parameter};
+use crate::kernels::{About, Choices, Domain, Parameter, Ranks, parameter};
 use crate::on_transport;
-use crate::source;
+use apexmap_base::source;
 
 const SHARE: Parameter = parameter(
     "given_remote_share",

@@ -12,13 +12,13 @@ use super::draw::Location;
 use super::timing::{Arrays, time};
 use super::writing::{self, ALL_OUTPUTS};
 use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, PAGES, SEED, Variant, memory, sum_all};
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::Arena;
-use crate::measure::kernels::{About, Outcome, Ranks, no_rings};
+use crate::comm::Collectives;
+use crate::comm::arena::Arena;
+use crate::kernels::{About, Outcome, Ranks, no_rings};
 use crate::on_transport;
-use crate::point::Point;
-use crate::source;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::source;
 
 const ABOUT: About = About {
     id: "apex_map.sequential",

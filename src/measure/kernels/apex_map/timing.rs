@@ -3,12 +3,12 @@
 use super::accesses::{Accesses, Tally};
 use super::draw::{Draws, Location};
 use super::warm_up;
-use crate::measure::comm::arena::Granted;
-use crate::measure::comm::{Collectives, Comm};
-use crate::measure::kernels::Outcome;
-use crate::measure::numerics::statistics::{Summary, median};
-use crate::measure::observer;
-use crate::point::{Point, Value};
+use crate::comm::arena::Granted;
+use crate::comm::{Collectives, Comm};
+use crate::kernels::Outcome;
+use crate::numerics::statistics::{Summary, median};
+use crate::observer;
+use apexmap_base::point::{Point, Value};
 use std::collections::BTreeMap;
 
 /// A pass whose last quarter takes longer or shorter than the first by more than this fraction is not steady.

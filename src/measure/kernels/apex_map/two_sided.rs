@@ -14,15 +14,15 @@ use super::{
     ALPHA, Adder, B, HEADLINE, I, L, M, METHOD, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Sum, Variant, adder, memory,
     with_outputs,
 };
-use crate::error::Result;
-use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Tag};
-use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, Rings, output, parameter};
-use crate::measure::numerics::statistics::median;
+use crate::comm::arena::Arena;
+use crate::comm::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Tag};
+use crate::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, Rings, output, parameter};
+use crate::numerics::statistics::median;
 use crate::on_transport;
-use crate::point::{Point, Value};
-use crate::source;
-use crate::units::Unit;
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::source;
+use apexmap_base::units::Unit;
 
 pub(super) const POLL_EVERY: Parameter = parameter(
     "poll_every",

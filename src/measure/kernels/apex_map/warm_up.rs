@@ -2,8 +2,8 @@
 
 use super::accesses::Accesses;
 use super::draw::{Draws, Location};
-use crate::measure::comm::{Collectives, Comm};
-use crate::point::Point;
+use crate::comm::{Collectives, Comm};
+use apexmap_base::point::Point;
 use std::hint::black_box;
 
 /// Groups of index arrays, each twice as long as the one before, until one takes as long per array as the one before: a

@@ -11,11 +11,11 @@ use super::draw::{Draws, Location, potential};
 use super::sum::Sum;
 use super::timing::{Arrays, replay, time_accesses};
 use super::{OUTPUTS, contents, local_words, with_outputs};
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::{Arena, Pages};
-use crate::measure::kernels::{Outcome, Output};
-use crate::point::{Point, Value};
+use crate::comm::Collectives;
+use crate::comm::arena::{Arena, Pages};
+use crate::kernels::{Outcome, Output};
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
 
 /// Of a kernel that may write.
 pub(super) const ALL_OUTPUTS: [Output; OUTPUTS.len() + TRAFFIC.len()] = with_outputs(TRAFFIC);

@@ -3,15 +3,15 @@
 pub mod memory;
 pub mod network;
 
-use crate::error::Result;
-use crate::measure::comm::arena::Pages;
-use crate::measure::comm::{Collectives, World};
-use crate::measure::kernels::{About, Kernel, Outcome, Output, Rings, Work, output};
-use crate::point::{Point, Value};
-use crate::units::{Unit, WORD_BYTES};
+use crate::comm::arena::Pages;
+use crate::comm::{Collectives, World};
+use crate::kernels::{About, Kernel, Outcome, Output, Rings, Work, output};
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::units::{Unit, WORD_BYTES};
 use std::collections::BTreeMap;
 
-pub(in crate::measure::kernels) const OUTPUTS: &[Output] =
+pub(in crate::kernels) const OUTPUTS: &[Output] =
     &[Output { column: "operation_seconds", unit: Unit::Seconds, meaning: "time per operation, on the slowest rank" }];
 
 /// What a kernel that traverses memory tells besides: the pages that it was given.
@@ -22,24 +22,24 @@ const PAGE_OUTPUTS: [Output; 2] = [
 
 const MEMORY_OUTPUTS: &[Output] = &[OUTPUTS[0], PAGE_OUTPUTS[0], PAGE_OUTPUTS[1]];
 
-pub(in crate::measure::kernels) const HEADLINE: &str = "operation_seconds";
+pub(in crate::kernels) const HEADLINE: &str = "operation_seconds";
 
 /// A cost: a kernel, but for what all of them share.
 pub struct Probe {
     pub about: &'static About,
     /// Points that it cannot run.
-    pub(in crate::measure::kernels) refuse: fn(&Point) -> std::result::Result<(), String>,
-    pub(in crate::measure::kernels) work: fn(&Point) -> Work,
+    pub(in crate::kernels) refuse: fn(&Point) -> std::result::Result<(), String>,
+    pub(in crate::kernels) work: fn(&Point) -> Work,
     /// Words of the arena that it traverses, per rank.
-    pub(in crate::measure::kernels) words: fn(&Point) -> u64,
+    pub(in crate::kernels) words: fn(&Point) -> u64,
     /// Further bytes, per rank.
-    pub(in crate::measure::kernels) buffers: fn(&Point) -> u64,
+    pub(in crate::kernels) buffers: fn(&Point) -> u64,
     /// As [`Kernel::rings`].
-    pub(in crate::measure::kernels) rings: fn(&Point) -> Vec<Rings>,
+    pub(in crate::kernels) rings: fn(&Point) -> Vec<Rings>,
     /// As [`Kernel::in_order`].
-    pub(in crate::measure::kernels) in_order: bool,
+    pub(in crate::kernels) in_order: bool,
     /// The run's number, for those that draw.
-    pub(in crate::measure::kernels) run: fn(&Point, u64, &mut World) -> Result<Outcome>,
+    pub(in crate::kernels) run: fn(&Point, u64, &mut World) -> Result<Outcome>,
 }
 
 impl Kernel for Probe {
@@ -81,7 +81,7 @@ impl Kernel for Probe {
 }
 
 /// What came of a run: the slowest rank's time of its `operations`, and what is wrong, on any rank. Collective.
-pub(in crate::measure::kernels) fn outcome<C: Collectives>(
+pub(in crate::kernels) fn outcome<C: Collectives>(
     comm: &C,
     seconds: f64,
     operations: f64,

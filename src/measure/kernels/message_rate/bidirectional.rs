@@ -8,12 +8,12 @@ use super::streaming::Stream;
 use super::{
     BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Shape, WINDOW, about, run_route,
 };
-use crate::error::Result;
-use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{PointToPoint, Rma};
-use crate::measure::kernels::{Outcome, in_pairs};
+use crate::comm::arena::Arena;
+use crate::comm::{PointToPoint, Rma};
+use crate::kernels::{Outcome, in_pairs};
 use crate::on_transport;
-use crate::point::Point;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
 
 pub const KERNEL: Pattern = Pattern {
     about: &about(

@@ -8,12 +8,12 @@ use super::{
     BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, SENDERS, Shape, WINDOW, about,
     in_nodes, remote_nodes, run_route,
 };
-use crate::error::Result;
-use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{PointToPoint, Rma};
-use crate::measure::kernels::{Domain, Outcome, Parameter, parameter};
+use crate::comm::arena::Arena;
+use crate::comm::{PointToPoint, Rma};
+use crate::kernels::{Domain, Outcome, Parameter, parameter};
 use crate::on_transport;
-use crate::point::Point;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
 
 pub const KERNEL: Pattern = Pattern {
     about: &about(

@@ -1,6 +1,6 @@
 //! The content of messages, which identifies each of them.
 
-use crate::measure::numerics::mix::{mix, seed};
+use crate::numerics::mix::{mix, seed};
 
 /// Identifies a message of a round: its sender, its receiver, and its sequence number for that pair.
 pub fn identity(sender: usize, receiver: usize, number: usize) -> u64 {

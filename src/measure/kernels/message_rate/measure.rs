@@ -1,13 +1,13 @@
 //! The course of every pattern: rounds until they are steady, the timed rounds, and the verification.
 
 use super::{Shape, invalidated_bytes};
-use crate::error::{Error, Result};
-use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::{Arena, Pages};
-use crate::measure::kernels::Outcome;
-use crate::measure::numerics::statistics::quantile;
-use crate::measure::observer;
-use crate::point::{Point, Value};
+use crate::comm::Collectives;
+use crate::comm::arena::{Arena, Pages};
+use crate::kernels::Outcome;
+use crate::numerics::statistics::quantile;
+use crate::observer;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::point::{Point, Value};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 

@@ -28,14 +28,14 @@ pub mod two_sided;
 pub use route::Route;
 
 use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work, output, parameter};
-use crate::error::Result;
-use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{PointToPoint, Rma, World};
-use crate::measure::kernels::Rings;
-use crate::point::Point;
+use crate::comm::arena::Arena;
+use crate::comm::{PointToPoint, Rma, World};
+use crate::kernels::Rings;
 use crate::provenance;
-use crate::source;
-use crate::units::{Unit, WORD_BYTES};
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::source;
+use apexmap_base::units::{Unit, WORD_BYTES};
 
 pub const MESSAGE_BYTES: Parameter = Parameter {
     name: "message_bytes",

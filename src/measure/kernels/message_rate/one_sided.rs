@@ -4,11 +4,11 @@ use super::Shape;
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
 use super::route::{Peers, Route, identities, tell_each};
-use crate::error::Result;
-use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Buffer, Rma, RmaWindow};
-use crate::measure::kernels::Outcome;
-use crate::point::Point;
+use crate::comm::arena::Arena;
+use crate::comm::{Buffer, Rma, RmaWindow};
+use crate::kernels::Outcome;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
 use std::hint::black_box;
 
 struct Rounds<'a, W, R> {

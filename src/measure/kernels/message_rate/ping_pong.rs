@@ -8,12 +8,12 @@
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
 use super::{BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Shape, WINDOW, about};
-use crate::error::Result;
-use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Buffer, Comm, Messages, PointToPoint, Rma, RmaWindow, Tag};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, in_pairs};
+use crate::comm::arena::Arena;
+use crate::comm::{Buffer, Comm, Messages, PointToPoint, Rma, RmaWindow, Tag};
+use crate::kernels::{About, Domain, Outcome, Parameter, in_pairs};
 use crate::on_transport;
-use crate::point::Point;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
 use std::hint::black_box;
 
 pub const KERNEL: Pattern = Pattern {

@@ -8,13 +8,13 @@ use super::{
     BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, SEED, Shape, WINDOW, about,
     run_route,
 };
-use crate::error::Result;
-use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{PointToPoint, Rma};
-use crate::measure::kernels::Outcome;
-use crate::measure::numerics::mix::seed;
+use crate::comm::arena::Arena;
+use crate::comm::{PointToPoint, Rma};
+use crate::kernels::Outcome;
+use crate::numerics::mix::seed;
 use crate::on_transport;
-use crate::point::Point;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 

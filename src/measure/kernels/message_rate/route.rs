@@ -1,6 +1,6 @@
 //! Who sends to whom in a round.
 
-use crate::measure::comm::Collectives;
+use crate::comm::Collectives;
 use std::collections::BTreeMap;
 
 /// A sender's destinations, found on the clock as the paper's loops find them.

@@ -4,11 +4,11 @@ use super::Shape;
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
 use super::route::{Peers, Route, identities};
-use crate::error::Result;
-use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Messages, PointToPoint, Tag};
-use crate::measure::kernels::Outcome;
-use crate::point::Point;
+use crate::comm::arena::Arena;
+use crate::comm::{Messages, PointToPoint, Tag};
+use crate::kernels::Outcome;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
 use std::hint::black_box;
 
 /// Acknowledgements lie on cache lines of their own.

@@ -10,13 +10,13 @@ use super::{
     TIME_BOUND, Tally, UPDATES, about, measure, owner_can_be_found,
 };
 
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::Arena;
-use crate::measure::kernels::{Outcome, Ranks, no_rings};
+use crate::comm::Collectives;
+use crate::comm::arena::Arena;
+use crate::kernels::{Outcome, Ranks, no_rings};
 use crate::on_transport;
-use crate::point::Point;
-use crate::source;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::source;
 
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(

@@ -15,13 +15,13 @@ use super::{
     STREAM, TIME_BOUND, Tally, UPDATES, about, measure, owner_can_be_found,
 };
 
-use crate::error::Result;
-use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Inbox, Mailboxes, Outbox, Posting, Tag};
-use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, Rings, parameter};
+use crate::comm::arena::Arena;
+use crate::comm::{Inbox, Mailboxes, Outbox, Posting, Tag};
+use crate::kernels::{Domain, Outcome, Parameter, Ranks, Rings, parameter};
 use crate::on_transport;
-use crate::point::Point;
-use crate::source;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::source;
 
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(

@@ -38,13 +38,13 @@ pub use problem::Problem;
 pub use verify::{Rules, Tally, measure};
 
 use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work, output, parameter};
-use crate::error::Result;
-use crate::measure::comm::World;
-use crate::measure::comm::arena::Pages;
-use crate::measure::kernels::Rings;
-use crate::point::{Point, Value};
-use crate::source::Source;
-use crate::units::{Unit, WORD_BYTES};
+use crate::comm::World;
+use crate::comm::arena::Pages;
+use crate::kernels::Rings;
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::source::Source;
+use apexmap_base::units::{Unit, WORD_BYTES};
 use std::collections::BTreeMap;
 
 const N_WORDS: Parameter = Parameter {

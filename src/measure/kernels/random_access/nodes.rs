@@ -23,14 +23,14 @@ use super::{
     Tally, UPDATES, about,
 };
 
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::Arena;
-use crate::measure::hardware::Hardware;
-use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, no_rings, parameter};
+use crate::comm::Collectives;
+use crate::comm::arena::Arena;
+use crate::hardware::Hardware;
+use crate::kernels::{Domain, Outcome, Parameter, Ranks, no_rings, parameter};
 use crate::on_transport;
-use crate::point::Point;
-use crate::source;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::source;
 use std::sync::{Mutex, PoisonError, RwLock};
 
 pub const KERNEL: Algorithm = Algorithm {

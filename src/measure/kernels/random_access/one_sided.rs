@@ -15,13 +15,13 @@ use super::{
     Tally, UPDATES, about, measure, owner_can_be_found,
 };
 
-use crate::error::Result;
-use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Rma, RmaWindow};
-use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, no_rings, parameter};
+use crate::comm::arena::Arena;
+use crate::comm::{Rma, RmaWindow};
+use crate::kernels::{Domain, Outcome, Parameter, Ranks, no_rings, parameter};
 use crate::on_transport;
-use crate::point::Point;
-use crate::source;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::source;
 
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(

@@ -1,7 +1,7 @@
 //! What an update does with its word and its value: one of the definition's integer operations.
 
-use crate::measure::kernels::{Choices, Domain, Parameter, parameter};
-use crate::point::Point;
+use crate::kernels::{Choices, Domain, Parameter, parameter};
+use apexmap_base::point::Point;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub const OPERATION: Parameter = parameter(

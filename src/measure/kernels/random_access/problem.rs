@@ -3,8 +3,8 @@
 use super::layout::{Layout, Owners};
 use super::operation::Operation;
 use super::random_stream::{COMMON_OFFSET, Generator, INDEX_CHOICES, Index, StreamKind};
-use crate::measure::comm::arena::Pages;
-use crate::point::Point;
+use crate::comm::arena::Pages;
+use apexmap_base::point::Point;
 use std::ops::Range;
 
 /// The most updates that the definition allows a process to look ahead and to store.

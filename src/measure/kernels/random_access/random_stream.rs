@@ -1,7 +1,7 @@
 //! The streams of random values, and the mapping from a value to the index of a word.
 
-use crate::measure::kernels::Choices;
-use crate::measure::numerics::gf2::{self, lcg};
+use crate::kernels::Choices;
+use crate::numerics::gf2::{self, lcg};
 use multiversion::multiversion;
 
 /// Position added to every start: it cures both ways of starting of their weakness, that powers of x with an exponent

@@ -28,13 +28,13 @@ use super::{
     TIME_BOUND, Tally, UPDATES, about, measure,
 };
 
-use crate::error::Result;
-use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Comm, Inbox, Mailboxes, Outbox, Tag};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, parameter};
+use crate::comm::arena::Arena;
+use crate::comm::{Comm, Inbox, Mailboxes, Outbox, Tag};
+use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
-use crate::point::{Point, Value};
-use crate::source;
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::source;
 use loads::{DELAY, DELAYED, DISABLED, LOADS, MOST_CORES, WITH_LOADS};
 use plan::{RolePlan, Route};
 

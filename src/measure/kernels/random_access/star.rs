@@ -9,9 +9,9 @@ use super::{
     about, sequential,
 };
 
-use crate::measure::kernels::{Ranks, no_rings};
+use crate::kernels::{Ranks, no_rings};
 use crate::on_transport;
-use crate::source;
+use apexmap_base::source;
 
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(

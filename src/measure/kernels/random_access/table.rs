@@ -2,8 +2,8 @@
 
 use super::operation::{Operation, with_operation};
 use super::random_stream::Index;
-use crate::measure::comm::arena::Pages;
-use crate::measure::prefetch;
+use crate::comm::arena::Pages;
+use crate::prefetch;
 use std::sync::atomic::AtomicU64;
 
 /// A way from a value to its place among the words of a part.

@@ -1,11 +1,11 @@
 //! Runs with a time limit.
 
 use super::problem;
-use crate::error::Result;
-use crate::measure::comm::{Collectives, World};
-use crate::measure::kernels::Outcome;
+use crate::comm::{Collectives, World};
+use crate::kernels::Outcome;
 use crate::on_transport;
-use crate::point::Point;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
 
 /// Part of the time that is planned for, as rates change.
 const MARGIN: f64 = 0.9;

@@ -12,15 +12,15 @@ mod undo;
 use super::operation::Operation;
 use super::problem::{LOOK_AHEAD_LIMIT, Problem};
 use super::table::Table;
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::Arena;
-use crate::measure::crew::Crew;
-use crate::measure::hardware::Hardware;
-use crate::measure::kernels::Outcome;
-use crate::measure::numerics::mix::seed;
-use crate::measure::{observer, progress};
-use crate::sample::Phase;
+use crate::comm::Collectives;
+use crate::comm::arena::Arena;
+use crate::crew::Crew;
+use crate::hardware::Hardware;
+use crate::kernels::Outcome;
+use crate::numerics::mix::seed;
+use crate::{observer, progress};
+use apexmap_base::error::Result;
+use apexmap_base::sample::Phase;
 use hash::{count_of_wrong, hash_of_words, turn};
 use reports::Report;
 use std::sync::{Mutex, PoisonError};
@@ -136,7 +136,7 @@ pub fn measure_timed<C: Collectives>(
 
     // A rank's part of its node's memory: the sum is that of all nodes.
     let memory = Hardware::here().usable_memory_bytes().unwrap_or(0) / comm.ranks_on_node() as u64;
-    let memory = comm.all_reduce_sum(memory / crate::units::WORD_BYTES);
+    let memory = comm.all_reduce_sum(memory / apexmap_base::units::WORD_BYTES);
 
     // The clock has stopped on all ranks: helpers disturb none.
     let crew = Crew::new(comm.ranks_on_node());

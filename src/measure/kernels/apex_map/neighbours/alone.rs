@@ -1,6 +1,6 @@
 //! A rank by itself: what it does together with others it does at once.
 
-use crate::measure::comm::{Collectives, Comm};
+use crate::comm::{Collectives, Comm};
 
 /// The end of another transport, as that of a world of one rank.
 pub(super) struct Alone<'a, C>(pub(super) &'a C);

@@ -1,10 +1,10 @@
 //! What a neighbour does until rank 0 is done.
 
-use crate::measure::comm::{Collectives, Inbox, Outbox};
-use crate::measure::kernels::apex_map::draw::potential;
-use crate::measure::kernels::apex_map::sum_all;
-use crate::measure::numerics::mix::{mix, seed};
-use crate::units::WORD_BYTES;
+use crate::comm::{Collectives, Inbox, Outbox};
+use crate::kernels::apex_map::draw::potential;
+use crate::kernels::apex_map::sum_all;
+use crate::numerics::mix::{mix, seed};
+use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
 /// Words of a message: 4 KiB.

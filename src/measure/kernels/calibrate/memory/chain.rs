@@ -3,7 +3,7 @@
 //! A place is the number of a line's first word in the region. An access adds no index to what it has read: on many processors an
 //! access whose address is a register alone takes a cycle less.
 
-use crate::units::WORD_BYTES;
+use apexmap_base::units::WORD_BYTES;
 
 pub const LINE_WORDS: u64 = 8;
 

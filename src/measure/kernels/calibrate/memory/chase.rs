@@ -11,15 +11,15 @@
 use super::chain::{Chain, LINE_WORDS};
 use super::parts::{self, Parts};
 use super::{BYTES, PAGES, about, each, power_of_two, prime, region_words};
-use crate::error::{Error, Result};
-use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::{Arena, Pages};
-use crate::measure::kernels::calibrate::{MEMORY_OUTPUTS, Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, no_rings, parameter};
-use crate::measure::numerics::mix::seed;
+use crate::comm::Collectives;
+use crate::comm::arena::{Arena, Pages};
+use crate::kernels::calibrate::{MEMORY_OUTPUTS, Probe, outcome};
+use crate::kernels::{About, Domain, Outcome, Output, Parameter, no_rings, parameter};
+use crate::numerics::mix::seed;
 use crate::on_transport;
-use crate::point::Point;
-use crate::units::WORD_BYTES;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::point::Point;
+use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {

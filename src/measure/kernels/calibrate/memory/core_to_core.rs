@@ -10,15 +10,15 @@
 
 use super::about;
 use super::parts::{self, Parts};
+use crate::comm::{Collectives, Comm, Transport, World};
+use crate::kernels::calibrate::{OUTPUTS, Probe, outcome};
+use crate::kernels::{About, Domain, Outcome, Parameter, Work, no_rings, output, parameter};
 #[cfg(feature = "mpi")]
-use crate::error::Error;
-use crate::error::Result;
-use crate::measure::comm::{Collectives, Comm, Transport, World};
-use crate::measure::kernels::calibrate::{OUTPUTS, Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Work, no_rings, output, parameter};
-use crate::point::{Point, Value};
-use crate::source;
-use crate::units::Unit;
+use apexmap_base::error::Error;
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::source;
+use apexmap_base::units::Unit;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -160,7 +160,7 @@ pub fn between<C: Collectives>(
     // One of them tells what the line holds in the end.
     wrong |= side == Some(Side::First) && line.0.load(Ordering::Acquire) != 2 * done;
     let processor = side
-        .and_then(|_| crate::measure::affinity::of_thread())
+        .and_then(|_| crate::affinity::of_thread())
         .filter(|allowed| allowed.len() == 1)
         .map_or(u64::MAX, |allowed| allowed[0] as u64);
     let processors = comm.gather(&[processor]).unwrap_or_default();

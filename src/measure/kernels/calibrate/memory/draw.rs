@@ -5,16 +5,16 @@
 //! DEFINITION: `N` arrays of `I` places each.
 //! CHECK: the sum of all places, against that of the same places drawn one by one.
 
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::kernels::apex_map;
-use crate::measure::kernels::apex_map::draw::{Draws, Location};
-use crate::measure::kernels::calibrate::{HEADLINE, OUTPUTS, Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, no_rings};
+use crate::comm::Collectives;
+use crate::kernels::apex_map;
+use crate::kernels::apex_map::draw::{Draws, Location};
+use crate::kernels::calibrate::{HEADLINE, OUTPUTS, Probe, outcome};
+use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, no_rings};
 use crate::on_transport;
-use crate::point::Point;
-use crate::source;
-use crate::units::WORD_BYTES;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::source;
+use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
 const ARRAYS: Parameter =

@@ -5,14 +5,14 @@
 //! CHECK: the last value, against the jump to its position in the stream.
 
 use super::{BATCH, VALUES, about, each};
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::random_access::random_stream::{Generator, StreamKind};
-use crate::measure::kernels::{Outcome, no_rings};
-use crate::measure::numerics::gf2;
+use crate::comm::Collectives;
+use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::random_access::random_stream::{Generator, StreamKind};
+use crate::kernels::{Outcome, no_rings};
+use crate::numerics::gf2;
 use crate::on_transport;
-use crate::point::Point;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
 use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {

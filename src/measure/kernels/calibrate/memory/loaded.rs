@@ -13,17 +13,17 @@
 use super::read::{Places, follow, prepare};
 use super::stream::{fill, sum};
 use super::{BYTES, PAGES, about, contents, power_of_two, prime, region_words};
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::{Arena, Pages};
-use crate::measure::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS, Probe};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Work, no_rings, parameter};
-use crate::measure::kernels::{Output, output};
-use crate::measure::numerics::mix::seed;
+use crate::comm::Collectives;
+use crate::comm::arena::{Arena, Pages};
+use crate::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS, Probe};
+use crate::kernels::{About, Domain, Outcome, Parameter, Work, no_rings, parameter};
+use crate::kernels::{Output, output};
+use crate::numerics::mix::seed;
 use crate::on_transport;
-use crate::point::Point;
-use crate::point::Value;
-use crate::units::{Unit, WORD_BYTES};
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::point::Value;
+use apexmap_base::units::{Unit, WORD_BYTES};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 

@@ -23,16 +23,16 @@ pub mod update_loop;
 
 use super::{HEADLINE, MEMORY_OUTPUTS};
 
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::{Arena, Pages};
-use crate::measure::kernels::apex_map::warm_up::prime;
-use crate::measure::kernels::{About, Domain, Parameter, Ranks, Work, parameter};
-use crate::measure::numerics::mix::seed;
+use crate::comm::Collectives;
+use crate::comm::arena::{Arena, Pages};
+use crate::kernels::apex_map::warm_up::prime;
+use crate::kernels::{About, Domain, Parameter, Ranks, Work, parameter};
+use crate::numerics::mix::seed;
+use apexmap_base::error::Result;
 
-use crate::point::Point;
-use crate::source;
-use crate::units::{Unit, WORD_BYTES};
+use apexmap_base::point::Point;
+use apexmap_base::source;
+use apexmap_base::units::{Unit, WORD_BYTES};
 
 const BYTES: Parameter = Parameter {
     name: "bytes",

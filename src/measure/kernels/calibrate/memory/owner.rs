@@ -7,14 +7,14 @@
 //! CHECK: the sum of all owners, against a binary search for the owner's first word.
 
 use super::{BATCH, VALUES, about, each, generate};
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::random_access::layout::{Layout, Owners};
-use crate::measure::kernels::random_access::random_stream::{Generator, Index, StreamKind};
-use crate::measure::kernels::{Domain, Outcome, Parameter, no_rings, parameter};
+use crate::comm::Collectives;
+use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::random_access::layout::{Layout, Owners};
+use crate::kernels::random_access::random_stream::{Generator, Index, StreamKind};
+use crate::kernels::{Domain, Outcome, Parameter, no_rings, parameter};
 use crate::on_transport;
-use crate::point::Point;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
 use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {

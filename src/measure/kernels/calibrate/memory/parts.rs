@@ -2,10 +2,10 @@
 //!
 //! The first part of a run is often slower: the clock of the core rises, and caches and predictors do not know the loop yet.
 
-use crate::measure::comm::Collectives;
-use crate::measure::kernels::{Output, output};
-use crate::point::Value;
-use crate::units::Unit;
+use crate::comm::Collectives;
+use crate::kernels::{Output, output};
+use apexmap_base::point::Value;
+use apexmap_base::units::Unit;
 
 /// Two parts are alike if they differ by at most this fraction.
 pub const ALIKE: f64 = 0.02;

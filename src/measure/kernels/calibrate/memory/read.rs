@@ -10,19 +10,19 @@
 //! CHECK: the sum of all words read against the sum that their addresses imply.
 
 use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::Arena;
-use crate::measure::kernels::apex_map::sum_all;
-use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::no_rings;
-use crate::measure::kernels::random_access::table::{AHEAD, FAR_AHEAD};
-use crate::measure::kernels::{Domain, Outcome, Parameter, parameter};
-use crate::measure::numerics::mix::mix;
-use crate::measure::prefetch;
+use crate::comm::Collectives;
+use crate::comm::arena::Arena;
+use crate::kernels::apex_map::sum_all;
+use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::no_rings;
+use crate::kernels::random_access::table::{AHEAD, FAR_AHEAD};
+use crate::kernels::{Domain, Outcome, Parameter, parameter};
+use crate::numerics::mix::mix;
 use crate::on_transport;
-use crate::point::Point;
-use crate::units::WORD_BYTES;
+use crate::prefetch;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {

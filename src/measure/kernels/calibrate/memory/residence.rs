@@ -9,14 +9,14 @@
 use super::chain::LINE_WORDS;
 use super::chase::Cycle;
 use super::{BYTES, PAGES, about, each, power_of_two, prime, region_words};
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::Arena;
-use crate::measure::kernels::calibrate::{MEMORY_OUTPUTS, Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, no_rings, output};
+use crate::comm::Collectives;
+use crate::comm::arena::Arena;
+use crate::kernels::calibrate::{MEMORY_OUTPUTS, Probe, outcome};
+use crate::kernels::{About, Domain, Outcome, Output, Parameter, no_rings, output};
 use crate::on_transport;
-use crate::point::{Point, Value};
-use crate::units::Unit;
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::units::Unit;
 
 pub const KERNEL: Probe = Probe {
     about: &About {

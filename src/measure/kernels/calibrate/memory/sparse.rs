@@ -8,17 +8,17 @@
 
 use super::read::{BATCH, READS, batches, in_batches, step};
 use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::Arena;
-use crate::measure::kernels::apex_map::sum_all;
-use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
-use crate::measure::numerics::mix::mix;
+use crate::comm::Collectives;
+use crate::comm::arena::Arena;
+use crate::kernels::apex_map::sum_all;
+use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
+use crate::numerics::mix::mix;
 use crate::on_transport;
-use crate::point::Point;
-use crate::source;
-use crate::units::WORD_BYTES;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::source;
+use apexmap_base::units::WORD_BYTES;
 
 pub const KERNEL: Probe = Probe {
     about: &About {

@@ -9,15 +9,15 @@
 //! CHECK: the sums against those of the contents; every word of the result against its sources.
 
 use super::{BYTES, PAGES, about, contents, each, power_of_two, region_words};
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::{Arena, Pages};
-use crate::measure::kernels::apex_map::access::TRAFFIC;
-use crate::measure::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS, Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
+use crate::comm::Collectives;
+use crate::comm::arena::{Arena, Pages};
+use crate::kernels::apex_map::access::TRAFFIC;
+use crate::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS, Probe, outcome};
+use crate::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
 use crate::on_transport;
-use crate::point::{Point, Value};
-use crate::source;
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::source;
 use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {

@@ -8,17 +8,17 @@
 
 use super::stream::sum;
 use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::Arena;
-use crate::measure::kernels::apex_map::access::TRAFFIC;
-use crate::measure::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS, Probe, outcome};
-use crate::measure::kernels::no_rings;
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, parameter};
+use crate::comm::Collectives;
+use crate::comm::arena::Arena;
+use crate::kernels::apex_map::access::TRAFFIC;
+use crate::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS, Probe, outcome};
+use crate::kernels::no_rings;
+use crate::kernels::{About, Domain, Outcome, Parameter, parameter};
 use crate::on_transport;
-use crate::point::{Point, Value};
-use crate::source;
-use crate::units::{Unit, WORD_BYTES};
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::source;
+use apexmap_base::units::{Unit, WORD_BYTES};
 use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {

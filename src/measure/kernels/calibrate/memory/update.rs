@@ -6,15 +6,15 @@
 //! CHECK: all updates are applied a second time, one by one, which must restore `T[i] = i`.
 
 use super::{BATCH, BYTES, PAGES, VALUES, about, contents, each, generate, power_of_two, region_words};
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::{Arena, Pages};
-use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::random_access::random_stream::{Generator, Index, StreamKind};
-use crate::measure::kernels::random_access::table::Table;
-use crate::measure::kernels::{Outcome, no_rings};
+use crate::comm::Collectives;
+use crate::comm::arena::{Arena, Pages};
+use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::random_access::random_stream::{Generator, Index, StreamKind};
+use crate::kernels::random_access::table::Table;
+use crate::kernels::{Outcome, no_rings};
 use crate::on_transport;
-use crate::point::Point;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
 
 pub const KERNEL: Probe = Probe {
     about: &about(
@@ -42,7 +42,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result
     let mut table = Table::new(memory, 0, index);
     let (mut values, mut seconds) = ([0; BATCH], 0.0);
     let start_of_stream =
-        || Generator::after(StreamKind::Lfsr, crate::measure::kernels::random_access::random_stream::COMMON_OFFSET);
+        || Generator::after(StreamKind::Lfsr, crate::kernels::random_access::random_stream::COMMON_OFFSET);
     let mut generator = start_of_stream();
     comm.barrier();
     for _ in 0..generate::batches(point) {

@@ -5,13 +5,13 @@
 //! CHECK: the sum of all indices, against that of another loop.
 
 use super::{BATCH, VALUES, about, each, generate};
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::random_access::random_stream::{Generator, Index, StreamKind};
-use crate::measure::kernels::{Outcome, no_rings};
+use crate::comm::Collectives;
+use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::random_access::random_stream::{Generator, Index, StreamKind};
+use crate::kernels::{Outcome, no_rings};
 use crate::on_transport;
-use crate::point::Point;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
 use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {

@@ -5,13 +5,13 @@
 //!   has left the barrier must find what was written.
 
 use super::{about, two_or_more};
-use crate::error::Result;
-use crate::measure::comm::{Buffer, Rma, RmaWindow};
-use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, no_rings, parameter};
+use crate::comm::{Buffer, Rma, RmaWindow};
+use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, no_rings, parameter};
 use crate::on_transport;
-use crate::point::Point;
-use crate::source;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::source;
 
 pub const KERNEL: Probe = Probe {
     about: &About {

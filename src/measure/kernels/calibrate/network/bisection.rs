@@ -6,13 +6,13 @@
 //! CHECK: as in `message_rate.bidirectional`, whose rounds these are.
 
 use super::about;
-use crate::error::Result;
-use crate::measure::comm::World;
-use crate::measure::kernels::Kernel;
-use crate::measure::kernels::message_rate::{self, bidirectional};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Rings, Work};
+use crate::comm::World;
+use crate::kernels::Kernel;
+use crate::kernels::message_rate::{self, bidirectional};
+use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Rings, Work};
 use crate::on_transport;
-use crate::point::Point;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
 
 pub struct Bisection;
 

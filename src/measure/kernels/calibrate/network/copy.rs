@@ -5,16 +5,16 @@
 //! CHECK: after the run, the buffer, which held other words before, against the source.
 
 use super::about;
-use crate::error::Result;
-use crate::measure::comm::Collectives;
-use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, no_rings, parameter};
-use crate::measure::numerics::mix::mix;
+use crate::comm::Collectives;
+use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, no_rings, parameter};
+use crate::numerics::mix::mix;
 use crate::on_transport;
-use crate::point::Point;
-use crate::source;
-use crate::units::Unit;
-use crate::units::WORD_BYTES;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::source;
+use apexmap_base::units::Unit;
+use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {

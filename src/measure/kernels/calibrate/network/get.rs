@@ -5,14 +5,14 @@
 //! CHECK: the sum of all words of all blocks fetched.
 
 use super::{about, contents, in_pairs_of, mailbox, of_each, pair, partner, timed, total};
-use crate::error::Result;
-use crate::measure::comm::{GetWindow, Rma};
-use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, no_rings};
+use crate::comm::{GetWindow, Rma};
+use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, no_rings};
 use crate::on_transport;
-use crate::point::Point;
-use crate::source;
-use crate::units::WORD_BYTES;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::source;
+use apexmap_base::units::WORD_BYTES;
 
 pub const KERNEL: Probe = Probe {
     about: &About {

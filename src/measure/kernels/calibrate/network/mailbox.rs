@@ -6,14 +6,14 @@
 //! CHECK: the sum of all words of all messages received.
 
 use super::{about, contents, in_pairs_of, of_each, partner, timed, total};
-use crate::error::Result;
-use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
-use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Rings};
+use crate::comm::{Inbox, Mailboxes, Outbox, Tag};
+use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Rings};
 use crate::on_transport;
-use crate::point::Point;
-use crate::source;
-use crate::units::WORD_BYTES;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::source;
+use apexmap_base::units::WORD_BYTES;
 
 pub const KERNEL: Probe = Probe {
     about: &About {
@@ -41,12 +41,12 @@ pub const KERNEL: Probe = Probe {
 pub(super) const BYTES: Parameter = Parameter {
     meaning: "message size: bytes of content, a multiple of 8",
     domain: Domain::Integer { least: WORD_BYTES, most: 1 << 24, default: WORD_BYTES },
-    ..crate::measure::kernels::message_rate::MESSAGE_BYTES
+    ..crate::kernels::message_rate::MESSAGE_BYTES
 };
 pub(super) const MESSAGES: Parameter = Parameter {
     meaning: "messages sent per rank in one run",
     domain: Domain::Integer { least: 1, most: 1 << 32, default: 1 << 14 },
-    ..crate::measure::kernels::message_rate::MESSAGES
+    ..crate::kernels::message_rate::MESSAGES
 };
 /// Receives posted, and send handles.
 const HANDLES: usize = 64;

@@ -16,12 +16,12 @@ pub mod receive;
 pub mod send;
 
 use super::{HEADLINE, OUTPUTS};
-use crate::measure::comm::Collectives;
-use crate::measure::kernels::{About, Parameter, Ranks, Work, in_pairs};
-use crate::measure::numerics::mix::mix;
-use crate::measure::observer;
-use crate::point::Point;
-use crate::source;
+use crate::comm::Collectives;
+use crate::kernels::{About, Parameter, Ranks, Work, in_pairs};
+use crate::numerics::mix::mix;
+use crate::observer;
+use apexmap_base::point::Point;
+use apexmap_base::source;
 
 const fn about(
     id: &'static str,

@@ -1,14 +1,14 @@
 //! Pairs of ranks for one-sided costs: the first half sends windows of messages to the second.
 
 use super::in_pairs_of;
-use crate::error::Result;
-use crate::measure::comm::{Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
-use crate::measure::kernels::calibrate::outcome;
-use crate::measure::kernels::message_rate::content::{fill, identity, is_intact, stamp};
-use crate::measure::kernels::{Domain, Outcome, Parameter, Rings, Work, parameter};
-use crate::point::Point;
+use crate::comm::{Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
+use crate::kernels::calibrate::outcome;
+use crate::kernels::message_rate::content::{fill, identity, is_intact, stamp};
+use crate::kernels::{Domain, Outcome, Parameter, Rings, Work, parameter};
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
 
-pub const MESSAGE_BYTES: Parameter = crate::measure::kernels::message_rate::MESSAGE_BYTES;
+pub const MESSAGE_BYTES: Parameter = crate::kernels::message_rate::MESSAGE_BYTES;
 pub const WINDOW: Parameter = parameter(
     "window",
     "window",

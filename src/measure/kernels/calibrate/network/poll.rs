@@ -7,13 +7,13 @@
 //!   content.
 
 use super::{about, two_or_more};
-use crate::error::Result;
-use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
-use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, Rings, Work, parameter};
-use crate::measure::numerics::mix::mix;
+use crate::comm::{Inbox, Mailboxes, Outbox, Tag};
+use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::{Domain, Outcome, Parameter, Ranks, Rings, Work, parameter};
+use crate::numerics::mix::mix;
 use crate::on_transport;
-use crate::point::Point;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
 
 pub const KERNEL: Probe = Probe {
     about: &about(

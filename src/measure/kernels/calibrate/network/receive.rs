@@ -7,12 +7,12 @@
 
 use super::about;
 use super::pair::{self, MESSAGE_BYTES, ROUNDS, WINDOW};
-use crate::error::Result;
-use crate::measure::comm::PointToPoint;
-use crate::measure::kernels::calibrate::Probe;
-use crate::measure::kernels::{Outcome, Ranks};
+use crate::comm::PointToPoint;
+use crate::kernels::calibrate::Probe;
+use crate::kernels::{Outcome, Ranks};
 use crate::on_transport;
-use crate::point::Point;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
 
 pub const KERNEL: Probe = Probe {
     about: &about(

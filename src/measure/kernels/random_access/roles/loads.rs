@@ -1,8 +1,8 @@
 //! What tells the load of each core: its columns, and the ways to change it.
 
-use crate::measure::kernels::random_access::OUTPUTS;
-use crate::measure::kernels::{Domain, Output, Parameter, output, parameter};
-use crate::units::Unit;
+use crate::kernels::random_access::OUTPUTS;
+use crate::kernels::{Domain, Output, Parameter, output, parameter};
+use apexmap_base::units::Unit;
 
 /// Cores whose load has a column.
 pub const MOST_CORES: usize = 8;

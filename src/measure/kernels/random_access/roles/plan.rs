@@ -1,10 +1,10 @@
 //! The role of each core of a node, and its destinations.
 
-use crate::measure::kernels::Rings;
-use crate::measure::kernels::random_access::grid::NodeGrid;
-use crate::measure::kernels::random_access::problem::Nodes;
-use crate::measure::kernels::random_access::routed::grid;
-use crate::point::Point;
+use crate::kernels::Rings;
+use crate::kernels::random_access::grid::NodeGrid;
+use crate::kernels::random_access::problem::Nodes;
+use crate::kernels::random_access::routed::grid;
+use apexmap_base::point::Point;
 use std::ops::Range;
 
 /// The destination of a bucket: a rank, and what is still to be done there.

@@ -1,12 +1,12 @@
 //! The threads of one rank that work together: started before the clock, and synchronised where they must be.
 
-use crate::crash::describe;
-use crate::error::{Error, Result};
-use crate::measure::affinity;
-use crate::measure::comm::Collectives;
-use crate::measure::comm::sync::{Barrier, Failure};
-use crate::measure::hardware::{Hardware, Place, order};
-use crate::measure::kernels::random_access::verify::Clock;
+use crate::affinity;
+use crate::comm::Collectives;
+use crate::comm::sync::{Barrier, Failure};
+use crate::hardware::{Hardware, Place, order};
+use crate::kernels::random_access::verify::Clock;
+use apexmap_base::crash::describe;
+use apexmap_base::error::{Error, Result};
 use std::thread::{Builder, panicking};
 
 /// Where all members meet.

@@ -1,7 +1,7 @@
 //! Hashes of the table and of updates, in loops that a vector unit takes.
 
-use crate::measure::kernels::random_access::random_stream::Index;
-use crate::measure::numerics::mix::mix;
+use crate::kernels::random_access::random_stream::Index;
+use crate::numerics::mix::mix;
 use multiversion::multiversion;
 
 /// A map of a value that is linear over GF(2), so that the table's hash follows from the updates in any order, and

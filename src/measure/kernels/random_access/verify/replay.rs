@@ -2,8 +2,8 @@
 
 use super::undo::{Demand, deliver};
 use super::{BEFORE_UNDOING, Problem, Table, note, table_hash};
-use crate::measure::comm::Collectives;
-use crate::measure::crew::Crew;
+use crate::comm::Collectives;
+use crate::crew::Crew;
 
 /// Returns what the streams demand, and how many of the rank's words are wrong. Collective.
 pub fn replay<C: Collectives>(comm: &C, problem: &Problem, crew: &Crew, made: &Table, first: u64) -> (Demand, u64) {

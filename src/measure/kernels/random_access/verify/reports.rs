@@ -1,11 +1,11 @@
 //! The accounts of all ranks after a run, and the verdict.
 
 use super::{LOOK_AHEAD_LIMIT, Rules, Tally};
-use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::Granted;
-use crate::measure::kernels::Outcome;
-use crate::measure::kernels::random_access::problem::Problem;
-use crate::point::Value;
+use crate::comm::Collectives;
+use crate::comm::arena::Granted;
+use crate::kernels::Outcome;
+use crate::kernels::random_access::problem::Problem;
+use apexmap_base::point::Value;
 use std::collections::BTreeMap;
 
 /// What the fullest of `parts` destinations of the first updates of any of `parts` ranks gets if all destinations are as
@@ -119,10 +119,10 @@ impl Reports {
             ("imbalance", Value::Real(if mean > 0.0 { slowest / mean } else { 1.0 })),
             ("messages_per_update", an_update(self.sum(|rank| rank.tally.messages))),
             ("hops_per_update", an_update(hops)),
-            ("bytes_sent_per_update", an_update(hops * crate::units::WORD_BYTES)),
+            ("bytes_sent_per_update", an_update(hops * apexmap_base::units::WORD_BYTES)),
             ("stored_max", Value::Integer(stored)),
             ("stored_over_limit", flag(stored > problem.look_ahead as u64)),
-            ("buffer_bytes", Value::Integer(self.most(|rank| rank.tally.buffers) * crate::units::WORD_BYTES)),
+            ("buffer_bytes", Value::Integer(self.most(|rank| rank.tally.buffers) * apexmap_base::units::WORD_BYTES)),
             ("errors", Value::Integer(errors)),
             ("error_fraction", Value::Real(error_fraction)),
             ("table_hash", Value::Text(format!("{:016x}", self.0.iter().fold(0, |hash, rank| hash ^ rank.hash)))),

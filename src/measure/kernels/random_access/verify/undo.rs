@@ -1,12 +1,12 @@
 //! All updates once more, by other means than the algorithm's: each goes straight from where it is generated to its word.
 
 use super::hash::hash_of_updates;
-use crate::measure::comm::Collectives;
-use crate::measure::crew::Crew;
-use crate::measure::kernels::random_access::problem::{LOOK_AHEAD_LIMIT, Problem};
-use crate::measure::kernels::random_access::random_stream::Generator;
-use crate::measure::kernels::random_access::table::{Table, share};
-use crate::measure::prefetch;
+use crate::comm::Collectives;
+use crate::crew::Crew;
+use crate::kernels::random_access::problem::{LOOK_AHEAD_LIMIT, Problem};
+use crate::kernels::random_access::random_stream::Generator;
+use crate::kernels::random_access::table::{Table, share};
+use crate::prefetch;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the streams demand of a rank's part of the table.

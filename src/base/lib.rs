@@ -1,0 +1,19 @@
+//! The vocabulary of all crates: errors, units, points, samples, provenance, conditions, files and the terminal.
+
+pub mod condition;
+pub mod crash;
+pub mod disturbance;
+pub mod error;
+pub mod in_order;
+pub mod nearest;
+pub mod new_file;
+pub mod place;
+pub mod point;
+pub mod provenance;
+pub mod regular_file;
+pub mod sample;
+pub mod source;
+pub mod terminal;
+pub mod text_table;
+pub mod toml_file;
+pub mod units;

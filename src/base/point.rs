@@ -1,0 +1,184 @@
+//! The parameters of one run, by the papers' names.
+
+use crate::units::plural;
+use serde::de::Visitor;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The value of a parameter or of an output.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A whole number: counts, words, bytes.
+    Integer(u64),
+    /// A number with a fraction: alpha, seconds.
+    Real(f64),
+    /// One of several words, such as the name of an algorithm.
+    Text(String),
+}
+
+impl Value {
+    /// The number, rounded to 53 bits if it is a large integer; `None` for a word.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Value::Integer(v) => Some(*v as f64),
+            Value::Real(v) => Some(*v),
+            Value::Text(_) => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    /// In one step: serde's own way with untagged values reads each of them twice.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ValueVisitor;
+        impl Visitor<'_> for ValueVisitor {
+            type Value = Value;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a number or a word")
+            }
+
+            fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+                Ok(Value::Integer(value))
+            }
+
+            fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+                Ok(u64::try_from(value).map_or(Value::Real(value as f64), Value::Integer))
+            }
+
+            fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+                Ok(Value::Real(value))
+            }
+
+            fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+                Ok(Value::Text(value.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Integer(v) => write!(f, "{v}"),
+            Value::Real(v) => write!(f, "{v}"),
+            Value::Text(v) => f.write_str(v),
+        }
+    }
+}
+
+impl From<u64> for Value {
+    fn from(v: u64) -> Self {
+        Value::Integer(v)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(v: f64) -> Self {
+        Value::Real(v)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(v: &str) -> Self {
+        Value::Text(v.to_owned())
+    }
+}
+
+/// How many ranks a launch has, and how they are spread over nodes; the launcher decides what is absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct LaunchSize {
+    /// All ranks.
+    pub ranks: usize,
+    /// Nodes that they are on.
+    pub nodes: Option<usize>,
+    /// Ranks on each of these.
+    pub ranks_per_node: Option<usize>,
+}
+
+impl fmt::Display for LaunchSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&plural(self.ranks, "rank"))?;
+        self.nodes.map_or(Ok(()), |nodes| write!(f, " on {}", plural(nodes, "node")))
+    }
+}
+
+/// One point of a sweep: a kernel, a number of ranks and the kernel's parameters.
+///
+/// A point of a plan holds every parameter of its kernel, in the parameter's base unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Id of the kernel: `apex_map.two_sided`.
+    pub kernel: String,
+    /// Number of processes, the papers' P.
+    pub ranks: usize,
+    /// Parameters by the papers' names (`M`, `L`, `alpha`), in base units: words, bytes, seconds.
+    pub params: BTreeMap<String, Value>,
+}
+
+impl Point {
+    /// A point without parameters. Nothing is checked; [`complete`](apexmap::kernels::complete) does that.
+    pub fn new(kernel: &str, ranks: usize) -> Self {
+        Self { kernel: kernel.to_owned(), ranks, params: BTreeMap::new() }
+    }
+
+    /// Adds a parameter; for tests and examples that build points by hand.
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.params.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// An integer parameter.
+    ///
+    /// # Panics
+    /// If the point lacks it: plans and the worker complete and check every point before a kernel sees it.
+    pub fn integer(&self, name: &str) -> u64 {
+        match self.params.get(name) {
+            Some(Value::Integer(v)) => *v,
+            other => panic!("parameter {name} of {} should be an integer, found {other:?}", self.kernel),
+        }
+    }
+
+    /// A real parameter (an integer is accepted).
+    ///
+    /// # Panics
+    /// As [`Point::integer`].
+    pub fn real(&self, name: &str) -> f64 {
+        match self.params.get(name).and_then(Value::as_f64) {
+            Some(v) => v,
+            None => panic!("parameter {name} of {} should be a number", self.kernel),
+        }
+    }
+
+    /// A parameter that is one of several words.
+    ///
+    /// # Panics
+    /// As [`Point::integer`].
+    pub fn text(&self, name: &str) -> &str {
+        match self.params.get(name) {
+            Some(Value::Text(v)) => v,
+            other => panic!("parameter {name} of {} should be a word, found {other:?}", self.kernel),
+        }
+    }
+
+    /// The launch that it needs.
+    pub fn launch_size(&self) -> LaunchSize {
+        let number = |name: &str| match self.params.get(name) {
+            Some(Value::Integer(number)) => Some(*number as usize),
+            _ => None,
+        };
+        LaunchSize { ranks: self.ranks, nodes: number("nodes"), ranks_per_node: number("ranks_per_node") }
+    }
+
+    /// `kernel P=2 L=64 alpha=0.1 ...` for messages.
+    pub fn label(&self) -> String {
+        let mut text = format!("{} P={}", self.kernel, self.ranks);
+        for (name, value) in &self.params {
+            text.push_str(&format!(" {name}={value}"));
+        }
+        text
+    }
+}

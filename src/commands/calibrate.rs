@@ -1,0 +1,170 @@
+//! `apexmap calibrate`: measures basic latencies and bandwidths, and writes a machine card.
+
+use super::card::CardArguments;
+use super::conduct::carry_out;
+use super::launching::Conduct;
+use super::run::keep_apart;
+use super::setup::{Setup, SweepArguments};
+use super::show_card;
+use apexmap_base::error::{ErrorKind, Result};
+use apexmap_base::terminal::print;
+use apexmap_measure::comm::TransportKind;
+use apexmap_measure::hardware::Hardware;
+use apexmap_measure::provenance;
+use apexmap_pages::report;
+use apexmap_results::store::{Folder, Samples};
+use apexmap_run::launch::{self, LauncherEntry, hosts};
+use apexmap_run::sweep::{self, Machine};
+use apexmap_study::calibrate::counts::{Costs, fitting};
+use apexmap_study::calibrate::{self, Probe};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap calibrate                                     this machine, messages between threads
+  apexmap calibrate --card models/mine.toml
+  apexmap calibrate --launcher srun --ranks-per-node 1 \\
+      --worker target/release/apexmap-worker --out results/network
+  apexmap predict random_access.all_to_all --machine results/calibrate/card.toml --ranks 1..1024")]
+pub struct Arguments {
+    /// The machine card to write, beside card.toml in the result folder
+    #[arg(long, value_name = "FILE")]
+    card: Option<PathBuf>,
+    /// Folder of the samples [default: results/calibrate]
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Measure over MPI, started by this launcher
+    #[arg(long, value_name = "LAUNCHER", value_parser = mpi_launcher())]
+    launcher: Option<&'static LauncherEntry>,
+    /// Ranks on each node, for the launcher
+    #[arg(long, value_name = "NUMBER", requires = "launcher", value_parser = clap::value_parser!(u32).range(1..))]
+    ranks_per_node: Option<u32>,
+    /// Hosts that take the ranks, such as node1,node2
+    #[arg(long, value_name = "HOST,...", requires = "launcher", value_delimiter = ',')]
+    hosts: Vec<String>,
+    /// File with these hosts, one on each line
+    #[arg(long, value_name = "FILE", requires = "launcher", conflicts_with = "hosts")]
+    hostfile: Option<PathBuf>,
+    /// Worker program to start on the ranks, such as a build for the cluster's MPI [default: this program]
+    #[arg(long, value_name = "PROGRAM")]
+    worker: Option<PathBuf>,
+    /// Launches of each rank count: with several, intervals of the card's numbers include how launches differ
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    launches: u32,
+    /// Write the card also if the machine was disturbed while it was measured; the card then says so
+    #[arg(long)]
+    allow_disturbed: bool,
+    /// If the folder holds another result, keep that as FOLDER.1 and begin anew
+    #[arg(long)]
+    replace: bool,
+    /// Name of this machine on the card [default: in an allocation of Slurm the cluster's name, else the host's]
+    #[arg(long, value_name = "NAME")]
+    machine: Option<String>,
+}
+
+/// The launchers of MPI that need no command.
+fn mpi_launcher() -> impl TypedValueParser<Value = &'static LauncherEntry> {
+    let known = launch::starting(TransportKind::Mpi).filter(|launcher| !launcher.takes_command);
+    let values = known.map(|launcher| PossibleValue::new(launcher.id).help(launcher.summary));
+    PossibleValuesParser::new(values).try_map(|id| launch::find(&id))
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let host = provenance::host();
+    let cores = Hardware::here().cores_or_threads();
+    // Over a network there are two ranks even where this machine has one core.
+    let cores = if arguments.launcher.is_some() { cores.max(2) } else { cores };
+    let probes = calibrate::probes(&host, cores);
+    let mut launch = match arguments.launcher {
+        Some(launcher) => format!("transport = \"{}\"\nlauncher = \"{}\"\n", launcher.transport, launcher.id),
+        None => format!("transport = \"{}\"\n", TransportKind::Threads),
+    };
+    if let Some(number) = arguments.ranks_per_node {
+        launch.push_str(&format!("ranks_per_node = {number}\n"));
+    }
+    let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join("calibrate"));
+    // The node's own numbers are those of threads that share its memory.
+    let node = if arguments.launcher.is_none() { calibrate::node(&host, cores) } else { Vec::new() };
+    let mut probes = [probes, node].concat();
+    let mut shapes = calibrate::shapes(&host, cores);
+    if let Some(source) = hosts::given(&arguments.hosts, arguments.hostfile.as_deref()) {
+        let hosts = source.read()?;
+        let each = hosts.ranks_per_node(arguments.ranks_per_node.map(|ranks| ranks as usize))?;
+        // What a node with all its cores does needs all of them.
+        probes.retain(|probe| probe.ranks <= hosts.names.len() * each);
+        shapes.retain(|probe| probe.ranks <= hosts.names.len() * each);
+    }
+    if arguments.launcher.is_some() {
+        let first = calibrate::counts::first();
+        measure(&[], &first, &launch, arguments, &folder)?.1?;
+        if let Some(costs) = Costs::of(&current(&folder)?) {
+            for all in [&mut probes, &mut shapes] {
+                *all = std::mem::take(all).into_iter().map(|probe| fitting(probe, costs)).collect();
+            }
+        }
+        // They stay in the plan: another start finds them, and so the same numbers of messages.
+        shapes.extend(first);
+    }
+    let (setup, mut measured) = measure(&probes, &shapes, &launch, arguments, &folder)?;
+    let further = calibrate::second_stage(&probes, &current(&folder)?, &host)?;
+    let mut machine = setup.plan.context.machine;
+    if !further.is_empty() {
+        probes = calibrate::both_stages(probes, further);
+        let (setup, again) = measure(&probes, &shapes, &launch, arguments, &folder)?;
+        (machine, measured) = (setup.plan.context.machine, again);
+    }
+    let samples = current(&folder)?;
+    if samples.is_empty() {
+        return measured;
+    }
+    if !arguments.allow_disturbed {
+        calibrate::require_quiet(&samples)?;
+    }
+    let card = calibrate::card(&probes, &samples, &machine, &host)?;
+    let folder = Folder::open(&folder)?;
+    let path = arguments.card.clone().unwrap_or_else(|| folder.own_card());
+    card.write(&folder.own_card())?;
+    card.write(&path)?;
+    let odd: String = calibrate::contradictions(&card, &host).iter().map(|text| format!("warning: {text}\n")).collect();
+    report::make(&folder, &Samples::from(folder.table()?))?;
+    let (card, report) = (show_card::text(&card), folder.report());
+    print(&format!("{card}{odd}machine card: {}\nreport: {}\n", path.display(), report.display()))?;
+    measured
+}
+
+/// Measures what is missing of these. Failures of some points are told at the end, and so are not errors here.
+fn measure(
+    probes: &[Probe],
+    shapes: &[Probe],
+    launch: &str,
+    arguments: &Arguments,
+    folder: &Path,
+) -> Result<(Setup, Result<()>)> {
+    let text = calibrate::sweep(&[probes, shapes].concat(), launch, arguments.launches);
+    let sweep = sweep::parse(&text, &folder.join("sweep.toml"), Machine::here())?;
+    let setup = Setup::of(
+        sweep,
+        &SweepArguments {
+            sweep: None,
+            out: Some(folder.to_owned()),
+            worker: arguments.worker.clone(),
+            machine: arguments.machine.clone(),
+            ranks_per_node: None,
+            worker_info: None,
+            submit: None,
+            hosts: arguments.hosts.clone(),
+            hostfile: arguments.hostfile.clone(),
+        },
+    )?;
+    keep_apart(&setup, arguments.replace)?;
+    match carry_out(&setup, &CardArguments::default(), Conduct::default()) {
+        Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) => Err(error),
+        measured => Ok((setup, measured)),
+    }
+}
+
+/// The samples of the plan that a folder was last measured for.
+fn current(folder: &Path) -> Result<Samples> {
+    Ok(Samples::from(Folder::open(folder)?.table()?).current())
+}

@@ -1,0 +1,58 @@
+//! `apexmap cancel`: ends the jobs of a result.
+
+use apexmap_base::error::{Error, Result};
+use apexmap_base::terminal::{note, print};
+use apexmap_base::units::plural;
+use apexmap_results::store::Folder;
+use apexmap_run::batch::{self, JobState};
+use apexmap_run::submit::known::cancel;
+use apexmap_run::submit::record::{Job, Line};
+use apexmap_run::submit::{Jobs, System};
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+#[command(after_help = "Example: apexmap cancel results/paper-figures-3-to-7
+
+What was measured is kept; `apexmap run` with the same sweep submits what is left.")]
+pub struct Arguments {
+    /// The result folder
+    result: PathBuf,
+    /// Template of the batch system, if it is not one that the program has
+    #[arg(long, value_name = "FILE")]
+    system: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let path = std::path::absolute(&arguments.result).map_err(|e| Error::file("find", &arguments.result, e))?;
+    let folder = Folder::open(&path)?;
+    let store = Jobs::of(&folder);
+    let (options, jobs) = store.read()?;
+    let Some(options) = options else {
+        let what = format!("{} has no jobs", arguments.result.display());
+        return Err(Error::input(what, "jobs are those of `apexmap run --submit`"));
+    };
+    let living: Vec<&Job> = jobs.iter().filter(|job| job.ended.is_none()).collect();
+    if living.is_empty() {
+        return print("no job is left to cancel\n");
+    }
+    let template = match &arguments.system {
+        Some(file) => batch::find(&file.to_string_lossy())?,
+        None => batch::known(&options.system)?,
+    };
+    let mut system = System { template, folder: folder.path.clone(), interrupted: &|| Ok(()) };
+    let cancelled = cancel(&mut system, &store, &living)?;
+    let gone = living.iter().filter(|job| !cancelled.contains_key(&job.name));
+    for Job { name, id, part, .. } in gone {
+        let id = id.as_ref().map_or(String::new(), |id| format!(" {id}"));
+        note(&format!(
+            "note: job{id} ({part}) is not cancelled: the batch system has no job{id} with its name, {name}"
+        ));
+        let why = "the batch system does not know it".to_owned();
+        store.append(&Line::Ended { job: name.clone(), state: JobState::Ended, why, samples: 0 })?;
+    }
+    let ids: Vec<&str> = cancelled.values().map(String::as_str).collect();
+    match ids.is_empty() {
+        true => print("no job is left to cancel\n"),
+        false => print(&format!("cancelled {}: {}\n", plural(ids.len(), "job"), ids.join(", "))),
+    }
+}

@@ -1,0 +1,332 @@
+//! `apexmap compare`: machines against each other.
+
+use super::compare_folder;
+use super::compare_self::{self, SelfArguments};
+use super::plot::style;
+use super::predict::pretty;
+use super::samples;
+use super::shell;
+use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_base::nearest::suggest;
+use apexmap_base::terminal::{note, print, print_data};
+use apexmap_base::units::plural;
+use apexmap_draw::figure::Style;
+use apexmap_pages::compare::about;
+use apexmap_pages::compare::decisions::Decision;
+use apexmap_pages::compare::facts::Allowed;
+use apexmap_pages::compare::machine::{Machine, name_all};
+use apexmap_pages::compare::points::Matching;
+use apexmap_pages::compare::published;
+use apexmap_pages::compare::regression::{self, Conditions, RegressionCheck, Verdict};
+use apexmap_pages::compare::roles::MatchRanks;
+use apexmap_pages::compare::{self, Comparison, compare};
+use apexmap_pages::html::PAPER;
+use apexmap_results::store::manifest::Manifest;
+use apexmap_results::store::{Folder, Samples, columns};
+use apexmap_theory::machine::Card;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap compare results/old results/new
+  apexmap compare 'results/pages[pages == \"base\"]' 'results/pages[pages == \"huge\"]' \\
+      --allow page-size --names 4KiB,2MiB
+  apexmap compare red-storm results/random-access-ranks
+  apexmap compare results/base results/new --fail-if slower=5%,noisy --no-page
+  apexmap compare --self quickstart --launches 5     how often is a difference found where there is none?
+
+Ratios are speeds relative to the first machine: above 1 is faster.")]
+pub struct Arguments {
+    /// Result folders, Parquet files of samples, published machines or machine cards; a condition in brackets chooses samples
+    #[arg(required_unless_present = "control", num_args = 2.., value_name = "RESULT")]
+    inputs: Vec<String>,
+    /// Measure this sweep in launches that are alternately called A and B, compare A with B, and print the rate of differences
+    /// found, all of which are false; a sweep file or the name of a ready sweep
+    #[arg(long = "self", value_name = "SWEEP", conflicts_with_all = ["inputs", "names", "cards", "condition", "ignore", "fail_if"])]
+    control: Option<PathBuf>,
+    /// Launches of A, and of B, of each rank count [default: those of the sweep, at least 3]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(2..=50))]
+    launches: Option<u32>,
+    /// Folder for the HTML page, its figures and tables, and the samples of --self [default: compare/A-vs-B, compare/self-SWEEP]
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// If the folder holds something else, such as the comparison of other results, keep that as FOLDER.1 and begin anew
+    #[arg(long)]
+    replace: bool,
+    /// Names of the machines, comma-separated [default: their own names]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    names: Vec<String>,
+    /// Machine cards of the results, in their order, comma-separated, for those that hold none or another; an empty one leaves a
+    /// result its own
+    #[arg(long, value_delimiter = ',', value_name = "CARDS")]
+    cards: Vec<String>,
+    /// Accept these differences, which are then printed on every figure: page-size, oversubscription, transport, version,
+    /// kernel, one-launch
+    #[arg(long, value_delimiter = ',', value_name = "DIFFERENCES")]
+    allow: Vec<String>,
+    /// Parameters to ignore when points are matched, such as I,N
+    #[arg(long, value_delimiter = ',', value_name = "PARAMETERS")]
+    ignore: Vec<String>,
+    /// How rank counts are matched
+    #[arg(long, value_name = "HOW", default_value = "auto")]
+    match_ranks: MatchRanks,
+    /// How maps and counts decide which points differ
+    #[arg(long, value_name = "HOW", default_value = "adjusted")]
+    significance: Decision,
+    /// Samples to compare, of all results
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+    /// slower=5%: end with exit code 5 if points of the second are slower than those of the first by more than this, beyond their
+    /// uncertainty, or did not finish, and with 4 if the check could hardly have found that; noisy: end with 5 if a machine was disturbed
+    #[arg(long, value_name = "CONDITION,...", value_delimiter = ',')]
+    fail_if: Vec<String>,
+    /// paper: also write each figure for one column of a paper, into figures/paper
+    #[arg(long, default_value = "screen",
+        value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
+    style: String,
+    /// Only check, write no HTML page
+    #[arg(long)]
+    no_page: bool,
+    /// Print the check, or the rate of false findings, as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let matching = Matching {
+        allowed: Allowed::parse(&arguments.allow)?,
+        ignored: arguments.ignore.iter().map(|name| parameter(name)).collect::<Result<_>>()?,
+        ranks: arguments.match_ranks,
+    };
+    if let Some(sweep) = &arguments.control {
+        return control(arguments, sweep, matching);
+    }
+    if arguments.launches.is_some() {
+        let next = "name the sweep: apexmap compare --self quickstart --launches 5";
+        return Err(Error::input("--launches is about the launches that --self makes", next));
+    }
+    if (arguments.no_page || arguments.json) && arguments.fail_if.is_empty() {
+        let flag = if arguments.no_page { "--no-page" } else { "--json" };
+        return Err(Error::input(
+            format!("{flag} is about the check of --fail-if, or of --self"),
+            "add --fail-if slower=5%, for example",
+        ));
+    }
+    let mut machines = all(&arguments.inputs, arguments.condition.as_deref())?;
+    give_cards(&mut machines, &arguments.cards)?;
+    name_all(&mut machines, &arguments.names)?;
+    let Conditions { limit, noisy } = Conditions::parse(&arguments.fail_if)?;
+    if arguments.json && limit.is_none() {
+        return Err(Error::input("--json prints the check of a slow-down", "add slower=5% to --fail-if, for example"));
+    }
+    let comparison = Comparison { decision: arguments.significance, ..compare(&machines, matching)? };
+    if let (Some(_), Some([one, other])) = (&limit, comparison.same_samples()) {
+        return Err(Error::input(
+            format!("{one} and {other} are the same samples, which are never slower than themselves"),
+            "name the result of another run",
+        ));
+    }
+    if let Some(text) = about::environments(&machines) {
+        note(&format!("note: {text}"));
+    }
+    let check = limit.map(|limit| regression::check(&comparison, limit)).transpose()?;
+    if !arguments.no_page {
+        let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&machines));
+        compare_folder::take(&folder, machines.iter().map(compare_folder::side).collect(), arguments.replace)?;
+        let made = page(arguments, &folder, &comparison, check.as_ref())?;
+        // Standard output is the check's alone where it is JSON.
+        if arguments.json { note(made.trim_end()) } else { print(&made)? }
+    }
+    if let Some(check) = &check {
+        let printed = if arguments.no_page { Vec::new() } else { comparison.stamps() };
+        if arguments.json { print_data(&pretty(check)?)? } else { print(&regression::text(check, &printed))? }
+    }
+    if noisy {
+        require_quiet(&comparison)?;
+    }
+    check.as_ref().map_or(Ok(()), verdict)
+}
+
+/// Ends with exit code 5 if a machine was disturbed.
+fn require_quiet(comparison: &Comparison) -> Result<()> {
+    let disturbed: Vec<String> =
+        comparison.disturbed().map(|(name, health)| format!("{name} was {}", health.sentence())).collect();
+    match disturbed.as_slice() {
+        [] => Ok(()),
+        some => Err(Error::new(
+            ErrorKind::Regression,
+            some.join("; "),
+            "free the machine, measure again, and compare the new results",
+        )),
+    }
+}
+
+/// A sweep against itself.
+fn control(arguments: &Arguments, sweep: &Path, matching: Matching) -> Result<()> {
+    let (launches, out, replace) = (arguments.launches, arguments.out.as_deref(), arguments.replace);
+    let sides = compare_self::measure(&SelfArguments { sweep, launches, out, replace })?;
+    let comparison = Comparison { decision: arguments.significance, ..sides.compare(matching)? };
+    let found = sides.conclude(&comparison, arguments.json)?;
+    if !arguments.no_page {
+        let made = page(arguments, &sides.folder, &comparison, None)?;
+        if arguments.json { note(made.trim_end()) } else { print(&made)? }
+    }
+    if arguments.json { print_data(&found) } else { print(&found) }
+}
+
+fn verdict(check: &RegressionCheck) -> Result<()> {
+    match check.verdict {
+        Verdict::Passed => return Ok(()),
+        Verdict::Undecided => {
+            return Err(Error::measurement(
+                format!(
+                    "undecided whether {} is slower than {}: {}, and the limit is {} %",
+                    check.new,
+                    check.base,
+                    check.power(),
+                    apexmap_base::units::significant(100.0 * (check.limit - 1.0))
+                ),
+                "measure both on a quiet machine, with more launches (launches = 5 in the sweep's [launch]), or raise the limit",
+            ));
+        }
+        Verdict::Failed => {}
+    }
+    let mut found = Vec::new();
+    if !check.slower.is_empty() {
+        let percent = apexmap_base::units::significant(100.0 * (check.limit - 1.0));
+        found.push(format!(
+            "{} more than {percent} % slower than in {}",
+            plural(check.slower.len(), "point"),
+            check.base
+        ));
+    }
+    if !check.not_finished.is_empty() {
+        found.push(format!("{} finished by {} did not finish", plural(check.not_finished.len(), "point"), check.base));
+    }
+    Err(Error::new(
+        ErrorKind::Regression,
+        format!("{}: {}", check.new, found.join(", ")),
+        "the points are listed above; measure again to check that the difference persists",
+    ))
+}
+
+fn page(
+    arguments: &Arguments,
+    folder: &Path,
+    comparison: &Comparison,
+    check: Option<&RegressionCheck>,
+) -> Result<String> {
+    if style(&arguments.style) == Style::Paper {
+        let paper = folder.join("figures").join(PAPER);
+        std::fs::create_dir_all(&paper).map_err(|e| Error::file("create", &paper, e))?;
+    }
+    let made = compare::write(comparison, folder, &shell::command(), check)?;
+    Ok(format!("{}comparison: {}\n", made.summary, made.page.display()))
+}
+
+fn parameter(name: &str) -> Result<String> {
+    let column = columns::resolve(name);
+    let parameters = || apexmap_measure::kernels::ALL.iter().flat_map(|kernel| kernel.parameters());
+    if parameters().any(|parameter| parameter.column == column) {
+        return Ok(column.to_owned());
+    }
+    let known: Vec<&str> =
+        parameters().map(|p| p.name).collect::<std::collections::BTreeSet<_>>().into_iter().collect();
+    Err(Error::input(format!("--ignore {name}: no kernel has this parameter"), suggest(name, &known)))
+}
+
+/// `compare/A-vs-B`, of characters that any file system takes.
+fn default_folder(machines: &[Machine]) -> PathBuf {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' };
+    let one = |machine: &Machine| {
+        let name: String = machine.name.chars().map(plain).collect();
+        name.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+    };
+    let mut name = machines.iter().map(one).collect::<Vec<_>>().join("-vs-");
+    name.truncate(120);
+    Path::new("compare").join(name)
+}
+
+/// All machines in the order given; published ones are predicted at the points of those that are measured.
+fn all(inputs: &[String], condition: Option<&str>) -> Result<Vec<Machine>> {
+    let cards: Vec<Option<Card>> = inputs.iter().map(|input| card(input)).collect::<Result<_>>()?;
+    let mut measured = Vec::new();
+    for (input, _) in inputs.iter().zip(&cards).filter(|(_, card)| card.is_none()) {
+        measured.push(open(input, condition)?);
+    }
+    let mut published = Vec::new();
+    for (input, card) in inputs.iter().zip(&cards) {
+        if let Some(card) = card {
+            published.push(published::machine(input, card.clone(), &measured)?);
+        }
+    }
+    let (mut measured, mut published) = (measured.into_iter(), published.into_iter());
+    let next = |card: &Option<Card>| if card.is_some() { published.next() } else { measured.next() };
+    Ok(cards.iter().filter_map(next).collect())
+}
+
+/// Gives machines the cards that were asked for.
+fn give_cards(machines: &mut [Machine], cards: &[String]) -> Result<()> {
+    if !cards.is_empty() && cards.len() != machines.len() {
+        return Err(Error::input(
+            format!("--cards has {} for {}", plural(cards.len(), "card"), plural(machines.len(), "machine")),
+            "give one card per machine, separated by commas; nothing between two commas leaves a result its own",
+        ));
+    }
+    for (machine, card) in machines.iter_mut().zip(cards).filter(|(_, card)| !card.is_empty()) {
+        machine.card = Some(Card::find(card)?);
+    }
+    Ok(())
+}
+
+/// The card of a published machine, or of a file that is one.
+fn card(given: &str) -> Result<Option<Card>> {
+    let published = apexmap_theory::machine::PUBLISHED.iter().any(|(known, _)| *known == given);
+    let path = Path::new(given);
+    match published || (path.is_file() && path.extension().is_some_and(|end| end == "toml")) {
+        true => Card::find(given).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// A result folder or a Parquet file, with a condition in brackets.
+fn open(given: &str, everywhere: Option<&str>) -> Result<Machine> {
+    let (path, own) = match given.strip_suffix(']').and_then(|rest| rest.split_once('[')) {
+        Some((path, own)) if !Path::new(given).exists() => (path, Some(own)),
+        _ => (given, None),
+    };
+    let file = Path::new(path);
+    let result = samples::folder(file).filter(|folder| folder.is_dir());
+    let file = result.as_deref().unwrap_or(file);
+    let (samples, manifest, card) = if file.is_dir() {
+        let folder = Folder::open(file)?;
+        let manifest = folder.manifest().is_file().then(|| Manifest::read(&folder)).transpose()?;
+        (samples::of_folder(&folder)?, manifest, folder.card()?)
+    } else if file.is_file() {
+        (samples::read(file)?, None, None)
+    } else {
+        let known: Vec<&str> = apexmap_theory::machine::PUBLISHED.iter().map(|(known, _)| *known).collect();
+        return Err(Error::input(
+            format!("there is no result, file or published machine \"{path}\""),
+            format!("{}; or name a result folder, or a Parquet file of samples", suggest(path, &known)),
+        ));
+    };
+    let samples = chosen(given, &samples, [everywhere, own])?;
+    let mut machine = Machine::measured(given, samples, manifest)?;
+    machine.card = card.or(machine.card);
+    machine.run = file.canonicalize().ok().map(|path| path.to_string_lossy().into());
+    Ok(machine)
+}
+
+fn chosen(given: &str, samples: &Samples, conditions: [Option<&str>; 2]) -> Result<Samples> {
+    let mut chosen = samples.current();
+    for (text, place) in conditions.into_iter().zip([given, "--where"]) {
+        let Some(text) = text else { continue };
+        let condition = samples.condition(text).map_err(|mut error| {
+            error.place.iter_mut().for_each(|found| found.file = place.into());
+            Error { what: format!("{given}: {}", error.what), ..error }
+        })?;
+        chosen = chosen.filter(&condition);
+    }
+    Ok(chosen)
+}

@@ -1,0 +1,78 @@
+//! The folder of a comparison: which results it compares is written in it, so that no other comparison overwrites it.
+
+use apexmap_base::error::{Error, Result};
+use apexmap_base::new_file;
+use apexmap_base::regular_file;
+use apexmap_base::terminal::note;
+use apexmap_pages::compare::machine::{Machine, Origin};
+use apexmap_results::store::Folder;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The file that names the results.
+const RECORD: &str = "comparison.json";
+
+/// What a folder is about.
+#[derive(Debug, Deserialize, PartialEq, Serialize)]
+struct Record {
+    /// The results in their order: absolute paths, with a condition in brackets; names of published machines.
+    compares: Vec<String>,
+}
+
+/// A machine as the record names it.
+pub fn side(machine: &Machine) -> String {
+    match (&machine.run, machine.origin) {
+        (Some(run), Origin::Measured) => {
+            let condition = machine.given.find('[').map_or("", |at| &machine.given[at..]);
+            format!("{run}{condition}")
+        }
+        _ => machine.given.clone(),
+    }
+}
+
+/// Takes a folder for the comparison of these results, as [`side`] names them. The same comparison overwrites its own folder.
+///
+/// # Errors
+/// If the folder holds something else, unless that is to be kept as FOLDER.1; if it cannot be written.
+pub fn take(path: &Path, compares: Vec<String>, replace: bool) -> Result<()> {
+    let record = Record { compares };
+    if let Some(other) = other(path, &record)? {
+        let shown = path.display();
+        if !replace {
+            return Err(Error::input(
+                format!("{shown} holds {other}"),
+                format!(
+                    "name another folder with --out, or begin anew with --replace, which keeps {shown} as {shown}.1"
+                ),
+            ));
+        }
+        let folder = Folder { path: path.to_owned() };
+        // A driver that writes there is not disturbed.
+        let lock = folder.lock()?;
+        let kept = folder.move_aside()?;
+        drop(lock);
+        note(&format!("note: the earlier folder is now {}", kept.display()));
+    }
+    std::fs::create_dir_all(path).map_err(|e| Error::file("create", path, e))?;
+    let text = serde_json::to_string_pretty(&record).map_err(|e| Error::internal(e.to_string()))?;
+    new_file::replace_by(&path.join(RECORD), text + "\n")
+}
+
+/// What else a folder holds; `None` if it is free or of this comparison.
+fn other(path: &Path, wanted: &Record) -> Result<Option<String>> {
+    let has = |name: &str| path.join(name).exists();
+    if has("journals") || has("samples.parquet") {
+        return Ok(Some("a result".into()));
+    }
+    let file = path.join(RECORD);
+    if !file.is_file() {
+        let page = has("compare.html") || has("cells.csv");
+        return Ok(page.then(|| format!("a comparison, and no {RECORD} that says of which results")));
+    }
+    let text = regular_file::read_text(&file).map_err(|e| Error::file("read", &file, e))?;
+    Ok(match serde_json::from_str::<Record>(&text) {
+        Ok(known) if known == *wanted => None,
+        Ok(known) => Some(format!("another comparison: {}", known.compares.join(" with "))),
+        Err(_) => Some(format!("a comparison, and its {RECORD} cannot be read")),
+    })
+}

@@ -1,0 +1,88 @@
+//! `apexmap compare --self`: the rate of false findings of comparisons on this machine.
+
+use super::card::CardArguments;
+use super::compare_folder;
+use super::conduct::carry_out;
+use super::launching::Conduct;
+use super::predict::pretty;
+use super::run::keep_apart;
+use super::setup::{Setup, SweepArguments};
+use apexmap_base::error::Result;
+use apexmap_base::new_file;
+use apexmap_pages::compare::machine::Machine;
+use apexmap_pages::compare::points::Matching;
+use apexmap_pages::compare::{Comparison, compare, control};
+use apexmap_results::store::manifest::Manifest;
+use apexmap_results::store::{Folder, Samples};
+use apexmap_run::sweep::{self, ready};
+use std::path::{Path, PathBuf};
+
+/// What is measured, and where it is kept.
+pub struct SelfArguments<'a> {
+    /// A sweep file, or the name of a ready sweep.
+    pub sweep: &'a Path,
+    /// Launches of each side; those of the sweep if absent.
+    pub launches: Option<u32>,
+    pub out: Option<&'a Path>,
+    /// Keep what else the folder holds as FOLDER.1.
+    pub replace: bool,
+}
+
+/// Fewer launches of a side leave intervals so wide that hardly anything is found, be it there or not.
+const LEAST_LAUNCHES: u32 = 3;
+
+/// The two sides, measured in turn.
+pub struct Sides {
+    pub name: String,
+    /// For the page and `self.json`; the samples are in its folder `result`.
+    pub folder: PathBuf,
+    pub machines: Vec<Machine>,
+}
+
+/// Measures what is missing of both sides.
+///
+/// # Errors
+/// As of a run.
+pub fn measure(arguments: &SelfArguments) -> Result<Sides> {
+    let mut sweep = ready::open(arguments.sweep, sweep::Machine::here())?;
+    let asked = sweep.launch.launches;
+    let launches = 2 * arguments.launches.unwrap_or(asked.max(LEAST_LAUNCHES));
+    sweep.launch.launches = launches;
+    // Each side gets the time of the sweep for as many launches.
+    if let Some(budget) = &mut sweep.repeat.budget_seconds {
+        *budget *= f64::from(launches) / f64::from(asked);
+    }
+    let name = sweep.name.clone();
+    let folder = arguments.out.map_or_else(|| Path::new("compare").join(format!("self-{name}")), Path::to_owned);
+    let out = folder.join("result");
+    let setup = Setup::of(sweep, &SweepArguments { out: Some(out.clone()), ..SweepArguments::default() })?;
+    compare_folder::take(&folder, vec![format!("--self {name}")], arguments.replace)?;
+    keep_apart(&setup, arguments.replace)?;
+    carry_out(&setup, &CardArguments::default(), Conduct::default())?;
+    let result = Folder::open(&out)?;
+    let samples = Samples::from(result.table()?).current();
+    let manifest = Manifest::read(&result)?;
+    let given = out.display().to_string();
+    let side = |(name, samples): (&str, Samples)| {
+        let mut machine = Machine::measured(&given, samples, Some(manifest.clone()))?;
+        machine.name = name.to_owned();
+        Ok(machine)
+    };
+    let machines = control::SIDES.into_iter().zip(control::sides(&samples)?).map(side).collect::<Result<_>>()?;
+    Ok(Sides { name, folder, machines })
+}
+
+impl Sides {
+    /// A against B.
+    pub fn compare(&self, matching: Matching) -> Result<Comparison<'_>> {
+        compare(&self.machines, matching)
+    }
+
+    /// Counts the findings, keeps them as `self.json`, and says them; as JSON if asked.
+    pub fn conclude(&self, comparison: &Comparison, json: bool) -> Result<String> {
+        let found = control::of(comparison)?;
+        let path = self.folder.join("self.json");
+        new_file::replace_by(&path, pretty(&found)?)?;
+        if json { pretty(&found) } else { Ok(control::text(&found, &self.name)) }
+    }
+}

@@ -1,0 +1,54 @@
+//! Errors on the terminal: what is wrong, the place underlined, advice.
+
+use super::snippet::{Snippet, cut};
+use apexmap_base::error::{Error, ErrorKind};
+use apexmap_base::terminal::{note_as_is, printable, takes_colours};
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, SourceSpan};
+
+#[derive(Debug, thiserror::Error, Diagnostic)]
+#[error("{what}")]
+struct Complaint {
+    what: String,
+    #[help]
+    next: Option<String>,
+    #[source_code]
+    text: Snippet,
+    #[label("here")]
+    span: SourceSpan,
+}
+
+/// Most characters of what is wrong, and of the advice: who listed a million numbers need not read them again.
+const LONGEST: usize = 4000;
+
+/// The text of an error for a terminal of `width` columns: printable, and of bounded length.
+pub fn render(error: &Error, colour: bool, width: usize) -> String {
+    let error = &Error { what: cut(&error.what, LONGEST), next: cut(&error.next, LONGEST), ..error.clone() };
+    if let ErrorKind::Interrupted(_) = error.kind {
+        return format!("{error}\n");
+    }
+    let Some(place) = &error.place else { return format!("error: {error}\n") };
+    let snippet = Snippet::of(place);
+    let complaint = Complaint {
+        what: error.what.clone(),
+        next: Some(error.next.clone()).filter(|next| !next.is_empty()),
+        span: snippet.span.clone().into(),
+        text: snippet,
+    };
+    let theme = if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let mut text = String::new();
+    let handler = GraphicalReportHandler::new_themed(theme).with_width(width).with_links(false);
+    match handler.render_report(&mut text, &complaint) {
+        Ok(()) => text,
+        Err(_) => format!("error: {}: {error}\n", printable(&place.file.display().to_string())),
+    }
+}
+
+/// A terminal that calls itself narrower does not know its width.
+const NARROWEST: usize = 20;
+
+/// Prints an error on standard error.
+pub fn show(error: &Error) {
+    let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let width = width.filter(|&width| width >= NARROWEST).unwrap_or(100);
+    note_as_is(&render(error, takes_colours(&std::io::stderr()), width));
+}

@@ -1,0 +1,112 @@
+//! `apexmap export`: samples for other programs.
+
+use super::samples::{names, read};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::new_file;
+use apexmap_base::terminal::{note, write_data};
+use apexmap_base::units::plural;
+use apexmap_results::export;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// One line per sample; with --out also FILE-metadata.json, with each column's meaning, unit and type (CSVW)
+    Csv,
+    /// One JSON object per sample
+    Jsonl,
+    /// Extra-P's text format: the parameters that vary, and the samples of each point (read it with `extrap --text`)
+    ExtraP,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap export results/quickstart --format csv --out quickstart.csv
+  apexmap export results/quickstart --format jsonl --where 'P == 1 && status == \"ok\"' | jq .seconds
+  apexmap export results/random-access-ranks --format extra-p --select seconds --out ranks.txt
+  extrap --text ranks.txt --measure median
+
+CSV and JSON lines contain successful and failed samples (column status); missing values are null in JSON lines \
+and empty in CSV, as empty words are. Columns have the names of samples.parquet and base units: seconds, bytes, words of 8 bytes.")]
+pub struct Arguments {
+    /// A result folder, or a Parquet file of samples
+    result: PathBuf,
+    /// Output format
+    #[arg(long, value_enum, default_value = "csv")]
+    format: Format,
+    /// Samples to write, such as 'P == 2 && alpha <= 0.1'
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+    /// Columns to write, comma-separated [default: all]; for extra-p the metrics [default: seconds and the kernels' headline
+    /// rates]
+    #[arg(long, value_name = "COLUMNS")]
+    select: Option<String>,
+    /// For extra-p: the parameters, comma-separated [default: those that vary]
+    #[arg(long, value_name = "COLUMNS")]
+    parameters: Option<String>,
+    /// Include samples of other builds, machines and plans (column stale)
+    #[arg(long)]
+    stale: bool,
+    /// File to write [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let all = read(&arguments.result)?;
+    let condition = arguments.condition.as_deref().map(|text| all.condition(text)).transpose()?;
+    let stale = arguments.stale && arguments.format != Format::ExtraP;
+    let samples = if stale { all.clone() } else { all.current() };
+    let samples = condition.as_ref().map_or_else(|| samples.clone(), |condition| samples.filter(condition));
+    if samples.is_empty() {
+        return Err(all.current().none_meets(condition.as_ref()));
+    }
+    if arguments.parameters.is_some() && arguments.format != Format::ExtraP {
+        return Err(Error::input("--parameters is for --format extra-p", "choose columns with --select instead"));
+    }
+    let selected = arguments.select.as_deref().map(|list| names("--select", list, &samples)).transpose()?;
+    let title = format!("Samples of {}", arguments.result.display());
+    match arguments.format {
+        Format::Csv | Format::Jsonl => {
+            let all = || samples.table().names().iter().map(String::as_str).collect();
+            let selected = selected.unwrap_or_else(all);
+            let chosen: Vec<_> = selected.iter().filter_map(|name| Some((*name, samples.column(name)?))).collect();
+            match arguments.format {
+                Format::Csv => to(arguments.out.as_deref(), |out| export::csv::write(&chosen, samples.rows(), out))?,
+                _ => to(arguments.out.as_deref(), |out| export::jsonl::write(&chosen, samples.rows(), out))?,
+            }
+            if let Some(out) = arguments.out.as_deref().filter(|_| arguments.format == Format::Csv) {
+                let side = export::metadata::path(out);
+                let text = export::metadata::of(&chosen, out, &title);
+                to(Some(&side), |out| out.write_all(text.as_bytes()))?;
+                let samples = plural(samples.len(), "sample");
+                note(&format!("{}: {samples}; {}: their columns", out.display(), side.display()));
+            }
+        }
+        Format::ExtraP => {
+            let metrics = selected.unwrap_or_else(|| {
+                let mut metrics = samples.headlines();
+                metrics.retain(|name| *name != "seconds");
+                metrics.insert(0, "seconds");
+                metrics
+            });
+            let parameters = match &arguments.parameters {
+                Some(list) => names("--parameters", list, &samples)?,
+                None => samples.axes(),
+            };
+            let input = export::extra_p::input(&samples, &parameters, &metrics)?;
+            to(arguments.out.as_deref(), |out| out.write_all(input.text(&title).as_bytes()))?;
+            input.notes().iter().for_each(|line| note(&format!("note: {line}")));
+        }
+    }
+    Ok(())
+}
+
+/// Writes to a file or to standard output, where a closed pipe ends the output.
+fn to(out: Option<&Path>, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let Some(path) = out else { return write_data(write) };
+    new_file::write_named(path, |file| {
+        let mut out = BufWriter::new(file);
+        write(&mut out).and_then(|()| out.flush()).map_err(|e| Error::file("write", path, e))
+    })
+}

@@ -1,0 +1,252 @@
+//! `apexmap fit`: a model's parameters from a result.
+
+use super::predict::{Format, between, number, pretty};
+use super::samples;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::terminal::{note, print, print_data};
+use apexmap_base::text_table::{Align, TextTable};
+use apexmap_base::units::amount;
+use apexmap_results::store::manifest::Manifest;
+use apexmap_results::store::{Folder, Samples};
+use apexmap_study::model_fit::{self, Data, figures};
+use apexmap_theory::fit::baseline::{self, Baseline};
+use apexmap_theory::fit::{self, Fit, Options, Role};
+use apexmap_theory::machine::Card;
+use apexmap_theory::models::{self, Model};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap fit results/random-access-ranks --model random_access.hypercube
+  apexmap fit results/quickstart --model apex_map.surface --where 'P == 1'
+  apexmap fit results/random-access-ranks --model random_access.hypercube \\
+      --format toml > my-machine.toml
+  apexmap predict random_access.hypercube --machine my-machine.toml --ranks 1..8192
+
+Parameters that are not fitted (sizes) are taken from --hold, then --machine, then the result's host. Those that the data do not \
+identify are held at the values of the card of --machine, and named; without a card the fit is refused.")]
+pub struct Arguments {
+    /// A result folder
+    result: PathBuf,
+    /// The model; `apexmap models` lists them
+    #[arg(long)]
+    model: String,
+    /// Samples to fit to, such as 'P <= 64 && pages == "huge"'
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+    /// Machine card with values of parameters that are not fitted, or that the data do not identify
+    #[arg(long, value_name = "CARD")]
+    machine: Option<String>,
+    /// Hold this parameter at a value, in base units or with a unit
+    #[arg(long, value_name = "NAME=VALUE")]
+    hold: Vec<String>,
+    /// Fit this parameter although it is usually given
+    #[arg(long, value_name = "NAME")]
+    free: Vec<String>,
+    /// A variable of the model that is not in the result, such as ranks_per_node=2
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// Seed of the bootstrap
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Folder for figures of the fit: model and measurement, residual map
+    #[arg(long, value_name = "FOLDER")]
+    figures: Option<PathBuf>,
+    /// Output format; toml writes a machine card
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let model = models::find(&arguments.model)?;
+    let folder = Folder::open(&arguments.result)?;
+    let samples = samples::of_folder(&folder)?.choose(arguments.condition.as_deref())?;
+    let data = model_fit::observations(&samples, model, &variables(model, &arguments.set)?)?;
+    let manifest = Manifest::read(&folder)?;
+    let roles = roles(model, arguments, &manifest, &samples)?;
+    let options = Options { seed: arguments.seed, ..Options::default() };
+    let fit = fit::fit(model, &data.observations, &roles, options)?;
+    let work = model_fit::work(model);
+    let curve = baseline::choose(&data.observations, &work);
+    if let Some(to) = &arguments.figures {
+        draw(model, &fit, (&data, &samples), to)?;
+    }
+    let source = format!("measured by apexmap fit {} --model {}", arguments.result.display(), fit.model);
+    match arguments.format {
+        Format::Table => print(&report(model, &fit, &data, curve.as_ref())),
+        Format::Json => print_data(&pretty(&serde_json::json!({
+            "fit": fit,
+            "kernel": data.kernel,
+            "samples": data.samples,
+            "oversubscribed": data.oversubscribed,
+            "baseline": curve,
+            "variables": model.about().variables.iter().map(|variable| variable.name).collect::<Vec<_>>(),
+            "doubts": model_fit::doubts(model, &fit),
+            "sentence": model_fit::sentence(model, &fit, curve.as_ref()),
+        }))?),
+        Format::Toml => print_data(&fit.card(&manifest.machine, &source)?.to_toml()),
+    }
+}
+
+/// Writes the pictures, and names them on standard error: standard output is the fit's.
+fn draw(model: &dyn Model, fit: &Fit, (data, samples): (&Data, &Samples), to: &Path) -> Result<()> {
+    std::fs::create_dir_all(to).map_err(|e| Error::file("create", to, e))?;
+    let over = if data.oversubscribed { ", oversubscribed" } else { "" };
+    let smape = 100.0 * fit.quality.smape;
+    let subtitle = samples.stamped(format!("{}: {} samples, SMAPE {smape:.1} %{over}", data.kernel, data.samples));
+    for shown in figures::of(model, &fit.points, &subtitle) {
+        for end in ["svg", "png"] {
+            let file = to.join(format!("{}-{}.{end}", fit.model, shown.name));
+            super::plot::write(&shown.figure, &file)?;
+            note(&file.display().to_string());
+        }
+    }
+    Ok(())
+}
+
+fn variables(model: &dyn Model, settings: &[String]) -> Result<Vec<(String, f64)>> {
+    let one = |text: &String| {
+        let (name, value) = text.split_once('=').ok_or_else(|| {
+            Error::input(format!("--set {text} has no value"), "write --set NAME=VALUE, such as --set ranks_per_node=2")
+        })?;
+        let variable = super::predict::variable(model, name)?;
+        let values = super::predict::values(variable, value)?;
+        match values.as_slice() {
+            [value] => Ok((name.to_owned(), *value)),
+            _ => Err(Error::input(format!("--set {text}: one value is needed here"), "give one value")),
+        }
+    };
+    settings.iter().map(one).collect()
+}
+
+/// What is held, fitted, or not known.
+fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest, samples: &Samples) -> Result<Vec<Role>> {
+    let card = arguments.machine.as_deref().map(Card::find).transpose()?;
+    let mut held = Vec::new();
+    for text in &arguments.hold {
+        let (name, value) = model_fit::setting(model, text)?;
+        let value = value
+            .ok_or_else(|| Error::input(format!("--hold {text} has no value"), format!("write --hold {name}=VALUE")))?;
+        let parameter = models::scan::parameter(model, name).expect("its own name");
+        held.push((name, number(parameter.unit(), name, &value)?));
+    }
+    let free: Vec<&str> =
+        arguments.free.iter().map(|text| Ok(model_fit::setting(model, text)?.0)).collect::<Result<_>>()?;
+    let host = &manifest.launches.first().map_or(&manifest.driver_host, |launch| &launch.launch.host);
+    let reported = |number: &str| model_fit::reported_by_os(host, number).or_else(|| model_fit::loads(samples, number));
+    Ok(model_fit::roles(model, &reported, card.as_ref(), &held, &free))
+}
+
+/// Head of the column of bootstrap intervals.
+const BOOTSTRAP: &str = "bootstrap over launches, without lack of fit";
+
+/// Why a number that is usually fitted has none but the card's value.
+const NOT_IDENTIFIED: &str = "the card's: not identified here";
+
+/// Points shown at most in the table of residuals.
+const MOST_POINTS: usize = 24;
+
+fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -> String {
+    let about = model.about();
+    let mut text = format!("{}: {}\n{}, {}\n", about.id, about.summary, about.source.short, about.place);
+    let quality = &fit.quality;
+    let _ = writeln!(
+        text,
+        "fitted to {} of {}: {} samples, {} points, {} launches\n",
+        about.column, data.kernel, data.samples, quality.points, quality.launches
+    );
+    if quality.fitted_points < quality.points {
+        let _ = writeln!(
+            text,
+            "The numbers are fitted to {} of the points, evenly spread, and judged on all.\n",
+            quality.fitted_points
+        );
+    }
+    if data.oversubscribed {
+        text.push_str("Oversubscribed: some launches had more ranks than hardware threads; this is no model of a machine with enough.\n\n");
+    }
+    let _ = writeln!(
+        text,
+        "{}\nSMAPE {:.1} %, spread of ln(measured/predicted) {:.3}, geometric standard deviation of measured/predicted {:.3}",
+        numbers(model, fit),
+        100.0 * quality.smape,
+        quality.log_spread,
+        quality.geometric_spread
+    );
+    if let Some(error) = quality.left_out {
+        let _ = writeln!(text, "points left out: SMAPE {:.1} %", 100.0 * error);
+    }
+    for line in curve.map(|curve| model_fit::lines(model, fit, curve)).unwrap_or_default() {
+        let _ = writeln!(text, "values left out, SMAPE of model, baseline: {line}");
+    }
+    if let Some((largest, error)) = quality.largest_left_out {
+        let _ = writeln!(text, "P = {largest} left out: SMAPE {:.1} % there", 100.0 * error);
+    }
+    if let Some(aicc) = quality.aicc {
+        let _ = writeln!(text, "AICc {aicc:.1}");
+    }
+    residuals(model, fit, &mut text);
+    let _ = writeln!(text, "\n{}\nIt assumes: {}.", model_fit::sentence(model, fit, curve), about.assumes);
+    text
+}
+
+/// The numbers of the machine: estimates with their intervals, and why others have none.
+fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
+    let unit = |name| models::scan::parameter(model, name).map_or(apexmap_base::units::Unit::None, |p| p.unit());
+    let mut table = TextTable::new([Align::Left, Align::Right, Align::Left, Align::Left]);
+    table.row(["number", "estimate", "95 % interval (profile)", BOOTSTRAP]);
+    for estimate in &fit.estimates {
+        let unit = unit(estimate.number);
+        table.row([
+            format!("{} ({})", estimate.number, estimate.symbol),
+            amount(estimate.value, unit),
+            between((estimate.low, estimate.high), unit),
+            estimate.bootstrap.map_or(String::new(), |ends| between(ends, unit)),
+        ]);
+    }
+    for (name, value) in &fit.held {
+        let how = if fit.not_identified.contains(name) { NOT_IDENTIFIED } else { "given" };
+        table.row([*name, &amount(*value, unit(name)), how]);
+    }
+    for hidden in &fit.at_most {
+        let most = format!("at most {}", amount(hidden.most, unit(hidden.number)));
+        table.row([format!("{} ({})", hidden.number, hidden.symbol), most, format!("hidden by {}", hidden.of)]);
+    }
+    for name in &fit.absent {
+        table.row([*name, "", "no point depends on it"]);
+    }
+    table
+}
+
+/// The points that are farthest off, or all if they are few.
+fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
+    let varied = model_fit::varied(&fit.points);
+    let mut points: Vec<&fit::Point> = fit.points.iter().collect();
+    let ratio = |point: &fit::Point| point.measured / point.predicted;
+    if points.len() > MOST_POINTS {
+        points.sort_by(|a, b| ratio(b).ln().abs().total_cmp(&ratio(a).ln().abs()));
+        points.truncate(MOST_POINTS);
+        let _ = writeln!(text, "\nThe {MOST_POINTS} of {} points that are farthest off:", fit.points.len());
+    } else {
+        text.push('\n');
+    }
+    let about = model.about();
+    let mut aligned = vec![Align::Right; varied.len() + 3];
+    aligned.extend([Align::Left; 2]);
+    let mut table = TextTable::new(aligned).indented(2);
+    let names = varied.iter().map(|&at| about.variables[at].name);
+    table.row(names.chain(["measured", "predicted", "ratio", "95 % band", "set by"]));
+    for point in &points {
+        let mut cells: Vec<String> = varied.iter().map(|&at| model_fit::value_text(model, at, point.x[at])).collect();
+        cells.extend([
+            amount(point.measured, about.unit),
+            amount(point.predicted, about.unit),
+            format!("{:.3}", ratio(point)),
+            between((point.low, point.high), about.unit),
+            point.bottleneck.into(),
+        ]);
+        table.row(cells);
+    }
+    let _ = write!(text, "{table}");
+}

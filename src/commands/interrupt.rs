@@ -1,0 +1,86 @@
+//! Ctrl-C, SIGTERM and SIGHUP while a sweep runs: the launch ends, what was measured is kept, and the user is told how to
+//! resume.
+
+use super::shell::command;
+use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_base::units::plural;
+use apexmap_results::store::Folder;
+use apexmap_run::sweep::plan::{Plan, Progress};
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// The signal that came; 0 if none did.
+static RECEIVED: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn receive(signal: nix::libc::c_int) {
+    RECEIVED.store(signal, Ordering::Relaxed);
+}
+
+/// While it lives, SIGINT, SIGTERM and SIGHUP are noted; a second SIGINT ends the program at once, and its launch with it.
+/// Batch systems and terminals that close may send the others twice.
+pub struct Interrupt {
+    before: Vec<(Signal, SigAction)>,
+}
+
+impl Interrupt {
+    pub fn catch() -> Self {
+        RECEIVED.store(0, Ordering::Relaxed);
+        let mut before = Vec::new();
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+            let once = if signal == Signal::SIGINT { SaFlags::SA_RESETHAND } else { SaFlags::empty() };
+            let action = SigAction::new(SigHandler::Handler(receive), SaFlags::SA_RESTART | once, SigSet::empty());
+            // SAFETY: the handler only stores to an atomic variable.
+            let Ok(old) = (unsafe { sigaction(signal, &action) }) else { continue };
+            if matches!(old.handler(), SigHandler::SigIgn) {
+                // `nohup` and shells that run scripts in the background mean that.
+                // SAFETY: this puts back what was there.
+                let _ = unsafe { sigaction(signal, &old) };
+            } else {
+                before.push((signal, old));
+            }
+        }
+        Self { before }
+    }
+
+    /// # Errors
+    /// If a signal came.
+    pub fn check(&self) -> Result<()> {
+        match RECEIVED.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            signal => Err(Error::new(ErrorKind::Interrupted(signal as u8), "interrupted", "")),
+        }
+    }
+}
+
+impl Drop for Interrupt {
+    fn drop(&mut self) {
+        for (signal, action) in &self.before {
+            // SAFETY: this puts back what was there.
+            let _ = unsafe { sigaction(*signal, action) };
+        }
+    }
+}
+
+/// The error of an interrupted sweep: what is kept, and how to resume. Other errors stay.
+pub fn explain(error: Error, plan: &Plan, folder: &Folder) -> Error {
+    let ErrorKind::Interrupted(signal) = error.kind else { return error };
+    let name = match Signal::try_from(i32::from(signal)) {
+        Ok(Signal::SIGINT) => "Ctrl-C (SIGINT)",
+        Ok(other) => other.as_str(),
+        Err(_) => "a signal",
+    };
+    let kept = folder.outcomes().map_or_else(
+        |_| "what was measured is kept".to_owned(),
+        |records| {
+            let progress = Progress::new(plan, &records);
+            let (points, samples) = (plan.entries.len(), plural(progress.samples(), "sample"));
+            let done = progress.counts()[0];
+            format!("{samples} kept, {done} of {} done", plural(points, "point"))
+        },
+    );
+    Error::new(
+        error.kind,
+        format!("interrupted by {name}: {kept}, in {}", folder.path.display()),
+        format!("resume with: {}", command()),
+    )
+}

@@ -1,0 +1,108 @@
+//! The commands of the exploring wing: one file each, and one line in `commands!`.
+
+mod calibrate;
+mod cancel;
+mod card;
+mod compare;
+mod compare_folder;
+mod compare_self;
+mod conduct;
+pub mod diagnostics;
+mod export;
+pub mod fallback;
+mod fit;
+mod interrupt;
+mod job;
+mod launching;
+mod machine_name;
+mod models;
+mod part;
+mod partition;
+mod plan;
+mod plan_time;
+mod plot;
+mod predict;
+mod progress;
+mod query;
+mod report;
+mod run;
+mod samples;
+pub mod setup;
+mod shell;
+mod show_card;
+mod snippet;
+mod status;
+mod submit;
+mod submit_options;
+mod sweeps;
+mod trial;
+mod try_launch;
+mod validate;
+
+use apexmap_base::error::Result;
+use apexmap_run::sweep::ready;
+use std::path::Path;
+
+/// Makes the parser and the dispatch of commands: each is a module with `Arguments` and `run(&Arguments)`.
+macro_rules! commands {
+    ($($(#[$about:meta])* $name:ident => $module:ident,)*) => {
+        /// The commands, in the order of `apexmap --help`.
+        #[derive(clap::Subcommand)]
+        #[expect(clippy::large_enum_variant, reason = "a program has one of them")]
+        pub enum Command {
+            $($(#[$about])* $name($module::Arguments),)*
+        }
+
+        /// # Errors
+        /// Whatever the command refuses.
+        pub fn run(command: &Command) -> Result<()> {
+            match command {
+                $(Command::$name(arguments) => $module::run(arguments),)*
+            }
+        }
+    };
+}
+
+commands! {
+    /// Run a sweep or resume it, then draw its figures and write its report
+    Run => run,
+    /// List the ready sweeps by the question they answer; print or write them
+    Sweeps => sweeps,
+    /// Show what a sweep would run and what is already done
+    Plan => plan,
+    /// Launch a sweep's ranks for a few seconds: where they are, and the network's first numbers
+    Try => try_launch,
+    /// Show what a result holds, what failed and why
+    Status => status,
+    /// End the batch jobs of a result
+    Cancel => cancel,
+    /// Write a sweep's launches as files for a machine where only the worker runs, and read back what it wrote
+    Job => job,
+    /// Draw a surface, contours, a heat map or curves from a result
+    Plot => plot,
+    /// Show medians with 95 % intervals of any columns, by groups of samples
+    Query => query,
+    /// Write samples as CSV, JSON lines or the input of Extra-P
+    Export => export,
+    /// Redraw a result's figures and rewrite its report
+    Report => report,
+    /// Compare results, or published machines: ratios point by point, fastest regions, regressions
+    Compare => compare,
+    /// Measure basic latencies and bandwidths, and write a machine card
+    Calibrate => calibrate,
+    /// Show a machine card: the classic numbers (STREAM, GUPS, latencies, cache sizes, TLB reach), and all others
+    Card => show_card,
+    /// List the models and the published machines; show a model with its variables, parameters and source
+    Models => models,
+    /// Predict rates from a model and a machine card
+    Predict => predict,
+    /// Fit a model's parameters to a result, with intervals and residuals
+    Fit => fit,
+    /// Recompute the papers' model values, fit the models to the papers' measurements, and report discrepancies
+    Validate => validate,
+}
+
+/// Whether `apexmap run WORD` would run a sweep: for advice when the word stands where a command should.
+pub fn is_sweep(word: &str) -> bool {
+    Path::new(word).is_file() || ready::named(Path::new(word)).is_some()
+}

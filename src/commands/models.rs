@@ -1,0 +1,105 @@
+//! `apexmap models`: the models and the published machines.
+
+use super::predict::value_text;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::nearest::{NameMatch, look_up};
+use apexmap_base::terminal::{index, print, width};
+use apexmap_base::text_table::{Align, TextTable};
+use apexmap_pages::html::picture;
+use apexmap_study::model_fit::nic;
+use apexmap_theory::machine::{self, Card};
+use apexmap_theory::models::{ALL, Model, published_machines};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap models                                      one line per model
+  apexmap models random_access                        the models of a family
+  apexmap models random_access.hypercube
+  apexmap models message_rate.nic --figures figures   draw Figures 11 to 13 of its paper")]
+pub struct Arguments {
+    /// A family or a model, such as random_access or random_access.hypercube [default: one line per model]
+    #[arg(value_name = "FAMILY|ID")]
+    model: Option<String>,
+    /// Draw the figures of the model's paper into this folder, as SVG and PNG
+    #[arg(long, value_name = "FOLDER", requires = "model")]
+    figures: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let lines: Vec<(&str, &str)> = ALL.iter().map(|model| (model.about().id, model.about().summary)).collect();
+    let mut text = String::new();
+    let Some(wanted) = &arguments.model else {
+        text.push_str(&index(&lines));
+        text.push_str("\nDetails: apexmap models FAMILY|ID\n\nPublished machines, for --machine:\n");
+        let mut table = meanings(2);
+        for (name, _) in machine::PUBLISHED {
+            let card = Card::find(name)?;
+            let usable = ALL.iter().filter(|model| model.parameters(&card).is_ok()).map(|model| model.about().id);
+            let usable: Vec<&str> = usable.collect();
+            let usable = if usable.is_empty() { "none".to_owned() } else { usable.join(", ") };
+            table.row([*name, &format!("{} ({}); models: {usable}", card.summary, card.source)]);
+        }
+        return print(&(text + &table.to_string()));
+    };
+    let found = match look_up("model", wanted, &lines)? {
+        NameMatch::Entries(found) => found,
+        NameMatch::Mentioned(lines) => return print(&index(&lines)),
+    };
+    for model in found.iter().map(|&at| ALL[at]) {
+        describe(model, &mut text);
+        if let Some(folder) = &arguments.figures {
+            draw(model, folder, &mut text)?;
+        }
+    }
+    print(&text)
+}
+
+fn draw(model: &dyn Model, folder: &Path, text: &mut String) -> Result<()> {
+    if !nic::are_of(model) {
+        let what = format!("apexmap has no figures of the paper of {}", model.about().id);
+        return Err(Error::input(what, "name message_rate.nic, or draw a fit with apexmap fit --figures"));
+    }
+    std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
+    for drawing in nic::paper()? {
+        let file = drawing.file.to_owned();
+        picture(folder, &drawing.figure, file, drawing.title, drawing.caption)?;
+        let _ = writeln!(text, "{}", folder.join(drawing.file).with_extension("svg").display());
+    }
+    Ok(())
+}
+
+/// Names, and what they mean.
+fn meanings(indent: usize) -> TextTable {
+    TextTable::new([Align::Left; 2]).indented(indent).within(width())
+}
+
+fn describe(model: &dyn Model, text: &mut String) {
+    let about = model.about();
+    let _ = writeln!(text, "{}\n  {}", about.id, about.summary);
+    let _ = writeln!(text, "  source: {}, \"{}\", {}", about.source.authors, about.source.title, about.place);
+    let _ = writeln!(text, "  assumes: {}", about.assumes);
+    if !about.explains.is_empty() {
+        let _ = writeln!(text, "  explains: {} of {}", about.column, about.explains.join(", "));
+    }
+    let machines = published_machines(model);
+    let machines = if machines.is_empty() {
+        "none has all numbers; fit them, or write a card".to_owned()
+    } else {
+        machines.join(", ")
+    };
+    let _ = writeln!(text, "  published machines: {machines}");
+    let (mut variables, mut parameters) = (meanings(4), meanings(4));
+    for variable in about.variables {
+        let default =
+            variable.default.map_or(String::new(), |value| format!("; default {}", value_text(variable, value)));
+        let words = if variable.words.is_empty() { String::new() } else { format!(": {}", variable.words.join(", ")) };
+        variables.row([variable.name, &format!("{}{words}{default}", variable.meaning)]);
+    }
+    for parameter in about.parameters {
+        let given = if parameter.given { " (not fitted)" } else { "" };
+        parameters.row([parameter.number, &format!("{}: {}{given}", parameter.symbol, parameter.meaning())]);
+    }
+    let _ = writeln!(text, "  variables:\n{variables}  numbers of the machine:\n{parameters}");
+}

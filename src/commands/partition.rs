@@ -1,0 +1,105 @@
+//! What a sweep's jobs get: the nodes of their partition, and how long and how many.
+
+use super::setup::{Setup, SweepArguments};
+use super::submit_options::{SubmitArguments, options};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::terminal::note;
+use apexmap_base::units::{self, plural};
+use apexmap_results::store::Folder;
+use apexmap_run::batch::JobOptions;
+use apexmap_run::batch::answer::Limits;
+use apexmap_run::submit::parts::nodes;
+use apexmap_run::submit::{Jobs, Part, System};
+use apexmap_run::sweep::Machine;
+use apexmap_run::sweep::plan::largest_memory;
+use std::path::PathBuf;
+
+/// A partition, or queue, as the batch system tells.
+pub struct Partition {
+    /// `partition batch`
+    name: String,
+    limits: Limits,
+    /// The program that told.
+    program: String,
+}
+
+/// The same sweep for the nodes on which its jobs will run, if the batch system tells what they are.
+pub fn for_nodes(
+    setup: Setup,
+    given: &SubmitArguments,
+    arguments: &SweepArguments,
+) -> Result<(Setup, Option<Partition>)> {
+    let store = Jobs::of(&Folder { path: setup.folder.clone() });
+    let earlier = if store.exist() { store.read()?.0 } else { None };
+    let (options, template) = options(&setup, given, earlier)?;
+    let system = System { template, folder: PathBuf::from("."), interrupted: &|| Ok(()) };
+    let Some((node, limits, program)) = system.nodes(options.partition.as_deref()) else { return Ok((setup, None)) };
+    let machine = Machine {
+        cores: node.cores,
+        hardware_threads: node.hardware_threads,
+        cores_of_numa_node: Some(node.cores_of_socket),
+        memory: node.memory,
+        ..setup.machine
+    };
+    let name = options.partition.map_or("the default partition".into(), |name| format!("partition {name}"));
+    let (cores, memory) = (plural(node.cores, "core"), units::bytes(node.memory as f64));
+    let source = format!("{program} says that a node of {name} has {cores} and {memory}");
+    let mut setup = Setup { sized_for: Some(source.clone()), ..Setup::on(arguments, machine)? };
+    note(&format!("note: {source}: \"cores\" and sizes that follow the machine are those"));
+    let is_open =
+        |setup: &Setup| setup.plan.by_size().into_keys().any(|size| nodes(size, &setup.plan.context).is_none());
+    if is_open(&setup) {
+        // Neither the sweep nor the user says how many.
+        let arguments = SweepArguments { ranks_per_node: u32::try_from(node.cores).ok(), ..arguments.clone() };
+        setup = Setup { sized_for: Some(source.clone()), ..Setup::on(&arguments, machine)? };
+        note(&format!(
+            "note: each node gets {}, one for each of its cores; --ranks-per-node says otherwise",
+            plural(node.cores, "rank")
+        ));
+    }
+    let (bytes, ranks) = largest_memory(&setup.plan);
+    if bytes > node.memory {
+        let (ranks, needed) = (plural(ranks, "rank"), units::bytes(bytes as f64));
+        let what = format!("{}: {ranks} on a node take {needed}, and {source}", setup.sweep.path.display());
+        return Err(Error::input(what, "reduce M or the ranks on a node, or choose another partition"));
+    }
+    Ok((setup, Some(Partition { name, limits, program })))
+}
+
+impl Partition {
+    /// The options of jobs that it can start: none takes longer than it allows.
+    ///
+    /// # Errors
+    /// If a part needs more nodes than a job gets, or the user asks for more time: such a job would wait for ever.
+    pub fn within(&self, options: JobOptions, parts: &[Part]) -> Result<JobOptions> {
+        let Self { name, limits, program } = self;
+        let largest = parts.iter().max_by_key(|part| part.nodes);
+        if let (Some(most), Some(part)) = (limits.nodes, largest)
+            && part.nodes > most
+        {
+            let on_each =
+                part.ranks_per_node.map_or(String::new(), |ranks| format!(" with {} on each", plural(ranks, "rank")));
+            return Err(Error::input(
+                format!(
+                    "a job would need {}{on_each}; {program} says that {name} gives {most} at most",
+                    plural(part.nodes, "node")
+                ),
+                "name fewer ranks in the sweep, more ranks on a node (--ranks-per-node), or another partition (--partition)",
+            ));
+        }
+        let Some(most) = limits.seconds else { return Ok(options) };
+        match options.time_limit_seconds {
+            // A QOS may allow more than the partition.
+            Some(limit) if limit > most && options.qos.is_none() => Err(Error::input(
+                format!(
+                    "a time limit of {} is too long; {program} says that {name} gives {} at most",
+                    units::seconds(limit),
+                    units::seconds(most)
+                ),
+                "name a shorter time with --time-limit, or leave it out: longer sweeps become chains of jobs",
+            )),
+            Some(_) => Ok(options),
+            None => Ok(JobOptions { time_limit_seconds: Some(most), ..options }),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! `apexmap plan`: what a sweep would run and what is already done.
+
+use super::card::CardArguments;
+use super::plan_time::PlanTime;
+use super::setup::{Setup, SweepArguments};
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
+use apexmap_base::terminal::{print, width};
+use apexmap_base::text_table::{Align, TextTable};
+use apexmap_base::units::{self, WORD_BYTES, plural};
+use apexmap_measure::hardware::Hardware;
+use apexmap_measure::kernels::{self, Domain};
+use apexmap_measure::provenance;
+use apexmap_results::store::Folder;
+use apexmap_run::sweep::Machine;
+use apexmap_run::sweep::memory::beyond_caches;
+use apexmap_run::sweep::plan::{Entry, Progress, largest_memory, launch_memory};
+use apexmap_theory::machine::Card;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap plan                             what the quickstart would run
+  apexmap plan protocol --points
+  apexmap plan --schema > sweep.schema.json")]
+pub struct Arguments {
+    #[command(flatten)]
+    sweep: SweepArguments,
+    #[command(flatten)]
+    card: CardArguments,
+    /// List every point with its state
+    #[arg(long)]
+    points: bool,
+    /// Print only the JSON schema of sweep files, for editors
+    #[arg(long)]
+    schema: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    if arguments.schema {
+        return print(&(apexmap_run::sweep::schema() + "\n"));
+    }
+    let setup = Setup::new(&arguments.sweep)?;
+    let records = match Folder::open(&setup.folder) {
+        Ok(folder) => folder.outcomes()?,
+        Err(_) => Vec::new(),
+    };
+    let progress = Progress::new(&setup.plan, &records);
+    let mut text = String::new();
+    let _ = writeln!(text, "{}: {}", setup.sweep.name, setup.sweep.title);
+    axes(&setup, &mut text);
+    launches(&setup, &PlanTime::new(&setup.plan, &records, &progress, card(&setup, &arguments.card)?), &mut text);
+    states(&setup, &progress, &mut text);
+    if arguments.points {
+        let mut table = TextTable::new([Align::Left; 3]);
+        for entry in &setup.plan.entries {
+            table.row([entry.key.clone(), progress.point_state(&entry.key).name().into(), entry.point.label()]);
+        }
+        let _ = write!(text, "{table}");
+    }
+    print(&text)?;
+    setup.check_memory()
+}
+
+/// The card that was given, or the one that the result holds.
+fn card(setup: &Setup, given: &CardArguments) -> Result<Option<Card>> {
+    match given.find(&setup.plan.context.machine, &[&provenance::host()])? {
+        Some(card) => Ok(Some(card)),
+        None => Folder { path: setup.folder.clone() }.card(),
+    }
+}
+
+/// The expanded grid: the values of each parameter.
+fn axes(setup: &Setup, text: &mut String) {
+    let mut values: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+    let mut kernels: Vec<&str> = Vec::new();
+    for Point { kernel, params, .. } in setup.plan.entries.iter().map(|entry| &entry.point) {
+        if !kernels.contains(&kernel.as_str()) {
+            kernels.push(kernel);
+        }
+        for (name, value) in params {
+            values.entry(name).or_default().push(value);
+        }
+    }
+    let mut table = TextTable::new([Align::Left; 2]).indented(2).within(width());
+    table.row(["kernel", &kernels.join(", ")]);
+    for (name, mut seen) in values {
+        // Points of a grid repeat values in runs: without those, little is left to sort.
+        seen.dedup();
+        seen.sort_by(|a, b| order(a, b));
+        seen.dedup();
+        let shown: Vec<String> = seen.iter().take(24).map(|value| value.to_string()).collect();
+        let more = if seen.len() > 24 { format!(" ... ({} values)", seen.len()) } else { String::new() };
+        table.row([name, &(shown.join(" ") + &more)]);
+    }
+    let _ = write!(text, "{table}");
+}
+
+/// Numbers by size, words by letters.
+fn order(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::Text(a), Value::Text(b)) => a.cmp(b),
+        _ => a.as_f64().unwrap_or(f64::NAN).total_cmp(&b.as_f64().unwrap_or(f64::NAN)),
+    }
+}
+
+fn launches(setup: &Setup, forecast: &PlanTime, text: &mut String) {
+    let (plan, context, hardware) = (&setup.plan, &setup.plan.context, Hardware::here());
+    let each = plural(plan.blocks as usize, "launch");
+    let _ = writeln!(text, "{each} per rank count, {} over {}:", context.launcher.id, context.transport);
+    if !setup.hosts.is_empty() {
+        let each = plural(context.ranks_per_node.unwrap_or(1), "rank");
+        let _ = writeln!(text, "  hosts: {}, {each} on each unless points say otherwise", setup.hosts.join(", "));
+    }
+    let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Left]).indented(2);
+    for (size, entries) in plan.by_size() {
+        let (bytes, ranks) = launch_memory(plan, size, &entries);
+        let elsewhere =
+            context.launcher.remote || context.ranks_per_node.is_some() || size.nodes.is_some_and(|nodes| nodes > 1);
+        let oversubscribed = size.ranks > hardware.hardware_threads() && !elsewhere;
+        table.row([
+            match size.nodes {
+                Some(nodes) => format!("P = {}, {}", size.ranks, plural(nodes, "node")),
+                None => format!("P = {}", size.ranks),
+            },
+            plural(entries.len(), "point"),
+            format!("{} per rank", units::bytes(bytes as f64 / ranks as f64)),
+            forecast.of_size(size) + if oversubscribed { "  OVERSUBSCRIBED on this machine" } else { "" },
+        ]);
+    }
+    let (bytes, ranks) = largest_memory(plan);
+    let total = if ranks == 1 { "on one rank".into() } else { format!("on {ranks} ranks together") };
+    let _ = writeln!(text, "{table}largest launch: {} {total}", units::bytes(bytes as f64));
+    inside_caches(setup, text);
+    setup.crowd().into_iter().for_each(|note| _ = writeln!(text, "{note}"));
+    let _ = write!(text, "{}", forecast.total());
+}
+
+/// Says where the memory of a rank is smaller than what lies beyond the caches of this machine, as memory may be too small for it.
+fn inside_caches(setup: &Setup, text: &mut String) {
+    let context = &setup.plan.context;
+    let machine = Machine::here();
+    if context.launcher.remote || context.ranks_per_node.is_some() || machine.last_cache == 0 {
+        return;
+    }
+    let per_rank = |entry: &Entry| {
+        let parameters = kernels::find(&entry.point.kernel).ok()?.parameters();
+        let global = parameters.iter().find(|parameter| matches!(parameter.domain, Domain::Global { .. }))?;
+        Some(entry.point.integer(global.name) / entry.point.ranks as u64)
+    };
+    let sizes: Vec<u64> = setup.plan.entries.iter().filter_map(per_rank).collect();
+    let inside: Vec<u64> = sizes.iter().copied().filter(|words| *words < beyond_caches(&machine)).collect();
+    if let Some(words) = inside.iter().max() {
+        let _ = writeln!(
+            text,
+            "{} of {} keep part of their memory in caches: M is at most {} per rank there, and {} would be beyond the last cache \
+             of {}",
+            inside.len(),
+            plural(sizes.len(), "point"),
+            units::bytes((words * WORD_BYTES) as f64),
+            units::bytes((beyond_caches(&machine) * WORD_BYTES) as f64),
+            units::bytes(machine.last_cache as f64),
+        );
+    }
+}
+
+fn states(setup: &Setup, progress: &Progress, text: &mut String) {
+    let (points, stale) = (plural(setup.plan.entries.len(), "point"), plural(progress.stale, "stale sample"));
+    let _ = writeln!(text, "{points}: {}; {stale} in {}", progress.summary(), setup.folder.display());
+}

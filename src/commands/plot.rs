@@ -1,0 +1,105 @@
+//! `apexmap plot`: any figure from any result.
+
+use super::samples::{column, names, read};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::new_file;
+use apexmap_base::terminal::print;
+use apexmap_draw::figure::{self, Figure, Style};
+use apexmap_draw::plot::{self, FigureKind, Request};
+use apexmap_measure::kernels;
+use apexmap_results::store::Folder;
+use apexmap_results::store::derive::SHARE;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap plot results/quickstart surface --where 'P == 1'
+  apexmap plot results/quickstart contour --where 'kernel == \"apex_map.two_sided\"' --out contour.svg
+  apexmap plot results/quickstart curves --x L --y alpha --z cycles_per_operation --where 'P == 1'
+  apexmap plot results/quickstart bottleneck --where 'P == 1'     (needs a card)
+  apexmap plot results/quickstart contour --where 'P == 1' --style paper --out contour.svg
+  apexmap plot results/protocol curves --x B --y SMSG --where 'NSER == 16 && L == 64 && alpha == 1'")]
+pub struct Arguments {
+    /// A result folder, or a Parquet file of samples
+    result: PathBuf,
+    /// surface, contour, heat, curves, or bottleneck: which of the machine's limits is the bottleneck, and the fraction of it reached
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(FigureKind::ALL.map(|(name, _)| name)))]
+    kind: String,
+    /// First axis: a parameter by the paper's name or a column
+    #[arg(long, default_value = "L")]
+    x: String,
+    /// Second axis of a grid; for curves, the parameters that distinguish them, comma-separated, or none
+    #[arg(long, default_value = "alpha")]
+    y: String,
+    /// Column to show, such as bytes_per_second, cycles_per_operation or seconds [default: the kernel's headline rate]
+    #[arg(long)]
+    z: Option<String>,
+    /// Samples to draw, such as 'P == 2 && alpha <= 0.1'
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+    /// Title of the figure [default: the column's name]
+    #[arg(long)]
+    title: Option<String>,
+    /// File to write, .svg or .png [default: KIND.svg and KIND.png in the result's figures/]
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// screen, or paper: one column of a paper, 3.3 inches wide, 8 points, distinguishable in grey; PNG with 600 dots per inch
+    #[arg(long, default_value = "screen",
+        value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
+    style: String,
+}
+
+/// The style of a name that the parser of the command line knows.
+pub fn style(name: &str) -> Style {
+    Style::ALL.into_iter().find(|(known, _)| *known == name).map_or(Style::Screen, |(_, style)| style)
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let samples = read(&arguments.result)?.choose(arguments.condition.as_deref())?;
+    let (_, kind) =
+        FigureKind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
+    let headline = || kernels::find(samples.first_word("kernel")).ok().map(|kernel| kernel.about().headline);
+    let share = (kind == FigureKind::Bottleneck).then_some(SHARE);
+    let z = match &arguments.z {
+        Some(given) => column("--z", given, &samples)?,
+        None => share.or_else(headline).unwrap_or("seconds"),
+    };
+    let request = Request {
+        kind,
+        title: arguments.title.clone().unwrap_or_else(|| samples.describe(z).label),
+        x: column("--x", &arguments.x, &samples)?.into(),
+        by: names("--y", &arguments.y, &samples)?.into_iter().map(str::to_owned).collect(),
+        z: z.into(),
+    };
+    let drawn = plot::figure(&samples, &request)?;
+    let drawn = plot::with_bounds(&samples, &request, drawn)?;
+    let files = match &arguments.out {
+        Some(out) => vec![out.clone()],
+        None if arguments.result.is_file() => vec![PathBuf::from(&arguments.kind).with_extension("svg")],
+        None => {
+            let figures = Folder::open(&arguments.result)?.figures();
+            ["svg", "png"].map(|end| figures.join(&arguments.kind).with_extension(end)).to_vec()
+        }
+    };
+    for file in &files {
+        write_in(&drawn, style(&arguments.style), file)?;
+        print(&format!("{}\n", file.display()))?;
+    }
+    Ok(())
+}
+
+/// Writes a figure as what its name ends in.
+pub fn write(drawn: &Figure, file: &Path) -> Result<()> {
+    write_in(drawn, Style::Screen, file)
+}
+
+fn write_in(drawn: &Figure, style: Style, file: &Path) -> Result<()> {
+    match file.extension().and_then(|end| end.to_str()) {
+        Some("svg") => new_file::write_named_by(file, figure::drawing(drawn, style)?.svg),
+        Some("png") => figure::png_in(drawn, style, file),
+        _ => Err(Error::input(
+            format!("--out {} is neither .svg nor .png", file.display()),
+            "choose a name that ends in .svg or .png",
+        )),
+    }
+}

@@ -1,0 +1,272 @@
+//! `apexmap predict`: a model's equation with a machine's numbers.
+
+use apexmap_base::error::{Error, Result};
+use apexmap_base::nearest::suggest;
+use apexmap_base::terminal::{print, print_data};
+use apexmap_base::text_table::{Align, TextTable};
+use apexmap_base::units::{self, Unit, amount, is_known};
+use apexmap_study::model_fit;
+use apexmap_study::model_fit::predicted::{self, PredictedKind};
+use apexmap_theory::machine::Card;
+use apexmap_theory::models::scan::{self, Numbers, ScanPoint};
+use apexmap_theory::models::{self, Model, Variable};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    Table,
+    Json,
+    Toml,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap predict random_access.hypercube --machine red-storm --ranks 1..131072
+  apexmap predict random_access.bottleneck --machine bluegene-p --ranks 1024..1048576 \\
+      --set ranks_per_node=4
+  apexmap predict message_rate.nic --machine simulated-nic --set message_bytes=8..4096 \\
+      --set senders=1,2,4
+  apexmap predict random_access.all_to_all --machine my-card.toml --ranks 64 \\
+      --set d=1,2,3 --set copy_seconds_per_byte=1e-9
+  apexmap predict random_access.all_to_all --machine my-card.toml --ranks 1..4096 \\
+      --set Q=1..8192 --plot contour --out predicted.svg
+  apexmap predict random_access.hypercube --machine red-storm --ranks 1..8192 \\
+      --set Q=256,1024,4096 --plot curves --out predicted.png
+
+FROM..TO means FROM, 2 FROM, 4 FROM and so on up to TO. Machines are published ones, or files.")]
+pub struct Arguments {
+    /// A model; `apexmap models` lists them
+    model: String,
+    /// Machine card: the name of a published machine, or a file
+    #[arg(long, value_name = "CARD")]
+    machine: String,
+    /// Values of P, such as 1..131072 or 1,4,16
+    #[arg(long, value_name = "VALUES", allow_negative_numbers = true)]
+    ranks: Option<String>,
+    /// Values of a variable, or a parameter of the machine in base units or with a unit
+    #[arg(long, value_name = "NAME=VALUES")]
+    set: Vec<String>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+    /// Draw the predictions instead: surface and contour over two variables, curves over one
+    #[arg(long, value_enum, requires = "out", conflicts_with = "format")]
+    plot: Option<PlotKind>,
+    /// File of the figure, .svg or .png
+    #[arg(long, value_name = "FILE", requires = "plot")]
+    out: Option<PathBuf>,
+}
+
+/// How predictions are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum PlotKind {
+    Surface,
+    Contour,
+    Curves,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let model = models::find(&arguments.model)?;
+    let card = Card::find(&arguments.machine)?;
+    let (mut variables, mut numbers) = (Vec::new(), Vec::new());
+    if let Some(ranks) = &arguments.ranks {
+        variables.push(("P".to_owned(), values(variable(model, "P")?, ranks)?));
+    }
+    for setting in &arguments.set {
+        let (name, text) = setting.split_once('=').ok_or_else(|| {
+            Error::input(format!("--set {setting} has no value"), "write --set NAME=VALUE, such as --set Q=1024")
+        })?;
+        match scan::parameter(model, name) {
+            Some(parameter) => numbers.push((parameter.number.to_owned(), number(parameter.unit(), name, text)?)),
+            None => variables.push((name.to_owned(), values(variable(model, name)?, text)?)),
+        }
+    }
+    let numbers = Numbers::new(model, &card, &numbers)?;
+    let rows = scan::scan(model, &numbers, &variables)?;
+    if let (Some(kind), Some(out)) = (arguments.plot, &arguments.out) {
+        let kind = match kind {
+            PlotKind::Surface => PredictedKind::Surface,
+            PlotKind::Contour => PredictedKind::Contour,
+            PlotKind::Curves => PredictedKind::Curves,
+        };
+        super::plot::write(&predicted::figure(model, &card.name, &rows, kind)?, out)?;
+        return print(&format!("{}\n", out.display()));
+    }
+    match arguments.format {
+        Format::Table => print(&table(model, &card, &numbers, &rows)),
+        Format::Json => print_data(&pretty(&structured(model, &card, &numbers, &rows))?),
+        Format::Toml => print_data(
+            &toml::to_string_pretty(&structured(model, &card, &numbers, &rows))
+                .map_err(|e| Error::internal(format!("cannot write predictions as TOML: {e}")))?,
+        ),
+    }
+}
+
+pub fn pretty(value: &impl serde::Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(value);
+    text.map(|text| text + "\n").map_err(|e| Error::internal(format!("cannot write JSON: {e}")))
+}
+
+/// A variable of a model by its name.
+pub fn variable(model: &dyn Model, name: &str) -> Result<&'static Variable> {
+    let about = model.about();
+    let variables = about.variables.iter();
+    variables.clone().find(|variable| variable.name == name).ok_or_else(|| {
+        let numbers = about.parameters.iter().map(|parameter| parameter.number);
+        let known: Vec<_> = variables.map(|variable| variable.name).chain(numbers).collect();
+        Error::input(format!("{} has no \"{name}\"", about.id), suggest(name, &known))
+    })
+}
+
+/// A number with or without a unit.
+pub fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
+    let value =
+        units::parse(text, unit).map_err(|what| Error::input(format!("{name}: {what}"), "correct the value"))?;
+    if !value.is_finite() || value < 0.0 {
+        let what = format!("{name} must be finite and not negative, found {text}");
+        return Err(Error::input(what, "correct the value"));
+    }
+    Ok(value)
+}
+
+/// `4`, `1,2,4`, `1..64` or words.
+pub fn values(variable: &Variable, text: &str) -> Result<Vec<f64>> {
+    let name = variable.name;
+    let one = |text: &str| match variable.words.iter().position(|word| *word == text) {
+        Some(at) => Ok(at as f64),
+        None if !variable.words.is_empty() => {
+            Err(Error::input(format!("{name} cannot be \"{text}\""), suggest(text, variable.words)))
+        }
+        None => {
+            let value = number(variable.unit, name, text)?;
+            let domain = variable.domain.check(value);
+            domain.map_err(|(what, next)| Error::input(format!("{name} must be {what}, found {text}"), next))?;
+            Ok(value)
+        }
+    };
+    let Some((from, to)) = text.split_once("..") else { return text.split(',').map(|text| one(text.trim())).collect() };
+    let (from, to) = (one(from)?, one(to)?);
+    if from <= 0.0 || to < from {
+        let what = format!("{name}={text} is no range of powers of two");
+        return Err(Error::input(what, "begin above 0 and end at or above the beginning, as in 1..1024"));
+    }
+    Ok(std::iter::successors(Some(from), |value| Some(2.0 * value)).take_while(|value| *value <= to).collect())
+}
+
+/// A variable's value as text.
+pub fn value_text(variable: &Variable, value: f64) -> String {
+    match variable.words.get(value as usize) {
+        Some(word) => (*word).to_owned(),
+        None => value.to_string(),
+    }
+}
+
+fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) -> String {
+    let about = model.about();
+    let mut text = format!("{}: {}\n{}, {}\n", about.id, about.summary, about.source.short, about.place);
+    let _ = writeln!(text, "with the numbers of {} ({}):", card.name, card.source);
+    let mut known = TextTable::new([Align::Left, Align::Right, Align::Left]).indented(2);
+    for ((parameter, value), interval) in about.parameters.iter().zip(&numbers.values).zip(&numbers.intervals) {
+        if value.is_nan() {
+            continue;
+        }
+        let interval = interval.map_or(String::new(), |ends| between(ends, parameter.unit()));
+        let name = format!("{} ({})", parameter.number, parameter.symbol);
+        known.row([name, amount(*value, parameter.unit()), interval]);
+    }
+    let _ = writeln!(text, "{known}it assumes: {}\n", about.assumes);
+    if numbers.joint.as_ref().is_some_and(|joint| joint.noise > 0.0) {
+        text.push_str("bands: where 95 % of further measurements are, by the fit's covariance and spread\n\n");
+    }
+    let _ = write!(text, "{}", predictions(model, numbers, rows));
+    text
+}
+
+/// An interval with its unit: `[1.2 us, 1.4 us]`; `not known` if it says nothing.
+pub fn between((low, high): (f64, f64), unit: Unit) -> String {
+    if high.is_finite() && !is_known((low, high)) {
+        return "not known".into();
+    }
+    format!("[{}, {}]", amount(low, unit), amount(high, unit))
+}
+
+/// The variables that vary, the rate, its band if there is one, and what sets it.
+fn predictions(model: &dyn Model, numbers: &Numbers, rows: &[ScanPoint]) -> TextTable {
+    let about = model.about();
+    let varied = |at: usize| rows.iter().any(|row| row.at[at] != rows[0].at[at]);
+    let shown_columns: Vec<usize> = (0..about.variables.len()).filter(|&at| varied(at) || rows.len() == 1).collect();
+    let banded = rows.iter().any(|row| row.band.is_some());
+    let mut aligned = vec![Align::Right; shown_columns.len() + 1];
+    let budgets: Vec<String> =
+        rows.iter().map(|row| model_fit::budget(&model.budget(&row.at, &numbers.values))).collect();
+    let budgeted = budgets.iter().any(|budget| !budget.is_empty());
+    aligned.extend(vec![Align::Left; usize::from(banded) + 1 + usize::from(budgeted)]);
+    let mut table = TextTable::new(aligned).indented(2);
+    let mut head: Vec<&str> = shown_columns.iter().map(|&at| about.variables[at].name).collect();
+    head.push(about.column);
+    head.extend(banded.then_some("95 %"));
+    head.push("set by");
+    head.extend(budgeted.then_some("terms"));
+    table.row(head);
+    for (row, budget) in rows.iter().zip(budgets) {
+        let mut cells: Vec<String> =
+            shown_columns.iter().map(|&at| value_text(&about.variables[at], row.at[at])).collect();
+        cells.push(amount(row.prediction.value, about.unit));
+        cells.extend(banded.then(|| row.band.map_or(String::new(), |ends| between(ends, about.unit))));
+        cells.push(row.prediction.bottleneck.into());
+        cells.extend(budgeted.then_some(budget));
+        table.row(cells);
+    }
+    table
+}
+
+/// For JSON and TOML; both know no NaN.
+#[derive(serde::Serialize)]
+struct Structured<'a> {
+    model: &'a str,
+    source: String,
+    machine: &'a str,
+    column: &'a str,
+    unit: &'a str,
+    numbers: std::collections::BTreeMap<&'a str, f64>,
+    predictions: Vec<std::collections::BTreeMap<&'a str, serde_json::Value>>,
+}
+
+fn structured<'a>(model: &'a dyn Model, card: &'a Card, numbers: &Numbers, rows: &[ScanPoint]) -> Structured<'a> {
+    let about = model.about();
+    let known = about.parameters.iter().zip(&numbers.values).filter(|(_, value)| !value.is_nan());
+    let prediction = |row: &ScanPoint| {
+        let mut cells: std::collections::BTreeMap<&str, serde_json::Value> = about
+            .variables
+            .iter()
+            .zip(&row.at)
+            .map(|(variable, value)| match variable.words.get(*value as usize) {
+                Some(word) => (variable.name, (*word).into()),
+                None => (variable.name, (*value).into()),
+            })
+            .collect();
+        cells.insert("value", row.prediction.value.into());
+        cells.insert("set_by", row.prediction.bottleneck.into());
+        let terms = model.budget(&row.at, &numbers.values);
+        if !terms.is_empty() {
+            let seconds = terms.into_iter().map(|(name, seconds)| (name.to_owned(), seconds.into()));
+            cells.insert("seconds_by_term", serde_json::Value::Object(seconds.collect()));
+        }
+        if let Some((low, high)) = row.band {
+            cells.insert("low", low.into());
+            cells.insert("high", high.into());
+        }
+        cells
+    };
+    Structured {
+        model: about.id,
+        source: format!("{}, {}", about.source.short, about.place),
+        machine: &card.name,
+        column: about.column,
+        unit: about.unit.symbol(),
+        numbers: known.map(|(parameter, value)| (parameter.number, *value)).collect(),
+        predictions: rows.iter().map(prediction).collect(),
+    }
+}

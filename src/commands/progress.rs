@@ -1,0 +1,310 @@
+//! Progress of a run: a bar and what is being measured on a terminal, a line every few seconds elsewhere.
+
+use apexmap_base::point::{LaunchSize, Point, Value};
+use apexmap_base::sample::{Launch, Phase, Sample, Status};
+use apexmap_base::terminal::{note, printable};
+use apexmap_base::units::{self, NumberStyle, plural};
+use apexmap_measure::comm::TransportKind;
+use apexmap_measure::numerics::statistics::Summary;
+use apexmap_measure::worker::Repeat;
+use apexmap_results::store::quietness::Quietness;
+use apexmap_run::sweep::driver::Watcher;
+use apexmap_run::sweep::execute::Ending;
+use apexmap_run::sweep::forecast::{Forecast, OpenLaunch};
+use apexmap_run::sweep::plan::Plan;
+use apexmap_run::sweep::watch::Watch;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// Time between two plain lines.
+const QUIET: Duration = Duration::from_secs(10);
+/// Shortest time between two drawings of the bar.
+const FRAME: Duration = Duration::from_millis(200);
+/// Drawings take at most one part in so many of the time: the ranks need the processors.
+const REST: u32 = 200;
+/// Steps of the bar.
+const STEPS: u64 = 1000;
+
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    started: Instant,
+    /// When the next drawing or line is due.
+    due: Instant,
+    forecast: Forecast,
+    repeat: Repeat,
+    /// Parameters that the sweep varies.
+    varied: BTreeSet<String>,
+    launches: usize,
+    launch: usize,
+    points: usize,
+    done: usize,
+    failed: usize,
+    samples: usize,
+    /// Points done and failed, and samples, before this launch.
+    before: [usize; 3],
+    /// The point being measured, and its samples so far.
+    point: Option<Point>,
+    seconds: Vec<f64>,
+    /// What the ranks do with it: `filling 38 %`.
+    doing: String,
+    position: u64,
+    /// How quiet the machine is.
+    health: String,
+    /// What was said of launches that began.
+    arrivals: BTreeSet<String>,
+}
+
+impl Progress {
+    pub fn new(plan: &Plan) -> Self {
+        let now = Instant::now();
+        Self {
+            bar: None,
+            started: now,
+            due: now + QUIET,
+            forecast: Forecast::new(plan.repeat, &[], 0.0),
+            repeat: plan.repeat,
+            varied: varied(plan),
+            launches: 0,
+            launch: 0,
+            points: 0,
+            done: 0,
+            failed: 0,
+            samples: 0,
+            before: [0; 3],
+            point: None,
+            seconds: Vec::new(),
+            doing: String::new(),
+            position: 0,
+            health: String::new(),
+            arrivals: BTreeSet::new(),
+        }
+    }
+
+    fn elapsed(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+
+    /// What is done, and the time that is left.
+    fn counts(&self, left: f64, samples: f64) -> String {
+        let mut line = format!("{}/{}", self.done, plural(self.points, "point"));
+        if self.failed > 0 {
+            line.push_str(&format!(", {} failed", self.failed));
+        }
+        let total = units::number(self.samples as f64 + samples, NumberStyle::Rounded(2));
+        line.push_str(&format!(", {} of about {total} samples", self.samples));
+        format!("{line}, {}, {} left", units::seconds(self.elapsed().floor()), about(left))
+    }
+
+    /// What is being measured, and how precise it is.
+    fn now(&self) -> String {
+        let launch = format!("launch {} of {}", self.launch, self.launches);
+        let Some(point) = &self.point else { return format!("{launch} is starting") };
+        let precision = match Summary::of(&self.seconds).and_then(|summary| summary.relative_width()) {
+            Some(width) => format!(", ± {} %", units::significant(50.0 * width)),
+            None => String::new(),
+        };
+        let asked =
+            self.repeat.width.map_or(String::new(), |width| format!(" ({} % asked)", units::significant(50.0 * width)));
+        let asked = if precision.is_empty() { "" } else { &asked };
+        let (label, sample) = (label(point, &self.varied), self.seconds.len() + 1);
+        let doing = if self.doing.is_empty() { String::new() } else { format!(", {}", self.doing) };
+        format!("{launch}: {label}, sample {sample}{precision}{asked}{doing}")
+    }
+
+    /// Draws the bar, or writes a line, if that is due.
+    fn show(&mut self) {
+        let begun = Instant::now();
+        if begun < self.due {
+            return;
+        }
+        let elapsed = self.elapsed();
+        let outlook = self.forecast.outlook(elapsed);
+        let (counts, now) = (self.counts(outlook.seconds, outlook.samples), self.now());
+        let health = &self.health;
+        match &self.bar {
+            Some(bar) => {
+                let part = elapsed / (elapsed + outlook.seconds).max(1e-9);
+                self.position = self.position.max((part * STEPS as f64) as u64);
+                let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| width.0.into());
+                bar.set_position(self.position);
+                let below = if health.is_empty() { String::new() } else { format!("\n{}", cut(health, width)) };
+                bar.set_prefix(cut(&now, width) + &below);
+                bar.set_message(cut(&counts, width.saturating_sub(BAR + 1)));
+            }
+            None if health.is_empty() => note(&format!("{counts}; {now}")),
+            None => note(&format!("{counts}; {now}; {health}")),
+        }
+        let pause = if self.bar.is_some() { FRAME } else { QUIET };
+        self.due = begun + pause.max(begun.elapsed() * REST);
+    }
+}
+
+/// Width of the bar, in characters.
+const BAR: usize = 16;
+
+/// The parameters of which a plan has several values; `P` if it has several rank counts.
+fn varied(plan: &Plan) -> BTreeSet<String> {
+    let mut varied = BTreeSet::new();
+    let Some(first) = plan.entries.first() else { return varied };
+    for Point { ranks, params, .. } in plan.entries.iter().map(|entry| &entry.point) {
+        if *ranks != first.point.ranks {
+            varied.insert("P".to_owned());
+        }
+        let other = |(name, value): &(&String, &Value)| first.point.params.get(*name).is_some_and(|v| v != *value);
+        varied.extend(params.iter().filter(other).map(|(name, _)| name.clone()));
+    }
+    varied
+}
+
+/// Kernel and varied parameters: `apex_map.two_sided P=2 L=64 alpha=0.1`.
+fn label(point: &Point, varied: &BTreeSet<String>) -> String {
+    let mut text = point.kernel.clone();
+    if varied.contains("P") {
+        text.push_str(&format!(" P={}", point.ranks));
+    }
+    for (name, value) in point.params.iter().filter(|(name, _)| varied.contains(*name)) {
+        let value = match value {
+            Value::Real(number) => units::exact(*number),
+            other => other.to_string(),
+        };
+        text.push_str(&format!(" {name}={value}"));
+    }
+    text
+}
+
+/// `4 ranks of Open MPI v4.1.4 on 2 nodes, the first on n1, 2 on the fullest; each may run on one core only`.
+fn arrival(launch: &Launch) -> String {
+    let mut nodes = BTreeMap::<&str, usize>::new();
+    launch.placement.iter().for_each(|place| *nodes.entry(&place.node).or_default() += 1);
+    let library = launch.library.split(',').next().unwrap_or_default();
+    let (ranks, first) = (plural(launch.ranks, "rank"), launch.placement.first().map_or("", |place| &place.node));
+    let most = nodes.values().max().copied().unwrap_or(0);
+    let bound = match (launch.oversubscribed, launch.placement.iter().filter(|place| place.pinned).count()) {
+        (true, _) => "OVERSUBSCRIBED: more ranks than hardware threads".to_owned(),
+        (false, pinned) if pinned == launch.ranks => "each may run on one core only".to_owned(),
+        (false, pinned) => format!("{} of them may be moved between cores", launch.ranks - pinned.min(launch.ranks)),
+    };
+    format!(
+        "{ranks} of {library} on {}, the first on {first}, {most} on the fullest; {bound}",
+        plural(nodes.len(), "node")
+    )
+}
+
+/// A time in two digits.
+pub fn about(seconds: f64) -> String {
+    if seconds < 1.0 {
+        return "less than 1 s".into();
+    }
+    let rounded = units::number(seconds, NumberStyle::Rounded(2)).parse().unwrap_or(seconds);
+    format!("about {}", units::seconds(rounded))
+}
+
+/// The text, cut to so many characters.
+fn cut(text: &str, width: usize) -> String {
+    text.chars().take(width).collect()
+}
+
+impl Watcher for Progress {
+    fn begin(&mut self, launches: &[OpenLaunch], repeat: Repeat) {
+        self.forecast = Forecast::new(repeat, launches, self.elapsed());
+        self.launches = launches.len();
+        self.points = launches.iter().map(|launch| launch.points.len()).sum();
+        if self.points > 0 && std::io::stderr().is_terminal() {
+            let template = format!("{{bar:{BAR}}} {{msg}}\n{{prefix}}");
+            let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
+            let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(5));
+            self.bar = Some(bar.with_style(style));
+            self.due = Instant::now();
+        }
+    }
+
+    fn launched(&mut self, launch: &str, block: u32, size: LaunchSize, points: usize) {
+        self.forecast.launched(block, size, self.elapsed());
+        self.launch = (self.launch + 1).min(self.launches);
+        self.before = [self.done, self.failed, self.samples];
+        self.point = None;
+        self.doing.clear();
+        if self.bar.is_none() {
+            note(&format!("launch {launch}: {} on {size}", plural(points, "point")));
+        }
+        self.show();
+    }
+
+    fn greeted(&mut self, launch: &Launch) {
+        let text = arrival(launch);
+        // Launches of one size seldom differ.
+        if launch.transport == TransportKind::Mpi.name() && self.arrivals.insert(text.clone()) {
+            self.say(&text);
+        }
+    }
+
+    fn started(&mut self, point: &Point, seconds: &[f64]) {
+        self.point = Some(point.clone());
+        self.seconds = seconds.to_vec();
+        self.doing.clear();
+    }
+
+    fn progressed(&mut self, phase: Phase, share: Option<f64>) {
+        let share = share.map_or(String::new(), |share| format!(" {:.0} %", 100.0 * share));
+        self.doing = format!("{}{share}", phase.name());
+        self.show();
+    }
+
+    fn say(&mut self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(printable(line)),
+            None => note(line),
+        }
+    }
+
+    fn preflight(&mut self, verdict: Quietness, text: &str) {
+        self.say(&format!("machine before the first sample: {}: {text}", verdict.name()));
+    }
+
+    fn sample(&mut self, sample: &Sample, finished: bool, watch: &Watch) {
+        self.samples += 1;
+        self.doing.clear();
+        let good = sample.status == Status::Ok;
+        let seconds = sample.seconds.filter(|_| good);
+        self.forecast.sample(sample.block, &sample.key, seconds, finished, self.elapsed());
+        if !good {
+            self.failed += 1;
+            self.say(&format!("{}: {}: {}", sample.status.name(), sample.point.label(), sample.message));
+        } else if finished {
+            self.done += 1;
+        }
+        if Instant::now() >= self.due {
+            self.health = watch.line().unwrap_or_default();
+        }
+        self.show();
+    }
+
+    fn waiting(&mut self) {
+        self.show();
+    }
+
+    fn ended(&mut self, ending: &Ending) {
+        if ending.status != Status::Ok {
+            self.say(&format!("a launch ended with status {}: {}", ending.status.name(), ending.message));
+        }
+    }
+
+    fn doubted(&mut self) {
+        [self.done, self.failed, self.samples] = self.before;
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+        if self.points > 0 {
+            let (points, samples) = (plural(self.points, "point"), plural(self.samples, "sample"));
+            let elapsed = units::seconds(self.elapsed());
+            note(&format!("{} of {points} done, {} failed, {samples} in {elapsed}", self.done, self.failed));
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! `apexmap query`: medians by groups, from any result.
+
+use super::predict::pretty;
+use super::samples::{names, read};
+use apexmap_base::error::Result;
+use apexmap_base::terminal::{note, print, print_data};
+use apexmap_base::units::plural;
+use apexmap_results::query::{self, QueryGroups};
+use apexmap_results::store::columns;
+use std::path::PathBuf;
+
+/// Output formats of groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Aligned columns, with units
+    Table,
+    /// One line per group, in base units
+    Csv,
+    /// An array of groups, in base units
+    Json,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap query results/quickstart --where 'P == 1' --group-by alpha,L
+  apexmap query results/quickstart --where 'L == 64' --select cycles_per_operation,seconds
+  apexmap query results/random-access-ranks --group-by P,Q \\
+      --select operations_per_second --format csv
+  apexmap query results/quickstart --where 'status == \"ok\"' --group-by kernel,P
+
+n counts the successful samples; failed ones have a column of their own. Each median has a 95 % interval by order \
+statistics, which needs six samples. Rates are per second; units follow from the column's name. `apexmap kernels ID` \
+lists a kernel's parameters and outputs.")]
+pub struct Arguments {
+    /// A result folder, or a Parquet file of samples
+    result: PathBuf,
+    /// Samples to use, such as 'P == 2 && alpha <= 0.1'
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+    /// Columns to group by, comma-separated, by the papers' names or their own; '' for a single group [default: the
+    /// parameters that vary]
+    #[arg(long, value_name = "COLUMNS")]
+    group_by: Option<String>,
+    /// Columns to summarise, comma-separated, such as seconds,bytes_per_second [default: the kernels' headline rates]
+    #[arg(long, value_name = "COLUMNS")]
+    select: Option<String>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let samples = read(&arguments.result)?.choose(arguments.condition.as_deref())?;
+    let by = match &arguments.group_by {
+        Some(list) => names("--group-by", list, &samples)?,
+        None => samples.axes(),
+    };
+    let selected = match &arguments.select {
+        Some(list) => names("--select", list, &samples)?,
+        None => samples.headlines(),
+    };
+    let groups = query::groups(&samples, &by, &selected)?;
+    match arguments.format {
+        Format::Table => print(&query::text(&groups)),
+        Format::Csv => print_data(&query::csv(&groups)),
+        Format::Json => print_data(&pretty(&query::json(&groups))?),
+    }?;
+    warn(&groups);
+    Ok(())
+}
+
+/// Notes about the table; on standard error, because standard output may be a file.
+fn warn(groups: &QueryGroups) {
+    if !groups.mixed.is_empty() {
+        let mixed: Vec<&str> = groups.mixed.iter().map(|name| columns::short(name)).collect();
+        let (them, each) = if mixed.len() == 1 { ("it", "") } else { ("them", " of each") };
+        note(&format!(
+            "note: groups mix points that differ in {}; add {them} to --group-by, or choose one value{each} with --where",
+            mixed.join(", ")
+        ));
+    }
+    if groups.left_out > 0 {
+        let samples = plural(groups.left_out, "sample");
+        note(&format!("note: {samples} without a value in a grouping column left out"));
+    }
+}

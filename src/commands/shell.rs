@@ -1,0 +1,32 @@
+//! The command of this process, as it is kept and as a shell takes it.
+
+use apexmap_base::terminal::is_unprintable;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+/// The words of the command; what is not UTF-8 in them is shown as U+FFFD.
+pub fn words() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// The command for a shell.
+pub fn command() -> String {
+    std::env::args_os().map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
+}
+
+/// In quotes if a shell would read it otherwise; bytes that are not for a terminal as `$'\x1b'`.
+fn quoted(word: &OsStr) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
+    match word.to_str() {
+        Some(text) if !text.is_empty() && text.chars().all(plain) => text.to_owned(),
+        Some(text) if !text.contains(is_unprintable) => format!("'{}'", text.replace('\'', "'\\''")),
+        _ => {
+            let byte = |&byte: &u8| match byte {
+                b'\'' | b'\\' => format!("\\{}", char::from(byte)),
+                b' '..=b'~' => char::from(byte).to_string(),
+                _ => format!("\\x{byte:02x}"),
+            };
+            format!("$'{}'", word.as_bytes().iter().map(byte).collect::<String>())
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! `apexmap card`: shows what a machine card says.
+
+use apexmap_base::error::Result;
+use apexmap_base::terminal::{print, width};
+use apexmap_study::calibrate::{card_text, classic};
+use apexmap_theory::machine::Card;
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap card                                          the card of results/calibrate
+  apexmap card mine.toml
+  apexmap card red-storm                                a published machine")]
+pub struct Arguments {
+    /// A card that `apexmap calibrate` wrote, or the name of a published machine (see apexmap models)
+    #[arg(value_name = "CARD", default_value = "results/calibrate/card.toml")]
+    card: String,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let card = Card::find(&arguments.card)?;
+    print(&text(&card))
+}
+
+/// The classic numbers, as far as a card has them, and all numbers.
+pub fn text(card: &Card) -> String {
+    let (classic, all) = (classic::text(card, width()), card_text(card, width()));
+    if classic.is_empty() { all } else { format!("{classic}\n{all}") }
+}

@@ -1,0 +1,100 @@
+//! The lines around a place in a text, cut to what a terminal can show, for miette to underline.
+
+use apexmap_base::error::Place;
+use apexmap_base::terminal::printable;
+use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
+use std::ops::Range;
+
+/// Characters that are kept on either side of the place, and of each line within it.
+const BESIDE: usize = 100;
+/// Lines that are kept of the place.
+const LINES: usize = 12;
+
+/// The line of a place, those within it and the ones before and after. Where something is left out there are three dots.
+#[derive(Debug)]
+pub struct Snippet {
+    name: String,
+    text: String,
+    /// The place within `text`.
+    pub span: Range<usize>,
+    /// Lines of the whole text that are not in this one.
+    lines_before: usize,
+    /// Where the place begins in its line of the whole text, in bytes.
+    column: usize,
+}
+
+impl Snippet {
+    pub fn of(place: &Place) -> Self {
+        let whole = place.text.as_str();
+        let start = boundary(whole, place.span.start);
+        let end = boundary(whole, place.span.end).max(start);
+        let line_start = whole[..start].rfind('\n').map_or(0, |at| at + 1);
+        let line_end = whole[end..].find('\n').map_or(whole.len(), |at| end + at);
+        let mut before = whole[..line_start].lines();
+        let mut text = before.next_back().map(|line| cut(line, 2 * BESIDE) + "\n").unwrap_or_default();
+        let lines_before = before.count();
+        text.push_str(&end_of(&whole[line_start..start], BESIDE));
+        let begin = text.len();
+        let mut lines = whole[start..end].split('\n');
+        let within: Vec<String> =
+            lines.by_ref().take(LINES).map(|line| cut(line.trim_end_matches('\r'), BESIDE)).collect();
+        text.push_str(&within.join("\n"));
+        if lines.next().is_some() {
+            text.push_str("\n...");
+        }
+        let span = begin..text.len();
+        text.push_str(&cut(whole[end..line_end].trim_end_matches('\r'), BESIDE));
+        if let Some(after) = whole[line_end..].lines().nth(1) {
+            text.push('\n');
+            text.push_str(&cut(after, 2 * BESIDE));
+        }
+        let name = cut(&place.file.display().to_string(), 2 * BESIDE);
+        Self { name, text, span, lines_before, column: start - line_start }
+    }
+}
+
+impl SourceCode for Snippet {
+    fn read_span<'a>(
+        &'a self,
+        span: &SourceSpan,
+        lines_before: usize,
+        lines_after: usize,
+    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        let part = self.text.read_span(span, lines_before, lines_after)?;
+        let (line, at) = (part.line() + self.lines_before, part.span().offset());
+        let column = if at == self.span.start { self.column } else { part.column() };
+        let part = MietteSpanContents::new_named(
+            self.name.clone(),
+            part.data(),
+            *part.span(),
+            line,
+            column,
+            part.line_count() + self.lines_before,
+        );
+        Ok(Box::new(part.with_language("TOML")))
+    }
+}
+
+/// The nearest byte at or before this one where a character begins.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+/// A text, printable, with three dots for what is more than `most` characters.
+pub fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}...", printable(&text[..end])),
+        None => printable(text).into_owned(),
+    }
+}
+
+/// The last characters, printable, with three dots for what is before them.
+fn end_of(text: &str, most: usize) -> String {
+    match text.char_indices().rev().nth(most) {
+        Some(_) => {
+            let kept = text.char_indices().rev().nth(most - 1).map_or(text, |(at, _)| &text[at..]);
+            format!("...{}", printable(kept))
+        }
+        None => printable(text).into_owned(),
+    }
+}

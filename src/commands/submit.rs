@@ -1,0 +1,258 @@
+//! `apexmap run --submit`: the sweep as jobs of a batch system, followed until they are done.
+
+use super::card::CardArguments;
+use super::conduct;
+use super::interrupt::Interrupt;
+use super::launching::{self, Conduct};
+use super::partition::Partition;
+use super::plan_time::PlanTime;
+use super::progress::Progress;
+use super::setup::Setup;
+use super::submit_options::{SubmitArguments, options};
+use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_base::terminal::{note, print};
+use apexmap_base::units::{self, NumberStyle, plural};
+use apexmap_measure::provenance;
+use apexmap_results::store::Folder;
+use apexmap_run::batch::{self, JobOptions, JobScript, JobState, Template};
+use apexmap_run::launch;
+use apexmap_run::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, Measuring, Stopped, follow};
+use apexmap_run::submit::known::known;
+use apexmap_run::submit::parts::{chain, parts};
+use apexmap_run::submit::record::{Job, Line};
+use apexmap_run::submit::{Jobs, Part, PartFile, System, log};
+use apexmap_run::sweep::cost;
+use apexmap_run::sweep::plan::{Entry, Progress as Done};
+use std::path::Path;
+
+/// Whether this sweep is to become jobs: asked for here, or in the sweep, unless this process is in a job itself; or it has become
+/// jobs before that have not ended.
+pub fn is_asked(arguments: &SubmitArguments, setup: &Setup) -> Result<bool> {
+    if arguments.submit.is_some() || arguments.dry_run {
+        return Ok(true);
+    }
+    let folder = Folder { path: setup.folder.clone() };
+    let jobs = Jobs::of(&folder);
+    let inside = batch::VARIABLES.iter().find(|name| std::env::var_os(name).is_some());
+    match (inside, setup.sweep.launch.submit.is_some()) {
+        (Some(name), true) => {
+            note(&format!(
+                "note: this is a job already ({name} is set): the sweep runs here, `submit` is not followed"
+            ));
+            Ok(false)
+        }
+        (None, true) => Ok(true),
+        (_, false) => are_followed(&jobs, &folder),
+    }
+}
+
+/// Whether jobs of this result that have not ended are followed without being asked for: if this user has submitted them, and the
+/// batch system knows them.
+///
+/// # Errors
+/// If there are such jobs of somebody else: nothing is submitted as a result says, unless the user says so too.
+fn are_followed(store: &Jobs, folder: &Folder) -> Result<bool> {
+    if !store.exist() {
+        return Ok(false);
+    }
+    let (options, jobs) = store.read()?;
+    let open: Vec<&Job> = jobs.iter().filter(|job| job.ended.is_none()).collect();
+    if open.is_empty() {
+        return Ok(false);
+    }
+    let template = options.map(|options| batch::known(&options.system));
+    let known = |template| known(&mut System { template, folder: folder.path.clone(), interrupted: &|| Ok(()) }, &open);
+    let why = match template.map(|template| template.and_then(known)) {
+        _ if !store.is_own()? => "another user has submitted them".to_owned(),
+        Some(Ok(known)) if !known.is_empty() => return Ok(true),
+        Some(Err(error)) => format!("the batch system does not tell of them: {}", error.what),
+        _ => "the batch system does not know them".to_owned(),
+    };
+    let (path, jobs) = (folder.path.display(), plural(open.len(), "job"));
+    Err(Error::input(
+        format!("{path} has {jobs} without an end, and {why}"),
+        format!(
+            "add --submit to follow them and to submit what is left; or end them with `apexmap cancel {path}` to measure here"
+        ),
+    ))
+}
+
+/// Submits what is missing, follows, then draws figures and writes the report if asked.
+pub fn carry_out(
+    setup: &Setup,
+    given: &SubmitArguments,
+    partition: Option<&Partition>,
+    card: &CardArguments,
+    conduct: Conduct,
+) -> Result<()> {
+    let folder =
+        Folder { path: std::path::absolute(&setup.folder).map_err(|e| Error::file("find", &setup.folder, e))? };
+    let store = Jobs::of(&folder);
+    let earlier = if store.exist() { store.read()?.0 } else { None };
+    let (options, template) = options(setup, given, earlier)?;
+    let parts = parts(&setup.plan, options.jobs)?;
+    let options = partition.map_or(Ok(options.clone()), |partition| partition.within(options.clone(), &parts))?;
+    let found = card.find(&setup.plan.context.machine, &[&provenance::host()])?;
+    let measuring = |progress: &Done, sizes: &[_]| -> (f64, usize) {
+        let records = folder.outcomes().unwrap_or_default();
+        PlanTime::new(&setup.plan, &records, progress, found.clone()).of_sizes(sizes)
+    };
+    let retry_failed = conduct.retry_failed;
+    let writer = Writer { setup, folder: &folder, template: &template, options: &options, retry_failed };
+    if given.dry_run {
+        return show(&writer, &parts, &measuring);
+    }
+    // The launcher is looked for where the jobs run.
+    launch::check_worker(&setup.worker)?;
+    Folder::create(&folder.path)?;
+    store.create()?;
+    let _shared = folder.share()?;
+    let _follower = store.lock()?;
+    if let Some(card) = &found {
+        folder.replace_card(card)?;
+    }
+    launching::describe(setup, &folder)?;
+    store.append(&Line::Options { options: Box::new(options.clone()), command: super::shell::words() })?;
+
+    let interrupt = Interrupt::catch();
+    let records = folder.outcomes()?;
+    let costs = cost::measured(&records);
+    drop(records);
+    let interrupted = || interrupt.check();
+    let mut queue = System { template: template.clone(), folder: folder.path.clone(), interrupted: &interrupted };
+    let mut watcher = Progress::new(&setup.plan);
+    let stopped = follow(&mut Follower {
+        plan: &setup.plan,
+        folder: &folder,
+        parts: &parts,
+        options: &options,
+        retry_failed,
+        queue: &mut queue,
+        watcher: &mut watcher,
+        prepare: &|job, part, seconds| writer.prepare(job, part, seconds),
+        measuring: &measuring,
+        cost: &|entry: &Entry| costs.get(&entry.key).copied().unwrap_or_else(|| cost::rough(&entry.point)),
+        interrupted: &interrupted,
+        ask_every: ASK_EVERY,
+        look_every: LOOK_EVERY,
+    });
+    drop(watcher);
+    let stopped = stopped.map_err(|error| left(error, &folder))?;
+    drop(interrupt);
+    finish(setup, &folder, conduct, &stopped)
+}
+
+/// Figures, report and verdict; where jobs stopped before all was done, with the reason of that.
+fn finish(setup: &Setup, folder: &Folder, conduct: Conduct, stopped: &Stopped) -> Result<()> {
+    for (part, why) in stopped {
+        note(&format!("{part}: {why}"));
+    }
+    let finished = conduct::finish(setup, folder, conduct);
+    match (finished, stop(&Jobs::of(folder), stopped)?) {
+        (Err(error), Some(stop)) if error.kind == ErrorKind::Measurement => {
+            Err(Error { what: format!("{}; {}", stop.what, error.what), ..stop })
+        }
+        (finished, _) => finished,
+    }
+}
+
+/// Why the jobs of a part ended before its points were done, with what to do, if that is known.
+fn stop(store: &Jobs, stopped: &Stopped) -> Result<Option<Error>> {
+    let jobs = store.read()?.1;
+    for part in stopped.keys() {
+        let is_told =
+            |job: &&Job| job.part == *part && job.ended.as_ref().is_some_and(|end| end.0 != JobState::Cancelled);
+        let Some(mut job) = jobs.iter().rev().find(is_told).cloned() else { continue };
+        store.look(&mut job)?;
+        let (Some((state, why, _)), Some(next)) = (&job.ended, log::advice(store, &job)?) else { continue };
+        let set_up = job.met_setup_fault() || *state == JobState::Unsatisfiable;
+        let kind = if set_up { ErrorKind::Setup } else { ErrorKind::Measurement };
+        let id = job.id.as_deref().unwrap_or(&job.name);
+        return Ok(Some(Error::new(kind, format!("job {id} {}: {why}", state.words()), next)));
+    }
+    Ok(None)
+}
+
+/// The error of a follower that was interrupted: the jobs go on.
+fn left(error: Error, folder: &Folder) -> Error {
+    let ErrorKind::Interrupted(_) = error.kind else { return error };
+    let path = folder.path.display();
+    Error::new(
+        error.kind,
+        "interrupted: the jobs go on",
+        format!(
+            "follow them with: {}; `apexmap status {path}` shows them, `apexmap cancel {path}` ends them",
+            super::shell::command()
+        ),
+    )
+}
+
+/// What all jobs of a sweep are made from.
+struct Writer<'a> {
+    setup: &'a Setup,
+    folder: &'a Folder,
+    template: &'a Template,
+    options: &'a JobOptions,
+    retry_failed: bool,
+}
+
+impl Writer<'_> {
+    /// The text of a job's script. `seconds` is its time limit.
+    fn script(&self, job: &str, part: &Part, seconds: f64) -> Result<String> {
+        let driver = std::env::current_exe().map_err(|e| Error::internal(format!("cannot find this program: {e}")))?;
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let (context, launch) = (&self.setup.plan.context, &self.setup.sweep.launch);
+        let mut command = vec![text(&driver), "run".into(), text(&self.folder.sweep())];
+        for (flag, value) in [
+            ("--out", text(&self.folder.path)),
+            ("--worker", text(&self.setup.worker)),
+            ("--machine", context.machine.clone()),
+            ("--part", text(&Jobs::of(self.folder).part_file(job))),
+        ] {
+            command.extend([flag.to_owned(), value]);
+        }
+        if let Some(ranks) = context.ranks_per_node.filter(|ranks| Some(*ranks) != launch.ranks_per_node) {
+            command.push(format!("--ranks-per-node={ranks}"));
+        }
+        let script = JobScript {
+            name: job,
+            nodes: part.nodes,
+            ranks_per_node: part.ranks_per_node,
+            seconds,
+            log: &Jobs::log(job),
+            folder: &self.folder.path,
+            command: &command,
+        };
+        Ok(script.text(self.template, self.options))
+    }
+
+    /// Writes the files of a job.
+    fn prepare(&self, job: &str, part: &Part, seconds: f64) -> Result<()> {
+        let script = self.script(job, part, seconds)?;
+        let (machine, retry_failed) = (self.setup.machine, self.retry_failed);
+        let part = PartFile { job: job.to_owned(), part: part.clone(), machine, seconds, retry_failed };
+        Jobs::of(self.folder).prepare(&script, &part)
+    }
+}
+
+/// What would be submitted.
+fn show(writer: &Writer, parts: &[Part], measuring: &Measuring) -> Result<()> {
+    let records = writer.folder.outcomes().unwrap_or_default();
+    let progress = Done::new(&writer.setup.plan, &records);
+    let mut text = String::new();
+    for part in parts {
+        let (seconds, launches) = measuring(&progress, &part.sizes);
+        if launches == 0 && !writer.retry_failed {
+            text.push_str(&format!("# {}: nothing is left to measure\n", part.name));
+            continue;
+        }
+        let (limit, count) = chain(seconds, launches, writer.options.time_limit_seconds);
+        let chain = if count > 1 { format!(", {count} in a chain, each after the one before") } else { String::new() };
+        let (seconds, most) = (units::number(seconds, NumberStyle::Rounded(2)), units::seconds(limit));
+        text.push_str(&format!("# {}: about {seconds} s of measuring, {most} at most{chain}\n", part.name));
+        text.push_str(&writer.script("am-001-000000", part, limit)?);
+        let submit = batch::script::submit(writer.template, "SCRIPT", (count > 1).then_some("JOB"))?;
+        text.push_str(&format!("# submitted with: {}\n\n", submit.join(" ")));
+    }
+    print(&text)
+}

@@ -1,0 +1,67 @@
+//! `apexmap sweeps`: the ready sweeps, by the question they answer.
+
+use apexmap_base::error::{Error, Result};
+use apexmap_base::new_file;
+use apexmap_base::regular_file;
+use apexmap_base::terminal::{print, width};
+use apexmap_base::text_table::{Align, TextTable};
+use apexmap_run::sweep::ready::{self, ReadySweep};
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap sweeps                                  list them
+  apexmap sweeps memory-sizes                     print one
+  apexmap sweeps memory-sizes > my.toml           change it, then: apexmap run my.toml
+  apexmap sweeps --write sweeps                   write all of them into the folder sweeps
+  apexmap sweeps --write . quickstart protocol    write these two here")]
+pub struct Arguments {
+    /// Ready sweeps to print or write [default: list all, or write all]
+    #[arg(value_name = "NAME")]
+    names: Vec<PathBuf>,
+    /// Write the sweeps as TOML files into this folder; a file that differs is never overwritten
+    #[arg(long, value_name = "FOLDER")]
+    write: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let chosen: Vec<&ReadySweep> = arguments.names.iter().map(|name| ready::find(name)).collect::<Result<_>>()?;
+    match &arguments.write {
+        Some(folder) if chosen.is_empty() => write(&ready::ALL.iter().collect::<Vec<_>>(), folder),
+        Some(folder) => write(&chosen, folder),
+        None if chosen.is_empty() => print(&list()),
+        None => print(&chosen.iter().map(|sweep| sweep.text).collect::<Vec<_>>().join("\n")),
+    }
+}
+
+fn list() -> String {
+    let mut table = TextTable::new([Align::Left; 3]).within(width());
+    table.row(["sweep", "needs", "question"]);
+    for sweep in ready::ALL {
+        table.row([sweep.name.to_owned(), sweep.needs(), sweep.question()]);
+    }
+    format!(
+        "{table}\nRun one: apexmap run NAME; see its size first: apexmap plan NAME; print it: apexmap sweeps NAME\n\
+         Sweeps that need mpi run on a cluster, or with another [launch] in a copy of the file.\n"
+    )
+}
+
+/// Writes all or, if a file would be overwritten, none.
+fn write(sweeps: &[&ReadySweep], folder: &Path) -> Result<()> {
+    let file = |sweep: &ReadySweep| folder.join(sweep.name).with_extension("toml");
+    for (sweep, file) in sweeps.iter().map(|sweep| (sweep, file(sweep))) {
+        if file.exists()
+            && regular_file::read(&file).map_err(|e| Error::file("read", &file, e))? != sweep.text.as_bytes()
+        {
+            let what = format!("{} exists and differs from the ready sweep; nothing was written", file.display());
+            return Err(Error::input(what, "move the file, or choose another folder"));
+        }
+    }
+    std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
+    let mut text = String::new();
+    for (sweep, file) in sweeps.iter().map(|sweep| (sweep, file(sweep))) {
+        new_file::write_named_by(&file, sweep.text)?;
+        text.push_str(&format!("{}\n", file.display()));
+    }
+    print(&text)
+}

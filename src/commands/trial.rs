@@ -1,0 +1,251 @@
+//! A trial: the largest launch of a sweep for a few seconds, before hours are spent on it.
+
+use super::launching::{self, Conduct};
+use super::progress::Progress;
+use super::setup::Setup;
+use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_base::point::{LaunchSize, Point, Value};
+use apexmap_base::provenance::Placement;
+use apexmap_base::sample::{Launch, Sample};
+use apexmap_base::terminal::note;
+use apexmap_base::units::{amount, plural};
+use apexmap_measure::comm::TransportKind;
+use apexmap_measure::kernels;
+use apexmap_measure::provenance;
+use apexmap_measure::worker::Repeat;
+use apexmap_results::store::columns;
+use apexmap_results::store::manifest::Manifest;
+use apexmap_results::store::trial::Trial;
+use apexmap_results::store::{Folder, Samples};
+use apexmap_run::launch::Launcher;
+use apexmap_run::submit::parts;
+use apexmap_run::sweep::plan::{Plan, Progress as Done};
+use apexmap_run::sweep::{Sweep, faults, remote_memory};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What a trial showed.
+pub struct Shown {
+    pub launch: Launch,
+    pub manifest: Manifest,
+    pub samples: Samples,
+    /// One-sided operations had to be made of messages.
+    by_messages: bool,
+}
+
+/// The launch that a trial is about.
+pub fn largest(setup: &Setup) -> Option<LaunchSize> {
+    setup.plan.by_size().into_keys().max_by_key(|size| size.ranks)
+}
+
+/// Makes a launch of this size with a few runs, in a folder beside its result, which is removed if all went well.
+///
+/// # Errors
+/// If the launch fails, or its ranks are on another number of nodes than the sweep asks for.
+pub fn carry_out(
+    setup: &Setup,
+    size: LaunchSize,
+    launcher: (&dyn Launcher, &str),
+    interrupted: &dyn Fn() -> Result<()>,
+) -> Result<Shown> {
+    let expected = parts::nodes(size, &setup.plan.context);
+    let (host, process) = (provenance::host_name(), std::process::id());
+    let path = PathBuf::from(format!("{}-try-{host}-{process}", setup.folder.display()));
+    let trial = of(setup, size, path.clone())?;
+    let result = Folder { path: setup.folder.clone() };
+    let folder = Folder::create(&path)?;
+    if result.is_one_sided_by_messages()? {
+        folder.keep_one_sided_by_messages()?;
+    }
+    let ran = measure(&trial, &folder, launcher, interrupted);
+    if let Err(Error { kind: ErrorKind::Interrupted(_), .. }) = ran {
+        let _ = std::fs::remove_dir_all(&path);
+    }
+    ran.map_err(|error: Error| match error.kind {
+        ErrorKind::Input | ErrorKind::Interrupted(_) => error,
+        _ => Error { next: format!("{}; the launch's output is in {}", error.next, path.display()), ..error },
+    })?;
+    let manifest = Manifest::read(&folder)?;
+    let samples = Samples::from(folder.table()?);
+    let Some(end) = manifest.launches.last() else { return Err(Error::internal("a launch without a greeting")) };
+    let launch = end.launch.clone();
+    on_as_many_nodes(&launch, expected)?;
+    let by_messages = folder.is_one_sided_by_messages()?;
+    std::fs::remove_dir_all(&path).map_err(|e| Error::file("remove", &path, e))?;
+    Ok(Shown { launch, manifest, samples, by_messages })
+}
+
+fn measure(
+    trial: &Setup,
+    folder: &Folder,
+    (launcher, program): (&dyn Launcher, &str),
+    interrupted: &dyn Fn() -> Result<()>,
+) -> Result<()> {
+    launching::describe(trial, folder)?;
+    let mut watcher = Progress::new(&trial.plan);
+    let driven = launching::measure(trial, folder, launcher, program, Conduct::default(), &mut watcher, interrupted);
+    drop(watcher);
+    driven?;
+    let records = folder.outcomes()?;
+    launching::manifest(trial).with_records(&records).write(folder)?;
+    let failed = records.iter().flat_map(|record| &record.samples).find_map(|sample| sample.failure.as_deref());
+    match failed {
+        Some(sample) => Err(failure(sample)),
+        None => launching::verdict(trial, folder, &Done::new(&trial.plan, &records)),
+    }
+}
+
+/// A run of the trial that failed. No point of the sweep is to blame: the set-up is.
+fn failure(sample: &Sample) -> Error {
+    let (message, next) = sample.message.split_once(faults::ADVICE).unwrap_or((&sample.message, ""));
+    let next = if next.is_empty() { "see why, and fix that" } else { next };
+    Error::new(
+        ErrorKind::Setup,
+        format!("the trial of the largest launch failed, in {}: {message}", sample.point.kernel),
+        format!("{next}; then rerun the same command"),
+    )
+}
+
+/// Before the first sample of a sweep on several nodes: the first numbers are told, and kept for the report.
+pub fn before_all(
+    setup: &Setup,
+    folder: &Folder,
+    launcher: (&dyn Launcher, &str),
+    interrupted: &dyn Fn() -> Result<()>,
+) -> Result<()> {
+    let (context, Some(size)) = (&setup.plan.context, largest(setup)) else { return Ok(()) };
+    let nodes = parts::nodes(size, context).unwrap_or(1);
+    let watched = setup.sweep.launch.preflight_seconds > 0.0;
+    // In a queue of its own it would wait as long as a launch that measures.
+    let waits = context.launcher.waits_in_queue();
+    if nodes < 2 || context.transport != TransportKind::Mpi || !watched || waits {
+        return Ok(());
+    }
+    if folder.trial()?.is_some_and(|trial| size.ranks <= trial.ranks) {
+        return Ok(());
+    }
+    note("first the largest launch, for a moment (preflight = \"0 s\" in [launch] leaves this out)");
+    let shown = carry_out(setup, size, launcher, interrupted)?;
+    told(&shown.launch, &shown.samples).lines().for_each(note);
+    if shown.by_messages {
+        folder.keep_one_sided_by_messages()?;
+    }
+    folder.replace_trial(&record(&shown))
+}
+
+/// The first numbers, for the report.
+fn record(shown: &Shown) -> Trial {
+    let median = |kernel: &str, column: &str| shown.samples.of_kernel(kernel).good().median(column);
+    Trial {
+        ranks: shown.launch.ranks,
+        nodes: nodes(&shown.launch.placement).len(),
+        message_seconds: median(PING_PONG, "message_seconds_p50"),
+        bytes_per_second: median(STREAMING, "bytes_per_second"),
+    }
+}
+
+/// The trial of a sweep: a few runs on the ranks of a launch, with the sweep's settings of launches.
+fn of(setup: &Setup, size: LaunchSize, folder: PathBuf) -> Result<Setup> {
+    let mut points = runs(size.ranks);
+    let threads = setup.plan.context.transport == TransportKind::Threads;
+    // Its check puts to all ranks. It is no run of a single rank.
+    if size.ranks > 1 && (threads || setup.sweep.points.iter().any(remote_memory::is_used)) {
+        points.push(Point::new("calibrate.barrier", size.ranks).with("barriers", FEW));
+    }
+    let spread = [("nodes", size.nodes), ("ranks_per_node", size.ranks_per_node)];
+    for point in &mut points {
+        let set =
+            spread.iter().filter_map(|(name, count)| Some(((*name).to_owned(), Value::Integer((*count)? as u64))));
+        point.params.extend(set);
+    }
+    let complete = |point| kernels::complete(point).map_err(Error::internal);
+    let points: Vec<Point> = points.into_iter().map(complete).collect::<Result<_>>()?;
+    let repeat = Repeat { min: 3, max: 3, width: None, budget_seconds: None };
+    let sweep = &setup.sweep;
+    let title = format!("{}, tried", sweep.title);
+    let plan = Plan::new(setup.plan.context.clone(), points.clone(), 1, repeat, sweep.seed)?;
+    let sweep = Sweep { points, repeat, text: String::new(), title, ..sweep.clone() };
+    Ok(Setup { sweep, plan, folder, ..setup.clone() })
+}
+
+/// Runs of a trial, by messages alone: not every network has remote memory.
+fn runs(ranks: usize) -> Vec<Point> {
+    if !ranks.is_multiple_of(2) {
+        let words = 4096 * ranks as u64;
+        return vec![Point::new("apex_map.two_sided", ranks).with("M", words).with("I", FEW).with("N", 1_u64)];
+    }
+    let messages = |kernel, bytes: u64| Point::new(kernel, ranks).with("messages", FEW).with("message_bytes", bytes);
+    vec![messages(PING_PONG, 8), messages(STREAMING, 64 << 10)]
+}
+
+/// Where the ranks are, and the first numbers.
+pub fn told(launch: &Launch, samples: &Samples) -> String {
+    let nodes = nodes(&launch.placement);
+    let each: Vec<usize> = nodes.values().copied().collect();
+    let each = match (each.iter().min(), each.iter().max()) {
+        (Some(least), Some(most)) if least == most => least.to_string(),
+        (least, most) => format!("{} to {}", least.unwrap_or(&0), most.unwrap_or(&0)),
+    };
+    let names: Vec<&str> = nodes.keys().copied().take(NAMED).collect();
+    let further = if nodes.len() > NAMED { ", ..." } else { "" };
+    let pinned = launch.placement.iter().filter(|rank| rank.pinned).count();
+    let mut text = format!(
+        "launcher   {}, {}\nranks      {} on {} ({}{further}), {each} on each; {pinned} pinned to one hardware thread\n",
+        launch.launcher,
+        launch.library,
+        launch.ranks,
+        plural(nodes.len(), "node"),
+        names.join(", ")
+    );
+    for (kernel, what, column, of) in NUMBERS {
+        if let Some(median) = samples.of_kernel(kernel).good().median(column).or_else(|| before_runs(samples, what)) {
+            text += &format!("{what:<10} {}{of}\n", amount(median, columns::describe(column).unit));
+        }
+    }
+    text
+}
+
+/// The time of a barrier where its own kernel did not run: that of the barriers before each run, which need no remote memory.
+fn before_runs(samples: &Samples, what: &str) -> Option<f64> {
+    samples.good().median("canary_barrier_seconds").filter(|_| what == BARRIER)
+}
+
+/// Names of nodes that are shown, at most.
+const NAMED: usize = 8;
+
+const PING_PONG: &str = "message_rate.ping_pong";
+const BARRIER: &str = "barrier";
+const STREAMING: &str = "message_rate.streaming";
+
+/// Messages and barriers of a run.
+const FEW: u64 = 64;
+
+/// What is shown of the runs: their kernel, how it is called, a column, and of what it is.
+const NUMBERS: [(&str, &str, &str, &str); 3] = [
+    ("calibrate.barrier", BARRIER, "operation_seconds", " of all ranks"),
+    (PING_PONG, "ping-pong", "message_seconds_p50", " one way, 8 bytes, all pairs at once"),
+    (STREAMING, "streaming", "bytes_per_second", " of all pairs together, 64 KiB a message"),
+];
+
+/// The nodes, with the number of their ranks.
+fn nodes(placement: &[Placement]) -> BTreeMap<&str, usize> {
+    let mut nodes = BTreeMap::new();
+    placement.iter().for_each(|rank| *nodes.entry(rank.node.as_str()).or_default() += 1);
+    nodes
+}
+
+fn on_as_many_nodes(launch: &Launch, expected: Option<usize>) -> Result<()> {
+    let found = nodes(&launch.placement).len();
+    match expected {
+        Some(expected) if expected != found && launch.transport == "mpi" => Err(Error::environment(
+            format!(
+                "{} are on {}, and the sweep asks for {}",
+                plural(launch.ranks, "rank"),
+                plural(found, "node"),
+                plural(expected, "node")
+            ),
+            "see how many nodes this job has, and which ranks per node the launcher takes",
+        )),
+        _ => Ok(()),
+    }
+}

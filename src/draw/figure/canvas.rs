@@ -1,0 +1,155 @@
+//! What the figures draw on: lines, polygons and text in pixels of a sheet, whatever the file format.
+
+use plotters::style::RGBColor;
+
+use super::colour::{GREY, INK, WHITE};
+use super::geometry::{Rect, Xy, grown};
+use super::painter::Painter;
+use super::sheet::Sheet;
+use super::text::{self, Side, Type};
+use apexmap_base::error::Result;
+
+/// Where a row of the figure's table lies in the picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spot {
+    pub at: Xy,
+    pub row: usize,
+}
+
+pub struct Canvas<'a> {
+    painter: &'a mut dyn Painter,
+    pub sheet: Sheet,
+    pub spots: Vec<Spot>,
+}
+
+impl<'a> Canvas<'a> {
+    /// A white sheet.
+    pub fn new(painter: &'a mut dyn Painter, sheet: Sheet) -> Result<Self> {
+        painter.rect(Rect { left: 0.0, top: 0.0, right: sheet.width, bottom: sheet.height }, WHITE)?;
+        Ok(Self { painter, sheet, spots: Vec::new() })
+    }
+
+    /// Notes where a row of the table is shown.
+    pub fn spot(&mut self, at: Xy, row: usize) {
+        self.spots.push(Spot { at, row });
+    }
+
+    /// Where axes end that leave room for a colour bar.
+    pub fn bar_left(&self) -> f64 {
+        self.sheet.width - self.sheet.bar
+    }
+
+    /// A filled polygon.
+    pub fn polygon(&mut self, points: &[Xy], colour: RGBColor, opacity: f64) -> Result<()> {
+        self.painter.polygon(points, colour, opacity)
+    }
+
+    /// A filled convex polygon, grown by a fraction of a pixel so that no seam shows between neighbours.
+    pub fn patch(&mut self, points: &[Xy], colour: RGBColor) -> Result<()> {
+        // More than half a pixel: any pixel on a shared side is then wholly covered by one of the two.
+        self.polygon(&grown(points, 0.55), colour, 1.0)
+    }
+
+    pub fn line(&mut self, points: &[Xy], colour: RGBColor, width: f64) -> Result<()> {
+        self.painter.line(points, colour, width)
+    }
+
+    /// A line of dashes and gaps of these lengths in turn, going on around corners.
+    pub fn dashed(&mut self, points: &[Xy], colour: RGBColor, width: f64, pattern: &[f64]) -> Result<()> {
+        if pattern.is_empty() {
+            return self.line(points, colour, width);
+        }
+        let (mut at, mut left, mut dash) = (0, pattern[0], Vec::new());
+        for pair in points.windows(2) {
+            let length = (pair[1].0 - pair[0].0).hypot(pair[1].1 - pair[0].1);
+            let along = |by: f64| {
+                let share = if length > 0.0 { by / length } else { 0.0 };
+                (pair[0].0 + share * (pair[1].0 - pair[0].0), pair[0].1 + share * (pair[1].1 - pair[0].1))
+            };
+            let mut gone = 0.0;
+            dash.push(pair[0]);
+            while gone + left < length {
+                gone += left;
+                dash.push(along(gone));
+                if at % 2 == 0 {
+                    self.line(&dash, colour, width)?;
+                }
+                dash = vec![along(gone)];
+                at = (at + 1) % pattern.len();
+                left = pattern[at];
+            }
+            left -= length - gone;
+        }
+        dash.extend(points.last());
+        if at % 2 == 0 && dash.len() > 1 { self.line(&dash, colour, width) } else { Ok(()) }
+    }
+
+    pub fn fill(&mut self, rect: Rect, colour: RGBColor) -> Result<()> {
+        self.painter.rect(rect, colour)
+    }
+
+    /// A rectangle through which what lies below shimmers.
+    pub fn veil(&mut self, rect: Rect, colour: RGBColor, opacity: f64) -> Result<()> {
+        let Rect { left, top, right, bottom } = rect;
+        self.polygon(&[(left, top), (right, top), (right, bottom), (left, bottom)], colour, opacity)
+    }
+
+    pub fn outline(&mut self, rect: Rect, colour: RGBColor, width: f64) -> Result<()> {
+        let Rect { left, top, right, bottom } = rect;
+        self.line(&[(left, top), (right, top), (right, bottom), (left, bottom), (left, top)], colour, width)
+    }
+
+    /// A filled disc with a thin white rim, to stand out on any colour.
+    pub fn dot(&mut self, at: Xy, radius: f64, colour: RGBColor) -> Result<()> {
+        self.painter.disc(at, radius, colour, radius + 0.7, WHITE)
+    }
+
+    /// A red cross with a white rim: here a measurement failed.
+    pub fn cross(&mut self, (x, y): Xy) -> Result<()> {
+        for (arm, colour, width) in [(5.0, WHITE, 4.0), (4.0, RGBColor(200, 30, 30), 2.0)] {
+            self.line(&[(x - arm, y - arm), (x + arm, y + arm)], colour, width)?;
+            self.line(&[(x - arm, y + arm), (x + arm, y - arm)], colour, width)?;
+        }
+        Ok(())
+    }
+
+    /// A line of text whose capitals are vertically centred on `at`.
+    pub fn text(&mut self, text: &str, at: Xy, side: Side, kind: Type) -> Result<()> {
+        self.painter.text(&text::clean(text), at, side, kind, false)
+    }
+
+    /// A line of text that reads upwards, centred on `at`.
+    pub fn upward(&mut self, text: &str, at: Xy, kind: Type) -> Result<()> {
+        self.painter.text(&text::clean(text), at, Side::Middle, kind, true)
+    }
+
+    /// Title and subtitle; returns where the figure proper may begin. What stands after a line break in the subtitle is a
+    /// warning, which stays where the rest is left to a caption.
+    pub fn header(&mut self, title: &str, subtitle: &str) -> Result<f64> {
+        const MARGIN: f64 = 18.0;
+        let (subtitle, warning) = subtitle.split_once('\n').unwrap_or((subtitle, ""));
+        if !self.sheet.headed() {
+            return Ok(self.lines(warning, (4.0, 2.0), INK)? + if warning.is_empty() { 6.0 } else { 8.0 });
+        }
+        let room = self.sheet.width - 2.0 * MARGIN;
+        let sizes = [text::TITLE, text::TITLE - 1.0, text::TITLE - 2.0];
+        let fits = |size: &f64| text::width(title, *size, true) <= room;
+        let size = sizes.into_iter().find(fits).unwrap_or(sizes[2]);
+        let mut y = 10.0;
+        for line in text::wrapped(title, size, true, room, 2) {
+            y += size * 1.25;
+            self.text(&line, (MARGIN, y - size * 0.45), Side::Left, Type::bold(size))?;
+        }
+        y = self.lines(subtitle, (MARGIN, y), GREY)?;
+        Ok(self.lines(warning, (MARGIN, y), INK)? + 14.0)
+    }
+
+    /// Lines of small type below a height, from a margin to the other; returns where they end.
+    fn lines(&mut self, words: &str, (left, mut y): Xy, colour: RGBColor) -> Result<f64> {
+        for line in text::wrapped(words, text::TICK, false, self.sheet.width - 2.0 * left, 3) {
+            y += text::TICK * 1.4;
+            self.text(&line, (left, y - text::TICK * 0.45), Side::Left, Type::new(text::TICK).coloured(colour))?;
+        }
+        Ok(y)
+    }
+}

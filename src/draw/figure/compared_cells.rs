@@ -1,0 +1,95 @@
+//! Cells of maps that compare machines: striped where nothing is decided, with words in them, and the key beside them.
+
+use plotters::style::RGBColor;
+
+use super::canvas::Canvas;
+use super::colour::{INK, WHITE, readable_on};
+use super::frame::{self, Mark};
+use super::geometry::{Rect, Xy};
+use super::text::{self, Side, Type};
+use apexmap_base::error::Result;
+
+/// The largest type in which everything fits its cell, if any does.
+pub fn type_size(all: impl Iterator<Item = (String, Rect)> + Clone) -> f64 {
+    let fits = |size: &f64| all.clone().all(|(words, rect)| Type::new(*size).width(&words) + 8.0 <= rect.width());
+    [14.0, 13.0, 12.0, 11.0, 10.0].into_iter().find(fits).unwrap_or(10.0)
+}
+
+pub fn tile(canvas: &mut Canvas, rect: Rect, colour: RGBColor, undecided: bool) -> Result<()> {
+    canvas.fill(rect, colour)?;
+    if undecided {
+        stripes(canvas, rect, readable_on(colour))?;
+    }
+    canvas.outline(rect, WHITE, 1.0)
+}
+
+/// Slanted lines through a rectangle.
+fn stripes(canvas: &mut Canvas, rect: Rect, colour: RGBColor) -> Result<()> {
+    let ground = |c: u8| (f64::from(c) * 0.55 + 140.0 * 0.45) as u8;
+    let colour = RGBColor(ground(colour.0), ground(colour.1), ground(colour.2));
+    let (first, last) = (rect.left + rect.top, rect.right + rect.bottom);
+    let mut c = (first / 8.0).ceil() * 8.0;
+    while c < last {
+        let (from, to) = ((c - rect.left).min(rect.bottom), (c - rect.right).max(rect.top));
+        canvas.line(&[(c - from, from), (c - to, to)], colour, 1.0)?;
+        c += 8.0;
+    }
+    Ok(())
+}
+
+/// Words in the middle of a cell on its own colour; whether there was room.
+pub fn label(canvas: &mut Canvas, rect: Rect, colour: RGBColor, words: &str, size: f64) -> Result<bool> {
+    let kind = Type::new(size).coloured(readable_on(colour));
+    let width = kind.width(words);
+    if width + 4.0 > rect.width() || size * 1.2 > rect.height() {
+        return Ok(false);
+    }
+    canvas.fill(Rect::around(rect.centre(), width + 4.0, size * 1.15), colour)?;
+    canvas.text(words, rect.centre(), Side::Middle, kind)?;
+    Ok(true)
+}
+
+/// What the key explains.
+#[derive(Clone, Copy)]
+pub enum Key {
+    Faster,
+    Slower,
+    /// With what it may be.
+    Undecided(&'static str),
+    Unfinished,
+    Missing,
+}
+
+/// The key in the lower right corner beside the frame.
+pub fn draw_key(canvas: &mut Canvas, area: &Rect, key: &[Key]) -> Result<()> {
+    for (k, mark) in key.iter().rev().enumerate() {
+        let at: Xy = (area.right + 31.0, area.bottom - 20.0 * (k as f64 + 0.5) + 2.0);
+        let rect = Rect::around(at, 18.0, 13.0);
+        let words = match mark {
+            Key::Faster => {
+                frame::mark(canvas, at, Mark::Faster)?;
+                "faster"
+            }
+            Key::Slower => {
+                frame::mark(canvas, at, Mark::Slower)?;
+                "slower"
+            }
+            Key::Undecided(words) => {
+                canvas.fill(rect, WHITE)?;
+                stripes(canvas, rect, INK)?;
+                canvas.outline(rect, INK, 0.7)?;
+                words
+            }
+            Key::Unfinished => {
+                canvas.cross(at)?;
+                "did not finish"
+            }
+            Key::Missing => {
+                frame::hatch(canvas, rect)?;
+                "no value"
+            }
+        };
+        canvas.text(words, (at.0 + 16.0, at.1), Side::Left, Type::new(text::TICK))?;
+    }
+    Ok(())
+}

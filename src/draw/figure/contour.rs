@@ -1,0 +1,193 @@
+//! Filled contours with labelled iso-lines (Apex-Map paper, Figure 7).
+
+use plotters::style::RGBColor;
+
+use super::bands::{self, Corner};
+use super::canvas::Canvas;
+use super::colour::{INK, WHITE, viridis};
+use super::drawable::Drawable;
+use super::frame::{self, ColourBar, Frame, FrameAxis, Mark};
+use super::geometry::{Rect, Xy};
+use super::grid::Grid;
+use super::table::{self, FigureTable};
+use super::text::{self, Side, Type};
+use super::ticks::{self, Scale};
+use apexmap_base::error::Result;
+
+/// What divides a quantity into bands, and their colours.
+pub struct Bands {
+    pub z: Scale,
+    pub levels: Vec<f64>,
+    /// The colour at a share of the way from the first band to the last.
+    pub colour: fn(f64) -> RGBColor,
+    /// Points (row, column) that are marked otherwise than as measured.
+    pub marks: Vec<((usize, usize), Mark)>,
+}
+
+impl Bands {
+    /// Round levels over these magnitudes, from dark to light.
+    pub fn of_magnitudes(z: Scale) -> Self {
+        Self { z, levels: ticks::levels(&z), colour: viridis, marks: Vec::new() }
+    }
+
+    /// The colour of the k-th band.
+    pub fn of(&self, k: usize) -> RGBColor {
+        (self.colour)((k as f64 + 0.5) / (self.levels.len() - 1) as f64)
+    }
+}
+
+/// A grid in bands of magnitudes, on a scale that reaches over `range` too.
+pub struct Contour<'a> {
+    pub grid: &'a Grid,
+    pub range: Option<(f64, f64)>,
+}
+
+impl Drawable for Contour<'_> {
+    fn draw(&self, canvas: &mut Canvas) -> Result<()> {
+        self.grid.check()?;
+        draw_bands(canvas, self.grid, &Bands::of_magnitudes(self.grid.z_scale(self.range)?))
+    }
+
+    fn table(&self) -> FigureTable {
+        FigureTable::of_grid(self.grid)
+    }
+
+    fn description(&self) -> String {
+        format!("Filled contours. {}", table::extremes(self.grid))
+    }
+}
+
+pub fn draw_bands(canvas: &mut Canvas, grid: &Grid, bands: &Bands) -> Result<()> {
+    grid.check_two_by_two("contour plot")?;
+    let (z, levels) = (bands.z, &bands.levels);
+    let names = ticks::labels(levels, grid.z.unit, false);
+    let top = canvas.header(&grid.title, &grid.subtitle)?;
+    let (x, y) = (FrameAxis::new(&grid.x, grid.x.scale()?), FrameAxis::new(&grid.y, grid.y.scale()?));
+    let frame = frame::axes(canvas, top, canvas.bar_left(), &x, &y, false)?;
+    let triangles = triangles(grid, &frame, &z);
+    if triangles.is_empty() {
+        frame::remark(canvas, &frame.area, "no four neighbouring points were measured")?;
+    }
+    let places: Vec<f64> = levels.iter().map(|level| z.place(*level)).collect();
+    fill(canvas, &triangles, &places, bands)?;
+    let lines = lines(&triangles, &places, &names);
+    for (line, _) in &lines {
+        canvas.line(line, INK, 1.0)?;
+    }
+    canvas.outline(frame.area, INK, 1.0)?;
+    let marks = marks(canvas, grid, &frame, &bands.marks)?;
+    label(canvas, &lines, grid, &frame)?;
+    let count = levels.len() - 1;
+    let share = |k: usize| k as f64 / count as f64;
+    let parts = (0..count).map(|k| (share(k), bands.of(k))).collect();
+    let ticks = names.into_iter().enumerate().map(|(k, name)| (share(k), name)).collect();
+    ColourBar { parts, ticks, title: grid.z.title() }.draw(canvas, &frame.area, marks.len())?;
+    frame::key(canvas, &frame.area, &marks)
+}
+
+/// The grid's triangles in pixels, with positions on the z scale as values.
+pub fn triangles(grid: &Grid, frame: &Frame, z: &Scale) -> Vec<[Corner; 3]> {
+    let x: Vec<f64> = grid.x.values.iter().map(|v| frame.at(*v, frame.y.low).0).collect();
+    let y: Vec<f64> = grid.y.values.iter().map(|v| frame.at(frame.x.low, *v).1).collect();
+    bands::triangles(&x, &y, &grid.values.mapv(|v| z.place(v)))
+}
+
+/// Fills the bands; `levels` are the positions of theirs on the z scale.
+pub fn fill(canvas: &mut Canvas, triangles: &[[Corner; 3]], levels: &[f64], bands: &Bands) -> Result<()> {
+    let count = levels.len() - 1;
+    for triangle in triangles {
+        for k in 0..count {
+            let part = bands::band(triangle, levels[k], levels[k + 1]);
+            if !part.is_empty() {
+                canvas.patch(&part, bands.of(k))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// All iso-lines with their names, long ones first.
+pub fn lines<'a>(triangles: &[[Corner; 3]], levels: &[f64], names: &'a [String]) -> Vec<(Vec<Xy>, &'a str)> {
+    let mut all: Vec<(Vec<Xy>, &str)> = Vec::new();
+    for k in 1..levels.len() - 1 {
+        let found = bands::iso_lines(triangles, levels[k]);
+        all.extend(found.into_iter().map(|line| (line, names[k].as_str())));
+    }
+    all.sort_by(|a, b| length(&b.0).total_cmp(&length(&a.0)));
+    all
+}
+
+/// Names the lines where there is room: inside the frame, clear of other names and, if possible, of measured points.
+pub fn label(canvas: &mut Canvas, lines: &[(Vec<Xy>, &str)], grid: &Grid, frame: &Frame) -> Result<()> {
+    let points = grid.values.indexed_iter().filter(|(_, v)| !v.is_nan());
+    let dots: Vec<Rect> =
+        points.map(|((j, i), _)| Rect::around(frame.at(grid.x.values[i], grid.y.values[j]), 5.0, 5.0)).collect();
+    let crosses: Vec<Rect> = grid
+        .failed
+        .iter()
+        .map(|(j, i)| Rect::around(frame.at(grid.x.values[*i], grid.y.values[*j]), 12.0, 12.0))
+        .collect();
+    let kind = Type::new(text::TICK);
+    let mut taken: Vec<Rect> = Vec::new();
+    for (line, name) in lines {
+        let (width, height) = (kind.width(name) + 6.0, text::TICK * 1.25);
+        if length(line) < 1.5 * width {
+            continue;
+        }
+        // From the middle of the line outwards.
+        let shares = (0..20).map(|k| 0.5 + 0.045 * f64::from((k + 1) / 2) * if k % 2 == 0 { 1.0 } else { -1.0 });
+        let free: Vec<Rect> = shares
+            .map(|share| Rect::around(along(line, share), width, height))
+            .filter(|rect| frame.area.grown(-4.0).contains(rect))
+            .filter(|rect| !taken.iter().any(|other| other.overlaps(&rect.grown(10.0))))
+            .filter(|rect| !crosses.iter().any(|cross| cross.overlaps(rect)))
+            .collect();
+        let best = free.iter().find(|rect| !dots.iter().any(|dot| dot.overlaps(rect))).or(free.first());
+        if let Some(rect) = best {
+            canvas.veil(*rect, WHITE, 0.85)?;
+            canvas.text(name, rect.centre(), Side::Middle, kind)?;
+            taken.push(*rect);
+        }
+    }
+    Ok(())
+}
+
+fn length(line: &[Xy]) -> f64 {
+    line.windows(2).map(|pair| (pair[1].0 - pair[0].0).hypot(pair[1].1 - pair[0].1)).sum()
+}
+
+/// The point at a share of the line's length.
+fn along(line: &[Xy], share: f64) -> Xy {
+    let mut left = share * length(line);
+    for pair in line.windows(2) {
+        let piece = length(pair);
+        if piece > 0.0 && left <= piece {
+            let t = left / piece;
+            return (pair[0].0 + t * (pair[1].0 - pair[0].0), pair[0].1 + t * (pair[1].1 - pair[0].1));
+        }
+        left -= piece;
+    }
+    line[line.len() - 1]
+}
+
+/// Dots where something was measured, crosses where that failed; returns the kinds of marks drawn.
+fn marks(canvas: &mut Canvas, grid: &Grid, frame: &Frame, known: &[((usize, usize), Mark)]) -> Result<Vec<Mark>> {
+    let mut seen = Vec::new();
+    for ((j, i), _) in grid.values.indexed_iter().filter(|(_, value)| !value.is_nan()) {
+        let mark = Mark::at(known, (j, i));
+        frame::mark(canvas, frame.at(grid.x.values[i], grid.y.values[j]), mark)?;
+        seen.push(mark);
+    }
+    for (j, i) in &grid.failed {
+        canvas.cross(frame.at(grid.x.values[*i], grid.y.values[*j]))?;
+    }
+    for (row, (j, i)) in grid.filled_cells().into_iter().enumerate() {
+        canvas.spot(frame.at(grid.x.values[i], grid.y.values[j]), row);
+    }
+    let mut marks = vec![Mark::Measured, Mark::Faster, Mark::Slower, Mark::Undecided];
+    marks.retain(|mark| seen.contains(mark));
+    if !grid.failed.is_empty() {
+        marks.push(Mark::Failed);
+    }
+    Ok(marks)
+}

@@ -1,0 +1,376 @@
+//! Curves of one axis: lines with markers and 95 % intervals as bands.
+
+use plotters::style::RGBColor;
+
+use super::canvas::Canvas;
+use super::colour::{GREY, INK, SERIES, WHITE};
+use super::drawable::Drawable;
+use super::edges::{Span, is_beyond, reach, with_arrows};
+use super::frame::{self, Frame, FrameAxis};
+use super::geometry::{Rect, Xy};
+use super::grid::Quantity;
+use super::landmark::Landmark;
+use super::legend::{self, Legend};
+use super::sheet::{PAPER_WIDTH, Room, Style as Look};
+use super::table::{FigureTable, column, in_words};
+use super::text::{self, Side, Type};
+use super::ticks::Scale;
+use apexmap_base::error::{Error, Result};
+
+/// What the legend has room for; more could not be distinguished anyway.
+const MOST_SERIES: usize = 21;
+
+/// Quantities over one axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curves {
+    /// The heading.
+    pub title: String,
+    /// A line below the heading: machine, kernel, number of samples. May be empty.
+    pub subtitle: String,
+    /// What the horizontal axis shows; its scale spans the points that have a value.
+    pub x: Quantity,
+    /// What the vertical axis shows; its scale spans the points, and their intervals up to a factor of 3 beyond.
+    pub y: Quantity,
+    /// The curves, in the order of the legend; more than 21 are refused.
+    pub series: Vec<Series>,
+    /// Values of x worth a line, such as cache sizes; those beyond the points are left out.
+    pub marks: Vec<Landmark>,
+}
+
+/// One curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Its name in the legend; empty for a single curve.
+    pub label: String,
+    /// In any order; they are drawn by ascending x.
+    pub points: Vec<CurvePoint>,
+}
+
+/// A point of a curve, with its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CurvePoint {
+    /// Position on the x axis, in the unit of [`Curves::x`].
+    pub x: f64,
+    /// Position on the y axis, in the unit of [`Curves::y`]. NaN is a gap: the line breaks.
+    pub y: f64,
+    /// Lower end of the 95 % interval; NaN if there is none.
+    pub low: f64,
+    /// Upper end of the 95 % interval; NaN if there is none.
+    pub high: f64,
+}
+
+impl CurvePoint {
+    fn span(&self) -> Span {
+        Span { y: self.y, low: self.low, high: self.high }
+    }
+
+    /// This value over `times` another. The interval has the uncertainty of both: half-widths of logarithms add in squares, as
+    /// those of independent estimates; where launches have both in common it is too wide. A value over itself is certain.
+    pub fn over(&self, base: &Self, times: f64) -> Self {
+        let y = self.y / (times * base.y);
+        if self == base {
+            return Self { y, low: y, high: y, ..*self };
+        }
+        let down = (self.y / self.low).ln().hypot((base.high / base.y).ln());
+        let up = (self.high / self.y).ln().hypot((base.y / base.low).ln());
+        Self { x: self.x, y, low: y * (-down).exp(), high: y * up.exp() }
+    }
+}
+
+/// Curves drawn as lines with markers.
+pub struct CurvePlot<'a> {
+    pub curves: &'a Curves,
+    /// So many series belong together, in one colour: a measurement, a model or limit of it, and what is attainable.
+    pub together: usize,
+    /// A value at which a line is drawn across, whatever the values.
+    pub level: Option<f64>,
+}
+
+impl Drawable for CurvePlot<'_> {
+    fn draw(&self, canvas: &mut Canvas) -> Result<()> {
+        let CurvePlot { curves, together, level } = *self;
+        if curves.series.len() > MOST_SERIES {
+            return Err(Error::input(
+                format!("{} curves in one figure, but at most {MOST_SERIES} can be distinguished", curves.series.len()),
+                "select fewer of them, or draw a heat map",
+            ));
+        }
+        let known = || curves.series.iter().flat_map(|s| &s.points).filter(|p| !p.y.is_nan());
+        let mut measured: Vec<f64> = known().map(|p| p.x).collect();
+        let x = Scale::spanning(measured.iter().copied(), curves.x.log, &curves.x.label)?.padded(0.03);
+        let values = reach(known().map(CurvePoint::span), curves.y.log).into_iter().chain(level);
+        let y = Scale::spanning(values, curves.y.log, &curves.y.label)?.padded(0.05);
+        measured.sort_by(f64::total_cmp);
+        measured.dedup();
+        let beyond = known().any(|point| is_beyond(point.span(), &y) != (false, false));
+        let top = canvas
+            .header(&curves.title, &if beyond { with_arrows(&curves.subtitle) } else { curves.subtitle.clone() })?;
+        let sheet = canvas.sheet;
+        let look = sheet.style;
+        let labels = curves.labels();
+        let legend = match look {
+            Look::Screen => Legend::beside(&labels, sheet.height - sheet.below - top),
+            Look::Paper => Legend::below(&labels, sheet.width),
+        };
+        let beside = if look == Look::Paper || legend.is_empty() { 10.0 + sheet.margin } else { legend.size.0 + 30.0 };
+        let x = FrameAxis { quantity: &curves.x, scale: x, measured: &measured, only_measured: false };
+        let y = FrameAxis { quantity: &curves.y, scale: y, measured: &[], only_measured: false };
+        let frame = frame::axes(canvas, top, sheet.width - beside, &x, &y, true)?;
+        if let Some(level) = level {
+            let across = [x.scale.low, x.scale.high].map(|x| frame.at(x, level));
+            canvas.line(&across, INK, 1.4)?;
+        }
+        let spanned = |mark: &&Landmark| measured.first() <= Some(&mark.x) && Some(&mark.x) <= measured.last();
+        for mark in curves.marks.iter().filter(spanned) {
+            mark.draw(canvas, &frame)?;
+        }
+        let sorted: Vec<Vec<CurvePoint>> = curves.series.iter().map(|series| by_x(&series.points)).collect();
+        for (k, points) in sorted.iter().enumerate() {
+            intervals(canvas, &frame, points, Style::of(k, together))?;
+        }
+        for (k, points) in sorted.iter().enumerate() {
+            line(canvas, &frame, points, Style::of(k, together))?;
+            arrows(canvas, &frame, points, Style::of(k, together))?;
+        }
+        canvas.outline(frame.area, INK, 1.0)?;
+        let shown = sorted.iter().flatten().filter(|point| !point.y.is_nan());
+        for (row, point) in shown.enumerate() {
+            canvas.spot(frame.at(point.x, point.y), row);
+        }
+        let corner = match look {
+            Look::Screen => (frame.area.right + 14.0, frame.area.top),
+            Look::Paper => (sheet.margin, sheet.height - legend.height()),
+        };
+        draw_legend(canvas, curves, together, &legend, corner)
+    }
+
+    fn table(&self) -> FigureTable {
+        let curves = self.curves;
+        let known: Vec<(&str, CurvePoint)> = curves
+            .series
+            .iter()
+            .flat_map(|series| by_x(&series.points).into_iter().map(|point| (series.label.as_str(), point)))
+            .filter(|(_, point)| !point.y.is_nan())
+            .collect();
+        let all = |of: fn(&CurvePoint) -> f64| known.iter().map(|(_, p)| of(p)).collect::<Vec<f64>>();
+        let (x, write_x) = column(&curves.x, &all(|p| p.x));
+        let (y, write_y) = column(&curves.y, &all(|p| p.y));
+        let named = curves.series.iter().any(|series| !series.label.is_empty());
+        let bands = known.iter().any(|(_, p)| p.low.is_finite() && p.high.is_finite());
+        let mut head = vec![x, y];
+        if named {
+            head.insert(0, "curve".into());
+        }
+        if bands {
+            head.extend(["95 % low".to_owned(), "to".to_owned()]);
+        }
+        let row = |(label, point): &(&str, CurvePoint)| {
+            let mut row = vec![write_x(point.x), write_y(point.y)];
+            if named {
+                row.insert(0, (*label).to_owned());
+            }
+            if bands {
+                row.extend([write_y(point.low), write_y(point.high)]);
+            }
+            row
+        };
+        FigureTable { head, rows: known.iter().map(row).collect() }
+    }
+
+    fn description(&self) -> String {
+        let curves = self.curves;
+        let points = || curves.series.iter().flat_map(|series| &series.points).filter(|p| !p.y.is_nan());
+        let least = points().min_by(|a, b| a.y.total_cmp(&b.y));
+        let most = points().max_by(|a, b| a.y.total_cmp(&b.y));
+        let (Some(least), Some(most)) = (least, most) else { return "No values.".into() };
+        let at = |p: &CurvePoint| format!("{} at {}", in_words(p.y, &curves.y), in_words(p.x, &curves.x));
+        let count = curves.series.len();
+        format!(
+            "{count} curve{} of {} over {}, from {} to {}.",
+            if count == 1 { "" } else { "s" },
+            curves.y.label,
+            curves.x.label,
+            at(least),
+            at(most)
+        )
+    }
+
+    fn room(&self) -> Room {
+        Room::Legend(Legend::below(&self.curves.labels(), PAPER_WIDTH).height())
+    }
+}
+
+impl Curves {
+    fn labels(&self) -> Vec<&str> {
+        self.series.iter().map(|series| series.label.as_str()).collect()
+    }
+}
+
+fn by_x(points: &[CurvePoint]) -> Vec<CurvePoint> {
+    let mut sorted: Vec<CurvePoint> = points.iter().copied().filter(|p| p.x.is_finite()).collect();
+    sorted.sort_by(|a, b| a.x.total_cmp(&b.x));
+    sorted
+}
+
+/// Stretches of neighbouring points that all pass.
+fn stretches(points: &[CurvePoint], pass: impl Fn(&CurvePoint) -> bool) -> Vec<Vec<CurvePoint>> {
+    points.split(|p| !pass(p)).filter(|s| !s.is_empty()).map(<[CurvePoint]>::to_vec).collect()
+}
+
+fn intervals(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
+    let at = |x: f64, y: f64| frame.at(x, y.clamp(frame.y.low, frame.y.high));
+    for stretch in stretches(points, |p| !p.y.is_nan() && p.low.is_finite() && p.high.is_finite()) {
+        if let [p] = stretch[..] {
+            let ((x, low), (_, high)) = (at(p.x, p.low), at(p.x, p.high));
+            canvas.line(&[(x, low), (x, high)], style.colour, 1.2)?;
+            for y in [low, high] {
+                canvas.line(&[(x - 4.0, y), (x + 4.0, y)], style.colour, 1.2)?;
+            }
+            continue;
+        }
+        let upper = stretch.iter().map(|p| at(p.x, p.high));
+        let band: Vec<Xy> = upper.chain(stretch.iter().rev().map(|p| at(p.x, p.low))).collect();
+        canvas.polygon(&band, style.colour, 0.2)?;
+    }
+    Ok(())
+}
+
+/// Marks at the edge of the frame where an interval continues beyond it.
+fn arrows(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
+    for point in points.iter().filter(|point| !point.y.is_nan()) {
+        let (below, above) = is_beyond(point.span(), &frame.y);
+        let (x, _) = frame.at(point.x, point.y);
+        for (_, tip, way) in
+            [(below, frame.area.bottom, -1.0), (above, frame.area.top, 1.0)].into_iter().filter(|(is, ..)| *is)
+        {
+            canvas.polygon(&[(x, tip), (x - 4.0, tip + way * 8.0), (x + 4.0, tip + way * 8.0)], style.colour, 1.0)?;
+        }
+    }
+    Ok(())
+}
+
+fn line(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
+    for stretch in stretches(points, |p| !p.y.is_nan()) {
+        let pixels: Vec<Xy> = stretch.iter().map(|p| frame.at(p.x, p.y)).collect();
+        if pixels.len() > 1 && style.part != Part::Markers {
+            canvas.dashed(&pixels, style.colour, 1.8, style.dashes(canvas.sheet.style))?;
+        }
+        // A line of one point would not be seen.
+        if pixels.len() > 1 && matches!(style.part, Part::Line | Part::Dots) {
+            continue;
+        }
+        for at in pixels {
+            style.marker(canvas, at)?;
+        }
+    }
+    Ok(())
+}
+
+/// Markers there are.
+const SHAPES: usize = 7;
+
+/// Colour and marker of a series; both change from one to the next, pairs repeat after 56.
+#[derive(Clone, Copy)]
+struct Style {
+    colour: RGBColor,
+    shape: usize,
+    part: Part,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Both,
+    Markers,
+    Line,
+    Dots,
+}
+
+impl Style {
+    fn of(k: usize, together: usize) -> Self {
+        let part = match (together, k % together) {
+            (1, _) => Part::Both,
+            (_, 0) => Part::Markers,
+            (_, 1) => Part::Line,
+            _ => Part::Dots,
+        };
+        let k = k / together;
+        Self { colour: SERIES[k % SERIES.len()], shape: (k + k / SERIES.len()) % SHAPES, part }
+    }
+
+    /// Lengths of dashes and gaps: on paper, where colours may be lost, they differ too.
+    fn dashes(self, look: Look) -> &'static [f64] {
+        const PATTERNS: [&[f64]; SHAPES] = [
+            &[],
+            &[8.0, 4.0],
+            &[2.0, 3.0],
+            &[9.0, 3.0, 2.0, 3.0],
+            &[14.0, 4.0],
+            &[9.0, 3.0, 2.0, 3.0, 2.0, 3.0],
+            &[4.0, 2.0],
+        ];
+        if self.part == Part::Dots {
+            return PATTERNS[2];
+        }
+        if look == Look::Paper { PATTERNS[self.shape] } else { &[] }
+    }
+
+    fn marker(self, canvas: &mut Canvas, (x, y): Xy) -> Result<()> {
+        let shape = |r: f64| -> Vec<Xy> {
+            match self.shape {
+                1 => polygon((x, y), r * 1.25, 4, 45.0),
+                2 => polygon((x, y), r * 1.35, 3, 90.0),
+                3 => polygon((x, y), r * 1.3, 4, 0.0),
+                4 => polygon((x, y), r * 1.35, 3, -90.0),
+                _ => polygon((x, y), r * 1.2, 5, 90.0),
+            }
+        };
+        let size = if canvas.sheet.style == Look::Paper { 0.8 } else { 1.0 };
+        match self.shape {
+            0 => canvas.dot((x, y), 4.0 * size, self.colour),
+            6 => {
+                canvas.dot((x, y), 4.4 * size, self.colour)?;
+                canvas.polygon(&polygon((x, y), 2.0 * size, 12, 0.0), WHITE, 1.0)
+            }
+            _ => {
+                canvas.polygon(&shape(5.0 * size), WHITE, 1.0)?;
+                canvas.polygon(&shape(4.2 * size), self.colour, 1.0)
+            }
+        }
+    }
+}
+
+/// A regular polygon with a corner at `angle` degrees.
+fn polygon((x, y): Xy, radius: f64, corners: usize, angle: f64) -> Vec<Xy> {
+    let corner = |k: usize| {
+        let turn = (angle + 360.0 * k as f64 / corners as f64).to_radians();
+        (x + radius * turn.cos(), y - radius * turn.sin())
+    };
+    (0..corners).map(corner).collect()
+}
+
+/// The legend, where no data are.
+fn draw_legend(canvas: &mut Canvas, curves: &Curves, together: usize, legend: &Legend, corner: Xy) -> Result<()> {
+    let kind = Type::new(text::TICK);
+    for (k, line) in legend.title.iter().enumerate() {
+        let at = (corner.0, corner.1 + legend::CLOSE * (k as f64 + 0.5));
+        canvas.text(line, at, Side::Left, kind.coloured(GREY))?;
+    }
+    for (k, (series, entry)) in curves.series.iter().zip(&legend.entries).enumerate() {
+        let style = Style::of(k, together);
+        let at = (corner.0 + entry.sample.0, corner.1 + entry.sample.1);
+        if series.points.iter().any(|p| p.low.is_finite() && p.high.is_finite()) {
+            canvas.veil(Rect::around(at, 2.0 * legend::SAMPLE, 12.0), style.colour, 0.2)?;
+        }
+        if style.part != Part::Markers {
+            let ends = [(at.0 - legend::SAMPLE, at.1), (at.0 + legend::SAMPLE, at.1)];
+            canvas.dashed(&ends, style.colour, 1.8, style.dashes(canvas.sheet.style))?;
+        }
+        if matches!(style.part, Part::Both | Part::Markers) {
+            style.marker(canvas, at)?;
+        }
+        for (k, line) in entry.lines.iter().enumerate() {
+            canvas.text(line, (at.0 + legend::NAME_AT, at.1 + legend::CLOSE * k as f64), Side::Left, kind)?;
+        }
+    }
+    Ok(())
+}

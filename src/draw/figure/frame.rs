@@ -1,0 +1,303 @@
+//! The frame of a two-dimensional figure: its axes, the colour bar and the key of marks.
+
+use plotters::style::RGBColor;
+
+use super::canvas::Canvas;
+use super::colour::{GREY, INK, PALE, WHITE};
+use super::geometry::{Rect, Xy};
+use super::grid::{Axis, Quantity};
+use super::sheet::{Sheet, Style};
+use super::text::{self, Side, Type};
+use super::ticks::{self, Scale};
+use apexmap_base::error::Result;
+use apexmap_base::units::Unit;
+
+/// Tick values of an axis and what stands beside them.
+pub struct Ticks {
+    pub values: Vec<f64>,
+    pub labels: Vec<String>,
+}
+
+/// The first set of ticks whose labels fit.
+pub fn choose(
+    sets: Vec<Vec<f64>>,
+    quantity: &Quantity,
+    binary: bool,
+    fits: impl Fn(&[f64], &[String]) -> bool,
+) -> Ticks {
+    let mut last = Ticks { values: Vec::new(), labels: Vec::new() };
+    for values in sets {
+        let labels = ticks::labels(&values, quantity.unit, binary);
+        if fits(&values, &labels) {
+            return Ticks { values, labels };
+        }
+        last = Ticks { values, labels };
+    }
+    // Nothing fits: one label is better than a heap of them.
+    last.values.truncate(1);
+    last.labels.truncate(1);
+    last
+}
+
+/// An axis of a frame.
+pub struct FrameAxis<'a> {
+    pub quantity: &'a Quantity,
+    pub scale: Scale,
+    /// Where something was measured: marked by small ticks, and labelled if there is room.
+    pub measured: &'a [f64],
+    /// Label these values and no others.
+    pub only_measured: bool,
+}
+
+impl<'a> FrameAxis<'a> {
+    pub fn new(axis: &'a Axis, scale: Scale) -> Self {
+        Self { quantity: &axis.quantity, scale, measured: &axis.values, only_measured: false }
+    }
+
+    fn ticks(&self, length: f64, extent: impl Fn(&str) -> f64) -> Ticks {
+        // Sizes on a log scale are said in KiB and MiB, also where some lie between powers of two.
+        let sizes = self.quantity.unit == Unit::Bytes && self.scale.log && self.scale.low >= 1.0;
+        let binary = sizes || ticks::is_binary(self.measured);
+        let sets = if self.only_measured {
+            ticks::every_nth(self.measured)
+        } else {
+            ticks::tick_sets(&self.scale, self.measured, self.quantity.unit, binary)
+        };
+        choose(sets, self.quantity, binary, |values, labels| {
+            let at = |k: usize| self.scale.place(values[k]) * length;
+            (1..values.len()).all(|k| at(k) - at(k - 1) > (extent(&labels[k]) + extent(&labels[k - 1])) / 2.0 + 7.0)
+        })
+    }
+}
+
+/// Where data are drawn.
+pub struct Frame {
+    pub area: Rect,
+    pub x: Scale,
+    pub y: Scale,
+}
+
+impl Frame {
+    /// The pixel of a pair of positions along the axes, 0 to 1 each.
+    pub fn pixel(&self, x: f64, y: f64) -> Xy {
+        (self.area.left + x * self.area.width(), self.area.bottom - y * self.area.height())
+    }
+
+    pub fn at(&self, x: f64, y: f64) -> Xy {
+        self.pixel(self.x.place(x), self.y.place(y))
+    }
+}
+
+const TICK_LENGTH: f64 = 6.0;
+
+/// Lays out the axes below `top` and left of `right`; draws ticks, labels and titles, and grid lines if wanted.
+pub fn axes(
+    canvas: &mut Canvas,
+    top: f64,
+    right: f64,
+    x: &FrameAxis,
+    y: &FrameAxis,
+    grid_lines: bool,
+) -> Result<Frame> {
+    let tick = Type::new(text::TICK);
+    let Sheet { height, margin, below, .. } = canvas.sheet;
+    let bottom = height - below;
+    let y_ticks = y.ticks(bottom - top, |_| text::TICK);
+    let widest = y_ticks.labels.iter().map(|label| tick.width(label)).fold(0.0, f64::max);
+    let left = margin + text::AXIS + margin + widest + TICK_LENGTH + 4.0;
+    let area = Rect { left, top, right, bottom };
+    let frame = Frame { area, x: x.scale, y: y.scale };
+    let x_ticks = x.ticks(area.width(), |label| tick.width(label));
+    for (value, label) in x_ticks.values.iter().zip(&x_ticks.labels) {
+        let (at, _) = frame.at(*value, y.scale.low);
+        if grid_lines {
+            canvas.line(&[(at, top), (at, bottom)], PALE, 1.0)?;
+        }
+        canvas.line(&[(at, bottom), (at, bottom + TICK_LENGTH)], INK, 1.0)?;
+        canvas.text(label, (at, bottom + TICK_LENGTH + 10.0), Side::Middle, tick)?;
+    }
+    for (value, label) in y_ticks.values.iter().zip(&y_ticks.labels) {
+        let (_, at) = frame.at(x.scale.low, *value);
+        if grid_lines {
+            canvas.line(&[(left, at), (right, at)], PALE, 1.0)?;
+        }
+        canvas.line(&[(left - TICK_LENGTH, at), (left, at)], INK, 1.0)?;
+        canvas.text(label, (left - TICK_LENGTH - 4.0, at), Side::Right, tick)?;
+    }
+    small_ticks(canvas, &frame, x.measured, y.measured)?;
+    let title = |quantity: &Quantity, room| text::cut(&quantity.title(), text::AXIS, false, room);
+    let kind = Type::new(text::AXIS);
+    canvas.text(
+        &title(x.quantity, area.width()),
+        (area.centre().0, bottom + canvas.sheet.name_at),
+        Side::Middle,
+        kind,
+    )?;
+    canvas.upward(&title(y.quantity, area.height()), (margin + text::AXIS / 2.0, area.centre().1), kind)?;
+    Ok(frame)
+}
+
+fn small_ticks(canvas: &mut Canvas, frame: &Frame, x: &[f64], y: &[f64]) -> Result<()> {
+    let Rect { left, bottom, .. } = frame.area;
+    for value in x {
+        let (at, _) = frame.at(*value, frame.y.low);
+        canvas.line(&[(at, bottom), (at, bottom + 3.0)], INK, 1.0)?;
+    }
+    for value in y {
+        let (_, at) = frame.at(frame.x.low, *value);
+        canvas.line(&[(left - 3.0, at), (left, at)], INK, 1.0)?;
+    }
+    Ok(())
+}
+
+/// A colour bar from bottom to top: the positions 0 to 1 at which its colours begin, and those of its labelled ticks.
+/// Its title reads upwards beside it.
+pub struct ColourBar {
+    pub parts: Vec<(f64, RGBColor)>,
+    pub ticks: Vec<(f64, String)>,
+    pub title: String,
+}
+
+impl ColourBar {
+    /// A bar of colours that change evenly along a scale, labelled by the first of the `sets` of ticks whose labels have room
+    /// beside a frame.
+    pub fn smooth(
+        z: &Scale,
+        colour: impl Fn(f64) -> RGBColor,
+        (sets, quantity): (Vec<Vec<f64>>, &Quantity),
+        title: String,
+        frame: &Rect,
+    ) -> Self {
+        const PARTS: usize = 120;
+        let share = |k: f64| k / PARTS as f64;
+        let parts = (0..PARTS).map(|k| (share(k as f64), colour(share(k as f64 + 0.5)))).collect();
+        let apart = |values: &[f64], _: &[String]| {
+            values.windows(2).all(|pair| (z.place(pair[1]) - z.place(pair[0])) * frame.height() > 2.0 * text::TICK)
+        };
+        let ticks = choose(sets, quantity, false, apart);
+        let ticks = ticks.values.iter().map(|v| z.place(*v)).zip(ticks.labels).collect();
+        Self { parts, ticks, title }
+    }
+
+    /// Draws the bar right of `frame`, as high as `frame` above the `key` lines below it.
+    pub fn draw(&self, canvas: &mut Canvas, frame: &Rect, key_lines: usize) -> Result<()> {
+        let bottom = frame.bottom - key_lines as f64 * KEY_LINE - if key_lines > 0 { 12.0 } else { 0.0 };
+        let gap = canvas.sheet.margin + 8.0;
+        let bar = Rect { left: frame.right + gap, right: frame.right + gap + 18.0, top: frame.top, bottom };
+        let at = |place: f64| bar.bottom - place * bar.height();
+        // Each part reaches to the top, so that no seam shows below the next.
+        for (low, colour) in &self.parts {
+            canvas.fill(Rect { bottom: at(*low), ..bar }, *colour)?;
+        }
+        canvas.outline(bar, INK, 1.0)?;
+        let tick = Type::new(text::TICK);
+        let mut widest = 0.0;
+        for (place, label) in &self.ticks {
+            canvas.line(&[(bar.right, at(*place)), (bar.right + 4.0, at(*place))], INK, 1.0)?;
+            canvas.text(label, (bar.right + 7.0, at(*place)), Side::Left, tick)?;
+            widest = tick.width(label).max(widest);
+        }
+        let title = text::cut(&self.title, text::AXIS, false, bar.height());
+        let x = (bar.right + 7.0 + widest + 8.0 + text::AXIS / 2.0).min(canvas.sheet.width - text::AXIS * 0.7);
+        canvas.upward(&title, (x, bar.centre().1), Type::new(text::AXIS))
+    }
+}
+
+const KEY_LINE: f64 = 20.0;
+
+/// What a mark in the figure means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mark {
+    Measured,
+    /// A ratio above 1, beyond its uncertainty.
+    Faster,
+    /// A ratio below 1, beyond its uncertainty.
+    Slower,
+    /// The 95 % interval of a ratio includes 1.
+    Undecided,
+    Failed,
+    Gap,
+}
+
+/// The key of marks in the lower right corner beside the frame.
+pub fn key(canvas: &mut Canvas, frame: &Rect, marks: &[Mark]) -> Result<()> {
+    for (k, kind) in marks.iter().rev().enumerate() {
+        let at = (frame.right + canvas.sheet.margin + 17.0, frame.bottom - KEY_LINE * (k as f64 + 0.5) + 2.0);
+        mark(canvas, at, *kind)?;
+        canvas.text(kind.words(), (at.0 + 16.0, at.1), Side::Left, Type::new(text::TICK))?;
+    }
+    Ok(())
+}
+
+impl Mark {
+    /// That of a point (row, column), given those that are marked otherwise than as measured.
+    pub fn at(others: &[((usize, usize), Mark)], point: (usize, usize)) -> Self {
+        others.iter().find(|(at, _)| *at == point).map_or(Mark::Measured, |(_, mark)| *mark)
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Mark::Measured => "point",
+            Mark::Faster => "faster",
+            Mark::Slower => "slower",
+            Mark::Undecided => "not significant",
+            Mark::Failed => "failed",
+            Mark::Gap => "no value",
+        }
+    }
+}
+
+pub fn mark(canvas: &mut Canvas, at: Xy, mark: Mark) -> Result<()> {
+    match mark {
+        Mark::Measured => measured(canvas, at),
+        // Faster and slower are marked without colours too.
+        Mark::Faster => triangle(canvas, at, -1.0),
+        Mark::Slower => triangle(canvas, at, 1.0),
+        Mark::Undecided => {
+            let size = size(canvas);
+            canvas.dot(at, 4.2 * size, INK)?;
+            canvas.dot(at, 2.2 * size, WHITE)
+        }
+        Mark::Failed => canvas.cross(at),
+        Mark::Gap => hatch(canvas, Rect::around(at, 18.0, 12.0)),
+    }
+}
+
+pub fn measured(canvas: &mut Canvas, at: Xy) -> Result<()> {
+    canvas.dot(at, 1.8, INK)
+}
+
+/// How large marks are: on paper, where points lie closer, smaller.
+fn size(canvas: &Canvas) -> f64 {
+    if canvas.sheet.style == Style::Paper { 0.75 } else { 1.0 }
+}
+
+/// A triangle with a white rim that points up, for -1, or down.
+fn triangle(canvas: &mut Canvas, (x, y): Xy, way: f64) -> Result<()> {
+    let times = size(canvas);
+    for (size, colour) in [(6.4 * times, WHITE), (4.6 * times, INK)] {
+        let corners =
+            [(x, y + way * size), (x - 0.95 * size, y - way * 0.7 * size), (x + 0.95 * size, y - way * 0.7 * size)];
+        canvas.polygon(&corners, colour, 1.0)?;
+    }
+    Ok(())
+}
+
+/// A pale rectangle with slanted lines: nothing is known here.
+pub fn hatch(canvas: &mut Canvas, rect: Rect) -> Result<()> {
+    canvas.fill(rect, RGBColor(244, 244, 244))?;
+    // Lines x + y = c, cut at the rectangle's sides.
+    let (first, last) = (rect.left + rect.top, rect.right + rect.bottom);
+    let mut c = (first / 7.0).ceil() * 7.0;
+    while c < last {
+        let (from, to) = ((c - rect.left).min(rect.bottom), (c - rect.right).max(rect.top));
+        canvas.line(&[(c - from, from), (c - to, to)], RGBColor(200, 200, 200), 1.0)?;
+        c += 7.0;
+    }
+    canvas.outline(rect, RGBColor(200, 200, 200), 0.7)
+}
+
+/// Words in the middle of the frame where there is nothing else to see.
+pub fn remark(canvas: &mut Canvas, frame: &Rect, words: &str) -> Result<()> {
+    canvas.text(words, frame.centre(), Side::Middle, Type::new(text::AXIS).coloured(GREY))
+}

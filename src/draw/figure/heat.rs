@@ -1,0 +1,121 @@
+//! Heat maps: one rectangle a cell, its value written into it if there is room.
+
+use plotters::style::RGBColor;
+
+use super::canvas::Canvas;
+use super::cells::{Cells, tile};
+use super::colour::{INK, diverging, readable_on, viridis};
+use super::drawable::Drawable;
+use super::frame::{self, ColourBar, Mark};
+use super::geometry::Rect;
+use super::grid::Grid;
+use super::table::{self, FigureTable};
+use super::text::{Side, Type};
+use super::ticks::{self, Scale};
+use apexmap_base::error::Result;
+
+/// What colours mean.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Palette {
+    Magnitude,
+    /// Distance from 1, on a log scale that reaches as far up as down.
+    Ratio,
+}
+
+impl Palette {
+    fn colour(self, share: f64) -> RGBColor {
+        match self {
+            Palette::Magnitude => viridis(share),
+            Palette::Ratio => diverging(share),
+        }
+    }
+
+    fn scale(self, grid: &Grid, range: Option<(f64, f64)>) -> Result<Scale> {
+        if self == Palette::Magnitude {
+            return Ok(grid.z_scale(range)?.rounded());
+        }
+        let ends = range.into_iter().flat_map(|(low, high)| [low, high]);
+        Scale::around_one(grid.values.iter().copied().chain(ends), 1.0, &grid.z.label)
+    }
+}
+
+/// A grid cell by cell, on a scale that reaches over `range` too.
+pub struct Heat<'a> {
+    pub grid: &'a Grid,
+    pub range: Option<(f64, f64)>,
+    pub palette: Palette,
+}
+
+impl Drawable for Heat<'_> {
+    fn draw(&self, canvas: &mut Canvas) -> Result<()> {
+        let Heat { grid, range, palette } = *self;
+        grid.check()?;
+        let z = palette.scale(grid, range)?;
+        let area = Cells::new(canvas, (&grid.title, &grid.subtitle), (&grid.x, &grid.y))?;
+        cells(canvas, grid, (&z, palette), &area)?;
+        area.marks(canvas, grid)?;
+        canvas.outline(area.frame.area, INK, 1.0)?;
+        beside(canvas, grid, (&z, palette), &area.frame.area)
+    }
+
+    fn table(&self) -> FigureTable {
+        FigureTable::of_grid(self.grid)
+    }
+
+    fn description(&self) -> String {
+        let what = match self.palette {
+            Palette::Magnitude => "Heat map",
+            Palette::Ratio => "Heat map of ratios",
+        };
+        format!("{what}. {}", table::extremes(self.grid))
+    }
+}
+
+fn cells(canvas: &mut Canvas, grid: &Grid, (z, palette): (&Scale, Palette), area: &Cells) -> Result<()> {
+    let written = |value: f64| ticks::short(value, grid.z.unit);
+    let fits = |words: &str, rect: &Rect, size: f64| {
+        Type::new(size).width(words) + 10.0 <= rect.width() && size * 1.2 <= rect.height()
+    };
+    let known = || grid.values.indexed_iter().filter(|(_, value)| !value.is_nan());
+    let sizes = [14.0, 13.0, 12.0, 11.0];
+    let all_fit = |size: &f64| known().all(|((j, i), value)| fits(&written(*value), &area.at(j, i), *size));
+    let size = sizes.into_iter().find(all_fit).unwrap_or(sizes[3]);
+    for ((j, i), value) in grid.values.indexed_iter() {
+        let rect = area.at(j, i);
+        if value.is_nan() {
+            frame::hatch(canvas, rect)?;
+            continue;
+        }
+        let colour = palette.colour(z.place(*value));
+        tile(canvas, rect, colour)?;
+        let words = written(*value);
+        if fits(&words, &rect, size) {
+            canvas.text(&words, rect.centre(), Side::Middle, Type::new(size).coloured(readable_on(colour)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Colour bar and key.
+fn beside(canvas: &mut Canvas, grid: &Grid, (z, palette): (&Scale, Palette), frame: &Rect) -> Result<()> {
+    let mut marks = Vec::new();
+    if grid.values.iter().any(|v| v.is_nan()) {
+        marks.push(Mark::Gap);
+    }
+    if !grid.failed.is_empty() {
+        marks.push(Mark::Failed);
+    }
+    // Ratios are halves and doubles.
+    let doublings = palette == Palette::Ratio && z.high >= 2.0;
+    let mut sets = ticks::tick_sets(z, &[], grid.z.unit, doublings);
+    if doublings && z.high == 2.0 {
+        sets.insert(0, vec![0.5, 0.7, 1.0, 1.4, 2.0]);
+    }
+    let title = grid.z.title();
+    ColourBar::smooth(z, |share| palette.colour(share), (sets, &grid.z), title, frame).draw(
+        canvas,
+        frame,
+        marks.len(),
+    )?;
+    frame::key(canvas, frame, &marks)
+}

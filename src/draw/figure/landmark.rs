@@ -1,0 +1,60 @@
+//! Values of x worth a line, such as sizes of caches.
+
+use super::canvas::Canvas;
+use super::colour::{GREY, INK};
+use super::frame::Frame;
+use super::geometry::Rect;
+use super::text::{self, Type};
+use apexmap_base::error::Result;
+
+/// A value of x that a vertical line marks, such as the size of a cache.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Landmark {
+    /// Where on the x axis, in its unit.
+    pub x: f64,
+    /// What stands at the line: "L2".
+    pub label: String,
+    /// How it is drawn.
+    pub style: LandmarkStyle,
+}
+
+/// How a [`Landmark`] is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum LandmarkStyle {
+    /// A dashed line, its label at the lower end.
+    #[default]
+    Line,
+    /// A line in a band between these ends of its 95 % interval, its label at the upper end.
+    Range(f64, f64),
+    /// A tick above the axis, without its label.
+    Tick,
+}
+
+impl Landmark {
+    pub(super) fn draw(&self, canvas: &mut Canvas, frame: &Frame) -> Result<()> {
+        const DASH: f64 = 5.0;
+        const TICK: f64 = 12.0;
+        let (top, bottom) = (frame.area.top, frame.area.bottom);
+        let (x, _) = frame.at(self.x, frame.y.low);
+        let kind = Type::new(text::TICK).coloured(GREY);
+        let half = kind.width(&self.label) / 2.0;
+        match self.style {
+            LandmarkStyle::Tick => canvas.line(&[(x, bottom - TICK), (x, bottom)], INK, 2.5),
+            LandmarkStyle::Range(low, high) => {
+                let [left, right] =
+                    [low.max(frame.x.low), high.min(frame.x.high)].map(|end| frame.at(end, frame.y.low).0);
+                canvas.veil(Rect { left, top, right, bottom }, GREY, 0.2)?;
+                canvas.line(&[(x, top), (x, bottom)], GREY, 1.0)?;
+                canvas.upward(&self.label, (left.min(x) - 9.0, top + 8.0 + half), kind)
+            }
+            LandmarkStyle::Line => {
+                let mut y = top;
+                while y < bottom {
+                    canvas.line(&[(x, y), (x, (y + DASH).min(bottom))], GREY, 1.0)?;
+                    y += 2.0 * DASH;
+                }
+                canvas.upward(&self.label, (x - 9.0, bottom - 8.0 - half), kind)
+            }
+        }
+    }
+}

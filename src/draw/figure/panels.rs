@@ -1,0 +1,149 @@
+//! Contours of several machines next to each other on one scale (Apex-Map paper, Figure 7).
+
+use super::bands;
+use super::canvas::Canvas;
+use super::colour::INK;
+use super::contour::{self, Bands};
+use super::drawable::Drawable;
+use super::frame::{self, ColourBar, Frame, Ticks};
+use super::geometry::Rect;
+use super::grid::{Axis, Grid};
+use super::table::{self, FigureTable, column};
+use super::text::{self, Side, Type};
+use super::ticks::{self, Scale};
+use apexmap_base::error::{Error, Result};
+
+/// Several grids of one quantity over the same two parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panels {
+    pub title: String,
+    pub subtitle: String,
+    /// Their titles name them; all have the axes' quantities of the first.
+    pub grids: Vec<Grid>,
+}
+
+/// More would be too small to read.
+pub const MOST_PANELS: usize = 4;
+
+const GAP: f64 = 34.0;
+const NAME: f64 = 24.0;
+
+impl Drawable for &Panels {
+    fn draw(&self, canvas: &mut Canvas) -> Result<()> {
+        let grids = &self.grids;
+        let Some(first) = grids.first().filter(|_| grids.len() <= MOST_PANELS) else {
+            return Err(Error::internal(format!("{} contour plots do not fit side by side", grids.len())));
+        };
+        for grid in grids {
+            grid.check()?;
+            grid.check_two_by_two("contour plot")?;
+        }
+        let span = |of: &dyn Fn(&Grid) -> Vec<f64>, log: bool, name: &str| {
+            Scale::spanning(grids.iter().flat_map(of), log, name)
+        };
+        let z =
+            span(&|grid| grid.values.iter().copied().filter(|v| !v.is_nan()).collect(), first.z.log, &first.z.label)?;
+        let x = span(&|grid| grid.x.values.clone(), first.x.quantity.log, &first.x.quantity.label)?;
+        let y = span(&|grid| grid.y.values.clone(), first.y.quantity.log, &first.y.quantity.label)?;
+        let bands = Bands::of_magnitudes(z);
+        let names = ticks::labels(&bands.levels, first.z.unit, false);
+        let top = canvas.header(&self.title, &self.subtitle)? + NAME;
+        let sheet = canvas.sheet;
+        let bottom = sheet.height - sheet.below;
+        let tick = Type::new(text::TICK);
+        let y_ticks = ticks_of(&first.y, &y, bottom - top, |_| text::TICK);
+        let widest = y_ticks.labels.iter().map(|label| tick.width(label)).fold(0.0, f64::max);
+        let left = sheet.margin + text::AXIS + 14.0 + widest + 10.0;
+        let width = (canvas.bar_left() - left - GAP * (grids.len() - 1) as f64) / grids.len() as f64;
+        let x_ticks = ticks_of(&first.x, &x, width, |label| tick.width(label));
+        let mut row = 0;
+        for (k, grid) in grids.iter().enumerate() {
+            let start = left + k as f64 * (width + GAP);
+            let frame = Frame { area: Rect { left: start, top, right: start + width, bottom }, x, y };
+            panel(canvas, grid, &frame, &bands, &names)?;
+            for (j, i) in grid.filled_cells() {
+                canvas.spot(frame.at(grid.x.values[i], grid.y.values[j]), row);
+                row += 1;
+            }
+            for (value, label) in x_ticks.values.iter().zip(&x_ticks.labels) {
+                let (at, _) = frame.at(*value, y.low);
+                canvas.line(&[(at, bottom), (at, bottom + 6.0)], INK, 1.0)?;
+                canvas.text(label, (at, bottom + 16.0), Side::Middle, tick)?;
+            }
+            for value in &y_ticks.values {
+                let (_, at) = frame.at(x.low, *value);
+                canvas.line(&[(start - 6.0, at), (start, at)], INK, 1.0)?;
+            }
+        }
+        let frame = Frame { area: Rect { left, top, right: canvas.bar_left(), bottom }, x, y };
+        for (value, label) in y_ticks.values.iter().zip(&y_ticks.labels) {
+            let (_, at) = frame.at(x.low, *value);
+            canvas.text(label, (left - 10.0, at), Side::Right, tick)?;
+        }
+        let kind = Type::new(text::AXIS);
+        canvas.text(&first.x.quantity.title(), (frame.area.centre().0, bottom + sheet.name_at), Side::Middle, kind)?;
+        canvas.upward(&first.y.quantity.title(), (sheet.margin + text::AXIS / 2.0, frame.area.centre().1), kind)?;
+        let count = (bands.levels.len() - 1) as f64;
+        let parts = (0..bands.levels.len() - 1).map(|k| (k as f64 / count, bands.of(k))).collect();
+        let ticks = names.into_iter().enumerate().map(|(k, name)| (k as f64 / count, name)).collect();
+        ColourBar { parts, ticks, title: first.z.title() }.draw(canvas, &frame.area, 0)
+    }
+
+    /// All panels one below the other, in one unit.
+    fn table(&self) -> FigureTable {
+        let Some(first) = self.grids.first() else { return FigureTable { head: Vec::new(), rows: Vec::new() } };
+        let values: Vec<f64> = self.grids.iter().flat_map(|grid| grid.values.iter().copied()).collect();
+        let (x, write_x) = column(&first.x.quantity, &first.x.values);
+        let (y, write_y) = column(&first.y.quantity, &first.y.values);
+        let (z, write_z) = column(&first.z, &values);
+        let row = |grid: &Grid, (j, i): (usize, usize)| {
+            let value = grid.values[(j, i)];
+            let shown = if value.is_nan() { "failed".into() } else { write_z(value) };
+            vec![grid.title.clone(), write_x(grid.x.values[i]), write_y(grid.y.values[j]), shown]
+        };
+        let rows = self.grids.iter().flat_map(|grid| grid.filled_cells().into_iter().map(move |at| (grid, at)));
+        FigureTable { head: vec!["machine".into(), x, y, z], rows: rows.map(|(grid, at)| row(grid, at)).collect() }
+    }
+
+    fn description(&self) -> String {
+        let each = self.grids.iter().map(|grid| format!("{}: {}", grid.title, table::extremes(grid)));
+        format!("Filled contours side by side. {}", each.collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// The contours of one machine under its name.
+fn panel(canvas: &mut Canvas, grid: &Grid, frame: &Frame, bands: &Bands, names: &[String]) -> Result<()> {
+    let triangles: Vec<[bands::Corner; 3]> = contour::triangles(grid, frame, &bands.z);
+    let places: Vec<f64> = bands.levels.iter().map(|level| bands.z.place(*level)).collect();
+    if triangles.is_empty() {
+        frame::remark(canvas, &frame.area, "no four neighbouring points")?;
+    }
+    contour::fill(canvas, &triangles, &places, bands)?;
+    let lines = contour::lines(&triangles, &places, names);
+    for (line, _) in &lines {
+        canvas.line(line, INK, 1.0)?;
+    }
+    canvas.outline(frame.area, INK, 1.0)?;
+    for ((j, i), value) in grid.values.indexed_iter() {
+        if !value.is_nan() {
+            frame::measured(canvas, frame.at(grid.x.values[i], grid.y.values[j]))?;
+        }
+    }
+    for (j, i) in &grid.failed {
+        canvas.cross(frame.at(grid.x.values[*i], grid.y.values[*j]))?;
+    }
+    contour::label(canvas, &lines, grid, frame)?;
+    let name = text::cut(&grid.title, text::AXIS, true, frame.area.width());
+    let at = (frame.area.centre().0, frame.area.top - NAME / 2.0);
+    canvas.text(&name, at, Side::Middle, Type::bold(text::AXIS))
+}
+
+/// The densest ticks whose labels do not touch.
+fn ticks_of(axis: &Axis, scale: &Scale, length: f64, extent: impl Fn(&str) -> f64) -> Ticks {
+    let binary = ticks::is_binary(&axis.values);
+    let sets = ticks::tick_sets(scale, &axis.values, axis.quantity.unit, binary);
+    frame::choose(sets, &axis.quantity, binary, |values, labels| {
+        let at = |k: usize| scale.place(values[k]) * length;
+        (1..values.len()).all(|k| at(k) - at(k - 1) > (extent(&labels[k]) + extent(&labels[k - 1])) / 2.0 + 9.0)
+    })
+}

@@ -1,0 +1,204 @@
+//! The ratio of one machine to another: every cell, as a surface (Apex-Map paper, Figures 5 and 6), as contours.
+
+use super::canvas::Canvas;
+use super::cells::Cells;
+use super::colour::{INK, diverging};
+use super::compared_cells::{Key, draw_key, label, tile, type_size};
+use super::contour::{self, Bands};
+use super::drawable::Drawable;
+use super::frame::{self, ColourBar, Mark};
+use super::geometry::Rect;
+use super::grid::{Grid, Quantity};
+use super::sheet::Room;
+use super::solid::Look;
+use super::surface;
+use super::table::{self, FigureTable};
+use super::text::{self, Side, Type};
+use super::ticks::{self, Scale};
+use super::view::View;
+use apexmap_base::error::Result;
+use apexmap_base::units::Unit;
+
+/// The ratio of one machine to another over two parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ratios {
+    /// `z` is the ratio; `failed` are points that one of the two did not finish.
+    pub grid: Grid,
+    /// Cells (row, column) whose difference from 1 is not significant, or that have no interval.
+    pub undecided: Vec<(usize, usize)>,
+    /// What the legend calls them.
+    pub undecided_label: &'static str,
+    /// Who did not finish, in the order of the grid's `failed`.
+    pub unfinished: Vec<String>,
+}
+
+impl Ratios {
+    /// What is decided of each cell (row, column).
+    fn marks(&self) -> Vec<((usize, usize), Mark)> {
+        let mark = |at: (usize, usize), ratio: f64| match ratio > 1.0 {
+            _ if self.undecided.contains(&at) => Mark::Undecided,
+            true => Mark::Faster,
+            false => Mark::Slower,
+        };
+        self.grid.values.indexed_iter().filter(|(_, v)| !v.is_nan()).map(|(at, v)| (at, mark(at, *v))).collect()
+    }
+
+    /// Up to 4 by roots of doublings: a scale that is twice as long as need be leaves pale colours.
+    fn scale(&self) -> Result<Scale> {
+        let ratios = || self.grid.values.iter().copied();
+        let fine = Scale::around_one(ratios(), 0.5, &self.grid.z.label)?;
+        if fine.high <= 4.0 { Ok(fine) } else { Scale::around_one(ratios(), 1.0, &self.grid.z.label) }
+    }
+
+    /// The table of the grid, and whether a ratio is decided or who did not finish.
+    fn table(&self) -> FigureTable {
+        let mut table = FigureTable::of_grid(&self.grid);
+        table.head.push("differs from 1".into());
+        for (row, at) in table.rows.iter_mut().zip(self.grid.filled_cells()) {
+            let unfinished = self.grid.failed.iter().position(|failed| *failed == at);
+            row.push(match unfinished {
+                Some(k) => format!("not finished: {}", self.unfinished[k]),
+                None if self.undecided.contains(&at) => self.undecided_label.into(),
+                None => "yes".into(),
+            });
+        }
+        table
+    }
+
+    fn description(&self) -> String {
+        format!("Ratios. {} {} of them are not significant.", table::extremes(&self.grid), self.undecided.len())
+    }
+}
+
+/// Levels at powers of a root of two, 1 among them, in at most twelve bands.
+fn levels(scale: &Scale) -> Vec<f64> {
+    let reach = scale.high.log2();
+    let steps = [0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
+    let step = steps.into_iter().find(|step| (reach / step - 1e-9).ceil() <= 6.0).unwrap_or(128.0);
+    let most = (reach / step - 1e-9).ceil() as i32;
+    (-most..=most).map(|k| (f64::from(k) * step).exp2()).collect()
+}
+
+/// The ratio of every cell; striped where its difference from 1 is not significant.
+pub struct RatioMap<'a>(pub &'a Ratios);
+
+impl Drawable for RatioMap<'_> {
+    fn draw(&self, canvas: &mut Canvas) -> Result<()> {
+        let ratios = self.0;
+        let grid = &ratios.grid;
+        grid.check()?;
+        let z = ratios.scale()?;
+        let area = Cells::new(canvas, (&grid.title, &grid.subtitle), (&grid.x, &grid.y))?;
+        let (frame, cell) = (&area.frame, |j: usize, i: usize| area.at(j, i));
+        let written = |ratio: f64| ticks::short(ratio, Unit::None);
+        let known = || grid.values.indexed_iter().filter(|(_, ratio)| !ratio.is_nan());
+        let size = type_size(known().map(|((j, i), ratio)| (written(*ratio), cell(j, i))));
+        let mut small = false;
+        for ((j, i), ratio) in grid.values.indexed_iter() {
+            let rect = cell(j, i);
+            if ratio.is_nan() {
+                frame::hatch(canvas, rect)?;
+                continue;
+            }
+            let colour = diverging(z.place(*ratio));
+            let undecided = ratios.undecided.contains(&(j, i));
+            tile(canvas, rect, colour, undecided)?;
+            if !label(canvas, rect, colour, &written(*ratio), size)? && !undecided {
+                frame::mark(canvas, rect.centre(), if *ratio > 1.0 { Mark::Faster } else { Mark::Slower })?;
+                small = true;
+            }
+        }
+        area.spots(canvas, grid);
+        for ((j, i), who) in grid.failed.iter().zip(&ratios.unfinished) {
+            unfinished(canvas, cell(*j, *i), who)?;
+        }
+        canvas.outline(frame.area, INK, 1.0)?;
+        let mut key: Vec<Key> = if small { vec![Key::Faster, Key::Slower] } else { Vec::new() };
+        if !ratios.undecided.is_empty() {
+            key.push(Key::Undecided(ratios.undecided_label));
+        }
+        if !grid.failed.is_empty() {
+            key.push(Key::Unfinished);
+        }
+        let open = grid.values.indexed_iter().any(|(at, ratio)| ratio.is_nan() && !grid.failed.contains(&at));
+        if open {
+            key.push(Key::Missing);
+        }
+        let sets = ticks::tick_sets(&z, &[], Unit::None, z.high >= 4.0);
+        let bar = ColourBar::smooth(&z, diverging, (sets, &plain()), grid.z.title(), &frame.area);
+        bar.draw(canvas, &frame.area, key.len())?;
+        draw_key(canvas, &frame.area, &key)
+    }
+
+    fn table(&self) -> FigureTable {
+        self.0.table()
+    }
+
+    fn description(&self) -> String {
+        self.0.description()
+    }
+}
+
+/// Filled contours of the ratio.
+pub struct RatioContour<'a>(pub &'a Ratios);
+
+impl Drawable for RatioContour<'_> {
+    fn draw(&self, canvas: &mut Canvas) -> Result<()> {
+        let ratios = self.0;
+        ratios.grid.check()?;
+        let levels = levels(&ratios.scale()?);
+        let z = Scale { low: levels[0], high: levels[levels.len() - 1], log: true };
+        let bands = Bands { z, levels, colour: diverging, marks: ratios.marks() };
+        contour::draw_bands(canvas, &ratios.grid, &bands)
+    }
+
+    fn table(&self) -> FigureTable {
+        self.0.table()
+    }
+
+    fn description(&self) -> String {
+        self.0.description()
+    }
+}
+
+/// A surface of the ratio with a line along it at 1.
+pub struct RatioSurface<'a>(pub &'a Ratios, pub View);
+
+impl Drawable for RatioSurface<'_> {
+    fn draw(&self, canvas: &mut Canvas) -> Result<()> {
+        let RatioSurface(ratios, view) = *self;
+        let [x, y, _] = ratios.grid.scales(None)?;
+        let marks = ratios.marks();
+        let look = Look { colour: diverging, bounds: None, level: Some(0.5), marks: &marks };
+        surface::draw_coloured(canvas, &ratios.grid, view, [x, y, ratios.scale()?], look)
+    }
+
+    fn table(&self) -> FigureTable {
+        self.0.table()
+    }
+
+    fn description(&self) -> String {
+        self.0.description()
+    }
+
+    fn room(&self) -> Room {
+        Room::Solid
+    }
+}
+
+/// Ticks of ratios are plain numbers.
+fn plain() -> Quantity {
+    Quantity { label: String::new(), unit: Unit::None, log: true }
+}
+
+/// A cross, and whose it is where there is room.
+fn unfinished(canvas: &mut Canvas, rect: Rect, who: &str) -> Result<()> {
+    let (x, y) = rect.centre();
+    let kind = Type::new(11.0);
+    let who = text::cut(who, 11.0, false, rect.width() - 6.0);
+    if rect.height() < 34.0 || who.chars().count() < 2 {
+        return canvas.cross((x, y));
+    }
+    canvas.cross((x, y - 8.0))?;
+    canvas.text(&who, (x, y + 9.0), Side::Middle, kind)
+}

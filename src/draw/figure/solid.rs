@@ -1,0 +1,164 @@
+//! What stands in the box of a 3-D surface: its cells from the far corner to the near one, so that what is nearer covers what is
+//! behind.
+
+use ndarray::Array2;
+use plotters::style::RGBColor;
+
+use super::bands::{self, Corner};
+use super::camera::Camera;
+use super::canvas::Canvas;
+use super::colour::{INK, viridis};
+use super::frame::{self, Mark};
+use super::text::{self, Side, Type};
+use super::ticks::Scale;
+use super::view::BOX_HEIGHT;
+use apexmap_base::error::Result;
+
+/// A cell is drawn as patches of one colour each; this many would span the whole height.
+const SHADES: f64 = 36.0;
+/// Patches of a whole surface at most: more would make a heavy picture, not a finer one.
+const MOST_PATCHES: f64 = 6000.0;
+/// Lines of the bound.
+const BOUND: RGBColor = RGBColor(213, 94, 0);
+
+/// The data in the box: places 0 to 1 along x and y, heights 0 to `BOX_HEIGHT`, by [row][column].
+pub struct Solid<'a> {
+    pub x: Vec<f64>,
+    pub y: Vec<f64>,
+    pub heights: Vec<Vec<f64>>,
+    /// Points (column, row) whose measurement failed.
+    pub failed: Vec<(usize, usize)>,
+    pub look: Look<'a>,
+}
+
+/// How a surface looks besides its heights.
+pub struct Look<'a> {
+    /// The colour at a share of the height.
+    pub colour: fn(f64) -> RGBColor,
+    /// A net that lies over it.
+    pub bounds: Option<&'a Array2<f64>>,
+    /// A share of the height at which a line is drawn along it.
+    pub level: Option<f64>,
+    /// Points (row, column) that are marked otherwise than as measured.
+    pub marks: &'a [((usize, usize), Mark)],
+}
+
+impl Look<'_> {
+    pub fn of_magnitudes() -> Self {
+        Self { colour: viridis, bounds: None, level: None, marks: &[] }
+    }
+}
+
+impl Solid<'_> {
+    /// Where to mark a point without a value: as high as its neighbours, on the floor if they have no value either.
+    pub fn guessed(&self, i: usize, j: usize) -> [f64; 3] {
+        let at = |i: usize, j: usize| self.heights.get(j).and_then(|row| row.get(i)).copied();
+        let around = [at(i + 1, j), at(i.wrapping_sub(1), j), at(i, j + 1), at(i, j.wrapping_sub(1))];
+        let known: Vec<f64> = around.into_iter().flatten().filter(|z| z.is_finite()).collect();
+        [self.x[i], self.y[j], known.iter().sum::<f64>() / known.len().max(1) as f64]
+    }
+}
+
+/// Heights in the box, by [row][column].
+pub fn heights(values: &Array2<f64>, z: &Scale) -> Vec<Vec<f64>> {
+    values.rows().into_iter().map(|row| row.iter().map(|value| z.place(*value) * BOX_HEIGHT).collect()).collect()
+}
+
+/// Cell by cell, the far ones first.
+pub fn draw(canvas: &mut Canvas, camera: &Camera, solid: &Solid) -> Result<()> {
+    for (i, j) in camera.view.cell_order(solid.x.len() - 1, solid.y.len() - 1) {
+        let corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)];
+        if corners.iter().all(|(i, j)| solid.heights[*j][*i].is_finite()) {
+            cell(canvas, camera, solid, i, j)?;
+            level(canvas, camera, solid, &corners)?;
+        }
+        // Edges and points of cells with a gap are shown too; what a nearer cell covers is repeated there.
+        mesh(canvas, camera, solid, &corners)?;
+    }
+    Ok(())
+}
+
+/// One cell as bilinear patches, the far ones first.
+fn cell(canvas: &mut Canvas, camera: &Camera, solid: &Solid, i: usize, j: usize) -> Result<()> {
+    let heights = [(j, i), (j, i + 1), (j + 1, i), (j + 1, i + 1)].map(|(j, i)| solid.heights[j][i]);
+    let rise = heights.into_iter().fold(f64::MIN, f64::max) - heights.into_iter().fold(f64::MAX, f64::min);
+    let cells = (solid.x.len() - 1) * (solid.y.len() - 1);
+    let most = (MOST_PATCHES / cells as f64).sqrt().clamp(1.0, 8.0);
+    let patches = (rise / BOX_HEIGHT * SHADES).ceil().clamp(1.0, most) as usize;
+    let point = |u: usize, v: usize| {
+        let (u, v) = (u as f64 / patches as f64, v as f64 / patches as f64);
+        let mix = |a: f64, b: f64, t: f64| a + t * (b - a);
+        let row = |j: usize| mix(solid.heights[j][i], solid.heights[j][i + 1], u);
+        [mix(solid.x[i], solid.x[i + 1], u), mix(solid.y[j], solid.y[j + 1], v), mix(row(j), row(j + 1), v)]
+    };
+    for (u, v) in camera.view.cell_order(patches, patches) {
+        let corners = [point(u, v), point(u + 1, v), point(u + 1, v + 1), point(u, v + 1)];
+        let height = corners.iter().map(|c| c[2]).sum::<f64>() / 4.0;
+        canvas.patch(&corners.map(|c| camera.pixel(c)), (solid.look.colour)(height / BOX_HEIGHT))?;
+    }
+    Ok(())
+}
+
+/// The line along a cell at the level of its look.
+fn level(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(usize, usize); 4]) -> Result<()> {
+    let Some(level) = solid.look.level else { return Ok(()) };
+    let height = |(i, j): (usize, usize)| solid.heights[j][i];
+    let corner = |at: [f64; 3], id: usize| {
+        let (x, y) = camera.pixel(at);
+        Corner { x, y, z: at[2], id }
+    };
+    let place = |(i, j): (usize, usize)| [solid.x[i], solid.y[j], height((i, j))];
+    let [a, _, c, _] = corners.map(place);
+    let middle = corners.map(height).iter().sum::<f64>() / 4.0;
+    let centre = corner([(a[0] + c[0]) / 2.0, (a[1] + c[1]) / 2.0, middle], 4);
+    let around: Vec<Corner> = (0..4).map(|k| corner(place(corners[k]), k)).collect();
+    let triangles: Vec<[Corner; 3]> = (0..4).map(|k| [around[k], around[(k + 1) % 4], centre]).collect();
+    for line in bands::iso_lines(&triangles, level * BOX_HEIGHT) {
+        canvas.line(&line, INK, 2.0)?;
+    }
+    Ok(())
+}
+
+/// The sides of a cell and the measured points at its corners.
+fn mesh(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(usize, usize); 4]) -> Result<()> {
+    let known = |(i, j): (usize, usize)| {
+        let z = solid.heights[j][i];
+        z.is_finite().then(|| camera.pixel([solid.x[i], solid.y[j], z]))
+    };
+    for k in 0..4 {
+        if let (Some(a), Some(b)) = (known(corners[k]), known(corners[(k + 1) % 4])) {
+            canvas.line(&[a, b], RGBColor(60, 60, 60), 0.7)?;
+        }
+    }
+    for &(i, j) in corners {
+        known((i, j)).map_or(Ok(()), |at| frame::mark(canvas, at, Mark::at(solid.look.marks, (j, i))))?;
+    }
+    for (i, j) in corners.iter().filter(|corner| solid.failed.contains(corner)) {
+        canvas.cross(camera.pixel(solid.guessed(*i, *j)))?;
+    }
+    Ok(())
+}
+
+/// The bound, which lies above the surface, as lines that let it be seen.
+pub fn net(
+    canvas: &mut Canvas,
+    camera: &Camera,
+    top: f64,
+    (x, y, heights): (&[f64], &[f64], &[Vec<f64>]),
+) -> Result<()> {
+    let known = |i: usize, j: usize| {
+        let z = *heights.get(j)?.get(i)?;
+        z.is_finite().then(|| camera.pixel([x[i], y[j], z]))
+    };
+    for j in 0..y.len() {
+        for i in 0..x.len() {
+            let Some(at) = known(i, j) else { continue };
+            for next in [known(i + 1, j), known(i, j + 1)].into_iter().flatten() {
+                canvas.line(&[at, next], BOUND, 1.3)?;
+            }
+        }
+    }
+    let at = (canvas.sheet.margin, top + 8.0);
+    canvas.line(&[at, (at.0 + 28.0, at.1)], BOUND, 1.8)?;
+    canvas.text("bound of the machine", (at.0 + 36.0, at.1), Side::Left, Type::new(text::TICK))
+}

@@ -1,0 +1,314 @@
+//! The 3-D performance surface (Apex-Map paper, Figures 3 to 6), correct from every side.
+//!
+//! Back panels are painted first, then the surface from its far corner to the near one, cell by cell.
+
+use ndarray::Array2;
+use plotters::style::RGBColor;
+
+use super::camera::Camera;
+use super::canvas::Canvas;
+use super::colour::{GREY, INK, PALE};
+use super::drawable::Drawable;
+use super::frame::{self, Ticks};
+use super::geometry::{Rect, Xy};
+use super::grid::{Grid, Quantity};
+use super::sheet::Room;
+use super::solid::{self, Look, Solid};
+use super::table::{self, FigureTable};
+use super::text::{self, Side, Type};
+use super::ticks::{self, Scale};
+use super::view::{BOX_HEIGHT, View};
+use apexmap_base::error::Result;
+
+const TICK_LENGTH: f64 = 6.0;
+
+/// One axis of the box.
+struct BoxAxis<'a> {
+    quantity: &'a Quantity,
+    scale: Scale,
+    values: &'a [f64],
+}
+
+/// A surface on a scale that reaches over `range` too, and over it as a net the bounds of its points.
+pub struct Surface<'a> {
+    pub grid: &'a Grid,
+    pub bounds: Option<&'a Array2<f64>>,
+    pub view: View,
+    pub range: Option<(f64, f64)>,
+}
+
+impl Drawable for Surface<'_> {
+    fn draw(&self, canvas: &mut Canvas) -> Result<()> {
+        let known = || self.bounds.into_iter().flatten().copied().filter(|bound| !bound.is_nan());
+        let range = known().reduce(f64::min).zip(known().reduce(f64::max)).or(self.range);
+        let look = Look { bounds: self.bounds, ..Look::of_magnitudes() };
+        draw_coloured(canvas, self.grid, self.view, self.grid.scales(range)?, look)
+    }
+
+    fn table(&self) -> FigureTable {
+        FigureTable::of_grid(self.grid)
+    }
+
+    fn description(&self) -> String {
+        let below = if self.bounds.is_some() { " below the machine's bound" } else { "" };
+        format!("3-D surface{below}. {}", table::extremes(self.grid))
+    }
+
+    fn room(&self) -> Room {
+        Room::Solid
+    }
+}
+
+/// With scales and a look.
+pub fn draw_coloured(canvas: &mut Canvas, grid: &Grid, view: View, [x, y, z]: [Scale; 3], look: Look) -> Result<()> {
+    view.check()?;
+    let solid = Solid {
+        x: grid.x.values.iter().map(|v| x.place(*v)).collect(),
+        y: grid.y.values.iter().map(|v| y.place(*v)).collect(),
+        heights: solid::heights(&grid.values, &z),
+        failed: grid.failed.iter().map(|(j, i)| (*i, *j)).collect(),
+        look,
+    };
+    let axes = [
+        BoxAxis { quantity: &grid.x.quantity, scale: x, values: &grid.x.values },
+        BoxAxis { quantity: &grid.y.quantity, scale: y, values: &grid.y.values },
+        BoxAxis { quantity: &grid.z, scale: z, values: &[] },
+    ];
+    let top = canvas.header(&grid.title, &grid.subtitle)?;
+    let edge = canvas.sheet.margin - 4.0;
+    let (width, height) = (canvas.sheet.width, canvas.sheet.height);
+    let room = Rect { left: edge, top: top + 4.0, right: width - edge, bottom: height - edge };
+    let (camera, sides) = fitted(view, &axes, room);
+    panels(canvas, &camera, &axes, &sides)?;
+    solid::draw(canvas, &camera, &solid)?;
+    if let Some(all) = solid.look.bounds {
+        solid::net(canvas, &camera, top, (&solid.x, &solid.y, &solid::heights(all, &z)))?;
+    }
+    for side in &sides {
+        side.draw(canvas, &camera)?;
+    }
+    for (row, (j, i)) in grid.filled_cells().into_iter().enumerate() {
+        let z = solid.heights[j][i];
+        let at = if z.is_finite() { [solid.x[i], solid.y[j], z] } else { solid.guessed(i, j) };
+        canvas.spot(camera.pixel(at), row);
+    }
+    if !grid.failed.is_empty() {
+        let at = (width - 80.0, height - 18.0);
+        canvas.cross(at)?;
+        canvas.text("failed", (at.0 + 14.0, at.1), Side::Left, Type::new(text::TICK))?;
+    }
+    Ok(())
+}
+
+/// An edge of the box with its ticks and title, as laid out around the box.
+struct LabelledEdge {
+    axis: usize,
+    start: [f64; 3],
+    end: [f64; 3],
+    /// Pixel direction away from the box.
+    outward: Xy,
+    scale: Scale,
+    ticks: Ticks,
+    /// None for a label left out.
+    labels: Vec<Option<Rect>>,
+    title: String,
+    title_at: Rect,
+}
+
+impl LabelledEdge {
+    fn point(&self, value: f64) -> [f64; 3] {
+        let mut at = self.start;
+        at[self.axis] = self.scale.place(value) * self.end[self.axis];
+        at
+    }
+
+    fn rects(&self) -> impl Iterator<Item = &Rect> {
+        self.labels.iter().flatten().chain((!self.title.is_empty()).then_some(&self.title_at))
+    }
+
+    fn draw(&self, canvas: &mut Canvas, camera: &Camera) -> Result<()> {
+        canvas.line(&[camera.pixel(self.start), camera.pixel(self.end)], INK, 1.2)?;
+        for ((value, label), rect) in self.ticks.values.iter().zip(&self.ticks.labels).zip(&self.labels) {
+            let (x, y) = camera.pixel(self.point(*value));
+            let end = (x + TICK_LENGTH * self.outward.0, y + TICK_LENGTH * self.outward.1);
+            canvas.line(&[(x, y), end], INK, 1.0)?;
+            if let Some(rect) = rect {
+                canvas.text(label, rect.centre(), Side::Middle, Type::new(text::TICK))?;
+            }
+        }
+        if self.axis == 2 {
+            return canvas.upward(&self.title, self.title_at.centre(), Type::new(text::AXIS));
+        }
+        canvas.text(&self.title, self.title_at.centre(), Side::Middle, Type::new(text::AXIS))
+    }
+}
+
+/// The largest box that leaves room for its labels, centred in `room`.
+fn fitted(view: View, axes: &[BoxAxis; 3], room: Rect) -> (Camera, Vec<LabelledEdge>) {
+    let mut pixels = room.width();
+    loop {
+        let camera = Camera { view, pixels, centre: room.centre() };
+        let bounds = bounds(&camera, &labelled(&camera, axes));
+        if (bounds.width() <= room.width() && bounds.height() <= room.height()) || pixels < 50.0 {
+            let (from, to) = (bounds.centre(), room.centre());
+            let centre = (camera.centre.0 + to.0 - from.0, camera.centre.1 + to.1 - from.1);
+            let camera = Camera { centre, ..camera };
+            let edges = labelled(&camera, axes);
+            return (camera, edges);
+        }
+        pixels *= 0.97;
+    }
+}
+
+/// The rectangle around the box and all its labels.
+fn bounds(camera: &Camera, edges: &[LabelledEdge]) -> Rect {
+    let corners = (0..8).map(|k| camera.pixel([(k & 1) as f64, (k >> 1 & 1) as f64, (k >> 2) as f64 * BOX_HEIGHT]));
+    let corners = corners.map(|at| Rect::around(at, 4.0, 4.0));
+    let all = corners.chain(edges.iter().flat_map(|edge| edge.rects().copied()));
+    let none = Rect { left: f64::MAX, top: f64::MAX, right: f64::MIN, bottom: f64::MIN };
+    all.fold(none, |a, b| Rect {
+        left: a.left.min(b.left),
+        top: a.top.min(b.top),
+        right: a.right.max(b.right),
+        bottom: a.bottom.max(b.bottom),
+    })
+}
+
+/// Chooses an outer edge for each axis and places its labels clear of those placed before.
+fn labelled(camera: &Camera, axes: &[BoxAxis; 3]) -> Vec<LabelledEdge> {
+    let mut edges: Vec<LabelledEdge> = Vec::new();
+    for (axis, what) in axes.iter().enumerate() {
+        let taken: Vec<Rect> = edges.iter().flat_map(|edge| edge.rects().copied()).collect();
+        edges.push(label_edge(camera, axis, what, &taken));
+    }
+    edges
+}
+
+/// x and y are labelled along the lowest of their outer edges, z along the leftmost.
+fn best_edge(camera: &Camera, axis: usize) -> ([f64; 3], [f64; 3]) {
+    let rank = |(start, end): &([f64; 3], [f64; 3])| {
+        let (a, b) = (camera.pixel(*start), camera.pixel(*end));
+        if axis == 2 { a.0 + b.0 } else { -(a.1 + b.1) }
+    };
+    let mut edges = camera.view.outer_edges(axis);
+    edges.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
+    edges[0]
+}
+
+fn label_edge(camera: &Camera, axis: usize, what: &BoxAxis, taken: &[Rect]) -> LabelledEdge {
+    let (start, end) = best_edge(camera, axis);
+    let outward = outward(camera, axis, camera.pixel(start), camera.pixel(end));
+    let mut edge = LabelledEdge {
+        axis,
+        start,
+        end,
+        outward,
+        scale: what.scale,
+        ticks: Ticks { values: Vec::new(), labels: Vec::new() },
+        labels: Vec::new(),
+        title: text::cut(&what.quantity.title(), text::AXIS, false, 340.0),
+        title_at: Rect::around((0.0, 0.0), 0.0, 0.0),
+    };
+    let rect = |value: f64, label: &str| {
+        let size = (Type::new(text::TICK).width(label), text::TICK);
+        beyond(camera.pixel(edge.point(value)), outward, TICK_LENGTH + 4.0, size)
+    };
+    let apart = |values: &[f64], labels: &[String]| {
+        let rects: Vec<Rect> = values.iter().zip(labels).map(|(v, l)| rect(*v, l)).collect();
+        rects.len() <= 10 && rects.windows(2).all(|pair| !pair[0].overlaps(&pair[1].grown(3.0)))
+    };
+    let binary = ticks::is_binary(what.values);
+    let sets = ticks::tick_sets(&what.scale, what.values, what.quantity.unit, binary);
+    let chosen = frame::choose(sets, what.quantity, binary, apart);
+    let wanted: Vec<Rect> = chosen.values.iter().zip(&chosen.labels).map(|(v, l)| rect(*v, l)).collect();
+    edge.labels = nudged(&wanted, taken, (camera.pixel(start), camera.pixel(end)));
+    edge.ticks = chosen;
+    edge.title_at = title_place(camera, &edge, taken);
+    edge
+}
+
+/// Moves labels that would overprint others a little towards the middle of their edge; drops them if that is not
+/// enough, as where an edge is seen from its end.
+fn nudged(wanted: &[Rect], taken: &[Rect], (a, b): (Xy, Xy)) -> Vec<Option<Rect>> {
+    let middle = ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0);
+    let mut placed: Vec<Rect> = Vec::new();
+    let mut place = |rect: &Rect| {
+        let away = (middle.0 - rect.centre().0, middle.1 - rect.centre().1);
+        let length = away.0.hypot(away.1).max(1.0);
+        let moved = |by: f64| {
+            let centre = (rect.centre().0 + away.0 / length * by, rect.centre().1 + away.1 / length * by);
+            Rect::around(centre, rect.width(), rect.height())
+        };
+        let free = |rect: &Rect| taken.iter().chain(&placed).all(|other| !other.overlaps(&rect.grown(3.0)));
+        let found = [0.0, 4.0, 8.0, 12.0].map(moved).into_iter().find(free);
+        placed.extend(found);
+        found
+    };
+    wanted.iter().map(&mut place).collect()
+}
+
+/// The title lies beyond the middle of its edge, as near as the labels leave room.
+fn title_place(camera: &Camera, edge: &LabelledEdge, taken: &[Rect]) -> Rect {
+    let (a, b) = (camera.pixel(edge.start), camera.pixel(edge.end));
+    let middle = ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0);
+    let (long, high) = (Type::new(text::AXIS).width(&edge.title), text::AXIS);
+    let size = if edge.axis == 2 { (high, long) } else { (long, high) };
+    let mut gap = TICK_LENGTH + 8.0;
+    loop {
+        let rect = beyond(middle, edge.outward, gap, size);
+        let free = edge.labels.iter().flatten().chain(taken).all(|other| !other.overlaps(&rect.grown(9.0)));
+        if free || gap > 400.0 {
+            return rect;
+        }
+        gap += 3.0;
+    }
+}
+
+/// Unit vector square to the edge, away from the middle of the box. Labels of z stand beside it, never above.
+fn outward(camera: &Camera, axis: usize, a: Xy, b: Xy) -> Xy {
+    let away = ((a.0 + b.0) / 2.0 - camera.centre.0, (a.1 + b.1) / 2.0 - camera.centre.1);
+    let (along, length) = ((b.0 - a.0, b.1 - a.1), (b.0 - a.0).hypot(b.1 - a.1));
+    if axis == 2 {
+        return (away.0.signum(), 0.0);
+    }
+    if length < 1e-6 {
+        return (0.0, 1.0);
+    }
+    let square = (-along.1 / length, along.0 / length);
+    let side = (square.0 * away.0 + square.1 * away.1).signum();
+    (square.0 * side, square.1 * side)
+}
+
+/// A rectangle of this size just beyond `at`: nothing of it lies nearer than `gap` along `outward`.
+fn beyond(at: Xy, outward: Xy, gap: f64, (width, height): (f64, f64)) -> Rect {
+    let reach = gap + outward.0.abs() * width / 2.0 + outward.1.abs() * height / 2.0;
+    Rect::around((at.0 + outward.0 * reach, at.1 + outward.1 * reach), width, height)
+}
+
+/// The three sides of the box behind the surface, with grid lines at the ticks.
+fn panels(canvas: &mut Canvas, camera: &Camera, axes: &[BoxAxis; 3], edges: &[LabelledEdge]) -> Result<()> {
+    let size = [1.0, 1.0, BOX_HEIGHT];
+    for axis in 0..3 {
+        let high = !camera.view.faces_viewer(axis, true);
+        let (p, q) = ((axis + 1) % 3, (axis + 2) % 3);
+        let point = |at_p: f64, at_q: f64| {
+            let mut point = [0.0; 3];
+            point[axis] = if high { size[axis] } else { 0.0 };
+            point[p] = at_p * size[p];
+            point[q] = at_q * size[q];
+            camera.pixel(point)
+        };
+        let corners = [point(0.0, 0.0), point(1.0, 0.0), point(1.0, 1.0), point(0.0, 1.0)];
+        canvas.polygon(&corners, RGBColor(248, 248, 248), 1.0)?;
+        for value in &edges[p].ticks.values {
+            let at = axes[p].scale.place(*value);
+            canvas.line(&[point(at, 0.0), point(at, 1.0)], PALE, 1.0)?;
+        }
+        for value in &edges[q].ticks.values {
+            let at = axes[q].scale.place(*value);
+            canvas.line(&[point(0.0, at), point(1.0, at)], PALE, 1.0)?;
+        }
+        canvas.line(&[corners[0], corners[1], corners[2], corners[3], corners[0]], GREY, 0.8)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! SVG documents, written short: a surface or a contour plot is made of thousands of patches, and an HTML page holds many
+//! figures. Neighbouring polygons or lines of one look become one path with short steps from corner to corner.
+
+use std::fmt::Write;
+
+use plotters::style::RGBColor;
+
+use super::geometry::{Rect, Xy};
+use super::painter::Painter;
+use super::text::{Side, Type};
+use apexmap_base::error::Result;
+
+/// Units of the view box in a pixel: coordinates are whole numbers, for tenths of pixels.
+const FINER: f64 = 10.0;
+/// From the place of a line of text down to its base line, in font sizes.
+const BASELINE: f64 = 0.76;
+
+type Corner = (i64, i64);
+
+/// An SVG document that grows.
+pub struct Svg {
+    document: String,
+    /// The look of the path that is not closed yet; empty if there is none.
+    look: String,
+}
+
+impl Svg {
+    /// `printed` are the width and height that a viewer shows it in, with units or as pixels; (`width`, `height`) are pixels.
+    pub fn new((width, height): (f64, f64), printed: [String; 2]) -> Self {
+        let (across, down) = corner((width, height));
+        let [width, height] = printed;
+        let document = format!(
+            "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {across} {down}\" xmlns=\"http://www.w3.org/2000/svg\">\n"
+        );
+        Self { document, look: String::new() }
+    }
+
+    pub fn finished(mut self) -> String {
+        self.end_path();
+        self.document.push_str("</svg>\n");
+        self.document
+    }
+
+    fn end_path(&mut self) {
+        if !self.look.is_empty() {
+            self.document.push_str("\"/>\n");
+            self.look.clear();
+        }
+    }
+
+    /// Adds to the path of this look, or begins one.
+    fn path(&mut self, look: String, corners: &[Corner], closed: bool) {
+        if self.look != look {
+            self.end_path();
+            let _ = write!(self.document, "<path {look} d=\"");
+            self.look = look;
+        }
+        outline(&mut self.document, corners, closed);
+    }
+
+    fn element(&mut self, element: std::fmt::Arguments) {
+        self.end_path();
+        let _ = self.document.write_fmt(element);
+        self.document.push('\n');
+    }
+}
+
+impl Painter for Svg {
+    fn polygon(&mut self, corners: &[Xy], colour: RGBColor, opacity: f64) -> Result<()> {
+        let (corners, colour) = (corners.iter().map(|at| corner(*at)), hexadecimal(colour));
+        if opacity == 1.0 {
+            self.path(format!("fill=\"{colour}\""), &corners.collect::<Vec<_>>(), true);
+        } else {
+            let points: String = corners.map(|(x, y)| format!("{x},{y} ")).collect();
+            self.element(format_args!("<polygon opacity=\"{opacity}\" fill=\"{colour}\" points=\"{points}\"/>"));
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, points: &[Xy], colour: RGBColor, width: f64) -> Result<()> {
+        let look = format!(
+            "fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"",
+            hexadecimal(colour),
+            (width * FINER).round().max(1.0)
+        );
+        self.path(look, &points.iter().map(|at| corner(*at)).collect::<Vec<_>>(), false);
+        Ok(())
+    }
+
+    fn rect(&mut self, rect: Rect, colour: RGBColor) -> Result<()> {
+        let ((left, top), (right, bottom)) = (corner((rect.left, rect.top)), corner((rect.right, rect.bottom)));
+        let (width, height, colour) = (right - left, bottom - top, hexadecimal(colour));
+        self.element(format_args!(
+            "<rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" fill=\"{colour}\" stroke=\"none\"/>"
+        ));
+        Ok(())
+    }
+
+    fn disc(&mut self, at: Xy, radius: f64, colour: RGBColor, outer: f64, rim: RGBColor) -> Result<()> {
+        let ((x, y), [small, large]) = (corner(at), [radius, outer].map(|radius| (radius * FINER).round()));
+        // Half of a rim lies within the radius.
+        let (wide, middle) = (large - small, (large + small) / 2.0);
+        let (colour, rim) = (hexadecimal(colour), hexadecimal(rim));
+        self.element(format_args!(
+            "<circle cx=\"{x}\" cy=\"{y}\" r=\"{middle}\" fill=\"{colour}\" stroke=\"{rim}\" stroke-width=\"{wide}\"/>"
+        ));
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str, (x, y): Xy, side: Side, kind: Type, upwards: bool) -> Result<()> {
+        let down = kind.half_capital() - BASELINE * kind.size;
+        let (x, y) = corner(if upwards { (x + down, y) } else { (x, y + down) });
+        let anchor = match side {
+            Side::Left => "start",
+            Side::Middle => "middle",
+            Side::Right => "end",
+        };
+        let (size, colour) = (kind.size * FINER, hexadecimal(kind.colour));
+        let weight = if kind.bold { " font-weight=\"bold\"" } else { "" };
+        let turned = if upwards { format!(" transform=\"rotate(270, {x}, {y})\"") } else { String::new() };
+        self.element(format_args!(
+            "<text x=\"{x}\" y=\"{y}\" dy=\"{BASELINE}em\" text-anchor=\"{anchor}\" font-family=\"sans-serif\" \
+             font-size=\"{size}\" fill=\"{colour}\"{weight}{turned}>\n{}\n</text>",
+            escaped(text)
+        ));
+        Ok(())
+    }
+}
+
+fn corner((x, y): Xy) -> Corner {
+    ((x * FINER).round() as i64, (y * FINER).round() as i64)
+}
+
+fn hexadecimal(RGBColor(red, green, blue): RGBColor) -> String {
+    format!("#{red:02X}{green:02X}{blue:02X}")
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&apos;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Adds a polygon or line to a path. Polygons always run in the same sense: where two overlap, they must not cancel.
+fn outline(path: &mut String, corners: &[Corner], closed: bool) {
+    let next = |k: usize| corners[(k + 1) % corners.len()];
+    let twice: i64 = corners.iter().enumerate().map(|(k, a)| a.0 * next(k).1 - next(k).0 * a.1).sum();
+    let mut corners = corners.to_vec();
+    if closed && twice < 0 {
+        corners.reverse();
+    }
+    let Some((first, rest)) = corners.split_first() else { return };
+    let _ = write!(path, "M{} {}l", first.0, first.1);
+    let mut at = *first;
+    for (k, corner) in rest.iter().enumerate() {
+        // A sign separates numbers as well as a space does.
+        for (distance, leads) in [(corner.0 - at.0, k == 0), (corner.1 - at.1, false)] {
+            let _ = write!(path, "{}{distance}", if leads || distance < 0 { "" } else { " " });
+        }
+        at = *corner;
+    }
+    if closed {
+        path.push('z');
+    }
+}

@@ -1,0 +1,91 @@
+//! A figure's data as a table, and what it shows in words: for those who cannot see it, and for calculations.
+
+use super::grid::{Grid, Quantity};
+use apexmap_base::units::{self, NumberStyle, Unit, plural};
+
+/// The values of a figure. Its rows are numbered as the spots of its drawing are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FigureTable {
+    /// Names with units.
+    pub head: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+}
+
+/// The name of a quantity for a column, and how its values are written there: all in one unit, so that they can be
+/// calculated with.
+pub fn column(quantity: &Quantity, values: &[f64]) -> (String, impl Fn(f64) -> String + use<>) {
+    let mut known: Vec<f64> = values.iter().map(|v| v.abs()).filter(|v| v.is_finite() && *v > 0.0).collect();
+    known.sort_by(f64::total_cmp);
+    let middle = known.get(known.len() / 2).copied().unwrap_or(1.0);
+    let (factor, symbol) = match quantity.unit {
+        Unit::None | Unit::Words | Unit::Cycles | Unit::Bytes => (1.0, quantity.unit.symbol().to_owned()),
+        Unit::Seconds => prefixed(middle, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")]),
+        Unit::BytesPerSecond => prefixed(middle, &[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")]),
+        Unit::PerSecond => prefixed(middle, &[(1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "1/s")]),
+        Unit::UpdatesPerSecond => (1e9, "GUPS".to_owned()),
+        unit => (1.0, unit.symbol().to_owned()),
+    };
+    let name = if symbol.is_empty() { quantity.label.clone() } else { format!("{}, {symbol}", quantity.label) };
+    (name, move |value: f64| written(value / factor))
+}
+
+fn prefixed(value: f64, names: &[(f64, &str)]) -> (f64, String) {
+    let (factor, name) = names.iter().find(|(factor, _)| value >= *factor).unwrap_or(&names[names.len() - 1]);
+    (*factor, (*name).to_owned())
+}
+
+/// A number in a table; nothing for what is not known.
+pub fn written(value: f64) -> String {
+    if value.is_nan() { String::new() } else { units::number(value, NumberStyle::Table) }
+}
+
+impl FigureTable {
+    /// One row per cell: x, y and what is known there.
+    pub fn of_grid(grid: &Grid) -> Self {
+        let (x, write_x) = column(&grid.x.quantity, &grid.x.values);
+        let (y, write_y) = column(&grid.y.quantity, &grid.y.values);
+        let values: Vec<f64> = grid.values.iter().copied().collect();
+        let (z, write_z) = column(&grid.z, &values);
+        let row = |(j, i): (usize, usize)| {
+            let value = grid.values[(j, i)];
+            let shown = if value.is_nan() { "failed".into() } else { write_z(value) };
+            vec![write_x(grid.x.values[i]), write_y(grid.y.values[j]), shown]
+        };
+        FigureTable { head: vec![x, y, z], rows: grid.filled_cells().into_iter().map(row).collect() }
+    }
+}
+
+/// What is shown over what, and where it is smallest and largest.
+pub fn extremes(grid: &Grid) -> String {
+    let known = || grid.values.indexed_iter().filter(|(_, value)| !value.is_nan());
+    let least = known().min_by(|a, b| a.1.total_cmp(b.1));
+    let most = known().max_by(|a, b| a.1.total_cmp(b.1));
+    let (Some(least), Some(most)) = (least, most) else { return "No values.".into() };
+    let at = |((j, i), value): ((usize, usize), &f64)| {
+        let place = |values: &[f64], k: usize, q: &Quantity| format!("{} {}", short(&q.label), in_words(values[k], q));
+        let (x, y) = (&grid.x, &grid.y);
+        format!(
+            "{} at {}, {}",
+            in_words(*value, &grid.z),
+            place(&x.values, i, &x.quantity),
+            place(&y.values, j, &y.quantity)
+        )
+    };
+    let (z, x, y) = (&grid.z.label, &grid.x.quantity.label, &grid.y.quantity.label);
+    format!("{z} over {x} and {y}, {}, from {} to {}.", plural(known().count(), "point"), at(least), at(most))
+}
+
+/// `L` of `L (spatial locality)`.
+fn short(label: &str) -> &str {
+    label.split(" (").next().unwrap_or(label)
+}
+
+/// A value with its unit in words.
+pub fn in_words(value: f64, quantity: &Quantity) -> String {
+    match quantity.unit {
+        Unit::None | Unit::Words => units::exact(value),
+        Unit::Bytes => units::bytes(value),
+        Unit::Seconds => units::seconds(value),
+        unit => units::quantity(value, unit),
+    }
+}

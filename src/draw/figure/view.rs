@@ -1,0 +1,100 @@
+//! The orthographic view of the 3-D surface: projection, what faces the viewer, what is drawn first.
+
+use apexmap_base::error::{Error, Result};
+
+/// Height of the box around the surface; its floor is 1 by 1.
+pub const BOX_HEIGHT: f64 = 0.62;
+
+/// Where the viewer stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct View {
+    /// Degrees anticlockwise from the x axis, seen from above: at -90 the x axis runs to the right.
+    pub azimuth: f64,
+    /// Degrees above the floor, -90 to 90.
+    pub elevation: f64,
+}
+
+impl Default for View {
+    /// The corner of largest x and least y is in front, as alpha = 1, L = 1 in the Apex-Map papers' surfaces.
+    fn default() -> Self {
+        Self { azimuth: -52.0, elevation: 26.0 }
+    }
+}
+
+/// A point on the picture plane; larger `depth` is nearer to the viewer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Projected {
+    pub right: f64,
+    pub up: f64,
+    pub depth: f64,
+}
+
+impl View {
+    /// Refuses angles that no viewer can have.
+    pub fn check(&self) -> Result<()> {
+        if self.azimuth.is_finite() && (-90.0..=90.0).contains(&self.elevation) {
+            return Ok(());
+        }
+        Err(Error::input(
+            format!("a surface cannot be seen from azimuth {}, elevation {}", self.azimuth, self.elevation),
+            "give any azimuth in degrees and an elevation from -90 to 90",
+        ))
+    }
+
+    /// Unit vector from the surface to the viewer.
+    pub fn towards(&self) -> [f64; 3] {
+        let (a, e) = (self.azimuth.to_radians(), self.elevation.to_radians());
+        [e.cos() * a.cos(), e.cos() * a.sin(), e.sin()]
+    }
+
+    /// Orthographic projection of a point.
+    pub fn project(&self, [x, y, z]: [f64; 3]) -> Projected {
+        let (a, e) = (self.azimuth.to_radians(), self.elevation.to_radians());
+        let away = x * a.cos() + y * a.sin();
+        Projected {
+            right: y * a.cos() - x * a.sin(),
+            up: z * e.cos() - away * e.sin(),
+            depth: away * e.cos() + z * e.sin(),
+        }
+    }
+
+    /// Whether the viewer sees the outer side of the box's face at the low (false) or high (true) end of an axis.
+    /// Of two faces seen edge-on the low one counts as seen, so that there are always three in front and three behind.
+    pub fn faces_viewer(&self, axis: usize, high: bool) -> bool {
+        (self.towards()[axis] > 1e-9) == high
+    }
+
+    /// The order in which the cells of a `width` by `height` grid are to be painted, as (column, row): no cell is
+    /// hidden by one that comes before it.
+    ///
+    /// Cells stand on disjoint rectangles of the floor, so a cell can only hide cells that lie farther along both
+    /// floor axes, whatever their heights: sorting by the distance of centres can err, walking the grid from the far
+    /// corner cannot.
+    pub fn cell_order(&self, width: usize, height: usize) -> Vec<(usize, usize)> {
+        let towards = self.towards();
+        let from_far = |n: usize, towards: f64| -> Vec<usize> {
+            if towards >= 0.0 { (0..n).collect() } else { (0..n).rev().collect() }
+        };
+        let rows = from_far(height, towards[1]);
+        from_far(width, towards[0]).into_iter().flat_map(|i| rows.iter().map(move |j| (i, *j))).collect()
+    }
+
+    /// The two box edges along an axis, as (start, end), that lie between a face seen and one not seen.
+    /// Labels beside such an edge never lie over the box.
+    pub fn outer_edges(&self, axis: usize) -> Vec<([f64; 3], [f64; 3])> {
+        let (p, q) = ((axis + 1) % 3, (axis + 2) % 3);
+        let size = |k: usize| if k == 2 { BOX_HEIGHT } else { 1.0 };
+        let mut edges = Vec::new();
+        for (p_high, q_high) in [(false, false), (false, true), (true, false), (true, true)] {
+            if self.faces_viewer(p, p_high) != self.faces_viewer(q, q_high) {
+                let mut start = [0.0; 3];
+                start[p] = if p_high { size(p) } else { 0.0 };
+                start[q] = if q_high { size(q) } else { 0.0 };
+                let mut end = start;
+                end[axis] = size(axis);
+                edges.push((start, end));
+            }
+        }
+        edges
+    }
+}

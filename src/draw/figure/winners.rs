@@ -1,0 +1,139 @@
+//! Who is fastest in every cell, and by how much; striped where the next may be as fast.
+
+use ndarray::Array2;
+use plotters::style::RGBColor;
+
+use super::canvas::Canvas;
+use super::cells::Cells;
+use super::colour::{INK, SERIES, readable_on};
+use super::compared_cells::{Key, draw_key, label, tile, type_size};
+use super::drawable::Drawable;
+use super::geometry::Rect;
+use super::grid::Axis;
+use super::table::{FigureTable, column, written as number};
+use super::text::{self, Side, Type};
+use super::{frame, ticks};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::units::{Unit, plural};
+
+/// Which machine is fastest over two parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Winners {
+    pub title: String,
+    pub subtitle: String,
+    pub x: Axis,
+    pub y: Axis,
+    pub names: Vec<String>,
+    /// The fastest at [y, x]; `None` where nobody has a value.
+    pub fastest: Array2<Option<usize>>,
+    /// By how much the fastest beats the next; NaN where it has no other.
+    pub margin: Array2<f64>,
+    /// Cells (row, column) where the 95 % interval does not separate the fastest from the next.
+    pub undecided: Vec<(usize, usize)>,
+    /// What the legend calls them.
+    pub undecided_label: &'static str,
+    /// Cells that someone did not finish.
+    pub failed: Vec<(usize, usize)>,
+}
+
+impl Winners {
+    /// Cells (row, column) that have a fastest machine, and which.
+    pub fn filled_cells(&self) -> Vec<((usize, usize), usize)> {
+        self.fastest.indexed_iter().filter_map(|(at, who)| Some((at, (*who)?))).collect()
+    }
+}
+
+impl Drawable for &Winners {
+    fn draw(&self, canvas: &mut Canvas) -> Result<()> {
+        self.x.check()?;
+        self.y.check()?;
+        let shape = (self.y.values.len(), self.x.values.len());
+        if self.fastest.dim() != shape || self.margin.dim() != shape || self.names.len() > MOST_WINNERS {
+            return Err(Error::internal("a map of winners got parts that do not belong together"));
+        }
+        let area = Cells::new(canvas, (&self.title, &self.subtitle), (&self.x, &self.y))?;
+        let (frame, cell) = (&area.frame, |j: usize, i: usize| area.at(j, i));
+        let kind = Type::new(text::TICK);
+        let room = canvas.sheet.bar - 50.0;
+        let names: Vec<String> = self.names.iter().map(|name| text::cut(name, text::TICK, false, room)).collect();
+        let written = |who: usize, margin: f64| match margin.is_nan() {
+            true => letter(who).to_owned(),
+            false => format!("{} {}", letter(who), ticks::short(margin, Unit::None)),
+        };
+        let cells = self.filled_cells();
+        let all = || cells.iter().map(|((j, i), who)| (written(*who, self.margin[(*j, *i)]), cell(*j, *i)));
+        let size = type_size(all());
+        // Numbers in all cells or in none.
+        let numbers = all().all(|(words, rect)| Type::new(size).width(&words) + 8.0 <= rect.width());
+        for ((j, i), who) in self.fastest.indexed_iter() {
+            let rect = cell(j, i);
+            let Some(who) = *who else {
+                frame::hatch(canvas, rect)?;
+                continue;
+            };
+            let undecided = self.undecided.contains(&(j, i));
+            let colour = if undecided { pale(SERIES[who]) } else { SERIES[who] };
+            tile(canvas, rect, colour, undecided)?;
+            let words = if numbers { written(who, self.margin[(j, i)]) } else { letter(who).to_owned() };
+            label(canvas, rect, colour, &words, size)?;
+        }
+        for (row, ((j, i), _)) in cells.into_iter().enumerate() {
+            canvas.spot(cell(j, i).centre(), row);
+        }
+        for (j, i) in &self.failed {
+            let rect = cell(*j, *i);
+            canvas.cross((rect.right - 9.0, rect.top + 9.0))?;
+        }
+        canvas.outline(frame.area, INK, 1.0)?;
+        for (k, name) in names.iter().enumerate() {
+            let at = (frame.area.right + 31.0, frame.area.top + 22.0 * (k as f64 + 0.5));
+            canvas.fill(Rect::around(at, 18.0, 16.0), SERIES[k])?;
+            canvas.text(letter(k), at, Side::Middle, kind.coloured(readable_on(SERIES[k])))?;
+            canvas.text(name, (at.0 + 16.0, at.1), Side::Left, kind)?;
+        }
+        let mut key = Vec::new();
+        if !self.undecided.is_empty() {
+            key.push(Key::Undecided(self.undecided_label));
+        }
+        if !self.failed.is_empty() {
+            key.push(Key::Unfinished);
+        }
+        if self.fastest.iter().any(Option::is_none) {
+            key.push(Key::Missing);
+        }
+        draw_key(canvas, &frame.area, &key)
+    }
+
+    fn table(&self) -> FigureTable {
+        let (x, write_x) = column(&self.x.quantity, &self.x.values);
+        let (y, write_y) = column(&self.y.quantity, &self.y.values);
+        let row = |((j, i), who): ((usize, usize), usize)| {
+            let decided = if self.undecided.contains(&(j, i)) { self.undecided_label } else { "yes" };
+            let (x, y) = (write_x(self.x.values[i]), write_y(self.y.values[j]));
+            vec![x, y, self.names[who].clone(), number(self.margin[(j, i)]), decided.into()]
+        };
+        let head = vec![x, y, "fastest".into(), "speed / second fastest".into(), "decided".into()];
+        FigureTable { head, rows: self.filled_cells().into_iter().map(row).collect() }
+    }
+
+    fn description(&self) -> String {
+        let won = |k: usize| self.filled_cells().iter().filter(|(_, who)| *who == k).count();
+        let each = self.names.iter().enumerate().map(|(k, name)| format!("{name} at {}", plural(won(k), "point")));
+        format!("Map of the fastest: {}.", each.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// The mark of a machine in cells and key: colours alone cannot be distinguished in grey.
+fn letter(machine: usize) -> &'static str {
+    LETTERS[machine]
+}
+
+const LETTERS: [&str; 7] = ["A", "B", "C", "D", "E", "F", "G"];
+/// Machines that a map of winners can distinguish.
+pub const MOST_WINNERS: usize = LETTERS.len();
+
+/// The colour of a machine where it is not known to be the fastest.
+fn pale(colour: RGBColor) -> RGBColor {
+    let lighter = |c: u8| (f64::from(c) * 0.4 + 255.0 * 0.6) as u8;
+    RGBColor(lighter(colour.0), lighter(colour.1), lighter(colour.2))
+}

@@ -1,0 +1,294 @@
+//! From samples to figures.
+
+use crate::figure::{Axis, Classes, CurvePoint, Curves, Figure, Grid, Quantity, Series, View};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::point::Value;
+use apexmap_base::units;
+use apexmap_measure::numerics::statistics::Summary;
+use apexmap_results::store::Samples;
+use apexmap_results::store::cells::{Cell, compare, single_points};
+use apexmap_results::store::columns::{self, Described, Role, label};
+use apexmap_results::store::derive::{ATTAINABLE, BOUND_BY, bound_of};
+use apexmap_results::store::pivot::{Pivot, pivot};
+use apexmap_theory::bounds;
+use ndarray::Array2;
+
+/// The kinds of figures, by the names that `apexmap plot` takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FigureKind {
+    /// 3-D surface over two axes.
+    Surface,
+    /// Filled contours with labelled iso-lines, over two axes.
+    Contour,
+    /// Heat map over two axes.
+    Heat,
+    /// Lines with 95 % intervals over one axis; the columns of [`Request::by`] tell them apart.
+    Curves,
+    /// Which limit binds, with the share of it that was reached.
+    Bottleneck,
+}
+
+impl FigureKind {
+    /// Every kind with its name: `("surface", FigureKind::Surface)`.
+    pub const ALL: [(&'static str, FigureKind); 5] = [
+        ("surface", FigureKind::Surface),
+        ("contour", FigureKind::Contour),
+        ("heat", FigureKind::Heat),
+        ("curves", FigureKind::Curves),
+        ("bottleneck", FigureKind::Bottleneck),
+    ];
+}
+
+/// What to draw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// How it is drawn.
+    pub kind: FigureKind,
+    /// Heading of the figure.
+    pub title: String,
+    /// Column of the horizontal axis: `alpha`, `memory_words`.
+    pub x: String,
+    /// Further columns. A grid takes one, its second axis; of curves all of them tell the curves apart.
+    pub by: Vec<String>,
+    /// Column of the quantity shown: `bytes_per_second`. Each value is the median of its samples.
+    pub z: String,
+}
+
+impl Request {
+    /// The columns of the axes.
+    fn axes(&self) -> Vec<&str> {
+        std::iter::once(&self.x).chain(&self.by).map(String::as_str).collect()
+    }
+}
+
+/// A cell, and the summary of what is shown there.
+struct CellValue {
+    cell: Cell,
+    summary: Option<Summary>,
+}
+
+/// What a figure of a column is made of. Over what was measured itself a point stands at its median.
+fn cell_values(samples: &Samples, request: &Request, column: &str) -> Result<Vec<CellValue>> {
+    let of = |cell: Cell| CellValue { summary: cell.summary(column), cell };
+    if request.kind != FigureKind::Curves || !matches!(columns::describe(&request.x).role, Role::Output | Role::Rate) {
+        return Ok(samples.cells(&request.axes())?.into_iter().map(of).collect());
+    }
+    samples.require_numbers(&request.x)?;
+    let by: Vec<&str> = request.by.iter().map(String::as_str).collect();
+    let mut found = Vec::new();
+    for curve in samples.cells(&by)? {
+        for point in curve.samples.good().alike(&["key"]) {
+            let Some(x) = point.median(&request.x).filter(|x| x.is_finite()) else { continue };
+            let by = std::iter::once(Value::Real(x)).chain(curve.by.iter().cloned()).collect();
+            found.push(of(Cell { by, samples: point, failures: Vec::new() }));
+        }
+    }
+    found.sort_by(|a, b| compare(&a.cell.by, &b.cell.by));
+    Ok(found)
+}
+
+/// The figure of a request over these samples.
+///
+/// # Errors
+/// If a column is missing or holds words where numbers are drawn, a grid does not have two axes, nothing is left to draw, or a
+/// cell would mix samples of different points.
+pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
+    let by = request.axes();
+    if request.kind != FigureKind::Curves && by.len() != 2 {
+        return Err(Error::input("a grid needs two axes", "name exactly one second axis with --y"));
+    }
+    if request.kind == FigureKind::Bottleneck && samples.column(BOUND_BY).is_none() {
+        return Err(Error::input(
+            "this result has no machine card, hence no bounds",
+            "add the card of its machine: apexmap calibrate; apexmap report RESULT --card results/calibrate/card.toml",
+        ));
+    }
+    samples.require_numbers(&request.z)?;
+    let found = cell_values(samples, request, &request.z)?;
+    if found.iter().all(|shown| shown.summary.is_none()) {
+        return Err(Error::input(
+            format!("there is nothing to draw: no successful sample has {} and {}", by.join(", "), request.z),
+            "widen --where, or see `apexmap status` for points that failed",
+        ));
+    }
+    single_points(found.iter().map(|shown| &shown.cell), &by).map_err(|mixed| {
+        Error::input(
+            format!("several points share a cell of the figure ({} = {})", mixed.name, mixed.values),
+            format!("fix one value with --where '{}', or put the parameter on an axis", mixed.choice),
+        )
+    })?;
+    let subtitle = subtitle(samples, &found);
+    let z = samples.describe(&request.z);
+    let on_grid = |subtitle: String, found: Vec<CellValue>| {
+        let cells = pivot(found, |shown: &CellValue| &shown.cell.by)?;
+        Ok::<_, Error>((grid(request, subtitle, z.clone(), &cells), cells))
+    };
+    Ok(match request.kind {
+        FigureKind::Curves => Figure::Curves(curves(request, subtitle, z, &found)),
+        FigureKind::Surface => Figure::Surface(on_grid(subtitle, found)?.0, View::default()),
+        FigureKind::Contour => Figure::Contour(on_grid(subtitle, found)?.0),
+        FigureKind::Heat => Figure::Heat(on_grid(subtitle, found)?.0),
+        FigureKind::Bottleneck => {
+            let (grid, cells) = on_grid(subtitle, found)?;
+            Figure::Classes(bottleneck(grid, &cells))
+        }
+    })
+}
+
+/// A surface or curves of a rate with its bounds, where the result knows them: the same figure otherwise.
+pub fn with_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Result<Figure> {
+    let Some(column) = bound_of(&request.z).filter(|column| samples.column(column).is_some()) else {
+        return Ok(drawn);
+    };
+    let found = cell_values(samples, request, column)?;
+    if found.iter().all(|shown| shown.summary.is_none()) {
+        return Ok(drawn);
+    }
+    Ok(match drawn {
+        Figure::Surface(measured, view) => {
+            let bounds = medians(&pivot(found, |shown| &shown.cell.by)?);
+            if bounds.dim() == measured.values.dim() {
+                return Ok(Figure::Layers(measured, bounds, view));
+            }
+            Figure::Surface(measured, view)
+        }
+        Figure::Curves(mut all) if all.series.len() <= MOST_BOUNDED => {
+            let curves_of = |column: &str, found: &[CellValue]| {
+                curves(request, String::new(), samples.describe(column), found).series
+            };
+            let bounds = curves_of(column, &found);
+            let like = |series: &Series, of: &[Series], word: &str| {
+                let known = of.iter().find(|other| other.label == series.label);
+                let points = known.map(|other| other.points.clone()).unwrap_or_default();
+                let plain = |point: CurvePoint| CurvePoint { low: f64::NAN, high: f64::NAN, ..point };
+                let label = format!("{} {word}", series.label).trim().to_owned();
+                Series { label, points: points.into_iter().map(plain).collect() }
+            };
+            let predicted = request.z == PREDICTED && samples.column(ATTAINABLE).is_some();
+            let attainable = if predicted { cell_values(samples, request, ATTAINABLE)? } else { Vec::new() };
+            if attainable.iter().any(|shown| shown.summary.is_some()) {
+                let attainable = curves_of(ATTAINABLE, &attainable);
+                let three = |series: Series| {
+                    let (limit, model) = (like(&series, &bounds, "limit"), like(&series, &attainable, "attainable"));
+                    [series, limit, model]
+                };
+                all.series = all.series.into_iter().flat_map(three).collect();
+                return Ok(Figure::Limited(all));
+            }
+            let two = |series: Series| [series.clone(), like(&series, &bounds, "limit")];
+            all.series = all.series.into_iter().flat_map(two).collect();
+            Figure::Model(all)
+        }
+        other => other,
+    })
+}
+
+/// The rate that Apex-Map's model predicts.
+const PREDICTED: &str = "bytes_per_second_per_rank";
+
+/// Maximum curves that are drawn with a bound each.
+const MOST_BOUNDED: usize = 7;
+
+/// The limit that binds most samples of each cell.
+fn bottleneck(grid: Grid, cells: &Pivot<CellValue>) -> Classes {
+    let class = |shown: &CellValue| {
+        let samples = &shown.cell.samples;
+        let count =
+            |name: &str| samples.rows().iter().filter(|&&row| samples.table().word(BOUND_BY, row) == name).count();
+        let most = bounds::NAMES.iter().enumerate().max_by_key(|(_, name)| count(name));
+        most.filter(|(_, name)| count(name) > 0).map(|(class, _)| class)
+    };
+    let classes = cells.cells.map(|shown| shown.as_ref().and_then(class));
+    Classes { grid, classes, names: bounds::NAMES.map(str::to_owned).to_vec() }
+}
+
+/// A column along an axis or as a colour; log where the values spread.
+pub fn quantity(column: &str, values: impl Iterator<Item = f64>) -> Quantity {
+    scaled(columns::describe(column), values)
+}
+
+fn scaled(described: Described, values: impl Iterator<Item = f64>) -> Quantity {
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    values.filter(|v| !v.is_nan()).for_each(|v| (low, high) = (low.min(v), high.max(v)));
+    // Powers of two and decades: log steps show them evenly.
+    Quantity { label: described.label, unit: described.unit, log: low > 0.0 && high / low >= 8.0 }
+}
+
+fn medians(cells: &Pivot<CellValue>) -> Array2<f64> {
+    cells.values(|shown| shown.summary.map(|summary| summary.median))
+}
+
+fn grid(request: &Request, subtitle: String, z: Described, cells: &Pivot<CellValue>) -> Grid {
+    let values = medians(cells);
+    let failed = cells.cells.t();
+    let failed = failed.indexed_iter().filter(|(_, shown)| shown.as_ref().is_some_and(|s| s.summary.is_none()));
+    let axis = |column: &str, values: &[f64]| Axis {
+        quantity: quantity(column, values.iter().copied()),
+        values: values.to_vec(),
+    };
+    Grid {
+        title: request.title.clone(),
+        subtitle,
+        x: axis(&request.x, &cells.x),
+        y: axis(&request.by[0], &cells.y),
+        z: scaled(z, values.iter().copied()),
+        failed: failed.map(|((x, y), _)| (y, x)).collect(),
+        values,
+    }
+}
+
+fn curves(request: &Request, subtitle: String, y: Described, found: &[CellValue]) -> Curves {
+    let mut series: Vec<(&[Value], Series)> = Vec::new();
+    // Cells come in the order of x first; curves in the order of what tells them apart.
+    let mut ordered: Vec<&CellValue> = found.iter().collect();
+    ordered.sort_by(|a, b| compare(&a.cell.by[1..], &b.cell.by[1..]));
+    for CellValue { cell, summary } in ordered {
+        let Some(x) = cell.by[0].as_f64() else { continue };
+        let name = &cell.by[1..];
+        if series.last().is_none_or(|(known, _)| *known != name) {
+            // Several words need no names to be distinguished, which the legend has no room for.
+            let text = |(column, value): (&String, &Value)| match value {
+                Value::Text(word) if name.len() > 1 => columns::caption(word),
+                value => label(column, value),
+            };
+            let labels: Vec<String> = request.by.iter().zip(name).map(text).collect();
+            series.push((name, Series { label: labels.join(", "), points: Vec::new() }));
+        }
+        let (low, high) = summary.and_then(|s| s.interval).unwrap_or((f64::NAN, f64::NAN));
+        let y = summary.map_or(f64::NAN, |s| s.median);
+        if let Some((_, series)) = series.last_mut() {
+            series.points.push(CurvePoint { x, y, low, high });
+        }
+    }
+    let medians = found.iter().filter_map(|shown| shown.summary).map(|summary| summary.median);
+    Curves {
+        title: request.title.clone(),
+        subtitle,
+        x: quantity(&request.x, found.iter().filter_map(|shown| shown.cell.by[0].as_f64())),
+        y: scaled(y, medians),
+        series: series.into_iter().map(|(_, series)| series).collect(),
+        marks: Vec::new(),
+    }
+}
+
+/// What the samples have in common, and how many there are of each point.
+fn subtitle(samples: &Samples, found: &[CellValue]) -> String {
+    let same = |name: &str| samples.same(name);
+    let number = |name: &str| same(name).and_then(|value| value.as_f64());
+    let mut parts: Vec<String> = ["host", "cpu_model", "kernel"]
+        .into_iter()
+        .filter_map(same)
+        .map(|v| columns::caption(&v.to_string()))
+        .collect();
+    parts.extend(same("ranks").map(|ranks| format!("P = {ranks}")));
+    parts.extend(same("transport").map(|transport| columns::caption(&transport.to_string())));
+    parts.extend(number("memory_words").map(|words| format!("M = {}", units::bytes(words * 8.0))));
+    parts.extend(number("page_bytes").map(|bytes| format!("{} pages", units::bytes(bytes))));
+    let counts = || found.iter().filter_map(|shown| shown.summary).map(|summary| summary.n);
+    let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+    parts.push(if least == most { format!("n = {least}") } else { format!("n = {least} to {most}") });
+    if samples.oversubscribed() {
+        parts.push("OVERSUBSCRIBED: more ranks than hardware threads".into());
+    }
+    samples.stamped(parts.join(", "))
+}

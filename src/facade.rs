@@ -1,0 +1,156 @@
+//! What programs that use the crate need of the exploring wing.
+
+/// Sweeps: TOML files that say what to measure.
+///
+/// [`read`](sweeps::read) a file, [`parse`](sweeps::parse) a text, or [`open`](sweeps::ready::open) one that is part of the
+/// program: the result is a list of complete points that can all be run. `apexmap run` measures them.
+///
+/// ```
+/// use apexmap::sweeps::{self, Machine};
+/// use std::path::Path;
+///
+/// let text = r#"
+///     [fixed]
+///     kernel = "apex_map.sequential"
+///     M = "64 Mwords"
+///     [axes]
+///     alpha = [0.01, 0.1, 1.0]
+///     L = { from = 1, to = 4096, factor = 4 }
+/// "#;
+/// let sweep = sweeps::parse(text, Path::new("my.toml"), Machine::here())?;
+/// assert_eq!(sweep.points.len(), 3 * 7);
+/// assert_eq!(sweep.points[0].integer("M"), 64 << 20);
+///
+/// // Errors name the place and say what to do.
+/// let wrong = sweeps::parse(&text.replace("alpha", "alhpa"), Path::new("my.toml"), Machine::here());
+/// assert!(wrong.unwrap_err().next.contains("did you mean \"alpha\"?"));
+/// # Ok::<(), apexmap::Error>(())
+/// ```
+pub mod sweeps {
+    pub use apexmap_measure::comm::TransportKind;
+    pub use apexmap_measure::worker::Repeat;
+    pub use apexmap_run::sweep::ready::{self, ReadySweep};
+    pub use apexmap_run::sweep::{LaunchSpec, Machine, Sweep, parse, read, schema};
+}
+
+/// Results: folders with the samples of a sweep; which samples; their medians.
+///
+/// Open a [`Folder`](results::Folder), choose some of its [`Samples`](results::Samples) with a condition, and group them into
+/// [cells](results::Samples::cells) or a table of medians with [`groups`](results::groups).
+///
+/// ```no_run
+/// use apexmap::results::{Folder, Samples};
+/// use std::path::Path;
+///
+/// let samples = Samples::from(Folder::open(Path::new("results/quickstart"))?.table()?);
+/// let random = samples.choose(Some("kernel == \"apex_map.sequential\" && L == 1"))?;
+/// for cell in random.cells(&["alpha"])? {
+///     println!("alpha = {}: {:?}", cell.by[0], cell.summary("bytes_per_second"));
+/// }
+/// # Ok::<(), apexmap::Error>(())
+/// ```
+///
+/// Tables can be made by hand, too:
+///
+/// ```
+/// use apexmap::Value;
+/// use apexmap::results::{Samples, TableBuilder, groups, text};
+///
+/// let mut table = TableBuilder::default();
+/// for (ranks, seconds) in [(1, 2.0), (1, 3.0), (1, 7.0), (2, 1.0)] {
+///     table.begin_row();
+///     table.set("ranks", &Value::Integer(ranks));
+///     table.set("seconds", &Value::Real(seconds));
+/// }
+/// let groups = groups(&Samples::from(table.finish()), &["ranks"], &["seconds"])?;
+/// assert_eq!(groups.groups[0].summaries[0].unwrap().median, 3.0);
+/// print!("{}", text(&groups));
+/// # Ok::<(), apexmap::Error>(())
+/// ```
+pub mod results {
+    pub use apexmap_base::condition::Condition;
+    pub use apexmap_base::sample::Status;
+    pub use apexmap_measure::numerics::statistics::Summary;
+    pub use apexmap_results::query::{QueryGroup, QueryGroups, csv, groups, json, text};
+    pub use apexmap_results::store::cells::Cell;
+    pub use apexmap_results::store::column::{Column, Kind};
+    pub use apexmap_results::store::samples::Mixture;
+    pub use apexmap_results::store::{Folder, Samples, Table, TableBuilder};
+}
+
+/// Analytic models of the papers, and the numbers of machines that they predict from.
+///
+/// [`find`](models::find) a model, take its parameters from the [`Card`](models::Card) of a machine, and predict the rate at a
+/// point and the bottleneck that sets it.
+///
+/// ```
+/// use apexmap::models::{self, Card};
+///
+/// // Red Storm on 1024 processors with a look-ahead of 1024: Table 2 of the hypercube paper says 2.71 GUPS.
+/// let model = models::find("random_access.hypercube")?;
+/// let numbers = model.parameters(&Card::find("red-storm")?)?;
+/// let gups = model.predict(&[1024.0, 1024.0], &numbers).value / 1e9;
+/// assert_eq!(format!("{gups:.2}"), "2.71");
+/// # Ok::<(), apexmap::Error>(())
+/// ```
+pub mod models {
+    pub use apexmap_base::source::Source;
+    pub use apexmap_theory::machine::{Card, JointFit, Number, PUBLISHED};
+    pub use apexmap_theory::models::{ALL, About, Break, Domain, Model, Parameter, Prediction, Variable, find};
+}
+
+/// Fits of models to measurements.
+///
+/// Make [`observations`](fits::observations) of samples, or by hand, say which parameters are known, and [`fit`](fits::fit()) the
+/// others: each comes with a 95 % interval. [`Fit::card`](fits::Fit::card) keeps them for predictions elsewhere.
+///
+/// ```
+/// use apexmap::fits::{Observation, Options, Role, fit};
+/// use apexmap::models;
+///
+/// // Messages of one latency and bandwidth: 2 us and 1 GB/s. Copies and rendezvous are left out.
+/// let model = models::find("point_to_point.switch")?;
+/// let rate = |bytes: f64| 1.0 / (2e-6 + bytes * 1e-9);
+/// let sizes = [8.0, 64.0, 512.0, 4096.0, 32768.0];
+/// let measured = sizes.map(|bytes| Observation { x: vec![bytes], y: rate(bytes), launch: 0 });
+/// let roles = [Role::Fit, Role::Fit, Role::Hold(0.0), Role::Hold(0.0), Role::Hold(1.0)];
+/// let fit = fit(model, &measured, &roles, Options::default())?;
+/// let latency = &fit.estimates[0];
+/// assert!((latency.value / 2e-6 - 1.0).abs() < 1e-6 && latency.low <= latency.value);
+/// # Ok::<(), apexmap::Error>(())
+/// ```
+pub mod fits {
+    pub use apexmap_study::model_fit::{Data, observations, sentence};
+    pub use apexmap_theory::fit::baseline::{Baseline, choose as baseline};
+    pub use apexmap_theory::fit::quality::Quality;
+    pub use apexmap_theory::fit::{Estimate, Fit, Observation, Options, Point, Role, fit};
+}
+
+/// Surfaces, contours, heat maps and curves, of samples or of plain data, as SVG or PNG.
+///
+/// [`figure`](figures::figure()) makes a [`Figure`](figures::Figure) of samples; of plain data it is built by hand. Draw it with
+/// [`svg`](figures::svg) or [`png`](figures::png()).
+///
+/// ```
+/// use apexmap::figures::{self, CurvePoint, Curves, Figure, Quantity, Series, Unit};
+///
+/// let at = |x: f64, y: f64| CurvePoint { x, y, low: 0.95 * y, high: 1.05 * y };
+/// let quantity = |label: &str, unit| Quantity { label: label.into(), unit, log: true };
+/// let svg = figures::svg(&Figure::Curves(Curves {
+///     title: "Messages".into(),
+///     subtitle: "made up".into(),
+///     x: quantity("message", Unit::Bytes),
+///     y: quantity("rate", Unit::PerSecond),
+///     series: vec![Series { label: "node A".into(), points: vec![at(8.0, 4e6), at(64.0, 3e6), at(512.0, 1e6)] }],
+///     marks: Vec::new(),
+/// }))?;
+/// assert!(svg.starts_with("<svg") && svg.contains("node A"));
+/// # Ok::<(), apexmap::Error>(())
+/// ```
+pub mod figures {
+    pub use apexmap_base::units::Unit;
+    pub use apexmap_draw::figure::{
+        Axis, CurvePoint, Curves, Figure, Grid, Landmark, LandmarkStyle, Quantity, Series, View, png, svg,
+    };
+    pub use apexmap_draw::plot::{FigureKind, Request, figure};
+}

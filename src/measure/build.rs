@@ -1,0 +1,94 @@
+//! Tells the program what it was built from: commit, compiler, and a fingerprint of the measuring code per kernel family.
+//!
+//! Two builds with the same fingerprint measure alike; samples of another fingerprint are stale. It covers what changes machine
+//! code: the sources, the compiler, the target with its features, the optimisation level, flags, features and the locked
+//! versions of the crates that run inside timed regions.
+
+mod fingerprint;
+
+use fingerprint::fingerprints;
+use sha2::{Digest, Sha256};
+use std::path::Path;
+use std::process::Command;
+
+/// Crates whose code runs inside timed regions, or decides where memory and threads lie.
+const TIMED: &[&str] =
+    &["memmap2", "mpi", "mpi-sys", "multiversion", "nix", "rand", "rand_core", "rand_distr", "rand_pcg"];
+/// What the compiler was told, as far as cargo tells.
+const SETTINGS: &[&str] = &[
+    "TARGET",
+    "OPT_LEVEL",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_CFG_TARGET_FEATURE",
+    "CARGO_CFG_PANIC",
+    "CARGO_CFG_DEBUG_ASSERTIONS",
+    "CARGO_FEATURE_MPI",
+];
+
+/// What the commit is about: it says whether any of these differs from it. `Cargo.lock` is that of the workspace.
+const MEASURING_CODE: &[&str] = &[".", "../base", LOCK];
+const LOCK: &str = "../../Cargo.lock";
+
+fn main() {
+    MEASURING_CODE.iter().for_each(|place| println!("cargo::rerun-if-changed={place}"));
+    let compiler = output(&std::env::var("RUSTC").unwrap_or("rustc".into()), &["--version"]);
+    let mut base = Sha256::new();
+    base.update(&compiler);
+    SETTINGS.iter().for_each(|name| base.update(format!("{name}={:?}\n", std::env::var(name).ok())));
+    locked().iter().for_each(|package| base.update(package));
+
+    let made = fingerprints(Path::new("."), &base).expect("the sources of the measuring code can be read");
+    let families: Vec<String> = made.families.iter().map(|(family, is)| format!("{family}={is}")).collect();
+    set("APEXMAP_BUILD", &made.whole);
+    set("APEXMAP_BUILDS", &families.join(" "));
+    set("APEXMAP_COMMIT", &commit().unwrap_or("unknown".into()));
+    set("APEXMAP_COMPILER", &compiler);
+    set("APEXMAP_TARGET", &std::env::var("TARGET").unwrap_or_default());
+    set("APEXMAP_PROFILE", &std::env::var("OPT_LEVEL").unwrap_or_default());
+    set("APEXMAP_FLAGS", &std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default().replace('\u{1f}', " "));
+}
+
+/// Names and versions of the crates in timed regions, as they are locked.
+fn locked() -> Vec<String> {
+    let lock = [LOCK, "Cargo.lock"].iter().find_map(|lock| std::fs::read_to_string(lock).ok()).unwrap_or_default();
+    let field = |package: &str, name: &str| {
+        let line = package.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = "));
+        line.unwrap_or_default().trim_matches('"').to_owned()
+    };
+    let named = lock.split("[[package]]").map(|package| (field(package, "name"), field(package, "version")));
+    named
+        .filter(|(name, _)| TIMED.contains(&name.as_str()))
+        .map(|(name, version)| format!("{name} {version}\n"))
+        .collect()
+}
+
+/// The commit of this source code, if it stands in a repository of its own: one around it, such as a user's home folder,
+/// says nothing about it.
+fn commit() -> Option<String> {
+    let root = std::fs::canonicalize(output("git", &["rev-parse", "--show-toplevel"])).ok()?;
+    if root != std::fs::canonicalize("../..").ok()? {
+        return None;
+    }
+    // Elsewhere in a worktree. Cargo would run this script each time for a file that does not exist.
+    let log = output("git", &["rev-parse", "--git-path", "logs/HEAD"]);
+    if Path::new(&log).is_file() {
+        println!("cargo::rerun-if-changed={log}");
+    }
+    let mut commit = output("git", &["rev-parse", "--short=12", "HEAD"]);
+    let status = ["status", "--porcelain", "--untracked-files=no", "--"];
+    if !output("git", &[&status[..], MEASURING_CODE].concat()).is_empty() {
+        commit.push_str("-dirty");
+    }
+    Some(commit).filter(|commit| !commit.is_empty())
+}
+
+fn output(program: &str, arguments: &[&str]) -> String {
+    match Command::new(program).args(arguments).output() {
+        Ok(done) if done.status.success() => String::from_utf8_lossy(&done.stdout).trim().to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn set(name: &str, value: &str) {
+    println!("cargo::rustc-env={name}={value}");
+}

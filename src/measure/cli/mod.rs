@@ -1,0 +1,4 @@
+//! The commands that both programs have, `apexmap` and `apexmap-worker`.
+
+pub mod kernels;
+pub mod worker;

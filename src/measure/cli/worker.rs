@@ -1,0 +1,49 @@
+//! `apexmap worker`: the program that a launcher starts on each rank.
+
+use crate::comm::TransportKind;
+use crate::hardware::Place;
+use crate::worker;
+use apexmap_base::error::{Error, Result};
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Describe this build as JSON, and do nothing else
+    #[arg(long)]
+    info: bool,
+    /// The job, written by `apexmap run`
+    #[arg(long, required_unless_present = "info")]
+    job: Option<PathBuf>,
+    /// What carries messages: threads or mpi
+    #[arg(long, required_unless_present = "info", value_parser = transport)]
+    transport: Option<TransportKind>,
+    /// Number of ranks expected; any other number is refused
+    #[arg(long, required_unless_present = "info")]
+    ranks: Option<usize>,
+    /// Order in which ranks take the hardware threads: spread, compact or smt [default: spread for threads, else the launcher's]
+    #[arg(long, value_parser = place)]
+    place: Option<Place>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    if arguments.info {
+        let info = serde_json::to_string(&worker::info()).map_err(|e| Error::internal(e.to_string()))?;
+        return apexmap_base::terminal::print(&format!("{info}\n"));
+    }
+    let (Some(job), Some(transport), Some(ranks)) = (&arguments.job, arguments.transport, arguments.ranks) else {
+        return Err(Error::input("a worker needs --job, --transport and --ranks", "let `apexmap run` start it"));
+    };
+    worker::work(job, transport, ranks, arguments.place)
+}
+
+fn transport(name: &str) -> std::result::Result<TransportKind, String> {
+    TransportKind::from_name(name).ok_or_else(|| {
+        let known: Vec<_> = TransportKind::ALL.iter().map(|kind| kind.name()).collect();
+        format!("there is no such transport; use {}", known.join(" or "))
+    })
+}
+
+fn place(name: &str) -> std::result::Result<Place, String> {
+    Place::from_name(name)
+        .ok_or_else(|| format!("there is no such placement; use {}", Place::ALL.map(Place::name).join(", ")))
+}

@@ -1,0 +1,91 @@
+//! The fingerprint of the measuring code by kernel family: which files of this folder are in which key.
+//!
+//! The build script and `tests/identity.rs` compile this file.
+
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A folder per family of kernels.
+const KERNELS: &str = "kernels";
+/// In no key: the list of the kernels with what completes points, the library's run without a key, and the domains of parameters.
+/// They decide which points are run, and a point is in its sample's key itself. Nor are the command line and the build itself.
+pub const IN_NO_KEY: &[&str] = &[
+    "build.rs",
+    "cli/kernels.rs",
+    "cli/mod.rs",
+    "cli/worker.rs",
+    "fingerprint.rs",
+    "kernels/here.rs",
+    "kernels/mod.rs",
+    "kernels/parameter.rs",
+    "main.rs",
+];
+/// The family whose kernels run the code of all others: `calibrate.request` is Apex-Map's protocol, `calibrate.update` the updates of
+/// RandomAccess. All files are in its key.
+pub const OF_ALL_FAMILIES: &str = "calibrate";
+
+/// Fingerprints by family, and that of all files together.
+pub struct Fingerprints {
+    pub families: BTreeMap<String, String>,
+    pub whole: String,
+}
+
+/// The fingerprints of the sources in the folder `measuring`, each of which continues `base`.
+///
+/// # Errors
+/// If a file or folder cannot be read.
+pub fn fingerprints(measuring: &Path, base: &Sha256) -> io::Result<Fingerprints> {
+    let mut files = Vec::new();
+    collect(measuring, &mut files)?;
+    files.sort();
+
+    let mut whole = base.clone();
+    let mut hashes: BTreeMap<String, Sha256> = BTreeMap::new();
+    let within = |file: &Path| file.strip_prefix(measuring).unwrap_or(file).to_owned();
+    files.iter().filter_map(|file| family(&within(file))).for_each(|family| {
+        hashes.entry(family).or_insert_with(|| base.clone());
+    });
+    for file in files {
+        let name = within(&file);
+        if IN_NO_KEY.iter().any(|exempt| name == Path::new(exempt)) {
+            continue;
+        }
+        let (own, text) = (family(&name), std::fs::read(&file)?);
+        let concerned = hashes
+            .iter_mut()
+            .filter(|(family, _)| own.as_ref().is_none_or(|own| own == *family) || *family == OF_ALL_FAMILIES);
+        for hash in concerned.map(|(_, hash)| hash).chain([&mut whole]) {
+            hash.update(name.to_string_lossy().as_bytes());
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(&text);
+        }
+    }
+    let families = hashes.into_iter().map(|(family, hash)| (family, short(hash))).collect();
+    Ok(Fingerprints { families, whole: short(whole) })
+}
+
+/// The family of a file in a family's folder; `None` for what all families share.
+fn family(file: &Path) -> Option<String> {
+    let below = file.strip_prefix(KERNELS).ok()?;
+    let mut parts = below.components();
+    let folder = parts.next()?.as_os_str().to_string_lossy().into_owned();
+    parts.next().map(|_| folder)
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn short(hash: Sha256) -> String {
+    hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+}

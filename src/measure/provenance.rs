@@ -1,0 +1,194 @@
+//! The provenance of a measurement, as this process finds it: the build, the host, and where the calling thread runs.
+
+use crate::affinity;
+use crate::hardware::{Hardware, HardwareThread, Place, order};
+use apexmap_base::provenance::{Build, Cache, Host, MemoryPlacement, Placement, Processors};
+use nix::unistd::gethostname;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+/// The build of the running program.
+pub fn build() -> Build {
+    Build {
+        version: env!("CARGO_PKG_VERSION").into(),
+        fingerprint: env!("APEXMAP_BUILD").into(),
+        families: env!("APEXMAP_BUILDS")
+            .split(' ')
+            .filter_map(|one| one.split_once('='))
+            .map(|(family, fingerprint)| (family.to_owned(), fingerprint.to_owned()))
+            .collect(),
+        commit: env!("APEXMAP_COMMIT").into(),
+        compiler: env!("APEXMAP_COMPILER").into(),
+        target: env!("APEXMAP_TARGET").into(),
+        opt_level: env!("APEXMAP_PROFILE").into(),
+        rustflags: env!("APEXMAP_FLAGS").into(),
+    }
+}
+
+/// How many processors this hardware has, as far as the system reports.
+pub fn processors(hardware: &Hardware) -> Processors {
+    let number = |count: usize| count as u32;
+    let mut cores: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+    for thread in &hardware.threads {
+        if let (Some(kind), Some(core)) = (thread.kind, thread.core) {
+            cores.entry(kind.to_string()).or_default().insert(core);
+        }
+    }
+    let kinds = if cores.len() > 1 { cores } else { BTreeMap::new() };
+    Processors {
+        cores: hardware.cores().map(number),
+        hardware_threads: Some(number(hardware.hardware_threads())),
+        machine_cores: hardware.count(|thread| thread.core).map(number),
+        machine_hardware_threads: hardware.count(|thread| Some(thread.number)).map(number),
+        packages: hardware.count(|thread| thread.package).map(number),
+        numa_nodes: hardware.count(|thread| thread.numa_node).map(number),
+        kinds: kinds.into_iter().map(|(kind, cores)| (kind, number(cores.len()))).collect(),
+    }
+}
+
+/// The memory of the calling thread with these numbers of pages by node; `None` where the system does not tell.
+pub fn memory_placement(pages: &BTreeMap<usize, usize>) -> Option<MemoryPlacement> {
+    let hardware = Hardware::here();
+    let own = hardware.thread(nix::sched::sched_getcpu().ok()?)?.numa_node?;
+    MemoryPlacement::on(own, pages)
+}
+
+fn read(path: &str) -> Option<String> {
+    fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+}
+
+pub fn host_name() -> String {
+    gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_else(|_| "unknown".into())
+}
+
+/// One-minute load average.
+pub fn load() -> Option<f64> {
+    read("/proc/loadavg")?.split(' ').next()?.parse().ok()
+}
+
+pub fn host() -> Host {
+    let hardware = Hardware::here();
+    let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
+    let field = |name: &str| {
+        let line = cpuinfo.lines().find(|line| line.starts_with(name))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    let (tlb_entries_4k, tlb_entries_2m) = tlb();
+    let cycle_hertz = cycle_hertz();
+    Host {
+        name: host_name(),
+        cpu_model: field("model name").or_else(|| field("CPU part")).unwrap_or_else(|| "unknown".into()),
+        processors: processors(hardware),
+        memory_bytes: hardware.usable_memory_bytes().unwrap_or(0),
+        caches: caches(hardware),
+        tlb_entries_4k,
+        tlb_entries_2m,
+        cycle_source: match cycle_hertz {
+            Some(_) if cfg!(target_arch = "x86_64") => "time-stamp counter".into(),
+            Some(_) => "maximum frequency reported by the system".into(),
+            None => "unknown".into(),
+        },
+        cycle_hertz,
+        kernel: read("/proc/sys/kernel/osrelease").unwrap_or_default(),
+        governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        huge_pages: huge_pages(),
+        load: load(),
+    }
+}
+
+fn huge_pages() -> Option<String> {
+    let text = read("/sys/kernel/mm/transparent_hugepage/enabled")?;
+    Some(text.split_once('[')?.1.split_once(']')?.0.to_owned())
+}
+
+/// The caches of the hardware thread that a single rank is put on.
+fn caches(hardware: &Hardware) -> Vec<Cache> {
+    let first =
+        order(&hardware.threads, &hardware.allowed, Place::default()).first().and_then(|&first| hardware.thread(first));
+    let caches = first.map_or(&[][..], |thread| &thread.caches).iter();
+    caches
+        .map(|cache| Cache { level: cache.level, bytes: cache.bytes, shared_by: cache.threads.len() as u32 })
+        .collect()
+}
+
+/// The largest cache that a core can use; `None` if the system does not report it.
+pub fn largest_cache_bytes() -> Option<u64> {
+    caches(Hardware::here()).iter().map(|cache| cache.bytes).max()
+}
+
+/// Second-level data TLB entries (4 KiB, 2 MiB).
+#[cfg(target_arch = "x86_64")]
+fn tlb() -> (Option<u32>, Option<u32>) {
+    let cpuid = raw_cpuid::CpuId::new();
+    if let Some(info) = cpuid.get_l2_l3_cache_and_tlb_info() {
+        let (small, large) = (u32::from(info.dtlb_4k_size()), u32::from(info.dtlb_2m_4m_size()));
+        if small > 0 {
+            return (Some(small), (large > 0).then_some(large));
+        }
+    }
+    let Some(leaves) = cpuid.get_deterministic_address_translation_info() else { return (None, None) };
+    let (mut small, mut large) = (None, None);
+    for leaf in leaves {
+        use raw_cpuid::DatType;
+        if !matches!(leaf.cache_type(), DatType::DataTLB | DatType::UnifiedTLB | DatType::LoadOnly) {
+            continue;
+        }
+        let entries = u32::from(leaf.ways()) * leaf.sets();
+        if leaf.has_4k_entries() {
+            small = small.max(Some(entries));
+        }
+        if leaf.has_2mb_entries() {
+            large = large.max(Some(entries));
+        }
+    }
+    (small, large)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn tlb() -> (Option<u32>, Option<u32>) {
+    (None, None)
+}
+
+/// Ticks of the time-stamp counter per second, by the system's clock.
+#[cfg(target_arch = "x86_64")]
+fn cycle_hertz() -> Option<f64> {
+    use std::time::{Duration, Instant};
+    // SAFETY: RDTSC exists on every x86_64 processor.
+    let ticks = || unsafe { core::arch::x86_64::_rdtsc() };
+    let measure = || {
+        let (start, first) = (Instant::now(), ticks());
+        while start.elapsed() < Duration::from_millis(4) {
+            std::hint::spin_loop();
+        }
+        (ticks() - first) as f64 / start.elapsed().as_secs_f64()
+    };
+    let mut rates: Vec<f64> = (0..5).map(|_| measure()).collect();
+    rates.sort_by(f64::total_cmp);
+    Some(rates[2])
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn cycle_hertz() -> Option<f64> {
+    let kilohertz: f64 = read("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")?.parse().ok()?;
+    Some(kilohertz * 1e3)
+}
+
+/// Where the calling thread runs now.
+pub fn placement(rank: usize) -> Placement {
+    let hardware = Hardware::here();
+    let number = nix::sched::sched_getcpu().ok();
+    let thread = number.and_then(|number| hardware.thread(number));
+    let of = |part: fn(&HardwareThread) -> Option<usize>| thread.and_then(part).map(|number| number as u32);
+    Placement {
+        rank,
+        node: host_name(),
+        machine: read("/proc/sys/kernel/random/boot_id").and_then(|id| Some(id.split('-').next()?.to_owned())),
+        hardware_thread: number.map(|number| number as u32),
+        physical_core: of(|thread| thread.core),
+        package: of(|thread| thread.package),
+        numa_node: of(|thread| thread.numa_node),
+        node_memory_bytes: hardware.usable_memory_bytes(),
+        pinned: affinity::of_thread().is_some_and(|set| hardware.on_one_core(&set)),
+        memory: None,
+    }
+}

@@ -1,0 +1,81 @@
+//! What is said of one machine of a comparison.
+
+use super::machine::{Machine, Origin};
+use super::overview;
+use crate::html;
+use apexmap_base::units;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// One machine in the table of what is compared.
+#[derive(Serialize)]
+pub struct About {
+    name: String,
+    given: String,
+    facts: Vec<(&'static str, String)>,
+}
+
+/// Environment variables that were not the same on all measured machines, each with its values; `None` if there are none.
+pub fn environments(machines: &[Machine]) -> Option<String> {
+    let measured = machines.iter().filter(|machine| machine.origin == Origin::Measured);
+    let of = |machine: &Machine| -> BTreeSet<String> {
+        machine
+            .words("environment")
+            .iter()
+            .flat_map(|text| text.split(' '))
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let each: Vec<(&str, BTreeSet<String>)> = measured.map(|machine| (machine.name.as_str(), of(machine))).collect();
+    let common = each.iter().map(|(_, set)| set.clone()).reduce(|a, b| &a & &b)?;
+    let own = |(name, set): &(&str, BTreeSet<String>)| {
+        let own: Vec<&str> = set.difference(&common).map(String::as_str).collect();
+        format!("{name}: {}", if own.is_empty() { "nothing else".into() } else { own.join(" ") })
+    };
+    let differ = each.iter().any(|(_, set)| *set != common);
+    differ.then(|| format!("environment variables differ: {}", each.iter().map(own).collect::<Vec<_>>().join("; ")))
+}
+
+pub fn about(machine: &Machine) -> About {
+    let mut facts = Vec::new();
+    let joined = |column: &str| machine.words(column).join(", ");
+    if let Some(host) = machine.host() {
+        facts.push(("Processor", format!("{}, {}", host.cpu_model, host.processors)));
+        facts.push(("Memory", units::bytes(host.memory_bytes as f64)));
+    }
+    if let (Origin::Published, Some(card)) = (machine.origin, &machine.card) {
+        facts.push(("Machine", card.summary.clone()));
+        facts.push(("Source", card.source.clone()));
+    }
+    if let Some(manifest) = &machine.manifest {
+        facts.push(("Sweep", format!("{}: {}", manifest.name, manifest.title)));
+    }
+    for (name, column) in [
+        ("Numbers", "origin"),
+        ("Host", "host"),
+        ("Kernels", "kernel"),
+        ("Transport", "transport"),
+        ("Library", "library"),
+        ("Launcher", "launcher"),
+        ("Environment", "environment"),
+        ("Page size requested", "pages"),
+        ("Measuring code", "build"),
+    ] {
+        facts.push((name, joined(column)));
+    }
+    let pages: Vec<String> = machine.numbers("page_bytes").into_iter().map(units::bytes).collect();
+    facts.push(("Page size granted", pages.join(", ")));
+    if let Some((from, to, load)) = overview::moments(machine) {
+        facts.push(("Measured", format!("from {} to {}", html::utc(from), html::utc(to))));
+        facts.push(("Load average", if load.is_nan() { String::new() } else { units::significant(load) }));
+    }
+    let launches = machine.words("launch").len();
+    if launches > 0 {
+        facts.push(("Launches", launches.to_string()));
+    }
+    let what = if machine.origin == Origin::Published { "Values" } else { "Samples" };
+    facts.push((what, machine.samples.len().to_string()));
+    facts.retain(|(_, text)| !text.is_empty());
+    About { name: machine.name.clone(), given: machine.given.clone(), facts }
+}

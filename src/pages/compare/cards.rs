@@ -1,0 +1,169 @@
+//! Ratios of the machines' own numbers, beside the ratios of what was measured (Apex-Map paper, Section 3.3): is a machine
+//! faster by its clock, its memory or its network, or by more than any of them?
+
+use super::Comparison;
+use super::groups::MatchedGroup;
+use super::ratio::ratio;
+use super::statistics::MannWhitney;
+use apexmap_base::units::{amount, significant};
+use apexmap_measure::numerics::statistics::median;
+use apexmap_results::store::columns::{ALPHA, BLOCK};
+use apexmap_theory::machine::CATALOGUE;
+use serde::Serialize;
+
+/// A number that at least two machines have.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NumberRow {
+    pub number: &'static str,
+    pub meaning: &'static str,
+    /// By machine; empty where a card does not have it.
+    pub values: Vec<String>,
+    /// By that of the first machine, for the others.
+    pub ratios: Vec<Option<f64>>,
+    pub shown: Vec<String>,
+}
+
+/// Every number that the base's card and another's have.
+pub fn rows(comparison: &Comparison) -> Vec<NumberRow> {
+    let value = |machine: usize, name: &str| comparison.machines[machine].card.as_ref().and_then(|card| card.get(name));
+    let mut rows = Vec::new();
+    for entry in CATALOGUE {
+        let values: Vec<Option<f64>> = (0..comparison.machines.len()).map(|k| value(k, entry.name)).collect();
+        let ratios: Vec<Option<f64>> = values[1..].iter().map(|of| Some((*of)? / values[0]?)).collect();
+        if ratios.iter().all(Option::is_none) {
+            continue;
+        }
+        rows.push(NumberRow {
+            number: entry.name,
+            meaning: entry.meaning,
+            values: values.iter().map(|value| value.map(|v| amount(v, entry.unit)).unwrap_or_default()).collect(),
+            shown: ratios.iter().map(|ratio| ratio.map(significant).unwrap_or_default()).collect(),
+            ratios,
+        });
+    }
+    rows
+}
+
+/// Speeds that a ratio of whole machines is usually explained by: rates, and one over times.
+fn speeds(rows: &[NumberRow], of: usize) -> Vec<(&'static str, f64)> {
+    const SPEEDS: [(&str, &str); 8] = [
+        ("clock_hz", "clock"),
+        ("memory_bandwidth_bytes_per_second", "memory bandwidth per processor"),
+        ("node_bandwidth_bytes_per_second", "memory bandwidth per node"),
+        ("network_bandwidth_bytes_per_second", "network bandwidth"),
+        ("node_network_bandwidth_bytes_per_second", "network bandwidth per node"),
+        ("message_rate_per_second", "message rate"),
+        ("memory_latency_seconds", "memory latency"),
+        ("network_latency_seconds", "network latency"),
+    ];
+    let speed = |(name, words): &(&str, &'static str)| {
+        let ratio = rows.iter().find(|row| row.number == *name)?.ratios[of - 1]?;
+        Some((*words, if name.ends_with("_seconds") { 1.0 / ratio } else { ratio }))
+    };
+    SPEEDS.iter().filter_map(speed).collect()
+}
+
+/// The paper's argument for a surface: which of the ratios of the cards the measured ratio is near, where.
+pub fn argument(comparison: &Comparison, group: &MatchedGroup, rows: &[NumberRow], of: usize) -> Option<String> {
+    let speeds = speeds(rows, of);
+    let (&(low_name, low), &(high_name, high)) =
+        (speeds.iter().min_by(|a, b| a.1.total_cmp(&b.1))?, speeds.iter().max_by(|a, b| a.1.total_cmp(&b.1))?);
+    let mut tests = MannWhitney::default();
+    let found: Vec<(usize, f64)> = group
+        .points
+        .iter()
+        .filter_map(|&at| {
+            let data = &comparison.points.points[at].by_machine;
+            Some((at, ratio(data[of].as_ref()?, data[0].as_ref()?, &mut tests)?.value))
+        })
+        .collect();
+    let (least, most) = found.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), (_, r)| (l.min(*r), m.max(*r)));
+    let above = found.iter().filter(|(_, ratio)| *ratio > high).count();
+    let below = found.iter().filter(|(_, ratio)| *ratio < low).count();
+    let each: Vec<String> = speeds.iter().map(|(name, ratio)| format!("{name} {}", significant(*ratio))).collect();
+    let name = &comparison.machines[of].name;
+    let mut text = format!(
+        "{}, {name} / {}: the measured ratios lie between {} and {}; the hardware ratios are {}. ",
+        group.label,
+        comparison.machines[0].name,
+        significant(least),
+        significant(most),
+        each.join(", ")
+    );
+    let within = found.len() - above - below;
+    text += &format!(
+        "Of {} points, {above} exceed every hardware ratio (largest: {high_name}), {below} are below every one \
+         (smallest: {low_name}), {within} lie between. ",
+        found.len()
+    );
+    if group.is_surface() {
+        let corner = |alpha_high: bool, block_high: bool| -> Option<f64> {
+            let ends = |column: &str, high: bool| {
+                let mut values: Vec<f64> =
+                    found.iter().filter_map(|(at, _)| comparison.points.points[*at].number(column)).collect();
+                values.sort_by(f64::total_cmp);
+                values.dedup();
+                let half = values.len().div_ceil(2);
+                if high { values.split_off(values.len() - half) } else { values[..half].to_vec() }
+            };
+            let (alphas, blocks) = (ends(ALPHA, alpha_high), ends(BLOCK, block_high));
+            let inside = |at: usize| {
+                let point = &comparison.points.points[at];
+                point.number(ALPHA).is_some_and(|v| alphas.contains(&v))
+                    && point.number(BLOCK).is_some_and(|v| blocks.contains(&v))
+            };
+            let values: Vec<f64> = found.iter().filter(|(at, _)| inside(*at)).map(|(_, ratio)| ratio.ln()).collect();
+            median(&values).map(f64::exp)
+        };
+        let shown = |v: Option<f64>| v.map(significant).unwrap_or_else(|| "-".into());
+        text += &format!(
+            "Median ratio by quadrant: both localities high {}, temporal only {}, spatial only {}, both low {}.",
+            shown(corner(false, true)),
+            shown(corner(false, false)),
+            shown(corner(true, true)),
+            shown(corner(true, false))
+        );
+    }
+    Some(text)
+}
+
+/// What the Apex-Map paper reads off the surfaces of its machines, which it prints no numbers of.
+pub fn read_off(comparison: &Comparison) -> Vec<String> {
+    use apexmap_theory::published::quoted;
+    let given: Vec<&str> = comparison.machines.iter().map(|machine| machine.given.as_str()).collect();
+    let both = |a: &str, b: &str| given.contains(&a) && given.contains(&b);
+    let one = |name: &str| quoted(name).map(significant).unwrap_or_default();
+    let mut found = Vec::new();
+    if both("cheetah", "seaborg") {
+        found.push(format!(
+            "Cheetah / Seaborg (Figure 5): {} to {} for high temporal or high spatial locality, {} to {} for low \
+             localities, higher than any ratio of simple architectural parameters.",
+            one("cheetah_over_seaborg_local_least"),
+            one("cheetah_over_seaborg_local_most"),
+            one("cheetah_over_seaborg_far_least"),
+            one("cheetah_over_seaborg_far_most")
+        ));
+    }
+    if both("phoenix", "cheetah") {
+        found.push(format!(
+            "Phoenix / Cheetah (Figure 6): up to {} where spatial locality is high and temporal locality poor; \
+             below 1 where spatial locality is poor or temporal locality high.",
+            one("phoenix_over_cheetah_most")
+        ));
+    }
+    let trades = [("cheetah", "Cheetah", "cheetah_trade_factor"), ("phoenix", "Phoenix", "phoenix_trade_factor")];
+    for (_, name, figure) in trades.iter().filter(|(card, _, _)| given.contains(card)) {
+        found.push(format!(
+            "{name}: L must grow by a factor of {} to sustain 10 MB/s when alpha goes from 0.001 to 1 (Section \
+             3.3).",
+            one(figure)
+        ));
+    }
+    if given.contains(&"seaborg") {
+        found.push(format!(
+            "Seaborg: 1 MB/s needs L = 1 at alpha = 0.005 and up to L = {} as alpha grows (Section 3.3).",
+            one("seaborg_trade_words")
+        ));
+    }
+    found
+}

@@ -1,0 +1,92 @@
+//! What makes a comparison unfair, and what was allowed all the same.
+
+use super::facts::{Allowed, Facts};
+use super::machine::Machine;
+use super::points::{Point, Points};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::units;
+use std::collections::BTreeSet;
+
+/// One way in which matched points differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Its name for `--allow`.
+    pub name: &'static str,
+    pub points: usize,
+    /// `page size: 4 KiB (old), 2 MiB (new)`
+    pub text: String,
+    /// A point where it is so.
+    pub example: String,
+}
+
+/// All differences between the machines at matched points.
+pub fn differences(machines: &[Machine], points: &Points) -> Vec<Difference> {
+    let mut found: Vec<Difference> = Vec::new();
+    let varying = points.varying();
+    for point in &points.points {
+        for (name, text) in of_point(machines, point) {
+            match found.iter_mut().find(|known| known.name == name) {
+                Some(known) => known.points += 1,
+                None => found.push(Difference { name, points: 1, text, example: point.short(&varying) }),
+            }
+        }
+    }
+    found
+}
+
+fn of_point(machines: &[Machine], point: &Point) -> Vec<(&'static str, String)> {
+    let facts: Vec<(&str, &Facts)> = machines
+        .iter()
+        .zip(&point.by_machine)
+        .filter_map(|(machine, data)| Some((machine.name.as_str(), &data.as_ref()?.facts)))
+        .collect();
+    let mut found = Vec::new();
+    // A side that does not report it is not known to differ.
+    let mut differ = |name: &'static str, what: &str, say: &dyn Fn(&Facts) -> String| {
+        let reported: Vec<(&str, String)> =
+            facts.iter().map(|(machine, facts)| (*machine, say(facts))).filter(|(_, text)| !text.is_empty()).collect();
+        if reported.windows(2).any(|pair| pair[0].1 != pair[1].1) {
+            let each: Vec<String> = reported.iter().map(|(machine, text)| format!("{text} ({machine})")).collect();
+            found.push((name, format!("{what}: {}", each.join(", "))));
+        }
+    };
+    let joined = |words: &BTreeSet<String>| words.iter().cloned().collect::<Vec<_>>().join(" and ");
+    differ("page-size", "page size", &|facts| match facts.pages.is_empty() {
+        true => joined(&facts.pages_asked),
+        false => facts.pages.iter().map(|&b| units::bytes(b as f64)).collect::<Vec<_>>().join(" and "),
+    });
+    differ("oversubscription", "ranks and hardware threads", &|facts| {
+        let word = |crowded| if crowded { "oversubscribed" } else { "one hardware thread per rank" };
+        facts.oversubscribed.map(word).unwrap_or_default().to_owned()
+    });
+    let alone = point.at.iter().any(|(column, value)| column == "ranks" && value.as_f64() == Some(1.0));
+    if !alone {
+        differ("transport", "transport", &|facts| joined(&facts.transports));
+    }
+    differ("version", "measuring code", &|facts| joined(&facts.builds));
+    differ("kernel", "kernel", &|facts| joined(&facts.kernels));
+    found
+}
+
+/// The differences that were allowed, to be printed everywhere.
+///
+/// # Errors
+/// If one was not.
+pub fn admitted(differences: Vec<Difference>, mut allowed: Allowed) -> Result<Vec<Difference>> {
+    let mut is_allowed = |difference: &Difference| allowed.flag(difference.name).is_some_and(|flag| *flag);
+    let refused: Vec<&Difference> = differences.iter().filter(|difference| !is_allowed(difference)).collect();
+    if refused.is_empty() {
+        return Ok(differences);
+    }
+    let each: Vec<String> =
+        refused.iter().map(|d| format!("{} at {} matched points, such as {}", d.text, d.points, d.example)).collect();
+    let names: Vec<&str> = refused.iter().map(|d| d.name).collect();
+    Err(Error::input(
+        format!("the comparison would be unfair: {}", each.join("; ")),
+        format!(
+            "measure both under the same conditions, or accept the difference, which is then printed on every \
+             figure: --allow {}",
+            names.join(",")
+        ),
+    ))
+}

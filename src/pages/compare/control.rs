@@ -1,0 +1,168 @@
+//! The control of comparisons: launches of one thing, alternately called A and B. Every difference that is found between them is
+//! false, so that their rate says whether intervals of comparisons on this machine are wide enough.
+
+use super::Comparison;
+use super::decisions::FALSE_FINDINGS;
+use super::points::PointData;
+use super::ratio::{GeometricMean, Ratio, geometric_mean, ratio};
+use super::statistics::{MannWhitney, adjusted};
+use super::summary::{ends, written};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::units::{plural, significant};
+use apexmap_results::store::Samples;
+use serde::Serialize;
+use statrs::distribution::{Beta, ContinuousCDF};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// The names of the two sides.
+pub const SIDES: [&str; 2] = ["A", "B"];
+
+/// The samples of the first, third, fifth launch of each rank count, and of those between.
+///
+/// # Errors
+/// If they do not say which launch they are of.
+pub fn sides(samples: &Samples) -> Result<[Samples; 2]> {
+    let block = samples.require("block")?;
+    Ok([0, 1].map(|side| samples.only(|row| block.number(row) % 2.0 == f64::from(side))))
+}
+
+/// What a control found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Control {
+    /// Points with an interval.
+    pub points: usize,
+    /// Points whose 95 % interval excludes 1.
+    pub found: usize,
+    /// Their share, and its 95 % interval (Clopper and Pearson, Biometrika 26, 1934), as if points were independent.
+    pub rate: f64,
+    pub interval: (f64, f64),
+    /// Points found once adjusted for their number.
+    pub found_adjusted: usize,
+    /// The share of points found over all ways to divide the launches into two sides, and the number of ways; absent where there
+    /// are too many.
+    pub over_all_ways: Option<(f64, usize)>,
+    /// Points without an interval, or without a value on one side.
+    pub untested: usize,
+    /// Launches of each side at a point, at most.
+    pub launches: usize,
+    /// B by A over all points, its interval's ends.
+    pub ratio: f64,
+    pub ratio_interval: Option<(f64, f64)>,
+}
+
+/// Counts the findings of a comparison of A and B.
+///
+/// # Errors
+/// If no point has an interval.
+pub fn of(comparison: &Comparison) -> Result<Control> {
+    let mut tests = MannWhitney::default();
+    let pairs: Vec<(&PointData, &PointData)> = comparison
+        .matched_points()
+        .into_iter()
+        .filter_map(|point| Some((point.by_machine[1].as_ref()?, point.by_machine[0].as_ref()?)))
+        .collect();
+    let ratios: Vec<Ratio> = pairs
+        .iter()
+        .filter_map(|(of, to)| ratio(of, to, &mut tests))
+        .filter(|ratio| ratio.interval.is_some())
+        .collect();
+    let mean = geometric_mean(&comparison.matched_points(), 1, 0, &mut tests);
+    let Some(GeometricMean { value, interval: ratio_interval, .. }) = mean.filter(|_| !ratios.is_empty()) else {
+        return Err(Error::input(
+            "no point of this control has an interval",
+            "measure more launches of each side: --launches 3",
+        ));
+    };
+    let found = ratios.iter().filter(|ratio| ratio.is_decided()).count();
+    let p: Vec<f64> = ratios.iter().filter_map(|ratio| ratio.p).collect();
+    Ok(Control {
+        points: ratios.len(),
+        found,
+        rate: found as f64 / ratios.len() as f64,
+        interval: binomial(found, ratios.len()),
+        found_adjusted: adjusted(&p).into_iter().filter(|q| *q <= FALSE_FINDINGS).count(),
+        over_all_ways: over_all_ways(&pairs, &mut tests),
+        untested: comparison.points.points.len() - ratios.len(),
+        launches: pairs.iter().map(|(of, to)| of.launches.len().max(to.launches.len())).max().unwrap_or(0),
+        ratio: value,
+        ratio_interval,
+    })
+}
+
+/// Clopper and Pearson's 95 % interval of a share of which `found` of `all` were seen.
+pub fn binomial(found: usize, all: usize) -> (f64, f64) {
+    let quantile =
+        |a: usize, b: usize, share: f64| Beta::new(a as f64, b as f64).map_or(f64::NAN, |beta| beta.inverse_cdf(share));
+    let low = if found == 0 { 0.0 } else { quantile(found, all - found + 1, 0.025) };
+    let high = if found == all { 1.0 } else { quantile(found + 1, all - found, 0.975) };
+    (low, high)
+}
+
+/// More blocks can be divided in too many ways.
+const MOST_BLOCKS: usize = 12;
+
+/// The share of points found over all ways to divide the blocks of launches into two sides of equal size, and how many there are.
+fn over_all_ways(pairs: &[(&PointData, &PointData)], tests: &mut MannWhitney) -> Option<(f64, usize)> {
+    let both = || pairs.iter().flat_map(|(of, to)| of.launches.iter().chain(&to.launches));
+    let blocks: Option<BTreeSet<u64>> = both().map(|launch| launch.block).collect();
+    let blocks: Vec<u64> = blocks?.into_iter().collect();
+    if blocks.len() > MOST_BLOCKS || blocks.len() % 2 == 1 || blocks.len() < 4 {
+        return None;
+    }
+    // The first block is always on the first side: the names of the sides do not matter.
+    let halves = (0u32..1 << blocks.len()).filter(|way| way & 1 == 1 && way.count_ones() as usize * 2 == blocks.len());
+    let (mut ways, mut found, mut tested) = (0, 0, 0);
+    for way in halves {
+        let first: BTreeSet<u64> =
+            blocks.iter().enumerate().filter(|(at, _)| way >> at & 1 == 1).map(|(_, block)| *block).collect();
+        ways += 1;
+        for (of, to) in pairs {
+            let side = |wanted: bool| {
+                let all = of.launches.iter().chain(&to.launches);
+                let launches = all.filter(|launch| launch.block.is_some_and(|block| first.contains(&block)) == wanted);
+                PointData { launches: launches.cloned().collect(), ..(*of).clone() }
+            };
+            let Some(ratio) = ratio(&side(true), &side(false), tests).filter(|ratio| ratio.interval.is_some()) else {
+                continue;
+            };
+            tested += 1;
+            found += usize::from(ratio.is_decided());
+        }
+    }
+    (tested > 0).then(|| (found as f64 / tested as f64, ways))
+}
+
+/// The finding in words, for a terminal.
+pub fn text(control: &Control, sweep: &str) -> String {
+    let percent = |share: f64| format!("{} %", significant(100.0 * share));
+    let (low, high) = control.interval;
+    let mut text = format!(
+        "{sweep}: {} of A and as many of B in turn, of one build on one machine\n",
+        plural(control.launches, "launch")
+    );
+    let _ = writeln!(
+        text,
+        "false findings: {} of {} ({}; 95 % interval {} to {}, as if points were independent), expected at most {}: {}",
+        control.found,
+        plural(control.points, "point"),
+        percent(control.rate),
+        percent(low),
+        percent(high),
+        percent(FALSE_FINDINGS),
+        match low > FALSE_FINDINGS {
+            true => "MORE THAN EXPECTED, intervals of comparisons are too narrow on this machine",
+            false => "as expected",
+        }
+    );
+    let _ = writeln!(text, "adjusted for the number of points: {}", plural(control.found_adjusted, "point"));
+    if let Some((rate, ways)) = control.over_all_ways {
+        let _ = writeln!(text, "over all {ways} ways to divide these launches into two sides: {}", percent(rate));
+    }
+    let interval = ends(control.ratio_interval).map(|ends| format!(" {ends}")).unwrap_or_default();
+    let _ = writeln!(text, "B / A over all points: {}{interval}", written(control.ratio));
+    if control.untested > 0 {
+        let _ = writeln!(text, "not tested: {}", plural(control.untested, "point"));
+    }
+    text
+}

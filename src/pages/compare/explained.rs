@@ -1,0 +1,255 @@
+//! Why one machine is faster than another, term by term, in words and in numbers: the terms of [`super::terms`] over regions.
+
+use super::Comparison;
+use super::decisions;
+use super::groups::MatchedGroup;
+use super::scope::Scope;
+use super::summary::written;
+use super::term_pictures;
+use super::terms::{ALIKE, Leading, TermCell, TermPair, UNEXPLAINED, of_pair};
+use crate::html::Picture;
+use apexmap_base::error::Result;
+use apexmap_base::units::{NumberStyle, exact, number, plural};
+use apexmap_measure::numerics::power_law::remote_share;
+use apexmap_measure::numerics::statistics::median;
+use apexmap_results::store::columns::{ALPHA, BLOCK};
+use apexmap_study::model_fit::card::NEAR;
+use serde::Serialize;
+use std::path::Path;
+
+/// Parts below this fraction of a ratio are not named.
+const SMALL: f64 = 0.05;
+
+/// A machine against the base.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explained {
+    pub title: String,
+    /// How well the cards predict the ratio, what separates the machines, and where most.
+    pub sentences: Vec<String>,
+    pub groups: Vec<ExplainedGroup>,
+    #[serde(skip)]
+    pub pair: Option<TermPair>,
+}
+
+/// A surface: where which term separates the machines.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExplainedGroup {
+    pub label: String,
+    pub pictures: Vec<Picture>,
+    /// Names of the columns of factors.
+    pub terms: Vec<String>,
+    pub rows: Vec<RegionRow>,
+}
+
+/// The points of a region in the mean.
+#[derive(Clone, Debug, Serialize)]
+pub struct RegionRow {
+    pub region: String,
+    pub points: usize,
+    pub measured: String,
+    pub predicted: String,
+    /// By which each term multiplies the speed; last what is not explained.
+    pub factors: Vec<String>,
+}
+
+/// Every machine against the base, where the model is about any of their points. Of more groups than `most` the page has no figures.
+///
+/// # Errors
+/// If a figure cannot be written.
+pub fn all(comparison: &Comparison, groups: &[MatchedGroup], folder: &Path, most: usize) -> Result<Vec<Explained>> {
+    let mut found: Vec<Explained> = Vec::new();
+    for of in 1..comparison.machines.len() {
+        let title = format!("{} / {}", comparison.machines[of].name, comparison.machines[0].name);
+        match of_pair(comparison, of) {
+            None => {}
+            // Several machines without cards need one sentence.
+            Some(Err(silence)) if found.iter().any(|known| known.sentences.contains(&silence)) => {}
+            Some(Err(silence)) => {
+                let (sentences, groups) = (vec![silence], Vec::new());
+                found.push(Explained { title, sentences, groups, pair: None });
+            }
+            Some(Ok(pair)) => {
+                let sentences = sentences(comparison, &pair);
+                let mut shown = Vec::new();
+                for group in groups {
+                    let cells: Vec<&TermCell> =
+                        pair.cells.iter().filter(|cell| group.points.contains(&cell.at)).collect();
+                    if cells.is_empty() || shown.len() == most {
+                        continue;
+                    }
+                    let name = format!("terms-{of}-{}", shown.len() + 1);
+                    let pictures = term_pictures::of_group(comparison, group, &pair, &cells, (folder, &name))?;
+                    let (terms, rows) = table(comparison, &pair, &cells);
+                    shown.push(ExplainedGroup { label: group.label.clone(), pictures, terms, rows });
+                }
+                found.push(Explained { title, sentences, groups: shown, pair: Some(pair) });
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn sentences(comparison: &Comparison, pair: &TermPair) -> Vec<String> {
+    let mut all = Vec::new();
+    for (why, points) in &pair.left_out {
+        all.push(format!("Without terms: {}, because {why}.", plural(*points, "point")));
+    }
+    if pair.cells.is_empty() {
+        return all;
+    }
+    all.push(agreement(comparison, pair));
+    all.push(leaders(pair));
+    all.extend(verdicts(comparison, pair));
+    all
+}
+
+/// How well the cards predict the ratio.
+fn agreement(comparison: &Comparison, pair: &TermPair) -> String {
+    let [base, other] = [0, pair.of].map(|k| comparison.machines[k].name.as_str());
+    let off: Vec<f64> = pair.cells.iter().map(|cell| cell.unexplained().abs()).collect();
+    let near = off.iter().filter(|off| **off <= NEAR.ln()).count();
+    let worst = pair.cells.iter().max_by(|a, b| a.unexplained().abs().total_cmp(&b.unexplained().abs()));
+    let worst = worst.map(|cell| (place(comparison, cell.at), cell.unexplained().abs().exp()));
+    let (at, factor) = worst.unwrap_or_default();
+    let at = if at.is_empty() { at } else { format!(" at {at}") };
+    format!(
+        "The cards of {other} and {base} predict the ratio of their speeds within a factor of {NEAR} at {near} of {}; the median \
+         point is off by {}, the worst by {}{at}.",
+        plural(off.len(), "point"),
+        written(median(&off).unwrap_or(0.0).exp()),
+        written(factor),
+    )
+}
+
+/// At how many points which term makes most of the ratio.
+fn leaders(pair: &TermPair) -> String {
+    let mut counts = vec![0; pair.terms.len() + 1];
+    let leading: Vec<Leading> = pair.cells.iter().filter_map(TermCell::leading).collect();
+    leading.iter().for_each(|leading| counts[leading.term] += 1);
+    let alike = pair.cells.len() - leading.len();
+    let mut named: Vec<(usize, &str)> = counts.into_iter().zip(pair.names()).filter(|(count, _)| *count > 0).collect();
+    named.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let each: Vec<String> = named.into_iter().map(|(count, name)| format!("{name} at {count}")).collect();
+    let alike = match alike {
+        0 => String::new(),
+        all if all == pair.cells.len() => return format!("No point is {ALIKE} times faster or slower."),
+        some => format!("; at {some} the machines are less than {ALIKE} times apart"),
+    };
+    let points = plural(pair.cells.len(), "point");
+    format!("What makes most of the ratio, of {points}: {}{alike}.", each.join(", "))
+}
+
+/// Where the machine is slowest and where fastest against the base, and by what. Points whose ratio is decided come first.
+fn verdicts(comparison: &Comparison, pair: &TermPair) -> Vec<String> {
+    let known = decisions::all(comparison, pair.of, Scope::All, &comparison.matched);
+    let decided = |cell: &&TermCell| known.get(&cell.at).is_some_and(|found| found.decided);
+    let apart = |cell: &&TermCell| cell.leading().is_some();
+    let any = pair.cells.iter().any(|cell| decided(&cell));
+    let cells: Vec<&TermCell> = pair.cells.iter().filter(apart).filter(|cell| !any || decided(cell)).collect();
+    let slowest = cells.iter().max_by(|a, b| a.measured.total_cmp(&b.measured)).filter(|cell| cell.measured > 0.0);
+    let fastest = cells.iter().min_by(|a, b| a.measured.total_cmp(&b.measured)).filter(|cell| cell.measured < 0.0);
+    slowest.into_iter().chain(fastest).filter_map(|cell| verdict(comparison, pair, cell)).collect()
+}
+
+/// `b is 1.80 times slower than a at alpha = 1, L = 1, mostly because of memory (62 % of it), then TLB (30 %).`
+fn verdict(comparison: &Comparison, pair: &TermPair, cell: &TermCell) -> Option<String> {
+    let leading = cell.leading()?;
+    let [base, other] = [0, pair.of].map(|k| comparison.machines[k].name.as_str());
+    let how = if cell.measured > 0.0 { "slower" } else { "faster" };
+    let per_cent = |share: f64| format!("{:.0} %", 100.0 * share);
+    let mut shares: Vec<(f64, &str)> = cell.shares().into_iter().zip(pair.names()).collect();
+    shares.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let (rest, terms): (Vec<_>, Vec<_>) = shares.into_iter().partition(|(_, name)| *name == UNEXPLAINED);
+    let one = |(share, name): &(f64, &str)| format!("{name} ({})", per_cent(*share));
+    let list = |of: &[(f64, &str)]| of.iter().map(one).collect::<Vec<_>>().join(", ");
+    let (with, against): (Vec<_>, Vec<_>) = terms.into_iter().partition(|(share, _)| *share > 0.0);
+    let with: Vec<_> = with.into_iter().filter(|(share, _)| *share >= SMALL).collect();
+    let against: Vec<_> = against.into_iter().rev().filter(|(share, _)| *share <= -SMALL).collect();
+    let left = rest.first().map_or(0.0, |(share, _)| *share);
+    let mut why = match with.split_first() {
+        _ if leading.term == pair.terms.len() => {
+            let but = if with.is_empty() { String::new() } else { format!("; of its terms act {}", list(&with)) };
+            format!("which the model mostly does not explain ({} of it){but}", per_cent(left))
+        }
+        Some(((share, name), further)) => {
+            let mostly = if *share >= 0.5 { "mostly" } else { "most of all" };
+            let then = if further.is_empty() { String::new() } else { format!(", then {}", list(further)) };
+            format!("{mostly} because of {name} ({} of it){then}", per_cent(*share))
+        }
+        None => return None,
+    };
+    if !against.is_empty() {
+        why += &format!("; against it {}", list(&against));
+    }
+    if leading.term < pair.terms.len() && left.abs() >= SMALL {
+        why += &match left > 0.0 {
+            true => format!("; {} is not explained", per_cent(left)),
+            false => format!("; the terms make {} more than was measured", per_cent(-left)),
+        };
+    }
+    let at = place(comparison, cell.at);
+    let at = if at.is_empty() { at } else { format!(" at {at}") };
+    Some(format!("{other} is {} times {how} than {base}{at}, {why}.", written(cell.measured.abs().exp())))
+}
+
+fn place(comparison: &Comparison, at: usize) -> String {
+    comparison.points.points[at].short(&comparison.points.varying())
+}
+
+/// The regions of a group: the names of the terms that matter in it, and a row each.
+fn table(comparison: &Comparison, pair: &TermPair, cells: &[&TermCell]) -> (Vec<String>, Vec<RegionRow>) {
+    let regions = regions(comparison, cells);
+    let mean = |cells: &[&TermCell], part: &dyn Fn(&TermCell) -> f64| {
+        cells.iter().map(|cell| part(cell)).sum::<f64>() / cells.len() as f64
+    };
+    let least = 1.005f64.ln();
+    let matters = |term: &usize| regions.iter().any(|(_, cells)| mean(cells, &|cell| cell.parts[*term]).abs() >= least);
+    let kept: Vec<usize> = (0..pair.terms.len()).filter(matters).collect();
+    // Times of the machine by the base's; speeds are the other way round.
+    let speed = |logarithm: f64| number((-logarithm).exp(), NumberStyle::Fixed(3));
+    let row = |(region, cells): &(String, Vec<&TermCell>)| {
+        let of = |term: &usize| speed(mean(cells, &|cell| cell.parts[*term]));
+        let left = speed(mean(cells, &TermCell::unexplained));
+        RegionRow {
+            region: region.clone(),
+            points: cells.len(),
+            measured: speed(mean(cells, &|cell| cell.measured)),
+            predicted: speed(mean(cells, &TermCell::predicted)),
+            factors: kept.iter().map(of).chain([left]).collect(),
+        }
+    };
+    let names = kept.iter().map(|term| pair.terms[*term].to_owned()).chain([UNEXPLAINED.to_owned()]);
+    (names.collect(), regions.iter().map(row).collect())
+}
+
+/// All points, then halves by L and by alpha.
+fn regions<'a>(comparison: &Comparison, cells: &[&'a TermCell]) -> Vec<(String, Vec<&'a TermCell>)> {
+    let mut found = vec![("all points".to_owned(), cells.to_vec())];
+    let value_of = |cell: &TermCell, column: &str| comparison.points.points[cell.at].number(column);
+    let ranks = |cell: &TermCell| comparison.points.points[cell.at].number_on(0, "ranks");
+    for (column, [below, above]) in [
+        (BLOCK, ["short blocks, L", "long blocks, L"]),
+        (ALPHA, ["high temporal locality, alpha", "low temporal locality, alpha"]),
+    ] {
+        let mut values: Vec<f64> = cells.iter().filter_map(|cell| value_of(cell, column)).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        if values.len() < 2 {
+            continue;
+        }
+        let (low, high) = values.split_at(values.len() / 2);
+        for (name, values) in [(below, low), (above, high)] {
+            let [from, to] = [values[0], values[values.len() - 1]];
+            let ends = if from == to { exact(from) } else { format!("{} to {}", exact(from), exact(to)) };
+            let inside = |cell: &&&TermCell| value_of(cell, column).is_some_and(|value| from <= value && value <= to);
+            let part: Vec<&TermCell> = cells.iter().filter(inside).copied().collect();
+            let away = part.first().and_then(|cell| ranks(cell)).filter(|ranks| column == ALPHA && *ranks > 1.0);
+            let away = away.map_or(String::new(), |ranks| {
+                let [least, most] = [from, to].map(|alpha| 100.0 * remote_share(ranks as usize, alpha));
+                format!("; {least:.0} to {most:.0} % remote")
+            });
+            found.push((format!("{name} = {ends}{away}"), part));
+        }
+    }
+    found
+}

@@ -1,0 +1,128 @@
+//! The numbers of models fitted to each machine, side by side.
+
+use super::Comparison;
+use super::machine::{Machine, Origin};
+use apexmap_base::units::{amount, significant};
+use apexmap_study::model_fit;
+use apexmap_theory::fit::{self, Estimate, Fit, Options};
+use apexmap_theory::models::{self, Model};
+use serde::Serialize;
+
+/// One model fitted to one kernel of every machine that has it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ModelFit {
+    pub model: &'static str,
+    pub kernel: &'static str,
+    pub summary: &'static str,
+    pub rows: Vec<ParameterRow>,
+    /// SMAPE by machine, in per cent; empty where it was not fitted.
+    pub errors: Vec<String>,
+    /// Why a machine was not fitted.
+    pub refused: Vec<String>,
+}
+
+/// One number of the model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ParameterRow {
+    pub number: &'static str,
+    pub symbol: &'static str,
+    /// Estimate with its 95 % interval, by machine.
+    pub values: Vec<String>,
+    /// That of the others by the base's; "apart" if the intervals are.
+    pub ratios: Vec<String>,
+}
+
+/// A side-by-side fit is to about this many points at most; `apexmap fit` takes more.
+const MOST_POINTS: usize = 150;
+
+/// Fits every model that explains a kernel of at least two measured machines.
+pub fn all(comparison: &Comparison) -> Vec<ModelFit> {
+    let mut found = Vec::new();
+    for model in models::ALL {
+        for kernel in model.about().explains {
+            let has = |machine: &&Machine| {
+                machine.origin == Origin::Measured && machine.words("kernel").iter().any(|word| word == kernel)
+            };
+            if comparison.machines.iter().filter(has).count() > 1 {
+                found.extend(side_by_side(comparison, *model, kernel));
+            }
+        }
+    }
+    found
+}
+
+fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str) -> Option<ModelFit> {
+    let mut fits: Vec<Option<Fit>> = Vec::new();
+    let mut refused = Vec::new();
+    for machine in comparison.machines {
+        match one(machine, model, kernel) {
+            Some(Ok(fit)) => fits.push(Some(fit)),
+            Some(Err(why)) => {
+                fits.push(None);
+                refused.push(format!("{}: {why}", machine.name));
+            }
+            None => fits.push(None),
+        }
+    }
+    if fits.iter().all(Option::is_none) && refused.is_empty() {
+        return None;
+    }
+    let mut rows = Vec::new();
+    for parameter in model.about().parameters {
+        let of = |fit: &Option<Fit>| -> Option<Estimate> {
+            fit.as_ref()?.estimates.iter().find(|estimate| estimate.number == parameter.number).cloned()
+        };
+        let estimates: Vec<Option<Estimate>> = fits.iter().map(of).collect();
+        if estimates.iter().all(Option::is_none) {
+            continue;
+        }
+        let unit = parameter.unit();
+        let shown = |estimate: &Option<Estimate>| {
+            let text =
+                |e: &Estimate| format!("{} [{}, {}]", amount(e.value, unit), amount(e.low, unit), amount(e.high, unit));
+            estimate.as_ref().map(text).unwrap_or_default()
+        };
+        let ratio = |estimate: &Option<Estimate>| {
+            let (Some(of), Some(to)) = (estimate, &estimates[0]) else { return String::new() };
+            if to.value <= 0.0 || of.value <= 0.0 {
+                return "-".into();
+            }
+            let apart = of.low > to.high || of.high < to.low;
+            format!("{}{}", significant(of.value / to.value), if apart { " (intervals disjoint)" } else { "" })
+        };
+        rows.push(ParameterRow {
+            number: parameter.number,
+            symbol: parameter.symbol,
+            values: estimates.iter().map(shown).collect(),
+            ratios: estimates[1..].iter().map(ratio).collect(),
+        });
+    }
+    let error =
+        |fit: &Option<Fit>| fit.as_ref().map(|f| format!("{:.1} %", 100.0 * f.quality.smape)).unwrap_or_default();
+    let about = model.about();
+    Some(ModelFit {
+        model: about.id,
+        kernel,
+        summary: about.summary,
+        rows,
+        errors: fits.iter().map(error).collect(),
+        refused,
+    })
+}
+
+/// `None` for a machine without samples of this kernel.
+fn one(machine: &Machine, model: &dyn Model, kernel: &str) -> Option<Result<Fit, String>> {
+    let samples = machine.samples.of_kernel(kernel);
+    if samples.is_empty() || machine.origin == Origin::Published {
+        return None;
+    }
+    let reported = |number: &str| {
+        let reported = machine.host().and_then(|host| model_fit::reported_by_os(host, number));
+        reported.or_else(|| model_fit::loads(&samples, number))
+    };
+    let roles = model_fit::roles(model, &reported, machine.card.as_ref(), &[], &[]);
+    let options = Options { resamples: 0, leave_out: false, most_points: MOST_POINTS, ..Options::default() };
+    let fit = model_fit::observations(&samples, model, &[])
+        .and_then(|data| fit::fit(model, &data.observations, &roles, options));
+    Some(fit.map_err(|error| error.what))
+}

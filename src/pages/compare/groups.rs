@@ -1,0 +1,130 @@
+//! How matched points fall into maps: surfaces over alpha and L, or over whatever else varies.
+
+use super::points::Points;
+use apexmap_base::point::Value;
+use apexmap_measure::kernels::{self, Kernel};
+use apexmap_results::store::columns::{ALPHA, BLOCK, label};
+use apexmap_results::store::design::Design;
+use apexmap_results::store::groups::{has_surface, key_label};
+use apexmap_results::store::pivot::Pivot;
+use ndarray::Array2;
+
+/// Points that differ in one or two numbers, and in what follows from them.
+#[derive(Clone, Debug)]
+pub struct MatchedGroup {
+    pub label: String,
+    /// The kernel by which it is judged.
+    pub kernel: &'static str,
+    /// The column that its kernel is judged by.
+    pub headline: &'static str,
+    /// Columns of the axes: x, then y if there are two. For surfaces L and alpha.
+    pub axes: Vec<String>,
+    /// Indices of its points.
+    pub points: Vec<usize>,
+}
+
+impl MatchedGroup {
+    /// Whether it is a surface over alpha and L.
+    pub fn is_surface(&self) -> bool {
+        self.axes == [BLOCK, ALPHA]
+    }
+
+    pub fn is_map(&self) -> bool {
+        self.axes.len() == 2
+    }
+
+    /// The values of an axis, ascending.
+    pub fn values(&self, points: &Points, axis: usize) -> Vec<f64> {
+        numbers(points, &self.points, &self.axes[axis])
+    }
+
+    /// The grid of its points' indices: [y, x].
+    pub fn grid(&self, points: &Points) -> Array2<Option<usize>> {
+        let place = |&at: &usize| {
+            let number = |axis: usize| points.points[at].number(&self.axes[axis]);
+            Some((number(0)?, number(1)?, at))
+        };
+        Pivot::of(self.points.iter().filter_map(place).collect()).cells
+    }
+}
+
+/// The different numbers of some points in a column, ascending.
+fn numbers(points: &Points, members: &[usize], column: &str) -> Vec<f64> {
+    let mut values: Vec<f64> = members.iter().filter_map(|&at| points.points[at].number(column)).collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    values
+}
+
+/// The groups of these points, kernel by kernel.
+pub fn of(points: &Points, chosen: &[usize]) -> Vec<MatchedGroup> {
+    let mut found = Vec::new();
+    for kernel in kernels::ALL.iter().copied() {
+        let Some((class, _)) = points.classes.iter().find(|(_, first)| **first == kernel.id()) else { continue };
+        let members: Vec<usize> = chosen.iter().copied().filter(|&at| points.points[at].class == *class).collect();
+        if !members.is_empty() {
+            found.extend(of_class(points, kernel, class, &members));
+        }
+    }
+    found
+}
+
+/// The groups of points of one class, by whose kernel it is judged.
+fn of_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usize]) -> Vec<MatchedGroup> {
+    let design = points.design(members);
+    let surface = [ALPHA, BLOCK];
+    // The number of index arrays follows from alpha, L and P together.
+    let known = [ALPHA, BLOCK, "ranks"];
+    let beyond = |name: &&str| !known.contains(name) && !design.follows(name, &known);
+    let varying: Vec<&str> = std::iter::once("ranks").chain(design.varying().into_iter().filter(beyond)).collect();
+    let is_word = |name: &str| members.iter().any(|&at| matches!(points.points[at].value(name), Some(Value::Text(_))));
+    let (keys, free): (Vec<&str>, Vec<&str>) =
+        varying.into_iter().partition(|name| has_surface(kernel) || is_word(name));
+    let mut found = Vec::new();
+    for (values, members) in points.parts(members, &keys) {
+        let is_surface = surface.iter().all(|name| numbers(points, &members, name).len() > 1);
+        let key: Vec<(String, Value)> = keys.iter().map(|name| name.to_string()).zip(values).collect();
+        let named = std::iter::once(class.to_owned()).chain((!key.is_empty()).then(|| key_label(&key)));
+        let group = MatchedGroup {
+            label: named.collect::<Vec<_>>().join(", "),
+            kernel: kernel.id(),
+            headline: kernel.about().headline,
+            axes: surface.iter().rev().map(|name| name.to_string()).collect(),
+            points: members,
+        };
+        if is_surface {
+            found.push(group);
+        } else {
+            let design = points.design(&group.points);
+            let axes = if has_surface(kernel) { surface.to_vec() } else { design.independent(&free) };
+            found.extend(parts(points, &design, group, axes));
+        }
+    }
+    found
+}
+
+/// Splits a group by all numbers but the two that take the most values; what follows from others is no axis.
+fn parts(points: &Points, design: &Design, group: MatchedGroup, axes: Vec<&str>) -> Vec<MatchedGroup> {
+    let distinct = |axis: &&str| numbers(points, &group.points, axis).len();
+    let mut free: Vec<&str> = axes.into_iter().filter(|axis| distinct(axis) > 1).collect();
+    free.sort_by_key(|axis| std::cmp::Reverse(distinct(axis)));
+    let mut kept: Vec<&str> = Vec::new();
+    for axis in free {
+        if !design.follows(axis, &kept) {
+            kept.push(axis);
+        }
+    }
+    let (axes, rest) = kept.split_at(kept.len().min(2));
+    let part = |(_, members): (Vec<Value>, Vec<usize>)| {
+        let named = points.points[members[0]].at.iter().filter(|(column, _)| rest.contains(&column.as_str()));
+        let words = named.map(|(column, value)| label(column, value));
+        let label = std::iter::once(group.label.clone()).chain(words).collect::<Vec<_>>().join(", ");
+        MatchedGroup {
+            label,
+            axes: axes.iter().map(|axis| axis.to_string()).collect(),
+            points: members,
+            ..group.clone()
+        }
+    };
+    points.parts(&group.points, rest).into_iter().map(part).collect()
+}

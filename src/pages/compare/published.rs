@@ -1,0 +1,283 @@
+//! Published machines as sides of a comparison: what the papers' tables print, and what models say with their cards.
+
+use super::machine::{Machine, Origin};
+use apexmap_base::error::Result;
+use apexmap_base::point::Value;
+use apexmap_measure::kernels::{self, Kernel};
+use apexmap_results::store::columns::{self, ALPHA};
+use apexmap_results::store::{Samples, TableBuilder};
+use apexmap_theory::machine::Card;
+use apexmap_theory::models::scan::Numbers;
+use apexmap_theory::models::{self, Model};
+use apexmap_theory::published::table;
+
+/// A column of a published table that holds rates of a machine.
+struct PrintedRates {
+    /// Name of the machine's card.
+    machine: &'static str,
+    table: &'static str,
+    rate: &'static str,
+    kernel: &'static str,
+    /// Column of P or of the look-ahead, and what the other one is.
+    axis: &'static str,
+    column: &'static str,
+    /// Ranks by a value of the axis.
+    times: f64,
+    fixed: &'static [(&'static str, u64)],
+    source: &'static str,
+}
+
+/// Where the papers print rates of whole machines. Rates are in 1e9 updates per second.
+const PRINTED: &[PrintedRates] = &[
+    PrintedRates {
+        machine: "red-storm",
+        table: "hypercube-table-2",
+        rate: "gups",
+        kernel: "random_access.hypercube",
+        axis: "processors",
+        column: "ranks",
+        times: 1.0,
+        fixed: &[("look_ahead", 1024)],
+        source: "measured: hypercube paper, Table 2",
+    },
+    PrintedRates {
+        machine: "red-storm",
+        table: "hypercube-table-4",
+        rate: "gups",
+        kernel: "random_access.hypercube",
+        axis: "look_ahead",
+        column: "look_ahead",
+        times: 1.0,
+        fixed: &[("ranks", 32)],
+        source: "measured: hypercube paper, Table 4",
+    },
+    PrintedRates {
+        machine: "bluegene-p",
+        table: "bluegene-table-4",
+        rate: "bgp_multi_gups",
+        kernel: "random_access.roles",
+        axis: "nodes",
+        column: "ranks",
+        times: 4.0,
+        fixed: &[],
+        source: "measured: Blue Gene/P paper, Table 4, four cores with roles",
+    },
+    PrintedRates {
+        machine: "bluegene-p",
+        table: "bluegene-table-4",
+        rate: "bgp_single_gups",
+        kernel: "random_access.routed",
+        axis: "nodes",
+        column: "ranks",
+        times: 1.0,
+        fixed: &[],
+        source: "measured: Blue Gene/P paper, Table 4, one core",
+    },
+    PrintedRates {
+        machine: "bluegene-l",
+        table: "bluegene-table-4",
+        rate: "bgl_gups",
+        kernel: "random_access.routed",
+        axis: "nodes",
+        column: "ranks",
+        times: 1.0,
+        fixed: &[],
+        source: "measured: Blue Gene/P paper, Table 4, Blue Gene/L, one core",
+    },
+];
+
+/// A machine of a card: what is printed of it, and at the points of the others, or at powers of two of ranks if they are
+/// published too, what models say. Its rows say which in the column `origin`.
+///
+/// # Errors
+/// If a published table cannot be read, which is a fault of the program.
+pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
+    let mut rates = Vec::new();
+    for printed in PRINTED.iter().filter(|printed| printed.machine == given) {
+        let table = table(printed.table)?;
+        for (at, gups) in table.pairs(printed.axis, printed.rate) {
+            let fixed = printed.fixed.iter().map(|(column, value)| (*column, *value as f64));
+            rates.push(Rate {
+                kernel: printed.kernel,
+                at: std::iter::once((printed.column, at * printed.times)).chain(fixed).collect(),
+                column: "operations_per_second",
+                rate: gups * 1e9,
+                origin: printed.source.to_owned(),
+            });
+        }
+    }
+    for model in models::ALL {
+        let Ok(numbers) = Numbers::new(*model, &card, &[]) else { continue };
+        for id in model.about().explains {
+            let Ok(kernel) = kernels::find(id) else { continue };
+            match (kernel.about().headline, model.about().column) {
+                (headline, column) if headline == column => predict(&mut rates, *model, &numbers, kernel, others)?,
+                ("bytes_per_second", "operations_per_second") => {
+                    predict_messages(&mut rates, *model, &numbers, kernel, others)?;
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(Machine {
+        name: card.name.clone(),
+        given: given.to_owned(),
+        origin: Origin::Published,
+        samples: samples(&rates),
+        manifest: None,
+        card: Some(card),
+        run: None,
+    })
+}
+
+/// A rate of a machine as published.
+struct Rate {
+    kernel: &'static str,
+    /// Columns of parameters and their values.
+    at: Vec<(&'static str, f64)>,
+    column: &'static str,
+    rate: f64,
+    origin: String,
+}
+
+fn samples(rates: &[Rate]) -> Samples {
+    let mut table = TableBuilder::default();
+    for rate in rates {
+        table.begin_row();
+        table.set("kernel", &Value::from(rate.kernel));
+        for (name, value) in &rate.at {
+            let whole = value.fract() == 0.0 && *value >= 0.0 && *name != ALPHA;
+            table.set(name, &if whole { Value::Integer(*value as u64) } else { Value::Real(*value) });
+        }
+        table.set(rate.column, &Value::Real(rate.rate));
+        table.set("status", &Value::from("ok"));
+        table.set("origin", &Value::from(rate.origin.as_str()));
+    }
+    table.finish().into()
+}
+
+/// Adds a model's predictions where nothing is printed.
+fn predict(
+    rates: &mut Vec<Rate>,
+    model: &dyn Model,
+    numbers: &Numbers,
+    kernel: &'static dyn Kernel,
+    others: &[Machine],
+) -> Result<()> {
+    let about = model.about();
+    let names: Vec<&'static str> = about.variables.iter().map(|variable| columns::resolve(variable.name)).collect();
+    let origin = origin(model);
+    let number = |rate: &Rate, name: &str| {
+        rate.at.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, value)| *value)
+    };
+    let mut done: Vec<Vec<f64>> = rates
+        .iter()
+        .filter(|rate| rate.kernel == kernel.id())
+        .map(|rate| names.iter().map(|name| number(rate, name)).collect())
+        .collect();
+    for x in wanted(model, kernel, &names, others)? {
+        let rate = model.predict(&x, &numbers.values).value;
+        if done.contains(&x) || !(rate.is_finite() && rate > 0.0) {
+            continue;
+        }
+        let at = names.iter().copied().zip(x.iter().copied()).collect();
+        rates.push(Rate { kernel: kernel.id(), at, column: about.column, rate, origin: origin.clone() });
+        done.push(x);
+    }
+    Ok(())
+}
+
+/// Adds a model's message rates at the points that others measured, times the bytes of a message: kernels of messages are judged by
+/// bandwidths. Streams have no parameter for their senders, which are the first half of the ranks.
+fn predict_messages(
+    rates: &mut Vec<Rate>,
+    model: &dyn Model,
+    numbers: &Numbers,
+    kernel: &'static dyn Kernel,
+    others: &[Machine],
+) -> Result<()> {
+    let (senders, origin) = (columns::resolve("senders"), origin(model));
+    for other in others {
+        let samples = other.samples.of_kernel(kernel.id());
+        let mut names = vec!["ranks", "message_bytes"];
+        names.extend(samples.column(senders).map(|_| senders));
+        let is_stream = kernel.id() == "message_rate.streaming";
+        if samples.is_empty()
+            || names.iter().any(|name| samples.column(name).is_none())
+            || names.len() < 3 && !is_stream
+        {
+            continue;
+        }
+        for cell in samples.cells(&names)? {
+            let Some(at) = cell.by.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>() else { continue };
+            let (ranks, bytes) = (at[0], at[1]);
+            let sending = at.get(2).copied().unwrap_or(ranks / 2.0);
+            let variable = |name: &str| match name {
+                "message_bytes" => Some(bytes),
+                "senders" => Some(sending),
+                _ => model.of_kernel(kernel.id(), name),
+            };
+            let Ok(x) = model.variables(&variable) else { continue };
+            let rate = model.predict(&x, &numbers.values).value * bytes;
+            let at: Vec<(&'static str, f64)> = names.iter().copied().zip(at).collect();
+            if rate.is_finite()
+                && rate > 0.0
+                && !rates.iter().any(|known| known.kernel == kernel.id() && known.at == at)
+            {
+                rates.push(Rate {
+                    kernel: kernel.id(),
+                    at,
+                    column: kernel.about().headline,
+                    rate,
+                    origin: origin.clone(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn origin(model: &dyn Model) -> String {
+    format!("predicted: {} with the numbers of the card", model.about().id)
+}
+
+/// Of which kernels a published machine has rates, and if of none, why.
+pub fn rates(machine: &Machine) -> String {
+    let (name, kernels) = (&machine.name, machine.words("kernel"));
+    if !kernels.is_empty() {
+        return format!("{name} has rates of {}", kernels.join(", "));
+    }
+    match machine.given.as_str() {
+        "seaborg" | "cheetah" | "phoenix" => format!(
+            "{name} has no rates, because the Apex-Map paper prints its surface as a picture, without numbers: only its card is compared"
+        ),
+        "simulated-nic" => format!(
+            "{name} has no measured rates, and its model message_rate.nic predicts those of message_rate.streaming, cyclic, \
+             block_cyclic and indirect, at the points of a result with them"
+        ),
+        _ => format!("{name} has no rates: no model predicts a kernel of the other results from its card"),
+    }
+}
+
+/// Where to predict: at the points that others measured of this kernel; at powers of two of ranks if nobody did and the model
+/// has defaults for all else.
+fn wanted(model: &dyn Model, kernel: &'static dyn Kernel, names: &[&str], others: &[Machine]) -> Result<Vec<Vec<f64>>> {
+    let mut wanted: Vec<Vec<f64>> = Vec::new();
+    for other in others {
+        let samples = other.samples.of_kernel(kernel.id());
+        if samples.is_empty() || names.iter().any(|name| samples.column(name).is_none()) {
+            continue;
+        }
+        for cell in samples.cells(names)? {
+            let x: Option<Vec<f64>> = cell.by.iter().map(Value::as_f64).collect();
+            wanted.extend(x.filter(|x| !wanted.contains(x)));
+        }
+    }
+    if others.iter().all(|other| other.origin == Origin::Published) {
+        let powers = (0..18).map(|power| f64::from(1u32 << power));
+        let given = |name: &str, ranks: f64| if name == "P" { Some(ranks) } else { model.of_kernel(kernel.id(), name) };
+        let at = |ranks: f64| model.variables(&|name: &str| given(name, ranks)).ok();
+        wanted.extend(powers.filter_map(at).filter(|x| !wanted.contains(x)).collect::<Vec<_>>());
+    }
+    Ok(wanted)
+}

@@ -1,0 +1,254 @@
+//! Rates of all machines over one parameter: GUPS over P, GUPS over the look-ahead Q, whether the points match or not.
+
+use super::Comparison;
+use super::pictures::{quantity, warned};
+use super::points::Point;
+use crate::html::{Picture, capital, if_drawable, picture};
+use apexmap_base::error::Result;
+use apexmap_base::point::Value;
+use apexmap_base::units::{Unit, exact};
+use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
+use apexmap_results::store::columns::{self, Described, label};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::Path;
+
+/// Parameters worth curves, by their columns: P, Q, message size.
+const AXES: [&str; 3] = ["ranks", "look_ahead", "message_bytes"];
+
+/// More curves cannot be distinguished.
+const MOST_CURVES: usize = 12;
+
+/// One curve: a machine, a kernel and the values of all that the axis does not decide.
+struct Curve {
+    machine: usize,
+    kernel: String,
+    label: String,
+    points: Vec<CurvePoint>,
+    /// Machines that have a curve of the same kernel and values.
+    shared: usize,
+}
+
+/// What is shown of the rates.
+#[derive(Default)]
+pub struct Rates {
+    pub pictures: Vec<Picture>,
+    pub efficiencies: Vec<Efficiency>,
+    /// What was left out, in words.
+    pub omitted: Vec<String>,
+}
+
+/// How a machine's rate grows with its ranks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Efficiency {
+    pub label: String,
+    /// The least number of ranks, whose rate a rank is 100 %.
+    pub from: String,
+    /// P and the rate a rank by that.
+    pub shares: Vec<(String, String)>,
+}
+
+/// Figures of the rate of every machine over P, Q and message size, where it varies.
+pub fn all(comparison: &Comparison, folder: &Path) -> Result<Rates> {
+    let mut found = Rates::default();
+    let headlines: BTreeSet<&str> =
+        comparison.points.classes.keys().map(|class| comparison.points.headline(class)).collect();
+    for headline in headlines {
+        for axis in AXES {
+            let mut curves = curves(comparison, headline, axis);
+            let Some(first) = curves.first() else { continue };
+            let kernels: BTreeSet<&str> = curves.iter().map(|curve| curve.kernel.as_str()).collect();
+            let what = Rate { axis, headline, kernels: kernels.into_iter().map(str::to_owned).collect() };
+            let title = what.title();
+            if curves.iter().all(|curve| curve.machine == first.machine) {
+                let machine = &comparison.machines[first.machine].name;
+                found.omitted.push(format!("{title}: not drawn because only {machine} has it."));
+                continue;
+            }
+            let all = curves.len();
+            curves.sort_by_key(|curve| std::cmp::Reverse((curve.shared, curve.points.len())));
+            curves.truncate(MOST_CURVES);
+            curves.sort_by(|a, b| (a.machine, &a.label).cmp(&(b.machine, &b.label)));
+            if all > curves.len() {
+                found.omitted.push(format!(
+                    "{title}: {} of {all} curves are drawn, those shared by most machines.",
+                    curves.len()
+                ));
+            }
+            let curves = series(comparison, curves);
+            let drawn = figure(comparison, &what, title.clone(), curves.clone());
+            let caption = "Medians of each machine at all of its points, matched or not; bands are 95 % intervals of the median. \
+                           Published values have none.";
+            let name = format!("{headline}-over-{}", columns::short(axis)).replace('_', "-");
+            let drawn = picture(folder, &drawn, name, title.clone(), caption.into());
+            found.pictures.extend(if_drawable(drawn, &title, &mut found.omitted)?);
+            if axis == "ranks" && !matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles) {
+                efficiency(comparison, &what, curves, folder, &mut found)?;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// What is drawn over what.
+struct Rate<'a> {
+    axis: &'a str,
+    headline: &'a str,
+    kernels: Vec<String>,
+}
+
+impl Rate<'_> {
+    /// What the rate is called.
+    fn label(&self) -> String {
+        self.described().label
+    }
+
+    fn described(&self) -> Described {
+        columns::describe_of(self.headline, self.kernels.iter().map(String::as_str))
+    }
+
+    fn title(&self) -> String {
+        let label = self.label();
+        let plain = label.split(" (").next().unwrap_or_default();
+        format!("{} over {}", capital(plain), quantity(self.axis, &[]).label)
+    }
+}
+
+/// The same curves by the rate a rank at their least P.
+fn efficiency(
+    comparison: &Comparison,
+    what: &Rate,
+    mut curves: Vec<Series>,
+    folder: &Path,
+    found: &mut Rates,
+) -> Result<()> {
+    for curve in &mut curves {
+        let Some(first) = curve.points.first().copied() else { continue };
+        let of_all = !what.headline.ends_with("_per_rank");
+        for point in &mut curve.points {
+            *point = point.over(&first, if of_all { point.x / first.x } else { 1.0 });
+        }
+        found.efficiencies.push(Efficiency {
+            label: curve.label.clone(),
+            from: exact(first.x),
+            shares: curve.points.iter().map(|p| (exact(p.x), format!("{:.1} %", 100.0 * p.y))).collect(),
+        });
+    }
+    let title = "Scaling efficiency".to_owned();
+    let mut drawn = figure(comparison, what, title.clone(), curves);
+    if let Figure::Curves(curves) = &mut drawn {
+        curves.y =
+            Quantity { label: "rate per rank / rate per rank at the smallest P".into(), unit: Unit::None, log: true };
+    }
+    let caption = "Rate per rank relative to that at each machine's smallest number of ranks, from medians; bands are 95 % \
+                   intervals with the uncertainty of both.";
+    let name = format!("efficiency-{}", what.headline.replace('_', "-"));
+    let drawn = picture(folder, &drawn, name, title.clone(), caption.into());
+    found.pictures.extend(if_drawable(drawn, &title, &mut found.omitted)?);
+    Ok(())
+}
+
+/// The curves with the machines' names, where several have any.
+fn series(comparison: &Comparison, curves: Vec<Curve>) -> Vec<Series> {
+    let with_name = |curve: Curve| {
+        let machine = &comparison.machines[curve.machine].name;
+        let label = if curve.label.is_empty() { machine.clone() } else { format!("{machine}, {}", curve.label) };
+        Series { label, points: curve.points }
+    };
+    curves.into_iter().map(with_name).collect()
+}
+
+fn figure(comparison: &Comparison, what: &Rate, title: String, series: Vec<Series>) -> Figure {
+    let points = &comparison.points.points;
+    let points: Vec<usize> = (0..points.len()).filter(|&at| what.kernels.contains(&points[at].class)).collect();
+    let xs: Vec<f64> = series.iter().flat_map(|series| &series.points).map(|point| point.x).collect();
+    Figure::Curves(Curves {
+        title,
+        subtitle: warned(what.kernels.join(", "), &comparison.stamps_at(&points)),
+        x: quantity(what.axis, &xs),
+        y: Quantity { label: what.label(), unit: what.described().unit, log: true },
+        series,
+        marks: Vec::new(),
+    })
+}
+
+/// Kernel and values that distinguish a curve from others.
+type Key = (String, Vec<(String, String)>);
+
+fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
+    let mut found: BTreeMap<(usize, &str, Key), Vec<&Point>> = BTreeMap::new();
+    for machine in 0..comparison.machines.len() {
+        for class in comparison.points.classes.keys().filter(|class| comparison.points.headline(class) == headline) {
+            let of_class = |point: &&Point| {
+                point.class == *class
+                    && point.number_on(machine, axis).is_some()
+                    && point.by_machine[machine].as_ref().is_some_and(|s| s.samples() > 0)
+            };
+            let points: Vec<&Point> = comparison.points.points.iter().filter(of_class).collect();
+            let keys = keys(&points, machine, axis);
+            for point in points {
+                let one = |name: &&str| {
+                    let (_, value) = point.at.iter().find(|(column, _)| column == name)?;
+                    Some((name.to_string(), label(name, value)))
+                };
+                let key = (class.clone(), keys.iter().filter_map(one).collect());
+                found.entry((machine, origin(point, machine), key)).or_default().push(point);
+            }
+        }
+    }
+    let mut counts: BTreeMap<&Key, usize> = BTreeMap::new();
+    let machines: BTreeSet<(usize, &Key)> = found.keys().map(|(machine, _, key)| (*machine, key)).collect();
+    machines.into_iter().for_each(|(_, key)| *counts.entry(key).or_default() += 1);
+    let classes: HashSet<&str> = found.keys().map(|(_, _, (class, _))| class.as_str()).collect();
+    let curve = |((machine, origin, key), points): (&(usize, &str, Key), &Vec<&Point>)| {
+        let words = key.1.iter().map(|(_, text)| text.clone());
+        let class = (classes.len() > 1).then(|| key.0.clone());
+        let origin = (!origin.is_empty()).then(|| (*origin).to_owned());
+        let label = class.into_iter().chain(words).chain(origin).collect::<Vec<_>>().join(", ");
+        let mut points: Vec<CurvePoint> =
+            points.iter().filter_map(|point| place(point, axis, *machine, headline)).collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        Curve { machine: *machine, kernel: key.0.clone(), label, points, shared: counts[key] }
+    };
+    found.iter().map(curve).filter(|curve| curve.points.len() > 1).collect()
+}
+
+/// What is printed and what a model says make no curve together.
+fn origin(point: &Point, machine: usize) -> &'static str {
+    let origins = point.by_machine[machine].iter().flat_map(|data| &data.facts.origins);
+    match origins.map(|origin| origin.starts_with("predicted")).next() {
+        Some(true) => "predicted",
+        Some(false) => "published",
+        None => "",
+    }
+}
+
+fn place(point: &Point, axis: &str, machine: usize, headline: &str) -> Option<CurvePoint> {
+    // From speeds to what the kernel is judged by.
+    let inverse = matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles);
+    let back = |speed: f64| if inverse { 1.0 / speed } else { speed };
+    let summary = point.by_machine[machine].as_ref()?.summary()?;
+    let (low, high) = summary.interval.map_or((f64::NAN, f64::NAN), |(low, high)| (back(low), back(high)));
+    Some(CurvePoint {
+        x: point.number_on(machine, axis)?,
+        y: back(summary.median),
+        low: low.min(high),
+        high: low.max(high),
+    })
+}
+
+/// Columns that vary at one value of the axis: they distinguish curves. What grows with the axis, as memory does with the
+/// ranks, goes along.
+fn keys<'a>(points: &[&'a Point], machine: usize, axis: &str) -> Vec<&'a str> {
+    let mut data: BTreeMap<(&str, u64), &Value> = BTreeMap::new();
+    let mut keys: Vec<&str> = Vec::new();
+    for point in points {
+        let Some(x) = point.number_on(machine, axis) else { continue };
+        for (column, value) in point.at.iter().filter(|(column, _)| column != axis) {
+            if *data.entry((column, x.to_bits())).or_insert(value) != value && !keys.contains(&column.as_str()) {
+                keys.push(column);
+            }
+        }
+    }
+    keys
+}

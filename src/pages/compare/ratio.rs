@@ -1,0 +1,219 @@
+//! Ratios of one machine to another: point by point, and their geometric mean.
+
+use super::points::{Point, PointData};
+use super::statistics::MannWhitney;
+pub use apexmap_measure::numerics::statistics::Basis;
+use apexmap_results::store::estimate::{self, Mean};
+use statrs::distribution::{ContinuousCDF, Normal};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The speed of a machine relative to that of another at one point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    pub value: f64,
+    /// 95 % interval.
+    pub interval: Option<(f64, f64)>,
+    pub basis: Basis,
+    /// The probability of a ratio as far from 1 as this one or farther, if the truth is 1.
+    pub p: Option<f64>,
+}
+
+impl Ratio {
+    /// Whether the 95 % interval leaves 1 outside; without an interval nothing is decided.
+    pub fn is_decided(&self) -> bool {
+        self.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0)
+    }
+
+    /// Of its logarithm.
+    fn of(shift: f64, interval: Option<(f64, f64)>, basis: Basis, p: Option<f64>) -> Self {
+        Self { value: shift.exp(), interval: interval.map(|(low, high)| (low.exp(), high.exp())), basis, p }
+    }
+}
+
+/// The mean over launches of one side, where it is known how launches differ or the value is exact.
+pub fn mean(data: &PointData) -> Option<Mean> {
+    let medians = data.medians();
+    match medians[..] {
+        [value] if data.exact => Some(Mean::exact(value)),
+        _ => Mean::of(&medians),
+    }
+}
+
+/// The logarithm of the speed of one side by that of the other, where it is known how launches differ; both published values
+/// have no uncertainty to know.
+pub fn shift(of: &PointData, to: &PointData) -> Option<(Mean, Basis)> {
+    match (of.exact, to.exact) {
+        (true, true) => None,
+        (false, false) => estimate::shift(&of.launches, &to.launches, of.same_run(to)),
+        _ => Some((mean(of)?.minus(&mean(to)?), Basis::Launches)),
+    }
+}
+
+/// `of` by `to`; `None` where one of them has no good sample.
+pub fn ratio(of: &PointData, to: &PointData, tests: &mut MannWhitney) -> Option<Ratio> {
+    scaled_ratio(of, to, 0.0, tests)
+}
+
+/// The same with `of` multiplied by a factor, given as its logarithm.
+pub fn scaled_ratio(of: &PointData, to: &PointData, factor: f64, tests: &mut MannWhitney) -> Option<Ratio> {
+    if of.launches.is_empty() || to.launches.is_empty() {
+        return None;
+    }
+    if let Some((mean, basis)) = shift(of, to) {
+        let mean = Mean { value: mean.value + factor, ..mean };
+        return Some(Ratio::of(mean.value, Some(mean.interval()), basis, Some(mean.p_apart())));
+    }
+    let (base, new) = (to.all(), of.all().into_iter().map(|speed| speed + factor).collect::<Vec<_>>());
+    let (shift, interval) = tests.shift(&base, &new)?;
+    let Some((low, high)) = interval else { return Some(Ratio::of(shift, None, Basis::Nothing, None)) };
+    // Successive samples that are alike tell less than as many independent ones.
+    let Some(widening) = of.widening.zip(to.widening).map(|(of, to)| of.max(to)) else {
+        return Some(Ratio::of(shift, None, Basis::Nothing, None));
+    };
+    let interval = (shift + (low - shift) * widening, shift + (high - shift) * widening);
+    let p = weakened(tests.p_above(&base, &new).min(tests.p_above(&new, &base)), widening);
+    Some(Ratio::of(shift, Some(interval), Basis::Samples, Some((2.0 * p).min(1.0))))
+}
+
+/// A geometric mean of ratios.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GeometricMean {
+    pub value: f64,
+    /// 95 % interval: of the measurement by [`Basis`], of the choice of points where that is [`Basis::Nothing`]; absent for a
+    /// single point without uncertainty.
+    pub interval: Option<(f64, f64)>,
+    pub basis: Basis,
+    pub cells: usize,
+    /// Further points, which have no interval: the mean is that of the others.
+    pub left_out: usize,
+    pub least: f64,
+    pub most: f64,
+}
+
+impl GeometricMean {
+    /// Of these points, the mean multiplied by the mean of their factors, given as logarithms. The extremes are left.
+    pub fn scaled(self, factor: impl Fn(&Point) -> f64, points: &[&Point]) -> Self {
+        let all: f64 = points.iter().map(|point| factor(point)).sum();
+        let times = (all / points.len().max(1) as f64).exp();
+        let interval = self.interval.map(|(low, high)| (low * times, high * times));
+        Self { value: self.value * times, interval, least: self.least * times, most: self.most * times, ..self }
+    }
+}
+
+/// Half the width of a 95 % interval of a normal distribution, in standard deviations.
+const NORMAL: f64 = 1.959_964;
+
+/// The geometric mean of the speeds of machine `of` by those of machine `to`, over these points.
+///
+/// Its interval is that of this mean over these very points: launches are the unit, with all of their points together, since
+/// a launch that was slow was so at all of them. Where a side has single launches it is put together from the points'
+/// own intervals, as if they were independent. Points without an interval are left out where others have one.
+pub fn geometric_mean(points: &[&Point], of: usize, to: usize, tests: &mut MannWhitney) -> Option<GeometricMean> {
+    let both: Vec<(&PointData, &PointData, Ratio)> = points
+        .iter()
+        .filter_map(|point| {
+            let (a, b) = (point.by_machine[of].as_ref()?, point.by_machine[to].as_ref()?);
+            Some((a, b, ratio(a, b, tests)?))
+        })
+        .collect();
+    let mean = mean_of_points(&both)?;
+    if mean.basis != Basis::Nothing {
+        return Some(mean);
+    }
+    let all = both.len();
+    let known: Vec<_> = both.into_iter().filter(|(_, _, ratio)| ratio.interval.is_some()).collect();
+    let of_known = mean_of_points(&known).filter(|mean| mean.basis != Basis::Nothing);
+    Some(of_known.map_or(mean, |of_known| GeometricMean { left_out: all - known.len(), ..of_known }))
+}
+
+/// Of all of these points.
+fn mean_of_points(both: &[(&PointData, &PointData, Ratio)]) -> Option<GeometricMean> {
+    if both.is_empty() {
+        return None;
+    }
+    let cells = both.len();
+    let logs: Vec<f64> = both.iter().map(|(_, _, ratio)| ratio.value.ln()).collect();
+    let value = logs.iter().sum::<f64>() / cells as f64;
+    let (least, most) = logs.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), v| (l.min(*v), m.max(*v)));
+    let found = |value: f64, interval: Option<(f64, f64)>, basis| GeometricMean {
+        value: value.exp(),
+        interval: interval.map(|(low, high)| (low.exp(), high.exp())),
+        basis,
+        cells,
+        left_out: 0,
+        least: least.exp(),
+        most: most.exp(),
+    };
+    if let Some(mean) = in_pairs(both) {
+        return Some(found(mean.value, Some(mean.interval()), Basis::Pairs));
+    }
+    let exact = both.iter().all(|(a, b, _)| a.exact && b.exact);
+    let one = |pick: &dyn Fn(&(&PointData, &PointData, Ratio)) -> PointData| {
+        over_points(&both.iter().map(pick).collect::<Vec<_>>())
+    };
+    if let (Some(a), Some(b), false) = (one(&|both| both.0.clone()), one(&|both| both.1.clone()), exact) {
+        let mean = a.minus(&b);
+        return Some(found(mean.value, Some(mean.interval()), Basis::Launches));
+    }
+    let widths: Option<Vec<f64>> =
+        both.iter().map(|(_, _, ratio)| ratio.interval.map(|(low, high)| (high / low).ln() / 2.0 / NORMAL)).collect();
+    if let Some(widths) = widths {
+        let half = NORMAL * widths.iter().map(|width| width * width).sum::<f64>().sqrt() / cells as f64;
+        return Some(found(value, Some((value - half, value + half)), Basis::Samples));
+    }
+    Some(found(value, Mean::of(&logs).map(|mean| mean.interval()), Basis::Nothing))
+}
+
+/// The mean over points of differences between two sides of one run, block by block; `None` unless each point has two blocks of
+/// both.
+fn in_pairs(both: &[(&PointData, &PointData, Ratio)]) -> Option<Mean> {
+    let mut sets: BTreeMap<BTreeSet<u64>, Vec<Vec<f64>>> = BTreeMap::new();
+    for (of, to, _) in both.iter().filter(|(of, to, _)| of.same_run(to)) {
+        let pairs = estimate::pairs(&of.launches, &to.launches)?;
+        sets.entry(pairs.keys().copied().collect()).or_default().push(pairs.into_values().collect());
+    }
+    let total: usize = sets.values().map(Vec::len).sum();
+    if total < both.len() { None } else { mean_of(sets.into_values(), total) }
+}
+
+/// The mean of log speeds over points, by launches: points measured in the same number of launches were measured in the
+/// same ones, as a sweep launches all points of a rank count together.
+pub fn over_points(data: &[PointData]) -> Option<Mean> {
+    let mut exact = Vec::new();
+    let mut sets: BTreeMap<usize, Vec<Vec<f64>>> = BTreeMap::new();
+    for one in data {
+        let medians = one.medians();
+        if one.exact {
+            exact.extend(medians);
+        } else {
+            sets.entry(medians.len()).or_default().push(medians);
+        }
+    }
+    if exact.is_empty() {
+        return mean_of(sets.into_values(), data.len());
+    }
+    let weight = exact.len() as f64 / data.len() as f64;
+    let known = (weight, Mean::exact(exact.iter().sum::<f64>() / exact.len() as f64));
+    if sets.is_empty() {
+        return Some(known.1);
+    }
+    let rest = mean_of(sets.into_values(), data.len() - exact.len())?;
+    Some(Mean::sum(&[known, (1.0 - weight, rest)]))
+}
+
+/// The mean over all points of sets of points: in each set the points' rows have one value a launch, in the same launches.
+fn mean_of(sets: impl Iterator<Item = Vec<Vec<f64>>>, points: usize) -> Option<Mean> {
+    let of_set = |rows: Vec<Vec<f64>>| {
+        let mean_in = |launch: usize| rows.iter().map(|row| row[launch]).sum::<f64>() / rows.len() as f64;
+        let mean = Mean::of(&(0..rows[0].len()).map(mean_in).collect::<Vec<_>>())?;
+        Some((rows.len() as f64 / points as f64, mean))
+    };
+    let parts: Option<Vec<(f64, Mean)>> = sets.map(of_set).collect();
+    parts.filter(|parts| !parts.is_empty()).map(|parts| Mean::sum(&parts))
+}
+
+/// A one-sided p value where the normal deviate is smaller by a factor than it was taken for.
+pub fn weakened(p: f64, times: f64) -> f64 {
+    let Some(normal) = Normal::new(0.0, 1.0).ok().filter(|_| times > 1.0) else { return p };
+    normal.cdf(normal.inverse_cdf(p) / times)
+}

@@ -1,0 +1,228 @@
+//! What the shapes of performance surfaces say: the trade of one locality for the other, sensitivity along each axis, the ratio
+//! of best to worst, and how rates scale with ranks.
+//!
+//! SOURCE: Apex-Map paper, Section 3.3.
+
+use super::Comparison;
+use super::groups::MatchedGroup;
+use super::points::Point;
+use apexmap_base::error::Result;
+use apexmap_base::point::Value;
+use apexmap_base::units::{Unit, quantity, significant};
+use apexmap_measure::numerics::statistics::median;
+use apexmap_results::store::columns::{self, ALPHA, BLOCK, label};
+use apexmap_theory::trade::{self, Trade};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// How a group's speed varies on each machine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Shape {
+    pub label: String,
+    pub alphas: Vec<String>,
+    pub trades: Vec<LevelTrades>,
+    pub sensitivities: Vec<Sensitivity>,
+    pub ranges: Vec<Range>,
+}
+
+/// One bandwidth held over all alphas, by machine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LevelTrades {
+    /// `10 MB/s`
+    pub level: String,
+    pub machines: Vec<(String, Trade)>,
+}
+
+/// What one machine gains along one axis.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sensitivity {
+    pub machine: String,
+    pub axis: String,
+    /// Median over lines along this axis of the speed at its best end by that at the other.
+    pub gain: String,
+    #[serde(skip)]
+    times: f64,
+    #[serde(skip)]
+    column: String,
+    /// d ln(speed) / d ln(axis) between neighbouring points: median, least and most.
+    pub elasticity: String,
+    pub least: String,
+    pub most: String,
+}
+
+/// The best and the worst point of a machine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Range {
+    pub machine: String,
+    pub best: String,
+    pub best_at: String,
+    pub worst: String,
+    pub worst_at: String,
+    pub ratio: String,
+}
+
+pub fn of(comparison: &Comparison, group: &MatchedGroup) -> Result<Shape> {
+    let names = comparison.machines.iter().map(|machine| machine.name.as_str());
+    let mut shape = Shape {
+        label: group.label.clone(),
+        alphas: Vec::new(),
+        trades: if group.is_surface() { trades(comparison, group) } else { Vec::new() },
+        sensitivities: Vec::new(),
+        ranges: Vec::new(),
+    };
+    if group.is_surface() {
+        shape.alphas = group.values(&comparison.points, 1).into_iter().map(significant).collect();
+    }
+    for (k, name) in names.enumerate() {
+        for axis in &group.axes {
+            shape.sensitivities.extend(sensitivity(comparison, group, k, name, axis));
+        }
+        shape.ranges.extend(range(comparison, group, k, name));
+    }
+    Ok(shape)
+}
+
+/// The speeds of one machine by alpha and L; NaN where it has none.
+fn surface(comparison: &Comparison, group: &MatchedGroup, machine: usize) -> Vec<Vec<f64>> {
+    let places = group.grid(&comparison.points);
+    let speed = |index: &Option<usize>| {
+        index.and_then(|at| comparison.points.points[at].by_machine[machine].as_ref()?.speed()).unwrap_or(f64::NAN)
+    };
+    places.rows().into_iter().map(|row| row.iter().map(speed).collect()).collect()
+}
+
+/// The levels of the paper and those of the base's surface, as far as any other machine reaches them.
+fn trades(comparison: &Comparison, group: &MatchedGroup) -> Vec<LevelTrades> {
+    let blocks = group.values(&comparison.points, 0);
+    let surfaces: Vec<Vec<Vec<f64>>> =
+        (0..comparison.machines.len()).map(|machine| surface(comparison, group, machine)).collect();
+    let mut levels: Vec<f64> = surfaces.iter().flat_map(|surface| trade::levels(surface)).collect();
+    levels.sort_by(f64::total_cmp);
+    levels.dedup();
+    let held = |level: f64| {
+        let machines = comparison.machines.iter().zip(&surfaces);
+        let machines: Vec<(String, Trade)> =
+            machines.map(|(machine, surface)| (machine.name.clone(), trade::trade(&blocks, surface, level))).collect();
+        LevelTrades { level: quantity(level, Unit::BytesPerSecond), machines }
+    };
+    // A level that only one machine's surface spans tells nothing of the others.
+    let tells = |held: &LevelTrades| held.machines.iter().filter(|(_, trade)| trade.factor.is_some()).count() > 1;
+    levels.into_iter().map(held).filter(tells).collect()
+}
+
+/// Lines of points that differ along one axis only: (axis, ln speed), ascending.
+fn lines(comparison: &Comparison, group: &MatchedGroup, machine: usize, axis: &str) -> Vec<Vec<(f64, f64)>> {
+    let mut lines: BTreeMap<Vec<u64>, Vec<(f64, f64)>> = BTreeMap::new();
+    for &at in &group.points {
+        let point = &comparison.points.points[at];
+        let speed = point.by_machine[machine].as_ref().and_then(|data| data.speed());
+        let (Some(x), Some(speed)) = (point.number(axis), speed) else { continue };
+        let others = group.axes.iter().filter(|other| *other != axis);
+        let key: Vec<u64> = others.map(|other| point.number(other).unwrap_or(-1.0).to_bits()).collect();
+        lines.entry(key).or_default().push((x, speed.ln()));
+    }
+    lines
+        .into_values()
+        .map(|mut line| {
+            line.sort_by(|a, b| a.0.total_cmp(&b.0));
+            line
+        })
+        .filter(|line| line.len() > 1)
+        .collect()
+}
+
+fn sensitivity(
+    comparison: &Comparison,
+    group: &MatchedGroup,
+    machine: usize,
+    name: &str,
+    axis: &str,
+) -> Option<Sensitivity> {
+    let lines = lines(comparison, group, machine, axis);
+    let (low, high) = ends(&lines)?;
+    // Locality grows as alpha falls.
+    let sign = if axis == ALPHA { -1.0 } else { 1.0 };
+    let gain = |line: &Vec<(f64, f64)>| Some(sign * (line.last()?.1 - line.first()?.1));
+    let gains: Vec<f64> = lines.iter().filter_map(gain).collect();
+    let slopes: Vec<f64> = lines
+        .iter()
+        .flat_map(|line| line.windows(2))
+        .filter(|pair| pair[0].0 > 0.0)
+        .map(|pair| (pair[1].1 - pair[0].1) / (pair[1].0 / pair[0].0).ln())
+        .collect();
+    let (least, most) = slopes.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), v| (l.min(*v), m.max(*v)));
+    let times = median(&gains)?.exp();
+    let (from, to) = if axis == ALPHA { (high, low) } else { (low, high) };
+    let at = |value: f64| label(axis, &value_of(axis, value));
+    Some(Sensitivity {
+        machine: name.to_owned(),
+        axis: format!("{} to {}", at(from), at(to).rsplit("= ").next().unwrap_or_default()),
+        gain: significant(times),
+        times,
+        column: axis.to_owned(),
+        elasticity: significant(median(&slopes)?),
+        least: significant(least),
+        most: significant(most),
+    })
+}
+
+fn ends(lines: &[Vec<(f64, f64)>]) -> Option<(f64, f64)> {
+    let all = || lines.iter().flatten().map(|(x, _)| *x);
+    let (low, high) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+    (low < high).then_some((low, high))
+}
+
+fn value_of(axis: &str, value: f64) -> Value {
+    if axis == ALPHA { Value::Real(value) } else { Value::Integer(value as u64) }
+}
+
+fn range(comparison: &Comparison, group: &MatchedGroup, machine: usize, name: &str) -> Option<Range> {
+    let mut known: Vec<(&Point, f64)> = group
+        .points
+        .iter()
+        .filter_map(|&at| {
+            let point = &comparison.points.points[at];
+            Some((point, point.by_machine[machine].as_ref()?.speed()?))
+        })
+        .collect();
+    known.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (worst, best) = (known.first()?, known.last()?);
+    let unit = columns::describe_of(group.headline, [group.kernel]).unit;
+    // A speed is one over a time where times are measured.
+    let shown = |speed: f64| match unit {
+        Unit::Seconds => apexmap_base::units::seconds(1.0 / speed),
+        Unit::Cycles => significant(1.0 / speed),
+        unit => quantity(speed, unit),
+    };
+    let place = |point: &Point| {
+        let at = group.axes.iter().filter_map(|axis| point.at.iter().find(|(column, _)| column == axis));
+        at.map(|(column, value)| label(column, value)).collect::<Vec<_>>().join(", ")
+    };
+    Some(Range {
+        machine: name.to_owned(),
+        best: shown(best.1),
+        best_at: place(best.0),
+        worst: shown(worst.1),
+        worst_at: place(worst.0),
+        ratio: significant(best.1 / worst.1),
+    })
+}
+
+/// Which of two localities each machine is more sensitive to, in a sentence; only for surfaces.
+pub fn sentence(shape: &Shape) -> Option<String> {
+    let gain = |machine: &str, axis: &str| -> Option<f64> {
+        shape.sensitivities.iter().find(|s| s.machine == machine && s.column == axis).map(|s| s.times)
+    };
+    let machines: Vec<&str> = shape.ranges.iter().map(|range| range.machine.as_str()).collect();
+    let one = |machine: &&str| {
+        let (temporal, spatial) = (gain(machine, ALPHA)?, gain(machine, BLOCK)?);
+        let which = if temporal > spatial { "temporal" } else { "spatial" };
+        Some(format!(
+            "{machine} gains {}x from spatial and {}x from temporal locality, more from {which}",
+            significant(spatial),
+            significant(temporal)
+        ))
+    };
+    let each: Vec<String> = machines.iter().filter_map(one).collect();
+    (!each.is_empty() && !shape.alphas.is_empty()).then(|| format!("{}: {}.", shape.label, each.join("; ")))
+}

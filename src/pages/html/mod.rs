@@ -1,0 +1,178 @@
+//! What every HTML file of apexmap shares, from its style to its figures.
+//!
+//! A template extends `page.html` and takes its parts from `parts.html`; a context of plain data fills it. The template
+//! engine escapes whatever comes from files. An HTML page is one file that fetches nothing and runs one script,
+//! `page.js`, which adds the interaction; without it everything is still shown.
+
+mod corners;
+mod generated;
+mod viewer;
+
+use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_base::new_file;
+use apexmap_draw::figure::{self, Figure, Style};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use std::path::Path;
+
+pub use corners::{CornerCell, Corners};
+pub use generated::{PAPER, remove_unmade};
+pub use viewer::{Viewer, ViewerSurface};
+
+/// A figure in an HTML page and, as SVG and PNG, next to it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Picture {
+    /// Name of its files, without ending.
+    pub file: String,
+    pub title: String,
+    pub caption: String,
+    pub svg: String,
+    /// What it shows, in words.
+    pub description: String,
+    /// Pixels that the rows' places are given in.
+    pub width: f64,
+    pub height: f64,
+    /// Its values as a table.
+    pub head: Vec<String>,
+    pub rows: Vec<PictureRow>,
+    /// Number of further rows, for which there is no room.
+    pub left_out: usize,
+}
+
+/// A row of a figure's table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PictureRow {
+    pub cells: Vec<String>,
+    /// Where it lies in the figure: `x y`.
+    pub at: String,
+}
+
+/// Maximum rows of a figure's table.
+const MOST_ROWS: usize = 5000;
+/// From this many bytes of SVG on, an HTML page holds the figure's pixels instead; the SVG is still written next to it.
+const HEAVY: usize = 600_000;
+
+/// Draws a figure into an HTML page and into files of a folder; also a print-ready version, if the folder has a folder
+/// [`PAPER`].
+///
+/// # Errors
+/// If the figure has nothing to draw or its files cannot be written.
+pub fn picture(folder: &Path, drawn: &Figure, file: String, title: String, caption: String) -> Result<Picture> {
+    let (drawing, png) = files(folder, drawn, &file, Style::Screen)?;
+    let paper = folder.join(PAPER);
+    if paper.is_dir() {
+        files(&paper, drawn, &file, Style::Paper)?;
+    }
+    let table = drawn.table();
+    let mut at = vec![String::new(); table.rows.len()];
+    for spot in &drawing.spots {
+        at[spot.row] = format!("{:.1} {:.1}", spot.at.0, spot.at.1);
+    }
+    let left_out = table.rows.len().saturating_sub(MOST_ROWS);
+    let rows = table.rows.into_iter().zip(at).take(MOST_ROWS).map(|(cells, at)| PictureRow { cells, at }).collect();
+    let (width, height) = drawing.size;
+    let svg = match drawing.svg.len() > HEAVY {
+        true => pixels(&png, drawing.size),
+        false => drawing.svg,
+    };
+    let (description, head) = (drawn.description(), table.head);
+    Ok(Picture { file, title, caption, svg, description, width, height, head, rows, left_out })
+}
+
+/// A figure, or nothing if its values are such that it cannot be drawn: then `undrawn` says why, and the rest of the page is as
+/// good as without it.
+///
+/// # Errors
+/// If files cannot be written.
+pub fn if_drawable<T>(drawn: Result<T>, title: &str, undrawn: &mut Vec<String>) -> Result<Option<T>> {
+    match drawn {
+        Err(error) if error.kind == ErrorKind::Input => {
+            undrawn.push(format!("{title} is not drawn: {}.", error.what));
+            Ok(None)
+        }
+        drawn => drawn.map(Some),
+    }
+}
+
+fn files(folder: &Path, drawn: &Figure, file: &str, style: Style) -> Result<(figure::Drawing, Vec<u8>)> {
+    let drawing = figure::drawing(drawn, style)?;
+    new_file::replace_by(&folder.join(format!("{file}.svg")), &drawing.svg)?;
+    let png = figure::png_bytes(drawn, style)?;
+    new_file::replace_by(&folder.join(format!("{file}.png")), &png)?;
+    Ok((drawing, png))
+}
+
+/// A PNG file as an SVG document.
+fn pixels(png: &[u8], (width, height): (f64, f64)) -> String {
+    format!(
+        "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" xmlns=\"http://www.w3.org/2000/svg\">\
+         <image width=\"{width}\" height=\"{height}\" href=\"data:image/png;base64,{}\"/></svg>\n",
+        STANDARD.encode(png)
+    )
+}
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("viewer.js"));
+
+/// Renders a template that extends `page.html`.
+///
+/// # Errors
+/// If the template uses a name that the context does not have: a defect of the program.
+pub fn render(template: &str, context: &impl Serialize) -> Result<String> {
+    fill(template, context).map_err(|e| Error::internal(format!("cannot render the HTML page: {e:#}")))
+}
+
+fn fill(template: &str, context: &impl Serialize) -> std::result::Result<String, minijinja::Error> {
+    let mut engine = minijinja::Environment::new();
+    engine.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    engine.add_filter("percent", |share: f64| format!("{:.1} %", share * 100.0));
+    engine.add_filter("bound", |text: &str| bound(text));
+    engine.add_filter("json", |value: minijinja::Value| json(&value).map(minijinja::Value::from_safe_string));
+    engine.add_global("apexmap_version", env!("CARGO_PKG_VERSION"));
+    engine.add_global("style", STYLE);
+    engine.add_global("script", SCRIPT);
+    engine.add_global("script_hash", minijinja::Value::from_safe_string(STANDARD.encode(Sha256::digest(SCRIPT))));
+    engine.add_template("page.html", include_str!("page.html"))?;
+    engine.add_template("parts.html", include_str!("parts.html"))?;
+    engine.add_template("this.html", template)?;
+    engine.get_template("this.html")?.render(minijinja::Value::from(minijinja::value::Serde(context)))
+}
+
+/// Text in which no line breaks between a number and its unit, nor within `L = 64`.
+fn bound(text: &str) -> String {
+    let all: Vec<char> = text.chars().collect();
+    let at = |k: usize| all.get(k).copied().unwrap_or_default();
+    let bound = |k: usize| {
+        let before = if k > 0 { at(k - 1) } else { ' ' };
+        "=±".contains([before, at(k + 1)]) || before.is_ascii_digit() && (at(k + 1).is_alphabetic() || at(k + 1) == '%')
+    };
+    all.iter().enumerate().map(|(k, &c)| if c == ' ' && bound(k) { '\u{a0}' } else { c }).collect()
+}
+
+/// With a capital letter in front.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// A moment, in seconds since 1970: `2026-11-21 03:04 UTC`; `-` if the calendar does not reach so far.
+pub fn utc(unix_seconds: f64) -> String {
+    let moment = chrono::DateTime::from_timestamp(unix_seconds as i64, 0);
+    moment.map_or_else(|| "-".into(), |moment| moment.format("%Y-%m-%d %H:%M UTC").to_string())
+}
+
+/// JSON that is safe in an HTML page: nothing in it can end a script or begin markup, whatever it contains.
+fn json(value: &minijinja::Value) -> std::result::Result<String, minijinja::Error> {
+    let text = serde_json::to_string(value)
+        .map_err(|e| minijinja::Error::new(minijinja::ErrorKind::BadSerialization, e.to_string()))?;
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => safe.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => safe.push(c),
+        }
+    }
+    Ok(safe)
+}

@@ -1,0 +1,94 @@
+//! The data of the interactive 3-D viewer: surfaces of one or several machines.
+
+use apexmap_base::error::Result;
+use apexmap_draw::figure::ticks::{self, Scale};
+use apexmap_draw::figure::{Grid, Quantity, colour};
+use serde::Serialize;
+
+/// The surfaces that a reader can choose from; `parts.viewer(viewer)` places it, once per HTML page.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Viewer {
+    pub surfaces: Vec<ViewerSurface>,
+}
+
+/// A quantity over two others, with all that its drawing needs: the script only projects and paints.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ViewerSurface {
+    pub machine: String,
+    /// Distinguishes it from the other surfaces of its machine.
+    pub label: String,
+    pub x: ViewerAxis,
+    pub y: ViewerAxis,
+    pub z: ViewerAxis,
+    /// By [row of y][column of x]; none is a gap.
+    pub values: Vec<Vec<Option<f64>>>,
+    /// Cells (row, column) that failed.
+    pub failed: Vec<(usize, usize)>,
+    /// `#rrggbb` from the lowest to the highest value, evenly spaced.
+    pub colours: Vec<String>,
+}
+
+/// An axis of the box around a surface.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ViewerAxis {
+    pub label: String,
+    /// As it stands after a value: `B/s`; empty for a pure number.
+    pub unit: &'static str,
+    pub log: bool,
+    pub low: f64,
+    pub high: f64,
+    pub ticks: Vec<Tick>,
+    /// The values measured at; none for the height.
+    pub values: Vec<f64>,
+    /// The same values as printed.
+    pub names: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tick {
+    pub value: f64,
+    pub label: String,
+}
+
+/// Maximum labels per axis.
+const MOST_TICKS: usize = 10;
+/// Colours from which the script mixes those between.
+const COLOURS: usize = 33;
+
+impl ViewerSurface {
+    /// The surface of a grid, in the colours and on the scales of its figures.
+    ///
+    /// # Errors
+    /// If the grid has nothing to draw.
+    pub fn of(machine: impl Into<String>, label: impl Into<String>, grid: &Grid) -> Result<Self> {
+        let [x, y, z] = grid.scales(None)?;
+        let known = |value: &f64| value.is_finite().then_some(*value);
+        Ok(Self {
+            machine: machine.into(),
+            label: label.into(),
+            x: axis(&grid.x.quantity, x, &grid.x.values),
+            y: axis(&grid.y.quantity, y, &grid.y.values),
+            z: axis(&grid.z, z, &[]),
+            values: grid.values.rows().into_iter().map(|row| row.iter().map(known).collect()).collect(),
+            failed: grid.failed.clone(),
+            colours: colour::hexadecimal(colour::viridis, COLOURS),
+        })
+    }
+}
+
+fn axis(quantity: &Quantity, scale: Scale, values: &[f64]) -> ViewerAxis {
+    let binary = ticks::is_binary(values);
+    let sets = ticks::tick_sets(&scale, values, quantity.unit, binary);
+    let chosen = sets.iter().find(|set| set.len() <= MOST_TICKS).or(sets.last()).cloned().unwrap_or_default();
+    let labels = ticks::labels(&chosen, quantity.unit, binary);
+    ViewerAxis {
+        label: quantity.label.clone(),
+        unit: quantity.unit.symbol(),
+        log: scale.log,
+        low: scale.low,
+        high: scale.high,
+        ticks: chosen.into_iter().zip(labels).map(|(value, label)| Tick { value, label }).collect(),
+        values: values.to_vec(),
+        names: ticks::labels(values, quantity.unit, binary),
+    }
+}

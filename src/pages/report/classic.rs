@@ -1,0 +1,207 @@
+//! What the report of a calibration begins with: the classic numbers, and the figures of what they follow from.
+
+use super::input::Input;
+use crate::html::{Picture, picture};
+use apexmap_base::error::Result;
+use apexmap_base::provenance::Host;
+use apexmap_base::units::{self, BASE_PAGE_BYTES, HUGE_PAGE_BYTES, Unit};
+use apexmap_draw::figure::{Axis, CurvePoint, Curves, Figure, Grid, Landmark, LandmarkStyle, Quantity, Series};
+use apexmap_study::calibrate::classic::{self, Row};
+use apexmap_study::calibrate::staircase::rungs;
+use apexmap_theory::machine::{Card, NumberName, UNKNOWN, Word};
+use ndarray::Array2;
+use serde::Serialize;
+
+/// Of one machine.
+#[derive(Serialize)]
+pub struct Classic {
+    pub rows: Vec<Row>,
+    /// What the measurements do not tell, and why.
+    pub unknown: Vec<String>,
+    /// The staircase first.
+    pub pictures: Vec<Picture>,
+}
+
+/// Of a result that a calibration made its card of; `None` of any other.
+pub fn of(input: &Input) -> Result<Option<Classic>> {
+    let path = input.folder.own_card();
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let card = input.folder.read_card(&path)?;
+    let rows = classic::table(&card);
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let host = input.manifest.launches.last().map(|end| &end.launch.host);
+    let draw = |(file, mut figure, caption): (&str, Figure, &str)| {
+        if let Figure::Curves(Curves { subtitle, .. }) | Figure::Heat(Grid { subtitle, .. }) = &mut figure {
+            *subtitle = input.samples.stamped(std::mem::take(subtitle));
+        }
+        let title = title(&figure).to_owned();
+        let drawn = picture(&input.folder.figures(), &figure, file.into(), title.clone(), caption.into());
+        input.if_drawable(&title, drawn)
+    };
+    let pictures: Vec<Option<Picture>> = figures(&card, host).into_iter().map(draw).collect::<Result<_>>()?;
+    let unknown = card.provenance.get(UNKNOWN).and_then(|text| text.as_str()).map(str::to_owned);
+    Ok(Some(Classic {
+        rows,
+        unknown: unknown.into_iter().collect(),
+        pictures: pictures.into_iter().flatten().collect(),
+    }))
+}
+
+fn title(figure: &Figure) -> &str {
+    match figure {
+        Figure::Curves(curves) => &curves.title,
+        Figure::Heat(grid) => &grid.title,
+        _ => "",
+    }
+}
+
+/// File, figure and caption of each: the staircase first, and the others where the card has what they show.
+pub fn figures(card: &Card, host: Option<&Host>) -> Vec<(&'static str, Figure, &'static str)> {
+    let mut all = vec![(
+        "latency-staircase",
+        Figure::Curves(staircase(card, host)),
+        "Dependent random reads on one core: medians with 95 % intervals. Bands: sizes of caches as measured, with their 95 % ranges; \
+         ticks above the axis: as the system reports them.",
+    )];
+    let pages = pages(card, host);
+    if !pages.series.is_empty() {
+        let caption = "Dependent reads of one line in each page, over the memory that the pages span. Bands: the reach of address \
+                       translation as measured, with its 95 % range; ticks above the axis: of the second-level TLB as the processor \
+                       reports it. What caches add, the staircase shows.";
+        all.push(("address-translation", Figure::Curves(pages), caption));
+    }
+    let loaded = loaded(card);
+    if loaded.series.iter().any(|series| series.points.len() > 1) {
+        let caption = "Latency of one core's dependent reads while the other cores read for 0 to 100 % of the time, over the bandwidth \
+                       that they reach: medians with 95 % intervals.";
+        all.push(("loaded-latency", Figure::Curves(loaded), caption));
+    }
+    if let Some(grid) = matrix(card) {
+        let caption = "A cache line handed from the core of one rank to that of another: medians, in ns. Half of it is measured, as a handover \
+                       takes both directions.";
+        all.push(("core-to-core", Figure::Heat(grid), caption));
+    }
+    all
+}
+
+fn latency() -> Quantity {
+    Quantity { label: "latency".into(), unit: Unit::Seconds, log: true }
+}
+
+fn series(card: &Card, label: &str, number: &str, further: &[Word]) -> Option<Series> {
+    let point = |rung: apexmap_study::calibrate::staircase::Rung| CurvePoint {
+        x: rung.size,
+        y: rung.seconds,
+        low: rung.low,
+        high: rung.high,
+    };
+    let points: Vec<CurvePoint> = rungs(card, number, further).into_iter().map(point).collect();
+    (!points.is_empty()).then(|| Series { label: label.into(), points })
+}
+
+/// A measured size with its range.
+fn measured(card: &Card, number: &str, label: &str) -> Option<Landmark> {
+    let x = card.get(number)?;
+    let (low, high) = card.interval(number).unwrap_or((x, x));
+    Some(Landmark { x, label: format!("{label}: {}", units::bytes(x)), style: LandmarkStyle::Range(low, high) })
+}
+
+fn staircase(card: &Card, host: Option<&Host>) -> Curves {
+    let reads = |label, pages: Word| series(card, label, "read_seconds", &[pages, Word::Dependent]);
+    let levels = [("L1", "l1_measured_bytes"), ("L2", "l2_measured_bytes"), ("L3", "l3_measured_bytes")];
+    let told = host.iter().flat_map(|host| &host.caches).map(|cache| Landmark {
+        x: cache.bytes as f64,
+        label: format!("L{} as reported", cache.level),
+        style: LandmarkStyle::Tick,
+    });
+    Curves {
+        title: "Latency staircase".into(),
+        subtitle: format!("{}, one core", card.name),
+        x: Quantity { label: "size of the region".into(), unit: Unit::Bytes, log: true },
+        y: latency(),
+        series: [reads("2 MiB pages", Word::Huge), reads("4 KiB pages", Word::Base)].into_iter().flatten().collect(),
+        marks: levels.into_iter().filter_map(|(label, number)| measured(card, number, label)).chain(told).collect(),
+    }
+}
+
+fn pages(card: &Card, host: Option<&Host>) -> Curves {
+    let mut marks = Vec::new();
+    let mut all = Vec::new();
+    for (pages, label, page) in
+        [(Word::Huge, "2 MiB pages", HUGE_PAGE_BYTES as f64), (Word::Base, "4 KiB pages", BASE_PAGE_BYTES as f64)]
+    {
+        for (level, number) in [("L1 TLB", "l1_tlb_reach_bytes"), ("L2 TLB", "tlb_reach_bytes")] {
+            let name = NumberName::new(number).with([pages.clone()]).to_string();
+            let mark = measured(card, &name, level);
+            marks.extend(mark.map(|mark| Landmark { label: format!("{level}: {:.0} pages", mark.x / page), ..mark }));
+        }
+        let entries = host.and_then(|host| if pages == Word::Huge { host.tlb_entries_2m } else { host.tlb_entries_4k });
+        marks.extend(entries.map(|entries| Landmark {
+            x: f64::from(entries) * page,
+            label: "as reported".into(),
+            style: LandmarkStyle::Tick,
+        }));
+        all.extend(series(card, label, "page_read_seconds", std::slice::from_ref(&pages)));
+    }
+    Curves {
+        title: "Address translation: one line in each page".into(),
+        subtitle: format!("{}, one core", card.name),
+        x: Quantity { label: "memory that the pages span".into(), unit: Unit::Bytes, log: true },
+        y: latency(),
+        series: all,
+        marks,
+    }
+}
+
+fn loaded(card: &Card) -> Curves {
+    let point = |name: NumberName| {
+        let bandwidth = NumberName::new("loaded_bandwidth_bytes_per_second").with(name.qualifier.clone()).to_string();
+        // Without load there is no bandwidth.
+        let x = if name.qualifier == [Word::PerCent(0)] { 0.0 } else { card.get(&bandwidth)? };
+        let (low, high) = card.interval(&name.to_string()).unwrap_or((f64::NAN, f64::NAN));
+        Some(CurvePoint { x, y: card.get(&name.to_string())?, low, high })
+    };
+    let points = card.variants("loaded_latency_seconds").into_iter().filter_map(point).collect();
+    Curves {
+        title: "Loaded latency".into(),
+        subtitle: format!("{}, one core reads, the others load the memory", card.name),
+        x: Quantity { label: "bandwidth of the other cores".into(), unit: Unit::BytesPerSecond, log: false },
+        y: Quantity { log: false, ..latency() },
+        series: vec![Series { label: String::new(), points }],
+        marks: Vec::new(),
+    }
+}
+
+/// Of three cores or more: two have one number.
+fn matrix(card: &Card) -> Option<Grid> {
+    let (cores, pairs) = classic::matrix(card);
+    if cores.len() < 3 {
+        return None;
+    }
+    let at = |core: u64| cores.binary_search(&core).ok();
+    let mut values = Array2::from_elem((cores.len(), cores.len()), f64::NAN);
+    for ((first, second), seconds) in pairs {
+        let (first, second) = at(first).zip(at(second))?;
+        // Whole nanoseconds, so that they fit into the cells.
+        let seconds = if seconds >= 1e-8 { (seconds * 1e9).round() / 1e9 } else { seconds };
+        values[[first, second]] = seconds;
+        values[[second, first]] = seconds;
+    }
+    let axis = |label: &str| Axis {
+        quantity: Quantity { label: label.into(), unit: Unit::None, log: false },
+        values: cores.iter().map(|&core| core as f64).collect(),
+    };
+    Some(Grid {
+        title: "Latency from core to core".into(),
+        subtitle: card.name.clone(),
+        x: axis("core of rank"),
+        y: axis("core of rank"),
+        z: Quantity { log: false, ..latency() },
+        values,
+        failed: Vec::new(),
+    })
+}

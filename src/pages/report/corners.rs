@@ -1,0 +1,28 @@
+//! The corners of a result's surfaces, for its first screen.
+
+use super::summary;
+use crate::html::{CornerCell, Corners};
+use apexmap_base::error::Result;
+use apexmap_results::store::groups::SampleGroup;
+
+/// Surfaces beside each other; the table of all points has the others.
+const MOST_SURFACES: usize = 2;
+
+/// Of the first surface, and the next with the same axes; `None` without a surface.
+pub fn of(groups: &[SampleGroup]) -> Result<Option<Corners>> {
+    let surfaces: Vec<&SampleGroup> = groups.iter().filter(|group| group.is_surface()).collect();
+    let Some(first) = surfaces.first() else { return Ok(None) };
+    let same = |group: &&&SampleGroup| group.alphas == first.alphas && group.blocks == first.blocks;
+    let shown: Vec<&SampleGroup> = surfaces.iter().filter(same).take(MOST_SURFACES).copied().collect();
+    let rows: Vec<_> = shown.iter().map(|group| summary::rows(group)).collect::<Result<_>>()?;
+    let cell = |group: usize, alpha: f64, block: f64| {
+        let found = rows[group].iter().find(|row| row.at == [Some(alpha), Some(block)]);
+        found.map_or_else(CornerCell::default, |row| CornerCell {
+            value: row.median.clone(),
+            interval: row.interval.clone(),
+            limit: row.limit.clone(),
+        })
+    };
+    let labels = shown.iter().map(|group| group.label()).collect();
+    Ok(Corners::of(labels, &first.alphas, &first.blocks, cell))
+}

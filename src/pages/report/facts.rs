@@ -1,0 +1,39 @@
+//! The machine and the settings of a result, for the report's last section.
+
+use apexmap_base::point::Value;
+use apexmap_base::units;
+use apexmap_results::store::Samples;
+use apexmap_results::store::manifest::Manifest;
+
+/// Names and values, in the order in which they are shown.
+pub fn of(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> {
+    let distinct = |column: &str| {
+        let mut values: Vec<String> = samples.values(column).iter().map(Value::to_string).collect();
+        values.sort();
+        values
+    };
+    let mut facts = vec![("Machine", manifest.machine.clone())];
+    if let Some(launch) = manifest.launches.last() {
+        let host = &launch.launch.host;
+        let caches = host.caches.iter().map(|c| {
+            let shared = if c.shared_by > 1 { format!(" shared by {}", c.shared_by) } else { String::new() };
+            format!("L{} {}{shared}", c.level, units::bytes(c.bytes as f64))
+        });
+        facts.push(("Processor", format!("{}, {}", host.cpu_model, host.processors)));
+        facts.push(("Caches", caches.collect::<Vec<_>>().join(", ")));
+        facts.push(("Memory", units::bytes(host.memory_bytes as f64)));
+        if let Some(hertz) = host.cycle_hertz {
+            facts.push(("Cycles", format!("{} GHz, {}", units::significant(hertz / 1e9), host.cycle_source)));
+        }
+    }
+    let pages: Vec<String> = distinct("page_bytes").iter().filter_map(|p| p.parse().ok()).map(units::bytes).collect();
+    facts.push(("Page size granted", if pages.is_empty() { "mixed or unknown".into() } else { pages.join(", ") }));
+    facts.push(("Kernels", distinct("kernel").join(", ")));
+    facts.push(("Ranks", distinct("ranks").join(", ")));
+    facts.push(("Transport", distinct("library").join(", ")));
+    let environment = distinct("environment").join("; ");
+    if !environment.is_empty() {
+        facts.push(("Environment", environment));
+    }
+    facts
+}

@@ -1,0 +1,56 @@
+//! What a report is made of, read once.
+
+use crate::html::if_drawable;
+use apexmap_base::error::Result;
+use apexmap_results::store::groups::SampleGroup;
+use apexmap_results::store::health::Health;
+use apexmap_results::store::manifest::Manifest;
+use apexmap_results::store::{Folder, Samples, bound_columns};
+use apexmap_theory::bounds::{Limits, Terms};
+use apexmap_theory::machine::Card;
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+pub struct Input<'a> {
+    pub folder: &'a Folder,
+    pub manifest: &'a Manifest,
+    /// Those of the present plan.
+    pub samples: &'a Samples,
+    pub groups: Vec<SampleGroup>,
+    /// How quiet the machine was.
+    pub health: Health,
+    pub card: Option<Card>,
+    /// The limits at every point, by key; empty without a card.
+    pub terms: HashMap<String, Terms>,
+    /// Figures that cannot be drawn, and why.
+    pub undrawn: RefCell<Vec<String>>,
+}
+
+impl<'a> Input<'a> {
+    pub fn of(folder: &'a Folder, manifest: &'a Manifest, samples: &'a Samples) -> Result<Self> {
+        let card = folder.card()?;
+        let terms = card.as_ref().map(|card| terms(samples, manifest, &Limits::of(card))).unwrap_or_default();
+        let mut groups = samples.groups()?;
+        // Surfaces first: what was measured at one value of an axis only is for comparison with them.
+        groups.sort_by_key(|group| !group.is_surface());
+        let health = Health::of(samples);
+        Ok(Self { folder, manifest, samples, groups, health, card, terms, undrawn: RefCell::default() })
+    }
+
+    /// A figure, or nothing if it cannot be drawn, which is told at the end.
+    pub fn if_drawable<T>(&self, title: &str, drawn: Result<T>) -> Result<Option<T>> {
+        if_drawable(drawn, title, &mut self.undrawn.borrow_mut())
+    }
+}
+
+/// From the columns of the first sample of each point and the placement of its launch.
+fn terms(samples: &Samples, manifest: &Manifest, limits: &Limits) -> HashMap<String, Terms> {
+    let launches: HashMap<&str, _> =
+        manifest.launches.iter().map(|end| (end.launch.launch.as_str(), &end.launch)).collect();
+    let of_point = |point: Samples| {
+        let launch = launches.get(point.first_word("launch"))?;
+        let terms = bound_columns::terms_at(point.table(), point.rows()[0], launch, limits).unwrap_or_default();
+        Some((point.first_word("key").to_owned(), terms))
+    };
+    samples.alike(&["key"]).into_iter().filter_map(of_point).collect()
+}

@@ -1,0 +1,34 @@
+//! The surfaces that a reader of the report can turn.
+
+use crate::html::{Viewer, ViewerSurface};
+use apexmap_draw::figure::Figure;
+use apexmap_draw::plot::{FigureKind, Request, figure};
+use apexmap_results::store::columns::{ALPHA, BLOCK};
+use apexmap_results::store::groups::SampleGroup;
+
+/// Values in all surfaces of a page at most.
+const MOST_VALUES: usize = 40_000;
+
+/// All surfaces of a result, those not drawn as figures too.
+pub fn viewer(groups: &[SampleGroup], machine: &str) -> Viewer {
+    let (mut viewer, mut values) = (Viewer::default(), 0);
+    for group in groups.iter().filter(|group| group.is_surface()) {
+        values += group.alphas.len() * group.blocks.len();
+        if values > MOST_VALUES {
+            break;
+        }
+        let title = group.label();
+        let request = Request {
+            kind: FigureKind::Surface,
+            title,
+            x: ALPHA.into(),
+            by: vec![BLOCK.into()],
+            z: group.headline.into(),
+        };
+        // A group without a number has no surface.
+        if let Ok(Figure::Surface(grid, _)) = figure(&group.samples, &request) {
+            viewer.surfaces.extend(ViewerSurface::of(machine, group.label(), &grid).ok());
+        }
+    }
+    viewer
+}

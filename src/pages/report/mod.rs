@@ -1,0 +1,378 @@
+//! The report: one self-contained HTML file about one result.
+//!
+//! A context of plain data is filled into `report.html`; the template engine escapes whatever comes from files.
+
+pub mod caches;
+pub mod classic;
+mod corners;
+mod facts;
+mod input;
+mod ladder;
+mod live;
+mod model_fits;
+pub mod nic_figures;
+mod overview;
+mod own_figures;
+mod pictures;
+pub mod placement;
+pub mod ratio;
+pub mod regimes;
+pub mod share;
+pub mod summary;
+mod warnings;
+
+use crate::html::{self, Corners, Picture, Viewer};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::sample::Status;
+use apexmap_base::units;
+use apexmap_measure::kernels::{self, About};
+use apexmap_results::store::columns::{self, ALPHA, BLOCK, label};
+use apexmap_results::store::disturbance_columns::QUIETNESS;
+use apexmap_results::store::groups::SampleGroup;
+use apexmap_results::store::health::Health;
+use apexmap_results::store::manifest::Manifest;
+use apexmap_results::store::quietness::Cause;
+use apexmap_results::store::{Folder, Samples};
+use apexmap_theory::bounds;
+use apexmap_theory::trade::{self, Trade};
+use input::Input;
+use overview::Overview;
+use placement::Launched;
+use regimes::Regime;
+use serde::Serialize;
+
+const TEMPLATE: &str = include_str!("report.html");
+
+/// What was made, for the end of a run.
+pub struct ReportOutput {
+    /// The corners, the worst and the best point of every group.
+    pub rows: Vec<summary::SummaryRow>,
+    /// How quiet the machine was.
+    pub health: Health,
+    /// About where ranks and their memory were.
+    pub warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Context<'a> {
+    #[serde(flatten)]
+    head: Head<'a>,
+    #[serde(flatten)]
+    surfaces: Surfaces,
+    #[serde(flatten)]
+    parameters: Parameters,
+    #[serde(flatten)]
+    sources: Sources,
+    overview: Overview,
+    viewer: Viewer,
+    /// The first picture of a result without a surface.
+    lead: Option<Picture>,
+    /// Of a calibration.
+    classic: Option<classic::Classic>,
+    corners: Option<Corners>,
+    summary: &'a [summary::SummaryRow],
+    /// The samples tell what disturbed them.
+    watched: bool,
+    /// Groups, and how quiet the machine was for each.
+    quietness: Vec<(String, String)>,
+    /// Name, meaning and limit of what disturbs a sample.
+    causes: Vec<(&'static str, &'static str, String)>,
+    /// Some of its kernels have rules to follow.
+    ruled: bool,
+    shares: Option<share::Shares>,
+    explained: model_fits::Explained,
+    failures: Vec<Failure>,
+    /// How medians and their intervals come about.
+    intervals: String,
+    /// Figures that could not be drawn, and why.
+    undrawn: Vec<String>,
+}
+
+/// What was measured, where and when.
+#[derive(Serialize)]
+struct Head<'a> {
+    manifest: &'a Manifest,
+    made: String,
+    facts: Vec<(&'static str, String)>,
+    health: String,
+    /// In red, if the machine was disturbed.
+    disturbed: Option<String>,
+    warnings: Vec<String>,
+    launches: Vec<Launched<'a>>,
+    samples_good: usize,
+}
+
+/// The surfaces that are drawn, and the names of those that are not.
+#[derive(Serialize)]
+struct Surfaces {
+    sections: Vec<Section>,
+    /// Of each surface what limits it where, with a machine card.
+    bottlenecks: Vec<Picture>,
+    unshown: Vec<String>,
+}
+
+/// The effects of other parameters.
+#[derive(Serialize)]
+struct Parameters {
+    effects: Vec<Picture>,
+    /// The first of them is the sweep's own.
+    #[serde(skip)]
+    own: bool,
+}
+
+/// How it was measured, and after whom.
+#[derive(Serialize)]
+struct Sources {
+    methods: Vec<&'static str>,
+    sources: Vec<String>,
+    rates: Vec<String>,
+    /// Some of its kernels could have bounds.
+    unbounded: bool,
+}
+
+/// One surface and what follows from it.
+#[derive(Serialize)]
+struct Section {
+    label: String,
+    slices: Vec<Picture>,
+    views: Vec<Picture>,
+    trades: Vec<Trade>,
+    levels: Vec<String>,
+    alphas: Vec<String>,
+    regimes: Vec<Regime>,
+    regime_names: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Failure {
+    status: String,
+    point: String,
+    message: String,
+}
+
+/// Draws all figures of a result and writes its report.
+pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
+    if !folder.manifest().is_file() {
+        return Err(Error::input(
+            format!("{} holds samples but no manifest.json, which a report needs", folder.path.display()),
+            "take the whole result folder; `apexmap plot`, `query`, `export` and `compare` need samples.parquet only",
+        ));
+    }
+    let manifest = Manifest::read(folder)?;
+    let current = samples.current();
+    let input = Input::of(folder, &manifest, &current)?;
+    let mut summary = Vec::new();
+    for group in &input.groups {
+        summary.extend(summary::rows(group)?);
+    }
+    let mut surfaces = Surfaces::of(&input)?;
+    let mut parameters = Parameters::of(&input)?;
+    let held: Vec<(&str, &[Trade])> =
+        surfaces.sections.iter().map(|section| (section.label.as_str(), section.trades.as_slice())).collect();
+    let overview = overview::overview(&input, &held)?;
+    let viewer = live::viewer(&input.groups, &manifest.machine);
+    let card = warnings::of_card(folder, &current)?;
+    let classic = classic::of(&input)?;
+    let context = Context {
+        head: Head::of(&input, samples.len() - current.len(), &card),
+        overview,
+        lead: match &classic {
+            None if viewer.surfaces.is_empty() => lead(&mut parameters, &mut surfaces),
+            _ => None,
+        },
+        classic,
+        viewer,
+        corners: corners::of(&input.groups)?,
+        summary: &summary,
+        watched: current.has(QUIETNESS),
+        quietness: quietness(&input),
+        causes: Cause::ALL.map(|cause| (cause.name(), cause.meaning(), units::significant(cause.limit()))).into(),
+        ruled: summary.iter().any(|row| !row.conformant.is_empty()),
+        shares: share::of(&input)?,
+        surfaces,
+        explained: model_fits::section(&input)?,
+        parameters,
+        sources: Sources::of(&current),
+        failures: failures(&current),
+        intervals: current.method(),
+        undrawn: input.undrawn.take(),
+    };
+    let page = html::render(TEMPLATE, &context)?;
+    html::remove_unmade(&folder.figures(), &page)?;
+    folder.replace_text(&folder.report(), &page)?;
+    let wrong = context.shares.as_ref().and_then(share::Shares::warning);
+    let warnings = placement::warnings(&manifest, &current).into_iter().chain(card).chain(wrong).chain(context.undrawn);
+    Ok(ReportOutput { warnings: warnings.collect(), rows: summary, health: input.health })
+}
+
+/// Takes the sweep's first own picture, or the one with the most points, from where it would stand.
+fn lead(parameters: &mut Parameters, surfaces: &mut Surfaces) -> Option<Picture> {
+    if parameters.own {
+        return Some(parameters.effects.remove(0));
+    }
+    let lists = std::iter::once(&mut parameters.effects).chain(surfaces.sections.iter_mut().map(|s| &mut s.slices));
+    let list = lists.into_iter().find(|list| !list.is_empty())?;
+    let most = list.iter().map(|picture| picture.rows.len()).max();
+    let at = list.iter().position(|picture| Some(picture.rows.len()) == most)?;
+    Some(list.remove(at))
+}
+
+/// The groups of a result with something disturbed, and what that was.
+fn quietness(input: &Input) -> Vec<(String, String)> {
+    let of = |group: &SampleGroup| (group.label(), Health::of(&group.samples));
+    let found = input.groups.iter().map(of).filter(|(_, health)| health.disturbed() > 0);
+    found.map(|(label, health)| (label, health.sentence())).collect()
+}
+
+impl<'a> Head<'a> {
+    fn of(input: &Input<'a>, stale: usize, card: &[String]) -> Self {
+        let Input { manifest, samples, ref health, .. } = *input;
+        Self {
+            made: html::utc(manifest.unix_seconds),
+            facts: facts::of(manifest, samples),
+            health: health.sentence(),
+            disturbed: health.banner(),
+            warnings: warnings::of(manifest, samples, stale).into_iter().chain(card.iter().cloned()).collect(),
+            launches: manifest.launches.iter().map(Launched::of).collect(),
+            samples_good: samples.good().len(),
+            manifest,
+        }
+    }
+}
+
+impl Surfaces {
+    fn of(input: &Input) -> Result<Self> {
+        let drawable: Vec<&SampleGroup> =
+            input.groups.iter().filter(|group| group.alphas.len() > 1 || group.blocks.len() > 1).collect();
+        let most = most_surfaces(&drawable);
+        let (mut sections, mut bottlenecks, mut unshown) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, group) in drawable.iter().enumerate() {
+            if is_shown(number, drawable.len(), most) {
+                let pictures = pictures::of_group(input, group, sections.len() + 1)?;
+                bottlenecks.extend(pictures.bottleneck);
+                sections.push(section(input, group, pictures.slices, pictures.views)?);
+            } else {
+                unshown.push(group.label());
+            }
+        }
+        Ok(Self { sections, bottlenecks, unshown })
+    }
+}
+
+impl Parameters {
+    fn of(input: &Input) -> Result<Self> {
+        let mut effects = own_figures::of_sweep(input)?;
+        let own = !effects.is_empty();
+        effects.extend(pictures::of_parameters(input)?);
+        let ratio = ratio::of_ping_pong(input.folder, input.samples);
+        effects.extend(input.if_drawable("Apex-Map against ping-pong", ratio)?.flatten());
+        effects.extend(nic_figures::of_streams(input)?);
+        Ok(Self { effects, own })
+    }
+}
+
+impl Sources {
+    fn of(samples: &Samples) -> Self {
+        let abouts: Vec<&About> = samples.kernels().iter().map(|(kernel, _)| kernel.about()).collect();
+        let rate = |about: &&About| {
+            format!("{}: {}", kernels::family(about.id), columns::describe_of(about.headline, [about.id]).label)
+        };
+        Self {
+            methods: distinct(abouts.iter().map(|about| about.method)),
+            sources: abouts.iter().map(|about| cited(about)).collect(),
+            rates: distinct(abouts.iter().map(rate)),
+            unbounded: abouts.iter().any(|about| bounds::family(about.id).is_some()),
+        }
+    }
+}
+
+fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen: Vec<T> = Vec::new();
+    for one in all {
+        if !seen.contains(&one) {
+            seen.push(one);
+        }
+    }
+    seen
+}
+
+fn cited(about: &'static About) -> String {
+    format!(
+        "{}: {}. {}, \u{201c}{},\u{201d} {}.",
+        about.id, about.summary, about.source.authors, about.source.title, about.place
+    )
+}
+
+/// Of many groups a few are drawn, evenly spread, the first and the last among them.
+fn is_shown(number: usize, groups: usize, most: usize) -> bool {
+    groups <= most || (0..most).any(|k| k * (groups - 1) / (most - 1).max(1) == number)
+}
+
+/// How many of these groups a page has room for.
+fn most_surfaces(groups: &[&SampleGroup]) -> usize {
+    let points = |group: &&SampleGroup| group.alphas.len().max(1) * group.blocks.len().max(1);
+    let largest = groups.iter().map(points).max().unwrap_or(1);
+    (pictures::MOST_POINTS / largest).clamp(1, pictures::MOST_SURFACES)
+}
+
+fn section(input: &Input, group: &SampleGroup, slices: Vec<Picture>, views: Vec<Picture>) -> Result<Section> {
+    let (mut trades, mut levels) = (Vec::new(), Vec::new());
+    if group.is_surface() {
+        let bandwidths = bandwidths(group)?;
+        for level in trade::levels(&bandwidths) {
+            trades.push(trade::trade(&group.blocks, &bandwidths, level));
+            levels.push(units::significant(level / 1e6));
+        }
+    }
+    let regimes = regimes(group, input);
+    Ok(Section {
+        label: group.label(),
+        slices,
+        views,
+        trades,
+        levels,
+        alphas: group.alphas.iter().map(|alpha| units::significant(*alpha)).collect(),
+        regime_names: regimes
+            .first()
+            .map(|r| r.levels.iter().map(|(name, _)| name.clone()).collect())
+            .unwrap_or_default(),
+        regimes,
+    })
+}
+
+/// Median bandwidths of a process by alpha and L; NaN where nothing was measured.
+fn bandwidths(group: &SampleGroup) -> Result<Vec<Vec<f64>>> {
+    let medians = group.samples.grid(BLOCK, ALPHA)?.values(|cell| cell.samples.median(group.headline));
+    Ok(medians.rows().into_iter().map(|row| row.to_vec()).collect())
+}
+
+/// Only where memory size, ranks and host are the same all over the group.
+fn regimes(group: &SampleGroup, input: &Input) -> Vec<Regime> {
+    let number = |name: &str| group.samples.same(name).and_then(|value| value.as_f64());
+    let launch = group.samples.first_word("launch");
+    let Some(launch) = input.manifest.launches.iter().find(|end| end.launch.launch == launch) else {
+        return Vec::new();
+    };
+    let (Some(words), Some(ranks)) = (number("memory_words"), number("ranks")) else { return Vec::new() };
+    let page = number("page_bytes");
+    let caches = caches::of_rank(&launch.launch, input.card.as_ref());
+    let of = |&alpha: &f64| regimes::regime(alpha, words * 8.0, ranks as usize, &caches, page, &launch.launch.host);
+    group.alphas.iter().map(of).collect()
+}
+
+fn failures(samples: &Samples) -> Vec<Failure> {
+    let table = samples.table();
+    let failed = samples.only(|row| table.word("status", row) != Status::Ok.name());
+    let point = |row: usize| {
+        let shown =
+            columns::of_points(table).into_iter().filter(|name| !["host", "library", "launcher"].contains(name));
+        let one = |name: &str| table.value(name, row).map(|value| label(name, &value));
+        shown.filter_map(one).collect::<Vec<_>>().join(", ")
+    };
+    let failure = |&row: &usize| Failure {
+        status: table.word("status", row).to_owned(),
+        point: point(row),
+        message: table.word("message", row).to_owned(),
+    };
+    failed.rows().iter().map(failure).collect()
+}

@@ -1,0 +1,88 @@
+//! Figures 11 to 13 of the NIC message-rate paper for the machine of a result: a stream of messages against each of the
+//! machine's limits.
+
+use super::input::Input;
+use crate::html::{Picture, picture};
+use apexmap_base::error::Result;
+use apexmap_base::units::Unit;
+use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
+use apexmap_results::store::Samples;
+use apexmap_results::store::cells::Cell;
+use apexmap_theory::bounds;
+
+/// Draws them for each operation and number of senders, where the result has streams over message sizes and a card.
+pub fn of_streams(input: &Input) -> Result<Vec<Picture>> {
+    let needed = ["message_bytes", "operation"];
+    if needed.iter().any(|name| input.samples.column(name).is_none()) {
+        return Ok(Vec::new());
+    }
+    let mut pictures = Vec::new();
+    for group in input.samples.of_kernel("message_rate.streaming").cells(&["operation", "ranks"])? {
+        let (operation, senders) = (group.by[0].to_string(), group.by[1].as_f64().unwrap_or(2.0) / 2.0);
+        let stream = Stream { input, operation, senders, samples: group.samples };
+        pictures.extend(stream.picture("bytes_per_second", "11", "bandwidth", Unit::BytesPerSecond)?);
+        let which = if senders < 4.0 { "12" } else { "13" };
+        pictures.extend(stream.picture("operations_per_second", which, "messages per second", Unit::PerSecond)?);
+    }
+    Ok(pictures)
+}
+
+struct Stream<'a> {
+    input: &'a Input<'a>,
+    operation: String,
+    senders: f64,
+    samples: Samples,
+}
+
+impl Stream<'_> {
+    /// `None` below two message sizes, or without a limit.
+    fn picture(&self, column: &str, number: &str, quantity: &str, unit: Unit) -> Result<Option<Picture>> {
+        let found = self.samples.cells(&["message_bytes"])?;
+        let limits = self.limits(&found, unit == Unit::BytesPerSecond);
+        if found.len() < 2 || limits.is_empty() {
+            return Ok(None);
+        }
+        let point = |cell: &Cell| {
+            let summary = cell.summary(column)?;
+            let (low, high) = summary.interval.unwrap_or((f64::NAN, f64::NAN));
+            Some(CurvePoint { x: cell.by[0].as_f64()?, y: summary.median, low, high })
+        };
+        let measured = Series { label: "measured".into(), points: found.iter().filter_map(point).collect() };
+        let senders = if self.senders == 1.0 { "one sender".to_owned() } else { format!("{} senders", self.senders) };
+        let title =
+            format!("Message stream by {}s from {senders}, and the machine's limits: {quantity}", self.operation);
+        let caption = format!(
+            "As in Figure {number} of the NIC message-rate paper, for this machine: medians with 95 % intervals, \
+             and each limit separately. For the theoretical lines of the paper's machine, run apexmap models \
+             message_rate.nic --figures FOLDER."
+        );
+        let curves = Curves {
+            title: title.clone(),
+            subtitle: self.samples.stamped(String::new()),
+            x: Quantity { label: "message size".into(), unit: Unit::Bytes, log: true },
+            y: Quantity { label: quantity.into(), unit, log: true },
+            series: std::iter::once(measured).chain(limits).collect(),
+            marks: Vec::new(),
+        };
+        let file = format!("nic-figure-{number}-{}-{}", self.operation, self.senders);
+        let drawn = picture(&self.input.folder.figures(), &Figure::Curves(curves), file, title.clone(), caption);
+        self.input.if_drawable(&title, drawn)
+    }
+
+    /// A line for each limit that applies somewhere, in messages or bytes per second.
+    fn limits(&self, found: &[Cell], in_bytes: bool) -> Vec<Series> {
+        let line = |name: &&'static str| {
+            let point = |cell: &Cell| {
+                let bytes = cell.by[0].as_f64()?;
+                let terms = self.input.terms.get(cell.samples.first_word("key"))?;
+                let rates = terms.found.iter().filter(|term| term.name == *name).map(|term| term.rate);
+                let rate = rates.reduce(f64::min)?;
+                let y = if in_bytes { rate * bytes } else { rate };
+                Some(CurvePoint { x: bytes, y, low: f64::NAN, high: f64::NAN })
+            };
+            let points: Vec<CurvePoint> = found.iter().filter_map(point).collect();
+            (!points.is_empty()).then(|| Series { label: (*name).into(), points })
+        };
+        bounds::NAMES.iter().filter_map(line).collect()
+    }
+}

@@ -1,0 +1,248 @@
+//! What a manager reads first: a few plain sentences and key numbers, computed from the samples.
+
+use super::distinct;
+use super::input::Input;
+use apexmap_base::error::Result;
+use apexmap_base::point::Value;
+use apexmap_base::units::{self, NumberStyle, number, plural, quantity, significant};
+use apexmap_measure::numerics::statistics::{median, quantile};
+use apexmap_results::store::Samples;
+use apexmap_results::store::columns::{self, ALPHA, BLOCK, Described};
+use apexmap_results::store::groups::SampleGroup;
+use apexmap_theory::trade::Trade;
+use serde::Serialize;
+
+/// The first screen, but for the map and its corners.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Overview {
+    /// What was measured, where, and how much.
+    pub measured: String,
+    pub sentences: Vec<String>,
+}
+
+/// Kernels and rank counts with a sentence about their extremes; the table has all.
+const MOST_EXTREMES: usize = 4;
+
+/// What a result says at a glance, besides the corners of its surfaces. `held` are, of each surface shown, its name and what
+/// holding a bandwidth asks for there.
+pub fn overview(input: &Input, held: &[(&str, &[Trade])]) -> Result<Overview> {
+    let mut sentences = Vec::new();
+    let mut extremes = extremes(&input.groups)?;
+    if let [only] = extremes.as_mut_slice() {
+        only.group.clear();
+    }
+    sentences.extend(most(&effects(input.samples)?));
+    sentences.extend(extremes.iter().take(MOST_EXTREMES).map(Extremes::sentence));
+    sentences.extend(held.iter().find_map(|(name, trades)| hold(name, trades)));
+    sentences.extend(precision(&input.groups)?);
+    Ok(Overview { measured: measured(input), sentences })
+}
+
+/// `a, b and c`; of many only the first and how many more.
+fn list(words: &[String]) -> String {
+    const SHOWN: usize = 4;
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        _ if words.len() > SHOWN => format!("{} and {} more", words[..SHOWN - 1].join(", "), words.len() + 1 - SHOWN),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+fn measured(Input { manifest, samples, .. }: &Input) -> String {
+    let kernels: Vec<String> = samples.values("kernel").iter().map(Value::to_string).collect();
+    let ranks = samples.distinct("ranks");
+    let one = ranks == [1.0];
+    let ranks: Vec<String> = ranks.iter().map(f64::to_string).collect();
+    let host = manifest.launches.last().map_or(String::new(), |launch| {
+        let host = &launch.launch.host;
+        let memory = units::bytes(host.memory_bytes as f64);
+        format!(" ({}, {}, {memory})", host.cpu_model, host.processors)
+    });
+    let good = samples.good().len();
+    let failed = samples.len() - good;
+    let failures = if failed == 0 { "none failed".into() } else { format!("{failed} failed") };
+    format!(
+        "Measured on {}{host}: {} on {} rank{}; {}, {}, {failures}.",
+        manifest.machine,
+        list(&kernels),
+        list(&ranks),
+        if one { "" } else { "s" },
+        plural(manifest.points, "point"),
+        plural(good, "valid sample"),
+    )
+}
+
+/// The smallest and the largest median of a group's headline, and where. Groups are not mixed: one core's best against
+/// all cores' worst says nothing.
+struct Extremes {
+    /// Kernel and ranks; empty if there is no other.
+    group: String,
+    described: Described,
+    lowest: (f64, String),
+    highest: (f64, String),
+}
+
+/// The median of each cell of a group, and where it is.
+type Places = Vec<(f64, String)>;
+
+/// Of every group without corners; groups of one cell each, as of a sweep over ranks, are taken together.
+fn extremes(groups: &[SampleGroup]) -> Result<Vec<Extremes>> {
+    let groups: Vec<&SampleGroup> = groups.iter().filter(|group| !group.is_surface()).collect();
+    let mut found = Vec::new();
+    let of = |group: &SampleGroup| (group.headline, group.samples.describe(group.headline));
+    for (headline, described) in distinct(groups.iter().copied().map(of)) {
+        let mut each: Vec<(String, Places)> = Vec::new();
+        for group in groups.iter().filter(|group| of(group) == (headline, described.clone())) {
+            let cells = group.measured(headline)?;
+            let places = cells.iter().map(|(cell, summary)| (summary.median, group.place(cell)));
+            each.push((group.label(), places.collect()));
+        }
+        if each.iter().all(|(_, places)| places.len() < 2) {
+            let together =
+                each.into_iter().flat_map(|(label, places)| places.into_iter().map(move |(y, _)| (y, label.clone())));
+            each = vec![(String::new(), together.collect())];
+        }
+        found.extend(each.into_iter().filter_map(|(group, places)| of_places(group, &described, &places)));
+    }
+    Ok(found)
+}
+
+fn of_places(group: String, described: &Described, places: &[(f64, String)]) -> Option<Extremes> {
+    let by_size = |a: &&(f64, String), b: &&(f64, String)| a.0.total_cmp(&b.0);
+    let (lowest, highest) = places.iter().min_by(by_size).zip(places.iter().max_by(by_size))?;
+    Some(Extremes { group, described: described.clone(), lowest: lowest.clone(), highest: highest.clone() })
+}
+
+impl Extremes {
+    fn factor(&self) -> Option<String> {
+        let factor = self.highest.0 / self.lowest.0;
+        (self.lowest.0 > 0.0).then(|| number(factor, NumberStyle::Factor))
+    }
+
+    fn sentence(&self) -> String {
+        let (name, unit) = (&self.described.label, self.described.unit);
+        let at = |place: &str| if place.is_empty() { String::new() } else { format!(" at {place}") };
+        let (highest, lowest) = (quantity(self.highest.0, unit), quantity(self.lowest.0, unit));
+        let group = if self.group.is_empty() { String::new() } else { format!("{}: ", self.group) };
+        if self.highest == self.lowest {
+            return format!("{group}{name} {highest}{}.", at(&self.highest.1));
+        }
+        let ratio = self.factor().map_or(String::new(), |factor| format!(", a factor of {factor} apart"));
+        format!(
+            "{group}{} {name} {highest}{}; lowest {lowest}{}{ratio}.",
+            if group.is_empty() { "Highest" } else { "highest" },
+            at(&self.highest.1),
+            at(&self.lowest.1)
+        )
+    }
+}
+
+/// What was varied, and by what factor it mattered.
+type Effect = (String, f64);
+
+/// For each kernel, those with most cells first: what was varied and the factor between its best and its worst value with all
+/// else equal, the median over all else; largest first.
+fn effects(samples: &Samples) -> Result<Vec<(&'static str, Vec<Effect>)>> {
+    let mut found = Vec::new();
+    for (kernel, samples) in samples.kernels() {
+        let about = kernel.about();
+        let mut names: Vec<&str> = samples.key_columns().into_iter().filter(|name| *name != "kernel").collect();
+        names.extend([ALPHA, BLOCK]);
+        // Samples without one of these would be left out of all cells.
+        names.retain(|name| samples.all_have(name));
+        let names = samples.independent(&names);
+        let all: Vec<(Vec<Value>, f64)> = samples
+            .cells(&names)?
+            .into_iter()
+            .filter_map(|cell| cell.summary(about.headline).map(|summary| (cell.by, summary.median)))
+            .filter(|(_, rate)| *rate > 0.0)
+            .collect();
+        let mut of: Vec<Effect> =
+            names.iter().enumerate().filter_map(|(at, name)| Some((name.to_string(), effect(&all, at)?))).collect();
+        of.sort_by(|a, b| b.1.total_cmp(&a.1));
+        found.push((all.len(), about.id, of));
+    }
+    found.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
+    Ok(found.into_iter().map(|(_, id, of)| (id, of)).collect())
+}
+
+/// The median factor between the largest and the least rate among cells that differ in the value at `at` only.
+fn effect(cells: &[(Vec<Value>, f64)], at: usize) -> Option<f64> {
+    let mut alike: std::collections::HashMap<String, (usize, f64, f64)> = std::collections::HashMap::new();
+    for (by, rate) in cells {
+        let others = by.iter().enumerate().filter(|(k, _)| *k != at).map(|(_, value)| format!("{value:?}\n"));
+        let entry = alike.entry(others.collect()).or_insert((0, f64::INFINITY, 0.0));
+        *entry = (entry.0 + 1, entry.1.min(*rate), entry.2.max(*rate));
+    }
+    let factors: Vec<f64> =
+        alike.values().filter(|(count, ..)| *count > 1).map(|(_, least, most)| most / least).collect();
+    median(&factors)
+}
+
+/// What matters most in the kernels with the most points.
+fn most(effects: &[(&str, Vec<Effect>)]) -> Option<String> {
+    const KERNELS: usize = 2;
+    let one =
+        |(column, factor): &Effect| format!("{} ({}x)", columns::short(column), number(*factor, NumberStyle::Factor));
+    let of_kernel = |(kernel, of): &(&str, Vec<Effect>)| {
+        let names: Vec<String> = of.iter().take(3).map(one).collect();
+        (!names.is_empty()).then(|| format!("in {kernel} {}", names.join(", then ")))
+    };
+    let parts: Vec<String> = effects.iter().take(KERNELS).filter_map(of_kernel).collect();
+    (!parts.is_empty()).then(|| {
+        format!("Largest effects (median ratio of best to worst, other parameters fixed): {}.", parts.join("; "))
+    })
+}
+
+/// The middle of the bandwidths that can be held all along alpha.
+fn hold(name: &str, trades: &[Trade]) -> Option<String> {
+    let possible: Vec<&Trade> = trades.iter().filter(|trade| trade.factor.is_some()).collect();
+    let trade = possible.get(possible.len() / 2)?;
+    Some(format!(
+        "To sustain {} in {name} at the largest alpha, blocks must be {} times as long as at the smallest alpha.",
+        quantity(trade.level, units::Unit::BytesPerSecond),
+        trade.factor.as_deref()?
+    ))
+}
+
+/// Half-widths of the intervals, relative to the medians.
+fn precision(groups: &[SampleGroup]) -> Result<Option<String>> {
+    let (mut widths, mut without, mut single) = (Vec::new(), 0, 0);
+    for group in groups {
+        for (_, summary) in group.measured(group.headline)? {
+            match summary.relative_width() {
+                Some(width) if width.is_finite() => {
+                    widths.push(width / 2.0);
+                    single += usize::from(!summary.basis.knows_launches());
+                }
+                _ => without += 1,
+            }
+        }
+    }
+    widths.sort_by(f64::total_cmp);
+    // Two launches that differ tell hardly anything.
+    let percent = |share: f64| match share {
+        0.0..10.0 => format!("± {} %", significant(share * 100.0)),
+        _ => "more than ± 1000 %".to_owned(),
+    };
+    let (Some(half), Some(most)) = (quantile(&widths, 0.5), quantile(&widths, 0.9)) else {
+        let warning = "No point has the two launches, or the six samples in one launch, needed for a 95 % interval; \
+                       differences between these numbers may be noise.";
+        return Ok((without > 0).then(|| warning.into()));
+    };
+    let rest = match without {
+        0 => String::new(),
+        without => format!("; {} with too few samples for an interval", plural(without, "point")),
+    };
+    let basis = match single {
+        0 => "over launches",
+        _ if single == widths.len() => "within one launch",
+        _ => "over launches or, where there is one, within it",
+    };
+    Ok(Some(format!(
+        "95 % interval half-width, {basis}: median {}, 90th percentile {}{rest}.",
+        percent(half),
+        percent(most)
+    )))
+}

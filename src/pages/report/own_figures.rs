@@ -1,0 +1,36 @@
+//! The figures that the sweep itself asks for.
+
+use super::input::Input;
+use crate::html::{Picture, picture};
+use apexmap_base::error::Result;
+use apexmap_draw::plot::{Request, figure, with_bounds};
+use apexmap_measure::kernels;
+use apexmap_run::sweep::figures::{self, SweepFigure};
+
+/// Those that can be drawn from these samples, in the sweep's order.
+pub fn of_sweep(input: &Input) -> Result<Vec<Picture>> {
+    let mut pictures = Vec::new();
+    for (number, wanted) in (1..).zip(figures::of(&input.manifest.sweep)) {
+        let title = wanted.title.clone().unwrap_or_else(|| format!("figure {number} of the sweep"));
+        pictures.extend(input.if_drawable(&title, drawn(input, &wanted, number))?);
+    }
+    Ok(pictures)
+}
+
+fn drawn(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> {
+    let samples = input.samples.choose(wanted.condition.as_deref())?;
+    for name in wanted.axes.iter().chain(&wanted.z) {
+        samples.require(name)?;
+    }
+    let headline = || kernels::find(samples.first_word("kernel")).map(|kernel| kernel.about().headline);
+    let z = wanted.z.clone().or_else(|| headline().ok().map(str::to_owned)).unwrap_or_else(|| "seconds".into());
+    let title = wanted.title.clone().unwrap_or_else(|| samples.describe(&z).label);
+    let (x, by) = wanted.axes.split_first().expect("a figure has an axis");
+    let request = Request { kind: wanted.kind, title: title.clone(), x: x.clone(), by: by.to_vec(), z };
+    let drawn = with_bounds(&samples, &request, figure(&samples, &request)?)?;
+    let mut caption = String::from("As the sweep asks for it, of medians");
+    if let Some(condition) = &wanted.condition {
+        caption.push_str(&format!("; only {condition}"));
+    }
+    picture(&input.folder.figures(), &drawn, format!("figure-{number}"), title, caption + ".")
+}

@@ -1,0 +1,274 @@
+//! Which figures a result deserves.
+
+use super::caches::{self, RankCache};
+use super::input::Input;
+use crate::html::{Picture, capital, picture};
+use apexmap_base::error::Result;
+use apexmap_base::units::Unit;
+use apexmap_draw::figure::{Figure, Landmark, LandmarkStyle, Quantity, Series};
+use apexmap_draw::plot::{FigureKind, Request, figure, with_bounds};
+use apexmap_results::store::Samples;
+use apexmap_results::store::columns::{self, ALPHA, BLOCK};
+use apexmap_results::store::derive::SHARE;
+use apexmap_results::store::groups::SampleGroup;
+use apexmap_results::store::manifest::Manifest;
+use apexmap_theory::machine::Card;
+use serde::Serialize;
+
+/// Surfaces shown in full; further groups are named in the report and can be drawn with `apexmap plot`.
+pub const MOST_SURFACES: usize = 6;
+/// And points in all of them: every one is in five figures, and a page shall stay below 6 MB.
+pub const MOST_POINTS: usize = 4000;
+/// Curves in a figure; of more, some evenly spread are drawn.
+const MOST_CURVES: usize = 12;
+
+/// The figures of one group.
+#[derive(Serialize)]
+pub struct GroupPictures {
+    /// Curves over L and over alpha.
+    pub slices: Vec<Picture>,
+    /// The same medians as surface, contours and heat map.
+    pub views: Vec<Picture>,
+    pub bottleneck: Option<Picture>,
+}
+
+pub fn of_group(input: &Input, group: &SampleGroup, number: usize) -> Result<GroupPictures> {
+    let (folder, label) = (input.folder, group.label());
+    let draw = |title: String, kind: FigureKind, name: &str, x: &str, by: &[&str], caption: &str| -> Result<Picture> {
+        let z = if kind == FigureKind::Bottleneck { SHARE } else { group.headline };
+        let request = Request { kind, title, x: x.into(), by: by.iter().map(|&by| by.into()).collect(), z: z.into() };
+        let mut drawn = figure(&group.samples, &request)?;
+        let mut caption = caption.to_owned();
+        if let Figure::Curves(curves) = &mut drawn
+            && curves.series.len() > MOST_CURVES
+        {
+            caption.push_str(&format!(" {MOST_CURVES} of {} curves.", curves.series.len()));
+            thin(&mut curves.series);
+        }
+        if kind == FigureKind::Surface {
+            drawn = with_bounds(&group.samples, &request, drawn)?;
+        }
+        let file = format!("{}-{number}", name.replace(", ", " ").replace(' ', "-"));
+        picture(&folder.figures(), &drawn, file, request.title, caption)
+    };
+    let add = |kind: FigureKind, name: &str, x: &str, by: &[&str], caption: &str| {
+        let title = format!("{}: {label}", capital(name));
+        input.if_drawable(&title, draw(title.clone(), kind, name, x, by, caption))
+    };
+    let (mut slices, mut views, mut bottleneck) = (Vec::new(), Vec::new(), None);
+    let intervals = "Medians; the bands are their 95 % intervals (see Method).";
+    if group.blocks.len() > 1 {
+        // Uniform blocks have no alpha: a curve for each region, or for each share that is remote.
+        let others = || group.samples.axes().into_iter().filter(|&axis| axis != BLOCK).collect();
+        let (name, by) = match group.alphas.is_empty() {
+            true => (group.samples.describe(group.headline).label + " over L", others()),
+            false => ("bandwidth over L".to_owned(), vec![ALPHA]),
+        };
+        slices.extend(add(FigureKind::Curves, &name, BLOCK, &by, intervals)?);
+    }
+    if group.alphas.len() > 1 {
+        slices.extend(add(FigureKind::Curves, "bandwidth over alpha", ALPHA, &[BLOCK], intervals)?);
+    }
+    if group.is_surface() {
+        let caption = "Bandwidth per process over spatial locality L and temporal locality alpha (as in Figures 3 and 4 of \
+                       the Apex-Map paper). Dots mark measured points.";
+        views.extend(add(FigureKind::Surface, "performance surface", ALPHA, &[BLOCK], caption)?);
+        let caption = "Lines of equal bandwidth (as in Figure 7 of the paper). Where lines run parallel to an axis, that kind \
+                       of locality hardly matters.";
+        views.extend(add(FigureKind::Contour, "contours", BLOCK, &[ALPHA], caption)?);
+        views.extend(add(FigureKind::Heat, "heat map", BLOCK, &[ALPHA], "Median of each measured point.")?);
+        if group.samples.has(SHARE) {
+            let caption = "The limit that is the bottleneck at each point, and the fraction of it that was reached.";
+            bottleneck = add(FigureKind::Bottleneck, "bottleneck", BLOCK, &[ALPHA], caption)?;
+        }
+    }
+    Ok(GroupPictures { slices, views, bottleneck })
+}
+
+/// Leaves as many as can be distinguished, evenly spread, including the first and the last.
+fn thin(series: &mut Vec<Series>) {
+    let last = series.len() - 1;
+    let kept: Vec<usize> = (0..MOST_CURVES).map(|k| k * last / (MOST_CURVES - 1)).collect();
+    let mut at = 0..;
+    series.retain(|_| at.next().is_some_and(|k| kept.contains(&k)));
+}
+
+/// The effect of every other parameter that the sweep varies, for all kernels judged by the same column together.
+pub fn of_parameters(input: &Input) -> Result<Vec<Picture>> {
+    let (folder, samples) = (input.folder, input.samples);
+    let mut by_headline: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (kernel, samples) in samples.kernels() {
+        let (headline, rows) = (kernel.about().headline, samples.rows());
+        match by_headline.iter_mut().find(|(known, _)| *known == headline) {
+            Some((_, all)) => all.extend(rows),
+            None => by_headline.push((headline, rows.to_vec())),
+        }
+    }
+    let mut pictures = Vec::new();
+    let several = by_headline.len() > 1;
+    for (headline, rows) in by_headline {
+        let which = if several { format!("-{}", headline.replace('_', "-")) } else { String::new() };
+        let samples = samples.at(rows);
+        let keys = samples.key_columns();
+        for &axis in &keys {
+            let Some((request, chosen)) = effect(&samples, &keys, axis, headline)? else { continue };
+            let Some(mut drawn) = input.if_drawable(&request.title, figure(&chosen, &request))? else { continue };
+            if let (Figure::Curves(curves), "memory_words") = (&mut drawn, axis) {
+                curves.marks = landmarks(&chosen, input.manifest, input.card.as_ref());
+            }
+            let caption = "Medians with 95 % intervals; parameters not named have their most frequent values.";
+            let file = format!("effect-of-{}{which}", columns::short(axis));
+            if let Some(efficiency) = efficiency(&drawn, axis, headline) {
+                let caption = "Rate per rank on P ranks / rate of a single rank, from medians; intervals are those \
+                     of the rate.";
+                let (file, title) = (format!("efficiency{which}"), "Parallel efficiency");
+                let drawn = picture(&folder.figures(), &efficiency, file, title.into(), caption.into());
+                pictures.extend(input.if_drawable(title, drawn)?);
+            }
+            let drawn = with_bounds(&chosen, &request, drawn)?;
+            let drawn = picture(&folder.figures(), &drawn, file, request.title.clone(), caption.into());
+            pictures.extend(input.if_drawable(&request.title, drawn)?);
+        }
+    }
+    Ok(pictures)
+}
+
+/// What shows the effect of one parameter, and the samples for it. `None` if it has no effect to show.
+fn effect(samples: &Samples, keys: &[&str], axis: &str, headline: &str) -> Result<Option<(Request, Samples)>> {
+    let chosen = samples.only(|row| !samples.table().number(axis, row).is_nan());
+    let surface = chosen.has(ALPHA);
+    let is_word = |name: &&str| samples.column(name).is_some_and(|column| column.is_words());
+    let by: Vec<&str> = match surface {
+        true => vec![ALPHA, BLOCK],
+        // Uniform blocks have no alpha.
+        false => keys.iter().copied().filter(is_word).chain([BLOCK]).filter(|name| chosen.varies(name)).collect(),
+    };
+    let others: Vec<&str> = keys.iter().copied().filter(|&key| key != axis && !by.contains(&key)).collect();
+    let chosen = match surface {
+        true => at_corners(chosen, &others, axis)?,
+        false => by_words(chosen, &others, axis, &by)?,
+    };
+    // A parameter that follows from those of the curves varies, but not along any of them.
+    if !chosen.cells(&by)?.iter().any(|curve| curve.samples.varies(axis)) {
+        return Ok(None);
+    }
+    let title = format!("{} over {}", capital(&samples.describe(headline).label), columns::describe(axis).label);
+    let by = by.into_iter().map(str::to_owned).collect();
+    Ok(Some((Request { kind: FigureKind::Curves, title, x: axis.into(), by, z: headline.into() }, chosen)))
+}
+
+/// Whether a parameter goes with the axis: what grows with the ranks, as memory does; the number of messages with their length.
+fn goes_with(samples: &Samples, other: &str, axis: &str) -> Result<bool> {
+    let cells = match axis {
+        "ranks" | "message_bytes" => samples.cells(&[axis])?,
+        _ => Vec::new(),
+    };
+    Ok(!cells.is_empty() && cells.iter().all(|cell| cell.samples.constant(other)))
+}
+
+/// Those at the corners of alpha and L; the remaining parameters at the values of most points.
+fn at_corners(mut chosen: Samples, others: &[&str], axis: &str) -> Result<Samples> {
+    for &other in others {
+        if other == "kernel" || !goes_with(&chosen, other, axis)? {
+            chosen = at_most_frequent(chosen, other, axis)?;
+        }
+    }
+    Ok(corners(&chosen))
+}
+
+/// Those of a curve for every algorithm and other choice. The remaining parameters are at the values of most points, but
+/// for those that an algorithm has at one value of its own, and those that go with the ranks, as memory does.
+fn by_words(mut chosen: Samples, others: &[&str], axis: &str, by: &[&str]) -> Result<Samples> {
+    for &other in others {
+        let mut own = true;
+        for curve in chosen.cells(by)? {
+            own &= goes_with(&curve.samples, other, axis)? || !curve.samples.varies(other);
+        }
+        if !own {
+            chosen = at_most_covering(&chosen, other, axis, by)?;
+        }
+    }
+    let curves = chosen.cells(by)?.into_iter().filter(|curve| curve.samples.varies(axis));
+    Ok(chosen.at(curves.flat_map(|curve| curve.samples.rows().to_vec()).collect()))
+}
+
+/// Those at the value of `column` that occurs at most places of the curves, and those that have no such value.
+fn at_most_covering(samples: &Samples, column: &str, axis: &str, by: &[&str]) -> Result<Samples> {
+    let places: Vec<&str> = by.iter().copied().chain([axis]).collect();
+    let mut kept = samples.only(|row| samples.table().value(column, row).is_none()).rows().to_vec();
+    let mut best = (0, Vec::new());
+    for cell in samples.cells(&[column])? {
+        let covered = cell.samples.cells(&places)?.len();
+        if covered > best.0 {
+            best = (covered, cell.samples.rows().to_vec());
+        }
+    }
+    kept.extend(best.1);
+    Ok(samples.at(kept))
+}
+
+/// Curves over P become efficiencies against one rank, where there is one.
+fn efficiency(drawn: &Figure, axis: &str, headline: &str) -> Option<Figure> {
+    let Figure::Curves(curves) = drawn else { return None };
+    let mut curves = curves.clone();
+    curves.series.retain(|series| series.points.iter().any(|point| point.x == 1.0 && point.y > 0.0));
+    if axis != "ranks" || curves.series.is_empty() {
+        return None;
+    }
+    for series in &mut curves.series {
+        let one = *series.points.iter().find(|point| point.x == 1.0)?;
+        for point in &mut series.points {
+            *point = point.over(&one, if headline.ends_with("_per_rank") { 1.0 } else { point.x });
+        }
+    }
+    curves.title = "Parallel efficiency".into();
+    curves.y = Quantity { label: "parallel efficiency".into(), unit: Unit::None, log: false };
+    Some(Figure::Curves(curves))
+}
+
+/// The global memory at which the ranks' shares outgrow a cache or the reach of the TLB.
+fn landmarks(samples: &Samples, manifest: &Manifest, card: Option<&Card>) -> Vec<Landmark> {
+    let number = |name: &str| samples.first(name).and_then(|value| value.as_f64()).unwrap_or(f64::NAN);
+    let launch = manifest.launches.iter().find(|end| end.launch.launch == samples.first_word("launch"));
+    let (Some(launch), ranks) = (launch, number("ranks")) else { return Vec::new() };
+    let host = &launch.launch.host;
+    let words = |bytes: f64| bytes / 8.0 * ranks;
+    let mark = |x: f64, label: String| Landmark { x, label, style: LandmarkStyle::Line };
+    let cache = |cache: RankCache| mark(words(cache.bytes), format!("L{}", cache.level));
+    let page = number("page_bytes");
+    let entries = if page > 65536.0 { host.tlb_entries_2m } else { host.tlb_entries_4k };
+    let reach = entries.map(|entries| mark(words(f64::from(entries) * page), "TLB reach".into()));
+    caches::of_rank(&launch.launch, card)
+        .into_iter()
+        .map(cache)
+        .chain(reach)
+        .filter(|mark| mark.x.is_finite())
+        .collect()
+}
+
+/// Those at the value of `column` that occurs with the most values of `axis`.
+fn at_most_frequent(samples: Samples, column: &str, axis: &str) -> Result<Samples> {
+    let mut best: Option<(usize, Samples)> = None;
+    for cell in samples.cells(&[column])? {
+        let spread = cell.samples.cells(&[axis])?.len();
+        if best.as_ref().is_none_or(|(most, _)| spread > *most) {
+            best = Some((spread, cell.samples));
+        }
+    }
+    Ok(best.map_or(samples, |(_, chosen)| chosen))
+}
+
+/// Those at the smallest, the middle and the largest alpha and L.
+fn corners(samples: &Samples) -> Samples {
+    let picks = |name: &str| {
+        let values = samples.distinct(name);
+        let last = values.len().saturating_sub(1);
+        [0, last / 2, last].map(|at| values.get(at).copied())
+    };
+    let (alphas, blocks) = (picks(ALPHA), picks(BLOCK));
+    let ends = [(0, 0), (0, 2), (1, 1), (2, 0), (2, 2)];
+    samples.only(|row| {
+        let is = |name: &str, value: Option<f64>| value.is_none_or(|value| samples.table().number(name, row) == value);
+        ends.iter().any(|&(a, b)| is(ALPHA, alphas[a]) && is(BLOCK, blocks[b]))
+    })
+}

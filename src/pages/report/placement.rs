@@ -1,0 +1,129 @@
+//! Where ranks and their memory were, and what of it a reader must know before using a number.
+
+use apexmap_base::provenance::Placement;
+use apexmap_base::units::plural;
+use apexmap_results::store::Samples;
+use apexmap_results::store::manifest::{LaunchEnd, Manifest};
+use apexmap_results::store::one_sided::{BY_MESSAGES, VARIABLE};
+use apexmap_run::sweep::remote_memory;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A larger share of a rank's pages on other NUMA nodes than its own is told.
+const PAGES_ELSEWHERE: f64 = 0.05;
+
+/// A launch, and where its ranks ran, as text.
+#[derive(Serialize)]
+pub struct Launched<'a> {
+    end: &'a LaunchEnd,
+    placed: String,
+}
+
+impl<'a> Launched<'a> {
+    pub fn of(end: &'a LaunchEnd) -> Self {
+        let mut nodes: Vec<(&str, Vec<String>)> = Vec::new();
+        for place in &end.launch.placement {
+            let number = place.hardware_thread.map_or("?".into(), |number| number.to_string());
+            let star = if place.pinned { "" } else { "*" };
+            match nodes.iter_mut().find(|(node, _)| *node == place.node) {
+                Some((_, numbers)) => numbers.push(number + star),
+                None => nodes.push((&place.node, vec![number + star])),
+            }
+        }
+        let node = |(node, numbers): &(&str, Vec<String>)| format!("{node}: {}", numbers.join(" "));
+        let placed = nodes.iter().map(node).collect::<Vec<_>>().join("; ");
+        let order = end.launch.place.map_or(String::new(), |place| format!(" ({})", place.name()));
+        Self { end, placed: placed + &order }
+    }
+}
+
+/// Ranks that nobody pinned, that shared cores, or whose memory was on another NUMA node.
+pub fn warnings(manifest: &Manifest, samples: &Samples) -> Vec<String> {
+    let current: BTreeSet<&str> = samples.words("launch").into_iter().collect();
+    let launches: Vec<&LaunchEnd> =
+        manifest.launches.iter().filter(|end| current.contains(end.launch.launch.as_str())).collect();
+    // Ranks that take turns on a hardware thread are told as oversubscribed.
+    let settled: Vec<&LaunchEnd> = launches.iter().copied().filter(|end| !end.launch.oversubscribed).collect();
+    let unpinned = which(&settled, |ranks| ranks.iter().any(|rank| !rank.pinned)).map(|launches| {
+        format!(
+            "Ranks were not pinned to a core in {launches}: the system could move them while they were measured. Let the \
+             launcher bind each rank to a core."
+        )
+    });
+    let shared = which(&settled, share_cores).map(|launches| {
+        format!("Ranks shared cores in {launches}, each on a hardware thread of its own. Rates per rank are not rates of a core.")
+    });
+    let one_machine = which(&launches, |ranks| nodes_on_one_machine(ranks).is_some()).map(|which| {
+        let of = |end: &&LaunchEnd| nodes_on_one_machine(&end.launch.placement);
+        let nodes = launches.iter().find_map(of).unwrap_or_default();
+        format!(
+            "Several nodes are one machine in {which}: {}. What went between them did not pass a network between machines, and \
+             their ranks share its processors.",
+            nodes.join(", ")
+        )
+    });
+    let further = by_messages(&launches, samples).into_iter().chain(memory_elsewhere(&launches, samples));
+    unpinned.into_iter().chain(shared).chain(one_machine).chain(further).collect()
+}
+
+/// Gets and puts that the library made of messages.
+fn by_messages(launches: &[&LaunchEnd], samples: &Samples) -> Option<String> {
+    let is_so =
+        |end: &&&LaunchEnd| end.launch.environment.get(VARIABLE).is_some_and(|component| component == BY_MESSAGES);
+    let launches: Vec<&LaunchEnd> = launches.iter().filter(is_so).copied().collect();
+    let which = which(&launches, |_| true).filter(|_| remote_memory::is_in(samples))?;
+    Some(format!(
+        "Open MPI made gets and puts of messages in {which} ({VARIABLE}={BY_MESSAGES}): their times are those of messages that the other \
+         rank answers, and bounds and predictions for remote memory do not hold."
+    ))
+}
+
+/// The launches whose ranks are so, as text.
+fn which(launches: &[&LaunchEnd], are: impl Fn(&[Placement]) -> bool) -> Option<String> {
+    let found: Vec<&str> =
+        (launches.iter()).filter(|end| are(&end.launch.placement)).map(|end| end.launch.launch.as_str()).collect();
+    match found.as_slice() {
+        [] => None,
+        [one] => Some(format!("launch {one}")),
+        [first, ..] => Some(format!("{} (the first is {first})", plural(found.len(), "launch"))),
+    }
+}
+
+/// Nodes of different names with one kernel below them.
+fn nodes_on_one_machine(ranks: &[Placement]) -> Option<Vec<String>> {
+    let mut nodes = BTreeMap::<&str, BTreeSet<&str>>::new();
+    for rank in ranks {
+        nodes.entry(rank.machine.as_deref()?).or_default().insert(&rank.node);
+    }
+    let several = nodes.into_values().find(|nodes| nodes.len() > 1)?;
+    Some(several.into_iter().map(str::to_owned).collect())
+}
+
+fn share_cores(ranks: &[Placement]) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut pinned = ranks.iter().filter(|rank| rank.pinned);
+    pinned.any(|rank| rank.physical_core.is_some_and(|core| !seen.insert((&rank.node, core))))
+}
+
+fn memory_elsewhere(launches: &[&LaunchEnd], samples: &Samples) -> Option<String> {
+    let shares = samples.numbers("pages_elsewhere");
+    let far = shares.iter().filter(|&&share| share > PAGES_ELSEWHERE).count();
+    let most = shares.iter().copied().filter(|share| *share > PAGES_ELSEWHERE).reduce(f64::max)?;
+    let ranks = launches.iter().flat_map(|end| end.launch.placement.iter().map(move |rank| (end, rank)));
+    let told = ranks.filter_map(|(end, rank)| Some((end, rank.rank, rank.memory.as_ref()?)));
+    let example =
+        told.max_by(|a, b| a.2.elsewhere.total_cmp(&b.2.elsewhere)).filter(|(.., m)| m.elsewhere > PAGES_ELSEWHERE);
+    let example = example.map_or(String::new(), |(end, rank, memory)| {
+        let launch = &end.launch.launch;
+        format!(
+            "; rank {rank} of launch {launch} ran on node {}, its memory is on node {}",
+            memory.numa_node, memory.memory_node
+        )
+    });
+    Some(format!(
+        "Memory of a rank was on another NUMA node than the rank in {far} of {}: up to {:.0} % of its pages{example}. The \
+         latencies and bandwidths of these samples are not those of a rank's own memory.",
+        plural(samples.len(), "sample"),
+        100.0 * most
+    ))
+}

@@ -1,0 +1,99 @@
+//! Apex-Map against ping-pong: Figure 2 of the Apex-Map paper.
+
+use crate::html::{Picture, picture};
+use apexmap_base::error::Result;
+use apexmap_base::units::{Unit, WORD_BYTES, bytes, significant};
+use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
+use apexmap_results::store::cells::Cell;
+use apexmap_results::store::columns::{ALPHA, BLOCK, label};
+use apexmap_results::store::estimate;
+use apexmap_results::store::{Folder, Samples};
+
+/// The paper's three effects (Section 3.2), beside what was measured.
+const EFFECTS: &str = "The paper identifies three effects. (1) Short messages: the pattern is unpredictable and its \
+     overhead is higher than that of ping-pong, so the ratio is low; for longer messages this constant overhead \
+     matters less. (2) At alpha = 1 on two processes half of the accesses are local, and several requests are \
+     outstanding if there are receive buffers for them, so the ratio can exceed 1: counting messages and local \
+     accesses only, Apex-Map \"should perform 200% better\"; its best is 60 % better, at 1024 words on Seaborg. (3) \
+     Long messages: Apex-Map measures how fast data reach the processor, ping-pong only how fast they reach memory; \
+     loading them into registers for the sum lowers the ratio again on Seaborg and Cheetah, but not on the vector \
+     machine Phoenix.";
+
+/// Draws the ratio where a result has both: Apex-Map with alpha = 1, and ping-pong by sends, both on two ranks.
+pub fn of_ping_pong(folder: &Folder, samples: &Samples) -> Result<Option<Picture>> {
+    let series = ratios(samples)?;
+    if series.is_empty() {
+        return Ok(None);
+    }
+    let title = "Apex-Map against ping-pong (alpha = 1, P = 2)";
+    let found: Vec<String> = series.iter().filter_map(findings).collect();
+    let caption = format!(
+        "Bandwidth per process of Apex-Map / bandwidth of ping-pong with messages of the same length, as in Figure \
+         2 of the Apex-Map paper. Ratios of medians; the bands are 95 % intervals of the ratio over blocks of launches where there are several, otherwise the lower limit of \
+         one within its launch by the upper limit of the other. {EFFECTS} Here: {}.",
+        found.join("; ")
+    );
+    let curves = Curves {
+        title: title.into(),
+        subtitle: samples.stamped(String::new()),
+        x: Quantity { label: "message size, 8 L".into(), unit: Unit::Bytes, log: true },
+        y: Quantity { label: "Apex-Map / ping-pong".into(), unit: Unit::None, log: false },
+        series,
+        marks: Vec::new(),
+    };
+    let file = "apex-map-against-ping-pong".into();
+    picture(&folder.figures(), &Figure::Curves(curves), file, title.into(), caption).map(Some)
+}
+
+/// The ratio over message size in bytes, a series for each kernel and combination of what else varies.
+pub fn ratios(samples: &Samples) -> Result<Vec<Series>> {
+    let needed = ["message_bytes", "operation", ALPHA, BLOCK];
+    if needed.iter().any(|name| samples.column(name).is_none()) {
+        return Ok(Vec::new());
+    }
+    let table = samples.table();
+    let two = samples.only(|row| table.number("ranks", row) == 2.0);
+    let pong = two.of_kernel("message_rate.ping_pong").with_word("operation", &["send"]);
+    let apex = two.only(|row| table.word("kernel", row).starts_with("apex_map.") && table.number(ALPHA, row) == 1.0);
+    let pong = pong.cells(&["message_bytes"])?;
+    let mut names: Vec<&str> = apex.key_columns().into_iter().filter(|&name| name != "ranks").collect();
+    names.push(BLOCK);
+    let mut series: Vec<Series> = Vec::new();
+    for cell in apex.cells(&names)? {
+        let Some(point) = ratio(&cell, &pong) else { continue };
+        let words = cell.by.iter().zip(&names).filter(|(_, name)| **name != BLOCK);
+        let name = words.map(|(value, name)| label(name, value)).collect::<Vec<_>>().join(", ");
+        match series.last_mut().filter(|last| last.label == name) {
+            Some(last) => last.points.push(point),
+            None => series.push(Series { label: name, points: vec![point] }),
+        }
+    }
+    Ok(series)
+}
+
+/// `None` where ping-pong has no messages of the length of a block.
+fn ratio(cell: &Cell, pong: &[Cell]) -> Option<CurvePoint> {
+    const RATES: [&str; 2] = ["bytes_per_second_per_rank", "bytes_per_second"];
+    let x = cell.by.last()?.as_f64()? * WORD_BYTES as f64;
+    let pong = pong.iter().find(|cell| cell.by[0].as_f64() == Some(x))?;
+    let (of, to) = (cell.samples.by_launch(RATES[0]), pong.samples.by_launch(RATES[1]));
+    // Both were measured on two ranks, by the same launches.
+    if let Some((shift, _)) = estimate::shift(&of, &to, true) {
+        let (low, high) = shift.interval();
+        return Some(CurvePoint { x, y: shift.value.exp(), low: low.exp(), high: high.exp() });
+    }
+    let (apex, pong) = (cell.summary(RATES[0])?, pong.summary(RATES[1])?);
+    let (low, high) = match (apex.interval, pong.interval) {
+        (Some(apex), Some(pong)) => (apex.0 / pong.1, apex.1 / pong.0),
+        _ => (f64::NAN, f64::NAN),
+    };
+    Some(CurvePoint { x, y: apex.median / pong.median, low, high })
+}
+
+/// What of the three effects a series shows, in words.
+fn findings(series: &Series) -> Option<String> {
+    let (first, last) = (series.points.first()?, series.points.last()?);
+    let best = series.points.iter().max_by(|a, b| a.y.total_cmp(&b.y))?;
+    let at = |point: &CurvePoint| format!("{} at {}", significant(point.y), bytes(point.x));
+    Some(format!("{}: {}, maximum {}, {}", series.label, at(first), at(best), at(last)))
+}

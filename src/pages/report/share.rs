@@ -1,0 +1,232 @@
+//! The share of the machine's own limit: which limit binds where, and how much of it was reached.
+
+use super::input::Input;
+use apexmap_base::error::Result;
+use apexmap_base::units::{self, Unit, plural};
+use apexmap_measure::kernels;
+use apexmap_measure::numerics::statistics::Summary;
+use apexmap_results::store::cells::Cell;
+use apexmap_results::store::derive::{ATTAINABLE, ATTAINED, BOUND_BY, SHARE, bound_of};
+use apexmap_results::store::groups::SampleGroup;
+use apexmap_study::model_fit::card::NEAR;
+use apexmap_theory::bounds::{self, Limits, Terms};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// The section of a report.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Shares {
+    pub machine: String,
+    /// Set if the card is not known to be of the host of the samples: why it was taken.
+    pub accepted: Option<String>,
+    pub sentence: String,
+    /// How near the measurement is to what the card's numbers predict; `None` where no model does.
+    pub predicted: Option<String>,
+    /// Points whose share is above one, by the lower end of its interval: the calibration is at fault.
+    pub above: Vec<String>,
+    pub rows: Vec<ShareRow>,
+    /// Limits whose inputs the card lacks, by kernel.
+    pub missing: Vec<String>,
+    pub limits: Vec<Formula>,
+}
+
+/// A point: its rate, its bound, the bottleneck, and the other limits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShareRow {
+    pub group: String,
+    /// `least`, `median` or `most` of the shares of the group.
+    pub which: &'static str,
+    pub place: String,
+    pub rate: String,
+    pub bound: String,
+    pub by: String,
+    pub share: String,
+    /// What the card's numbers predict, and what share of it was reached; empty where no model does.
+    pub attainable: String,
+    /// The other limits, the next one first.
+    pub others: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Formula {
+    pub family: &'static str,
+    pub name: &'static str,
+    pub formula: &'static str,
+    pub source: String,
+}
+
+/// The shares of all groups; `None` where the result has no card, or none of its points a bound.
+pub fn of(input: &Input) -> Result<Option<Shares>> {
+    let Some(card) = input.card.as_ref().filter(|_| input.samples.column(SHARE).is_some()) else { return Ok(None) };
+    let (groups, terms) = (&input.groups, &input.terms);
+    let (mut rows, mut above, mut all, mut bottlenecks) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
+    for group in groups {
+        let found = group.ranked(SHARE)?;
+        for (cell, share) in &found {
+            all.push(best(cell));
+            *bottlenecks.entry(cell.samples.first_word(BOUND_BY).to_owned()).or_insert(0) += 1;
+            if is_above(share) {
+                above.push(format!("{}, {}: {}", group.label(), group.place(cell), per_cent(cell, share)));
+            }
+        }
+        let Some(last) = found.len().checked_sub(1) else { continue };
+        for (which, at) in [("smallest", 0), ("median", last / 2), ("largest", last)] {
+            rows.push(row(group, which, &found[at], terms));
+        }
+    }
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let families: BTreeSet<&str> = groups.iter().map(family).collect();
+    let limits_of = |name: &&str| {
+        let family = bounds::FAMILIES.iter().find(|family| family.name == *name)?;
+        Some(family.limits.iter().map(|limit| Formula {
+            family: family.name,
+            name: limit.name,
+            formula: limit.formula,
+            source: format!("{}, {}", limit.source.short, limit.place),
+        }))
+    };
+    Ok(Some(Shares {
+        machine: card.name.clone(),
+        accepted: Limits::of(card).accepted,
+        sentence: sentence(&mut all, &bottlenecks)
+            + &card_is_wrong(above.len()).map_or(String::new(), |text| format!(" {text}")),
+        predicted: predicted(groups)?,
+        above,
+        rows,
+        missing: missing(groups, terms),
+        limits: families.iter().filter_map(limits_of).flatten().collect(),
+    }))
+}
+
+/// Whether a share is above one beyond its uncertainty: no machine exceeds its limit, so that the card is wrong.
+pub fn is_above(share: &Summary) -> bool {
+    share.interval.filter(|ends| units::is_known(*ends)).map_or(share.median, |(low, _)| low) > 1.0
+}
+
+/// What follows from such shares; `None` if there is none.
+fn card_is_wrong(above: usize) -> Option<String> {
+    (above > 0).then(|| {
+        format!(
+            "{} above the limit: the card is wrong, for a slower machine or one that was disturbed; calibrate again, just before measuring.",
+            plural(above, "point")
+        )
+    })
+}
+
+impl Shares {
+    /// For the terminal: that the card is wrong, if it is.
+    pub fn warning(&self) -> Option<String> {
+        card_is_wrong(self.above.len())
+    }
+}
+
+fn family(group: &SampleGroup) -> &str {
+    kernels::family(group.samples.first_word("kernel"))
+}
+
+/// Of the fastest run: bounds are made of the best runs of a calibration.
+fn best(cell: &Cell) -> f64 {
+    cell.samples.numbers(SHARE).into_iter().fold(0.0, f64::max)
+}
+
+fn per_cent(cell: &Cell, share: &Summary) -> String {
+    let one = |share: f64| units::significant(100.0 * share);
+    let interval = share.interval.map(|(low, high)| format!(" ({} to {})", one(low), one(high))).unwrap_or_default();
+    format!("{} %, median {} %{interval}", one(best(cell)), one(share.median))
+}
+
+fn row(
+    group: &SampleGroup,
+    which: &'static str,
+    (cell, share): &(Cell, Summary),
+    terms: &HashMap<String, Terms>,
+) -> ShareRow {
+    let unit = group.samples.describe(group.headline).unit;
+    let rate = |column: Option<&str>| {
+        column.and_then(|column| cell.samples.median(column)).map(|v| units::quantity(v, unit)).unwrap_or_default()
+    };
+    let others = terms.get(cell.samples.first_word("key")).map(others).unwrap_or_default();
+    ShareRow {
+        group: group.label(),
+        which,
+        place: group.place(cell),
+        rate: rate(Some(group.headline)),
+        bound: rate(bound_of(group.headline)),
+        by: cell.samples.first_word(BOUND_BY).to_owned(),
+        share: per_cent(cell, share),
+        attainable: attainable(cell, unit),
+        others,
+    }
+}
+
+/// Of all points that Apex-Map's model explains; with the one that is farthest off.
+fn predicted(groups: &[SampleGroup]) -> Result<Option<String>> {
+    let mut all: Vec<(f64, String)> = Vec::new();
+    for group in groups.iter().filter(|group| group.samples.column(ATTAINED).is_some()) {
+        let place = |cell: &Cell| format!("{}, {}", group.label(), group.place(cell));
+        all.extend(group.ranked(ATTAINED)?.iter().map(|(cell, share)| (share.median, place(cell))));
+    }
+    let off = |share: f64| share.max(1.0 / share);
+    let Some((share, place)) = all.iter().max_by(|a, b| off(a.0).total_cmp(&off(b.0))) else { return Ok(None) };
+    let near = all.iter().filter(|(share, _)| off(*share) <= NEAR).count();
+    Ok(Some(format!(
+        "What this machine should attain is what Apex-Map's model predicts from the card, which knows nothing of the surface: {} of \
+         {} are within a factor of {NEAR} of it. The largest disagreement: {} % of the prediction at {place}.",
+        near,
+        plural(all.len(), "point"),
+        units::significant(100.0 * share)
+    )))
+}
+
+fn attainable(cell: &Cell, unit: Unit) -> String {
+    let (rate, share) = (cell.samples.median(ATTAINABLE), cell.samples.median(ATTAINED));
+    let text = |(rate, share)| format!("{}, {} %", units::quantity(rate, unit), units::significant(100.0 * share));
+    rate.zip(share).map(text).unwrap_or_default()
+}
+
+/// The limits that do not bind, each at its least, as multiples of the bound; and the program's own loop, which is none.
+fn others(terms: &Terms) -> Vec<String> {
+    let Some(bottleneck) = terms.bottleneck() else { return Vec::new() };
+    let mut least: BTreeMap<&str, f64> = BTreeMap::new();
+    for term in terms.found.iter().filter(|term| term.name != bottleneck.name) {
+        let times = term.rate / bottleneck.rate;
+        least.entry(term.name).and_modify(|known| *known = known.min(times)).or_insert(times);
+    }
+    let mut least: Vec<_> = least.into_iter().collect();
+    least.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let own = terms.program.map(|rate| (bounds::LOOP, rate / bottleneck.rate));
+    own.iter().chain(&least).map(|(name, times)| format!("{name} {}x", units::significant(*times))).collect()
+}
+
+fn sentence(all: &mut [f64], bottlenecks: &BTreeMap<String, usize>) -> String {
+    all.sort_by(f64::total_cmp);
+    let at = |k: usize| units::significant(100.0 * all[k]);
+    let last = all.len() - 1;
+    let mut names: Vec<_> = bottlenecks.iter().collect();
+    names.sort_by(|a, b| b.1.cmp(a.1));
+    let names: Vec<String> = names.iter().map(|(name, count)| format!("{name} at {count}")).collect();
+    format!(
+        "{} with a bound: the best run of each reaches {} to {} % of it, at half of them at least {} %. Bottlenecks: {}.",
+        plural(all.len(), "point"),
+        at(0),
+        at(last),
+        at(last / 2),
+        names.join(", ")
+    )
+}
+
+fn missing(groups: &[SampleGroup], terms: &HashMap<String, Terms>) -> Vec<String> {
+    let mut lacking: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for samples in groups.iter().map(|group| &group.samples) {
+        for key in samples.words("key") {
+            let Some(terms) = terms.get(key).filter(|terms| !terms.missing.is_empty()) else { continue };
+            lacking.entry(samples.first_word("kernel")).or_default().extend(&terms.missing);
+        }
+    }
+    let one = |(kernel, names): (&str, BTreeSet<&str>)| {
+        format!("{kernel}: {}", names.into_iter().collect::<Vec<_>>().join(", "))
+    };
+    lacking.into_iter().map(one).collect()
+}

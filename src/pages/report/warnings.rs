@@ -1,0 +1,87 @@
+//! What a reader must know before using a number.
+
+use super::placement;
+use apexmap_base::error::Result;
+use apexmap_base::units::{WIDEST_INTERVAL, plural};
+use apexmap_results::store::manifest::Manifest;
+use apexmap_results::store::record::Damage;
+use apexmap_results::store::{Folder, Samples, distance};
+use apexmap_theory::machine::Card;
+
+/// Each as a sentence or two; `stale` samples are left out of the report.
+pub fn of(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if samples.oversubscribed() {
+        warnings.push(
+            "Oversubscribed: some launches had more ranks than hardware threads. Their times do not represent a \
+             machine with a hardware thread for each rank."
+                .into(),
+        );
+    }
+    warnings.extend(placement::warnings(manifest, samples));
+    if manifest.launches.iter().any(|l| l.launch.transport == "threads") {
+        warnings.push(
+            "Ranks were threads of one process and exchanged messages through shared memory. No network \
+             was measured."
+                .into(),
+        );
+    }
+    warnings.extend(manifest.worker.cautions());
+    warnings.extend(unsteady(samples));
+    if stale > 0 {
+        warnings.push(format!(
+            "{} of another build, machine or plan in the result, not in this report.",
+            plural(stale, "sample")
+        ));
+    }
+    warnings.extend(manifest.compaction.iter().flat_map(|made| &made.damages).map(Damage::sentence));
+    if manifest.launches.iter().any(|l| l.budget_spent) {
+        warnings.push(
+            "The time budget was used up before every point reached the requested precision; n and the \
+             interval show the precision of each point."
+                .into(),
+        );
+    }
+    warnings
+}
+
+/// About a card: messages did not go as when it was measured.
+pub fn of_card(folder: &Folder, samples: &Samples) -> Result<Vec<String>> {
+    let Some(card) = folder.card()? else { return Ok(Vec::new()) };
+    let network = folder.trial()?.and_then(|trial| trial.of_another_network(&card));
+    Ok(network.into_iter().chain(distance::from_card(samples, &card)).chain(uncertain(&card)).collect())
+}
+
+/// Names of numbers in a sentence, at most.
+const MOST_NAMES: usize = 4;
+
+/// About numbers of a card that its own measurements do not tell.
+fn uncertain(card: &Card) -> Option<String> {
+    let names = card.uncertain();
+    let further = names.len().saturating_sub(MOST_NAMES);
+    let further = if further > 0 { format!(" and {further} more") } else { String::new() };
+    (!names.is_empty()).then(|| {
+        format!(
+            "The card of {} does not know {}{further}: the ends of their 95 % intervals are a factor of {WIDEST_INTERVAL} apart, or more. \
+             No limit and no attainable rate is computed from them; models that predict from the card use their medians.",
+            card.name,
+            names[..names.len().min(MOST_NAMES)].join(", ")
+        )
+    })
+}
+
+/// Share of samples that drifted from which a reader is told.
+const UNSTEADY: f64 = 0.1;
+
+/// About samples whose rate was another at their end than at their beginning.
+fn unsteady(samples: &Samples) -> Option<String> {
+    let steady = samples.good().numbers("steady");
+    let drifted = steady.iter().filter(|&&steady| steady == 0.0).count();
+    (drifted as f64 > UNSTEADY * steady.len() as f64).then(|| {
+        format!(
+            "In {drifted} of {} the last quarter of the run was more than 10 % faster or slower than the first (column drift): \
+             caches that were not yet warm, ranks that ended at different times, or a disturbance.",
+            plural(steady.len(), "sample")
+        )
+    })
+}

@@ -1,0 +1,298 @@
+//! The validation as an HTML report: verdicts, fits, and figures of the published machines.
+
+use crate::html::{self, Picture, picture};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::new_file;
+use apexmap_base::units::Unit;
+use apexmap_draw::figure::{CurvePoint, Curves, Figure, Landmark, LandmarkStyle, Quantity, Series};
+use apexmap_study::model_fit::figures;
+use apexmap_study::validate::{Check, Count, PublishedFit, SINGLE, Validation, Verdict, digits, papers};
+use apexmap_theory::fit::Point;
+use apexmap_theory::machine::Card;
+use apexmap_theory::models;
+use apexmap_theory::published;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+const TEMPLATE: &str = include_str!("validation.html");
+
+#[derive(Serialize)]
+struct Context<'a> {
+    counts: Vec<CountLine>,
+    papers: Vec<PaperLine<'a>>,
+    /// Differences, then everything, by source.
+    differences: Vec<CheckLine<'a>>,
+    sources: Vec<Source<'a>>,
+    fits: Vec<FitSection<'a>>,
+    pictures: Vec<Picture>,
+}
+
+#[derive(Serialize)]
+struct CountLine {
+    kind: &'static str,
+    count: Count,
+}
+
+#[derive(Serialize)]
+struct PaperLine<'a> {
+    row: &'a papers::Row,
+    counts: String,
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    name: &'a str,
+    lines: Vec<CheckLine<'a>>,
+}
+
+#[derive(Clone, Serialize)]
+struct CheckLine<'a> {
+    check: &'a Check,
+    published: String,
+    recomputed: String,
+    difference: String,
+    kind: &'static str,
+    verdict: &'static str,
+}
+
+#[derive(Serialize)]
+struct FitSection<'a> {
+    fitted: &'a PublishedFit,
+    pictures: Vec<Picture>,
+}
+
+/// Writes `validate.html` and its figures into a folder, and returns the page's path.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
+    let figures = to.join("figures");
+    std::fs::create_dir_all(&figures).map_err(|e| Error::file("create", &figures, e))?;
+    let draw =
+        |name: String, caption: String, figure: Figure| picture(&figures, &figure, name, caption.clone(), caption);
+    let mut fits = Vec::new();
+    for (number, fitted) in report.fits.iter().enumerate() {
+        let mut pictures = Vec::new();
+        for (part, shown) in of_fit(fitted)?.into_iter().enumerate() {
+            pictures.push(draw(
+                format!("fit-{}-{}-{}", number + 1, part + 1, shown.name),
+                shown.caption,
+                shown.figure,
+            )?);
+        }
+        fits.push(FitSection { fitted, pictures });
+    }
+    let mut pictures = Vec::new();
+    for (name, caption, curves) in [
+        ratios(report),
+        bottlenecks()?,
+        efficiency_over_p()?,
+        efficiency_over_q(report)?,
+        crossover()?,
+        network_interface()?,
+    ] {
+        pictures.push(draw(name.into(), caption.into(), Figure::Curves(curves))?);
+    }
+    let page = html::render(TEMPLATE, &context(report, fits, pictures))?;
+    let path = to.join("validate.html");
+    new_file::replace_by(&path, page)?;
+    Ok(path)
+}
+
+fn context<'a>(report: &'a Validation, fits: Vec<FitSection<'a>>, pictures: Vec<Picture>) -> Context<'a> {
+    let mut sources: Vec<Source> = Vec::new();
+    for check in &report.checks {
+        let line = line(check);
+        match sources.last_mut().filter(|source| source.name == check.source) {
+            Some(source) => source.lines.push(line),
+            None => sources.push(Source { name: &check.source, lines: vec![line] }),
+        }
+    }
+    Context {
+        counts: report.counts().map(|count| CountLine { kind: count.kind.plural(), count }).into(),
+        papers: report.papers.iter().map(|row| PaperLine { row, counts: row.counts() }).collect(),
+        differences: report.checks.iter().filter(|check| check.verdict != Verdict::Agrees).map(line).collect(),
+        sources,
+        fits,
+        pictures,
+    }
+}
+
+fn line(check: &Check) -> CheckLine<'_> {
+    CheckLine {
+        check,
+        published: digits(check.published),
+        recomputed: digits(check.recomputed),
+        difference: format!("{:+.1} %", check.difference()),
+        kind: check.kind.word(),
+        verdict: check.verdict_words(),
+    }
+}
+
+/// Model and measurement of a fit: over P, and over Q where that varies at one P.
+fn of_fit(fitted: &PublishedFit) -> Result<Vec<figures::ModelFigure>> {
+    let Some(fit) = &fitted.fit else { return Ok(Vec::new()) };
+    let model = models::find(fitted.model)?;
+    let at = |name: &str| model.about().variables.iter().position(|variable| variable.name == name);
+    let (Some(ranks), Some(look_ahead)) = (at("P"), at("Q")) else {
+        return Ok(figures::of(model, &fit.points, &fitted.source));
+    };
+    let most_q = fit.points.iter().map(|point| point.x[look_ahead]).find(|q| *q == 1024.0);
+    let p_of_q = fit.points.iter().find(|point| Some(point.x[look_ahead]) != most_q).map(|point| point.x[ranks]);
+    let with =
+        |keep: &dyn Fn(&Point) -> bool| fit.points.iter().filter(|point| keep(point)).cloned().collect::<Vec<_>>();
+    let over_p = with(&|point| Some(point.x[look_ahead]) == most_q);
+    let mut shown = figures::of(model, &over_p, &fitted.source);
+    if let Some(p) = p_of_q {
+        let over_q = with(&|point| point.x[ranks] == p);
+        shown.extend(figures::of(model, &over_q, &format!("{}; P = {p}", fitted.source)));
+    }
+    Ok(shown)
+}
+
+fn quantity(label: &str, unit: Unit, log: bool) -> Quantity {
+    Quantity { label: label.into(), unit, log }
+}
+
+fn series(label: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
+    let point = |(x, y)| CurvePoint { x, y, low: f64::NAN, high: f64::NAN };
+    Series { label: label.into(), points: points.into_iter().map(point).collect() }
+}
+
+fn curves(title: &str, subtitle: &str, x: Quantity, y: Quantity, series: Vec<Series>) -> Curves {
+    Curves { title: title.into(), subtitle: subtitle.into(), x, y, series, marks: Vec::new() }
+}
+
+/// A figure's file name, caption and data.
+type Drawn = (&'static str, &'static str, Curves);
+
+fn ratios(report: &Validation) -> Drawn {
+    let mut all = Vec::new();
+    for fitted in &report.fits {
+        let Some(fit) = &fitted.fit else { continue };
+        let of_1024 = |point: &&Point| point.x.get(1).is_none_or(|q| *q == 1024.0);
+        let ratio = |point: &Point| (point.x[0], point.measured / point.predicted);
+        all.push(series(fitted.model, fit.points.iter().filter(of_1024).map(ratio)));
+    }
+    let subtitle =
+        "Red Storm (hypercube, all_to_all: hypercube paper, Table 2), Blue Gene/P (roles, routed: its paper, Table 4)";
+    let (x, y) =
+        (quantity("P (processors or nodes)", Unit::None, true), quantity("measured by fitted", Unit::None, false));
+    let curves = curves("Published measurements by the models fitted to them", subtitle, x, y, all);
+    ("measured-by-fitted", "Measured by fitted over P, at Q = 1024: 1 is a model that equals the measurement.", curves)
+}
+
+fn bottlenecks() -> Result<Drawn> {
+    let table = published::table("bluegene-table-4")?;
+    let ratio = |label: &str, measured: &str, bottleneck: &str| {
+        let both = |row: usize| {
+            let of = |column: &str| table.number(row, column);
+            Some((of("nodes")?, of(measured)? / of(bottleneck)?))
+        };
+        series(label, (0..table.rows.len()).filter_map(both))
+    };
+    let all = vec![
+        ratio("Blue Gene/P, four cores", "bgp_multi_gups", "bgp_multi_bottleneck"),
+        ratio("Blue Gene/P, one core", "bgp_single_gups", "bgp_single_bottleneck"),
+        ratio("Blue Gene/L", "bgl_gups", "bgl_bottleneck"),
+    ];
+    let (x, y) =
+        (quantity("nodes", Unit::None, true), quantity("measured by the printed bottleneck", Unit::None, false));
+    let curves = curves("Efficiency against the processors' bottleneck", "Blue Gene/P paper, Table 4", x, y, all);
+    Ok((
+        "bottlenecks",
+        "Measured rates by the processors' bottlenecks that the paper prints; for many nodes they are \u{201c}within 70% percent\u{201d} (Section 5.3).",
+        curves,
+    ))
+}
+
+fn efficiency_over_p() -> Result<Drawn> {
+    let table = published::table("hypercube-table-2")?;
+    let of = |label: &str, column: &str| {
+        let pairs = table.pairs("processors", column).into_iter();
+        series(label, pairs.map(|(ranks, gups)| (ranks, gups / (ranks * SINGLE))))
+    };
+    let mut model = Vec::new();
+    for power in 0..14 {
+        let ranks = f64::from(1 << power);
+        let rate =
+            apexmap_study::validate::predict("random_access.hypercube", "red-storm", &[("P", ranks)])?.value / 1e9;
+        model.push((ranks, rate / (ranks * SINGLE)));
+    }
+    let all = vec![
+        of("measured, hypercube", "gups"),
+        of("measured, before", "gups_unoptimized"),
+        of("the paper's model", "gups_model"),
+        series("recomputed model", model),
+    ];
+    let (x, y) =
+        (quantity("P (processors)", Unit::None, true), quantity("efficiency against one processor", Unit::None, true));
+    let subtitle = "Red Storm, Q = 1024; hypercube paper, Table 2, and T_P = T_1 + T_C log2 P";
+    let curves = curves("Parallel efficiency over P", subtitle, x, y, all);
+    let caption = "Rate of a processor among P over that of one alone. 200, 300 and 10240 processors are no powers of two and need extra messages.";
+    Ok(("efficiency-over-p", caption, curves))
+}
+
+fn efficiency_over_q(report: &Validation) -> Result<Drawn> {
+    let pairs = published::table("hypercube-table-4")?.pairs("look_ahead", "gups");
+    let mut all = vec![series("measured", pairs.into_iter().map(|(q, gups)| (q, gups / (32.0 * SINGLE))))];
+    let by_parts = report.fits.iter().find(|fitted| fitted.model == "random_access.all_to_all");
+    if let Some(fit) = by_parts.and_then(|fitted| fitted.fit.as_ref()) {
+        let of_32 = fit.points.iter().filter(|point| point.x[0] == 32.0);
+        all.push(series(
+            "model in parts, fitted",
+            of_32.map(|point| (point.x[1], point.predicted / 1e9 / (32.0 * SINGLE))),
+        ));
+    }
+    let (x, y) =
+        (quantity("Q (look-ahead)", Unit::None, true), quantity("efficiency against one processor", Unit::None, true));
+    let subtitle = "Red Storm, 32 processors; hypercube paper, Table 4";
+    let curves = curves("Parallel efficiency over Q", subtitle, x, y, all);
+    Ok((
+        "efficiency-over-q",
+        "Longer look-ahead spreads the latency over more updates. The paper measures less at Q = 32768 than at 8192, which the model does not have.",
+        curves,
+    ))
+}
+
+fn crossover() -> Result<Drawn> {
+    let mut all = Vec::new();
+    for (label, per_node) in [("4 ranks per node", 4.0), ("1 rank per node", 1.0)] {
+        let mut points = Vec::new();
+        for power in 1..20 {
+            let nodes = f64::from(1 << power);
+            let given = [("P", nodes * per_node), ("ranks_per_node", per_node)];
+            points.push((
+                nodes,
+                apexmap_study::validate::predict("random_access.bottleneck", "bluegene-p", &given)?.value / nodes,
+            ));
+        }
+        all.push(series(label, points));
+    }
+    let (x, y) = (quantity("nodes", Unit::None, true), quantity("updates per node", Unit::PerSecond, false));
+    let subtitle = "Blue Gene/P, one update per message, 3-D torus; its paper, Equation (1)";
+    let mut curves = curves("Bottleneck: processors, then the bisection", subtitle, x, y, all);
+    let nodes = published::quoted("virtual_node_crossover_nodes")?;
+    curves.marks = vec![Landmark { x: nodes, label: "the paper: 4 ranks per node".into(), style: LandmarkStyle::Line }];
+    let caption = "Equation (1) for a node: level where processors are the bottleneck, falling where the bisection is. The paper names 8 Ki nodes for four ranks per node, and beyond 256 Ki for one.";
+    Ok(("crossover", caption, curves))
+}
+
+fn network_interface() -> Result<Drawn> {
+    let model = models::find("message_rate.nic")?;
+    let p = model.parameters(&Card::find("simulated-nic")?)?;
+    let at = |cores: f64| {
+        let points = (2..16).map(|power| f64::from(1 << power)).map(move |bytes| (bytes, cores));
+        points.map(|(bytes, cores)| (bytes, model.predict(&[bytes, cores, 0.0], &p).value)).collect::<Vec<_>>()
+    };
+    let all = vec![series("1 core", at(1.0)), series("2 cores", at(2.0)), series("4 cores", at(4.0))];
+    let (x, y) =
+        (quantity("payload of a message", Unit::Bytes, true), quantity("messages per node", Unit::PerSecond, true));
+    let subtitle = "the simulated network interface; NIC paper, Equations (4) to (6)";
+    let curves = curves("Message rate per node", subtitle, x, y, all);
+    Ok((
+        "network-interface",
+        "The minimum of what cores, I/O bus and link allow: cores limit short messages, the bus long ones.",
+        curves,
+    ))
+}

@@ -1,0 +1,28 @@
+//! JSON lines: an object a sample, all of the same keys, `null` where there is no value.
+
+use crate::store::column::{Column, Kind};
+use std::io::{Result, Write};
+
+/// Writes these rows of the columns. JSON has no infinity: it is written as `null`, too.
+pub fn write(columns: &[(&str, &Column)], rows: &[usize], out: &mut dyn Write) -> Result<()> {
+    let quoted = |word: &str| serde_json::Value::from(word).to_string();
+    let keys: Vec<String> = columns.iter().map(|(name, _)| quoted(name)).collect();
+    let words: Vec<Vec<String>> =
+        columns.iter().map(|(_, column)| column.dictionary().iter().map(|word| quoted(word)).collect()).collect();
+    for &row in rows {
+        for (at, (_, column)) in columns.iter().enumerate() {
+            let before = if at == 0 { '{' } else { ',' };
+            write!(out, "{before}{}:", keys[at])?;
+            match (column.kind(), column.bits(row)) {
+                (Kind::Numbers, Some(bits)) if f64::from_bits(bits).is_finite() => {
+                    write!(out, "{:?}", f64::from_bits(bits))?;
+                }
+                (Kind::Whole, Some(number)) => write!(out, "{number}")?,
+                (Kind::Words, Some(code)) => out.write_all(words[at][code as usize].as_bytes())?,
+                _ => out.write_all(b"null")?,
+            }
+        }
+        out.write_all(b"}\n")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! Quick tables: medians with 95 % intervals of any columns, by groups of samples.
+
+mod write;
+
+pub use write::{csv, json, text};
+
+use crate::store::Samples;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::point::Value;
+use apexmap_base::sample::Status;
+use apexmap_base::units::Unit;
+use apexmap_measure::numerics::statistics::Summary;
+
+/// Samples that share the values of the grouping columns.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct QueryGroup {
+    /// Values of the grouping columns, in their order.
+    pub by: Vec<Value>,
+    /// Good samples.
+    pub samples: usize,
+    /// How the others ended.
+    pub failures: Vec<Status>,
+    /// Of the selected columns, in their order, over the good samples; `None` where none has a value.
+    pub summaries: Vec<Option<Summary>>,
+}
+
+/// A table of groups.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct QueryGroups {
+    /// Columns that the samples are grouped by.
+    pub by: Vec<String>,
+    /// Columns that are summed up.
+    pub selected: Vec<String>,
+    /// The unit of each selected column, in which tables for people show it.
+    pub units: Vec<Unit>,
+    /// The groups, sorted by their values of the grouping columns.
+    pub groups: Vec<QueryGroup>,
+    /// Columns of points that vary within some group, whose medians are then those of a mixture.
+    pub mixed: Vec<String>,
+    /// Samples without a value in a grouping column: they are in no group.
+    pub left_out: usize,
+}
+
+/// Groups these samples by the columns `by` and sums up the columns `selected`.
+///
+/// # Errors
+/// If there are no samples, a column is missing, or a selected column holds words.
+pub fn groups(samples: &Samples, by: &[&str], selected: &[&str]) -> Result<QueryGroups> {
+    if samples.is_empty() {
+        return Err(Error::input("no sample meets the condition", "widen --where, or see `apexmap status`"));
+    }
+    for name in selected {
+        samples.require_numbers(name)?;
+    }
+    if selected.is_empty() {
+        return Err(Error::input("no column is selected", "name at least one, such as --select seconds"));
+    }
+    let found = samples.cells(by)?;
+    let grouped: usize = found.iter().map(|cell| cell.samples.len() + cell.failures.len()).sum();
+    let mixed = samples.mixed(by).filter(|name| found.iter().any(|cell| !cell.samples.constant(name)));
+    let mixed = mixed.map(str::to_owned).collect();
+    let groups = found.into_iter().map(|cell| QueryGroup {
+        samples: cell.samples.len(),
+        summaries: selected.iter().map(|name| cell.summary(name)).collect(),
+        by: cell.by,
+        failures: cell.failures,
+    });
+    Ok(QueryGroups {
+        by: by.iter().map(|&name| name.to_owned()).collect(),
+        selected: selected.iter().map(|&name| name.to_owned()).collect(),
+        units: selected.iter().map(|name| samples.describe(name).unit).collect(),
+        groups: groups.collect(),
+        mixed,
+        left_out: samples.len() - grouped,
+    })
+}

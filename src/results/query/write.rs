@@ -1,0 +1,141 @@
+//! QueryGroups as a table for people, as CSV and as JSON.
+
+use super::{QueryGroup, QueryGroups};
+use crate::export::csv;
+use crate::store::columns;
+use crate::store::estimate::unknown_over;
+use apexmap_base::point::Value;
+use apexmap_base::text_table::{Align, TextTable};
+use apexmap_base::units;
+use apexmap_measure::numerics::statistics::Basis;
+use serde_json::{Map, json};
+
+/// For people: short names, units, an interval beside each median.
+pub fn text(groups: &QueryGroups) -> String {
+    let mut head: Vec<String> = groups.by.iter().map(|name| columns::short(name).to_owned()).collect();
+    head.push("n".into());
+    let failures = groups.groups.iter().any(|group| !group.failures.is_empty());
+    head.extend(failures.then(|| "failed".to_owned()));
+    for name in &groups.selected {
+        head.push(name.clone());
+        head.push("95 % interval".into());
+    }
+    let word = |at: usize| groups.groups.iter().any(|group| matches!(group.by.get(at), Some(Value::Text(_))));
+    let aligned = (0..head.len()).map(|at| if word(at) { Align::Left } else { Align::Right });
+    let mut table = TextTable::new(aligned);
+    table.row(head);
+    groups.groups.iter().for_each(|group| table.row(cells(groups, group, failures)));
+    let mut text = table.to_string();
+    text.push_str(&footer(groups));
+    text
+}
+
+/// By what the intervals are known.
+fn footer(groups: &QueryGroups) -> String {
+    let known = |basis: Basis| {
+        let of = |group: &QueryGroup| group.summaries.iter().flatten().any(|summary| summary.basis == basis);
+        groups.groups.iter().any(of)
+    };
+    let mut text = String::new();
+    if known(Basis::Launches) {
+        text += "\nSeveral launches: medians are geometric means of the launches' medians, intervals Student's t over launches.\n";
+    }
+    if known(Basis::Samples) {
+        text += "\nWithin one launch: intervals are of its samples, and do not include how launches differ.\n";
+    }
+    if known(Basis::Nothing) {
+        text += match groups.groups.iter().any(|group| group.samples < 6) {
+            true => "\nA 95 % interval of the median needs two launches, or at least six samples within one.\n",
+            false => {
+                "\nNo interval where launches did not measure the same points, or successive samples are too much alike.\n"
+            }
+        };
+    }
+    text
+}
+
+fn cells(groups: &QueryGroups, group: &QueryGroup, failures: bool) -> Vec<String> {
+    let mut cells: Vec<String> = group.by.iter().map(shown).collect();
+    cells.push(group.samples.to_string());
+    cells.extend(failures.then(|| group.failures.len().to_string()));
+    for (&unit, summary) in groups.units.iter().zip(&group.summaries) {
+        cells.push(summary.map_or("-".into(), |summary| units::amount(summary.median, unit)));
+        if let Some(over) = summary.as_ref().and_then(unknown_over) {
+            cells.push(format!("not known ({over})"));
+            continue;
+        }
+        let interval = summary.and_then(|summary| summary.interval);
+        cells.push(interval.map_or("-".into(), |(low, high)| {
+            format!("[{}, {}]", units::amount(low, unit), units::amount(high, unit))
+        }));
+    }
+    cells
+}
+
+/// A word of a file may hold what moves a terminal's cursor.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Text(word) => {
+            word.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+        }
+        Value::Integer(number) => number.to_string(),
+        Value::Real(number) => units::exact(*number),
+    }
+}
+
+/// The columns of a selected one, after its name.
+const PARTS: [&str; 8] = ["n", "median", "low", "high", "min", "max", "launches", "basis"];
+
+/// One line a group: the grouping columns, the numbers of good and failed samples, and of each selected column its
+/// `_n`, `_median`, `_low` and `_high` (the 95 % interval of the median), `_min` and `_max`, in base units; `_launches`, and as
+/// `_basis` whether the interval is over `launches`, of `samples` within one, or absent (`nothing`).
+pub fn csv(groups: &QueryGroups) -> String {
+    let mut head = groups.by.clone();
+    head.extend(["samples".to_owned(), "failed".to_owned()]);
+    head.extend(groups.selected.iter().flat_map(|name| PARTS.map(|part| format!("{name}_{part}"))));
+    let mut rows = vec![head];
+    for group in &groups.groups {
+        let word = |value: &Value| match value {
+            Value::Text(word) => word.clone(),
+            Value::Integer(number) => number.to_string(),
+            Value::Real(number) => format!("{number:?}"),
+        };
+        let mut cells: Vec<String> = group.by.iter().map(word).collect();
+        cells.extend([group.samples.to_string(), group.failures.len().to_string()]);
+        for summary in &group.summaries {
+            let number = |number: Option<f64>| number.map_or(String::new(), |number| format!("{number:?}"));
+            cells.push(summary.map_or(0, |summary| summary.n).to_string());
+            cells.push(number(summary.map(|summary| summary.median)));
+            cells.push(number(summary.and_then(|summary| summary.interval).map(|(low, _)| low)));
+            cells.push(number(summary.and_then(|summary| summary.interval).map(|(_, high)| high)));
+            cells.push(number(summary.map(|summary| summary.min)));
+            cells.push(number(summary.map(|summary| summary.max)));
+            cells.push(summary.map_or(0, |summary| summary.launches).to_string());
+            cells.push(summary.map_or(Basis::Nothing, |summary| summary.basis).name().to_owned());
+        }
+        rows.push(cells);
+    }
+    csv::text(rows)
+}
+
+/// An array of objects: `by`, `samples`, `failures` (the statuses) and of each selected column its summary in base units,
+/// `null` where there is none.
+pub fn json(groups: &QueryGroups) -> serde_json::Value {
+    let one = |group: &QueryGroup| {
+        let by: Map<_, _> = groups.by.iter().zip(&group.by).map(|(name, value)| (name.clone(), json!(value))).collect();
+        let summary = |(name, summary): (&String, &Option<_>)| {
+            let summary: &Option<apexmap_measure::numerics::statistics::Summary> = summary;
+            let value = summary.map(|summary| {
+                let (low, high) = summary.interval.unzip();
+                json!({ "n": summary.n, "median": summary.median, "low": low, "high": high, "min": summary.min,
+                    "max": summary.max, "outliers": summary.outliers, "launches": summary.launches,
+                    "basis": summary.basis })
+            });
+            (name.clone(), json!(value))
+        };
+        let values: Map<_, _> = groups.selected.iter().zip(&group.summaries).map(summary).collect();
+        let failures: Vec<&str> = group.failures.iter().map(|status| status.name()).collect();
+        json!({ "by": by, "samples": group.samples, "failures": failures, "values": values })
+    };
+    groups.groups.iter().map(one).collect()
+}

@@ -1,0 +1,219 @@
+//! What batch systems answer.
+
+use super::JobState;
+use super::template::{Question, Template};
+use crate::launch::causes::has;
+use nix::unistd::Uid;
+use std::collections::BTreeMap;
+
+/// What is known of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub id: String,
+    /// The job's name, if the answer has it.
+    pub name: String,
+    pub state: JobState,
+    /// The system's own words: the reason why a job waits, the state where that is not known here.
+    pub reason: String,
+    /// When the system expects it to start, in its own words.
+    pub start: String,
+}
+
+/// The id of a job that was just submitted; `None` if the output has none.
+pub fn submitted(template: &Template, output: &str) -> Option<String> {
+    let between = &template.id;
+    let line = |line: &str| {
+        let start = line.find(&between.behind)? + between.behind.len();
+        let end = |c: char| c.is_whitespace() || between.until.contains(c);
+        let id = line[start..].trim_start().split(end).next()?;
+        is_id(id).then(|| id.to_owned())
+    };
+    // Sites print news before the answer.
+    output.lines().rev().find_map(line)
+}
+
+/// Whether a word can be the id of one job: a number that is not 0, whatever follows it; or as Flux writes it, `ƒ` or `f` and digits
+/// and letters. Others are options of a command, and words that stand for all jobs of a user: `0` of LSF, `all` of Torque.
+pub fn is_id(word: &str) -> bool {
+    let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
+    let is_number = digits.contains(|digit| digit != '0');
+    let of_flux = word.strip_prefix(['ƒ', 'f']).is_some_and(|rest| {
+        rest.contains(|c: char| c.is_ascii_digit()) && rest.chars().all(|c| c.is_ascii_alphanumeric())
+    });
+    (is_number || of_flux) && !word.contains(|c: char| c.is_whitespace() || c.is_control() || c == ',')
+}
+
+/// The jobs in an answer, by their short ids. Lines that do not fit are news of the site.
+pub fn jobs(template: &Template, question: &Question, output: &str) -> BTreeMap<String, Answer> {
+    let mut jobs = BTreeMap::new();
+    for line in output.lines() {
+        let fields: Vec<&str> = match &question.separator {
+            Some(separator) => line.split(separator.as_str()).map(str::trim).collect(),
+            None => line.split_whitespace().collect(),
+        };
+        let field = |at: i32| {
+            let at = if at < 0 { fields.len().checked_sub(at.unsigned_abs() as usize)? } else { at as usize };
+            fields.get(at).copied().filter(|text| !text.is_empty())
+        };
+        let optional = |at: Option<i32>| at.and_then(field).unwrap_or_default().to_owned();
+        let (Some(id), Some(word)) = (field(question.id), field(question.state)) else { continue };
+        let id = template.short(id);
+        if !id.contains(|c: char| c.is_alphanumeric()) || !fields_fit(question, fields.len()) {
+            continue;
+        }
+        let reason = optional(question.reason);
+        let (state, reason) = meaning(template, word, reason);
+        let job =
+            Answer { id: id.into(), name: optional(question.name), state, reason, start: optional(question.start) };
+        jobs.insert(job.id.clone(), job);
+    }
+    jobs
+}
+
+/// Whether a line has all columns of a question.
+fn fields_fit(question: &Question, fields: usize) -> bool {
+    let columns = [Some(question.id), Some(question.state), question.name, question.reason, question.start];
+    columns
+        .into_iter()
+        .flatten()
+        .all(|at| if at < 0 { at.unsigned_abs() as usize <= fields } else { (at as usize) < fields })
+}
+
+/// What a word for a state means, and what more there is to say. Whatever is not known may still run: the job is watched on.
+fn meaning(template: &Template, word: &str, reason: String) -> (JobState, String) {
+    // "CANCELLED by 1000", and a + where a column is too narrow.
+    let (first, by) = word.split_once(" by ").unwrap_or((word.trim_end_matches('+'), ""));
+    let known = template.states.get(first);
+    let by_reason = template.reasons.iter().find(|(part, _)| has(&reason, part)).map(|(_, state)| *state);
+    match (known, by_reason) {
+        (_, Some(state)) => (state, reason),
+        (Some(JobState::Cancelled), None) if !by.is_empty() && by != Uid::effective().to_string() => {
+            (JobState::Removed, format!("by user {by}"))
+        }
+        (Some(state), None) => (*state, reason),
+        (None, None) => (JobState::Running, format!("its state {word} is not known here")),
+    }
+}
+
+/// What the least of a partition's nodes has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeSize {
+    pub cores_of_socket: usize,
+    pub cores: usize,
+    pub hardware_threads: usize,
+    /// In bytes.
+    pub memory: u64,
+}
+
+/// What a partition gives to one job.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// The longest time, in seconds; `None` where there is no limit, or none is told.
+    pub seconds: Option<f64>,
+    /// The most nodes; `None` where that is not told.
+    pub nodes: Option<usize>,
+}
+
+/// The least of each among the nodes of an answer: of the default partition, if one is marked.
+pub fn nodes(text: &str) -> Option<NodeSize> {
+    let node = |line: &str| {
+        let mut words = line.split_whitespace();
+        words.next()?;
+        // "64+" means 64 or more.
+        let mut number = || words.next()?.trim_end_matches('+').parse::<usize>().ok().filter(|number| *number > 0);
+        let (sockets, cores, threads, mebibytes) = (number()?, number()?, number()?, number()?);
+        let cores_of_node = sockets.checked_mul(cores)?;
+        Some(NodeSize {
+            cores_of_socket: cores,
+            cores: cores_of_node,
+            hardware_threads: cores_of_node.checked_mul(threads)?,
+            memory: (mebibytes as u64).checked_mul(1 << 20)?,
+        })
+    };
+    meant(text).filter_map(node).reduce(|a, b| NodeSize {
+        cores_of_socket: a.cores_of_socket.min(b.cores_of_socket),
+        cores: a.cores.min(b.cores),
+        hardware_threads: a.hardware_threads.min(b.hardware_threads),
+        memory: a.memory.min(b.memory),
+    })
+}
+
+/// Lines of nodes that a job may get: those of the default partition, if one is marked.
+fn meant(text: &str) -> impl Iterator<Item = &str> {
+    let is_default = |line: &&str| line.split_whitespace().next().is_some_and(|name| name.ends_with('*'));
+    let marked = text.lines().any(|line| is_default(&line));
+    text.lines().filter(move |line| !marked || is_default(line))
+}
+
+/// What these nodes' partition gives to one job; the most of each where there are several.
+pub fn limits(text: &str) -> Limits {
+    let mut partitions: BTreeMap<&str, (usize, Option<&str>, Option<&str>)> = BTreeMap::new();
+    for line in meant(text) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if let [name, _, _, _, _, further @ ..] = words.as_slice() {
+            let partition = partitions.entry(name).or_default();
+            *partition = (partition.0 + 1, further.first().copied(), further.get(1).copied());
+        }
+    }
+    let most_nodes = |(count, _, range): &(usize, Option<&str>, Option<&str>)| {
+        let most = range.and_then(|range| range.rsplit('-').next()?.parse().ok());
+        most.map_or(*count, |most: usize| most.min(*count))
+    };
+    let times: Option<Vec<f64>> = partitions.values().map(|(_, time, _)| duration(time.as_ref()?)).collect();
+    Limits {
+        seconds: times.and_then(|times| times.into_iter().reduce(f64::max)),
+        nodes: partitions.values().map(most_nodes).max(),
+    }
+}
+
+/// `1-12:00:00`, `12:00:00`, `30:00` or minutes, in seconds.
+fn duration(text: &str) -> Option<f64> {
+    let (days, rest) = text.split_once('-').map_or((None, text), |(days, rest)| (Some(days), rest));
+    let parts: Vec<f64> = rest.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+    let seconds = match (days, parts.as_slice()) {
+        (_, [hours, minutes, seconds]) => hours * 3600.0 + minutes * 60.0 + seconds,
+        (Some(_), [hours, minutes]) => hours * 3600.0 + minutes * 60.0,
+        (Some(_), [hours]) => hours * 3600.0,
+        (None, [minutes, seconds]) => minutes * 60.0 + seconds,
+        (None, [minutes]) => minutes * 60.0,
+        _ => return None,
+    };
+    let days: f64 = days.map_or(Some(0.0), |days| days.parse().ok())?;
+    Some(days * 86400.0 + seconds).filter(|seconds| *seconds > 0.0)
+}
+
+/// The cluster's name.
+pub fn cluster(text: &str) -> Option<String> {
+    let value = text.lines().find_map(|line| line.trim().strip_prefix("ClusterName"))?;
+    let name = value.trim_start_matches([' ', '=']).trim();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    (!name.is_empty() && name.chars().all(plain)).then(|| name.to_owned())
+}
+
+/// What to do about a job that can never start, by the system's reason.
+pub fn advice(reason: &str) -> &'static str {
+    let about: [(&[&str], &str); 6] = [
+        (
+            &["TimeLimit", "WallDuration", "Minutes"],
+            "name a shorter time with --time-limit: longer sweeps become chains of jobs",
+        ),
+        (&["Node"], "name fewer ranks, or more ranks on a node (--ranks-per-node), or another partition (--partition)"),
+        (
+            &["BadConstraints"],
+            "name features that nodes of the partition have (--constraint; `sinfo --format='%P %f'` lists them)",
+        ),
+        (&["Mem"], "lower M, or name fewer ranks on a node (--ranks-per-node) or another partition (--partition)"),
+        (
+            &["Account", "QOS"],
+            "name an account or QOS that you may use (--account, --qos; `sacctmgr show associations` lists them), or ask \
+                               for less: its limits are in `sacctmgr show qos`",
+        ),
+        (
+            &[""],
+            "name fewer nodes, a shorter time (--time-limit), other features (--constraint) or another partition (--partition): `sinfo` \
+             shows what a partition has",
+        ),
+    ];
+    let fits = |(signs, _): &&(&[&str], &str)| signs.iter().any(|sign| reason.contains(sign));
+    about.iter().find(fits).map_or("", |(_, next)| next)
+}

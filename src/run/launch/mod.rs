@@ -1,0 +1,241 @@
+//! Launchers: what starts a worker on its ranks.
+//!
+//! A launcher is one file and one line in [`registry::ALL`]; sweeps, their schema, `apexmap calibrate --launcher`, help and errors take
+//! it from there. Command lines are pure functions of the job, and no shell sees them.
+
+pub mod allocation;
+pub mod aprun;
+pub mod causes;
+pub mod custom;
+pub mod flux;
+pub mod hosts;
+pub mod jsrun;
+pub mod local;
+pub mod mpich;
+pub mod openmpi;
+pub mod pals;
+pub mod registry;
+pub mod srun;
+
+pub use hosts::HostsSource;
+pub use registry::{find, ids, starting};
+
+use apexmap_base::error::{Error, Result};
+use apexmap_measure::comm::TransportKind;
+use apexmap_measure::hardware::{Hardware, Place};
+use nix::unistd::{AccessFlags, access};
+use serde::{Serialize, Serializer};
+use std::env;
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A launcher's line in the registry.
+pub struct LauncherEntry {
+    /// Its name in sweep files and on the command line.
+    pub id: &'static str,
+    /// One line for help and schemas.
+    pub summary: &'static str,
+    /// The transport whose ranks it starts.
+    pub transport: TransportKind,
+    /// It may start ranks on nodes that this process knows nothing about.
+    pub remote: bool,
+    /// The environment variable that is set where it has an allocation: elsewhere each launch waits in the queue.
+    pub allocation: Option<&'static str>,
+    /// It takes its command line from the sweep's `command`, which the others refuse.
+    pub takes_command: bool,
+    /// The launcher, from the sweep's `command` (empty for those that take none).
+    pub make: fn(command: &[String]) -> Result<Box<dyn Launcher>>,
+}
+
+impl LauncherEntry {
+    /// Whether each launch will be a job of its own, which waits in the queue.
+    pub fn waits_in_queue(&self) -> bool {
+        self.allocation.is_some_and(|variable| env::var_os(variable).is_none())
+    }
+}
+
+impl PartialEq for LauncherEntry {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl fmt::Debug for LauncherEntry {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.id)
+    }
+}
+
+impl Serialize for LauncherEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.id)
+    }
+}
+
+/// A program to start with its arguments and further environment variables: no shell is involved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandLine {
+    pub argv: Vec<String>,
+    pub env: Vec<(String, String)>,
+}
+
+/// A worker to be started on its ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchJob {
+    /// The program that [`check`] found for the launcher.
+    pub program: String,
+    pub worker: PathBuf,
+    pub arguments: Vec<String>,
+    pub ranks: usize,
+    /// The launcher's own choice if absent.
+    pub nodes: Option<usize>,
+    /// The launcher's own choice if absent.
+    pub ranks_per_node: Option<usize>,
+    /// Hosts that take the ranks, in this order; the launcher's own choice if empty.
+    pub hosts: Vec<String>,
+    /// The order in which ranks take the cores of a node, one of the launcher's [`places`](Launcher::places); its own if absent.
+    pub place: Option<Place>,
+    /// Names of environment variables that ranks on all nodes must get as they are here, as they change how messages are sent.
+    pub variables: Vec<String>,
+    pub here: Here,
+}
+
+impl LaunchJob {
+    fn worker_line(&self) -> impl Iterator<Item = String> {
+        std::iter::once(self.worker.to_string_lossy().into_owned()).chain(self.arguments.iter().cloned())
+    }
+
+    /// The hosts that this launch needs of those given, and the ranks on each.
+    fn used_hosts(&self) -> (&[String], usize) {
+        let each = self.ranks_per_node.unwrap_or(1).max(1);
+        (&self.hosts[..self.ranks.div_ceil(each).min(self.hosts.len())], each)
+    }
+
+    /// The launcher's arguments for its hosts.
+    fn host_arguments(&self, launcher: &dyn Launcher) -> Vec<String> {
+        let (used, each) = self.used_hosts();
+        if used.is_empty() { Vec::new() } else { launcher.hosts(used, each).unwrap_or_default() }
+    }
+
+    /// How the ranks of the fullest node fit, assuming that all nodes are like this one.
+    fn fit(&self) -> Fit {
+        let ranks = self.ranks_per_node.unwrap_or(self.ranks.div_ceil(self.here.nodes.max(1)));
+        match () {
+            () if ranks <= self.here.cores && self.place != Some(Place::Smt) => Fit::Cores,
+            () if ranks <= self.here.hardware_threads => Fit::HardwareThreads,
+            () => Fit::Oversubscribed,
+        }
+    }
+}
+
+/// The machine and allocation from which a launcher starts ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Here {
+    /// Cores of this machine that this process may use.
+    pub cores: usize,
+    /// The same in hardware threads.
+    pub hardware_threads: usize,
+    /// Packages of this machine.
+    pub packages: usize,
+    /// Nodes of the allocation that this process runs in; 1 without an allocation.
+    pub nodes: usize,
+    /// This process runs in an allocation whose nodes are known.
+    pub allocated: bool,
+    pub root: bool,
+}
+
+impl Here {
+    pub fn look() -> Self {
+        let hardware = Hardware::here();
+        let nodes = allocation::nodes(|name| env::var(name).ok());
+        Self {
+            cores: hardware.cores_or_threads(),
+            hardware_threads: hardware.hardware_threads(),
+            packages: hardware.packages(),
+            nodes: nodes.unwrap_or(1),
+            allocated: nodes.is_some(),
+            root: nix::unistd::geteuid().is_root(),
+        }
+    }
+}
+
+/// How the ranks of a node fit on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fit {
+    /// Each rank has a core.
+    Cores,
+    /// Each rank has a hardware thread.
+    HardwareThreads,
+    /// Ranks share hardware threads.
+    Oversubscribed,
+}
+
+/// Something that starts ranks.
+pub trait Launcher {
+    /// Its line in the registry.
+    fn entry(&self) -> &'static LauncherEntry;
+    /// The programs it can use; the first that is on the PATH is used. Empty if it starts the worker itself.
+    fn programs(&self) -> Vec<&str>;
+    /// How to install one of them.
+    fn install(&self) -> &'static str;
+    fn command(&self, job: &LaunchJob) -> CommandLine;
+    /// Its arguments for these hosts, each of which takes so many ranks; `None` if it cannot be told of hosts.
+    fn hosts(&self, _hosts: &[String], _ranks_per_node: usize) -> Option<Vec<String>> {
+        None
+    }
+    /// The orders in which it can be told to put the ranks of a node on cores.
+    fn places(&self) -> &'static [Place] {
+        &[]
+    }
+    /// A variable that it needs for workers of this MPI library, where the environment and the machine's settings choose none.
+    fn chosen(&self, _library: &str) -> Option<(String, String)> {
+        None
+    }
+    /// What this machine offers to workers of this MPI library, for errors of launches in which no world of ranks came about.
+    fn offers(&self, _library: &str) -> Option<String> {
+        None
+    }
+}
+
+/// Checks, before anything is started, that the worker is an executable file and the launcher is installed. Returns the
+/// program that starts the ranks. `search` is the PATH.
+pub fn check(launcher: &dyn Launcher, worker: &Path, search: &OsStr) -> Result<String> {
+    check_worker(worker)?;
+    let programs = launcher.programs();
+    if programs.is_empty() {
+        let worker = worker.to_str().ok_or_else(|| {
+            let what = format!("the path of the worker {} is not UTF-8", worker.display());
+            Error::environment(what, "move the worker to a path in UTF-8")
+        })?;
+        return Ok(worker.to_owned());
+    }
+    let found = |program: &&str| match program.contains('/') {
+        true => is_program(Path::new(program)),
+        false => env::split_paths(search).any(|folder| is_program(&folder.join(program))),
+    };
+    match programs.iter().find(|program| found(program)) {
+        Some(program) => Ok((*program).to_owned()),
+        None => Err(Error::environment(
+            format!("launcher \"{}\" needs {}, which is not on the PATH", launcher.entry().id, programs.join(" or ")),
+            launcher.install(),
+        )),
+    }
+}
+
+/// # Errors
+/// If the worker is not an executable file.
+pub fn check_worker(worker: &Path) -> Result<()> {
+    if is_program(worker) {
+        return Ok(());
+    }
+    let what = if worker.exists() { "is not an executable file" } else { "does not exist" };
+    Err(Error::environment(
+        format!("the worker {} {what}", worker.display()),
+        "name a build of apexmap; for MPI: cargo build --release -p apexmap-measure --features mpi",
+    ))
+}
+
+fn is_program(path: &Path) -> bool {
+    path.is_file() && access(path, AccessFlags::X_OK).is_ok()
+}

@@ -1,0 +1,84 @@
+//! `openmpi`: Open MPI's mpirun, alone or in an allocation that it recognises.
+
+use super::{CommandLine, Fit, LaunchJob, Launcher, LauncherEntry};
+use apexmap_measure::comm::TransportKind;
+use apexmap_measure::hardware::Place;
+
+pub const ENTRY: LauncherEntry = LauncherEntry {
+    id: "openmpi",
+    summary: "mpirun of Open MPI",
+    transport: TransportKind::Mpi,
+    remote: false,
+    allocation: None,
+    takes_command: false,
+    make: |_| Ok(Box::new(OpenMpi)),
+};
+
+pub struct OpenMpi;
+
+impl Launcher for OpenMpi {
+    fn entry(&self) -> &'static LauncherEntry {
+        &ENTRY
+    }
+
+    /// Debian's name first: there, `mpirun` is whichever MPI was chosen last.
+    fn programs(&self) -> Vec<&str> {
+        vec!["mpirun.openmpi", "mpirun"]
+    }
+
+    fn install(&self) -> &'static str {
+        "install Open MPI (Debian, Ubuntu: apt-get install openmpi-bin libopenmpi-dev; clusters: module load openmpi)"
+    }
+
+    fn command(&self, job: &LaunchJob) -> CommandLine {
+        let mut argv = vec![job.program.clone(), "-n".into(), job.ranks.to_string(), "--stdin".into(), "none".into()];
+        argv.extend(mapping(job));
+        argv.extend(job.host_arguments(self));
+        // Without the second, a hardware thread is no slot of its own.
+        let (binding, settings): (&[&str], &[(&str, &str)]) = match job.fit() {
+            Fit::Cores => (&["--bind-to", "core"], &[]),
+            Fit::HardwareThreads => (&["--use-hwthread-cpus", "--bind-to", "hwthread"], &[]),
+            // Ranks that wait must yield: without this, a barrier takes milliseconds instead of microseconds.
+            Fit::Oversubscribed => (
+                &["--bind-to", "none"],
+                &[("OMPI_MCA_rmaps_base_oversubscribe", "1"), ("OMPI_MCA_mpi_yield_when_idle", "1")],
+            ),
+        };
+        argv.extend(binding.iter().map(|argument| argument.to_string()));
+        // By itself it passes its own variables on to other nodes, and no others.
+        let passed = job.variables.iter().filter(|name| !name.starts_with("OMPI_"));
+        argv.extend(passed.flat_map(|name| ["-x".into(), name.clone()]));
+        argv.extend(job.worker_line());
+        // Open MPI refuses to run as root unless it is allowed twice.
+        let root = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"].map(|name| (name, "1"));
+        let env = settings.iter().copied().chain(root.into_iter().filter(|_| job.here.root));
+        CommandLine { argv, env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).collect() }
+    }
+
+    fn hosts(&self, hosts: &[String], ranks_per_node: usize) -> Option<Vec<String>> {
+        let slots: Vec<String> = hosts.iter().map(|host| format!("{host}:{ranks_per_node}")).collect();
+        Some(vec!["--host".into(), slots.join(",")])
+    }
+
+    fn places(&self) -> &'static [Place] {
+        &Place::ALL
+    }
+}
+
+/// How ranks are mapped to nodes, and to cores where there is one for each.
+fn mapping(job: &LaunchJob) -> Vec<String> {
+    let place = job.place.filter(|_| job.fit() != Fit::Oversubscribed);
+    let packages = job.here.packages;
+    let words: Vec<String> = match (place, job.ranks_per_node) {
+        (Some(Place::Spread), Some(ranks)) if ranks % packages == 0 => {
+            vec![format!("ppr:{}:socket", ranks / packages), "--rank-by".into(), "socket".into()]
+        }
+        // In turn over the packages of a node for as many ranks as it has slots; a launch with another number on a node is refused.
+        (Some(Place::Spread), _) => vec!["socket".into()],
+        (_, Some(ranks)) => vec![format!("ppr:{ranks}:node")],
+        (Some(Place::Compact), None) => vec!["core".into()],
+        (Some(Place::Smt), None) => vec!["hwthread".into()],
+        (None, None) => return Vec::new(),
+    };
+    [vec!["--map-by".to_owned()], words].concat()
+}

@@ -1,0 +1,362 @@
+//! The driver: launches what is missing, keeps every line, continues after failures.
+
+use super::cost;
+use super::environment::messaging;
+use super::execute::{Ending, Executor, LaunchLimits};
+use super::faults;
+pub use super::groups::open;
+use super::groups::{Group, Pending, groups, to_do};
+use super::plan::{Entry, Plan, Progress};
+use super::protocol::Protocol;
+use super::suspicion::{Failed, Suspicion};
+use super::watch::Watch;
+pub use super::watcher::Watcher;
+use crate::launch::CommandLine;
+use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_base::new_file;
+use apexmap_base::point::LaunchSize;
+use apexmap_base::sample::{Event, Sample, Status};
+use apexmap_measure::worker::{Job, Repeat, Task};
+use apexmap_results::store::Folder;
+use apexmap_results::store::journal::Journal;
+use apexmap_results::store::quietness::Quietness;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What a driver needs besides the plan.
+pub struct Setting<'a> {
+    pub folder: &'a Folder,
+    pub executor: &'a mut dyn Executor,
+    /// The command line that runs this job file in a launch of this size.
+    pub command: &'a dyn Fn(&Path, LaunchSize) -> CommandLine,
+    pub limits: LaunchLimits,
+    /// Whether the limit of a sample is longer for points of much memory or work: the sweep sets none.
+    pub limits_grow: bool,
+    pub retry_failed: bool,
+    /// For so long the first launch watches the machine before it measures.
+    pub preflight_seconds: f64,
+    /// Whether a disturbed machine before the first sample is an error.
+    pub ends_if_noisy: bool,
+    /// Changes what the next launch gets, if that helps against such an ending; returns the note for the user. No point is to blame
+    /// then.
+    pub remedy: &'a dyn Fn(&Ending) -> Result<Option<String>>,
+    pub watcher: &'a mut dyn Watcher,
+    /// Asked several times a second; its error ends the launch and the sweep.
+    pub interrupted: &'a dyn Fn() -> Result<()>,
+}
+
+/// Launches in a row that may end without a sample before the driver gives up.
+const FRUITLESS_LAUNCHES: u32 = 3;
+/// Launches in a row that may end early, with samples, but without the last one of any point.
+const UNFINISHED_LAUNCHES: u32 = 25;
+/// Bytes of a line that tells of every rank, for each.
+const RANK_BYTES: usize = 1 << 10;
+
+/// Measures what the folder's journals lack of the plan.
+pub fn drive(plan: &Plan, setting: &mut Setting) -> Result<()> {
+    let records = setting.folder.outcomes()?;
+    let progress = Progress::new(plan, &records);
+    let groups = groups(plan, &progress, setting.retry_failed);
+    let costs = cost::measured(&records);
+    let expected = |entry: &Entry| {
+        (costs.get(&entry.key).copied())
+            .unwrap_or_else(|| cost::rough(&entry.point) + cost::of_crowd(&plan.context, entry.point.ranks))
+    };
+    setting.watcher.begin(&to_do(plan, &groups, &expected), plan.repeat);
+    let mut suspicion = Suspicion::new(progress.samples() > 0);
+    let result = all(plan, groups, setting, &mut suspicion);
+    let known = suspicion.known().cloned().filter(|_| result.is_ok());
+    let launches = suspicion.launches();
+    suspicion.end(matches!(&result, Err(error) if error.kind == ErrorKind::Setup), setting.watcher)?;
+    match known {
+        Some(ending) => Err(faults::of_set_up(&ending, launches, waiting(plan, setting)?)),
+        None => result,
+    }
+}
+
+/// Points that lack samples.
+fn waiting(plan: &Plan, setting: &Setting) -> Result<usize> {
+    let [_, partial, missing, _] = Progress::new(plan, &setting.folder.outcomes()?).counts();
+    Ok(partial + missing)
+}
+
+fn all(plan: &Plan, groups: Vec<Group>, setting: &mut Setting, suspicion: &mut Suspicion) -> Result<()> {
+    let mut left: usize = groups.iter().map(|group| group.pending.len()).sum();
+    let mut budget = plan.repeat.budget_seconds;
+    let (mut started, mut failure) = (false, None);
+    for group in groups {
+        (setting.interrupted)()?;
+        let points = group.pending.len();
+        let share = budget.map(|budget| budget * points as f64 / left as f64);
+        let begun = Instant::now();
+        match measure(plan, group, share, setting, suspicion)? {
+            // A rank count that cannot be started does not keep others from being measured, if any can.
+            Some(error) if !started => return Err(error),
+            Some(error) => failure = failure.or(Some(error)),
+            None => started = true,
+        }
+        budget = budget.map(|budget| (budget - begun.elapsed().as_secs_f64()).max(0.0));
+        left -= points;
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+/// Launches a group until none of its points is left; returns why it had to give up.
+fn measure(
+    plan: &Plan,
+    mut group: Group,
+    budget: Option<f64>,
+    setting: &mut Setting,
+    suspicion: &mut Suspicion,
+) -> Result<Option<Error>> {
+    let begun = Instant::now();
+    let (mut fruitless, mut unfinished, mut kills) = (0, 0, 0);
+    while !group.pending.is_empty() {
+        let left = budget.map(|budget| budget - begun.elapsed().as_secs_f64());
+        if left.is_some_and(|left| left <= 0.0) {
+            return Ok(None);
+        }
+        let (launch, journal) = setting.folder.begin_launch()?;
+        let (attempt, ending) = launch_once(plan, &mut group, (&launch, journal), left, setting)?;
+        let ending = match ending {
+            Ok(ending) => ending,
+            Err(error) => return break_off(attempt, error, setting.watcher),
+        };
+        if let Some(text) = (setting.remedy)(&ending)? {
+            conclude(plan, &mut group, None, &ending);
+            setting.watcher.ended(&ending);
+            setting.watcher.say(&text);
+            Failed { journal: attempt.journal, failure: None, ending, at: String::new() }
+                .write(false, setting.watcher)?;
+            continue;
+        }
+        let (points, in_flight, hello) =
+            (group.pending.len(), attempt.protocol.in_flight(), attempt.protocol.greeted());
+        let at = in_flight.map_or(group.size.to_string(), |at| plan.entries[group.pending[at].entry].key.clone());
+        let failure = conclude(plan, &mut group, in_flight, &ending);
+        let (done, samples) = (attempt.protocol.done(), attempt.samples);
+        let failed = Failed { journal: attempt.journal, failure, ending: ending.clone(), at };
+        if done {
+            setting.watcher.ended(&ending);
+            suspicion.well(setting.watcher)?;
+            failed.write(true, setting.watcher)?;
+            return Ok(None);
+        }
+        if suspicion.take(failed, samples, setting.watcher)? {
+            let waiting = waiting(plan, setting)?;
+            return Err(faults::of_set_up(&ending, suspicion.launches(), waiting));
+        }
+        if ending.is_over() {
+            return Err(faults::over(&ending));
+        }
+        kills += u32::from(ending.lacked_memory);
+        if kills > 1 {
+            setting.watcher.ended(&ending);
+            return Ok(Some(faults::lacked_memory(plan, group.size, &launch)));
+        }
+        // A run that ended its launch is settled; it does not come a third time.
+        let progressed = samples > 0 || in_flight.is_some();
+        fruitless = if progressed { 0 } else { fruitless + 1 };
+        unfinished = if group.pending.len() < points { 0 } else { unfinished + 1 };
+        // Whoever dies before the first word may have been killed by chance, once.
+        let most = if hello { FRUITLESS_LAUNCHES } else { 1 + u32::from(ending.abrupt) };
+        if fruitless >= most || unfinished >= UNFINISHED_LAUNCHES {
+            let what = if fruitless >= most { "a sample" } else { "the last sample of any point" };
+            let launches = if fruitless >= most { fruitless } else { unfinished };
+            return Ok(Some(faults::given_up(&launch, group.size, hello.then_some((launches, what)), &ending)));
+        }
+        setting.watcher.ended(&ending);
+    }
+    Ok(None)
+}
+
+/// For a launch that the driver ended. If its lines do not fit together, none of its samples counts; those of other rank counts
+/// may fit.
+fn break_off(mut attempt: Attempt, error: Error, watcher: &mut dyn Watcher) -> Result<Option<Error>> {
+    // Where the journal cannot be written either, the first error is the one to tell.
+    if !matches!(error.kind, ErrorKind::Interrupted(_)) {
+        let ended = Event::Ended { status: Status::Failed, message: error.what.clone(), doubtful: attempt.faulty };
+        let _ = attempt.journal.append(&ended);
+    }
+    let _ = attempt.journal.finish();
+    if !attempt.faulty {
+        return Err(error);
+    }
+    watcher.doubted();
+    Ok(Some(error))
+}
+
+/// What a launch has shown so far.
+struct Attempt {
+    journal: Journal,
+    protocol: Protocol,
+    /// It said what does not fit.
+    faulty: bool,
+    samples: u32,
+    watch: Watch,
+    ends_if_noisy: bool,
+}
+
+fn launch_once(
+    plan: &Plan,
+    group: &mut Group,
+    (launch, journal): (&str, Journal),
+    budget: Option<f64>,
+    setting: &mut Setting,
+) -> Result<(Attempt, Result<Ending>)> {
+    let path = setting.folder.journal(launch);
+    // Once a run: the machine does not change its ways between two launches that follow each other.
+    let preflight_seconds = std::mem::take(&mut setting.preflight_seconds);
+    let job_file = path.with_extension("job");
+    let absolute = std::path::absolute(&job_file).map_err(|e| Error::file("find", &job_file, e))?;
+    let command = (setting.command)(&absolute, group.size);
+    let job = Job { environment: messaging(&command.env), ..job(plan, group, launch, budget, preflight_seconds) };
+    let text = serde_json::to_string(&job).map_err(|e| Error::internal(format!("cannot write a job: {e}")))?;
+    new_file::replace_by(&job_file, text)?;
+
+    let mut attempt = Attempt {
+        journal,
+        protocol: Protocol::new(job),
+        faulty: false,
+        samples: 0,
+        watch: Watch::default(),
+        ends_if_noisy: setting.ends_if_noisy,
+    };
+    setting.watcher.launched(launch, group.block, group.size, group.pending.len());
+    let limits = limits(plan, group, setting);
+    let (watcher, interrupted) = (&mut *setting.watcher, setting.interrupted);
+    let ending = setting.executor.execute(&command, &path.with_extension("stderr"), limits, &mut |event| {
+        interrupted()?;
+        let Some(event) = event else {
+            watcher.waiting();
+            return Ok(());
+        };
+        let index = attempt.protocol.check(&event).map_err(|why| {
+            attempt.faulty = true;
+            faults::misfit(launch, group.size, &why)
+        })?;
+        let pending = index.map(|index| &mut group.pending[index]);
+        note(plan, group.size, pending, &mut attempt, event, watcher)
+    });
+    Ok((attempt, ending))
+}
+
+/// Those of a launch: of its points, the one with the most memory and work decides.
+fn limits(plan: &Plan, group: &Group, setting: &Setting) -> LaunchLimits {
+    let silence = |pending: &Pending| cost::longest_silence(&plan.context, &plan.entries[pending.entry].point);
+    let grown = group.pending.iter().filter(|_| setting.limits_grow).map(silence).fold(0.0, f64::max);
+    let grown = Duration::try_from_secs_f64(grown).unwrap_or(Duration::MAX);
+    let sample = setting.limits.sample.max(grown);
+    LaunchLimits { line: setting.limits.line + RANK_BYTES * group.size.ranks, sample, ..setting.limits }
+}
+
+pub(super) fn job(
+    plan: &Plan,
+    group: &Group,
+    launch: &str,
+    budget_seconds: Option<f64>,
+    preflight_seconds: f64,
+) -> Job {
+    let task = |pending: &Pending| Task {
+        key: plan.entries[pending.entry].key.clone(),
+        point: plan.entries[pending.entry].point.clone(),
+        seconds_so_far: pending.seconds.clone(),
+        next_repetition: pending.next_repetition,
+    };
+    Job {
+        launch: launch.to_owned(),
+        block: group.block,
+        launcher: plan.context.launcher.id.into(),
+        transport: plan.context.transport.name().into(),
+        ranks: group.size.ranks,
+        seed: plan.seed,
+        repeat: Repeat { budget_seconds, ..plan.repeat },
+        preflight_seconds,
+        environment: messaging(&[]),
+        tasks: group.pending.iter().map(task).collect(),
+    }
+}
+
+/// Takes note of one event, which fits its launch.
+fn note(
+    plan: &Plan,
+    size: LaunchSize,
+    pending: Option<&mut Pending>,
+    attempt: &mut Attempt,
+    event: Event,
+    watcher: &mut dyn Watcher,
+) -> Result<()> {
+    match (&event, pending) {
+        (Event::Hello(launch), _) => {
+            if launch.build != plan.context.build {
+                return Err(Error::input(
+                    "the worker was rebuilt while the sweep ran: samples of two builds are not comparable",
+                    "rerun: the plan is then made for the new build",
+                ));
+            }
+            faults::check_nodes(size, launch)?;
+            faults::check_memory(plan, size, launch)?;
+            attempt.watch.launched(launch);
+            watcher.greeted(launch);
+        }
+        (Event::Start { .. }, Some(pending)) => {
+            watcher.started(&plan.entries[pending.entry].point, &pending.seconds);
+            return Ok(());
+        }
+        (Event::Progress { phase, share }, _) => {
+            watcher.progressed(*phase, *share);
+            return Ok(());
+        }
+        (Event::Sample(sample), Some(pending)) => {
+            attempt.samples += 1;
+            pending.next_repetition = sample.repetition + 1;
+            match (sample.status, sample.seconds) {
+                (Status::Ok, Some(seconds)) => pending.seconds.push(seconds),
+                _ => pending.failed = true,
+            }
+            attempt.journal.append(&event)?;
+            attempt.watch.sample(sample);
+            let finished = pending.failed || plan.repeat.satisfied(&pending.seconds);
+            watcher.sample(sample, finished, &attempt.watch);
+            return Ok(());
+        }
+        (Event::Preflight { canaries }, _) => {
+            let (verdict, text) = attempt.watch.preflight(canaries);
+            watcher.preflight(verdict, &text);
+            if verdict == Quietness::Disturbed && attempt.ends_if_noisy {
+                attempt.journal.append(&event)?;
+                return Err(faults::noisy(&text));
+            }
+        }
+        (Event::Memory { .. } | Event::Done { .. }, _) => {}
+        // Told by the ending.
+        (Event::Fatal { .. }, _) => return Ok(()),
+        (Event::Start { .. } | Event::Sample(_) | Event::Ended { .. }, _) => {
+            return Err(Error::internal("a line of a launch was not checked"));
+        }
+    }
+    attempt.journal.append(&event)
+}
+
+/// Settles what the end of a launch means for its points, and drops those that need no other. Returns what becomes of the point
+/// that ran, if it is to blame.
+fn conclude(plan: &Plan, group: &mut Group, in_flight: Option<usize>, ending: &Ending) -> Option<Sample> {
+    let mut failure = None;
+    // Whatever ran when memory was lacking or the job ended is not to blame.
+    if let Some(at) = in_flight.filter(|_| !ending.lacked_memory && !ending.is_over()) {
+        let pending = &mut group.pending[at];
+        if ending.abrupt && !pending.crashed {
+            pending.crashed = true;
+            // What is the set-up's fault meets another point, too.
+            if ending.cause.is_some() {
+                group.pending[at..].rotate_left(1);
+            }
+        } else {
+            pending.failed = true;
+            failure = Some(faults::failure(&plan.entries[pending.entry], group.block, pending.next_repetition, ending));
+        }
+    }
+    let repeat = plan.repeat;
+    group.pending.retain(|pending| !pending.failed && !repeat.satisfied(&pending.seconds));
+    failure
+}

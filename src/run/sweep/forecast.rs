@@ -1,0 +1,312 @@
+//! How long the rest of a sweep takes: expected samples times their time on the wall clock, launch after launch.
+//!
+//! A sample costs the wall time between it and the one before, so that verification, drawing of inputs and the driver count.
+//! A point that has no sample yet costs in proportion to what was expected of it beforehand. How many samples a point will
+//! need follows from its interval so far, which narrows with the square root of their number; until it has enough for that,
+//! from the other points; before those, half more than `min` are expected. The budget caps the time of
+//! each launch in the way the driver does.
+
+use apexmap_base::point::LaunchSize;
+use apexmap_measure::numerics::statistics::Summary;
+use apexmap_measure::worker::Repeat;
+use std::collections::HashMap;
+
+/// A launch to be made: the points of one size in one block that are not done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenLaunch {
+    pub block: u32,
+    pub size: LaunchSize,
+    pub points: Vec<OpenPoint>,
+}
+
+/// A point of a launch to be made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenPoint {
+    pub key: String,
+    /// Times of the samples that earlier launches took, in seconds.
+    pub seconds: Vec<f64>,
+    /// Wall time of one sample as expected beforehand, in seconds. Only ratios between points matter once there are samples.
+    pub cost: f64,
+}
+
+/// What is left of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outlook {
+    /// Wall time, in seconds.
+    pub seconds: f64,
+    /// Samples still to come.
+    pub samples: f64,
+}
+
+/// Wall times of samples, in seconds: their number and sum.
+#[derive(Clone, Copy, Debug, Default)]
+struct Costs {
+    count: f64,
+    sum: f64,
+}
+
+impl Costs {
+    fn add(&mut self, seconds: f64) {
+        self.count += 1.0;
+        self.sum += seconds;
+    }
+
+    fn mean(self) -> Option<f64> {
+        (self.count > 0.0).then(|| self.sum / self.count)
+    }
+}
+
+#[derive(Debug)]
+struct Point {
+    key: String,
+    seconds: Vec<f64>,
+    expected: f64,
+    /// Of its first sample in this sweep, and of the later ones: the first may wait for memory.
+    first: Option<f64>,
+    /// Its first sample was that of a launch, whose start is not told from it.
+    began: bool,
+    later: Costs,
+    /// Samples that it needs in total, if its samples so far say.
+    wanted: Option<f64>,
+    finished: bool,
+}
+
+/// Launches of one size and block.
+#[derive(Debug)]
+struct Group {
+    block: u32,
+    size: LaunchSize,
+    points: Vec<Point>,
+}
+
+/// Follows a sweep and tells how long the rest takes. All times are seconds on any one clock.
+#[derive(Debug)]
+pub struct Forecast {
+    repeat: Repeat,
+    groups: Vec<Group>,
+    /// The group being measured; `None` before the first launch.
+    current: Option<usize>,
+    begun: f64,
+    /// When the present group's first launch was started, and the time it may take.
+    group_begun: f64,
+    share: Option<f64>,
+    /// When the last sample or launch came.
+    previous: f64,
+    /// A launch has been started and has not given a sample.
+    starting: bool,
+    startup: Costs,
+    /// Group and point by block and key.
+    places: HashMap<(u32, String), (usize, usize)>,
+}
+
+/// Start of a launch in seconds, before one was seen.
+const STARTUP: f64 = 0.5;
+
+impl Forecast {
+    /// Before the first launch, at the time `now`.
+    pub fn new(repeat: Repeat, launches: &[OpenLaunch], now: f64) -> Self {
+        let point = |open: &OpenPoint| Point {
+            key: open.key.clone(),
+            wanted: wanted(&repeat, &open.seconds),
+            seconds: open.seconds.clone(),
+            expected: open.cost,
+            first: None,
+            began: false,
+            later: Costs::default(),
+            finished: false,
+        };
+        let group = |open: &OpenLaunch| Group {
+            block: open.block,
+            size: open.size,
+            points: open.points.iter().map(point).collect(),
+        };
+        let groups: Vec<Group> = launches.iter().map(group).collect();
+        let mut places = HashMap::new();
+        for (at, group) in groups.iter().enumerate() {
+            places
+                .extend(group.points.iter().enumerate().map(|(k, point)| ((group.block, point.key.clone()), (at, k))));
+        }
+        Self {
+            repeat,
+            groups,
+            current: None,
+            begun: now,
+            group_begun: now,
+            share: None,
+            previous: now,
+            starting: true,
+            startup: Costs::default(),
+            places,
+        }
+    }
+
+    /// A launch of this size and block is started.
+    pub fn launched(&mut self, block: u32, size: LaunchSize, now: f64) {
+        let at = self.groups.iter().position(|group| (group.block, group.size) == (block, size));
+        if at.is_some() && at != self.current {
+            self.share = at.and_then(|at| self.share_of(at, self.budget_left(now)));
+            (self.current, self.group_begun) = (at, now);
+        }
+        (self.previous, self.starting) = (now, true);
+    }
+
+    /// A sample of the point came, with its time if it is good; `finished` if the point needs no more.
+    pub fn sample(&mut self, block: u32, key: &str, seconds: Option<f64>, finished: bool, now: f64) {
+        let mut cost = now - self.previous;
+        let began = self.starting;
+        if began {
+            // What the first sample of a launch did not take itself is the launch's start.
+            let own = seconds.unwrap_or_default().min(cost);
+            self.startup.add(cost - own);
+            cost = own;
+        }
+        (self.previous, self.starting) = (now, false);
+        let Some(&(group, point)) = self.places.get(&(block, key.to_owned())) else { return };
+        let repeat = self.repeat;
+        let point = &mut self.groups[group].points[point];
+        match point.first {
+            None => (point.first, point.began) = (Some(cost), began),
+            Some(_) => point.later.add(cost),
+        }
+        point.seconds.extend(seconds);
+        point.finished = finished;
+        point.wanted = if finished { Some(point.seconds.len() as f64) } else { wanted(&repeat, &point.seconds) };
+    }
+
+    /// What is left at the time `now`.
+    pub fn outlook(&self, now: f64) -> Outlook {
+        let rates = Rates::of(self);
+        let startup = self.startup.mean().unwrap_or(STARTUP);
+        let mut budget = self.budget_left(now);
+        let mut outlook = Outlook { seconds: 0.0, samples: 0.0 };
+        for at in self.current.unwrap_or(0)..self.groups.len() {
+            let group = &self.groups[at];
+            let (mut work, mut samples) = (0.0, 0.0);
+            for point in group.points.iter().filter(|point| !point.finished) {
+                let count = (rates.wanted(point, self.current == Some(at)) - point.seconds.len() as f64).max(1.0);
+                samples += count;
+                work += count * rates.cost(point);
+            }
+            let share = if self.current == Some(at) {
+                // Part of what is being done is done.
+                let waited = (now - self.previous).max(0.0);
+                let start = if self.starting { startup } else { 0.0 };
+                let one = if samples > 0.0 { work / samples } else { 0.0 };
+                work = (work + start - waited.min(start + one)).max(0.0);
+                self.share.map(|share| (share - (now - self.group_begun)).max(0.0))
+            } else {
+                work += if samples > 0.0 { startup } else { 0.0 };
+                self.share_of(at, budget)
+            };
+            let seconds = share.map_or(work, |share| work.min(share));
+            budget = budget.map(|budget| (budget - seconds).max(0.0));
+            outlook.seconds += seconds;
+            outlook.samples += if work > 0.0 { samples * seconds / work } else { samples };
+        }
+        outlook
+    }
+
+    fn budget_left(&self, now: f64) -> Option<f64> {
+        self.repeat.budget_seconds.map(|budget| (budget - (now - self.begun)).max(0.0))
+    }
+
+    /// The part of a budget that a group may take: by its points among those of all groups to come, as the driver shares.
+    fn share_of(&self, at: usize, budget: Option<f64>) -> Option<f64> {
+        let points: usize = self.groups[at..].iter().map(|group| group.points.len()).sum();
+        budget.map(|budget| budget * self.groups[at].points.len() as f64 / points.max(1) as f64)
+    }
+}
+
+/// What the samples so far say of those to come.
+struct Rates<'a> {
+    /// Samples per point where a point itself does not say, of the present group and of those to come.
+    wanted: [f64; 2],
+    /// Wall time of later samples relative to first ones.
+    later: f64,
+    /// Wall time relative to what was expected beforehand, of the present group or else of all.
+    scale: f64,
+    /// Mean wall time of a sample of a point, by key, in other blocks.
+    known: HashMap<&'a str, f64>,
+    min: f64,
+}
+
+impl<'a> Rates<'a> {
+    fn of(forecast: &'a Forecast) -> Self {
+        let repeat = &forecast.repeat;
+        let all = || forecast.groups.iter().flat_map(|group| &group.points);
+        let mut wanted = Costs::default();
+        all().filter_map(|point| point.wanted).for_each(|count| wanted.add(count));
+        // Where points need many more, a tenth of the sweep is enough to see it.
+        let first_guess = f64::from(repeat.max).min(1.5 * f64::from(repeat.min));
+        let (mut first, mut later) = (0.0, 0.0);
+        for (one, mean) in all().filter(|point| !point.began).filter_map(|point| point.first.zip(point.later.mean())) {
+            first += one;
+            later += mean;
+        }
+        let present = wanted.mean().unwrap_or(first_guess);
+        let mut rates = Self {
+            // Other launches may be noisier or quieter: half way back to the first guess.
+            wanted: [present, (present * first_guess).sqrt()],
+            later: if first > 0.0 { (later / first).min(1.0) } else { 1.0 },
+            scale: 1.0,
+            known: HashMap::new(),
+            min: f64::from(repeat.min),
+        };
+        let scale = |points: &mut dyn Iterator<Item = &Point>, least: usize| {
+            let (mut expected, mut measured, mut count) = (0.0, 0.0, 0);
+            for (point, cost) in points.filter_map(|point| Some((point, rates.own(point)?))) {
+                expected += point.expected;
+                measured += cost;
+                count += 1;
+            }
+            (count >= least && expected > 0.0 && measured > 0.0).then(|| measured / expected)
+        };
+        let sure = |point: &&Point| !point.began || point.later.count > 0.0;
+        let own = forecast.current.and_then(|at| {
+            let points = &forecast.groups[at].points;
+            scale(&mut points.iter().filter(sure), points.len().div_ceil(10))
+        });
+        rates.scale = own.or_else(|| scale(&mut all().filter(sure), 1)).or_else(|| scale(&mut all(), 1)).unwrap_or(1.0);
+        rates.known = all().filter_map(|point| Some((point.key.as_str(), rates.own(point)?))).collect();
+        rates
+    }
+
+    /// Mean wall time of a point's samples; `None` if it has none.
+    fn own(&self, point: &Point) -> Option<f64> {
+        point.later.mean().or(point.first.map(|first| first * self.later))
+    }
+
+    fn cost(&self, point: &Point) -> f64 {
+        let known = || self.known.get(point.key.as_str()).copied();
+        self.own(point).or_else(known).unwrap_or(point.expected * self.scale)
+    }
+
+    /// What so few samples say of a single point is chance; over many points it evens out.
+    fn wanted(&self, point: &Point, present: bool) -> f64 {
+        let own = point.wanted.filter(|_| point.finished || point.seconds.len() > RANGE.len() + 1);
+        own.unwrap_or(self.wanted[usize::from(!present)]).max(self.min)
+    }
+}
+
+/// Range of n values of a normal distribution over its standard deviation, for n = 2 to 5 (factors d2 of control charts).
+const RANGE: [f64; 4] = [1.128, 1.693, 2.059, 2.326];
+/// The same for six values, whose range is the 95 % interval of their median.
+const RANGE_OF_SIX: f64 = 2.534;
+/// Width of the median's 95 % interval over the standard deviation, times the square root of the number of values:
+/// 2 x 1.96 x sqrt(pi / 2).
+const MEDIAN_WIDTH: f64 = 4.913;
+
+/// Samples that a point with these needs in total: the width of its interval goes with one over the square root of their number.
+/// `None` if there are too few to say.
+fn wanted(repeat: &Repeat, seconds: &[f64]) -> Option<f64> {
+    let Some(target) = repeat.width else { return Some(f64::from(repeat.min)) };
+    let (summary, n) = (Summary::of(seconds)?, seconds.len() as f64);
+    let within = |count: f64| Some(count.clamp(f64::from(repeat.min), f64::from(repeat.max)));
+    if let Some(width) = summary.relative_width() {
+        // At 0 samples to go the point would be finished.
+        return within((n * (width / target).powi(2)).max(n + 1.0));
+    }
+    let range = RANGE.get(seconds.len().checked_sub(2)?)?;
+    let deviation = (summary.max - summary.min) / summary.median / range;
+    if deviation * RANGE_OF_SIX <= target { within(0.0) } else { within((MEDIAN_WIDTH * deviation / target).powi(2)) }
+}

@@ -1,0 +1,70 @@
+//! What is left of a plan, in groups that launches take: the points of one size in one block.
+
+use super::forecast::{OpenLaunch, OpenPoint};
+use super::plan::{Entry, Plan, Progress, State};
+use apexmap_base::point::LaunchSize;
+
+/// A point on its way.
+pub struct Pending {
+    pub entry: usize,
+    pub seconds: Vec<f64>,
+    pub next_repetition: u32,
+    /// A launch already died in it.
+    pub crashed: bool,
+    /// It has given something that is not a number; more of the same would not help.
+    pub failed: bool,
+}
+
+/// The points of one size of launch in one block.
+pub struct Group {
+    pub block: u32,
+    pub size: LaunchSize,
+    pub pending: Vec<Pending>,
+}
+
+/// The launches that are still to be made. `cost`: wall time of one sample of a point, in seconds.
+pub fn open(plan: &Plan, progress: &Progress, cost: &dyn Fn(&Entry) -> f64) -> Vec<OpenLaunch> {
+    to_do(plan, &groups(plan, progress, false), cost)
+}
+
+pub fn to_do(plan: &Plan, groups: &[Group], cost: &dyn Fn(&Entry) -> f64) -> Vec<OpenLaunch> {
+    let point = |pending: &Pending| {
+        let entry = &plan.entries[pending.entry];
+        OpenPoint { key: entry.key.clone(), seconds: pending.seconds.clone(), cost: cost(entry) }
+    };
+    let launch = |group: &Group| OpenLaunch {
+        block: group.block,
+        size: group.size,
+        points: group.pending.iter().map(point).collect(),
+    };
+    groups.iter().map(launch).collect()
+}
+
+pub fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
+    let by_size = plan.by_size();
+    let mut groups = Vec::new();
+    for block in 0..plan.blocks {
+        for (&size, entries) in &by_size {
+            let open = |&&entry: &&usize| match progress.state(&plan.entries[entry].key, block) {
+                State::Done => false,
+                State::Failed => retry_failed,
+                State::Missing | State::Partial => true,
+            };
+            let pending = |&entry: &usize| {
+                let held = progress.of_point(&plan.entries[entry].key, block).cloned().unwrap_or_default();
+                Pending {
+                    entry,
+                    seconds: held.seconds,
+                    next_repetition: held.next_repetition,
+                    crashed: false,
+                    failed: false,
+                }
+            };
+            let pending: Vec<_> = entries.iter().filter(open).map(pending).collect();
+            if !pending.is_empty() {
+                groups.push(Group { block, size, pending });
+            }
+        }
+    }
+    groups
+}

@@ -1,0 +1,154 @@
+//! Memory: what the ranks of a point take, and sizes that follow the machine: shares of its memory, what lies beyond its caches.
+
+use super::spec::{Machine, Scalar};
+use apexmap_base::point::{Point, Value};
+use apexmap_base::units::WORD_BYTES;
+use apexmap_measure::comm::TransportKind;
+use apexmap_measure::comm::arena;
+use apexmap_measure::kernels::{self, Domain, Parameter};
+use apexmap_measure::observer;
+
+/// Of a process: the program and its libraries (x86_64, glibc). That of threads was measured, that of MPI is an estimate.
+fn of_process(transport: TransportKind) -> u64 {
+    match transport {
+        TransportKind::Threads => 20 << 20,
+        TransportKind::Mpi => 24 << 20,
+    }
+}
+
+/// Of a rank besides what it measures: its canary, what is used of its stack, and what the system and the library keep for it.
+const OF_RANK: u64 = observer::MEMORY + (48 << 10);
+/// Of a rank for each point of its launch.
+const OF_TASK: u64 = 3 << 10;
+
+/// Bytes of memory that the ranks of a launch on one node take together at most. Every rank keeps memory for the largest point, one
+/// for each kind of pages that points ask for; what else a point needs is given back before the next.
+pub fn of_launch<'a>(points: impl IntoIterator<Item = &'a Point>, transport: TransportKind, ranks: usize) -> u64 {
+    let (mut words, mut kinds, mut rest, mut tasks) = (0, [false; 2], 0, 0);
+    for point in points {
+        tasks += 1;
+        let Ok(kernel) = kernels::find(&point.kernel) else { continue };
+        let own = kernel.arena_words(point);
+        let rings: u64 = match transport {
+            TransportKind::Threads => kernel.rings(point).iter().map(|rings| rings.bytes(point.ranks)).sum(),
+            TransportKind::Mpi => 0,
+        };
+        // Where the ranks of several nodes differ, some node may have all that need most.
+        let memory = match ranks < point.ranks {
+            true => kernel.memory(point),
+            false => kernel.memory_of_all(point).div_ceil(point.ranks as u64),
+        };
+        rest = rest.max(memory.saturating_sub(own.saturating_mul(WORD_BYTES)).saturating_add(rings));
+        words = words.max(own);
+        let base = point.params.get("pages") == Some(&Value::from("base"));
+        kinds[usize::from(base)] |= own > 0;
+    }
+    let [huge, base] = kinds;
+    let on_huge = if huge { arena::taken_bytes(words) } else { 0 };
+    let on_base = if base { words.saturating_mul(WORD_BYTES) } else { 0 };
+    let rank = [OF_RANK, OF_TASK * tasks, on_huge, on_base, rest].into_iter().fold(0, u64::saturating_add);
+    let processes = if transport == TransportKind::Threads { 1 } else { ranks as u64 };
+    rank.saturating_mul(ranks as u64).saturating_add(of_process(transport).saturating_mul(processes))
+}
+
+/// What a value is to be multiplied by, if anything.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amount {
+    InAll,
+    PerRank,
+    /// This share of a node's memory instead of the value.
+    OfMemory(f64),
+    /// So much for every rank, instead of the value, that its accesses leave all caches.
+    BeyondCaches,
+}
+
+/// The value of a [`Domain::Global`] that stands for [`Amount::BeyondCaches`].
+pub const BEYOND_CACHES: &str = "beyond caches";
+
+/// The paper's size per rank (64 Mwords, Section 3.3), which is the least beyond caches.
+const LEAST_WORDS: u64 = 64 << 20;
+/// How many times the last cache memory is, so that little of it is cached.
+const TIMES_CACHE: u64 = 4;
+/// Part of a node's memory that its ranks take at most, for each kind of pages.
+const MOST_OF_MEMORY: f64 = 0.25;
+/// Memory that the system and other programs keep for themselves, in bytes, but not more than half of it.
+const OF_OTHERS: u64 = 2 << 30;
+
+/// That of a parameter which a sweep does not name.
+pub fn default_amount(parameter: &Parameter) -> Amount {
+    match parameter.domain {
+        Domain::Size { .. } => Amount::OfMemory(0.5),
+        Domain::Global { .. } => Amount::BeyondCaches,
+        _ => Amount::InAll,
+    }
+}
+
+/// The machine, and how many ranks share the memory of a node.
+#[derive(Clone, Copy)]
+pub struct Sizes {
+    pub machine: Machine,
+    /// All if absent.
+    pub ranks_per_node: Option<usize>,
+}
+
+impl Sizes {
+    /// Words that a parameter gets for this amount; `None` if the amount is a plain number.
+    pub fn words(&self, point: &Point, parameter: &Parameter, amount: Amount) -> Option<u64> {
+        match amount {
+            Amount::OfMemory(part) => Some(largest(point, parameter.name, self.bytes_per_rank(point, part))),
+            Amount::BeyondCaches => {
+                let most = match self.machine.memory {
+                    0 => u64::MAX,
+                    memory => {
+                        let left = memory.saturating_sub(OF_OTHERS).max(memory / 2) as f64 / memory as f64;
+                        power_below((self.bytes_per_rank(point, left * MOST_OF_MEMORY) / WORD_BYTES as f64) as u64)
+                    }
+                };
+                Some(beyond_caches(&self.machine).min(most).saturating_mul(point.ranks as u64))
+            }
+            Amount::InAll | Amount::PerRank => None,
+        }
+    }
+
+    fn bytes_per_rank(&self, point: &Point, part: f64) -> f64 {
+        let per_node = point.launch_size().ranks_per_node.or(self.ranks_per_node);
+        let neighbours = per_node.map_or(point.ranks, |most| most.min(point.ranks));
+        part * self.machine.memory as f64 / neighbours.max(1) as f64
+    }
+}
+
+/// Words of a rank's memory that lie beyond the caches of this machine: a power of two, 64 Mwords at least.
+pub fn beyond_caches(machine: &Machine) -> u64 {
+    LEAST_WORDS.max(TIMES_CACHE * machine.last_cache / WORD_BYTES).next_power_of_two()
+}
+
+/// The largest power of two that is not above this one; 1 at least.
+fn power_below(words: u64) -> u64 {
+    1 << words.max(1).ilog2()
+}
+
+/// The largest power of two of words for which a rank needs at most this many bytes for what the words count.
+fn largest(point: &Point, name: &str, bytes: f64) -> u64 {
+    let Ok(kernel) = kernels::find(&point.kernel) else { return 1 };
+    let fits = |words: &u64| {
+        let words = kernel.arena_words(&point.clone().with(name, *words));
+        words as f64 * WORD_BYTES as f64 <= bytes
+    };
+    (0..60).rev().map(|bits| 1 << bits).find(fits).unwrap_or(1)
+}
+
+/// "1/2 of memory", "25 % of memory", "0.1 of memory".
+pub fn share_of_memory(scalar: &Scalar) -> std::result::Result<Option<f64>, String> {
+    let Scalar::Text(text) = scalar else { return Ok(None) };
+    let Some(share) = text.trim_end().strip_suffix("of memory") else { return Ok(None) };
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let value = match (share.split_once('/'), share.trim_end().strip_suffix('%')) {
+        (Some((above, below)), _) => number(above).zip(number(below)).map(|(above, below)| above / below),
+        (None, Some(percent)) => number(percent).map(|percent| percent / 100.0),
+        (None, None) => number(share),
+    };
+    match value {
+        Some(value) if value > 0.0 && value <= 1.0 => Ok(Some(value)),
+        _ => Err(format!("\"{text}\" is not a fraction of memory; write \"1/2 of memory\" or \"25 % of memory\"")),
+    }
+}

@@ -1,0 +1,61 @@
+//! Ranks by nodes: `nodes` and `ranks_per_node` among the parameters of a sweep.
+
+use super::settings::LaunchSpec;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::toml_file::Page;
+use apexmap_measure::comm::TransportKind;
+use std::ops::Range;
+
+/// Refuses a grid that sets too many or too few of ranks, nodes and ranks per node. `place`: where a parameter stands.
+pub fn check(place: &dyn Fn(&str) -> Option<Range<usize>>, launch: &LaunchSpec, page: &Page) -> Result<()> {
+    let (ranks, nodes, per_node) = (place("ranks"), place("nodes"), place("ranks_per_node"));
+    if let (Some(ranks), Some(_)) = (ranks, &nodes) {
+        let what = "ranks follows from nodes and ranks_per_node, which are set too";
+        return Err(page.wrong(ranks, what, "remove ranks, or remove nodes"));
+    }
+    if let (Some(place), true) = (&per_node, launch.ranks_per_node.is_some()) {
+        let what = "ranks_per_node is set here and in [launch]";
+        return Err(page.wrong(place.clone(), what, "keep one of the two"));
+    }
+    if let (Some(place), None, None) = (nodes, &per_node, launch.ranks_per_node) {
+        let what = "nodes alone does not say how many ranks there are";
+        return Err(page.wrong(place, what, "add ranks_per_node = \"cores\", for example, to [fixed]"));
+    }
+    Ok(())
+}
+
+/// A point without other parameters, on as many ranks as these say: `ranks`, or `nodes` (one unless given) times
+/// `ranks_per_node`. `of_launches` are those on each node by the table of launches.
+pub fn spread(
+    kernel: &str,
+    ranks: Option<usize>,
+    nodes: Option<usize>,
+    ranks_per_node: Option<usize>,
+    of_launches: Option<usize>,
+) -> Point {
+    let each = match (nodes, ranks_per_node) {
+        (None, None) => return Point::new(kernel, ranks.unwrap_or(1)),
+        (_, given) => given.or(of_launches).unwrap_or(1),
+    };
+    let nodes = nodes.unwrap_or_else(|| ranks.map_or(1, |ranks| ranks.div_ceil(each)));
+    let ranks = ranks.unwrap_or_else(|| nodes.saturating_mul(each));
+    Point::new(kernel, ranks).with("nodes", nodes as u64).with("ranks_per_node", each as u64)
+}
+
+/// More threads than any machine runs at once only take memory, and time to start.
+const MOST_THREADS: usize = 4096;
+
+/// The point, if its launch can have as many nodes and ranks.
+pub fn on_these(point: Point, launch: &LaunchSpec) -> std::result::Result<Point, String> {
+    match point.launch_size().nodes {
+        Some(nodes) if nodes > 1 && launch.transport == TransportKind::Threads => Err(format!(
+            "nodes = {nodes}, but threads of one process are all on this machine; several nodes need transport = \"mpi\""
+        )),
+        _ if point.ranks > MOST_THREADS && launch.transport == TransportKind::Threads => Err(format!(
+            "P = {} ranks as threads of one process: there can be at most {MOST_THREADS}; more need transport = \"mpi\"",
+            point.ranks
+        )),
+        _ => Ok(point),
+    }
+}

@@ -1,0 +1,231 @@
+//! The plan: every point of a sweep with its key, and the samples of it that a result already holds.
+
+use super::memory;
+use crate::launch::LauncherEntry;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::point::{LaunchSize, Point};
+use apexmap_base::sample::Status;
+use apexmap_measure::comm::TransportKind;
+use apexmap_measure::hardware::Place;
+use apexmap_measure::kernels;
+pub use apexmap_measure::worker::Info as WorkerInfo;
+use apexmap_measure::worker::Repeat;
+use apexmap_results::store::journal::{Record, Run};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// What must be equal, besides the point, for samples to belong together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Context {
+    pub transport: TransportKind,
+    pub launcher: &'static LauncherEntry,
+    pub ranks_per_node: Option<usize>,
+    /// The order in which ranks take cores, if it is not the launcher's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    pub machine: String,
+    /// The worker's message library.
+    pub library: String,
+    /// The worker's measuring code: all of it, and that of each family of kernels, which is what a point depends on.
+    #[serde(skip)]
+    pub build: String,
+    #[serde(skip)]
+    pub builds: BTreeMap<String, String>,
+}
+
+/// A point and its key in stores.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    pub key: String,
+    #[serde(flatten)]
+    pub point: Point,
+}
+
+/// All points of a sweep, and how often each is measured.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub context: Context,
+    pub entries: Vec<Entry>,
+    /// Launches per rank count.
+    pub blocks: u32,
+    pub repeat: Repeat,
+    pub seed: u64,
+}
+
+impl Plan {
+    /// # Errors
+    /// If two different points have one key, which SHA-256 makes a fault of this program.
+    pub fn new(context: Context, points: Vec<Point>, blocks: u32, repeat: Repeat, seed: u64) -> Result<Self> {
+        let prefix = serde_json::to_vec(&context).map_err(|e| Error::internal(e.to_string()))?;
+        let mut seen = HashSet::new();
+        let mut entries = Vec::with_capacity(points.len());
+        for point in points {
+            let mut hash = Sha256::new();
+            hash.update(&prefix);
+            hash.update(context.builds.get(kernels::family(&point.kernel)).unwrap_or(&context.build));
+            hash.update(serde_json::to_vec(&point).map_err(|e| Error::internal(e.to_string()))?);
+            let key: String = hash.finalize().iter().take(10).map(|byte| format!("{byte:02x}")).collect();
+            if !seen.insert(key.clone()) {
+                return Err(Error::internal(format!("the point {} is in the plan twice", point.label())));
+            }
+            entries.push(Entry { key, point });
+        }
+        Ok(Self { context, entries, blocks, repeat, seed })
+    }
+
+    /// The sizes of launches with the indices of their entries, in ascending order.
+    pub fn by_size(&self) -> BTreeMap<LaunchSize, Vec<usize>> {
+        let mut groups: BTreeMap<LaunchSize, Vec<usize>> = BTreeMap::new();
+        for (index, entry) in self.entries.iter().enumerate() {
+            groups.entry(entry.point.launch_size()).or_default().push(index);
+        }
+        groups
+    }
+}
+
+/// The samples of one point in one block.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PointSamples {
+    pub seconds: Vec<f64>,
+    pub next_repetition: u32,
+    /// How the last run ended, if not well.
+    pub failure: Option<Status>,
+    /// A launch that held it ran out of time: `min` samples then suffice.
+    pub budget_spent: bool,
+}
+
+/// State of a point, in one block or in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    Done,
+    /// Some samples, but fewer or less precise than asked.
+    Partial,
+    Missing,
+    Failed,
+}
+
+impl State {
+    pub const ALL: [Self; 4] = [Self::Done, Self::Partial, Self::Missing, Self::Failed];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Partial => "partial",
+            Self::Missing => "missing",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What a result holds of the points of a plan.
+#[derive(Debug)]
+pub struct Progress {
+    blocks: u32,
+    repeat: Repeat,
+    /// By key, each with its block.
+    points: HashMap<String, Vec<(u32, PointSamples)>>,
+    /// Samples whose key the plan does not have: another build, machine or plan.
+    pub stale: usize,
+}
+
+impl Progress {
+    pub fn new<S: Run>(plan: &Plan, records: &[Record<S>]) -> Self {
+        let keys = plan.entries.iter().map(|entry| entry.key.clone());
+        Self::of(keys, plan.blocks, plan.repeat, records)
+    }
+
+    /// Of the points with these keys, each to be measured in this many blocks.
+    pub fn of<S: Run>(
+        keys: impl IntoIterator<Item = String>,
+        blocks: u32,
+        repeat: Repeat,
+        records: &[Record<S>],
+    ) -> Self {
+        let points = keys.into_iter().map(|key| (key, Vec::new())).collect();
+        let mut progress = Self { blocks, repeat, points, stale: 0 };
+        for record in records {
+            for sample in &record.samples {
+                progress.add(sample, record.budget_spent);
+            }
+        }
+        progress
+    }
+
+    fn add(&mut self, sample: &impl Run, budget_spent: bool) {
+        let Some(blocks) = self.points.get_mut(sample.key()) else {
+            self.stale += 1;
+            return;
+        };
+        let at = blocks.iter().position(|(block, _)| *block == sample.block()).unwrap_or_else(|| {
+            blocks.push((sample.block(), PointSamples::default()));
+            blocks.len() - 1
+        });
+        let held = &mut blocks[at].1;
+        held.next_repetition = held.next_repetition.max(sample.repetition() + 1);
+        held.budget_spent |= budget_spent;
+        match (sample.status(), sample.seconds()) {
+            (Status::Ok, Some(seconds)) => {
+                held.seconds.push(seconds);
+                held.failure = None;
+            }
+            (status, _) => held.failure = Some(status),
+        }
+    }
+
+    /// The samples of a point in a block; `None` if there are none.
+    pub fn of_point(&self, key: &str, block: u32) -> Option<&PointSamples> {
+        self.points.get(key)?.iter().find(|(other, _)| *other == block).map(|(_, held)| held)
+    }
+
+    pub fn state(&self, key: &str, block: u32) -> State {
+        let Some(held) = self.of_point(key, block) else { return State::Missing };
+        let enough = self.repeat.satisfied(&held.seconds)
+            || (held.budget_spent && held.seconds.len() >= self.repeat.min as usize);
+        match held {
+            PointSamples { failure: Some(_), .. } => State::Failed,
+            _ if enough => State::Done,
+            _ => State::Partial,
+        }
+    }
+
+    /// The worst state of a point over its blocks; it is missing only if it is in all of them.
+    pub fn point_state(&self, key: &str) -> State {
+        let states = || (0..self.blocks).map(|block| self.state(key, block));
+        match states().max() {
+            Some(State::Missing) if states().any(|state| state != State::Missing) => State::Partial,
+            worst => worst.unwrap_or(State::Missing),
+        }
+    }
+
+    /// Points of the plan in each state, in the order of [`State::ALL`].
+    pub fn counts(&self) -> [usize; 4] {
+        let mut counts = [0; 4];
+        self.points.keys().for_each(|key| counts[self.point_state(key) as usize] += 1);
+        counts
+    }
+
+    /// `18 done, 0 partial, 0 missing, 0 failed`
+    pub fn summary(&self) -> String {
+        let one = |(state, count): (State, usize)| format!("{count} {}", state.name());
+        State::ALL.into_iter().zip(self.counts()).map(one).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Successful samples of the plan's points.
+    pub fn samples(&self) -> usize {
+        self.points.values().flatten().map(|(_, held)| held.seconds.len()).sum()
+    }
+}
+
+/// Bytes of memory that the ranks of a launch of this size take together on a node, and how many ranks that are: all of them
+/// where nodes are not given.
+pub fn launch_memory(plan: &Plan, size: LaunchSize, entries: &[usize]) -> (u64, usize) {
+    let ranks = size.ranks_per_node.unwrap_or(size.ranks);
+    let points = entries.iter().map(|&entry| &plan.entries[entry].point);
+    (memory::of_launch(points, plan.context.transport, ranks), ranks)
+}
+
+/// The largest of these.
+pub fn largest_memory(plan: &Plan) -> (u64, usize) {
+    plan.by_size().iter().map(|(&size, entries)| launch_memory(plan, size, entries)).max().unwrap_or((0, 0))
+}

@@ -1,0 +1,192 @@
+//! A program started beside this one: its output is read as it comes, and it ends with this program, with all that it
+//! started.
+
+use super::guardian::Guardian;
+use apexmap_base::error::{Error, Result};
+use apexmap_measure::worker::watchdog::{LAUNCH, identity};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, killpg, sigaction};
+use nix::unistd::Pid;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Whoever was asked to end gets so long before it is ended.
+const GRACE: Duration = Duration::from_secs(3);
+/// Nobody waits longer for what was killed: the system may be unable to end it.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Most that is read at once, in bytes: what a pipe holds.
+const CHUNK: usize = 1 << 16;
+
+/// What a program wrote.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Output<'a> {
+    Standard(&'a [u8]),
+    Error(&'a [u8]),
+}
+
+/// A running program in a process group of its own.
+pub struct Process {
+    child: Child,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+    /// Both ends it when this program dies; the second also what it started in its group.
+    _guardian: Option<Guardian>,
+    /// `APEXMAP_LAUNCH=...`, as it stands in the environment of all that it starts, wherever that hides.
+    mark: String,
+    status: Option<ExitStatus>,
+    buffer: Vec<u8>,
+}
+
+impl Process {
+    /// Starts a program without input.
+    pub fn start(mut command: Command) -> Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let this = std::process::id();
+        let this = identity(this).unwrap_or_else(|| this.to_string());
+        let mark = format!("{this}-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        command.env(LAUNCH, &mark).process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // SAFETY: prctl and sigaction are async-signal-safe. The program ends with this one, however this one ends. `nohup` and
+        // background jobs of scripts mean this one when they ignore signals: scripts that launch could trap none of them.
+        unsafe {
+            command.pre_exec(|| {
+                let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+                sigaction(Signal::SIGINT, &default)?;
+                sigaction(Signal::SIGQUIT, &default)?;
+                Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?)
+            });
+        }
+        let mut child = command.spawn().map_err(|e| {
+            let program = command.get_program().to_string_lossy().into_owned();
+            Error::environment(format!("cannot start {program}: {e}"), "check that it is installed and on the PATH")
+        })?;
+        let guardian = Guardian::of(Pid::from_raw(child.id() as i32));
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let mark = format!("{LAUNCH}={mark}");
+        Ok(Self { child, stdout, stderr, _guardian: guardian, mark, status: None, buffer: vec![0; CHUNK] })
+    }
+
+    /// Hands on what has been written, after waiting for it for so long at most. `false` once standard output has ended.
+    pub fn read(&mut self, wait: Duration, take: &mut dyn FnMut(Output)) -> bool {
+        let ready = {
+            let pipes = [self.stdout.as_ref().map(|pipe| pipe.as_fd()), self.stderr.as_ref().map(|pipe| pipe.as_fd())];
+            let mut fds: Vec<PollFd> = pipes.iter().flatten().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
+            // Whole milliseconds, rounded up: 0 would not wait.
+            let wait = wait.as_nanos().div_ceil(1_000_000).min(60_000) as u16;
+            // A signal ends the waiting: the caller has something to do then.
+            let _ = poll(&mut fds, PollTimeout::from(wait));
+            let mut ready = fds.iter().map(|fd| fd.any().unwrap_or(true));
+            pipes.map(|pipe| pipe.is_some() && ready.next().unwrap_or(false))
+        };
+        if ready[0] {
+            read(&mut self.stdout, &mut self.buffer, |bytes| take(Output::Standard(bytes)));
+        }
+        if ready[1] {
+            read(&mut self.stderr, &mut self.buffer, |bytes| take(Output::Error(bytes)));
+        }
+        self.stdout.is_some()
+    }
+
+    /// Whether the program itself has ended; what it started may not have.
+    pub fn has_ended(&mut self) -> Result<bool> {
+        if self.status.is_none() {
+            self.status = self
+                .child
+                .try_wait()
+                .map_err(|e| Error::environment(format!("cannot wait for the launch: {e}"), "rerun to resume"))?;
+        }
+        Ok(self.status.is_some())
+    }
+
+    /// Ends the program with all that it started, and returns how it ended: by itself, if it had.
+    pub fn end(&mut self) -> Result<ExitStatus> {
+        // Whoever still writes learns that nobody reads.
+        (self.stdout, self.stderr) = (None, None);
+        let group = Pid::from_raw(self.child.id() as i32);
+        let (begun, mut asked, mut pause) = (Instant::now(), Vec::new(), Duration::from_millis(1));
+        loop {
+            let ended = self.has_ended()?;
+            let living = living(group, &self.mark);
+            if (ended && living.is_empty()) || begun.elapsed() > PATIENCE {
+                break;
+            }
+            let late = begun.elapsed() > GRACE;
+            if late && !ended {
+                let _ = killpg(group, Signal::SIGKILL);
+            }
+            // mpirun and srun end their ranks, on all nodes, when they are asked politely: whoever left the group may be
+            // one of their ranks, and is asked after them.
+            let in_group = living.iter().any(|process| process.in_group) || !ended;
+            for process in living.iter().filter(|process| late || process.in_group || !in_group) {
+                if late {
+                    let _ = kill(process.pid, Signal::SIGKILL);
+                } else if !asked.contains(&process.pid) {
+                    asked.push(process.pid);
+                    let _ = kill(process.pid, Signal::SIGTERM);
+                    // Whoever was stopped hears it when it goes on.
+                    let _ = kill(process.pid, Signal::SIGCONT);
+                }
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+        self.status.ok_or_else(|| {
+            let what = format!("process {group} of the launch does not end, not even when it is killed");
+            Error::environment(what, "see what it waits for, such as a file system that does not answer")
+        })
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Reads once; whatever cannot be read has ended.
+fn read<P: Read>(pipe: &mut Option<P>, buffer: &mut [u8], take: impl FnOnce(&[u8])) {
+    let Some(open) = pipe else { return };
+    match open.read(buffer) {
+        Ok(0) => *pipe = None,
+        Ok(bytes) => take(&buffer[..bytes]),
+        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+        Err(_) => *pipe = None,
+    }
+}
+
+struct Living {
+    pid: Pid,
+    in_group: bool,
+}
+
+/// The processes of a group and those with this mark in their environment. What is dead and not yet buried does not count.
+#[expect(clippy::disallowed_methods, reason = "/proc is the system's")]
+fn living(group: Pid, mark: &str) -> Vec<Living> {
+    let process = |entry: std::fs::DirEntry| {
+        let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?);
+        let stat = std::fs::read(entry.path().join("stat")).ok()?;
+        // After the name, which may hold anything: state, parent, group.
+        let fields = String::from_utf8_lossy(&stat[stat.iter().rposition(|&byte| byte == b')')? + 1..]).into_owned();
+        let mut fields = fields.split_ascii_whitespace();
+        let (state, of) = (fields.next()?, fields.nth(1)?.parse().ok()?);
+        let in_group = Pid::from_raw(of) == group;
+        let marked = || {
+            let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+            environment.split(|&byte| byte == 0).any(|entry| entry == mark.as_bytes())
+        };
+        (!matches!(state, "Z" | "X") && (in_group || marked())).then_some(Living { pid, in_group })
+    };
+    match std::fs::read_dir("/proc") {
+        Ok(entries) => entries.flatten().filter_map(process).collect(),
+        // Without /proc the group is all that is known.
+        Err(_) if killpg(group, None) != Err(Errno::ESRCH) => {
+            vec![Living { pid: Pid::from_raw(-group.as_raw()), in_group: true }]
+        }
+        Err(_) => Vec::new(),
+    }
+}

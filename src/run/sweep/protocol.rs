@@ -1,0 +1,154 @@
+//! What a launch may say, and when: the one place where its lines are checked against its job.
+//!
+//! ```text
+//! hello  preflight?  (start  progress*  memory?  sample)*  done
+//! ```
+
+use apexmap_base::sample::{Event, Launch, Sample, Status};
+use apexmap_measure::worker::{Job, Task};
+
+/// Follows the lines of one launch.
+pub struct Protocol {
+    job: Job,
+    tasks: Vec<Progress>,
+    stage: Stage,
+}
+
+/// A task on its way.
+struct Progress {
+    next_repetition: u32,
+    seconds: Vec<f64>,
+    failed: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Silent,
+    Greeted,
+    Between,
+    Running { index: usize, repetition: u32, memory: bool },
+    Done,
+}
+
+impl Protocol {
+    pub fn new(job: Job) -> Self {
+        let progress = |task: &Task| Progress {
+            next_repetition: task.next_repetition,
+            seconds: task.seconds_so_far.clone(),
+            failed: false,
+        };
+        Self { tasks: job.tasks.iter().map(progress).collect(), job, stage: Stage::Silent }
+    }
+
+    /// Whether the launch has said what it is.
+    pub fn greeted(&self) -> bool {
+        self.stage != Stage::Silent
+    }
+
+    /// The task whose run has begun and not ended.
+    pub fn in_flight(&self) -> Option<usize> {
+        if let Stage::Running { index, .. } = self.stage { Some(index) } else { None }
+    }
+
+    pub fn done(&self) -> bool {
+        self.stage == Stage::Done
+    }
+
+    /// Takes the next line and returns the task that its run is of, or says what is wrong with it: then it is of no use, and
+    /// neither are those after it.
+    pub fn check(&mut self, event: &Event) -> Result<Option<usize>, String> {
+        let running = self.in_flight();
+        self.stage = match (event, self.stage) {
+            // Whoever cannot go on may say so at any time.
+            (Event::Fatal { .. }, stage) => stage,
+            (_, Stage::Done) => return Err(format!("{} after the launch was done", name(event))),
+            (Event::Hello(launch), Stage::Silent) => self.hello(launch)?,
+            (Event::Hello(_), _) => return Err("a second launch speaks".into()),
+            (_, Stage::Silent) => return Err(format!("{} before the launch said what it is", name(event))),
+            (Event::Preflight { .. }, Stage::Greeted) => Stage::Between,
+            (Event::Start { index, repetition }, Stage::Greeted | Stage::Between) => self.start(*index, *repetition)?,
+            (Event::Progress { share, .. }, running @ Stage::Running { memory: false, .. })
+                if share.is_none_or(|share| (0.0..=1.0).contains(&share)) =>
+            {
+                running
+            }
+            (Event::Memory { ranks }, Stage::Running { index, repetition, memory: false })
+                if ranks.len() == self.job.ranks =>
+            {
+                Stage::Running { index, repetition, memory: true }
+            }
+            (Event::Sample(sample), Stage::Running { index, repetition, .. }) => {
+                self.sample(sample, index, repetition)?
+            }
+            (Event::Done { budget_spent }, Stage::Greeted | Stage::Between) => self.end(*budget_spent)?,
+            (Event::Start { .. }, Stage::Running { .. }) => return Err("a start before the last run's sample".into()),
+            (Event::Sample(_), _) => return Err("a sample without a start".into()),
+            _ => return Err(format!("{} out of place", name(event))),
+        };
+        Ok(running.or(self.in_flight()))
+    }
+
+    fn hello(&self, launch: &Launch) -> Result<Stage, String> {
+        let said = (launch.launch.as_str(), launch.block, launch.ranks, launch.transport.as_str());
+        let asked = (self.job.launch.as_str(), self.job.block, self.job.ranks, self.job.transport.as_str());
+        if said != asked || launch.placement.len() != self.job.ranks {
+            return Err("another launch speaks".into());
+        }
+        Ok(Stage::Greeted)
+    }
+
+    fn start(&self, index: usize, repetition: u32) -> Result<Stage, String> {
+        let Some(task) = self.tasks.get(index) else { return Err("a start of a point that is not in the job".into()) };
+        if task.failed || self.job.repeat.satisfied(&task.seconds) {
+            return Err("a start of a point that needs no more samples".into());
+        }
+        if repetition != task.next_repetition {
+            return Err(format!("a start of repetition {repetition} instead of {}", task.next_repetition));
+        }
+        Ok(Stage::Running { index, repetition, memory: false })
+    }
+
+    fn sample(&mut self, sample: &Sample, index: usize, repetition: u32) -> Result<Stage, String> {
+        let (task, progress) = (&self.job.tasks[index], &mut self.tasks[index]);
+        if sample.key != task.key || sample.point != task.point {
+            return Err("a sample of another point than the one that was started".into());
+        }
+        if (sample.block, sample.repetition) != (self.job.block, repetition) {
+            return Err("a sample of another run than the one that was started".into());
+        }
+        progress.next_repetition = repetition + 1;
+        match (sample.status, sample.seconds) {
+            (Status::Ok, Some(seconds)) => progress.seconds.push(seconds),
+            (Status::Ok, None) => return Err("a sample without a time".into()),
+            _ => progress.failed = true,
+        }
+        Ok(Stage::Between)
+    }
+
+    fn end(&self, budget_spent: bool) -> Result<Stage, String> {
+        let repeat = self.job.repeat;
+        if budget_spent && repeat.budget_seconds.is_none() {
+            return Err("an end for lack of time without a limit of time".into());
+        }
+        let settled = |task: &Progress| task.failed || repeat.satisfied(&task.seconds);
+        if !budget_spent && !self.tasks.iter().all(settled) {
+            return Err("an end before all points were measured".into());
+        }
+        Ok(Stage::Done)
+    }
+}
+
+/// Of a kind of line, for messages.
+fn name(event: &Event) -> &'static str {
+    match event {
+        Event::Hello(_) => "a greeting",
+        Event::Start { .. } => "a start",
+        Event::Progress { .. } => "a line about progress",
+        Event::Sample(_) => "a sample",
+        Event::Memory { .. } => "a line about memory",
+        Event::Preflight { .. } => "a line about the machine",
+        Event::Done { .. } => "an end",
+        Event::Fatal { .. } => "a last word",
+        Event::Ended { .. } => "a line of the driver's",
+    }
+}

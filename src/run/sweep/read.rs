@@ -1,0 +1,93 @@
+//! Reading a sweep file into a checked [`Sweep`].
+//!
+//! `spec` is the shape of the file, `values` reads parameters, `expand` makes the points, `settings` checks the rest.
+
+use super::settings::LaunchSpec;
+use super::spec::Machine;
+use super::{expand, figures, settings, spec, values};
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::toml_file::{self, Page};
+use apexmap_measure::worker::Repeat;
+use std::path::{Path, PathBuf};
+
+/// A checked sweep: all its points can be run, as far as the kernels can check.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    /// Name of the result.
+    pub name: String,
+    /// One line for reports.
+    pub title: String,
+    /// The file as given.
+    pub text: String,
+    /// Where the file was; errors name it.
+    pub path: PathBuf,
+    /// Seed of the random order of points and repetitions.
+    pub seed: u64,
+    /// Completed points, without duplicates, in the order of the file.
+    pub points: Vec<Point>,
+    /// How ranks are started.
+    pub launch: LaunchSpec,
+    /// When a point has been measured often enough. The budget is of the whole sweep.
+    pub repeat: Repeat,
+}
+
+/// Reads a sweep file for a machine.
+///
+/// # Errors
+/// If the file cannot be read, or it is not a sweep whose points can all be run. Every error names the file; those about its
+/// text hold the place.
+pub fn read(path: &Path, machine: Machine) -> Result<Sweep> {
+    let text = toml_file::text(path, "sweep", "check the path; `apexmap sweeps` lists the ready sweeps")?;
+    parse(&text, path, machine)
+}
+
+/// As [`read`], of the text of the file `path`, which need not exist.
+///
+/// # Errors
+/// If the text is not a sweep whose points can all be run; the error holds the place.
+pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
+    let page = Page { path, text, examples: "sweeps/" };
+    let file: spec::File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
+    let name = settings::name(&file, &page)?;
+    let launch = settings::launch(&file, &page)?;
+    let repeat = settings::repeat(&file.repeat, &page)?;
+    figures::check(&file, &page)?;
+    Ok(Sweep {
+        title: file.title.clone().unwrap_or_else(|| name.clone()),
+        name,
+        text: text.to_owned(),
+        path: path.to_owned(),
+        seed: file.seed,
+        points: expand::points(&file, machine, &launch, &page)?,
+        launch,
+        repeat,
+    })
+}
+
+/// How often the points of a sweep are measured: in each launch, and in how many launches.
+pub fn repeat(text: &str, path: &Path) -> Result<(Repeat, u32)> {
+    let page = Page { path, text, examples: "sweeps/" };
+    let file: spec::File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
+    Ok((settings::repeat(&file.repeat, &page)?, settings::launch(&file, &page)?.launches))
+}
+
+/// The JSON schema of sweep files, for editors: with every kernel's parameters.
+pub fn schema() -> String {
+    let mut schema = schemars::schema_for!(spec::File).to_value();
+    let names: serde_json::Map<_, _> = values::all_parameters()
+        .into_iter()
+        .map(|(name, meaning)| (name.to_owned(), serde_json::json!({ "description": meaning })))
+        .collect();
+    let places = ["/properties/fixed", "/properties/axes", "/properties/together/items", "/properties/include/items"];
+    for place in places {
+        let table = schema.pointer_mut(place).expect("a table of parameters in the schema");
+        let mut properties = names.clone();
+        for property in properties.values_mut() {
+            property["$ref"] = table["additionalProperties"]["$ref"].clone();
+        }
+        table["properties"] = properties.into();
+        table["additionalProperties"] = false.into();
+    }
+    serde_json::to_string_pretty(&schema).expect("a schema is JSON")
+}

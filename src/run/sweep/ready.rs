@@ -1,0 +1,135 @@
+//! The sweeps that are part of the program. A ready sweep is one file in `sweeps/` and its name in [`ALL`].
+
+use super::read::{Sweep, parse, read};
+use super::spec::{self, Machine};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::nearest::nearest;
+use apexmap_measure::comm::TransportKind;
+use std::path::Path;
+
+/// The sweep that runs if none is named.
+pub const QUICKSTART: &str = "quickstart";
+
+/// A sweep file that is part of the program.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ReadySweep {
+    /// Its name: `memory-sizes`.
+    pub name: &'static str,
+    /// The TOML file.
+    pub text: &'static str,
+}
+
+macro_rules! ready_sweeps {
+    ($($name:literal,)*) => {
+        &[$(ReadySweep { name: $name, text: include_str!(concat!("../ready/", $name, ".toml")) }),*]
+    };
+}
+
+/// Every ready sweep, in the order of `apexmap sweeps`.
+pub const ALL: &[ReadySweep] = ready_sweeps![
+    "quickstart",
+    "memory-sizes",
+    "memory-random-share",
+    "memory-mountain",
+    "memory-writes",
+    "memory-concurrency",
+    "memory-loaded",
+    "stream",
+    "core-to-core",
+    "memory-nodes",
+    "apex-map-neighbours",
+    "apex-map-ranks",
+    "protocol",
+    "message-rate-sizes",
+    "message-rate-one-to-n",
+    "message-rate-senders",
+    "eager-limit",
+    "log-gp",
+    "calibrate-network",
+    "random-access-hpcc",
+    "random-access-ranks",
+    "random-access-algorithms",
+    "random-access-lookahead",
+    "random-access-rounds",
+    "random-access-terms",
+    "random-access-dimensions",
+    "random-access-page-sizes",
+    "random-access-optimisations",
+    "random-access-division",
+    "random-access-roles",
+    "random-access-loads",
+    "random-access-modes",
+    "random-access-puts",
+    "random-access-locks",
+    "paper-figure-2",
+    "paper-figures-3-to-7",
+    "notebooks",
+];
+
+impl ReadySweep {
+    /// The question that it answers.
+    pub fn question(&self) -> String {
+        self.file().question.unwrap_or_default()
+    }
+
+    /// What it needs besides this machine: `mpi, srun`; empty if its ranks are threads.
+    pub fn needs(&self) -> String {
+        match self.file().launch {
+            spec::Launch { transport: Some(transport), launcher: Some(launcher), .. }
+                if *transport.get_ref() != TransportKind::Threads =>
+            {
+                format!("{}, {}", transport.get_ref(), launcher.get_ref().id)
+            }
+            _ => String::new(),
+        }
+    }
+
+    fn file(&self) -> spec::File {
+        toml::from_str(self.text).expect("a test reads every ready sweep")
+    }
+}
+
+/// The ready sweep with this name; `memory-sizes.toml` and `sweeps/memory-sizes.toml` name `memory-sizes`, too.
+pub fn named(given: &Path) -> Option<&'static ReadySweep> {
+    let name = given.strip_prefix("sweeps").unwrap_or(given).to_str()?;
+    let name = name.strip_suffix(".toml").unwrap_or(name);
+    ALL.iter().find(|sweep| sweep.name == name)
+}
+
+/// The ready sweep with this name.
+///
+/// # Errors
+/// If there is none: the error names the nearest one.
+pub fn find(given: &Path) -> Result<&'static ReadySweep> {
+    named(given).ok_or_else(|| {
+        let what = format!("there is no ready sweep \"{}\"", given.display());
+        Error::input(what, advice(given))
+    })
+}
+
+/// Reads a sweep file if there is one at this path, or else the ready sweep of this name.
+///
+/// # Errors
+/// If there is neither (an error of the environment), or the sweep is wrong.
+pub fn open(given: &Path, machine: Machine) -> Result<Sweep> {
+    if given.exists() && !given.is_dir() {
+        return read(given, machine);
+    }
+    match named(given) {
+        Some(ready) => parse(ready.text, &Path::new("sweeps").join(ready.name).with_extension("toml"), machine),
+        None => {
+            let what = format!("there is no sweep file {0}, and no ready sweep of this name", given.display());
+            Err(Error::environment(what, advice(given)))
+        }
+    }
+}
+
+fn advice(given: &Path) -> String {
+    let name = given.file_stem().unwrap_or_default().to_string_lossy();
+    let list = "`apexmap sweeps` lists the ready sweeps";
+    match nearest(&name, ALL.iter().map(|sweep| sweep.name)) {
+        Some(other) => format!("did you mean \"{other}\"? {list}"),
+        None => format!("check the path; {list}"),
+    }
+}

@@ -1,0 +1,324 @@
+//! The shape of a sweep file. What stands here as documentation becomes the JSON schema for editors.
+
+use crate::batch::Submit;
+use crate::launch::LauncherEntry;
+use apexmap_measure::comm::TransportKind;
+use apexmap_measure::hardware::{Hardware, Place};
+use schemars::JsonSchema;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use toml::Spanned;
+
+/// Parameters by name, each with its value or values.
+pub type Entries<T> = BTreeMap<Spanned<String>, Spanned<T>>;
+
+/// A sweep: which kernels run, at which points, on how many ranks, how often.
+///
+/// The grid is every combination of `[axes]` and `[[together]]`; `[fixed]` holds for all points; what no table names takes
+/// the kernel's default. `kernel` and `ranks` (also called `P`) stand wherever a parameter may; so do `nodes` and
+/// `ranks_per_node`, whose product is then the number of ranks.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "apexmap sweep")]
+pub struct File {
+    /// Name of the result folder; the file's own name if absent.
+    #[schemars(with = "Option<String>")]
+    pub name: Option<Spanned<String>>,
+    /// One line for reports; the name if absent.
+    pub title: Option<String>,
+    /// The question that the sweep answers; `apexmap sweeps` lists it.
+    pub question: Option<String>,
+    /// Seed of the random order of points and repetitions.
+    #[serde(default)]
+    pub seed: u64,
+    /// Conditions that every point must meet, such as "L * P <= M". A condition does not apply to points whose
+    /// kernel lacks a parameter that it names. Must be above the first `[table]`.
+    #[serde(default, rename = "where")]
+    #[schemars(with = "Vec<String>")]
+    pub conditions: Vec<Spanned<String>>,
+    /// Points that meet one of these conditions are left out. Must be above the first `[table]`.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub exclude: Vec<Spanned<String>>,
+    /// Parameters that are the same at all points, such as kernel = "apex_map.two_sided" or M = "64 Mwords".
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Scalar>")]
+    pub fixed: Entries<Scalar>,
+    /// Parameters that are varied: every combination of their values is a point.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Axis>")]
+    pub axes: Entries<Axis>,
+    /// Parameters that advance in step: their lists have one length. Several such tables are combined like axes.
+    #[serde(default)]
+    #[schemars(with = "Vec<BTreeMap<String, Axis>>")]
+    pub together: Vec<Spanned<Entries<Axis>>>,
+    /// Further points, outside the grid. What is not named here comes from `[fixed]` or is the kernel's default.
+    #[serde(default)]
+    #[schemars(with = "Vec<BTreeMap<String, Axis>>")]
+    pub include: Vec<Spanned<Entries<Axis>>>,
+    /// How the ranks are started.
+    #[serde(default)]
+    pub launch: Launch,
+    /// How often each point is measured.
+    #[serde(default)]
+    pub repeat: Repeat,
+    /// Figures that the report begins with, besides those that every result gets.
+    #[serde(default)]
+    pub figure: Vec<FigureSpec>,
+}
+
+impl File {
+    /// Whether a table of parameters names this one.
+    pub fn names(&self, parameter: &str) -> bool {
+        let tables = self.together.iter().chain(&self.include).map(Spanned::get_ref).chain([&self.axes]);
+        tables.flat_map(BTreeMap::keys).chain(self.fixed.keys()).any(|name| name.get_ref() == parameter)
+    }
+}
+
+/// A figure of a sweep's report.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FigureSpec {
+    /// How it is drawn: "surface", "contour", "heat" or "curves".
+    #[schemars(with = "String")]
+    pub kind: Spanned<String>,
+    /// The heading; the name of the column shown if absent.
+    pub title: Option<String>,
+    /// Horizontal axis: a parameter by its name, or a column of results such as "traffic_bytes_per_second".
+    #[schemars(with = "String")]
+    pub x: Spanned<String>,
+    /// The second axis of a surface, of contours or of a heat map. Of curves what tells them apart: names, separated by commas.
+    #[schemars(with = "Option<String>")]
+    pub y: Option<Spanned<String>>,
+    /// Column shown; the kernel's headline rate if absent.
+    #[schemars(with = "Option<String>")]
+    pub z: Option<Spanned<String>>,
+    /// Only points that meet this condition are drawn.
+    #[serde(rename = "where")]
+    #[schemars(with = "Option<String>")]
+    pub condition: Option<Spanned<String>>,
+}
+
+/// A number, or a text: a quantity with its unit ("64 Mwords", "2 GiB", "60 s"), the same for every rank ("64 Mwords per
+/// rank", which is multiplied by the number of ranks), a size that follows the machine ("1/4 of memory" for RandomAccess's
+/// table, "beyond caches" for Apex-Map's M), or a word.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(untagged)]
+pub enum Scalar {
+    Integer(i64),
+    Real(f64),
+    Text(String),
+}
+
+/// The values of a parameter: one, a list, or a range. `ranks` and `ranks_per_node` also take the words "cores",
+/// "hardware threads" and "node".
+#[derive(Debug, JsonSchema)]
+#[schemars(untagged)]
+pub enum Axis {
+    One(Scalar),
+    List(#[schemars(with = "Vec<Scalar>")] Vec<Spanned<Scalar>>),
+    Range(Box<Steps>),
+}
+
+/// Values from `from` to `to`: by `factor`, by `step`, as many as `points`, or by a logarithmic `scale`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Range")]
+pub struct Steps {
+    /// First value.
+    #[schemars(with = "Scalar")]
+    pub from: Spanned<Scalar>,
+    /// Last value; `factor` and `step` end at or below it.
+    #[schemars(with = "Scalar")]
+    pub to: Spanned<Scalar>,
+    /// Each value is this many times the one before; greater than 1.
+    #[schemars(with = "Option<f64>")]
+    pub factor: Option<Spanned<f64>>,
+    /// Each value is this much more than the one before.
+    #[schemars(with = "Option<Scalar>")]
+    pub step: Option<Spanned<Scalar>>,
+    /// How many values, both ends included, evenly spaced on the `scale`.
+    #[schemars(with = "Option<u32>")]
+    pub points: Option<Spanned<u32>>,
+    /// "linear" (the default beside `points`), "log2" or "log10". Without `points`, log2 doubles from value to value and
+    /// log10 multiplies by ten.
+    #[schemars(with = "Option<Scale>")]
+    pub scale: Option<Spanned<Scale>>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    Linear,
+    Log2,
+    Log10,
+}
+
+/// How the ranks are started.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Launch {
+    /// "threads" (the default: ranks are threads of one process on this machine) or "mpi".
+    #[schemars(with = "Option<TransportKind>")]
+    pub transport: Option<Spanned<TransportKind>>,
+    /// What starts the ranks; needed for "mpi".
+    #[schemars(with = "Option<LauncherEntry>")]
+    pub launcher: Option<Spanned<&'static LauncherEntry>>,
+    /// The command of the custom launcher, one argument per item, with {ranks}, {worker} and, as an argument of its own,
+    /// {arguments}; {nodes}, {ranks_per_node} and {hosts} where they are needed.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub command: Option<Spanned<Vec<Spanned<String>>>>,
+    /// Ranks on each node of a cluster; the launcher's own choice if absent. It may also stand in a table of parameters, with
+    /// several values.
+    #[schemars(with = "Option<u32>")]
+    pub ranks_per_node: Option<Spanned<u32>>,
+    /// Hosts that take the ranks, in this order: ["node1", "node2"]. Each gets `ranks_per_node` ranks, one if that is absent. For
+    /// launchers that choose no hosts themselves, or to choose among those of an allocation.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub hosts: Option<Spanned<Vec<String>>>,
+    /// A file with these hosts, one on each line, with their ranks if they differ: "node1", "node1:4" or "node1 slots=4".
+    #[schemars(with = "Option<String>")]
+    pub hostfile: Option<Spanned<String>>,
+    /// Order in which ranks take the hardware threads of a machine: "spread" (one on each core first, in turn over packages and
+    /// NUMA nodes; the default of threads), "compact" (one on each core first, a package after the other) or "smt" (all hardware
+    /// threads of a core first). Over MPI, the launcher's own order by default.
+    #[schemars(with = "Option<Place>")]
+    pub place: Option<Spanned<Place>>,
+    /// Launches for each rank count, 1 by default. Launches differ more than samples within one: 5 for fitting.
+    #[schemars(with = "Option<u32>")]
+    pub launches: Option<Spanned<u32>>,
+    /// Another build of this program to start on the ranks; this one by default.
+    pub worker: Option<String>,
+    /// Longest time without a sign of life in one sample, and from there to the next, such as "300 s"; a point that takes longer
+    /// is recorded as timed out. Large memory that is filled or verified gives signs of life, a run on the clock gives none. By
+    /// default 60 s, and more for points of much memory or work.
+    #[schemars(with = "Option<Scalar>")]
+    pub timeout: Option<Spanned<Scalar>>,
+    /// Longest time until a launch that was started begins its first sample, such as "300 s" (the default); longer where a
+    /// launcher waits for an allocation.
+    #[schemars(with = "Option<Scalar>")]
+    pub start_timeout: Option<Spanned<Scalar>>,
+    /// How long the ranks watch the machine before the first sample of a run, "1 s" by default: whether other programs take time
+    /// from them. "0 s" leaves it out.
+    #[schemars(with = "Option<Scalar>")]
+    pub preflight: Option<Spanned<Scalar>>,
+    /// Whether Open MPI 1 to 4 get OMPI_MCA_osc=pt2pt, and so make gets and puts of messages, where their default one-sided component
+    /// cannot use the network; true by default. It is told and recorded. With false such a launch is an error.
+    pub fallback: Option<bool>,
+    /// `apexmap run` submits the sweep as jobs of this batch system, and follows them.
+    #[schemars(with = "Option<Submit>")]
+    pub submit: Option<Spanned<Submit>>,
+}
+
+/// How often each point is measured.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Repeat {
+    /// Samples of every point, in each launch; 6 by default.
+    #[schemars(with = "Option<u32>")]
+    pub min: Option<Spanned<u32>>,
+    /// Most samples of a point where `width` asks for more than `min`; 30 by default, or `min` if that is more.
+    #[schemars(with = "Option<u32>")]
+    pub max: Option<Spanned<u32>>,
+    /// Measure until the 95 % interval of the median is this narrow, relative to the median: 0.05 is 5 %. Needs at least 6
+    /// samples. Without it every point is measured `min` times.
+    #[schemars(with = "Option<f64>")]
+    pub width: Option<Spanned<f64>>,
+    /// Measuring time of the whole sweep, such as "100 s"; unlimited if absent.
+    #[schemars(with = "Option<Scalar>")]
+    pub budget: Option<Spanned<Scalar>>,
+}
+
+const SCALAR: &str = "a number or a text such as \"64 Mwords\"";
+const AXIS: &str = "a number, a text, a list of them, or a range such as { from = 1, to = 64, factor = 2 }";
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = Scalar;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str(SCALAR)
+            }
+            fn visit_i64<E>(self, v: i64) -> Result<Scalar, E> {
+                Ok(Scalar::Integer(v))
+            }
+            fn visit_f64<E>(self, v: f64) -> Result<Scalar, E> {
+                Ok(Scalar::Real(v))
+            }
+            fn visit_str<E>(self, v: &str) -> Result<Scalar, E> {
+                Ok(Scalar::Text(v.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+impl<'de> Deserialize<'de> for Axis {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Axis;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str(AXIS)
+            }
+            fn visit_i64<E>(self, v: i64) -> Result<Axis, E> {
+                Ok(Axis::One(Scalar::Integer(v)))
+            }
+            fn visit_f64<E>(self, v: f64) -> Result<Axis, E> {
+                Ok(Axis::One(Scalar::Real(v)))
+            }
+            fn visit_str<E>(self, v: &str) -> Result<Axis, E> {
+                Ok(Axis::One(Scalar::Text(v.to_owned())))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Axis, A::Error> {
+                let mut values = Vec::new();
+                while let Some(value) = list.next_element()? {
+                    values.push(value);
+                }
+                Ok(Axis::List(values))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Axis, A::Error> {
+                Steps::deserialize(MapAccessDeserializer::new(map)).map(|steps| Axis::Range(Box::new(steps)))
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+/// The machine that a sweep is read for: what words for `ranks` and a share of memory are.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Machine {
+    /// Cores that this process may use, hardware threads where the system does not report cores: `ranks = "cores"`.
+    pub cores: usize,
+    /// Hardware threads that this process may use: `ranks = "hardware threads"`.
+    pub hardware_threads: usize,
+    /// Cores of one NUMA node, if the system reports them: `ranks = "node"`.
+    pub cores_of_numa_node: Option<usize>,
+    /// Memory of a node, in bytes; 0 if it is not known.
+    pub memory: u64,
+    /// The largest cache that a core reaches, shared or not, in bytes; 0 if it is not known.
+    pub last_cache: u64,
+}
+
+impl Machine {
+    /// This machine: the processors that this process may use, and the memory, or less where its control group is limited.
+    pub fn here() -> Self {
+        let hardware = Hardware::here();
+        Self {
+            cores: hardware.cores_or_threads(),
+            hardware_threads: hardware.hardware_threads(),
+            cores_of_numa_node: hardware.cores_of_numa_node(),
+            memory: hardware.usable_memory_bytes().unwrap_or(0),
+            last_cache: hardware.last_cache_bytes().unwrap_or(0),
+        }
+    }
+
+    /// One NUMA node of cores with one hardware thread each, whose caches are small.
+    pub fn plain(cores: usize, memory: u64) -> Self {
+        Self { cores, hardware_threads: cores, cores_of_numa_node: Some(cores), memory, last_cache: 0 }
+    }
+}

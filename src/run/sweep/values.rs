@@ -1,0 +1,355 @@
+//! The values of parameters: names, units, domains, lists and ranges.
+
+use super::memory::{Amount, BEYOND_CACHES, share_of_memory};
+use super::spec::{Axis, Machine, Scalar, Scale, Steps};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::nearest::{nearest, suggest};
+use apexmap_base::point::Value;
+use apexmap_base::toml_file::Page;
+use apexmap_base::units::{self, Unit};
+use apexmap_measure::kernels::{self, Domain, Kernel, Parameter};
+use std::ops::Range;
+use toml::Spanned;
+
+/// A sweep of more combinations than this is refused: at a millisecond each it would measure for hours.
+pub const MOST_POINTS: usize = 1_000_000;
+
+/// The number of processes is read like a parameter.
+const RANKS: Parameter = Parameter {
+    name: "ranks",
+    column: "ranks",
+    unit: Unit::None,
+    meaning: "number of processes, the papers' P; \"cores\" means one per core that this process may use, \"hardware threads\" \
+              one per hardware thread of these, \"node\" as many as one NUMA node has cores",
+    domain: Domain::Integer { least: 1, most: 1 << 24, default: 1 },
+};
+
+/// Every name that may appear in a table of parameters, with its meaning.
+pub fn all_parameters() -> Vec<(&'static str, String)> {
+    let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
+    let mut names = vec![("kernel", format!("what is measured: {}", ids.join(", ")))];
+    names.extend(["ranks", "P"].map(|name| (name, RANKS.meaning.into())));
+    names.extend(kernels::OF_LAUNCHES.map(|parameter| (parameter.name, parameter.meaning.into())));
+    for parameter in kernels::ALL.iter().flat_map(|kernel| kernel.parameters()) {
+        if names.iter().all(|(name, _)| *name != parameter.name) {
+            names.push((parameter.name, parameter.meaning.into()));
+        }
+    }
+    names
+}
+
+/// A value of a parameter, before the number of ranks is known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    pub value: Value,
+    pub amount: Amount,
+}
+
+impl Setting {
+    /// The value on this many ranks.
+    pub fn on(&self, ranks: usize) -> Value {
+        match &self.value {
+            Value::Integer(v) if self.amount == Amount::PerRank => {
+                v.checked_mul(ranks as u64).unwrap_or(u64::MAX).into()
+            }
+            Value::Real(v) if self.amount == Amount::PerRank => (v * ranks as f64).into(),
+            value => value.clone(),
+        }
+    }
+}
+
+/// Reads the parameters of the kernels that a sweep names.
+pub struct Values<'a> {
+    pub page: &'a Page<'a>,
+    pub kernels: Vec<&'static dyn Kernel>,
+    pub machine: Machine,
+}
+
+impl Values<'_> {
+    /// A name as written in the file, checked; `P` becomes `ranks`.
+    pub fn name(&self, name: &Spanned<String>) -> Result<String> {
+        let text = name.get_ref().as_str();
+        if text == "P" {
+            return Ok("ranks".into());
+        }
+        let has = |kernel: &&dyn Kernel| kernel.parameters().iter().any(|p| p.name == text);
+        let of_launches = kernels::OF_LAUNCHES.iter().any(|parameter| parameter.name == text);
+        if matches!(text, "ranks" | "kernel") || of_launches || self.kernels.iter().any(has) {
+            return Ok(text.to_owned());
+        }
+        let wrong = |what: String, next: String| Err(self.page.wrong(name.span(), what, next));
+        let selected: Vec<_> = self.kernels.iter().map(|kernel| kernel.id()).collect();
+        if let Some(other) = kernels::ALL.iter().copied().find(has) {
+            return wrong(
+                format!("{} has no parameter \"{text}\"", selected.join(", ")),
+                format!("leave it out, or add the kernel {}, which has it", other.id()),
+            );
+        }
+        if matches!(text, "where" | "exclude" | "name" | "title") {
+            return wrong(
+                format!("\"{text}\" is not a parameter"),
+                format!("move {text} = ... above the first [table], to the top of the file"),
+            );
+        }
+        let mut known = vec!["kernel", "ranks"];
+        known.extend(kernels::OF_LAUNCHES.map(|parameter| parameter.name));
+        known.extend(self.kernels.iter().flat_map(|kernel| kernel.parameters()).map(|p| p.name));
+        known.sort_unstable();
+        known.dedup();
+        wrong(format!("there is no parameter \"{text}\""), suggest(text, &known))
+    }
+
+    /// One value of a parameter, in its base unit and within its domain.
+    pub fn setting(&self, name: &str, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
+        match name {
+            "kernel" => Ok(Setting { value: kernel_id(scalar, span, self.page)?, amount: Amount::InAll }),
+            "ranks" => self.ranks(&RANKS, scalar, span),
+            "ranks_per_node" => self.ranks(&kernels::OF_LAUNCHES[1], scalar, span),
+            "nodes" => accept(&kernels::OF_LAUNCHES[0], scalar)
+                .map_err(|what| self.page.wrong(span, what, "write a whole number of nodes")),
+            "memory_node" => self.numa_node(&kernels::OF_LAUNCHES[2], scalar, span),
+            "core_node" => self.numa_node(&kernels::OF_LAUNCHES[3], scalar, span),
+            _ => self.of_kernels(name, scalar, span),
+        }
+    }
+
+    fn numa_node(&self, parameter: &Parameter, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
+        accept(parameter, scalar).map_err(|what| self.page.wrong(span, what, "write the number of a NUMA node"))
+    }
+
+    fn ranks(&self, parameter: &Parameter, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
+        let Machine { cores, hardware_threads, cores_of_numa_node, .. } = self.machine;
+        let count = match scalar {
+            Scalar::Text(word) if word == "cores" => cores,
+            Scalar::Text(word) if word == "hardware threads" => hardware_threads,
+            Scalar::Text(word) if word == "node" => cores_of_numa_node.ok_or_else(|| {
+                let what = "this system does not tell which cores its NUMA nodes have";
+                self.page.wrong(span, what, "write a whole number, or \"cores\"")
+            })?,
+            _ => {
+                let next = "write a whole number, \"cores\", \"hardware threads\" or \"node\"";
+                return accept(parameter, scalar).map_err(|what| self.page.wrong(span, what, next));
+            }
+        };
+        Ok(Setting { value: (count as u64).into(), amount: Amount::InAll })
+    }
+
+    /// The value as the selected kernels understand it; they must agree on the unit.
+    fn of_kernels(&self, name: &str, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
+        let (mut accepted, mut refused): (Option<Setting>, Option<(String, String)>) = (None, None);
+        for kernel in &self.kernels {
+            let Some(parameter) = kernel.parameters().iter().find(|p| p.name == name) else { continue };
+            match accept(parameter, scalar) {
+                Ok(setting) if accepted.as_ref().is_some_and(|other| *other != setting) => {
+                    return Err(self.page.wrong(
+                        span,
+                        format!("the kernels of this sweep take {name} in different units"),
+                        "sweep them in separate files",
+                    ));
+                }
+                Ok(setting) => accepted = Some(setting),
+                Err(what) => refused = Some((what, advice(kernel.id(), parameter, scalar))),
+            }
+        }
+        let (what, next) = refused.unwrap_or_default();
+        accepted.ok_or_else(|| self.page.wrong(span, what, next))
+    }
+
+    /// All values of an axis, in order.
+    pub fn settings(&self, name: &str, axis: &Spanned<Axis>) -> Result<Vec<Setting>> {
+        match axis.get_ref() {
+            Axis::One(scalar) => Ok(vec![self.setting(name, scalar, axis.span())?]),
+            Axis::List(list) if list.is_empty() => Err(self.page.wrong(
+                axis.span(),
+                format!("{name} has no values"),
+                "name at least one, or remove the line",
+            )),
+            Axis::List(list) => list.iter().map(|value| self.setting(name, value.get_ref(), value.span())).collect(),
+            Axis::Range(steps) => self.range(name, steps, axis.span()),
+        }
+    }
+
+    fn range(&self, name: &str, steps: &Steps, span: Range<usize>) -> Result<Vec<Setting>> {
+        let end = |value: &Spanned<Scalar>| {
+            let setting = self.setting(name, value.get_ref(), value.span())?;
+            let number = setting.value.as_f64().ok_or_else(|| {
+                self.page.wrong(
+                    value.span(),
+                    format!("{name} takes words, which have no range"),
+                    "write a list of words",
+                )
+            })?;
+            Ok::<_, Error>((number, setting))
+        };
+        let ((from, first), (to, last)) = (end(&steps.from)?, end(&steps.to)?);
+        if first.amount != last.amount || matches!(first.amount, Amount::OfMemory(_) | Amount::BeyondCaches) {
+            let what = "the ends of the range are of different kinds: a total, per rank, or what the machine has";
+            return Err(self.page.wrong(span, what, "write \"per rank\" at both ends or at neither, and numbers"));
+        }
+        if from > to {
+            let what = format!("the range of {name} begins at {from} but ends at {to}");
+            return Err(self.page.wrong(span, what, "swap from and to"));
+        }
+        let numbers = self.numbers(name, steps, (from, to), span.clone())?;
+        let integer = matches!(first.value, Value::Integer(_));
+        let value = |number: f64| if integer { Value::Integer(number.round() as u64) } else { Value::Real(number) };
+        let mut settings: Vec<Setting> =
+            numbers.into_iter().map(|number| Setting { value: value(number), amount: first.amount }).collect();
+        settings.dedup();
+        Ok(settings)
+    }
+
+    fn numbers(&self, name: &str, steps: &Steps, ends: (f64, f64), span: Range<usize>) -> Result<Vec<f64>> {
+        let (from, to) = ends;
+        let wrong = |span: Range<usize>, what: String, next: &str| Err(self.page.wrong(span, what, next));
+        let factor = match (&steps.factor, &steps.step, &steps.points, steps.scale.as_ref().map(|s| *s.get_ref())) {
+            (Some(factor), None, None, None) if factor.get_ref().is_finite() && *factor.get_ref() > 1.0 => {
+                *factor.get_ref()
+            }
+            (Some(factor), None, None, None) => {
+                return wrong(factor.span(), "factor must be greater than 1".into(), "write factor = 2, for example");
+            }
+            (None, Some(step), None, None | Some(Scale::Linear)) => {
+                let step = self.step(name, step)?;
+                let count = ((to - from) / step * (1.0 + 1e-12)).floor() + 1.0;
+                self.check_count(name, count, span)?;
+                return Ok((0..count as usize).map(|k| tidy(from + k as f64 * step, from, to)).collect());
+            }
+            (None, None, Some(points), scale) => return self.spaced(name, points, scale, ends),
+            (None, None, None, Some(Scale::Log2)) => 2.0,
+            (None, None, None, Some(Scale::Log10)) => 10.0,
+            _ => {
+                let next = "add one of factor = 2, step = 1, points = 8 (with scale = \"log2\", \"log10\" or \"linear\"), \
+                            scale = \"log2\" or scale = \"log10\"";
+                return wrong(span, format!("the steps of {name} must be given in exactly one way"), next);
+            }
+        };
+        self.check_logarithm(name, from, &steps.from)?;
+        let count = ((to / from).ln() / factor.ln() * (1.0 + 1e-12)).floor() + 1.0;
+        self.check_count(name, count, span)?;
+        Ok((0..count as usize).map(|k| tidy(from * factor.powi(k as i32), from, to)).collect())
+    }
+
+    /// So many values, ends included.
+    fn spaced(&self, name: &str, points: &Spanned<u32>, scale: Option<Scale>, ends: (f64, f64)) -> Result<Vec<f64>> {
+        let ((from, to), count) = (ends, *points.get_ref());
+        if count < 2 && !(count == 1 && from == to) {
+            return Err(self.page.wrong(
+                points.span(),
+                "points must be at least 2: both ends",
+                "write points = 2 or more",
+            ));
+        }
+        self.check_count(name, f64::from(count), points.span())?;
+        let logarithmic = matches!(scale, Some(Scale::Log2 | Scale::Log10));
+        if logarithmic {
+            self.check_logarithm(name, from, points)?;
+        }
+        let part = |k: u32| f64::from(k) / f64::from(count.max(2) - 1);
+        let between =
+            |k: u32| if logarithmic { from * (to / from).powf(part(k)) } else { from + (to - from) * part(k) };
+        Ok((0..count).map(|k| if k + 1 == count { to } else { tidy(between(k), from, to) }).collect())
+    }
+
+    fn step(&self, name: &str, step: &Spanned<Scalar>) -> Result<f64> {
+        let unit = |kernel: &&dyn Kernel| kernel.parameters().iter().find(|p| p.name == name).map(|p| p.unit);
+        let unit = self.kernels.iter().find_map(unit).unwrap_or(Unit::None);
+        let wrong = |what: String| {
+            self.page.wrong(step.span(), what, "write a number greater than 0, with a unit if it has one")
+        };
+        match quantity(step.get_ref(), unit).map_err(wrong)?.as_f64() {
+            Some(step) if step.is_finite() && step > 0.0 => Ok(step),
+            _ => Err(wrong("step must be greater than 0".into())),
+        }
+    }
+
+    fn check_logarithm<T>(&self, name: &str, from: f64, place: &Spanned<T>) -> Result<()> {
+        if from > 0.0 {
+            return Ok(());
+        }
+        let what = format!("logarithmic steps of {name} cannot begin at {from}");
+        Err(self.page.wrong(place.span(), what, "begin above 0, or use linear steps"))
+    }
+
+    fn check_count(&self, name: &str, count: f64, span: Range<usize>) -> Result<()> {
+        if count <= MOST_POINTS as f64 {
+            return Ok(());
+        }
+        let what = format!("this range gives {name} {} values, more than {MOST_POINTS}", units::significant(count));
+        Err(self.page.wrong(span, what, "take larger steps"))
+    }
+}
+
+/// Twelve digits are enough of a fraction, so that 0.1 + 0.2 becomes 0.3; never beyond the ends.
+fn tidy(number: f64, from: f64, to: f64) -> f64 {
+    if let Some(end) = [from, to].into_iter().find(|end| (number - end).abs() <= 1e-12 * end.abs()) {
+        return end;
+    }
+    let rounded = if number.fract() == 0.0 { number } else { format!("{number:.11e}").parse().unwrap_or(number) };
+    rounded.clamp(from, to)
+}
+
+/// The id of an existing kernel.
+pub fn kernel_id(scalar: &Scalar, span: Range<usize>, page: &Page) -> Result<Value> {
+    let known: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
+    match scalar {
+        Scalar::Text(id) if known.contains(&id.as_str()) => Ok(Value::from(id.as_str())),
+        Scalar::Text(id) => Err(page.wrong(span, format!("there is no kernel \"{id}\""), suggest(id, &known))),
+        _ => Err(page.wrong(span, "the name of a kernel must be text", format!("use one of {}", known.join(", ")))),
+    }
+}
+
+/// The value of a parameter from the file, or what is wrong with it.
+fn accept(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting, String> {
+    if matches!(parameter.domain, Domain::Choice(_)) {
+        let value = match scalar {
+            Scalar::Text(word) => Value::from(word.as_str()),
+            other => quantity(other, Unit::None)?,
+        };
+        return Ok(Setting { value: parameter.accept(&value)?, amount: Amount::InAll });
+    }
+    if let (Domain::Size { default, .. }, Some(share)) = (parameter.domain, share_of_memory(scalar)?) {
+        return Ok(Setting { value: default.into(), amount: Amount::OfMemory(share) });
+    }
+    if let (Domain::Global { default, .. }, Scalar::Text(word)) = (parameter.domain, scalar)
+        && word == BEYOND_CACHES
+    {
+        return Ok(Setting { value: default.into(), amount: Amount::BeyondCaches });
+    }
+    let (number, amount) = match scalar {
+        Scalar::Text(text) => match text.trim_end().strip_suffix("per rank") {
+            Some(number) => (quantity(&Scalar::Text(number.to_owned()), parameter.unit)?, Amount::PerRank),
+            None => (quantity(scalar, parameter.unit)?, Amount::InAll),
+        },
+        _ => (quantity(scalar, parameter.unit)?, Amount::InAll),
+    };
+    if amount == Amount::PerRank && matches!(parameter.name, "ranks" | "nodes" | "ranks_per_node") {
+        return Err(format!("{} cannot be counted per rank", parameter.name));
+    }
+    Ok(Setting { value: parameter.accept(&number)?, amount })
+}
+
+/// What to write instead of a value that was refused.
+fn advice(kernel: &str, parameter: &Parameter, scalar: &Scalar) -> String {
+    let general = format!("see `apexmap kernels {kernel}` for the meaning and range of {}", parameter.name);
+    let Scalar::Text(text) = scalar else { return general };
+    let word = text.trim_start_matches(|c: char| c.is_ascii_digit() || " ._".contains(c));
+    let known = match parameter.domain {
+        Domain::Choice(words) => words.to_vec(),
+        Domain::Global { .. } => [units::names(parameter.unit), vec![BEYOND_CACHES]].concat(),
+        _ => units::names(parameter.unit),
+    };
+    match nearest(word, known.iter().copied()) {
+        Some(other) if other != word => format!("did you mean \"{other}\"? Otherwise {general}"),
+        _ => general,
+    }
+}
+
+/// A number in the base unit.
+pub fn quantity(scalar: &Scalar, unit: Unit) -> std::result::Result<Value, String> {
+    match scalar {
+        Scalar::Integer(v) => Ok(u64::try_from(*v).map_or(Value::Real(*v as f64), Value::Integer)),
+        Scalar::Real(v) => Ok(Value::Real(*v)),
+        Scalar::Text(text) => units::parse(text, unit).map(Value::Real),
+    }
+}

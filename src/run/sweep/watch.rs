@@ -1,0 +1,65 @@
+//! How quiet the machine is while a launch runs, judged sample by sample.
+
+use apexmap_base::disturbance::Facts;
+use apexmap_base::sample::{Launch, Sample};
+use apexmap_results::store::health::Health;
+use apexmap_results::store::quietness::{Quietness, Reference, causes, judge, preflight_causes};
+use std::collections::VecDeque;
+
+/// Facts that say how fast the quiet machine is: the newest of a launch.
+const REMEMBERED: usize = 200;
+/// Samples that the health line is about.
+const RECENT: usize = 20;
+
+/// Follows one launch.
+#[derive(Debug, Default)]
+pub struct Watch {
+    oversubscribed: bool,
+    facts: VecDeque<Facts>,
+    /// How many of the facts are of samples.
+    samples: usize,
+}
+
+impl Watch {
+    pub fn launched(&mut self, launch: &Launch) {
+        self.oversubscribed = launch.oversubscribed;
+    }
+
+    /// What the canaries before the first sample told; returns the verdict about them, and what to say.
+    pub fn preflight(&mut self, canaries: &[Facts]) -> (Quietness, String) {
+        canaries.iter().for_each(|facts| self.remember(*facts));
+        let causes = preflight_causes(canaries, self.oversubscribed);
+        let verdict = judge(causes.as_deref());
+        let told: Vec<String> = causes.iter().flatten().map(|(cause, amount)| cause.sentence(*amount)).collect();
+        let text = match verdict {
+            Quietness::Disturbed => told.join("; "),
+            Quietness::Quiet => "nothing else takes time from the ranks".into(),
+            Quietness::Unknown => "the system does not tell whether something else takes time from the ranks".into(),
+        };
+        (verdict, text)
+    }
+
+    pub fn sample(&mut self, sample: &Sample) {
+        self.remember(sample.disturbance);
+        self.samples += 1;
+    }
+
+    fn remember(&mut self, facts: Facts) {
+        self.facts.push_back(facts);
+        if self.facts.len() > REMEMBERED {
+            self.facts.pop_front();
+        }
+    }
+
+    /// About the last samples: `quiet: none of 20 samples disturbed`; nothing before the first. This judges them: ask for it
+    /// when it is shown, since the driver shares the machine with the ranks.
+    pub fn line(&self) -> Option<String> {
+        let reference = Reference::of(&self.facts);
+        let mut health = Health::default();
+        for facts in self.facts.iter().rev().take(self.samples.min(RECENT)) {
+            let causes = causes(facts, &reference, self.oversubscribed);
+            health.add(judge(causes.as_deref()), causes.iter().flatten().map(|(cause, _)| cause.name()));
+        }
+        (self.samples > 0).then(|| health.sentence())
+    }
+}

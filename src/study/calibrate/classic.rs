@@ -1,0 +1,318 @@
+//! The classic numbers of a node in the fields' own words: STREAM, GUPS, the latency of each level, sizes of caches, TLB reach,
+//! loaded latency, latency from core to core.
+
+use super::Probe;
+use super::card_text::not_known;
+use super::derived::{PAGES, lines};
+use super::node::{STREAM_RULE, last_caches};
+use super::parts;
+use apexmap_base::provenance::Host;
+use apexmap_base::text_table::{Align, TextTable};
+use apexmap_base::units::{self, Unit, WORD_BYTES, amount, plural, significant};
+use apexmap_theory::machine::{Card, DISTURBED, NumberName, Word};
+use serde::Serialize;
+
+/// A line of the table. Cells may be empty.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// STREAM, GUPS, latency and so on; of the first row of each only.
+    pub group: String,
+    pub name: String,
+    pub value: String,
+    /// 95 %; of few launches or runs their range.
+    pub interval: String,
+    pub note: String,
+}
+
+/// In a card's provenance: bytes of each of STREAM's arrays over all ranks, and of the last-level caches.
+const ARRAYS: &str = "stream_array_bytes";
+const CACHES: &str = "last_cache_bytes";
+
+/// In a card's provenance: bytes of the tables of all ranks together, and of which number.
+const TABLES: [(&str, &str); 3] = [
+    ("star_table_bytes", "node_updates_per_second--star"),
+    ("shared_table_bytes", "node_updates_per_second--shared"),
+    ("single_table_bytes", "local_seconds"),
+];
+
+/// Tells a card how large the arrays of its STREAM and the tables of its updates are.
+pub fn describe(card: &mut Card, probes: &[Probe], host: &Host) {
+    let Some(stream) = probes.iter().find(|probe| probe.number.entry.name == "stream_triad_bytes_per_second") else {
+        return;
+    };
+    let bytes = stream.settings.iter().find(|(name, _)| *name == "bytes").and_then(|(_, value)| value.as_f64());
+    let arrays = bytes.map(|bytes| bytes / 3.0 * stream.ranks as f64);
+    let table = |number: &str| {
+        let probe = probes.iter().find(|probe| probe.number.to_string() == number)?;
+        let words = probe.settings.iter().find(|(name, _)| *name == "N_words")?.1.as_f64()?;
+        Some(words * WORD_BYTES as f64 * probe.ranks as f64)
+    };
+    let tables = TABLES.map(|(name, number)| (name, table(number)));
+    let streamed = [(ARRAYS, arrays), (CACHES, last_caches(host).map(|bytes| bytes as f64))];
+    for (name, bytes) in streamed.into_iter().chain(tables) {
+        card.provenance.extend(bytes.map(|bytes| (name.to_owned(), (bytes as i64).into())));
+    }
+}
+
+/// The table of a card: what it has of the classic numbers. Empty for a card that was not measured.
+pub fn table(card: &Card) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for (group, part) in [
+        ("STREAM", stream(card)),
+        ("Updates", gups(card)),
+        ("Latency", latency(card)),
+        ("Cache size", sizes(card)),
+        ("TLB reach", translation(card)),
+        ("Loaded latency", loaded(card)),
+        ("Core to core", core_to_core(card)),
+    ] {
+        let named = |(k, row): (usize, Row)| Row { group: if k == 0 { group.into() } else { String::new() }, ..row };
+        rows.extend(part.into_iter().enumerate().map(named));
+    }
+    rows
+}
+
+/// The table for a terminal, and below it the matrix of cores where it fits; empty for a card that was not measured.
+pub fn text(card: &Card, width: Option<usize>) -> String {
+    let rows = table(card);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let columns = [Align::Left, Align::Left, Align::Right, Align::Left, Align::Left];
+    let mut table = TextTable::new(columns).indented(2).within(width);
+    table.row(["", "", "", "95 % interval", ""]);
+    rows.into_iter().for_each(|row| table.row([row.group, row.name, row.value, row.interval, row.note]));
+    let disturbed = card.provenance.get(DISTURBED).and_then(|text| text.as_str());
+    let disturbed = disturbed.map_or_else(String::new, |text| format!("{text}\n"));
+    let mut text = format!("{disturbed}{}: {}\n{table}", card.name, card.summary);
+    let (cores, pairs) = matrix(card);
+    if cores.len() > 2 {
+        let mut table = TextTable::new(vec![Align::Right; cores.len() + 1]).indented(2);
+        table.row(std::iter::once("ns".to_owned()).chain(cores.iter().map(u64::to_string)));
+        for &second in &cores {
+            let cell = |first: &u64| {
+                let found = pairs.iter().find(|((a, b), _)| (*a, *b) == (*first, second));
+                found.map_or_else(String::new, |(_, seconds)| format!("{:.0}", seconds * 1e9))
+            };
+            table.row(std::iter::once(second.to_string()).chain(cores.iter().map(cell)));
+        }
+        let matrix = table.to_string();
+        if width.is_none_or(|width| matrix.lines().all(|line| line.len() <= width)) {
+            text.push_str(&format!("From core to core, by rank:\n{matrix}"));
+        }
+    }
+    text
+}
+
+fn row(name: impl Into<String>, value: String, interval: String, note: impl Into<String>) -> Row {
+    Row { group: String::new(), name: name.into(), value, interval, note: note.into() }
+}
+
+/// A number of a card as a row.
+fn number(card: &Card, number: &NumberName, name: impl Into<String>, note: impl Into<String>) -> Option<Row> {
+    let (id, unit) = (number.to_string(), number.entry.unit);
+    let range = card.range(&id).map(|ends| range_text(spread(ends, unit)));
+    let interval = || card.interval(&id).map(|ends| spread(ends, unit));
+    let interval = range.or_else(|| not_known(card, &id)).or_else(interval).unwrap_or_default();
+    let how = card.numbers().get(&id).and_then(|number| parts::count_of_runs(&number.how));
+    let unsettled = how.map_or_else(String::new, |runs| format!("not steady in {runs} runs"));
+    let notes: Vec<String> = [note.into(), unsettled].into_iter().filter(|note| !note.is_empty()).collect();
+    Some(row(name, amount(card.get(&id)?, unit), interval, notes.join("; ")))
+}
+
+/// Instead of an interval, which says little of few launches.
+fn range_text(spread: String) -> String {
+    format!("range {spread}")
+}
+
+fn spread((low, high): (f64, f64), unit: Unit) -> String {
+    match unit {
+        Unit::Seconds | Unit::Bytes => format!("{} to {}", amount(low, unit), amount(high, unit)),
+        unit => units::interval((low, high), unit),
+    }
+}
+
+/// `all 2 cores`
+fn all_cores(card: &Card) -> String {
+    card.get("cores").map_or_else(|| "all cores".into(), |cores| format!("all {}", plural(cores as usize, "core")))
+}
+
+fn stream(card: &Card) -> Vec<Row> {
+    let told = |name: &str| card.provenance.get(name).and_then(|value| value.as_integer()).map(|bytes| bytes as f64);
+    let arrays = told(ARRAYS).map_or_else(String::new, |arrays| {
+        let rule = told(CACHES).filter(|caches| *caches > 0.0).map_or_else(String::new, |caches| {
+            let times = arrays / caches;
+            let below = if times < STREAM_RULE as f64 { ": fewer than STREAM's rule asks for, 4" } else { "" };
+            format!(", {} x the last-level caches{below}", significant(times))
+        });
+        format!(", arrays of {}{rule}", units::bytes(arrays))
+    });
+    let four = ["copy", "scale", "add", "triad"];
+    let one = |(k, name): (usize, &&str)| {
+        let note = if k == 0 { format!("{}{arrays}", all_cores(card)) } else { String::new() };
+        number(card, &NumberName::new(&format!("stream_{name}_bytes_per_second")), *name, note)
+    };
+    let mut rows: Vec<Row> = four.iter().enumerate().filter_map(one).collect();
+    let read = |name, cores: String| number(card, &NumberName::new(name), "read only", cores);
+    rows.extend(read("node_bandwidth_bytes_per_second", all_cores(card)));
+    rows.extend(read("memory_bandwidth_bytes_per_second", "one core".into()));
+    rows
+}
+
+/// Random updates. Their tables are too small for HPCC's rules, so the rows do not bear its name.
+fn gups(card: &Card) -> Vec<Row> {
+    let of = |word| NumberName::new("node_updates_per_second").with([word]);
+    let all = all_cores(card);
+    let tables = |name: &str| {
+        let told = card.provenance.get(name).and_then(|value| value.as_integer()).map(|bytes| bytes as f64);
+        told.zip(card.get("memory_bytes")).map_or_else(
+            || "of unknown size".to_owned(),
+            |(bytes, memory)| {
+                format!("of {}, {} % of memory", units::bytes(bytes), significant(100.0 * bytes / memory))
+            },
+        )
+    };
+    let [own, one, single] = TABLES.map(|(name, _)| tables(name));
+    let star = number(card, &of(Word::Star), "GUPS, own tables", format!("{all} together, tables {own}; {RULES}"));
+    let shared = number(card, &of(Word::Shared), "GUPS, one table", format!("{all}, updates unprotected, table {one}"));
+    let single = card.get("local_seconds").map(|seconds| {
+        let unit = Unit::UpdatesPerSecond;
+        let inverse = |(low, high): (f64, f64)| spread((1.0 / high, 1.0 / low), unit);
+        let range = card.range("local_seconds").map(|ends| range_text(inverse(ends)));
+        let interval = || card.interval("local_seconds").map(inverse);
+        let interval = range.or_else(|| not_known(card, "local_seconds")).or_else(interval).unwrap_or_default();
+        row("GUPS, one core", amount(1.0 / seconds, unit), interval, format!("table {single}"))
+    });
+    // Old cards have the last only, which by itself is no line of this table.
+    let shown = star.is_some() || shared.is_some();
+    [star, shared, single.filter(|_| shown)].into_iter().flatten().collect()
+}
+
+/// What the tables would have to be.
+const RULES: &str = "HPCC's rules ask for half";
+
+fn latency(card: &Card) -> Vec<Row> {
+    let clock =
+        card.get("core_clock_hz").map(|hertz| (hertz, "")).or_else(|| Some((card.get("clock_hz")?, " of the counter")));
+    let one = |(name, id): (&str, &str)| {
+        let seconds = card.get(id)?;
+        let cycles = |(hertz, which): (f64, &str)| {
+            format!("{} cycles{which} at {}", significant(seconds * hertz), amount(hertz, Unit::Hertz))
+        };
+        number(card, &NumberName::new(id), name, clock.map_or_else(String::new, cycles))
+    };
+    let levels = [
+        ("L1", "l1_latency_seconds"),
+        ("L2", "l2_latency_seconds"),
+        ("L3", "l3_latency_seconds"),
+        ("memory", "memory_latency_seconds"),
+    ];
+    // Published cards have latencies, too, and no staircase.
+    if lines(card).is_empty() { Vec::new() } else { levels.into_iter().filter_map(one).collect() }
+}
+
+/// Words for a step that is not to be seen.
+const NO_STEP: &str = "no visible step";
+
+fn sizes(card: &Card) -> Vec<Row> {
+    if lines(card).is_empty() {
+        return Vec::new();
+    }
+    let one = |level: &str| {
+        let (id, told) = (format!("{level}_measured_bytes"), card.get(&format!("{level}_bytes")));
+        let reported = told.map(units::bytes).map_or_else(String::new, |size| format!("the system reports {size}"));
+        // The size that contradicts the system's says so itself.
+        let how = card.numbers().get(&format!("{level}_bytes")).map(|number| number.how.clone());
+        let other = how.and_then(|how| how.rsplit_once("; the system reports ").map(|(_, size)| size.to_owned()));
+        let reported = other.map_or(reported, |size| format!("the system reports {size}"));
+        number(card, &NumberName::new(&id), level.to_uppercase(), reported.clone())
+            .or_else(|| told.map(|_| row(level.to_uppercase(), NO_STEP.into(), String::new(), reported)))
+    };
+    ["l1", "l2", "l3"].into_iter().filter_map(one).collect()
+}
+
+fn translation(card: &Card) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (pages, page) in PAGES {
+        let size = units::bytes(page);
+        let mut found = false;
+        for (level, id) in [("L1", "l1_tlb_reach_bytes"), ("L2", "tlb_reach_bytes")] {
+            let name = NumberName::new(id).with([pages.clone()]);
+            let Some(bytes) = card.get(&name.to_string()) else { continue };
+            let (low, high) = card.interval(&name.to_string()).unwrap_or((bytes, bytes));
+            let count = |bytes: f64| format!("{:.0}", bytes / page);
+            let note = format!("{} pages ({} to {})", count(bytes), count(low), count(high));
+            rows.extend(number(card, &name, format!("{level} TLB, {size} pages"), note));
+            found = true;
+        }
+        let most = card.variants("page_read_seconds").into_iter().filter(|name| name.qualifier.get(1) == Some(&pages));
+        let most = most.filter_map(|name| name.qualifier.first().map(bytes_of)).fold(0.0, f64::max);
+        if !found && most > 0.0 {
+            let note = format!("in up to {}, {:.0} pages", units::bytes(most), most / page);
+            rows.push(row(format!("{size} pages"), NO_STEP.into(), String::new(), note));
+        }
+    }
+    rows
+}
+
+fn bytes_of(word: &Word) -> f64 {
+    if let Word::Bytes(bytes) = word { *bytes as f64 } else { 0.0 }
+}
+
+fn loaded(card: &Card) -> Vec<Row> {
+    let mut shares: Vec<u64> = card.variants("loaded_latency_seconds").iter().filter_map(share).collect();
+    shares.sort_unstable();
+    let one = |&share: &u64| {
+        let of = |number: &str| NumberName::new(number).with([Word::PerCent(share)]);
+        let bandwidth = card.get(&of("loaded_bandwidth_bytes_per_second").to_string());
+        let note = bandwidth.map_or_else(
+            || "the other cores wait".into(),
+            |bandwidth| format!("the other cores read {}", amount(bandwidth, Unit::BytesPerSecond)),
+        );
+        number(card, &of("loaded_latency_seconds"), format!("{share} %"), note)
+    };
+    shares.iter().filter_map(one).collect()
+}
+
+fn share(name: &NumberName) -> Option<u64> {
+    if let [Word::PerCent(share)] = name.qualifier[..] { Some(share) } else { None }
+}
+
+/// Two ranks, the smaller first, and the seconds from the core of one to that of the other.
+pub type Handover = ((u64, u64), f64);
+
+/// The ranks whose cores were looked at, and each pair.
+pub fn matrix(card: &Card) -> (Vec<u64>, Vec<Handover>) {
+    let pair = |name: NumberName| match name.qualifier[..] {
+        [Word::Pair(first, second)] => Some(((first, second), card.get(&name.to_string())?)),
+        _ => None,
+    };
+    let pairs: Vec<Handover> = card.variants("core_to_core_seconds").into_iter().filter_map(pair).collect();
+    let mut cores: Vec<u64> = pairs.iter().flat_map(|((first, second), _)| [*first, *second]).collect();
+    cores.sort_unstable();
+    cores.dedup();
+    (cores, pairs)
+}
+
+fn core_to_core(card: &Card) -> Vec<Row> {
+    let (cores, mut pairs) = matrix(card);
+    pairs.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let one = |which: &str, at: usize| {
+        let ((first, second), _) = pairs[at];
+        let name = NumberName::new("core_to_core_seconds").with([Word::Pair(first, second)]);
+        number(card, &name, which, format!("ranks {first} and {second}"))
+    };
+    let of = |row: Option<Row>| {
+        let all = card.get("cores").filter(|&all| all > cores.len() as f64);
+        let which = all.map_or_else(String::new, |all| format!(", of {all} cores {} evenly spread", cores.len()));
+        row.map(|row| Row { note: format!("{}; {}{which}", row.note, plural(pairs.len(), "pair")), ..row })
+    };
+    match pairs.len() {
+        0 => Vec::new(),
+        1 => one("handover", 0).into_iter().collect(),
+        count => [of(one("smallest", 0)), one("median", (count - 1) / 2), one("largest", count - 1)]
+            .into_iter()
+            .flatten()
+            .collect(),
+    }
+}

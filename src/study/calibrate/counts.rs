@@ -1,0 +1,103 @@
+//! How many messages a run sends, from a first timing: thousands are nothing between cores, and seconds on a network.
+
+use super::Probe;
+use apexmap_base::point::Value;
+use apexmap_base::units::WORD_BYTES;
+use apexmap_results::store::Samples;
+
+/// A run of messages between nodes should not take much longer, in seconds.
+const SECONDS: f64 = 0.03;
+/// Remote accesses of a run, where so many take longer than that: at most, and at least where each brings many bytes.
+const REMOTE: (f64, f64) = (100.0, 32.0);
+/// Bytes of the longer messages of the first timing.
+const LONG: u64 = 16 << 10;
+
+/// Short runs of what others are estimated from.
+pub fn first() -> Vec<Probe> {
+    let one = |kernel, bytes: u64, messages: u64| {
+        Probe::new("message_seconds", kernel, 2).with("message_bytes", bytes).with("messages", messages)
+    };
+    vec![
+        one("message_rate.ping_pong", 8, 32),
+        one("message_rate.streaming", 8, 512),
+        one("message_rate.streaming", LONG, 64),
+    ]
+}
+
+/// What messages cost, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Costs {
+    /// From one rank to another.
+    pub latency: f64,
+    /// From one to the next.
+    pub gap: f64,
+    pub per_byte: f64,
+}
+
+impl Costs {
+    /// Of the samples of [`first`]; `None` if some are missing.
+    pub fn of(samples: &Samples) -> Option<Self> {
+        let seconds = |probe: &Probe| Some(1.0 / probe.chosen(samples).good().median("operations_per_second")?);
+        let [latency, gap, long] = [0, 1, 2].map(|at| seconds(&first()[at]));
+        let (gap, long) = (gap?, long?);
+        Some(Self { latency: latency?, gap, per_byte: ((long - gap) / LONG as f64).max(0.0) })
+    }
+}
+
+/// The probe with fewer messages, where a run would take too long.
+pub fn fitting(probe: Probe, costs: Costs) -> Probe {
+    let number = |name: &str| setting(&probe, name);
+    let bytes = number("message_bytes").unwrap_or(0.0) * costs.per_byte;
+    let window = number("window").unwrap_or(1.0);
+    let round_trip = 2.0 * costs.latency;
+    let (name, one) = match probe.kernel {
+        "message_rate.streaming" | "message_rate.bidirectional" | "calibrate.mailbox" => {
+            ("messages", costs.gap + bytes)
+        }
+        "message_rate.ping_pong" => ("messages", round_trip + bytes),
+        "calibrate.get" => ("messages", round_trip / window + bytes),
+        "calibrate.bisection" => ("messages", bytes),
+        "calibrate.send" | "calibrate.receive" => ("rounds", round_trip + window * (costs.gap + bytes)),
+        "calibrate.barrier" => ("barriers", round_trip),
+        "calibrate.request" => return of_accesses(probe, costs),
+        _ => return probe,
+    };
+    let Some(count) = number(name) else { return probe };
+    let fits = 2f64.powf((SECONDS / one).log2().floor()).max(8.0);
+    if fits >= count {
+        return probe;
+    }
+    let fewer = replaced(probe, name, fits as u64);
+    // A window of more messages than there are is refused.
+    match name {
+        "messages" if window > fits => replaced(fewer, "window", fits as u64),
+        _ => fewer,
+    }
+}
+
+/// Fewer accesses, where the remote ones of a run would take too long.
+fn of_accesses(probe: Probe, costs: Costs) -> Probe {
+    let number = |name: &str| setting(&probe, name);
+    let (Some(indices), Some(block)) = (number("I"), number("L")) else { return probe };
+    let one = 2.0 * costs.latency + WORD_BYTES as f64 * block * costs.per_byte;
+    if REMOTE.0 * one <= SECONDS {
+        return probe;
+    }
+    let remote = (SECONDS / one).clamp(REMOTE.1, REMOTE.0);
+    let accesses = (remote / number("given_remote_share").unwrap_or(1.0)).ceil();
+    let arrays = (accesses / indices).ceil();
+    replaced(replaced(probe, "I", accesses.min(indices) as u64), "N", arrays as u64)
+}
+
+/// What a probe sets a parameter to, or else the kernel's default.
+fn setting(probe: &Probe, name: &str) -> Option<f64> {
+    let set = probe.settings.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+    let default = || probe.parameters().iter().find(|parameter| parameter.name == name)?.default_value();
+    set.or_else(default).and_then(|value| value.as_f64())
+}
+
+fn replaced(mut probe: Probe, name: &'static str, value: u64) -> Probe {
+    probe.settings.retain(|(known, _)| *known != name);
+    probe.settings.push((name, Value::Integer(value)));
+    probe
+}

@@ -1,0 +1,182 @@
+//! Numbers of a card that follow from several measured ones: sizes of caches, the reach of address translation, and lines in
+//! flight. Each is absent where what it follows from does not show it.
+
+use super::levels::Sizes;
+use super::staircase::{Rung, Step, places, rungs, step};
+use apexmap_base::error::Result;
+use apexmap_base::provenance::Host;
+use apexmap_base::units::{self, BASE_PAGE_BYTES, HUGE_PAGE_BYTES};
+use apexmap_theory::machine::{Card, Number, NumberName, Word};
+
+/// A cache that serves less than this share of what the system reports is not what it reports.
+const LEAST_SHARE: f64 = 0.6;
+/// A cache serves at most this multiple of what the system reports.
+const MOST_SHARE: f64 = 1.6;
+/// A TLB of so many pages is a first-level one.
+const FIRST_TLB: f64 = 256.0;
+/// Pages, and their bytes.
+pub const PAGES: [(Word, f64); 2] = [(Word::Base, BASE_PAGE_BYTES as f64), (Word::Huge, HUGE_PAGE_BYTES as f64)];
+
+/// Adds them to a card. The size of a cache that serves much less than the system reports becomes the measured one, and says
+/// both. What is not to be seen though the system reports it is said, a sentence each.
+pub fn add(card: &mut Card, host: &Host) -> Result<Vec<String>> {
+    let mut unseen = caches(card)?;
+    for (pages, page) in PAGES {
+        let entries = if pages == Word::Base { host.tlb_entries_4k } else { host.tlb_entries_2m };
+        unseen.extend(translation(card, &pages, page, entries.map(f64::from))?);
+    }
+    if let Some(number) = in_flight(card) {
+        card.set(&NumberName::new("lines_in_flight").with([Word::Prefetched]).to_string(), number)?;
+    }
+    Ok(unseen)
+}
+
+/// Dependent random reads of whole regions.
+pub fn lines(card: &Card) -> Vec<Rung> {
+    rungs(card, "read_seconds", &[Word::Huge, Word::Dependent])
+}
+
+fn number(found: &Step, of: &str) -> Number {
+    let how = format!(
+        "where the latency of {of} rises, in {} regions of {} to {}; range by profile likelihood",
+        found.regions,
+        units::bytes(found.from),
+        units::bytes(found.to)
+    );
+    Number::new(found.size, "B", how).with_interval(found.low, found.high)
+}
+
+fn caches(card: &mut Card) -> Result<Vec<String>> {
+    let (ladder, mut unseen) = (lines(card), Vec::new());
+    if ladder.is_empty() {
+        return Ok(unseen);
+    }
+    let all = places(&ladder);
+    let levels = ["l1", "l2", "l3"];
+    let told = levels.iter().any(|level| card.get(&format!("{level}_bytes")).is_some());
+    let mut nearer = 0.0;
+    for level in levels {
+        let name = format!("{level}_bytes");
+        let reported = card.get(&name);
+        if told && reported.is_none() {
+            continue;
+        }
+        let at = place(&all, nearer, reported);
+        let found = at.and_then(|at| step(&ladder, at, &all)).map(|found| number(&found, "dependent random reads"));
+        let Some(found) = found else {
+            nearer = reported.or(at).unwrap_or(nearer);
+            unseen.extend(reported.map(|size| {
+                let (level, size) = (level.to_uppercase(), units::bytes(size));
+                format!(
+                    "{level}: the system reports {size}, but the latency of random reads has no step that tells a size"
+                )
+            }));
+            continue;
+        };
+        nearer = found.value;
+        let differs = |size: f64| found.high.is_some_and(|high| high < LEAST_SHARE * size);
+        if reported.is_none_or(differs) {
+            let told = reported.map_or_else(|| "nothing".to_owned(), units::bytes);
+            card.set(&name, Number { how: format!("{}; the system reports {told}", found.how), ..found.clone() })?;
+        }
+        card.set(&format!("{level}_measured_bytes"), found)?;
+    }
+    Ok(unseen)
+}
+
+/// Of the places of steps, that of a level beyond a nearer one.
+fn place(all: &[f64], nearer: f64, reported: Option<f64>) -> Option<f64> {
+    let beyond = all.iter().copied().filter(|&place| place > 1.5 * nearer);
+    match reported {
+        Some(size) => beyond.filter(|&place| place < MOST_SHARE * size).reduce(|a, b| nearest(size, a, b)),
+        None => beyond.reduce(f64::min),
+    }
+}
+
+/// The sizes of caches by the first stage of the staircase; where it shows none, those that the system reports.
+pub fn sizes(card: &Card, reported: Sizes) -> Sizes {
+    let all = places(&lines(card));
+    let told = reported.iter().any(Option::is_some);
+    let mut nearer = 0.0;
+    reported.map(|reported| {
+        if told && reported.is_none() {
+            return None;
+        }
+        let size = place(&all, nearer, reported).or(reported)?;
+        nearer = size;
+        Some(size)
+    })
+}
+
+/// Of two sizes that nearer to a third, on a log scale.
+fn nearest(size: f64, a: f64, b: f64) -> f64 {
+    if (a / size).ln().abs() <= (b / size).ln().abs() { a } else { b }
+}
+
+/// Dependent reads of one line a page; the part is what they take beyond those of as many lines next to each other.
+pub fn page_reads(card: &Card, pages: &Word, page: f64) -> Vec<Rung> {
+    let lines = lines(card);
+    let beyond = |rung: Rung| {
+        let plain = between(&lines, rung.size / page * 64.0, |line| line.seconds)?;
+        Some(Rung { part: rung.seconds - plain, ..rung })
+    };
+    rungs(card, "page_read_seconds", std::slice::from_ref(pages)).into_iter().filter_map(beyond).collect()
+}
+
+/// The time in a region between those measured, where time times size is a straight line.
+fn between(ladder: &[Rung], size: f64, time: impl Fn(&Rung) -> f64) -> Option<f64> {
+    let above = ladder.iter().position(|rung| rung.size >= size)?;
+    let (high, low) = (&ladder[above], &ladder[above.saturating_sub(1)]);
+    if above == 0 {
+        return Some(time(high));
+    }
+    let share = (size - low.size) / (high.size - low.size);
+    Some((share * time(high) * high.size + (1.0 - share) * time(low) * low.size) / size)
+}
+
+fn translation(card: &mut Card, pages: &Word, page: f64, entries: Option<f64>) -> Result<Vec<String>> {
+    let ladder = page_reads(card, pages, page);
+    let all = places(&ladder);
+    let name = |number: &str| NumberName::new(number).with([pages.clone()]).to_string();
+    let against = "dependent reads of one line a page, beyond that of as many lines side by side,";
+    let first = all.first().copied().filter(|&place| place <= FIRST_TLB * page);
+    let second = all.iter().copied().filter(|&place| Some(place) != first);
+    let second = match entries {
+        Some(entries) => second.reduce(|a, b| nearest(entries * page, a, b)),
+        None => second.reduce(f64::max),
+    };
+    for (number_of, at) in [("l1_tlb_reach_bytes", first), ("tlb_reach_bytes", second)] {
+        if let Some(found) = at.and_then(|at| step(&ladder, at, &all)) {
+            card.set(&name(number_of), number(&found, against))?;
+        }
+    }
+    let (lines, against) = (lines(card), against.trim_end_matches(','));
+    if let Some(last) = ladder.last() {
+        let plain = |time: fn(&Rung) -> f64| between(&lines, last.size / page * 64.0, time).unwrap_or(f64::NAN);
+        let (low, high) = (last.low - plain(|line| line.high), last.high - plain(|line| line.low));
+        if low > 0.0 {
+            let number = Number::new(last.part, "s", format!("{against}, in {}", units::bytes(last.size)));
+            card.set(&name("translation_seconds"), number.with_interval(low, high))?;
+        }
+    }
+    let reach =
+        entries.map(|entries| entries * page).filter(|reach| ladder.last().is_some_and(|last| last.size > 2.0 * reach));
+    let unseen = reach.filter(|_| card.get(&name("tlb_reach_bytes")).is_none()).map(|reach| {
+        let (page, reach) = (units::bytes(page), units::bytes(reach));
+        format!(
+            "TLB reach with {page} pages: the processor reports {reach}, but the latency of reads of one line a page has no step \
+             that tells a size"
+        )
+    });
+    Ok(unseen.into_iter().collect())
+}
+
+/// Latency of dependent reads over the time of prefetched ones, in the largest region.
+fn in_flight(card: &Card) -> Option<Number> {
+    let (latency, reads) = (lines(card), rungs(card, "read_seconds", &[Word::Huge, Word::Prefetched]));
+    let (read, latency) =
+        reads.iter().rev().find_map(|read| Some((read, latency.iter().find(|l| l.size == read.size)?)))?;
+    let how = format!("dependent over prefetched random reads in {}, on huge pages", units::bytes(latency.size));
+    let number = Number::new(latency.seconds / read.seconds, "", how);
+    Some(number.with_interval(latency.low / read.high, latency.high / read.low))
+}

@@ -1,0 +1,105 @@
+//! The numbers of Apex-Map's model, fitted to reads and requests that do not know the power law.
+
+use crate::model_fit;
+use apexmap_base::error::Result;
+use apexmap_base::provenance::Host;
+use apexmap_base::units::BASE_PAGE_BYTES;
+use apexmap_results::store::Samples;
+use apexmap_theory::bounds::LINE_BYTES;
+use apexmap_theory::fit::{self, Options, Role};
+use apexmap_theory::machine::{Card, Number, NumberName, Word};
+use apexmap_theory::models::apex_map::{Reads, Requests};
+use apexmap_theory::models::{Model, Parameter, on_card};
+
+/// Regions between these multiples of the last cache tell its size, not what it costs.
+const PARTLY_CACHED: std::ops::Range<f64> = 0.3..6.0;
+
+/// Adds them to a card, which has the sizes of caches. Where the measurements do not identify a number, none is added; why not is
+/// said, a sentence each.
+pub fn add(card: &mut Card, samples: &Samples, host: &Host) -> Result<Vec<String>> {
+    let reach = card.get(&NumberName::new("tlb_reach_bytes").with([Word::Base]).to_string());
+    let reach = reach.map(|bytes| (bytes / BASE_PAGE_BYTES as f64, "tlb_reach_bytes--base in pages of 4 KiB"));
+    let told = host.tlb_entries_4k.map(|entries| (f64::from(entries), "as the processor reports"));
+    if let Some((entries, how)) = reach.or(told) {
+        card.set("tlb_entries", Number::new(entries, "", how))?;
+    }
+    if let Some(cache) = host.caches.iter().find(|cache| cache.level == 3) {
+        card.set("l3_cores", Number::new(f64::from(cache.shared_by), "", "as reported by the operating system"))?;
+    }
+    let Some(last) = card.get("l3_bytes").or_else(|| card.get("l2_bytes")) else { return Ok(Vec::new()) };
+    let table = samples.table();
+    let plain = |row: usize| {
+        let region = table.number("region_bytes", row) / last;
+        let (order, spread) = (table.word("order", row), table.word("spread", row));
+        table.number("ranks", row) == 1.0
+            && !PARTLY_CACHED.contains(&region)
+            && (order.is_empty() || order == "independent")
+            && (spread.is_empty() || spread == "words")
+    };
+    let mut unknown = Vec::new();
+    unknown.extend(fit_to(card, &samples.only(plain), &Reads)?);
+    for by in ["messages", "gets"] {
+        let samples = samples.with_word("remote_by", &[by]);
+        if !samples.is_empty() {
+            unknown.extend(fit_to(card, &samples, &Requests)?);
+        }
+    }
+    Ok(unknown)
+}
+
+/// Fits what a card does not give, and adds it.
+fn fit_to(card: &mut Card, samples: &Samples, model: &dyn Model) -> Result<Option<String>> {
+    let about = model.about();
+    let unknown = |refusal: apexmap_base::error::Error| {
+        Ok(Some(format!("the card has no numbers of {}: {}", about.id, refusal.what)))
+    };
+    let data = match model_fit::observations(samples, model, &[]) {
+        Ok(data) => data,
+        Err(refusal) => return unknown(refusal),
+    };
+    let held = |number: &str| on_card(card, number).unwrap_or(f64::NAN);
+    let role = |parameter: &Parameter| match instead(card, parameter.number) {
+        _ if parameter.given => Role::Hold(held(parameter.number)),
+        Some((value, _)) => Role::OrHold(value),
+        None => Role::Fit,
+    };
+    let roles: Vec<Role> = about.parameters.iter().map(role).collect();
+    let options = Options { resamples: 0, leave_out: false, most_points: usize::MAX, ..Options::default() };
+    let found = match fit::fit(model, &data.observations, &roles, options) {
+        Ok(found) => found,
+        Err(refusal) => return unknown(refusal),
+    };
+    let smape = 100.0 * found.quality.smape;
+    let unit = |number: &str| apexmap_theory::machine::unit_of(number).map_or("", |unit| unit.symbol());
+    for parameter in found.not_identified.iter().copied() {
+        if let Some((value, from)) = instead(card, parameter) {
+            let how = format!("{from}; {} does not identify it from {} points", about.id, found.points.len());
+            card.set(parameter, Number::new(value, unit(parameter), how))?;
+        }
+    }
+    for one in &found.estimates {
+        let how = format!("{} fitted to {} points, within {smape:.1} % (SMAPE)", about.id, found.points.len());
+        card.set(one.number, Number::new(one.value, unit(one.number), how).with_interval(one.low, one.high))?;
+    }
+    Ok(None)
+}
+
+/// What a number is taken to be where the fit does not identify it, and from which of the card's numbers: a level that other users
+/// of a cache leave little of shows in few points.
+fn instead(card: &Card, number: &str) -> Option<(f64, String)> {
+    let of = |name: &str| Some((card.get(name)?, format!("{name} of this card")));
+    let line = |level: &str| {
+        let (name, first) = (format!("{level}_bandwidth_bytes_per_second"), "l1_bandwidth_bytes_per_second");
+        let seconds = LINE_BYTES * (1.0 / card.get(&name)? - 1.0 / card.get(first)?);
+        (seconds > 0.0).then(|| (seconds, format!("a line by {name}, less one by {first}")))
+    };
+    match number {
+        "l2_line_seconds" => line("l2"),
+        "l3_line_seconds" => line("l3"),
+        "memory_line_seconds" => line("memory"),
+        "l3_alone_seconds" => of("l3_latency_seconds"),
+        "memory_alone_seconds" => of("memory_latency_seconds"),
+        "walk_seconds" => of("translation_seconds--base"),
+        _ => None,
+    }
+}

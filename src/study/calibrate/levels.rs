@@ -1,0 +1,67 @@
+//! Latency and bandwidth of each cache level and of memory, each measured well inside the plateau of the level.
+
+use super::{CHASES, MOST_BEYOND, Probe, within};
+use apexmap_base::provenance::Host;
+
+/// Bytes of the first, second and third level, as far as they are known.
+pub type Sizes = [Option<f64>; 3];
+
+/// Where memory's latency is measured, as a multiple of the largest cache: of a region that is read in turn, a cache serves its share.
+const FAR: u64 = 16;
+
+/// As the system reports them.
+pub fn reported(host: &Host) -> Sizes {
+    [1, 2, 3].map(|level| host.caches.iter().find(|cache| cache.level == level).map(|cache| cache.bytes as f64))
+}
+
+/// Twice the largest cache, as far as there is memory.
+pub fn beyond_caches(host: &Host) -> u64 {
+    within((2 * largest(host)).min(host.memory_bytes / 8).max(1 << 20))
+}
+
+pub fn largest(host: &Host) -> u64 {
+    host.caches.iter().map(|cache| cache.bytes).max().unwrap_or(32 << 20)
+}
+
+/// Where memory's latency is measured.
+fn far(host: &Host) -> u64 {
+    let wanted = (FAR * largest(host)).min(MOST_BEYOND.max(2 * largest(host)));
+    within(wanted.min(host.memory_bytes / 8).max(1 << 20))
+}
+
+/// The region in which a level is measured, a power of two: half of the first one; else the geometric mean of the level and the
+/// nearer one, at least twice the nearer one and at most half of the level.
+fn plateau(nearer: Option<f64>, size: f64) -> u64 {
+    let half = within(size as u64 / 2);
+    let Some(nearer) = nearer else { return half };
+    let middle = 2f64.powf((nearer * size).sqrt().log2().round()) as u64;
+    middle.max(2 * (nearer as u64).next_power_of_two()).min(half)
+}
+
+/// What is measured of levels of these sizes.
+pub fn probes(host: &Host, sizes: Sizes) -> Vec<Probe> {
+    let [first, second, third] = sizes;
+    let region = |nearer: Option<f64>, size: Option<f64>| size.map(|size| plateau(nearer, size));
+    let (inside, memory) = ([region(None, first), region(first, second), region(second.or(first), third)], far(host));
+    let mut all = Vec::new();
+    for ((chased, streamed), [latency, access, bandwidth]) in [
+        (inside[0].zip(inside[0]), ["l1_latency_seconds", "l1_access_seconds", "l1_bandwidth_bytes_per_second"]),
+        (inside[1].zip(inside[1]), ["l2_latency_seconds", "l2_access_seconds", "l2_bandwidth_bytes_per_second"]),
+        (inside[2].zip(inside[2]), ["l3_latency_seconds", "l3_access_seconds", "l3_bandwidth_bytes_per_second"]),
+        (
+            Some((memory, beyond_caches(host))),
+            ["memory_latency_seconds", "memory_access_seconds", "memory_bandwidth_bytes_per_second"],
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(regions, names)| regions.map(|regions| (regions, names)))
+    {
+        let chase = |number| Probe::new(number, "calibrate.chase", 1).with("bytes", chased).with("steps", 1u64 << 18);
+        let passes = ((1u64 << 26) / streamed).max(1);
+        let read = Probe::new(bandwidth, "calibrate.stream", 1).with("bytes", streamed).with("passes", passes);
+        all.push(chase(latency).with("chases", 1u64));
+        all.push(Probe { times: 1.0 / CHASES as f64, ..chase(access).with("chases", CHASES) });
+        all.push(read.with("access", "read").from("bytes_per_second"));
+    }
+    all
+}

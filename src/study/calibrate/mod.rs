@@ -1,0 +1,373 @@
+//! Calibration: a sweep of the kernels that measure what models take as given, and the machine card made of its result.
+
+mod card_text;
+pub mod classic;
+pub mod counts;
+pub mod derived;
+mod fitted;
+pub mod ladders;
+mod levels;
+mod node;
+mod order;
+mod parts;
+pub mod residence;
+mod shapes;
+pub mod staircase;
+
+use apexmap_base::disturbance::Fact;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::point::Value;
+use apexmap_base::provenance::Host;
+use apexmap_base::units;
+use apexmap_measure::kernels::{self, Parameter};
+use apexmap_measure::numerics::statistics::Summary;
+use apexmap_results::store::health::Health;
+use apexmap_results::store::quietness::Quietness;
+use apexmap_results::store::{Samples, estimate};
+use apexmap_theory::machine::{Card, DISTURBED, Number, NumberName, UNKNOWN, Word};
+use std::fmt::Write;
+
+pub use card_text::card_text;
+pub use node::node;
+pub use order::contradictions;
+pub use shapes::shapes;
+
+/// A number of a card, and the point whose samples give it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probe {
+    /// Its name on the card.
+    pub number: NumberName,
+    pub kernel: &'static str,
+    pub ranks: usize,
+    pub settings: Vec<(&'static str, Value)>,
+    /// The column whose median it is,
+    pub column: &'static str,
+    /// times this, or one over it.
+    pub times: f64,
+    pub inverse: bool,
+}
+
+impl Probe {
+    /// Of a number without a qualifier.
+    fn new(number: &str, kernel: &'static str, ranks: usize) -> Self {
+        Self::of(NumberName::new(number), kernel, ranks)
+    }
+
+    fn of(number: NumberName, kernel: &'static str, ranks: usize) -> Self {
+        let (column, settings) = ("operation_seconds", Vec::new());
+        Self { number, kernel, ranks, settings, column, times: 1.0, inverse: false }
+    }
+
+    fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.settings.push((name, value.into()));
+        self
+    }
+
+    fn from(self, column: &'static str) -> Self {
+        Self { column, ..self }
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        kernels::find(self.kernel).map_or(&[], |kernel| kernel.parameters())
+    }
+
+    /// What is run; several numbers may come from one point.
+    fn point(&self) -> (&str, usize, &[(&'static str, Value)]) {
+        (self.kernel, self.ranks, &self.settings)
+    }
+
+    /// The samples of this point.
+    fn chosen(&self, samples: &Samples) -> Samples {
+        let table = samples.table();
+        let column = |name: &str| self.parameters().iter().find(|parameter| parameter.name == name).map(|p| p.column);
+        let is = |row: usize, (name, value): &(&str, Value)| {
+            let found = column(name).and_then(|column| table.value(column, row));
+            match (&found, value) {
+                (Some(Value::Text(found)), Value::Text(value)) => found == value,
+                (Some(found), value) => found.as_f64() == value.as_f64(),
+                (None, _) => false,
+            }
+        };
+        let unset = |p: &&Parameter| self.settings.iter().all(|(name, _)| *name != p.name);
+        let of_point = |row: usize| {
+            table.word("kernel", row) == self.kernel
+                && table.number("ranks", row) == self.ranks as f64
+                && self.settings.iter().all(|setting| is(row, setting))
+                && self
+                    .parameters()
+                    .iter()
+                    .filter(unset)
+                    .all(|p| p.default_value().is_none_or(|value| is(row, &(p.name, value))))
+        };
+        samples.only(of_point)
+    }
+
+    /// Median, interval and best run, if there are samples.
+    fn measured(&self, samples: &Samples) -> Option<Number> {
+        let chosen = self.chosen(samples).good();
+        let found = chosen.summary(self.column)?;
+        let Summary { min, median, max, interval, .. } = found;
+        let value = |value: f64| if self.inverse { self.times / value } else { self.times * value };
+        let best = if self.column.ends_with("per_second") { max } else { min };
+        let mut how = self.how(&found);
+        how.extend(parts::never_alike(&chosen));
+        let number = Number::new(value(median), self.number.entry.unit.symbol(), how).with_best(value(best));
+        let number = match range_of_few(&chosen, self.column, &found).map(|(low, high)| (value(low), value(high))) {
+            Some((a, b)) => number.with_range(a.min(b), a.max(b)),
+            None => number,
+        };
+        Some(match interval.map(|(low, high)| (value(low), value(high))) {
+            Some((a, b)) => number.with_interval(a.min(b), a.max(b)),
+            None => number,
+        })
+    }
+
+    fn how(&self, found: &Summary) -> String {
+        let settings = self.settings.iter().map(|(name, value)| format!(", {name} = {value}"));
+        let settings: String = settings.collect();
+        let what = match (self.inverse, self.times) {
+            (false, 1.0) => self.column.to_owned(),
+            (false, times) => format!("{} x {}", units::significant(times), self.column),
+            (true, times) => format!("{} over {}", units::significant(times), self.column),
+        };
+        let known = match found.launches {
+            1 => format!("median of {} runs within one launch", found.n),
+            launches => format!("{OVER_LAUNCHES}{launches} launches, {} runs", found.n),
+        };
+        format!("{what} of {} on {} ranks{settings}; {known}", self.kernel, self.ranks)
+    }
+}
+
+/// Fewer launches, or samples of a single one, are shown with their range.
+const FEW: usize = 6;
+
+/// The least and the greatest of few launches' medians, or of few samples of a single launch.
+fn range_of_few(samples: &Samples, column: &str, found: &Summary) -> Option<(f64, f64)> {
+    let medians = estimate::medians(&samples.by_launch(column));
+    match medians.len() {
+        0 => None,
+        1 => (2..FEW).contains(&found.n).then_some((found.min, found.max)),
+        launches => {
+            (launches < FEW).then(|| medians.iter().fold((f64::INFINITY, 0.0), |(a, b), &m| (m.min(a), m.max(b))))
+        }
+    }
+}
+/// How a number over several launches came about; their number follows.
+const OVER_LAUNCHES: &str = "geometric mean of the medians of ";
+
+/// Chases that are as many as a core has use for.
+const CHASES: u64 = 32;
+
+/// Larger regions are read only where half of them is cached, as far as the system tells: they take long.
+const MOST_BEYOND: u64 = 512 << 20;
+
+/// A power of two.
+fn within(bytes: u64) -> u64 {
+    if bytes.is_power_of_two() { bytes } else { bytes.next_power_of_two() / 2 }
+}
+
+/// What is measured on a machine of these caches: each level well inside, and memory beyond all of them.
+pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
+    let (reported, memory) = (levels::reported(host), levels::beyond_caches(host));
+    let mut all = levels::probes(host, reported);
+    let node = Probe::new("node_bandwidth_bytes_per_second", "calibrate.stream", cores).with("access", "read");
+    all.push(node.with("bytes", memory).with("passes", 1u64).from("bytes_per_second"));
+    all.extend(updates(memory));
+    // The size of a cache shows in regions of twice and four times as much.
+    let beyond = (4 * levels::largest(host)).next_power_of_two().min(MOST_BEYOND).min(within(host.memory_bytes / 8));
+    let least = reported[0].map_or(16 << 10, |bytes| within(bytes as u64 / 2));
+    all.extend(ladders::memory(least, memory.max(beyond)));
+    all.extend(ladders::pages(memory, MOST_BEYOND.min(within(host.memory_bytes / 8))));
+    if cores > 1 {
+        all.extend(ladders::loaded(memory, cores));
+        all.extend(network());
+        all.extend(ladders::messages());
+    }
+    all
+}
+
+/// The second stage: the points around the steps of the latency staircase that the first stage shows, and the levels whose sizes by
+/// these steps move the region in which they are measured. It is the same whenever the samples are.
+///
+/// # Errors
+/// If what was measured is no number that a card takes.
+pub fn second_stage(probes: &[Probe], samples: &Samples, host: &Host) -> Result<Vec<Probe>> {
+    let mut card = Card::default();
+    let of_staircase = |probe: &&Probe| ["read_seconds", "page_read_seconds"].contains(&probe.number.entry.name);
+    measured(&mut card, probes.iter().filter(of_staircase), samples)?;
+    let mut further = ladders::fine(&card, within(host.memory_bytes / 8));
+    let levels = levels::probes(host, derived::sizes(&card, levels::reported(host)));
+    further.extend(levels.into_iter().filter(|probe| !probes.contains(probe)));
+    Ok(further)
+}
+
+/// Both stages: a number that the second one measures anew is no longer that of the first.
+pub fn both_stages(first: Vec<Probe>, second: Vec<Probe>) -> Vec<Probe> {
+    let again = |probe: &Probe| second.iter().any(|other| other.number == probe.number);
+    let mut all: Vec<Probe> = first.into_iter().filter(|probe| !again(probe)).collect();
+    all.extend(second);
+    all
+}
+
+fn measured<'a>(card: &mut Card, probes: impl IntoIterator<Item = &'a Probe>, samples: &Samples) -> Result<()> {
+    for probe in probes {
+        if let Some(number) = probe.measured(samples) {
+            card.set(&probe.number.to_string(), number)?;
+        }
+    }
+    Ok(())
+}
+
+/// The parts of RandomAccess, on a table of this many bytes.
+fn updates(memory: u64) -> Vec<Probe> {
+    let words = memory / units::WORD_BYTES;
+    let share = (1u64 << 23) as f64 / words as f64;
+    let shared = |number, by: &str| Probe {
+        inverse: true,
+        ..Probe::new(number, "random_access.shared", 1)
+            .with("N_words", words)
+            .with("updates", share)
+            .with("cores", 1u64)
+            .with("updates_by", by)
+            .from("operations_per_second")
+    };
+    let owner = |number, by: &str| Probe::new(number, "calibrate.owner", 1).with("owner_by", by);
+    let update = |qualifier: Option<Word>, pages: &str| {
+        Probe::of(NumberName::new("update_seconds").with(qualifier), "calibrate.update", 1)
+            .with("bytes", memory)
+            .with("pages", pages)
+            .with("values", 1u64 << 22)
+    };
+    vec![
+        Probe::new("generate_seconds", "calibrate.generate", 1),
+        Probe::new("draw_seconds", "calibrate.draw", 1).with("M", 1u64 << 20).with("alpha", 0.1),
+        Probe::new("loop_seconds", "calibrate.loop", 1),
+        update(None, "huge"),
+        update(Some(Word::BasePages), "base"),
+        Probe {
+            inverse: true,
+            ..Probe::new("local_seconds", "random_access.sequential", 1)
+                .with("N_words", words)
+                .with("updates", share)
+                .from("operations_per_second")
+        },
+        shared("atomic_seconds", "atomic"),
+        shared("locked_update_seconds", "locks"),
+        owner("division_seconds", "division"),
+        owner("prediction_seconds", "prediction"),
+        Probe { inverse: true, ..Probe::new("copy_seconds_per_byte", "calibrate.copy", 1).from("bytes_per_second") },
+    ]
+}
+
+/// Between two ranks.
+fn network() -> Vec<Probe> {
+    let two = |number, kernel| Probe::new(number, kernel, 2);
+    let rate = |number, kernel, bytes: u64, column| two(number, kernel).with("message_bytes", bytes).from(column);
+    vec![
+        two("send_seconds", "calibrate.send").with("message_bytes", 8u64),
+        two("receive_seconds", "calibrate.receive").with("message_bytes", 8u64),
+        two("operation_seconds", "calibrate.poll"),
+        two("barrier_seconds", "calibrate.barrier"),
+        Probe {
+            inverse: true,
+            ..rate("network_latency_seconds", "message_rate.ping_pong", 8, "operations_per_second")
+        },
+        rate("message_rate_per_second", "message_rate.streaming", 8, "operations_per_second"),
+        rate("network_bandwidth_bytes_per_second", "message_rate.streaming", 1 << 20, "bytes_per_second"),
+        two("bisection_bytes_per_second", "calibrate.bisection").from("bytes_per_second"),
+    ]
+}
+
+/// The sweep that measures them, as a text; `launch` is the content of its table of that name but for the launches of each
+/// rank count, of which each takes two minutes at most.
+pub fn sweep(probes: &[Probe], launch: &str, launches: u32) -> String {
+    let mut text = format!(
+        "# Made by `apexmap calibrate` for this machine's caches and cores: the numbers of a machine card.\n\n\
+         title = \"Calibration\"\nname = \"calibrate\"\nseed = 1\n\n[launch]\n{launch}launches = {launches}\n\n\
+         [repeat]\nmin = 6\nmax = 20\nwidth = 0.05\nbudget = \"{} min\"\n",
+        2 * launches
+    );
+    for (at, probe) in probes.iter().enumerate() {
+        if probes[..at].iter().any(|known| known.point() == probe.point()) {
+            continue;
+        }
+        let _ =
+            write!(text, "\n[[include]]  # {}\nkernel = \"{}\"\nranks = {}\n", probe.number, probe.kernel, probe.ranks);
+        for (name, value) in &probe.settings {
+            let _ = match value {
+                Value::Text(word) => writeln!(text, "{name} = \"{word}\""),
+                value => writeln!(text, "{name} = {value}"),
+            };
+        }
+    }
+    text
+}
+
+/// Refuses samples of a disturbed machine: a card's numbers would be those of the machine and something else.
+///
+/// # Errors
+/// If they are.
+pub fn require_quiet(samples: &Samples) -> Result<()> {
+    let health = Health::of(samples);
+    if health.verdict() != Quietness::Disturbed {
+        return Ok(());
+    }
+    Err(Error::measurement(
+        format!("no card was written: the machine was {}", health.sentence()),
+        "free the machine and measure again with --out ANOTHER_FOLDER, or take these numbers with --allow-disturbed",
+    ))
+}
+
+/// The card of what has been measured; numbers that were not are absent.
+pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> Result<Card> {
+    let carriers: Vec<String> = ["transport", "library", "launcher"]
+        .into_iter()
+        .filter_map(|name| Some(samples.first(name)?.to_string()))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let summary = format!("{}, {}, messages by {}", host.cpu_model, host.processors, carriers.join(", "));
+    let mut card = Card::new(machine, &summary, "measured by apexmap calibrate");
+    let origin = "as reported by the operating system";
+    for name in ["host", "cpu_model", "transport", "library", "launcher"] {
+        if !samples.is_empty() {
+            card.provenance.insert(name.into(), samples.first_word(name).into());
+        }
+    }
+    if let Some(probe) = probes.iter().find(|probe| probe.number.entry.name == "bisection_bytes_per_second") {
+        card.provenance.insert("bisection_ranks".into(), (probe.ranks as i64).into());
+    }
+    if let Some(banner) = Health::of(samples).banner() {
+        card.provenance.insert(DISTURBED.into(), banner.into());
+    }
+    if let Some(hertz) = host.cycle_hertz {
+        card.set("clock_hz", Number::new(hertz, "Hz", host.cycle_source.clone()))?;
+    }
+    let whole = |value: f64, unit: &str| Number::new(value, unit, origin);
+    let clocks = samples.numbers(Fact::HertzBefore.about().column);
+    if let (Some(clock), Some(most)) = (Summary::of(&clocks), clocks.iter().copied().reduce(f64::max)) {
+        let how = format!("chains of additions before {} runs", clocks.len());
+        card.set("core_clock_hz", Number::new(clock.median, "Hz", how).with_best(most))?;
+    }
+    if let Some(cores) = host.processors.cores {
+        card.set("cores", whole(f64::from(cores), ""))?;
+    }
+    card.set("memory_bytes", whole(host.memory_bytes as f64, "B"))?;
+    for (level, name) in [(1, "l1_bytes"), (2, "l2_bytes"), (3, "l3_bytes")] {
+        if let Some(cache) = host.caches.iter().find(|cache| cache.level == level) {
+            card.set(name, whole(cache.bytes as f64, "B"))?;
+        }
+    }
+    measured(&mut card, probes, samples)?;
+    classic::describe(&mut card, probes, host);
+    if let (Some(latency), Some(access)) = (card.get("memory_latency_seconds"), card.get("memory_access_seconds")) {
+        let how = format!("memory_latency_seconds over memory_access_seconds, of {CHASES} concurrent chases");
+        card.set("lines_in_flight", Number::new(latency / access, "", how))?;
+    }
+    let mut unknown = derived::add(&mut card, host)?;
+    unknown.extend(residence::add(&mut card, samples)?);
+    unknown.extend(fitted::add(&mut card, samples, host)?);
+    if !unknown.is_empty() {
+        card.provenance.insert(UNKNOWN.into(), unknown.join("; ").into());
+    }
+    Ok(card)
+}

@@ -1,0 +1,72 @@
+//! The classic numbers of a node: STREAM, GUPS and the latency from core to core.
+
+use super::Probe;
+use apexmap_base::provenance::Host;
+use apexmap_base::units::WORD_BYTES;
+use apexmap_theory::machine::{NumberName, Word};
+
+/// STREAM's rule: each of its arrays has at least this many times the size of the last-level caches.
+pub const STREAM_RULE: u64 = 4;
+/// All arrays or tables of the node have this many bytes at most: beyond, filling and checking them takes long.
+const MOST: u64 = 2 << 30;
+/// Cores whose pairs are all measured; of more, so many evenly spread ones.
+pub const MOST_CORES: usize = 16;
+
+/// Bytes of the last-level caches of a node.
+pub fn last_caches(host: &Host) -> Option<u64> {
+    let last = host.caches.iter().max_by_key(|cache| cache.level)?;
+    let threads = host.processors.machine_hardware_threads.unwrap_or(last.shared_by);
+    Some(last.bytes * u64::from(threads / last.shared_by.max(1)).max(1))
+}
+
+/// Bytes of each rank's three arrays together: a power of two.
+fn arrays(host: &Host, cores: usize) -> u64 {
+    let wanted = (3 * STREAM_RULE * last_caches(host).unwrap_or(32 << 20)).min(MOST).min(host.memory_bytes / 4);
+    let each = (wanted / cores as u64).max(1 << 14);
+    let rounded = each.next_power_of_two();
+    // Rounded up, but not beyond what was allowed.
+    if rounded * cores as u64 <= MOST.min(host.memory_bytes / 4) { rounded } else { rounded / 2 }
+}
+
+/// All of them, on threads of one process.
+pub fn node(host: &Host, cores: usize) -> Vec<Probe> {
+    let bytes = arrays(host, cores);
+    let mut all = Vec::new();
+    for (number, access) in [
+        ("stream_copy_bytes_per_second", "copy"),
+        ("stream_scale_bytes_per_second", "scale"),
+        ("stream_add_bytes_per_second", "add"),
+        ("stream_triad_bytes_per_second", "triad"),
+    ] {
+        let probe = Probe::new(number, "calibrate.stream", cores).with("access", access).with("bytes", bytes);
+        all.push(probe.with("passes", 2u64).from("bytes_per_second"));
+    }
+    // As large as one of the arrays, about; all cores' tables together, and their one table, are powers of two.
+    let own = bytes / 2 / WORD_BYTES;
+    let shared = super::within(own * cores as u64);
+    let updates = |words: u64, count: u64| (count as f64 / words as f64).min(4.0);
+    let gups = |word, kernel, ranks| Probe {
+        times: 1e-9,
+        ..Probe::of(NumberName::new("node_updates_per_second").with([word]), kernel, ranks)
+            .from("operations_per_second")
+    };
+    let star = gups(Word::Star, "random_access.star", cores);
+    all.push(star.with("N_words", own).with("updates", updates(own, 1 << 22)));
+    let one = gups(Word::Shared, "random_access.shared", 1).with("N_words", shared).with("cores", cores as u64);
+    all.push(one.with("updates", updates(shared, (cores as u64) << 22)).with("updates_by", "unlocked"));
+    all.extend(core_to_core(cores));
+    all
+}
+
+/// Each pair of the cores that are looked at.
+fn core_to_core(cores: usize) -> Vec<Probe> {
+    let looked_at = cores.min(MOST_CORES);
+    let rank = |k: usize| (k * cores / looked_at.max(1)) as u64;
+    let pairs = (0..looked_at).flat_map(|second| (0..second).map(move |first| (first, second)));
+    let one = |(first, second): (usize, usize)| {
+        let (first, second) = (rank(first), rank(second));
+        let name = NumberName::new("core_to_core_seconds").with([Word::Pair(first, second)]);
+        Probe::of(name, "calibrate.core_to_core", cores).with("first", first).with("second", second)
+    };
+    pairs.map(one).collect()
+}

@@ -1,0 +1,54 @@
+//! What cannot be: numbers of a card that contradict the system or each other.
+
+use apexmap_base::provenance::{Cache, Host};
+use apexmap_base::units::{self, Unit, amount};
+use apexmap_theory::machine::{Card, NumberName, Word, unit_of};
+
+/// Caches of which the card has another size than the system reports, and numbers that are in no physical order, each as a
+/// sentence.
+pub fn contradictions(card: &Card, host: &Host) -> Vec<String> {
+    let one = |cache: &Cache| {
+        let (told, found) = (cache.bytes as f64, card.get(&format!("l{}_bytes", cache.level))?);
+        let (level, told_text, found_text) = (cache.level, units::bytes(told), units::bytes(found));
+        (found != told).then(|| {
+            format!(
+                "L{level}: the system reports {told_text}, but random reads see {found_text}; the card has the latter"
+            )
+        })
+    };
+    host.caches.iter().filter_map(one).chain(disorder(card)).collect()
+}
+
+/// Pairs of which the first is never above the second.
+fn pairs(card: &Card) -> Vec<(String, String)> {
+    let with = |base: &str, word: Word| NumberName::new(base).with([word]).to_string();
+    let chain = |names: &[&str]| -> Vec<String> {
+        names.iter().filter(|name| card.get(name).is_some()).map(|name| (*name).to_owned()).collect()
+    };
+    let ascending = [
+        chain(&["l1_latency_seconds", "l2_latency_seconds", "l3_latency_seconds", "memory_latency_seconds"]),
+        chain(&["l1_measured_bytes", "l2_measured_bytes", "l3_measured_bytes", "memory_bytes"]),
+        [0, 100].map(|share| with("loaded_latency_seconds", Word::PerCent(share))).into(),
+    ];
+    let mut all: Vec<(String, String)> =
+        ascending.iter().flat_map(|chain| chain.windows(2)).map(|two| (two[0].clone(), two[1].clone())).collect();
+    for pages in [Word::Base, Word::Huge] {
+        all.push((with("l1_tlb_reach_bytes", pages.clone()), with("tlb_reach_bytes", pages)));
+    }
+    for handover in card.variants("core_to_core_seconds") {
+        all.push(("l1_latency_seconds".into(), handover.to_string()));
+    }
+    all
+}
+
+/// Intervals that lie the wrong way round.
+fn disorder(card: &Card) -> Vec<String> {
+    let ends = |name: &str| card.interval(name).or_else(|| card.get(name).map(|value| (value, value)));
+    let unit = |name: &str| unit_of(name).unwrap_or(Unit::None);
+    let one = |(less, more): (String, String)| {
+        let ((low, _), (_, high)) = (ends(&less)?, ends(&more)?);
+        let written = |name: &str| format!("{name} = {}", amount(card.get(name).unwrap_or(f64::NAN), unit(name)));
+        (low > high).then(|| format!("{} is above {}: one of them was disturbed", written(&less), written(&more)))
+    };
+    pairs(card).into_iter().filter_map(one).collect()
+}

@@ -1,0 +1,69 @@
+//! How long others leave the lines of the last cache: from the latency of a region that nobody has read for some time.
+
+use apexmap_base::error::Result;
+use apexmap_measure::numerics::statistics::median;
+use apexmap_results::store::Samples;
+use apexmap_theory::machine::{Card, Number};
+use apexmap_theory::models::on_card;
+
+const KERNEL: &str = "calibrate.residence";
+const NUMBER: &str = "l3_displacements_per_second";
+
+/// After one wait, medians of its runs.
+struct Wait {
+    /// Fraction of the lines that were left.
+    left: f64,
+    /// Seconds since they were last read.
+    unused: f64,
+}
+
+/// Adds the rate to a card that has the latency of memory: others fill what the region leaves them of the cache in the time after which
+/// half of its lines are left. Nothing where they stay. The interval is that between the waits around it. What cannot be told is said.
+///
+/// # Errors
+/// If it is no number that a card takes.
+pub fn add(card: &mut Card, samples: &Samples) -> Result<Option<String>> {
+    let samples = samples.with_word("kernel", &[KERNEL]).good();
+    let Some(memory) = card.get("memory_latency_seconds") else { return Ok(None) };
+    let waits = waits(&samples, memory);
+    let Some(at) = waits.iter().position(|wait| wait.left < 0.5) else { return Ok(None) };
+    let Some(before) = at.checked_sub(1).map(|at| &waits[at]) else {
+        return Ok(Some(format!("the card has no {NUMBER}: more than half of a part of L3 is lost at once")));
+    };
+    let after = &waits[at];
+    let share = (before.left - 0.5) / (before.left - after.left);
+    let half = before.unused * (after.unused / before.unused).powf(share);
+    let room = room(card, &samples);
+    let how = format!(
+        "the share of L3 that others had to fill, {room:.2}, over the time after which half of a part of it is lost, by the latencies of \
+         {KERNEL}"
+    );
+    let number = Number::new(room / half, "1/s", how).with_interval(room / after.unused, room / before.unused);
+    card.set(NUMBER, number)?;
+    Ok(None)
+}
+
+/// The share of the last cache that the region leaves to others.
+fn room(card: &Card, samples: &Samples) -> f64 {
+    let cache = on_card(card, "l3_bytes").unwrap_or(f64::INFINITY);
+    let region = samples.rows().first().map_or(0.0, |&row| samples.table().number("region_bytes", row));
+    1.0 - (region / cache).min(0.5)
+}
+
+/// By wait, the shortest first.
+fn waits(samples: &Samples, memory: f64) -> Vec<Wait> {
+    let table = samples.table();
+    let of = |name: &str| samples.rows().iter().map(|&row| table.number(name, row)).collect::<Vec<f64>>();
+    let [wait, seconds, unused] = ["wait_seconds", "operation_seconds", "unused_seconds"].map(of);
+    let mut all = wait.clone();
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    let cached = seconds.iter().copied().fold(f64::INFINITY, f64::min);
+    let one = |of: f64| {
+        let rows: Vec<usize> = (0..wait.len()).filter(|&row| wait[row] == of).collect();
+        let median =
+            |values: &[f64]| median(&rows.iter().map(|&row| values[row]).collect::<Vec<_>>()).unwrap_or(f64::NAN);
+        Wait { left: (memory - median(&seconds)) / (memory - cached), unused: median(&unused) }
+    };
+    all.into_iter().map(one).collect()
+}

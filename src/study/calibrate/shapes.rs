@@ -1,0 +1,83 @@
+//! What the numbers of Apex-Map's model are fitted to: reads that are drawn uniformly, and accesses of which a given share is remote.
+//! None of them knows the power law.
+
+use super::Probe;
+use apexmap_base::provenance::Host;
+use apexmap_base::units::WORD_BYTES;
+use apexmap_theory::machine::Word;
+
+/// Fractions of reads that miss, from hardly any on; that of all is read anyhow.
+const SHARES: [f64; 6] = [1.0 / 1024.0, 1.0 / 128.0, 1.0 / 32.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0];
+/// Words of a block.
+const BLOCKS: [u64; 12] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 16384];
+/// The same between ranks.
+const REMOTE_BLOCKS: [u64; 6] = [1, 16, 64, 256, 1024, 4096];
+/// Fractions of accesses that are remote.
+const REMOTE_SHARES: [f64; 5] = [1.0 / 1024.0, 1.0 / 64.0, 1.0 / 8.0, 0.5, 1.0];
+
+/// Seconds for which a part of L3 is not read.
+const WAITS: [f64; 6] = [1e-6, 1e-3, 3e-3, 1e-2, 3e-2, 0.1];
+
+/// The largest region, where memory allows: far beyond the caches, as the memory of a sweep is.
+const FAR: u64 = 512 << 20;
+
+/// Points beside those of the card's own numbers, each under the number that it tells most of.
+pub fn shapes(host: &Host, cores: usize) -> Vec<Probe> {
+    let level = |level: u32| host.caches.iter().find(|cache| cache.level == level).map(|cache| cache.bytes);
+    let part = |bytes: u64, of: u64| (bytes / of).next_power_of_two();
+    let far = FAR.min((host.memory_bytes / 8).next_power_of_two() / 2).max(1 << 22);
+    let mut all = Vec::new();
+    all.extend(blocks("issue_seconds_per_byte", part(level(1).unwrap_or(32 << 10), 2), &Word::Huge));
+    for (level, alone, line, by) in [
+        (level(2), "l2_line_seconds", "l2_line_seconds", 2),
+        // Others use it, too: of a large part of it some is lost. Half of it may be.
+        (level(3), "l3_alone_seconds", "l3_line_seconds", 8),
+        (Some(far), "memory_alone_seconds", "memory_line_seconds", 1),
+    ] {
+        let Some(bytes) = level.map(|bytes| part(bytes, by)) else { continue };
+        for pages in [Word::Huge, Word::Base] {
+            all.extend(blocks(line, bytes, &pages));
+            all.extend(sparse(alone, bytes, &pages));
+        }
+    }
+    if let (Some(second), Some(third)) = (level(2), level(3)) {
+        let bytes = part(third, 8).max(4 * part(second, 1)).min(part(third, 2));
+        all.extend(WAITS.map(|wait| residence(bytes, wait)));
+    }
+    if cores > 1 {
+        for (by, number) in [("messages", "request_seconds"), ("gets", "get_least_seconds")] {
+            for block in REMOTE_BLOCKS {
+                all.extend(REMOTE_SHARES.map(|share| request(number, by, block, share)));
+            }
+        }
+    }
+    all
+}
+
+fn blocks(number: &str, bytes: u64, pages: &Word) -> Vec<Probe> {
+    let words = bytes / WORD_BYTES;
+    let one = |block: u64| {
+        let probe = Probe::new(number, "calibrate.blocks", 1).with("bytes", bytes).with("pages", pages);
+        // So that a run takes a millisecond or more, and few more.
+        probe.with("L", block).with("reads", ((1 << 22) / block).clamp(256, 1 << 18))
+    };
+    BLOCKS.into_iter().filter(|block| 4 * block <= words).map(one).collect()
+}
+
+fn sparse(number: &str, bytes: u64, pages: &Word) -> Vec<Probe> {
+    let one = |share: f64| {
+        let probe = Probe::new(number, "calibrate.sparse", 1).with("bytes", bytes).with("pages", pages);
+        probe.with("random_share", share).with("reads", if share < 0.1 { 1u64 << 20 } else { 1 << 18 })
+    };
+    SHARES.map(one).into()
+}
+
+fn residence(bytes: u64, wait: f64) -> Probe {
+    Probe::new("l3_displacements_per_second", "calibrate.residence", 1).with("bytes", bytes).with("wait", wait)
+}
+
+/// Between two ranks, whose blocks lie in their nearest caches.
+fn request(number: &str, by: &str, block: u64, share: f64) -> Probe {
+    let probe = Probe::new(number, "calibrate.request", 2).with("by", by).with("M", 2 * block.max(1024));
+    probe.with("L", block).with("given_remote_share", share)
+}

@@ -1,0 +1,83 @@
+//! What a machine card alone says of a measurement: numbers measured one by one, or published, and nothing fitted.
+
+pub use super::adequacy::NEAR;
+use super::adequacy::{bias, failure};
+use super::{Data, observations};
+use apexmap_base::error::Result;
+use apexmap_results::store::Samples;
+use apexmap_theory::fit::Point;
+use apexmap_theory::fit::quality::smape;
+use apexmap_theory::machine::Card;
+use apexmap_theory::models::Model;
+use apexmap_theory::models::scan::{Numbers, at};
+
+/// Predictions of a card beside a measurement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CardPrediction {
+    pub numbers: Numbers,
+    pub points: Vec<Point>,
+    pub smape: f64,
+    /// Share of the points whose measurement is within a factor of [`NEAR`] of the prediction.
+    pub near: f64,
+    /// Median of measured by predicted.
+    pub bias: f64,
+}
+
+/// Predicts these samples from a card. The bands are what the intervals of the card's numbers make of it.
+///
+/// # Errors
+/// If the card lacks a number that the model needs at these points, or the samples are of several kinds.
+pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Data, CardPrediction)> {
+    let data = observations(samples, model, &[])?;
+    let numbers = Numbers::new(model, card, &[])?;
+    let point = |observation: &apexmap_theory::fit::Observation| {
+        let row = at(model, &numbers, observation.x.clone());
+        let (low, high) = row.band.unwrap_or((f64::NAN, f64::NAN));
+        let (predicted, bottleneck) = (row.prediction.value, row.prediction.bottleneck);
+        Point {
+            x: observation.x.clone(),
+            launch: observation.launch,
+            measured: observation.y,
+            predicted,
+            low,
+            high,
+            bottleneck,
+            left_out: None,
+        }
+    };
+    let points: Vec<Point> = data.observations.iter().map(point).collect();
+    if let Some(wrong) = points.iter().find(|point| !point.predicted.is_finite()) {
+        let place = super::place(model, &wrong.x, &(0..wrong.x.len()).collect::<Vec<_>>());
+        return Err(apexmap_base::error::Error::input(
+            format!("the card of {} lacks inputs that {} needs at {place}", card.name, model.about().id),
+            "calibrate with at least two ranks, which also measures the network: apexmap calibrate",
+        ));
+    }
+    let ratios: Vec<f64> = points.iter().map(|point| point.measured / point.predicted).collect();
+    let predicted = CardPrediction {
+        numbers,
+        near: ratios.iter().filter(|ratio| (1.0 / NEAR..=NEAR).contains(*ratio)).count() as f64 / ratios.len() as f64,
+        smape: smape(points.iter().map(|point| (point.measured, point.predicted))),
+        bias: bias(&points),
+        points,
+    };
+    Ok((data, predicted))
+}
+
+/// How well a card predicts a measurement, and where it does not: one sentence.
+pub fn sentence(model: &dyn Model, card: &Card, predicted: &CardPrediction) -> String {
+    let way = if predicted.bias >= 1.0 { "faster" } else { "slower" };
+    let off = predicted.bias.max(1.0 / predicted.bias);
+    let farthest = super::farthest(model, &predicted.points).map(|words| format!("; {words}")).unwrap_or_default();
+    let verdict = match failure(predicted.smape, &predicted.points) {
+        None => format!("predicts the measurement to within {:.1} % (SMAPE)", 100.0 * predicted.smape),
+        Some(why) => format!("does not describe the measurement: {why}"),
+    };
+    format!(
+        "With the card of {} and nothing fitted, {} {verdict}; {:.0} % of \
+         the points are within a factor of {NEAR} of it, and the median point is {off:.2} times {way} than predicted{farthest}.",
+        card.name,
+        model.about().id,
+        100.0 * predicted.near
+    )
+}

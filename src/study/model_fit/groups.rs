@@ -1,0 +1,98 @@
+//! The parts of a store that a model can be fitted to: one kernel each, and alike in all that the model does not know.
+
+use super::{by_point, explained, over_kernels, parts, values_at};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::point::Value;
+use apexmap_results::store::Samples;
+use apexmap_results::store::columns::{self, label};
+use apexmap_theory::models::Model;
+use std::collections::HashSet;
+
+/// Samples that one fit may use.
+#[derive(Clone, Debug)]
+pub struct FitGroup {
+    /// The kernel, then what tells this group from the others: `apex_map.sequential, pages = huge`.
+    pub label: String,
+    pub samples: Samples,
+    /// Different points of the model.
+    pub points: usize,
+}
+
+/// The groups of the good samples that a model explains; those with the most points first.
+///
+/// Points that the model is not about are left out: [`left_out`] says which.
+///
+/// # Errors
+/// If it is about none of them, of whatever kernel, or a variable that it needs is no column of the store.
+pub fn groups(samples: &Samples, model: &dyn Model) -> Result<Vec<FitGroup>> {
+    let (mut found, mut refusal) = (Vec::new(), None);
+    let explains = model.about().explains;
+    // One kernel at a time, or all at once.
+    let together: Vec<&[&str]> = if over_kernels(model) { vec![explains] } else { explains.chunks(1).collect() };
+    for kernels in together {
+        let (about, others): (Vec<Samples>, Vec<Samples>) = parts(&explained(samples, kernels), model)
+            .into_iter()
+            .partition(|part| values_at(part, model, &[]).is_ok());
+        if let (true, Some(part)) = (about.is_empty(), others.first()) {
+            refusal = refusal.or(values_at(part, model, &[]).err());
+        }
+        let mut rows: Vec<usize> = about.iter().flat_map(|part| part.rows()).copied().collect();
+        rows.sort_unstable();
+        let samples = samples.at(rows);
+        let points = by_point(&samples, model, &[])?;
+        let splits = splits(&samples, model, &points);
+        for (key, samples) in parted(&samples, &splits) {
+            let names = splits.iter().zip(&key).filter_map(|(name, value)| Some(label(name, value.as_ref()?)));
+            let label = std::iter::once(super::kernels(&samples)).chain(names).collect::<Vec<_>>().join(", ");
+            let known: HashSet<usize> = samples.rows().iter().copied().collect();
+            let is_here = |point: &Samples| point.rows().iter().any(|row| known.contains(row));
+            let points = points.iter().filter(|(_, samples)| is_here(samples)).count();
+            found.push(FitGroup { label, samples, points });
+        }
+    }
+    if let (true, Some(refusal)) = (found.is_empty(), refusal) {
+        return Err(refusal);
+    }
+    found.sort_by_key(|group| std::cmp::Reverse(group.points));
+    Ok(found)
+}
+
+/// How many points of the sweep a model is not about, though it explains their kernel, and why not.
+pub fn left_out(samples: &Samples, model: &dyn Model) -> Option<(usize, Error)> {
+    let refusal = |part: Samples| values_at(&part, model, &[]).err();
+    let mut refusals = parts(&explained(samples, model.about().explains), model).into_iter().filter_map(refusal);
+    let first = refusals.next()?;
+    Some((1 + refusals.count(), first))
+}
+
+/// Values of some columns, and the samples that have them.
+type Part = (Vec<Option<Value>>, Samples);
+
+/// The samples by the values of the columns. Where a kernel does not have a column, its samples go with every value of it.
+fn parted(samples: &Samples, splits: &[&str]) -> Vec<Part> {
+    let key = |part: &Samples| splits.iter().map(|name| part.first(name)).collect();
+    let parts: Vec<Part> = samples.alike(splits).into_iter().map(|part| (key(&part), part)).collect();
+    let goes_with = |key: &[Option<Value>], with: &[Option<Value>]| {
+        key != with && key.iter().zip(with).all(|(a, b)| a.is_none() || a == b)
+    };
+    let (lone, whole): (Vec<Part>, Vec<Part>) = {
+        let all = parts.clone();
+        parts.into_iter().partition(|(key, _)| all.iter().any(|(with, _)| goes_with(key, with)))
+    };
+    let joined = |(with, part): Part| {
+        let lone = lone.iter().filter(|(key, _)| goes_with(key, &with)).flat_map(|(_, part)| part.rows());
+        let rows = part.rows().iter().chain(lone).copied().collect();
+        (with, samples.at(rows))
+    };
+    whole.into_iter().map(joined).collect()
+}
+
+/// Columns that differ among the samples of a point of the model, or say which machine it was.
+fn splits<'a>(samples: &'a Samples, model: &dyn Model, points: &[(Vec<f64>, Samples)]) -> Vec<&'a str> {
+    let names = columns::of_points(samples.table()).into_iter().filter(|name| !["seed", "kernel"].contains(name));
+    let splits = |name: &&str| {
+        let apart = super::OF_MACHINES.contains(name) || model.apart().contains(&columns::short(name));
+        apart && !samples.constant(name) || points.iter().any(|(_, point)| !point.constant(name))
+    };
+    names.filter(splits).collect()
+}

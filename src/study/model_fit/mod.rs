@@ -1,0 +1,308 @@
+//! A model against a store: its observations, what is known of the machine, and one sentence about the fit.
+
+pub mod adequacy;
+pub mod card;
+pub mod figures;
+pub mod groups;
+pub mod nic;
+pub mod predicted;
+mod sentence;
+
+pub use sentence::{doubts, lines, sentence};
+
+use apexmap_base::error::{Error, Result};
+use apexmap_base::nearest::suggest;
+use apexmap_base::provenance::Host;
+use apexmap_base::units::{self, Unit};
+use apexmap_results::store::samples::Mixture;
+use apexmap_results::store::{Samples, columns};
+use apexmap_theory::fit::{Observation, Point, Role};
+use apexmap_theory::machine::Card;
+use apexmap_theory::models::{Break, Model, Parameter, on_card};
+use std::collections::HashMap;
+
+/// What a model is fitted to.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Data {
+    /// The median of each launch at each point.
+    pub observations: Vec<Observation>,
+    /// Id of the kernel that was measured; several are joined by "with".
+    pub kernel: String,
+    /// Number of samples whose medians the observations are.
+    pub samples: usize,
+    /// Whether some launches had more ranks than hardware threads.
+    pub oversubscribed: bool,
+}
+
+/// The observations of a model among these samples; `given` are variables that stores do not know.
+///
+/// # Errors
+/// If no sample has a kernel that the model explains, or samples would be mixed that differ in something the model does not know.
+pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Data> {
+    let about = model.about();
+    let samples = explained(samples, about.explains);
+    if samples.is_empty() {
+        let next = match about.explains {
+            [] => "no kernel measures what it predicts: it cannot be fitted".to_owned(),
+            kernels => format!("widen --where, or run a sweep of {}", kernels.join(" or ")),
+        };
+        return Err(Error::input(
+            format!("the result has no successful sample of a kernel that {} models", about.id),
+            next,
+        ));
+    }
+    let points = by_point(&samples, model, given)?;
+    refuse_mixtures(&samples, model, &points)?;
+    let launches = samples.table().words("launch");
+    let number = |name: &str| launches.iter().position(|known| known == name).unwrap_or(0) as u32;
+    let mut observations = Vec::new();
+    for (x, samples) in &points {
+        let one = |(name, samples): (&str, Samples)| {
+            Some(Observation { x: x.clone(), y: samples.median(about.column)?, launch: number(name) })
+        };
+        observations.extend(samples.launches().into_iter().filter_map(one));
+    }
+    Ok(Data {
+        observations,
+        kernel: kernels(&samples),
+        samples: samples.len(),
+        oversubscribed: samples.oversubscribed(),
+    })
+}
+
+/// The good samples of some kernels.
+fn explained(samples: &Samples, kernels: &[&str]) -> Samples {
+    samples.good().with_word("kernel", kernels)
+}
+
+/// The samples in parts that have one point of the model each: one point of the sweep, or what the model asks for besides.
+fn parts(samples: &Samples, model: &dyn Model) -> Vec<Samples> {
+    let asked = model.about().variables.iter().map(|variable| columns::resolve(variable.name));
+    let names = columns::of_points(samples.table()).into_iter().chain(asked);
+    let varied: Vec<&str> = names.filter(|name| !samples.constant(name)).collect();
+    samples.alike(&varied)
+}
+
+/// The model's points, each with its samples.
+fn by_point(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Vec<(Vec<f64>, Samples)>> {
+    let mut points: Vec<(Vec<f64>, Vec<usize>)> = Vec::new();
+    let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
+    for part in parts(samples, model) {
+        let x = values_at(&part, model, given)?;
+        let bits = x.iter().map(|value| value.to_bits()).collect();
+        let at = *places.entry(bits).or_insert(points.len());
+        if at == points.len() {
+            points.push((x, Vec::new()));
+        }
+        points[at].1.extend(part.rows());
+    }
+    Ok(points.into_iter().map(|(x, rows)| (x, samples.at(rows))).collect())
+}
+
+/// The model's variables at the first of these samples; `given` come first.
+///
+/// # Errors
+/// If one is missing, or the model is not about such samples.
+pub fn values_at(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Vec<f64>> {
+    let words = |name: &str| model.about().variables.iter().find(|variable| variable.name == name).map(|v| v.words);
+    let number = |name: &str| samples.first(name).and_then(|value| value.as_f64());
+    let known = |name: &str| {
+        let given = given.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+        // A variable of words is the index of the row's word.
+        let word = samples.first_word(columns::resolve(name));
+        let index = words(name).and_then(|words| words.iter().position(|known| *known == word));
+        // Threads of one process are on one node.
+        let threads = name == "ranks_per_node" && samples.first_word("transport") == "threads";
+        let ranks = threads.then(|| number("ranks")).flatten();
+        given
+            .or(ranks)
+            .or(index.map(|index| index as f64))
+            .or_else(|| model.of_kernel(samples.first_word("kernel"), name))
+            .or_else(|| number(columns::resolve(name)).filter(|value| value.is_finite()))
+    };
+    model.variables(&known)
+}
+
+/// Whether a model explains several kernels at once.
+fn over_kernels(model: &dyn Model) -> bool {
+    model.about().variables.iter().any(|variable| variable.name == "kernel")
+}
+
+/// The kernels of these samples.
+fn kernels(samples: &Samples) -> String {
+    let mut all = samples.words("kernel");
+    all.sort_unstable();
+    all.join(" with ")
+}
+
+/// Columns that say on which machine a sample was made, and over what.
+const OF_MACHINES: [&str; 2] = ["host", "transport"];
+
+/// One kernel, and one point of the sweep at each point of the model. What changes together with the model's variables is
+/// theirs, but seeds.
+fn refuse_mixtures(samples: &Samples, model: &dyn Model, points: &[(Vec<f64>, Samples)]) -> Result<()> {
+    for name in samples.mixed(&["seed"]) {
+        let apart = OF_MACHINES.contains(&name) || model.apart().contains(&columns::short(name));
+        let whole = name == "kernel" && !over_kernels(model) || apart;
+        let mixed = match whole {
+            true => Some(samples),
+            false => points.iter().map(|(_, point)| point).find(|point| !point.constant(name)),
+        };
+        let Some(mixed) = mixed else { continue };
+        let Mixture { name, values, choice } = mixed.mixture(name);
+        return Err(Error::input(
+            format!("{} has no variable {name}, but the samples differ in it ({name} = {values})", model.about().id),
+            format!("fix one value with --where '{choice}'"),
+        ));
+    }
+    Ok(())
+}
+
+/// Terms as fractions of their sum, the largest first, without those below one in a hundred: "memory 61 %, TLB 30 %".
+pub fn budget(terms: &[(&str, f64)]) -> String {
+    let all: f64 = terms.iter().map(|term| term.1).sum();
+    let mut parts: Vec<(f64, &str)> = terms.iter().map(|(name, seconds)| (100.0 * seconds / all, *name)).collect();
+    parts.retain(|(share, _)| *share >= 1.0);
+    parts.sort_by(|a, b| b.0.total_cmp(&a.0));
+    parts.iter().map(|(share, name)| format!("{name} {share:.0} %")).collect::<Vec<_>>().join(", ")
+}
+
+/// A number of the machine that the operating system or the processor reported: sizes of caches and of the TLB.
+pub fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
+    match number {
+        "tlb_entries" => return host.tlb_entries_4k.map(f64::from),
+        "l3_cores" => return host.caches.iter().find(|cache| cache.level == 3).map(|cache| f64::from(cache.shared_by)),
+        _ => {}
+    }
+    let level = number.strip_prefix('l')?.strip_suffix("_bytes")?.parse::<u32>().ok()?;
+    let caches = &host.caches;
+    // Where there is no third level, it holds what the second does and serves nothing.
+    let most = caches.iter().map(|cache| cache.level).max()?;
+    caches.iter().find(|cache| cache.level == level.min(most)).map(|cache| cache.bytes as f64)
+}
+
+/// A number that samples hold besides their rate: the load of a core with a role. Only where three cores route is it the load of one
+/// dimension each.
+pub fn loads(samples: &Samples, number: &str) -> Option<f64> {
+    let role = number.strip_prefix("role_")?.strip_suffix("_seconds")?;
+    let three = samples.only(|row| samples.table().number("node_routers", row) == 3.0);
+    three.median(&format!("core{role}_load_seconds"))
+}
+
+/// What is to be held, fitted, or is not known: `held` first, then what is to be fitted (`free` although it is usually given),
+/// then the card, then what is `reported` by the operating system or the samples. A number that is fitted has the card's value where
+/// the points do not identify it, unless it is `free`.
+pub fn roles(
+    model: &dyn Model,
+    reported: &dyn Fn(&str) -> Option<f64>,
+    card: Option<&Card>,
+    held: &[(&'static str, f64)],
+    free: &[&str],
+) -> Vec<Role> {
+    let role = |parameter: &Parameter| {
+        let name = parameter.number;
+        if let Some((_, value)) = held.iter().find(|(known, _)| *known == name) {
+            return Role::Hold(*value);
+        }
+        let on_card = card.and_then(|card| on_card(card, name));
+        if let (Some(value), false, false) = (on_card, parameter.given, free.contains(&name)) {
+            return Role::OrHold(value);
+        }
+        let known = on_card.or_else(|| reported(name)).or(parameter.otherwise);
+        if free.contains(&name) || !parameter.given {
+            // Sizes are reported well enough to begin at.
+            return known.filter(|_| parameter.given).map_or(Role::Fit, Role::From);
+        }
+        // Where a model jumps can be found from the data.
+        known.map_or(if matches!(parameter.breaks, Break::At(_)) { Role::Fit } else { Role::Unknown }, Role::Hold)
+    };
+    model.about().parameters.iter().map(role).collect()
+}
+
+/// Where a model is farthest off: "worst at P = 8: the measurement is 0.70 times the prediction".
+pub fn farthest(model: &dyn Model, points: &[Point]) -> Option<String> {
+    let worst = points.iter().max_by(|a, b| off(a.measured / a.predicted).total_cmp(&off(b.measured / b.predicted)))?;
+    let place = place(model, &worst.x, &varied(points));
+    let place = if place.is_empty() { place } else { format!(" at {place}") };
+    let ratio = worst.measured / worst.predicted;
+    Some(format!("worst{place}: the measurement is {ratio:.2} times the prediction"))
+}
+
+/// `P = 8, Q = 1024`.
+pub fn place(model: &dyn Model, x: &[f64], variables: &[usize]) -> String {
+    let one = |&at: &usize| format!("{} = {}", model.about().variables[at].name, value_text(model, at, x[at]));
+    variables.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// The value of a variable for people: its word, if it is one of words; `64 Mwords` for a large size.
+pub fn value_text(model: &dyn Model, variable: usize, value: f64) -> String {
+    const MWORDS: f64 = 1048576.0;
+    let variable = &model.about().variables[variable];
+    match variable.words.get(value as usize) {
+        Some(word) => (*word).to_owned(),
+        None if variable.unit == Unit::Words && value >= MWORDS && value % MWORDS == 0.0 => {
+            format!("{} Mwords", units::exact(value / MWORDS))
+        }
+        None => units::exact(value),
+    }
+}
+
+/// The bottleneck along the one variable that varies: "latency up to message_bytes = 4096, bandwidth from 16384 on". `None` if
+/// none or several vary.
+pub fn bottleneck(model: &dyn Model, points: &[Point]) -> Option<String> {
+    let [at] = *varied(points) else { return None };
+    let mut ordered: Vec<(f64, &str)> = points.iter().map(|point| (point.x[at], point.bottleneck)).collect();
+    ordered.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut runs: Vec<(f64, f64, &str)> = Vec::new();
+    for (x, name) in ordered {
+        match runs.last_mut() {
+            Some((_, last, known)) if *known == name => *last = x,
+            _ => runs.push((x, x, name)),
+        }
+    }
+    let variable = model.about().variables[at].name;
+    let last = runs.len() - 1;
+    let words = runs.iter().enumerate().map(|(k, (from, to, name))| match k {
+        0 if last == 0 => format!("{name} at every {variable}"),
+        0 => format!("{name} up to {variable} = {}", units::exact(*to)),
+        k if k == last => format!("{name} from {} on", units::exact(*from)),
+        _ if from == to => format!("{name} at {}", units::exact(*from)),
+        _ => format!("{name} from {} to {}", units::exact(*from), units::exact(*to)),
+    });
+    Some(words.collect::<Vec<_>>().join(", "))
+}
+
+fn off(ratio: f64) -> f64 {
+    ratio.ln().abs()
+}
+
+/// Indices of the variables that differ between points.
+pub fn varied(points: &[Point]) -> Vec<usize> {
+    let Some(first) = points.first() else { return Vec::new() };
+    (0..first.x.len()).filter(|&at| points.iter().any(|point| point.x[at] != first.x[at])).collect()
+}
+
+/// What the rate of a model is a rate of, for baselines: P where it is a variable and the rate is of all ranks.
+pub fn work(model: &dyn Model) -> impl Fn(&[f64]) -> f64 {
+    let about = model.about();
+    let ranks = about
+        .variables
+        .iter()
+        .position(|variable| variable.name == "P")
+        .filter(|_| about.column == "operations_per_second");
+    move |x| ranks.map_or(1.0, |at| x[at])
+}
+
+/// Splits `NAME=VALUE`, for a parameter of the model.
+///
+/// # Errors
+/// If the name is none of the model's parameters or the value no number.
+pub fn setting(model: &dyn Model, text: &str) -> Result<(&'static str, Option<String>)> {
+    let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
+    let known: Vec<_> = model.about().parameters.iter().map(|parameter| parameter.number).collect();
+    match apexmap_theory::models::scan::parameter(model, name) {
+        Some(parameter) => Ok((parameter.number, value)),
+        None => Err(Error::input(format!("{} has no parameter \"{name}\"", model.about().id), suggest(name, &known))),
+    }
+}

@@ -1,0 +1,174 @@
+//! What a fit is worth, in words: what its numbers cannot be, whether it explains anything, and where it does not.
+
+use super::{adequacy, farthest};
+use apexmap_base::units::{Unit, amount};
+use apexmap_theory::fit::baseline::Baseline;
+use apexmap_theory::fit::{Estimate, Fit};
+use apexmap_theory::models::{Model, scan};
+
+/// Ends of an interval that are this many times apart say nothing about a number.
+const WIDE: f64 = 100.0;
+
+/// A nearer level may be slower than a farther one by this factor through noise.
+const SAME: f64 = 1.1;
+
+fn shown(model: &dyn Model, name: &str, value: f64) -> String {
+    amount(value, scan::parameter(model, name).map_or(Unit::None, |parameter| parameter.unit()))
+}
+
+/// What is impossible about the numbers of a fit, or not known of them at all: "l2_access_seconds (52 ns) is above
+/// l3_access_seconds (0 s)".
+///
+/// # Panics
+/// If the fit is of another model.
+pub fn doubts(model: &dyn Model, fit: &Fit) -> Vec<String> {
+    let shown = |name: &str, value: f64| shown(model, name, value);
+    let found = |name: &&str| fit.estimates.iter().find(|estimate| estimate.number == *name);
+    let mut all = Vec::new();
+    for list in model.ascending() {
+        let known: Vec<&Estimate> = list.iter().filter_map(found).collect();
+        for pair in known.windows(2).filter(|pair| pair[0].value > SAME * pair[1].value) {
+            let [near, far] =
+                [pair[0], pair[1]].map(|one| format!("{} ({})", one.number, shown(one.number, one.value)));
+            all.push(format!("{near} is above {far}"));
+        }
+    }
+    for estimate in &fit.estimates {
+        let most = scan::parameter(model, estimate.number).map_or(f64::INFINITY, |parameter| parameter.most);
+        let open = estimate.high >= 0.999 * most;
+        let wide = match estimate {
+            Estimate { low, high, .. } if *low > 0.0 => high / low >= WIDE,
+            // What the data do without may be anything up to what they would show.
+            Estimate { value, high, .. } => *value > 0.0 && high / value >= WIDE.sqrt(),
+        };
+        if open || wide {
+            let [low, high] = [estimate.low, estimate.high].map(|value| shown(estimate.number, value));
+            let above = if open { " or more" } else { "" };
+            all.push(format!("{} may be anything from {low} to {high}{above}", estimate.number));
+        }
+    }
+    all
+}
+
+/// The error of a model and of the baseline where all points of a value of a variable are left out.
+struct Line {
+    variable: &'static str,
+    /// `None` if the other values do not identify the model's numbers.
+    model: Option<f64>,
+    baseline: f64,
+}
+
+impl Line {
+    /// As far as the printed digits tell them apart.
+    fn won(&self) -> bool {
+        let shown = |error: f64| (1000.0 * error).round();
+        self.model.is_some_and(|error| shown(error) <= shown(self.baseline))
+    }
+}
+
+fn of_lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<Line> {
+    let variables = model.about().variables;
+    let of_model = |variable: usize| fit.quality.lines_left_out.iter().find(|line| line.variable == variable);
+    // Words have no course that a missing one could be predicted by.
+    let courses = baseline.lines_left_out.iter().filter(|line| variables[line.variable].words.is_empty());
+    let one = |line: &apexmap_theory::fit::quality::LinesLeftOut| Line {
+        variable: variables[line.variable].name,
+        model: of_model(line.variable).map(|line| line.smape),
+        baseline: line.smape,
+    };
+    courses.map(one).collect()
+}
+
+/// The errors of a model and of the baseline where all points of a value of a variable are left out: "alpha 24.8 %, 14.2 %".
+///
+/// # Panics
+/// If the fit is of another model with more variables.
+pub fn lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<String> {
+    let shown = |line: Line| {
+        let ours = line.model.map_or("not identified".into(), |error| format!("{:.1} %", 100.0 * error));
+        format!("{} {ours}, {:.1} %", line.variable, 100.0 * line.baseline)
+    };
+    of_lines(model, fit, baseline).into_iter().map(shown).collect()
+}
+
+/// What explains the measurement, how well, and where it does not. Numbers that cannot be true come first.
+///
+/// A model explains a measurement if, of every variable that has at least three values, it predicts the points of each value
+/// from all others better than the baseline does, no number of it is in doubt, and it is near enough to describe it at all
+/// (`adequacy`).
+///
+/// # Panics
+/// If the fit is of another model with more variables.
+pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> String {
+    let (id, quality) = (model.about().id, &fit.quality);
+    let doubts = doubts(model, fit);
+    let lines = baseline.map(|baseline| of_lines(model, fit, baseline)).unwrap_or_default();
+    let failure = adequacy::failure(quality.smape, &fit.points);
+    let explains = failure.is_none() && doubts.is_empty() && !lines.is_empty() && lines.iter().all(Line::won);
+    let mut text = String::new();
+    if !doubts.is_empty() {
+        text += &format!("The fitted numbers are impossible or unknown: {}. ", doubts.join("; "));
+    }
+    text += &match &failure {
+        None if explains => format!("{id} explains the measurement to within {:.1} % (SMAPE)", 100.0 * quality.smape),
+        None => format!("{id} describes the measurement to within {:.1} % (SMAPE)", 100.0 * quality.smape),
+        Some(why) => format!("{id} does not describe the measurement: {why}"),
+    };
+    if let Some((largest, error)) = quality.largest_left_out {
+        let join = if failure.is_none() { ", and predicts" } else { "; it predicts" };
+        text += &format!("{join} P = {largest} from smaller P to within {:.1} %", 100.0 * error);
+    }
+    text += &farthest(model, &fit.points).map(|words| format!("; {words}")).unwrap_or_default();
+    text += ".";
+    for hidden in &fit.at_most {
+        text += &format!(
+            " {} is at most {}: only the larger of it and {} shows.",
+            hidden.number,
+            shown(model, hidden.number, hidden.most),
+            hidden.of
+        );
+    }
+    if !fit.not_identified.is_empty() {
+        let names = fit.not_identified.join(", ");
+        text += &format!(" These points do not identify {names}: held at the values of the machine card.");
+    }
+    if let Some(baseline) = baseline.filter(|_| fit.quality.left_out.is_some()) {
+        let but = match (failure.is_some(), explains) {
+            (true, _) => Some("with such an error"),
+            (false, true) => None,
+            (false, false) => Some("with such numbers"),
+        };
+        text += &compared(&lines, baseline, but);
+    }
+    text
+}
+
+/// The model beside the baseline: ` It does not explain it: ...`. `but` is why it does not although it is no worse.
+fn compared(lines: &[Line], baseline: &Baseline, but: Option<&str>) -> String {
+    let per_cent = |error: f64| format!("{:.1} %", 100.0 * error);
+    let against = |line: &Line| {
+        let theirs = per_cent(line.baseline);
+        match line.model {
+            Some(ours) => {
+                format!("{} against {theirs} with all points of one {} left out", per_cent(ours), line.variable)
+            }
+            None => format!(
+                "without the points of one {} its numbers are not identified, where the baseline is within {theirs}",
+                line.variable
+            ),
+        }
+    };
+    let all = |lines: Vec<&Line>| lines.into_iter().map(against).collect::<Vec<_>>().join(", ");
+    let lost: Vec<&Line> = lines.iter().filter(|line| !line.won()).collect();
+    if lines.is_empty() {
+        return " No variable has three values, so that no model can be told from a curve.".into();
+    }
+    if lost.is_empty() {
+        let it = but.map_or(" It".into(), |why| format!(" It does not explain it {why}, though it"));
+        return format!(
+            "{it} predicts what is left out no worse than the empirical baseline: {}.",
+            all(lines.iter().collect())
+        );
+    }
+    format!(" It does not explain it: the empirical baseline, {}, predicts better: {}.", baseline.curve, all(lost))
+}

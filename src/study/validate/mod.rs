@@ -1,0 +1,255 @@
+//! The models against the papers: every published model value recomputed, every model that can be fitted to published
+//! measurements fitted, and every disagreement reported, with its reason if known.
+
+mod checks;
+mod fits;
+pub mod papers;
+
+use apexmap_base::error::Result;
+use apexmap_base::text_table::{Align, TextTable};
+use apexmap_base::units::{NumberStyle, number};
+use apexmap_theory::fit::Fit;
+use apexmap_theory::machine::Card;
+use apexmap_theory::models;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// The rate of one processor of Red Storm, GUPS (hypercube paper, Table 2).
+pub const SINGLE: f64 = 0.0180;
+
+/// What became of a published value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Within the printed digits, or the tolerance that the check states.
+    Agrees,
+    /// It does not: [`Check::at_fault`] says whose fault that is, the remark says how.
+    Differs,
+    /// The model is not made to explain this, or cannot.
+    NotExplained,
+}
+
+/// Whose fault a difference is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fault {
+    /// The paper contradicts its own formula, text or table.
+    Paper,
+    /// The model leaves out what the value depends on.
+    Model,
+}
+
+/// What a published value is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Arithmetic of printed numbers alone: it tests the transcription, and no model.
+    Identity,
+    /// A value that the paper derives, recomputed by its formula from its printed inputs.
+    Model,
+    /// A value that the paper measured, by numbers that were fitted to the same rows: it tests the form of a model alone.
+    Fitted,
+    /// A value that the paper measured, by numbers that were not fitted to it: printed ones, or those fitted to the other rows.
+    Predicted,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 4] = [Kind::Identity, Kind::Model, Kind::Fitted, Kind::Predicted];
+
+    /// One word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Identity => "identity",
+            Kind::Model => "model",
+            Kind::Fitted => "fitted to these rows",
+            Kind::Predicted => "predicted",
+        }
+    }
+
+    /// For people, of several.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Kind::Identity => "identities of printed numbers",
+            Kind::Model => "model values, recomputed by the papers' formulas from their printed inputs",
+            Kind::Fitted => "measured values beside numbers fitted to these rows",
+            Kind::Predicted => "measured values predicted by numbers not fitted to them",
+        }
+    }
+
+    /// Whether the paper measured the value.
+    pub fn is_measured(self) -> bool {
+        matches!(self, Kind::Fitted | Kind::Predicted)
+    }
+}
+
+/// One published value and the program's.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// Paper and place.
+    pub source: String,
+    pub kind: Kind,
+    pub what: String,
+    pub published: f64,
+    pub recomputed: f64,
+    pub unit: &'static str,
+    pub verdict: Verdict,
+    /// Whose fault it is that the value differs, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_fault: Option<Fault>,
+    /// Why it differs, or what was compared.
+    pub remark: String,
+}
+
+impl Check {
+    /// Relative difference of the recomputed value, in per cent, to the tenth that is printed.
+    pub fn difference(&self) -> f64 {
+        // No -0.0.
+        (1000.0 * (self.recomputed / self.published - 1.0)).round() / 10.0 + 0.0
+    }
+
+    /// `DIFFERS (the model's fault)`.
+    pub fn verdict_words(&self) -> &'static str {
+        match (self.verdict, self.at_fault) {
+            (Verdict::Agrees, _) => "agrees",
+            (Verdict::Differs, Some(Fault::Model)) => "DIFFERS (the model's fault)",
+            (Verdict::Differs, _) => "DIFFERS (the paper's fault)",
+            (Verdict::NotExplained, _) => "NOT EXPLAINED",
+        }
+    }
+
+    /// What, published, recomputed, difference and verdict, as text.
+    fn cells(&self) -> [String; 5] {
+        let verdict = self.verdict_words();
+        [
+            if self.unit.is_empty() { self.what.clone() } else { format!("{} ({})", self.what, self.unit) },
+            digits(self.published),
+            digits(self.recomputed),
+            format!("{:.1} %", self.difference()),
+            if self.remark.is_empty() { verdict.into() } else { format!("{verdict}: {}", self.remark) },
+        ]
+    }
+}
+
+/// A fit to published measurements.
+#[derive(Clone, Debug, Serialize)]
+pub struct PublishedFit {
+    pub source: String,
+    pub model: &'static str,
+    /// The numbers found, with their intervals, and what the paper says, or why there is no fit.
+    pub lines: Vec<String>,
+    pub smape: Option<f64>,
+    /// The fit itself; `None` if it was refused.
+    #[serde(skip)]
+    pub fit: Option<Fit>,
+}
+
+/// Everything that is compared.
+#[derive(Clone, Debug, Serialize)]
+pub struct Validation {
+    pub checks: Vec<Check>,
+    pub fits: Vec<PublishedFit>,
+    /// Paper by paper what is reproduced, and what is not.
+    pub papers: Vec<papers::Row>,
+}
+
+/// How many values of a kind, and what became of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Count {
+    pub kind: Kind,
+    pub values: usize,
+    pub agree: usize,
+    pub differ: usize,
+    /// Those of the differing that are the model's fault; the others are the paper's.
+    pub model_at_fault: usize,
+    pub unexplained: usize,
+}
+
+impl Count {
+    /// The checks of a kind.
+    fn new<'a>(kind: Kind, checks: impl Iterator<Item = &'a Check>) -> Self {
+        let own: Vec<&Check> = checks.filter(|check| check.kind == kind).collect();
+        let with = |verdict: Verdict| own.iter().filter(|check| check.verdict == verdict).count();
+        Self {
+            kind,
+            values: own.len(),
+            agree: with(Verdict::Agrees),
+            differ: with(Verdict::Differs),
+            model_at_fault: own.iter().filter(|check| check.at_fault == Some(Fault::Model)).count(),
+            unexplained: with(Verdict::NotExplained),
+        }
+    }
+
+    /// `50 model values: 40 agree, 10 differ (7 by the paper's fault, 3 by the model's), 0 unexplained`.
+    fn words(&self) -> String {
+        let Count { kind, values, agree, differ, model_at_fault, unexplained } = self;
+        let paper = differ - model_at_fault;
+        format!(
+            "{values} {}: {agree} agree, {differ} differ ({paper} by the paper's fault, {model_at_fault} by the model's), \
+             {unexplained} unexplained",
+            kind.plural()
+        )
+    }
+}
+
+/// Recomputes and fits.
+///
+/// # Errors
+/// If a table or card of the program is at fault.
+pub fn validate() -> Result<Validation> {
+    let fits = fits::all()?;
+    let checks = checks::all(&fits)?;
+    Ok(Validation { papers: papers::rows(&checks), checks, fits })
+}
+
+/// Predicts with the numbers of a published machine.
+pub fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Result<models::Prediction> {
+    let model = models::find(id)?;
+    let value = |name: &str| given.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    Ok(model.predict(&model.variables(&value)?, &model.parameters(&Card::find(card)?)?))
+}
+
+impl Validation {
+    /// The values of each kind, counted apart.
+    pub fn counts(&self) -> [Count; 4] {
+        Kind::ALL.map(|kind| Count::new(kind, self.checks.iter()))
+    }
+
+    /// Text for a terminal, in lines of at most `width` where remarks are the reason that they are longer.
+    pub fn text(&self, width: Option<usize>) -> String {
+        let mut text = String::from("Published values beside those of the papers' equations and of models\n");
+        for checks in self.checks.chunk_by(|a, b| a.source == b.source && a.kind == b.kind) {
+            let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Right, Align::Left]);
+            table.row(["", "published", "recomputed", "difference", "verdict"]);
+            checks.iter().for_each(|check| table.row(check.cells()));
+            let (source, kind) = (&checks[0].source, checks[0].kind.word());
+            let _ = write!(text, "\n{source} [{kind}]\n{}", table.indented(2).within(width));
+        }
+        text.push('\n');
+        for count in self.counts() {
+            let _ = writeln!(text, "{}", count.words());
+        }
+        text.push_str("A measured value whose numbers are fitted to its row is among the predicted ones, too, where the other rows give them.\n");
+        let mut table = TextTable::new([Align::Left; 6]);
+        table.row(["paper", "place", "models", "sweeps", "values", "missing, and why"]);
+        for row in &self.papers {
+            let place = format!("{}: {}", row.place, row.what);
+            let (models, sweeps) = (row.models.join(", "), row.sweeps.join(", "));
+            table.row([row.paper.to_owned(), place, models, sweeps, row.counts(), row.missing.to_owned()]);
+        }
+        let _ = write!(text, "\nWhat of each table and figure is reproduced\n\n{}", table.indented(2).within(width));
+        text.push_str("\nModels fitted to the published measurements\n");
+        for fitted in &self.fits {
+            let smape = fitted.smape.map_or(String::new(), |smape| format!("; SMAPE {:.1} %", 100.0 * smape));
+            let _ = writeln!(text, "\n{}: {}{smape}", fitted.source, fitted.model);
+            for line in &fitted.lines {
+                let _ = writeln!(text, "  {line}");
+            }
+        }
+        text
+    }
+}
+
+/// Four significant digits.
+pub fn digits(value: f64) -> String {
+    number(value, NumberStyle::Fixed(4))
+}

@@ -1,0 +1,229 @@
+//! What of each table and figure of the papers is reproduced, by what, and what is not, and why.
+
+use super::{Check, Count, Kind};
+use apexmap_base::source::{
+    APEX_MAP, BLUE_GENE_P_RANDOM_ACCESS, HPCC_RANDOM_ACCESS, HYPERCUBE_RANDOM_ACCESS, NIC_MESSAGE_RATE, Source,
+};
+use serde::Serialize;
+
+/// A table, a figure or a statement of a paper.
+#[derive(Debug)]
+pub struct Item {
+    pub paper: &'static Source,
+    /// `Table 3`.
+    pub place: &'static str,
+    pub what: &'static str,
+    /// Models that predict it.
+    pub models: &'static [&'static str],
+    /// Sweeps that measure the same on another machine.
+    pub sweeps: &'static [&'static str],
+    /// How the sources of its checks begin.
+    pub checks: &'static [&'static str],
+    /// What is missing, and why; empty if nothing is.
+    pub missing: &'static str,
+}
+
+const fn item(paper: &'static Source, place: &'static str, what: &'static str) -> Item {
+    Item { paper, place, what, models: &[], sweeps: &[], checks: &[], missing: "" }
+}
+
+impl Item {
+    const fn models(self, models: &'static [&'static str]) -> Self {
+        Self { models, ..self }
+    }
+    const fn sweeps(self, sweeps: &'static [&'static str]) -> Self {
+        Self { sweeps, ..self }
+    }
+    const fn checks(self, checks: &'static [&'static str]) -> Self {
+        Self { checks, ..self }
+    }
+    const fn missing(self, missing: &'static str) -> Self {
+        Self { missing, ..self }
+    }
+
+    /// Whether a check belongs to it.
+    pub fn has(&self, check: &Check) -> bool {
+        self.checks.iter().any(|source| check.source.starts_with(source))
+    }
+}
+
+/// An item with what became of its values.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    pub paper: &'static str,
+    pub place: &'static str,
+    pub what: &'static str,
+    /// Models that predict it.
+    pub models: Vec<&'static str>,
+    /// Sweeps that measure it.
+    pub sweeps: Vec<&'static str>,
+    pub missing: &'static str,
+    /// Its values, by kind; kinds without a value are not among them.
+    pub values: Vec<Count>,
+}
+
+impl Row {
+    /// `identity: 5 of 5 agree; predicted: 7 of 10 agree`.
+    pub fn counts(&self) -> String {
+        let one = |count: &Count| format!("{}: {} of {} agree", count.kind.word(), count.agree, count.values);
+        self.values.iter().map(one).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// The table, paper by paper.
+pub fn rows(checks: &[Check]) -> Vec<Row> {
+    let row = |item: &Item| {
+        let count = |kind: Kind| Count::new(kind, checks.iter().filter(|check| item.has(check)));
+        Row {
+            paper: item.paper.short,
+            place: item.place,
+            what: item.what,
+            models: item.models.to_vec(),
+            sweeps: item.sweeps.to_vec(),
+            values: Kind::ALL.map(count).into_iter().filter(|count| count.values > 0).collect(),
+            missing: item.missing,
+        }
+    };
+    ALL.iter().map(row).collect()
+}
+
+const A: &Source = &APEX_MAP;
+const D: &Source = &HPCC_RANDOM_ACCESS;
+const H: &Source = &HYPERCUBE_RANDOM_ACCESS;
+const B: &Source = &BLUE_GENE_P_RANDOM_ACCESS;
+const N: &Source = &NIC_MESSAGE_RATE;
+
+/// Every table and figure of the five papers, and what else they quote in numbers.
+pub const ALL: &[Item] = &[
+    item(A, "Section 2", "share of remote accesses")
+        .models(&["apex_map.surface"])
+        .checks(&["Apex-Map paper, Section 2,"]),
+    item(A, "Table 1, Figure 1", "algorithm and distribution of the data")
+        .sweeps(&["quickstart"])
+        .missing("no numbers: the kernels follow the flowchart"),
+    item(A, "Table 2", "three platforms")
+        .checks(&["Apex-Map paper, Section 3.3,"])
+        .missing("the platforms are cards; their ratios are arithmetic of printed numbers"),
+    item(A, "Figure 2", "ratio to ping-pong")
+        .models(&["apex_map.surface"])
+        .sweeps(&["paper-figure-2", "eager-limit"])
+        .checks(&["Apex-Map paper, Section 3.2,"])
+        .missing("its values are a drawing, without printed numbers; the report draws the ratio"),
+    item(A, "Figures 3, 4, 7", "surfaces and contours of 256 processes")
+        .models(&["apex_map.surface"])
+        .sweeps(&["paper-figures-3-to-7", "quickstart"])
+        .missing(
+            "the factors 85, 128 and 16 of Section 3.3 need latencies and caches of the platforms, which are not printed: \
+             reports give the same factors of a measured surface, beside the paper's",
+        ),
+    item(A, "Figures 5, 6", "ratios of two platforms")
+        .sweeps(&["paper-figures-3-to-7"])
+        .missing("2-4, 6-8 and 12 are read from surfaces that are drawn only; `apexmap compare` makes these figures of two results"),
+    item(A, "Section 2.1", "increasing performance up to 1000s of processors")
+        .models(&["apex_map.surface"])
+        .sweeps(&["apex-map-ranks"])
+        .missing("stated without numbers"),
+    item(A, "Section 4", "characterising applications by M, alpha and L")
+        .missing(
+            "announced here; the authors published a method later (Ibrahim, Strohmaier, Characterizing the relation between Apex-Map \
+             synthetic probes and reuse distance distributions, ICPP 2010; chapter 8 of Performance Tuning of Scientific Applications, \
+             2010): apexmap does not do it yet",
+        ),
+    item(D, "Figures 1, 2", "bandwidth over the share of random accesses (MAPS)")
+        .sweeps(&["memory-random-share"])
+        .missing("drawn only, without printed numbers: the sweep makes the same figure"),
+    item(D, "Definition", "polynomial and period of the stream")
+        .checks(&["HPCC RandomAccess definition"]),
+    item(D, "Figures 3 to 7", "sequential, star and global RandomAccess").sweeps(&["random-access-hpcc"]).missing("no numbers"),
+    item(H, "Table 1", "the unoptimised benchmark")
+        .models(&["random_access.bottleneck"])
+        .sweeps(&["random-access-algorithms"])
+        .checks(&["hypercube paper, Table 1"])
+        .missing(
+            "the paper gives no cost of its messages, and 1.5 to 10 us per update over P is not Equation (1) of the Blue Gene/P paper",
+        ),
+    item(H, "Figure 1, Section 2", "messages and volume in d dimensions")
+        .models(&["random_access.all_to_all"])
+        .sweeps(&["random-access-dimensions"])
+        .checks(&["hypercube paper, Section 2"]),
+    item(H, "Table 2", "GUPS over processors")
+        .models(&["random_access.hypercube"])
+        .sweeps(&["random-access-ranks", "random-access-rounds"])
+        .checks(&["hypercube paper, Table 2", "hypercube paper, Section 3"]),
+    item(H, "Table 3", "optimisations")
+        .models(&["random_access.hypercube"])
+        .sweeps(&["random-access-optimisations"])
+        .checks(&["hypercube paper, Table 3", "hypercube paper, Section 4"])
+        .missing("Mod4 to Mod6 are other MPI libraries: run the sweep under each, and compare"),
+    item(H, "Table 4", "GUPS over the look-ahead")
+        .models(&["random_access.all_to_all"])
+        .sweeps(&["random-access-lookahead"])
+        .checks(&["hypercube paper, Table 4"])
+        .missing("the fall from Q = 8192 to 32768, as of a cache, is in no model; the fit is below"),
+    item(H, "Footnote 1", "updates stored beyond the look-ahead").checks(&["hypercube paper, Footnote 1"]),
+    item(H, "Section 4", "mapping the hypercube onto the network")
+        .missing("the paper has not tried it; launchers place ranks"),
+    item(B, "Equation (1), Section 4", "processors or network: crossovers of single updates")
+        .models(&["random_access.bottleneck"])
+        .checks(&["Blue Gene/P paper, Section 4,"]),
+    item(B, "Table 1", "mapping modes")
+        .sweeps(&["random-access-modes"])
+        .missing("modes 2 to 4 are not meaningful (Section 3.2); the paper has no numbers of the others"),
+    item(B, "Table 2 (a)", "error rates")
+        .models(&["random_access.lost_updates"])
+        .sweeps(&["random-access-locks"])
+        .checks(&["Blue Gene/P paper, Table 2 (a)"])
+        .missing("the standard deviations by one size of bursts, which is fitted: nothing derives it"),
+    item(B, "Table 2 (b)", "locks")
+        .models(&["random_access.locks"])
+        .sweeps(&["random-access-locks"])
+        .checks(&["Blue Gene/P paper, Table 2 (b)", "Blue Gene/P paper, Section 3.3"])
+        .missing("2.58 of four cores without locks needs the memory's rate for several cores, which is not printed"),
+    item(B, "Section 4.4, Table 3", "numbers of nodes that are no powers of two")
+        .models(&["random_access.roles"])
+        .sweeps(&["random-access-division"])
+        .checks(&["Blue Gene/P paper, Table 3", "Blue Gene/P paper, Section 5.3, "]),
+    item(B, "Theorem 4.1", "owners by prediction are at most one too high").checks(&["Blue Gene/P paper, Theorem 4.1"]),
+    item(B, "Section 4.3.1", "buckets; packets received four at a time")
+        .models(&["random_access.roles"])
+        .missing("BktSize is in Table 4; the full buckets that it saves are not in the kernels (receiving four packets at once is: `packets`)"),
+    item(B, "Section 5.1", "load of the cores")
+        .models(&["random_access.roles"])
+        .sweeps(&["random-access-loads"])
+        .checks(&["Blue Gene/P paper, Sections 5.1 and 5.2"])
+        .missing("the loads of cores 0 to 2 are inputs of the model"),
+    item(B, "Table 4, Blue Gene/P", "bottlenecks and rates over nodes")
+        .models(&["random_access.roles", "random_access.routed"])
+        .sweeps(&["random-access-roles"])
+        .checks(&["Blue Gene/P paper, Table 4", "Blue Gene/P paper, Section 5.2, one core", "Blue Gene/P paper, Section 5.3:"]),
+    item(B, "Table 4, Blue Gene/L", "bottlenecks and rates over nodes")
+        .missing("send and receive times by packet size are not printed: only that they range from 14 to 70 and from 50 to 190 cycles"),
+    item(B, "Section 5.2", "crossovers of updates in buckets")
+        .models(&["random_access.roles", "random_access.routed"])
+        .checks(&["Blue Gene/P paper, Section 5.2, updates"]),
+    item(N, "Tables 1, 2", "commands and messages").missing("sizes are numbers of the card"),
+    item(N, "Tables 3, 4", "the simulated machine").missing("it is a card; nothing here simulates it"),
+    item(N, "Section 3.5", "E-registers against commands").checks(&["NIC message-rate paper, Section 3.5"]),
+    item(N, "Figure 5", "latency")
+        .models(&["message_rate.nic_latency"])
+        .sweeps(&["message-rate-sizes"])
+        .checks(&["NIC message-rate paper, Section 5.2 and Figure 5 (b)"])
+        .missing("what is neither bus nor router is not printed: 114 ns by the share of 70 %"),
+    item(N, "Figures 3, 4, 7 to 10", "message rates of 1, 2 and 4 cores")
+        .models(&["message_rate.nic"])
+        .sweeps(&["message-rate-sizes", "message-rate-senders", "message-rate-one-to-n"])
+        .checks(&["NIC message-rate paper, Sections 5.2 and 7"])
+        .missing("the model has one overhead per message, and differs for the patterns that do more work: the paper does not print it"),
+    item(N, "Figure 6", "bidirectional bandwidth")
+        .sweeps(&["message-rate-sizes"])
+        .missing("a core's copy bandwidth of 2 GB/s is stated, not derived; Equation (6) has 8 GB/s"),
+    item(N, "Figures 11 to 13", "limits of bandwidth and message rate")
+        .models(&["message_rate.nic"])
+        .sweeps(&["message-rate-sizes", "message-rate-senders"])
+        .checks(&["NIC message-rate paper, Section 6,"]),
+    item(N, "Figures 14, 15", "RandomAccess by puts, over sockets")
+        .models(&["message_rate.nic"])
+        .sweeps(&["random-access-puts"])
+        .checks(&["NIC message-rate paper, Section 7, Figure 15"])
+        .missing("rates over sockets are drawn only; the 2 us of the simulator's barrier cannot be set"),
+];

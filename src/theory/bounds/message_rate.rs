@@ -1,0 +1,95 @@
+//! Bounds of message rates, by message.
+
+use super::*;
+use crate::bounds::limits::LINE_BYTES;
+use apexmap_base::source::NIC_MESSAGE_RATE;
+
+pub const FAMILY: Family = Family {
+    name: "message_rate",
+    limits: &[
+        Limit {
+            name: MESSAGES,
+            formula: "minimum time between two messages of a pair of ranks, of any length, by the same operation in \
+                 any pattern",
+            source: &NIC_MESSAGE_RATE,
+            place: "Section 6, Equations (4), (5)",
+        },
+        Limit {
+            name: INJECTION,
+            formula: "one to many: time for a sender to start a send, or to put a short message",
+            source: &NIC_MESSAGE_RATE,
+            place: "Section 6, Equation (6)",
+        },
+        Limit {
+            name: LINK,
+            formula: "bytes per message x minimum time per byte of a pair of ranks, over messages of any length",
+            source: &NIC_MESSAGE_RATE,
+            place: "Section 6, Equations (1) to (3)",
+        },
+        Limit {
+            name: LATENCY,
+            formula: "ping-pong: latency of the shortest message",
+            source: &NIC_MESSAGE_RATE,
+            place: "Section 5.1, Figure 5",
+        },
+        Limit {
+            name: L2,
+            formula: "threads, distinct buffers: lines per message x fraction of the window beyond a region x \
+                 minimum time per line from it, because the messages are read one after the other",
+            source: &NIC_MESSAGE_RATE,
+            place: "Section 5 (distinct buffers)",
+        },
+        Limit { name: L3, formula: "as L2", source: &NIC_MESSAGE_RATE, place: "Section 5 (distinct buffers)" },
+        Limit { name: MEMORY, formula: "as L2", source: &NIC_MESSAGE_RATE, place: "Section 5 (distinct buffers)" },
+    ],
+    terms,
+};
+
+fn terms(case: &Case, terms: &mut Terms) {
+    let (point, messages) = (case.point, case.messages());
+    let (ranks, bytes) = (point.ranks as f64, point.integer("message_bytes") as f64);
+    let put = point.text("operation") == "put";
+    let cost = |of: fn(&Messages) -> Option<f64>| messages.and_then(of);
+    let costs = messages.map(|m| if put { m.put } else { m.send });
+    let one = point.text("buffers") == "one";
+    let message = costs.and_then(|c| if one { c.message_to_one } else { c.message });
+    let byte = costs.and_then(|c| c.byte);
+    // Messages that are under way at once, and the ranks that each have one to send.
+    let pairs = case.at_once(ranks / 2.0);
+    let (flows, sources) = match point.kernel.as_str() {
+        "message_rate.ping_pong" => {
+            terms.add(LATENCY, ranks / 2.0, if put { cost(|m| m.put_latency) } else { cost(|m| m.send_latency) });
+            terms.add(LINK, pairs, byte.map(|byte| bytes * byte));
+            return reading(case, pairs, terms);
+        }
+        "message_rate.streaming" => (pairs, pairs),
+        "message_rate.bidirectional" => (2.0 * pairs, 2.0 * pairs),
+        "message_rate.random" => (case.at_once(ranks), case.at_once(ranks)),
+        _ => {
+            let senders = point.integer("senders") as f64;
+            // What a put costs, it costs its sender; a send is received by one of many.
+            (case.at_once(if put { senders } else { ranks - senders }), case.at_once(senders))
+        }
+    };
+    terms.add(MESSAGES, flows, message);
+    terms.add(LINK, flows, byte.map(|byte| bytes * byte));
+    if flows != sources || point.kernel == "message_rate.random" {
+        terms.add(INJECTION, sources, if put { message } else { cost(|m| m.inject) });
+    }
+    reading(case, flows, terms);
+}
+
+/// Between threads a message is read by a processor, from where it stands.
+fn reading(case: &Case, flows: f64, terms: &mut Terms) {
+    if case.carrier.0 != "threads" || case.point.text("buffers") == "one" {
+        return;
+    }
+    let bytes = case.point.integer("message_bytes") as f64;
+    let window = case.point.integer("window") as f64 * bytes;
+    for &(region, line) in case.limits.lines.rungs() {
+        if let Some(level) = case.limits.level(region) {
+            let beyond = 1.0 - (region / window).min(1.0);
+            terms.add(level, flows, Some((bytes / LINE_BYTES).max(1.0) * beyond * line));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Bounds of RandomAccess, by update.
+//!
+//! Updates fall uniformly on the words of a rank's part of the table.
+
+use super::*;
+use crate::bounds::limits::LINE_BYTES;
+use apexmap_base::source::{BLUE_GENE_P_RANDOM_ACCESS, HYPERCUBE_RANDOM_ACCESS, NIC_MESSAGE_RATE};
+use apexmap_base::units::WORD_BYTES;
+
+pub const FAMILY: Family = Family {
+    name: "random_access",
+    limits: &[
+        Limit {
+            name: ISSUE,
+            formula: "one load and one store per update, at 4 loads and 2 stores a core cycle",
+            source: &BLUE_GENE_P_RANDOM_ACCESS,
+            place: "Section 3.1, Equation (1), tg",
+        },
+        Limit {
+            name: OUTSTANDING,
+            formula: "the fastest random read in a region as large as a rank's part of the table, beyond L1: maximum \
+                 outstanding lines / latency",
+            source: &BLUE_GENE_P_RANDOM_ACCESS,
+            place: "Section 3.1, Equation (1), tu",
+        },
+        Limit {
+            name: WALKS,
+            formula: "the same on base pages in a region half as large, beyond the reach of their translations (tlb_reach_bytes; \
+                 neighbouring pages may share one)",
+            source: &BLUE_GENE_P_RANDOM_ACCESS,
+            place: "Section 3.1, Equation (1), tu",
+        },
+        Limit {
+            name: MEMORY,
+            formula: "128 bytes per update (a line read, a line written back) beyond the caches of a node / \
+                 bandwidth of the node",
+            source: &BLUE_GENE_P_RANDOM_ACCESS,
+            place: "Section 3.1, Equation (1), tu",
+        },
+        Limit {
+            name: MESSAGES,
+            formula: "messages per update, as counted in the run, x minimum time per message of a rank",
+            source: &NIC_MESSAGE_RATE,
+            place: "Section 6, Equations (4) to (6)",
+        },
+        Limit {
+            name: LATENCY,
+            formula: "in rounds: stages of a round, each of which waits for messages of the one before, x latency of a short \
+                 message / Q",
+            source: &HYPERCUBE_RANDOM_ACCESS,
+            place: "Section 2, Figures 1 and 2",
+        },
+        Limit {
+            name: LINK,
+            formula: "bytes sent per update, as counted in the run, x minimum time per byte of a rank",
+            source: &NIC_MESSAGE_RATE,
+            place: "Section 6, Equations (1), (2)",
+        },
+        Limit {
+            name: BISECTION,
+            formula: "4 B / b, with b = 8 bytes",
+            source: &BLUE_GENE_P_RANDOM_ACCESS,
+            place: "Section 3.1, Equation (1)",
+        },
+    ],
+    terms,
+};
+
+fn terms(case: &Case, terms: &mut Terms) {
+    let (limits, point) = (case.limits, case.point);
+    let kernel = point.kernel.as_str();
+    let (ranks, table) = (point.ranks as f64, (point.integer("N_words") * WORD_BYTES) as f64);
+    let on_node = ranks / case.nodes as f64;
+    // Threads that share a table are one rank; of ranks each has a part, or all of its own.
+    let (workers, part, on_each_node) = match kernel {
+        "random_access.shared" => (case.output("cores_used").unwrap_or(1.0), table, table),
+        "random_access.star" => (ranks, table, table * on_node),
+        // Each rank has a thread per core.
+        "random_access.nodes" => {
+            (ranks * case.output("cores_used").unwrap_or(1.0), table / ranks, table / case.nodes as f64)
+        }
+        _ => (ranks, table / ranks, table / case.nodes as f64),
+    };
+    let at_once = case.at_once(workers);
+
+    let generate = limits.generate.filter(|_| point.text("stream") == "lfsr");
+    terms.add(ISSUE, at_once, limits.issue(1.0, WORD_BYTES as f64, 1.0));
+    terms.set_loop(at_once, limits.reads.least().map(|read| read.max(generate.unwrap_or(0.0))));
+    // Within the first-level cache nothing is waited for.
+    let reads = |ladder: &Ladder, beyond: &Ladder| (!ladder.is_empty()).then(|| beyond.at(part).unwrap_or(0.0));
+    terms.add(OUTSTANDING, at_once, reads(&limits.reads, &limits.reads_beyond_first));
+    if case.on_base_pages() {
+        terms.add(WALKS, at_once, reads(&limits.reads_on_base, &limits.walks));
+    }
+    let from_memory = 1.0 - (limits.cached(on_node) / on_each_node).min(1.0);
+    let node = limits.node_bandwidth.map(|bandwidth| 2.0 * LINE_BYTES * from_memory / bandwidth);
+    terms.add(MEMORY, case.nodes as f64, node);
+    if point.ranks > 1 && kernel != "random_access.star" {
+        remote(case, terms);
+    }
+}
+
+fn remote(case: &Case, terms: &mut Terms) {
+    let ranks = case.point.ranks as f64;
+    let (at_once, messages) = (case.at_once(ranks), case.messages());
+    let costs = messages.map(|m| if case.point.kernel == "random_access.one_sided" { m.put } else { m.send });
+    let (message, byte) = (costs.and_then(|c| c.message), costs.and_then(|c| c.byte));
+    let counted = |name: &str| case.output(name).unwrap_or(0.0);
+    terms.add(MESSAGES, at_once, message.map(|message| counted("messages_per_update") * message));
+    // However many processors ranks share, all of them wait at once.
+    if let Some(stages) = stages(case.point) {
+        let latency = messages.and_then(|m| m.send_latency.into_iter().chain(m.put_latency).reduce(f64::min));
+        terms.add(LATENCY, ranks, latency.map(|latency| stages * latency / case.point.integer("Q") as f64));
+    }
+    terms.add(LINK, at_once, byte.map(|byte| counted("bytes_sent_per_update") * byte));
+    let bisection = messages.and_then(|m| m.bisection).filter(|(_, over)| *over == case.point.ranks);
+    terms.add(BISECTION, 1.0, bisection.map(|(bandwidth, _)| WORD_BYTES as f64 / (4.0 * bandwidth)));
+}
+
+/// Stages of a round, at least; `None` for kernels without rounds.
+fn stages(point: &Point) -> Option<f64> {
+    let dimensions = u64::from(point.ranks.ilog2());
+    match point.kernel.as_str() {
+        "random_access.alltoallv" => Some(1.0),
+        "random_access.hypercube" => Some(dimensions as f64),
+        // Other numbers of ranks may have fewer factors than dimensions were asked for.
+        "random_access.exchange" if !point.ranks.is_power_of_two() => Some(1.0),
+        "random_access.exchange" => Some(point.integer("d").min(dimensions) as f64),
+        _ => None,
+    }
+}

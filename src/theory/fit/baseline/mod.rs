@@ -1,0 +1,230 @@
+//! A model without knowledge: the best of several curves that anyone can draw through the points. An analytic model that does
+//! not beat it explains nothing.
+//!
+//! The curves are interpolation between neighbours, polynomials of all variables in logarithms, and sums of terms of one
+//! variable or of two. Which of them is the best is chosen by leaving out points among those that a prediction is made from: the
+//! points that are predicted have no part in it.
+
+mod linear;
+mod neighbours;
+mod polynomial;
+mod terms;
+
+pub use terms::Term;
+
+use super::quality::{LinesLeftOut, lines, parts, smape};
+use super::{Observation, bits, subsample};
+use apexmap_measure::numerics::mix::mix;
+use polynomial::Polynomial;
+use serde::Serialize;
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::RangeInclusive;
+use terms::Terms;
+
+/// The best curve, and how far off it is where it has seen nothing.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Baseline {
+    /// The curve that is chosen from all points.
+    pub curve: Curve,
+    /// SMAPE of each point as predicted from all others, from 0 to 2: mean of 2 |y - f| / (y + f). The curve is chosen again
+    /// each time.
+    pub left_out: f64,
+    /// The same with all points of a value of a variable left out at once, for each variable that has at least three values.
+    pub lines_left_out: Vec<LinesLeftOut>,
+}
+
+/// A sort of curve.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Curve {
+    /// Straight lines between neighbours, in logarithms.
+    Neighbours,
+    /// A polynomial of all variables, in logarithms.
+    Polynomial {
+        /// The largest sum of exponents.
+        degree: u32,
+    },
+    /// Time as a sum of terms.
+    Terms {
+        /// Time of one unit of work that no variable changes: seconds, for a rate per second.
+        constant: f64,
+        /// Products of one or two factors, each with its coefficient, which is not negative.
+        terms: Vec<(Vec<Term>, f64)>,
+    },
+}
+
+impl fmt::Display for Curve {
+    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Neighbours => write!(to, "interpolation between neighbours"),
+            Self::Polynomial { degree: 1 } => write!(to, "a power law"),
+            Self::Polynomial { degree } => write!(to, "a polynomial of degree {degree} in logarithms"),
+            Self::Terms { .. } => write!(to, "a sum of terms"),
+        }
+    }
+}
+
+/// Degrees of polynomials.
+const DEGREES: RangeInclusive<u32> = 1..=4;
+
+/// The launches of a point: its place, the rates per unit of work, and what least squares need of them.
+#[derive(Clone, Debug)]
+struct PointRates<'a> {
+    x: &'a [f64],
+    /// Rates; times are one over them, times the work.
+    rates: Vec<f64>,
+    /// Mean of their logarithms.
+    log: f64,
+    /// The sum of (r t - 1)^2 over the rates r is (t w - v)^2 and what does not depend on the time t: w is the root of the sum
+    /// of r^2, v the sum of r by w.
+    weight: f64,
+    aim: f64,
+}
+
+fn point_rates<'a>(data: &'a [Observation], work: &dyn Fn(&[f64]) -> f64) -> Vec<PointRates<'a>> {
+    let mut places = HashMap::new();
+    let mut points: Vec<PointRates> = Vec::new();
+    for one in data {
+        let at = *places.entry(bits(&one.x)).or_insert(points.len());
+        if at == points.len() {
+            points.push(PointRates { x: &one.x, rates: Vec::new(), log: 0.0, weight: 0.0, aim: 0.0 });
+        }
+        points[at].rates.push(one.y / work(&one.x));
+    }
+    for point in &mut points {
+        point.log = point.rates.iter().map(|rate| rate.ln()).sum::<f64>() / point.rates.len() as f64;
+        point.weight = point.rates.iter().map(|rate| rate * rate).sum::<f64>().sqrt();
+        point.aim = point.rates.iter().sum::<f64>() / point.weight;
+    }
+    points
+}
+
+/// Parts in which a choice leaves points out: fewer than points, as each costs all curves.
+const INNER_PARTS: u64 = 8;
+
+/// Fewer points allow no choice.
+const LEAST_POINTS: usize = 4;
+
+/// Of more points than this, an evenly spread subset is taken: neighbours are as near, and a choice costs a second less.
+const MOST_POINTS: usize = 1000;
+
+/// The best curve by the points that it has not seen; `None` if fewer than four points differ.
+///
+/// Time is one over the rate, times `work(x)`: what the rate is a rate of, such as the ranks.
+pub fn choose(data: &[Observation], work: &dyn Fn(&[f64]) -> f64) -> Option<Baseline> {
+    if let Some(kept) = subsample::choose(data, MOST_POINTS) {
+        let some: Vec<Observation> =
+            data.iter().zip(kept).filter(|(_, kept)| *kept).map(|(one, _)| one.clone()).collect();
+        return of(&some, work);
+    }
+    of(data, work)
+}
+
+fn of(data: &[Observation], work: &dyn Fn(&[f64]) -> f64) -> Option<Baseline> {
+    let points = point_rates(data, work);
+    if points.len() < LEAST_POINTS {
+        return None;
+    }
+    let places: Vec<&[f64]> = points.iter().map(|point| point.x).collect();
+    let lines = lines(&places)
+        .into_iter()
+        .map(|(variable, parts)| LinesLeftOut { variable, smape: nested(&points, &parts, Some(variable)) });
+    let curve = match select(&points.iter().collect::<Vec<_>>(), None) {
+        Found::Neighbours(_) => Curve::Neighbours,
+        Found::Polynomial(found) => Curve::Polynomial { degree: found.degree },
+        Found::Terms(found) => Curve::Terms { constant: found.constant(), terms: found.terms() },
+    };
+    Some(Baseline { curve, left_out: nested(&points, &parts(points.len()), None), lines_left_out: lines.collect() })
+}
+
+/// The error on each part, predicted by the curve that is the best by all other points.
+fn nested(points: &[PointRates], parts: &[Vec<usize>], variable: Option<usize>) -> f64 {
+    let all: Vec<&PointRates> = points.iter().collect();
+    let pairs = parts.iter().flat_map(|part| {
+        let found = select(&without(&all, part), variable);
+        part.iter().flat_map(|&at| rates(all[at], found.at(all[at].x))).collect::<Vec<_>>()
+    });
+    error(pairs.collect())
+}
+
+fn without<'p, 'a>(points: &[&'p PointRates<'a>], part: &[usize]) -> Vec<&'p PointRates<'a>> {
+    (0..points.len()).filter(|at| !part.contains(at)).map(|at| points[at]).collect()
+}
+
+/// Each rate of a point beside a prediction.
+fn rates(point: &PointRates, predicted: f64) -> Vec<(f64, f64)> {
+    point.rates.iter().map(|rate| (*rate, predicted)).collect()
+}
+
+/// A rate that is none is as wrong as can be.
+fn error(pairs: Vec<(f64, f64)>) -> f64 {
+    smape(pairs.into_iter().map(|(y, f)| if f.is_finite() { (y, f) } else { (y, 0.0) }))
+}
+
+/// A curve through points.
+enum Found<'a> {
+    Neighbours(Vec<&'a PointRates<'a>>),
+    Polynomial(Polynomial),
+    Terms(Terms),
+}
+
+impl Found<'_> {
+    /// The rate there, per unit of work.
+    fn at(&self, x: &[f64]) -> f64 {
+        match self {
+            Found::Neighbours(points) => neighbours::at(points, x),
+            Found::Polynomial(found) => found.at(x),
+            Found::Terms(found) => found.at(x),
+        }
+    }
+}
+
+/// The curve with the least error on points left out: whole values of `variable`, if it has three, or parts drawn.
+fn select<'a>(points: &[&'a PointRates<'a>], variable: Option<usize>) -> Found<'a> {
+    let places: Vec<&[f64]> = points.iter().map(|point| point.x).collect();
+    let of_lines = variable.and_then(|variable| lines(&places).into_iter().find(|(known, _)| *known == variable));
+    let drawn = || {
+        let number = INNER_PARTS.min(points.len() as u64);
+        let of = |part: u64| (0..points.len()).filter(|&at| mix(at as u64) % number == part).collect::<Vec<_>>();
+        (0..number).map(of).filter(|part| !part.is_empty()).collect()
+    };
+    let parts: Vec<Vec<usize>> = of_lines.map_or_else(drawn, |(_, parts)| parts);
+    let left_out = |fit: &dyn Fn(&[&'a PointRates<'a>]) -> Option<Found<'a>>| {
+        let mut pairs = Vec::new();
+        for part in &parts {
+            let curve = fit(&without(points, part))?;
+            pairs.extend(part.iter().flat_map(|&at| rates(points[at], curve.at(points[at].x))));
+        }
+        Some(error(pairs))
+    };
+    let neighbours = |points: &[&'a PointRates<'a>]| Some(Found::Neighbours(points.to_vec()));
+    let mut best = (left_out(&neighbours).unwrap_or(f64::INFINITY), Found::Neighbours(points.to_vec()));
+    for degree in DEGREES {
+        let polynomial = |points: &[&'a PointRates<'a>]| Polynomial::fit(points, degree).map(Found::Polynomial);
+        if let Some((error, found)) = left_out(&polynomial).zip(polynomial(points))
+            && error < best.0
+        {
+            best = (error, found);
+        }
+    }
+    if let Some((found, error)) = Terms::fit(points, &parts)
+        && error < best.0
+    {
+        best = (error, Found::Terms(found));
+    }
+    best.1
+}
+
+/// Variables that differ among points, and whether all of their values have logarithms.
+fn varied(points: &[&PointRates]) -> Vec<(usize, bool)> {
+    let Some(first) = points.first() else { return Vec::new() };
+    let differs = |at: &usize| points.iter().any(|point| point.x[*at] != first.x[*at]);
+    (0..first.x.len()).filter(differs).map(|at| (at, points.iter().all(|point| point.x[at] > 0.0))).collect()
+}
+
+/// The place on an axis: a logarithm where there is one.
+fn place(x: &[f64], (variable, logarithmic): (usize, bool)) -> f64 {
+    if logarithmic { x[variable].max(f64::MIN_POSITIVE).ln() } else { x[variable] }
+}

@@ -1,0 +1,114 @@
+//! A break: a number where a model jumps, such as the size above which messages go by another protocol. Rates do not change
+//! while it moves between two measured points, so it has no derivative; it is sought among the points themselves.
+
+use super::interval::{f_quantile_beyond, t_quantile_beyond, unit};
+use super::optimum::{Optimum, minimise};
+use super::task::Task;
+use super::{Estimate, Fit, Observation, Options, Role, quality};
+use crate::models::{Break, Model};
+use apexmap_base::error::{Error, Result};
+
+/// Different values of the variable on either side of a break, at least.
+const BESIDE: usize = 3;
+
+/// The parameter that is a break and is to be fitted, and the variable that it breaks.
+pub fn sought(model: &dyn Model, roles: &[Role]) -> Option<(usize, usize)> {
+    let about = model.about();
+    let fitted = |at: &usize| matches!(roles[*at], Role::Fit | Role::From(_) | Role::OrHold(_));
+    (0..roles.len()).filter(fitted).find_map(|at| {
+        let Break::At(name) = about.parameters[at].breaks else { return None };
+        Some((at, about.variables.iter().position(|variable| variable.name == name)?))
+    })
+}
+
+/// Fits with the break at each measured value in turn. The break is the value with the least loss, if it is less than
+/// without a break by more than chance makes it anywhere (Bonferroni's bound over the candidates); otherwise there is none, and
+/// what depends on it is absent.
+///
+/// The interval holds every value whose loss is within t^2 variances of the least (profile likelihood), and ends at
+/// the next measured value: a break may be anywhere up to it. Other numbers' intervals are those at the break.
+///
+/// # Errors
+/// As [`super::fit`].
+pub fn fit(
+    model: &dyn Model,
+    data: &[Observation],
+    kept: &[bool],
+    roles: &[Role],
+    (at, variable): (usize, usize),
+    options: Options,
+) -> Result<Fit> {
+    let of_kept = data.iter().zip(kept).filter(|(_, kept)| **kept);
+    let mut values: Vec<f64> = of_kept.map(|(observation, _)| observation.x[variable]).collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    let Some(&largest) = values.last().filter(|_| values.len() >= 2 * BESIDE) else {
+        let (name, number) = (model.about().variables[variable].name, model.about().parameters[at].number);
+        return Err(Error::input(
+            format!("{}: {} values of {name} cannot identify {number}", model.about().id, values.len()),
+            format!("measure {}, or hold it with --hold {number}=VALUE", model.about().design),
+        ));
+    };
+    let held = |value: f64| {
+        let mut roles = roles.to_vec();
+        roles[at] = Role::Hold(value);
+        let beside = |at: &usize| value == largest && model.about().parameters[*at].breaks == Break::Beside;
+        (0..roles.len()).filter(beside).for_each(|at| roles[at] = Role::Hold(0.0));
+        roles
+    };
+    // The last is no break: nothing lies beyond it.
+    let candidates: Vec<f64> = values[BESIDE - 1..values.len() - BESIDE].iter().copied().chain([largest]).collect();
+    let tasks: Vec<Task> =
+        candidates.iter().map(|&c| Ok(super::prepare(model, data, kept, &held(c))?.0)).collect::<Result<_>>()?;
+    let excess = excess(&tasks).ok_or_else(|| super::no_rates(model))?;
+    let (&none, breaks) = excess.split_last().expect("a candidate");
+    let freedom = tasks[0].freedom().saturating_sub(1);
+    let beside = tasks[0].free.len().saturating_sub(tasks[tasks.len() - 1].free.len()).max(1);
+    if none <= beside as f64 * f_quantile_beyond(beside, freedom, 0.05 / breaks.len() as f64) {
+        return without(model, data, kept, &held(largest), options);
+    }
+    let allowed = t_quantile_beyond(freedom, 0.025).powi(2);
+    let within: Vec<f64> = candidates.iter().zip(breaks).filter(|(_, e)| **e <= allowed).map(|(c, _)| *c).collect();
+    let best = breaks.iter().zip(&candidates).min_by(|a, b| a.0.total_cmp(b.0)).map_or(largest, |(_, c)| *c);
+    let mut fit = super::straight(model, data, kept, &held(best), options)?;
+    let beyond = |value: f64| values.iter().copied().find(|v| *v > value).unwrap_or(value);
+    let parameter = &model.about().parameters[at];
+    fit.held.retain(|(number, _)| *number != parameter.number);
+    fit.estimates.push(Estimate {
+        number: parameter.number,
+        symbol: parameter.symbol,
+        value: best,
+        low: within.first().copied().unwrap_or(best),
+        high: beyond(within.last().copied().unwrap_or(best)),
+        bootstrap: None,
+    });
+    // The break is a parameter too, and the variance.
+    let squares = fit.points.iter().map(|point| (point.predicted / point.measured).ln().powi(2)).sum();
+    fit.quality.aicc = quality::aicc(squares, fit.points.len(), fit.estimates.len() + 1);
+    Ok(fit)
+}
+
+/// How far the loss at each candidate is above the least of all, in variances of a residual; `None` if one has no finite rates.
+fn excess(tasks: &[Task]) -> Option<Vec<f64>> {
+    let alone: Vec<Optimum> = tasks.iter().map(|task| minimise(task, &task.starts(), None)).collect::<Option<_>>()?;
+    let of = |k: usize| unit(&tasks[k], &alone[k]);
+    let best = (0..tasks.len()).min_by(|a, b| of(*a).total_cmp(&of(*b)))?;
+    let unit = of(best);
+    // Losses compare only on the same scale.
+    let scale = Some(alone[best].scale);
+    let again = |k: usize| Some(minimise(&tasks[k], std::slice::from_ref(&alone[k].theta), scale)?.deviance);
+    let losses: Vec<f64> = (0..tasks.len()).map(again).collect::<Option<_>>()?;
+    let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
+    Some(losses.into_iter().map(|loss| (loss - least) / unit).collect())
+}
+
+/// The fit without a break.
+fn without(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Role], options: Options) -> Result<Fit> {
+    let mut fit = super::straight(model, data, kept, roles, options)?;
+    for (at, parameter) in model.about().parameters.iter().enumerate().filter(|(_, p)| p.breaks != Break::No) {
+        fit.held.retain(|(known, _)| *known != parameter.number);
+        fit.absent.push(parameter.number);
+        fit.parameters[at] = f64::NAN;
+    }
+    Ok(fit)
+}

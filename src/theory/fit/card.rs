@@ -1,0 +1,62 @@
+//! A fit as a machine card.
+
+use super::optimum::Optimum;
+use super::task::Task;
+use super::{Fit, interval};
+use crate::machine::{Card, JointFit, Number};
+use apexmap_base::error::Result;
+use apexmap_base::units::plural;
+use nalgebra::DMatrix;
+
+impl Fit {
+    /// The parameters as a machine card, for `apexmap predict`.
+    ///
+    /// # Errors
+    /// If a parameter is no number of machine cards, which is a fault of the model.
+    pub fn card(&self, name: &str, source: &str) -> Result<Card> {
+        let mut card = Card::new(name, &format!("parameters of {} fitted to a measurement", self.model), source);
+        for (number, value) in &self.held {
+            card.set_base(number, *value, "given to the fit")?;
+        }
+        for estimate in &self.estimates {
+            let how = format!(
+                "fit of {} to {}; 95 % profile-likelihood interval",
+                self.model,
+                plural(self.quality.fitted_points, "point")
+            );
+            let name = card.set_base(estimate.number, estimate.value, &how)?;
+            let (low, high) = if name == estimate.number {
+                (estimate.low, estimate.high)
+            } else {
+                (1.0 / estimate.high, 1.0 / estimate.low)
+            };
+            let number = card.numbers()[&name].clone();
+            if low.is_finite() && high.is_finite() {
+                card.set(
+                    &name,
+                    Number { low: Some(low.min(number.value)), high: Some(high.max(number.value)), ..number },
+                )?;
+            }
+        }
+        for hidden in &self.at_most {
+            let how = format!("fit of {}: at most {}, which hides it", self.model, hidden.of);
+            let name = card.set_base(hidden.number, hidden.value, &how)?;
+            let number = card.numbers()[&name].clone();
+            card.set(&name, Number { low: Some(0.0), high: Some(hidden.most.max(hidden.value)), ..number })?;
+        }
+        card.joint = self.joint.clone();
+        Ok(card)
+    }
+}
+
+/// The covariance as it stands on a card.
+pub fn joint(task: &Task, optimum: &Optimum, covariance: &DMatrix<f64>) -> JointFit {
+    let about = task.model.about();
+    let numbers = task.free.iter().map(|&at| about.parameters[at].number.to_owned()).collect();
+    let (t, noise) = (interval::t_quantile(task.freedom()), interval::variance(task, optimum));
+    let mut joint = JointFit::new(about.id, numbers, task.freedom(), t, noise);
+    for (i, row) in joint.covariance.iter_mut().enumerate() {
+        row.iter_mut().enumerate().for_each(|(j, value)| *value = covariance[(i, j)]);
+    }
+    joint
+}

@@ -1,0 +1,384 @@
+//! Fits of models to measurements: estimates with intervals, and how far to trust them.
+//!
+//! Rates err by factors, so fits are made in logarithms, with Huber's loss. Linear models begin at least squares with
+//! positive parameters; Levenberg-Marquardt continues from there. Intervals are profile-likelihood intervals that include lack of
+//! fit: what the model misses at a point is the same in all launches, so that points are counted, not launches. Where several
+//! launches were made of every point there is also a studentised bootstrap over launches, without lack of fit. A design that cannot identify a parameter is
+//! refused, with the points that would.
+
+pub mod baseline;
+pub mod bootstrap;
+pub mod breaks;
+mod card;
+pub mod identify;
+pub mod interval;
+pub mod nnls;
+pub mod optimum;
+pub mod quality;
+pub mod subsample;
+pub mod task;
+mod words;
+
+use crate::machine::JointFit;
+use crate::models::{Model, Parameter};
+use apexmap_base::error::{Error, Result};
+use optimum::Optimum;
+use quality::Quality;
+use serde::Serialize;
+use std::collections::HashSet;
+use task::Task;
+
+/// A measured rate at a point: the median of a launch's samples.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Observation {
+    /// The model's variables, in its order.
+    pub x: Vec<f64>,
+    /// The column that the model predicts; positive.
+    pub y: f64,
+    /// Which launch it is from: launches are independent of each other, samples within one are not.
+    pub launch: u32,
+}
+
+/// A parameter, found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Estimate {
+    /// Name on machine cards.
+    pub number: &'static str,
+    /// The paper's symbol of it: T_1.
+    pub symbol: &'static str,
+    /// In the base unit.
+    pub value: f64,
+    /// Lower end of the 95 % profile-likelihood interval, in the base unit. 0 says that the data do without this parameter.
+    pub low: f64,
+    /// Upper end of that interval, in the base unit. The largest value that the model allows says that the data set no upper
+    /// limit.
+    pub high: f64,
+    /// Ends of the 95 % interval by studentised bootstrap over launches, if there are enough of them: what launches do to all
+    /// their rates is in it, what the model misses is not.
+    pub bootstrap: Option<(f64, f64)>,
+}
+
+/// A measurement beside its prediction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// The model's variables, in its order and in base units.
+    pub x: Vec<f64>,
+    /// Which launch it is from, as in [`Observation::launch`].
+    pub launch: u32,
+    /// The rate that was measured, in the unit of the column that the model predicts.
+    pub measured: f64,
+    /// The rate that the fitted model predicts, in the same unit.
+    pub predicted: f64,
+    /// Lower end of the 95 % band for another measurement at this point.
+    pub low: f64,
+    /// Upper end of that band.
+    pub high: f64,
+    /// The model's term that sets the prediction: "latency".
+    pub bottleneck: &'static str,
+    /// What a fit to all other points predicts here, if that was asked for.
+    pub left_out: Option<f64>,
+}
+
+/// What a fit found.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Fit {
+    /// Id of the model: `random_access.hypercube`.
+    pub model: &'static str,
+    /// The parameters that were fitted, in the model's order.
+    pub estimates: Vec<Estimate>,
+    /// Parameters that were given, in base units.
+    pub held: Vec<(&'static str, f64)>,
+    /// Those of them that were to be fitted, but that the points do not identify: [`Role::OrHold`].
+    pub not_identified: Vec<&'static str>,
+    /// Parameters of which the points tell only that they are at most as large as another.
+    pub at_most: Vec<AtMost>,
+    /// Parameters on which no point depends.
+    pub absent: Vec<&'static str>,
+    /// Every observation that was given, beside its prediction.
+    pub points: Vec<Point>,
+    /// Errors and what they are taken over.
+    pub quality: Quality,
+    /// What the points say of all estimates together; `None` if they leave a direction open.
+    pub joint: Option<JointFit>,
+    /// Every parameter of the model, in its order; NaN where absent.
+    #[serde(skip)]
+    pub parameters: Vec<f64>,
+}
+
+/// A parameter that only shows where it is larger than another, and does not show.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct AtMost {
+    /// Name on machine cards.
+    pub number: &'static str,
+    /// The paper's symbol of it.
+    pub symbol: &'static str,
+    /// The other, as it is named on machine cards.
+    pub of: &'static str,
+    /// The estimate of the other, in the base unit.
+    pub value: f64,
+    /// The upper end of that one's interval, in the base unit.
+    pub most: f64,
+}
+
+/// What is to be done with a parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Role {
+    /// Not fitted: it has this value, in the base unit.
+    Hold(f64),
+    /// Fitted, beginning at the model's own first guess.
+    Fit,
+    /// Fitted, beginning at this value, in the base unit.
+    From(f64),
+    /// Fitted, unless the points do not identify it: then it has this value, in the base unit.
+    OrHold(f64),
+    /// Neither known nor to be fitted: the fit is refused if a prediction depends on it.
+    Unknown,
+}
+
+/// What may be chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// Seed of the bootstrap: the same seed gives the same intervals.
+    pub seed: u64,
+    /// Resamples of the bootstrap; 0 for none.
+    pub resamples: u32,
+    /// Errors with points left out, which cost a fit each.
+    pub leave_out: bool,
+    /// If there are more points, an evenly spread subset of this many is fitted; the others are predicted.
+    pub most_points: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { seed: 1, resamples: 499, leave_out: true, most_points: 400 }
+    }
+}
+
+/// Fits a model's parameters.
+///
+/// `roles` are in the order of the model's parameters.
+///
+/// # Errors
+/// If there is not a role for each parameter, there are too few points, a value is not positive, or the points cannot
+/// identify a parameter: the error names it and the points that would.
+///
+/// # Panics
+/// If an observation does not hold one number for each variable of the model.
+pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Options) -> Result<Fit> {
+    if roles.len() != model.about().parameters.len() {
+        let wanted = model.about().parameters.len();
+        return Err(Error::internal(format!("{} has {wanted} parameters, not {}", model.about().id, roles.len())));
+    }
+    check(model, data)?;
+    let to = |kept: &[bool]| match breaks::sought(model, roles) {
+        Some(sought) => breaks::fit(model, data, kept, roles, sought, options),
+        None => straight(model, data, kept, roles, options),
+    };
+    // All points may identify what a subset cannot.
+    match subsample::choose(data, options.most_points) {
+        Some(kept) => to(&kept).or_else(|_| to(&vec![true; data.len()])),
+        None => to(&vec![true; data.len()]),
+    }
+}
+
+/// A fit without breaks to be found, to the observations that are kept.
+fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Role], options: Options) -> Result<Fit> {
+    let (mut task, absent) = prepare(model, data, kept, roles)?;
+    let first = solve(&task)?;
+    let optimum = identify::settle(&mut task, first)?;
+    let mut parameters = task.parameters(&optimum.theta);
+    let mut estimates = Vec::new();
+    for (at, &index) in task.free.iter().enumerate() {
+        let parameter = &model.about().parameters[index];
+        let (low, high) = interval::profile(&task, &optimum, at);
+        // The logarithm of a parameter that the data do without runs to its bound.
+        let low = if low <= parameter.least * 1.001 { 0.0 } else { low };
+        let value = parameters[index];
+        let value = if value <= parameter.least * 1.001 { 0.0 } else { value };
+        estimates.push(Estimate {
+            number: parameter.number,
+            symbol: parameter.symbol,
+            value,
+            low,
+            high,
+            bootstrap: None,
+        });
+    }
+    bootstrap::add(&task, &optimum, &mut estimates, options);
+    words::widen(&task, &optimum, &mut estimates);
+    let at_most = hidden(&task, &estimates);
+    task.hidden.iter().for_each(|&(small, large)| parameters[small] = parameters[large]);
+    let free =
+        |at: &usize| task.free.contains(at) || absent.contains(at) || task.hidden.iter().any(|(small, _)| small == at);
+    let given = (0..parameters.len()).filter(|at| !free(at) && parameters[*at].is_finite());
+    let name = |at: usize| model.about().parameters[at].number;
+    let not_identified = |at: &usize| matches!(roles[*at], Role::OrHold(_)) && !free(at);
+    let not_identified = (0..parameters.len()).filter(not_identified).map(name).collect();
+    let held = given.map(|at| (name(at), parameters[at])).collect();
+    let (used, at_used) = interval::within_bounds(&task, &optimum);
+    let covariance = interval::covariance(&used, &at_used);
+    let mut points = points(&used, data, &at_used, covariance.as_ref(), &parameters);
+    if let Some(left_out) = options.leave_out.then(|| quality::left_out(&task, &optimum)).flatten() {
+        let mut left_out = left_out.into_iter();
+        for (point, kept) in points.iter_mut().zip(kept) {
+            // The fit has not seen the points that are not kept.
+            point.left_out = if *kept { left_out.next() } else { Some(point.predicted) };
+        }
+    }
+    absent.iter().for_each(|&at| parameters[at] = f64::NAN);
+    Ok(Fit {
+        model: model.about().id,
+        held,
+        not_identified,
+        at_most,
+        absent: absent.iter().map(|&at| name(at)).collect(),
+        joint: covariance.map(|covariance| card::joint(&used, &at_used, &covariance)),
+        quality: quality::of(&task, &optimum, &points, options.leave_out),
+        points,
+        estimates,
+        parameters,
+    })
+}
+
+fn hidden(task: &Task, estimates: &[Estimate]) -> Vec<AtMost> {
+    let parameters = task.model.about().parameters;
+    let one = |&(small, large): &(usize, usize)| {
+        let other = estimates.iter().find(|estimate| estimate.number == parameters[large].number)?;
+        let (number, symbol) = (parameters[small].number, parameters[small].symbol);
+        Some(AtMost { number, symbol, of: other.number, value: other.value, most: other.high })
+    };
+    task.hidden.iter().filter_map(one).collect()
+}
+
+fn check(model: &dyn Model, data: &[Observation]) -> Result<()> {
+    let about = model.about();
+    if let Some(wrong) = data.iter().find(|observation| !(observation.y.is_finite() && observation.y > 0.0)) {
+        let what = format!("{} is {} at a point: only positive rates can be fitted", about.column, wrong.y);
+        return Err(Error::input(what, "exclude such points with --where"));
+    }
+    Ok(())
+}
+
+/// Sorts the parameters into held, fitted and absent; the task is that of the observations that are kept.
+fn prepare<'a>(
+    model: &'a dyn Model,
+    data: &'a [Observation],
+    kept: &[bool],
+    roles: &[Role],
+) -> Result<(Task<'a>, Vec<usize>)> {
+    let about = model.about();
+    let parameters = about.parameters;
+    let value = |(parameter, role): (&Parameter, &Role)| match role {
+        Role::Hold(value) | Role::From(value) => *value,
+        // What the data do without on another machine may be zero.
+        Role::OrHold(value) if (parameter.least..=parameter.most).contains(value) => *value,
+        Role::OrHold(_) | Role::Fit | Role::Unknown => parameter.first,
+    };
+    let base = parameters.iter().zip(roles).map(value).collect();
+    let mut free: Vec<usize> = (0..parameters.len()).filter(|&at| !matches!(roles[at], Role::Hold(_))).collect();
+    let or_hold = |role: &Role| if let Role::OrHold(value) = role { Some(*value) } else { None };
+    let or_hold = roles.iter().map(or_hold).collect();
+    let mut task = Task { model, data: data.iter().collect(), base, free: free.clone(), or_hold, hidden: Vec::new() };
+    let absent: Vec<usize> = free.iter().copied().filter(|&at| !matters(&task, at)).collect();
+    if let Some(&at) = free.iter().find(|at| roles[**at] == Role::Unknown && !absent.contains(at)) {
+        let parameter = &parameters[at];
+        return Err(Error::input(
+            format!("{} has no value, and is fitted only on request: {}", parameter.number, parameter.meaning()),
+            format!("give it with --hold {0}=VALUE or --machine CARD, or fit it with --free {0}", parameter.number),
+        ));
+    }
+    free.retain(|at| !absent.contains(at));
+    task.free = free;
+    let different = different(data).len();
+    identify::hold_beforehand(&mut task, different);
+    if task.free.is_empty() {
+        return Err(nothing_to_fit(model));
+    }
+    if different <= task.free.len() {
+        let names: Vec<_> = task.free.iter().map(|&at| parameters[at].number).collect();
+        return Err(Error::input(
+            format!(
+                "{}: {different} distinct points cannot identify {} parameters: {}",
+                about.id,
+                names.len(),
+                names.join(", ")
+            ),
+            format!("measure {}, or hold a parameter with --hold NAME=VALUE or --machine CARD", about.design),
+        ));
+    }
+    task.data = data.iter().zip(kept).filter(|(_, kept)| **kept).map(|(observation, _)| observation).collect();
+    Ok((task, absent))
+}
+
+fn nothing_to_fit(model: &dyn Model) -> Error {
+    Error::input(
+        format!("{}: the points tell nothing of any parameter that is to be fitted", model.about().id),
+        format!("measure {}", model.about().design),
+    )
+}
+
+/// Whether any prediction depends on a parameter, at the first guesses or far from them.
+fn matters(task: &Task, at: usize) -> bool {
+    let parameter = &task.model.about().parameters[at];
+    let mut p = task.base.clone();
+    let mut predictions = |value: f64| {
+        p[at] = value;
+        task.data.iter().map(|observation| task.model.predict(&observation.x, &p).value.to_bits()).collect::<Vec<_>>()
+    };
+    let first = predictions(parameter.first);
+    [parameter.least, parameter.most].into_iter().any(|value| predictions(value) != first)
+}
+
+/// The different points of the data, in the order of their first appearance.
+fn different<'a>(data: impl IntoIterator<Item = &'a Observation>) -> Vec<&'a [f64]> {
+    let mut known = HashSet::new();
+    data.into_iter().map(|observation| observation.x.as_slice()).filter(|x| known.insert(bits(x))).collect()
+}
+
+/// A point as a key of maps.
+fn bits(x: &[f64]) -> Vec<u64> {
+    x.iter().map(|value| value.to_bits()).collect()
+}
+
+fn solve(task: &Task) -> Result<Optimum> {
+    optimum::minimise(task, &task.starts(), None).ok_or_else(|| no_rates(task.model))
+}
+
+fn no_rates(model: &dyn Model) -> Error {
+    Error::input(
+        format!("{}: the fit found no parameters that give finite rates at all points", model.about().id),
+        "check the numbers held with --machine and --hold, or exclude points with --where",
+    )
+}
+
+fn points(
+    task: &Task,
+    data: &[Observation],
+    optimum: &Optimum,
+    covariance: Option<&nalgebra::DMatrix<f64>>,
+    parameters: &[f64],
+) -> Vec<Point> {
+    let t = interval::t_quantile(task.freedom());
+    let noise = interval::variance(task, optimum);
+    let slopes = Task { data: data.iter().collect(), ..task.clone() }.jacobian(&optimum.theta);
+    let point = |(at, observation): (usize, &Observation)| {
+        let prediction = task.model.predict(&observation.x, parameters);
+        let gradient = slopes.row(at).transpose();
+        let of_parameters = covariance.map_or(0.0, |c| (gradient.transpose() * c * &gradient)[0]);
+        let width = (t * (noise + of_parameters).sqrt()).exp();
+        Point {
+            x: observation.x.clone(),
+            launch: observation.launch,
+            measured: observation.y,
+            predicted: prediction.value,
+            low: prediction.value / width,
+            high: prediction.value * width,
+            bottleneck: prediction.bottleneck,
+            left_out: None,
+        }
+    };
+    data.iter().enumerate().map(point).collect()
+}

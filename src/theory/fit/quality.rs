@@ -1,0 +1,195 @@
+//! How well a fit describes its data, and data that it has not seen.
+
+use super::optimum::{Optimum, minimise};
+use super::task::Task;
+use super::{Observation, Point, bits, different, identify, interval};
+use apexmap_measure::numerics::mix::mix;
+use serde::Serialize;
+use std::collections::HashSet;
+
+/// Numbers that say how good a fit is. Errors are SMAPE, in shares of one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Quality {
+    /// Number of observations: one for each launch at each point.
+    pub observations: usize,
+    /// Different points.
+    pub points: usize,
+    /// The points that the numbers were fitted to: of a large design a part, evenly spread. The others count in the errors.
+    pub fitted_points: usize,
+    /// Number of different launches among them.
+    pub launches: usize,
+    /// Symmetric mean absolute percentage error: mean of 2 |y - f| / (y + f).
+    pub smape: f64,
+    /// Standard deviation of ln(measured / predicted), robust.
+    pub log_spread: f64,
+    /// The geometric standard deviation of measured / predicted over all observations: a factor, 1 for a model without errors.
+    /// Strohmaier's performance complexity is such a spread about a compact model.
+    pub geometric_spread: f64,
+    /// The SMAPE of each point as predicted by a fit to all others; of more than 100 points a twentieth is left out at once.
+    pub left_out: Option<f64>,
+    /// The SMAPE of all points of a value of a variable as predicted by a fit to the points of all its other values, for each
+    /// variable with at least three values whose absence leaves the parameters identified.
+    pub lines_left_out: Vec<LinesLeftOut>,
+    /// The largest P and the SMAPE there of a fit to all smaller ones.
+    pub largest_left_out: Option<(f64, f64)>,
+    /// Akaike's criterion with the correction for few data; smaller is better, among models of the same data. Absent if there are
+    /// too few data for it.
+    pub aicc: Option<f64>,
+}
+
+/// How far off the points of each value of a variable are, predicted from those of its other values.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LinesLeftOut {
+    /// Index of the variable.
+    pub variable: usize,
+    /// SMAPE over all values of the variable, from 0 to 2.
+    pub smape: f64,
+}
+
+/// Mean of 2 |y - f| / (y + f).
+pub fn smape(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let errors: Vec<f64> = pairs.map(|(y, f)| 2.0 * (y - f).abs() / (y.abs() + f.abs())).collect();
+    errors.iter().sum::<f64>() / errors.len() as f64
+}
+
+/// exp of the standard deviation of the ratios' logarithms about their mean, with n - 1 below; NaN of fewer than two ratios.
+pub fn geometric_spread(ratios: impl Iterator<Item = f64>) -> f64 {
+    let logs: Vec<f64> = ratios.map(f64::ln).collect();
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+    if logs.len() < 2 { f64::NAN } else { (squares / (logs.len() as f64 - 1.0)).sqrt().exp() }
+}
+
+/// n ln(RSS/n) + 2k + 2k(k+1)/(n-k-1), with k parameters, the variance among them; `None` unless n > k + 1.
+pub fn aicc(squares: f64, n: usize, k: usize) -> Option<f64> {
+    let (rows, parameters) = (n as f64, k as f64);
+    (n > k + 1).then(|| {
+        rows * (squares / rows).ln()
+            + 2.0 * parameters
+            + 2.0 * parameters * (parameters + 1.0) / (rows - parameters - 1.0)
+    })
+}
+
+/// `points` are all that were measured, with their predictions.
+pub fn of(task: &Task, optimum: &Optimum, points: &[Point], leave_out: bool) -> Quality {
+    let launches: HashSet<u32> = points.iter().map(|point| point.launch).collect();
+    let known: HashSet<Vec<u64>> = points.iter().map(|point| bits(&point.x)).collect();
+    let left_out: Option<Vec<(f64, f64)>> =
+        points.iter().map(|point| Some((point.measured, point.left_out?))).collect();
+    let squares: f64 = points.iter().map(|point| (point.predicted / point.measured).ln().powi(2)).sum();
+    Quality {
+        observations: points.len(),
+        points: known.len(),
+        fitted_points: different(task.data.iter().copied()).len(),
+        launches: launches.len(),
+        smape: smape(points.iter().map(|point| (point.measured, point.predicted))),
+        log_spread: interval::variance(task, optimum).sqrt(),
+        geometric_spread: geometric_spread(points.iter().map(|point| point.measured / point.predicted)),
+        left_out: left_out.map(|pairs| smape(pairs.into_iter())),
+        lines_left_out: if leave_out { lines_left_out(task, optimum) } else { Vec::new() },
+        largest_left_out: leave_out.then(|| largest_left_out(task, optimum)).flatten(),
+        aicc: aicc(squares, points.len(), optimum.theta.len() + 1),
+    }
+}
+
+/// A fit to the observations that are kept; `None` if too few are.
+fn without<'a>(task: &Task<'a>, optimum: &Optimum, out: impl Fn(&Observation) -> bool) -> Option<(Task<'a>, Optimum)> {
+    let mut rest = task.clone();
+    rest.data.retain(|observation| !out(observation));
+    if different(rest.data.iter().copied()).len() < rest.free.len() {
+        return None;
+    }
+    let found = minimise(&rest, std::slice::from_ref(&optimum.theta), None)?;
+    Some((rest, found))
+}
+
+/// Pairs of measured and predicted at the observations that are not kept.
+fn predicted(task: &Task, parameters: &[f64], out: impl Fn(&Observation) -> bool) -> Vec<(f64, f64)> {
+    let gone = task.data.iter().filter(|observation| out(observation));
+    gone.map(|observation| (observation.y, task.model.predict(&observation.x, parameters).value)).collect()
+}
+
+/// Pairs of measured and predicted, predicted by a fit to the observations that are kept; `None` if too few are.
+fn predicted_without(task: &Task, optimum: &Optimum, out: impl Fn(&Observation) -> bool) -> Option<Vec<(f64, f64)>> {
+    let (rest, found) = without(task, optimum, &out)?;
+    Some(predicted(task, &rest.parameters(&found.theta), out))
+}
+
+/// Each leaving out costs a fit: of more points than this, a twentieth is left out at once.
+const MOST_LEFT_OUT_SINGLY: usize = 100;
+
+/// Which points are left out together: each alone, or of many a part, drawn so that it is no line of the design.
+pub fn parts(points: usize) -> Vec<Vec<usize>> {
+    if points <= MOST_LEFT_OUT_SINGLY {
+        return (0..points).map(|at| vec![at]).collect();
+    }
+    let parts = MOST_LEFT_OUT_SINGLY / 5;
+    let of = |part: usize| (0..points).filter(|&at| mix(at as u64) % parts as u64 == part as u64).collect();
+    (0..parts).map(of).collect()
+}
+
+/// What a fit to all other points predicts for each observation; `None` if the others are too few.
+pub fn left_out(task: &Task, optimum: &Optimum) -> Option<Vec<f64>> {
+    let points = different(task.data.iter().copied());
+    let mut predicted = vec![f64::NAN; task.data.len()];
+    for part in parts(points.len()) {
+        let out: HashSet<Vec<u64>> = part.into_iter().map(|at| bits(points[at])).collect();
+        let is_out = |observation: &Observation| out.contains(&bits(&observation.x));
+        let values = predicted_without(task, optimum, is_out)?;
+        let here = predicted.iter_mut().zip(&task.data).filter(|(_, observation)| is_out(observation));
+        here.zip(values).for_each(|((predicted, _), (_, value))| *predicted = value);
+    }
+    Some(predicted)
+}
+
+/// Fewer values of a variable show no course that the missing one could be predicted by.
+const LEAST_VALUES: usize = 3;
+
+/// Of more values than this, some are left out together.
+const MOST_LINES: usize = 20;
+
+/// For each variable with three values or more: the indices of the points of each value.
+pub fn lines(points: &[&[f64]]) -> Vec<(usize, Vec<Vec<usize>>)> {
+    let Some(first) = points.first() else { return Vec::new() };
+    let of = |variable: usize| {
+        let mut values: Vec<f64> = points.iter().map(|x| x[variable]).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        let place = |x: &[f64]| values.partition_point(|value| *value < x[variable]) % MOST_LINES;
+        let line = |at: usize| (0..points.len()).filter(|&point| place(points[point]) == at).collect();
+        let lines = (0..values.len().min(MOST_LINES)).map(line).collect();
+        (values.len() >= LEAST_VALUES).then_some((variable, lines))
+    };
+    (0..first.len()).filter_map(of).collect()
+}
+
+fn lines_left_out(task: &Task, optimum: &Optimum) -> Vec<LinesLeftOut> {
+    let points = different(task.data.iter().copied());
+    let of = |(variable, parts): (usize, Vec<Vec<usize>>)| {
+        // Words have no course.
+        if !task.model.about().variables[variable].words.is_empty() {
+            return None;
+        }
+        let mut pairs = Vec::new();
+        for part in parts {
+            let out: HashSet<Vec<u64>> = part.into_iter().map(|at| bits(points[at])).collect();
+            let is_out = |seen: &Observation| out.contains(&bits(&seen.x));
+            let (mut rest, found) = without(task, optimum, is_out)?;
+            // A parameter that the others leave open would stay where all points put it.
+            let found = identify::settle(&mut rest, found).ok()?;
+            pairs.extend(predicted(task, &rest.parameters(&found.theta), is_out));
+        }
+        Some(LinesLeftOut { variable, smape: smape(pairs.into_iter()) })
+    };
+    lines(&points).into_iter().filter_map(of).collect()
+}
+
+fn largest_left_out(task: &Task, optimum: &Optimum) -> Option<(f64, f64)> {
+    let at = task.model.about().variables.iter().position(|variable| variable.name == "P")?;
+    let largest = task.data.iter().map(|observation| observation.x[at]).max_by(f64::total_cmp)?;
+    if task.data.iter().all(|observation| observation.x[at] == largest) {
+        return None;
+    }
+    let pairs = predicted_without(task, optimum, |observation| observation.x[at] == largest)?;
+    Some((largest, smape(pairs.into_iter())))
+}

@@ -1,0 +1,35 @@
+//! A part of the points of a large design, evenly spread.
+
+use super::{Observation, bits, different};
+use apexmap_measure::numerics::mix::mix;
+use std::collections::HashSet;
+
+/// Which observations to fit to, so that they are of about `most` points; `None` for all.
+///
+/// Of the points in order one is drawn of each stretch, so that steps of the design and of the choice do not fall together; the
+/// first and the last with the least and with the largest value of each variable stay too, the corners of a surface. The same
+/// points always give the same choice.
+pub fn choose(data: &[Observation], most: usize) -> Option<Vec<bool>> {
+    let mut points = different(data);
+    if points.len() <= most {
+        return None;
+    }
+    points.sort_by(|a, b| {
+        a.iter().zip(*b).map(|(a, b)| a.total_cmp(b)).find(|o| o.is_ne()).unwrap_or(a.len().cmp(&b.len()))
+    });
+    let stretches = most.max(1);
+    let of_stretch = |stretch: usize| {
+        let (from, to) = (stretch * points.len() / stretches, (stretch + 1) * points.len() / stretches);
+        points[from + (mix(stretch as u64) % (to - from) as u64) as usize]
+    };
+    let mut chosen: HashSet<Vec<u64>> = (0..stretches).map(|stretch| bits(of_stretch(stretch))).collect();
+    for at in 0..points[0].len() {
+        let values = || points.iter().map(|x| x[at]);
+        for end in [values().min_by(f64::total_cmp), values().max_by(f64::total_cmp)].into_iter().flatten() {
+            let here = |x: &&&[f64]| x[at].total_cmp(&end).is_eq();
+            chosen.extend(points.iter().find(here).map(|x| bits(x)));
+            chosen.extend(points.iter().rfind(here).map(|x| bits(x)));
+        }
+    }
+    Some(data.iter().map(|observation| chosen.contains(&bits(&observation.x))).collect())
+}

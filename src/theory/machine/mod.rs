@@ -1,0 +1,376 @@
+//! Machine cards: the numbers of a machine, each with its unit, interval and origin, as TOML.
+//!
+//! ```toml
+//! name = "Red Storm"
+//! summary = "Cray XT3 of Sandia National Laboratories"
+//! source = "hypercube paper, Section 1"
+//!
+//! [numbers.network_latency_seconds]
+//! value = 7
+//! unit = "us"             # as the source gives it; cycles are cycles of clock_hz
+//! low = 6.8               # 95 % interval, in the same unit; both or neither
+//! high = 7.3
+//! range = [6.7, 7.5]      # of few launches or runs: the least and the greatest
+//! best = 6.7              # of the runs; bounds are made of it
+//! how = "MPI send and receive, Section 1"
+//! ```
+//!
+//! Names are those of [`CATALOGUE`]. A number that holds only under a condition carries it behind two dashes, as
+//! words joined by one dash, size first: `update_seconds--128MiB-huge`, `update_seconds--128MiB-base`. Models use the names
+//! without a qualifier; [`Card::variants`] lists the others.
+//!
+//! A card that a fit wrote has the covariance of its numbers in `[fit]`, [`JointFit`].
+//!
+//! `NAME_seconds_per_byte` and `NAME_bandwidth_bytes_per_second` are each other's inverse: a card holds one of them,
+//! [`Card::get`] gives either.
+
+mod catalogue;
+mod intervals;
+mod joint;
+mod name;
+
+pub use catalogue::{CATALOGUE, Entry, entry_of};
+pub use joint::JointFit;
+pub use name::{NumberName, Word};
+
+use apexmap_base::error::{Error, Result};
+use apexmap_base::nearest::suggest;
+use apexmap_base::new_file;
+use apexmap_base::toml_file::{self, Page};
+use apexmap_base::units::{self, Scale, Unit};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+use toml::Spanned;
+
+/// The published machines: names as [`Card::find`] takes them, each with the TOML text of its card.
+pub const PUBLISHED: &[(&str, &str)] = &[
+    ("red-storm", include_str!("../data/red-storm.toml")),
+    ("bluegene-l", include_str!("../data/bluegene-l.toml")),
+    ("bluegene-p", include_str!("../data/bluegene-p.toml")),
+    ("seaborg", include_str!("../data/seaborg.toml")),
+    ("cheetah", include_str!("../data/cheetah.toml")),
+    ("phoenix", include_str!("../data/phoenix.toml")),
+    ("simulated-nic", include_str!("../data/simulated-nic.toml")),
+];
+
+/// In a card's provenance: what disturbed the machine while it was measured.
+pub const DISTURBED: &str = "disturbed";
+
+/// In a card's provenance: which numbers its measurements do not give, and why.
+pub const UNKNOWN: &str = "unknown";
+
+/// A machine: its numbers, each with unit, interval and origin. See `models/` for files.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Card {
+    /// Name of the machine: "Red Storm".
+    pub name: String,
+    /// What machine it is, in one line.
+    pub summary: String,
+    /// Paper and place, or the command that measured it.
+    pub source: String,
+    /// Whatever tells more about where the numbers come from: host, pages, build, options.
+    #[serde(skip_serializing_if = "toml::Table::is_empty")]
+    pub provenance: toml::Table,
+    /// What one fit says of several numbers together.
+    #[serde(rename = "fit", skip_serializing_if = "Option::is_none")]
+    pub joint: Option<JointFit>,
+    numbers: BTreeMap<String, Number>,
+}
+
+/// One number of a machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Number {
+    /// The number, in `unit`; finite and not negative.
+    pub value: f64,
+    /// The unit of `value`, `low` and `high`; empty for pure numbers.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unit: String,
+    /// Lower end of the 95 % interval; there are both ends or neither.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Upper end of the 95 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// Where launches are few: the least and the greatest of their medians, in the unit of the value; where runs of a single launch
+    /// are few, of the runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<(f64, f64)>,
+    /// The best of the runs, in the unit of the value: what bounds are made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<f64>,
+    /// How it was found: a method or a place in a paper.
+    pub how: String,
+}
+
+impl Number {
+    /// A number without interval: `Number::new(7.0, "us", "MPI send and receive")`.
+    pub fn new(value: f64, unit: &str, how: impl Into<String>) -> Self {
+        Self { value, unit: unit.to_owned(), low: None, high: None, range: None, best: None, how: how.into() }
+    }
+
+    /// With a 95 % interval, in the unit of the value.
+    pub fn with_interval(self, low: f64, high: f64) -> Self {
+        Self { low: Some(low), high: Some(high), ..self }
+    }
+
+    /// With the least and the greatest of few launches or runs, in the unit of the value.
+    pub fn with_range(self, least: f64, greatest: f64) -> Self {
+        Self { range: Some((least, greatest)), ..self }
+    }
+
+    /// With the best run, in the unit of the value.
+    pub fn with_best(self, best: f64) -> Self {
+        Self { best: Some(best), ..self }
+    }
+}
+
+/// The shape of a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    summary: String,
+    source: String,
+    #[serde(default)]
+    provenance: toml::Table,
+    fit: Option<JointFit>,
+    #[serde(default)]
+    numbers: BTreeMap<Spanned<String>, Spanned<Number>>,
+}
+
+impl Card {
+    /// A card without numbers: name of the machine, one line about it, and the source of its numbers.
+    pub fn new(name: &str, summary: &str, source: &str) -> Self {
+        Self { name: name.into(), summary: summary.into(), source: source.into(), ..Self::default() }
+    }
+
+    /// Reads a card.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is not a card; these name the file and the place in it.
+    pub fn read(path: &Path) -> Result<Self> {
+        let known: Vec<_> = PUBLISHED.iter().map(|(known, _)| *known).collect();
+        let next = format!("check the path, or name a published machine: {}", known.join(", "));
+        Self::parse(&toml_file::text(path, "machine card", &next)?, path)
+    }
+
+    /// As [`Card::read`], of the text of the file `path`.
+    ///
+    /// # Errors
+    /// As [`Card::read`].
+    pub fn parse(text: &str, path: &Path) -> Result<Self> {
+        let page = Page { path, text, examples: "models/" };
+        let file: File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
+        let mut card = Self { provenance: file.provenance, ..Self::new(&file.name, &file.summary, &file.source) };
+        let clocked = file.numbers.keys().any(|name| name.get_ref() == "clock_hz");
+        for (name, number) in file.numbers {
+            let span = name.span();
+            let (name, number) = (name.into_inner(), number.into_inner());
+            check(&name, &number, clocked).map_err(|e| e.at(path, text, span))?;
+            card.numbers.insert(name, number);
+        }
+        file.fit.as_ref().map_or(Ok(()), |fit| fit.check(&card))?;
+        card.joint = file.fit;
+        Ok(card)
+    }
+
+    /// A published machine by its name in `models/` (`red-storm`), or else a file.
+    /// # Errors
+    /// If there is no such machine, which names the nearest one, or as [`Card::read`].
+    pub fn find(name: &str) -> Result<Self> {
+        match PUBLISHED.iter().find(|(known, _)| *known == name) {
+            Some((known, text)) => Self::parse(text, Path::new(&format!("models/{known}.toml"))),
+            None if !name.contains(['/', '.']) && !Path::new(name).exists() => {
+                let known: Vec<_> = PUBLISHED.iter().map(|(known, _)| *known).collect();
+                let next = format!("{}; or give the path of a card", suggest(name, &known));
+                Err(Error::input(format!("there is no machine \"{name}\""), next))
+            }
+            None => Self::read(Path::new(name)),
+        }
+    }
+
+    /// The card as text, which [`Card::parse`] reads back to the last bit.
+    pub fn to_toml(&self) -> String {
+        toml::to_string_pretty(self).expect("a card is TOML")
+    }
+
+    /// Writes the card as a file.
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        new_file::write_named_by(path, self.to_toml())
+    }
+
+    /// Adds a number, or replaces it.
+    ///
+    /// # Errors
+    /// If no such number is known, its unit is not one of its kind, it is negative or not finite, or lies outside its
+    /// interval. Numbers in cycles need `clock_hz` first.
+    pub fn set(&mut self, name: &str, number: Number) -> Result<()> {
+        check(name, &number, self.numbers.contains_key("clock_hz"))?;
+        self.numbers.insert(name.to_owned(), number);
+        Ok(())
+    }
+
+    /// As [`Card::set`], of a value in its base unit; takes away the number's inverse, which it replaces.
+    ///
+    /// Returns the name it stands under: that of the catalogue, which may be the inverse's.
+    /// # Errors
+    /// As [`Card::set`].
+    pub fn set_base(&mut self, name: &str, value: f64, how: &str) -> Result<String> {
+        let instead = inverse(name).filter(|_| entry_of(name::split(name).0).is_none());
+        let (name, value) = instead.map_or((name.to_owned(), value), |instead| (instead, 1.0 / value));
+        let unit = entry_of(name::split(&name).0).map_or("", |entry| entry.unit.symbol());
+        if let Some(other) = inverse(&name) {
+            self.numbers.remove(&other);
+        }
+        self.set(&name, Number::new(value, unit, how))?;
+        Ok(name)
+    }
+
+    /// The numbers as they stand on the card, by name.
+    pub fn numbers(&self) -> &BTreeMap<String, Number> {
+        &self.numbers
+    }
+
+    /// A number in its base unit (seconds, bytes, bytes per second, hertz).
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.base(name, |number| Some(number.value))
+            .or_else(|| Some(1.0 / self.base(&inverse(name)?, |n| Some(n.value))?))
+    }
+
+    /// As [`Card::get`], of a number that must be there.
+    ///
+    /// # Errors
+    /// If the card lacks it: the error says what it means and how to give it.
+    pub fn require(&self, name: &str) -> Result<f64> {
+        self.get(name).ok_or_else(|| {
+            let meaning = meaning_of(name).unwrap_or_default();
+            Error::input(
+                format!("the card of {} has no {name} ({meaning})", self.name),
+                format!("add [numbers.{name}] to the card, or give it with --set {name}=..."),
+            )
+        })
+    }
+
+    /// What is wrong where the card lacks several numbers: all of them in one message.
+    pub fn lacking(&self, names: &[&str]) -> Error {
+        if let [name] = names
+            && let Err(error) = self.require(name)
+        {
+            return error;
+        }
+        Error::input(
+            format!("the card of {} has no {}", self.name, names.join(", ")),
+            "add [numbers.NAME] to the card for each, give them with --set NAME=..., or measure a card: apexmap calibrate; \
+             `apexmap models MODEL` says which published machines have all",
+        )
+    }
+
+    /// The names of the numbers with this base and a qualifier.
+    pub fn variants(&self, base: &str) -> Vec<NumberName> {
+        let names = self.numbers.keys().filter(|name| name::split(name).0 == base);
+        names.filter_map(|name| NumberName::parse(name).ok()).filter(|name| !name.qualifier.is_empty()).collect()
+    }
+
+    fn base(&self, name: &str, of: impl Fn(&Number) -> Option<f64>) -> Option<f64> {
+        let number = self.numbers.get(name)?;
+        let entry = entry_of(name::split(name).0)?;
+        match conversion(entry.unit, &number.unit)? {
+            Conversion::Scale(scale) => Some(scale.apply(of(number)?)),
+            Conversion::Clock => Some(of(number)? / self.get("clock_hz")?),
+        }
+    }
+}
+
+/// The base unit of a number, which may be the inverse of one in the catalogue.
+pub fn unit_of(name: &str) -> Option<Unit> {
+    if let Some(entry) = entry_of(name) {
+        return Some(entry.unit);
+    }
+    entry_of(&inverse(name)?).map(|entry| match entry.unit {
+        Unit::BytesPerSecond => Unit::SecondsPerByte,
+        _ => Unit::BytesPerSecond,
+    })
+}
+
+/// What a number means, which may be the inverse of one in the catalogue.
+pub fn meaning_of(name: &str) -> Option<String> {
+    match entry_of(name) {
+        Some(entry) => Some(entry.meaning.to_owned()),
+        None => entry_of(&inverse(name)?).map(|entry| format!("{}: one over the rate", entry.meaning)),
+    }
+}
+
+/// The name of the number that is one over this one.
+pub fn inverse(name: &str) -> Option<String> {
+    const PAIR: [&str; 2] = ["_seconds_per_byte", "_bandwidth_bytes_per_second"];
+    let (base, qualifier) = name::split(name);
+    let swapped = match base.strip_suffix(PAIR[0]) {
+        Some(stem) => format!("{stem}{}", PAIR[1]),
+        None => format!("{}{}", base.strip_suffix(PAIR[1])?, PAIR[0]),
+    };
+    Some(qualifier.map_or(swapped.clone(), |qualifier| format!("{swapped}--{qualifier}")))
+}
+
+/// How a number becomes one in its base unit.
+enum Conversion {
+    Scale(Scale),
+    /// By the card's `clock_hz`.
+    Clock,
+}
+
+/// What only cards have: cycles of their own clock.
+const CLOCKED: [(Unit, &str); 2] = [(Unit::Seconds, "cycles"), (Unit::SecondsPerByte, "cycles/B")];
+
+/// The units accepted for a kind of number; a pure number has the empty one.
+fn accepted(unit: Unit) -> Vec<&'static str> {
+    let mut names = units::names(unit);
+    names.extend(CLOCKED.iter().filter(|(kind, _)| *kind == unit).map(|(_, name)| *name));
+    if names.is_empty() { vec![""] } else { names }
+}
+
+fn conversion(unit: Unit, name: &str) -> Option<Conversion> {
+    match name {
+        _ if CLOCKED.contains(&(unit, name)) => Some(Conversion::Clock),
+        "" if units::names(unit).is_empty() => Some(Conversion::Scale(Scale::Times(1.0))),
+        _ => units::scale(unit, name).map(Conversion::Scale),
+    }
+}
+
+/// Whether a number may stand on a card.
+fn check(name: &str, number: &Number, clocked: bool) -> Result<()> {
+    let entry = NumberName::parse(name)?.entry;
+    match conversion(entry.unit, &number.unit) {
+        None => {
+            let known: Vec<_> = accepted(entry.unit).iter().map(|known| format!("\"{known}\"")).collect();
+            let what = format!("{name} cannot be in \"{}\"", number.unit);
+            return Err(Error::input(what, format!("write unit = {}", known.join(" or "))));
+        }
+        Some(Conversion::Clock) if !clocked => {
+            return Err(Error::input(format!("{name} is in cycles of an unknown clock"), "add [numbers.clock_hz]"));
+        }
+        Some(_) => {}
+    }
+    let [least, greatest] = [number.range.map(|ends| ends.0), number.range.map(|ends| ends.1)];
+    let values = [Some(number.value), number.low, number.high, least, greatest, number.best];
+    if values.iter().flatten().any(|value| !value.is_finite() || *value < 0.0) {
+        return Err(Error::input(
+            format!("{name} must be finite and not negative"),
+            "correct value, low, high, range or best",
+        ));
+    }
+    let within = match (number.low, number.high) {
+        (None, None) => true,
+        (Some(low), Some(high)) => low <= number.value && number.value <= high,
+        _ => false,
+    };
+    if !within {
+        let what = format!("the interval of {name} must have both ends, with the value between them");
+        return Err(Error::input(what, "give low and high in the unit of the value, or neither"));
+    }
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! Names of numbers on cards, such as `read_seconds--128MiB-huge-independent`.
+
+use super::{CATALOGUE, Entry, entry_of};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::nearest::suggest;
+use apexmap_base::units::{self, Unit};
+use std::fmt;
+
+/// The name of a number: its entry in the [`CATALOGUE`], and the condition under which it holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NumberName {
+    pub entry: &'static Entry,
+    /// Empty for the number that models use.
+    pub qualifier: Vec<Word>,
+}
+
+/// A word of a qualifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// A size in the largest unit that makes it a whole number: `128MiB`.
+    Bytes(u64),
+    /// A fraction of the time: `25_per_cent`.
+    PerCent(u64),
+    /// From one core to another, by their ranks: `0_to_1`.
+    Pair(u64, u64),
+    Huge,
+    Base,
+    BasePages,
+    Independent,
+    Prefetched,
+    Dependent,
+    Send,
+    Put,
+    Mailbox,
+    /// In both directions at once.
+    Both,
+    /// One at a time, or one buffer for all messages.
+    One,
+    Many,
+    /// To few places.
+    Few,
+    /// RandomAccess on a table of its own for each core, and on one for all.
+    Star,
+    Shared,
+    /// A word that no calibration writes.
+    Other(String),
+}
+
+/// The words without a number.
+const WORDS: &[(&str, Word)] = &[
+    ("huge", Word::Huge),
+    ("base", Word::Base),
+    ("base_pages", Word::BasePages),
+    ("independent", Word::Independent),
+    ("prefetched", Word::Prefetched),
+    ("dependent", Word::Dependent),
+    ("send", Word::Send),
+    ("put", Word::Put),
+    ("mailbox", Word::Mailbox),
+    ("both", Word::Both),
+    ("one", Word::One),
+    ("many", Word::Many),
+    ("few", Word::Few),
+    ("star", Word::Star),
+    ("shared", Word::Shared),
+];
+
+const SIZES: [(u32, &str); 4] = [(30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "B")];
+
+impl NumberName {
+    /// # Panics
+    /// If the catalogue has no such number.
+    pub fn new(base: &str) -> Self {
+        let entry = entry_of(base).unwrap_or_else(|| panic!("machine cards have no number \"{base}\""));
+        Self { entry, qualifier: Vec::new() }
+    }
+
+    pub fn with(self, qualifier: impl IntoIterator<Item = Word>) -> Self {
+        Self { qualifier: qualifier.into_iter().collect(), ..self }
+    }
+
+    /// # Errors
+    /// If the catalogue has no such number, or the qualifier is not made of words.
+    pub fn parse(text: &str) -> Result<Self> {
+        let (base, qualifier) = split(text);
+        let entry = entry_of(base).ok_or_else(|| {
+            let known: Vec<_> = CATALOGUE.iter().map(|entry| entry.name).collect();
+            Error::input(format!("machine cards have no number \"{base}\""), suggest(base, &known))
+        })?;
+        let words = qualifier.map(|words| words.split('-').map(Word::parse).collect::<Option<_>>());
+        let qualifier = words.unwrap_or(Some(Vec::new())).ok_or_else(|| {
+            let next = "write NAME--WORD-WORD, size first, such as update_seconds--128MiB-huge";
+            Error::input(format!("\"{text}\" is not a name with a qualifier"), next)
+        })?;
+        Ok(Self { entry, qualifier })
+    }
+}
+
+impl fmt::Display for NumberName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.entry.name)?;
+        for (at, word) in self.qualifier.iter().enumerate() {
+            write!(f, "{}{word}", if at == 0 { "--" } else { "-" })?;
+        }
+        Ok(())
+    }
+}
+
+impl Word {
+    /// `None` if it is none: words are of letters, digits and underscores.
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.is_empty() || !text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            return None;
+        }
+        let size = || units::parse(text, Unit::Bytes).ok().map(|bytes| Word::Bytes(bytes as u64));
+        let share = || text.strip_suffix("_per_cent")?.parse().ok().map(Word::PerCent);
+        let pair = || {
+            let (first, second) = text.split_once("_to_")?;
+            Some(Word::Pair(first.parse().ok()?, second.parse().ok()?))
+        };
+        let plain = WORDS.iter().find(|(known, _)| *known == text).map(|(_, word)| word.clone());
+        let found = plain.or_else(share).or_else(pair).or_else(size).filter(|word| word.to_string() == text);
+        Some(found.unwrap_or_else(|| Word::Other(text.to_owned())))
+    }
+}
+
+impl fmt::Display for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Word::Bytes(bytes) => {
+                let whole = |(bits, _): &&(u32, &str)| bytes >> bits > 0 && bytes.is_multiple_of(1 << bits);
+                let (bits, unit) = SIZES.iter().find(whole).unwrap_or(&(0, "B"));
+                write!(f, "{}{unit}", bytes >> bits)
+            }
+            Word::Pair(first, second) => write!(f, "{first}_to_{second}"),
+            Word::PerCent(share) => write!(f, "{share}_per_cent"),
+            Word::Other(word) => f.write_str(word),
+            plain => f.write_str(WORDS.iter().find(|(_, word)| word == plain).map_or("", |(text, _)| text)),
+        }
+    }
+}
+
+/// Base and qualifier of a name, as texts.
+pub fn split(name: &str) -> (&str, Option<&str>) {
+    name.split_once("--").map_or((name, None), |(base, qualifier)| (base, Some(qualifier)))
+}
+
+/// Kernels call what they do as cards do.
+impl From<&Word> for apexmap_base::point::Value {
+    fn from(word: &Word) -> Self {
+        Self::Text(word.to_string())
+    }
+}

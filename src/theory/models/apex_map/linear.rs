@@ -1,0 +1,29 @@
+//! Apex-Map from the length of its blocks alone: a latency for each block and a gap for each further word.
+//!
+//! SOURCE: after Strohmaier, CTWatch Quarterly 2006, the compact model of linear timing; the form is restated here.
+
+use super::compact::{ABOUT, Compact, near_share, rate, seconds};
+use crate::models::{About, Prediction, array};
+
+/// Bandwidth of a process: 8 L over l + g (L - 1).
+pub static LINEAR: Compact = Compact {
+    about: &About {
+        id: "apex_map.linear",
+        summary: "compact: a latency per block and a gap per word, l + g (L - 1); two numbers",
+        place: "compact model of linear timing, restated here",
+        parameters: &[seconds("block_seconds", "l", 2e-8), seconds("word_gap_seconds", "g", 1e-9)],
+        linear: true,
+        design: "L = 1 and L of hundreds of words",
+        assumes: "alpha, M and P change nothing: all memory is equally far",
+        ..ABOUT
+    },
+    ascending: &[],
+    predict,
+};
+
+fn predict(x: &[f64], p: &[f64]) -> Prediction {
+    let ([latency, gap], block) = (array(p), x[1]);
+    // Only that several ranks cannot have one memory matters here.
+    let all = if near_share(x, 1.0).is_nan() { f64::NAN } else { 1.0 };
+    rate(block, &[(all * latency, "latency"), (gap * (block - 1.0), "gap")])
+}

@@ -1,0 +1,257 @@
+//! Apex-Map's surface from levels of memory, the misses that overlap, and messages or gets.
+//!
+//! SOURCE: Apex-Map paper, Section 2 (the power law and the remote share) and Table 1 (polls, requests and replies); the sum over
+//!   levels is this program's, in the paper's terms. `costs` has the terms, `lru` the hit ratios.
+//!
+//! Its numbers come from reads that are drawn uniformly ([`Reads`]) and from accesses of which a given share is remote
+//! ([`Requests`]): neither knows the power law, so that what it says of a surface is a prediction.
+//!
+//! The compact models, [`TWO_LEVEL`], [`LINEAR`] and [`TWO_LEVEL_LINEAR`], have two to five numbers, which only fits give.
+
+mod compact;
+mod costs;
+pub mod hits;
+mod linear;
+pub mod lru;
+mod reads;
+mod requests;
+mod two_level;
+mod two_level_linear;
+
+pub use linear::LINEAR;
+pub use reads::Reads;
+pub use requests::Requests;
+pub use two_level::TWO_LEVEL;
+pub use two_level_linear::TWO_LEVEL_LINEAR;
+
+use super::{
+    About, Domain, Model, Parameter, Prediction, RANKS, Variable, array, bound, each_of, of_one_word, on_card, variable,
+};
+use crate::machine::Card;
+use apexmap_base::error::Result;
+use apexmap_base::source;
+use apexmap_base::units::{HUGE_PAGE_BYTES, Unit, WORD_BYTES};
+use apexmap_measure::numerics::power_law::{crossing, remote_share};
+use costs::{MEMORY, Memory, REMOTE, Remote, TERMS};
+use hits::{Both, Place, Sizes, by_power_law};
+
+/// Bandwidth of a process: 8 L over the time of an access, which is that of its issue, of the misses of its level and of those
+/// beyond, of address translation, of polls, and of a remote block for the share of accesses that leaves the rank.
+pub struct Surface;
+
+const ALPHA: Variable = Variable { domain: Domain::Share, ..variable("alpha", Unit::None, "temporal locality", None) };
+const BLOCK: Variable = variable("L", Unit::Words, "spatial locality: consecutive words per access", None);
+const WORDS: Variable = variable("M", Unit::Words, "global memory", None);
+const PAGE: Variable = variable("page_bytes", Unit::Bytes, "size of a page", Some(HUGE_PAGE_BYTES as f64));
+const ON_NODE: Variable = variable("ranks_per_node", Unit::None, "ranks on a node; 0 stands for all", Some(0.0));
+const WAYS: &[&str] = &["messages", "gets"];
+const BY: Variable = Variable {
+    words: WAYS,
+    ..variable("by", Unit::None, "how a remote block is had: by messages or by gets", Some(0.0))
+};
+
+/// The only access that this is about; writes cost what no number here tells.
+const ACCESS: Variable = Variable {
+    words: &["read", "write", "update", "copy", "non_temporal"],
+    ..variable("access", Unit::None, "what an access does with its block: \"read\" only", Some(0.0))
+};
+
+/// Sizes, which are given, and what tells how long others leave a line in the last cache.
+const SIZES: [Parameter; 7] = [
+    Parameter::given("l1_bytes", "C1", 1.0, 1e12, 32768.0),
+    Parameter::given("l2_bytes", "C2", 1.0, 1e12, 1e6),
+    Parameter::given("l3_bytes", "C3", 1.0, 1e12, 3e7),
+    Parameter::given("l3_cores", "k", 1.0, 1e6, 8.0),
+    Parameter::given("tlb_entries", "E", 1.0, 1e12, 1536.0),
+    Parameter::rare("l3_displacements_per_second", "d", 1e9),
+    Parameter::rare("draw_seconds", "i", 1e-3),
+];
+/// What several ranks share at most.
+const SHARED: [Parameter; 2] = [
+    Parameter::given("node_bandwidth_bytes_per_second", "BN", 1e6, 1e16, 1e11),
+    Parameter::given("bisection_bytes_per_second", "B", 1e6, 1e16, 1e11),
+];
+
+const OF_MEMORY: usize = SIZES.len() + MEMORY.len();
+const OF_RANKS: usize = OF_MEMORY + REMOTE.len();
+const ALL: usize = OF_RANKS + SHARED.len();
+
+/// Those of reads come first, then those of ranks.
+static PARAMETERS: [Parameter; ALL] = parameters();
+
+const fn parameters() -> [Parameter; ALL] {
+    let mut all = [SIZES[0]; ALL];
+    let mut at = 0;
+    while at < ALL {
+        all[at] = if at < SIZES.len() {
+            SIZES[at]
+        } else if at < OF_MEMORY {
+            MEMORY[at - SIZES.len()]
+        } else if at < OF_RANKS {
+            REMOTE[at - OF_MEMORY]
+        } else {
+            SHARED[at - OF_RANKS]
+        };
+        at += 1;
+    }
+    all
+}
+
+/// Seconds of all terms, and the largest of them.
+fn sum(terms: &[(&'static str, f64)]) -> (f64, &'static str) {
+    let largest = terms.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or("", |term| term.0);
+    (terms.iter().map(|term| term.1).sum(), largest)
+}
+
+/// Numbers that no machine has in another order.
+const ASCENDING: &[&[&str]] = &[
+    &["l2_line_seconds", "l3_line_seconds", "memory_line_seconds"],
+    &["l3_alone_seconds", "memory_alone_seconds"],
+    &["request_seconds", "request_alone_seconds"],
+    &["get_least_seconds", "get_alone_seconds"],
+];
+
+/// Sizes as one of so many ranks on a node has them.
+fn sizes(p: &[f64], on_node: f64) -> Sizes {
+    let [l1, l2, l3, cores, tlb_entries, ..] = array::<7>(&p[..SIZES.len()]);
+    Sizes { caches: [l1, l2, l3 / on_node.min(cores).max(1.0)], tlb_entries }
+}
+
+/// Steps until the lines that others bring and the time of an access, each of which follows from the other, agree.
+const STEPS: usize = 12;
+
+/// Lines that others bring into the last cache with an access, which takes `seconds` where they bring so many, and `drawing`
+/// besides: all of the cache in the time that a line stays there which nobody reads. It begins with a cache that holds nothing, as
+/// one that others use fills only if it is read faster than they replace it.
+fn foreign(p: &[f64], cache: f64, drawing: f64, seconds: impl Fn(f64) -> f64) -> f64 {
+    let (rate, all) = (p[SIZES.len() - 2], cache / hits::LINE);
+    let mut lines = if rate > 0.0 { all } else { return 0.0 };
+    for _ in 0..STEPS {
+        lines = all * (rate * (seconds(lines) + drawing)).min(1.0);
+    }
+    lines
+}
+
+/// The numbers of a card. Where a machine has no third level, that level holds what the second does, and serves nothing. What only
+/// several ranks need, or memory beyond the caches, may lack.
+fn of_card(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
+    let value = |parameter: &Parameter| {
+        let number = parameter.number;
+        let flat = || number.starts_with("l3_").then(|| on_card(card, &number.replace("l3_", "l2_"))).flatten();
+        let may_lack = || match number.split('_').next() {
+            Some("request" | "get" | "node" | "bisection" | "memory") => Some(f64::NAN),
+            // Without a third level nobody shares it, and it takes no time.
+            Some("l3") if card.get("l3_bytes").is_none() => Some(1.0),
+            Some("walk") => Some(0.0),
+            Some("tlb") => Some(f64::INFINITY),
+            _ => None,
+        };
+        on_card(card, number).or(parameter.otherwise).or_else(flat).or_else(may_lack)
+    };
+    each_of(parameters, card, value)
+}
+
+/// Where the accesses of a point are served, and which share of them is remote.
+struct Served {
+    both: Both,
+    remote: f64,
+    on_node: f64,
+}
+
+impl Served {
+    fn at(x: &[f64], p: &[f64]) -> Self {
+        let [alpha, block, memory, ranks, page, on_node, ..] = array::<8>(x);
+        let on_node = if on_node > 0.0 { on_node } else { ranks };
+        let (place, remote) = (Place { alpha, memory, block, ranks, page }, remote_share(ranks as usize, alpha));
+        let sizes = sizes(p, on_node);
+        let served = |foreign| Self { both: by_power_law(place, sizes, foreign), remote, on_node };
+        // Several ranks have drawn all of their accesses before.
+        let drawing = if ranks > 1.0 { 0.0 } else { p[SIZES.len() - 1] };
+        served(foreign(p, sizes.caches[2], drawing, |lines| sum(&served(lines).terms(x, p)).0))
+    }
+
+    /// Seconds of each of [`TERMS`] in an access.
+    fn terms(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
+        let [_, block, _, ranks, _, _, by, _] = array(x);
+        let (core, remote) = (Memory(&p[SIZES.len()..OF_MEMORY]), Remote::by(by, &p[OF_MEMORY..OF_RANKS]));
+        let budget = costs::access(core, remote, block, (&self.both.own, &self.both.served), self.remote, ranks);
+        TERMS.into_iter().zip(budget).collect()
+    }
+
+    /// Seconds of all terms: of an access by itself, and what it waits for what ranks share, beyond its own time. The scarcer of the two
+    /// sets the time, and hides the other.
+    fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
+        let mut terms = self.terms(x, p);
+        let shared = if x[3] > 1.0 { self.shared(x, p) } else { self.shared(x, p).map(|(_, name)| (0.0, name)) };
+        let (own, most) = (sum(&terms).0, shared[0].0.max(shared[1].0));
+        let mut waits = (most - own).max(0.0);
+        for (seconds, name) in shared {
+            terms.push((name, if seconds == most { std::mem::take(&mut waits) } else { 0.0 }));
+        }
+        terms
+    }
+
+    /// The least time of an access by what ranks share: memory bandwidth of a node, and bandwidth between the halves of all.
+    fn shared(&self, x: &[f64], p: &[f64]) -> [(f64, &'static str); 2] {
+        let [alpha, block, _, ranks, ..] = array::<8>(x);
+        let Both { own, served } = self.both;
+        let from_memory = (1.0 - self.remote) * own.served[2] + self.remote * served.served[2];
+        let bytes = WORD_BYTES as f64 * block;
+        let [node, bisection] = array(&p[OF_RANKS..]);
+        let of = |bytes: f64, rate: f64| if bytes > 0.0 && rate > 0.0 { bytes / rate } else { 0.0 };
+        let across = if ranks > self.on_node { crossing(ranks, alpha) * ranks * bytes / 2.0 } else { 0.0 };
+        [(of(from_memory * bytes * self.on_node, node), "node bandwidth"), (of(across, bisection), "bisection")]
+    }
+}
+
+impl Model for Surface {
+    fn about(&self) -> &'static About {
+        static ABOUT: About = About {
+            id: "apex_map.surface",
+            summary: "bandwidth over alpha, L, M and P from levels of memory, overlapping misses and messages",
+            source: &source::APEX_MAP,
+            place: "Section 2",
+            variables: &[ALPHA, BLOCK, WORDS, RANKS, PAGE, ON_NODE, BY, ACCESS],
+            parameters: &PARAMETERS,
+            explains: &["apex_map.sequential", "apex_map.two_sided", "apex_map.one_sided"],
+            column: "bytes_per_second_per_rank",
+            unit: Unit::BytesPerSecond,
+            linear: false,
+            design: "alpha from 0.001 to 1 and L from 1 to thousands, with M several times the last cache, and smaller M that fit each cache; P = 1 beside several P for the network; or calibrate, which needs no surface",
+            assumes: "caches replace what was not used for longest; others that use the last one, if any, bring lines at a rate that \
+                      varies about its mean; \
+                      the pages of a block after its first are translated in time; ranks disturb each other in the last cache, on the \
+                      node's memory and in the bisection only",
+        };
+        &ABOUT
+    }
+
+    fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
+        of_card(&PARAMETERS, card)
+    }
+
+    fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
+        of_one_word(self.about(), &ACCESS, given)
+    }
+
+    fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
+        Served::at(x, p).budget(x, p)
+    }
+
+    fn of_kernel(&self, kernel: &str, variable: &str) -> Option<f64> {
+        (variable == "by").then(|| f64::from(u8::from(kernel == "apex_map.one_sided")))
+    }
+
+    fn ascending(&self) -> &'static [&'static [&'static str]] {
+        ASCENDING
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let terms = self.budget(x, p);
+        let (seconds, largest) = sum(&terms);
+        // Who waits for others is bound by what they share, however short the wait.
+        let term = terms[TERMS.len()..].iter().find(|term| term.1 > 0.0).map_or(largest, |term| term.0);
+        let reads = x[7] == 0.0;
+        bound(if reads { WORD_BYTES as f64 * x[1] / seconds } else { f64::NAN }, term)
+    }
+}

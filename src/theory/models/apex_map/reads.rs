@@ -1,0 +1,84 @@
+//! Reads of blocks that are drawn uniformly: what `calibrate.read`, `calibrate.sparse` and `calibrate.blocks` measure.
+//!
+//! SOURCE: Apex-Map paper, Section 2, with alpha = 1; HPCC's MAPS axis is the share of random reads.
+
+use super::costs::Memory;
+use super::hits::Shares;
+use super::{ASCENDING, OF_MEMORY, PARAMETERS, SIZES, sizes};
+use crate::machine::Card;
+use crate::models::{About, Domain, Model, Prediction, Variable, array, bound, variable};
+use apexmap_base::error::Result;
+use apexmap_base::source;
+use apexmap_base::units::{BASE_PAGE_BYTES, HUGE_PAGE_BYTES, Unit, WORD_BYTES};
+
+/// Reads per second of one core: one over the same time as in [`super::Surface`], with the shares of uniform reads.
+pub struct Reads;
+
+const REGION: Variable = variable("region_bytes", Unit::Bytes, "region that is read from", None);
+const BLOCK: Variable = variable("L", Unit::Words, "consecutive words per read", Some(1.0));
+const SHARE: Variable = Variable {
+    domain: Domain::Share,
+    ..variable(
+        "random_share",
+        Unit::None,
+        "fraction of the reads that go to random places; the others hit L1",
+        Some(1.0),
+    )
+};
+const PAGES: Variable = Variable {
+    words: &["huge", "base"],
+    ..variable("pages", Unit::None, "huge pages, 2 MiB, or base pages, 4 KiB", Some(0.0))
+};
+const KERNEL: Variable = Variable {
+    words: &["calibrate.read", "calibrate.sparse", "calibrate.blocks"],
+    ..variable("kernel", Unit::None, "which of them measured it; the model is the same", Some(2.0))
+};
+/// The only order that this is about: prefetched and dependent reads are not issued as blocks are.
+const ORDER: Variable = Variable {
+    words: &["independent", "prefetched", "dependent"],
+    ..variable("order", Unit::None, "order of the reads: \"independent\" only", Some(0.0))
+};
+
+impl Model for Reads {
+    fn about(&self) -> &'static About {
+        static ABOUT: About = About {
+            id: "apex_map.reads",
+            summary: "reads of one core, drawn uniformly, from levels of memory and overlapping misses",
+            source: &source::APEX_MAP,
+            place: "Section 2, with alpha = 1",
+            variables: &[REGION, BLOCK, SHARE, PAGES, KERNEL, ORDER],
+            parameters: PARAMETERS.split_at(OF_MEMORY).0,
+            explains: &["calibrate.read", "calibrate.sparse", "calibrate.blocks"],
+            column: "operations_per_second",
+            unit: Unit::PerSecond,
+            linear: false,
+            design: "calibrate.sparse with random_share from 2^-10 to 1, and calibrate.blocks with L from 1 to 16384, in regions of half of each cache and of several times the last, on huge and on base pages",
+            assumes: "caches replace what was not used for longest, and hold what was read right before a run, as a run is too short for others to displace much",
+        };
+        &ABOUT
+    }
+
+    fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
+        super::of_card(self.about().parameters, card)
+    }
+
+    fn ascending(&self) -> &'static [&'static [&'static str]] {
+        ASCENDING
+    }
+
+    fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
+        let [region, block, share, pages, _, _] = array(x);
+        let page = if pages == 0.0 { HUGE_PAGE_BYTES } else { BASE_PAGE_BYTES } as f64;
+        let memory = Memory(&p[SIZES.len()..OF_MEMORY]);
+        let issue = memory.issue(block);
+        let shares = Shares::uniform(region, WORD_BYTES as f64 * block, share, page, sizes(p, 1.0));
+        let [l2, l3, dram, walks] = memory.misses(&shares, block, 0.0);
+        super::TERMS.into_iter().zip([issue, l2, l3, dram, walks]).collect()
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let (seconds, term) = super::sum(&self.budget(x, p));
+        // Reads in another order are not what it is about.
+        bound(if x[5] == 0.0 { 1.0 / seconds } else { f64::NAN }, term)
+    }
+}

@@ -1,0 +1,70 @@
+//! Accesses of which a given share goes to other ranks: what `calibrate.request` measures.
+//!
+//! SOURCE: Apex-Map paper, Section 2.1 and Table 1.
+
+use super::costs::{self, Memory, Remote};
+use super::hits::Shares;
+use super::{BLOCK, BY, OF_MEMORY, OF_RANKS, SIZES, WORDS, parameters, sizes};
+use crate::machine::Card;
+use crate::models::{About, Domain, Model, Parameter, Prediction, RANKS, Variable, array, bound, variable};
+use apexmap_base::error::Result;
+use apexmap_base::source;
+use apexmap_base::units::{HUGE_PAGE_BYTES, Unit, WORD_BYTES};
+
+/// Bandwidth of a process: the same time as in [`super::Surface`], with a remote share that is given.
+pub struct Requests;
+
+const SHARE: Variable = Variable {
+    domain: Domain::Share,
+    ..variable("given_remote_share", Unit::None, "fraction of the accesses that goes to other ranks", None)
+};
+
+/// Those of memory are given here: they are not what it is about.
+static GIVEN: [Parameter; OF_RANKS] = {
+    let known = parameters();
+    let mut all = [known[0]; OF_RANKS];
+    let mut at = 0;
+    while at < OF_RANKS {
+        all[at] = known[at];
+        all[at].given = at < OF_MEMORY;
+        at += 1;
+    }
+    all
+};
+
+impl Model for Requests {
+    fn about(&self) -> &'static About {
+        static ABOUT: About = About {
+            id: "apex_map.requests",
+            summary: "bandwidth where a given share of the accesses goes to other ranks, by messages or gets",
+            source: &source::APEX_MAP,
+            place: "Section 2.1, Table 1",
+            variables: &[SHARE, BLOCK, WORDS, RANKS, BY],
+            parameters: &GIVEN,
+            explains: &["calibrate.request"],
+            column: "bytes_per_second_per_rank",
+            unit: Unit::BytesPerSecond,
+            linear: false,
+            design: "calibrate.request with given_remote_share from 2^-10 to 1 and L = 1, 64, 4096, by messages and by gets",
+            assumes: "as apex_map.surface; the blocks lie in caches",
+        };
+        &ABOUT
+    }
+
+    fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
+        super::of_card(&GIVEN, card)
+    }
+
+    fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
+        let [share, block, memory, ranks, by] = array(x);
+        let (own, bytes) = (WORD_BYTES as f64 * memory / ranks, WORD_BYTES as f64 * block);
+        let shares = Shares::uniform(own, bytes, 1.0, HUGE_PAGE_BYTES as f64, sizes(p, ranks));
+        let (core, remote) = (Memory(&p[SIZES.len()..OF_MEMORY]), Remote::by(by, &p[OF_MEMORY..]));
+        super::TERMS.into_iter().zip(costs::access(core, remote, block, (&shares, &shares), share, ranks)).collect()
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let (seconds, term) = super::sum(&self.budget(x, p));
+        bound(WORD_BYTES as f64 * x[1] / seconds, term)
+    }
+}

@@ -1,0 +1,82 @@
+//! The bottleneck of RandomAccess when every update is a message: processors or the middle of the network.
+//!
+//! SOURCE: Blue Gene/P paper, Equation (1): GUPS <= min(N / (t_g + t_u + t_os + (N-1)/N (t_s + t_r + t_op)), 4 B / b).
+//! B is the bisection bandwidth in one direction, half of the updates cross it, half of these each way.
+
+use super::{About, Model, Parameter, Prediction, RANKS, Variable, array, bound, least, topology, variable};
+use apexmap_base::error::Result;
+use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
+use apexmap_base::units::{Unit, WORD_BYTES};
+
+/// Equation (1).
+pub struct Bottleneck;
+
+const RANKS_PER_NODE: Variable = variable("ranks_per_node", Unit::None, "ranks that share a node's links", Some(1.0));
+const TOPOLOGY: Variable = Variable {
+    words: topology::NAMES,
+    ..variable("topology", Unit::None, "of the nodes; given: B is bisection_bytes_per_second", Some(0.0))
+};
+const DIMENSIONS: Variable = variable("dimensions", Unit::None, "of a torus or mesh", Some(3.0));
+
+/// The only way to send that this is about: a bucket shares a message among hundreds of updates.
+const SENDING: Variable = Variable {
+    words: &["bucketed", "immediate"],
+    ..variable("sending", Unit::None, "how updates are sent: \"immediate\" only, one in a message", Some(1.0))
+};
+
+impl Model for Bottleneck {
+    fn about(&self) -> &'static About {
+        const ABOUT: About = About {
+            id: "random_access.bottleneck",
+            summary: "one update per message: processors against the bisection of the network",
+            source: &BLUE_GENE_P_RANDOM_ACCESS,
+            place: "Section 3.1, Equation (1)",
+            variables: &[RANKS, RANKS_PER_NODE, TOPOLOGY, DIMENSIONS, SENDING],
+            parameters: &[
+                Parameter::fitted("local_seconds", "t_g + t_u + t_os", 1e-10, 1e-3, 50e-9),
+                Parameter::fitted("remote_seconds", "t_s + t_r + t_op", 1e-10, 1.0, 500e-9),
+                Parameter::given("link_bandwidth_bytes_per_second", "link", 1e5, 1e13, 1e9),
+                Parameter::given("bisection_bytes_per_second", "B", 1e5, 1e17, 1e12),
+                Parameter::given("update_wire_bytes", "b", 1.0, 4096.0, 46.0),
+            ],
+            explains: &["random_access.base", "random_access.one_sided"],
+            column: "operations_per_second",
+            unit: Unit::PerSecond,
+            linear: true,
+            design: "sending = \"immediate\" at P = 1, 2, 4 with one rank per node: large rank counts alone cannot separate the cost of an update from that of its message",
+            assumes: "perfect overlap of processors and network; an even load of the links across the middle; 8 bytes per update on the \
+                      wire where the card has no number",
+        };
+        &ABOUT
+    }
+
+    fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
+        super::of_one_word(self.about(), &SENDING, given)
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let [ranks, per_node, topology, dimensions, _] = array(x);
+        let [local, remote, link, given, wire] = array(p);
+        let processors = bound(ranks / (local + (ranks - 1.0) / ranks * remote), "processors");
+        let nodes = (ranks / per_node).ceil();
+        if nodes <= 1.0 {
+            return processors;
+        }
+        let links = topology::bisection_links(topology as usize, nodes, dimensions as usize);
+        let bisection = links.map(|links| links * link).filter(|sum| sum.is_finite()).unwrap_or(given);
+        least(&[processors, bound(4.0 * bisection / wire, "bisection")])
+    }
+
+    /// Of the two ways to give B only the one that the topology asks for is needed; the card of a machine holds one. Where
+    /// a card has the parts of a time, as a calibration does, it is their sum; an update that nobody has seen on the wire takes at
+    /// least its word there.
+    fn parameters(&self, card: &crate::machine::Card) -> Result<Vec<f64>> {
+        let either = card.get("link_bandwidth_bytes_per_second").or(card.get("bisection_bytes_per_second"));
+        let value = |parameter: &Parameter| match (card.get(parameter.number), either) {
+            (None, Some(_)) if parameter.symbol == "link" || parameter.symbol == "B" => Some(f64::NAN),
+            (None, _) if parameter.symbol == "b" => Some(WORD_BYTES as f64),
+            _ => super::on_card(card, parameter.number),
+        };
+        super::each_of(self.about().parameters, card, value)
+    }
+}

@@ -1,0 +1,175 @@
+//! RandomAccess by rounds: every rank generates Q updates, all exchange them, each rank applies what it received.
+//!
+//! SOURCE: hypercube paper, Section 3 (T_P = T_1 + T_C log2 P) and Section 2 (volume and messages of a d-dimensional
+//!   exchange).
+
+use super::{About, LOOK_AHEAD, Model, Parameter, Prediction, RANKS, Variable, array, bound, variable};
+use apexmap_base::source::HYPERCUBE_RANDOM_ACCESS;
+use apexmap_base::units::{Unit, WORD_BYTES};
+
+/// T_P = T_1 + T_C log2 P for rounds of Q updates; P Q / T_P updates per second. Where P is no power of two, log2 P is the
+/// number of stages and 7/33 more for each that halves an odd number of ranks.
+///
+/// T_1 and T_C are those of the Q at hand: they say nothing about another one.
+pub struct Hypercube;
+
+/// What halving an odd number of ranks costs beyond T_C, as a share of it: one more latency, 7 us (paper, Section 1) of
+/// T_C = 33 us (Section 3), "due to the extra messages required" (Section 3). Nothing is tuned: with the paper's T_1 and T_C
+/// the three rows of its Table 2 that are no powers of two are predicted to within 5 %.
+const ODD_STAGE: f64 = 7.0 / 33.0;
+
+/// Stages by which a set of ranks is halved until each is alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stages {
+    /// All of them.
+    pub all: f64,
+    /// Those of odd sets: all ranks but two send two messages in them.
+    pub odd: f64,
+}
+
+impl Stages {
+    /// In units of the time of an even stage.
+    fn times(self) -> f64 {
+        self.all + ODD_STAGE * self.odd
+    }
+}
+
+/// The stages of those ranks that take longest. A set of 2 n + 1 falls into n and n + 1 (paper, Section 2); for powers of two
+/// there are log2 P stages.
+pub fn stages(ranks: f64) -> Stages {
+    // Sets of at most two sizes are left after any number of halvings.
+    let mut sets = vec![(ranks.max(1.0), Stages { all: 0.0, odd: 0.0 })];
+    let mut longest = sets[0].1;
+    while !sets.is_empty() {
+        let mut halves: Vec<(f64, Stages)> = Vec::new();
+        for (size, before) in sets {
+            if size < 2.0 {
+                longest = if before.times() > longest.times() { before } else { longest };
+                continue;
+            }
+            let upper = (size / 2.0).floor();
+            let now = Stages { all: before.all + 1.0, odd: before.odd + f64::from(u8::from(2.0 * upper < size)) };
+            for half in [upper, size - upper] {
+                match halves.iter_mut().find(|(known, _)| *known == half) {
+                    Some((_, known)) if known.times() < now.times() => *known = now,
+                    Some(_) => {}
+                    None => halves.push((half, now)),
+                }
+            }
+        }
+        sets = halves;
+    }
+    longest
+}
+
+impl Model for Hypercube {
+    fn about(&self) -> &'static About {
+        const ABOUT: About = About {
+            id: "random_access.hypercube",
+            summary: "rounds in a hypercube: T_P = T_1 + T_C log2 P; 0.21 T_C more for each stage of an odd number of ranks",
+            source: &HYPERCUBE_RANDOM_ACCESS,
+            place: "Section 3 and Table 2",
+            variables: &[RANKS, LOOK_AHEAD],
+            parameters: &[
+                Parameter::fitted("round_seconds", "T_1", 1e-9, 10.0, 50e-6),
+                Parameter::fitted("stage_seconds", "T_C", 1e-9, 10.0, 30e-6),
+            ],
+            explains: &["random_access.hypercube"],
+            column: "operations_per_second",
+            unit: Unit::PerSecond,
+            linear: true,
+            design: "at least three rank counts from 1 on (P = 1, 2, 4), at one Q",
+            assumes: "every stage costs the same on any number of ranks: no contention, enough bisection bandwidth",
+        };
+        &ABOUT
+    }
+
+    fn apart(&self) -> &'static [&'static str] {
+        &["Q"]
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let [ranks, look_ahead] = array(x);
+        let (compute, exchange) = (p[0], p[1] * stages(ranks).times());
+        let bottleneck = if compute >= exchange { "computation" } else { "exchange" };
+        bound(ranks * look_ahead / (compute + exchange), bottleneck)
+    }
+}
+
+/// Messages that a rank sends in an exchange of P = k^d ranks in d dimensions: d (k - 1) (paper, Section 2).
+pub fn messages(ranks: f64, dimensions: f64) -> f64 {
+    dimensions * (ranks.powf(1.0 / dimensions) - 1.0)
+}
+
+/// Updates that a rank sends in it: d Q (k - 1) / k (paper, Section 2).
+pub fn volume(ranks: f64, dimensions: f64, look_ahead: f64) -> f64 {
+    let side = ranks.powf(1.0 / dimensions);
+    dimensions * look_ahead * (side - 1.0) / side
+}
+
+/// The round in parts, so that Q and the number of dimensions d are variables too:
+/// T = Q t + L latency + 8 V / bandwidth + 8 d Q copy, with L messages and V updates sent a rank.
+///
+/// In the hypercube of a number of ranks that is no power of two, d is the number of [`stages`], and an odd one sends two messages.
+pub struct AllToAll;
+
+const DIMENSIONS: Variable =
+    variable("d", Unit::None, "dimensions of the exchange, 1 to log2 P; 0 is log2 P, the hypercube", Some(0.0));
+
+impl Model for AllToAll {
+    fn about(&self) -> &'static About {
+        const ABOUT: About = About {
+            id: "random_access.all_to_all",
+            summary: "rounds of a d-dimensional exchange in parts: updates, latency, bandwidth, copying",
+            source: &HYPERCUBE_RANDOM_ACCESS,
+            place: "Section 2, V and L; Section 3",
+            variables: &[RANKS, LOOK_AHEAD, DIMENSIONS],
+            parameters: &[
+                Parameter::fitted("local_seconds", "t_g + t_u", 1e-10, 1e-3, 50e-9),
+                Parameter::fitted("network_latency_seconds", "latency", 1e-9, 1.0, 5e-6),
+                Parameter::given("network_bandwidth_bytes_per_second", "bandwidth", 1e5, 1e13, 1e9),
+                Parameter::fitted("copy_seconds_per_byte", "copy", 1e-13, 1e-6, 1e-9),
+            ],
+            explains: &["random_access.hypercube", "random_access.exchange", "random_access.alltoallv"],
+            column: "operations_per_second",
+            unit: Unit::PerSecond,
+            linear: true,
+            design: "rank counts from 1 on (P = 1, 2, 4, 8) and several Q (such as 16, 128, 1024, 8192) at more than one of them",
+            assumes: "no contention; every rank scans its Q updates once in each of the d stages",
+        };
+        &ABOUT
+    }
+
+    /// One all-to-all is an exchange in one dimension.
+    fn of_kernel(&self, kernel: &str, variable: &str) -> Option<f64> {
+        match (kernel, variable) {
+            ("random_access.alltoallv", "d") => Some(1.0),
+            ("random_access.hypercube", "d") => Some(0.0),
+            _ => None,
+        }
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let [ranks, look_ahead, dimensions] = array(x);
+        let [local, latency, bandwidth, copy] = array(p);
+        // There are no more than the hypercube's.
+        let (dimensions, messages, volume) = if dimensions == 0.0 || dimensions >= ranks.log2() {
+            let Stages { all, odd } = stages(ranks);
+            (all, all + odd, all * look_ahead / 2.0)
+        } else {
+            (dimensions, messages(ranks, dimensions), volume(ranks, dimensions, look_ahead))
+        };
+        let word = WORD_BYTES as f64;
+        // On one rank there is nothing to exchange, and log2 P is no number of dimensions.
+        let exchange = |of: f64| if ranks > 1.0 { of } else { 0.0 };
+        let parts = [
+            bound(look_ahead * local, "computation"),
+            bound(exchange(messages * latency), "latency"),
+            bound(exchange(volume * word / bandwidth), "bandwidth"),
+            bound(exchange(dimensions * look_ahead * word * copy), "copying"),
+        ];
+        let total: f64 = parts.iter().map(|part| part.value).sum();
+        let longest = parts.iter().max_by(|a, b| a.value.total_cmp(&b.value)).expect("four parts");
+        bound(ranks * look_ahead / total, longest.bottleneck)
+    }
+}

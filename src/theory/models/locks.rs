@@ -1,0 +1,62 @@
+//! Updates of a shared table whose words are protected by locks.
+//!
+//! SOURCE: Blue Gene/P paper, Section 3.3 and Table 2 (b). The paper has no model; this is the usual one of a closed queueing
+//!   network: Reiser, Lavenberg, Mean-Value Analysis of Closed Multichain Queuing Networks, JACM 1980.
+
+use super::{About, Model, Parameter, Prediction, Variable, array, bound, variable};
+use apexmap_base::error::Result;
+use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
+use apexmap_base::units::Unit;
+
+/// Updates per second of k cores that each work for z seconds without a lock, then wait for one of n locks, drawn evenly, and hold it
+/// for s seconds. One core makes 1 / (z + s), many cores with one lock 1 / s.
+pub struct Locks;
+
+const CORES: Variable = variable("cores", Unit::None, "cores that update the table", Some(4.0));
+const LOCKS: Variable = variable("locks", Unit::None, "locks of the table", Some(16.0));
+
+/// The only way to update that this is about.
+const UPDATES_BY: Variable = Variable {
+    words: &["atomic", "unlocked", "locks", "partitioned"],
+    ..variable("updates_by", Unit::None, "how a word is updated: \"locks\" only", Some(2.0))
+};
+
+impl Model for Locks {
+    fn about(&self) -> &'static About {
+        const ABOUT: About = About {
+            id: "random_access.locks",
+            summary: "updates of a shared table under locks: cores queue for the lock of their word",
+            source: &BLUE_GENE_P_RANDOM_ACCESS,
+            place: "Section 3.3 and Table 2 (b)",
+            variables: &[CORES, LOCKS, UPDATES_BY],
+            parameters: &[
+                Parameter::fitted("lock_hold_seconds", "s", 1e-10, 1e-3, 50e-9),
+                Parameter::fitted("lock_free_seconds", "z", 1e-10, 1e-3, 50e-9),
+            ],
+            explains: &["random_access.shared"],
+            column: "operations_per_second",
+            unit: Unit::PerSecond,
+            linear: false,
+            design: "updates_by = \"locks\" with 1 lock and with many, on all cores, as sweeps/random-access-locks.toml",
+            assumes: "times vary as those of independent events; a lock is handed on at once; memory is as fast for all cores as for one",
+        };
+        &ABOUT
+    }
+
+    fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
+        super::of_shared_table(self.about(), &UPDATES_BY, given)
+    }
+
+    /// Mean-value analysis: a core that comes to a lock finds there what the network with one core less holds on average.
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let [cores, locks, _] = array(x);
+        let [hold, free] = array(p);
+        let (mut waiting, mut rate, mut served) = (0.0, 0.0, hold);
+        for present in 1..=(cores.max(1.0) as u64) {
+            served = hold * (1.0 + waiting);
+            rate = present as f64 / (free + served);
+            waiting = rate / locks * served;
+        }
+        bound(rate, if served > 2.0 * hold { "locks" } else { "cores" })
+    }
+}

@@ -1,0 +1,85 @@
+//! LogGP: what a message costs the processors, the network, and the next message.
+//!
+//! SOURCE: Alexandrov, Ionescu, Schauser, Scheiman, LogGP: Incorporating Long Messages into the LogP Model, SPAA 1995: latency L,
+//!   overhead o, gap g, gap a byte G; a message of k bytes takes o + (k - 1) G + L + o. Here the overhead is split: o_s to send, o_r to
+//!   receive.
+
+use super::{About, Model, Parameter, Prediction, Variable, array, bound, each_of, on_card, variable};
+use crate::machine::Card;
+use apexmap_base::error::Result;
+use apexmap_base::source;
+use apexmap_base::units::Unit;
+
+/// Messages per second of a pair, by how they follow each other:
+/// in ping-pong o_s + L + o_r + (k - 1) G a message, one after another max(o_s, o_r, g) + (k - 1) G, a call that sends o_s, one that
+/// receives o_r.
+///
+/// Ping-pong alone tells o_s + L + o_r, streaming alone max(o_s, o_r, g); the calls' own time tells o_s and o_r, and so L.
+pub struct LogGp;
+
+const KERNEL: Variable =
+    Variable { words: EXPLAINS, ..variable("kernel", Unit::None, "how messages follow each other", Some(0.0)) };
+const BYTES: Variable = variable("message_bytes", Unit::Bytes, "of a message", Some(8.0));
+
+const EXPLAINS: &[&str] = &["message_rate.ping_pong", "message_rate.streaming", "calibrate.send", "calibrate.receive"];
+
+impl Model for LogGp {
+    fn about(&self) -> &'static About {
+        const ABOUT: About = About {
+            id: "point_to_point.log_gp",
+            summary: "LogGP: latency, processor overhead, gap between messages, gap per byte",
+            source: &source::LOG_GP,
+            place: "the time of a message of k bytes",
+            variables: &[KERNEL, BYTES],
+            parameters: &[
+                Parameter::fitted("wire_latency_seconds", "L", 1e-10, 1.0, 1e-6),
+                Parameter::fitted("network_send_overhead_seconds", "o_s", 1e-10, 1.0, 3e-7),
+                Parameter::fitted("network_receive_overhead_seconds", "o_r", 1e-10, 1.0, 3e-7),
+                Parameter::fitted("network_gap_seconds", "g", 1e-10, 1.0, 5e-7),
+                Parameter::fitted("network_seconds_per_byte", "G", 1e-13, 1e-5, 1e-9),
+            ],
+            explains: EXPLAINS,
+            column: "operations_per_second",
+            unit: Unit::PerSecond,
+            linear: false,
+            design: "with sweeps/log-gp.toml, which has message_rate.ping_pong (o_s + L + o_r), message_rate.streaming (g, G) and \
+                     calibrate.send and .receive (o_s, o_r) in one result",
+            assumes: "one protocol for all lengths (choose them with --where); overhead does not grow with the length; \
+                      messages are as far apart as o_s, o_r or g, whichever is longest",
+        };
+        &ABOUT
+    }
+
+    /// Messages follow each other at the longest of g, o_s and o_r.
+    fn hidden(&self) -> &'static [[&'static str; 2]] {
+        &[
+            ["network_gap_seconds", "network_send_overhead_seconds"],
+            ["network_gap_seconds", "network_receive_overhead_seconds"],
+        ]
+    }
+
+    /// Cards of older fits have one o for both.
+    fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
+        let value = |parameter: &Parameter| match parameter.symbol {
+            "o_s" | "o_r" => card.get(parameter.number).or_else(|| card.get("network_overhead_seconds")),
+            _ => None,
+        };
+        each_of(self.about().parameters, card, |parameter| value(parameter).or_else(|| on_card(card, parameter.number)))
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let [kernel, bytes] = array(x);
+        let [latency, send, receive, gap, by_byte] = array(p);
+        let rest = (bytes - 1.0).max(0.0) * by_byte;
+        let overhead = send.max(receive);
+        let parts = match kernel as usize {
+            0 => vec![bound(latency, "latency"), bound(send + receive, "overhead"), bound(rest, "bytes")],
+            1 if gap >= overhead => vec![bound(gap, "gap"), bound(rest, "bytes")],
+            1 => vec![bound(overhead, "overhead"), bound(rest, "bytes")],
+            2 => vec![bound(send, "overhead")],
+            _ => vec![bound(receive, "overhead")],
+        };
+        let longest = parts.iter().max_by(|a, b| a.value.total_cmp(&b.value)).expect("a part");
+        bound(1.0 / parts.iter().map(|part| part.value).sum::<f64>(), longest.bottleneck)
+    }
+}

@@ -1,0 +1,69 @@
+//! Words left wrong on a table that several cores share without locks.
+//!
+//! SOURCE: Blue Gene/P paper, Section 3.3: if two cores read a word at the same time, the update written first is lost. HPCC, and
+//!   the paper's Table 2 (a), count wrong words per word of the table, not lost updates per update.
+
+use super::{About, Model, Parameter, Prediction, Variable, array, bound, variable};
+use apexmap_base::error::Result;
+use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
+use apexmap_base::units::Unit;
+
+/// Fraction of wrong words: e0 + u (k - 1) w / (t N), for u updates per word by k cores on N words.
+///
+/// While an update is between its read and its write, for w seconds, each other core makes w / t updates, and each of these hits
+/// the same of N words with probability 1/N: an update is lost with probability (k - 1) w / (t N), and a word takes u of them. A
+/// word that loses two updates counts once, which matters only where a large share is wrong.
+pub struct LostUpdates;
+
+/// Standard deviation by mean of the number of wrong words of a run, if they come in bursts: of this mean number of wrong words and
+/// of this variance by mean (the Fano factor), which is 1 where words go wrong independently. A burst of a fixed number of words has
+/// that number, if bursts are independent (compound Poisson).
+pub fn relative_deviation(wrong_words: f64, burst: f64) -> f64 {
+    (burst / wrong_words).sqrt()
+}
+
+const CORES: Variable = variable("cores", Unit::None, "cores that update the table", Some(4.0));
+const WORDS: Variable = variable("N_words", Unit::Words, "words of the table", None);
+const UPDATES: Variable = variable("updates", Unit::None, "updates per word of the table", Some(4.0));
+
+/// The only way to update that this is about.
+const UPDATES_BY: Variable = Variable {
+    words: &["atomic", "unlocked", "locks", "partitioned"],
+    ..variable("updates_by", Unit::None, "how a word is updated: \"unlocked\" only", Some(1.0))
+};
+
+impl Model for LostUpdates {
+    fn about(&self) -> &'static About {
+        const ABOUT: About = About {
+            id: "random_access.lost_updates",
+            summary: "fraction of wrong words of a table shared without locks: e0 + u (k - 1) w / (t N)",
+            source: &BLUE_GENE_P_RANDOM_ACCESS,
+            place: "Section 3.3 and Table 2 (a)",
+            variables: &[CORES, WORDS, UPDATES, UPDATES_BY],
+            parameters: &[
+                Parameter::fitted("wrong_words_share", "e0", 1e-12, 1e-2, 1e-7),
+                Parameter::fitted("lost_window_seconds", "w", 1e-12, 1e-3, 10e-9),
+                Parameter::given("update_seconds", "t", 1e-10, 1e-3, 100e-9),
+            ],
+            explains: &["random_access.shared"],
+            column: "error_fraction",
+            unit: Unit::None,
+            linear: false,
+            design: "updates_by = \"unlocked\" with several numbers of updates per word (2 to 32) on tables so small that every run loses \
+                     some, as sweeps/random-access-locks.toml",
+            assumes: "cores update independently; words are hit evenly; the mean alone: losses that come in bursts raise the spread between runs",
+        };
+        &ABOUT
+    }
+
+    fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
+        super::of_shared_table(self.about(), &UPDATES_BY, given)
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let [cores, words, updates, _] = array(x);
+        let [floor, window, update] = array(p);
+        let lost = updates * (cores - 1.0) * window / (update * words);
+        bound(floor + lost, if floor > lost { "floor" } else { "race" })
+    }
+}

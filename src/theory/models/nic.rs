@@ -1,0 +1,164 @@
+//! The message rate of a node: its cores, its I/O bus, its link.
+//!
+//! SOURCE: NIC message-rate paper, Section 6, Equations (1) to (6).
+
+use super::{About, Model, Parameter, Prediction, Variable, array, bound, each_of, least, on_card, variable};
+use crate::machine::Card;
+use apexmap_base::error::Result;
+use apexmap_base::source::NIC_MESSAGE_RATE;
+use apexmap_base::units::Unit;
+
+/// Equations (4), (5) and (6): messages per second.
+pub struct Nic;
+
+const BYTES: Variable = variable("message_bytes", Unit::Bytes, "payload of a message", None);
+const CORES: Variable = variable("senders", Unit::None, "cores of the node that send", Some(1.0));
+const PATTERN: Variable = Variable {
+    words: EXPLAINS,
+    ..variable("kernel", Unit::None, "the pattern: which message goes where, and what finds that out", Some(0.0))
+};
+
+const EXPLAINS: &[&str] = &[
+    "message_rate.streaming",
+    "message_rate.cyclic",
+    "message_rate.block_cyclic",
+    "message_rate.indirect",
+    "message_rate.random",
+];
+
+/// Place among the parameters of the processor time of a message, by pattern: streaming, block-cyclic, and those with another
+/// destination for each message.
+const INJECT: [usize; EXPLAINS.len()] = [0, 8, 9, 8, 8];
+
+/// Least bytes that a payload takes on the I/O bus: "accesses to the command queue have to be 8-byte aligned" (Section 6).
+const IO_WORD: f64 = 8.0;
+
+impl Model for Nic {
+    fn about(&self) -> &'static About {
+        const ABOUT: About = About {
+            id: "message_rate.nic",
+            summary: "messages of a node: cores, I/O bus and link each set a bound",
+            source: &NIC_MESSAGE_RATE,
+            place: "Section 6, Equations (1) to (6)",
+            variables: &[BYTES, CORES, PATTERN],
+            parameters: &[
+                Parameter::fitted("inject_seconds", "N", 1e-10, 1e-3, 50e-9),
+                Parameter::given("store_seconds_per_byte", "store", 1e-13, 1e-6, 1e-10),
+                Parameter::fitted("io_bandwidth_bytes_per_second", "I/O bus", 1e6, 1e13, 5e9),
+                Parameter::given("io_efficiency", "64/72", 0.0, 1.0, 0.9),
+                Parameter::given("io_command_bytes", "command", 0.0, 4096.0, 16.0),
+                Parameter::given("link_bandwidth_bytes_per_second", "link", 1e6, 1e13, 5e9),
+                Parameter::given("link_efficiency", "64/72 x 16/21", 0.0, 1.0, 0.7),
+                Parameter::given("message_header_bytes", "header", 0.0, 4096.0, 28.0),
+                Parameter::fitted("scattered_inject_seconds", "N_s", 1e-10, 1e-3, 55e-9),
+                Parameter::fitted("block_inject_seconds", "N_b", 1e-10, 1e-3, 52e-9),
+            ],
+            explains: EXPLAINS,
+            column: "operations_per_second",
+            unit: Unit::PerSecond,
+            linear: false,
+            design: "messages of 8 bytes to some KiB on one core and on all cores, of each pattern that matters",
+            assumes: "the bounds do not interact; cores do not slow each other; cyclic, indirect and random destinations cost the same",
+        };
+        &ABOUT
+    }
+
+    /// A card that knows one processor time per message has it for all patterns.
+    fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
+        each_of(self.about().parameters, card, |parameter| {
+            let of_pattern = ["N_s", "N_b"].contains(&parameter.symbol);
+            on_card(card, parameter.number).or_else(|| on_card(card, "inject_seconds").filter(|_| of_pattern))
+        })
+    }
+
+    fn of_kernel(&self, kernel: &str, variable: &str) -> Option<f64> {
+        let pattern = EXPLAINS.iter().position(|known| *known == kernel);
+        pattern.filter(|_| variable == PATTERN.name).map(|pattern| pattern as f64)
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        least(&bounds(x, p))
+    }
+}
+
+/// The three bounds in messages per second: cores (6), I/O bus (4), link (5). Times the bytes they are the bandwidths of
+/// Equations (1) and (2).
+pub fn bounds(x: &[f64], p: &[f64]) -> [Prediction; 3] {
+    let [bytes, cores, pattern] = array(x);
+    let [_, store, io, io_efficiency, command, link, link_efficiency, header, _, _] = array(p);
+    let inject = p[INJECT[pattern as usize]];
+    let aligned = (bytes / IO_WORD).ceil().max(1.0) * IO_WORD;
+    [
+        bound(cores / (inject + bytes * store), "cores"),
+        bound(io * io_efficiency / (aligned + command), "I/O bus"),
+        bound(link * link_efficiency / (bytes + header), "link"),
+    ]
+}
+
+/// Equation (3): bytes per second over the I/O bus if a command added nothing but an address of 8 bytes.
+pub fn potential_io_bandwidth(bytes: f64, p: &[f64]) -> f64 {
+    let (io, efficiency) = (p[2], p[3]);
+    bytes / (bytes + IO_WORD) * efficiency * io
+}
+
+/// Bytes of a message at which a node reaches half of the bandwidth of long messages: N 1/2 of Figure 7; 16 by Equation (1).
+pub fn half_bandwidth_bytes(cores: f64, p: &[f64]) -> f64 {
+    let bandwidth = |bytes: f64| bytes * least(&bounds(&[bytes, cores, 0.0], p)).value;
+    let longest = bandwidth(2f64.powi(40));
+    let mut below = (0.0, IO_WORD);
+    while 2.0 * bandwidth(below.1) < longest {
+        below = (below.1, 2.0 * below.1);
+    }
+    let (mut short, mut long) = below;
+    for _ in 0..60 {
+        let middle = (short + long) / 2.0;
+        if 2.0 * bandwidth(middle) < longest { short = middle } else { long = middle }
+    }
+    long
+}
+
+/// The latency of a short message that a core puts into another node's memory: two crossings of the I/O bus, the routers on the way,
+/// and the rest; Figure 5 (b) varies the first. Messages per second, one after another, one way.
+pub struct Latency;
+
+const ROUTERS: Variable = variable("routers", Unit::None, "routers on the way", Some(2.0));
+
+impl Model for Latency {
+    fn about(&self) -> &'static About {
+        const ABOUT: About = About {
+            id: "message_rate.nic_latency",
+            summary: "latency of a short message: I/O buses, routers, the rest",
+            source: &NIC_MESSAGE_RATE,
+            place: "Section 5.2 and Figure 5 (b)",
+            variables: &[ROUTERS],
+            parameters: &[
+                Parameter::given("io_latency_seconds", "HT", 1e-10, 1e-3, 250e-9),
+                Parameter::given("router_latency_seconds", "router", 1e-10, 1e-3, 50e-9),
+                Parameter::fitted("interface_seconds", "rest", 1e-10, 1e-2, 100e-9),
+            ],
+            explains: &[],
+            column: "operations_per_second",
+            unit: Unit::PerSecond,
+            linear: true,
+            design: "ping-pong of short messages between nodes that are several distances apart",
+            assumes: "short messages, whose bytes take no time; nothing waits",
+        };
+        &ABOUT
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let [io, routers, rest] = parts(x, p);
+        let largest = [(io, "I/O bus"), (routers, "routers"), (rest, "interfaces and cores")]
+            .into_iter()
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .expect("three parts");
+        bound(1.0 / (io + routers + rest), largest.1)
+    }
+}
+
+/// Seconds of a message in the I/O buses, in the routers, and elsewhere.
+pub fn parts(x: &[f64], p: &[f64]) -> [f64; 3] {
+    let [routers] = array(x);
+    let [io, router, rest] = array(p);
+    [2.0 * io, routers * router, rest]
+}

@@ -1,0 +1,74 @@
+//! A message between two ranks: latency, bandwidth, and the switch from copying at once (eager) to a rendezvous.
+//!
+//! SOURCE: Apex-Map paper, Section 3.3 (eager to rendezvous above 256 bytes on the Cray X1); the linear cost is the usual one.
+
+use super::{About, Break, Model, Parameter, Prediction, Variable, array, bound, each_of, variable};
+use crate::machine::Card;
+use apexmap_base::error::Result;
+use apexmap_base::source;
+use apexmap_base::units::Unit;
+
+/// T = latency + bytes/bandwidth, and bytes x copy more up to the eager limit, a rendezvous more above it; 1/T messages per second.
+pub struct PointToPoint;
+
+const BYTES: Variable = variable("message_bytes", Unit::Bytes, "of a message", None);
+
+impl Model for PointToPoint {
+    fn about(&self) -> &'static About {
+        const ABOUT: About = About {
+            id: "point_to_point.switch",
+            summary: "latency + bytes/bandwidth, with a copy below a limit and a rendezvous above",
+            source: &source::APEX_MAP,
+            place: "Section 3.3",
+            variables: &[BYTES],
+            parameters: &[
+                Parameter::fitted("network_latency_seconds", "latency", 1e-9, 1.0, 2e-6),
+                Parameter::fitted("network_seconds_per_byte", "1/bandwidth", 1e-13, 1e-5, 1e-9),
+                Parameter {
+                    breaks: Break::Beside,
+                    ..Parameter::fitted("rendezvous_seconds", "rendezvous", 1e-12, 1.0, 1e-6)
+                },
+                Parameter {
+                    breaks: Break::Beside,
+                    ..Parameter::fitted("eager_seconds_per_byte", "eager copy", 1e-13, 1e-5, 1e-10)
+                },
+                Parameter {
+                    breaks: Break::At("message_bytes"),
+                    ..Parameter::given("eager_bytes", "eager limit", 1.0, 1e9, 4096.0)
+                },
+            ],
+            explains: &["message_rate.ping_pong"],
+            column: "operations_per_second",
+            unit: Unit::PerSecond,
+            linear: true,
+            design: "messages from 8 bytes to some MiB, three lengths or more on both sides of the eager limit, as sweeps/eager-limit.toml",
+            assumes: "one message at a time; one switch of protocol",
+        };
+        &ABOUT
+    }
+
+    /// Where a card knows of no switch, there is none.
+    fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
+        each_of(self.about().parameters, card, |parameter| {
+            card.get(parameter.number).or(match parameter.breaks {
+                Break::No => None,
+                Break::At(_) => Some(f64::INFINITY),
+                Break::Beside => Some(0.0),
+            })
+        })
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let [latency, gap, rendezvous, copy, eager] = array(p);
+        let (start, gap) = if x[0] > eager { (latency + rendezvous, gap) } else { (latency, gap + copy) };
+        let bytes = x[0] * gap;
+        let bottleneck = if bytes > start {
+            "bandwidth"
+        } else if x[0] > eager {
+            "rendezvous"
+        } else {
+            "latency"
+        };
+        bound(1.0 / (start + bytes), bottleneck)
+    }
+}

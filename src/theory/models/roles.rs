@@ -1,0 +1,319 @@
+//! RandomAccess routed in software over a 3-D torus: on one core a node, or by cores with roles.
+//!
+//! SOURCE: Blue Gene/P paper, Sections 4.3, 5.1 and 5.2, Equations (1), (6) and (7); Section 6 for k cores, k' of which route along d
+//!   dimensions. Equation (7) as printed, GUPS <= 1 / max(T_i),
+//!   lacks the number of nodes that its Table 4 multiplies by.
+
+use super::{
+    About, Domain, Model, Parameter, Prediction, Variable, array, bound, each_of, least, on_card, topology, value_of,
+    variable,
+};
+use crate::machine::Card;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
+use apexmap_base::units::{Unit, WORD_BYTES};
+use std::ops::Range;
+
+const NODES: Variable = Variable {
+    domain: Domain::Ranks,
+    ..variable("P", Unit::None, "nodes, a power of two: a 3-D torus, as cubic as possible", None)
+};
+const LOOK_AHEAD: Variable = variable("Q", Unit::None, "look-ahead, shared by all buckets of a node", Some(1024.0));
+
+/// How the cores of a node share the work: k cores, of which k' route along d dimensions and the others update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Division {
+    pub cores: usize,
+    pub routers: usize,
+    pub dimensions: usize,
+}
+
+/// Packets that a node may have received along a dimension: one receive takes up to four (Section 4.3.1).
+const RECEIVED: usize = 4;
+
+/// More dimensions than any network has.
+const MOST_DIMENSIONS: usize = 64;
+
+impl Division {
+    /// That of the paper.
+    pub const PAPER: Self = Self { cores: 4, routers: 3, dimensions: 3 };
+
+    /// `None` unless some cores route and some update.
+    fn new(cores: f64, routers: f64, dimensions: f64) -> Option<Self> {
+        let [cores, routers, dimensions] = [cores, routers, dimensions].map(|number| number as usize);
+        let possible = (1..cores).contains(&routers) && (1..=MOST_DIMENSIONS).contains(&dimensions);
+        possible.then_some(Self { cores, routers, dimensions })
+    }
+
+    fn updaters(self) -> usize {
+        self.cores - self.routers
+    }
+
+    /// The core that routes along a dimension: "each core routing along d/k' of the dimensions" (Section 6).
+    fn router(self, dimension: usize) -> usize {
+        dimension * self.routers / self.dimensions.max(self.routers)
+    }
+
+    /// The dimensions of a core, one after another; none for routers beyond the d-th.
+    fn dimensions_of(self, core: usize) -> Range<usize> {
+        let first = (0..self.dimensions).find(|&dimension| self.router(dimension) == core).unwrap_or(self.dimensions);
+        let own = (first..self.dimensions).take_while(|&dimension| self.router(dimension) == core).count();
+        first..first + own
+    }
+
+    /// Buckets of a node by the count of Section 4.3.1: those to each node that a dimension leads to, of which the last leads to the
+    /// cores that update; four that were received along each dimension; and both ends of those to other cores of the node.
+    /// X + Y + Z + 21 in the paper.
+    pub fn buckets(self, nodes: f64) -> f64 {
+        let sides = topology::sides(nodes as u64, self.dimensions);
+        let cores_at = |dimension: usize| if dimension + 1 == self.dimensions { self.updaters() } else { 1 };
+        let remote: usize = sides.iter().enumerate().map(|(at, &side)| (side as usize - 1) * cores_at(at)).sum();
+        let later = |core: usize| self.dimensions - self.dimensions_of(core).end + self.updaters();
+        let local: usize = (0..self.routers.min(self.dimensions)).map(later).sum();
+        (remote + RECEIVED * self.dimensions + 2 * local) as f64
+    }
+
+    /// Updates in a bucket: Q over the buckets, rounded.
+    pub fn bucket(self, nodes: f64, look_ahead: f64) -> f64 {
+        (look_ahead / self.buckets(nodes)).round().max(1.0)
+    }
+}
+
+/// Updates in a bucket of the paper's four cores.
+pub fn bucket(nodes: f64, look_ahead: f64) -> f64 {
+    Division::PAPER.bucket(nodes, look_ahead)
+}
+
+/// Times that an update is routed on average: the sum of (k - 1)/k over the sides (Section 5.2: 2.25 on 4 x 4 x 4).
+pub fn hops(nodes: f64) -> f64 {
+    topology::sides(nodes as u64, 3).iter().map(|&side| 1.0 - 1.0 / side as f64).sum()
+}
+
+/// What the network needs to be known of, at the end of a model's parameters.
+const NETWORK: [Parameter; 5] = [
+    Parameter::given("link_bandwidth_bytes_per_second", "link", 1e5, 1e13, 1e9),
+    Parameter::given("packet_unit_bytes", "unit", 1.0, 4096.0, 32.0),
+    Parameter::given("packet_most_bytes", "most", 32.0, 1e6, 256.0),
+    Parameter::given("packet_header_bytes", "header", 0.0, 4096.0, 16.0),
+    Parameter::given("packet_acknowledgement_bytes", "ack", 0.0, 4096.0, 14.0),
+];
+
+/// Bytes of the network per update of a bucket (Section 4.1): packets are multiples of a unit, header included, and are acknowledged.
+pub fn wire_bytes(bucket: f64, network: [f64; 5]) -> f64 {
+    let [_, unit, most, header, acknowledgement] = network;
+    let fit = ((most - header) / WORD_BYTES as f64).floor().max(1.0);
+    let packet = |updates: f64| ((updates * WORD_BYTES as f64 + header) / unit).ceil() * unit + acknowledgement;
+    let (full, rest) = ((bucket / fit).floor(), bucket % fit);
+    (full * packet(fit) + if rest > 0.0 { packet(rest) } else { 0.0 }) / bucket
+}
+
+/// The network bottleneck of Equation (1), 4 B / b, with b of updates in buckets; `None` on one node, or if a number is not known.
+fn network(nodes: f64, dimensions: usize, bucket: f64, numbers: [f64; 5]) -> Option<Prediction> {
+    let torus = topology::NAMES.iter().position(|name| *name == "torus")?;
+    let links = topology::bisection_links(torus, nodes, dimensions).filter(|_| nodes > 1.0)?;
+    let rate = 4.0 * links * numbers[0] / wire_bytes(bucket, numbers);
+    rate.is_finite().then(|| bound(rate, "bisection"))
+}
+
+/// The parameters of a card; those from the one at `optional` on may be missing.
+fn from_card(model: &dyn Model, card: &Card, optional: usize) -> Result<Vec<f64>> {
+    let parameters = model.about().parameters;
+    each_of(parameters, card, |parameter| {
+        let may_lack = parameters[optional..].contains(parameter);
+        on_card(card, parameter.number).or(may_lack.then_some(f64::NAN))
+    })
+}
+
+/// Cores with roles: N over the time of the slowest. A core that updates takes its part of t_r + t_u + t_op3, with t_r amortised over a
+/// bucket; one that routes the loads of its dimensions. Or what the middle of the network lets through.
+pub struct Roles;
+
+const CORES: Variable = Variable {
+    domain: Domain::Ranks,
+    ..variable("cores_per_node", Unit::None, "cores of a node, the paper's k", Some(4.0))
+};
+const ROUTERS: Variable = variable(
+    "routers",
+    Unit::None,
+    "cores of a node that route, the paper's k'; 0 stands for the number that is best by the model",
+    Some(3.0),
+);
+const DIMENSIONS: Variable = Variable {
+    domain: Domain::Ranks,
+    ..variable("dimensions", Unit::None, "dimensions of the torus of nodes, the paper's d", Some(3.0))
+};
+
+/// What sets the rate where the model chooses the routers, by their number.
+const BEST: [&str; 9] = [
+    "no router",
+    "best: 1 router",
+    "best: 2 routers",
+    "best: 3 routers",
+    "best: 4 routers",
+    "best: 5 routers",
+    "best: 6 routers",
+    "best: 7 routers",
+    "best: 8 routers or more",
+];
+
+/// How the owner of a word is found: by division only costs every core more, as it is done wherever updates are routed (Section 4.4).
+const OWNER_BY: Variable = Variable {
+    words: &["cheapest", "shift", "division", "prediction"],
+    ..variable("owner_by", Unit::None, "how the owner of a word is found", Some(0.0))
+};
+const BY_DIVISION: f64 = 2.0;
+
+impl Model for Roles {
+    fn about(&self) -> &'static About {
+        const ABOUT: About = About {
+            id: "random_access.roles",
+            summary: "k' cores route along d dimensions, the others of k update: the slowest core of a node",
+            source: &BLUE_GENE_P_RANDOM_ACCESS,
+            place: "Section 5.1, Equations (6) and (7); Section 5.2; Table 3; Section 6",
+            variables: &[NODES, LOOK_AHEAD, OWNER_BY, CORES, ROUTERS, DIMENSIONS],
+            parameters: &[
+                Parameter::given("packet_receive_seconds", "t_pkt_rcv", 1e-9, 1e-3, 400e-9),
+                Parameter::given("update_seconds", "t_u", 1e-10, 1e-3, 100e-9),
+                Parameter::fitted("update_role_seconds", "t_op3", 1e-10, 1e-3, 50e-9),
+                Parameter::given("role_0_seconds", "T_0", 1e-10, 1e-3, 100e-9),
+                Parameter::given("role_1_seconds", "T_1", 1e-10, 1e-3, 100e-9),
+                Parameter::given("role_2_seconds", "T_2", 1e-10, 1e-3, 100e-9),
+                Parameter::given("division_seconds", "t_div", 1e-11, 1e-3, 20e-9),
+                NETWORK[0],
+                NETWORK[1],
+                NETWORK[2],
+                NETWORK[3],
+                NETWORK[4],
+            ],
+            explains: &["random_access.roles"],
+            column: "operations_per_second",
+            unit: Unit::PerSecond,
+            linear: false,
+            design: "several numbers of nodes with three routers of four cores, so that buckets differ; other numbers of routers are \
+                     predicted from the loads of these",
+            assumes: "the routing cores' load as measured on one machine size; a core that routes along several dimensions has the sum \
+                      of their loads, each further one that of Z; updates are spread evenly over the cores that update; every core \
+                      finds owners; no network bound where the card does not know link and packets",
+        };
+        &ABOUT
+    }
+
+    /// Measurements count ranks, `cores_per_node` of which are a node.
+    fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
+        if ["disabled", "delay_ns"].into_iter().any(|name| given(name).is_some_and(|value| value > 0.0)) {
+            return Err(Error::input(
+                "random_access.roles is about cores that do all of their work, and nothing else",
+                "choose such points with --where 'disabled == 0 && delay_ns == 0'",
+            ));
+        }
+        let about = self.about();
+        let mut x = about.variables.iter().map(|one| value_of(about, one, given)).collect::<Result<Vec<f64>>>()?;
+        let [_, _, _, cores, routers, dimensions] = array(&x);
+        if routers != 0.0 && Division::new(cores, routers, dimensions).is_none() {
+            return Err(Error::input(
+                format!(
+                    "random_access.roles has no division of {cores} cores into {routers} that route along {dimensions} dimensions"
+                ),
+                format!(
+                    "give fewer routers than cores, so that one updates, or routers=0 for the best number, and at most \
+                     {MOST_DIMENSIONS} dimensions"
+                ),
+            ));
+        }
+        // Measurements count ranks and say how many of them are a node.
+        if given("cores_per_node").is_some() && given("ranks").is_some() {
+            x[0] /= cores;
+        }
+        Ok(x)
+    }
+
+    fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
+        from_card(self, card, 6)
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let [nodes, look_ahead, owner_by, cores, routers, dimensions] = array(x);
+        let with = |routers: f64| {
+            let division = Division::new(cores, routers, dimensions)?;
+            Some(slowest(division, [nodes, look_ahead, owner_by], p))
+        };
+        if routers != 0.0 {
+            return with(routers).unwrap_or(bound(f64::NAN, "no division of the cores"));
+        }
+        // Routers beyond the number of dimensions have nothing to do.
+        let most = (cores - 1.0).min(dimensions).min(MOST_DIMENSIONS as f64) as usize;
+        let choices = (1..=most).filter_map(|routers| Some((routers, with(routers as f64)?)));
+        let best = choices.reduce(|best, other| if other.1.value > best.1.value { other } else { best });
+        best.map_or(bound(f64::NAN, BEST[0]), |(routers, found)| bound(found.value, BEST[routers.min(BEST.len() - 1)]))
+    }
+}
+
+/// What the slowest core of a node, or the network, lets through.
+fn slowest(division: Division, [nodes, look_ahead, owner_by]: [f64; 3], p: &[f64]) -> Prediction {
+    let [packet, update, overhead, x_role, y_role, z_role, by_division, numbers @ ..] = array::<12>(p);
+    let owner = if owner_by == BY_DIVISION { by_division } else { 0.0 };
+    let bucket = division.bucket(nodes, look_ahead);
+    let updating = (packet / bucket + update + overhead + owner) / division.updaters() as f64;
+    let router = |core: usize| {
+        let own = division.dimensions_of(core);
+        let load: f64 = own.clone().map(|dimension| [x_role, y_role, z_role][dimension.min(2)] + owner).sum();
+        let name = match (own.len(), own.start) {
+            (2.., _) => "core of several dimensions",
+            (_, 0) => "core of X",
+            (_, 1) => "core of Y",
+            (_, 2) => "core of Z",
+            _ => "core of a further dimension",
+        };
+        bound(load, name)
+    };
+    let routers = (0..division.routers.min(division.dimensions)).map(router);
+    let slower = |a: Prediction, b: Prediction| if b.value > a.value { b } else { a };
+    let slowest = routers.fold(bound(updating, "updating core"), slower);
+    let processors = bound(nodes / slowest.value, slowest.bottleneck);
+    let network = network(nodes, division.dimensions, bucket, numbers);
+    network.map_or(processors, |network| least(&[processors, network]))
+}
+
+/// One core a node does everything: N / (local + hops x hop), or what the middle of the network lets through.
+pub struct Routed;
+
+impl Model for Routed {
+    fn about(&self) -> &'static About {
+        const ABOUT: About = About {
+            id: "random_access.routed",
+            summary: "one core per node, updates routed in software over a 3-D torus: local + hops x hop",
+            source: &BLUE_GENE_P_RANDOM_ACCESS,
+            place: "Section 5.2",
+            variables: &[NODES, LOOK_AHEAD],
+            parameters: &[
+                Parameter::fitted("local_seconds", "t_g + t_u + t_os", 1e-10, 1e-3, 100e-9),
+                Parameter::fitted("hop_seconds", "hop", 1e-10, 1.0, 200e-9),
+                NETWORK[0],
+                NETWORK[1],
+                NETWORK[2],
+                NETWORK[3],
+                NETWORK[4],
+            ],
+            explains: &["random_access.routed"],
+            column: "operations_per_second",
+            unit: Unit::PerSecond,
+            linear: true,
+            design: "tori with few nodes (1, 2, 4) and with many, so that the hops per update differ",
+            assumes: "a hop costs the same on any number of nodes, though buckets shrink; no network bound where the card does not know \
+                      link and packets",
+        };
+        &ABOUT
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let [nodes, look_ahead] = array(x);
+        let [local, hop, numbers @ ..] = array::<7>(p);
+        let routing = hops(nodes) * hop;
+        let processor = bound(nodes / (local + routing), if local >= routing { "computation" } else { "routing" });
+        network(nodes, 3, bucket(nodes, look_ahead), numbers).map_or(processor, |network| least(&[processor, network]))
+    }
+
+    fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
+        from_card(self, card, 2)
+    }
+}

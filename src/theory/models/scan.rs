@@ -1,0 +1,169 @@
+//! A model over ranges of its variables, with the machine's numbers and their intervals.
+
+use super::{Model, Parameter, Prediction};
+use crate::machine::{Card, JointFit, inverse};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::nearest::suggest;
+
+/// Numbers a machine gives to a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Numbers {
+    /// In the order of the model's parameters, in base units.
+    pub values: Vec<f64>,
+    /// 95 % intervals, where the card has them.
+    pub intervals: Vec<Option<(f64, f64)>>,
+    /// Numbers that were fitted together.
+    pub joint: Option<Joint>,
+}
+
+/// Numbers that one fit found together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Joint {
+    /// Their places among the model's parameters.
+    pub at: Vec<usize>,
+    /// Covariance of their logarithms.
+    pub covariance: Vec<Vec<f64>>,
+    /// The quantile of Student's t.
+    pub t: f64,
+    /// Variance of the logarithm of a measurement about the model; 0 where it was another model that was fitted.
+    pub noise: f64,
+}
+
+impl Joint {
+    fn of(model: &dyn Model, fit: &JointFit, replaced: &[(String, f64)]) -> Option<Self> {
+        let (mut at, mut signed) = (Vec::new(), Vec::new());
+        for (place, parameter) in model.about().parameters.iter().enumerate() {
+            if replaced.iter().any(|(name, _)| name == parameter.number) {
+                continue;
+            }
+            let same = fit.numbers.iter().position(|name| name == parameter.number);
+            // The logarithm of one over a number is less its own.
+            let other = || fit.numbers.iter().position(|name| inverse(name).as_deref() == Some(parameter.number));
+            if let Some(found) = same.map(|row| (row, 1.0)).or_else(|| Some((other()?, -1.0))) {
+                at.push(place);
+                signed.push(found);
+            }
+        }
+        let entry = |(i, a): (usize, f64), (j, b): (usize, f64)| a * b * fit.covariance[i][j];
+        let covariance = signed.iter().map(|a| signed.iter().map(|b| entry(*a, *b)).collect()).collect();
+        let noise = if fit.model == model.about().id { fit.noise } else { 0.0 };
+        (!at.is_empty()).then_some(Self { at, covariance, t: fit.t, noise })
+    }
+
+    /// Half the width of the band, in logarithms.
+    fn width(&self, model: &dyn Model, x: &[f64], p: &[f64]) -> f64 {
+        const STEP: f64 = 1e-5;
+        let slope = |&at: &usize| {
+            let moved = |by: f64| model.predict(x, &with(p, at, p[at] * by.exp())).value;
+            (moved(STEP) / moved(-STEP)).ln() / (2.0 * STEP)
+        };
+        let slopes: Vec<f64> = self.at.iter().map(slope).collect();
+        let of_row = |(row, slope): (&Vec<f64>, &f64)| slope * row.iter().zip(&slopes).map(|(c, s)| c * s).sum::<f64>();
+        let variance: f64 = self.covariance.iter().zip(&slopes).map(of_row).sum();
+        self.t * (variance.max(0.0) + self.noise).sqrt()
+    }
+}
+
+impl Numbers {
+    /// From a card, with some numbers replaced; a replaced number has no interval.
+    pub fn new(model: &dyn Model, card: &Card, replaced: &[(String, f64)]) -> Result<Self> {
+        let mut card = card.clone();
+        for (name, value) in replaced {
+            card.set_base(name, *value, "given on the command line")?;
+        }
+        let mut values = model.parameters(&card)?;
+        // A model may prefer another number of the card, such as the size of a cache as it was measured.
+        for (value, parameter) in values.iter_mut().zip(model.about().parameters) {
+            *value =
+                replaced.iter().find(|(name, _)| name == parameter.number).map_or(*value, |(_, replaced)| *replaced);
+        }
+        let intervals = model.about().parameters.iter().map(|parameter| card.interval(parameter.number)).collect();
+        let joint = card.joint.as_ref().and_then(|fit| Joint::of(model, fit, replaced));
+        Ok(Self { values, intervals, joint })
+    }
+}
+
+/// One prediction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScanPoint {
+    /// Values of the variables, in the model's order.
+    pub at: Vec<f64>,
+    pub prediction: Prediction,
+    /// What the intervals of the numbers make of it, if any number has one.
+    pub band: Option<(f64, f64)>,
+}
+
+/// Predictions at every combination of the variables' values; the last variable changes fastest.
+///
+/// # Errors
+/// If a value is named that the model does not have, or a variable without default is missing.
+pub fn scan(model: &dyn Model, numbers: &Numbers, given: &[(String, Vec<f64>)]) -> Result<Vec<ScanPoint>> {
+    let about = model.about();
+    let known: Vec<_> = about.variables.iter().map(|variable| variable.name).collect();
+    if let Some((name, _)) = given.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+        return Err(Error::input(format!("{} has no variable {name}", about.id), suggest(name, &known)));
+    }
+    let first =
+        |name: &str| given.iter().find(|(known, _)| known == name).and_then(|(_, values)| values.first().copied());
+    let mut points = vec![model.variables(&first)?];
+    for (at, name) in known.iter().enumerate() {
+        let Some((_, values)) = given.iter().find(|(known, _)| known == name) else { continue };
+        points = points.iter().flat_map(|point| values.iter().map(|value| with(point, at, *value))).collect();
+    }
+    points.into_iter().map(|point| possible(model, numbers, at(model, numbers, point))).collect()
+}
+
+/// Refuses a rate that is none, as of no ranks.
+fn possible(model: &dyn Model, numbers: &Numbers, row: ScanPoint) -> Result<ScanPoint> {
+    if row.prediction.value.is_finite() && row.prediction.value > 0.0 {
+        return Ok(row);
+    }
+    let about = model.about();
+    let values = about.variables.iter().zip(&row.at).map(|(variable, value)| format!("{} = {value}", variable.name));
+    let place = values.collect::<Vec<_>>().join(", ");
+    let lacking: Vec<&str> =
+        about.parameters.iter().zip(&numbers.values).filter(|(_, v)| v.is_nan()).map(|(p, _)| p.number).collect();
+    if row.prediction.value.is_nan() && !lacking.is_empty() {
+        return Err(Error::input(
+            format!("the card lacks {}, and {} at {place} needs some of them", lacking.join(", "), about.id),
+            "give them with --set NAME=VALUE, or choose values that do not need them",
+        ));
+    }
+    Err(Error::input(
+        format!("{} has no rate at {place}", about.id),
+        format!("choose values that can be measured; `apexmap models {}` says what they are", about.id),
+    ))
+}
+
+fn with(point: &[f64], at: usize, value: f64) -> Vec<f64> {
+    let mut point = point.to_vec();
+    point[at] = value;
+    point
+}
+
+/// The prediction at one point, and a band. Numbers that one fit of this model found together have their covariance and the
+/// spread of the measurements about the model: 95 % of further measurements are in it. All others are taken as independent: the
+/// changes in log that the ends of their intervals make are added in quadrature.
+pub fn at(model: &dyn Model, numbers: &Numbers, at: Vec<f64>) -> ScanPoint {
+    let prediction = model.predict(&at, &numbers.values);
+    let width = numbers.joint.as_ref().map_or(0.0, |joint| joint.width(model, &at, &numbers.values));
+    let (mut down, mut up, mut any) = (width * width, width * width, numbers.joint.is_some());
+    let together = |place: &usize| numbers.joint.as_ref().is_some_and(|joint| joint.at.contains(place));
+    for (place, interval) in numbers.intervals.iter().enumerate().filter(|(place, _)| !together(place)) {
+        let Some((low, high)) = *interval else { continue };
+        any = true;
+        let change =
+            |value: f64| (model.predict(&at, &with(&numbers.values, place, value)).value / prediction.value).ln();
+        let (a, b) = (change(low), change(high));
+        let (least, most) = (a.min(b).min(0.0), a.max(b).max(0.0));
+        down += least * least;
+        up += most * most;
+    }
+    let band = any.then(|| (prediction.value * (-f64::sqrt(down)).exp(), prediction.value * f64::sqrt(up).exp()));
+    ScanPoint { at, prediction, band }
+}
+
+/// The parameter of a model by its number's name or its symbol.
+pub fn parameter(model: &dyn Model, name: &str) -> Option<&'static Parameter> {
+    model.about().parameters.iter().find(|parameter| parameter.number == name || parameter.symbol == name)
+}

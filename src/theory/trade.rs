@@ -1,0 +1,81 @@
+//! How temporal and spatial locality can be traded: the L needed to hold a bandwidth as alpha grows.
+//!
+//! SOURCE: Apex-Map paper, Section 3.3, which reads such pairs off its surfaces for 1 and 10 MB/s.
+
+use serde::Serialize;
+
+/// The block length that just reaches a bandwidth at one alpha.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Needed {
+    /// Between measured points, interpolated in the logarithms of both.
+    Words(f64),
+    /// The shortest block measured is already enough.
+    AtMost(f64),
+    /// The longest block measured is not enough.
+    Never,
+}
+
+/// The first crossing of `level` by the curve of `bandwidths` over ascending `blocks`; NaN marks a gap.
+pub fn needed(blocks: &[f64], bandwidths: &[f64], level: f64) -> Needed {
+    let measured: Vec<(f64, f64)> =
+        blocks.iter().copied().zip(bandwidths.iter().copied()).filter(|(_, bandwidth)| *bandwidth > 0.0).collect();
+    let Some(at) = measured.iter().position(|(_, bandwidth)| *bandwidth >= level) else { return Needed::Never };
+    let (block, bandwidth) = measured[at];
+    if at == 0 {
+        return Needed::AtMost(block);
+    }
+    let (before, below) = measured[at - 1];
+    let share = (level / below).ln() / (bandwidth / below).ln();
+    Needed::Words(before * (block / before).powf(share))
+}
+
+/// One bandwidth held over all alphas.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trade {
+    /// Bytes per second.
+    pub level: f64,
+    /// For each alpha, as text: `64`, `<= 1`, `-`.
+    pub words: Vec<String>,
+    /// By how much L must grow from the smallest to the largest alpha; absent if the level is out of reach there.
+    pub factor: Option<String>,
+}
+
+/// `bandwidths[a][b]` belongs to the a-th alpha (ascending) and the b-th block.
+pub fn trade(blocks: &[f64], bandwidths: &[Vec<f64>], level: f64) -> Trade {
+    let needs: Vec<Needed> = bandwidths.iter().map(|row| needed(blocks, row, level)).collect();
+    let words = |need: &Needed| match need {
+        Needed::Words(words) => apexmap_base::units::significant(*words),
+        Needed::AtMost(words) => format!("\u{2264} {words}"),
+        Needed::Never => "\u{2013}".into(),
+    };
+    let factor = match (needs.first(), needs.last()) {
+        (Some(Needed::Words(low)), Some(Needed::Words(high))) => Some(apexmap_base::units::significant(high / low)),
+        (Some(Needed::AtMost(low)), Some(Needed::Words(high))) => {
+            Some(format!("\u{2265} {}", apexmap_base::units::significant(high / low)))
+        }
+        _ => None,
+    };
+    Trade { level, words: needs.iter().map(words).collect(), factor }
+}
+
+/// Levels worth a line: the paper's 1 and 10 MB/s where the surface spans them, and one, two or five times a power of
+/// ten near the quarters of its range.
+pub fn levels(bandwidths: &[Vec<f64>]) -> Vec<f64> {
+    let values = || bandwidths.iter().flatten().copied().filter(|v| *v > 0.0);
+    let (low, high) = values().fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
+    if low >= high {
+        return Vec::new();
+    }
+    let round = |v: f64| {
+        let decade = 10f64.powf(v.log10().floor());
+        [1.0, 2.0, 5.0, 10.0]
+            .into_iter()
+            .map(|m| m * decade)
+            .min_by(|a, b| (a / v).ln().abs().total_cmp(&(b / v).ln().abs()))
+    };
+    let quarters = (1..4).filter_map(|k| round(low * (high / low).powf(f64::from(k) / 4.0)));
+    let mut levels: Vec<f64> = [1e6, 1e7].into_iter().chain(quarters).filter(|v| *v > low && *v < high).collect();
+    levels.sort_by(f64::total_cmp);
+    levels.dedup();
+    levels
+}
