@@ -5,9 +5,10 @@
 
 use apexmap_measure::affinity;
 use apexmap_measure::hardware::{Hardware, Place, order};
-use apexmap_results::store::health::Health;
-use apexmap_results::store::quietness::Quietness;
-use apexmap_results::store::{Folder, Samples};
+use apexmap_results::disk::Folder;
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::health::Health;
+use apexmap_results::table::quietness::Quietness;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};

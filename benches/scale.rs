@@ -6,7 +6,7 @@
 use apexmap_base::disturbance::Facts;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, LogNormal};
 use rand_pcg::Pcg64Mcg;
@@ -189,8 +189,8 @@ fn launch(name: &str, block: u32) -> Launch {
     }
 }
 
-fn manifest(path: &Path, points: usize) -> apexmap_results::store::manifest::Manifest {
-    apexmap_results::store::manifest::Manifest {
+fn manifest(path: &Path, points: usize) -> apexmap_results::disk::manifest::Manifest {
+    apexmap_results::disk::manifest::Manifest {
         schema: SCHEMA_VERSION,
         name: "scale".into(),
         title: "Synthetic samples of a benchmark".into(),

@@ -5,8 +5,10 @@
 //! columns left out. About a quarter of an hour. `-- --short` takes few points, `-- --card FILE` a card that was measured before,
 //! `-- --ranks 1` or `2` the surfaces of so many ranks only.
 
-use apexmap_results::store::health::Health;
-use apexmap_results::store::{Folder, Samples, distance};
+use apexmap_results::disk::Folder;
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::distance;
+use apexmap_results::samples::health::Health;
 use apexmap_study::model_fit::{self, card};
 use apexmap_theory::fit::{self, Options, baseline};
 use apexmap_theory::machine::{Card, DISTURBED};

@@ -70,12 +70,15 @@ pub mod sweeps {
 pub mod results {
     pub use apexmap_base::condition::Condition;
     pub use apexmap_base::sample::Status;
-    pub use apexmap_measure::numerics::statistics::Summary;
+    pub use apexmap_results::disk::Folder;
     pub use apexmap_results::query::{QueryGroup, QueryGroups, csv, groups, json, text};
-    pub use apexmap_results::store::cells::Cell;
-    pub use apexmap_results::store::column::{Column, Kind};
-    pub use apexmap_results::store::samples::Mixture;
-    pub use apexmap_results::store::{Folder, Samples, Table, TableBuilder};
+    pub use apexmap_results::samples::Mixture;
+    pub use apexmap_results::samples::Samples;
+    pub use apexmap_results::samples::cells::Cell;
+    pub use apexmap_results::table::Table;
+    pub use apexmap_results::table::TableBuilder;
+    pub use apexmap_results::table::column::{Column, Kind};
+    pub use apexmap_theory::statistics::Summary;
 }
 
 /// Analytic models of the papers, and the numbers of machines that they predict from.

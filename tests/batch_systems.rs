@@ -2,7 +2,7 @@
 //! launches are real.
 
 use super::common::{self, Scratch};
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;

@@ -1,9 +1,9 @@
 //! Numbers where a model jumps or bends, found from data: the eager limit of messages, the sizes of caches; and LogGP's numbers.
 
-use apexmap_theory::fit::interval::f_quantile_beyond;
 use apexmap_theory::fit::{self, Fit, Observation, Options, Role};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::{self, Model};
+use apexmap_theory::statistics::distributions::f_quantile_beyond;
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64Mcg;

@@ -9,7 +9,7 @@ use apexmap_measure::kernels;
 use apexmap_measure::kernels::calibrate::memory::chase::jump;
 use apexmap_measure::numerics::mix::seed;
 use apexmap_measure::provenance::host;
-use apexmap_results::store::TableBuilder;
+use apexmap_results::table::TableBuilder;
 use apexmap_run::sweep::{Machine, parse};
 use apexmap_study::calibrate::counts::{Costs, fitting};
 use apexmap_study::calibrate::{Probe, card, card_text, node, probes, shapes, sweep};

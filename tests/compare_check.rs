@@ -9,13 +9,15 @@ use apexmap_pages::compare::overview::Overview;
 use apexmap_pages::compare::points::Matching;
 use apexmap_pages::compare::ratio::ratio;
 use apexmap_pages::compare::regression::{SlowdownLimit, Verdict, check};
-use apexmap_pages::compare::statistics::MannWhitney;
 use apexmap_pages::compare::{Comparison, compare, groups, pictures, published};
-use apexmap_results::store::manifest::Manifest;
-use apexmap_results::store::{Table, TableBuilder, parquet};
+use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::disk::parquet;
+use apexmap_results::table::Table;
+use apexmap_results::table::TableBuilder;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models;
 use apexmap_theory::models::scan::{Numbers, at};
+use apexmap_theory::statistics::rank_tests::MannWhitney;
 use std::path::Path;
 
 const FIVE: SlowdownLimit = SlowdownLimit { slowdown: 1.05 };

@@ -11,9 +11,9 @@ use apexmap_pages::compare::points::Matching;
 use apexmap_pages::compare::ratio::{Basis, geometric_mean, ratio};
 use apexmap_pages::compare::roles::MatchRanks;
 use apexmap_pages::compare::scope::Scope;
-use apexmap_pages::compare::statistics::MannWhitney;
 use apexmap_pages::compare::{Comparison, compare};
-use apexmap_results::store::TableBuilder;
+use apexmap_results::table::TableBuilder;
+use apexmap_theory::statistics::rank_tests::MannWhitney;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
@@ -58,7 +58,7 @@ impl Rows {
     fn machine(self, name: &str, cores: u32) -> Machine {
         let mut of = host();
         of.processors.cores = Some(cores);
-        let manifest = apexmap_results::store::manifest::Manifest {
+        let manifest = apexmap_results::disk::manifest::Manifest {
             machine: name.into(),
             driver_host: Host { name: name.into(), ..of },
             ..manifest()
@@ -79,7 +79,7 @@ fn a_number_of_the_manifest_that_no_machine_has_is_told_and_an_unknown_level_lef
         rows.add(1, ("huge", 1 << 20), 0, 0, || 1e9);
         let mut driver_host = host();
         change(&mut driver_host);
-        let manifest = apexmap_results::store::manifest::Manifest { driver_host, launches: Vec::new(), ..manifest() };
+        let manifest = apexmap_results::disk::manifest::Manifest { driver_host, launches: Vec::new(), ..manifest() };
         Machine::measured("result", rows.0.finish().into(), Some(manifest))
     };
     let known = |machine: Machine| machine.card.expect("a card").numbers().len();

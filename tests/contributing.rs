@@ -12,7 +12,7 @@ use apexmap_base::point::{Point, Value};
 use apexmap_draw::figure::{Figure, svg};
 use apexmap_measure::comm::{Transport, World, threads};
 use apexmap_measure::kernels::{Kernel, Outcome};
-use apexmap_results::store::Samples;
+use apexmap_results::samples::Samples;
 use apexmap_theory::fit::{Observation, Options, Role, fit};
 use apexmap_theory::models::Model;
 use std::path::Path;

@@ -5,7 +5,7 @@ pub mod generated;
 use super::common::{Scratch, manifest, sample, table, write};
 use apexmap_base::point::Point;
 use apexmap_measure::kernels;
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use apexmap_run::sweep::{self, Machine};
 use apexmap_theory::machine::Card;
 use std::os::unix::fs::symlink;

@@ -4,11 +4,14 @@ use super::common::{Scratch, apexmap, file, launch, printed, sample, samples, sm
 use crate::needs;
 use apexmap_base::point::Value;
 use apexmap_base::sample::{Sample, Status};
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::journal::Record;
+use apexmap_results::disk::tabulate::tabulate;
 use apexmap_results::export::{csv, extra_p, jsonl, metadata};
-use apexmap_results::store::column::{Column, Kind};
-use apexmap_results::store::journal::Record;
-use apexmap_results::store::tabulate::tabulate;
-use apexmap_results::store::{Folder, Samples, Table, TableBuilder};
+use apexmap_results::samples::Samples;
+use apexmap_results::table::Table;
+use apexmap_results::table::TableBuilder;
+use apexmap_results::table::column::{Column, Kind};
 use proptest::prelude::*;
 use std::process::Command;
 

@@ -5,7 +5,8 @@ use super::common::{Scratch, apexmap, job_of, launch, refused, sample, small_poi
 use super::mpi_worker::{MPICH, Mpi, OPEN_MPI, alone};
 use apexmap_base::sample::{Event, Phase, SCHEMA_VERSION};
 use apexmap_measure::worker::Job;
-use apexmap_results::store::{Folder, journal};
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::journal;
 use apexmap_run::exported::import::read;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};

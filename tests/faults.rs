@@ -6,7 +6,7 @@
 
 mod harness;
 
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use harness::{Case, Tally, dice, shim};
 use nix::libc::{EDQUOT, EIO, ENOSPC};
 use nix::sys::signal::{Signal, kill};

@@ -3,9 +3,10 @@
 use crate::docs::generated;
 use apexmap_base::point::Value;
 use apexmap_measure::numerics::statistics::{Basis, Summary};
-use apexmap_results::store::autocorrelation::{Autocorrelation, TOO_HIGH};
-use apexmap_results::store::estimate::{LaunchValues, Mean, pairs, shift, summary, unknown_over};
-use apexmap_results::store::{Samples, TableBuilder};
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::estimate::{LaunchValues, Mean, pairs, shift, summary, unknown_over};
+use apexmap_results::table::TableBuilder;
+use apexmap_theory::statistics::autocorrelation::{Autocorrelation, TOO_HIGH};
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;

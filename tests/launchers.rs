@@ -7,7 +7,7 @@ use apexmap_base::sample::Status;
 use apexmap_measure::kernels;
 use apexmap_measure::provenance;
 use apexmap_measure::worker::Info;
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::HashSet;

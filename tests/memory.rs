@@ -7,7 +7,7 @@ use apexmap_base::sample::{Event, Status};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::kernels::{self, Kernel, Ranks};
 use apexmap_measure::worker::{Job, Repeat, Task};
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use apexmap_run::sweep::memory::of_launch;
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -6,7 +6,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::{LaunchSize, Point};
 use apexmap_base::sample::{Event, Launch, Phase, Sample, Status};
 use apexmap_measure::worker::{Job, Repeat};
-use apexmap_results::store::quietness::Quietness;
+use apexmap_results::table::quietness::Quietness;
 use apexmap_run::launch::{CommandLine, causes};
 use apexmap_run::sweep::driver::Watcher;
 use apexmap_run::sweep::execute::{Ending, Executor, LaunchLimits, Listener};

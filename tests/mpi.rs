@@ -6,7 +6,7 @@ use apexmap_base::disturbance::Fact;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::sample::{Event, Launch, Sample, Status};
 use apexmap_measure::kernels;
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -6,8 +6,8 @@ mod switch;
 
 use super::common::{Scratch, output, printed, refused};
 use super::mpi_worker::{MPICH, Mpi, OPEN_MPI, alone};
-use apexmap_results::store::Folder;
-use apexmap_results::store::manifest::Manifest;
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
 use hosts::Network;
 use serde_json::Value;
 use std::fs;

@@ -5,7 +5,7 @@ use super::terminal::TINY;
 use apexmap_base::error::Error;
 use apexmap_base::new_file::{remove_abandoned, replace, replace_by, write_named_by};
 use apexmap_pages::html::remove_unmade;
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;

@@ -2,7 +2,8 @@
 
 use super::common::{Scratch, printed, refused};
 use crate::made_up;
-use apexmap_results::store::{Folder, Samples};
+use apexmap_results::disk::Folder;
+use apexmap_results::samples::Samples;
 use apexmap_theory::fit::quality::geometric_spread;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models;

@@ -4,8 +4,10 @@ use super::common::{Scratch, apexmap, file, printed, sample, samples, small_poin
 use apexmap_base::condition::Condition;
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
+use apexmap_results::disk::Folder;
 use apexmap_results::query::{self, groups};
-use apexmap_results::store::{Folder, Samples, TableBuilder};
+use apexmap_results::samples::Samples;
+use apexmap_results::table::TableBuilder;
 
 #[test]
 fn within_one_launch_medians_and_intervals_are_those_of_the_order_statistics() {

@@ -3,7 +3,7 @@
 use crate::common::Scratch;
 use apexmap_base::point::Value;
 use apexmap_pages::report::ratio::ratios;
-use apexmap_results::store::TableBuilder;
+use apexmap_results::table::TableBuilder;
 use std::process::Command;
 
 fn row(table: &mut TableBuilder, values: &[(&str, Value)]) {

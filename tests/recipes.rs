@@ -3,8 +3,8 @@
 use crate::common::{Scratch, apexmap};
 use crate::needs::python;
 use apexmap_measure::provenance;
-use apexmap_results::store::Folder;
-use apexmap_results::store::manifest::Manifest;
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

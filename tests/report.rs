@@ -2,9 +2,10 @@
 
 use crate::browser;
 use crate::common::{Scratch, apexmap, write};
-use apexmap_results::store::column::Column;
-use apexmap_results::store::manifest::Manifest;
-use apexmap_results::store::{Folder, Table};
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::table::Table;
+use apexmap_results::table::column::Column;
 
 const SWEEP: &str = r#"
 title = "<script>document.title='stolen'</script> & \"quotes\""

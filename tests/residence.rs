@@ -1,7 +1,8 @@
 //! How long others leave lines in the last cache: the card's number from made-up latencies after waits.
 
 use apexmap_base::point::Value;
-use apexmap_results::store::{Samples, TableBuilder};
+use apexmap_results::samples::Samples;
+use apexmap_results::table::TableBuilder;
 use apexmap_study::calibrate::residence;
 use apexmap_theory::machine::Card;
 

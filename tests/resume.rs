@@ -2,7 +2,8 @@
 
 use crate::common::{Scratch, apexmap, ended, output};
 use apexmap_base::sample::Status;
-use apexmap_results::store::{Folder, Table};
+use apexmap_results::disk::Folder;
+use apexmap_results::table::Table;
 use std::collections::HashSet;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};

@@ -5,10 +5,11 @@ use apexmap_base::point::{Point, Value};
 use apexmap_base::sample::Sample;
 use apexmap_measure::kernels;
 use apexmap_pages::report::summary;
-use apexmap_results::store::columns::{self, Role};
-use apexmap_results::store::design::Design;
-use apexmap_results::store::pivot::Pivot;
-use apexmap_results::store::{Samples, TableBuilder};
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::design::Design;
+use apexmap_results::samples::pivot::Pivot;
+use apexmap_results::table::TableBuilder;
+use apexmap_results::table::columns::{self, Role};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

@@ -2,7 +2,7 @@
 
 use super::common::{self, Scratch, ended};
 use super::mpi_worker::{MPICH, OPEN_MPI};
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, Uid, User};
 use std::fs;

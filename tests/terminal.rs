@@ -5,7 +5,7 @@ use super::common::{Scratch, apexmap, printed, samples, table, write};
 use apexmap::commands::diagnostics::render;
 use apexmap_base::error::Error;
 use apexmap_base::terminal::{is_unprintable, printable};
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use proptest::prelude::*;
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};

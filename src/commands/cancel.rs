@@ -3,7 +3,7 @@
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print};
 use apexmap_base::units::plural;
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use apexmap_run::batch::{self, JobState};
 use apexmap_run::submit::known::cancel;
 use apexmap_run::submit::record::{Job, Line};

@@ -21,8 +21,10 @@ use apexmap_pages::compare::regression::{self, Conditions, RegressionCheck, Verd
 use apexmap_pages::compare::roles::MatchRanks;
 use apexmap_pages::compare::{self, Comparison, compare};
 use apexmap_pages::html::PAPER;
-use apexmap_results::store::manifest::Manifest;
-use apexmap_results::store::{Folder, Samples, columns};
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::samples::Samples;
+use apexmap_results::table::columns;
 use apexmap_theory::machine::Card;
 use std::path::{Path, PathBuf};
 

@@ -5,7 +5,7 @@ use apexmap_base::new_file;
 use apexmap_base::regular_file;
 use apexmap_base::terminal::note;
 use apexmap_pages::compare::machine::{Machine, Origin};
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

@@ -12,8 +12,9 @@ use apexmap_base::new_file;
 use apexmap_pages::compare::machine::Machine;
 use apexmap_pages::compare::points::Matching;
 use apexmap_pages::compare::{Comparison, compare, control};
-use apexmap_results::store::manifest::Manifest;
-use apexmap_results::store::{Folder, Samples};
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::samples::Samples;
 use apexmap_run::sweep::{self, ready};
 use std::path::{Path, PathBuf};
 

@@ -11,9 +11,11 @@ use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::terminal::note;
 use apexmap_base::units::plural;
 use apexmap_measure::provenance;
-use apexmap_results::store::health::Health;
-use apexmap_results::store::quietness::Quietness;
-use apexmap_results::store::{Folder, Samples, Table};
+use apexmap_results::disk::Folder;
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::health::Health;
+use apexmap_results::table::Table;
+use apexmap_results::table::quietness::Quietness;
 use apexmap_run::sweep::plan::Progress as Done;
 
 /// Measures what is missing, then draws figures and writes the report if asked.

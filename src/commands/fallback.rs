@@ -3,8 +3,8 @@
 use super::setup::Setup;
 use apexmap_base::error::{Error, Result};
 use apexmap_measure::comm::TransportKind;
-use apexmap_results::store::Folder;
-use apexmap_results::store::one_sided::{BY_MESSAGES, VARIABLE};
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::one_sided::{BY_MESSAGES, VARIABLE};
 use apexmap_run::launch::causes;
 use apexmap_run::sweep::execute::Ending;
 use std::cell::Cell;

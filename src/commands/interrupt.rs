@@ -4,7 +4,7 @@
 use super::shell::command;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::units::plural;
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use apexmap_run::sweep::plan::{Plan, Progress};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use std::sync::atomic::{AtomicI32, Ordering};

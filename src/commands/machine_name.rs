@@ -1,8 +1,8 @@
 //! What a machine is called in results. Names tell samples apart, and the login nodes of a cluster have names of their own.
 
 use apexmap_measure::provenance;
-use apexmap_results::store::Folder;
-use apexmap_results::store::manifest::Manifest;
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
 use apexmap_run::batch::{self, Submit};
 use apexmap_run::submit::{Jobs, System};
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::terminal::note;
 use apexmap_measure::provenance;
 use apexmap_measure::worker::unix_seconds;
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use apexmap_run::batch;
 use apexmap_run::submit::parts::stop_early;
 use apexmap_run::submit::record::Own;

@@ -5,7 +5,7 @@ use super::submit_options::{SubmitArguments, options};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::note;
 use apexmap_base::units::{self, plural};
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use apexmap_run::batch::JobOptions;
 use apexmap_run::batch::answer::Limits;
 use apexmap_run::submit::parts::nodes;

@@ -11,7 +11,7 @@ use apexmap_base::units::{self, WORD_BYTES, plural};
 use apexmap_measure::hardware::Hardware;
 use apexmap_measure::kernels::{self, Domain};
 use apexmap_measure::provenance;
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use apexmap_run::sweep::Machine;
 use apexmap_run::sweep::memory::beyond_caches;
 use apexmap_run::sweep::plan::{Entry, Progress, largest_memory, launch_memory};

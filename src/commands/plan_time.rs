@@ -6,7 +6,7 @@ use apexmap_base::units::{self, plural};
 use apexmap_measure::comm::{self, TransportKind};
 use apexmap_measure::kernels;
 use apexmap_measure::worker::Repeat;
-use apexmap_results::store::journal::{Record, SampleOutcome};
+use apexmap_results::disk::journal::{Record, SampleOutcome};
 use apexmap_run::sweep::cost;
 use apexmap_run::sweep::driver;
 use apexmap_run::sweep::forecast::{Forecast, OpenLaunch};

@@ -6,7 +6,7 @@ use apexmap_base::error::Result;
 use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::units::plural;
 use apexmap_results::query::{self, QueryGroups};
-use apexmap_results::store::columns;
+use apexmap_results::table::columns;
 use std::path::PathBuf;
 
 /// Output formats of groups.

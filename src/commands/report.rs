@@ -8,8 +8,9 @@ use apexmap_base::terminal::{print, print_in_red};
 use apexmap_draw::figure::Style;
 use apexmap_pages::html::PAPER;
 use apexmap_pages::report::{self, summary};
-use apexmap_results::store::manifest::Manifest;
-use apexmap_results::store::{Folder, Samples};
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::samples::Samples;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]

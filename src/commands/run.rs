@@ -10,7 +10,7 @@ use super::submit;
 use super::submit_options::{SubmitArguments, system};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::note;
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]

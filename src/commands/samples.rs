@@ -3,7 +3,10 @@
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::note;
 use apexmap_base::units::plural;
-use apexmap_results::store::{Folder, Samples, Table, parquet};
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::parquet;
+use apexmap_results::samples::Samples;
+use apexmap_results::table::Table;
 use std::path::{Path, PathBuf};
 
 /// The result folder that is named, itself or by its samples: a manifest beside them tells whether they are whole. `None` for

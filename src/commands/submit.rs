@@ -13,7 +13,7 @@ use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::terminal::{note, print};
 use apexmap_base::units::{self, NumberStyle, plural};
 use apexmap_measure::provenance;
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use apexmap_run::batch::{self, JobOptions, JobScript, JobState, Template};
 use apexmap_run::launch;
 use apexmap_run::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, Measuring, Stopped, follow};

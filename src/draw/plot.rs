@@ -4,13 +4,13 @@ use crate::figure::{Axis, Classes, CurvePoint, Curves, Figure, Grid, Quantity, S
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_base::units;
-use apexmap_measure::numerics::statistics::Summary;
-use apexmap_results::store::Samples;
-use apexmap_results::store::cells::{Cell, compare, single_points};
-use apexmap_results::store::columns::{self, Described, Role, label};
-use apexmap_results::store::derive::{ATTAINABLE, BOUND_BY, bound_of};
-use apexmap_results::store::pivot::{Pivot, pivot};
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::cells::{Cell, compare, single_points};
+use apexmap_results::samples::pivot::{Pivot, pivot};
+use apexmap_results::table::columns::{self, Described, Role, label};
+use apexmap_results::table::derive::{ATTAINABLE, BOUND_BY, bound_of};
 use apexmap_theory::bounds;
+use apexmap_theory::statistics::Summary;
 use ndarray::Array2;
 
 /// The kinds of figures, by the names that `apexmap plot` takes.

@@ -3,6 +3,8 @@
 // Listed in clippy.toml: what opens a file of a result has to go through `regular_file` or `new_file`.
 #![warn(clippy::disallowed_methods)]
 
+pub mod disk;
 pub mod export;
 pub mod query;
-pub mod store;
+pub mod samples;
+pub mod table;

@@ -8,4 +8,5 @@ pub mod fit;
 pub mod machine;
 pub mod models;
 pub mod published;
+pub mod statistics;
 pub mod trade;

@@ -7,7 +7,7 @@
 use apexmap_base::disturbance::Fact;
 use apexmap_base::units::{Unit, names, si};
 use apexmap_measure::kernels::{self, Domain, Kernel, Output, Parameter, Ranks, family};
-use apexmap_results::store::quietness::Cause;
+use apexmap_results::table::quietness::Cause;
 use apexmap_run::sweep;
 use apexmap_theory::machine::CATALOGUE;
 use apexmap_theory::models::{self, Model};

@@ -3,7 +3,7 @@
 use crate::common::Scratch;
 use apexmap_base::sample::{Event, Status};
 use apexmap_measure::numerics::mix::mix;
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::BTreeMap;

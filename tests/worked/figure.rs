@@ -3,7 +3,8 @@
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::Unit;
 use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
-use apexmap_results::store::{Samples, columns};
+use apexmap_results::samples::Samples;
+use apexmap_results::table::columns;
 
 /// The distribution of `column` over these samples, by `by`.
 ///

@@ -4,11 +4,11 @@
 use super::Comparison;
 use super::groups::MatchedGroup;
 use super::ratio::ratio;
-use super::statistics::MannWhitney;
 use apexmap_base::units::{amount, significant};
-use apexmap_measure::numerics::statistics::median;
-use apexmap_results::store::columns::{ALPHA, BLOCK};
+use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_theory::machine::CATALOGUE;
+use apexmap_theory::statistics::median;
+use apexmap_theory::statistics::rank_tests::MannWhitney;
 use serde::Serialize;
 
 /// A number that at least two machines have.

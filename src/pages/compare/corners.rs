@@ -3,9 +3,9 @@
 use super::Comparison;
 use super::groups::MatchedGroup;
 use super::pictures::of_point;
-use super::statistics::MannWhitney;
 use super::summary::{ends, written};
 use crate::html::{CornerCell, Corners};
+use apexmap_theory::statistics::rank_tests::MannWhitney;
 use std::cell::RefCell;
 
 /// Ratios beside each other; the maps have the others.

@@ -2,12 +2,12 @@
 //!
 //! One of twenty points without any difference has a 95 % interval that excludes 1. A map of many points therefore also has
 //! decisions that are adjusted: of the points that they call different at most 5 % are not, on average (Benjamini and
-//! Hochberg, see [`super::statistics`]).
+//! Hochberg, see [`apexmap_theory::statistics::rank_tests`]).
 
 use super::Comparison;
 use super::ratio::{Ratio, scaled_ratio};
 use super::scope::Scope;
-use super::statistics::{MannWhitney, adjusted};
+use apexmap_theory::statistics::rank_tests::{MannWhitney, adjusted};
 use std::collections::BTreeMap;
 
 /// The share of false findings that is accepted.

@@ -11,9 +11,9 @@ use crate::html::Picture;
 use apexmap_base::error::Result;
 use apexmap_base::units::{NumberStyle, exact, number, plural};
 use apexmap_measure::numerics::power_law::remote_share;
-use apexmap_measure::numerics::statistics::median;
-use apexmap_results::store::columns::{ALPHA, BLOCK};
+use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_study::model_fit::card::NEAR;
+use apexmap_theory::statistics::median;
 use serde::Serialize;
 use std::path::Path;
 

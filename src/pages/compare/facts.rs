@@ -2,7 +2,7 @@
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::nearest::suggest;
-use apexmap_results::store::Samples;
+use apexmap_results::samples::Samples;
 use std::collections::BTreeSet;
 
 /// Differences that are refused unless allowed.

@@ -3,10 +3,10 @@
 use super::points::Points;
 use apexmap_base::point::Value;
 use apexmap_measure::kernels::{self, Kernel};
-use apexmap_results::store::columns::{ALPHA, BLOCK, label};
-use apexmap_results::store::design::Design;
-use apexmap_results::store::groups::{has_surface, key_label};
-use apexmap_results::store::pivot::Pivot;
+use apexmap_results::samples::design::Design;
+use apexmap_results::samples::groups::{has_surface, key_label};
+use apexmap_results::samples::pivot::Pivot;
+use apexmap_results::table::columns::{ALPHA, BLOCK, label};
 use ndarray::Array2;
 
 /// Points that differ in one or two numbers, and in what follows from them.

@@ -29,16 +29,15 @@ pub mod regression;
 pub mod roles;
 pub mod scope;
 pub mod sensitivity;
-pub mod statistics;
 mod summary;
 mod tables;
 mod term_pictures;
 pub mod terms;
 
 use apexmap_base::error::{Error, Result};
-use apexmap_results::store::distance;
-use apexmap_results::store::health::Health;
-use apexmap_results::store::quietness::Quietness;
+use apexmap_results::samples::distance;
+use apexmap_results::samples::health::Health;
+use apexmap_results::table::quietness::Quietness;
 use comparability::Difference;
 use decisions::Decision;
 use machine::{Machine, Origin};
@@ -96,7 +95,7 @@ fn nothing_in_common(machines: &[Machine], points: &Points) -> Error {
                 some => some.join(", "),
             };
             let each: Vec<String> = (0..machines.len()).map(shown).collect();
-            apart.push((apexmap_results::store::columns::short(column), each.join(" against ")));
+            apart.push((apexmap_results::table::columns::short(column), each.join(" against ")));
         }
     }
     let why = match apart.is_empty() {
@@ -175,7 +174,7 @@ impl Comparison<'_> {
             self.differences.iter().map(|difference| format!("UNEQUAL CONDITIONS: {}", difference.text)).collect();
         if !self.matching.ignored.is_empty() {
             let names: Vec<&str> =
-                self.matching.ignored.iter().map(|column| apexmap_results::store::columns::short(column)).collect();
+                self.matching.ignored.iter().map(|column| apexmap_results::table::columns::short(column)).collect();
             stamps.push(format!("IGNORED IN MATCHING: {}", names.join(", ")));
         }
         if let Some(roles) = &self.points.roles {

@@ -8,11 +8,11 @@ use super::ranking::MachineRank;
 use super::ratio::{Basis, GeometricMean, geometric_mean};
 use super::regression::{RegressionCheck, Verdict};
 use super::scope::Scope;
-use super::statistics::MannWhitney;
 use super::summary::{ends, written};
 use crate::html::{capital, utc};
 use apexmap_base::units::{plural, significant};
-use apexmap_results::store::columns::label;
+use apexmap_results::table::columns::label;
+use apexmap_theory::statistics::rank_tests::MannWhitney;
 use std::collections::BTreeMap;
 
 /// A machine against the base, over the points of a scope.

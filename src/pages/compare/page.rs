@@ -14,13 +14,13 @@ use super::rates::{self, Efficiency, Rates};
 use super::ratio::Basis;
 use super::regression::RegressionCheck;
 use super::sensitivity::{self, Shape};
-use super::statistics::MannWhitney;
 use super::summary::{self, Checked, MeanLine};
 use super::{cards, published, tables};
 use crate::html::{self, Corners, Picture, Viewer};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::units::plural;
+use apexmap_theory::statistics::rank_tests::MannWhitney;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 

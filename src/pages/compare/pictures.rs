@@ -5,7 +5,6 @@ use super::decisions::{self, Decision};
 use super::groups::MatchedGroup;
 use super::ratio::{Ratio, ratio};
 use super::scope::Scope;
-use super::statistics::MannWhitney;
 use crate::html::{Picture, ViewerSurface, if_drawable, picture};
 use apexmap_base::error::Result;
 use apexmap_base::units::{Unit, plural};
@@ -13,7 +12,8 @@ use apexmap_draw::figure::{
     Axis, CurvePoint, Curves, Figure, Grid, MOST_PANELS, MOST_WINNERS, Panels, Quantity, Ratios, Series, View, Winners,
 };
 use apexmap_draw::plot;
-use apexmap_results::store::columns;
+use apexmap_results::table::columns;
+use apexmap_theory::statistics::rank_tests::MannWhitney;
 use ndarray::Array2;
 use std::path::Path;
 

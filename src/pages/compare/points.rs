@@ -8,11 +8,12 @@ use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
 use apexmap_base::units::Unit;
 use apexmap_measure::kernels::{self, Kernel};
-use apexmap_measure::numerics::statistics::Summary;
-use apexmap_results::store::columns::{self, ALPHA, BLOCK, label};
-use apexmap_results::store::design::Design;
-use apexmap_results::store::estimate::{self, LaunchValues};
-use apexmap_results::store::{Samples, cells};
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::cells;
+use apexmap_results::samples::design::Design;
+use apexmap_results::samples::estimate::{self, LaunchValues};
+use apexmap_results::table::columns::{self, ALPHA, BLOCK, label};
+use apexmap_theory::statistics::Summary;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@
 use super::Comparison;
 use super::points::{Point, PointData};
 use super::ratio::{GeometricMean, geometric_mean, over_points};
-use super::statistics::MannWhitney;
-use apexmap_results::store::estimate::Mean;
+use apexmap_results::samples::estimate::Mean;
+use apexmap_theory::statistics::rank_tests::MannWhitney;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StudentT};
 use rand_pcg::Pcg64Mcg;

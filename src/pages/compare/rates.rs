@@ -8,7 +8,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::units::{Unit, exact};
 use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
-use apexmap_results::store::columns::{self, Described, label};
+use apexmap_results::table::columns::{self, Described, label};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! Ratios of one machine to another: point by point, and their geometric mean.
 
 use super::points::{Point, PointData};
-use super::statistics::MannWhitney;
-pub use apexmap_measure::numerics::statistics::Basis;
-use apexmap_results::store::estimate::{self, Mean};
+use apexmap_results::samples::estimate::{self, Mean};
+pub use apexmap_theory::statistics::Basis;
+use apexmap_theory::statistics::rank_tests::MannWhitney;
 use statrs::distribution::{ContinuousCDF, Normal};
 use std::collections::{BTreeMap, BTreeSet};
 

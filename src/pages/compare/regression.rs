@@ -13,11 +13,11 @@ use super::Comparison;
 use super::decisions::FALSE_FINDINGS;
 use super::points::{PointData, list_first};
 use super::ratio::{Basis, ratio, shift, weakened};
-use super::statistics::{MannWhitney, adjusted};
 use crate::html::capital;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::plural;
+use apexmap_theory::statistics::rank_tests::{MannWhitney, adjusted};
 use serde::Serialize;
 
 /// What ends a comparison with an error.

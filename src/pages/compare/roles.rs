@@ -9,7 +9,8 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_base::units::Unit;
 use apexmap_measure::kernels::{Domain, Kernel};
-use apexmap_results::store::{Samples, columns};
+use apexmap_results::samples::Samples;
+use apexmap_results::table::columns;
 use std::collections::BTreeSet;
 
 /// How rank counts are matched.

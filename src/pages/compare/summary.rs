@@ -7,9 +7,9 @@ use super::ranking::{MachineRank, Matrix};
 use super::ratio::{Basis, GeometricMean, geometric_mean};
 use super::regression::{RegressionCheck, Tested};
 use super::scope::Scope;
-use super::statistics::MannWhitney;
 use crate::html::capital;
 use apexmap_base::units::{NumberStyle, is_known, number, significant};
+use apexmap_theory::statistics::rank_tests::MannWhitney;
 use serde::Serialize;
 
 /// The geometric mean of one machine over the base for one group of points, or for all.

@@ -7,10 +7,10 @@ use super::Comparison;
 use super::attribution;
 use super::machine::Machine;
 use super::pictures::of_point;
-use super::statistics::MannWhitney;
 use apexmap_study::model_fit::values_at;
 use apexmap_theory::models::Model;
 use apexmap_theory::models::apex_map::Surface;
+use apexmap_theory::statistics::rank_tests::MannWhitney;
 use std::collections::BTreeMap;
 
 /// Times that are less than this factor apart are called alike: to ask which term separates them is to ask about noise.

@@ -3,7 +3,7 @@
 use super::summary;
 use crate::html::{CornerCell, Corners};
 use apexmap_base::error::Result;
-use apexmap_results::store::groups::SampleGroup;
+use apexmap_results::samples::groups::SampleGroup;
 
 /// Surfaces beside each other; the table of all points has the others.
 const MOST_SURFACES: usize = 2;

@@ -2,8 +2,8 @@
 
 use apexmap_base::point::Value;
 use apexmap_base::units;
-use apexmap_results::store::Samples;
-use apexmap_results::store::manifest::Manifest;
+use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::samples::Samples;
 
 /// Names and values, in the order in which they are shown.
 pub fn of(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> {

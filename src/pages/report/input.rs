@@ -2,10 +2,12 @@
 
 use crate::html::if_drawable;
 use apexmap_base::error::Result;
-use apexmap_results::store::groups::SampleGroup;
-use apexmap_results::store::health::Health;
-use apexmap_results::store::manifest::Manifest;
-use apexmap_results::store::{Folder, Samples, bound_columns};
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::groups::SampleGroup;
+use apexmap_results::samples::health::Health;
+use apexmap_results::table::bound_columns;
 use apexmap_theory::bounds::{Limits, Terms};
 use apexmap_theory::machine::Card;
 use std::cell::RefCell;

@@ -3,8 +3,8 @@
 use crate::html::{Viewer, ViewerSurface};
 use apexmap_draw::figure::Figure;
 use apexmap_draw::plot::{FigureKind, Request, figure};
-use apexmap_results::store::columns::{ALPHA, BLOCK};
-use apexmap_results::store::groups::SampleGroup;
+use apexmap_results::samples::groups::SampleGroup;
+use apexmap_results::table::columns::{ALPHA, BLOCK};
 
 /// Values in all surfaces of a page at most.
 const MOST_VALUES: usize = 40_000;

@@ -6,8 +6,8 @@ use crate::html::{Picture, picture};
 use apexmap_base::error::Result;
 use apexmap_base::units::Unit;
 use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
-use apexmap_results::store::Samples;
-use apexmap_results::store::cells::Cell;
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::cells::Cell;
 use apexmap_theory::bounds;
 
 /// Draws them for each operation and number of senders, where the result has streams over message sizes and a card.

@@ -5,10 +5,10 @@ use super::input::Input;
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::units::{self, NumberStyle, number, plural, quantity, significant};
-use apexmap_measure::numerics::statistics::{median, quantile};
-use apexmap_results::store::Samples;
-use apexmap_results::store::columns::{self, ALPHA, BLOCK, Described};
-use apexmap_results::store::groups::SampleGroup;
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::groups::SampleGroup;
+use apexmap_results::table::columns::{self, ALPHA, BLOCK, Described};
+use apexmap_theory::statistics::{median, quantile};
 use apexmap_theory::trade::Trade;
 use serde::Serialize;
 

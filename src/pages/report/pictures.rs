@@ -7,11 +7,11 @@ use apexmap_base::error::Result;
 use apexmap_base::units::Unit;
 use apexmap_draw::figure::{Figure, Landmark, LandmarkStyle, Quantity, Series};
 use apexmap_draw::plot::{FigureKind, Request, figure, with_bounds};
-use apexmap_results::store::Samples;
-use apexmap_results::store::columns::{self, ALPHA, BLOCK};
-use apexmap_results::store::derive::SHARE;
-use apexmap_results::store::groups::SampleGroup;
-use apexmap_results::store::manifest::Manifest;
+use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::groups::SampleGroup;
+use apexmap_results::table::columns::{self, ALPHA, BLOCK};
+use apexmap_results::table::derive::SHARE;
 use apexmap_theory::machine::Card;
 use serde::Serialize;
 

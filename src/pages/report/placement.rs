@@ -2,9 +2,9 @@
 
 use apexmap_base::provenance::Placement;
 use apexmap_base::units::plural;
-use apexmap_results::store::Samples;
-use apexmap_results::store::manifest::{LaunchEnd, Manifest};
-use apexmap_results::store::one_sided::{BY_MESSAGES, VARIABLE};
+use apexmap_results::disk::manifest::{LaunchEnd, Manifest};
+use apexmap_results::disk::one_sided::{BY_MESSAGES, VARIABLE};
+use apexmap_results::samples::Samples;
 use apexmap_run::sweep::remote_memory;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};

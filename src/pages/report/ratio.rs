@@ -4,10 +4,11 @@ use crate::html::{Picture, picture};
 use apexmap_base::error::Result;
 use apexmap_base::units::{Unit, WORD_BYTES, bytes, significant};
 use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
-use apexmap_results::store::cells::Cell;
-use apexmap_results::store::columns::{ALPHA, BLOCK, label};
-use apexmap_results::store::estimate;
-use apexmap_results::store::{Folder, Samples};
+use apexmap_results::disk::Folder;
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::cells::Cell;
+use apexmap_results::samples::estimate;
+use apexmap_results::table::columns::{ALPHA, BLOCK, label};
 
 /// The paper's three effects (Section 3.2), beside what was measured.
 const EFFECTS: &str = "The paper identifies three effects. (1) Short messages: the pattern is unpredictable and its \

@@ -4,12 +4,12 @@ use super::input::Input;
 use apexmap_base::error::Result;
 use apexmap_base::units::{self, Unit, plural};
 use apexmap_measure::kernels;
-use apexmap_measure::numerics::statistics::Summary;
-use apexmap_results::store::cells::Cell;
-use apexmap_results::store::derive::{ATTAINABLE, ATTAINED, BOUND_BY, SHARE, bound_of};
-use apexmap_results::store::groups::SampleGroup;
+use apexmap_results::samples::cells::Cell;
+use apexmap_results::samples::groups::SampleGroup;
+use apexmap_results::table::derive::{ATTAINABLE, ATTAINED, BOUND_BY, SHARE, bound_of};
 use apexmap_study::model_fit::card::NEAR;
 use apexmap_theory::bounds::{self, Limits, Terms};
+use apexmap_theory::statistics::Summary;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

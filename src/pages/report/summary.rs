@@ -4,15 +4,15 @@ use super::share;
 use apexmap_base::error::Result;
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{self, Unit};
-use apexmap_measure::numerics::statistics::Summary;
-use apexmap_results::store::Samples;
-use apexmap_results::store::cells::Cell;
-use apexmap_results::store::derive::{BOUND_BY, SHARE, corrected_column};
-use apexmap_results::store::disturbance_columns::QUIETNESS;
-use apexmap_results::store::estimate::unknown_over;
-use apexmap_results::store::groups::SampleGroup;
-use apexmap_results::store::health::Health;
-use apexmap_results::store::quietness::Quietness;
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::cells::Cell;
+use apexmap_results::samples::estimate::unknown_over;
+use apexmap_results::samples::groups::SampleGroup;
+use apexmap_results::samples::health::Health;
+use apexmap_results::table::derive::{BOUND_BY, SHARE, corrected_column};
+use apexmap_results::table::disturbance_columns::QUIETNESS;
+use apexmap_results::table::quietness::Quietness;
+use apexmap_theory::statistics::Summary;
 use serde::Serialize;
 
 /// A point for people.

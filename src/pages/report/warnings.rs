@@ -3,9 +3,11 @@
 use super::placement;
 use apexmap_base::error::Result;
 use apexmap_base::units::{WIDEST_INTERVAL, plural};
-use apexmap_results::store::manifest::Manifest;
-use apexmap_results::store::record::Damage;
-use apexmap_results::store::{Folder, Samples, distance};
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::manifest::Manifest;
+use apexmap_results::disk::record::Damage;
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::distance;
 use apexmap_theory::machine::Card;
 
 /// Each as a sentence or two; `stale` samples are left out of the report.

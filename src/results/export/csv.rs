@@ -4,7 +4,7 @@
 //! value are an empty cell: few readers could tell them apart. Reals have a point or an exponent and come back to the last
 //! bit. Words that a spreadsheet would take for formulas have an apostrophe before them.
 
-use crate::store::column::{Column, Kind};
+use crate::table::column::{Column, Kind};
 use apexmap_base::in_order::in_order;
 use csv::{ByteRecord, IntoInnerError, Writer, WriterBuilder};
 use std::borrow::Cow;

@@ -4,8 +4,9 @@
 //! samples of every point in one `DATA` line. All regions and metrics need the same points, and there are at most four
 //! parameters.
 
-use crate::store::cells::single_points;
-use crate::store::{Samples, columns};
+use crate::samples::Samples;
+use crate::samples::cells::single_points;
+use crate::table::columns;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use std::collections::BTreeMap;

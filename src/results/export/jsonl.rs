@@ -1,6 +1,6 @@
 //! JSON lines: an object a sample, all of the same keys, `null` where there is no value.
 
-use crate::store::column::{Column, Kind};
+use crate::table::column::{Column, Kind};
 use std::io::{Result, Write};
 
 /// Writes these rows of the columns. JSON has no infinity: it is written as `null`, too.

@@ -3,8 +3,8 @@
 //! <https://www.w3.org/TR/tabular-metadata/>: programs that know it find `X.csv-metadata.json` beside `X.csv`; others
 //! need not. The unit is schema.org's `unitText`.
 
-use crate::store::column::{Column, Kind};
-use crate::store::columns;
+use crate::table::column::{Column, Kind};
+use crate::table::columns;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

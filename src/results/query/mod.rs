@@ -4,12 +4,12 @@ mod write;
 
 pub use write::{csv, json, text};
 
-use crate::store::Samples;
+use crate::samples::Samples;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
 use apexmap_base::units::Unit;
-use apexmap_measure::numerics::statistics::Summary;
+use apexmap_theory::statistics::Summary;
 
 /// Samples that share the values of the grouping columns.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,12 +2,12 @@
 
 use super::{QueryGroup, QueryGroups};
 use crate::export::csv;
-use crate::store::columns;
-use crate::store::estimate::unknown_over;
+use crate::samples::estimate::unknown_over;
+use crate::table::columns;
 use apexmap_base::point::Value;
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units;
-use apexmap_measure::numerics::statistics::Basis;
+use apexmap_theory::statistics::Basis;
 use serde_json::{Map, json};
 
 /// For people: short names, units, an interval beside each median.
@@ -124,7 +124,7 @@ pub fn json(groups: &QueryGroups) -> serde_json::Value {
     let one = |group: &QueryGroup| {
         let by: Map<_, _> = groups.by.iter().zip(&group.by).map(|(name, value)| (name.clone(), json!(value))).collect();
         let summary = |(name, summary): (&String, &Option<_>)| {
-            let summary: &Option<apexmap_measure::numerics::statistics::Summary> = summary;
+            let summary: &Option<apexmap_theory::statistics::Summary> = summary;
             let value = summary.map(|summary| {
                 let (low, high) = summary.interval.unzip();
                 json!({ "n": summary.n, "median": summary.median, "low": low, "high": high, "min": summary.min,

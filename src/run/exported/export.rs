@@ -7,7 +7,7 @@ use apexmap_base::new_file;
 use apexmap_base::point::LaunchSize;
 use apexmap_base::units::plural;
 use apexmap_measure::worker::Job;
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use std::path::Path;
 
 pub use super::script::{JOB, WORKER};

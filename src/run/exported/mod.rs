@@ -14,8 +14,8 @@ mod script;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::regular_file::read_text;
 use apexmap_measure::worker::Job;
-use apexmap_results::store::Folder;
-use apexmap_results::store::journal::{Record, Run};
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::journal::{Record, Run};
 use std::collections::{BTreeMap, HashSet};
 
 /// The jobs that were exported from a result, by the names of their launches. Those of the driver's own launches have numbers.

@@ -14,7 +14,7 @@ use crate::sweep::plan::{Entry, Plan, Progress, State};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::LaunchSize;
 use apexmap_base::units::plural;
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 

@@ -10,7 +10,7 @@ use apexmap_base::point::LaunchSize;
 use apexmap_base::regular_file;
 use apexmap_base::sample::{Event, Status};
 use apexmap_measure::worker::Job;
-use apexmap_results::store::Folder;
+use apexmap_results::disk::Folder;
 use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::Hardware;
 use apexmap_measure::kernels;
 use apexmap_measure::numerics::power_law::remote_share;
-use apexmap_results::store::journal::{Record, SampleOutcome};
+use apexmap_results::disk::journal::{Record, SampleOutcome};
 use std::collections::HashMap;
 
 /// Between two samples, besides what a kernel does: the driver, the schedule, barriers.

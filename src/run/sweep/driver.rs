@@ -17,9 +17,9 @@ use apexmap_base::new_file;
 use apexmap_base::point::LaunchSize;
 use apexmap_base::sample::{Event, Sample, Status};
 use apexmap_measure::worker::{Job, Repeat, Task};
-use apexmap_results::store::Folder;
-use apexmap_results::store::journal::Journal;
-use apexmap_results::store::quietness::Quietness;
+use apexmap_results::disk::Folder;
+use apexmap_results::disk::journal::Journal;
+use apexmap_results::table::quietness::Quietness;
 use std::path::Path;
 use std::time::{Duration, Instant};
 

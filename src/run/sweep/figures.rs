@@ -6,7 +6,7 @@ use apexmap_base::error::Result;
 use apexmap_base::nearest::nearest;
 use apexmap_base::toml_file::Page;
 use apexmap_draw::plot::FigureKind;
-use apexmap_results::store::columns::{self, Role};
+use apexmap_results::table::columns::{self, Role};
 use serde::Deserialize;
 use toml::Spanned;
 

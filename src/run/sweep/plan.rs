@@ -10,7 +10,7 @@ use apexmap_measure::hardware::Place;
 use apexmap_measure::kernels;
 pub use apexmap_measure::worker::Info as WorkerInfo;
 use apexmap_measure::worker::Repeat;
-use apexmap_results::store::journal::{Record, Run};
+use apexmap_results::disk::journal::{Record, Run};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -3,7 +3,7 @@
 //! It is told here and not by the kernels, whose sources distinguish builds: a change there makes samples stale.
 
 use apexmap_base::point::{Point, Value};
-use apexmap_results::store::Samples;
+use apexmap_results::samples::Samples;
 
 /// Kernels whose runs always do.
 const ALWAYS: [&str; 4] = ["apex_map.one_sided", "random_access.one_sided", "calibrate.get", "calibrate.barrier"];

@@ -9,7 +9,7 @@ use super::watcher::Watcher;
 use crate::launch::causes::Nature;
 use apexmap_base::error::Result;
 use apexmap_base::sample::{Event, Sample, Status};
-use apexmap_results::store::journal::Journal;
+use apexmap_results::disk::journal::Journal;
 use std::collections::HashSet;
 
 /// Launches in a row that make a fault the set-up's.

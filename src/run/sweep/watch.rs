@@ -2,8 +2,8 @@
 
 use apexmap_base::disturbance::Facts;
 use apexmap_base::sample::{Launch, Sample};
-use apexmap_results::store::health::Health;
-use apexmap_results::store::quietness::{Quietness, Reference, causes, judge, preflight_causes};
+use apexmap_results::samples::health::Health;
+use apexmap_results::table::quietness::{Quietness, Reference, causes, judge, preflight_causes};
 use std::collections::VecDeque;
 
 /// Facts that say how fast the quiet machine is: the newest of a launch.

@@ -6,7 +6,7 @@ use super::watch::Watch;
 use apexmap_base::point::{LaunchSize, Point};
 use apexmap_base::sample::{Launch, Phase, Sample};
 use apexmap_measure::worker::Repeat;
-use apexmap_results::store::quietness::Quietness;
+use apexmap_results::table::quietness::Quietness;
 
 /// Follows a run, to show it to the user.
 pub trait Watcher {

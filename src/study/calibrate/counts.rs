@@ -3,7 +3,7 @@
 use super::Probe;
 use apexmap_base::point::Value;
 use apexmap_base::units::WORD_BYTES;
-use apexmap_results::store::Samples;
+use apexmap_results::samples::Samples;
 
 /// A run of messages between nodes should not take much longer, in seconds.
 const SECONDS: f64 = 0.03;

@@ -4,7 +4,7 @@ use crate::model_fit;
 use apexmap_base::error::Result;
 use apexmap_base::provenance::Host;
 use apexmap_base::units::BASE_PAGE_BYTES;
-use apexmap_results::store::Samples;
+use apexmap_results::samples::Samples;
 use apexmap_theory::bounds::LINE_BYTES;
 use apexmap_theory::fit::{self, Options, Role};
 use apexmap_theory::machine::{Card, Number, NumberName, Word};

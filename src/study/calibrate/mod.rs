@@ -20,11 +20,12 @@ use apexmap_base::point::Value;
 use apexmap_base::provenance::Host;
 use apexmap_base::units;
 use apexmap_measure::kernels::{self, Parameter};
-use apexmap_measure::numerics::statistics::Summary;
-use apexmap_results::store::health::Health;
-use apexmap_results::store::quietness::Quietness;
-use apexmap_results::store::{Samples, estimate};
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::estimate;
+use apexmap_results::samples::health::Health;
+use apexmap_results::table::quietness::Quietness;
 use apexmap_theory::machine::{Card, DISTURBED, Number, NumberName, UNKNOWN, Word};
+use apexmap_theory::statistics::Summary;
 use std::fmt::Write;
 
 pub use card_text::card_text;

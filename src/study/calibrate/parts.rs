@@ -1,6 +1,6 @@
 //! Runs in parts that never took the same time twice in a row: what a card says of them.
 
-use apexmap_results::store::Samples;
+use apexmap_results::samples::Samples;
 
 /// For the origin of a number, where that happened to some of its runs.
 pub fn never_alike(samples: &Samples) -> Option<String> {

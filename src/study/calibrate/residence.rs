@@ -1,10 +1,10 @@
 //! How long others leave the lines of the last cache: from the latency of a region that nobody has read for some time.
 
 use apexmap_base::error::Result;
-use apexmap_measure::numerics::statistics::median;
-use apexmap_results::store::Samples;
+use apexmap_results::samples::Samples;
 use apexmap_theory::machine::{Card, Number};
 use apexmap_theory::models::on_card;
+use apexmap_theory::statistics::median;
 
 const KERNEL: &str = "calibrate.residence";
 const NUMBER: &str = "l3_displacements_per_second";

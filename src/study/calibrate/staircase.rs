@@ -5,8 +5,8 @@
 //! rounded step, as of a cache whose lines compete for places before it is full, has its bend where it serves half of what it ends
 //! up serving.
 
-use apexmap_theory::fit::interval::f_quantile_beyond;
 use apexmap_theory::machine::{Card, NumberName, Word};
+use apexmap_theory::statistics::distributions::f_quantile_beyond;
 use nalgebra::{DMatrix, DVector};
 
 /// The mean time of random reads in a region.

@@ -1,7 +1,7 @@
 //! How near a model must come to a measurement to be said to describe it, whatever the alternatives are.
 
-use apexmap_measure::numerics::statistics::median;
 use apexmap_theory::fit::Point;
+use apexmap_theory::statistics::median;
 
 /// A factor of a prediction that is as good as a reader needs.
 pub const NEAR: f64 = 1.25;

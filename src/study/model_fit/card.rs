@@ -4,7 +4,7 @@ pub use super::adequacy::NEAR;
 use super::adequacy::{bias, failure};
 use super::{Data, observations};
 use apexmap_base::error::Result;
-use apexmap_results::store::Samples;
+use apexmap_results::samples::Samples;
 use apexmap_theory::fit::Point;
 use apexmap_theory::fit::quality::smape;
 use apexmap_theory::machine::Card;

@@ -3,10 +3,10 @@
 use super::varied;
 use apexmap_base::units::Unit;
 use apexmap_draw::figure::{Axis, CurvePoint, Curves, Figure, Grid, Quantity, Regions, Series, View};
-use apexmap_measure::numerics::statistics::median;
-use apexmap_results::store::columns;
+use apexmap_results::table::columns;
 use apexmap_theory::fit::Point;
 use apexmap_theory::models::Model;
+use apexmap_theory::statistics::median;
 use ndarray::Array2;
 
 /// Maximum curves in one picture, and planes shown.

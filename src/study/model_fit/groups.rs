@@ -3,8 +3,8 @@
 use super::{by_point, explained, over_kernels, parts, values_at};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
-use apexmap_results::store::Samples;
-use apexmap_results::store::columns::{self, label};
+use apexmap_results::samples::Samples;
+use apexmap_results::table::columns::{self, label};
 use apexmap_theory::models::Model;
 use std::collections::HashSet;
 

@@ -1,11 +1,12 @@
 //! A break: a number where a model jumps, such as the size above which messages go by another protocol. Rates do not change
 //! while it moves between two measured points, so it has no derivative; it is sought among the points themselves.
 
-use super::interval::{f_quantile_beyond, t_quantile_beyond, unit};
+use super::interval::unit;
 use super::optimum::{Optimum, minimise};
 use super::task::Task;
 use super::{Estimate, Fit, Observation, Options, Role, quality};
 use crate::models::{Break, Model};
+use crate::statistics::distributions::{f_quantile_beyond, t_quantile_beyond};
 use apexmap_base::error::{Error, Result};
 
 /// Different values of the variable on either side of a break, at least.

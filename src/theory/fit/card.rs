@@ -4,6 +4,7 @@ use super::optimum::Optimum;
 use super::task::Task;
 use super::{Fit, interval};
 use crate::machine::{Card, JointFit, Number};
+use crate::statistics::distributions::t_quantile;
 use apexmap_base::error::Result;
 use apexmap_base::units::plural;
 use nalgebra::DMatrix;
@@ -53,7 +54,7 @@ impl Fit {
 pub fn joint(task: &Task, optimum: &Optimum, covariance: &DMatrix<f64>) -> JointFit {
     let about = task.model.about();
     let numbers = task.free.iter().map(|&at| about.parameters[at].number.to_owned()).collect();
-    let (t, noise) = (interval::t_quantile(task.freedom()), interval::variance(task, optimum));
+    let (t, noise) = (t_quantile(task.freedom()), interval::variance(task, optimum));
     let mut joint = JointFit::new(about.id, numbers, task.freedom(), t, noise);
     for (i, row) in joint.covariance.iter_mut().enumerate() {
         row.iter_mut().enumerate().for_each(|(j, value)| *value = covariance[(i, j)]);

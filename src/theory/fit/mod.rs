@@ -12,7 +12,6 @@ pub mod breaks;
 mod card;
 pub mod identify;
 pub mod interval;
-pub mod nnls;
 pub mod optimum;
 pub mod quality;
 pub mod subsample;
@@ -21,6 +20,7 @@ mod words;
 
 use crate::machine::JointFit;
 use crate::models::{Model, Parameter};
+use crate::statistics::distributions::t_quantile;
 use apexmap_base::error::{Error, Result};
 use optimum::Optimum;
 use quality::Quality;
@@ -361,7 +361,7 @@ fn points(
     covariance: Option<&nalgebra::DMatrix<f64>>,
     parameters: &[f64],
 ) -> Vec<Point> {
-    let t = interval::t_quantile(task.freedom());
+    let t = t_quantile(task.freedom());
     let noise = interval::variance(task, optimum);
     let slopes = Task { data: data.iter().collect(), ..task.clone() }.jacobian(&optimum.theta);
     let point = |(at, observation): (usize, &Observation)| {

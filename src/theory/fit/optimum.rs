@@ -1,7 +1,7 @@
 //! The best parameters: Levenberg-Marquardt with Huber's loss, by weights that are found again until they stay.
 
 use super::task::Task;
-use apexmap_measure::numerics::statistics::median;
+use crate::statistics::median;
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra::storage::Owned;
 use nalgebra::{DMatrix, DVector, Dyn};

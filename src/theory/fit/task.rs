@@ -1,8 +1,8 @@
 //! A model, data and what is free: residuals and their derivatives, all in logarithms.
 
 use super::Observation;
-use crate::fit::nnls::nnls;
 use crate::models::Model;
+use crate::statistics::nnls::nnls;
 use nalgebra::{DMatrix, DVector};
 
 /// Parameters are positive and times err by factors: fits move in the logarithm of the parameters, and a residual is

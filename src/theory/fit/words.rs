@@ -3,10 +3,11 @@
 //! Where a model explains several kernels at once, each fits well with a value of its own, and all together with one between them: its
 //! interval then has to hold what the others say without the one.
 
-use super::interval::{covariance, t_quantile};
+use super::interval::covariance;
 use super::optimum::{Optimum, minimise};
 use super::task::Task;
 use super::{Estimate, different};
+use crate::statistics::distributions::t_quantile;
 
 /// Widens the intervals by what the points say without those of each word of a variable, where that is more than their noise.
 pub fn widen(task: &Task, optimum: &Optimum, estimates: &mut [Estimate]) {

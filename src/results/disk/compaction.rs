@@ -1,0 +1,111 @@
+//! What `samples.parquet` is and what it was made of, by content: kept in the manifest. A store knows by it whether the file is
+//! whole and up to date; no time stamp counts.
+
+use crate::disk::folder::Folder;
+use crate::disk::record::Damage;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::in_order::in_order;
+use apexmap_base::regular_file;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// A file by its content.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Content {
+    /// Within the result folder: `journals/0001.jsonl`.
+    pub file: String,
+    pub bytes: u64,
+    /// As `sha256sum` prints it.
+    pub sha256: String,
+}
+
+/// The file of all samples, what it was made of, and what that lacked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Compaction {
+    pub samples: Content,
+    pub sources: Vec<Content>,
+    pub damages: Vec<Damage>,
+}
+
+impl Content {
+    /// Of a file in a folder; `None` if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn of(folder: &Folder, path: &Path) -> Result<Option<Self>> {
+        let wrong = |e| Error::file("read", path, e);
+        let file = match regular_file::open(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(wrong)?,
+        };
+        let (mut file, mut hash, mut part) = (BufReader::new(file), Sha256::new(), vec![0; 1 << 16]);
+        let mut bytes = 0;
+        loop {
+            let read = file.read(&mut part).map_err(wrong)?;
+            if read == 0 {
+                break;
+            }
+            hash.update(&part[..read]);
+            bytes += read as u64;
+        }
+        let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let file = path.strip_prefix(&folder.path).unwrap_or(path).to_string_lossy().into_owned();
+        Ok(Some(Self { file, bytes, sha256 }))
+    }
+
+    /// Whether the file still has this content. Its length is looked at first.
+    fn holds(&self, folder: &Folder) -> Result<bool> {
+        let path = folder.path.join(&self.file);
+        let same = |length: u64| length == self.bytes;
+        if !std::fs::metadata(&path).is_ok_and(|about| same(about.len())) {
+            return Ok(false);
+        }
+        Ok(Self::of(folder, &path)?.as_ref() == Some(self))
+    }
+}
+
+impl Compaction {
+    /// What a folder's samples are made of now, in the order of the journals.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn sources(folder: &Folder) -> Result<Vec<Content>> {
+        let files = folder.journal_files()?.into_iter().chain([folder.points(), folder.machine()]);
+        let mut found = Vec::new();
+        in_order(files, || |path: PathBuf| Content::of(folder, &path), |content| content.map(|it| found.extend(it)))?;
+        Ok(found)
+    }
+
+    /// Whether the folder still holds what the samples were made of, and nothing more; also if its journals were taken away.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn is_current(&self, folder: &Folder) -> Result<bool> {
+        let mut files = folder.journal_files()?;
+        if files.is_empty() {
+            return Ok(true);
+        }
+        files.extend([folder.points(), folder.machine()].into_iter().filter(|path| path.is_file()));
+        let names = files.iter().map(|path| path.strip_prefix(&folder.path).unwrap_or(path));
+        if !names.eq(self.sources.iter().map(|source| Path::new(&source.file))) {
+            return Ok(false);
+        }
+        // `Err(None)` ends at the first file that has changed.
+        let same = |holds: Result<bool>| holds.map_err(Some)?.then_some(()).ok_or(None);
+        match in_order(&self.sources, || |source: &Content| source.holds(folder), same) {
+            Ok(()) => Ok(true),
+            Err(None) => Ok(false),
+            Err(Some(error)) => Err(error),
+        }
+    }
+
+    /// Whether `samples.parquet` is the file that was written.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn is_whole(&self, folder: &Folder) -> Result<bool> {
+        self.samples.holds(folder)
+    }
+}

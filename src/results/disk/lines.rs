@@ -1,0 +1,275 @@
+//! The lines of a journal: parts of the file, which threads read side by side, and the events of a part.
+//!
+//! A line of a sample begins with its point and its key, and a result has many samples of a point: what is known of that beginning
+//! is kept. Other lines, and whatever is unusual, are read as an [`Event`].
+
+use crate::disk::record::SampleOutcome;
+use apexmap_base::disturbance::Facts;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::point::{Point, Value};
+use apexmap_base::regular_file;
+use apexmap_base::sample::{Event, Sample, Status};
+use apexmap_measure::kernels;
+use foldhash::fast::RandomState;
+use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::marker::PhantomData;
+use std::path::Path;
+
+/// Longer lines are unreadable: the first line of a launch of a hundred thousand ranks is shorter.
+const LONGEST: u64 = 64 << 20;
+
+/// Bytes of a part, at least.
+const PART: usize = 1 << 16;
+
+/// Points that a parser keeps.
+const MOST_POINTS: usize = 4096;
+
+/// What comes after the point and the key. A quote within a word has a backslash before it, so this is always a name.
+const AFTER_POINT: &str = ",\"block\":";
+
+/// Some lines of a journal.
+#[derive(Default)]
+pub struct Part {
+    lines: Vec<u8>,
+    /// Others that are too long.
+    too_long: usize,
+}
+
+/// The parts of a journal, or why it cannot be read.
+pub fn parts(path: &Path) -> impl Iterator<Item = Result<Part>> {
+    let mut file = regular_file::open(path).map(|file| BufReader::with_capacity(1 << 16, file));
+    let mut ended = false;
+    let mut next = move || -> std::io::Result<Option<Part>> {
+        let mut part = Part::default();
+        let file = match &mut file {
+            Ok(file) => file,
+            Err(error) => return Err(std::mem::replace(error, ErrorKind::Other.into())),
+        };
+        while !ended && part.lines.len() < PART {
+            let start = part.lines.len();
+            let read = file.take(LONGEST).read_until(b'\n', &mut part.lines)?;
+            if read as u64 == LONGEST && !part.lines.ends_with(b"\n") {
+                file.skip_until(b'\n')?;
+                part.lines.truncate(start);
+                part.too_long += 1;
+            }
+            ended = read == 0;
+        }
+        Ok((!part.lines.is_empty() || part.too_long > 0).then_some(part))
+    };
+    std::iter::from_fn(move || next().map_err(|e| Error::file("read the journal", path, e)).transpose())
+}
+
+/// Of a sample: its key's hash, block, repetition and time.
+pub type Identity = (u64, u32, u32, u64);
+
+/// What a line is.
+pub enum Line<K> {
+    Sample(K, Identity),
+    Other(Event),
+    Unreadable,
+}
+
+/// What is kept of a sample.
+pub trait Kept: From<Sample> + Send {
+    type Facts: DeserializeOwned + Default;
+    type Outputs: DeserializeOwned + Default;
+
+    /// Of its line; `None` if more of that must be read.
+    fn of(known: &Known, rest: Rest<Self::Facts, Self::Outputs>) -> Option<Self>;
+}
+
+impl Kept for Sample {
+    type Facts = Facts;
+    type Outputs = BTreeMap<String, Value>;
+
+    fn of(known: &Known, rest: Rest<Facts, Self::Outputs>) -> Option<Self> {
+        Some(Sample {
+            point: known.point.clone(),
+            key: known.key.clone(),
+            block: rest.block,
+            repetition: rest.repetition,
+            status: rest.status,
+            message: rest.message,
+            unix_seconds: rest.unix_seconds,
+            load: rest.load,
+            pages_elsewhere: rest.pages_elsewhere,
+            disturbance: rest.disturbance,
+            seconds: rest.seconds,
+            outputs: rest.outputs,
+        })
+    }
+}
+
+impl Kept for SampleOutcome {
+    type Facts = Unkept<f64>;
+    type Outputs = Unkept<Value>;
+
+    fn of(known: &Known, rest: Rest<Self::Facts, Self::Outputs>) -> Option<Self> {
+        (rest.status == Status::Ok).then(|| SampleOutcome {
+            key: known.key.clone(),
+            block: rest.block,
+            repetition: rest.repetition,
+            status: rest.status,
+            seconds: rest.seconds,
+            unix_seconds: rest.unix_seconds,
+            failure: None,
+        })
+    }
+}
+
+/// The beginning of a sample's line.
+pub struct Known {
+    point: Point,
+    key: String,
+    /// Of the key.
+    hash: u64,
+}
+
+impl Known {
+    /// `None` if it is that of no sample, or of one that cannot be.
+    fn read(head: &str) -> Option<Self> {
+        let Head { event, kernel, ranks, params, key } = serde_json::from_str(&format!("{head}}}")).ok()?;
+        if event != "sample" || ranks == 0 {
+            return None;
+        }
+        let point = complete(Point { kernel, ranks, params }).ok()?;
+        Some(Self { point, hash: hash(&key), key })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    event: String,
+    kernel: String,
+    ranks: usize,
+    params: BTreeMap<String, Value>,
+    key: String,
+}
+
+/// What comes after it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rest<F, O> {
+    block: u32,
+    repetition: u32,
+    status: Status,
+    #[serde(default)]
+    message: String,
+    unix_seconds: f64,
+    load: Option<f64>,
+    pages_elsewhere: Option<f64>,
+    #[serde(default = "F::default", bound(deserialize = "F: Deserialize<'de> + Default"))]
+    disturbance: F,
+    seconds: Option<f64>,
+    #[serde(default = "O::default", bound(deserialize = "O: Deserialize<'de> + Default"))]
+    outputs: O,
+}
+
+/// Reads lines.
+#[derive(Default)]
+pub struct Parser {
+    known: HashMap<String, Known, RandomState>,
+    rest: String,
+}
+
+impl Parser {
+    /// The lines of a part that are not empty.
+    pub fn read<K: Kept>(&mut self, part: &Part) -> Vec<Line<K>> {
+        let lines = part.lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let mut read: Vec<Line<K>> = lines.map(|line| self.line(line)).collect();
+        read.extend((0..part.too_long).map(|_| Line::Unreadable));
+        read
+    }
+
+    fn line<K: Kept>(&mut self, line: &[u8]) -> Line<K> {
+        let sample = std::str::from_utf8(line).ok().and_then(|line| self.sample(line));
+        sample.unwrap_or_else(|| match serde_json::from_slice(line) {
+            Ok(Event::Sample(sample)) => checked(*sample).unwrap_or(Line::Unreadable),
+            Ok(event) => Line::Other(event),
+            Err(_) => Line::Unreadable,
+        })
+    }
+
+    /// A sample, from a line in the form in which samples are written; `None` if the line has another or is none.
+    fn sample<K: Kept>(&mut self, line: &str) -> Option<Line<K>> {
+        let (head, rest) = line.split_at(line.find(AFTER_POINT)?);
+        self.rest.clear();
+        self.rest.extend(["{", &rest[1..]]);
+        let rest: Rest<K::Facts, K::Outputs> = serde_json::from_str(&self.rest).ok()?;
+        if !timed(rest.status, rest.seconds) || rest.repetition == u32::MAX {
+            return None;
+        }
+        let read;
+        let known = match self.known.get(head) {
+            Some(known) => known,
+            None => {
+                read = Known::read(head)?;
+                if self.known.len() < MOST_POINTS { self.known.entry(head.to_owned()).or_insert(read) } else { &read }
+            }
+        };
+        let identity = (known.hash, rest.block, rest.repetition, rest.unix_seconds.to_bits());
+        Some(Line::Sample(K::of(known, rest)?, identity))
+    }
+}
+
+/// A sample that may be; `None` for others.
+fn checked<K: Kept>(mut sample: Sample) -> Option<Line<K>> {
+    // There is no repetition after the last number.
+    if !timed(sample.status, sample.seconds) || sample.point.ranks == 0 || sample.repetition == u32::MAX {
+        return None;
+    }
+    sample.point = complete(sample.point).ok()?;
+    let identity = (hash(&sample.key), sample.block, sample.repetition, sample.unix_seconds.to_bits());
+    Some(Line::Sample(sample.into(), identity))
+}
+
+/// Whether a run that ended so can have taken so long.
+fn timed(status: Status, seconds: Option<f64>) -> bool {
+    seconds.map_or(status != Status::Ok, |seconds| seconds > 0.0 && seconds.is_finite())
+}
+
+/// Checks a point, and gives it the parameters that came after it was measured. One of an unknown kernel stays as it is.
+fn complete(point: Point) -> std::result::Result<Point, String> {
+    if kernels::find(&point.kernel).is_ok() { kernels::fill(point) } else { Ok(point) }
+}
+
+fn hash(key: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A map of values that are read, so that they are known to be there, and not kept.
+pub struct Unkept<V>(PhantomData<V>);
+
+impl<V> Default for Unkept<V> {
+    fn default() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for Unkept<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        deserializer.deserialize_map(Self::default())
+    }
+}
+
+impl<'de, V: Deserialize<'de>> Visitor<'de> for Unkept<V> {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("values by names")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self, A::Error> {
+        while map.next_entry::<IgnoredAny, V>()?.is_some() {}
+        Ok(self)
+    }
+}

@@ -1,0 +1,103 @@
+//! The samples of a result folder: from its Parquet file, or from its journals.
+
+use crate::disk::compaction::{Compaction, Content};
+use crate::disk::folder::Folder;
+use crate::disk::manifest::Manifest;
+use crate::disk::parquet;
+use crate::disk::reader::Reader;
+use crate::disk::record::{Damage, Record};
+use crate::disk::tabulate::Tabulation;
+use crate::table::Table;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::sample::Sample;
+use apexmap_theory::bounds::Limits;
+
+/// Samples as they were read from a folder.
+pub struct Loaded {
+    pub table: Table,
+    /// What the journals lost.
+    pub damages: Vec<Damage>,
+    /// Why the journals were read though there is a `samples.parquet` that should hold them.
+    pub fallback: Option<String>,
+    /// Whether no manifest tells what `samples.parquet` has to hold.
+    pub unchecked: bool,
+}
+
+impl Folder {
+    /// All samples: from the Parquet file if it is whole and made of the present journals, plan and machine card, as the manifest
+    /// tells; from the journals otherwise.
+    ///
+    /// # Errors
+    /// If a file of the result cannot be read or holds something else.
+    pub fn table(&self) -> Result<Table> {
+        Ok(self.load()?.table)
+    }
+
+    /// As [`Folder::table`], with what there is to tell of it.
+    pub fn load(&self) -> Result<Loaded> {
+        self.load_some(&|_| true)
+    }
+
+    /// As [`Folder::load`]; the table may lack columns that are not wanted.
+    pub fn load_some(&self, wanted: &dyn Fn(&str) -> bool) -> Result<Loaded> {
+        let compaction = Manifest::read(self).ok().and_then(|manifest| manifest.compaction);
+        let mut fallback = None;
+        match compaction {
+            // An earlier version wrote it, or somebody took it out of its folder.
+            None if self.journal_files()?.is_empty() && self.samples().is_file() => {
+                let table = parquet::read_some(&self.samples(), wanted)?;
+                return Ok(Loaded { table, damages: Vec::new(), fallback, unchecked: true });
+            }
+            Some(compaction) if compaction.is_current(self)? => match self.compacted(&compaction, wanted) {
+                Ok(table) => return Ok(Loaded { table, damages: compaction.damages, fallback, unchecked: false }),
+                Err(error) if self.journal_files()?.is_empty() => return Err(error),
+                Err(error) => fallback = Some(error.what),
+            },
+            _ => {}
+        }
+        let (table, damages) = self.tabulate()?;
+        Ok(Loaded { table, damages, fallback, unchecked: false })
+    }
+
+    /// The Parquet file, if it is as it was written.
+    fn compacted(&self, compaction: &Compaction, wanted: &dyn Fn(&str) -> bool) -> Result<Table> {
+        if !compaction.is_whole(self)? {
+            let what = format!("{} is not the file that manifest.json tells of", self.samples().display());
+            return Err(Error::environment(what, "get a whole copy of it, or the journals it was made of"));
+        }
+        parquet::read_some(&self.samples(), wanted)
+    }
+
+    /// The table of the journals.
+    fn tabulate(&self) -> Result<(Table, Vec<Damage>)> {
+        let keys = self.planned_keys()?;
+        let current = |key: &str| keys.as_ref().is_none_or(|keys| keys.contains(key));
+        let mut table = Tabulation::new(self.card()?.map(|card| Limits::of(&card)));
+        let add = |sample: Sample, record: &mut Record| {
+            table.add(&sample, record.launch.as_ref(), current(&sample.key));
+        };
+        let records = Reader::default().each(&self.journal_files()?, add)?;
+        records.iter().for_each(|record| table.end_launch(record));
+        Ok((table.finish(), records.iter().filter_map(Record::damage).collect()))
+    }
+
+    /// Makes `samples.parquet` from the journals, tells the manifest of it, and returns its table. Only the driver that holds the
+    /// lock does this.
+    ///
+    /// # Errors
+    /// If a journal cannot be read or a file cannot be written.
+    pub fn compact(&self) -> Result<Table> {
+        let sources = Compaction::sources(self)?;
+        let (table, damages) = self.tabulate()?;
+        if table.rows == 0 {
+            return Ok(table);
+        }
+        let path = self.samples();
+        self.replace(&path, |file| parquet::write(file, &path, &table))?;
+        if let (Ok(manifest), Some(samples)) = (Manifest::read(self), Content::of(self, &path)?) {
+            let compaction = Some(Compaction { samples, sources, damages });
+            Manifest { compaction, ..manifest }.write(self)?;
+        }
+        Ok(table)
+    }
+}

@@ -1,0 +1,107 @@
+//! The manifest: what a result folder holds, for people and for programs that do not read journals.
+
+use crate::disk::compaction::Compaction;
+use crate::disk::folder::Folder;
+use crate::disk::record::{self, Record, Run};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::provenance::{Build, Host};
+use apexmap_base::regular_file::read_text;
+use apexmap_base::sample::{Launch, SCHEMA_VERSION, Status};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    pub schema: u32,
+    /// Name of the sweep.
+    pub name: String,
+    pub title: String,
+    /// The sweep file as given; its expansion is in points.jsonl.
+    pub sweep: String,
+    pub seed: u64,
+    /// What the machine is called in this result.
+    pub machine: String,
+    /// The hosts that the launcher was told to use; none if it chose them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    pub points: usize,
+    /// Launches asked for, a rank count.
+    pub blocks: u32,
+    /// The command line of the driver that wrote this.
+    pub command: Vec<String>,
+    pub driver: Build,
+    pub driver_host: Host,
+    /// The worker's build, where it is another program than the driver.
+    pub worker: Build,
+    pub unix_seconds: f64,
+    /// Samples by status, over all launches.
+    pub samples: BTreeMap<Status, usize>,
+    pub launches: Vec<LaunchEnd>,
+    /// Who told what the nodes are that "cores" and the like stand for, where they are not those of the driver's machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sized_for: Option<String>,
+    /// What samples.parquet is and was made of; absent before it is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<Compaction>,
+}
+
+/// A launch and how it ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaunchEnd {
+    #[serde(flatten)]
+    pub launch: Launch,
+    pub samples: usize,
+    pub budget_spent: bool,
+    /// Absent if the driver was killed before the launch ended.
+    pub ended: Option<Status>,
+    #[serde(default)]
+    pub message: String,
+    /// Lines of its journal that could not be read (a killed driver leaves at most one).
+    #[serde(default)]
+    pub unreadable_lines: usize,
+}
+
+impl Manifest {
+    /// Fills in what the journals hold.
+    pub fn with_records<S: Run>(mut self, records: &[Record<S>]) -> Self {
+        self.schema = SCHEMA_VERSION;
+        for record in records {
+            for sample in &record.samples {
+                *self.samples.entry(sample.status()).or_default() += 1;
+            }
+            let Some(launch) = &record.launch else { continue };
+            let (ended, message) = record.ended.clone().unzip();
+            self.launches.push(LaunchEnd {
+                launch: launch.clone(),
+                samples: record.samples.len(),
+                budget_spent: record.budget_spent,
+                ended,
+                message: message.unwrap_or_default(),
+                unreadable_lines: record.unreadable,
+            });
+        }
+        self
+    }
+
+    pub fn write(&self, folder: &Folder) -> Result<()> {
+        let text =
+            serde_json::to_string_pretty(self).map_err(|e| Error::internal(format!("cannot write a manifest: {e}")))?;
+        folder.replace_text(&folder.manifest(), &text)
+    }
+
+    pub fn read(folder: &Folder) -> Result<Self> {
+        let path = folder.manifest();
+        let text = read_text(&path).map_err(|e| Error::file("read", &path, e))?;
+        serde_json::from_str(&text).map_err(|error| {
+            let of = |value: serde_json::Value| value.get("schema")?.as_u64();
+            let newer = serde_json::from_str(&text).ok().and_then(of).is_some_and(|of| of > u64::from(SCHEMA_VERSION));
+            if newer {
+                return record::newer(&path);
+            }
+            Error::environment(
+                format!("{} is damaged: {error}", path.display()),
+                "delete it and run the sweep again: `apexmap run` rewrites it and repeats nothing that is done",
+            )
+        })
+    }
+}

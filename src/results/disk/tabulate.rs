@@ -1,0 +1,211 @@
+//! Journals to a table: one row a sample, whether good or not.
+
+use crate::disk::record::Record;
+use crate::table::Table;
+use crate::table::bound_columns::bound;
+use crate::table::build::{Handle, TableBuilder};
+use crate::table::derive::{self, BOUND_BY};
+use crate::table::disturbance_columns::{self, References};
+use apexmap_base::disturbance::Fact;
+use apexmap_base::sample::{Launch, Sample};
+use apexmap_measure::kernels;
+use apexmap_theory::bounds::Limits;
+use std::collections::HashMap;
+
+/// One row a sample of these journals.
+///
+/// `stale` marks samples whose key is not among `current`: measured by another build, on another machine or for a plan
+/// that has changed. For tests: [`Folder::table`](super::Folder::table) holds no more than one sample at a time.
+pub fn tabulate(records: &[Record], current: impl Fn(&str) -> bool) -> Table {
+    let mut table = Tabulation::new(None);
+    for record in records {
+        let add = |sample: &Sample| table.add(sample, record.launch.as_ref(), current(&sample.key));
+        record.samples.iter().for_each(add);
+        table.end_launch(record);
+    }
+    table.finish()
+}
+
+/// Columns of every sample, in the order of [`Tabulation::add_sample`].
+const SAMPLE: [&str; 12] = [
+    "key",
+    "kernel",
+    "ranks",
+    "status",
+    "message",
+    "stale",
+    "block",
+    "repetition",
+    "unix_seconds",
+    "load",
+    "pages_elsewhere",
+    "seconds",
+];
+
+/// Words of every launch, in the order of [`Tabulation::add_launch`].
+const LAUNCH: [&str; 7] = ["launch", "transport", "library", "launcher", "host", "cpu_model", "build"];
+
+/// A table to which samples are added as they are read, so that no more than the table itself is in memory.
+pub struct Tabulation {
+    builder: TableBuilder,
+    sample: [Handle; SAMPLE.len()],
+    launch: [Handle; LAUNCH.len()],
+    place: Handle,
+    oversubscribed: Handle,
+    environment: Handle,
+    rates: [Handle; derive::COLUMNS.len()],
+    facts: [Handle; Fact::COUNT],
+    bounds: [Handle; derive::BOUNDS.len()],
+    bound_by: Handle,
+    /// By kernel, the columns of its parameters and outputs in their order.
+    kernels: HashMap<String, [Names; 2]>,
+    /// Of the machine's card.
+    limits: Option<Limits>,
+    references: References,
+}
+
+/// Names with their columns, in the order in which a kernel's samples have them.
+type Names = Vec<(String, Handle)>;
+
+impl Tabulation {
+    /// With `limits`, rows have what their machine allows at most.
+    pub fn new(limits: Option<Limits>) -> Self {
+        let mut builder = TableBuilder::default();
+        Self {
+            sample: SAMPLE.map(|name| builder.column(name)),
+            launch: LAUNCH.map(|name| builder.column(name)),
+            place: builder.column("place"),
+            oversubscribed: builder.column("oversubscribed"),
+            environment: builder.column("environment"),
+            rates: derive::COLUMNS.map(|derived| builder.column(derived.column)),
+            facts: std::array::from_fn(|at| builder.column(Fact::ALL[at].about().column)),
+            bounds: derive::BOUNDS.map(|bound| builder.column(bound.column)),
+            bound_by: builder.column(BOUND_BY),
+            builder,
+            kernels: HashMap::new(),
+            limits,
+            references: References::default(),
+        }
+    }
+
+    /// Adds a sample. `current`: its point is of the present plan, build and machine.
+    pub fn add(&mut self, sample: &Sample, launch: Option<&Launch>, current: bool) {
+        self.builder.begin_row();
+        self.add_sample(sample, current);
+        if let Some(launch) = launch {
+            self.add_launch(launch);
+        }
+        let rates = derive::rates(sample, launch.and_then(|launch| launch.host.cycle_hertz));
+        self.set_numbers(&self.rates.clone(), rates);
+        self.set_numbers(&self.facts.clone(), Fact::ALL.iter().map(|&fact| sample.disturbance.get(fact)));
+        let bound = self.limits.as_ref().zip(launch).and_then(|(limits, launch)| bound(sample, launch, limits));
+        if let Some((numbers, by)) = bound {
+            self.set_numbers(&self.bounds.clone(), numbers);
+            self.builder.set_word(self.bound_by, by);
+        }
+        self.references.add(launch, &sample.disturbance);
+    }
+
+    fn set_numbers(&mut self, columns: &[Handle], values: impl IntoIterator<Item = Option<f64>>) {
+        for (column, value) in columns.iter().zip(values) {
+            if let Some(value) = value {
+                self.builder.set_number(*column, value);
+            }
+        }
+    }
+
+    /// Adds what a journal tells besides its samples.
+    pub fn end_launch<S>(&mut self, record: &Record<S>) {
+        if let Some(launch) = &record.launch {
+            self.references.add_preflight(launch, &record.preflight);
+        }
+    }
+
+    pub fn finish(self) -> Table {
+        let mut table = self.builder.finish();
+        disturbance_columns::add(&mut table, self.references);
+        table
+    }
+
+    fn add_sample(&mut self, sample: &Sample, current: bool) {
+        let [key, kernel, ranks, status, message, stale, block, repetition, unix_seconds, load, elsewhere, seconds] =
+            self.sample;
+        let id = &sample.point.kernel;
+        if !self.kernels.contains_key(id) {
+            self.kernels.insert(id.clone(), [Names::new(), Names::new()]);
+        }
+        let [parameters, outputs] = self.kernels.get_mut(id).expect("inserted above");
+        let table = &mut self.builder;
+        table.set_word(key, &sample.key);
+        table.set_word(kernel, id);
+        table.set_integer(ranks, sample.point.ranks as u64);
+        for (at, (name, value)) in sample.point.params.iter().enumerate() {
+            let column = known(parameters, at, name, || parameter(table, id, name));
+            table.set_value(column, value);
+        }
+        table.set_word(status, sample.status.name());
+        if !sample.message.is_empty() {
+            table.set_word(message, &sample.message);
+        }
+        table.set_integer(stale, u64::from(!current));
+        table.set_integer(block, u64::from(sample.block));
+        table.set_integer(repetition, u64::from(sample.repetition));
+        table.set_number(unix_seconds, sample.unix_seconds);
+        if let Some(value) = sample.load {
+            table.set_number(load, value);
+        }
+        if let Some(value) = sample.pages_elsewhere {
+            table.set_number(elsewhere, value);
+        }
+        if let Some(value) = sample.seconds {
+            table.set_number(seconds, value);
+        }
+        for (at, (name, value)) in sample.outputs.iter().enumerate() {
+            let column = known(outputs, at, name, || table.column(name));
+            table.set_value(column, value);
+        }
+    }
+
+    fn add_launch(&mut self, launch: &Launch) {
+        let host = &launch.host;
+        let words = [
+            &launch.launch,
+            &launch.transport,
+            &launch.library,
+            &launch.launcher,
+            &host.name,
+            &host.cpu_model,
+            &launch.build,
+        ];
+        for (column, word) in self.launch.into_iter().zip(words) {
+            self.builder.set_word(column, word);
+        }
+        if let Some(place) = launch.place {
+            self.builder.set_word(self.place, place.name());
+        }
+        if !launch.environment.is_empty() {
+            let each: Vec<String> = launch.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            self.builder.set_word(self.environment, &each.join(" "));
+        }
+        self.builder.set_integer(self.oversubscribed, u64::from(launch.oversubscribed));
+    }
+}
+
+/// The column of a name, which mostly stands where it stood in the sample before.
+fn known(names: &mut Names, at: usize, name: &str, find: impl FnOnce() -> Handle) -> Handle {
+    match names.get(at) {
+        Some((known, column)) if known == name => *column,
+        _ => {
+            let column = find();
+            names.truncate(at);
+            names.push((name.to_owned(), column));
+            column
+        }
+    }
+}
+
+/// The column of a parameter that a sample has by the paper's name.
+fn parameter(table: &mut TableBuilder, kernel: &str, name: &str) -> Handle {
+    let parameters = kernels::find(kernel).map(|kernel| kernel.parameters()).unwrap_or(&[]);
+    table.column(parameters.iter().find(|p| p.name == name).map_or(name, |p| p.column))
+}

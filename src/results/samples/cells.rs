@@ -1,0 +1,56 @@
+//! Cells: the samples of one combination of parameters.
+
+use crate::samples::{Mixture, Samples};
+use crate::table::column::Column;
+use crate::table::columns::order;
+use apexmap_base::error::Result;
+use apexmap_base::point::Value;
+use apexmap_base::sample::Status;
+use apexmap_theory::statistics::Summary;
+
+/// The samples that share the values of some columns.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Values of the grouping columns, in their order.
+    pub by: Vec<Value>,
+    /// The good samples.
+    pub samples: Samples,
+    /// The status of samples that did not give a number.
+    pub failures: Vec<Status>,
+}
+
+impl Cell {
+    /// Median, interval and extremes of a column over the good samples; `None` where none has a value.
+    pub fn summary(&self, column: &str) -> Option<Summary> {
+        self.samples.summary(column)
+    }
+}
+
+impl Samples {
+    /// Groups them by the columns `by`; cells come sorted by their values. Samples without a value in a grouping column are
+    /// left out.
+    ///
+    /// # Errors
+    /// If a column is missing.
+    pub fn cells(&self, by: &[&str]) -> Result<Vec<Cell>> {
+        let columns: Vec<&Column> = by.iter().map(|name| self.require(name)).collect::<Result<_>>()?;
+        let cell = |part: Samples| {
+            let by = columns.iter().map(|column| column.value(part.rows()[0])).collect::<Option<_>>()?;
+            let failures = part.rows().iter().filter_map(|&row| self.failure(row)).collect();
+            Some(Cell { by, failures, samples: part.good() })
+        };
+        let mut cells: Vec<Cell> = self.alike(by).into_iter().filter_map(cell).collect();
+        cells.sort_by(|a, b| compare(&a.by, &b.by));
+        Ok(cells)
+    }
+}
+
+/// That each cell holds samples of one point; otherwise what the first that does not differs in.
+pub fn single_points<'a, C: IntoIterator<Item = &'a Cell>>(cells: C, by: &[&str]) -> std::result::Result<(), Mixture> {
+    cells.into_iter().try_for_each(|cell| cell.samples.single_point(by))
+}
+
+/// The order of cells: numbers by size, words by letters.
+pub fn compare(a: &[Value], b: &[Value]) -> std::cmp::Ordering {
+    a.iter().zip(b).map(|(a, b)| order(a, b)).find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+}

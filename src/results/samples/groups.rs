@@ -1,0 +1,117 @@
+//! How the samples of a sweep fall into surfaces.
+
+use crate::samples::Samples;
+use crate::samples::cells::Cell;
+use crate::table::column::Column;
+use crate::table::columns::{self, ALPHA, BLOCK, Described, caption, label};
+use apexmap_base::error::Result;
+use apexmap_base::point::Value;
+use apexmap_measure::kernels::Kernel;
+use apexmap_theory::statistics::Summary;
+
+/// Samples of one kernel that differ in alpha and L, and in what follows from them, only; of kernels without these, samples
+/// that differ in numbers only.
+#[derive(Clone, Debug)]
+pub struct SampleGroup {
+    /// Values of the columns that distinguish this group from others.
+    pub key: Vec<(String, Value)>,
+    pub samples: Samples,
+    /// The column that its kernel is judged by.
+    pub headline: &'static str,
+    /// Columns that distinguish its points.
+    pub axes: Vec<String>,
+    /// Distinct values of alpha and of L, ascending.
+    pub alphas: Vec<f64>,
+    pub blocks: Vec<f64>,
+}
+
+impl SampleGroup {
+    /// `apex_map.two_sided, P = 2`.
+    pub fn label(&self) -> String {
+        key_label(&self.key)
+    }
+
+    /// Where in the group a cell is: `alpha = 1, L = 64`.
+    pub fn place(&self, cell: &Cell) -> String {
+        self.axes.iter().zip(&cell.by).map(|(column, value)| label(column, value)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Its points that have a good sample, with the summary of a column there.
+    pub fn measured(&self, column: &str) -> Result<Vec<(Cell, Summary)>> {
+        let by: Vec<&str> = self.axes.iter().map(String::as_str).collect();
+        let found = self.samples.cells(&by)?.into_iter();
+        Ok(found.filter_map(|cell| cell.summary(column).map(|summary| (cell, summary))).collect())
+    }
+
+    /// The same, the smallest median first.
+    pub fn ranked(&self, column: &str) -> Result<Vec<(Cell, Summary)>> {
+        let mut found = self.measured(column)?;
+        found.sort_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
+        Ok(found)
+    }
+
+    /// Whether it has a surface.
+    pub fn is_surface(&self) -> bool {
+        self.alphas.len() > 1 && self.blocks.len() > 1
+    }
+}
+
+/// The name of what has these values: words as they are, numbers with their parameters.
+pub fn key_label(key: &[(String, Value)]) -> String {
+    let name = |(column, value): &(String, Value)| match value {
+        Value::Text(word) => caption(word),
+        value => label(column, value),
+    };
+    key.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a kernel has a surface over alpha and L.
+pub fn has_surface(kernel: &dyn Kernel) -> bool {
+    [ALPHA, BLOCK].iter().all(|name| kernel.parameters().iter().any(|parameter| parameter.column == *name))
+}
+
+impl Samples {
+    /// A column as the kernels of these samples call it.
+    pub fn describe(&self, column: &str) -> Described {
+        columns::describe_of(column, self.words("kernel"))
+    }
+
+    /// Kernel, ranks, and the columns that vary and do not follow from these, alpha, L and each other: as M may from the ranks, or
+    /// the number of index arrays from all of them. Of columns that follow from each other words stay.
+    pub fn key_columns(&self) -> Vec<&str> {
+        // Other kernels of the sweep may have these where the kernel of these samples has not.
+        let mut given = vec!["kernel", "ranks"];
+        given.extend([ALPHA, BLOCK].into_iter().filter(|name| self.has(name)));
+        let mut beyond = self.varying_beyond(&given);
+        let in_order = beyond.clone();
+        beyond.sort_by_key(|name| !self.column(name).is_some_and(Column::is_words));
+        let kept = self.independent(&[given, beyond].concat());
+        let further = in_order.into_iter().filter(|name| kept.contains(name));
+        ["kernel", "ranks"].into_iter().chain(further).collect()
+    }
+
+    /// The groups of the good samples, kernel by kernel, in the order of their keys.
+    /// # Errors
+    /// If a column to group by is missing.
+    pub fn groups(&self) -> Result<Vec<SampleGroup>> {
+        let mut found = Vec::new();
+        for (kernel, samples) in self.kernels() {
+            let varying = samples.key_columns();
+            let is_key = |name: &&&str| has_surface(kernel) || samples.column(name).is_some_and(|c| c.is_words());
+            let names: Vec<&str> = varying.iter().filter(is_key).copied().collect();
+            let numbers: Vec<&str> = varying.iter().filter(|name| !names.contains(name)).copied().collect();
+            for cell in samples.cells(&names)? {
+                let axes = if has_surface(kernel) { vec![ALPHA, BLOCK] } else { cell.samples.independent(&numbers) };
+                found.push(SampleGroup {
+                    key: names.iter().map(|name| name.to_string()).zip(cell.by).collect(),
+                    headline: kernel.about().headline,
+                    axes: axes.into_iter().map(str::to_owned).collect(),
+                    alphas: cell.samples.distinct(ALPHA),
+                    blocks: cell.samples.distinct(BLOCK),
+                    samples: cell.samples,
+                });
+            }
+        }
+        Ok(found)
+    }
+}

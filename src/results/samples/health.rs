@@ -1,0 +1,98 @@
+//! How quiet the machine was over many samples, in one sentence.
+
+use crate::samples::Samples;
+use crate::table::disturbance_columns::{DISTURBED_BY, QUIETNESS};
+use crate::table::quietness::{Quietness, together};
+use apexmap_base::units::plural;
+use std::collections::BTreeMap;
+
+/// Verdicts of samples, counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Health {
+    verdicts: Vec<Quietness>,
+    /// By cause, how many samples it disturbed.
+    causes: BTreeMap<String, usize>,
+}
+
+impl Health {
+    /// Of measured samples; those that failed do not count.
+    pub fn of(samples: &Samples) -> Self {
+        let (mut health, table) = (Self::default(), samples.table());
+        for &row in samples.good().rows() {
+            let verdict = Quietness::from_name(table.word(QUIETNESS, row)).unwrap_or(Quietness::Unknown);
+            let by = table.word(DISTURBED_BY, row);
+            health.add(verdict, by.split(", ").filter(|cause| !cause.is_empty()));
+        }
+        health
+    }
+
+    /// Counts one more sample.
+    pub fn add<'a>(&mut self, verdict: Quietness, causes: impl IntoIterator<Item = &'a str>) {
+        self.verdicts.push(verdict);
+        for cause in causes {
+            *self.causes.entry(cause.to_owned()).or_default() += 1;
+        }
+    }
+
+    /// The verdict about all of them together.
+    pub fn verdict(&self) -> Quietness {
+        together(&self.verdicts)
+    }
+
+    /// All samples.
+    pub fn samples(&self) -> usize {
+        self.verdicts.len()
+    }
+
+    /// Disturbed samples.
+    pub fn disturbed(&self) -> usize {
+        self.verdicts.iter().filter(|&&verdict| verdict == Quietness::Disturbed).count()
+    }
+
+    /// `disturbed: 38 of 112 samples (slow memory 30, run delay 12)`
+    pub fn sentence(&self) -> String {
+        let all = plural(self.samples(), "sample");
+        match self.verdict() {
+            Quietness::Unknown => format!("unknown: the system does not tell enough about {all}"),
+            verdict if self.disturbed() == 0 => format!("{}: none of {all} disturbed", verdict.name()),
+            Quietness::Disturbed => format!("disturbed: {} of {all} ({})", self.disturbed(), self.cause_list()),
+            verdict => format!("{}: {} of {all} disturbed ({})", verdict.name(), self.disturbed(), self.cause_list()),
+        }
+    }
+
+    /// `slow memory 30, run delay 12`, the most frequent first.
+    fn cause_list(&self) -> String {
+        let mut causes: Vec<(&String, &usize)> = self.causes.iter().collect();
+        causes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        causes.iter().map(|(cause, count)| format!("{cause} {count}")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What must stand in red above numbers of a disturbed machine; `None` if it was quiet enough, or that is not known.
+    pub fn banner(&self) -> Option<String> {
+        (self.verdict() == Quietness::Disturbed).then(|| {
+            format!(
+                "DISTURBED: something else took time from {} of {} ({}). The numbers are not those of the machine alone.",
+                self.disturbed(),
+                plural(self.samples(), "sample"),
+                self.cause_list()
+            )
+        })
+    }
+}
+
+impl Samples {
+    /// The subtitle of a figure of these samples: if their result was disturbed, with `DISTURBED (359 of 756 samples)` in a line of its
+    /// own, also where they themselves were not.
+    pub fn stamped(&self, subtitle: String) -> String {
+        let stamp = self.stamp.get_or_init(|| {
+            let health = Health::of(&self.at((0..self.table().rows).collect()).current());
+            let (disturbed, all) = (health.disturbed(), plural(health.samples(), "sample"));
+            (health.verdict() == Quietness::Disturbed).then(|| format!("DISTURBED ({disturbed} of {all})"))
+        });
+        match stamp {
+            None => subtitle,
+            Some(stamp) if subtitle.contains('\n') => format!("{subtitle}. {stamp}"),
+            Some(stamp) => format!("{subtitle}\n{stamp}"),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Beside each rate what the machine allows at most, which limit binds and what share of it was reached: columns of a result
+//! whose folder holds the card of its machine.
+
+use crate::table::Table;
+use crate::table::derive::{self, BOUNDS};
+use apexmap_base::point::{Point, Value};
+use apexmap_base::sample::{Launch, Sample};
+use apexmap_measure::kernels::{self, Domain, Output};
+use apexmap_theory::bounds::{self, Case, Limits, Terms};
+use apexmap_theory::models::Model;
+use apexmap_theory::models::apex_map::Surface;
+use std::collections::BTreeMap;
+
+/// The limits at the point of a row; `None` where its kernel has no bounds or the row lacks a parameter.
+pub fn terms_at(table: &Table, row: usize, launch: &Launch, limits: &Limits) -> Option<Terms> {
+    let kernel = kernels::find(table.word("kernel", row)).ok()?;
+    let mut point = Point::new(kernel.id(), table.number("ranks", row) as usize);
+    for parameter in kernel.parameters() {
+        // Results of earlier versions lack newer parameters.
+        let value = table.value(parameter.column, row).or_else(|| parameter.default_value())?;
+        let value = match (value, parameter.domain) {
+            (value, Domain::Real { .. } | Domain::Choice(_)) => value,
+            // Other programs' Parquet files may have whole numbers as reals.
+            (Value::Real(value), _) => Value::Integer(value as u64),
+            (value, _) => value,
+        };
+        point.params.insert(parameter.name.to_owned(), value);
+    }
+    let value = |output: &Output| Some((output.column.to_owned(), table.value(output.column, row)?));
+    terms(&point, &kernel.outputs().iter().filter_map(value).collect(), launch, limits)
+}
+
+/// The limits at a point with these outputs.
+fn terms(point: &Point, outputs: &BTreeMap<String, Value>, launch: &Launch, limits: &Limits) -> Option<Terms> {
+    bounds::terms(&Case { limits, point, outputs, carrier: (&launch.transport, &launch.library), nodes: nodes(launch) })
+}
+
+/// The numbers of [`BOUNDS`] and the bottleneck; none for launches on other hosts than the card's.
+pub fn bound(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<([Option<f64>; BOUNDS.len()], &'static str)> {
+    if !limits.is_of(&launch.host) && limits.accepted.is_none() {
+        return None;
+    }
+    let bottleneck = terms(&sample.point, &sample.outputs, launch, limits)?.bottleneck()?;
+    let work = kernels::find(&sample.point.kernel).ok()?.done(&sample.point, &sample.outputs);
+    let bytes = bottleneck.rate * work.bytes / work.operations;
+    let [_, _, operations, _, bandwidth, _] = derive::rates(sample, None);
+    let share = operations.map(|rate| rate / bottleneck.rate);
+    let per_rank = bytes / sample.point.ranks as f64;
+    let attainable = attainable(sample, launch, limits);
+    let attained = bandwidth.zip(attainable).map(|(rate, attainable)| rate / attainable);
+    Some(([Some(bottleneck.rate), Some(bytes), Some(per_rank), share, attainable, attained], bottleneck.name))
+}
+
+/// Bytes per second of a process that the model of its kernel predicts from the card; `None` for kernels that it does not explain,
+/// for accesses that write, and where the card lacks its numbers.
+fn attainable(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<f64> {
+    let kernel = sample.point.kernel.as_str();
+    if sample.point.ranks > 1 && !limits.carrier_is((&launch.transport, &launch.library)) {
+        return None;
+    }
+    if sample.point.params.get("access").is_some_and(|access| *access != Value::from("read")) {
+        return None;
+    }
+    let numbers = limits.surface.as_ref().filter(|_| Surface.about().explains.contains(&kernel))?;
+    let number = |name: &str| match name {
+        "P" => Some(sample.point.ranks as f64),
+        "ranks_per_node" => Some(sample.point.ranks as f64 / nodes(launch) as f64),
+        _ => {
+            let value = sample.point.params.get(name).or_else(|| sample.outputs.get(name));
+            value.and_then(Value::as_f64).or_else(|| Surface.of_kernel(kernel, name))
+        }
+    };
+    let found = Surface.predict(&Surface.variables(&number).ok()?, numbers).value;
+    Some(found).filter(|rate| rate.is_finite() && *rate > 0.0)
+}
+
+fn nodes(launch: &Launch) -> usize {
+    let mut nodes: Vec<&str> = launch.placement.iter().map(|place| place.node.as_str()).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes.len().max(1)
+}

@@ -1,0 +1,66 @@
+//! Rates corrected for how slow the machine was just then, as the canary told.
+
+use crate::table::quietness::Reference;
+use apexmap_base::disturbance::{Fact, Facts};
+
+/// A run of a point: its time, and the facts of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    pub seconds: f64,
+    pub facts: &'a Facts,
+    pub reference: &'a Reference,
+}
+
+/// Prior standard deviation of how strongly a point's time follows a canary's, both as logarithms: 1 is in proportion.
+const PRIOR: f64 = 0.5;
+/// Times do not follow more strongly, nor the other way round.
+const MOST: f64 = 1.5;
+
+/// For each run of one point, the factor by which its rate would have been higher on the quiet machine: c^b m^d, where c and m
+/// are the canary's times in the cache and in memory over those of the reference, and b and d say how the point's times
+/// follow them, by ridge regression of logarithms within the point. 1 for all where the times do not follow.
+///
+/// Few runs correct little: the regression holds b and d near 0 unless the runs say otherwise.
+pub fn factors(runs: &[Run]) -> Vec<f64> {
+    let canaries = |run: &Run| {
+        let over = |fact, reference: Option<f64>| Some((run.facts.get(fact)? / reference?).ln());
+        let both = [
+            over(Fact::CacheCanary, run.reference.cache_seconds),
+            over(Fact::MemoryCanary, run.reference.memory_seconds),
+        ];
+        both.map(|value| value.filter(|value| value.is_finite()).unwrap_or(0.0))
+    };
+    let x: Vec<[f64; 2]> = runs.iter().map(canaries).collect();
+    let y: Vec<f64> = runs.iter().map(|run| run.seconds.ln()).collect();
+    let follows = slopes(&x, &y);
+    x.iter().map(|x| (follows[0] * x[0] + follows[1] * x[1]).exp()).collect()
+}
+
+/// Ridge regression of `y` on the columns of `x`, all about their means: the slopes under independent normal priors, with the
+/// variance of the residuals estimated together with them.
+fn slopes(x: &[[f64; 2]], y: &[f64]) -> [f64; 2] {
+    let n = y.len() as f64;
+    if y.len() < 3 {
+        return [0.0; 2];
+    }
+    let mean = |value: &dyn Fn(usize) -> f64| (0..y.len()).map(value).sum::<f64>() / n;
+    let (my, mx) = (mean(&|i| y[i]), [mean(&|i| x[i][0]), mean(&|i| x[i][1])]);
+    let sum = |value: &dyn Fn([f64; 2], f64) -> f64| -> f64 {
+        (0..y.len()).map(|i| value([x[i][0] - mx[0], x[i][1] - mx[1]], y[i] - my)).sum()
+    };
+    let (aa, ab, bb) = (sum(&|x, _| x[0] * x[0]), sum(&|x, _| x[0] * x[1]), sum(&|x, _| x[1] * x[1]));
+    let (ay, by, yy) = (sum(&|x, y| x[0] * y), sum(&|x, y| x[1] * y), sum(&|_, y| y * y));
+    let (mut variance, mut found) = (yy / (n - 1.0), [0.0; 2]);
+    for _ in 0..20 {
+        let ridge = variance / (PRIOR * PRIOR);
+        let (a, b) = (aa + ridge, bb + ridge);
+        let determinant = a * b - ab * ab;
+        if determinant <= 0.0 {
+            return [0.0; 2];
+        }
+        found = [(ay * b - by * ab) / determinant, (by * a - ay * ab) / determinant];
+        let residual = sum(&|x, y| (y - found[0] * x[0] - found[1] * x[1]).powi(2));
+        variance = residual / (n - 1.0);
+    }
+    found.map(|slope| slope.clamp(0.0, MOST))
+}

@@ -1,0 +1,154 @@
+//! Beside each sample what disturbed it, the verdict about that, and its rates corrected for how slow the machine was.
+
+use crate::table::Table;
+use crate::table::column::{Column, ColumnBuilder, Kind};
+use crate::table::correction::{self, Run};
+use crate::table::derive::{self, CORRECTED, CORRECTION};
+use crate::table::quietness::{Reference, ReferenceValues, causes, judge};
+use apexmap_base::disturbance::{Fact, Facts};
+use apexmap_base::sample::{Launch, Status};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+/// Column of the verdict about a sample, a word such as `quiet`.
+pub const QUIETNESS: &str = "quietness";
+/// Column of what disturbed it: such as `run delay, steal`.
+pub const DISTURBED_BY: &str = "disturbed_by";
+
+/// How fast the quiet machine is, by what it was measured with: the host of rank 0, and the number of ranks.
+#[derive(Default)]
+pub struct References {
+    places: HashMap<(String, usize), usize>,
+    of_places: Vec<ReferenceValues>,
+    /// Rows that follow each other and are of one launch.
+    spans: Vec<Span>,
+}
+
+/// Rows of a launch; none where nothing is known of it.
+struct Span {
+    rows: Range<usize>,
+    /// Index of its reference.
+    reference: Option<usize>,
+    oversubscribed: bool,
+}
+
+impl References {
+    /// Counts in what a sample tells: of the next row of the table.
+    pub fn add(&mut self, launch: Option<&Launch>, facts: &Facts) {
+        let reference = launch.map(|launch| self.place(launch));
+        if let Some(at) = reference {
+            self.of_places[at].add(facts);
+        }
+        let oversubscribed = launch.is_some_and(|launch| launch.oversubscribed);
+        match self.spans.last_mut() {
+            Some(span) if (span.reference, span.oversubscribed) == (reference, oversubscribed) => span.rows.end += 1,
+            last => {
+                let row = last.map_or(0, |span| span.rows.end);
+                self.spans.push(Span { rows: row..row + 1, reference, oversubscribed });
+            }
+        }
+    }
+
+    /// Counts in what the canaries before a launch's first sample tell.
+    pub fn add_preflight(&mut self, launch: &Launch, canaries: &[Facts]) {
+        let at = self.place(launch);
+        canaries.iter().for_each(|facts| self.of_places[at].add(facts));
+    }
+
+    fn place(&mut self, launch: &Launch) -> usize {
+        let next = self.of_places.len();
+        let at = *self.places.entry((launch.host.name.clone(), launch.ranks)).or_insert(next);
+        if at == next {
+            self.of_places.push(ReferenceValues::default());
+        }
+        at
+    }
+}
+
+/// What is known of a row besides its columns.
+#[derive(Clone, Copy)]
+struct Row {
+    reference: Reference,
+    oversubscribed: bool,
+}
+
+/// Adds the columns to a table whose rows these references saw; none where no sample tells anything.
+pub fn add(table: &mut Table, references: References) {
+    if Fact::ALL.iter().all(|fact| table.column(fact.about().column).is_none()) {
+        return;
+    }
+    let known: Vec<Reference> = references.of_places.into_iter().map(ReferenceValues::reference).collect();
+    let of = |span: &Span| Row {
+        reference: span.reference.map_or_else(Reference::default, |at| known[at]),
+        oversubscribed: span.oversubscribed,
+    };
+    let rows: Vec<(Range<usize>, Row)> = references.spans.iter().map(|span| (span.rows.clone(), of(span))).collect();
+    add_verdicts(table, &rows);
+    add_corrections(table, &rows);
+}
+
+/// The facts of samples, from their columns.
+struct FactColumns<'a>(Vec<(Fact, &'a Column)>);
+
+impl<'a> FactColumns<'a> {
+    fn of(table: &'a Table, wanted: &[Fact]) -> Self {
+        Self(wanted.iter().filter_map(|&fact| Some((fact, table.column(fact.about().column)?))).collect())
+    }
+
+    fn at(&self, row: usize) -> Facts {
+        let mut facts = Facts::default();
+        for (fact, column) in &self.0 {
+            facts.set(*fact, Some(column.number(row)).filter(|value| !value.is_nan()));
+        }
+        facts
+    }
+}
+
+fn add_verdicts(table: &mut Table, rows: &[(Range<usize>, Row)]) {
+    let facts = FactColumns::of(table, Fact::ALL);
+    let (mut verdicts, mut by) = (ColumnBuilder::new(Kind::Words), ColumnBuilder::new(Kind::Words));
+    for (rows, of) in rows {
+        for row in rows.clone() {
+            let causes = causes(&facts.at(row), &of.reference, of.oversubscribed);
+            verdicts.push_word(Some(judge(causes.as_deref()).name()));
+            let names: Vec<&str> = causes.iter().flatten().map(|(cause, _)| cause.name()).collect();
+            by.push_word((!names.is_empty()).then(|| names.join(", ")).as_deref());
+        }
+    }
+    table.insert(QUIETNESS, verdicts.finish());
+    table.insert(DISTURBED_BY, by.finish());
+}
+
+fn add_corrections(table: &mut Table, rows: &[(Range<usize>, Row)]) {
+    let facts = FactColumns::of(table, &[Fact::CacheCanary, Fact::MemoryCanary]);
+    let mut points: BTreeMap<u64, Vec<(usize, &Reference)>> = BTreeMap::new();
+    if let (Some(key), Some(canary)) = (table.column("key"), table.column(Fact::CacheCanary.about().column)) {
+        for (rows, of) in rows {
+            let good = |&row: &usize| {
+                canary.bits(row).is_some()
+                    && table.word("status", row) == Status::Ok.name()
+                    && table.number("seconds", row) > 0.0
+            };
+            for row in rows.clone().filter(good) {
+                let Some(code) = key.bits(row) else { continue };
+                points.entry(code).or_default().push((row, &of.reference));
+            }
+        }
+    }
+    let mut factors = vec![f64::NAN; table.rows];
+    for point in points.into_values() {
+        let facts: Vec<Facts> = point.iter().map(|(row, _)| facts.at(*row)).collect();
+        let seconds = |row: &usize| table.number("seconds", *row);
+        let runs = point.iter().zip(&facts);
+        let runs: Vec<Run> =
+            runs.map(|((row, reference), facts)| Run { seconds: seconds(row), facts, reference }).collect();
+        for ((row, _), factor) in point.iter().zip(correction::factors(&runs)) {
+            factors[*row] = factor;
+        }
+    }
+    for (corrected, rate) in CORRECTED.iter().zip(derive::CORRECTABLE) {
+        let numbers = factors.iter().enumerate().map(|(row, factor)| factor * table.number(rate, row));
+        table.insert(corrected.column, Column::numbers(numbers.collect::<Vec<_>>()));
+    }
+    table.insert(CORRECTION, Column::numbers(factors));
+}

@@ -1,0 +1,184 @@
+//! Ratios of rates with their uncertainty: intervals, one-sided tests, and many tests at once.
+//!
+//! Rates err by factors, so everything here is in logarithms: a ratio is the exponential of a shift. Samples of one launch
+//! share what that launch was given (pages, placement, neighbours), so that launches are the unit wherever there are two of
+//! them on either side:
+//!
+//! * launches: Welch's t on the logarithms of the launches' medians (B. L. Welch, Biometrika 34, 1947). A single published
+//!   value counts as exact.
+//! * samples, where a side has one launch only: the median of all pairwise ratios (Hodges and Lehmann, Annals of Mathematical
+//!   Statistics 34, 1963), its interval and its test those of Mann and Whitney. Such an interval does not know how launches
+//!   differ.
+//!
+//! Tests over many cells are adjusted by Benjamini and Hochberg (Journal of the Royal Statistical Society B 57, 1995), which
+//! holds for tests that go up and down together, as those of cells measured in one launch do (Benjamini and Yekutieli,
+//! Annals of Statistics 29, 2001).
+
+use crate::statistics::median_interval_rank;
+use statrs::distribution::{ContinuousCDF, Normal};
+use std::collections::HashMap;
+
+/// Largest product of two sample sizes whose Mann-Whitney distribution is counted out.
+const MOST_COUNTED: usize = 900;
+
+/// The distribution of Mann and Whitney's U without ties: P(U <= u) for u = 0, 1, ...
+#[derive(Debug, Default)]
+pub struct MannWhitney {
+    known: HashMap<(usize, usize), Vec<f64>>,
+}
+
+impl MannWhitney {
+    fn cumulative(&mut self, n: usize, m: usize) -> &[f64] {
+        self.known.entry((n.min(m), n.max(m))).or_insert_with_key(|&(n, m)| {
+            // The generating function of U is the Gaussian binomial: a product of (1 - q^(m+k)) / (1 - q^k), k = 1..n.
+            let size = n * m + 1;
+            let mut counts = vec![0.0; size];
+            counts[0] = 1.0;
+            for k in 1..=n {
+                for u in (m + k..size).rev() {
+                    counts[u] -= counts[u - m - k];
+                }
+                for u in k..size {
+                    counts[u] += counts[u - k];
+                }
+            }
+            let all: f64 = counts.iter().sum();
+            let mut sum = 0.0;
+            let cumulate = |count: &f64| {
+                sum += count;
+                sum / all
+            };
+            counts.iter().map(cumulate).collect()
+        })
+    }
+
+    /// P(U <= u) for samples of n and m, without ties.
+    pub fn at_most(&mut self, u: f64, n: usize, m: usize) -> f64 {
+        if u < 0.0 {
+            return 0.0;
+        }
+        if n * m <= MOST_COUNTED {
+            let cumulative = self.cumulative(n, m);
+            return cumulative[(u.floor() as usize).min(cumulative.len() - 1)];
+        }
+        let (n, m) = (n as f64, m as f64);
+        normal_cdf((u + 0.5 - n * m / 2.0) / (n * m * (n + m + 1.0) / 12.0).sqrt())
+    }
+
+    /// The probability, were `x` and `y` of one distribution, that `y` lies as far above `x` as it does or farther.
+    /// Both ascending.
+    ///
+    /// With ties, and for large samples, by the normal approximation with correction for ties and continuity.
+    pub fn p_above(&mut self, x: &[f64], y: &[f64]) -> f64 {
+        let (n, m) = (x.len(), y.len());
+        if n == 0 || m == 0 {
+            return 1.0;
+        }
+        // Pairs in which x is above y, ties by half.
+        let above: f64 = y.iter().map(|v| (n - x.partition_point(|u| u <= v)) as f64).sum();
+        let tied: f64 = y.iter().map(|v| (x.partition_point(|u| u <= v) - x.partition_point(|u| u < v)) as f64).sum();
+        let u = above + tied / 2.0;
+        let mut all: Vec<f64> = x.iter().chain(y).copied().collect();
+        all.sort_by(f64::total_cmp);
+        let ties: f64 = all.chunk_by(|a, b| a == b).map(|same| (same.len() as f64).powi(3) - same.len() as f64).sum();
+        if ties == 0.0 {
+            return self.at_most(u, n, m);
+        }
+        let (n, m) = (n as f64, m as f64);
+        let total = n + m;
+        let variance = n * m / 12.0 * (total + 1.0 - ties / (total * (total - 1.0)));
+        if variance <= 0.0 { 1.0 } else { normal_cdf((u + 0.5 - n * m / 2.0) / variance.sqrt()) }
+    }
+
+    /// The least p that samples of these sizes can give.
+    pub fn least_p(&mut self, n: usize, m: usize) -> f64 {
+        if n == 0 || m == 0 { 1.0 } else { self.at_most(0.0, n, m) }
+    }
+
+    /// The shift from `x` to `y`, both ascending: the median of all differences, and its 95 % interval if there are samples
+    /// enough for one. Against a single value of either the interval is that of the other's median.
+    pub fn shift(&mut self, x: &[f64], y: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
+        let (n, m) = (x.len(), y.len());
+        let pairs = n * m;
+        if pairs == 0 {
+            return None;
+        }
+        let differences = Differences { x, y };
+        let middle = (differences.smallest(pairs.div_ceil(2)) + differences.smallest(pairs / 2 + 1)) / 2.0;
+        let rank = if n == 1 || m == 1 { median_interval_rank(n.max(m)) } else { self.interval_rank(n, m) };
+        let ends = |rank: usize| (differences.smallest(rank), differences.smallest(pairs + 1 - rank));
+        Some((middle, rank.map(ends)))
+    }
+
+    /// The largest k such that the k-th smallest and the k-th largest difference enclose the shift with 95 %.
+    fn interval_rank(&mut self, n: usize, m: usize) -> Option<usize> {
+        // P(U <= k - 1) <= 2.5 %; a bisection over k, of which 0 says none.
+        let (mut low, mut high) = (0, n * m / 2 + 1);
+        while low + 1 < high {
+            let k = (low + high) / 2;
+            if self.at_most(k as f64 - 1.0, n, m) <= 0.025 {
+                low = k;
+            } else {
+                high = k;
+            }
+        }
+        (low > 0).then_some(low)
+    }
+}
+
+/// All differences y - x of two ascending samples, never written down.
+struct Differences<'a> {
+    x: &'a [f64],
+    y: &'a [f64],
+}
+
+impl Differences<'_> {
+    /// How many are at most `limit`.
+    fn at_most(&self, limit: f64) -> usize {
+        let (mut count, mut reach) = (0, 0);
+        // As x grows, more of y is within reach.
+        for x in self.x {
+            while reach < self.y.len() && self.y[reach] - x <= limit {
+                reach += 1;
+            }
+            count += reach;
+        }
+        count
+    }
+
+    /// The k-th smallest, from 1: by bisection of the value, to the last bits.
+    fn smallest(&self, k: usize) -> f64 {
+        let (x_first, x_last) = (self.x[0], self.x[self.x.len() - 1]);
+        let (mut low, mut high) = (self.y[0] - x_last, self.y[self.y.len() - 1] - x_first);
+        if self.at_most(low) >= k {
+            return low;
+        }
+        while high - low > 1e-13 * (1.0 + low.abs().max(high.abs())) {
+            let middle = low + (high - low) / 2.0;
+            if self.at_most(middle) >= k {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        high
+    }
+}
+
+fn normal_cdf(z: f64) -> f64 {
+    Normal::new(0.0, 1.0).map_or(f64::NAN, |normal| normal.cdf(z))
+}
+
+/// Benjamini and Hochberg's adjusted p values, in the order given: a cell with a value of at most q is found by a procedure
+/// whose share of false findings is at most q.
+pub fn adjusted(p: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..p.len()).collect();
+    order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
+    let mut adjusted = vec![1.0; p.len()];
+    let mut least: f64 = 1.0;
+    for (rank, &at) in order.iter().enumerate().rev() {
+        least = least.min(p[at] * p.len() as f64 / (rank + 1) as f64);
+        adjusted[at] = least;
+    }
+    adjusted
+}
