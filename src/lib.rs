@@ -5,84 +5,45 @@
 //!   -> journal (one JSON line per sample) -> store (Parquet + manifest) -> figures -> report
 //! ```
 //!
-//! # The map: a module imports only from its own floor and those below
+//! # The map: nine crates, each imports from those below it
 //!
 //! ```text
-//! 10 cli            the command line of both wings
-//!
-//!    explore/       the exploring wing (feature `explore`)
-//! 10   facade       what programs that use the crate see of it
-//! 9    commands     its commands, one file each
-//! 8    report       one HTML file about a result: summary, regimes, pictures, fits
-//!      compare      machines against each other: points matched, ratios, regressions
-//!      validate     the models against the papers' tables
-//! 7    sweep        specification, expansion, plan, execution, driver
-//!      launch       launchers: a job to a command line; one file per launcher
-//!      batch        batch systems: a job as a script, and what their answers mean; one template per system
-//!      submit       a sweep as jobs of a batch system: divided, submitted, followed, submitted again
-//!      exported     launches carried out by hand elsewhere: job files and scripts out, outputs in
-//!      plot         samples to figures
-//!      figure       surfaces, contours, heat maps, curves, from plain data
-//!      model_fit    a model against a store: observations, what the host reports, a sentence
-//!      query        medians of any columns, by groups
-//!      export       samples for other programs: CSV, JSON lines, Extra-P
-//!      html         HTML pages: their style, their figures; a page's template extends `page.html`
-//!      calibrate    the sweep that measures a machine card's numbers, and the card
-//! 6    store        result folders: journals, Parquet, manifest; tables, the registry of their columns, derived rates;
-//!                   samples: a table and some of its rows, what varies in them, groups, cells, grids
-//! 5    bounds       what a calibrated machine allows at most, at a point, and which limit binds; one file per family
-//! 4    machine      machine cards: the numbers of a machine, measured or published
-//!      models       analytic models: a machine's numbers to a rate; one file per model, one line in `models::ALL`
-//!      published    the papers' tables
-//!      fit          a model's parameters from measurements, with intervals and goodness of fit
-//! 1    condition    `L * ranks <= M`
-//!      trade        the L needed to hold a bandwidth as alpha grows
-//! 0    toml_file    a TOML file being read
-//!      new_file     files that are written whole or not at all
-//!      regular_file files of a result that are read: no pipe is waited for
-//!      in_order     work on all processors, its results in order
-//!
-//!    measure/       the measuring wing: all that a compute node needs
-//! 5    worker       what runs on the ranks: the schedule of a job, one line per sample
-//! 4    kernels      what is measured; one file per kernel, one line in `kernels::ALL`
-//! 2    comm         what kernels ask of a transport, in parts; `threads`, `mpi`, and a rank's memory (`arena`)
-//!      observer     what disturbs a run: what the system counts while its clock runs, the core clock, canaries
-//! 1    numerics     mixing, power law, statistics: no input, no output
-//!      crew         the threads that help a rank while no clock runs
-//! 0    affinity     which processors a thread may use
-//!      prefetch     hints to fetch words before they are used
-//!      progress     how far a run is, while no clock runs
-//!      hardware     the hardware as the system tells of it, limits of control groups, placement of ranks
-//!
-//! 0  error units source point provenance disturbance sample nearest terminal text_table crash: the vocabulary of both wings
+//! src/commands   the commands, one file each: arguments and output; src/cli parses them, src/facade.rs is for programs
+//! src/pages      html: style and parts of pages; report: a result; compare: machines; validation: models and papers
+//! src/study      calibrate: the numbers of a machine card; model_fit: a model against samples; validate: models against papers
+//! src/run        sweep: specification, plan, driver; launch: launchers; batch: batch systems; submit: jobs, followed;
+//!                manual: launches elsewhere; campaign: a sweep planned, tried, launched, followed, concluded
+//! src/draw       figure: surfaces, contours, curves from plain data; plot: samples to figures
+//! src/results    disk: journals, Parquet, manifest; table: columns; samples: groups, cells, grids; query; export
+//! src/theory     machine: cards; models; fit; bounds; published: the papers' tables; statistics
+//! src/measure    hardware, observer, comm: transports; kernels; worker. It builds `apexmap-worker` too
+//! src/base       errors, units, points, samples, provenance, conditions, files, terminal
 //! ```
 //!
-//! The measuring wing builds with nothing but Rust, and MPI if asked; the exploring wing runs on a laptop without MPI.
-//! They meet in the vocabulary and in the store.
+//! A compute node builds `src/measure` with nothing but Rust, and MPI if asked. The driver runs on a laptop without MPI.
+//! `tests/architecture.rs` has the order within each crate.
 //!
 //! # To begin with
 //!
 //! Programs that use the crate see [`kernels`], [`sweeps`], [`results`], [`models`], [`fits`] and [`figures`], each with an
-//! example that runs; `examples/` has whole programs. All else is for this repository: `cargo doc --document-private-items`
-//! shows it.
+//! example that runs; `examples/` has whole programs. The members of the workspace are for this repository and promise no
+//! stability: `cargo doc --workspace --document-private-items` shows them.
 //!
 //! # To add
 //!
-//! * a kernel: a file in `kernels/` that implements `measure::kernels::Kernel`, and its line in
-//!   `measure::kernels::ALL`. Help, sweeps, plans, stores, figures and the report's tables take it from there.
-//! * a launcher: a file in `explore/launch/`, and its line in `explore::launch::registry::ALL`. Sweeps, their schema, help and errors
-//!   take it from there.
-//! * a batch system: a template in `explore/batch/templates/`, and its line in `explore::batch::ALL`; users may name a template of
-//!   their own.
-//! * a transport: a folder in `comm/` that implements `measure::comm::Comm` and its parts, and its line and its arm in
+//! * a kernel: a file in `src/measure/kernels/` that implements `Kernel`, and its line in `kernels::ALL`. Help, sweeps, plans,
+//!   results, figures and the report's tables take it from there.
+//! * a launcher: a file in `src/run/launch/`, and its line in `launch::registry::ALL`. Sweeps, their schema, help and errors take it
+//!   from there.
+//! * a batch system: a template in `src/run/batch/templates/`, and its line in `batch::ALL`; users may name a template of their own.
+//! * a transport: a folder in `src/measure/comm/` that implements `Comm` and its parts, and its line and its arm in
 //!   `comm/transport.rs`.
-//! * a ready sweep: a file in `sweeps/`, and its name in `explore::sweep::ready::ALL`.
-//! * a model: a file in `models/` that implements `explore::models::Model`, and its line in
-//!   `explore::models::ALL`; new numbers in `machine/catalogue.rs`. Predictions, fits, validation and help take it from
-//!   there.
-//! * a figure: a file in `figure/` that implements `Drawable`, a variant of `figure::Figure` and its line in
+//! * a ready sweep: a file in `sweeps/`, and its name in `sweep::ready::ALL`.
+//! * a model: a file in `src/theory/models/` that implements `Model`, and its line in `models::ALL`; new numbers in
+//!   `machine/catalogue.rs`. Predictions, fits, validation and help take it from there.
+//! * a figure: a file in `src/draw/figure/` that implements `Drawable`, a variant of `figure::Figure` and its line in
 //!   `Figure::drawable`; for `apexmap plot` also its name in `plot::FigureKind`.
-//! * a command: a file in `explore/commands/`, and its line in `commands!` there.
+//! * a command: a file in `src/commands/`, and its line in `commands!` there.
 
 #![warn(clippy::disallowed_methods, missing_docs)]
 

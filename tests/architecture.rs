@@ -17,7 +17,7 @@ const FLOORS: [(&str, &[&[&str]]); 8] = [
         &[
             &["units", "source", "place", "nearest", "regular_file", "in_order", "provenance"],
             &["error", "disturbance", "terminal", "point"],
-            &["new_file", "toml_file", "text_table", "sample", "crash"],
+            &["new_file", "toml_file", "text_table", "sample", "crash", "shell"],
             &["condition"],
         ],
     ),
@@ -35,7 +35,7 @@ const FLOORS: [(&str, &[&[&str]]); 8] = [
     ("theory", &[&["statistics", "trade"], &["machine", "models", "fit", "published"], &["bounds"]]),
     ("results", &[&["table"], &["disk", "samples"], &["query", "export"]]),
     ("draw", &[&["figure"], &["plot"]]),
-    ("run", &[&["launch", "batch", "sweep"], &["submit", "exported"]]),
+    ("run", &[&["launch", "batch", "sweep"], &["submit", "manual"], &["campaign"]]),
     ("study", &[&["model_fit", "calibrate"], &["validate"]]),
     ("pages", &[&["html"], &["report", "compare", "validation"]]),
 ];

@@ -480,7 +480,7 @@ fn a_second_ctrl_c_ends_driver_and_launch_at_once() {
 
 #[test]
 fn a_worker_program_that_does_not_say_what_it_is_is_refused_in_time_and_ended() {
-    use apexmap::commands::setup::ask;
+    use apexmap_run::campaign::worker::ask;
     let scratch = Scratch::new();
     let program = |name: &str, text: &str| {
         let path = scratch.join(name);

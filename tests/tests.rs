@@ -75,7 +75,7 @@
 //! - `intervals`: intervals cover, over launches and within one; samples that are alike
 //! - `query`: medians by groups
 //! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
-//! - `exported`: launches run by their scripts elsewhere; outputs cut, damaged, foreign, imported twice
+//! - `manual`: launches run by their scripts elsewhere; outputs cut, damaged, foreign, imported twice
 //! - `notebooks`: run to the end; no outputs are committed
 //! - `breaks`: eager limits and cache sizes found from data, LogGP's numbers
 //! - `predicted`: pictures of predictions without a result, compact models in reports, what a card lacks
@@ -126,7 +126,6 @@ mod docs;
 mod driver;
 mod explain;
 mod export;
-mod exported;
 mod faults;
 mod faulty;
 mod figure;
@@ -146,6 +145,7 @@ mod limits;
 mod lru;
 mod machine;
 mod made_up;
+mod manual;
 mod memory;
 mod message_rate;
 mod message_rate_mpi;

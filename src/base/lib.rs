@@ -12,6 +12,7 @@ pub mod point;
 pub mod provenance;
 pub mod regular_file;
 pub mod sample;
+pub mod shell;
 pub mod source;
 pub mod terminal;
 pub mod text_table;

@@ -1,10 +1,6 @@
 //! `apexmap calibrate`: measures basic latencies and bandwidths, and writes a machine card.
 
-use super::card::CardArguments;
-use super::conduct::carry_out;
-use super::launching::Conduct;
-use super::run::keep_apart;
-use super::setup::{Setup, SweepArguments};
+use super::conclude::{conclude, display};
 use super::show_card;
 use apexmap_base::error::{ErrorKind, Result};
 use apexmap_base::terminal::print;
@@ -14,6 +10,8 @@ use apexmap_measure::provenance;
 use apexmap_pages::report;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
+use apexmap_run::campaign::carriers::local;
+use apexmap_run::campaign::{Campaign, Conduct, Request};
 use apexmap_run::launch::{self, LauncherEntry, hosts};
 use apexmap_run::sweep::{self, Machine};
 use apexmap_study::calibrate::counts::{Costs, fitting};
@@ -107,13 +105,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         // They stay in the plan: another start finds them, and so the same numbers of messages.
         shapes.extend(first);
     }
-    let (setup, mut measured) = measure(&probes, &shapes, &launch, arguments, &folder)?;
+    let (campaign, mut measured) = measure(&probes, &shapes, &launch, arguments, &folder)?;
     let further = calibrate::second_stage(&probes, &current(&folder)?, &host)?;
-    let mut machine = setup.plan.context.machine;
+    let mut machine = campaign.plan.context.machine;
     if !further.is_empty() {
         probes = calibrate::both_stages(probes, further);
-        let (setup, again) = measure(&probes, &shapes, &launch, arguments, &folder)?;
-        (machine, measured) = (setup.plan.context.machine, again);
+        let (campaign, again) = measure(&probes, &shapes, &launch, arguments, &folder)?;
+        (machine, measured) = (campaign.plan.context.machine, again);
     }
     let samples = current(&folder)?;
     if samples.is_empty() {
@@ -141,27 +139,24 @@ fn measure(
     launch: &str,
     arguments: &Arguments,
     folder: &Path,
-) -> Result<(Setup, Result<()>)> {
+) -> Result<(Campaign, Result<()>)> {
     let text = calibrate::sweep(&[probes, shapes].concat(), launch, arguments.launches);
     let sweep = sweep::parse(&text, &folder.join("sweep.toml"), Machine::here())?;
-    let setup = Setup::of(
-        sweep,
-        &SweepArguments {
-            sweep: None,
-            out: Some(folder.to_owned()),
-            worker: arguments.worker.clone(),
-            machine: arguments.machine.clone(),
-            ranks_per_node: None,
-            worker_info: None,
-            submit: None,
-            hosts: arguments.hosts.clone(),
-            hostfile: arguments.hostfile.clone(),
-        },
-    )?;
-    keep_apart(&setup, arguments.replace)?;
-    match carry_out(&setup, &CardArguments::default(), Conduct::default()) {
+    let request = Request {
+        out: Some(folder.to_owned()),
+        worker: arguments.worker.clone(),
+        machine: arguments.machine.clone(),
+        hosts: arguments.hosts.clone(),
+        hostfile: arguments.hostfile.clone(),
+        ..Request::default()
+    };
+    let campaign = Campaign::plan_sweep(sweep, &request)?;
+    campaign.keep_apart(arguments.replace)?;
+    let measured = local::carry_out(&campaign, None, Conduct::default(), &display)
+        .and_then(|measured| conclude(&campaign, measured, Conduct::default(), false));
+    match measured {
         Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) => Err(error),
-        measured => Ok((setup, measured)),
+        measured => Ok((campaign, measured)),
     }
 }
 

@@ -1,12 +1,8 @@
 //! `apexmap compare --self`: the rate of false findings of comparisons on this machine.
 
-use super::card::CardArguments;
 use super::compare_folder;
-use super::conduct::carry_out;
-use super::launching::Conduct;
+use super::conclude::{conclude, display};
 use super::predict::pretty;
-use super::run::keep_apart;
-use super::setup::{Setup, SweepArguments};
 use apexmap_base::error::Result;
 use apexmap_base::new_file;
 use apexmap_pages::compare::machine::Machine;
@@ -15,6 +11,8 @@ use apexmap_pages::compare::{Comparison, compare, control};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
+use apexmap_run::campaign::carriers::local;
+use apexmap_run::campaign::{Campaign, Conduct, Request};
 use apexmap_run::sweep::{self, ready};
 use std::path::{Path, PathBuf};
 
@@ -56,10 +54,11 @@ pub fn measure(arguments: &SelfArguments) -> Result<Sides> {
     let name = sweep.name.clone();
     let folder = arguments.out.map_or_else(|| Path::new("compare").join(format!("self-{name}")), Path::to_owned);
     let out = folder.join("result");
-    let setup = Setup::of(sweep, &SweepArguments { out: Some(out.clone()), ..SweepArguments::default() })?;
+    let campaign = Campaign::plan_sweep(sweep, &Request { out: Some(out.clone()), ..Request::default() })?;
     compare_folder::take(&folder, vec![format!("--self {name}")], arguments.replace)?;
-    keep_apart(&setup, arguments.replace)?;
-    carry_out(&setup, &CardArguments::default(), Conduct::default())?;
+    campaign.keep_apart(arguments.replace)?;
+    let measured = local::carry_out(&campaign, None, Conduct::default(), &display)?;
+    conclude(&campaign, measured, Conduct::default(), false)?;
     let result = Folder::open(&out)?;
     let samples = Samples::from(result.table()?).current();
     let manifest = Manifest::read(&result)?;

@@ -1,8 +1,7 @@
 //! `apexmap plan`: what a sweep would run and what is already done.
 
 use super::card::CardArguments;
-use super::plan_time::PlanTime;
-use super::setup::{Setup, SweepArguments};
+use super::sweep_arguments::SweepArguments;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::terminal::{print, width};
@@ -12,6 +11,8 @@ use apexmap_measure::hardware::Hardware;
 use apexmap_measure::kernels::{self, Domain};
 use apexmap_measure::provenance;
 use apexmap_results::disk::Folder;
+use apexmap_run::campaign::Campaign;
+use apexmap_run::campaign::plan_time::PlanTime;
 use apexmap_run::sweep::Machine;
 use apexmap_run::sweep::memory::beyond_caches;
 use apexmap_run::sweep::plan::{Entry, Progress, largest_memory, launch_memory};
@@ -42,41 +43,45 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.schema {
         return print(&(apexmap_run::sweep::schema() + "\n"));
     }
-    let setup = Setup::new(&arguments.sweep)?;
-    let records = match Folder::open(&setup.folder) {
+    let campaign = Campaign::plan(&arguments.sweep.request())?;
+    let records = match Folder::open(&campaign.folder) {
         Ok(folder) => folder.outcomes()?,
         Err(_) => Vec::new(),
     };
-    let progress = Progress::new(&setup.plan, &records);
+    let progress = Progress::new(&campaign.plan, &records);
     let mut text = String::new();
-    let _ = writeln!(text, "{}: {}", setup.sweep.name, setup.sweep.title);
-    axes(&setup, &mut text);
-    launches(&setup, &PlanTime::new(&setup.plan, &records, &progress, card(&setup, &arguments.card)?), &mut text);
-    states(&setup, &progress, &mut text);
+    let _ = writeln!(text, "{}: {}", campaign.sweep.name, campaign.sweep.title);
+    axes(&campaign, &mut text);
+    launches(
+        &campaign,
+        &PlanTime::new(&campaign.plan, &records, &progress, card(&campaign, &arguments.card)?.as_ref()),
+        &mut text,
+    );
+    states(&campaign, &progress, &mut text);
     if arguments.points {
         let mut table = TextTable::new([Align::Left; 3]);
-        for entry in &setup.plan.entries {
+        for entry in &campaign.plan.entries {
             table.row([entry.key.clone(), progress.point_state(&entry.key).name().into(), entry.point.label()]);
         }
         let _ = write!(text, "{table}");
     }
     print(&text)?;
-    setup.check_memory()
+    campaign.check_memory()
 }
 
 /// The card that was given, or the one that the result holds.
-fn card(setup: &Setup, given: &CardArguments) -> Result<Option<Card>> {
-    match given.find(&setup.plan.context.machine, &[&provenance::host()])? {
+fn card(campaign: &Campaign, given: &CardArguments) -> Result<Option<Card>> {
+    match given.find(&campaign.plan.context.machine, &[&provenance::host()])? {
         Some(card) => Ok(Some(card)),
-        None => Folder { path: setup.folder.clone() }.card(),
+        None => Folder { path: campaign.folder.clone() }.card(),
     }
 }
 
 /// The expanded grid: the values of each parameter.
-fn axes(setup: &Setup, text: &mut String) {
+fn axes(campaign: &Campaign, text: &mut String) {
     let mut values: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     let mut kernels: Vec<&str> = Vec::new();
-    for Point { kernel, params, .. } in setup.plan.entries.iter().map(|entry| &entry.point) {
+    for Point { kernel, params, .. } in campaign.plan.entries.iter().map(|entry| &entry.point) {
         if !kernels.contains(&kernel.as_str()) {
             kernels.push(kernel);
         }
@@ -106,13 +111,13 @@ fn order(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-fn launches(setup: &Setup, forecast: &PlanTime, text: &mut String) {
-    let (plan, context, hardware) = (&setup.plan, &setup.plan.context, Hardware::here());
+fn launches(campaign: &Campaign, forecast: &PlanTime, text: &mut String) {
+    let (plan, context, hardware) = (&campaign.plan, &campaign.plan.context, Hardware::here());
     let each = plural(plan.blocks as usize, "launch");
     let _ = writeln!(text, "{each} per rank count, {} over {}:", context.launcher.id, context.transport);
-    if !setup.hosts.is_empty() {
+    if !campaign.hosts.is_empty() {
         let each = plural(context.ranks_per_node.unwrap_or(1), "rank");
-        let _ = writeln!(text, "  hosts: {}, {each} on each unless points say otherwise", setup.hosts.join(", "));
+        let _ = writeln!(text, "  hosts: {}, {each} on each unless points say otherwise", campaign.hosts.join(", "));
     }
     let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Left]).indented(2);
     for (size, entries) in plan.by_size() {
@@ -133,14 +138,14 @@ fn launches(setup: &Setup, forecast: &PlanTime, text: &mut String) {
     let (bytes, ranks) = largest_memory(plan);
     let total = if ranks == 1 { "on one rank".into() } else { format!("on {ranks} ranks together") };
     let _ = writeln!(text, "{table}largest launch: {} {total}", units::bytes(bytes as f64));
-    inside_caches(setup, text);
-    setup.crowd().into_iter().for_each(|note| _ = writeln!(text, "{note}"));
+    inside_caches(campaign, text);
+    campaign.crowd().into_iter().for_each(|note| _ = writeln!(text, "{note}"));
     let _ = write!(text, "{}", forecast.total());
 }
 
 /// Says where the memory of a rank is smaller than what lies beyond the caches of this machine, as memory may be too small for it.
-fn inside_caches(setup: &Setup, text: &mut String) {
-    let context = &setup.plan.context;
+fn inside_caches(campaign: &Campaign, text: &mut String) {
+    let context = &campaign.plan.context;
     let machine = Machine::here();
     if context.launcher.remote || context.ranks_per_node.is_some() || machine.last_cache == 0 {
         return;
@@ -150,7 +155,7 @@ fn inside_caches(setup: &Setup, text: &mut String) {
         let global = parameters.iter().find(|parameter| matches!(parameter.domain, Domain::Global { .. }))?;
         Some(entry.point.integer(global.name) / entry.point.ranks as u64)
     };
-    let sizes: Vec<u64> = setup.plan.entries.iter().filter_map(per_rank).collect();
+    let sizes: Vec<u64> = campaign.plan.entries.iter().filter_map(per_rank).collect();
     let inside: Vec<u64> = sizes.iter().copied().filter(|words| *words < beyond_caches(&machine)).collect();
     if let Some(words) = inside.iter().max() {
         let _ = writeln!(
@@ -166,7 +171,7 @@ fn inside_caches(setup: &Setup, text: &mut String) {
     }
 }
 
-fn states(setup: &Setup, progress: &Progress, text: &mut String) {
-    let (points, stale) = (plural(setup.plan.entries.len(), "point"), plural(progress.stale, "stale sample"));
-    let _ = writeln!(text, "{points}: {}; {stale} in {}", progress.summary(), setup.folder.display());
+fn states(campaign: &Campaign, progress: &Progress, text: &mut String) {
+    let (points, stale) = (plural(campaign.plan.entries.len(), "point"), plural(progress.stale, "stale sample"));
+    let _ = writeln!(text, "{points}: {}; {stale} in {}", progress.summary(), campaign.folder.display());
 }

@@ -7,6 +7,7 @@ use apexmap_base::units::{self, NumberStyle, plural};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::worker::Repeat;
 use apexmap_results::table::quietness::Quietness;
+use apexmap_run::campaign::plan_time::about;
 use apexmap_run::sweep::driver::Watcher;
 use apexmap_run::sweep::execute::Ending;
 use apexmap_run::sweep::forecast::{Forecast, OpenLaunch};
@@ -190,15 +191,6 @@ fn arrival(launch: &Launch) -> String {
         "{ranks} of {library} on {}, the first on {first}, {most} on the fullest; {bound}",
         plural(nodes.len(), "node")
     )
-}
-
-/// A time in two digits.
-pub fn about(seconds: f64) -> String {
-    if seconds < 1.0 {
-        return "less than 1 s".into();
-    }
-    let rounded = units::number(seconds, NumberStyle::Rounded(2)).parse().unwrap_or(seconds);
-    format!("about {}", units::seconds(rounded))
 }
 
 /// The text, cut to so many characters.

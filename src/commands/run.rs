@@ -1,16 +1,16 @@
 //! `apexmap run`: measures whatever the sweep still lacks, then draws figures and writes the report.
 
 use super::card::CardArguments;
-use super::conduct::carry_out;
-use super::launching::Conduct;
-use super::part;
-use super::partition::for_nodes;
-use super::setup::{Setup, SweepArguments};
-use super::submit;
+use super::conclude::{conclude, display};
 use super::submit_options::{SubmitArguments, system};
-use apexmap_base::error::{Error, Result};
-use apexmap_base::terminal::note;
-use apexmap_results::disk::Folder;
+use super::sweep_arguments::SweepArguments;
+use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_measure::provenance;
+use apexmap_run::campaign::carriers::batch::{self, JobRequest};
+use apexmap_run::campaign::carriers::local;
+use apexmap_run::campaign::partition::for_nodes;
+use apexmap_run::campaign::{Campaign, Conduct, Request, part};
+use apexmap_theory::machine::Card;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -53,45 +53,48 @@ pub enum FailIf {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
+    let request = Request { submit: system(&arguments.submit), ..arguments.sweep.request() };
     if let Some(path) = &arguments.part {
-        return part::run(&arguments.sweep, path);
+        return part::run(&request, path, &display);
     }
-    let sweep = SweepArguments { submit: system(&arguments.submit), ..arguments.sweep.clone() };
-    let setup = Setup::new(&sweep)?;
-    keep_apart(&setup, arguments.replace)?;
-    let conduct = Conduct {
-        retry_failed: arguments.retry_failed,
-        report: !arguments.no_report,
-        ends_if_noisy: arguments.fail_if == Some(FailIf::Noisy),
-    };
-    if submit::is_asked(&arguments.submit, &setup)? {
-        if !setup.hosts.is_empty() {
-            let next =
-                "remove --hosts, --hostfile, and hosts and hostfile of [launch], or run it here without --submit";
-            return Err(Error::input("a batch system chooses the hosts of its jobs itself", next));
-        }
-        let (setup, partition) = for_nodes(setup, &arguments.submit, &sweep)?;
-        return submit::carry_out(&setup, &arguments.submit, partition.as_ref(), &arguments.card, conduct);
+    let campaign = Campaign::plan(&request)?;
+    campaign.keep_apart(arguments.replace)?;
+    let conduct =
+        Conduct { retry_failed: arguments.retry_failed, ends_if_noisy: arguments.fail_if == Some(FailIf::Noisy) };
+    let with_report = !arguments.no_report;
+    if request.submit.is_some() || batch::is_asked(&campaign)? {
+        return submit(campaign, arguments, &request, conduct, with_report);
     }
-    carry_out(&setup, &arguments.card, conduct)
+    let card = card(&campaign, arguments)?;
+    let measured = local::carry_out(&campaign, card.as_ref(), conduct, &display)?;
+    conclude(&campaign, measured, conduct, with_report)
 }
 
-/// Sees to it that the result folder has no result of another sweep.
-pub fn keep_apart(setup: &Setup, replace: bool) -> Result<()> {
-    let Some(other) = setup.other_sweep()? else { return Ok(()) };
-    let path = setup.folder.display();
-    if !replace {
-        return Err(Error::input(
-            format!("{path} holds the result of another sweep, {other}"),
-            format!(
-                "name another folder with --out, or begin anew with --replace, which keeps that result as {path}.1"
-            ),
-        ));
+fn card(campaign: &Campaign, arguments: &Arguments) -> Result<Option<Card>> {
+    arguments.card.find(&campaign.plan.context.machine, &[&provenance::host()])
+}
+
+/// Runs the sweep as jobs of a batch system.
+fn submit(
+    campaign: Campaign,
+    arguments: &Arguments,
+    request: &Request,
+    conduct: Conduct,
+    with_report: bool,
+) -> Result<()> {
+    if !campaign.hosts.is_empty() {
+        let next = "remove --hosts, --hostfile, and hosts and hostfile of [launch], or run it here without --submit";
+        return Err(Error::input("a batch system chooses the hosts of its jobs itself", next));
     }
-    let folder = Folder { path: setup.folder.clone() };
-    let lock = folder.lock()?;
-    let kept = folder.move_aside()?;
-    drop(lock);
-    note(&format!("note: the earlier result is now {}", kept.display()));
-    Ok(())
+    let flags = arguments.submit.table()?;
+    let (campaign, partition) = for_nodes(campaign, &flags, request)?;
+    let jobs = JobRequest { flags: &flags, dry_run: arguments.submit.dry_run, partition: partition.as_ref() };
+    let card = card(&campaign, arguments)?;
+    let Some(followed) = batch::carry_out(&campaign, &jobs, card.as_ref(), conduct, &display)? else { return Ok(()) };
+    match (conclude(&campaign, followed.measured, conduct, with_report), followed.stop) {
+        (Err(error), Some(stop)) if error.kind == ErrorKind::Measurement => {
+            Err(Error { what: format!("{}; {}", stop.what, error.what), ..stop })
+        }
+        (concluded, _) => concluded,
+    }
 }

@@ -11,7 +11,7 @@ use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate::METHOD_COLUMNS;
 use apexmap_run::batch::{self, JobState};
-use apexmap_run::exported::outstanding;
+use apexmap_run::manual::outstanding;
 use apexmap_run::submit::follow::ASK_EVERY;
 use apexmap_run::submit::{Jobs, Queue, System, log};
 use apexmap_run::sweep;

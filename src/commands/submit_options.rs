@@ -1,12 +1,8 @@
 //! What jobs are submitted with: flags of `run`, the sweep, and what jobs of the same result had before.
 
-use super::setup::Setup;
 use apexmap_base::error::{Error, Result};
 use apexmap_run::batch::options::{Jobs as Division, SubmitTable};
-use apexmap_run::batch::{self, JobOptions, Template};
-use apexmap_run::sweep;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 #[derive(clap::Args, Clone, Default)]
 #[command(next_help_heading = "Batch jobs")]
@@ -51,7 +47,11 @@ pub struct SubmitArguments {
 }
 
 impl SubmitArguments {
-    fn table(&self) -> Result<SubmitTable> {
+    /// The options that the flags give.
+    ///
+    /// # Errors
+    /// If one is no option.
+    pub fn table(&self) -> Result<SubmitTable> {
         let mut environment = BTreeMap::new();
         for text in &self.environment {
             let (name, value) = text.split_once('=').ok_or_else(|| {
@@ -80,39 +80,4 @@ impl SubmitArguments {
 /// The system that flags name for jobs, empty for the one whose programs are here; `None` if they ask for no jobs.
 pub fn system(given: &SubmitArguments) -> Option<String> {
     given.submit.clone().or_else(|| given.dry_run.then(String::new))
-}
-
-/// What the flags say, and for the rest the sweep; or what jobs of this result were submitted with before.
-pub(super) fn options(
-    setup: &Setup,
-    given: &SubmitArguments,
-    earlier: Option<JobOptions>,
-) -> Result<(JobOptions, Template)> {
-    let flags = given.table()?;
-    let of_sweep = setup.sweep.launch.submit.as_ref().map(batch::Submit::table);
-    if let (Some(earlier), None, true) = (earlier, &of_sweep, flags == SubmitTable::default()) {
-        // What stands in a result is read with care: it may come from somebody else.
-        let wrong = |(what, next): (String, String)| Error::input(format!("{}: {what}", setup.folder.display()), next);
-        earlier.check().map_err(wrong)?;
-        if earlier.changes_programs() {
-            let what = "jobs were submitted with modules, environment variables or directives, which no result is trusted with";
-            return Err(wrong((what.into(), "follow them with the command that submitted them".into())));
-        }
-        let template = batch::known(&earlier.system)?;
-        return Ok((earlier, template));
-    }
-    let table = flags.or(of_sweep.unwrap_or_default());
-    let template = match &table.system {
-        Some(system) => batch::find(system)?,
-        None => batch::here(&std::env::var_os("PATH").unwrap_or_default())?,
-    };
-    let system = match &table.system {
-        Some(path) if Path::new(path).is_file() => {
-            std::path::absolute(path).map_or(path.clone(), |path| path.to_string_lossy().into_owned())
-        }
-        _ => template.name.clone(),
-    };
-    let options =
-        table.options(&system, sweep::time).map_err(|(what, next)| Error::input(format!("submit: {what}"), next))?;
-    Ok((options, template))
 }

@@ -1,12 +1,13 @@
 //! `apexmap try`: the largest launch of a sweep for a few seconds, before hours are spent on it.
 
-use super::interrupt::Interrupt;
-use super::launching;
-use super::setup::{Setup, SweepArguments};
-use super::trial;
+use super::conclude::display;
+use super::sweep_arguments::SweepArguments;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::print;
 use apexmap_pages::report::placement;
+use apexmap_run::campaign::carriers::local::Starter;
+use apexmap_run::campaign::interrupt::Interrupt;
+use apexmap_run::campaign::{Campaign, trial};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example: apexmap try my.toml --worker target/release/apexmap-worker
@@ -21,18 +22,18 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let setup = Setup::new(&arguments.sweep)?;
-    if let Some(other) = setup.other_sweep()? {
+    let campaign = Campaign::plan(&arguments.sweep.request())?;
+    if let Some(other) = campaign.other_sweep()? {
         return Err(Error::input(
-            format!("{} holds the result of another sweep, {other}", setup.folder.display()),
+            format!("{} holds the result of another sweep, {other}", campaign.folder.display()),
             "name another folder with --out, or begin anew with apexmap run --replace, which keeps that result",
         ));
     }
-    let Some(size) = trial::largest(&setup) else { return print("the sweep has no point\n") };
-    let (launcher, program) = launching::ready(&setup)?;
+    let Some(size) = trial::largest(&campaign) else { return print("the sweep has no point\n") };
+    let starter = Starter::check(&campaign)?;
     let interrupt = Interrupt::catch();
-    let shown = trial::carry_out(&setup, size, (launcher.as_ref(), &program), &|| interrupt.check())?;
-    print(&trial::told(&shown.launch, &shown.samples))?;
+    let shown = trial::carry_out(&campaign, size, &starter, &display, &|| interrupt.check())?;
+    print(&trial::describe(&shown.launch, &shown.samples))?;
     let warnings = placement::warnings(&shown.manifest, &shown.samples);
     warnings.iter().try_for_each(|text| print(&format!("warning: {text}\n")))
 }

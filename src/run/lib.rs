@@ -4,7 +4,8 @@
 #![warn(clippy::disallowed_methods)]
 
 pub mod batch;
-pub mod exported;
+pub mod campaign;
 pub mod launch;
+pub mod manual;
 pub mod submit;
 pub mod sweep;

@@ -1,6 +1,5 @@
 //! From a sweep file to samples: its points, their plan, the progress of the plan, and the driver that completes it.
 
-pub mod by_hand;
 pub mod cost;
 mod distinct;
 pub mod driver;
@@ -11,7 +10,7 @@ mod expand;
 pub mod faults;
 pub mod figures;
 pub mod forecast;
-mod groups;
+pub mod groups;
 mod guardian;
 pub mod lines;
 pub mod memory;

@@ -1,8 +1,8 @@
-//! The launches that a plan lacks as jobs, for whoever starts workers by hand.
+//! The launches that a result does not have yet, as jobs for workers that are started manually.
 
-use super::driver::job;
-use super::groups::{Group, groups};
-use super::plan::{Plan, Progress};
+use crate::sweep::driver::job;
+use crate::sweep::groups::{Group, groups};
+use crate::sweep::plan::{Plan, Progress};
 use apexmap_base::point::LaunchSize;
 use apexmap_measure::worker::Job;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The command of this process, as it is kept and as a shell takes it.
 
-use apexmap_base::terminal::is_unprintable;
+use crate::terminal::is_unprintable;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 

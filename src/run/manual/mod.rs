@@ -1,4 +1,4 @@
-//! Launches carried out by hand, on a machine where only the worker runs: job files and scripts out, what the worker wrote in.
+//! Launches on a machine where only the worker runs: job files and scripts out, the worker's output in.
 //!
 //! ```text
 //! plan -> RESULT/journals/ID-1.job, a copy in DIR with a script -> (another machine) DIR/ID-1.out -> a journal of RESULT
@@ -9,7 +9,10 @@
 
 pub mod export;
 pub mod import;
+mod jobs;
 mod script;
+
+pub use jobs::jobs as open_jobs;
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::regular_file::read_text;
@@ -22,7 +25,7 @@ use std::collections::{BTreeMap, HashSet};
 ///
 /// # Errors
 /// If the folder cannot be listed, or one of its jobs cannot be read.
-pub fn jobs(folder: &Folder) -> Result<BTreeMap<String, Job>> {
+pub fn exported_jobs(folder: &Folder) -> Result<BTreeMap<String, Job>> {
     let journals = folder.journals();
     let entries = std::fs::read_dir(&journals).map_err(|e| Error::file("list", &journals, e))?;
     let mut jobs = BTreeMap::new();
@@ -47,11 +50,11 @@ pub fn jobs(folder: &Folder) -> Result<BTreeMap<String, Job>> {
 /// The exported launches of which nothing was imported.
 ///
 /// # Errors
-/// As of [`jobs`].
+/// As of [`exported_jobs`].
 pub fn outstanding<S: Run>(folder: &Folder, records: &[Record<S>]) -> Result<Vec<Job>> {
     if !folder.journals().is_dir() {
         return Ok(Vec::new());
     }
     let imported: HashSet<&str> = records.iter().flat_map(|record| &record.launch).map(|l| l.launch.as_str()).collect();
-    Ok(jobs(folder)?.into_values().filter(|job| !imported.contains(job.launch.as_str())).collect())
+    Ok(exported_jobs(folder)?.into_values().filter(|job| !imported.contains(job.launch.as_str())).collect())
 }

@@ -1,19 +1,17 @@
 //! `apexmap run --part`: what a batch job runs, the launches of its part of a sweep, until its time is nearly over.
 
+use super::carriers::local::Starter;
 use super::interrupt::Interrupt;
-use super::launching::{self, Conduct};
-use super::progress::Progress;
-use super::setup::{Setup, SweepArguments};
-use super::trial;
+use super::{Campaign, Conduct, Display, Request, trial};
+use crate::batch;
+use crate::submit::parts::stop_early;
+use crate::submit::record::Own;
+use crate::submit::{Jobs, PartFile};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::terminal::note;
 use apexmap_measure::provenance;
 use apexmap_measure::worker::unix_seconds;
 use apexmap_results::disk::Folder;
-use apexmap_run::batch;
-use apexmap_run::submit::parts::stop_early;
-use apexmap_run::submit::record::Own;
-use apexmap_run::submit::{Jobs, PartFile};
 use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -22,16 +20,16 @@ use std::time::{Duration, Instant};
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Measures what is missing of a part. A job that ran out of time ended as it should.
-pub fn run(arguments: &SweepArguments, path: &Path) -> Result<()> {
+pub fn run(request: &Request, path: &Path, display: Display) -> Result<()> {
     let begun = Instant::now();
     let part = Jobs::read_part(path)?;
-    let folder = Folder { path: arguments.out.clone().unwrap_or_default() };
+    let folder = Folder { path: request.out.clone().unwrap_or_default() };
     let jobs = Jobs::of(&folder);
     let id = batch::VARIABLES.iter().find_map(|name| std::env::var(name).ok());
     let started = Own::Started { id, host: provenance::host_name(), unix_seconds: unix_seconds() };
     jobs.append_own(&part.job, &started)?;
     let out_of_time = Cell::new(false);
-    let result = measure(arguments, &part, &folder, begun, &out_of_time);
+    let result = measure(request, &part, &folder, begun, &out_of_time, display);
     let (result, message, help) = match result {
         Err(_) if out_of_time.get() => (Ok(()), "its time was over".to_owned(), String::new()),
         Err(error) => (Err(error.clone()), error.what, error.next),
@@ -46,22 +44,23 @@ pub fn run(arguments: &SweepArguments, path: &Path) -> Result<()> {
 }
 
 fn measure(
-    arguments: &SweepArguments,
+    request: &Request,
     part: &PartFile,
     folder: &Folder,
     begun: Instant,
     out_of_time: &Cell<bool>,
+    display: Display,
 ) -> Result<()> {
-    let mut setup = Setup::on(arguments, part.machine)?;
+    let mut campaign = Campaign::plan_for(request, part.machine)?;
     let planned = folder.planned_keys()?.unwrap_or_default();
-    if let Some(entry) = setup.plan.entries.iter().find(|entry| !planned.contains(&entry.key)) {
+    if let Some(entry) = campaign.plan.entries.iter().find(|entry| !planned.contains(&entry.key)) {
         return Err(Error::environment(
             format!("the plan of this job is not that which was submitted: {} is new", entry.point.label()),
             "the program, the worker or the sweep changed since: submit again",
         ));
     }
-    setup.plan.entries.retain(|entry| part.part.sizes.contains(&entry.point.launch_size()));
-    let (launcher, program) = launching::launcher(&setup)?;
+    campaign.plan.entries.retain(|entry| part.part.sizes.contains(&entry.point.launch_size()));
+    let starter = Starter::find(&campaign)?;
     let interrupt = Interrupt::catch();
     let time = Duration::from_secs_f64((part.seconds - stop_early(part.seconds)).max(0.0));
     let interrupted = || {
@@ -83,8 +82,8 @@ fn measure(
             }
         }
     };
-    trial::before_all(&setup, folder, (launcher.as_ref(), &program), &interrupted)?;
+    trial::before_all(&campaign, folder, &starter, display, &interrupted)?;
     let conduct = Conduct { retry_failed: part.retry_failed, ..Conduct::default() };
-    let mut watcher = Progress::new(&setup.plan);
-    launching::measure(&setup, folder, launcher.as_ref(), &program, conduct, &mut watcher, &interrupted)
+    let mut watcher = display(&campaign.plan);
+    starter.measure(&campaign, folder, conduct, watcher.as_mut(), &interrupted)
 }

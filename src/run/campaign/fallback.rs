@@ -1,12 +1,12 @@
 //! Open MPI's one-sided component that needs messages only, for networks that its default one cannot use.
 
-use super::setup::Setup;
+use super::Campaign;
+use crate::launch::causes;
+use crate::sweep::execute::Ending;
 use apexmap_base::error::{Error, Result};
 use apexmap_measure::comm::TransportKind;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::one_sided::{BY_MESSAGES, VARIABLE};
-use apexmap_run::launch::causes;
-use apexmap_run::sweep::execute::Ending;
 use std::cell::Cell;
 
 /// Whether launches get it, and whether they may.
@@ -19,9 +19,9 @@ pub struct Fallback<'a> {
 
 impl<'a> Fallback<'a> {
     /// As the result says, unless the sweep refuses it or the user has chosen a component.
-    pub fn new(setup: &'a Setup, folder: &'a Folder) -> Result<Self> {
-        let context = &setup.plan.context;
-        let open = setup.sweep.launch.fallback && std::env::var_os(VARIABLE).is_none();
+    pub fn new(campaign: &'a Campaign, folder: &'a Folder) -> Result<Self> {
+        let context = &campaign.plan.context;
+        let open = campaign.sweep.launch.fallback && std::env::var_os(VARIABLE).is_none();
         let allowed = open && context.transport == TransportKind::Mpi && has_component(&context.library);
         let used = Cell::new(allowed && folder.is_one_sided_by_messages()?);
         Ok(Self { folder, library: &context.library, allowed, used })

@@ -1,10 +1,10 @@
 //! What a machine is called in results. Names tell samples apart, and the login nodes of a cluster have names of their own.
 
+use crate::batch::{self, Submit};
+use crate::submit::{Jobs, System};
 use apexmap_measure::provenance;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
-use apexmap_run::batch::{self, Submit};
-use apexmap_run::submit::{Jobs, System};
 use std::path::{Path, PathBuf};
 
 /// As the user says; for a result with jobs as before; in an allocation of Slurm, and for jobs, the name of the cluster; else that of

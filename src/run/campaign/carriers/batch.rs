@@ -1,40 +1,37 @@
-//! `apexmap run --submit`: the sweep as jobs of a batch system, followed until they are done.
+//! The launches of a campaign as jobs of a batch system, followed until they are done.
 
-use super::card::CardArguments;
-use super::conduct;
-use super::interrupt::Interrupt;
-use super::launching::{self, Conduct};
-use super::partition::Partition;
-use super::plan_time::PlanTime;
-use super::progress::Progress;
-use super::setup::Setup;
-use super::submit_options::{SubmitArguments, options};
+use crate::batch::options::SubmitTable;
+use crate::batch::{self, JobOptions, JobScript, JobState, Template};
+use crate::campaign::interrupt::Interrupt;
+use crate::campaign::partition::Partition;
+use crate::campaign::plan_time::PlanTime;
+use crate::campaign::{Campaign, Conduct, Display, Measured};
+use crate::launch;
+use crate::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, Measuring, Stopped, follow};
+use crate::submit::known::known;
+use crate::submit::parts::{chain, parts};
+use crate::submit::record::{Job, Line};
+use crate::submit::{Jobs, Part, PartFile, System, log};
+use crate::sweep::plan::{Entry, Progress};
+use crate::sweep::{self, cost};
 use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_base::shell;
 use apexmap_base::terminal::{note, print};
 use apexmap_base::units::{self, NumberStyle, plural};
-use apexmap_measure::provenance;
 use apexmap_results::disk::Folder;
-use apexmap_run::batch::{self, JobOptions, JobScript, JobState, Template};
-use apexmap_run::launch;
-use apexmap_run::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, Measuring, Stopped, follow};
-use apexmap_run::submit::known::known;
-use apexmap_run::submit::parts::{chain, parts};
-use apexmap_run::submit::record::{Job, Line};
-use apexmap_run::submit::{Jobs, Part, PartFile, System, log};
-use apexmap_run::sweep::cost;
-use apexmap_run::sweep::plan::{Entry, Progress as Done};
+use apexmap_theory::machine::Card;
 use std::path::Path;
 
 /// Whether this sweep is to become jobs: asked for here, or in the sweep, unless this process is in a job itself; or it has become
 /// jobs before that have not ended.
-pub fn is_asked(arguments: &SubmitArguments, setup: &Setup) -> Result<bool> {
-    if arguments.submit.is_some() || arguments.dry_run {
-        return Ok(true);
-    }
-    let folder = Folder { path: setup.folder.clone() };
+///
+/// # Errors
+/// If there are jobs that cannot be followed without being asked.
+pub fn is_asked(campaign: &Campaign) -> Result<bool> {
+    let folder = Folder { path: campaign.folder.clone() };
     let jobs = Jobs::of(&folder);
     let inside = batch::VARIABLES.iter().find(|name| std::env::var_os(name).is_some());
-    match (inside, setup.sweep.launch.submit.is_some()) {
+    match (inside, campaign.sweep.launch.submit.is_some()) {
         (Some(name), true) => {
             note(&format!(
                 "note: this is a job already ({name} is set): the sweep runs here, `submit` is not followed"
@@ -77,83 +74,128 @@ fn are_followed(store: &Jobs, folder: &Folder) -> Result<bool> {
     ))
 }
 
-/// Submits what is missing, follows, then draws figures and writes the report if asked.
+/// What the flags of a command say of jobs.
+pub struct JobRequest<'a> {
+    pub flags: &'a SubmitTable,
+    /// Show the scripts of the jobs, and submit nothing.
+    pub dry_run: bool,
+    pub partition: Option<&'a Partition>,
+}
+
+/// What following the jobs of a campaign came to.
+pub struct Followed {
+    pub measured: Measured,
+    /// Why jobs ended before their points were done, with what to do, if that is known.
+    pub stop: Option<Error>,
+}
+
+/// Submits what is missing, and follows until all jobs have ended. A dry run prints the scripts, and returns nothing.
+///
+/// # Errors
+/// If the batch system or a file cannot be used, or a signal came: the jobs continue then.
 pub fn carry_out(
-    setup: &Setup,
-    given: &SubmitArguments,
-    partition: Option<&Partition>,
-    card: &CardArguments,
+    campaign: &Campaign,
+    request: &JobRequest,
+    card: Option<&Card>,
     conduct: Conduct,
-) -> Result<()> {
+    display: Display,
+) -> Result<Option<Followed>> {
     let folder =
-        Folder { path: std::path::absolute(&setup.folder).map_err(|e| Error::file("find", &setup.folder, e))? };
+        Folder { path: std::path::absolute(&campaign.folder).map_err(|e| Error::file("find", &campaign.folder, e))? };
     let store = Jobs::of(&folder);
     let earlier = if store.exist() { store.read()?.0 } else { None };
-    let (options, template) = options(setup, given, earlier)?;
-    let parts = parts(&setup.plan, options.jobs)?;
-    let options = partition.map_or(Ok(options.clone()), |partition| partition.within(options.clone(), &parts))?;
-    let found = card.find(&setup.plan.context.machine, &[&provenance::host()])?;
-    let measuring = |progress: &Done, sizes: &[_]| -> (f64, usize) {
+    let (options, template) = job_options(campaign, request.flags, earlier)?;
+    let parts = parts(&campaign.plan, options.jobs)?;
+    let options =
+        request.partition.map_or(Ok(options.clone()), |partition| partition.within(options.clone(), &parts))?;
+    let measuring = |progress: &Progress, sizes: &[_]| -> (f64, usize) {
         let records = folder.outcomes().unwrap_or_default();
-        PlanTime::new(&setup.plan, &records, progress, found.clone()).of_sizes(sizes)
+        PlanTime::new(&campaign.plan, &records, progress, card).of_sizes(sizes)
     };
     let retry_failed = conduct.retry_failed;
-    let writer = Writer { setup, folder: &folder, template: &template, options: &options, retry_failed };
-    if given.dry_run {
-        return show(&writer, &parts, &measuring);
+    let writer = Writer { campaign, folder: &folder, template: &template, options: &options, retry_failed };
+    if request.dry_run {
+        show(&writer, &parts, &measuring)?;
+        return Ok(None);
     }
     // The launcher is looked for where the jobs run.
-    launch::check_worker(&setup.worker)?;
+    launch::check_worker(&campaign.worker)?;
     Folder::create(&folder.path)?;
     store.create()?;
     let _shared = folder.share()?;
     let _follower = store.lock()?;
-    if let Some(card) = &found {
+    if let Some(card) = card {
         folder.replace_card(card)?;
     }
-    launching::describe(setup, &folder)?;
-    store.append(&Line::Options { options: Box::new(options.clone()), command: super::shell::words() })?;
+    campaign.describe(&folder)?;
+    store.append(&Line::Options { options: Box::new(options.clone()), command: shell::words() })?;
+    let stopped = follow_jobs(&writer, &parts, &measuring, display)?;
+    for (part, why) in &stopped {
+        note(&format!("{part}: {why}"));
+    }
+    Ok(Some(Followed { measured: campaign.compact(&folder)?, stop: stop(&store, &stopped)? }))
+}
 
+fn follow_jobs(writer: &Writer, parts: &[Part], measuring: &Measuring, display: Display) -> Result<Stopped> {
+    let Writer { campaign, folder, template, options, retry_failed } = *writer;
     let interrupt = Interrupt::catch();
     let records = folder.outcomes()?;
     let costs = cost::measured(&records);
     drop(records);
     let interrupted = || interrupt.check();
     let mut queue = System { template: template.clone(), folder: folder.path.clone(), interrupted: &interrupted };
-    let mut watcher = Progress::new(&setup.plan);
+    let mut watcher = display(&campaign.plan);
     let stopped = follow(&mut Follower {
-        plan: &setup.plan,
-        folder: &folder,
-        parts: &parts,
-        options: &options,
+        plan: &campaign.plan,
+        folder,
+        parts,
+        options,
         retry_failed,
         queue: &mut queue,
-        watcher: &mut watcher,
+        watcher: watcher.as_mut(),
         prepare: &|job, part, seconds| writer.prepare(job, part, seconds),
-        measuring: &measuring,
+        measuring,
         cost: &|entry: &Entry| costs.get(&entry.key).copied().unwrap_or_else(|| cost::rough(&entry.point)),
         interrupted: &interrupted,
         ask_every: ASK_EVERY,
         look_every: LOOK_EVERY,
     });
-    drop(watcher);
-    let stopped = stopped.map_err(|error| left(error, &folder))?;
-    drop(interrupt);
-    finish(setup, &folder, conduct, &stopped)
+    stopped.map_err(|error| left(error, folder))
 }
 
-/// Figures, report and verdict; where jobs stopped before all was done, with the reason of that.
-fn finish(setup: &Setup, folder: &Folder, conduct: Conduct, stopped: &Stopped) -> Result<()> {
-    for (part, why) in stopped {
-        note(&format!("{part}: {why}"));
-    }
-    let finished = conduct::finish(setup, folder, conduct);
-    match (finished, stop(&Jobs::of(folder), stopped)?) {
-        (Err(error), Some(stop)) if error.kind == ErrorKind::Measurement => {
-            Err(Error { what: format!("{}; {}", stop.what, error.what), ..stop })
+/// What the flags say, and for the rest the sweep; or what jobs of this result were submitted with before.
+pub fn job_options(
+    campaign: &Campaign,
+    flags: &SubmitTable,
+    earlier: Option<JobOptions>,
+) -> Result<(JobOptions, Template)> {
+    let of_sweep = campaign.sweep.launch.submit.as_ref().map(batch::Submit::table);
+    if let (Some(earlier), None, true) = (earlier, &of_sweep, *flags == SubmitTable::default()) {
+        // What stands in a result is read with care: it may come from somebody else.
+        let wrong =
+            |(what, next): (String, String)| Error::input(format!("{}: {what}", campaign.folder.display()), next);
+        earlier.check().map_err(wrong)?;
+        if earlier.changes_programs() {
+            let what = "jobs were submitted with modules, environment variables or directives, which no result is trusted with";
+            return Err(wrong((what.into(), "follow them with the command that submitted them".into())));
         }
-        (finished, _) => finished,
+        let template = batch::known(&earlier.system)?;
+        return Ok((earlier, template));
     }
+    let table = flags.clone().or(of_sweep.unwrap_or_default());
+    let template = match &table.system {
+        Some(system) => batch::find(system)?,
+        None => batch::here(&std::env::var_os("PATH").unwrap_or_default())?,
+    };
+    let system = match &table.system {
+        Some(path) if Path::new(path).is_file() => {
+            std::path::absolute(path).map_or(path.clone(), |path| path.to_string_lossy().into_owned())
+        }
+        _ => template.name.clone(),
+    };
+    let options =
+        table.options(&system, sweep::time).map_err(|(what, next)| Error::input(format!("submit: {what}"), next))?;
+    Ok((options, template))
 }
 
 /// Why the jobs of a part ended before its points were done, with what to do, if that is known.
@@ -182,14 +224,14 @@ fn left(error: Error, folder: &Folder) -> Error {
         "interrupted: the jobs go on",
         format!(
             "follow them with: {}; `apexmap status {path}` shows them, `apexmap cancel {path}` ends them",
-            super::shell::command()
+            shell::command()
         ),
     )
 }
 
 /// What all jobs of a sweep are made from.
 struct Writer<'a> {
-    setup: &'a Setup,
+    campaign: &'a Campaign,
     folder: &'a Folder,
     template: &'a Template,
     options: &'a JobOptions,
@@ -201,11 +243,11 @@ impl Writer<'_> {
     fn script(&self, job: &str, part: &Part, seconds: f64) -> Result<String> {
         let driver = std::env::current_exe().map_err(|e| Error::internal(format!("cannot find this program: {e}")))?;
         let text = |path: &Path| path.to_string_lossy().into_owned();
-        let (context, launch) = (&self.setup.plan.context, &self.setup.sweep.launch);
+        let (context, launch) = (&self.campaign.plan.context, &self.campaign.sweep.launch);
         let mut command = vec![text(&driver), "run".into(), text(&self.folder.sweep())];
         for (flag, value) in [
             ("--out", text(&self.folder.path)),
-            ("--worker", text(&self.setup.worker)),
+            ("--worker", text(&self.campaign.worker)),
             ("--machine", context.machine.clone()),
             ("--part", text(&Jobs::of(self.folder).part_file(job))),
         ] {
@@ -229,7 +271,7 @@ impl Writer<'_> {
     /// Writes the files of a job.
     fn prepare(&self, job: &str, part: &Part, seconds: f64) -> Result<()> {
         let script = self.script(job, part, seconds)?;
-        let (machine, retry_failed) = (self.setup.machine, self.retry_failed);
+        let (machine, retry_failed) = (self.campaign.machine, self.retry_failed);
         let part = PartFile { job: job.to_owned(), part: part.clone(), machine, seconds, retry_failed };
         Jobs::of(self.folder).prepare(&script, &part)
     }
@@ -238,7 +280,7 @@ impl Writer<'_> {
 /// What would be submitted.
 fn show(writer: &Writer, parts: &[Part], measuring: &Measuring) -> Result<()> {
     let records = writer.folder.outcomes().unwrap_or_default();
-    let progress = Done::new(&writer.setup.plan, &records);
+    let progress = Progress::new(&writer.campaign.plan, &records);
     let mut text = String::new();
     for part in parts {
         let (seconds, launches) = measuring(&progress, &part.sizes);

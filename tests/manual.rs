@@ -7,7 +7,7 @@ use apexmap_base::sample::{Event, Phase, SCHEMA_VERSION};
 use apexmap_measure::worker::Job;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal;
-use apexmap_run::exported::import::read;
+use apexmap_run::manual::import::read;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,10 @@
 //! A trial: the largest launch of a sweep for a few seconds, before hours are spent on it.
 
-use super::launching::{self, Conduct};
-use super::progress::Progress;
-use super::setup::Setup;
+use super::carriers::local::Starter;
+use super::{Campaign, Conduct, Display};
+use crate::submit::parts;
+use crate::sweep::plan::{Plan, Progress};
+use crate::sweep::{Sweep, faults, remote_memory};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::{LaunchSize, Point, Value};
 use apexmap_base::provenance::Placement;
@@ -18,10 +20,6 @@ use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::disk::trial::Trial;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
-use apexmap_run::launch::Launcher;
-use apexmap_run::submit::parts;
-use apexmap_run::sweep::plan::{Plan, Progress as Done};
-use apexmap_run::sweep::{Sweep, faults, remote_memory};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -35,8 +33,8 @@ pub struct Shown {
 }
 
 /// The launch that a trial is about.
-pub fn largest(setup: &Setup) -> Option<LaunchSize> {
-    setup.plan.by_size().into_keys().max_by_key(|size| size.ranks)
+pub fn largest(campaign: &Campaign) -> Option<LaunchSize> {
+    campaign.plan.by_size().into_keys().max_by_key(|size| size.ranks)
 }
 
 /// Makes a launch of this size with a few runs, in a folder beside its result, which is removed if all went well.
@@ -44,21 +42,22 @@ pub fn largest(setup: &Setup) -> Option<LaunchSize> {
 /// # Errors
 /// If the launch fails, or its ranks are on another number of nodes than the sweep asks for.
 pub fn carry_out(
-    setup: &Setup,
+    campaign: &Campaign,
     size: LaunchSize,
-    launcher: (&dyn Launcher, &str),
+    starter: &Starter,
+    display: Display,
     interrupted: &dyn Fn() -> Result<()>,
 ) -> Result<Shown> {
-    let expected = parts::nodes(size, &setup.plan.context);
+    let expected = parts::nodes(size, &campaign.plan.context);
     let (host, process) = (provenance::host_name(), std::process::id());
-    let path = PathBuf::from(format!("{}-try-{host}-{process}", setup.folder.display()));
-    let trial = of(setup, size, path.clone())?;
-    let result = Folder { path: setup.folder.clone() };
+    let path = PathBuf::from(format!("{}-try-{host}-{process}", campaign.folder.display()));
+    let trial = plan(campaign, size, path.clone())?;
+    let result = Folder { path: campaign.folder.clone() };
     let folder = Folder::create(&path)?;
     if result.is_one_sided_by_messages()? {
         folder.keep_one_sided_by_messages()?;
     }
-    let ran = measure(&trial, &folder, launcher, interrupted);
+    let ran = measure(&trial, &folder, starter, display, interrupted);
     if let Err(Error { kind: ErrorKind::Interrupted(_), .. }) = ran {
         let _ = std::fs::remove_dir_all(&path);
     }
@@ -77,22 +76,23 @@ pub fn carry_out(
 }
 
 fn measure(
-    trial: &Setup,
+    trial: &Campaign,
     folder: &Folder,
-    (launcher, program): (&dyn Launcher, &str),
+    starter: &Starter,
+    display: Display,
     interrupted: &dyn Fn() -> Result<()>,
 ) -> Result<()> {
-    launching::describe(trial, folder)?;
-    let mut watcher = Progress::new(&trial.plan);
-    let driven = launching::measure(trial, folder, launcher, program, Conduct::default(), &mut watcher, interrupted);
+    trial.describe(folder)?;
+    let mut watcher = display(&trial.plan);
+    let driven = starter.measure(trial, folder, Conduct::default(), watcher.as_mut(), interrupted);
     drop(watcher);
     driven?;
     let records = folder.outcomes()?;
-    launching::manifest(trial).with_records(&records).write(folder)?;
+    trial.manifest().with_records(&records).write(folder)?;
     let failed = records.iter().flat_map(|record| &record.samples).find_map(|sample| sample.failure.as_deref());
     match failed {
         Some(sample) => Err(failure(sample)),
-        None => launching::verdict(trial, folder, &Done::new(&trial.plan, &records)),
+        None => trial.verdict(folder, &Progress::new(&trial.plan, &records)),
     }
 }
 
@@ -109,14 +109,15 @@ fn failure(sample: &Sample) -> Error {
 
 /// Before the first sample of a sweep on several nodes: the first numbers are told, and kept for the report.
 pub fn before_all(
-    setup: &Setup,
+    campaign: &Campaign,
     folder: &Folder,
-    launcher: (&dyn Launcher, &str),
+    starter: &Starter,
+    display: Display,
     interrupted: &dyn Fn() -> Result<()>,
 ) -> Result<()> {
-    let (context, Some(size)) = (&setup.plan.context, largest(setup)) else { return Ok(()) };
+    let (context, Some(size)) = (&campaign.plan.context, largest(campaign)) else { return Ok(()) };
     let nodes = parts::nodes(size, context).unwrap_or(1);
-    let watched = setup.sweep.launch.preflight_seconds > 0.0;
+    let watched = campaign.sweep.launch.preflight_seconds > 0.0;
     // In a queue of its own it would wait as long as a launch that measures.
     let waits = context.launcher.waits_in_queue();
     if nodes < 2 || context.transport != TransportKind::Mpi || !watched || waits {
@@ -126,8 +127,8 @@ pub fn before_all(
         return Ok(());
     }
     note("first the largest launch, for a moment (preflight = \"0 s\" in [launch] leaves this out)");
-    let shown = carry_out(setup, size, launcher, interrupted)?;
-    told(&shown.launch, &shown.samples).lines().for_each(note);
+    let shown = carry_out(campaign, size, starter, display, interrupted)?;
+    describe(&shown.launch, &shown.samples).lines().for_each(note);
     if shown.by_messages {
         folder.keep_one_sided_by_messages()?;
     }
@@ -146,11 +147,11 @@ fn record(shown: &Shown) -> Trial {
 }
 
 /// The trial of a sweep: a few runs on the ranks of a launch, with the sweep's settings of launches.
-fn of(setup: &Setup, size: LaunchSize, folder: PathBuf) -> Result<Setup> {
+fn plan(campaign: &Campaign, size: LaunchSize, folder: PathBuf) -> Result<Campaign> {
     let mut points = runs(size.ranks);
-    let threads = setup.plan.context.transport == TransportKind::Threads;
+    let threads = campaign.plan.context.transport == TransportKind::Threads;
     // Its check puts to all ranks. It is no run of a single rank.
-    if size.ranks > 1 && (threads || setup.sweep.points.iter().any(remote_memory::is_used)) {
+    if size.ranks > 1 && (threads || campaign.sweep.points.iter().any(remote_memory::is_used)) {
         points.push(Point::new("calibrate.barrier", size.ranks).with("barriers", FEW));
     }
     let spread = [("nodes", size.nodes), ("ranks_per_node", size.ranks_per_node)];
@@ -162,11 +163,11 @@ fn of(setup: &Setup, size: LaunchSize, folder: PathBuf) -> Result<Setup> {
     let complete = |point| kernels::complete(point).map_err(Error::internal);
     let points: Vec<Point> = points.into_iter().map(complete).collect::<Result<_>>()?;
     let repeat = Repeat { min: 3, max: 3, width: None, budget_seconds: None };
-    let sweep = &setup.sweep;
+    let sweep = &campaign.sweep;
     let title = format!("{}, tried", sweep.title);
-    let plan = Plan::new(setup.plan.context.clone(), points.clone(), 1, repeat, sweep.seed)?;
+    let plan = Plan::new(campaign.plan.context.clone(), points.clone(), 1, repeat, sweep.seed)?;
     let sweep = Sweep { points, repeat, text: String::new(), title, ..sweep.clone() };
-    Ok(Setup { sweep, plan, folder, ..setup.clone() })
+    Ok(Campaign { sweep, plan, folder, ..campaign.clone() })
 }
 
 /// Runs of a trial, by messages alone: not every network has remote memory.
@@ -180,7 +181,7 @@ fn runs(ranks: usize) -> Vec<Point> {
 }
 
 /// Where the ranks are, and the first numbers.
-pub fn told(launch: &Launch, samples: &Samples) -> String {
+pub fn describe(launch: &Launch, samples: &Samples) -> String {
     let nodes = nodes(&launch.placement);
     let each: Vec<usize> = nodes.values().copied().collect();
     let each = match (each.iter().min(), each.iter().max()) {

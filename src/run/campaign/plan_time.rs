@@ -1,16 +1,15 @@
 //! How long a sweep will take, before it runs: from the result's own samples, a machine card's bounds, or a rough estimate.
 
-use super::progress::about;
+use crate::sweep::cost;
+use crate::sweep::driver;
+use crate::sweep::forecast::{Forecast, OpenLaunch};
+use crate::sweep::plan::{Context, Entry, Plan, Progress};
 use apexmap_base::point::{LaunchSize, Point};
-use apexmap_base::units::{self, plural};
+use apexmap_base::units::{self, NumberStyle, plural};
 use apexmap_measure::comm::{self, TransportKind};
 use apexmap_measure::kernels;
 use apexmap_measure::worker::Repeat;
 use apexmap_results::disk::journal::{Record, SampleOutcome};
-use apexmap_run::sweep::cost;
-use apexmap_run::sweep::driver;
-use apexmap_run::sweep::forecast::{Forecast, OpenLaunch};
-use apexmap_run::sweep::plan::{Context, Entry, Plan, Progress};
 use apexmap_theory::bounds::{self, Case, Limits};
 use apexmap_theory::machine::Card;
 use std::cell::Cell;
@@ -29,9 +28,9 @@ pub struct PlanTime {
 }
 
 impl PlanTime {
-    pub fn new(plan: &Plan, records: &[Record<SampleOutcome>], progress: &Progress, card: Option<Card>) -> Self {
+    pub fn new(plan: &Plan, records: &[Record<SampleOutcome>], progress: &Progress, card: Option<&Card>) -> Self {
         let costs = cost::measured(records);
-        let limits = card.map(|card| Limits::of(&card));
+        let limits = card.map(Limits::of);
         let sources = [const { Cell::new(0) }; 3];
         let cost = |entry: &Entry| {
             let by_card = || limits.as_ref().and_then(|limits| bounded(&entry.point, limits, &plan.context));
@@ -123,4 +122,13 @@ fn bounded(point: &Point, limits: &Limits, context: &Context) -> Option<f64> {
     let rate = bounds::terms(&case)?.reachable()?;
     let work = kernels::find(&point.kernel).ok()?.work(point);
     Some(cost::OVERHEAD + 2.0 * cost::bounded(point, work.operations / rate / SHARE))
+}
+
+/// A time in two digits.
+pub fn about(seconds: f64) -> String {
+    if seconds < 1.0 {
+        return "less than 1 s".into();
+    }
+    let rounded = units::number(seconds, NumberStyle::Rounded(2)).parse().unwrap_or(seconds);
+    format!("about {}", units::seconds(rounded))
 }

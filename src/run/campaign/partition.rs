@@ -1,17 +1,18 @@
 //! What a sweep's jobs get: the nodes of their partition, and how long and how many.
 
-use super::setup::{Setup, SweepArguments};
-use super::submit_options::{SubmitArguments, options};
+use super::carriers::batch::job_options;
+use super::{Campaign, Request};
+use crate::batch::JobOptions;
+use crate::batch::answer::Limits;
+use crate::batch::options::SubmitTable;
+use crate::submit::parts::nodes;
+use crate::submit::{Jobs, Part, System};
+use crate::sweep::Machine;
+use crate::sweep::plan::largest_memory;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::note;
 use apexmap_base::units::{self, plural};
 use apexmap_results::disk::Folder;
-use apexmap_run::batch::JobOptions;
-use apexmap_run::batch::answer::Limits;
-use apexmap_run::submit::parts::nodes;
-use apexmap_run::submit::{Jobs, Part, System};
-use apexmap_run::sweep::Machine;
-use apexmap_run::sweep::plan::largest_memory;
 use std::path::PathBuf;
 
 /// A partition, or queue, as the batch system tells.
@@ -24,46 +25,43 @@ pub struct Partition {
 }
 
 /// The same sweep for the nodes on which its jobs will run, if the batch system tells what they are.
-pub fn for_nodes(
-    setup: Setup,
-    given: &SubmitArguments,
-    arguments: &SweepArguments,
-) -> Result<(Setup, Option<Partition>)> {
-    let store = Jobs::of(&Folder { path: setup.folder.clone() });
+pub fn for_nodes(campaign: Campaign, flags: &SubmitTable, request: &Request) -> Result<(Campaign, Option<Partition>)> {
+    let store = Jobs::of(&Folder { path: campaign.folder.clone() });
     let earlier = if store.exist() { store.read()?.0 } else { None };
-    let (options, template) = options(&setup, given, earlier)?;
+    let (options, template) = job_options(&campaign, flags, earlier)?;
     let system = System { template, folder: PathBuf::from("."), interrupted: &|| Ok(()) };
-    let Some((node, limits, program)) = system.nodes(options.partition.as_deref()) else { return Ok((setup, None)) };
+    let Some((node, limits, program)) = system.nodes(options.partition.as_deref()) else { return Ok((campaign, None)) };
     let machine = Machine {
         cores: node.cores,
         hardware_threads: node.hardware_threads,
         cores_of_numa_node: Some(node.cores_of_socket),
         memory: node.memory,
-        ..setup.machine
+        ..campaign.machine
     };
     let name = options.partition.map_or("the default partition".into(), |name| format!("partition {name}"));
     let (cores, memory) = (plural(node.cores, "core"), units::bytes(node.memory as f64));
     let source = format!("{program} says that a node of {name} has {cores} and {memory}");
-    let mut setup = Setup { sized_for: Some(source.clone()), ..Setup::on(arguments, machine)? };
+    let mut campaign = Campaign { sized_for: Some(source.clone()), ..Campaign::plan_for(request, machine)? };
     note(&format!("note: {source}: \"cores\" and sizes that follow the machine are those"));
-    let is_open =
-        |setup: &Setup| setup.plan.by_size().into_keys().any(|size| nodes(size, &setup.plan.context).is_none());
-    if is_open(&setup) {
+    let is_open = |campaign: &Campaign| {
+        campaign.plan.by_size().into_keys().any(|size| nodes(size, &campaign.plan.context).is_none())
+    };
+    if is_open(&campaign) {
         // Neither the sweep nor the user says how many.
-        let arguments = SweepArguments { ranks_per_node: u32::try_from(node.cores).ok(), ..arguments.clone() };
-        setup = Setup { sized_for: Some(source.clone()), ..Setup::on(&arguments, machine)? };
+        let request = Request { ranks_per_node: u32::try_from(node.cores).ok(), ..request.clone() };
+        campaign = Campaign { sized_for: Some(source.clone()), ..Campaign::plan_for(&request, machine)? };
         note(&format!(
             "note: each node gets {}, one for each of its cores; --ranks-per-node says otherwise",
             plural(node.cores, "rank")
         ));
     }
-    let (bytes, ranks) = largest_memory(&setup.plan);
+    let (bytes, ranks) = largest_memory(&campaign.plan);
     if bytes > node.memory {
         let (ranks, needed) = (plural(ranks, "rank"), units::bytes(bytes as f64));
-        let what = format!("{}: {ranks} on a node take {needed}, and {source}", setup.sweep.path.display());
+        let what = format!("{}: {ranks} on a node take {needed}, and {source}", campaign.sweep.path.display());
         return Err(Error::input(what, "reduce M or the ranks on a node, or choose another partition"));
     }
-    Ok((setup, Some(Partition { name, limits, program })))
+    Ok((campaign, Some(Partition { name, limits, program })))
 }
 
 impl Partition {

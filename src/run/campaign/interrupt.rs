@@ -1,11 +1,11 @@
 //! Ctrl-C, SIGTERM and SIGHUP while a sweep runs: the launch ends, what was measured is kept, and the user is told how to
 //! resume.
 
-use super::shell::command;
+use crate::sweep::plan::{Plan, Progress};
 use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_base::shell::command;
 use apexmap_base::units::plural;
 use apexmap_results::disk::Folder;
-use apexmap_run::sweep::plan::{Plan, Progress};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use std::sync::atomic::{AtomicI32, Ordering};
 
