@@ -1,4 +1,6 @@
 //! Tables to Parquet and back, a part at a time: no more than the table itself is in memory.
+//!
+//! The codec is that of polars, without its data frames.
 
 use crate::disk::parquet_pages::{self, Chunk};
 use crate::table::Table;
@@ -8,13 +10,25 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::in_order::in_order;
 use apexmap_base::regular_file;
 use apexmap_theory::bounds;
-use polars::prelude::*;
+use polars_arrow::array::{Array, ArrayRef, BooleanArray, MutablePlString, PrimitiveArray, Utf8ViewArray};
+use polars_arrow::datatypes::{ArrowDataType, ArrowSchema, Field};
+use polars_arrow::record_batch::RecordBatch;
+use polars_arrow::types::NativeType;
+use polars_error::PolarsResult;
+use polars_parquet::read::{
+    BasicDecompressor, ColumnChunkMetadata, FileMetadata, PageReader, column_iter_to_arrays, infer_schema,
+    read_metadata,
+};
+use polars_parquet::write::{
+    CompressionOptions, FileWriter, RowGroupIterator, StatisticsOptions, Version, WriteOptions, get_dtype_encoding,
+};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Cursor, Write};
 use std::ops::Range;
-use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Rows that are written at a time.
 const GROUP: usize = 1 << 16;
@@ -29,42 +43,49 @@ pub fn write(file: &mut File, path: &Path, table: &Table) -> Result<()> {
 }
 
 fn write_groups(file: &mut File, table: &Table) -> PolarsResult<()> {
-    let first = frame(table, 0..table.rows.min(GROUP))?;
-    // Polars writes thousands of pieces of a few bytes.
-    let mut out = BufWriter::new(file);
-    let writer = ParquetWriter::new(&mut out).with_compression(ParquetCompression::Snappy);
-    let mut writer = writer.batched(first.schema())?;
-    writer.write_batch(&first)?;
-    drop(first);
-    for start in (GROUP..table.rows).step_by(GROUP) {
-        writer.write_batch(&frame(table, start..table.rows.min(start + GROUP))?)?;
+    let schema = Arc::new(schema(table));
+    let options = WriteOptions {
+        statistics: StatisticsOptions::default(),
+        version: Version::V1,
+        compression: CompressionOptions::Snappy,
+        data_page_size: None,
+    };
+    // The codec writes thousands of pieces of a few bytes.
+    let mut writer = FileWriter::try_new(BufWriter::new(file), schema.as_ref().clone(), options)?;
+    for start in (0..table.rows).step_by(GROUP) {
+        let rows = start..table.rows.min(start + GROUP);
+        let columns = table.names().iter().filter_map(|name| table.column(name));
+        let arrays = columns.map(|column| array(column, rows.clone())).collect();
+        let batch = RecordBatch::try_new(rows.len(), schema.clone(), arrays)?;
+        let encodings = schema.iter_values().map(|field| get_dtype_encoding(&field.dtype)).collect();
+        for group in RowGroupIterator::try_new(std::iter::once(Ok(batch)), &schema, options, encodings)? {
+            writer.write(rows.len() as u64, group?)?;
+        }
     }
-    writer.finish()?;
-    drop(writer);
-    Ok(out.flush()?)
+    writer.end(None)?;
+    Ok(writer.into_inner().flush()?)
 }
 
-/// Some rows of a table.
-fn frame(table: &Table, rows: Range<usize>) -> PolarsResult<DataFrame> {
-    let column = |name: &String| series(name, table.column(name).expect("named column"), rows.clone());
-    DataFrame::new(rows.len(), table.names().iter().map(column).collect())
+fn schema(table: &Table) -> ArrowSchema {
+    let field = |name: &String| {
+        let kind = match table.column(name)?.kind() {
+            Kind::Numbers => ArrowDataType::Float64,
+            Kind::Whole => ArrowDataType::UInt64,
+            Kind::Words => ArrowDataType::Utf8View,
+        };
+        Some((name.as_str().into(), Field::new(name.as_str().into(), kind, true)))
+    };
+    table.names().iter().filter_map(field).collect()
 }
 
-fn series(name: &str, column: &Column, rows: Range<usize>) -> polars::prelude::Column {
-    let name = PlSmallStr::from_str(name);
+/// Some rows of a column.
+fn array(column: &Column, rows: Range<usize>) -> ArrayRef {
     match column.kind() {
-        Kind::Numbers => {
-            let values: Float64Chunked = rows.map(|row| column.bits(row).map(f64::from_bits)).collect();
-            values.with_name(name).into_series().into()
-        }
-        Kind::Whole => {
-            let values: UInt64Chunked = rows.map(|row| column.bits(row)).collect();
-            values.with_name(name).into_series().into()
-        }
+        Kind::Numbers => rows.map(|row| column.bits(row).map(f64::from_bits)).collect::<PrimitiveArray<f64>>().boxed(),
+        Kind::Whole => rows.map(|row| column.bits(row)).collect::<PrimitiveArray<u64>>().boxed(),
         Kind::Words => {
             let word = |row: usize| column.bits(row).map(|_| column.word(row));
-            let words: StringChunked = rows.map(word).collect();
-            words.with_name(name).into_series().into()
+            rows.map(word).collect::<MutablePlString>().freeze().boxed()
         }
     }
 }
@@ -92,57 +113,97 @@ pub(super) fn read_some(path: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Ta
 }
 
 /// Column by column, the metadata once.
-fn read_columns(file: File, wanted: &dyn Fn(&str) -> bool) -> std::result::Result<Table, String> {
-    let text = |e: PolarsError| e.to_string();
-    let mut whole = ParquetReader::new(file.try_clone().map_err(|e| e.to_string())?);
-    let metadata = whole.get_metadata().map_err(text)?.clone();
+fn read_columns(mut file: File, wanted: &dyn Fn(&str) -> bool) -> std::result::Result<Table, String> {
+    let metadata = read_metadata(&mut file).map_err(|e| e.to_string())?;
     let rows = metadata.row_groups.iter().fold(0, |sum: usize, group| sum.saturating_add(group.num_rows()));
     let columns = metadata.row_groups.iter().flat_map(|group| group.parquet_columns());
     let chunks = columns.map(|column| Chunk { bytes: column.byte_range(), values: column.num_values() });
     parquet_pages::check(&file, rows.max(metadata.num_rows), chunks).map_err(|e| format!("it is damaged: {e}"))?;
-    let names: Vec<String> = whole.schema().map_err(text)?.iter_names().map(ToString::to_string).collect();
-    let read = |at: usize| {
-        // Whoever shares an open file shares its position, too.
-        let own = format!("/proc/self/fd/{}", file.as_raw_fd());
-        let own = regular_file::open(Path::new(&own)).map_err(|e| e.to_string())?;
-        let mut reader = ParquetReader::new(own);
-        reader.set_metadata(metadata.clone());
-        let frame = reader.with_projection(Some(vec![at])).finish().map_err(text)?;
-        let Some(read) = frame.columns().first() else { return Ok(None) };
-        if read.len() != metadata.num_rows {
-            return Err(format!("the column {} has {} rows instead of {}", names[at], read.len(), metadata.num_rows));
+    let schema = infer_schema(&metadata).map_err(|e| e.to_string())?;
+    let fields: Vec<&Field> = schema.iter_values().collect();
+    let read = |index: usize| {
+        let field = fields[index];
+        let arrays = read_arrays(&file, &metadata, field)?;
+        let rows: usize = arrays.iter().map(|array| array.len()).sum();
+        if rows != metadata.num_rows {
+            return Err(format!("the column {} has {rows} rows instead of {}", field.name, metadata.num_rows));
         }
-        Ok(column(&names[at], read).map_err(text)?.map(|column| (at, column)))
+        Ok(column(&field.name, &field.dtype, &arrays).map(|column| (index, column)))
     };
     let mut table = Table::default();
     in_order(
-        (0..names.len()).filter(|at| wanted(&names[*at])),
+        (0..fields.len()).filter(|&index| wanted(&fields[index].name)),
         || read,
-        |column| column.map(|found| found.into_iter().for_each(|(at, column)| table.insert(&names[at], column))),
+        |column| {
+            column.map(|found| found.into_iter().for_each(|(index, column)| table.insert(&fields[index].name, column)))
+        },
     )?;
     Ok(table)
 }
 
-fn column(name: &str, read: &polars::prelude::Column) -> PolarsResult<Option<Column>> {
-    let kind = read.dtype().clone();
-    if kind == DataType::String {
-        let words = read.str()?.iter();
-        return Ok(Some(match name {
-            BOUND_BY => Column::words(words.map(|word| word.map(bounds::present_name))),
-            _ => Column::words(words),
-        }));
+/// The arrays of a column, one or more of each group of rows.
+fn read_arrays(
+    file: &File,
+    metadata: &FileMetadata,
+    field: &Field,
+) -> std::result::Result<Vec<Box<dyn Array>>, String> {
+    let mut all = Vec::new();
+    for group in &metadata.row_groups {
+        let is_own = |column: &&ColumnChunkMetadata| column.descriptor().path_in_schema[0] == field.name;
+        let (mut pages, mut types) = (Vec::new(), Vec::new());
+        for chunk in group.parquet_columns().iter().filter(is_own) {
+            let range = chunk.byte_range();
+            let mut bytes = vec![0; (range.end - range.start) as usize];
+            file.read_exact_at(&mut bytes, range.start).map_err(|e| e.to_string())?;
+            let reader = PageReader::new(Cursor::new(bytes.into()), chunk, Vec::new(), usize::MAX);
+            pages.push(BasicDecompressor::new(reader, Vec::new()));
+            types.push(&chunk.descriptor().descriptor.primitive_type);
+        }
+        let (arrays, _) = column_iter_to_arrays(pages, types, field.clone(), None).map_err(|e| e.to_string())?;
+        all.extend(arrays);
     }
-    if kind.is_unsigned_integer() {
-        let whole = read.cast(&DataType::UInt64)?;
-        let arrays = whole.u64()?.downcast_iter();
-        return Ok(Some(Column::whole(arrays.flat_map(|array| array.iter().map(|value| value.copied())))));
-    }
-    if kind.is_primitive_numeric() || kind == DataType::Boolean {
-        let numbers = read.cast(&DataType::Float64)?;
-        let arrays = numbers.f64()?.downcast_iter();
-        return Ok(Some(Column::numbers(
-            arrays.flat_map(|array| array.iter().map(|value| value.copied().unwrap_or(f64::NAN))),
-        )));
-    }
-    Ok(None)
+    Ok(all)
+}
+
+/// A column of arrays of this type; `None` for types that hold neither numbers nor words.
+fn column(name: &str, dtype: &ArrowDataType, arrays: &[Box<dyn Array>]) -> Option<Column> {
+    use ArrowDataType as Type;
+    Some(match dtype {
+        Type::Utf8View => {
+            let words = values::<Utf8ViewArray>(arrays).flat_map(|array| array.iter());
+            match name {
+                BOUND_BY => Column::words(words.map(|word| word.map(bounds::present_name))),
+                _ => Column::words(words),
+            }
+        }
+        Type::UInt8 => whole::<u8>(arrays),
+        Type::UInt16 => whole::<u16>(arrays),
+        Type::UInt32 => whole::<u32>(arrays),
+        Type::UInt64 => whole::<u64>(arrays),
+        Type::Int8 => numbers(arrays, |value: i8| value.into()),
+        Type::Int16 => numbers(arrays, |value: i16| value.into()),
+        Type::Int32 => numbers(arrays, |value: i32| value.into()),
+        Type::Int64 => numbers(arrays, |value: i64| value as f64),
+        Type::Float32 => numbers(arrays, |value: f32| value.into()),
+        Type::Float64 => numbers(arrays, |value: f64| value),
+        Type::Boolean => {
+            let values = values::<BooleanArray>(arrays).flat_map(|array| array.iter());
+            Column::numbers(values.map(|value| value.map_or(f64::NAN, f64::from)))
+        }
+        _ => return None,
+    })
+}
+
+fn values<A: 'static>(arrays: &[Box<dyn Array>]) -> impl Iterator<Item = &A> {
+    arrays.iter().filter_map(|array| array.as_any().downcast_ref())
+}
+
+fn whole<T: NativeType + Into<u64>>(arrays: &[Box<dyn Array>]) -> Column {
+    let values = values::<PrimitiveArray<T>>(arrays).flat_map(|array| array.iter());
+    Column::whole(values.map(|value| value.map(|&value| value.into())))
+}
+
+fn numbers<T: NativeType>(arrays: &[Box<dyn Array>], number: impl Fn(T) -> f64) -> Column {
+    let values = values::<PrimitiveArray<T>>(arrays).flat_map(|array| array.iter());
+    Column::numbers(values.map(|value| value.map_or(f64::NAN, |&value| number(value))))
 }
