@@ -15,9 +15,10 @@ const FLOORS: [(&str, &[&[&str]]); 8] = [
     (
         "base",
         &[
-            &["units", "source", "place", "nearest", "regular_file", "in_order", "provenance"],
-            &["error", "disturbance", "terminal", "point"],
-            &["new_file", "toml_file", "text_table", "sample", "crash", "shell"],
+            &["units", "source", "place", "regular_file", "in_order", "provenance"],
+            &["error", "disturbance", "nearest", "point"],
+            &["text_table", "terminal"],
+            &["new_file", "toml_file", "sample", "crash", "shell"],
             &["condition"],
         ],
     ),

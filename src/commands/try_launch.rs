@@ -5,8 +5,8 @@ use super::sweep_arguments::SweepArguments;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::print;
 use apexmap_pages::report::placement;
-use apexmap_run::campaign::carriers::local::Starter;
 use apexmap_run::campaign::interrupt::Interrupt;
+use apexmap_run::campaign::starter::Starter;
 use apexmap_run::campaign::{Campaign, trial};
 
 #[derive(clap::Args)]

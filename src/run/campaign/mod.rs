@@ -6,10 +6,12 @@
 pub mod carriers;
 pub mod fallback;
 pub mod interrupt;
+pub mod job_options;
 mod machine_name;
 pub mod part;
 pub mod partition;
 pub mod plan_time;
+pub mod starter;
 pub mod trial;
 pub mod worker;
 

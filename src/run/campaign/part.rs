@@ -1,7 +1,7 @@
 //! `apexmap run --part`: what a batch job runs, the launches of its part of a sweep, until its time is nearly over.
 
-use super::carriers::local::Starter;
 use super::interrupt::Interrupt;
+use super::starter::Starter;
 use super::{Campaign, Conduct, Display, Request, trial};
 use crate::batch;
 use crate::submit::parts::stop_early;

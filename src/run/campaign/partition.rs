@@ -1,6 +1,6 @@
 //! What a sweep's jobs get: the nodes of their partition, and how long and how many.
 
-use super::carriers::batch::job_options;
+use super::job_options::job_options;
 use super::{Campaign, Request};
 use crate::batch::JobOptions;
 use crate::batch::answer::Limits;

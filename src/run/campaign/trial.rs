@@ -1,6 +1,6 @@
 //! A trial: the largest launch of a sweep for a few seconds, before hours are spent on it.
 
-use super::carriers::local::Starter;
+use super::starter::Starter;
 use super::{Campaign, Conduct, Display};
 use crate::submit::parts;
 use crate::sweep::plan::{Plan, Progress};

@@ -3,6 +3,7 @@
 use crate::batch::options::SubmitTable;
 use crate::batch::{self, JobOptions, JobScript, JobState, Template};
 use crate::campaign::interrupt::Interrupt;
+use crate::campaign::job_options::job_options;
 use crate::campaign::partition::Partition;
 use crate::campaign::plan_time::PlanTime;
 use crate::campaign::{Campaign, Conduct, Display, Measured};
@@ -12,8 +13,8 @@ use crate::submit::known::known;
 use crate::submit::parts::{chain, parts};
 use crate::submit::record::{Job, Line};
 use crate::submit::{Jobs, Part, PartFile, System, log};
+use crate::sweep::cost;
 use crate::sweep::plan::{Entry, Progress};
-use crate::sweep::{self, cost};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::shell;
 use apexmap_base::terminal::{note, print};
@@ -161,41 +162,6 @@ fn follow_jobs(writer: &Writer, parts: &[Part], measuring: &Measuring, display: 
         look_every: LOOK_EVERY,
     });
     stopped.map_err(|error| left(error, folder))
-}
-
-/// What the flags say, and for the rest the sweep; or what jobs of this result were submitted with before.
-pub fn job_options(
-    campaign: &Campaign,
-    flags: &SubmitTable,
-    earlier: Option<JobOptions>,
-) -> Result<(JobOptions, Template)> {
-    let of_sweep = campaign.sweep.launch.submit.as_ref().map(batch::Submit::table);
-    if let (Some(earlier), None, true) = (earlier, &of_sweep, *flags == SubmitTable::default()) {
-        // What stands in a result is read with care: it may come from somebody else.
-        let wrong =
-            |(what, next): (String, String)| Error::input(format!("{}: {what}", campaign.folder.display()), next);
-        earlier.check().map_err(wrong)?;
-        if earlier.changes_programs() {
-            let what = "jobs were submitted with modules, environment variables or directives, which no result is trusted with";
-            return Err(wrong((what.into(), "follow them with the command that submitted them".into())));
-        }
-        let template = batch::known(&earlier.system)?;
-        return Ok((earlier, template));
-    }
-    let table = flags.clone().or(of_sweep.unwrap_or_default());
-    let template = match &table.system {
-        Some(system) => batch::find(system)?,
-        None => batch::here(&std::env::var_os("PATH").unwrap_or_default())?,
-    };
-    let system = match &table.system {
-        Some(path) if Path::new(path).is_file() => {
-            std::path::absolute(path).map_or(path.clone(), |path| path.to_string_lossy().into_owned())
-        }
-        _ => template.name.clone(),
-    };
-    let options =
-        table.options(&system, sweep::time).map_err(|(what, next)| Error::input(format!("submit: {what}"), next))?;
-    Ok((options, template))
 }
 
 /// Why the jobs of a part ended before its points were done, with what to do, if that is known.

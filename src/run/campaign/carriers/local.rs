@@ -1,28 +1,13 @@
 //! The launches of a campaign, carried out here: in this allocation, or on this machine.
 
-use crate::campaign::fallback::Fallback;
 use crate::campaign::interrupt::{self, Interrupt};
+use crate::campaign::starter::Starter;
 use crate::campaign::{Campaign, Conduct, Display, Measured, trial};
-use crate::launch::{self, CommandLine, Here, LaunchJob, Launcher, causes};
-use crate::submit::parts;
-use crate::sweep::cost::LEAST_SILENCE;
-use crate::sweep::driver::{Setting, Watcher, drive};
-use crate::sweep::environment::messaging;
-use crate::sweep::execute::{LaunchLimits, Processes};
-use crate::sweep::plan::Context;
-use apexmap_base::error::{Error, Result};
-use apexmap_base::point::LaunchSize;
+use apexmap_base::error::Result;
 use apexmap_base::terminal::note;
 use apexmap_base::units::plural;
 use apexmap_results::disk::Folder;
 use apexmap_theory::machine::Card;
-use std::path::Path;
-use std::time::Duration;
-
-/// Time limit for a launch to end after its last sample.
-const END_LIMIT: Duration = Duration::from_secs(15);
-/// Longest line that a worker writes, in bytes, apart from what it tells of each rank.
-const LINE_LIMIT: usize = 1 << 20;
 
 /// Measures what the result does not have yet. It keeps the card, if there is one.
 ///
@@ -61,154 +46,4 @@ fn announce(campaign: &Campaign, folder: &Folder) {
              take all launches of a number of nodes",
         );
     }
-}
-
-/// The launcher of a campaign, and the program that it starts.
-pub struct Starter {
-    launcher: Box<dyn Launcher>,
-    program: String,
-}
-
-impl Starter {
-    /// Looks for the launcher's program and the worker.
-    ///
-    /// # Errors
-    /// If one of them is missing.
-    pub fn find(campaign: &Campaign) -> Result<Self> {
-        let launcher = (campaign.sweep.launch.launcher.make)(&campaign.sweep.launch.command)?;
-        let search = std::env::var_os("PATH").unwrap_or_default();
-        let program = launch::check(launcher.as_ref(), &campaign.worker, &search)?;
-        Ok(Self { launcher, program })
-    }
-
-    /// Finds the launcher, and checks memory and nodes before anything is launched.
-    ///
-    /// # Errors
-    /// If one of them does not suffice.
-    pub fn check(campaign: &Campaign) -> Result<Self> {
-        campaign.check_memory()?;
-        let starter = Self::find(campaign)?;
-        check_nodes(campaign)?;
-        Ok(starter)
-    }
-
-    /// Runs the launches that the result does not have yet.
-    ///
-    /// # Errors
-    /// If a launch fails for a reason that is not a point's, or `interrupted` says so.
-    pub fn measure(
-        &self,
-        campaign: &Campaign,
-        folder: &Folder,
-        conduct: Conduct,
-        watcher: &mut dyn Watcher,
-        interrupted: &dyn Fn() -> Result<()>,
-    ) -> Result<()> {
-        let launcher = &self.launcher;
-        let here = Here::look();
-        let library = &campaign.plan.context.library;
-        let chosen = launcher.chosen(library);
-        if let Some((name, value)) = &chosen {
-            watcher.say(&format!("note: {name}={value} is set for the launches, as the worker is built for {library}"));
-        }
-        let fallback = Fallback::new(campaign, folder)?;
-        fallback.note().iter().for_each(|text| watcher.say(text));
-        let command = |job: &Path, size: LaunchSize| -> CommandLine {
-            let job = launch_job(
-                (&campaign.plan.context, &campaign.hosts),
-                (&self.program, &campaign.worker),
-                job,
-                size,
-                here,
-            );
-            let mut line = launcher.command(&job);
-            line.env.extend(chosen.clone().into_iter().chain(fallback.variable()));
-            line
-        };
-        let limit = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
-        let timeout = campaign.sweep.launch.timeout_seconds;
-        let limits = LaunchLimits {
-            start: limit(campaign.sweep.launch.start_limit(launcher.entry().waits_in_queue())),
-            sample: limit(timeout.unwrap_or(LEAST_SILENCE)),
-            end: END_LIMIT,
-            line: LINE_LIMIT,
-        };
-        let driven = drive(
-            &campaign.plan,
-            &mut Setting {
-                folder,
-                executor: &mut Processes,
-                command: &command,
-                limits,
-                limits_grow: timeout.is_none(),
-                retry_failed: conduct.retry_failed,
-                preflight_seconds: campaign.sweep.launch.preflight_seconds,
-                ends_if_noisy: conduct.ends_if_noisy,
-                remedy: &|ending| fallback.remedy(ending),
-                watcher,
-                interrupted,
-            },
-        );
-        driven.map_err(|error| fallback.advise(error)).map_err(|error| match launcher.offers(library) {
-            Some(offers) if causes::is_of_launcher(&error.what) => {
-                Error { next: format!("{offers}; {}", error.next), ..error }
-            }
-            _ => error,
-        })
-    }
-}
-
-/// Checks that this job has as many nodes as the largest launch takes.
-fn check_nodes(campaign: &Campaign) -> Result<()> {
-    let here = Here::look();
-    let context = &campaign.plan.context;
-    let launcher = context.launcher;
-    if !launcher.remote || launcher.waits_in_queue() || !here.allocated {
-        return Ok(());
-    }
-    let nodes = |size: LaunchSize| parts::nodes(size, context).map(|nodes| (nodes, size));
-    let most = campaign.plan.by_size().into_keys().filter_map(nodes).max_by_key(|(nodes, _)| *nodes);
-    match most {
-        Some((nodes, size)) if nodes > here.nodes => Err(Error::input(
-            format!(
-                "{}: {size} take {}, this job has {}",
-                campaign.sweep.path.display(),
-                plural(nodes, "node"),
-                plural(here.nodes, "node")
-            ),
-            "ask the batch system for as many nodes, or name fewer ranks in the sweep",
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// A job for the ranks of a launch, which this program and worker start.
-pub fn launch_job(
-    (context, hosts): (&Context, &[String]),
-    (program, worker): (&str, &Path),
-    job: &Path,
-    size: LaunchSize,
-    here: Here,
-) -> LaunchJob {
-    LaunchJob {
-        program: program.to_owned(),
-        worker: worker.to_owned(),
-        arguments: worker_arguments(job, context, size.ranks),
-        ranks: size.ranks,
-        nodes: size.nodes,
-        ranks_per_node: size.ranks_per_node.or(context.ranks_per_node),
-        hosts: hosts.to_vec(),
-        place: context.place,
-        variables: messaging(&[]).into_keys().collect(),
-        here,
-    }
-}
-
-fn worker_arguments(job: &Path, context: &Context, ranks: usize) -> Vec<String> {
-    let (job, ranks) = (job.to_string_lossy().into_owned(), ranks.to_string());
-    let mut arguments = vec!["worker", "--job", &job, "--transport", context.transport.name(), "--ranks", &ranks];
-    if let Some(place) = context.place {
-        arguments.extend(["--place", place.name()]);
-    }
-    arguments.into_iter().map(str::to_owned).collect()
 }

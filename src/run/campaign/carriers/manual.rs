@@ -1,8 +1,8 @@
 //! The launches of a campaign on a machine where only the worker runs: job files and scripts out, the worker's output in.
 
-use super::local::launch_job;
 use crate::batch::script::quoted;
 use crate::campaign::Campaign;
+use crate::campaign::starter::launch_job;
 use crate::launch::Here;
 use crate::manual::export::{self, JOB, Start, WORKER};
 use crate::manual::import::{self, Held, Taken};
