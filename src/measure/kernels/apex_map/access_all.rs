@@ -1,8 +1,7 @@
 //! The timed loop of accesses that write: plain, and with instructions of vectors where they are there.
 
 use super::access::{Access, Pattern};
-use super::sum::Sum;
-use super::sum_all::sum_all;
+use super::{Sum, sum_all};
 
 /// What is done with blocks of a memory, of which some are read.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +25,7 @@ pub fn access_all(memory: &mut [u64], offsets: &[u64], what: Accesses) -> u64 {
     }
     let mut sum = Sum::new(what.block);
     #[cfg(target_arch = "x86_64")]
-    if let Some(kind) = super::vectors::Kind::best() {
+    if let Some(kind) = super::sums::vectors::Kind::best() {
         wide::all(kind, &mut sum, memory, offsets, what);
         return sum.total();
     }
@@ -91,8 +90,8 @@ fn finish_stores() {
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use super::{Access, Accesses, Sum, finish_stores};
-    use crate::kernels::apex_map::lanes::Lanes;
-    use crate::kernels::apex_map::vectors::{Kind, Vector, Width};
+    use crate::kernels::shared::sums::lanes::Lanes;
+    use crate::kernels::shared::sums::vectors::{Kind, Vector, Width};
     use std::arch::x86_64::{__m256i, __m512i, _mm_stream_si64};
 
     // What is done with a block that is not read.

@@ -6,13 +6,12 @@
 //!   the chain read before, so that no address is known before that word is.
 //! CHECK: that of all variants: a chain that does not follow its data reads other words.
 
-use super::accesses::{Accesses, Tally};
 use super::draw::Location;
-use super::sum::Sum;
-use super::timing::{Arrays, time_accesses};
-use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, contents, memory, with_outputs};
 #[cfg(target_arch = "x86_64")]
-use super::{lanes::Lanes, vectors::Kind, vectors::Width};
+use super::sums::{lanes::Lanes, vectors::Kind, vectors::Width};
+use super::tally::{Accesses, Tally};
+use super::timing::{Arrays, time_accesses};
+use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Sum, Variant, contents, memory, with_outputs};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
 use crate::kernels::no_rings;

@@ -11,8 +11,8 @@
 use super::{BYTES, PAGES, about, contents, each, power_of_two, region_words};
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
-use crate::kernels::apex_map::access::TRAFFIC;
 use crate::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS, Probe, outcome};
+use crate::kernels::shared::traffic::TRAFFIC;
 use crate::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;

@@ -12,7 +12,7 @@ use std::arch::x86_64::{
 pub struct Kind(Width);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Width {
+pub(in crate::kernels) enum Width {
     Avx2,
     Avx512,
 }
@@ -32,13 +32,13 @@ impl Kind {
         Self::detected().next()
     }
 
-    pub(super) fn width(self) -> Width {
+    pub(in crate::kernels) fn width(self) -> Width {
         self.0
     }
 }
 
 /// Some of the words of a memory; each method needs the instructions, and words that it may read or write.
-pub(super) trait Vector: Copy {
+pub(in crate::kernels) trait Vector: Copy {
     const WORDS: usize;
     type Mask: Copy;
     /// Of a vector's first words, fewer than all.

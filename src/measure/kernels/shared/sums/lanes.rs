@@ -18,7 +18,7 @@ const ANY: u8 = 7;
 
 /// A sum in registers.
 #[derive(Clone, Copy)]
-pub(super) struct Lanes<V: Vector> {
+pub(in crate::kernels) struct Lanes<V: Vector> {
     lanes: [V; LANES],
     /// Of a block: turns of all lanes, single vectors after them, words after those.
     turns: usize,
@@ -31,7 +31,7 @@ impl<V: Vector> Lanes<V> {
     /// # Safety
     /// The processor has the vector's instructions.
     #[inline(always)]
-    pub(super) unsafe fn begin(sum: &Sum) -> Self {
+    pub(in crate::kernels) unsafe fn begin(sum: &Sum) -> Self {
         let (vectors, rest) = (sum.block / V::WORDS, sum.block % V::WORDS);
         let [a, b, c, d] = &sum.lanes;
         // SAFETY: the lanes are as wide as the widest vector.
@@ -42,7 +42,7 @@ impl<V: Vector> Lanes<V> {
     /// # Safety
     /// As of [`Self::begin`].
     #[inline(always)]
-    pub(super) unsafe fn end(self, sum: &mut Sum) {
+    pub(in crate::kernels) unsafe fn end(self, sum: &mut Sum) {
         for (lane, to) in self.lanes.into_iter().zip(&mut sum.lanes) {
             // SAFETY: the lanes are as wide as the widest vector.
             unsafe { lane.store(to.as_mut_ptr()) };
@@ -54,7 +54,7 @@ impl<V: Vector> Lanes<V> {
     /// # Safety
     /// As of [`Self::begin`], and the block lies at `at`.
     #[inline(always)]
-    pub(super) unsafe fn block(&mut self, at: *const u64) {
+    pub(in crate::kernels) unsafe fn block(&mut self, at: *const u64) {
         // SAFETY: the caller's.
         unsafe { self.of_shape::<ANY>(at, 0) }
     }
@@ -173,7 +173,7 @@ pub fn sum_all(kind: Kind, memory: &[u64], offsets: &[u64], block: usize) -> u64
 }
 
 /// Adds blocks of this length by instructions that the processor has.
-pub(super) fn adder(kind: Kind, block: usize) -> Adder {
+pub(in crate::kernels) fn adder(kind: Kind, block: usize) -> Adder {
     macro_rules! of_shape {
         ($vector:ty, $feature:literal: $($shape:ident),*) => {
             match shape::<$vector>(block) {
