@@ -63,7 +63,7 @@ pub fn sources(folder: &str) -> Vec<(PathBuf, String)> {
 }
 
 /// Which files of a crate import from which.
-fn imports(name: &str) -> BTreeMap<File, BTreeSet<File>> {
+pub fn imports(name: &str) -> BTreeMap<File, BTreeSet<File>> {
     let folder = Path::new("src").join(name);
     let plain = |file: &Path| {
         let parts: Vec<_> = file.strip_prefix(&folder).ok()?.iter().map(|part| part.to_string_lossy()).collect();
