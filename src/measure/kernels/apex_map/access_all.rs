@@ -67,7 +67,7 @@ pub(super) fn plain(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Ac
 #[inline(always)]
 fn store_past_caches(word: &mut u64, value: u64) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the word is there, and every x86_64 has the instruction.
+    // SAFETY: a reference is aligned and can be written; SSE2, which has the instruction, is part of x86_64.
     unsafe {
         std::arch::x86_64::_mm_stream_si64(std::ptr::from_mut(word).cast(), value as i64);
     }
@@ -81,7 +81,7 @@ fn store_past_caches(word: &mut u64, value: u64) {
 #[inline(always)]
 fn finish_stores() {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86_64 has the instruction.
+    // SAFETY: SSE, which has the instruction, is part of x86_64.
     unsafe {
         std::arch::x86_64::_mm_sfence();
     }
@@ -112,7 +112,7 @@ mod wide {
     /// As [`super::access_all`], of what does not only read, with instructions that the processor has.
     pub(super) fn all(kind: Kind, sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
         let whole = what.block.is_multiple_of(<__m512i as Vector>::WORDS);
-        // SAFETY: the processor has the instructions.
+        // SAFETY: the processor has the instructions: a `Kind` comes only from their detection, and AVX-512 includes AVX2.
         unsafe {
             match kind.width() {
                 Width::Avx512 if whole => avx512(sum, memory, offsets, what),
@@ -123,23 +123,26 @@ mod wide {
 
     #[target_feature(enable = "avx2")]
     fn avx2(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
-        // SAFETY: the instructions are there.
+        // SAFETY: this function has the instructions.
         unsafe { of_kind::<__m256i>(sum, memory, offsets, what) }
     }
 
     #[target_feature(enable = "avx512f")]
     fn avx512(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
-        // SAFETY: the instructions are there.
+        // SAFETY: this function has the instructions.
         unsafe { of_kind::<__m512i>(sum, memory, offsets, what) }
     }
 
     // From here on all needs the vector's instructions, and is inlined where they are; closures would not be in time.
 
+    /// # Safety
+    /// The processor has the vector's instructions.
     #[inline(always)]
     unsafe fn of_kind<V: Vector>(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
         // Non-temporal stores of vectors ask for their own places.
         let whole = what.access != Access::NonTemporal || memory.as_ptr().cast::<V>().is_aligned();
-        // SAFETY: the caller's.
+        // SAFETY: the caller has the instructions; each arm sees that the block has its shape, and that the memory is aligned where
+        // non-temporal stores are of vectors.
         unsafe {
             match what.block {
                 1 => of_shape::<V, ONE>(sum, memory, offsets, what),
@@ -152,9 +155,12 @@ mod wide {
         }
     }
 
+    /// # Safety
+    /// The processor has the vector's instructions. The block has this shape: one word, whole vectors, whole groups of `TOGETHER`
+    /// vectors, or any. For non-temporal stores of whole vectors or groups the memory is aligned as a vector.
     #[inline(always)]
     unsafe fn of_shape<V: Vector, const SHAPE: u8>(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
-        // SAFETY: the caller's.
+        // SAFETY: both require the same of their callers.
         unsafe {
             match what.access {
                 Access::Copy => copies::<V, SHAPE>(memory, offsets, what.block),
@@ -170,6 +176,8 @@ mod wide {
         memory.len().checked_sub(block).expect("a block is longer than the memory")
     }
 
+    /// # Safety
+    /// As of [`of_shape`].
     #[inline(always)]
     unsafe fn mixed<V: Vector, const SHAPE: u8, const ACCESS: u8>(
         sum: &mut Sum,
@@ -177,7 +185,7 @@ mod wide {
         offsets: &[u64],
         what: Accesses,
     ) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller has the instructions.
         let mut lanes = unsafe { Lanes::<V>::begin(sum) };
         let (mut of_ones, mut number) = (0u64, what.first);
         let most = last_place(memory, what.block);
@@ -189,7 +197,7 @@ mod wide {
                     of_ones = of_ones.wrapping_add(memory[at as usize]);
                 } else {
                     let words = &memory[at as usize..][..what.block];
-                    // SAFETY: the block lies within the memory.
+                    // SAFETY: `words` is a block, as long as those of the sum, which its maker took from `what`.
                     unsafe { lanes.block(words.as_ptr()) };
                 }
             }
@@ -201,8 +209,8 @@ mod wide {
                     !of_vectors || at.is_multiple_of(V::WORDS),
                     "a block for vectors past the caches lies between two places"
                 );
-                // SAFETY: the block lies within the memory. Where non-temporal stores are of vectors, the memory is aligned, and
-                // so is the block.
+                // SAFETY: a block at most at `most` lies within the memory. Where non-temporal stores are of vectors, the memory is
+                // aligned, and `at` is a multiple of a vector's words.
                 unsafe {
                     change::<V, SHAPE, ACCESS>(memory.as_mut_ptr().add(at), std::ptr::null(), what.block, number);
                 }
@@ -210,23 +218,29 @@ mod wide {
             }
         }
         finish_stores();
-        // SAFETY: the caller's.
-        unsafe { lanes.end(sum) };
+        lanes.end(sum);
         sum.add_word(of_ones);
     }
 
     /// Blocks are the same or do not overlap.
+    ///
+    /// # Safety
+    /// As of [`of_shape`].
     #[inline(always)]
     unsafe fn copies<V: Vector, const SHAPE: u8>(memory: &mut [u64], offsets: &[u64], block: usize) {
         let (most, words) = (last_place(memory, block), memory.as_mut_ptr());
         for &[from, to] in offsets.as_chunks::<2>().0 {
             assert!(from.max(to) as usize <= most, "a block lies beyond the memory");
-            // SAFETY: both blocks lie within the memory, which nobody else uses.
+            // SAFETY: blocks at most at `most` lie within the memory, which is borrowed exclusively.
             unsafe { change::<V, SHAPE, COPY>(words.add(to as usize), words.add(from as usize), block, 0) };
         }
     }
 
-    /// There is a block at `to`, and if it is a copy at `from`; see [`store`].
+    /// Changes the block at `to`, or copies the one at `from` there.
+    ///
+    /// # Safety
+    /// The processor has the vector's instructions. `block` words can be written at `to`, and if they are a copy read at `from`. The
+    /// block has this shape; non-temporal ones of whole vectors or groups begin at a multiple of a vector's length.
     #[inline(always)]
     unsafe fn change<V: Vector, const SHAPE: u8, const ACCESS: u8>(
         to: *mut u64,
@@ -235,7 +249,7 @@ mod wide {
         number: u64,
     ) {
         let mut at = 0;
-        // SAFETY: all places are within the block.
+        // SAFETY: each loop ends where less than what it stores is left of the block, and `at` moves by what was stored.
         unsafe {
             if SHAPE == ONE {
                 return store_word::<ACCESS>(to, from, number);
@@ -267,10 +281,11 @@ mod wide {
         }
     }
 
-    /// There is a vector at `to`, at a multiple of its length if it is non-temporal, and at `from` if it is copied.
+    /// # Safety
+    /// The processor has the vector's instructions. A vector can be read and written at `to`, at a multiple of its length if it is non-temporal, and read at `from` if it is copied.
     #[inline(always)]
     unsafe fn store<V: Vector, const ACCESS: u8>(to: *mut u64, from: *const u64, numbers: V) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller has the instructions and the places.
         unsafe {
             match ACCESS {
                 WRITE => numbers.store(to),
@@ -281,10 +296,11 @@ mod wide {
         }
     }
 
-    /// There is a word at `to`, and at `from` if it is copied.
+    /// # Safety
+    /// A word can be read and written at `to`, and read at `from` if it is copied.
     #[inline(always)]
     unsafe fn store_word<const ACCESS: u8>(to: *mut u64, from: *const u64, number: u64) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller has the places; SSE2, which has the non-temporal store, is part of x86_64.
         unsafe {
             match ACCESS {
                 WRITE => *to = number,
