@@ -26,7 +26,8 @@ pub fn access_all(memory: &mut [u64], offsets: &[u64], what: Accesses) -> u64 {
     let mut sum = Sum::new(what.block);
     #[cfg(target_arch = "x86_64")]
     if let Some(kind) = super::sums::vectors::Kind::best() {
-        wide::all(kind, &mut sum, memory, offsets, what);
+        // SAFETY: the sum is of blocks of `what.block` words.
+        unsafe { wide::all(kind, &mut sum, memory, offsets, what) };
         return sum.total();
     }
     plain(&mut sum, memory, offsets, what);
@@ -110,9 +111,13 @@ mod wide {
     const TOGETHER: usize = 4;
 
     /// As [`super::access_all`], of what does not only read, with instructions that the processor has.
-    pub(super) fn all(kind: Kind, sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+    ///
+    /// # Safety
+    /// The sum is of blocks of `what.block` words.
+    pub(super) unsafe fn all(kind: Kind, sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
         let whole = what.block.is_multiple_of(<__m512i as Vector>::WORDS);
-        // SAFETY: the processor has the instructions: a `Kind` comes only from their detection, and AVX-512 includes AVX2.
+        // SAFETY: a `Kind` comes only from the detection of its instructions, and AVX-512 includes AVX2. The caller has a sum of these
+        // blocks.
         unsafe {
             match kind.width() {
                 Width::Avx512 if whole => avx512(sum, memory, offsets, what),
@@ -121,28 +126,32 @@ mod wide {
         }
     }
 
+    /// # Safety
+    /// The sum is of blocks of `what.block` words.
     #[target_feature(enable = "avx2")]
-    fn avx2(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
-        // SAFETY: this function has the instructions.
+    unsafe fn avx2(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+        // SAFETY: this function has the instructions, and the caller a sum of these blocks.
         unsafe { of_kind::<__m256i>(sum, memory, offsets, what) }
     }
 
+    /// # Safety
+    /// The sum is of blocks of `what.block` words.
     #[target_feature(enable = "avx512f")]
-    fn avx512(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
-        // SAFETY: this function has the instructions.
+    unsafe fn avx512(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+        // SAFETY: this function has the instructions, and the caller a sum of these blocks.
         unsafe { of_kind::<__m512i>(sum, memory, offsets, what) }
     }
 
     // From here on all needs the vector's instructions, and is inlined where they are; closures would not be in time.
 
     /// # Safety
-    /// The processor has the vector's instructions.
+    /// The processor has the vector's instructions, and the sum is of blocks of `what.block` words.
     #[inline(always)]
     unsafe fn of_kind<V: Vector>(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
         // Non-temporal stores of vectors ask for their own places.
         let whole = what.access != Access::NonTemporal || memory.as_ptr().cast::<V>().is_aligned();
-        // SAFETY: the caller has the instructions; each arm sees that the block has its shape, and that the memory is aligned where
-        // non-temporal stores are of vectors.
+        // SAFETY: the caller has the instructions and the sum; each arm sees that the block has its shape, and that the memory is
+        // aligned where non-temporal stores are of vectors.
         unsafe {
             match what.block {
                 1 => of_shape::<V, ONE>(sum, memory, offsets, what),
@@ -156,8 +165,9 @@ mod wide {
     }
 
     /// # Safety
-    /// The processor has the vector's instructions. The block has this shape: one word, whole vectors, whole groups of `TOGETHER`
-    /// vectors, or any. For non-temporal stores of whole vectors or groups the memory is aligned as a vector.
+    /// The processor has the vector's instructions, and the sum is of blocks of `what.block` words. They have this shape: one word,
+    /// whole vectors, whole groups of `TOGETHER` vectors, or any. For non-temporal stores of whole vectors or groups the memory is
+    /// aligned as a vector.
     #[inline(always)]
     unsafe fn of_shape<V: Vector, const SHAPE: u8>(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
         // SAFETY: both require the same of their callers.
@@ -197,7 +207,7 @@ mod wide {
                     of_ones = of_ones.wrapping_add(memory[at as usize]);
                 } else {
                     let words = &memory[at as usize..][..what.block];
-                    // SAFETY: `words` is a block, as long as those of the sum, which its maker took from `what`.
+                    // SAFETY: `words` has `what.block` words, as the sum's blocks have.
                     unsafe { lanes.block(words.as_ptr()) };
                 }
             }

@@ -11,7 +11,7 @@ use super::timing::{Arrays, in_quarters, time};
 use crate::comm::arena::Arena;
 use crate::comm::{GetWindow, Rma};
 use crate::kernels::Outcome;
-use crate::kernels::shared::sums::{Adder, Sum, adder};
+use crate::kernels::shared::sums::Accumulator;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
@@ -19,8 +19,7 @@ pub(in crate::kernels) fn run<C: Rma>(comm: &C, point: &Point, stream: u64, aren
     let (memory, granted) = memory(point, comm.rank(), arena)?;
     let block = point.integer("L") as usize;
     Ok(comm.get_window(memory, point.integer("B") as usize, block, |window| {
-        let mut rank =
-            Rank { comm, memory, block, window, outstanding: 0, remote: 0, sum: Sum::new(block), add: adder(block) };
+        let mut rank = Rank { comm, memory, block, window, outstanding: 0, remote: 0, sum: Accumulator::new(block) };
         time(comm, (point, stream), (memory, granted), Arrays::AllBefore, |locations| rank.pass(locations))
     }))
 }
@@ -37,14 +36,14 @@ struct Rank<'a, C, W> {
     /// Gets that are not summed yet, at most B.
     outstanding: usize,
     remote: u64,
-    sum: Sum,
-    add: Adder,
+    sum: Accumulator,
 }
 
 impl<C: Rma, W: GetWindow> Rank<'_, C, W> {
     /// Table 1, left column, for all index arrays.
     fn pass(&mut self, locations: &[Location]) -> Tally {
-        (self.sum, self.remote) = (Sum::new(self.block), 0);
+        self.sum.clear();
+        self.remote = 0;
         let quarters = in_quarters(self.comm, locations, |part| self.access(part));
         while self.outstanding > 0 {
             self.wait();
@@ -60,15 +59,15 @@ impl<C: Rma, W: GetWindow> Rank<'_, C, W> {
             let own = locations.iter().take(RUN).take_while(|location| location.is_own()).count();
             let (own, others) = locations.split_at(own);
             if !own.is_empty() {
-                (self.add.all)(&mut self.sum, self.memory, Location::offsets(own));
+                self.sum.add_all(self.memory, Location::offsets(own));
             }
             locations = others;
             if let Some((&remote, after)) = others.split_first().filter(|(location, _)| !location.is_own()) {
                 self.get(remote);
                 locations = after;
             }
-            let (add, sum) = (self.add.one, &mut self.sum);
-            while self.window.take_arrived(|words| add(sum, words)).is_some() {
+            let sum = &mut self.sum;
+            while self.window.take_arrived(|words| sum.add(words)).is_some() {
                 self.outstanding -= 1;
             }
         }
@@ -86,8 +85,8 @@ impl<C: Rma, W: GetWindow> Rank<'_, C, W> {
 
     /// Sums a block, if one can be had: one turn of a waiting loop.
     fn wait(&mut self) {
-        let (add, sum) = (self.add.one, &mut self.sum);
-        match self.window.take(|words| add(sum, words)) {
+        let sum = &mut self.sum;
+        match self.window.take(|words| sum.add(words)) {
             Some(()) => self.outstanding -= 1,
             None => self.comm.relax(),
         }

@@ -13,7 +13,7 @@ use super::tally::Tally;
 use super::timing::{Arrays, in_quarters, time};
 use crate::comm::arena::Arena;
 use crate::comm::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Tag};
-use crate::kernels::shared::sums::{Adder, Sum, adder};
+use crate::kernels::shared::sums::Accumulator;
 use crate::kernels::{Domain, Outcome, Parameter, Rings, parameter};
 use crate::numerics::statistics::median;
 use apexmap_base::error::Result;
@@ -60,8 +60,7 @@ pub(in crate::kernels) fn run<C: Mailboxes>(
             remote: 0,
             served: 0,
             polls: 0,
-            sum: Sum::new(block),
-            add: adder(block),
+            sum: Accumulator::new(block),
         };
         let poll_seconds = rank.poll_seconds();
         let (run, memory) = ((point, stream), (memory, granted));
@@ -91,8 +90,7 @@ struct Rank<'a, 'm, C: Mailboxes> {
     remote: u64,
     served: u64,
     polls: u64,
-    sum: Sum,
-    add: Adder,
+    sum: Accumulator,
 }
 
 impl<C: Mailboxes> Rank<'_, '_, C> {
@@ -112,7 +110,8 @@ impl<C: Mailboxes> Rank<'_, '_, C> {
 
     /// Table 1, right column, for all index arrays, with its "wait for finish".
     fn pass(&mut self, locations: &[Location]) -> Tally {
-        (self.sum, self.remote, self.served, self.polls) = (Sum::new(self.block), 0, 0, 0);
+        self.sum.clear();
+        (self.remote, self.served, self.polls) = (0, 0, 0);
         self.until_poll = self.poll_every;
         let quarters = in_quarters(self.comm, locations, |part| self.access(part));
         while self.outstanding > 0 {
@@ -131,7 +130,7 @@ impl<C: Mailboxes> Rank<'_, '_, C> {
     fn access(&mut self, locations: &[Location]) {
         for &location in locations {
             if location.is_own() {
-                (self.add.one)(&mut self.sum, &self.memory[location.offset()..][..self.block]);
+                self.sum.add(&self.memory[location.offset()..][..self.block]);
             } else {
                 let (owner, request) = (location.owner(self.comm), [location.offset() as u64]);
                 while self.outstanding == self.buffers || !self.requests_out.send(owner, &request) {
@@ -179,8 +178,8 @@ impl<C: Mailboxes> Rank<'_, '_, C> {
     /// Sums what has come.
     #[inline]
     fn process_replies(&mut self) -> bool {
-        let (before, add, sum) = (self.outstanding, self.add.one, &mut self.sum);
-        while self.outstanding > 0 && self.replies_in.take(|_, words| add(sum, words)).is_some() {
+        let (before, sum) = (self.outstanding, &mut self.sum);
+        while self.outstanding > 0 && self.replies_in.take(|_, words| sum.add(words)).is_some() {
             self.outstanding -= 1;
         }
         self.outstanding < before

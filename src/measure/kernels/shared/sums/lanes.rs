@@ -70,8 +70,9 @@ impl<V: Vector> Lanes<V> {
     /// As of [`Self::block`], and the block's length has this shape.
     #[inline(always)]
     unsafe fn of_shape<const SHAPE: u8>(&mut self, mut at: *const u64, first: usize) {
-        // SAFETY: `begin` required the instructions. A block of `WORD`, `PAIR` or `FOUR` has this many words, one of `PART` those of the mask, and one of `ONE` or
-        // `TWO` this many vectors. Any other has `turns` times `LANES` vectors, then `singles` vectors, then the words of the mask.
+        // SAFETY: `begin` required the instructions. A block of `WORD`, `PAIR` or `FOUR` has this many words, one of `PART` those of
+        // the mask, and one of `ONE` or `TWO` this many vectors. Any other has `turns` times `LANES` vectors, then `singles` vectors,
+        // then the words of the mask.
         unsafe {
             match SHAPE {
                 WORD => return self.add(first, V::load_first::<1>(at)),
@@ -171,30 +172,35 @@ unsafe fn add_one<V: Vector, const SHAPE: u8>(sum: &mut Sum, words: &[u64]) {
 /// If a block does not lie within `memory`.
 pub fn sum_all(kind: Kind, memory: &[u64], offsets: &[u64], block: usize) -> u64 {
     let mut sum = Sum::new(block);
-    (adder(kind, block).all)(&mut sum, memory, offsets);
+    // SAFETY: the sum is of blocks of the adder's length.
+    unsafe { (adder(kind, block).all)(&mut sum, memory, offsets) };
     sum.total()
 }
 
 /// Adds blocks of this length by instructions that the processor has.
-pub(in crate::kernels) fn adder(kind: Kind, block: usize) -> Adder {
+pub(super) fn adder(kind: Kind, block: usize) -> Adder {
     macro_rules! of_shape {
         ($vector:ty, $feature:literal: $($shape:ident),*) => {
             match shape::<$vector>(block) {
                 $($shape => {
+                    /// # Safety
+                    /// The sum's blocks have this shape.
                     #[target_feature(enable = $feature)]
-                    fn one(sum: &mut Sum, words: &[u64]) {
-                        // SAFETY: this function has the instructions; the sum's blocks are those of `block` words.
+                    unsafe fn one(sum: &mut Sum, words: &[u64]) {
+                        // SAFETY: this function has the instructions, and the caller a sum of this shape.
                         unsafe { add_one::<$vector, $shape>(sum, words) }
                     }
+                    /// # Safety
+                    /// The sum's blocks have this shape.
                     #[target_feature(enable = $feature)]
-                    fn all(sum: &mut Sum, memory: &[u64], offsets: &[u64]) {
-                        // SAFETY: this function has the instructions; the sum's blocks are those of `block` words.
+                    unsafe fn all(sum: &mut Sum, memory: &[u64], offsets: &[u64]) {
+                        // SAFETY: this function has the instructions, and the caller a sum of this shape.
                         unsafe { add_all::<$vector, $shape>(sum, memory, offsets) }
                     }
                     Adder {
-                        // SAFETY: the processor has the instructions: a `Kind` comes only from their detection.
+                        // SAFETY: a `Kind` comes only from the detection of its instructions; `Adder` requires a sum of blocks of `block` words.
                         one: |sum, words| unsafe { one(sum, words) },
-                        // SAFETY: the processor has the instructions: a `Kind` comes only from their detection.
+                        // SAFETY: a `Kind` comes only from the detection of its instructions; `Adder` requires a sum of blocks of `block` words.
                         all: |sum, memory, offsets| unsafe { all(sum, memory, offsets) },
                     }
                 })*

@@ -6,22 +6,27 @@
 //! differs from version to version; where AVX2 or AVX-512 is there, its instructions are named.
 
 /// Lanes that are added side by side, and words of the widest.
-pub(in crate::kernels) const LANES: usize = 4;
-pub(in crate::kernels) const WIDEST: usize = 8;
+pub(super) const LANES: usize = 4;
+pub(super) const WIDEST: usize = 8;
 
 /// A sum under way, of blocks of one length.
 pub(in crate::kernels) struct Sum {
-    pub(in crate::kernels) lanes: [[u64; WIDEST]; LANES],
+    pub(super) lanes: [[u64; WIDEST]; LANES],
     pub(in crate::kernels) block: usize,
 }
 
 /// How blocks of one length are added on this processor: chosen once, before the clock runs.
-#[derive(Clone, Copy)]
-pub(in crate::kernels) struct Adder {
-    /// Adds a block; its length is the one that was announced.
-    pub(in crate::kernels) one: fn(&mut Sum, &[u64]),
+pub(super) struct Adder {
+    /// Adds a block to a sum of blocks of this length.
+    ///
+    /// # Safety
+    /// The sum is of blocks of the length that this was made for.
+    pub(super) one: unsafe fn(&mut Sum, &[u64]),
     /// Adds the blocks of a memory at these places.
-    pub(in crate::kernels) all: fn(&mut Sum, &[u64], &[u64]),
+    ///
+    /// # Safety
+    /// As of `one`.
+    pub(super) all: unsafe fn(&mut Sum, &[u64], &[u64]),
 }
 
 impl Sum {
