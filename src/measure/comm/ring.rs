@@ -142,8 +142,8 @@ impl<T: Copy, K> Consumer<T, K> {
     /// An item that is there; its place is not given back yet.
     #[inline]
     fn read(&mut self) -> T {
-        // SAFETY: `at` is less than the capacity. Callers have seen that fewer items were taken than put in, so that the sender has put
-        // one there, which it leaves until the count of those taken says otherwise.
+        // SAFETY: `at` is less than the capacity. Callers have seen that fewer items were taken than put in, so that the sender has
+        // put one there, which it leaves until the count of those taken says otherwise.
         let item = unsafe { (*self.ring.places.add(self.at)).with(|place| (*place).assume_init_read()) };
         self.at = self.ring.after(self.at);
         self.taken = self.taken.wrapping_add(1);

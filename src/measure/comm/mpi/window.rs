@@ -254,8 +254,8 @@ impl<T: Item> RmaWindow<T> for MpiRmaWindow<'_, T> {
         check_range(place, items, self.lengths[to] as usize);
         let Some(window) = self.window else { unreachable!("there is no other rank") };
         let (count, kind) = (items as c_int, Self::kind());
-        // SAFETY: both ranges were checked. `RmaWindow::put` requires that nobody else touches the target; `origin` completes the put
-        // before it is changed.
+        // SAFETY: both ranges were checked. `RmaWindow::put` requires that nobody else touches the target; `origin` completes the
+        // put before it is changed.
         unsafe { ffi::MPI_Put(source, count, kind, to as c_int, place as ffi::MPI_Aint, count, kind, window) };
         self.under_way = true;
     }

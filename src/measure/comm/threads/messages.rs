@@ -79,8 +79,8 @@ impl<'m> ThreadMessages<'m> {
                 let Some(parcel) = line.ring.pop() else { break };
                 assert!(parcel.items <= room, "a message of {} items where {room} were expected", parcel.items);
                 let target = self.incoming.at(at, parcel.items);
-                // SAFETY: the source is in the parcel, or stays as it is until the delivery is counted (see `Parcel`). `at` has checked
-                // the target, which is this rank's own.
+                // SAFETY: the source is in the parcel, or stays as it is until the delivery is counted (see `Parcel`). `at` has
+                // checked the target, which is this rank's own.
                 unsafe {
                     if parcel.place.is_null() {
                         target.copy_from_nonoverlapping(parcel.short.as_ptr(), parcel.items);

@@ -116,8 +116,8 @@ mod wide {
     /// The sum is of blocks of `what.block` words.
     pub(super) unsafe fn all(kind: Kind, sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
         let whole = what.block.is_multiple_of(<__m512i as Vector>::WORDS);
-        // SAFETY: a `Kind` comes only from the detection of its instructions, and AVX-512 includes AVX2. The caller has a sum of these
-        // blocks.
+        // SAFETY: a `Kind` comes only from the detection of its instructions, and AVX-512 includes AVX2; the caller has a sum of
+        // these blocks.
         unsafe {
             match kind.width() {
                 Width::Avx512 if whole => avx512(sum, memory, offsets, what),
@@ -292,7 +292,8 @@ mod wide {
     }
 
     /// # Safety
-    /// The processor has the vector's instructions. A vector can be read and written at `to`, at a multiple of its length if it is non-temporal, and read at `from` if it is copied.
+    /// The processor has the vector's instructions. A vector can be read and written at `to`, at a multiple of its length if it is
+    /// non-temporal, and read at `from` if it is copied.
     #[inline(always)]
     unsafe fn store<V: Vector, const ACCESS: u8>(to: *mut u64, from: *const u64, numbers: V) {
         // SAFETY: the caller has the instructions and the places.

@@ -209,8 +209,8 @@ impl<C: Comm, W: RmaWindow<u32>> OneSided<'_, C, W> {
     fn put(&mut self, round: u32, number: usize) {
         self.stamp(round, number);
         let (at, items) = (self.side.buffer(number).1, self.side.shape.items);
-        // SAFETY: only the partner puts to a rank's memory, whose owner peeks at the stamps, each the last item of a put, and reads the
-        // rest in fences.
+        // SAFETY: only the partner puts to a rank's memory, whose owner peeks at the stamps, each the last item of a put, and reads
+        // the rest in fences.
         unsafe { self.window.put(at, items, self.side.partner, at) };
         self.window.flush();
     }

@@ -69,8 +69,8 @@ unsafe fn by_fours(values: &[u64], index: Index, stage: &Stage, to: Ends) -> usi
     let lower = if stage.upper { 0 } else { 0b1111 };
     let mut kept = 0;
     for (i, four) in fours.enumerate() {
-        // SAFETY: a chunk has four values. Of the values before it `kept` were kept and the others sent, and each end has room for four
-        // more than all. `keeps` has four bits, and there is an order for each.
+        // SAFETY: a chunk has four values. Of the values before it `kept` were kept and the others sent, and each end has room for
+        // four more than all. `keeps` has four bits, and there is an order for each.
         unsafe {
             let four = _mm256_loadu_si256(four.as_ptr().cast());
             let words = _mm256_and_si256(_mm256_srl_epi64(four, shift), mask);

@@ -198,9 +198,9 @@ pub(super) fn adder(kind: Kind, block: usize) -> Adder {
                         unsafe { add_all::<$vector, $shape>(sum, memory, offsets) }
                     }
                     Adder {
-                        // SAFETY: a `Kind` comes only from the detection of its instructions; `Adder` requires a sum of blocks of `block` words.
+                        // SAFETY: a `Kind` comes from the detection of its instructions; `Adder` requires a sum of these blocks.
                         one: |sum, words| unsafe { one(sum, words) },
-                        // SAFETY: a `Kind` comes only from the detection of its instructions; `Adder` requires a sum of blocks of `block` words.
+                        // SAFETY: a `Kind` comes from the detection of its instructions; `Adder` requires a sum of these blocks.
                         all: |sum, memory, offsets| unsafe { all(sum, memory, offsets) },
                     }
                 })*
