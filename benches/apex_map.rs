@@ -4,7 +4,7 @@
 //! by the system's `cc -O3 -march=native`. Printed are ratios of medians and the spread of the pairwise ratios.
 
 use apexmap_measure::comm::arena::{Arena, Pages};
-use apexmap_measure::kernels::apex_map::sum_all;
+use apexmap_measure::kernels::shared::sums::sum_all;
 use apexmap_measure::numerics::mix::mix;
 use apexmap_measure::numerics::power_law::PowerLaw;
 use apexmap_measure::numerics::statistics::median;

@@ -4,10 +4,10 @@ use super::common::small_point;
 use apexmap_base::point::{Point, Value};
 use apexmap_measure::comm::arena::{Arena, Pages};
 use apexmap_measure::comm::{Comm, Transport, World, threads};
-use apexmap_measure::kernels::apex_map::sum_all;
-use apexmap_measure::kernels::apex_map::warm_up::WarmUp;
+use apexmap_measure::kernels::shared::accesses::warm_up::WarmUp;
+use apexmap_measure::kernels::shared::sums::sum_all;
 #[cfg(target_arch = "x86_64")]
-use apexmap_measure::kernels::apex_map::{lanes, vectors::Kind};
+use apexmap_measure::kernels::shared::sums::{lanes, vectors::Kind};
 use apexmap_measure::kernels::{Outcome, complete, find};
 use apexmap_measure::numerics::mix::mix;
 use apexmap_measure::numerics::power_law::remote_share;

@@ -64,7 +64,7 @@ pub fn sources(folder: &str) -> Vec<(PathBuf, String)> {
 }
 
 /// Which files of a crate import from which.
-fn imports(name: &str) -> BTreeMap<File, BTreeSet<File>> {
+pub fn imports(name: &str) -> BTreeMap<File, BTreeSet<File>> {
     let folder = Path::new("src").join(name);
     let plain = |file: &Path| {
         let parts: Vec<_> = file.strip_prefix(&folder).ok()?.iter().map(|part| part.to_string_lossy()).collect();
@@ -263,4 +263,33 @@ fn functions_fit_on_a_screen() {
 fn lengths_of_functions_are_counted_right() {
     let text = "fn a() {\n    x();\n}\n\nimpl B {\n    pub fn c(\n        d: u8,\n    ) -> u8 {\n        if d {\n        }\n    }\n    fn e();\n}\n";
     assert_eq!(functions(text), [("a()".to_owned(), 3), ("c(".to_owned(), 6)]);
+}
+
+/// Unsafe functions without a section "Safety" in their documentation. Those of `impl Trait for` have their trait's.
+fn unsafe_without_section(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let indentation = |line: &str| line.len() - line.trim_start().len();
+    let is_head = |line: &str| line.trim_start().starts_with("///") || line.trim_start().starts_with("#[");
+    let mut missing = Vec::new();
+    for (number, line) in lines.iter().enumerate().filter(|(_, line)| line.contains("unsafe fn ")) {
+        let before = || lines[..number].iter().rev();
+        let outer = before().find(|other| !other.is_empty() && indentation(other) < indentation(line));
+        let of_trait = outer.is_some_and(|outer| outer.trim_start().starts_with("impl") && outer.contains(" for "));
+        if !of_trait && !before().take_while(|line| is_head(line)).any(|line| line.contains("# Safety")) {
+            missing.push(line.trim().to_owned());
+        }
+    }
+    missing
+}
+
+#[test]
+fn unsafe_functions_say_what_they_require() {
+    let all = sources("src").into_iter();
+    let missing: Vec<_> = all.map(|(file, text)| (file, unsafe_without_section(&text))).collect();
+    let missing: Vec<_> = missing.into_iter().filter(|(_, functions)| !functions.is_empty()).collect();
+    assert!(missing.is_empty(), "no section \"Safety\": {missing:#?}");
+
+    let section = "/// # Safety\n/// A.\n#[inline]\nunsafe fn a() {}\nimpl B for C {\n    unsafe fn d() {}\n}\n";
+    assert!(unsafe_without_section(section).is_empty());
+    assert_eq!(unsafe_without_section("/// A.\nunsafe fn a() {\n}\n"), ["unsafe fn a() {"]);
 }

@@ -4,10 +4,10 @@
 #[path = "../src/measure/fingerprint.rs"]
 mod fingerprint;
 
-use super::architecture::sources;
+use super::architecture::{imports, sources};
 use super::common::Scratch;
 use apexmap_measure::kernels;
-use fingerprint::{IN_NO_KEY, OF_ALL_FAMILIES, fingerprints};
+use fingerprint::{IN_NO_KEY, fingerprints};
 use sha2::Sha256;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -110,17 +110,22 @@ fn samples_are_stale_when_their_own_code_or_its_build_changes_and_only_then() {
     }
 }
 
+fn families() -> BTreeSet<&'static str> {
+    kernels::ALL.iter().map(|kernel| kernels::family(kernel.id())).collect()
+}
+
+/// The family in whose folder a file of `src/measure` lies, if any.
+fn owner(file: &str) -> Option<&str> {
+    let (folder, _) = file.strip_prefix("kernels/")?.split_once('/')?;
+    (folder != "shared").then_some(folder)
+}
+
 /// Families whose keys have a file of `src/measure`, as the documentation of `src/measure/fingerprint.rs` says it.
 fn concerned<'a>(file: &str, families: &BTreeSet<&'a str>) -> BTreeSet<&'a str> {
     if IN_NO_KEY.contains(&file) {
         return BTreeSet::new();
     }
-    let folder = file.strip_prefix("kernels/").and_then(|below| Some(below.split_once('/')?.0));
-    families
-        .iter()
-        .copied()
-        .filter(|family| folder.is_none_or(|own| own == *family || *family == OF_ALL_FAMILIES))
-        .collect()
+    families.iter().copied().filter(|family| owner(file).is_none_or(|own| own == *family)).collect()
 }
 
 fn keys(measuring: &Path) -> BTreeMap<String, String> {
@@ -139,7 +144,7 @@ fn each_file_of_the_measuring_code_is_in_the_keys_of_the_families_that_run_it() 
     let measuring = scratch.join(MEASURING);
     copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(MEASURING), &measuring);
     let first = keys(&measuring);
-    let families: BTreeSet<&str> = kernels::ALL.iter().map(|kernel| kernels::family(kernel.id())).collect();
+    let families = families();
     assert_eq!(first.keys().map(String::as_str).collect::<BTreeSet<_>>(), &families | &BTreeSet::from(["whole"]));
 
     let files = sources(MEASURING);
@@ -158,22 +163,21 @@ fn each_file_of_the_measuring_code_is_in_the_keys_of_the_families_that_run_it() 
 
     // A file more.
     fs::write(measuring.join("kernels/random_access/more.rs"), "//! A kernel.\n").expect("a file");
-    assert_eq!(stale(&first, &keys(&measuring)), BTreeSet::from(["calibrate", "random_access", "whole"]));
+    assert_eq!(stale(&first, &keys(&measuring)), BTreeSet::from(["random_access", "whole"]));
 }
 
 #[test]
-fn only_calibrations_run_the_code_of_another_family_whose_key_has_all() {
-    let families: BTreeSet<&str> = kernels::ALL.iter().map(|kernel| kernels::family(kernel.id())).collect();
-    let mut of_others = 0;
-    for (file, text) in sources("src/measure/kernels") {
-        let name = file.strip_prefix("src/measure/kernels").expect("a file of the folder");
-        let Some(own) = name.components().next().filter(|_| name.components().count() > 1) else { continue };
-        let own = own.as_os_str().to_str().expect("a name");
-        let names = |family: &&&str| **family != own && text.contains(&format!("{family}::"));
-        if let Some(other) = families.iter().find(names) {
-            assert_eq!(own, OF_ALL_FAMILIES, "{} names {other}, whose files are not in its key", name.display());
-            of_others += 1;
-        }
+fn no_code_in_the_key_of_a_family_is_of_another_family() {
+    let mut seen = BTreeSet::new();
+    for (file, imported) in imports("measure").into_iter().filter(|(file, _)| !IN_NO_KEY.contains(&file.as_str())) {
+        let own = owner(&file);
+        let others: Vec<_> = imported.iter().filter(|other| owner(other).is_some() && owner(other) != own).collect();
+        assert!(others.is_empty(), "{file} imports {others:?}, which is not in all keys that {file} is in");
+        seen.extend(imported.iter().filter_map(|other| owner(other).map(str::to_owned)));
     }
-    assert!(of_others > 5, "{of_others} files of calibrations that name another family");
+    assert_eq!(
+        seen.iter().map(String::as_str).collect::<BTreeSet<_>>(),
+        families(),
+        "imports within families are seen"
+    );
 }

@@ -6,13 +6,11 @@ use apexmap_measure::comm::arena::Arena;
 use apexmap_measure::comm::threads::{self, ThreadComm};
 use apexmap_measure::comm::{Transport, World};
 use apexmap_measure::kernels::message_rate::block_cyclic::BlockCyclic;
-use apexmap_measure::kernels::message_rate::content;
 use apexmap_measure::kernels::message_rate::cyclic::Cyclic;
 use apexmap_measure::kernels::message_rate::indirect::Indirect;
 use apexmap_measure::kernels::message_rate::random::Random;
-use apexmap_measure::kernels::message_rate::{
-    Route, bidirectional, block_cyclic, cyclic, indirect, ping_pong, random, streaming,
-};
+use apexmap_measure::kernels::message_rate::{block_cyclic, cyclic, indirect, ping_pong, random, streaming};
+use apexmap_measure::kernels::shared::messages::{content, route::Route, run_both_directions};
 use apexmap_measure::kernels::{self, Outcome};
 use proptest::prelude::*;
 
@@ -111,7 +109,7 @@ fn with_fault(kernel: &str, operation: &str, bytes: u64, fault: Fault) -> std::r
         match kernel {
             "ping_pong" => ping_pong::run(&faulty, &point, arena),
             "streaming" => streaming::run(&faulty, &point, arena),
-            "bidirectional" => bidirectional::run(&faulty, &point, arena),
+            "bidirectional" => run_both_directions(&faulty, &point, arena),
             "cyclic" => cyclic::run(&faulty, &point, arena),
             "indirect" => indirect::run(&faulty, &point, 0, arena),
             "block_cyclic" => block_cyclic::run(&faulty, &point, arena),

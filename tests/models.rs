@@ -1,7 +1,8 @@
 //! Models reproduce the numbers that their papers print, where the papers follow their own equations, and are shown to
 //! differ where they do not; published tables are whole.
 
-use apexmap_measure::kernels::random_access::{layout::Layout, recursive_halving};
+use apexmap_measure::kernels::random_access::recursive_halving;
+use apexmap_measure::kernels::shared::updates::layout::Layout;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::scan::Numbers;
 use apexmap_theory::models::{self, ALL, Prediction, hypercube, lost_updates, nic, roles, topology};

@@ -3,7 +3,7 @@
 use crate::random_access::{hash, number, run, table};
 use apexmap_base::point::Point;
 use apexmap_measure::hardware::Hardware;
-use apexmap_measure::kernels::random_access::layout::Layout;
+use apexmap_measure::kernels::shared::updates::layout::Layout;
 use apexmap_measure::kernels::{self, Outcome};
 use proptest::prelude::*;
 

@@ -5,7 +5,7 @@ use apexmap_base::point::Point;
 use apexmap_measure::comm::arena::Arena;
 use apexmap_measure::comm::threads::{self, ThreadComm};
 use apexmap_measure::comm::{Collectives, Comm};
-use apexmap_measure::kernels::message_rate::measure::{Exchange, measure};
+use apexmap_measure::kernels::shared::messages::measure::{Exchange, measure};
 use apexmap_measure::kernels::{self, Outcome};
 use std::cell::Cell;
 

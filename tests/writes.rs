@@ -7,9 +7,9 @@ use apexmap_measure::comm::{Comm, Transport, World, threads};
 use apexmap_measure::kernels::apex_map::access::{Access, Pattern};
 use apexmap_measure::kernels::apex_map::access_all::{Accesses, access_all};
 use apexmap_measure::kernels::apex_map::chains::chase_all;
-#[cfg(target_arch = "x86_64")]
-use apexmap_measure::kernels::apex_map::vectors::Kind;
 use apexmap_measure::kernels::apex_map::writing::{Loop, run as run_loop};
+#[cfg(target_arch = "x86_64")]
+use apexmap_measure::kernels::shared::sums::vectors::Kind;
 use apexmap_measure::kernels::{Domain, Outcome, complete, find};
 use apexmap_measure::numerics::mix::mix;
 use proptest::prelude::*;

@@ -6,7 +6,7 @@
 use apexmap_base::point::Point;
 use apexmap_measure::comm::{Transport, World, threads};
 use apexmap_measure::kernels;
-use apexmap_measure::kernels::random_access::random_stream::{Generator, StreamKind};
+use apexmap_measure::kernels::shared::updates::random_stream::{Generator, StreamKind};
 use apexmap_measure::numerics::gf2;
 use std::hint::black_box;
 use std::path::Path;

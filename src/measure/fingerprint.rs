@@ -1,5 +1,8 @@
 //! The fingerprint of the measuring code by kernel family: which files of this folder are in which key.
 //!
+//! A family's key covers its own folder and everything outside the folders of other families. So a family may import from
+//! `kernels/shared/` and from below the kernels, never from another family.
+//!
 //! The build script and `tests/identity.rs` compile this file.
 
 use sha2::{Digest, Sha256};
@@ -7,8 +10,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A folder per family of kernels.
+/// A folder per family of kernels, and [`SHARED`].
 const KERNELS: &str = "kernels";
+/// The folder of what kernels of several families run.
+const SHARED: &str = "shared";
 /// In no key: the list of the kernels with what completes points, the library's run without a key, and the domains of parameters.
 /// They decide which points are run, and a point is in its sample's key itself. Nor are the command line and the build itself.
 pub const IN_NO_KEY: &[&str] = &[
@@ -22,9 +27,6 @@ pub const IN_NO_KEY: &[&str] = &[
     "kernels/parameter.rs",
     "main.rs",
 ];
-/// The family whose kernels run the code of all others: `calibrate.request` is Apex-Map's protocol, `calibrate.update` the updates of
-/// RandomAccess. All files are in its key.
-pub const OF_ALL_FAMILIES: &str = "calibrate";
 
 /// Fingerprints by family, and that of all files together.
 pub struct Fingerprints {
@@ -53,9 +55,7 @@ pub fn fingerprints(measuring: &Path, base: &Sha256) -> io::Result<Fingerprints>
             continue;
         }
         let (own, text) = (family(&name), std::fs::read(&file)?);
-        let concerned = hashes
-            .iter_mut()
-            .filter(|(family, _)| own.as_ref().is_none_or(|own| own == *family) || *family == OF_ALL_FAMILIES);
+        let concerned = hashes.iter_mut().filter(|(family, _)| own.as_ref().is_none_or(|own| own == *family));
         for hash in concerned.map(|(_, hash)| hash).chain([&mut whole]) {
             hash.update(name.to_string_lossy().as_bytes());
             hash.update((text.len() as u64).to_le_bytes());
@@ -71,7 +71,7 @@ fn family(file: &Path) -> Option<String> {
     let below = file.strip_prefix(KERNELS).ok()?;
     let mut parts = below.components();
     let folder = parts.next()?.as_os_str().to_string_lossy().into_owned();
-    parts.next().map(|_| folder)
+    parts.next().filter(|_| folder != SHARED).map(|_| folder)
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {

@@ -10,7 +10,7 @@ pub fn near(word: *const u64) {
         _mm_prefetch::<_MM_HINT_T0>(word.cast());
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: as above.
+    // SAFETY: a prefetch never faults, whatever the address.
     unsafe {
         std::arch::asm!("prfm pstl1keep, [{}]", in(reg) word, options(nostack, preserves_flags, readonly));
     }
@@ -28,7 +28,7 @@ pub fn early(word: *const u64) {
         _mm_prefetch::<_MM_HINT_T1>(word.cast());
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: as above.
+    // SAFETY: a prefetch never faults, whatever the address.
     unsafe {
         std::arch::asm!("prfm pstl2keep, [{}]", in(reg) word, options(nostack, preserves_flags, readonly));
     }

@@ -230,12 +230,12 @@ impl Region {
     }
 
     fn words(&self) -> &[u64] {
-        // SAFETY: as in `words_mut`.
+        // SAFETY: as in `words_mut`, the words lie within the map, aligned; here they are borrowed to be read.
         unsafe { std::slice::from_raw_parts(self.map.as_ptr().cast::<u64>().add(self.skip), self.words) }
     }
 
     fn words_mut(&mut self) -> &mut [u64] {
-        // SAFETY: the map is page-aligned, hence aligned for u64; any bits are a u64; skip + words lie within it.
+        // SAFETY: the map is page-aligned, hence aligned for u64; any bits are a u64; `allocate` made it for `skip` and `words`.
         unsafe { std::slice::from_raw_parts_mut(self.map.as_mut_ptr().cast::<u64>().add(self.skip), self.words) }
     }
 }

@@ -14,7 +14,7 @@ pub struct Buffer {
 
 // SAFETY: it owns the memory, as a `Box<[u32]>` does.
 unsafe impl Send for Buffer {}
-// SAFETY: the same.
+// SAFETY: through a shared reference it gives only pointers, and who touches memory through them says why it may.
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
@@ -35,8 +35,7 @@ impl Buffer {
     #[inline]
     pub(super) fn at(&self, at: usize, items: usize) -> *mut u32 {
         super::check_range(at, items, self.items);
-        // SAFETY: within the allocation.
-        unsafe { self.start.as_ptr().add(at) }
+        self.start.as_ptr().wrapping_add(at)
     }
 
     pub(super) fn items(&self) -> usize {
@@ -45,7 +44,7 @@ impl Buffer {
 
     /// All items, for their only owner: who shares a buffer, or waits for messages in it, has no such access.
     pub fn items_mut(&mut self) -> &mut [u32] {
-        // SAFETY: any bits are an item, pages are aligned, and the buffer is borrowed exclusively.
+        // SAFETY: the map has `items` items, pages are aligned, any bits are an item, and the buffer is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.items) }
     }
 }
@@ -53,7 +52,7 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: it is not used again.
+            // SAFETY: a value is dropped once, and nothing uses the map after.
             unsafe { ManuallyDrop::drop(&mut self.map) };
         }
     }

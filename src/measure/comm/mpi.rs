@@ -167,7 +167,7 @@ pub(super) fn start(
 /// As [`super::abort`]. MPI was not asked for threads, and its calls are not for two at once; this one does not come back,
 /// and should it wait for the other one, the alarm ends this process, which the launcher notices.
 pub(super) fn abort() {
-    // SAFETY: plain system calls, and MPI's of a running world.
+    // SAFETY: the first two take numbers only, and the default handler; MPI is initialised while there is an `MpiComm`.
     unsafe {
         libc::signal(libc::SIGALRM, libc::SIG_DFL);
         libc::alarm(2);
@@ -257,7 +257,7 @@ impl Collectives for MpiComm {
 
     fn ibarrier(&self) -> MpiBarrierRequest {
         let mut request = MaybeUninit::uninit();
-        // SAFETY: MPI writes the request.
+        // SAFETY: MPI_Ibarrier writes the request, and the communicator lives as long as `self`.
         unsafe {
             ffi::MPI_Ibarrier(self.world.as_raw(), request.as_mut_ptr());
             MpiBarrierRequest { request: request.assume_init(), _universe: self.universe.clone() }
@@ -281,7 +281,7 @@ pub struct MpiBarrierRequest {
 impl Drop for MpiBarrierRequest {
     fn drop(&mut self) {
         if !panicking() {
-            // SAFETY: as in `test`.
+            // SAFETY: the request is live, or the null request after completion, which is not waited for.
             unsafe { ffi::MPI_Wait(&mut self.request, ffi::RSMPI_STATUS_IGNORE) };
         }
     }

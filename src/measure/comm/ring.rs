@@ -33,13 +33,13 @@ impl<T> Ring<T> {
 
     #[inline]
     fn put(&self) -> &AtomicUsize {
-        // SAFETY: both ends keep the ring's memory (see `new`).
+        // SAFETY: only ends have rings, which keep the memory, as `Producer::new` and `Consumer::new` require.
         unsafe { &(*self.put).0 }
     }
 
     #[inline]
     fn taken(&self) -> &AtomicUsize {
-        // SAFETY: both ends keep the ring's memory (see `new`).
+        // SAFETY: only ends have rings, which keep the memory, as `Producer::new` and `Consumer::new` require.
         unsafe { &(*self.taken).0 }
     }
 }
@@ -68,7 +68,7 @@ pub struct Consumer<T, K> {
 
 // SAFETY: it is the only producer of its ring, wherever it is, and the counts order what both ends do with places.
 unsafe impl<T: Send, K: Send> Send for Producer<T, K> {}
-// SAFETY: as above.
+// SAFETY: it is the only consumer of its ring, wherever it is, and the counts order what both ends do with places.
 unsafe impl<T: Send, K: Send> Send for Consumer<T, K> {}
 
 impl<T: Copy, K> Producer<T, K> {
@@ -97,7 +97,7 @@ impl<T: Copy, K> Producer<T, K> {
         if self.is_full() {
             return false;
         }
-        // SAFETY: the place exists, and the receiver has taken what was there.
+        // SAFETY: `at` is less than the capacity. The ring is not full, so that the receiver has taken what was there.
         unsafe { (*self.ring.places.add(self.at)).with_mut(|place| (*place).write(item)) };
         self.at = self.ring.after(self.at);
         self.put = self.put.wrapping_add(1);
@@ -142,7 +142,8 @@ impl<T: Copy, K> Consumer<T, K> {
     /// An item that is there; its place is not given back yet.
     #[inline]
     fn read(&mut self) -> T {
-        // SAFETY: the sender has put an item there, and leaves it until it is taken.
+        // SAFETY: `at` is less than the capacity. Callers have seen that fewer items were taken than put in, so that the sender has
+        // put one there, which it leaves until the count of those taken says otherwise.
         let item = unsafe { (*self.ring.places.add(self.at)).with(|place| (*place).assume_init_read()) };
         self.at = self.ring.after(self.at);
         self.taken = self.taken.wrapping_add(1);

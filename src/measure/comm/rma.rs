@@ -75,13 +75,13 @@ pub trait RmaWindow<T> {
 /// What memory that can be written remotely is made of: whole numbers of 4 or 8 bytes.
 pub trait Item: Copy + BitXor<Output = Self> + From<u32> + Send + Sync + 'static + private::Sealed {
     /// # Safety
-    /// `place` is valid, and touched by others atomically only.
+    /// An item lies at `place`, aligned, as long as this runs, and others touch it atomically only.
     unsafe fn load(place: *mut Self, order: Ordering) -> Self;
     /// # Safety
-    /// As for `load`.
+    /// As of [`Item::load`].
     unsafe fn store(place: *mut Self, value: Self, order: Ordering);
     /// # Safety
-    /// As for `load`.
+    /// As of [`Item::load`].
     unsafe fn fetch_xor(place: *mut Self, value: Self, order: Ordering) -> Self;
 }
 
@@ -96,19 +96,19 @@ macro_rules! items {
         impl Item for $item {
             #[inline(always)]
             unsafe fn load(place: *mut Self, order: Ordering) -> Self {
-                // SAFETY: the caller's.
+                // SAFETY: `Item::load` requires an item that others touch atomically only.
                 unsafe { <$atomic>::from_ptr(place) }.load(order)
             }
 
             #[inline(always)]
             unsafe fn store(place: *mut Self, value: Self, order: Ordering) {
-                // SAFETY: the caller's.
+                // SAFETY: `Item::store` requires an item that others touch atomically only.
                 unsafe { <$atomic>::from_ptr(place) }.store(value, order);
             }
 
             #[inline(always)]
             unsafe fn fetch_xor(place: *mut Self, value: Self, order: Ordering) -> Self {
-                // SAFETY: the caller's.
+                // SAFETY: `Item::fetch_xor` requires an item that others touch atomically only.
                 unsafe { <$atomic>::from_ptr(place) }.fetch_xor(value, order)
             }
         }

@@ -102,7 +102,8 @@ pub struct Slot {
     words: UnsafeCell<Box<[u64]>>,
 }
 
-// SAFETY: `busy` keeps sender and receiver apart.
+// SAFETY: `fill` and `read` require that the slot is the caller's: free for the sender, filled for the receiver. `busy` orders the
+// receiver's reads before the sender's next writes, and what tells the receiver of a message orders its writes before the reads.
 unsafe impl Sync for Slot {}
 
 impl Slot {
@@ -122,7 +123,7 @@ impl Slot {
     #[inline]
     pub unsafe fn fill(&self, words: &[u64]) {
         self.busy.store(true, Ordering::Relaxed);
-        // SAFETY: nobody reads a free slot.
+        // SAFETY: the caller has a free slot, which nobody reads, and no other thread fills it.
         self.words.with_mut(|own| unsafe { (&mut *own)[..words.len()].copy_from_slice(words) });
     }
 
@@ -132,7 +133,7 @@ impl Slot {
     /// The slot was filled with this many words, and the caller has not read them yet.
     #[inline]
     pub unsafe fn read<R>(&self, words: usize, read: impl FnOnce(&[u64]) -> R) -> R {
-        // SAFETY: nobody writes a busy slot.
+        // SAFETY: the caller has a filled slot, which its sender leaves alone until `busy` is cleared.
         let result = self.words.with(|own| read(unsafe { &(&*own)[..words] }));
         self.busy.store(false, Ordering::Release);
         result

@@ -171,7 +171,7 @@ fn give_back_at_once() {
 
 /// As [`super::abort`].
 pub(super) fn abort() {
-    // SAFETY: nothing of this process is asked to clean up: its other threads may be anywhere.
+    // SAFETY: a system call that takes a number and does not return; nothing of this process runs after.
     unsafe { nix::libc::_exit(3) }
 }
 
@@ -194,7 +194,7 @@ impl ThreadComm {
     }
 
     /// Collective: gives every rank, this one included, the gift, and returns what each rank gave.
-    fn swap<T: Clone + Send + Sync + 'static>(&self, gift: T) -> Vec<T> {
+    pub(crate) fn swap<T: Clone + Send + Sync + 'static>(&self, gift: T) -> Vec<T> {
         let own = || self.shared.gifts[self.rank].write().unwrap_or_else(PoisonError::into_inner);
         *own() = Some(Box::new(gift));
         self.wait(&self.shared.barrier);

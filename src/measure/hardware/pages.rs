@@ -21,7 +21,8 @@ pub fn bind_memory(memory: &[u8], node: usize) -> std::io::Result<()> {
     nodes[node / BITS] = 1 << (node % BITS);
     // The system reads one bit less than it is told.
     let bits = nodes.len() * BITS + 1;
-    // SAFETY: the call reads the nodes, and changes only where pages of this range will come from.
+    // SAFETY: the range is one slice, and `nodes` has `bits` bits less the one that the system leaves out; the call reads the nodes,
+    // and changes only where pages of the range will come from.
     let result = unsafe {
         libc::syscall(libc::SYS_mbind, memory.as_ptr(), memory.len(), libc::MPOL_BIND, nodes.as_ptr(), bits, 0)
     };

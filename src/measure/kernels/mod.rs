@@ -10,6 +10,7 @@ pub mod message_rate;
 pub mod on_node;
 mod parameter;
 pub mod random_access;
+pub mod shared;
 
 pub use here::run_here;
 pub(crate) use on_node::run;
@@ -68,7 +69,7 @@ pub const ALL: &[&dyn Kernel] = &[
     &calibrate::network::receive::KERNEL,
     &calibrate::network::mailbox::KERNEL,
     &calibrate::network::get::KERNEL,
-    &apex_map::REQUEST,
+    &calibrate::network::request::KERNEL,
     &calibrate::network::poll::KERNEL,
     &calibrate::network::copy::KERNEL,
     &calibrate::network::barrier::KERNEL,

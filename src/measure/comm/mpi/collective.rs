@@ -80,7 +80,7 @@ fn wait(comm: &MpiComm, start: impl FnOnce(&mut ffi::MPI_Request)) {
     let request = request.write(unsafe { ffi::RSMPI_REQUEST_NULL });
     start(request);
     loop {
-        // SAFETY: the request is live, or null after completion.
+        // SAFETY: `start` has made the request, or left it null, which tests as complete.
         unsafe { ffi::MPI_Test(request, &mut done, ffi::RSMPI_STATUS_IGNORE) };
         if done != 0 {
             return;

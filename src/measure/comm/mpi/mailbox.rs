@@ -82,7 +82,7 @@ fn receive(channel: &Channel, source: c_int, buffers: &Buffers, slot: usize, sta
 
 /// Ends a receive, which is cancelled if it is active.
 fn free(request: &mut ffi::MPI_Request, active: bool) {
-    // SAFETY: only an active receive is cancelled.
+    // SAFETY: `receive` made the request; it is cancelled and waited for only if it is active, as MPI asks, and freed once.
     unsafe {
         if active {
             ffi::MPI_Cancel(request);
@@ -134,7 +134,7 @@ impl MpiInbox {
         let together = most.min(self.requests.len() - self.oldest).min(MOST_TOGETHER);
         let (mut count, mut indices) = (0, [0; MOST_TOGETHER]);
         let mut statuses = [MaybeUninit::<ffi::MPI_Status>::uninit(); MOST_TOGETHER];
-        // SAFETY: complete requests are inactive and skipped, and there is room for all.
+        // SAFETY: there are `together` requests from `oldest` on, and as many places; inactive ones are skipped.
         unsafe {
             let (requests, statuses) = (self.requests.as_mut_ptr().add(self.oldest), statuses.as_mut_ptr().cast());
             ffi::MPI_Testsome(together as c_int, requests, &mut count, indices.as_mut_ptr(), statuses);
@@ -228,7 +228,7 @@ const MISSES: u32 = 16;
 /// Who sent a message, and how many words.
 fn sent(status: &ffi::MPI_Status) -> (usize, usize) {
     let mut words = 0;
-    // SAFETY: MPI has filled the status.
+    // SAFETY: a reference is to a status that is filled; the others are to a constant and a number.
     unsafe { ffi::MPI_Get_count(status, ffi::RSMPI_UINT64_T, &mut words) };
     (status.MPI_SOURCE as usize, words as usize)
 }
@@ -267,7 +267,7 @@ impl MpiUnorderedInbox {
 
     fn test_all(&mut self) {
         let (mut count, posted) = (0, self.requests.len() as c_int);
-        // SAFETY: inactive requests are skipped, and there is room for all.
+        // SAFETY: there are `posted` requests, and as many places; inactive ones are skipped.
         unsafe {
             let (indices, statuses) = (self.indices.as_mut_ptr(), self.statuses.as_mut_ptr().cast());
             ffi::MPI_Testsome(posted, self.requests.as_mut_ptr(), &mut count, indices, statuses);
@@ -341,7 +341,7 @@ impl Sends {
     /// # Safety
     /// The words at `at` stay as they are until the slot, which was free, is free again.
     unsafe fn start(&mut self, slot: usize, to: usize, at: *const u64, words: usize) {
-        // SAFETY: a free slot has no active request; the caller vouches for the words.
+        // SAFETY: a free slot has no active request; the caller leaves the words as they are until it is free again.
         unsafe {
             let (word, count) = (ffi::RSMPI_UINT64_T, words as c_int);
             let (request, world) = (&mut self.pool.requests[slot], self.channel.comm.as_raw());

@@ -49,7 +49,7 @@ impl Messages for MpiMessages<'_> {
     fn isend(&mut self, at: usize, items: usize, to: usize) {
         let place = self.outgoing.at(at, items).cast();
         let mut request = MaybeUninit::uninit();
-        // SAFETY: the items are left alone until the request completes.
+        // SAFETY: `at` has checked the items; `outgoing` and `drop` wait for the request before they are changed or given back.
         self.requests.push(unsafe {
             let (item, world) = (ffi::RSMPI_UINT32_T, self.channel.comm.as_raw());
             ffi::MPI_Isend(place, items as c_int, item, to as c_int, MESSAGE, world, request.as_mut_ptr());
@@ -61,7 +61,7 @@ impl Messages for MpiMessages<'_> {
     fn irecv(&mut self, at: usize, items: usize, from: usize) {
         let place = self.incoming.at(at, items).cast();
         let mut request = MaybeUninit::uninit();
-        // SAFETY: as in `isend`.
+        // SAFETY: `at` has checked the items; `incoming` and `drop` wait for the request before they are read or given back.
         self.requests.push(unsafe {
             let (item, world) = (ffi::RSMPI_UINT32_T, self.channel.comm.as_raw());
             ffi::MPI_Irecv(place, items as c_int, item, from as c_int, MESSAGE, world, request.as_mut_ptr());
@@ -72,10 +72,10 @@ impl Messages for MpiMessages<'_> {
     #[inline]
     fn wait_all(&mut self) {
         let (count, requests) = (self.requests.len() as c_int, self.requests.as_mut_ptr());
-        // SAFETY: it is a constant of the library.
+        // SAFETY: a constant of the library.
         let (mut done, ignored) = (c_int::from(count == 0), unsafe { ffi::RSMPI_STATUSES_IGNORE });
         if done == 0 && !self.comm.oversubscribed {
-            // SAFETY: the requests are live.
+            // SAFETY: `isend` and `irecv` made the `count` requests, none of which was waited for since.
             unsafe { ffi::MPI_Waitall(count, requests, ignored) };
             done = 1;
         }

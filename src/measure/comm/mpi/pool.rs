@@ -20,15 +20,14 @@ impl Buffers {
     pub(super) fn at(&self, slot: usize) -> *mut u64 {
         let start = slot * self.words;
         assert!(start + self.words <= self.base.len());
-        // SAFETY: within the allocation.
-        unsafe { self.base.cast::<u64>().as_ptr().add(start) }
+        self.base.cast::<u64>().as_ptr().wrapping_add(start)
     }
 
     /// # Safety
     /// No request on this slot may be active.
     pub(super) unsafe fn read(&self, slot: usize, words: usize) -> &[u64] {
         assert!(words <= self.words);
-        // SAFETY: `at` is within the allocation; the caller vouches for MPI.
+        // SAFETY: `at` has checked the slot, which has as many words; the caller has no active request on it.
         unsafe { std::slice::from_raw_parts(self.at(slot), words) }
     }
 
@@ -36,7 +35,7 @@ impl Buffers {
     /// No request on this slot may be active.
     pub(super) unsafe fn write(&mut self, slot: usize, words: &[u64]) {
         assert!(words.len() <= self.words, "a message of {} words in a pool of {}", words.len(), self.words);
-        // SAFETY: as in `read`.
+        // SAFETY: as in `read`, `at` has checked the slot, on which no request is active.
         unsafe { self.at(slot).copy_from_nonoverlapping(words.as_ptr(), words.len()) }
     }
 }
@@ -87,7 +86,7 @@ impl Drop for Pool {
     fn drop(&mut self) {
         if !panicking() {
             let count = self.requests.len() as c_int;
-            // SAFETY: as in `completed`.
+            // SAFETY: all `count` requests are live or null.
             unsafe { ffi::MPI_Waitall(count, self.requests.as_mut_ptr(), ffi::RSMPI_STATUSES_IGNORE) };
         }
     }

@@ -103,7 +103,7 @@ fn no_window(code: c_int) -> String {
 impl Drop for Lock {
     fn drop(&mut self) {
         if !panicking() {
-            // SAFETY: opened and locked by `all`.
+            // SAFETY: `all` has opened and locked the window, which nothing uses after.
             unsafe {
                 ffi::MPI_Win_unlock_all(self.0);
                 ffi::MPI_Win_free(&mut self.0);
@@ -148,7 +148,7 @@ impl GetWindow for MpiGetWindow<'_> {
             }
             _ => {
                 assert_eq!(from, self.rank, "there is no such rank");
-                // SAFETY: the slot was free.
+                // SAFETY: a free slot has no active request.
                 unsafe { self.pool.buffers.write(slot, &self.memory[offset..][..words]) };
                 self.arrived.push_back(slot);
             }
@@ -162,7 +162,7 @@ impl GetWindow for MpiGetWindow<'_> {
             self.under_way -= self.arrived.len();
         }
         let slot = self.arrived.pop_front()?;
-        // SAFETY: its get is complete.
+        // SAFETY: its get is complete: MPI has given the request back, or there was none.
         let result = read(unsafe { self.pool.buffers.read(slot, self.lengths[slot]) });
         self.free.push(slot);
         Some(result)
@@ -184,14 +184,13 @@ impl<'m, T> LentMemory<'m, T> {
     /// The first of `items` items at `at`, all of which exist.
     fn at(&self, at: usize, items: usize) -> *mut T {
         check_range(at, items, self.length);
-        // SAFETY: within the memory.
-        unsafe { self.start.add(at) }
+        self.start.wrapping_add(at)
     }
 
     /// # Safety
     /// MPI is not touching the memory.
     unsafe fn all(&mut self) -> &mut [T] {
-        // SAFETY: it was a slice, and the caller vouches for MPI.
+        // SAFETY: it was a slice, borrowed exclusively, and the caller knows that MPI does not touch it.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }
     }
 }
@@ -223,20 +222,20 @@ impl<T: Item> MpiRmaWindow<'_, T> {
     /// A place for a value that stays as it is until its message has left.
     fn stage(&mut self, window: ffi::MPI_Win, value: T) -> *mut T {
         if self.used == STAGED {
-            // SAFETY: the window is locked.
+            // SAFETY: `Lock::all` has locked the window, which is open as long as `self`.
             unsafe { ffi::MPI_Win_flush_local_all(window) };
             self.used = 0;
         }
         self.used += 1;
         let place: *mut T = self.staged.at(self.used - 1).cast();
-        // SAFETY: nothing on its way uses this slot, which has room for an item.
+        // SAFETY: `at` has checked the slot, which is a word; since the last flush no put has used it.
         unsafe { place.write(value) };
         place
     }
 
     fn sync(&self) {
         if let Some(window) = self.window {
-            // SAFETY: the window is locked.
+            // SAFETY: `Lock::all` has locked the window, which is open as long as `self`.
             unsafe { ffi::MPI_Win_sync(window) };
         }
     }
@@ -245,7 +244,7 @@ impl<T: Item> MpiRmaWindow<'_, T> {
 impl<T: Item> RmaWindow<T> for MpiRmaWindow<'_, T> {
     fn origin(&mut self) -> &mut [T] {
         self.flush();
-        // SAFETY: nothing is on its way from here.
+        // SAFETY: MPI touches the origin only during puts, which `flush` has completed.
         unsafe { self.origin.all() }
     }
 
@@ -255,7 +254,8 @@ impl<T: Item> RmaWindow<T> for MpiRmaWindow<'_, T> {
         check_range(place, items, self.lengths[to] as usize);
         let Some(window) = self.window else { unreachable!("there is no other rank") };
         let (count, kind) = (items as c_int, Self::kind());
-        // SAFETY: the target was checked, and nobody else touches it; the origin is left alone until the put completes.
+        // SAFETY: both ranges were checked. `RmaWindow::put` requires that nobody else touches the target; `origin` completes the
+        // put before it is changed.
         unsafe { ffi::MPI_Put(source, count, kind, to as c_int, place as ffi::MPI_Aint, count, kind, window) };
         self.under_way = true;
     }
@@ -263,25 +263,25 @@ impl<T: Item> RmaWindow<T> for MpiRmaWindow<'_, T> {
     fn put_value(&mut self, to: usize, place: usize, value: T) {
         check_range(place, 1, self.lengths[to] as usize);
         let Some(window) = self.window else {
-            // SAFETY: there is no other rank.
+            // SAFETY: without a window MPI does not touch the memory.
             unsafe { self.memory.all()[place] = value };
             return;
         };
         let (at, kind) = (self.stage(window, value).cast(), Self::kind());
-        // SAFETY: the target was checked; the origin stays until it is flushed.
+        // SAFETY: the target was checked; `stage` leaves the value as it is until it is flushed.
         unsafe { ffi::MPI_Put(at, 1, kind, to as c_int, place as ffi::MPI_Aint, 1, kind, window) };
     }
 
     fn xor(&mut self, to: usize, place: usize, value: T) {
         check_range(place, 1, self.lengths[to] as usize);
         let Some(window) = self.window else {
-            // SAFETY: there is no other rank.
+            // SAFETY: without a window MPI does not touch the memory.
             let own = unsafe { &mut self.memory.all()[place] };
             *own = *own ^ value;
             return;
         };
         let (at, kind) = (self.stage(window, value).cast(), Self::kind());
-        // SAFETY: as in `put_value`; accumulates are atomic, each item by itself.
+        // SAFETY: the target was checked; `stage` leaves the value as it is until it is flushed; accumulates are atomic.
         unsafe {
             let (to, place, xor) = (to as c_int, place as ffi::MPI_Aint, ffi::RSMPI_BXOR);
             ffi::MPI_Accumulate(at, 1, kind, to, place, 1, kind, xor, window);
@@ -290,7 +290,7 @@ impl<T: Item> RmaWindow<T> for MpiRmaWindow<'_, T> {
 
     fn flush(&mut self) {
         if let (true, Some(window)) = (self.under_way, self.window) {
-            // SAFETY: the window is locked.
+            // SAFETY: `Lock::all` has locked the window, which is open as long as `self`.
             unsafe { ffi::MPI_Win_flush_all(window) };
         }
         self.under_way = false;
@@ -300,27 +300,27 @@ impl<T: Item> RmaWindow<T> for MpiRmaWindow<'_, T> {
     unsafe fn peek(&mut self, place: usize) -> T {
         if self.window.is_some() {
             let mut arrived = 0;
-            // SAFETY: no message is taken.
+            // SAFETY: the probe takes no message; it writes a number, and no status.
             unsafe {
                 let (any, world) = (ffi::RSMPI_ANY_SOURCE, self.comm.world.as_raw());
                 ffi::MPI_Iprobe(any, 0, world, &mut arrived, ffi::RSMPI_STATUS_IGNORE);
             }
             self.sync();
         }
-        // SAFETY: the item exists, and may change under us.
+        // SAFETY: `at` has checked the item, which is loaded atomically: MPI may write it meanwhile.
         unsafe { T::load(self.memory.at(place, 1), Ordering::Acquire) }
     }
 
     fn fence<R>(&mut self, work: impl FnOnce(&mut [T]) -> R) -> R {
         if let Some(window) = self.window {
-            // SAFETY: the window is locked.
+            // SAFETY: `Lock::all` has locked the window, which is open as long as `self`.
             unsafe { ffi::MPI_Win_flush_all(window) };
         }
         (self.under_way, self.used) = (false, 0);
         self.comm.barrier();
         // What others wrote becomes visible to loads, and then what this rank stored to others.
         self.sync();
-        // SAFETY: what all ranks have written is complete, and nobody writes before the barrier.
+        // SAFETY: the barrier has seen all ranks complete what they wrote, and none writes before the next one.
         let result = work(unsafe { self.memory.all() });
         self.sync();
         self.comm.barrier();
@@ -332,7 +332,7 @@ impl<T> Drop for MpiRmaWindow<'_, T> {
     /// What is staged stays until its messages have left.
     fn drop(&mut self) {
         if let (false, Some(window)) = (panicking(), self.window) {
-            // SAFETY: the window is locked.
+            // SAFETY: `Lock::all` has locked the window, which is open as long as `self`.
             unsafe { ffi::MPI_Win_flush_local_all(window) };
         }
     }

@@ -81,7 +81,7 @@ fn read_parcel<R>(parcel: &Parcel, read: impl FnOnce(&[u64]) -> R) -> R {
     if parcel.slot.is_null() {
         return read(&parcel.short[..parcel.words]);
     }
-    // SAFETY: the slot was filled with the parcel's words, and lives until this rank has given it back.
+    // SAFETY: `send` filled the slot with the parcel's words; a parcel is read once; the slot lives until `read` gives it back.
     unsafe { (*parcel.slot).read(parcel.words, read) }
 }
 
@@ -165,7 +165,7 @@ impl Outbox for ThreadOutbox {
             parcel.short[..words.len()].copy_from_slice(words);
         } else {
             let slot = &self.slots[self.next];
-            // SAFETY: the slot is free, and this thread's; the ring publishes the words.
+            // SAFETY: `ready` has found a free slot, and only this outbox fills its slots.
             unsafe { slot.fill(words) };
             parcel.slot = slot;
         }

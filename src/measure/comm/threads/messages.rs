@@ -79,7 +79,8 @@ impl<'m> ThreadMessages<'m> {
                 let Some(parcel) = line.ring.pop() else { break };
                 assert!(parcel.items <= room, "a message of {} items where {room} were expected", parcel.items);
                 let target = self.incoming.at(at, parcel.items);
-                // SAFETY: the source is in the parcel or stays as it is (see Parcel); the target is this rank's own.
+                // SAFETY: the source is in the parcel, or stays as it is until the delivery is counted (see `Parcel`). `at` has
+                // checked the target, which is this rank's own.
                 unsafe {
                     if parcel.place.is_null() {
                         target.copy_from_nonoverlapping(parcel.short.as_ptr(), parcel.items);
@@ -107,7 +108,8 @@ impl<'m> ThreadMessages<'m> {
 impl Messages for ThreadMessages<'_> {
     fn outgoing(&mut self) -> &mut [u32] {
         self.wait_all();
-        // SAFETY: receivers have copied all that was sent, and look nowhere else. Borrowed for as long as `self`.
+        // SAFETY: the buffer has this many items. `wait_all` has seen receivers copy all that was sent; they read nothing else, and
+        // while the result lives `self` is borrowed, so that nothing is sent.
         unsafe { std::slice::from_raw_parts_mut(self.outgoing.at(0, 0), self.outgoing.items()) }
     }
 
@@ -123,7 +125,7 @@ impl Messages for ThreadMessages<'_> {
         let mut parcel = Parcel { items, place, short: [0; SHORT] };
         if items <= SHORT {
             parcel.place = std::ptr::null();
-            // SAFETY: the items exist, and nobody writes them.
+            // SAFETY: `at` has checked the items, `short` has room for them, and only `outgoing` lets them be written.
             unsafe { parcel.short.as_mut_ptr().copy_from_nonoverlapping(place, items) };
         } else {
             self.sent += 1;

@@ -63,7 +63,7 @@ pub(super) fn rings<T: Copy + Send + 'static, G: Clone + Send + Sync + 'static>(
     let parts: Everything = parts.into();
     // SAFETY: all of the ring is in the parts, which were zeros, and aligned, as pages are; this rank alone sends to `to`.
     let to = all.clone().map(|to| unsafe { Producer::new(ring(&parts, rank, to, capacity), parts.clone()) });
-    // SAFETY: as above; this rank alone receives from `from`.
+    // SAFETY: the same parts, kept by the end; this rank alone receives from `from`.
     let from = all.map(|from| unsafe { Consumer::new(ring(&parts, from, rank, capacity), parts.clone()) });
     (to.collect(), from.collect(), gifts)
 }

@@ -17,9 +17,10 @@ struct Memory<T> {
     length: usize,
 }
 
-// SAFETY: its owner lends it until all ranks have left the window (see `Exposed`).
+// SAFETY: it is a pointer: its owner lends the memory until all ranks have left the window (see `Exposed`), and who touches it says
+// why it may.
 unsafe impl<T: Item> Send for Memory<T> {}
-// SAFETY: the same.
+// SAFETY: a shared reference gives the same pointer.
 unsafe impl<T: Item> Sync for Memory<T> {}
 
 impl<T> Memory<T> {
@@ -27,8 +28,7 @@ impl<T> Memory<T> {
     #[inline]
     fn at(&self, place: usize, items: usize) -> *mut T {
         check_range(place, items, self.length);
-        // SAFETY: within the memory.
-        unsafe { self.start.add(place) }
+        self.start.wrapping_add(place)
     }
 }
 
@@ -173,8 +173,8 @@ impl<T: Item> RmaWindow<T> for ThreadRmaWindow<'_, T> {
         check_range(at, items, self.origin.len());
         let (source, target) = (&self.origin[at..][..items], self.memories[to].at(place, items));
         let Some((last, before)) = source.split_last() else { return };
-        // SAFETY: the target exists, and the caller vouches that nobody touches it, except for the last item, which others
-        // may look at meanwhile, so that it is stored by itself, and last.
+        // SAFETY: `at` has checked the target, and `RmaWindow::put` requires that nobody else touches it, except for the last item,
+        // which its owner may look at meanwhile: it is stored atomically, and last. Memories of two ranks do not overlap.
         unsafe {
             target.copy_from_nonoverlapping(before.as_ptr(), before.len());
             T::store(target.add(before.len()), *last, Ordering::Release);
@@ -183,13 +183,14 @@ impl<T: Item> RmaWindow<T> for ThreadRmaWindow<'_, T> {
 
     #[inline]
     fn put_value(&mut self, to: usize, place: usize, value: T) {
-        // SAFETY: the item exists, and outside of fences it is touched atomically only, or by puts that vouch for it.
+        // SAFETY: `at` has checked the item. Outside of fences others touch it atomically only: puts require that nobody touches
+        // theirs.
         unsafe { T::store(self.memories[to].at(place, 1), value, Ordering::Relaxed) };
     }
 
     #[inline]
     fn xor(&mut self, to: usize, place: usize, value: T) {
-        // SAFETY: as in `put_value`.
+        // SAFETY: as in `put_value`, `at` has checked the item, which others touch atomically only.
         unsafe { T::fetch_xor(self.memories[to].at(place, 1), value, Ordering::Relaxed) };
     }
 
@@ -199,7 +200,7 @@ impl<T: Item> RmaWindow<T> for ThreadRmaWindow<'_, T> {
 
     #[inline]
     unsafe fn peek(&mut self, place: usize) -> T {
-        // SAFETY: the item exists, and the caller vouches that it is touched atomically only.
+        // SAFETY: `at` has checked the item, and `RmaWindow::peek` requires that it is the last of a put, which is atomic, if any.
         unsafe { T::load(self.memories[self.comm.rank].at(place, 1), Ordering::Acquire) }
     }
 

@@ -1,8 +1,9 @@
 //! What an access does with its block, and how many bytes that asks for and moves.
 
-use crate::kernels::{Choices, Domain, Output, Parameter, output, parameter};
+use crate::kernels::shared::traffic::TRAFFIC;
+use crate::kernels::{Choices, Domain, Parameter, parameter};
 use apexmap_base::point::{Point, Value};
-use apexmap_base::units::{Unit, WORD_BYTES};
+use apexmap_base::units::WORD_BYTES;
 
 pub(super) const ACCESS: Parameter = parameter(
     "access",
@@ -26,17 +27,6 @@ pub(super) const WRITE_SHARE: Parameter = parameter(
     "share of the accesses that are writes, updates or non-temporal writes, in per cent; the others read",
     Domain::Integer { least: 0, most: 100, default: 100 },
 );
-
-/// Both are computed, for all access of a run: nothing counts them.
-pub const TRAFFIC: [Output; 2] = [
-    output(
-        "traffic_bytes",
-        Unit::Bytes,
-        "bytes that travel between memory and cores where no cache holds them: whole lines of 64 bytes, and twice for a store, \
-         which reads its line first (read for ownership), unless it is non-temporal",
-    ),
-    output("traffic_bytes_per_second", Unit::BytesPerSecond, "bytes that travel where no cache holds them, per second"),
-];
 
 /// What an access does with its block of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! The timed loop of accesses that write: plain, and with instructions of vectors where they are there.
 
 use super::access::{Access, Pattern};
-use super::sum::Sum;
-use super::sum_all::sum_all;
+use super::{Sum, sum_all};
 
 /// What is done with blocks of a memory, of which some are read.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +25,9 @@ pub fn access_all(memory: &mut [u64], offsets: &[u64], what: Accesses) -> u64 {
     }
     let mut sum = Sum::new(what.block);
     #[cfg(target_arch = "x86_64")]
-    if let Some(kind) = super::vectors::Kind::best() {
-        wide::all(kind, &mut sum, memory, offsets, what);
+    if let Some(kind) = super::sums::vectors::Kind::best() {
+        // SAFETY: the sum is of blocks of `what.block` words.
+        unsafe { wide::all(kind, &mut sum, memory, offsets, what) };
         return sum.total();
     }
     plain(&mut sum, memory, offsets, what);
@@ -68,7 +68,7 @@ pub(super) fn plain(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Ac
 #[inline(always)]
 fn store_past_caches(word: &mut u64, value: u64) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the word is there, and every x86_64 has the instruction.
+    // SAFETY: a reference is aligned and can be written; SSE2, which has the instruction, is part of x86_64.
     unsafe {
         std::arch::x86_64::_mm_stream_si64(std::ptr::from_mut(word).cast(), value as i64);
     }
@@ -82,7 +82,7 @@ fn store_past_caches(word: &mut u64, value: u64) {
 #[inline(always)]
 fn finish_stores() {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86_64 has the instruction.
+    // SAFETY: SSE, which has the instruction, is part of x86_64.
     unsafe {
         std::arch::x86_64::_mm_sfence();
     }
@@ -91,8 +91,8 @@ fn finish_stores() {
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use super::{Access, Accesses, Sum, finish_stores};
-    use crate::kernels::apex_map::lanes::Lanes;
-    use crate::kernels::apex_map::vectors::{Kind, Vector, Width};
+    use crate::kernels::shared::sums::lanes::Lanes;
+    use crate::kernels::shared::sums::vectors::{Kind, Vector, Width};
     use std::arch::x86_64::{__m256i, __m512i, _mm_stream_si64};
 
     // What is done with a block that is not read.
@@ -111,9 +111,13 @@ mod wide {
     const TOGETHER: usize = 4;
 
     /// As [`super::access_all`], of what does not only read, with instructions that the processor has.
-    pub(super) fn all(kind: Kind, sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+    ///
+    /// # Safety
+    /// The sum is of blocks of `what.block` words.
+    pub(super) unsafe fn all(kind: Kind, sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
         let whole = what.block.is_multiple_of(<__m512i as Vector>::WORDS);
-        // SAFETY: the processor has the instructions.
+        // SAFETY: a `Kind` comes only from the detection of its instructions, and AVX-512 includes AVX2; the caller has a sum of
+        // these blocks.
         unsafe {
             match kind.width() {
                 Width::Avx512 if whole => avx512(sum, memory, offsets, what),
@@ -122,25 +126,32 @@ mod wide {
         }
     }
 
+    /// # Safety
+    /// The sum is of blocks of `what.block` words.
     #[target_feature(enable = "avx2")]
-    fn avx2(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
-        // SAFETY: the instructions are there.
+    unsafe fn avx2(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+        // SAFETY: this function has the instructions, and the caller a sum of these blocks.
         unsafe { of_kind::<__m256i>(sum, memory, offsets, what) }
     }
 
+    /// # Safety
+    /// The sum is of blocks of `what.block` words.
     #[target_feature(enable = "avx512f")]
-    fn avx512(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
-        // SAFETY: the instructions are there.
+    unsafe fn avx512(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+        // SAFETY: this function has the instructions, and the caller a sum of these blocks.
         unsafe { of_kind::<__m512i>(sum, memory, offsets, what) }
     }
 
     // From here on all needs the vector's instructions, and is inlined where they are; closures would not be in time.
 
+    /// # Safety
+    /// The processor has the vector's instructions, and the sum is of blocks of `what.block` words.
     #[inline(always)]
     unsafe fn of_kind<V: Vector>(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
         // Non-temporal stores of vectors ask for their own places.
         let whole = what.access != Access::NonTemporal || memory.as_ptr().cast::<V>().is_aligned();
-        // SAFETY: the caller's.
+        // SAFETY: the caller has the instructions and the sum; each arm sees that the block has its shape, and that the memory is
+        // aligned where non-temporal stores are of vectors.
         unsafe {
             match what.block {
                 1 => of_shape::<V, ONE>(sum, memory, offsets, what),
@@ -153,9 +164,13 @@ mod wide {
         }
     }
 
+    /// # Safety
+    /// The processor has the vector's instructions, and the sum is of blocks of `what.block` words. They have this shape: one word,
+    /// whole vectors, whole groups of `TOGETHER` vectors, or any. For non-temporal stores of whole vectors or groups the memory is
+    /// aligned as a vector.
     #[inline(always)]
     unsafe fn of_shape<V: Vector, const SHAPE: u8>(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
-        // SAFETY: the caller's.
+        // SAFETY: both require the same of their callers.
         unsafe {
             match what.access {
                 Access::Copy => copies::<V, SHAPE>(memory, offsets, what.block),
@@ -171,6 +186,8 @@ mod wide {
         memory.len().checked_sub(block).expect("a block is longer than the memory")
     }
 
+    /// # Safety
+    /// As of [`of_shape`].
     #[inline(always)]
     unsafe fn mixed<V: Vector, const SHAPE: u8, const ACCESS: u8>(
         sum: &mut Sum,
@@ -178,7 +195,7 @@ mod wide {
         offsets: &[u64],
         what: Accesses,
     ) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller has the instructions.
         let mut lanes = unsafe { Lanes::<V>::begin(sum) };
         let (mut of_ones, mut number) = (0u64, what.first);
         let most = last_place(memory, what.block);
@@ -190,7 +207,7 @@ mod wide {
                     of_ones = of_ones.wrapping_add(memory[at as usize]);
                 } else {
                     let words = &memory[at as usize..][..what.block];
-                    // SAFETY: the block lies within the memory.
+                    // SAFETY: `words` has `what.block` words, as the sum's blocks have.
                     unsafe { lanes.block(words.as_ptr()) };
                 }
             }
@@ -202,8 +219,8 @@ mod wide {
                     !of_vectors || at.is_multiple_of(V::WORDS),
                     "a block for vectors past the caches lies between two places"
                 );
-                // SAFETY: the block lies within the memory. Where non-temporal stores are of vectors, the memory is aligned, and
-                // so is the block.
+                // SAFETY: a block at most at `most` lies within the memory. Where non-temporal stores are of vectors, the memory is
+                // aligned, and `at` is a multiple of a vector's words.
                 unsafe {
                     change::<V, SHAPE, ACCESS>(memory.as_mut_ptr().add(at), std::ptr::null(), what.block, number);
                 }
@@ -211,23 +228,29 @@ mod wide {
             }
         }
         finish_stores();
-        // SAFETY: the caller's.
-        unsafe { lanes.end(sum) };
+        lanes.end(sum);
         sum.add_word(of_ones);
     }
 
     /// Blocks are the same or do not overlap.
+    ///
+    /// # Safety
+    /// As of [`of_shape`].
     #[inline(always)]
     unsafe fn copies<V: Vector, const SHAPE: u8>(memory: &mut [u64], offsets: &[u64], block: usize) {
         let (most, words) = (last_place(memory, block), memory.as_mut_ptr());
         for &[from, to] in offsets.as_chunks::<2>().0 {
             assert!(from.max(to) as usize <= most, "a block lies beyond the memory");
-            // SAFETY: both blocks lie within the memory, which nobody else uses.
+            // SAFETY: blocks at most at `most` lie within the memory, which is borrowed exclusively.
             unsafe { change::<V, SHAPE, COPY>(words.add(to as usize), words.add(from as usize), block, 0) };
         }
     }
 
-    /// There is a block at `to`, and if it is a copy at `from`; see [`store`].
+    /// Changes the block at `to`, or copies the one at `from` there.
+    ///
+    /// # Safety
+    /// The processor has the vector's instructions. `block` words can be written at `to`, and if they are a copy read at `from`. The
+    /// block has this shape; non-temporal ones of whole vectors or groups begin at a multiple of a vector's length.
     #[inline(always)]
     unsafe fn change<V: Vector, const SHAPE: u8, const ACCESS: u8>(
         to: *mut u64,
@@ -236,7 +259,7 @@ mod wide {
         number: u64,
     ) {
         let mut at = 0;
-        // SAFETY: all places are within the block.
+        // SAFETY: each loop ends where less than what it stores is left of the block, and `at` moves by what was stored.
         unsafe {
             if SHAPE == ONE {
                 return store_word::<ACCESS>(to, from, number);
@@ -268,10 +291,12 @@ mod wide {
         }
     }
 
-    /// There is a vector at `to`, at a multiple of its length if it is non-temporal, and at `from` if it is copied.
+    /// # Safety
+    /// The processor has the vector's instructions. A vector can be read and written at `to`, at a multiple of its length if it is
+    /// non-temporal, and read at `from` if it is copied.
     #[inline(always)]
     unsafe fn store<V: Vector, const ACCESS: u8>(to: *mut u64, from: *const u64, numbers: V) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller has the instructions and the places.
         unsafe {
             match ACCESS {
                 WRITE => numbers.store(to),
@@ -282,10 +307,11 @@ mod wide {
         }
     }
 
-    /// There is a word at `to`, and at `from` if it is copied.
+    /// # Safety
+    /// A word can be read and written at `to`, and read at `from` if it is copied.
     #[inline(always)]
     unsafe fn store_word<const ACCESS: u8>(to: *mut u64, from: *const u64, number: u64) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller has the places; SSE2, which has the non-temporal store, is part of x86_64.
         unsafe {
             match ACCESS {
                 WRITE => *to = number,

@@ -6,13 +6,14 @@
 //!   the chain read before, so that no address is known before that word is.
 //! CHECK: that of all variants: a chain that does not follow its data reads other words.
 
-use super::accesses::{Accesses, Tally};
 use super::draw::Location;
-use super::sum::Sum;
-use super::timing::{Arrays, time_accesses};
-use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, contents, memory, with_outputs};
 #[cfg(target_arch = "x86_64")]
-use super::{lanes::Lanes, vectors::Kind, vectors::Width};
+use super::sums::lanes::Lanes;
+#[cfg(target_arch = "x86_64")]
+use super::sums::vectors::{Kind, Width};
+use super::tally::{Accesses, Tally};
+use super::timing::{Arrays, time_accesses};
+use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Sum, Variant, contents, memory, with_outputs};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
 use crate::kernels::no_rings;
@@ -128,7 +129,7 @@ fn together<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64], b
     }
     #[cfg(target_arch = "x86_64")]
     if let Some(kind) = Kind::best() {
-        // SAFETY: the processor has the instructions.
+        // SAFETY: the processor has the instructions: a `Kind` comes only from their detection.
         return unsafe {
             match kind.width() {
                 Width::Avx2 => with_avx2::<CHAINS>(sum, memory, steps),
@@ -143,30 +144,28 @@ fn together<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64], b
 #[target_feature(enable = "avx2")]
 fn with_avx2<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64]) {
     // A closure has the instructions of the function that it stands in, so that this one stands here, for each kind.
-    // SAFETY: the instructions are there; `follow` gives whole blocks.
-    unsafe {
-        let lanes = Lanes::<std::arch::x86_64::__m256i>::begin(sum);
-        let lanes = follow::<CHAINS, _>(memory, steps, sum.block, lanes, |mut lanes, words| {
-            lanes.block(words.as_ptr());
-            lanes
-        });
-        lanes.end(sum);
-    }
+    // SAFETY: this function has the instructions.
+    let lanes = unsafe { Lanes::<std::arch::x86_64::__m256i>::begin(sum) };
+    let lanes = follow::<CHAINS, _>(memory, steps, sum.block, lanes, |mut lanes, words| {
+        // SAFETY: `follow` gives blocks of `sum.block` words.
+        unsafe { lanes.block(words.as_ptr()) };
+        lanes
+    });
+    lanes.end(sum);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 fn with_avx512<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64]) {
     // A closure has the instructions of the function that it stands in, so that this one stands here, for each kind.
-    // SAFETY: the instructions are there; `follow` gives whole blocks.
-    unsafe {
-        let lanes = Lanes::<std::arch::x86_64::__m512i>::begin(sum);
-        let lanes = follow::<CHAINS, _>(memory, steps, sum.block, lanes, |mut lanes, words| {
-            lanes.block(words.as_ptr());
-            lanes
-        });
-        lanes.end(sum);
-    }
+    // SAFETY: this function has the instructions.
+    let lanes = unsafe { Lanes::<std::arch::x86_64::__m512i>::begin(sum) };
+    let lanes = follow::<CHAINS, _>(memory, steps, sum.block, lanes, |mut lanes, words| {
+        // SAFETY: `follow` gives blocks of `sum.block` words.
+        unsafe { lanes.block(words.as_ptr()) };
+        lanes
+    });
+    lanes.end(sum);
 }
 
 /// What `add` makes of `sum` and the blocks; handed on from block to block, so that it stays in registers.
@@ -187,7 +186,7 @@ fn follow<const CHAINS: usize, S>(
             if at > most {
                 return sum;
             }
-            // SAFETY: the block lies within the memory.
+            // SAFETY: `at` is at most `most`, where the last block of the memory begins.
             let words = unsafe { memory.get_unchecked(at..at + block) };
             sum = add(sum, words);
             last[chain] = words[block - 1];

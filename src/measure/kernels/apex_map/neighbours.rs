@@ -10,8 +10,8 @@
 mod alone;
 mod background;
 
-use super::accesses::Tally;
 use super::draw::Location;
+use super::tally::Tally;
 use super::timing::{Arrays, time};
 use super::{ALPHA, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, memory, sum_all, with_outputs};
 use crate::comm::arena::Arena;

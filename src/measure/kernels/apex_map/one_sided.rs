@@ -1,19 +1,14 @@
 //! NAME: apex_map.one_sided. Remote data by gets from a window: no rank serves another.
 //!
 //! SOURCE: Strohmaier and Shan, Section 4: the announced implementation in one-sided models (SHMEM, UPC), here with
-//!   MPI's windows, and Table 1 (left column). Up to B gets are outstanding; they are summed in the order of their
-//!   arrival, which is looked for after each, and after at most 64 own accesses.
+//!   MPI's windows, and Table 1 (left column). The protocol:
+//!   [`one_sided`](crate::kernels::shared::accesses::one_sided).
 
-use super::accesses::Tally;
-use super::draw::Location;
-use super::timing::{Arrays, in_quarters, time};
-use super::{ALPHA, Adder, B, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Sum, Variant, adder, memory};
-use crate::comm::arena::Arena;
-use crate::comm::{GetWindow, Rma};
-use crate::kernels::{About, Outcome, Ranks, no_rings};
+use super::timing::Arrays;
+use super::{ALPHA, B, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant};
+use crate::kernels::shared::accesses::one_sided::run;
+use crate::kernels::{About, Ranks, no_rings};
 use crate::on_transport;
-use apexmap_base::error::Result;
-use apexmap_base::point::Point;
 use apexmap_base::source;
 
 const ABOUT: About = About {
@@ -37,82 +32,3 @@ pub const ONE_SIDED: Variant = Variant {
     rings: no_rings,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
-
-pub(super) fn run<C: Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
-    let (memory, granted) = memory(point, comm.rank(), arena)?;
-    let block = point.integer("L") as usize;
-    Ok(comm.get_window(memory, point.integer("B") as usize, block, |window| {
-        let mut rank =
-            Rank { comm, memory, block, window, outstanding: 0, remote: 0, sum: Sum::new(block), add: adder(block) };
-        time(comm, (point, stream), (memory, granted), Arrays::AllBefore, |locations| rank.pass(locations))
-    }))
-}
-
-/// Own accesses in a row after which a rank looks for blocks that have come, at most.
-const RUN: usize = 64;
-
-/// One rank's side.
-struct Rank<'a, C, W> {
-    comm: &'a C,
-    memory: &'a [u64],
-    block: usize,
-    window: W,
-    /// Gets that are not summed yet, at most B.
-    outstanding: usize,
-    remote: u64,
-    sum: Sum,
-    add: Adder,
-}
-
-impl<C: Rma, W: GetWindow> Rank<'_, C, W> {
-    /// Table 1, left column, for all index arrays.
-    fn pass(&mut self, locations: &[Location]) -> Tally {
-        (self.sum, self.remote) = (Sum::new(self.block), 0);
-        let quarters = in_quarters(self.comm, locations, |part| self.access(part));
-        while self.outstanding > 0 {
-            self.wait();
-        }
-        let own_end = self.comm.now();
-        self.comm.barrier();
-        let (sum, remote) = (self.sum.total(), self.remote);
-        Tally { sum, remote, served: 0, quarters, own_end, end: self.comm.now() }
-    }
-
-    fn access(&mut self, mut locations: &[Location]) {
-        while !locations.is_empty() {
-            let own = locations.iter().take(RUN).take_while(|location| location.is_own()).count();
-            let (own, others) = locations.split_at(own);
-            if !own.is_empty() {
-                (self.add.all)(&mut self.sum, self.memory, Location::offsets(own));
-            }
-            locations = others;
-            if let Some((&remote, after)) = others.split_first().filter(|(location, _)| !location.is_own()) {
-                self.get(remote);
-                locations = after;
-            }
-            let (add, sum) = (self.add.one, &mut self.sum);
-            while self.window.take_arrived(|words| add(sum, words)).is_some() {
-                self.outstanding -= 1;
-            }
-        }
-    }
-
-    #[inline]
-    fn get(&mut self, remote: Location) {
-        let (owner, offset) = (remote.owner(self.comm), remote.offset());
-        while !self.window.get(owner, offset, self.block) {
-            self.wait();
-        }
-        self.outstanding += 1;
-        self.remote += 1;
-    }
-
-    /// Sums a block, if one can be had: one turn of a waiting loop.
-    fn wait(&mut self) {
-        let (add, sum) = (self.add.one, &mut self.sum);
-        match self.window.take(|words| add(sum, words)) {
-            Some(()) => self.outstanding -= 1,
-            None => self.comm.relax(),
-        }
-    }
-}

@@ -7,8 +7,8 @@
 
 use super::access::{self, ACCESS, Access, WRITE_SHARE, traffic};
 use super::access_all::access_all;
-use super::accesses::Tally;
 use super::draw::Location;
+use super::tally::Tally;
 use super::timing::{Arrays, time};
 use super::writing::{self, ALL_OUTPUTS};
 use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, PAGES, SEED, Variant, memory, sum_all};

@@ -4,15 +4,15 @@
 //! Nothing is kept of the run: its accesses are drawn again. Each block is visited at each of its accesses: its words are taken
 //! into a digest and then set back, so that the memory is as it was before the run, for the check and for the next run.
 
-use super::access::{Access, TRAFFIC, pattern, traffic};
+use super::access::{Access, pattern, traffic};
 use super::access_all::{self, Accesses as What};
-use super::accesses::{Accesses, Tally};
 use super::draw::{Draws, Location, potential};
-use super::sum::Sum;
+use super::tally::{Accesses, Tally};
 use super::timing::{Arrays, replay, time_accesses};
-use super::{OUTPUTS, contents, local_words, with_outputs};
+use super::{OUTPUTS, Sum, contents, local_words, with_outputs};
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
+use crate::kernels::shared::traffic::TRAFFIC;
 use crate::kernels::{Outcome, Output};
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};

@@ -209,7 +209,8 @@ impl<C: Comm, W: RmaWindow<u32>> OneSided<'_, C, W> {
     fn put(&mut self, round: u32, number: usize) {
         self.stamp(round, number);
         let (at, items) = (self.side.buffer(number).1, self.side.shape.items);
-        // SAFETY: nobody but the partner puts to a rank's memory, and its owner looks at the stamps only, or in fences.
+        // SAFETY: only the partner puts to a rank's memory, whose owner peeks at the stamps, each the last item of a put, and reads
+        // the rest in fences.
         unsafe { self.window.put(at, items, self.side.partner, at) };
         self.window.flush();
     }
@@ -219,7 +220,7 @@ impl<C: Comm, W: RmaWindow<u32>> OneSided<'_, C, W> {
         let (buffer, at) = self.side.buffer(number);
         let stamp = self.side.stamp(self.incoming[buffer], round, number);
         let (mut turns, mut since) = (0u32, None);
-        // SAFETY: the stamp is the last item of a put.
+        // SAFETY: since the last fence only the partner has put there, each time a message whose last item is the stamp.
         while !self.lost && unsafe { self.window.peek(at + self.side.shape.items - 1) } != stamp {
             self.comm.relax();
             turns = turns.wrapping_add(1);

@@ -5,7 +5,7 @@
 //!   message rate.
 
 use super::{
-    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, Shape, WINDOW, about, run_route,
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Shape, Stream, WINDOW, about, run_route,
 };
 use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
@@ -25,21 +25,6 @@ pub const KERNEL: Pattern = Pattern {
     fan_out: |point| (point.ranks as u64 / 2, 1),
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
-
-/// A window to one rank.
-pub struct Stream {
-    pub window: usize,
-    pub partner: usize,
-}
-
-impl Route for Stream {
-    #[inline]
-    fn round(&self, mut to: impl FnMut(usize)) {
-        for _ in 0..self.window {
-            to(self.partner);
-        }
-    }
-}
 
 /// Collective.
 pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {

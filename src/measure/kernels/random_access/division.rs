@@ -7,8 +7,8 @@ use super::recursive_halving::Stage;
 pub fn divide(values: &[u64], index: Index, stage: &Stage, keep: &mut Vec<u64>, send: &mut Vec<u64>) {
     keep.reserve(values.len() + LANES);
     send.reserve(values.len() + LANES);
-    // SAFETY: each list has room for all values and a vector more, the processor has what is used, and what was written
-    // counts as a list's contents.
+    // SAFETY: `reserve` has made room for all values and a vector more in each list; the detection has found the instructions. Both
+    // functions write the first `kept` values to one list and the others to the other, which are their lengths afterwards.
     unsafe {
         let to = Ends { keep: keep.as_mut_ptr().add(keep.len()), send: send.as_mut_ptr().add(send.len()) };
         #[cfg(target_arch = "x86_64")]
@@ -41,7 +41,7 @@ struct Ends {
 unsafe fn one_by_one(values: &[u64], index: Index, stage: &Stage, to: Ends) -> usize {
     let mut kept = 0;
     for (i, &value) in values.iter().enumerate() {
-        // SAFETY: no more were kept, and no more sent, than there are values before this one.
+        // SAFETY: of the `i` values before this one `kept` were kept and the others sent, so that both ends have room for one more.
         unsafe {
             *to.keep.add(kept) = value;
             *to.send.add(i - kept) = value;
@@ -69,7 +69,8 @@ unsafe fn by_fours(values: &[u64], index: Index, stage: &Stage, to: Ends) -> usi
     let lower = if stage.upper { 0 } else { 0b1111 };
     let mut kept = 0;
     for (i, four) in fours.enumerate() {
-        // SAFETY: as above; a chunk has four values.
+        // SAFETY: a chunk has four values. Of the values before it `kept` were kept and the others sent, and each end has room for
+        // four more than all. `keeps` has four bits, and there is an order for each.
         unsafe {
             let four = _mm256_loadu_si256(four.as_ptr().cast());
             let words = _mm256_and_si256(_mm256_srl_epi64(four, shift), mask);
@@ -83,7 +84,7 @@ unsafe fn by_fours(values: &[u64], index: Index, stage: &Stage, to: Ends) -> usi
         }
     }
     let done = values.len() - rest.len();
-    // SAFETY: as above.
+    // SAFETY: `done` values were written, of which `kept` were kept, so that both ends have room for the rest.
     unsafe {
         let to = Ends { keep: to.keep.add(kept), send: to.send.add(done - kept) };
         kept + one_by_one(rest, index, stage, to)

@@ -17,19 +17,15 @@ pub mod division;
 pub mod exchange;
 pub mod grid;
 pub mod hypercube;
-pub mod layout;
 pub mod nodes;
 pub mod one_sided;
-pub mod operation;
 pub mod problem;
-pub mod random_stream;
 pub mod recursive_halving;
 pub mod roles;
 pub mod routed;
 pub mod sequential;
 pub mod shared;
 pub mod star;
-pub mod table;
 mod time_limited;
 pub mod verify;
 
@@ -37,6 +33,7 @@ use operation::{OPERATION, Operation};
 pub use problem::Problem;
 pub use verify::{Rules, Tally, measure};
 
+use super::shared::updates::{layout, operation, random_stream, table};
 use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work, output, parameter};
 use crate::comm::World;
 use crate::comm::arena::Pages;

@@ -4,7 +4,7 @@ use super::blue_gene::{cycles, gups};
 use super::{Section, without};
 use crate::validate::{Check, Fault, Kind, Verdict, predict};
 use apexmap_base::error::Result;
-use apexmap_measure::kernels::random_access::layout::Layout;
+use apexmap_measure::kernels::shared::updates::layout::Layout;
 use apexmap_theory::published::{self, quoted};
 
 pub fn all(checks: &mut Vec<Check>) -> Result<()> {

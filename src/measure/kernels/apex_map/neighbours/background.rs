@@ -1,8 +1,8 @@
 //! What a neighbour does until rank 0 is done.
 
 use crate::comm::{Collectives, Inbox, Outbox};
-use crate::kernels::apex_map::draw::potential;
-use crate::kernels::apex_map::sum_all;
+use crate::kernels::shared::accesses::draw::potential;
+use crate::kernels::shared::sums::sum_all;
 use crate::numerics::mix::{mix, seed};
 use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;

@@ -10,6 +10,7 @@
 
 use super::about;
 use super::parts::{self, Parts};
+use crate::comm::threads::ThreadComm;
 use crate::comm::{Collectives, Comm, Transport, World};
 use crate::kernels::calibrate::{OUTPUTS, Probe, outcome};
 use crate::kernels::{About, Domain, Outcome, Parameter, Work, no_rings, output, parameter};
@@ -123,12 +124,13 @@ fn run(point: &Point, world: &mut World) -> Result<Outcome> {
 }
 
 /// One run, with this loop of each side. Collective.
-pub fn between<C: Collectives>(
-    comm: &C,
+pub fn between(
+    comm: &ThreadComm,
     point: &Point,
-    hand_over: impl Fn(&C, &AtomicU64, Side, std::ops::Range<u64>) -> u64,
+    hand_over: impl Fn(&ThreadComm, &AtomicU64, Side, std::ops::Range<u64>) -> u64,
 ) -> Outcome {
-    let line = shared_line(comm);
+    // All ranks share that of rank 0.
+    let line = comm.swap(Arc::new(Line(AtomicU64::new(0)))).swap_remove(0);
     let rounds = point.integer("rounds");
     let rank = comm.rank() as u64;
     let side = match () {
@@ -178,21 +180,6 @@ pub fn between<C: Collectives>(
 fn sum_of(side: Side, rounds: std::ops::Range<u64>) -> u64 {
     let up_to = |count: u64| u128::from(count) * (u128::from(count) + if side == Side::First { 1 } else { 0 });
     (up_to(rounds.end) - up_to(rounds.start)) as u64
-}
-
-/// Rank 0's line, on all ranks. They share one memory.
-fn shared_line<C: Collectives>(comm: &C) -> Arc<Line> {
-    let own = Arc::new(Line(AtomicU64::new(0)));
-    let mut address = [Arc::as_ptr(&own).expose_provenance() as u64];
-    comm.broadcast(&mut address);
-    let shared = std::ptr::with_exposed_provenance::<Line>(address[0] as usize);
-    // SAFETY: it is the line of rank 0, which waits at the barrier until all have a share of it.
-    let shared = unsafe {
-        Arc::increment_strong_count(shared);
-        Arc::from_raw(shared)
-    };
-    comm.barrier();
-    shared
 }
 
 /// The timed loop of one side. Returns the sum of the numbers that it read.

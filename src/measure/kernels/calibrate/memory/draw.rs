@@ -6,9 +6,9 @@
 //! CHECK: the sum of all places, against that of the same places drawn one by one.
 
 use crate::comm::Collectives;
-use crate::kernels::apex_map;
-use crate::kernels::apex_map::draw::{Draws, Location};
 use crate::kernels::calibrate::{HEADLINE, OUTPUTS, Probe, outcome};
+use crate::kernels::shared::accesses::draw::{Draws, Location};
+use crate::kernels::shared::accesses::{ALPHA, I, L, M, N, SEED, check};
 use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, no_rings};
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -17,8 +17,7 @@ use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
-const ARRAYS: Parameter =
-    Parameter { domain: Domain::Integer { least: 1, most: 1 << 32, default: 256 }, ..apex_map::N };
+const ARRAYS: Parameter = Parameter { domain: Domain::Integer { least: 1, most: 1 << 32, default: 256 }, ..N };
 
 pub const KERNEL: Probe = Probe {
     about: &About {
@@ -26,14 +25,14 @@ pub const KERNEL: Probe = Probe {
         summary: "Time to draw the place of an access by the power law",
         source: &source::APEX_MAP,
         place: "Section 2",
-        parameters: &[apex_map::M, apex_map::ALPHA, apex_map::L, apex_map::I, ARRAYS, apex_map::SEED],
+        parameters: &[M, ALPHA, L, I, ARRAYS, SEED],
         outputs: OUTPUTS,
         ranks: Ranks::Any,
         headline: HEADLINE,
         method: "Every rank draws the places of accesses into one array again and again; no memory is read. The time is that of \
                  the slowest rank. The sum of the places was compared with that of the same places drawn one by one.",
     },
-    refuse: apex_map::check,
+    refuse: check,
     work: |point| {
         let operations = (places(point) * point.ranks as u64) as f64;
         Work { operations, operation: "place", bytes: 8.0 * operations, byte_definition: "8 per place" }

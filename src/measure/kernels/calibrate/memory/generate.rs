@@ -7,7 +7,7 @@
 use super::{BATCH, VALUES, about, each};
 use crate::comm::Collectives;
 use crate::kernels::calibrate::{Probe, outcome};
-use crate::kernels::random_access::random_stream::{Generator, StreamKind};
+use crate::kernels::shared::updates::random_stream::{Generator, StreamKind};
 use crate::kernels::{Outcome, no_rings};
 use crate::numerics::gf2;
 use crate::on_transport;

@@ -25,7 +25,7 @@ use super::{HEADLINE, MEMORY_OUTPUTS};
 
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
-use crate::kernels::apex_map::warm_up::prime;
+use crate::kernels::shared::accesses::warm_up::prime;
 use crate::kernels::{About, Domain, Parameter, Ranks, Work, parameter};
 use crate::numerics::mix::seed;
 use apexmap_base::error::Result;

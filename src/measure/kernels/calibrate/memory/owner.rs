@@ -9,8 +9,8 @@
 use super::{BATCH, VALUES, about, each, generate};
 use crate::comm::Collectives;
 use crate::kernels::calibrate::{Probe, outcome};
-use crate::kernels::random_access::layout::{Layout, Owners};
-use crate::kernels::random_access::random_stream::{Generator, Index, StreamKind};
+use crate::kernels::shared::updates::layout::{Layout, Owners};
+use crate::kernels::shared::updates::random_stream::{Generator, Index, StreamKind};
 use crate::kernels::{Domain, Outcome, Parameter, no_rings, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;

@@ -12,10 +12,10 @@
 use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::apex_map::sum_all;
 use crate::kernels::calibrate::{Probe, outcome};
 use crate::kernels::no_rings;
-use crate::kernels::random_access::table::{AHEAD, FAR_AHEAD};
+use crate::kernels::shared::sums::sum_all;
+use crate::kernels::shared::updates::table::{AHEAD, FAR_AHEAD};
 use crate::kernels::{Domain, Outcome, Parameter, parameter};
 use crate::numerics::mix::mix;
 use crate::on_transport;

@@ -11,8 +11,8 @@
 use super::{BYTES, PAGES, about, contents, each, power_of_two, region_words};
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
-use crate::kernels::apex_map::access::TRAFFIC;
 use crate::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS, Probe, outcome};
+use crate::kernels::shared::traffic::TRAFFIC;
 use crate::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -169,12 +169,12 @@ pub(super) fn sum(words: &[u64]) -> u64 {
 pub fn fill(words: &mut [u64], number: u64) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx512f") {
-        // SAFETY: the processor has AVX-512.
+        // SAFETY: the detection has found AVX-512.
         return unsafe { wide::fill_by_eight(words, number) };
     }
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2.
+        // SAFETY: the detection has found AVX2.
         return unsafe { wide::fill_by_four(words, number) };
     }
     words.fill(number);
@@ -220,7 +220,7 @@ fn scale_and_add<const WHICH: u8>(result: &mut [u64], b: &[u64], c: &[u64], noth
     let (result, b, c) = (&mut result[..words], &b[..words], &c[..words]);
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2.
+        // SAFETY: the detection has found AVX2.
         return unsafe { wide::pass::<WHICH>(result, b, c, nothing) };
     }
     for (a, (&b, &c)) in result.iter_mut().zip(b.iter().zip(c)) {
@@ -240,7 +240,7 @@ mod wide {
     /// Nothing; but the compiler makes one turn of a loop of several only where it knows all of them.
     #[inline(always)]
     fn keep_the_loop() {
-        // SAFETY: no instruction at all.
+        // SAFETY: the text has no instruction.
         unsafe { std::arch::asm!("", options(nomem, nostack, preserves_flags)) };
     }
 
@@ -249,7 +249,7 @@ mod wide {
         let (vectors, rest) = words.as_chunks_mut::<8>();
         let numbers = _mm512_set1_epi64(number as i64);
         for vector in vectors {
-            // SAFETY: there is room for a vector; the instruction needs no alignment.
+            // SAFETY: a chunk is as long as a vector, and borrowed exclusively; the instruction needs no alignment.
             unsafe { _mm512_storeu_si512(vector.as_mut_ptr().cast(), numbers) };
             keep_the_loop();
         }
@@ -261,7 +261,7 @@ mod wide {
         let (vectors, rest) = words.as_chunks_mut::<4>();
         let numbers = _mm256_set1_epi64x(number as i64);
         for vector in vectors {
-            // SAFETY: there is room for a vector; the instruction needs no alignment.
+            // SAFETY: a chunk is as long as a vector, and borrowed exclusively; the instruction needs no alignment.
             unsafe { _mm256_storeu_si256(vector.as_mut_ptr().cast(), numbers) };
             keep_the_loop();
         }
@@ -274,7 +274,7 @@ mod wide {
         let ((b, b_rest), (c, c_rest)) = (b.as_chunks::<4>(), c.as_chunks::<4>());
         let nothings = _mm256_set1_epi64x(nothing as i64);
         for (a, (b, c)) in vectors.iter_mut().zip(b.iter().zip(c)) {
-            // SAFETY: all three are whole vectors; the instructions need no alignment.
+            // SAFETY: all three chunks are as long as a vector; the instructions need no alignment.
             unsafe {
                 let (b, c) = (_mm256_loadu_si256(b.as_ptr().cast()), _mm256_loadu_si256(c.as_ptr().cast()));
                 let value = match WHICH {

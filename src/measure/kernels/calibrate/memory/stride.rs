@@ -10,9 +10,9 @@ use super::stream::sum;
 use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::apex_map::access::TRAFFIC;
 use crate::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS, Probe, outcome};
 use crate::kernels::no_rings;
+use crate::kernels::shared::traffic::TRAFFIC;
 use crate::kernels::{About, Domain, Outcome, Parameter, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -105,7 +105,7 @@ pub fn sum_strided(words: &[u64], stride: usize) -> u64 {
     let (mut sums, at) = ([0u64; 4], turns / 4 * 4 * stride);
     let (mut place, [one, two, three]) = (words.as_ptr(), [1, 2, 3].map(|k| k * stride));
     for _ in 0..turns / 4 {
-        // SAFETY: of each turn of four words the last lies within.
+        // SAFETY: the last word of all turns is number `(turns - 1) * stride`, which is less than the length.
         unsafe {
             sums[0] = sums[0].wrapping_add(*place);
             sums[1] = sums[1].wrapping_add(*place.add(one));

@@ -9,8 +9,8 @@ use super::{BATCH, BYTES, PAGES, VALUES, about, contents, each, generate, power_
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
 use crate::kernels::calibrate::{Probe, outcome};
-use crate::kernels::random_access::random_stream::{Generator, Index, StreamKind};
-use crate::kernels::random_access::table::Table;
+use crate::kernels::shared::updates::random_stream::{Generator, Index, StreamKind};
+use crate::kernels::shared::updates::table::Table;
 use crate::kernels::{Outcome, no_rings};
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -42,7 +42,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result
     let mut table = Table::new(memory, 0, index);
     let (mut values, mut seconds) = ([0; BATCH], 0.0);
     let start_of_stream =
-        || Generator::after(StreamKind::Lfsr, crate::kernels::random_access::random_stream::COMMON_OFFSET);
+        || Generator::after(StreamKind::Lfsr, crate::kernels::shared::updates::random_stream::COMMON_OFFSET);
     let mut generator = start_of_stream();
     comm.barrier();
     for _ in 0..generate::batches(point) {

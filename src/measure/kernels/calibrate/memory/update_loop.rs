@@ -7,7 +7,7 @@
 use super::{BATCH, VALUES, about, each, generate};
 use crate::comm::Collectives;
 use crate::kernels::calibrate::{Probe, outcome};
-use crate::kernels::random_access::random_stream::{Generator, Index, StreamKind};
+use crate::kernels::shared::updates::random_stream::{Generator, Index, StreamKind};
 use crate::kernels::{Outcome, no_rings};
 use crate::on_transport;
 use apexmap_base::error::Result;

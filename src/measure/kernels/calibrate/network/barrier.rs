@@ -78,13 +78,13 @@ pub fn left_too_early<C: Rma>(comm: &C, barrier: impl Fn()) -> Result<u64> {
                     comm.relax();
                 }
                 for to in (0..size).filter(|&to| to != me) {
-                    // SAFETY: a rank's item is put to by that rank alone.
+                    // SAFETY: only this rank puts to item `me * LINE`, and its owner peeks at it only.
                     unsafe { window.put(0, 1, to, me * LINE) };
                 }
                 window.flush();
             }
             barrier();
-            // SAFETY: a put of one item.
+            // SAFETY: an item is put to as the last, and only, one of a put.
             early += u64::from(late != me && unsafe { window.peek(late * LINE) } != 1);
         }
         window.fence(|_| ());

@@ -7,9 +7,8 @@
 
 use super::about;
 use crate::comm::World;
-use crate::kernels::Kernel;
-use crate::kernels::message_rate::{self, bidirectional};
-use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Rings, Work};
+use crate::kernels::shared::messages::{self, Pattern, run_both_directions};
+use crate::kernels::{About, Domain, Kernel, Outcome, Parameter, Ranks, Rings, Work, in_pairs};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -17,7 +16,7 @@ use apexmap_base::point::Point;
 pub struct Bisection;
 
 const ABOUT: About = About {
-    outputs: message_rate::OUTPUTS,
+    outputs: messages::OUTPUTS,
     headline: "bytes_per_second",
     ..about(
         "calibrate.bisection",
@@ -25,12 +24,12 @@ const ABOUT: About = About {
         "Section 3.1, Equation (1)",
         &[
             LONG,
-            Parameter { domain: Domain::Integer { least: 1, most: 1 << 20, default: 16 }, ..message_rate::WINDOW },
-            Parameter { domain: Domain::Integer { least: 1, most: 1 << 32, default: 64 }, ..message_rate::MESSAGES },
-            message_rate::OPERATION,
-            message_rate::BUFFERS,
-            message_rate::CACHES,
-            message_rate::CACHE_BYTES,
+            Parameter { domain: Domain::Integer { least: 1, most: 1 << 20, default: 16 }, ..messages::WINDOW },
+            Parameter { domain: Domain::Integer { least: 1, most: 1 << 32, default: 64 }, ..messages::MESSAGES },
+            messages::OPERATION,
+            messages::BUFFERS,
+            messages::CACHES,
+            messages::CACHE_BYTES,
         ],
         Ranks::Any,
         "Every rank of the first half exchanges windows of messages with its partner in the second half, in both \
@@ -40,7 +39,15 @@ const ABOUT: About = About {
 };
 
 const LONG: Parameter =
-    Parameter { domain: Domain::Integer { least: 4, most: 1 << 30, default: 1 << 20 }, ..message_rate::MESSAGE_BYTES };
+    Parameter { domain: Domain::Integer { least: 4, most: 1 << 30, default: 1 << 20 }, ..messages::MESSAGE_BYTES };
+
+/// Both directions.
+const BOTH: Pattern = Pattern {
+    about: &ABOUT,
+    refuse: in_pairs,
+    fan_out: |point| (point.ranks as u64, 1),
+    run: |point, _, world| on_transport!(&world.transport, comm => run_both_directions(*comm, point, world.arena)),
+};
 
 impl Kernel for Bisection {
     fn about(&self) -> &'static About {
@@ -48,11 +55,11 @@ impl Kernel for Bisection {
     }
 
     fn check(&self, point: &Point) -> std::result::Result<(), String> {
-        bidirectional::KERNEL.check(point)
+        BOTH.check(point)
     }
 
     fn work(&self, point: &Point) -> Work {
-        let both = bidirectional::KERNEL.work(point);
+        let both = BOTH.work(point);
         Work {
             operations: both.operations / 2.0,
             bytes: both.bytes / 2.0,
@@ -62,18 +69,18 @@ impl Kernel for Bisection {
     }
 
     fn memory(&self, point: &Point) -> u64 {
-        bidirectional::KERNEL.memory(point)
+        BOTH.memory(point)
     }
 
     fn arena_words(&self, point: &Point) -> u64 {
-        bidirectional::KERNEL.arena_words(point)
+        BOTH.arena_words(point)
     }
 
     fn rings(&self, point: &Point) -> Vec<Rings> {
-        bidirectional::KERNEL.rings(point)
+        BOTH.rings(point)
     }
 
-    fn run(&self, point: &Point, _stream: u64, world: &mut World) -> Result<Outcome> {
-        on_transport!(&world.transport, comm => bidirectional::run(*comm, point, world.arena))
+    fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
+        BOTH.run(point, stream, world)
     }
 }

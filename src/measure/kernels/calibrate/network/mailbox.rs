@@ -8,6 +8,7 @@
 use super::{about, contents, in_pairs_of, of_each, partner, timed, total};
 use crate::comm::{Inbox, Mailboxes, Outbox, Tag};
 use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::shared::messages;
 use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Rings};
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -41,12 +42,12 @@ pub const KERNEL: Probe = Probe {
 pub(super) const BYTES: Parameter = Parameter {
     meaning: "message size: bytes of content, a multiple of 8",
     domain: Domain::Integer { least: WORD_BYTES, most: 1 << 24, default: WORD_BYTES },
-    ..crate::kernels::message_rate::MESSAGE_BYTES
+    ..messages::MESSAGE_BYTES
 };
 pub(super) const MESSAGES: Parameter = Parameter {
     meaning: "messages sent per rank in one run",
     domain: Domain::Integer { least: 1, most: 1 << 32, default: 1 << 14 },
-    ..crate::kernels::message_rate::MESSAGES
+    ..messages::MESSAGES
 };
 /// Receives posted, and send handles.
 const HANDLES: usize = 64;

@@ -13,6 +13,7 @@ pub mod mailbox;
 pub mod pair;
 pub mod poll;
 pub mod receive;
+pub mod request;
 pub mod send;
 
 use super::{HEADLINE, OUTPUTS};

@@ -3,12 +3,12 @@
 use super::in_pairs_of;
 use crate::comm::{Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
 use crate::kernels::calibrate::outcome;
-use crate::kernels::message_rate::content::{fill, identity, is_intact, stamp};
+use crate::kernels::shared::messages::content::{fill, identity, is_intact, stamp};
 use crate::kernels::{Domain, Outcome, Parameter, Rings, Work, parameter};
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const MESSAGE_BYTES: Parameter = crate::kernels::message_rate::MESSAGE_BYTES;
+pub const MESSAGE_BYTES: Parameter = crate::kernels::shared::messages::MESSAGE_BYTES;
 pub const WINDOW: Parameter = parameter(
     "window",
     "window",

@@ -1,10 +1,10 @@
 //! The table that the threads update: one per thread, or one for all.
 
-use crate::kernels::random_access::layout::Layout;
-use crate::kernels::random_access::operation::{Operation, with_operation};
-use crate::kernels::random_access::random_stream::Index;
-pub use crate::kernels::random_access::table::share;
-use crate::kernels::random_access::table::{AHEAD, Table};
+use crate::kernels::shared::updates::layout::Layout;
+use crate::kernels::shared::updates::operation::{Operation, with_operation};
+use crate::kernels::shared::updates::random_stream::Index;
+pub use crate::kernels::shared::updates::table::share;
+use crate::kernels::shared::updates::table::{AHEAD, Table};
 use crate::prefetch;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};

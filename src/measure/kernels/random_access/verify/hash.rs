@@ -1,6 +1,6 @@
 //! Hashes of the table and of updates, in loops that a vector unit takes.
 
-use crate::kernels::random_access::random_stream::Index;
+use crate::kernels::shared::updates::random_stream::Index;
 use crate::numerics::mix::mix;
 use multiversion::multiversion;
 

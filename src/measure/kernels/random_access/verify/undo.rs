@@ -4,8 +4,8 @@ use super::hash::hash_of_updates;
 use crate::comm::Collectives;
 use crate::crew::Crew;
 use crate::kernels::random_access::problem::{LOOK_AHEAD_LIMIT, Problem};
-use crate::kernels::random_access::random_stream::Generator;
-use crate::kernels::random_access::table::{Table, share};
+use crate::kernels::shared::updates::random_stream::Generator;
+use crate::kernels::shared::updates::table::{Table, share};
 use crate::prefetch;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -10,37 +10,42 @@ pub(super) const LANES: usize = 4;
 pub(super) const WIDEST: usize = 8;
 
 /// A sum under way, of blocks of one length.
-pub(super) struct Sum {
+pub(in crate::kernels) struct Sum {
     pub(super) lanes: [[u64; WIDEST]; LANES],
-    pub(super) block: usize,
+    pub(in crate::kernels) block: usize,
 }
 
 /// How blocks of one length are added on this processor: chosen once, before the clock runs.
-#[derive(Clone, Copy)]
 pub(super) struct Adder {
-    /// Adds a block; its length is the one that was announced.
-    pub(super) one: fn(&mut Sum, &[u64]),
+    /// Adds a block to a sum of blocks of this length.
+    ///
+    /// # Safety
+    /// The sum is of blocks of the length that this was made for.
+    pub(super) one: unsafe fn(&mut Sum, &[u64]),
     /// Adds the blocks of a memory at these places.
-    pub(super) all: fn(&mut Sum, &[u64], &[u64]),
+    ///
+    /// # Safety
+    /// As of `one`.
+    pub(super) all: unsafe fn(&mut Sum, &[u64], &[u64]),
 }
 
 impl Sum {
     /// Of blocks of `block` words, at least one.
-    pub(super) fn new(block: usize) -> Self {
+    pub(in crate::kernels) fn new(block: usize) -> Self {
         Self { lanes: [[0; WIDEST]; LANES], block }
     }
 
-    pub(super) fn total(&self) -> u64 {
+    pub(in crate::kernels) fn total(&self) -> u64 {
         self.lanes.as_flattened().iter().fold(0, |sum, &lane| sum.wrapping_add(lane))
     }
 
     /// Adds a word, or a sum of some.
-    pub(super) fn add_word(&mut self, word: u64) {
+    pub(in crate::kernels) fn add_word(&mut self, word: u64) {
         self.lanes[0][0] = self.lanes[0][0].wrapping_add(word);
     }
 
     /// Adds a block; its length is the one that was announced.
-    pub(super) fn add(&mut self, words: &[u64]) {
+    pub(in crate::kernels) fn add(&mut self, words: &[u64]) {
         let (vectors, rest) = words.as_chunks::<WIDEST>();
         for (number, vector) in vectors.iter().enumerate() {
             let lane = &mut self.lanes[number % LANES];
@@ -51,7 +56,7 @@ impl Sum {
     }
 
     /// Adds the blocks of a memory at these places.
-    pub(super) fn add_all(&mut self, memory: &[u64], offsets: &[u64]) {
+    pub(in crate::kernels) fn add_all(&mut self, memory: &[u64], offsets: &[u64]) {
         for &at in offsets {
             self.add(&memory[at as usize..][..self.block]);
         }

@@ -24,7 +24,7 @@ impl Location {
 
     /// Of the reader's own places, those in its memory.
     pub(in crate::kernels) fn offsets(locations: &[Self]) -> &[u64] {
-        // SAFETY: a location is transparent over u64; the upper bits are 0.
+        // SAFETY: `Location` is transparent over u64.
         unsafe { std::slice::from_raw_parts(locations.as_ptr().cast::<u64>(), locations.len()) }
     }
 

@@ -18,14 +18,14 @@ const MOST_WORDS: f64 = (1 << 27) as f64;
 
 /// Accesses enough for the clock and for the law of large numbers, within bounds of time and memory: a power of two of arrays,
 /// so that the last digit of a computed share changes nothing.
-pub(super) fn count(point: &Point) -> u64 {
+pub(in crate::kernels) fn count(point: &Point) -> u64 {
     // The neighbours' first rank has a memory of its own.
     let ranks = if point.params.contains_key("neighbours") { 1 } else { point.ranks };
     enough(point, remote_share(ranks, point.real("alpha")))
 }
 
 /// The same for a known share of remote accesses.
-pub(super) fn enough(point: &Point, remote: f64) -> u64 {
+pub(in crate::kernels) fn enough(point: &Point, remote: f64) -> u64 {
     let (indices, block) = (point.integer("I") as f64, point.integer("L") as f64);
     let access = LOCAL_SECONDS + WORD_SECONDS * block + REMOTE_SECONDS * remote;
     let of_remote = if remote > 0.0 { LEAST_REMOTE / remote } else { 0.0 };

@@ -1,7 +1,7 @@
 //! The clock: warm-up, timed passes, verification, and what the ranks have to say.
 
-use super::accesses::{Accesses, Tally};
 use super::draw::{Draws, Location};
+use super::tally::{Accesses, Tally};
 use super::warm_up;
 use crate::comm::arena::Granted;
 use crate::comm::{Collectives, Comm};
@@ -16,7 +16,7 @@ pub const STEADY: f64 = 0.1;
 
 /// How index arrays and the clock take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arrays {
+pub(in crate::kernels) enum Arrays {
     /// One buffer is filled off the clock, then the clock runs over it, N times: Table 1.
     OneByOne,
     /// All N are drawn before the clock runs: a rank that draws serves nobody.
@@ -66,7 +66,7 @@ fn clock_seconds(comm: &impl Comm) -> f64 {
 
 /// Runs accesses in a first quarter, two more and a last, and reads the clock where the first ends and the last begins; no
 /// time if there are fewer than four.
-pub(super) fn in_quarters(
+pub(in crate::kernels) fn in_quarters(
     comm: &impl Comm,
     locations: &[Location],
     mut run: impl FnMut(&[Location]),
@@ -99,7 +99,7 @@ impl<F: FnMut(&[Location]) -> Tally> Accesses for Reads<'_, F> {
 }
 
 /// As [`time_accesses`], where memory is only read.
-pub(super) fn time<C: Collectives>(
+pub(in crate::kernels) fn time<C: Collectives>(
     comm: &C,
     run: (&Point, u64),
     (memory, granted): (&[u64], Granted),
@@ -121,7 +121,7 @@ fn shape(point: &Point, arrays: Arrays) -> (usize, usize, usize) {
 
 /// All accesses of a run of one rank again, in the parts in which they were passed: those of the warm-up, of which there were
 /// `warm_up`, and those of the clock.
-pub(super) fn replay((point, stream): (&Point, u64), warm_up: u64, mut pass: impl FnMut(&[Location])) {
+pub(in crate::kernels) fn replay((point, stream): (&Point, u64), warm_up: u64, mut pass: impl FnMut(&[Location])) {
     let draws = |purpose| Draws::new(point, 0, stream, purpose);
     let (length, passes, parts) = shape(point, Arrays::OneByOne);
     warm_up::replay(draws(1), point, warm_up, &mut pass);
@@ -136,7 +136,7 @@ pub(super) fn replay((point, stream): (&Point, u64), warm_up: u64, mut pass: imp
 }
 
 /// Warms up, times a run, checks it and gathers what the ranks have to say.
-pub(super) fn time_accesses<C: Collectives>(
+pub(in crate::kernels) fn time_accesses<C: Collectives>(
     comm: &C,
     (point, stream): (&Point, u64),
     granted: Granted,

@@ -1,7 +1,7 @@
 //! What is run before the clock: until the caches hold what the point keeps in them.
 
-use super::accesses::Accesses;
 use super::draw::{Draws, Location};
+use super::tally::Accesses;
 use crate::comm::{Collectives, Comm};
 use apexmap_base::point::Point;
 use std::hint::black_box;
@@ -73,7 +73,12 @@ pub fn prime(comm: &impl Comm, memory: &[u64]) {
 }
 
 /// Warms up, on all ranks alike, and returns the accesses of this rank.
-pub(super) fn run<C: Collectives>(comm: &C, point: &Point, mut draws: Draws, rank: &mut impl Accesses) -> u64 {
+pub(in crate::kernels) fn run<C: Collectives>(
+    comm: &C,
+    point: &Point,
+    mut draws: Draws,
+    rank: &mut impl Accesses,
+) -> u64 {
     let memory = rank.memory();
     prime(comm, &memory[..memory.len().min(PRIMED)]);
     let mut array = draws.array(array_length(point));
@@ -98,7 +103,7 @@ pub(super) fn run<C: Collectives>(comm: &C, point: &Point, mut draws: Draws, ran
 }
 
 /// The arrays of a warm-up of `accesses` again.
-pub(super) fn replay(mut draws: Draws, point: &Point, accesses: u64, pass: &mut impl FnMut(&[Location])) {
+pub(in crate::kernels) fn replay(mut draws: Draws, point: &Point, accesses: u64, pass: &mut impl FnMut(&[Location])) {
     let mut array = draws.array(array_length(point));
     for _ in 0..accesses / array.len() as u64 {
         draws.fill(&mut array);

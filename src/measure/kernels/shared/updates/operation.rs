@@ -75,4 +75,4 @@ macro_rules! with_operation {
         }
     };
 }
-pub(super) use with_operation;
+pub(in crate::kernels) use with_operation;

@@ -79,7 +79,7 @@ impl<W: RmaWindow<u32>, R: Route> Exchange for Rounds<'_, W, R> {
         let step = if one_buffer { 0 } else { stride };
         let (window, next, mut at) = (&mut self.window, &mut self.next, 0);
         route.round(|to| {
-            // SAFETY: each rank has places of its own at each other, which are looked at in fences only.
+            // SAFETY: `first` gives each rank places of its own at each other rank, which are read in fences only.
             unsafe { window.put(at, items, to, next[to]) };
             at += step;
             next[to] += step;

@@ -9,6 +9,21 @@ pub trait Route {
     fn round(&self, to: impl FnMut(usize));
 }
 
+/// A window to one rank.
+pub struct Stream {
+    pub window: usize,
+    pub partner: usize,
+}
+
+impl Route for Stream {
+    #[inline]
+    fn round(&self, mut to: impl FnMut(usize)) {
+        for _ in 0..self.window {
+            to(self.partner);
+        }
+    }
+}
+
 /// One rank's part of a round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Peers {

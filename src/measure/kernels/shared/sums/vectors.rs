@@ -12,7 +12,7 @@ use std::arch::x86_64::{
 pub struct Kind(Width);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Width {
+pub(in crate::kernels) enum Width {
     Avx2,
     Avx512,
 }
@@ -32,26 +32,41 @@ impl Kind {
         Self::detected().next()
     }
 
-    pub(super) fn width(self) -> Width {
+    pub(in crate::kernels) fn width(self) -> Width {
         self.0
     }
 }
 
-/// Some of the words of a memory; each method needs the instructions, and words that it may read or write.
-pub(super) trait Vector: Copy {
+/// Words in a register.
+pub(in crate::kernels) trait Vector: Copy {
     const WORDS: usize;
     type Mask: Copy;
     /// Of a vector's first words, fewer than all.
     fn mask(words: usize) -> Self::Mask;
+    /// # Safety
+    /// The processor has the instructions, and a vector of words can be read at `at`.
     unsafe fn load(at: *const u64) -> Self;
     /// Of 1, 2 or 4 words, and zeros for the rest: quicker than by a mask.
+    ///
+    /// # Safety
+    /// The processor has the instructions, `WORDS` is 1, 2 or 4, and this many words can be read at `at`.
     unsafe fn load_first<const WORDS: usize>(at: *const u64) -> Self;
     /// Zeros for the words beyond the mask, which are not read.
+    ///
+    /// # Safety
+    /// The processor has the instructions, and the words of the mask can be read at `at`.
     unsafe fn load_some(at: *const u64, mask: Self::Mask) -> Self;
-    unsafe fn plus(self, other: Self) -> Self;
+    /// # Safety
+    /// The processor has the instructions.
     unsafe fn all(number: u64) -> Self;
+    /// # Safety
+    /// The processor has the instructions.
+    unsafe fn plus(self, other: Self) -> Self;
+    /// # Safety
+    /// The processor has the instructions, and a vector of words can be written at `to`.
     unsafe fn store(self, to: *mut u64);
-    /// To a multiple of the vector's length.
+    /// # Safety
+    /// The processor has the instructions, and a vector of words can be written at `to`, a multiple of the vector's length.
     unsafe fn store_past_caches(self, to: *mut u64);
 }
 
@@ -66,13 +81,13 @@ impl Vector for __m256i {
 
     #[inline(always)]
     unsafe fn load(at: *const u64) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: `Vector::load` requires the instructions and the words; this one needs no alignment.
         unsafe { _mm256_loadu_si256(at.cast()) }
     }
 
     #[inline(always)]
     unsafe fn load_first<const WORDS: usize>(at: *const u64) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: `Vector::load_first` requires the instructions and 1, 2 or 4 words.
         unsafe {
             match WORDS {
                 1 => _mm256_zextsi128_si256(_mm_loadl_epi64(at.cast())),
@@ -84,31 +99,31 @@ impl Vector for __m256i {
 
     #[inline(always)]
     unsafe fn load_some(at: *const u64, mask: [i64; 4]) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: `Vector::load_some` requires the instructions and the words of the mask, which has one for each word.
         unsafe { _mm256_maskload_epi64(at.cast(), _mm256_loadu_si256(mask.as_ptr().cast())) }
     }
 
     #[inline(always)]
     unsafe fn plus(self, other: Self) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: `Vector::plus` requires the instructions.
         unsafe { _mm256_add_epi64(self, other) }
     }
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u64) {
-        // SAFETY: the caller's.
+        // SAFETY: `Vector::store` requires the instructions and the place; this one needs no alignment.
         unsafe { _mm256_storeu_si256(to.cast(), self) }
     }
 
     #[inline(always)]
     unsafe fn all(number: u64) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: `Vector::all` requires the instructions.
         unsafe { _mm256_set1_epi64x(number as i64) }
     }
 
     #[inline(always)]
     unsafe fn store_past_caches(self, to: *mut u64) {
-        // SAFETY: the caller's.
+        // SAFETY: `Vector::store_past_caches` requires the instructions, the place and its alignment.
         unsafe { _mm256_stream_si256(to.cast(), self) }
     }
 }
@@ -124,13 +139,13 @@ impl Vector for __m512i {
 
     #[inline(always)]
     unsafe fn load(at: *const u64) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: `Vector::load` requires the instructions and the words; this one needs no alignment.
         unsafe { _mm512_loadu_si512(at.cast()) }
     }
 
     #[inline(always)]
     unsafe fn load_first<const WORDS: usize>(at: *const u64) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: `Vector::load_first` requires the instructions and 1, 2 or 4 words.
         unsafe {
             match WORDS {
                 1 => _mm512_zextsi128_si512(_mm_loadl_epi64(at.cast())),
@@ -142,31 +157,31 @@ impl Vector for __m512i {
 
     #[inline(always)]
     unsafe fn load_some(at: *const u64, mask: __mmask8) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: `Vector::load_some` requires the instructions and the words of the mask.
         unsafe { _mm512_maskz_loadu_epi64(mask, at.cast()) }
     }
 
     #[inline(always)]
     unsafe fn plus(self, other: Self) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: `Vector::plus` requires the instructions.
         unsafe { _mm512_add_epi64(self, other) }
     }
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u64) {
-        // SAFETY: the caller's.
+        // SAFETY: `Vector::store` requires the instructions and the place; this one needs no alignment.
         unsafe { _mm512_storeu_si512(to.cast(), self) }
     }
 
     #[inline(always)]
     unsafe fn all(number: u64) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: `Vector::all` requires the instructions.
         unsafe { _mm512_set1_epi64(number as i64) }
     }
 
     #[inline(always)]
     unsafe fn store_past_caches(self, to: *mut u64) {
-        // SAFETY: the caller's.
+        // SAFETY: `Vector::store_past_caches` requires the instructions, the place and its alignment.
         unsafe { _mm512_stream_si512(to.cast(), self) }
     }
 }

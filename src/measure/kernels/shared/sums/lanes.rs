@@ -4,7 +4,7 @@ use super::sum::{Adder, LANES, Sum, WIDEST};
 use super::vectors::{Kind, Vector, Width};
 use std::arch::x86_64::{__m256i, __m512i};
 
-const _: () = assert!(<__m512i as Vector>::WORDS == WIDEST);
+const _: () = assert!(<__m512i as Vector>::WORDS == WIDEST && <__m256i as Vector>::WORDS < WIDEST);
 
 // Lengths of blocks: 1, 2 and 4 words and others of less than a vector; one vector, two, whole turns of all lanes; any other.
 const WORD: u8 = 0;
@@ -16,9 +16,9 @@ const TWO: u8 = 5;
 const TURNS: u8 = 6;
 const ANY: u8 = 7;
 
-/// A sum in registers.
+/// A sum in registers. There is one only where the processor has the vector's instructions, as [`Lanes::begin`] requires.
 #[derive(Clone, Copy)]
-pub(super) struct Lanes<V: Vector> {
+pub(in crate::kernels) struct Lanes<V: Vector> {
     lanes: [V; LANES],
     /// Of a block: turns of all lanes, single vectors after them, words after those.
     turns: usize,
@@ -31,20 +31,18 @@ impl<V: Vector> Lanes<V> {
     /// # Safety
     /// The processor has the vector's instructions.
     #[inline(always)]
-    pub(super) unsafe fn begin(sum: &Sum) -> Self {
+    pub(in crate::kernels) unsafe fn begin(sum: &Sum) -> Self {
         let (vectors, rest) = (sum.block / V::WORDS, sum.block % V::WORDS);
         let [a, b, c, d] = &sum.lanes;
-        // SAFETY: the lanes are as wide as the widest vector.
+        // SAFETY: the caller has the instructions, and each of the sum's lanes has `WIDEST` words.
         let lanes = unsafe { [V::load(a.as_ptr()), V::load(b.as_ptr()), V::load(c.as_ptr()), V::load(d.as_ptr())] };
         Self { lanes, turns: vectors / LANES, singles: vectors % LANES, rest, mask: V::mask(rest) }
     }
 
-    /// # Safety
-    /// As of [`Self::begin`].
     #[inline(always)]
-    pub(super) unsafe fn end(self, sum: &mut Sum) {
+    pub(in crate::kernels) fn end(self, sum: &mut Sum) {
         for (lane, to) in self.lanes.into_iter().zip(&mut sum.lanes) {
-            // SAFETY: the lanes are as wide as the widest vector.
+            // SAFETY: `begin` required the instructions, and each of the sum's lanes has `WIDEST` words.
             unsafe { lane.store(to.as_mut_ptr()) };
         }
     }
@@ -52,24 +50,29 @@ impl<V: Vector> Lanes<V> {
     /// Adds a block of any length.
     ///
     /// # Safety
-    /// As of [`Self::begin`], and the block lies at `at`.
+    /// A block as long as those of the sum that these lanes began with can be read at `at`.
     #[inline(always)]
-    pub(super) unsafe fn block(&mut self, at: *const u64) {
-        // SAFETY: the caller's.
+    pub(in crate::kernels) unsafe fn block(&mut self, at: *const u64) {
+        // SAFETY: the caller has the block, and `ANY` is of all lengths.
         unsafe { self.of_shape::<ANY>(at, 0) }
     }
 
-    // No closures here: they would lack the instructions until they are inlined.
+    // No closures here: they would not have the instructions until they are inlined.
     #[inline(always)]
-    unsafe fn add(&mut self, lane: usize, words: V) {
-        // SAFETY: the caller's.
+    fn add(&mut self, lane: usize, words: V) {
+        // SAFETY: `begin` required the instructions.
         self.lanes[lane % LANES] = unsafe { self.lanes[lane % LANES].plus(words) };
     }
 
     /// Adds a block, its first vector to lane `first`.
+    ///
+    /// # Safety
+    /// As of [`Self::block`], and the block's length has this shape.
     #[inline(always)]
     unsafe fn of_shape<const SHAPE: u8>(&mut self, mut at: *const u64, first: usize) {
-        // SAFETY: the block has all of these words.
+        // SAFETY: `begin` required the instructions. A block of `WORD`, `PAIR` or `FOUR` has this many words, one of `PART` those of
+        // the mask, and one of `ONE` or `TWO` this many vectors. Any other has `turns` times `LANES` vectors, then `singles` vectors,
+        // then the words of the mask.
         unsafe {
             match SHAPE {
                 WORD => return self.add(first, V::load_first::<1>(at)),
@@ -102,6 +105,9 @@ impl<V: Vector> Lanes<V> {
     }
 
     /// Adds the blocks at `offsets`.
+    ///
+    /// # Safety
+    /// A block can be read at each word of the memory up to `last`, and its length has this shape.
     #[inline(always)]
     unsafe fn blocks<const SHAPE: u8>(&mut self, memory: &[u64], offsets: &[u64], last: u64) {
         const BEYOND: &str = "a block lies beyond the memory";
@@ -109,13 +115,13 @@ impl<V: Vector> Lanes<V> {
         for four in fours {
             assert!(four.iter().all(|&at| at <= last), "{BEYOND}");
             for (lane, &at) in four.iter().enumerate() {
-                // SAFETY: the block lies within the memory.
+                // SAFETY: `at` is at most `last`.
                 unsafe { self.of_shape::<SHAPE>(memory.as_ptr().add(at as usize), lane) };
             }
         }
         for &at in rest {
             assert!(at <= last, "{BEYOND}");
-            // SAFETY: the block lies within the memory.
+            // SAFETY: `at` is at most `last`.
             unsafe { self.of_shape::<SHAPE>(memory.as_ptr().add(at as usize), 0) };
         }
     }
@@ -137,29 +143,27 @@ fn shape<V: Vector>(block: usize) -> u8 {
 }
 
 /// # Safety
-/// The processor has the vector's instructions.
+/// The processor has the vector's instructions, and the sum's blocks have this shape.
 #[inline(always)]
 unsafe fn add_all<V: Vector, const SHAPE: u8>(sum: &mut Sum, memory: &[u64], offsets: &[u64]) {
     let last = memory.len().checked_sub(sum.block).expect("a block is longer than the memory") as u64;
-    // SAFETY: the caller's.
-    unsafe {
-        let mut lanes = Lanes::<V>::begin(sum);
-        lanes.blocks::<SHAPE>(memory, offsets, last);
-        lanes.end(sum);
-    }
+    // SAFETY: the caller has the instructions.
+    let mut lanes = unsafe { Lanes::<V>::begin(sum) };
+    // SAFETY: up to `last` there is room for a block, whose shape is the caller's.
+    unsafe { lanes.blocks::<SHAPE>(memory, offsets, last) };
+    lanes.end(sum);
 }
 
 /// # Safety
-/// The processor has the vector's instructions.
+/// The processor has the vector's instructions, and the sum's blocks have this shape.
 #[inline(always)]
 unsafe fn add_one<V: Vector, const SHAPE: u8>(sum: &mut Sum, words: &[u64]) {
     assert!(words.len() >= sum.block, "a block has as many words as was said");
-    // SAFETY: the block is there.
-    unsafe {
-        let mut lanes = Lanes::<V>::begin(sum);
-        lanes.of_shape::<SHAPE>(words.as_ptr(), 0);
-        lanes.end(sum);
-    }
+    // SAFETY: the caller has the instructions.
+    let mut lanes = unsafe { Lanes::<V>::begin(sum) };
+    // SAFETY: there are as many words as a block has, whose shape is the caller's.
+    unsafe { lanes.of_shape::<SHAPE>(words.as_ptr(), 0) };
+    lanes.end(sum);
 }
 
 /// As [`super::sum_all()`], by the instructions named.
@@ -168,7 +172,8 @@ unsafe fn add_one<V: Vector, const SHAPE: u8>(sum: &mut Sum, words: &[u64]) {
 /// If a block does not lie within `memory`.
 pub fn sum_all(kind: Kind, memory: &[u64], offsets: &[u64], block: usize) -> u64 {
     let mut sum = Sum::new(block);
-    (adder(kind, block).all)(&mut sum, memory, offsets);
+    // SAFETY: the sum is of blocks of the adder's length.
+    unsafe { (adder(kind, block).all)(&mut sum, memory, offsets) };
     sum.total()
 }
 
@@ -178,20 +183,24 @@ pub(super) fn adder(kind: Kind, block: usize) -> Adder {
         ($vector:ty, $feature:literal: $($shape:ident),*) => {
             match shape::<$vector>(block) {
                 $($shape => {
+                    /// # Safety
+                    /// The sum's blocks have this shape.
                     #[target_feature(enable = $feature)]
-                    fn one(sum: &mut Sum, words: &[u64]) {
-                        // SAFETY: the instructions are there.
+                    unsafe fn one(sum: &mut Sum, words: &[u64]) {
+                        // SAFETY: this function has the instructions, and the caller a sum of this shape.
                         unsafe { add_one::<$vector, $shape>(sum, words) }
                     }
+                    /// # Safety
+                    /// The sum's blocks have this shape.
                     #[target_feature(enable = $feature)]
-                    fn all(sum: &mut Sum, memory: &[u64], offsets: &[u64]) {
-                        // SAFETY: the instructions are there.
+                    unsafe fn all(sum: &mut Sum, memory: &[u64], offsets: &[u64]) {
+                        // SAFETY: this function has the instructions, and the caller a sum of this shape.
                         unsafe { add_all::<$vector, $shape>(sum, memory, offsets) }
                     }
                     Adder {
-                        // SAFETY: the processor has the instructions, as it gave this kind.
+                        // SAFETY: a `Kind` comes from the detection of its instructions; `Adder` requires a sum of these blocks.
                         one: |sum, words| unsafe { one(sum, words) },
-                        // SAFETY: as above.
+                        // SAFETY: a `Kind` comes from the detection of its instructions; `Adder` requires a sum of these blocks.
                         all: |sum, memory, offsets| unsafe { all(sum, memory, offsets) },
                     }
                 })*

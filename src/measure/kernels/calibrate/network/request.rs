@@ -1,0 +1,92 @@
+//! NAME: calibrate.request. The time per access where a given share of the accesses goes to another rank's memory.
+//!
+//! SOURCE: Strohmaier and Shan, Section 2.1, Table 1: its protocols, without its law of addresses. A remote access among local
+//!   ones costs a whole exchange, one among other remote ones a part of it: the cost over the share tells how far they overlap.
+//! DEFINITION: Apex-Map's accesses by messages or by gets. With probability `given_remote_share` a block of the other ranks' memory is
+//!   drawn uniformly, otherwise one of the rank's own. Where M/P fits a cache, the time is that of the protocol.
+//! CHECK: as Apex-Map.
+
+use crate::kernels::calibrate::Probe;
+use crate::kernels::shared::accesses::two_sided::{self, POLL_EVERY};
+use crate::kernels::shared::accesses::{
+    B, HEADLINE, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, arrays, buffer_words, check, local_words, one_sided,
+};
+use crate::kernels::{About, Choices, Domain, Parameter, Ranks, Work, parameter};
+use crate::on_transport;
+use apexmap_base::source;
+use apexmap_base::units::WORD_BYTES;
+
+pub const KERNEL: Probe = Probe {
+    about: &About {
+        id: "calibrate.request",
+        summary: "Time per access where a given share goes to another rank's memory, by messages or gets",
+        source: &source::APEX_MAP,
+        place: "Section 2.1, Table 1",
+        parameters: &[SMALL, SHARE, BY, L, I, ENOUGH, B, SMSG, NSER, POLL_EVERY, PAGES, SEED],
+        outputs: OUTPUTS,
+        ranks: Ranks::Any,
+        headline: HEADLINE,
+        method: "Every rank reads blocks, a given share of them of other ranks' memory, and serves the others meanwhile, by the \
+                 protocol of Apex-Map. All places are drawn before the clock starts. The time is that of the slowest rank, until no \
+                 request is outstanding. The sum of all words was compared with the sum that the places imply.",
+    },
+    refuse: |point| {
+        check(point)?;
+        match point.ranks {
+            1 => Err("one rank has nobody to ask; use 2 ranks or more".into()),
+            _ => Ok(()),
+        }
+    },
+    work: |point| {
+        let operations = point.ranks as f64 * point.integer("I") as f64 * point.integer("N") as f64;
+        Work {
+            operations,
+            operation: "access",
+            bytes: operations * point.integer("L") as f64 * WORD_BYTES as f64,
+            byte_definition: "words read and summed, 8 L bytes per access",
+        }
+    },
+    words: local_words,
+    buffers: |point| {
+        let blocks = point.integer("B") + point.integer("SMSG");
+        buffer_words(point, point.integer("N"), blocks).saturating_mul(WORD_BYTES)
+    },
+    rings: two_sided::rings,
+    in_order: false,
+    run: |point, stream, world| {
+        on_transport!(&world.transport, comm => match BY_CHOICES.of(point, "by") {
+            By::Gets => one_sided::run(*comm, point, stream, world.arena),
+            By::Messages => two_sided::run(*comm, point, stream, world.arena),
+        })
+    },
+};
+
+const SHARE: Parameter = parameter(
+    "given_remote_share",
+    "given_remote_share",
+    "fraction of the accesses that goes to the memory of other ranks",
+    Domain::Real { above: 0.0, most: 1.0, default: 1.0 },
+);
+const BY: Parameter = parameter(
+    "by",
+    "remote_by",
+    "how a remote block is had: a request and a reply, or a get",
+    Domain::Choice(&BY_WORDS),
+);
+#[derive(Clone, Copy)]
+enum By {
+    Messages,
+    Gets,
+}
+const BY_CHOICES: Choices<By> = Choices(&[("messages", By::Messages), ("gets", By::Gets)]);
+const BY_WORDS: [&str; 2] = BY_CHOICES.words();
+const SMALL: Parameter = Parameter { domain: Domain::Global { least: 1, most: 1 << 60, default: 1 << 12 }, ..M };
+const ENOUGH: Parameter = Parameter {
+    domain: Domain::Chosen {
+        least: 1,
+        most: 1 << 32,
+        from: "I, L and given_remote_share",
+        choose: |point| arrays::enough(point, point.real("given_remote_share")),
+    },
+    ..N
+};

@@ -1,0 +1,174 @@
+//! The accesses of Apex-Map: parameters, memory, addresses, verification, timing, and the two ways to a remote block.
+//!
+//! SOURCE: Strohmaier and Shan, Sections 2 and 2.1, Table 1.
+//! CHECK: every rank's sum of all words read against the sum that the drawn addresses imply. The memory holds
+//!   differences of a mixing function, so the sum of a block follows from its two ends without reading memory.
+
+pub mod arrays;
+pub mod draw;
+pub mod one_sided;
+pub mod tally;
+pub mod timing;
+pub mod two_sided;
+pub mod warm_up;
+
+use crate::comm::arena::{Arena, Granted, Pages};
+use crate::kernels::{Domain, Output, Parameter, output};
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::units::Unit;
+use draw::{Location, potential};
+
+pub(in crate::kernels) const M: Parameter = Parameter {
+    name: "M",
+    column: "memory_words",
+    unit: Unit::Words,
+    meaning: "global memory, evenly distributed across the ranks",
+    domain: Domain::Global { least: 1, most: 1 << 60, default: 64 << 20 },
+};
+pub(in crate::kernels) const ALPHA: Parameter = Parameter {
+    name: "alpha",
+    column: "alpha",
+    unit: Unit::None,
+    meaning: "temporal locality: shape of the power law of the addresses; 1 is uniform, smaller is more local",
+    domain: Domain::Real { above: 0.0, most: 1.0, default: 1.0 },
+};
+pub(in crate::kernels) const L: Parameter = Parameter {
+    name: "L",
+    column: "block_words",
+    unit: Unit::Words,
+    meaning: "spatial locality: consecutive words per access",
+    domain: Domain::Integer { least: 1, most: 1 << 30, default: 1 },
+};
+pub(in crate::kernels) const I: Parameter = Parameter {
+    name: "I",
+    column: "indices",
+    unit: Unit::None,
+    meaning: "accesses per index array",
+    domain: Domain::Integer { least: 1, most: 1 << 32, default: 1024 },
+};
+pub(in crate::kernels) const N: Parameter = Parameter {
+    name: "N",
+    column: "index_arrays",
+    unit: Unit::None,
+    meaning: "number of index arrays in one run; by default enough for the clock and for the remote accesses to even out",
+    domain: Domain::Chosen { least: 1, most: 1 << 32, from: "I, L, alpha and P", choose: arrays::count },
+};
+pub(in crate::kernels) const PAGES: Parameter = Parameter {
+    name: "pages",
+    column: "pages",
+    unit: Unit::None,
+    meaning: "page size requested: huge (2 MiB on x86_64) or base (4 KiB); page_bytes has the size granted",
+    domain: Domain::Choice(Pages::NAMES),
+};
+pub(in crate::kernels) const SEED: Parameter = Parameter {
+    name: "seed",
+    column: "seed",
+    unit: Unit::None,
+    meaning: "seed of the random addresses",
+    domain: Domain::Integer { least: 0, most: u64::MAX, default: 1 },
+};
+pub(in crate::kernels) const B: Parameter = Parameter {
+    name: "B",
+    column: "receive_buffers",
+    unit: Unit::None,
+    meaning: "receive buffers: maximum outstanding remote accesses per rank",
+    domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
+};
+pub(in crate::kernels) const SMSG: Parameter = Parameter {
+    name: "SMSG",
+    column: "send_handles",
+    unit: Unit::None,
+    meaning: "send handles: maximum outstanding sends per rank, separately for requests and replies: 2 SMSG in all",
+    domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
+};
+pub(in crate::kernels) const NSER: Parameter = Parameter {
+    name: "NSER",
+    column: "serve_limit",
+    unit: Unit::None,
+    meaning: "serve limit: maximum requests of other ranks answered after each own access",
+    domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
+};
+
+/// The paper's z-axis: "the achieved bandwidth per processes" (Section 3.3).
+pub(in crate::kernels) const HEADLINE: &str = "bytes_per_second_per_rank";
+
+pub(in crate::kernels) const OUTPUTS: &[Output] = &[
+    output("rank_seconds_min", Unit::Seconds, "time until the first rank has all of its data"),
+    output("rank_seconds_median", Unit::Seconds, "time until the median rank has all of its data"),
+    output("rank_seconds_mean", Unit::Seconds, "mean time until a rank has all of its data"),
+    output("rank_seconds_max", Unit::Seconds, "time until the last rank has all of its data"),
+    output("remote_share", Unit::None, "fraction of the accesses that went to another rank's memory"),
+    output("requests_served", Unit::None, "requests answered by all ranks"),
+    output("requests_served_max", Unit::None, "requests answered by the busiest rank"),
+    output("warm_up_accesses", Unit::None, "accesses of rank 0 before the clock, besides reading its hot memory once"),
+    output(
+        "drift",
+        Unit::None,
+        "time of the last quarter of the slowest rank's accesses relative to the first quarter, less 1; absent below \
+         4 accesses",
+    ),
+    output(
+        "steady",
+        Unit::None,
+        "1 if drift lies between -0.1 and 0.1, 0 if not: caches were not warm, or the machine was disturbed",
+    ),
+    output(
+        "clock_ticks",
+        Unit::None,
+        "time in units of the clock's resolution; below 1,000 the clock is too coarse for the run",
+    ),
+    output("page_bytes", Unit::Bytes, "page size granted to rank 0; absent if mixed or unknown"),
+    output("huge_share", Unit::None, "fraction of rank 0's memory on huge pages"),
+];
+
+/// M/P.
+pub(in crate::kernels) fn local_words(point: &Point) -> u64 {
+    point.integer("M") / point.ranks as u64
+}
+
+/// Words of a rank besides its share of the global memory: index arrays, `drawn` of them and one that warms up, and blocks.
+pub(in crate::kernels) fn buffer_words(point: &Point, drawn: u64, blocks: u64) -> u64 {
+    let indices = point.integer("I").saturating_mul(drawn.saturating_add(1));
+    indices.saturating_add(point.integer("L").saturating_mul(blocks))
+}
+
+/// This rank's share of the global memory.
+pub(in crate::kernels) fn memory<'a>(point: &Point, rank: usize, arena: &'a mut Arena) -> Result<(&'a [u64], Granted)> {
+    let pages = Pages::from_name(point.text("pages"));
+    arena.words(pages, local_words(point) as usize, rank as u64, |word| contents(rank as u64, word as u64))
+}
+
+/// What a word of a rank's memory holds.
+pub(in crate::kernels) fn contents(rank: u64, word: u64) -> u64 {
+    potential(rank, word + 1).wrapping_sub(potential(rank, word))
+}
+
+/// Combinations that no kernel can run.
+pub(in crate::kernels) fn check(point: &Point) -> std::result::Result<(), String> {
+    let (memory, block, ranks) = (point.integer("M"), point.integer("L"), point.ranks as u64);
+    if memory % ranks != 0 {
+        return Err(format!(
+            "M = {memory} words cannot be divided evenly among {ranks} ranks; use a multiple of {ranks}"
+        ));
+    }
+    let local = memory / ranks;
+    if block > local {
+        return Err(format!(
+            "L = {block} words is more than the memory per rank, M/P = {local} words; L must be at most M/P"
+        ));
+    }
+    if local % block != 0 {
+        return Err(format!(
+            "the memory per rank, M/P = {local} words, is not a multiple of L = {block} words; a block must not \
+             straddle two ranks"
+        ));
+    }
+    if local > 1 << Location::OFFSET_BITS || ranks > 1 << 24 {
+        return Err(format!("M/P = {local} words on {ranks} ranks: the maximum is 2^40 words per rank and 2^24 ranks"));
+    }
+    if point.integer("I").checked_mul(point.integer("N")).is_none_or(|accesses| accesses > 1 << 36) {
+        return Err("I x N is more than 2^36 accesses per run".into());
+    }
+    Ok(())
+}

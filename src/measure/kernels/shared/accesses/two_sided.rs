@@ -1,0 +1,187 @@
+//! Remote data by request and reply; every rank serves the others between its own accesses.
+//!
+//! SOURCE: Strohmaier and Shan, Section 2.1 and Table 1 (right column).
+//! No aggregation: each remote access is its own message. Several requests may be outstanding (B); replies are summed
+//! in the order of their arrival.
+//! DIFFERENCES from the paper: SMSG limits requests and replies separately, 2 SMSG sends in all, where the paper has one
+//!   limit; replies are looked for only while some are outstanding. MPI sends a reply from where its words stand; threads
+//!   copy it once, as an eager send does.
+
+use super::draw::Location;
+use super::memory;
+use super::tally::Tally;
+use super::timing::{Arrays, in_quarters, time};
+use crate::comm::arena::Arena;
+use crate::comm::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Tag};
+use crate::kernels::shared::sums::Accumulator;
+use crate::kernels::{Domain, Outcome, Parameter, Rings, parameter};
+use crate::numerics::statistics::median;
+use apexmap_base::error::Result;
+use apexmap_base::point::{Point, Value};
+
+pub(in crate::kernels) const POLL_EVERY: Parameter = parameter(
+    "poll_every",
+    "poll_every",
+    "own accesses after which a rank looks for requests and replies; 1 is the paper's Table 1",
+    Domain::Integer { least: 1, most: 1 << 32, default: 1 },
+);
+
+/// For requests and for replies.
+pub(in crate::kernels) fn rings(point: &Point) -> Vec<Rings> {
+    let places = point.integer("B").max(point.integer("SMSG"));
+    vec![Rings { places, receivers: point.ranks as u64 - 1 }; 2]
+}
+
+pub(in crate::kernels) fn run<C: Mailboxes>(
+    comm: &C,
+    point: &Point,
+    stream: u64,
+    arena: &mut Arena,
+) -> Result<Outcome> {
+    let (memory, granted) = memory(point, comm.rank(), arena)?;
+    let count = |name| point.integer(name) as usize;
+    let (block, buffers, handles) = (count("L"), count("B"), count("SMSG"));
+    let (requests_in, requests_out) = comm.mailbox(Tag::Request, buffers, handles, 1);
+    let limits = Limits { receives: buffers, sends: handles, words: block };
+    Ok(comm.memory_mailbox(Tag::Reply, limits, memory, |replies_in, replies_out| {
+        let mut rank = Rank {
+            comm,
+            memory,
+            block,
+            requests_in,
+            requests_out,
+            replies_in,
+            replies_out,
+            buffers,
+            serve_limit: count("NSER"),
+            poll_every: point.integer("poll_every"),
+            until_poll: 0,
+            outstanding: 0,
+            remote: 0,
+            served: 0,
+            polls: 0,
+            sum: Accumulator::new(block),
+        };
+        let poll_seconds = rank.poll_seconds();
+        let (run, memory) = ((point, stream), (memory, granted));
+        let mut outcome = time(comm, run, memory, Arrays::AllBefore, |locations| rank.pass(locations));
+        let polls = comm.all_reduce_sum(rank.polls);
+        outcome.outputs.extend([("polls", Value::Integer(polls)), ("poll_seconds", Value::Real(poll_seconds))]);
+        outcome
+    }))
+}
+
+/// One rank's side of the protocol.
+struct Rank<'a, 'm, C: Mailboxes> {
+    comm: &'a C,
+    memory: &'a [u64],
+    block: usize,
+    requests_in: C::Inbox,
+    requests_out: C::Outbox,
+    replies_in: &'a mut C::UnorderedInbox,
+    replies_out: &'a mut C::MemoryOutbox<'m>,
+    buffers: usize,
+    serve_limit: usize,
+    poll_every: u64,
+    /// Own accesses until the next poll.
+    until_poll: u64,
+    /// Requests without a reply so far, at most B: every reply has a posted buffer.
+    outstanding: usize,
+    remote: u64,
+    served: u64,
+    polls: u64,
+    sum: Accumulator,
+}
+
+impl<C: Mailboxes> Rank<'_, '_, C> {
+    /// What a poll costs while nobody asks for anything. Collective.
+    fn poll_seconds(&mut self) -> f64 {
+        const POLLS: usize = 100;
+        self.comm.barrier();
+        let batch = |_| {
+            let start = self.comm.now();
+            (0..POLLS).for_each(|_| _ = self.serve());
+            (self.comm.now() - start) / POLLS as f64
+        };
+        let times: Vec<f64> = (0..11).map(batch).collect();
+        self.comm.barrier();
+        median(&times).unwrap_or(0.0)
+    }
+
+    /// Table 1, right column, for all index arrays, with its "wait for finish".
+    fn pass(&mut self, locations: &[Location]) -> Tally {
+        self.sum.clear();
+        (self.remote, self.served, self.polls) = (0, 0, 0);
+        self.until_poll = self.poll_every;
+        let quarters = in_quarters(self.comm, locations, |part| self.access(part));
+        while self.outstanding > 0 {
+            self.make_progress();
+        }
+        let own_end = self.comm.now();
+        // Wait for finish: others may still need this rank's data.
+        let mut barrier = self.comm.ibarrier();
+        while !self.comm.test(&mut barrier) {
+            self.make_progress();
+        }
+        let (sum, remote, served) = (self.sum.total(), self.remote, self.served);
+        Tally { sum, remote, served, quarters, own_end, end: self.comm.now() }
+    }
+
+    fn access(&mut self, locations: &[Location]) {
+        for &location in locations {
+            if location.is_own() {
+                self.sum.add(&self.memory[location.offset()..][..self.block]);
+            } else {
+                let (owner, request) = (location.owner(self.comm), [location.offset() as u64]);
+                while self.outstanding == self.buffers || !self.requests_out.send(owner, &request) {
+                    self.make_progress();
+                }
+                self.outstanding += 1;
+                self.remote += 1;
+            }
+            self.until_poll -= 1;
+            if self.until_poll == 0 {
+                self.until_poll = self.poll_every;
+                self.serve();
+                self.process_replies();
+            }
+        }
+    }
+
+    /// One turn of a waiting loop.
+    #[inline]
+    fn make_progress(&mut self) {
+        let served = self.serve();
+        if !self.process_replies() && !served {
+            self.comm.relax();
+        }
+    }
+
+    /// Answers at most NSER requests, as long as send handles are free.
+    #[inline]
+    fn serve(&mut self) -> bool {
+        self.polls += 1;
+        for served in 0..self.serve_limit {
+            if !self.replies_out.ready() {
+                return served > 0;
+            }
+            let Some((from, offset)) = self.requests_in.take(|from, words| (from, words[0] as usize)) else {
+                return served > 0;
+            };
+            // A rank waits for at most B replies, for which its mailbox has room.
+            assert!(self.replies_out.send(from, offset, self.block), "a reply found no room");
+            self.served += 1;
+        }
+        true
+    }
+
+    /// Sums what has come.
+    #[inline]
+    fn process_replies(&mut self) -> bool {
+        let (before, sum) = (self.outstanding, &mut self.sum);
+        while self.outstanding > 0 && self.replies_in.take(|_, words| sum.add(words)).is_some() {
+            self.outstanding -= 1;
+        }
+        self.outstanding < before
+    }
+}

@@ -1,0 +1,266 @@
+//! Messages in rounds: parameters, shape of a run, work, checks, and the two ways to send a round.
+//!
+//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.
+//! CHECK: every message carries its sender, receiver, number and round; the last item of each is checked after each
+//!   round (puts: after the run, where each message has its own target location), and all of its content after the run.
+//! The time of stamping and checking is measured alone, before the clock starts, and subtracted (`stamping_seconds`). It is
+//!   that of lines in a cache: where a network writes to memory, the check of a line that it wrote takes longer, and that
+//!   remains in the times.
+
+pub mod content;
+pub mod measure;
+mod one_sided;
+pub mod route;
+mod two_sided;
+
+use crate::comm::arena::Arena;
+use crate::comm::{PointToPoint, Rma, World};
+use crate::kernels::{About, Domain, Kernel, Outcome, Output, Parameter, Rings, Work, output, parameter};
+use crate::provenance;
+use apexmap_base::error::Result;
+use apexmap_base::point::Point;
+use apexmap_base::units::{Unit, WORD_BYTES};
+use route::{Route, Stream};
+
+pub const MESSAGE_BYTES: Parameter = Parameter {
+    name: "message_bytes",
+    column: "message_bytes",
+    unit: Unit::Bytes,
+    meaning: "message size: bytes of content, a multiple of 4",
+    domain: Domain::Integer { least: ITEM_BYTES, most: 1 << 30, default: 8 },
+};
+pub const WINDOW: Parameter = parameter(
+    "window",
+    "window",
+    "window: messages per destination before the sender waits for all of them; 1 times single messages",
+    Domain::Integer { least: 1, most: 1 << 20, default: 64 },
+);
+pub const MESSAGES: Parameter = parameter(
+    "messages",
+    "messages",
+    "messages per sender and destination in one run, a multiple of the window",
+    Domain::Integer { least: 1, most: 1 << 32, default: 1024 },
+);
+pub const OPERATION: Parameter = parameter(
+    "operation",
+    "operation",
+    "operation: send (two-sided, received and acknowledged) or put (one-sided)",
+    Domain::Choice(&["send", "put"]),
+);
+pub const BUFFERS: Parameter = parameter(
+    "buffers",
+    "buffers",
+    "buffers: distinct, one per message of a window, or one for all messages, as in the OSU micro-benchmarks",
+    Domain::Choice(&["distinct", "one"]),
+);
+pub const CACHES: Parameter = parameter(
+    "caches",
+    "caches",
+    "caches: warm, or cold, where every rank reads cache_bytes of other memory before each round, untimed",
+    Domain::Choice(&["warm", "cold"]),
+);
+pub const CACHE_BYTES: Parameter = Parameter {
+    name: "cache_bytes",
+    column: "cache_bytes",
+    unit: Unit::Bytes,
+    meaning: "memory read to evict the caches, in bytes, if caches = cold; 0 means the size of the largest cache \
+        the system reports",
+    domain: Domain::Integer { least: 0, most: 1 << 40, default: 0 },
+};
+pub(in crate::kernels) const SEED: Parameter = parameter(
+    "seed",
+    "seed",
+    "seed of the random destinations",
+    Domain::Integer { least: 0, most: u64::MAX, default: 1 },
+);
+
+/// Messages are made of such items, the paper's `int`s.
+const ITEM_BYTES: u64 = 4;
+/// Messages begin on cache lines of their own.
+const LINE_ITEMS: usize = 16;
+
+pub const OUTPUTS: &[Output] = &[
+    output("message_seconds_min", Unit::Seconds, "mean time per message in rank 0's fastest round"),
+    output("message_seconds_p05", Unit::Seconds, "mean time per message in a round, 5th percentile of rank 0's rounds"),
+    output("message_seconds_p50", Unit::Seconds, "mean time per message in a round, median of rank 0's rounds"),
+    output(
+        "message_seconds_p95",
+        Unit::Seconds,
+        "mean time per message in a round, 95th percentile of rank 0's rounds",
+    ),
+    output(
+        "message_seconds_p99",
+        Unit::Seconds,
+        "mean time per message in a round, 99th percentile of rank 0's rounds",
+    ),
+    output("message_seconds_max", Unit::Seconds, "mean time per message in rank 0's slowest round"),
+    output(
+        "stamping_seconds",
+        Unit::Seconds,
+        "time of rank 0's stamps and checks per message, measured alone and subtracted from all times",
+    ),
+    output("rounds", Unit::None, "number of rounds in one run"),
+    output("sending_ranks", Unit::None, "number of ranks that send"),
+    output("warm_up_rounds", Unit::None, "number of rounds before the clock started"),
+    output("steady", Unit::None, "1 if the rounds were no longer getting faster when the clock started"),
+    output(
+        "invalidated_bytes",
+        Unit::Bytes,
+        "bytes that each rank read before each round to evict the caches; \
+        absent if caches were warm",
+    ),
+    output("wrong_messages", Unit::None, "number of messages with wrong content"),
+];
+
+/// A pattern of messages: a kernel, but for what all of them share.
+pub struct Pattern {
+    pub about: &'static About,
+    /// Points that this pattern cannot run, besides those that none can.
+    pub(in crate::kernels) refuse: fn(&Point) -> std::result::Result<(), String>,
+    /// Ranks that send, and to how many destinations each.
+    pub(in crate::kernels) fan_out: fn(&Point) -> (u64, u64),
+    pub(in crate::kernels) run: fn(&Point, u64, &mut World) -> Result<Outcome>,
+}
+
+impl Kernel for Pattern {
+    fn about(&self) -> &'static About {
+        self.about
+    }
+
+    fn check(&self, point: &Point) -> std::result::Result<(), String> {
+        let (bytes, window, messages) =
+            (point.integer("message_bytes"), point.integer("window"), point.integer("messages"));
+        if bytes % ITEM_BYTES != 0 {
+            let (below, above) = (bytes / ITEM_BYTES * ITEM_BYTES, bytes.next_multiple_of(ITEM_BYTES));
+            return Err(format!("message_bytes = {bytes} is not a multiple of 4; use {below} or {above}"));
+        }
+        if messages % window != 0 {
+            let above = messages.next_multiple_of(window);
+            return Err(format!("messages = {messages} is not a multiple of window = {window}; use {above}"));
+        }
+        if messages / window > 1 << 24 {
+            return Err(format!(
+                "{} rounds are more than 2^24; use fewer messages or a longer window",
+                messages / window
+            ));
+        }
+        (self.refuse)(point)
+    }
+
+    fn work(&self, point: &Point) -> Work {
+        let (senders, destinations) = (self.fan_out)(point);
+        let operations = senders as f64 * destinations as f64 * point.integer("messages") as f64;
+        Work {
+            operations,
+            operation: "message",
+            bytes: operations * point.integer("message_bytes") as f64,
+            byte_definition: "content of the messages, each counted once, message_bytes per message",
+        }
+    }
+
+    /// Of a rank that sends and receives; random destinations may bring a rank more than its share.
+    fn memory(&self, point: &Point) -> u64 {
+        let stride = (Shape::new(point).stride as u64).saturating_mul(ITEM_BYTES);
+        let sent = point.integer("window").saturating_mul((self.fan_out)(point).1);
+        let kept = point.integer(if point.text("operation") == "put" { "messages" } else { "window" });
+        let buffers = if point.text("buffers") == "one" { 2 } else { sent.saturating_add(kept) };
+        buffers.saturating_mul(stride).saturating_add(self.arena_words(point).saturating_mul(WORD_BYTES))
+    }
+
+    /// Few may send to all: every message has a place at both ends.
+    fn memory_of_all(&self, point: &Point) -> u64 {
+        let ((senders, receivers), ranks) = ((self.fan_out)(point), point.ranks as u64);
+        let stride = (Shape::new(point).stride as u64).saturating_mul(ITEM_BYTES);
+        let kept = point.integer(if point.text("operation") == "put" { "messages" } else { "window" });
+        let pairs = senders.saturating_mul(receivers);
+        let places = if point.text("buffers") == "one" {
+            2 * ranks
+        } else {
+            pairs.saturating_mul(point.integer("window").saturating_add(kept))
+        };
+        let arenas = self.arena_words(point).saturating_mul(WORD_BYTES).saturating_mul(ranks);
+        places.saturating_mul(stride).saturating_add(arenas)
+    }
+
+    fn arena_words(&self, point: &Point) -> u64 {
+        invalidated_bytes(point).unwrap_or(0) / WORD_BYTES
+    }
+
+    /// Data one way, and where they are received acknowledgements the other way.
+    fn rings(&self, point: &Point) -> Vec<Rings> {
+        let (senders, receivers) = (self.fan_out)(point);
+        if point.text("operation") == "put" {
+            return Vec::new();
+        }
+        // Destinations that are drawn may be all others, each of which gets a few messages at a time.
+        if self.about.parameters.iter().any(|parameter| parameter.name == SEED.name) {
+            let places = Rings::of_messages(0).places / 2;
+            return vec![Rings { places, receivers: point.ranks as u64 - 1 }; 2];
+        }
+        let mean = senders.saturating_mul(receivers).div_ceil(point.ranks as u64);
+        vec![Rings::of_messages(mean); 2]
+    }
+
+    fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
+        (self.run)(point, stream, world)
+    }
+}
+
+/// What is read before each round; `None` where caches stay warm.
+fn invalidated_bytes(point: &Point) -> Option<u64> {
+    if point.text("caches") == "warm" {
+        return None;
+    }
+    match point.integer("cache_bytes") {
+        0 => provenance::largest_cache_bytes(),
+        bytes => Some(bytes),
+    }
+}
+
+/// Lengths of a run, those of memory in items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Of a message.
+    pub items: usize,
+    /// From a message's beginning to the next one's.
+    pub stride: usize,
+    pub window: usize,
+    pub rounds: usize,
+    /// One buffer for all messages to, or from, a rank.
+    pub one_buffer: bool,
+}
+
+impl Shape {
+    pub fn new(point: &Point) -> Self {
+        let items = (point.integer("message_bytes") / ITEM_BYTES) as usize;
+        let window = point.integer("window") as usize;
+        Self {
+            items,
+            stride: items.next_multiple_of(LINE_ITEMS),
+            window,
+            rounds: point.integer("messages") as usize / window,
+            one_buffer: point.text("buffers") == "one",
+        }
+    }
+}
+
+/// Runs a pattern by the point's operation. Ranks that do not send have no route. Collective.
+pub(in crate::kernels) fn run_route<C: PointToPoint + Rma, R: Route>(
+    comm: &C,
+    point: &Point,
+    arena: &mut Arena,
+    route: Option<&R>,
+    acknowledged: bool,
+) -> Result<Outcome> {
+    if point.text("operation") == "put" {
+        one_sided::run(comm, point, arena, route)
+    } else {
+        two_sided::run(comm, point, arena, route, acknowledged)
+    }
+}
+
+/// Runs windows in both directions between each rank of the first half and its partner. Collective.
+pub fn run_both_directions<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let partner = (comm.rank() + comm.size() / 2) % comm.size();
+    run_route(comm, point, arena, Some(&Stream { window: Shape::new(point).window, partner }), false)
+}
