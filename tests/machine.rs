@@ -223,7 +223,7 @@ fn word() -> impl Strategy<Value = Word> {
 proptest! {
     #[test]
     fn a_name_made_of_words_is_read_back(entry in prop::sample::select(CATALOGUE.to_vec()), words in prop::collection::vec(word(), 0..5)) {
-        let name = NumberName::new(entry.name).with(words);
+        let name = NumberName::new(entry).with(words);
         prop_assert_eq!(NumberName::parse(&name.to_string()).expect("a name"), name);
     }
 

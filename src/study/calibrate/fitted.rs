@@ -7,6 +7,7 @@ use apexmap_base::units::BASE_PAGE_BYTES;
 use apexmap_results::samples::Samples;
 use apexmap_theory::bounds::LINE_BYTES;
 use apexmap_theory::fit::{self, Options, Role};
+use apexmap_theory::machine::catalogue;
 use apexmap_theory::machine::{Card, Number, NumberName, Word};
 use apexmap_theory::models::apex_map::{Reads, Requests};
 use apexmap_theory::models::{Model, Parameter, on_card};
@@ -17,16 +18,21 @@ const PARTLY_CACHED: std::ops::Range<f64> = 0.3..6.0;
 /// Adds them to a card, which has the sizes of caches. Where the measurements do not identify a number, none is added; why not is
 /// said, a sentence each.
 pub fn add(card: &mut Card, samples: &Samples, host: &Host) -> Result<Vec<String>> {
-    let reach = card.get(&NumberName::new("tlb_reach_bytes").with([Word::Base]).to_string());
+    let reach = card.get(&NumberName::new(catalogue::TLB_REACH_BYTES).with([Word::Base]).to_string());
     let reach = reach.map(|bytes| (bytes / BASE_PAGE_BYTES as f64, "tlb_reach_bytes--base in pages of 4 KiB"));
     let told = host.tlb_entries_4k.map(|entries| (f64::from(entries), "as the processor reports"));
     if let Some((entries, how)) = reach.or(told) {
-        card.set("tlb_entries", Number::new(entries, "", how))?;
+        card.set(catalogue::TLB_ENTRIES.name, Number::new(entries, "", how))?;
     }
     if let Some(cache) = host.caches.iter().find(|cache| cache.level == 3) {
-        card.set("l3_cores", Number::new(f64::from(cache.shared_by), "", "as reported by the operating system"))?;
+        card.set(
+            catalogue::L3_CORES.name,
+            Number::new(f64::from(cache.shared_by), "", "as reported by the operating system"),
+        )?;
     }
-    let Some(last) = card.get("l3_bytes").or_else(|| card.get("l2_bytes")) else { return Ok(Vec::new()) };
+    let Some(last) = card.get(catalogue::L3_BYTES.name).or_else(|| card.get(catalogue::L2_BYTES.name)) else {
+        return Ok(Vec::new());
+    };
     let table = samples.table();
     let plain = |row: usize| {
         let region = table.number("region_bytes", row) / last;
@@ -89,17 +95,18 @@ fn fit_to(card: &mut Card, samples: &Samples, model: &dyn Model) -> Result<Optio
 fn instead(card: &Card, number: &str) -> Option<(f64, String)> {
     let of = |name: &str| Some((card.get(name)?, format!("{name} of this card")));
     let line = |level: &str| {
-        let (name, first) = (format!("{level}_bandwidth_bytes_per_second"), "l1_bandwidth_bytes_per_second");
+        let (name, first) =
+            (format!("{level}_bandwidth_bytes_per_second"), catalogue::L1_BANDWIDTH_BYTES_PER_SECOND.name);
         let seconds = LINE_BYTES * (1.0 / card.get(&name)? - 1.0 / card.get(first)?);
         (seconds > 0.0).then(|| (seconds, format!("a line by {name}, less one by {first}")))
     };
     match number {
-        "l2_line_seconds" => line("l2"),
-        "l3_line_seconds" => line("l3"),
-        "memory_line_seconds" => line("memory"),
-        "l3_alone_seconds" => of("l3_latency_seconds"),
-        "memory_alone_seconds" => of("memory_latency_seconds"),
-        "walk_seconds" => of("translation_seconds--base"),
+        _ if number == catalogue::L2_LINE_SECONDS.name => line("l2"),
+        _ if number == catalogue::L3_LINE_SECONDS.name => line("l3"),
+        _ if number == catalogue::MEMORY_LINE_SECONDS.name => line("memory"),
+        _ if number == catalogue::L3_ALONE_SECONDS.name => of(catalogue::L3_LATENCY_SECONDS.name),
+        _ if number == catalogue::MEMORY_ALONE_SECONDS.name => of(catalogue::MEMORY_LATENCY_SECONDS.name),
+        _ if number == catalogue::WALK_SECONDS.name => of("translation_seconds--base"),
         _ => None,
     }
 }

@@ -4,6 +4,7 @@
 
 use super::{About, Break, Model, Parameter, Prediction, Variable, array, bound, each_of, variable};
 use crate::machine::Card;
+use crate::machine::catalogue;
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::Unit;
@@ -22,19 +23,19 @@ impl Model for PointToPoint {
             place: "Section 3.3",
             variables: &[BYTES],
             parameters: &[
-                Parameter::fitted("network_latency_seconds", "latency", 1e-9, 1.0, 2e-6),
+                Parameter::fitted(catalogue::NETWORK_LATENCY_SECONDS.name, "latency", 1e-9, 1.0, 2e-6),
                 Parameter::fitted("network_seconds_per_byte", "1/bandwidth", 1e-13, 1e-5, 1e-9),
                 Parameter {
                     breaks: Break::Beside,
-                    ..Parameter::fitted("rendezvous_seconds", "rendezvous", 1e-12, 1.0, 1e-6)
+                    ..Parameter::fitted(catalogue::RENDEZVOUS_SECONDS.name, "rendezvous", 1e-12, 1.0, 1e-6)
                 },
                 Parameter {
                     breaks: Break::Beside,
-                    ..Parameter::fitted("eager_seconds_per_byte", "eager copy", 1e-13, 1e-5, 1e-10)
+                    ..Parameter::fitted(catalogue::EAGER_SECONDS_PER_BYTE.name, "eager copy", 1e-13, 1e-5, 1e-10)
                 },
                 Parameter {
                     breaks: Break::At("message_bytes"),
-                    ..Parameter::given("eager_bytes", "eager limit", 1.0, 1e9, 4096.0)
+                    ..Parameter::given(catalogue::EAGER_BYTES.name, "eager limit", 1.0, 1e9, 4096.0)
                 },
             ],
             explains: &["message_rate.ping_pong"],

@@ -1,6 +1,7 @@
 //! The compact models of Apex-Map: what they share, which is all but their parameters and their equation.
 
 use super::{ALPHA, BLOCK, WORDS};
+use crate::machine::catalogue;
 use crate::models::{About, Model, Parameter, Prediction, RANKS, Variable, bound, value_of, variable};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::source;
@@ -81,7 +82,7 @@ pub const fn seconds(number: &'static str, symbol: &'static str, first: f64) -> 
 }
 
 /// Near memory of one core: a size that the fit finds, between a line and more than any machine has.
-pub const NEAR_BYTES: Parameter = Parameter::fitted("near_bytes", "c", 64.0, 1e15, 1e6);
+pub const NEAR_BYTES: Parameter = Parameter::fitted(catalogue::NEAR_BYTES.name, "c", 64.0, 1e15, 1e6);
 
 /// The variables from what is given by name.
 ///

@@ -3,6 +3,7 @@
 //! SOURCE: after Strohmaier, CTWatch Quarterly 2006, the compact model of linear timing; the form is restated here.
 
 use super::compact::{ABOUT, Compact, near_share, rate, seconds};
+use crate::machine::catalogue;
 use crate::models::{About, Prediction, array};
 
 /// Bandwidth of a process: 8 L over l + g (L - 1).
@@ -11,7 +12,10 @@ pub static LINEAR: Compact = Compact {
         id: "apex_map.linear",
         summary: "compact: a latency per block and a gap per word, l + g (L - 1); two numbers",
         place: "compact model of linear timing, restated here",
-        parameters: &[seconds("block_seconds", "l", 2e-8), seconds("word_gap_seconds", "g", 1e-9)],
+        parameters: &[
+            seconds(catalogue::BLOCK_SECONDS.name, "l", 2e-8),
+            seconds(catalogue::WORD_GAP_SECONDS.name, "g", 1e-9),
+        ],
         linear: true,
         design: "L = 1 and L of hundreds of words",
         assumes: "alpha, M and P change nothing: all memory is equally far",

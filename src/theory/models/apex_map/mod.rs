@@ -28,6 +28,7 @@ use super::{
     About, Domain, Model, Parameter, Prediction, RANKS, Variable, array, bound, each_of, of_one_word, on_card, variable,
 };
 use crate::machine::Card;
+use crate::machine::catalogue;
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::{HUGE_PAGE_BYTES, Unit, WORD_BYTES};
@@ -58,18 +59,18 @@ const ACCESS: Variable = Variable {
 
 /// Sizes, which are given, and what tells how long others leave a line in the last cache.
 const SIZES: [Parameter; 7] = [
-    Parameter::given("l1_bytes", "C1", 1.0, 1e12, 32768.0),
-    Parameter::given("l2_bytes", "C2", 1.0, 1e12, 1e6),
-    Parameter::given("l3_bytes", "C3", 1.0, 1e12, 3e7),
-    Parameter::given("l3_cores", "k", 1.0, 1e6, 8.0),
-    Parameter::given("tlb_entries", "E", 1.0, 1e12, 1536.0),
-    Parameter::rare("l3_displacements_per_second", "d", 1e9),
-    Parameter::rare("draw_seconds", "i", 1e-3),
+    Parameter::given(catalogue::L1_BYTES.name, "C1", 1.0, 1e12, 32768.0),
+    Parameter::given(catalogue::L2_BYTES.name, "C2", 1.0, 1e12, 1e6),
+    Parameter::given(catalogue::L3_BYTES.name, "C3", 1.0, 1e12, 3e7),
+    Parameter::given(catalogue::L3_CORES.name, "k", 1.0, 1e6, 8.0),
+    Parameter::given(catalogue::TLB_ENTRIES.name, "E", 1.0, 1e12, 1536.0),
+    Parameter::rare(catalogue::L3_DISPLACEMENTS_PER_SECOND.name, "d", 1e9),
+    Parameter::rare(catalogue::DRAW_SECONDS.name, "i", 1e-3),
 ];
 /// What several ranks share at most.
 const SHARED: [Parameter; 2] = [
-    Parameter::given("node_bandwidth_bytes_per_second", "BN", 1e6, 1e16, 1e11),
-    Parameter::given("bisection_bytes_per_second", "B", 1e6, 1e16, 1e11),
+    Parameter::given(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND.name, "BN", 1e6, 1e16, 1e11),
+    Parameter::given(catalogue::BISECTION_BYTES_PER_SECOND.name, "B", 1e6, 1e16, 1e11),
 ];
 
 const OF_MEMORY: usize = SIZES.len() + MEMORY.len();
@@ -105,10 +106,10 @@ fn sum(terms: &[(&'static str, f64)]) -> (f64, &'static str) {
 
 /// Numbers that no machine has in another order.
 const ASCENDING: &[&[&str]] = &[
-    &["l2_line_seconds", "l3_line_seconds", "memory_line_seconds"],
-    &["l3_alone_seconds", "memory_alone_seconds"],
-    &["request_seconds", "request_alone_seconds"],
-    &["get_least_seconds", "get_alone_seconds"],
+    &[catalogue::L2_LINE_SECONDS.name, catalogue::L3_LINE_SECONDS.name, catalogue::MEMORY_LINE_SECONDS.name],
+    &[catalogue::L3_ALONE_SECONDS.name, catalogue::MEMORY_ALONE_SECONDS.name],
+    &[catalogue::REQUEST_SECONDS.name, catalogue::REQUEST_ALONE_SECONDS.name],
+    &[catalogue::GET_LEAST_SECONDS.name, catalogue::GET_ALONE_SECONDS.name],
 ];
 
 /// Sizes as one of so many ranks on a node has them.
@@ -141,7 +142,7 @@ fn of_card(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
         let may_lack = || match number.split('_').next() {
             Some("request" | "get" | "node" | "bisection" | "memory") => Some(f64::NAN),
             // Without a third level nobody shares it, and it takes no time.
-            Some("l3") if card.get("l3_bytes").is_none() => Some(1.0),
+            Some("l3") if card.get(catalogue::L3_BYTES.name).is_none() => Some(1.0),
             Some("walk") => Some(0.0),
             Some("tlb") => Some(f64::INFINITY),
             _ => None,
