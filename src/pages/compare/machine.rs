@@ -6,8 +6,7 @@ use apexmap_base::provenance::Host;
 use apexmap_measure::kernels;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
-use apexmap_theory::machine::catalogue;
-use apexmap_theory::machine::{Card, entry_of};
+use apexmap_theory::machine::{Card, catalogue, entry_of};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

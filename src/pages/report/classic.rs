@@ -8,8 +8,7 @@ use apexmap_base::units::{self, BASE_PAGE_BYTES, HUGE_PAGE_BYTES, Unit};
 use apexmap_draw::figure::{Axis, CurvePoint, Curves, Figure, Grid, Landmark, LandmarkStyle, Quantity, Series};
 use apexmap_study::calibrate::classic::{self, Row};
 use apexmap_study::calibrate::staircase::rungs;
-use apexmap_theory::machine::catalogue;
-use apexmap_theory::machine::{Card, NumberName, UNKNOWN, Word};
+use apexmap_theory::machine::{Card, NumberName, UNKNOWN, Word, catalogue};
 use ndarray::Array2;
 use serde::Serialize;
 

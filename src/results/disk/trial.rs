@@ -4,8 +4,7 @@ use crate::disk::folder::Folder;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::regular_file::read_text;
 use apexmap_base::units::{self, plural};
-use apexmap_theory::machine::Card;
-use apexmap_theory::machine::catalogue;
+use apexmap_theory::machine::{Card, catalogue};
 use serde::{Deserialize, Serialize};
 
 /// What a trial showed of messages between the first half of the ranks and the second.

@@ -5,8 +5,7 @@
 use crate::samples::Samples;
 use apexmap_base::disturbance::Fact;
 use apexmap_base::units::{self, Unit, plural};
-use apexmap_theory::machine::Card;
-use apexmap_theory::machine::catalogue;
+use apexmap_theory::machine::{Card, catalogue};
 use apexmap_theory::statistics::median;
 use std::collections::BTreeMap;
 

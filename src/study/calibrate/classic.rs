@@ -9,9 +9,7 @@ use super::parts;
 use apexmap_base::provenance::Host;
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{self, Unit, WORD_BYTES, amount, plural, significant};
-use apexmap_theory::machine::catalogue;
-use apexmap_theory::machine::catalogue::Entry;
-use apexmap_theory::machine::{Card, DISTURBED, NumberName, Word};
+use apexmap_theory::machine::{Card, DISTURBED, Entry, NumberName, Word, catalogue};
 use serde::Serialize;
 
 /// A line of the table. Cells may be empty.

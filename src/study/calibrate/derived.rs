@@ -6,9 +6,7 @@ use super::staircase::{Rung, Step, places, rungs, step};
 use apexmap_base::error::Result;
 use apexmap_base::provenance::Host;
 use apexmap_base::units::{self, BASE_PAGE_BYTES, HUGE_PAGE_BYTES};
-use apexmap_theory::machine::catalogue;
-use apexmap_theory::machine::catalogue::Entry;
-use apexmap_theory::machine::{Card, Number, NumberName, Word};
+use apexmap_theory::machine::{Card, Entry, Number, NumberName, Word, catalogue};
 
 /// A cache that serves less than this share of what the system reports is not what it reports.
 const LEAST_SHARE: f64 = 0.6;

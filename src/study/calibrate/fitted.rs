@@ -7,8 +7,7 @@ use apexmap_base::units::BASE_PAGE_BYTES;
 use apexmap_results::samples::Samples;
 use apexmap_theory::bounds::LINE_BYTES;
 use apexmap_theory::fit::{self, Options, Role};
-use apexmap_theory::machine::catalogue;
-use apexmap_theory::machine::{Card, Number, NumberName, Word};
+use apexmap_theory::machine::{Card, Number, NumberName, Word, catalogue};
 use apexmap_theory::models::apex_map::{Reads, Requests};
 use apexmap_theory::models::{Model, Parameter, on_card};
 

@@ -3,9 +3,7 @@
 use super::Probe;
 use super::derived::{PAGES, lines, page_reads};
 use super::staircase::places;
-use apexmap_theory::machine::catalogue;
-use apexmap_theory::machine::catalogue::Entry;
-use apexmap_theory::machine::{Card, NumberName, Word};
+use apexmap_theory::machine::{Card, Entry, NumberName, Word, catalogue};
 
 /// From this many bytes on, runs are longer.
 const SETTLED: u64 = 32 << 20;

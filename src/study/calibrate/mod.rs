@@ -24,9 +24,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::quietness::Quietness;
-use apexmap_theory::machine::catalogue;
-use apexmap_theory::machine::catalogue::Entry;
-use apexmap_theory::machine::{Card, DISTURBED, Number, NumberName, UNKNOWN, Word};
+use apexmap_theory::machine::{Card, DISTURBED, Entry, Number, NumberName, UNKNOWN, Word, catalogue};
 use apexmap_theory::statistics::Summary;
 use std::fmt::Write;
 

@@ -3,8 +3,7 @@
 use super::Probe;
 use apexmap_base::provenance::Host;
 use apexmap_base::units::WORD_BYTES;
-use apexmap_theory::machine::catalogue;
-use apexmap_theory::machine::{NumberName, Word};
+use apexmap_theory::machine::{NumberName, Word, catalogue};
 
 /// STREAM's rule: each of its arrays has at least this many times the size of the last-level caches.
 pub const STREAM_RULE: u64 = 4;

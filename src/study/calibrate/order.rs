@@ -2,9 +2,7 @@
 
 use apexmap_base::provenance::{Cache, Host};
 use apexmap_base::units::{self, Unit, amount};
-use apexmap_theory::machine::catalogue;
-use apexmap_theory::machine::catalogue::Entry;
-use apexmap_theory::machine::{Card, NumberName, Word, unit_of};
+use apexmap_theory::machine::{Card, Entry, NumberName, Word, catalogue, unit_of};
 
 /// Caches of which the card has another size than the system reports, and numbers that are in no physical order, each as a
 /// sentence.

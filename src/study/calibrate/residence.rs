@@ -2,8 +2,7 @@
 
 use apexmap_base::error::Result;
 use apexmap_results::samples::Samples;
-use apexmap_theory::machine::catalogue;
-use apexmap_theory::machine::{Card, Number};
+use apexmap_theory::machine::{Card, Number, catalogue};
 use apexmap_theory::models::on_card;
 use apexmap_theory::statistics::median;
 

@@ -4,9 +4,7 @@
 use super::Probe;
 use apexmap_base::provenance::Host;
 use apexmap_base::units::WORD_BYTES;
-use apexmap_theory::machine::Word;
-use apexmap_theory::machine::catalogue;
-use apexmap_theory::machine::catalogue::Entry;
+use apexmap_theory::machine::{Entry, Word, catalogue};
 
 /// Fractions of reads that miss, from hardly any on; that of all is read anyhow.
 const SHARES: [f64; 6] = [1.0 / 1024.0, 1.0 / 128.0, 1.0 / 32.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0];

@@ -18,8 +18,7 @@ use apexmap_results::samples::Mixture;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
 use apexmap_theory::fit::{Observation, Point, Role};
-use apexmap_theory::machine::Card;
-use apexmap_theory::machine::catalogue;
+use apexmap_theory::machine::{Card, catalogue};
 use apexmap_theory::models::{Break, Model, Parameter, on_card};
 use std::collections::HashMap;
 

@@ -5,8 +5,7 @@
 use apexmap_base::error::Result;
 use apexmap_base::units::Unit;
 use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
-use apexmap_theory::machine::Card;
-use apexmap_theory::machine::catalogue;
+use apexmap_theory::machine::{Card, catalogue};
 use apexmap_theory::models::Model;
 use apexmap_theory::models::nic::{Nic, bounds, potential_io_bandwidth};
 

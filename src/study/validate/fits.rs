@@ -4,8 +4,7 @@ use super::PublishedFit;
 use apexmap_base::error::Result;
 use apexmap_base::units::{Unit, amount};
 use apexmap_theory::fit::{self, Observation, Options, Role};
-use apexmap_theory::machine::Card;
-use apexmap_theory::machine::catalogue;
+use apexmap_theory::machine::{Card, catalogue};
 use apexmap_theory::models::{self, Model};
 use apexmap_theory::published;
 

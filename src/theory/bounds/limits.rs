@@ -1,9 +1,7 @@
 //! What a machine card tells that bounds are made of.
 
 use super::{L2, L3, Ladder, MEMORY};
-use crate::machine::catalogue;
-use crate::machine::catalogue::Entry;
-use crate::machine::{Card, NumberName, Word};
+use crate::machine::{Card, Entry, NumberName, Word, catalogue};
 use crate::models::Model;
 use crate::models::apex_map::Surface;
 use apexmap_base::provenance::Host;

@@ -91,7 +91,8 @@ impl Model for Hypercube {
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
         let [ranks, look_ahead] = array(x);
-        let (compute, exchange) = (p[0], p[1] * stages(ranks).times());
+        let [compute, stage] = array(p);
+        let exchange = stage * stages(ranks).times();
         let bottleneck = if compute >= exchange { "computation" } else { "exchange" };
         bound(ranks * look_ahead / (compute + exchange), bottleneck)
     }

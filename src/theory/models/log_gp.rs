@@ -5,8 +5,7 @@
 //!   receive.
 
 use super::{About, Model, Parameter, Prediction, Variable, array, bound, each_of, on_card, variable};
-use crate::machine::Card;
-use crate::machine::catalogue;
+use crate::machine::{Card, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::Unit;

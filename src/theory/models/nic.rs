@@ -3,8 +3,7 @@
 //! SOURCE: NIC message-rate paper, Section 6, Equations (1) to (6).
 
 use super::{About, Model, Parameter, Prediction, Variable, array, bound, each_of, least, on_card, variable};
-use crate::machine::Card;
-use crate::machine::catalogue;
+use crate::machine::{Card, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source::NIC_MESSAGE_RATE;
 use apexmap_base::units::Unit;
@@ -99,7 +98,7 @@ pub fn bounds(x: &[f64], p: &[f64]) -> [Prediction; 3] {
 
 /// Equation (3): bytes per second over the I/O bus if a command added nothing but an address of 8 bytes.
 pub fn potential_io_bandwidth(bytes: f64, p: &[f64]) -> f64 {
-    let (io, efficiency) = (p[2], p[3]);
+    let [_, _, io, efficiency, ..] = array::<10>(p);
     bytes / (bytes + IO_WORD) * efficiency * io
 }
 

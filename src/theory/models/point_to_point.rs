@@ -3,8 +3,7 @@
 //! SOURCE: Apex-Map paper, Section 3.3 (eager to rendezvous above 256 bytes on the Cray X1); the linear cost is the usual one.
 
 use super::{About, Break, Model, Parameter, Prediction, Variable, array, bound, each_of, variable};
-use crate::machine::Card;
-use crate::machine::catalogue;
+use crate::machine::{Card, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::Unit;
@@ -60,12 +59,13 @@ impl Model for PointToPoint {
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let [size] = array(x);
         let [latency, gap, rendezvous, copy, eager] = array(p);
-        let (start, gap) = if x[0] > eager { (latency + rendezvous, gap) } else { (latency, gap + copy) };
-        let bytes = x[0] * gap;
+        let (start, gap) = if size > eager { (latency + rendezvous, gap) } else { (latency, gap + copy) };
+        let bytes = size * gap;
         let bottleneck = if bytes > start {
             "bandwidth"
-        } else if x[0] > eager {
+        } else if size > eager {
             "rendezvous"
         } else {
             "latency"

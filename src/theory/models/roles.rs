@@ -8,8 +8,7 @@ use super::{
     About, Domain, Model, Parameter, Prediction, Variable, array, bound, each_of, least, on_card, topology, value_of,
     variable,
 };
-use crate::machine::Card;
-use crate::machine::catalogue;
+use crate::machine::{Card, catalogue};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
 use apexmap_base::units::{Unit, WORD_BYTES};
@@ -208,8 +207,8 @@ impl Model for Roles {
             ));
         }
         let about = self.about();
-        let mut x = about.variables.iter().map(|one| value_of(about, one, given)).collect::<Result<Vec<f64>>>()?;
-        let [_, _, _, cores, routers, dimensions] = array(&x);
+        let x = about.variables.iter().map(|one| value_of(about, one, given)).collect::<Result<Vec<f64>>>()?;
+        let [ranks, look_ahead, owner_by, cores, routers, dimensions] = array(&x);
         if routers != 0.0 && Division::new(cores, routers, dimensions).is_none() {
             return Err(Error::input(
                 format!(
@@ -223,7 +222,7 @@ impl Model for Roles {
         }
         // Measurements count ranks and say how many of them are a node.
         if given("cores_per_node").is_some() && given("ranks").is_some() {
-            x[0] /= cores;
+            return Ok(vec![ranks / cores, look_ahead, owner_by, cores, routers, dimensions]);
         }
         Ok(x)
     }

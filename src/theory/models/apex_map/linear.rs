@@ -2,7 +2,7 @@
 //!
 //! SOURCE: after Strohmaier, CTWatch Quarterly 2006, the compact model of linear timing; the form is restated here.
 
-use super::compact::{ABOUT, Compact, near_share, rate, seconds};
+use super::compact::{ABOUT, Compact, block_words, near_share, rate, seconds};
 use crate::machine::catalogue;
 use crate::models::{About, Prediction, array};
 
@@ -26,7 +26,7 @@ pub static LINEAR: Compact = Compact {
 };
 
 fn predict(x: &[f64], p: &[f64]) -> Prediction {
-    let ([latency, gap], block) = (array(p), x[1]);
+    let ([latency, gap], block) = (array(p), block_words(x));
     // Only that several ranks cannot have one memory matters here.
     let all = if near_share(x, 1.0).is_nan() { f64::NAN } else { 1.0 };
     rate(block, &[(all * latency, "latency"), (gap * (block - 1.0), "gap")])

@@ -3,7 +3,7 @@
 //! SOURCE: after Strohmaier, CTWatch Quarterly 2006, the compact model of two levels of memory; the form is restated here. The power
 //!   law is that of the Apex-Map paper, Section 2: P(address < c) = (c/M)^alpha.
 
-use super::compact::{ABOUT, Compact, NEAR_BYTES, near_share, rate, seconds};
+use super::compact::{ABOUT, Compact, NEAR_BYTES, block_words, near_share, rate, seconds};
 use crate::machine::catalogue;
 use crate::models::{About, Prediction, array};
 
@@ -29,6 +29,6 @@ pub static TWO_LEVEL: Compact = Compact {
 
 fn predict(x: &[f64], p: &[f64]) -> Prediction {
     let [near, far, near_bytes] = array(p);
-    let (share, block) = (near_share(x, near_bytes), x[1]);
+    let (share, block) = (near_share(x, near_bytes), block_words(x));
     rate(block, &[(block * share * near, "near memory"), (block * (1.0 - share) * far, "far memory")])
 }

@@ -3,7 +3,7 @@
 //! SOURCE: after Strohmaier, CTWatch Quarterly 2006, the compact model of two levels of memory with linear timing; the form is
 //!   restated here. The power law is that of the Apex-Map paper, Section 2: P(address < c) = (c/M)^alpha.
 
-use super::compact::{ABOUT, Compact, NEAR_BYTES, near_share, rate, seconds};
+use super::compact::{ABOUT, Compact, NEAR_BYTES, block_words, near_share, rate, seconds};
 use crate::machine::catalogue;
 use crate::models::{About, Prediction, array};
 
@@ -36,7 +36,7 @@ pub static TWO_LEVEL_LINEAR: Compact = Compact {
 
 fn predict(x: &[f64], p: &[f64]) -> Prediction {
     let [near_block, near_gap, far_block, far_gap, near_bytes] = array(p);
-    let (near, block) = (near_share(x, near_bytes), x[1]);
+    let (near, block) = (near_share(x, near_bytes), block_words(x));
     let (far, further) = (1.0 - near, block - 1.0);
     rate(
         block,
