@@ -2,7 +2,7 @@
 
 use super::architecture::sources;
 use apexmap_base::units::{self, Unit};
-use apexmap_theory::machine::{CATALOGUE, Card, Number, NumberName, PUBLISHED, Word, catalogue};
+use apexmap_theory::machine::{CATALOGUE, Card, Number, NumberName, PUBLISHED, Word, catalogue, inverse};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -208,6 +208,8 @@ fn the_program_asks_cards_for_numbers_by_constants_of_the_catalogue() {
         let declared = format!("    {} = entry(\"{}\",", entry.name.to_uppercase(), entry.name);
         assert!(text.contains(&declared), "{declared}");
     }
+    let inverse = inverse(catalogue::NETWORK_BANDWIDTH_BYTES_PER_SECOND.name);
+    assert_eq!(inverse.as_deref(), Some(catalogue::NETWORK_SECONDS_PER_BYTE));
 }
 
 fn word() -> impl Strategy<Value = Word> {

@@ -29,10 +29,10 @@ const ARRAYS: &str = "stream_array_bytes";
 const CACHES: &str = "last_cache_bytes";
 
 /// In a card's provenance: bytes of the tables of all ranks together, and of which number.
-const TABLES: [(&str, &str); 3] = [
-    ("star_table_bytes", "node_updates_per_second--star"),
-    ("shared_table_bytes", "node_updates_per_second--shared"),
-    ("single_table_bytes", catalogue::LOCAL_SECONDS.name),
+const TABLES: [(&str, &Entry, Option<Word>); 3] = [
+    ("star_table_bytes", catalogue::NODE_UPDATES_PER_SECOND, Some(Word::Star)),
+    ("shared_table_bytes", catalogue::NODE_UPDATES_PER_SECOND, Some(Word::Shared)),
+    ("single_table_bytes", catalogue::LOCAL_SECONDS, None),
 ];
 
 /// Tells a card how large the arrays of its STREAM and the tables of its updates are.
@@ -44,12 +44,12 @@ pub fn describe(card: &mut Card, probes: &[Probe], host: &Host) {
     };
     let bytes = stream.settings.iter().find(|(name, _)| *name == "bytes").and_then(|(_, value)| value.as_f64());
     let arrays = bytes.map(|bytes| bytes / 3.0 * stream.ranks as f64);
-    let table = |number: &str| {
-        let probe = probes.iter().find(|probe| probe.number.to_string() == number)?;
+    let table = |number: NumberName| {
+        let probe = probes.iter().find(|probe| probe.number == number)?;
         let words = probe.settings.iter().find(|(name, _)| *name == "N_words")?.1.as_f64()?;
         Some(words * WORD_BYTES as f64 * probe.ranks as f64)
     };
-    let tables = TABLES.map(|(name, number)| (name, table(number)));
+    let tables = TABLES.map(|(name, entry, word)| (name, table(NumberName::new(entry).with(word))));
     let streamed = [(ARRAYS, arrays), (CACHES, last_caches(host).map(|bytes| bytes as f64))];
     for (name, bytes) in streamed.into_iter().chain(tables) {
         card.provenance.extend(bytes.map(|bytes| (name.to_owned(), (bytes as i64).into())));
@@ -180,7 +180,7 @@ fn gups(card: &Card) -> Vec<Row> {
             },
         )
     };
-    let [own, one, single] = TABLES.map(|(name, _)| tables(name));
+    let [own, one, single] = TABLES.map(|(name, _, _)| tables(name));
     let star = number(card, &of(Word::Star), "GUPS, own tables", format!("{all} together, tables {own}; {RULES}"));
     let shared = number(card, &of(Word::Shared), "GUPS, one table", format!("{all}, updates unprotected, table {one}"));
     let single = card.get(catalogue::LOCAL_SECONDS.name).map(|seconds| {

@@ -92,20 +92,21 @@ fn fit_to(card: &mut Card, samples: &Samples, model: &dyn Model) -> Result<Optio
 /// What a number is taken to be where the fit does not identify it, and from which of the card's numbers: a level that other users
 /// of a cache leave little of shows in few points.
 fn instead(card: &Card, number: &str) -> Option<(f64, String)> {
-    let of = |name: &str| Some((card.get(name)?, format!("{name} of this card")));
-    let line = |level: &str| {
-        let (name, first) =
-            (format!("{level}_bandwidth_bytes_per_second"), catalogue::L1_BANDWIDTH_BYTES_PER_SECOND.name);
-        let seconds = LINE_BYTES * (1.0 / card.get(&name)? - 1.0 / card.get(first)?);
-        (seconds > 0.0).then(|| (seconds, format!("a line by {name}, less one by {first}")))
-    };
-    match number {
-        _ if number == catalogue::L2_LINE_SECONDS.name => line("l2"),
-        _ if number == catalogue::L3_LINE_SECONDS.name => line("l3"),
-        _ if number == catalogue::MEMORY_LINE_SECONDS.name => line("memory"),
-        _ if number == catalogue::L3_ALONE_SECONDS.name => of(catalogue::L3_LATENCY_SECONDS.name),
-        _ if number == catalogue::MEMORY_ALONE_SECONDS.name => of(catalogue::MEMORY_LATENCY_SECONDS.name),
-        _ if number == catalogue::WALK_SECONDS.name => of("translation_seconds--base"),
-        _ => None,
+    let lines = [
+        (catalogue::L2_LINE_SECONDS, catalogue::L2_BANDWIDTH_BYTES_PER_SECOND),
+        (catalogue::L3_LINE_SECONDS, catalogue::L3_BANDWIDTH_BYTES_PER_SECOND),
+        (catalogue::MEMORY_LINE_SECONDS, catalogue::MEMORY_BANDWIDTH_BYTES_PER_SECOND),
+    ];
+    if let Some((_, bandwidth)) = lines.iter().find(|(line, _)| line.name == number) {
+        let (name, first) = (bandwidth.name, catalogue::L1_BANDWIDTH_BYTES_PER_SECOND.name);
+        let seconds = LINE_BYTES * (1.0 / card.get(name)? - 1.0 / card.get(first)?);
+        return (seconds > 0.0).then(|| (seconds, format!("a line by {name}, less one by {first}")));
     }
+    let latencies = [
+        (catalogue::L3_ALONE_SECONDS, NumberName::new(catalogue::L3_LATENCY_SECONDS)),
+        (catalogue::MEMORY_ALONE_SECONDS, NumberName::new(catalogue::MEMORY_LATENCY_SECONDS)),
+        (catalogue::WALK_SECONDS, NumberName::new(catalogue::TRANSLATION_SECONDS).with([Word::Base])),
+    ];
+    let (_, name) = latencies.into_iter().find(|(alone, _)| alone.name == number)?;
+    Some((card.get(&name.to_string())?, format!("{name} of this card")))
 }

@@ -171,12 +171,11 @@ pub fn budget(terms: &[(&str, f64)]) -> String {
 
 /// A number of the machine that the operating system or the processor reported: sizes of caches and of the TLB.
 pub fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
-    match number {
-        _ if number == catalogue::TLB_ENTRIES.name => return host.tlb_entries_4k.map(f64::from),
-        _ if number == catalogue::L3_CORES.name => {
-            return host.caches.iter().find(|cache| cache.level == 3).map(|cache| f64::from(cache.shared_by));
-        }
-        _ => {}
+    if number == catalogue::TLB_ENTRIES.name {
+        return host.tlb_entries_4k.map(f64::from);
+    }
+    if number == catalogue::L3_CORES.name {
+        return host.caches.iter().find(|cache| cache.level == 3).map(|cache| f64::from(cache.shared_by));
     }
     let level = number.strip_prefix('l')?.strip_suffix("_bytes")?.parse::<u32>().ok()?;
     let caches = &host.caches;

@@ -36,7 +36,7 @@ macro_rules! catalogue {
     ($($handle:ident = $entry:expr;)*) => {
         $(pub const $handle: &Entry = &$entry;)*
 
-        /// Every number, in the order of a machine: core, memory, cores together, network, and what models fit as a whole.
+        /// Every number, in the order of a machine: core, memory, cores together, network, what models fit as a whole.
         pub const CATALOGUE: &[Entry] = &[$(*$handle),*];
     };
 }
@@ -263,6 +263,9 @@ catalogue! {
     ROUND_SECONDS = entry("round_seconds", Unit::Seconds, "generating and applying the updates of one round (T_1)");
     STAGE_SECONDS = entry("stage_seconds", Unit::Seconds, "one stage of a hypercube exchange, copying included (T_C)");
 }
+
+/// The inverse of [`NETWORK_BANDWIDTH_BYTES_PER_SECOND`], which models fit.
+pub const NETWORK_SECONDS_PER_BYTE: &str = "network_seconds_per_byte";
 
 /// The entry of a name without its qualifier.
 pub fn entry_of(name: &str) -> Option<&'static Entry> {

@@ -36,7 +36,7 @@ impl Model for LogGp {
                 Parameter::fitted(catalogue::NETWORK_SEND_OVERHEAD_SECONDS.name, "o_s", 1e-10, 1.0, 3e-7),
                 Parameter::fitted(catalogue::NETWORK_RECEIVE_OVERHEAD_SECONDS.name, "o_r", 1e-10, 1.0, 3e-7),
                 Parameter::fitted(catalogue::NETWORK_GAP_SECONDS.name, "g", 1e-10, 1.0, 5e-7),
-                Parameter::fitted("network_seconds_per_byte", "G", 1e-13, 1e-5, 1e-9),
+                Parameter::fitted(catalogue::NETWORK_SECONDS_PER_BYTE, "G", 1e-13, 1e-5, 1e-9),
             ],
             explains: EXPLAINS,
             column: "operations_per_second",

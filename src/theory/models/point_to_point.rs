@@ -23,7 +23,7 @@ impl Model for PointToPoint {
             variables: &[BYTES],
             parameters: &[
                 Parameter::fitted(catalogue::NETWORK_LATENCY_SECONDS.name, "latency", 1e-9, 1.0, 2e-6),
-                Parameter::fitted("network_seconds_per_byte", "1/bandwidth", 1e-13, 1e-5, 1e-9),
+                Parameter::fitted(catalogue::NETWORK_SECONDS_PER_BYTE, "1/bandwidth", 1e-13, 1e-5, 1e-9),
                 Parameter {
                     breaks: Break::Beside,
                     ..Parameter::fitted(catalogue::RENDEZVOUS_SECONDS.name, "rendezvous", 1e-12, 1.0, 1e-6)
