@@ -1,6 +1,6 @@
 //! Conditions: what they mean, by an evaluation written for this test, and the place of every error.
 
-use apexmap_base::condition::{Condition, NameType};
+use apexmap_base::condition::{Condition, Formula, NameType};
 use apexmap_base::error::Error;
 use apexmap_base::point::Value;
 use proptest::prelude::*;
@@ -298,4 +298,15 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn formulas_are_the_arithmetic_of_conditions_and_nothing_else() {
+    let formula = |text: &str| Formula::parse(text, &known());
+    assert_eq!(formula("100 * (P - L) / L ^ 2").expect("a formula").number(&at), Some(25.0));
+    assert_eq!(formula("L + P").expect("a formula").number(&|name| at(name).filter(|_| name == "L")), None);
+    for text in ["L < P", "pages", "\"huge\"", "L +"] {
+        assert!(formula(text).is_err(), "{text}");
+    }
+    assert!(formula("true").expect_err("a truth").what.contains("not a number"));
 }

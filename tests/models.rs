@@ -622,6 +622,12 @@ fn published_tables_are_whole_and_say_where_they_are_from() {
 }
 
 #[test]
+fn fields_of_published_tables_may_stand_in_quotes() {
+    let table = published::parse("t", "a,b\n\"x, \"\"y\"\"\",says \"z\"\n\"\",2\n").expect("a table");
+    assert_eq!(table.rows, [["x, \"y\"", "says \"z\""], ["", "2"]]);
+}
+
+#[test]
 fn printed_columns_agree_with_each_other() {
     // Parallel efficiencies of the hypercube paper follow from its rates (Table 2 and Table 4).
     let table = published::table("hypercube-table-2").expect("a table");

@@ -11,7 +11,7 @@ use apexmap_results::samples::Samples;
 use apexmap_study::calibrate::ladders::fine;
 use apexmap_study::calibrate::staircase::{Step, places, rungs, step};
 use apexmap_study::calibrate::{card_text, classic, contradictions, derived, node};
-use apexmap_theory::machine::{Card, Number, NumberName, Word};
+use apexmap_theory::machine::{Card, Entry, Number, NumberName, Word, catalogue};
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64Mcg;
@@ -69,16 +69,16 @@ impl Machine {
     /// A card of both stages.
     fn card(&mut self) -> Card {
         let mut card = Card::new("mine", "made up", "made up");
-        let sized = |number: &str, bits: u32, further: &[Word]| {
+        let sized = |number: &'static Entry, bits: u32, further: &[Word]| {
             NumberName::new(number).with([Word::Bytes(1 << bits)].into_iter().chain(further.iter().cloned()))
         };
         for bits in 14..30 {
             for pages in [Word::Huge, Word::Base] {
-                self.measure(&mut card, &sized("read_seconds", bits, &[pages, Word::Dependent]));
+                self.measure(&mut card, &sized(catalogue::READ_SECONDS, bits, &[pages, Word::Dependent]));
             }
         }
-        (14..27).for_each(|bits| self.measure(&mut card, &sized("page_read_seconds", bits, &[Word::Base])));
-        (23..30).for_each(|bits| self.measure(&mut card, &sized("page_read_seconds", bits, &[Word::Huge])));
+        (14..27).for_each(|bits| self.measure(&mut card, &sized(catalogue::PAGE_READ_SECONDS, bits, &[Word::Base])));
+        (23..30).for_each(|bits| self.measure(&mut card, &sized(catalogue::PAGE_READ_SECONDS, bits, &[Word::Huge])));
         let further = fine(&card, 1 << 30);
         further.iter().for_each(|probe| self.measure(&mut card, &probe.number));
         card

@@ -88,7 +88,7 @@ impl Condition {
     /// Syntax errors, unknown names (with the nearest known one), operands of a wrong type, words that a name never takes, and
     /// conditions that are neither true nor false; the place is a span of `text`.
     pub fn parse(text: &str, known: &[(&str, NameType)]) -> Result<Self> {
-        parse::parse(text, known)
+        parse::parse(text, known, Type::Truth)
     }
 
     /// The names that it mentions, each once.
@@ -101,6 +101,10 @@ impl Condition {
     /// `None` if the point lacks a parameter that the condition names (or has it as another kind): the condition does not
     /// apply to it.
     pub fn holds(&self, value: &dyn Fn(&str) -> Option<Value>) -> Option<bool> {
+        self.result(value, |operand| if let Operand::Truth(truth) = operand { Some(truth) } else { None })
+    }
+
+    fn result<T>(&self, value: &dyn Fn(&str) -> Option<Value>, take: impl Fn(Operand) -> Option<T>) -> Option<T> {
         use Operand::{Number, Truth};
         let values: Vec<Value> = self.names.iter().map(|name| value(name)).collect::<Option<_>>()?;
         let mut stack: Vec<Operand> = Vec::new();
@@ -128,10 +132,26 @@ impl Condition {
             };
             stack.push(result);
         }
-        match stack.pop()? {
-            Truth(truth) => Some(truth),
-            _ => None,
-        }
+        take(stack.pop()?)
+    }
+}
+
+/// A number made of names by the arithmetic of conditions: `100 * gups / (32 * single)`.
+#[derive(Clone, Debug)]
+pub struct Formula(Condition);
+
+impl Formula {
+    /// Reads a formula over the known names.
+    ///
+    /// # Errors
+    /// As [`Condition::parse`], and what is true or false, or a word, instead of a number.
+    pub fn parse(text: &str, known: &[(&str, NameType)]) -> Result<Self> {
+        parse::parse(text, known, Type::Number).map(Self)
+    }
+
+    /// The number; `None` if `value` does not give all names.
+    pub fn number(&self, value: &dyn Fn(&str) -> Option<Value>) -> Option<f64> {
+        self.0.result(value, |operand| if let Operand::Number(number) = operand { Some(number) } else { None })
     }
 }
 

@@ -13,6 +13,7 @@ const UNARY_PRECEDENCE: u8 = 6;
 const MAX_DEPTH: usize = 100;
 
 const EXAMPLE: &str = "write a comparison such as \"L * P <= M\" or 'pages == \"base\" && alpha > 0.5'";
+const FORMULA: &str = "write arithmetic such as \"100 * (a - b) / b\"";
 const OPERAND: &str = "expected a number, a name, a word in double quotes or \"(\"";
 
 #[derive(Debug)]
@@ -46,7 +47,8 @@ struct Parser<'a> {
     names: Vec<String>,
 }
 
-pub fn parse(text: &str, known: &[(&str, NameType)]) -> Result<Condition> {
+/// Reads a text whose whole is of this type.
+pub fn parse(text: &str, known: &[(&str, NameType)], wanted: Type) -> Result<Condition> {
     let (code, names) = (Vec::new(), Vec::new());
     let mut parser = Parser { text, known, token: Token::End, span: 0..0, depth: 0, code, names };
     parser.advance()?;
@@ -55,7 +57,8 @@ pub fn parse(text: &str, known: &[(&str, NameType)]) -> Result<Condition> {
     }
     let whole = parser.expression(0)?;
     match parser.token {
-        Token::End if whole.kind == Type::Truth => Ok(Condition { code: parser.code, names: parser.names }),
+        Token::End if whole.kind == wanted => Ok(Condition { code: parser.code, names: parser.names }),
+        Token::End if wanted == Type::Number => Err(parser.wrong(whole.span, "the formula is not a number", FORMULA)),
         Token::End => Err(parser.wrong(whole.span, "the condition is neither true nor false", EXAMPLE)),
         Token::Close => Err(parser.here("this parenthesis was never opened", "remove it, or write its \"(\"")),
         _ => Err(parser.no_operator()),

@@ -6,7 +6,7 @@ use super::groups::MatchedGroup;
 use super::ratio::ratio;
 use apexmap_base::units::{amount, significant};
 use apexmap_results::table::columns::{ALPHA, BLOCK};
-use apexmap_theory::machine::CATALOGUE;
+use apexmap_theory::machine::{CATALOGUE, catalogue};
 use apexmap_theory::statistics::median;
 use apexmap_theory::statistics::rank_tests::MannWhitney;
 use serde::Serialize;
@@ -47,14 +47,14 @@ pub fn rows(comparison: &Comparison) -> Vec<NumberRow> {
 /// Speeds that a ratio of whole machines is usually explained by: rates, and one over times.
 fn speeds(rows: &[NumberRow], of: usize) -> Vec<(&'static str, f64)> {
     const SPEEDS: [(&str, &str); 8] = [
-        ("clock_hz", "clock"),
-        ("memory_bandwidth_bytes_per_second", "memory bandwidth per processor"),
-        ("node_bandwidth_bytes_per_second", "memory bandwidth per node"),
-        ("network_bandwidth_bytes_per_second", "network bandwidth"),
-        ("node_network_bandwidth_bytes_per_second", "network bandwidth per node"),
-        ("message_rate_per_second", "message rate"),
-        ("memory_latency_seconds", "memory latency"),
-        ("network_latency_seconds", "network latency"),
+        (catalogue::CLOCK_HZ.name, "clock"),
+        (catalogue::MEMORY_BANDWIDTH_BYTES_PER_SECOND.name, "memory bandwidth per processor"),
+        (catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND.name, "memory bandwidth per node"),
+        (catalogue::NETWORK_BANDWIDTH_BYTES_PER_SECOND.name, "network bandwidth"),
+        (catalogue::NODE_NETWORK_BANDWIDTH_BYTES_PER_SECOND.name, "network bandwidth per node"),
+        (catalogue::MESSAGE_RATE_PER_SECOND.name, "message rate"),
+        (catalogue::MEMORY_LATENCY_SECONDS.name, "memory latency"),
+        (catalogue::NETWORK_LATENCY_SECONDS.name, "network latency"),
     ];
     let speed = |(name, words): &(&str, &'static str)| {
         let ratio = rows.iter().find(|row| row.number == *name)?.ratios[of - 1]?;

@@ -6,7 +6,7 @@ use apexmap_base::provenance::Host;
 use apexmap_measure::kernels;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
-use apexmap_theory::machine::{Card, entry_of};
+use apexmap_theory::machine::{Card, catalogue, entry_of};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -94,9 +94,9 @@ const REPORTED: &str = "reported by the operating system during the measurement"
 fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
     let host = manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host);
     let mut card = Card::new(name, &host.cpu_model, REPORTED);
-    let mut numbers = vec![("memory_bytes".to_owned(), host.memory_bytes as f64)];
-    numbers.extend(host.processors.cores.map(|cores| ("cores".to_owned(), f64::from(cores))));
-    numbers.extend(host.cycle_hertz.map(|hertz| ("clock_hz".to_owned(), hertz)));
+    let mut numbers = vec![(catalogue::MEMORY_BYTES.name.to_owned(), host.memory_bytes as f64)];
+    numbers.extend(host.processors.cores.map(|cores| (catalogue::CORES.name.to_owned(), f64::from(cores))));
+    numbers.extend(host.cycle_hertz.map(|hertz| (catalogue::CLOCK_HZ.name.to_owned(), hertz)));
     numbers.extend(host.caches.iter().map(|cache| (format!("l{}_bytes", cache.level), cache.bytes as f64)));
     // A level that cards do not know is left out.
     for (number, value) in numbers.into_iter().filter(|(number, _)| entry_of(number).is_some()) {

@@ -8,7 +8,7 @@ use apexmap_base::units::{self, BASE_PAGE_BYTES, HUGE_PAGE_BYTES, Unit};
 use apexmap_draw::figure::{Axis, CurvePoint, Curves, Figure, Grid, Landmark, LandmarkStyle, Quantity, Series};
 use apexmap_study::calibrate::classic::{self, Row};
 use apexmap_study::calibrate::staircase::rungs;
-use apexmap_theory::machine::{Card, NumberName, UNKNOWN, Word};
+use apexmap_theory::machine::{Card, NumberName, UNKNOWN, Word, catalogue};
 use ndarray::Array2;
 use serde::Serialize;
 
@@ -111,8 +111,12 @@ fn measured(card: &Card, number: &str, label: &str) -> Option<Landmark> {
 }
 
 fn staircase(card: &Card, host: Option<&Host>) -> Curves {
-    let reads = |label, pages: Word| series(card, label, "read_seconds", &[pages, Word::Dependent]);
-    let levels = [("L1", "l1_measured_bytes"), ("L2", "l2_measured_bytes"), ("L3", "l3_measured_bytes")];
+    let reads = |label, pages: Word| series(card, label, catalogue::READ_SECONDS.name, &[pages, Word::Dependent]);
+    let levels = [
+        ("L1", catalogue::L1_MEASURED_BYTES.name),
+        ("L2", catalogue::L2_MEASURED_BYTES.name),
+        ("L3", catalogue::L3_MEASURED_BYTES.name),
+    ];
     let told = host.iter().flat_map(|host| &host.caches).map(|cache| Landmark {
         x: cache.bytes as f64,
         label: format!("L{} as reported", cache.level),
@@ -134,7 +138,7 @@ fn pages(card: &Card, host: Option<&Host>) -> Curves {
     for (pages, label, page) in
         [(Word::Huge, "2 MiB pages", HUGE_PAGE_BYTES as f64), (Word::Base, "4 KiB pages", BASE_PAGE_BYTES as f64)]
     {
-        for (level, number) in [("L1 TLB", "l1_tlb_reach_bytes"), ("L2 TLB", "tlb_reach_bytes")] {
+        for (level, number) in [("L1 TLB", catalogue::L1_TLB_REACH_BYTES), ("L2 TLB", catalogue::TLB_REACH_BYTES)] {
             let name = NumberName::new(number).with([pages.clone()]).to_string();
             let mark = measured(card, &name, level);
             marks.extend(mark.map(|mark| Landmark { label: format!("{level}: {:.0} pages", mark.x / page), ..mark }));
@@ -145,7 +149,7 @@ fn pages(card: &Card, host: Option<&Host>) -> Curves {
             label: "as reported".into(),
             style: LandmarkStyle::Tick,
         }));
-        all.extend(series(card, label, "page_read_seconds", std::slice::from_ref(&pages)));
+        all.extend(series(card, label, catalogue::PAGE_READ_SECONDS.name, std::slice::from_ref(&pages)));
     }
     Curves {
         title: "Address translation: one line in each page".into(),
@@ -159,13 +163,14 @@ fn pages(card: &Card, host: Option<&Host>) -> Curves {
 
 fn loaded(card: &Card) -> Curves {
     let point = |name: NumberName| {
-        let bandwidth = NumberName::new("loaded_bandwidth_bytes_per_second").with(name.qualifier.clone()).to_string();
+        let bandwidth =
+            NumberName::new(catalogue::LOADED_BANDWIDTH_BYTES_PER_SECOND).with(name.qualifier.clone()).to_string();
         // Without load there is no bandwidth.
         let x = if name.qualifier == [Word::PerCent(0)] { 0.0 } else { card.get(&bandwidth)? };
         let (low, high) = card.interval(&name.to_string()).unwrap_or((f64::NAN, f64::NAN));
         Some(CurvePoint { x, y: card.get(&name.to_string())?, low, high })
     };
-    let points = card.variants("loaded_latency_seconds").into_iter().filter_map(point).collect();
+    let points = card.variants(catalogue::LOADED_LATENCY_SECONDS.name).into_iter().filter_map(point).collect();
     Curves {
         title: "Loaded latency".into(),
         subtitle: format!("{}, one core reads, the others load the memory", card.name),

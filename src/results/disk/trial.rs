@@ -4,7 +4,7 @@ use crate::disk::folder::Folder;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::regular_file::read_text;
 use apexmap_base::units::{self, plural};
-use apexmap_theory::machine::Card;
+use apexmap_theory::machine::{Card, catalogue};
 use serde::{Deserialize, Serialize};
 
 /// What a trial showed of messages between the first half of the ranks and the second.
@@ -24,7 +24,7 @@ const OTHER: f64 = 2.0;
 impl Trial {
     /// A sentence if a card's network is another than the one that ranks have here; `None` too where either does not tell.
     pub fn of_another_network(&self, card: &Card) -> Option<String> {
-        let (here, on_card) = (self.message_seconds?, card.get("network_latency_seconds")?);
+        let (here, on_card) = (self.message_seconds?, card.get(catalogue::NETWORK_LATENCY_SECONDS.name)?);
         // Several pairs of a node wait for each other: that they are slower tells nothing.
         let slower = self.ranks == self.nodes && here > OTHER * on_card;
         (slower || here < on_card / OTHER).then(|| {

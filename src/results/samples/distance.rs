@@ -5,7 +5,7 @@
 use crate::samples::Samples;
 use apexmap_base::disturbance::Fact;
 use apexmap_base::units::{self, Unit, plural};
-use apexmap_theory::machine::Card;
+use apexmap_theory::machine::{Card, catalogue};
 use apexmap_theory::statistics::median;
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ fn differ(a: f64, b: f64) -> bool {
 /// What a reader of predictions must know: that the card was measured while the ranks were at another distance.
 pub fn from_card(samples: &Samples, card: &Card) -> Option<String> {
     let transport = card.provenance.get("transport")?.as_str()?.to_owned();
-    let (here, on_card) = (*barriers(samples).get(&(transport, 2))?, card.get("barrier_seconds")?);
+    let (here, on_card) = (*barriers(samples).get(&(transport, 2))?, card.get(catalogue::BARRIER_SECONDS.name)?);
     differ(here, on_card).then(|| {
         format!(
             "A barrier of two ranks took {} when the card was measured, and {} in this result: the ranks were at another distance, \

@@ -9,7 +9,7 @@ use super::parts;
 use apexmap_base::provenance::Host;
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{self, Unit, WORD_BYTES, amount, plural, significant};
-use apexmap_theory::machine::{Card, DISTURBED, NumberName, Word};
+use apexmap_theory::machine::{Card, DISTURBED, Entry, NumberName, Word, catalogue};
 use serde::Serialize;
 
 /// A line of the table. Cells may be empty.
@@ -29,25 +29,27 @@ const ARRAYS: &str = "stream_array_bytes";
 const CACHES: &str = "last_cache_bytes";
 
 /// In a card's provenance: bytes of the tables of all ranks together, and of which number.
-const TABLES: [(&str, &str); 3] = [
-    ("star_table_bytes", "node_updates_per_second--star"),
-    ("shared_table_bytes", "node_updates_per_second--shared"),
-    ("single_table_bytes", "local_seconds"),
+const TABLES: [(&str, &Entry, Option<Word>); 3] = [
+    ("star_table_bytes", catalogue::NODE_UPDATES_PER_SECOND, Some(Word::Star)),
+    ("shared_table_bytes", catalogue::NODE_UPDATES_PER_SECOND, Some(Word::Shared)),
+    ("single_table_bytes", catalogue::LOCAL_SECONDS, None),
 ];
 
 /// Tells a card how large the arrays of its STREAM and the tables of its updates are.
 pub fn describe(card: &mut Card, probes: &[Probe], host: &Host) {
-    let Some(stream) = probes.iter().find(|probe| probe.number.entry.name == "stream_triad_bytes_per_second") else {
+    let Some(stream) =
+        probes.iter().find(|probe| probe.number.entry.name == catalogue::STREAM_TRIAD_BYTES_PER_SECOND.name)
+    else {
         return;
     };
     let bytes = stream.settings.iter().find(|(name, _)| *name == "bytes").and_then(|(_, value)| value.as_f64());
     let arrays = bytes.map(|bytes| bytes / 3.0 * stream.ranks as f64);
-    let table = |number: &str| {
-        let probe = probes.iter().find(|probe| probe.number.to_string() == number)?;
+    let table = |number: NumberName| {
+        let probe = probes.iter().find(|probe| probe.number == number)?;
         let words = probe.settings.iter().find(|(name, _)| *name == "N_words")?.1.as_f64()?;
         Some(words * WORD_BYTES as f64 * probe.ranks as f64)
     };
-    let tables = TABLES.map(|(name, number)| (name, table(number)));
+    let tables = TABLES.map(|(name, entry, word)| (name, table(NumberName::new(entry).with(word))));
     let streamed = [(ARRAYS, arrays), (CACHES, last_caches(host).map(|bytes| bytes as f64))];
     for (name, bytes) in streamed.into_iter().chain(tables) {
         card.provenance.extend(bytes.map(|bytes| (name.to_owned(), (bytes as i64).into())));
@@ -134,7 +136,8 @@ fn spread((low, high): (f64, f64), unit: Unit) -> String {
 
 /// `all 2 cores`
 fn all_cores(card: &Card) -> String {
-    card.get("cores").map_or_else(|| "all cores".into(), |cores| format!("all {}", plural(cores as usize, "core")))
+    card.get(catalogue::CORES.name)
+        .map_or_else(|| "all cores".into(), |cores| format!("all {}", plural(cores as usize, "core")))
 }
 
 fn stream(card: &Card) -> Vec<Row> {
@@ -147,40 +150,46 @@ fn stream(card: &Card) -> Vec<Row> {
         });
         format!(", arrays of {}{rule}", units::bytes(arrays))
     });
-    let four = ["copy", "scale", "add", "triad"];
-    let one = |(k, name): (usize, &&str)| {
+    let four = [
+        (catalogue::STREAM_COPY_BYTES_PER_SECOND, "copy"),
+        (catalogue::STREAM_SCALE_BYTES_PER_SECOND, "scale"),
+        (catalogue::STREAM_ADD_BYTES_PER_SECOND, "add"),
+        (catalogue::STREAM_TRIAD_BYTES_PER_SECOND, "triad"),
+    ];
+    let one = |(k, (entry, name)): (usize, (&'static Entry, &str))| {
         let note = if k == 0 { format!("{}{arrays}", all_cores(card)) } else { String::new() };
-        number(card, &NumberName::new(&format!("stream_{name}_bytes_per_second")), *name, note)
+        number(card, &NumberName::new(entry), name, note)
     };
-    let mut rows: Vec<Row> = four.iter().enumerate().filter_map(one).collect();
+    let mut rows: Vec<Row> = four.into_iter().enumerate().filter_map(one).collect();
     let read = |name, cores: String| number(card, &NumberName::new(name), "read only", cores);
-    rows.extend(read("node_bandwidth_bytes_per_second", all_cores(card)));
-    rows.extend(read("memory_bandwidth_bytes_per_second", "one core".into()));
+    rows.extend(read(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND, all_cores(card)));
+    rows.extend(read(catalogue::MEMORY_BANDWIDTH_BYTES_PER_SECOND, "one core".into()));
     rows
 }
 
 /// Random updates. Their tables are too small for HPCC's rules, so the rows do not bear its name.
 fn gups(card: &Card) -> Vec<Row> {
-    let of = |word| NumberName::new("node_updates_per_second").with([word]);
+    let of = |word| NumberName::new(catalogue::NODE_UPDATES_PER_SECOND).with([word]);
     let all = all_cores(card);
     let tables = |name: &str| {
         let told = card.provenance.get(name).and_then(|value| value.as_integer()).map(|bytes| bytes as f64);
-        told.zip(card.get("memory_bytes")).map_or_else(
+        told.zip(card.get(catalogue::MEMORY_BYTES.name)).map_or_else(
             || "of unknown size".to_owned(),
             |(bytes, memory)| {
                 format!("of {}, {} % of memory", units::bytes(bytes), significant(100.0 * bytes / memory))
             },
         )
     };
-    let [own, one, single] = TABLES.map(|(name, _)| tables(name));
+    let [own, one, single] = TABLES.map(|(name, _, _)| tables(name));
     let star = number(card, &of(Word::Star), "GUPS, own tables", format!("{all} together, tables {own}; {RULES}"));
     let shared = number(card, &of(Word::Shared), "GUPS, one table", format!("{all}, updates unprotected, table {one}"));
-    let single = card.get("local_seconds").map(|seconds| {
+    let single = card.get(catalogue::LOCAL_SECONDS.name).map(|seconds| {
         let unit = Unit::UpdatesPerSecond;
         let inverse = |(low, high): (f64, f64)| spread((1.0 / high, 1.0 / low), unit);
-        let range = card.range("local_seconds").map(|ends| range_text(inverse(ends)));
-        let interval = || card.interval("local_seconds").map(inverse);
-        let interval = range.or_else(|| not_known(card, "local_seconds")).or_else(interval).unwrap_or_default();
+        let range = card.range(catalogue::LOCAL_SECONDS.name).map(|ends| range_text(inverse(ends)));
+        let interval = || card.interval(catalogue::LOCAL_SECONDS.name).map(inverse);
+        let interval =
+            range.or_else(|| not_known(card, catalogue::LOCAL_SECONDS.name)).or_else(interval).unwrap_or_default();
         row("GUPS, one core", amount(1.0 / seconds, unit), interval, format!("table {single}"))
     });
     // Old cards have the last only, which by itself is no line of this table.
@@ -192,20 +201,22 @@ fn gups(card: &Card) -> Vec<Row> {
 const RULES: &str = "HPCC's rules ask for half";
 
 fn latency(card: &Card) -> Vec<Row> {
-    let clock =
-        card.get("core_clock_hz").map(|hertz| (hertz, "")).or_else(|| Some((card.get("clock_hz")?, " of the counter")));
-    let one = |(name, id): (&str, &str)| {
-        let seconds = card.get(id)?;
+    let clock = card
+        .get(catalogue::CORE_CLOCK_HZ.name)
+        .map(|hertz| (hertz, ""))
+        .or_else(|| Some((card.get(catalogue::CLOCK_HZ.name)?, " of the counter")));
+    let one = |(name, entry): (&str, &'static Entry)| {
+        let seconds = card.get(entry.name)?;
         let cycles = |(hertz, which): (f64, &str)| {
             format!("{} cycles{which} at {}", significant(seconds * hertz), amount(hertz, Unit::Hertz))
         };
-        number(card, &NumberName::new(id), name, clock.map_or_else(String::new, cycles))
+        number(card, &NumberName::new(entry), name, clock.map_or_else(String::new, cycles))
     };
     let levels = [
-        ("L1", "l1_latency_seconds"),
-        ("L2", "l2_latency_seconds"),
-        ("L3", "l3_latency_seconds"),
-        ("memory", "memory_latency_seconds"),
+        ("L1", catalogue::L1_LATENCY_SECONDS),
+        ("L2", catalogue::L2_LATENCY_SECONDS),
+        ("L3", catalogue::L3_LATENCY_SECONDS),
+        ("memory", catalogue::MEMORY_LATENCY_SECONDS),
     ];
     // Published cards have latencies, too, and no staircase.
     if lines(card).is_empty() { Vec::new() } else { levels.into_iter().filter_map(one).collect() }
@@ -218,17 +229,22 @@ fn sizes(card: &Card) -> Vec<Row> {
     if lines(card).is_empty() {
         return Vec::new();
     }
-    let one = |level: &str| {
-        let (id, told) = (format!("{level}_measured_bytes"), card.get(&format!("{level}_bytes")));
+    let one = |(level, measured, size): (&str, &'static Entry, &Entry)| {
+        let told = card.get(size.name);
         let reported = told.map(units::bytes).map_or_else(String::new, |size| format!("the system reports {size}"));
         // The size that contradicts the system's says so itself.
-        let how = card.numbers().get(&format!("{level}_bytes")).map(|number| number.how.clone());
+        let how = card.numbers().get(size.name).map(|number| number.how.clone());
         let other = how.and_then(|how| how.rsplit_once("; the system reports ").map(|(_, size)| size.to_owned()));
         let reported = other.map_or(reported, |size| format!("the system reports {size}"));
-        number(card, &NumberName::new(&id), level.to_uppercase(), reported.clone())
-            .or_else(|| told.map(|_| row(level.to_uppercase(), NO_STEP.into(), String::new(), reported)))
+        number(card, &NumberName::new(measured), level, reported.clone())
+            .or_else(|| told.map(|_| row(level, NO_STEP.into(), String::new(), reported)))
     };
-    ["l1", "l2", "l3"].into_iter().filter_map(one).collect()
+    let levels = [
+        ("L1", catalogue::L1_MEASURED_BYTES, catalogue::L1_BYTES),
+        ("L2", catalogue::L2_MEASURED_BYTES, catalogue::L2_BYTES),
+        ("L3", catalogue::L3_MEASURED_BYTES, catalogue::L3_BYTES),
+    ];
+    levels.into_iter().filter_map(one).collect()
 }
 
 fn translation(card: &Card) -> Vec<Row> {
@@ -236,7 +252,7 @@ fn translation(card: &Card) -> Vec<Row> {
     for (pages, page) in PAGES {
         let size = units::bytes(page);
         let mut found = false;
-        for (level, id) in [("L1", "l1_tlb_reach_bytes"), ("L2", "tlb_reach_bytes")] {
+        for (level, id) in [("L1", catalogue::L1_TLB_REACH_BYTES), ("L2", catalogue::TLB_REACH_BYTES)] {
             let name = NumberName::new(id).with([pages.clone()]);
             let Some(bytes) = card.get(&name.to_string()) else { continue };
             let (low, high) = card.interval(&name.to_string()).unwrap_or((bytes, bytes));
@@ -245,7 +261,10 @@ fn translation(card: &Card) -> Vec<Row> {
             rows.extend(number(card, &name, format!("{level} TLB, {size} pages"), note));
             found = true;
         }
-        let most = card.variants("page_read_seconds").into_iter().filter(|name| name.qualifier.get(1) == Some(&pages));
+        let most = card
+            .variants(catalogue::PAGE_READ_SECONDS.name)
+            .into_iter()
+            .filter(|name| name.qualifier.get(1) == Some(&pages));
         let most = most.filter_map(|name| name.qualifier.first().map(bytes_of)).fold(0.0, f64::max);
         if !found && most > 0.0 {
             let note = format!("in up to {}, {:.0} pages", units::bytes(most), most / page);
@@ -260,16 +279,16 @@ fn bytes_of(word: &Word) -> f64 {
 }
 
 fn loaded(card: &Card) -> Vec<Row> {
-    let mut shares: Vec<u64> = card.variants("loaded_latency_seconds").iter().filter_map(share).collect();
+    let mut shares: Vec<u64> = card.variants(catalogue::LOADED_LATENCY_SECONDS.name).iter().filter_map(share).collect();
     shares.sort_unstable();
     let one = |&share: &u64| {
-        let of = |number: &str| NumberName::new(number).with([Word::PerCent(share)]);
-        let bandwidth = card.get(&of("loaded_bandwidth_bytes_per_second").to_string());
+        let of = |number: &'static Entry| NumberName::new(number).with([Word::PerCent(share)]);
+        let bandwidth = card.get(&of(catalogue::LOADED_BANDWIDTH_BYTES_PER_SECOND).to_string());
         let note = bandwidth.map_or_else(
             || "the other cores wait".into(),
             |bandwidth| format!("the other cores read {}", amount(bandwidth, Unit::BytesPerSecond)),
         );
-        number(card, &of("loaded_latency_seconds"), format!("{share} %"), note)
+        number(card, &of(catalogue::LOADED_LATENCY_SECONDS), format!("{share} %"), note)
     };
     shares.iter().filter_map(one).collect()
 }
@@ -287,7 +306,8 @@ pub fn matrix(card: &Card) -> (Vec<u64>, Vec<Handover>) {
         [Word::Pair(first, second)] => Some(((first, second), card.get(&name.to_string())?)),
         _ => None,
     };
-    let pairs: Vec<Handover> = card.variants("core_to_core_seconds").into_iter().filter_map(pair).collect();
+    let pairs: Vec<Handover> =
+        card.variants(catalogue::CORE_TO_CORE_SECONDS.name).into_iter().filter_map(pair).collect();
     let mut cores: Vec<u64> = pairs.iter().flat_map(|((first, second), _)| [*first, *second]).collect();
     cores.sort_unstable();
     cores.dedup();
@@ -299,11 +319,11 @@ fn core_to_core(card: &Card) -> Vec<Row> {
     pairs.sort_by(|a, b| a.1.total_cmp(&b.1));
     let one = |which: &str, at: usize| {
         let ((first, second), _) = pairs[at];
-        let name = NumberName::new("core_to_core_seconds").with([Word::Pair(first, second)]);
+        let name = NumberName::new(catalogue::CORE_TO_CORE_SECONDS).with([Word::Pair(first, second)]);
         number(card, &name, which, format!("ranks {first} and {second}"))
     };
     let of = |row: Option<Row>| {
-        let all = card.get("cores").filter(|&all| all > cores.len() as f64);
+        let all = card.get(catalogue::CORES.name).filter(|&all| all > cores.len() as f64);
         let which = all.map_or_else(String::new, |all| format!(", of {all} cores {} evenly spread", cores.len()));
         row.map(|row| Row { note: format!("{}; {}{which}", row.note, plural(pairs.len(), "pair")), ..row })
     };

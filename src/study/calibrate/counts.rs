@@ -4,6 +4,7 @@ use super::Probe;
 use apexmap_base::point::Value;
 use apexmap_base::units::WORD_BYTES;
 use apexmap_results::samples::Samples;
+use apexmap_theory::machine::catalogue;
 
 /// A run of messages between nodes should not take much longer, in seconds.
 const SECONDS: f64 = 0.03;
@@ -15,7 +16,7 @@ const LONG: u64 = 16 << 10;
 /// Short runs of what others are estimated from.
 pub fn first() -> Vec<Probe> {
     let one = |kernel, bytes: u64, messages: u64| {
-        Probe::new("message_seconds", kernel, 2).with("message_bytes", bytes).with("messages", messages)
+        Probe::new(catalogue::MESSAGE_SECONDS, kernel, 2).with("message_bytes", bytes).with("messages", messages)
     };
     vec![
         one("message_rate.ping_pong", 8, 32),

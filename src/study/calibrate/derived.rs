@@ -6,7 +6,7 @@ use super::staircase::{Rung, Step, places, rungs, step};
 use apexmap_base::error::Result;
 use apexmap_base::provenance::Host;
 use apexmap_base::units::{self, BASE_PAGE_BYTES, HUGE_PAGE_BYTES};
-use apexmap_theory::machine::{Card, Number, NumberName, Word};
+use apexmap_theory::machine::{Card, Entry, Number, NumberName, Word, catalogue};
 
 /// A cache that serves less than this share of what the system reports is not what it reports.
 const LEAST_SHARE: f64 = 0.6;
@@ -26,14 +26,14 @@ pub fn add(card: &mut Card, host: &Host) -> Result<Vec<String>> {
         unseen.extend(translation(card, &pages, page, entries.map(f64::from))?);
     }
     if let Some(number) = in_flight(card) {
-        card.set(&NumberName::new("lines_in_flight").with([Word::Prefetched]).to_string(), number)?;
+        card.set(&NumberName::new(catalogue::LINES_IN_FLIGHT).with([Word::Prefetched]).to_string(), number)?;
     }
     Ok(unseen)
 }
 
 /// Dependent random reads of whole regions.
 pub fn lines(card: &Card) -> Vec<Rung> {
-    rungs(card, "read_seconds", &[Word::Huge, Word::Dependent])
+    rungs(card, catalogue::READ_SECONDS.name, &[Word::Huge, Word::Dependent])
 }
 
 fn number(found: &Step, of: &str) -> Number {
@@ -120,7 +120,7 @@ pub fn page_reads(card: &Card, pages: &Word, page: f64) -> Vec<Rung> {
         let plain = between(&lines, rung.size / page * 64.0, |line| line.seconds)?;
         Some(Rung { part: rung.seconds - plain, ..rung })
     };
-    rungs(card, "page_read_seconds", std::slice::from_ref(pages)).into_iter().filter_map(beyond).collect()
+    rungs(card, catalogue::PAGE_READ_SECONDS.name, std::slice::from_ref(pages)).into_iter().filter_map(beyond).collect()
 }
 
 /// The time in a region between those measured, where time times size is a straight line.
@@ -137,7 +137,7 @@ fn between(ladder: &[Rung], size: f64, time: impl Fn(&Rung) -> f64) -> Option<f6
 fn translation(card: &mut Card, pages: &Word, page: f64, entries: Option<f64>) -> Result<Vec<String>> {
     let ladder = page_reads(card, pages, page);
     let all = places(&ladder);
-    let name = |number: &str| NumberName::new(number).with([pages.clone()]).to_string();
+    let name = |number: &'static Entry| NumberName::new(number).with([pages.clone()]).to_string();
     let against = "dependent reads of one line a page, beyond that of as many lines side by side,";
     let first = all.first().copied().filter(|&place| place <= FIRST_TLB * page);
     let second = all.iter().copied().filter(|&place| Some(place) != first);
@@ -145,7 +145,7 @@ fn translation(card: &mut Card, pages: &Word, page: f64, entries: Option<f64>) -
         Some(entries) => second.reduce(|a, b| nearest(entries * page, a, b)),
         None => second.reduce(f64::max),
     };
-    for (number_of, at) in [("l1_tlb_reach_bytes", first), ("tlb_reach_bytes", second)] {
+    for (number_of, at) in [(catalogue::L1_TLB_REACH_BYTES, first), (catalogue::TLB_REACH_BYTES, second)] {
         if let Some(found) = at.and_then(|at| step(&ladder, at, &all)) {
             card.set(&name(number_of), number(&found, against))?;
         }
@@ -156,12 +156,12 @@ fn translation(card: &mut Card, pages: &Word, page: f64, entries: Option<f64>) -
         let (low, high) = (last.low - plain(|line| line.high), last.high - plain(|line| line.low));
         if low > 0.0 {
             let number = Number::new(last.part, "s", format!("{against}, in {}", units::bytes(last.size)));
-            card.set(&name("translation_seconds"), number.with_interval(low, high))?;
+            card.set(&name(catalogue::TRANSLATION_SECONDS), number.with_interval(low, high))?;
         }
     }
     let reach =
         entries.map(|entries| entries * page).filter(|reach| ladder.last().is_some_and(|last| last.size > 2.0 * reach));
-    let unseen = reach.filter(|_| card.get(&name("tlb_reach_bytes")).is_none()).map(|reach| {
+    let unseen = reach.filter(|_| card.get(&name(catalogue::TLB_REACH_BYTES)).is_none()).map(|reach| {
         let (page, reach) = (units::bytes(page), units::bytes(reach));
         format!(
             "TLB reach with {page} pages: the processor reports {reach}, but the latency of reads of one line a page has no step \
@@ -173,7 +173,7 @@ fn translation(card: &mut Card, pages: &Word, page: f64, entries: Option<f64>) -
 
 /// Latency of dependent reads over the time of prefetched ones, in the largest region.
 fn in_flight(card: &Card) -> Option<Number> {
-    let (latency, reads) = (lines(card), rungs(card, "read_seconds", &[Word::Huge, Word::Prefetched]));
+    let (latency, reads) = (lines(card), rungs(card, catalogue::READ_SECONDS.name, &[Word::Huge, Word::Prefetched]));
     let (read, latency) =
         reads.iter().rev().find_map(|read| Some((read, latency.iter().find(|l| l.size == read.size)?)))?;
     let how = format!("dependent over prefetched random reads in {}, on huge pages", units::bytes(latency.size));

@@ -7,7 +7,7 @@ use apexmap_base::units::BASE_PAGE_BYTES;
 use apexmap_results::samples::Samples;
 use apexmap_theory::bounds::LINE_BYTES;
 use apexmap_theory::fit::{self, Options, Role};
-use apexmap_theory::machine::{Card, Number, NumberName, Word};
+use apexmap_theory::machine::{Card, Number, NumberName, Word, catalogue};
 use apexmap_theory::models::apex_map::{Reads, Requests};
 use apexmap_theory::models::{Model, Parameter, on_card};
 
@@ -17,16 +17,21 @@ const PARTLY_CACHED: std::ops::Range<f64> = 0.3..6.0;
 /// Adds them to a card, which has the sizes of caches. Where the measurements do not identify a number, none is added; why not is
 /// said, a sentence each.
 pub fn add(card: &mut Card, samples: &Samples, host: &Host) -> Result<Vec<String>> {
-    let reach = card.get(&NumberName::new("tlb_reach_bytes").with([Word::Base]).to_string());
+    let reach = card.get(&NumberName::new(catalogue::TLB_REACH_BYTES).with([Word::Base]).to_string());
     let reach = reach.map(|bytes| (bytes / BASE_PAGE_BYTES as f64, "tlb_reach_bytes--base in pages of 4 KiB"));
     let told = host.tlb_entries_4k.map(|entries| (f64::from(entries), "as the processor reports"));
     if let Some((entries, how)) = reach.or(told) {
-        card.set("tlb_entries", Number::new(entries, "", how))?;
+        card.set(catalogue::TLB_ENTRIES.name, Number::new(entries, "", how))?;
     }
     if let Some(cache) = host.caches.iter().find(|cache| cache.level == 3) {
-        card.set("l3_cores", Number::new(f64::from(cache.shared_by), "", "as reported by the operating system"))?;
+        card.set(
+            catalogue::L3_CORES.name,
+            Number::new(f64::from(cache.shared_by), "", "as reported by the operating system"),
+        )?;
     }
-    let Some(last) = card.get("l3_bytes").or_else(|| card.get("l2_bytes")) else { return Ok(Vec::new()) };
+    let Some(last) = card.get(catalogue::L3_BYTES.name).or_else(|| card.get(catalogue::L2_BYTES.name)) else {
+        return Ok(Vec::new());
+    };
     let table = samples.table();
     let plain = |row: usize| {
         let region = table.number("region_bytes", row) / last;
@@ -87,19 +92,21 @@ fn fit_to(card: &mut Card, samples: &Samples, model: &dyn Model) -> Result<Optio
 /// What a number is taken to be where the fit does not identify it, and from which of the card's numbers: a level that other users
 /// of a cache leave little of shows in few points.
 fn instead(card: &Card, number: &str) -> Option<(f64, String)> {
-    let of = |name: &str| Some((card.get(name)?, format!("{name} of this card")));
-    let line = |level: &str| {
-        let (name, first) = (format!("{level}_bandwidth_bytes_per_second"), "l1_bandwidth_bytes_per_second");
-        let seconds = LINE_BYTES * (1.0 / card.get(&name)? - 1.0 / card.get(first)?);
-        (seconds > 0.0).then(|| (seconds, format!("a line by {name}, less one by {first}")))
-    };
-    match number {
-        "l2_line_seconds" => line("l2"),
-        "l3_line_seconds" => line("l3"),
-        "memory_line_seconds" => line("memory"),
-        "l3_alone_seconds" => of("l3_latency_seconds"),
-        "memory_alone_seconds" => of("memory_latency_seconds"),
-        "walk_seconds" => of("translation_seconds--base"),
-        _ => None,
+    let lines = [
+        (catalogue::L2_LINE_SECONDS, catalogue::L2_BANDWIDTH_BYTES_PER_SECOND),
+        (catalogue::L3_LINE_SECONDS, catalogue::L3_BANDWIDTH_BYTES_PER_SECOND),
+        (catalogue::MEMORY_LINE_SECONDS, catalogue::MEMORY_BANDWIDTH_BYTES_PER_SECOND),
+    ];
+    if let Some((_, bandwidth)) = lines.iter().find(|(line, _)| line.name == number) {
+        let (name, first) = (bandwidth.name, catalogue::L1_BANDWIDTH_BYTES_PER_SECOND.name);
+        let seconds = LINE_BYTES * (1.0 / card.get(name)? - 1.0 / card.get(first)?);
+        return (seconds > 0.0).then(|| (seconds, format!("a line by {name}, less one by {first}")));
     }
+    let latencies = [
+        (catalogue::L3_ALONE_SECONDS, NumberName::new(catalogue::L3_LATENCY_SECONDS)),
+        (catalogue::MEMORY_ALONE_SECONDS, NumberName::new(catalogue::MEMORY_LATENCY_SECONDS)),
+        (catalogue::WALK_SECONDS, NumberName::new(catalogue::TRANSLATION_SECONDS).with([Word::Base])),
+    ];
+    let (_, name) = latencies.into_iter().find(|(alone, _)| alone.name == number)?;
+    Some((card.get(&name.to_string())?, format!("{name} of this card")))
 }

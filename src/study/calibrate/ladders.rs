@@ -3,13 +3,13 @@
 use super::Probe;
 use super::derived::{PAGES, lines, page_reads};
 use super::staircase::places;
-use apexmap_theory::machine::{Card, NumberName, Word};
+use apexmap_theory::machine::{Card, Entry, NumberName, Word, catalogue};
 
 /// From this many bytes on, runs are longer.
 const SETTLED: u64 = 32 << 20;
 
 /// A number of this size, and further words.
-fn of_size(number: &str, bytes: u64, further: impl IntoIterator<Item = Word>) -> NumberName {
+fn of_size(number: &'static Entry, bytes: u64, further: impl IntoIterator<Item = Word>) -> NumberName {
     NumberName::new(number).with([Word::Bytes(bytes)].into_iter().chain(further))
 }
 
@@ -28,7 +28,7 @@ pub fn memory(least: u64, most: u64) -> Vec<Probe> {
         ] {
             all.push(read(bytes, &pages, &order));
         }
-        let number = of_size("read_bandwidth_bytes_per_second", bytes, []);
+        let number = of_size(catalogue::READ_BANDWIDTH_BYTES_PER_SECOND, bytes, []);
         let probe = Probe::of(number, "calibrate.stream", 1).with("bytes", bytes);
         let passes = ((1u64 << 26) / bytes).max(1);
         all.push(probe.with("passes", passes).with("access", "read").from("bytes_per_second"));
@@ -43,7 +43,7 @@ fn read(bytes: u64, pages: &Word, order: &Word) -> Probe {
         (_, ..SETTLED) => 1 << 18,
         _ => 1 << 22,
     };
-    let number = of_size("read_seconds", bytes, [pages.clone(), order.clone()]);
+    let number = of_size(catalogue::READ_SECONDS, bytes, [pages.clone(), order.clone()]);
     let probe = Probe::of(number, "calibrate.read", 1).with("bytes", bytes).with("pages", pages);
     probe.with("order", order).with("reads", reads)
 }
@@ -62,7 +62,7 @@ pub fn pages(most_base: u64, most_huge: u64) -> Vec<Probe> {
 }
 
 fn page_read(bytes: u64, pages: &Word) -> Probe {
-    let number = of_size("page_read_seconds", bytes, [pages.clone()]);
+    let number = of_size(catalogue::PAGE_READ_SECONDS, bytes, [pages.clone()]);
     let probe = Probe::of(number, "calibrate.read", 1).with("bytes", bytes);
     probe.with("pages", pages).with("order", "dependent").with("spread", "pages").with("reads", 1u64 << 16)
 }
@@ -106,12 +106,12 @@ pub fn fine(card: &Card, most: u64) -> Vec<Probe> {
 /// Of a node: the latency of one core's reads while the others read for so much of the time.
 pub fn loaded(bytes: u64, cores: usize) -> Vec<Probe> {
     let at = |share: u64| {
-        let probe = |number: &str| {
+        let probe = |number: &'static Entry| {
             let number = NumberName::new(number).with([Word::PerCent(share)]);
             Probe::of(number, "calibrate.loaded", cores).with("bytes", bytes).with("share", share)
         };
-        let bandwidth = probe("loaded_bandwidth_bytes_per_second").from("background_bytes_per_second");
-        [Some(probe("loaded_latency_seconds")), (share > 0).then_some(bandwidth)]
+        let bandwidth = probe(catalogue::LOADED_BANDWIDTH_BYTES_PER_SECOND).from("background_bytes_per_second");
+        [Some(probe(catalogue::LOADED_LATENCY_SECONDS)), (share > 0).then_some(bandwidth)]
     };
     [0, 25, 50, 75, 100].into_iter().flat_map(at).flatten().collect()
 }
@@ -135,7 +135,11 @@ pub fn messages() -> Vec<Probe> {
     for (bytes, count, few) in sizes {
         for operation in [Word::Send, Word::Put] {
             let name = |way: Option<Word>| {
-                of_size("message_seconds", bytes, [operation.clone()].into_iter().chain(way).chain(few.clone()))
+                of_size(
+                    catalogue::MESSAGE_SECONDS,
+                    bytes,
+                    [operation.clone()].into_iter().chain(way).chain(few.clone()),
+                )
             };
             let one_way = each(name(None), "message_rate.streaming", bytes, count).with("operation", &operation);
             all.push(per_rank(one_way.clone(), 1.0));
@@ -150,17 +154,17 @@ pub fn messages() -> Vec<Probe> {
         }
     }
     for (bytes, count) in [(8u64, 16384u64), (1 << 10, 4096), (8 << 10, 1024)] {
-        all.push(each(of_size("message_seconds", bytes, [Word::Mailbox]), "calibrate.mailbox", bytes, count));
+        all.push(each(of_size(catalogue::MESSAGE_SECONDS, bytes, [Word::Mailbox]), "calibrate.mailbox", bytes, count));
     }
     // Short runs, as the best of them counts, and a long one is always interrupted on a busy machine.
     for (bytes, count) in [(8u64, 2048u64), (4 << 10, 1024), (64 << 10, 128), (512 << 10, 16)] {
         for (window, way) in [(1u64, Word::One), (16, Word::Many)] {
-            let get = each(of_size("get_seconds", bytes, [way]), "calibrate.get", bytes, count);
+            let get = each(of_size(catalogue::GET_SECONDS, bytes, [way]), "calibrate.get", bytes, count);
             all.push(get.with("window", window));
         }
     }
     for operation in [Word::Send, Word::Put] {
-        let number = of_size("network_latency_seconds", 4, [operation.clone()]);
+        let number = of_size(catalogue::NETWORK_LATENCY_SECONDS, 4, [operation.clone()]);
         let pong = each(number, "message_rate.ping_pong", 4, 1024).with("operation", &operation);
         all.push(per_rank(pong, 1.0));
     }

@@ -2,6 +2,7 @@
 
 use super::{CHASES, MOST_BEYOND, Probe, within};
 use apexmap_base::provenance::Host;
+use apexmap_theory::machine::catalogue;
 
 /// Bytes of the first, second and third level, as far as they are known.
 pub type Sizes = [Option<f64>; 3];
@@ -45,12 +46,25 @@ pub fn probes(host: &Host, sizes: Sizes) -> Vec<Probe> {
     let (inside, memory) = ([region(None, first), region(first, second), region(second.or(first), third)], far(host));
     let mut all = Vec::new();
     for ((chased, streamed), [latency, access, bandwidth]) in [
-        (inside[0].zip(inside[0]), ["l1_latency_seconds", "l1_access_seconds", "l1_bandwidth_bytes_per_second"]),
-        (inside[1].zip(inside[1]), ["l2_latency_seconds", "l2_access_seconds", "l2_bandwidth_bytes_per_second"]),
-        (inside[2].zip(inside[2]), ["l3_latency_seconds", "l3_access_seconds", "l3_bandwidth_bytes_per_second"]),
+        (
+            inside[0].zip(inside[0]),
+            [catalogue::L1_LATENCY_SECONDS, catalogue::L1_ACCESS_SECONDS, catalogue::L1_BANDWIDTH_BYTES_PER_SECOND],
+        ),
+        (
+            inside[1].zip(inside[1]),
+            [catalogue::L2_LATENCY_SECONDS, catalogue::L2_ACCESS_SECONDS, catalogue::L2_BANDWIDTH_BYTES_PER_SECOND],
+        ),
+        (
+            inside[2].zip(inside[2]),
+            [catalogue::L3_LATENCY_SECONDS, catalogue::L3_ACCESS_SECONDS, catalogue::L3_BANDWIDTH_BYTES_PER_SECOND],
+        ),
         (
             Some((memory, beyond_caches(host))),
-            ["memory_latency_seconds", "memory_access_seconds", "memory_bandwidth_bytes_per_second"],
+            [
+                catalogue::MEMORY_LATENCY_SECONDS,
+                catalogue::MEMORY_ACCESS_SECONDS,
+                catalogue::MEMORY_BANDWIDTH_BYTES_PER_SECOND,
+            ],
         ),
     ]
     .into_iter()

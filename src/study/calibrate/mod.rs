@@ -24,7 +24,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::quietness::Quietness;
-use apexmap_theory::machine::{Card, DISTURBED, Number, NumberName, UNKNOWN, Word};
+use apexmap_theory::machine::{Card, DISTURBED, Entry, Number, NumberName, UNKNOWN, Word, catalogue};
 use apexmap_theory::statistics::Summary;
 use std::fmt::Write;
 
@@ -50,7 +50,7 @@ pub struct Probe {
 
 impl Probe {
     /// Of a number without a qualifier.
-    fn new(number: &str, kernel: &'static str, ranks: usize) -> Self {
+    fn new(number: &'static Entry, kernel: &'static str, ranks: usize) -> Self {
         Self::of(NumberName::new(number), kernel, ranks)
     }
 
@@ -171,7 +171,7 @@ fn within(bytes: u64) -> u64 {
 pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     let (reported, memory) = (levels::reported(host), levels::beyond_caches(host));
     let mut all = levels::probes(host, reported);
-    let node = Probe::new("node_bandwidth_bytes_per_second", "calibrate.stream", cores).with("access", "read");
+    let node = Probe::new(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND, "calibrate.stream", cores).with("access", "read");
     all.push(node.with("bytes", memory).with("passes", 1u64).from("bytes_per_second"));
     all.extend(updates(memory));
     // The size of a cache shows in regions of twice and four times as much.
@@ -194,7 +194,9 @@ pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
 /// If what was measured is no number that a card takes.
 pub fn second_stage(probes: &[Probe], samples: &Samples, host: &Host) -> Result<Vec<Probe>> {
     let mut card = Card::default();
-    let of_staircase = |probe: &&Probe| ["read_seconds", "page_read_seconds"].contains(&probe.number.entry.name);
+    let of_staircase = |probe: &&Probe| {
+        [catalogue::READ_SECONDS.name, catalogue::PAGE_READ_SECONDS.name].contains(&probe.number.entry.name)
+    };
     measured(&mut card, probes.iter().filter(of_staircase), samples)?;
     let mut further = ladders::fine(&card, within(host.memory_bytes / 8));
     let levels = levels::probes(host, derived::sizes(&card, levels::reported(host)));
@@ -234,29 +236,32 @@ fn updates(memory: u64) -> Vec<Probe> {
     };
     let owner = |number, by: &str| Probe::new(number, "calibrate.owner", 1).with("owner_by", by);
     let update = |qualifier: Option<Word>, pages: &str| {
-        Probe::of(NumberName::new("update_seconds").with(qualifier), "calibrate.update", 1)
+        Probe::of(NumberName::new(catalogue::UPDATE_SECONDS).with(qualifier), "calibrate.update", 1)
             .with("bytes", memory)
             .with("pages", pages)
             .with("values", 1u64 << 22)
     };
     vec![
-        Probe::new("generate_seconds", "calibrate.generate", 1),
-        Probe::new("draw_seconds", "calibrate.draw", 1).with("M", 1u64 << 20).with("alpha", 0.1),
-        Probe::new("loop_seconds", "calibrate.loop", 1),
+        Probe::new(catalogue::GENERATE_SECONDS, "calibrate.generate", 1),
+        Probe::new(catalogue::DRAW_SECONDS, "calibrate.draw", 1).with("M", 1u64 << 20).with("alpha", 0.1),
+        Probe::new(catalogue::LOOP_SECONDS, "calibrate.loop", 1),
         update(None, "huge"),
         update(Some(Word::BasePages), "base"),
         Probe {
             inverse: true,
-            ..Probe::new("local_seconds", "random_access.sequential", 1)
+            ..Probe::new(catalogue::LOCAL_SECONDS, "random_access.sequential", 1)
                 .with("N_words", words)
                 .with("updates", share)
                 .from("operations_per_second")
         },
-        shared("atomic_seconds", "atomic"),
-        shared("locked_update_seconds", "locks"),
-        owner("division_seconds", "division"),
-        owner("prediction_seconds", "prediction"),
-        Probe { inverse: true, ..Probe::new("copy_seconds_per_byte", "calibrate.copy", 1).from("bytes_per_second") },
+        shared(catalogue::ATOMIC_SECONDS, "atomic"),
+        shared(catalogue::LOCKED_UPDATE_SECONDS, "locks"),
+        owner(catalogue::DIVISION_SECONDS, "division"),
+        owner(catalogue::PREDICTION_SECONDS, "prediction"),
+        Probe {
+            inverse: true,
+            ..Probe::new(catalogue::COPY_SECONDS_PER_BYTE, "calibrate.copy", 1).from("bytes_per_second")
+        },
     ]
 }
 
@@ -265,17 +270,17 @@ fn network() -> Vec<Probe> {
     let two = |number, kernel| Probe::new(number, kernel, 2);
     let rate = |number, kernel, bytes: u64, column| two(number, kernel).with("message_bytes", bytes).from(column);
     vec![
-        two("send_seconds", "calibrate.send").with("message_bytes", 8u64),
-        two("receive_seconds", "calibrate.receive").with("message_bytes", 8u64),
-        two("operation_seconds", "calibrate.poll"),
-        two("barrier_seconds", "calibrate.barrier"),
+        two(catalogue::SEND_SECONDS, "calibrate.send").with("message_bytes", 8u64),
+        two(catalogue::RECEIVE_SECONDS, "calibrate.receive").with("message_bytes", 8u64),
+        two(catalogue::OPERATION_SECONDS, "calibrate.poll"),
+        two(catalogue::BARRIER_SECONDS, "calibrate.barrier"),
         Probe {
             inverse: true,
-            ..rate("network_latency_seconds", "message_rate.ping_pong", 8, "operations_per_second")
+            ..rate(catalogue::NETWORK_LATENCY_SECONDS, "message_rate.ping_pong", 8, "operations_per_second")
         },
-        rate("message_rate_per_second", "message_rate.streaming", 8, "operations_per_second"),
-        rate("network_bandwidth_bytes_per_second", "message_rate.streaming", 1 << 20, "bytes_per_second"),
-        two("bisection_bytes_per_second", "calibrate.bisection").from("bytes_per_second"),
+        rate(catalogue::MESSAGE_RATE_PER_SECOND, "message_rate.streaming", 8, "operations_per_second"),
+        rate(catalogue::NETWORK_BANDWIDTH_BYTES_PER_SECOND, "message_rate.streaming", 1 << 20, "bytes_per_second"),
+        two(catalogue::BISECTION_BYTES_PER_SECOND, "calibrate.bisection").from("bytes_per_second"),
     ]
 }
 
@@ -334,35 +339,39 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
             card.provenance.insert(name.into(), samples.first_word(name).into());
         }
     }
-    if let Some(probe) = probes.iter().find(|probe| probe.number.entry.name == "bisection_bytes_per_second") {
+    if let Some(probe) =
+        probes.iter().find(|probe| probe.number.entry.name == catalogue::BISECTION_BYTES_PER_SECOND.name)
+    {
         card.provenance.insert("bisection_ranks".into(), (probe.ranks as i64).into());
     }
     if let Some(banner) = Health::of(samples).banner() {
         card.provenance.insert(DISTURBED.into(), banner.into());
     }
     if let Some(hertz) = host.cycle_hertz {
-        card.set("clock_hz", Number::new(hertz, "Hz", host.cycle_source.clone()))?;
+        card.set(catalogue::CLOCK_HZ.name, Number::new(hertz, "Hz", host.cycle_source.clone()))?;
     }
     let whole = |value: f64, unit: &str| Number::new(value, unit, origin);
     let clocks = samples.numbers(Fact::HertzBefore.about().column);
     if let (Some(clock), Some(most)) = (Summary::of(&clocks), clocks.iter().copied().reduce(f64::max)) {
         let how = format!("chains of additions before {} runs", clocks.len());
-        card.set("core_clock_hz", Number::new(clock.median, "Hz", how).with_best(most))?;
+        card.set(catalogue::CORE_CLOCK_HZ.name, Number::new(clock.median, "Hz", how).with_best(most))?;
     }
     if let Some(cores) = host.processors.cores {
-        card.set("cores", whole(f64::from(cores), ""))?;
+        card.set(catalogue::CORES.name, whole(f64::from(cores), ""))?;
     }
-    card.set("memory_bytes", whole(host.memory_bytes as f64, "B"))?;
-    for (level, name) in [(1, "l1_bytes"), (2, "l2_bytes"), (3, "l3_bytes")] {
+    card.set(catalogue::MEMORY_BYTES.name, whole(host.memory_bytes as f64, "B"))?;
+    for (level, name) in [(1, catalogue::L1_BYTES.name), (2, catalogue::L2_BYTES.name), (3, catalogue::L3_BYTES.name)] {
         if let Some(cache) = host.caches.iter().find(|cache| cache.level == level) {
             card.set(name, whole(cache.bytes as f64, "B"))?;
         }
     }
     measured(&mut card, probes, samples)?;
     classic::describe(&mut card, probes, host);
-    if let (Some(latency), Some(access)) = (card.get("memory_latency_seconds"), card.get("memory_access_seconds")) {
+    if let (Some(latency), Some(access)) =
+        (card.get(catalogue::MEMORY_LATENCY_SECONDS.name), card.get(catalogue::MEMORY_ACCESS_SECONDS.name))
+    {
         let how = format!("memory_latency_seconds over memory_access_seconds, of {CHASES} concurrent chases");
-        card.set("lines_in_flight", Number::new(latency / access, "", how))?;
+        card.set(catalogue::LINES_IN_FLIGHT.name, Number::new(latency / access, "", how))?;
     }
     let mut unknown = derived::add(&mut card, host)?;
     unknown.extend(residence::add(&mut card, samples)?);

@@ -3,7 +3,7 @@
 use super::Probe;
 use apexmap_base::provenance::Host;
 use apexmap_base::units::WORD_BYTES;
-use apexmap_theory::machine::{NumberName, Word};
+use apexmap_theory::machine::{NumberName, Word, catalogue};
 
 /// STREAM's rule: each of its arrays has at least this many times the size of the last-level caches.
 pub const STREAM_RULE: u64 = 4;
@@ -33,10 +33,10 @@ pub fn node(host: &Host, cores: usize) -> Vec<Probe> {
     let bytes = arrays(host, cores);
     let mut all = Vec::new();
     for (number, access) in [
-        ("stream_copy_bytes_per_second", "copy"),
-        ("stream_scale_bytes_per_second", "scale"),
-        ("stream_add_bytes_per_second", "add"),
-        ("stream_triad_bytes_per_second", "triad"),
+        (catalogue::STREAM_COPY_BYTES_PER_SECOND, "copy"),
+        (catalogue::STREAM_SCALE_BYTES_PER_SECOND, "scale"),
+        (catalogue::STREAM_ADD_BYTES_PER_SECOND, "add"),
+        (catalogue::STREAM_TRIAD_BYTES_PER_SECOND, "triad"),
     ] {
         let probe = Probe::new(number, "calibrate.stream", cores).with("access", access).with("bytes", bytes);
         all.push(probe.with("passes", 2u64).from("bytes_per_second"));
@@ -47,7 +47,7 @@ pub fn node(host: &Host, cores: usize) -> Vec<Probe> {
     let updates = |words: u64, count: u64| (count as f64 / words as f64).min(4.0);
     let gups = |word, kernel, ranks| Probe {
         times: 1e-9,
-        ..Probe::of(NumberName::new("node_updates_per_second").with([word]), kernel, ranks)
+        ..Probe::of(NumberName::new(catalogue::NODE_UPDATES_PER_SECOND).with([word]), kernel, ranks)
             .from("operations_per_second")
     };
     let star = gups(Word::Star, "random_access.star", cores);
@@ -65,7 +65,7 @@ fn core_to_core(cores: usize) -> Vec<Probe> {
     let pairs = (0..looked_at).flat_map(|second| (0..second).map(move |first| (first, second)));
     let one = |(first, second): (usize, usize)| {
         let (first, second) = (rank(first), rank(second));
-        let name = NumberName::new("core_to_core_seconds").with([Word::Pair(first, second)]);
+        let name = NumberName::new(catalogue::CORE_TO_CORE_SECONDS).with([Word::Pair(first, second)]);
         Probe::of(name, "calibrate.core_to_core", cores).with("first", first).with("second", second)
     };
     pairs.map(one).collect()

@@ -2,7 +2,7 @@
 
 use apexmap_base::provenance::{Cache, Host};
 use apexmap_base::units::{self, Unit, amount};
-use apexmap_theory::machine::{Card, NumberName, Word, unit_of};
+use apexmap_theory::machine::{Card, Entry, NumberName, Word, catalogue, unit_of};
 
 /// Caches of which the card has another size than the system reports, and numbers that are in no physical order, each as a
 /// sentence.
@@ -21,22 +21,32 @@ pub fn contradictions(card: &Card, host: &Host) -> Vec<String> {
 
 /// Pairs of which the first is never above the second.
 fn pairs(card: &Card) -> Vec<(String, String)> {
-    let with = |base: &str, word: Word| NumberName::new(base).with([word]).to_string();
+    let with = |base: &'static Entry, word: Word| NumberName::new(base).with([word]).to_string();
     let chain = |names: &[&str]| -> Vec<String> {
         names.iter().filter(|name| card.get(name).is_some()).map(|name| (*name).to_owned()).collect()
     };
     let ascending = [
-        chain(&["l1_latency_seconds", "l2_latency_seconds", "l3_latency_seconds", "memory_latency_seconds"]),
-        chain(&["l1_measured_bytes", "l2_measured_bytes", "l3_measured_bytes", "memory_bytes"]),
-        [0, 100].map(|share| with("loaded_latency_seconds", Word::PerCent(share))).into(),
+        chain(&[
+            catalogue::L1_LATENCY_SECONDS.name,
+            catalogue::L2_LATENCY_SECONDS.name,
+            catalogue::L3_LATENCY_SECONDS.name,
+            catalogue::MEMORY_LATENCY_SECONDS.name,
+        ]),
+        chain(&[
+            catalogue::L1_MEASURED_BYTES.name,
+            catalogue::L2_MEASURED_BYTES.name,
+            catalogue::L3_MEASURED_BYTES.name,
+            catalogue::MEMORY_BYTES.name,
+        ]),
+        [0, 100].map(|share| with(catalogue::LOADED_LATENCY_SECONDS, Word::PerCent(share))).into(),
     ];
     let mut all: Vec<(String, String)> =
         ascending.iter().flat_map(|chain| chain.windows(2)).map(|two| (two[0].clone(), two[1].clone())).collect();
     for pages in [Word::Base, Word::Huge] {
-        all.push((with("l1_tlb_reach_bytes", pages.clone()), with("tlb_reach_bytes", pages)));
+        all.push((with(catalogue::L1_TLB_REACH_BYTES, pages.clone()), with(catalogue::TLB_REACH_BYTES, pages)));
     }
-    for handover in card.variants("core_to_core_seconds") {
-        all.push(("l1_latency_seconds".into(), handover.to_string()));
+    for handover in card.variants(catalogue::CORE_TO_CORE_SECONDS.name) {
+        all.push((catalogue::L1_LATENCY_SECONDS.name.into(), handover.to_string()));
     }
     all
 }

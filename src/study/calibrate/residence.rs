@@ -2,12 +2,12 @@
 
 use apexmap_base::error::Result;
 use apexmap_results::samples::Samples;
-use apexmap_theory::machine::{Card, Number};
+use apexmap_theory::machine::{Card, Number, catalogue};
 use apexmap_theory::models::on_card;
 use apexmap_theory::statistics::median;
 
 const KERNEL: &str = "calibrate.residence";
-const NUMBER: &str = "l3_displacements_per_second";
+const NUMBER: &str = catalogue::L3_DISPLACEMENTS_PER_SECOND.name;
 
 /// After one wait, medians of its runs.
 struct Wait {
@@ -24,7 +24,7 @@ struct Wait {
 /// If it is no number that a card takes.
 pub fn add(card: &mut Card, samples: &Samples) -> Result<Option<String>> {
     let samples = samples.with_word("kernel", &[KERNEL]).good();
-    let Some(memory) = card.get("memory_latency_seconds") else { return Ok(None) };
+    let Some(memory) = card.get(catalogue::MEMORY_LATENCY_SECONDS.name) else { return Ok(None) };
     let waits = waits(&samples, memory);
     let Some(at) = waits.iter().position(|wait| wait.left < 0.5) else { return Ok(None) };
     let Some(before) = at.checked_sub(1).map(|at| &waits[at]) else {
@@ -45,7 +45,7 @@ pub fn add(card: &mut Card, samples: &Samples) -> Result<Option<String>> {
 
 /// The share of the last cache that the region leaves to others.
 fn room(card: &Card, samples: &Samples) -> f64 {
-    let cache = on_card(card, "l3_bytes").unwrap_or(f64::INFINITY);
+    let cache = on_card(card, catalogue::L3_BYTES.name).unwrap_or(f64::INFINITY);
     let region = samples.rows().first().map_or(0.0, |&row| samples.table().number("region_bytes", row));
     1.0 - (region / cache).min(0.5)
 }

@@ -4,7 +4,7 @@
 use super::Probe;
 use apexmap_base::provenance::Host;
 use apexmap_base::units::WORD_BYTES;
-use apexmap_theory::machine::Word;
+use apexmap_theory::machine::{Entry, Word, catalogue};
 
 /// Fractions of reads that miss, from hardly any on; that of all is read anyhow.
 const SHARES: [f64; 6] = [1.0 / 1024.0, 1.0 / 128.0, 1.0 / 32.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0];
@@ -27,12 +27,12 @@ pub fn shapes(host: &Host, cores: usize) -> Vec<Probe> {
     let part = |bytes: u64, of: u64| (bytes / of).next_power_of_two();
     let far = FAR.min((host.memory_bytes / 8).next_power_of_two() / 2).max(1 << 22);
     let mut all = Vec::new();
-    all.extend(blocks("issue_seconds_per_byte", part(level(1).unwrap_or(32 << 10), 2), &Word::Huge));
+    all.extend(blocks(catalogue::ISSUE_SECONDS_PER_BYTE, part(level(1).unwrap_or(32 << 10), 2), &Word::Huge));
     for (level, alone, line, by) in [
-        (level(2), "l2_line_seconds", "l2_line_seconds", 2),
+        (level(2), catalogue::L2_LINE_SECONDS, catalogue::L2_LINE_SECONDS, 2),
         // Others use it, too: of a large part of it some is lost. Half of it may be.
-        (level(3), "l3_alone_seconds", "l3_line_seconds", 8),
-        (Some(far), "memory_alone_seconds", "memory_line_seconds", 1),
+        (level(3), catalogue::L3_ALONE_SECONDS, catalogue::L3_LINE_SECONDS, 8),
+        (Some(far), catalogue::MEMORY_ALONE_SECONDS, catalogue::MEMORY_LINE_SECONDS, 1),
     ] {
         let Some(bytes) = level.map(|bytes| part(bytes, by)) else { continue };
         for pages in [Word::Huge, Word::Base] {
@@ -45,7 +45,7 @@ pub fn shapes(host: &Host, cores: usize) -> Vec<Probe> {
         all.extend(WAITS.map(|wait| residence(bytes, wait)));
     }
     if cores > 1 {
-        for (by, number) in [("messages", "request_seconds"), ("gets", "get_least_seconds")] {
+        for (by, number) in [("messages", catalogue::REQUEST_SECONDS), ("gets", catalogue::GET_LEAST_SECONDS)] {
             for block in REMOTE_BLOCKS {
                 all.extend(REMOTE_SHARES.map(|share| request(number, by, block, share)));
             }
@@ -54,7 +54,7 @@ pub fn shapes(host: &Host, cores: usize) -> Vec<Probe> {
     all
 }
 
-fn blocks(number: &str, bytes: u64, pages: &Word) -> Vec<Probe> {
+fn blocks(number: &'static Entry, bytes: u64, pages: &Word) -> Vec<Probe> {
     let words = bytes / WORD_BYTES;
     let one = |block: u64| {
         let probe = Probe::new(number, "calibrate.blocks", 1).with("bytes", bytes).with("pages", pages);
@@ -64,7 +64,7 @@ fn blocks(number: &str, bytes: u64, pages: &Word) -> Vec<Probe> {
     BLOCKS.into_iter().filter(|block| 4 * block <= words).map(one).collect()
 }
 
-fn sparse(number: &str, bytes: u64, pages: &Word) -> Vec<Probe> {
+fn sparse(number: &'static Entry, bytes: u64, pages: &Word) -> Vec<Probe> {
     let one = |share: f64| {
         let probe = Probe::new(number, "calibrate.sparse", 1).with("bytes", bytes).with("pages", pages);
         probe.with("random_share", share).with("reads", if share < 0.1 { 1u64 << 20 } else { 1 << 18 })
@@ -73,11 +73,11 @@ fn sparse(number: &str, bytes: u64, pages: &Word) -> Vec<Probe> {
 }
 
 fn residence(bytes: u64, wait: f64) -> Probe {
-    Probe::new("l3_displacements_per_second", "calibrate.residence", 1).with("bytes", bytes).with("wait", wait)
+    Probe::new(catalogue::L3_DISPLACEMENTS_PER_SECOND, "calibrate.residence", 1).with("bytes", bytes).with("wait", wait)
 }
 
 /// Between two ranks, whose blocks lie in their nearest caches.
-fn request(number: &str, by: &str, block: u64, share: f64) -> Probe {
+fn request(number: &'static Entry, by: &str, block: u64, share: f64) -> Probe {
     let probe = Probe::new(number, "calibrate.request", 2).with("by", by).with("M", 2 * block.max(1024));
     probe.with("L", block).with("given_remote_share", share)
 }

@@ -18,7 +18,7 @@ use apexmap_results::samples::Mixture;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
 use apexmap_theory::fit::{Observation, Point, Role};
-use apexmap_theory::machine::Card;
+use apexmap_theory::machine::{Card, catalogue};
 use apexmap_theory::models::{Break, Model, Parameter, on_card};
 use std::collections::HashMap;
 
@@ -171,10 +171,11 @@ pub fn budget(terms: &[(&str, f64)]) -> String {
 
 /// A number of the machine that the operating system or the processor reported: sizes of caches and of the TLB.
 pub fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
-    match number {
-        "tlb_entries" => return host.tlb_entries_4k.map(f64::from),
-        "l3_cores" => return host.caches.iter().find(|cache| cache.level == 3).map(|cache| f64::from(cache.shared_by)),
-        _ => {}
+    if number == catalogue::TLB_ENTRIES.name {
+        return host.tlb_entries_4k.map(f64::from);
+    }
+    if number == catalogue::L3_CORES.name {
+        return host.caches.iter().find(|cache| cache.level == 3).map(|cache| f64::from(cache.shared_by));
     }
     let level = number.strip_prefix('l')?.strip_suffix("_bytes")?.parse::<u32>().ok()?;
     let caches = &host.caches;

@@ -5,7 +5,7 @@
 use apexmap_base::error::Result;
 use apexmap_base::units::Unit;
 use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
-use apexmap_theory::machine::Card;
+use apexmap_theory::machine::{Card, catalogue};
 use apexmap_theory::models::Model;
 use apexmap_theory::models::nic::{Nic, bounds, potential_io_bandwidth};
 
@@ -73,8 +73,8 @@ fn bandwidth(parameters: &[f64]) -> NicFigure {
 }
 
 fn rate(card: &Card, parameters: &[f64], file: &'static str, number: &str, cores: u32) -> Result<NicFigure> {
-    let hertz = card.require("clock_hz")?;
-    let at = Nic.about().parameters.iter().position(|parameter| parameter.number == "inject_seconds");
+    let hertz = card.require(catalogue::CLOCK_HZ.name)?;
+    let at = Nic.about().parameters.iter().position(|parameter| parameter.number == catalogue::INJECT_SECONDS.name);
     let of = |limit: usize, cycles: f64| {
         let mut parameters = parameters.to_vec();
         if let Some(at) = at {

@@ -4,7 +4,7 @@ use super::PublishedFit;
 use apexmap_base::error::Result;
 use apexmap_base::units::{Unit, amount};
 use apexmap_theory::fit::{self, Observation, Options, Role};
-use apexmap_theory::machine::Card;
+use apexmap_theory::machine::{Card, catalogue};
 use apexmap_theory::models::{self, Model};
 use apexmap_theory::published;
 
@@ -119,5 +119,8 @@ fn single_core() -> Result<(PublishedFit, PublishedFit)> {
     let rows: Vec<_> = pairs.into_iter().map(|(nodes, gups)| (vec![("P", nodes)], gups)).collect();
     let (id, card, source) = ("random_access.routed", "bluegene-p", "Blue Gene/P paper, Table 4, single-core");
     let remarks = ["local_seconds held at the paper's 92 cycles"];
-    Ok((fitted(id, card, source, &rows, &[], &[])?, fitted(id, card, source, &rows, &remarks, &["local_seconds"])?))
+    Ok((
+        fitted(id, card, source, &rows, &[], &[])?,
+        fitted(id, card, source, &rows, &remarks, &[catalogue::LOCAL_SECONDS.name])?,
+    ))
 }

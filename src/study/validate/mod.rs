@@ -91,7 +91,7 @@ pub struct Check {
     pub what: String,
     pub published: f64,
     pub recomputed: f64,
-    pub unit: &'static str,
+    pub unit: String,
     pub verdict: Verdict,
     /// Whose fault it is that the value differs, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]

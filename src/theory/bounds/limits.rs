@@ -1,7 +1,7 @@
 //! What a machine card tells that bounds are made of.
 
 use super::{L2, L3, Ladder, MEMORY};
-use crate::machine::{Card, NumberName, Word};
+use crate::machine::{Card, Entry, NumberName, Word, catalogue};
 use crate::models::Model;
 use crate::models::apex_map::Surface;
 use apexmap_base::provenance::Host;
@@ -107,22 +107,25 @@ impl Limits {
 
     pub fn of(card: &Card) -> Self {
         let text = |name: &str| Some(card.provenance.get(name)?.as_str()?.to_owned());
-        let reads = |pages: Word, order: Word| ladder(card, "read_seconds", &[pages, order]);
+        let reads = |pages: Word, order: Word| ladder(card, catalogue::READ_SECONDS.name, &[pages, order]);
         let best = |pages: Word| reads(pages.clone(), Word::Independent).or(&reads(pages, Word::Prefetched));
         let (on_huge, on_base) = (best(Word::Huge), best(Word::Base));
         let latency = reads(Word::Huge, Word::Dependent);
         let first = latency.least().unwrap_or(0.0);
         let latencies = Ladder::new(latency.rungs().iter().map(|&(size, cost)| (size, cost - first)).collect());
-        let rates = steps(card, "read_bandwidth_bytes_per_second", |rest| rest.is_empty());
+        let rates = steps(card, catalogue::READ_BANDWIDTH_BYTES_PER_SECOND.name, |rest| rest.is_empty());
         let stream = Ladder::new(rates.map(|(size, best)| (size, LINE_BYTES / best)).collect());
         let lines = stream.or(&on_huge);
         let occupied = latencies.rungs().iter().filter_map(|&(size, latency)| {
             let (_, line) = lines.rungs().iter().find(|(rung, _)| *rung == size)?;
             Some(latency / line)
         });
-        let caches: Vec<f64> = ["l1_bytes", "l2_bytes", "l3_bytes"].iter().map_while(|name| card.get(name)).collect();
+        let caches: Vec<f64> = [catalogue::L1_BYTES.name, catalogue::L2_BYTES.name, catalogue::L3_BYTES.name]
+            .iter()
+            .map_while(|name| card.get(name))
+            .collect();
         let first_cache = caches.first().copied().unwrap_or(0.0);
-        let reach = card.get(&NumberName::new("tlb_reach_bytes").with([Word::Base]).to_string());
+        let reach = card.get(&NumberName::new(catalogue::TLB_REACH_BYTES).with([Word::Base]).to_string());
         let walked = on_base.from(reach.unwrap_or(first_cache) + 1.0);
         // Whatever pages a run got, it cannot be faster than on the better ones.
         let reads = if on_base.is_empty() { on_huge } else { on_huge.or(&on_base) };
@@ -131,9 +134,9 @@ impl Limits {
             cpu_model: text("cpu_model"),
             accepted: text(Self::ACCEPTED),
             carrier: text("transport").zip(text("library")),
-            cores: card.get("cores"),
-            core_clock: card.best("core_clock_hz"),
-            poll: card.best("operation_seconds"),
+            cores: card.get(catalogue::CORES.name),
+            core_clock: card.best(catalogue::CORE_CLOCK_HZ.name),
+            poll: card.best(catalogue::OPERATION_SECONDS.name),
             reads_beyond_first: reads.from(first_cache + 1.0),
             walks: Ladder::new(walked.rungs().iter().map(|&(size, cost)| (2.0 * size, cost)).collect()),
             caches,
@@ -143,8 +146,8 @@ impl Limits {
             latencies,
             byte_seconds: stream.least().map(|line| line / LINE_BYTES),
             lines,
-            generate: card.best("generate_seconds"),
-            node_bandwidth: card.best("node_bandwidth_bytes_per_second"),
+            generate: card.best(catalogue::GENERATE_SECONDS.name),
+            node_bandwidth: card.best(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND.name),
             messages: Messages::of(card),
             surface: Surface
                 .parameters(card)
@@ -196,21 +199,21 @@ impl Messages {
             message_to_one: least(number, to_one),
             byte: byte(number, distinct).into_iter().chain(byte(number, to_one)).reduce(f64::min),
         };
-        let short = |number: &str, bytes: u64, way: Word| {
+        let short = |number: &'static Entry, bytes: u64, way: Word| {
             card.best(&NumberName::new(number).with([Word::Bytes(bytes), way]).to_string())
         };
-        let send = costs("message_seconds", sent, |way| way == [Send, One]);
+        let send = costs(catalogue::MESSAGE_SECONDS.name, sent, |way| way == [Send, One]);
         // Measured with messages of one length: the halves exchange no less than a pair of ranks does with the best one.
         let of_pair = send.byte.map_or(0.0, |byte| 1.0 / byte);
         let found = Self {
             send,
-            put: costs("message_seconds", put, |way| way == [Put, One]),
-            get: costs("get_seconds", got, |_| false),
-            inject: card.best("send_seconds"),
-            send_latency: short("network_latency_seconds", 4, Send),
-            put_latency: short("network_latency_seconds", 4, Put),
-            get_latency: short("get_seconds", 8, One),
-            bisection: card.best("bisection_bytes_per_second").map(|halves| halves.max(of_pair)).zip(
+            put: costs(catalogue::MESSAGE_SECONDS.name, put, |way| way == [Put, One]),
+            get: costs(catalogue::GET_SECONDS.name, got, |_| false),
+            inject: card.best(catalogue::SEND_SECONDS.name),
+            send_latency: short(catalogue::NETWORK_LATENCY_SECONDS, 4, Send),
+            put_latency: short(catalogue::NETWORK_LATENCY_SECONDS, 4, Put),
+            get_latency: short(catalogue::GET_SECONDS, 8, One),
+            bisection: card.best(catalogue::BISECTION_BYTES_PER_SECOND.name).map(|halves| halves.max(of_pair)).zip(
                 card.provenance.get("bisection_ranks").and_then(toml::Value::as_integer).map(|ranks| ranks as usize),
             ),
         };
@@ -224,11 +227,9 @@ fn steps<'a>(
     number: &str,
     further: impl Fn(&[Word]) -> bool + 'a,
 ) -> impl Iterator<Item = (f64, f64)> + 'a {
-    card.variants(NumberName::new(number).entry.name).into_iter().filter_map(move |name| {
-        match name.qualifier.as_slice() {
-            [Word::Bytes(bytes), rest @ ..] if further(rest) => Some((*bytes as f64, card.best(&name.to_string())?)),
-            _ => None,
-        }
+    card.variants(number).into_iter().filter_map(move |name| match name.qualifier.as_slice() {
+        [Word::Bytes(bytes), rest @ ..] if further(rest) => Some((*bytes as f64, card.best(&name.to_string())?)),
+        _ => None,
     })
 }
 

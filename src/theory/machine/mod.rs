@@ -24,7 +24,7 @@
 //! `NAME_seconds_per_byte` and `NAME_bandwidth_bytes_per_second` are each other's inverse: a card holds one of them,
 //! [`Card::get`] gives either.
 
-mod catalogue;
+pub mod catalogue;
 mod intervals;
 mod joint;
 mod name;
@@ -165,7 +165,7 @@ impl Card {
         let page = Page { path, text, examples: "models/" };
         let file: File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
         let mut card = Self { provenance: file.provenance, ..Self::new(&file.name, &file.summary, &file.source) };
-        let clocked = file.numbers.keys().any(|name| name.get_ref() == "clock_hz");
+        let clocked = file.numbers.keys().any(|name| name.get_ref() == catalogue::CLOCK_HZ.name);
         for (name, number) in file.numbers {
             let span = name.span();
             let (name, number) = (name.into_inner(), number.into_inner());
@@ -210,7 +210,7 @@ impl Card {
     /// If no such number is known, its unit is not one of its kind, it is negative or not finite, or lies outside its
     /// interval. Numbers in cycles need `clock_hz` first.
     pub fn set(&mut self, name: &str, number: Number) -> Result<()> {
-        check(name, &number, self.numbers.contains_key("clock_hz"))?;
+        check(name, &number, self.numbers.contains_key(catalogue::CLOCK_HZ.name))?;
         self.numbers.insert(name.to_owned(), number);
         Ok(())
     }
@@ -281,7 +281,7 @@ impl Card {
         let entry = entry_of(name::split(name).0)?;
         match conversion(entry.unit, &number.unit)? {
             Conversion::Scale(scale) => Some(scale.apply(of(number)?)),
-            Conversion::Clock => Some(of(number)? / self.get("clock_hz")?),
+            Conversion::Clock => Some(of(number)? / self.get(catalogue::CLOCK_HZ.name)?),
         }
     }
 }

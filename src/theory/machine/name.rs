@@ -68,10 +68,8 @@ const WORDS: &[(&str, Word)] = &[
 const SIZES: [(u32, &str); 4] = [(30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "B")];
 
 impl NumberName {
-    /// # Panics
-    /// If the catalogue has no such number.
-    pub fn new(base: &str) -> Self {
-        let entry = entry_of(base).unwrap_or_else(|| panic!("machine cards have no number \"{base}\""));
+    /// A number of the [`catalogue`](super::catalogue), without a condition.
+    pub fn new(entry: &'static Entry) -> Self {
         Self { entry, qualifier: Vec::new() }
     }
 

@@ -4,6 +4,7 @@
 //! B is the bisection bandwidth in one direction, half of the updates cross it, half of these each way.
 
 use super::{About, Model, Parameter, Prediction, RANKS, Variable, array, bound, least, topology, variable};
+use crate::machine::catalogue;
 use apexmap_base::error::Result;
 use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
 use apexmap_base::units::{Unit, WORD_BYTES};
@@ -33,11 +34,11 @@ impl Model for Bottleneck {
             place: "Section 3.1, Equation (1)",
             variables: &[RANKS, RANKS_PER_NODE, TOPOLOGY, DIMENSIONS, SENDING],
             parameters: &[
-                Parameter::fitted("local_seconds", "t_g + t_u + t_os", 1e-10, 1e-3, 50e-9),
-                Parameter::fitted("remote_seconds", "t_s + t_r + t_op", 1e-10, 1.0, 500e-9),
-                Parameter::given("link_bandwidth_bytes_per_second", "link", 1e5, 1e13, 1e9),
-                Parameter::given("bisection_bytes_per_second", "B", 1e5, 1e17, 1e12),
-                Parameter::given("update_wire_bytes", "b", 1.0, 4096.0, 46.0),
+                Parameter::fitted(catalogue::LOCAL_SECONDS.name, "t_g + t_u + t_os", 1e-10, 1e-3, 50e-9),
+                Parameter::fitted(catalogue::REMOTE_SECONDS.name, "t_s + t_r + t_op", 1e-10, 1.0, 500e-9),
+                Parameter::given(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name, "link", 1e5, 1e13, 1e9),
+                Parameter::given(catalogue::BISECTION_BYTES_PER_SECOND.name, "B", 1e5, 1e17, 1e12),
+                Parameter::given(catalogue::UPDATE_WIRE_BYTES.name, "b", 1.0, 4096.0, 46.0),
             ],
             explains: &["random_access.base", "random_access.one_sided"],
             column: "operations_per_second",
@@ -71,7 +72,9 @@ impl Model for Bottleneck {
     /// a card has the parts of a time, as a calibration does, it is their sum; an update that nobody has seen on the wire takes at
     /// least its word there.
     fn parameters(&self, card: &crate::machine::Card) -> Result<Vec<f64>> {
-        let either = card.get("link_bandwidth_bytes_per_second").or(card.get("bisection_bytes_per_second"));
+        let either = card
+            .get(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name)
+            .or(card.get(catalogue::BISECTION_BYTES_PER_SECOND.name));
         let value = |parameter: &Parameter| match (card.get(parameter.number), either) {
             (None, Some(_)) if parameter.symbol == "link" || parameter.symbol == "B" => Some(f64::NAN),
             (None, _) if parameter.symbol == "b" => Some(WORD_BYTES as f64),

@@ -4,6 +4,7 @@
 //!   exchange).
 
 use super::{About, LOOK_AHEAD, Model, Parameter, Prediction, RANKS, Variable, array, bound, variable};
+use crate::machine::catalogue;
 use apexmap_base::source::HYPERCUBE_RANDOM_ACCESS;
 use apexmap_base::units::{Unit, WORD_BYTES};
 
@@ -71,8 +72,8 @@ impl Model for Hypercube {
             place: "Section 3 and Table 2",
             variables: &[RANKS, LOOK_AHEAD],
             parameters: &[
-                Parameter::fitted("round_seconds", "T_1", 1e-9, 10.0, 50e-6),
-                Parameter::fitted("stage_seconds", "T_C", 1e-9, 10.0, 30e-6),
+                Parameter::fitted(catalogue::ROUND_SECONDS.name, "T_1", 1e-9, 10.0, 50e-6),
+                Parameter::fitted(catalogue::STAGE_SECONDS.name, "T_C", 1e-9, 10.0, 30e-6),
             ],
             explains: &["random_access.hypercube"],
             column: "operations_per_second",
@@ -90,7 +91,8 @@ impl Model for Hypercube {
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
         let [ranks, look_ahead] = array(x);
-        let (compute, exchange) = (p[0], p[1] * stages(ranks).times());
+        let [compute, stage] = array(p);
+        let exchange = stage * stages(ranks).times();
         let bottleneck = if compute >= exchange { "computation" } else { "exchange" };
         bound(ranks * look_ahead / (compute + exchange), bottleneck)
     }
@@ -125,10 +127,10 @@ impl Model for AllToAll {
             place: "Section 2, V and L; Section 3",
             variables: &[RANKS, LOOK_AHEAD, DIMENSIONS],
             parameters: &[
-                Parameter::fitted("local_seconds", "t_g + t_u", 1e-10, 1e-3, 50e-9),
-                Parameter::fitted("network_latency_seconds", "latency", 1e-9, 1.0, 5e-6),
-                Parameter::given("network_bandwidth_bytes_per_second", "bandwidth", 1e5, 1e13, 1e9),
-                Parameter::fitted("copy_seconds_per_byte", "copy", 1e-13, 1e-6, 1e-9),
+                Parameter::fitted(catalogue::LOCAL_SECONDS.name, "t_g + t_u", 1e-10, 1e-3, 50e-9),
+                Parameter::fitted(catalogue::NETWORK_LATENCY_SECONDS.name, "latency", 1e-9, 1.0, 5e-6),
+                Parameter::given(catalogue::NETWORK_BANDWIDTH_BYTES_PER_SECOND.name, "bandwidth", 1e5, 1e13, 1e9),
+                Parameter::fitted(catalogue::COPY_SECONDS_PER_BYTE.name, "copy", 1e-13, 1e-6, 1e-9),
             ],
             explains: &["random_access.hypercube", "random_access.exchange", "random_access.alltoallv"],
             column: "operations_per_second",

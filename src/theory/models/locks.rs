@@ -4,6 +4,7 @@
 //!   network: Reiser, Lavenberg, Mean-Value Analysis of Closed Multichain Queuing Networks, JACM 1980.
 
 use super::{About, Model, Parameter, Prediction, Variable, array, bound, variable};
+use crate::machine::catalogue;
 use apexmap_base::error::Result;
 use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
 use apexmap_base::units::Unit;
@@ -30,8 +31,8 @@ impl Model for Locks {
             place: "Section 3.3 and Table 2 (b)",
             variables: &[CORES, LOCKS, UPDATES_BY],
             parameters: &[
-                Parameter::fitted("lock_hold_seconds", "s", 1e-10, 1e-3, 50e-9),
-                Parameter::fitted("lock_free_seconds", "z", 1e-10, 1e-3, 50e-9),
+                Parameter::fitted(catalogue::LOCK_HOLD_SECONDS.name, "s", 1e-10, 1e-3, 50e-9),
+                Parameter::fitted(catalogue::LOCK_FREE_SECONDS.name, "z", 1e-10, 1e-3, 50e-9),
             ],
             explains: &["random_access.shared"],
             column: "operations_per_second",

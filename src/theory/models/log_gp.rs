@@ -5,7 +5,7 @@
 //!   receive.
 
 use super::{About, Model, Parameter, Prediction, Variable, array, bound, each_of, on_card, variable};
-use crate::machine::Card;
+use crate::machine::{Card, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::Unit;
@@ -32,11 +32,11 @@ impl Model for LogGp {
             place: "the time of a message of k bytes",
             variables: &[KERNEL, BYTES],
             parameters: &[
-                Parameter::fitted("wire_latency_seconds", "L", 1e-10, 1.0, 1e-6),
-                Parameter::fitted("network_send_overhead_seconds", "o_s", 1e-10, 1.0, 3e-7),
-                Parameter::fitted("network_receive_overhead_seconds", "o_r", 1e-10, 1.0, 3e-7),
-                Parameter::fitted("network_gap_seconds", "g", 1e-10, 1.0, 5e-7),
-                Parameter::fitted("network_seconds_per_byte", "G", 1e-13, 1e-5, 1e-9),
+                Parameter::fitted(catalogue::WIRE_LATENCY_SECONDS.name, "L", 1e-10, 1.0, 1e-6),
+                Parameter::fitted(catalogue::NETWORK_SEND_OVERHEAD_SECONDS.name, "o_s", 1e-10, 1.0, 3e-7),
+                Parameter::fitted(catalogue::NETWORK_RECEIVE_OVERHEAD_SECONDS.name, "o_r", 1e-10, 1.0, 3e-7),
+                Parameter::fitted(catalogue::NETWORK_GAP_SECONDS.name, "g", 1e-10, 1.0, 5e-7),
+                Parameter::fitted(catalogue::NETWORK_SECONDS_PER_BYTE, "G", 1e-13, 1e-5, 1e-9),
             ],
             explains: EXPLAINS,
             column: "operations_per_second",
@@ -52,16 +52,18 @@ impl Model for LogGp {
 
     /// Messages follow each other at the longest of g, o_s and o_r.
     fn hidden(&self) -> &'static [[&'static str; 2]] {
-        &[
-            ["network_gap_seconds", "network_send_overhead_seconds"],
-            ["network_gap_seconds", "network_receive_overhead_seconds"],
-        ]
+        const {
+            &[
+                [catalogue::NETWORK_GAP_SECONDS.name, catalogue::NETWORK_SEND_OVERHEAD_SECONDS.name],
+                [catalogue::NETWORK_GAP_SECONDS.name, catalogue::NETWORK_RECEIVE_OVERHEAD_SECONDS.name],
+            ]
+        }
     }
 
     /// Cards of older fits have one o for both.
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
         let value = |parameter: &Parameter| match parameter.symbol {
-            "o_s" | "o_r" => card.get(parameter.number).or_else(|| card.get("network_overhead_seconds")),
+            "o_s" | "o_r" => card.get(parameter.number).or_else(|| card.get(catalogue::NETWORK_OVERHEAD_SECONDS.name)),
             _ => None,
         };
         each_of(self.about().parameters, card, |parameter| value(parameter).or_else(|| on_card(card, parameter.number)))

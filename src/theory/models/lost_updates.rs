@@ -4,6 +4,7 @@
 //!   the paper's Table 2 (a), count wrong words per word of the table, not lost updates per update.
 
 use super::{About, Model, Parameter, Prediction, Variable, array, bound, variable};
+use crate::machine::catalogue;
 use apexmap_base::error::Result;
 use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
 use apexmap_base::units::Unit;
@@ -41,9 +42,9 @@ impl Model for LostUpdates {
             place: "Section 3.3 and Table 2 (a)",
             variables: &[CORES, WORDS, UPDATES, UPDATES_BY],
             parameters: &[
-                Parameter::fitted("wrong_words_share", "e0", 1e-12, 1e-2, 1e-7),
-                Parameter::fitted("lost_window_seconds", "w", 1e-12, 1e-3, 10e-9),
-                Parameter::given("update_seconds", "t", 1e-10, 1e-3, 100e-9),
+                Parameter::fitted(catalogue::WRONG_WORDS_SHARE.name, "e0", 1e-12, 1e-2, 1e-7),
+                Parameter::fitted(catalogue::LOST_WINDOW_SECONDS.name, "w", 1e-12, 1e-3, 10e-9),
+                Parameter::given(catalogue::UPDATE_SECONDS.name, "t", 1e-10, 1e-3, 100e-9),
             ],
             explains: &["random_access.shared"],
             column: "error_fraction",

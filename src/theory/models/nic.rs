@@ -3,7 +3,7 @@
 //! SOURCE: NIC message-rate paper, Section 6, Equations (1) to (6).
 
 use super::{About, Model, Parameter, Prediction, Variable, array, bound, each_of, least, on_card, variable};
-use crate::machine::Card;
+use crate::machine::{Card, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source::NIC_MESSAGE_RATE;
 use apexmap_base::units::Unit;
@@ -42,16 +42,16 @@ impl Model for Nic {
             place: "Section 6, Equations (1) to (6)",
             variables: &[BYTES, CORES, PATTERN],
             parameters: &[
-                Parameter::fitted("inject_seconds", "N", 1e-10, 1e-3, 50e-9),
-                Parameter::given("store_seconds_per_byte", "store", 1e-13, 1e-6, 1e-10),
-                Parameter::fitted("io_bandwidth_bytes_per_second", "I/O bus", 1e6, 1e13, 5e9),
-                Parameter::given("io_efficiency", "64/72", 0.0, 1.0, 0.9),
-                Parameter::given("io_command_bytes", "command", 0.0, 4096.0, 16.0),
-                Parameter::given("link_bandwidth_bytes_per_second", "link", 1e6, 1e13, 5e9),
-                Parameter::given("link_efficiency", "64/72 x 16/21", 0.0, 1.0, 0.7),
-                Parameter::given("message_header_bytes", "header", 0.0, 4096.0, 28.0),
-                Parameter::fitted("scattered_inject_seconds", "N_s", 1e-10, 1e-3, 55e-9),
-                Parameter::fitted("block_inject_seconds", "N_b", 1e-10, 1e-3, 52e-9),
+                Parameter::fitted(catalogue::INJECT_SECONDS.name, "N", 1e-10, 1e-3, 50e-9),
+                Parameter::given(catalogue::STORE_SECONDS_PER_BYTE.name, "store", 1e-13, 1e-6, 1e-10),
+                Parameter::fitted(catalogue::IO_BANDWIDTH_BYTES_PER_SECOND.name, "I/O bus", 1e6, 1e13, 5e9),
+                Parameter::given(catalogue::IO_EFFICIENCY.name, "64/72", 0.0, 1.0, 0.9),
+                Parameter::given(catalogue::IO_COMMAND_BYTES.name, "command", 0.0, 4096.0, 16.0),
+                Parameter::given(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name, "link", 1e6, 1e13, 5e9),
+                Parameter::given(catalogue::LINK_EFFICIENCY.name, "64/72 x 16/21", 0.0, 1.0, 0.7),
+                Parameter::given(catalogue::MESSAGE_HEADER_BYTES.name, "header", 0.0, 4096.0, 28.0),
+                Parameter::fitted(catalogue::SCATTERED_INJECT_SECONDS.name, "N_s", 1e-10, 1e-3, 55e-9),
+                Parameter::fitted(catalogue::BLOCK_INJECT_SECONDS.name, "N_b", 1e-10, 1e-3, 52e-9),
             ],
             explains: EXPLAINS,
             column: "operations_per_second",
@@ -67,7 +67,8 @@ impl Model for Nic {
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
         each_of(self.about().parameters, card, |parameter| {
             let of_pattern = ["N_s", "N_b"].contains(&parameter.symbol);
-            on_card(card, parameter.number).or_else(|| on_card(card, "inject_seconds").filter(|_| of_pattern))
+            on_card(card, parameter.number)
+                .or_else(|| on_card(card, catalogue::INJECT_SECONDS.name).filter(|_| of_pattern))
         })
     }
 
@@ -97,7 +98,7 @@ pub fn bounds(x: &[f64], p: &[f64]) -> [Prediction; 3] {
 
 /// Equation (3): bytes per second over the I/O bus if a command added nothing but an address of 8 bytes.
 pub fn potential_io_bandwidth(bytes: f64, p: &[f64]) -> f64 {
-    let (io, efficiency) = (p[2], p[3]);
+    let [_, _, io, efficiency, ..] = array::<10>(p);
     bytes / (bytes + IO_WORD) * efficiency * io
 }
 
@@ -132,9 +133,9 @@ impl Model for Latency {
             place: "Section 5.2 and Figure 5 (b)",
             variables: &[ROUTERS],
             parameters: &[
-                Parameter::given("io_latency_seconds", "HT", 1e-10, 1e-3, 250e-9),
-                Parameter::given("router_latency_seconds", "router", 1e-10, 1e-3, 50e-9),
-                Parameter::fitted("interface_seconds", "rest", 1e-10, 1e-2, 100e-9),
+                Parameter::given(catalogue::IO_LATENCY_SECONDS.name, "HT", 1e-10, 1e-3, 250e-9),
+                Parameter::given(catalogue::ROUTER_LATENCY_SECONDS.name, "router", 1e-10, 1e-3, 50e-9),
+                Parameter::fitted(catalogue::INTERFACE_SECONDS.name, "rest", 1e-10, 1e-2, 100e-9),
             ],
             explains: &[],
             column: "operations_per_second",

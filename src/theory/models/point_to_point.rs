@@ -3,7 +3,7 @@
 //! SOURCE: Apex-Map paper, Section 3.3 (eager to rendezvous above 256 bytes on the Cray X1); the linear cost is the usual one.
 
 use super::{About, Break, Model, Parameter, Prediction, Variable, array, bound, each_of, variable};
-use crate::machine::Card;
+use crate::machine::{Card, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::Unit;
@@ -22,19 +22,19 @@ impl Model for PointToPoint {
             place: "Section 3.3",
             variables: &[BYTES],
             parameters: &[
-                Parameter::fitted("network_latency_seconds", "latency", 1e-9, 1.0, 2e-6),
-                Parameter::fitted("network_seconds_per_byte", "1/bandwidth", 1e-13, 1e-5, 1e-9),
+                Parameter::fitted(catalogue::NETWORK_LATENCY_SECONDS.name, "latency", 1e-9, 1.0, 2e-6),
+                Parameter::fitted(catalogue::NETWORK_SECONDS_PER_BYTE, "1/bandwidth", 1e-13, 1e-5, 1e-9),
                 Parameter {
                     breaks: Break::Beside,
-                    ..Parameter::fitted("rendezvous_seconds", "rendezvous", 1e-12, 1.0, 1e-6)
+                    ..Parameter::fitted(catalogue::RENDEZVOUS_SECONDS.name, "rendezvous", 1e-12, 1.0, 1e-6)
                 },
                 Parameter {
                     breaks: Break::Beside,
-                    ..Parameter::fitted("eager_seconds_per_byte", "eager copy", 1e-13, 1e-5, 1e-10)
+                    ..Parameter::fitted(catalogue::EAGER_SECONDS_PER_BYTE.name, "eager copy", 1e-13, 1e-5, 1e-10)
                 },
                 Parameter {
                     breaks: Break::At("message_bytes"),
-                    ..Parameter::given("eager_bytes", "eager limit", 1.0, 1e9, 4096.0)
+                    ..Parameter::given(catalogue::EAGER_BYTES.name, "eager limit", 1.0, 1e9, 4096.0)
                 },
             ],
             explains: &["message_rate.ping_pong"],
@@ -59,12 +59,13 @@ impl Model for PointToPoint {
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let [size] = array(x);
         let [latency, gap, rendezvous, copy, eager] = array(p);
-        let (start, gap) = if x[0] > eager { (latency + rendezvous, gap) } else { (latency, gap + copy) };
-        let bytes = x[0] * gap;
+        let (start, gap) = if size > eager { (latency + rendezvous, gap) } else { (latency, gap + copy) };
+        let bytes = size * gap;
         let bottleneck = if bytes > start {
             "bandwidth"
-        } else if x[0] > eager {
+        } else if size > eager {
             "rendezvous"
         } else {
             "latency"

@@ -8,7 +8,7 @@ use super::{
     About, Domain, Model, Parameter, Prediction, Variable, array, bound, each_of, least, on_card, topology, value_of,
     variable,
 };
-use crate::machine::Card;
+use crate::machine::{Card, catalogue};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
 use apexmap_base::units::{Unit, WORD_BYTES};
@@ -91,11 +91,11 @@ pub fn hops(nodes: f64) -> f64 {
 
 /// What the network needs to be known of, at the end of a model's parameters.
 const NETWORK: [Parameter; 5] = [
-    Parameter::given("link_bandwidth_bytes_per_second", "link", 1e5, 1e13, 1e9),
-    Parameter::given("packet_unit_bytes", "unit", 1.0, 4096.0, 32.0),
-    Parameter::given("packet_most_bytes", "most", 32.0, 1e6, 256.0),
-    Parameter::given("packet_header_bytes", "header", 0.0, 4096.0, 16.0),
-    Parameter::given("packet_acknowledgement_bytes", "ack", 0.0, 4096.0, 14.0),
+    Parameter::given(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name, "link", 1e5, 1e13, 1e9),
+    Parameter::given(catalogue::PACKET_UNIT_BYTES.name, "unit", 1.0, 4096.0, 32.0),
+    Parameter::given(catalogue::PACKET_MOST_BYTES.name, "most", 32.0, 1e6, 256.0),
+    Parameter::given(catalogue::PACKET_HEADER_BYTES.name, "header", 0.0, 4096.0, 16.0),
+    Parameter::given(catalogue::PACKET_ACKNOWLEDGEMENT_BYTES.name, "ack", 0.0, 4096.0, 14.0),
 ];
 
 /// Bytes of the network per update of a bucket (Section 4.1): packets are multiples of a unit, header included, and are acknowledged.
@@ -172,13 +172,13 @@ impl Model for Roles {
             place: "Section 5.1, Equations (6) and (7); Section 5.2; Table 3; Section 6",
             variables: &[NODES, LOOK_AHEAD, OWNER_BY, CORES, ROUTERS, DIMENSIONS],
             parameters: &[
-                Parameter::given("packet_receive_seconds", "t_pkt_rcv", 1e-9, 1e-3, 400e-9),
-                Parameter::given("update_seconds", "t_u", 1e-10, 1e-3, 100e-9),
-                Parameter::fitted("update_role_seconds", "t_op3", 1e-10, 1e-3, 50e-9),
-                Parameter::given("role_0_seconds", "T_0", 1e-10, 1e-3, 100e-9),
-                Parameter::given("role_1_seconds", "T_1", 1e-10, 1e-3, 100e-9),
-                Parameter::given("role_2_seconds", "T_2", 1e-10, 1e-3, 100e-9),
-                Parameter::given("division_seconds", "t_div", 1e-11, 1e-3, 20e-9),
+                Parameter::given(catalogue::PACKET_RECEIVE_SECONDS.name, "t_pkt_rcv", 1e-9, 1e-3, 400e-9),
+                Parameter::given(catalogue::UPDATE_SECONDS.name, "t_u", 1e-10, 1e-3, 100e-9),
+                Parameter::fitted(catalogue::UPDATE_ROLE_SECONDS.name, "t_op3", 1e-10, 1e-3, 50e-9),
+                Parameter::given(catalogue::ROLE_0_SECONDS.name, "T_0", 1e-10, 1e-3, 100e-9),
+                Parameter::given(catalogue::ROLE_1_SECONDS.name, "T_1", 1e-10, 1e-3, 100e-9),
+                Parameter::given(catalogue::ROLE_2_SECONDS.name, "T_2", 1e-10, 1e-3, 100e-9),
+                Parameter::given(catalogue::DIVISION_SECONDS.name, "t_div", 1e-11, 1e-3, 20e-9),
                 NETWORK[0],
                 NETWORK[1],
                 NETWORK[2],
@@ -207,8 +207,8 @@ impl Model for Roles {
             ));
         }
         let about = self.about();
-        let mut x = about.variables.iter().map(|one| value_of(about, one, given)).collect::<Result<Vec<f64>>>()?;
-        let [_, _, _, cores, routers, dimensions] = array(&x);
+        let x = about.variables.iter().map(|one| value_of(about, one, given)).collect::<Result<Vec<f64>>>()?;
+        let [ranks, look_ahead, owner_by, cores, routers, dimensions] = array(&x);
         if routers != 0.0 && Division::new(cores, routers, dimensions).is_none() {
             return Err(Error::input(
                 format!(
@@ -222,7 +222,7 @@ impl Model for Roles {
         }
         // Measurements count ranks and say how many of them are a node.
         if given("cores_per_node").is_some() && given("ranks").is_some() {
-            x[0] /= cores;
+            return Ok(vec![ranks / cores, look_ahead, owner_by, cores, routers, dimensions]);
         }
         Ok(x)
     }
@@ -286,8 +286,8 @@ impl Model for Routed {
             place: "Section 5.2",
             variables: &[NODES, LOOK_AHEAD],
             parameters: &[
-                Parameter::fitted("local_seconds", "t_g + t_u + t_os", 1e-10, 1e-3, 100e-9),
-                Parameter::fitted("hop_seconds", "hop", 1e-10, 1.0, 200e-9),
+                Parameter::fitted(catalogue::LOCAL_SECONDS.name, "t_g + t_u + t_os", 1e-10, 1e-3, 100e-9),
+                Parameter::fitted(catalogue::HOP_SECONDS.name, "hop", 1e-10, 1.0, 200e-9),
                 NETWORK[0],
                 NETWORK[1],
                 NETWORK[2],

@@ -1,7 +1,7 @@
 //! The papers' tables, as printed: the files of `models/` that end in `.csv`.
 //!
 //! Comment lines say the paper, the table, the units and what was decided in transcribing; then a line of column names,
-//! then one line a row. Fields hold no commas and no quotes; an empty field is a dash of the paper.
+//! then one line a row. A field that has a comma or begins with a quote stands in quotes, its own quotes doubled; an empty field is a dash of the paper.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::nearest::suggest;
@@ -22,6 +22,10 @@ pub const TABLES: &[(&str, &str)] = &[
     ("nic-table-3", include_str!("../data/nic-table-3.csv")),
     ("nic-table-4", include_str!("../data/nic-table-4.csv")),
     ("quoted", include_str!("../data/quoted.csv")),
+    ("checks-apex-map", include_str!("../data/checks-apex-map.csv")),
+    ("checks-hypercube", include_str!("../data/checks-hypercube.csv")),
+    ("checks-bluegene", include_str!("../data/checks-bluegene.csv")),
+    ("checks-nic", include_str!("../data/checks-nic.csv")),
 ];
 
 /// A published table.
@@ -53,6 +57,23 @@ pub fn quoted(name: &str) -> Result<f64> {
     })
 }
 
+/// The fields of a line, without the quotes about them.
+fn fields(line: &str) -> Vec<String> {
+    let (mut fields, mut field, mut within) = (Vec::new(), String::new(), false);
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            ',' if !within => fields.push(std::mem::take(&mut field)),
+            '"' if !within && field.is_empty() => within = true,
+            // Two quotes within quotes stand for one.
+            '"' if within && letters.next_if_eq(&'"').is_none() => within = false,
+            letter => field.push(letter),
+        }
+    }
+    fields.push(field);
+    fields.iter().map(|field| field.trim().to_owned()).collect()
+}
+
 /// Reads a table.
 ///
 /// # Errors
@@ -60,7 +81,6 @@ pub fn quoted(name: &str) -> Result<f64> {
 pub fn parse(name: &str, text: &str) -> Result<Table> {
     let comment = |line: &&str| line.starts_with('#');
     let header = text.lines().filter(comment).map(|line| line.trim_start_matches(['#', ' ']).to_owned()).collect();
-    let fields = |line: &str| line.split(',').map(|field| field.trim().to_owned()).collect::<Vec<_>>();
     let mut lines = text.lines().enumerate().filter(|(_, line)| !comment(line) && !line.trim().is_empty());
     let wrong = |what: String| Error::input(format!("table {name}: {what}"), "see the tables of models/ for examples");
     let columns = lines.next().map(|(_, line)| fields(line)).ok_or_else(|| wrong("it has no header line".into()))?;

@@ -1,110 +1,141 @@
-//! Published values beside what the models give.
+//! Published values beside what the models give: the rows of `models/checks-*.csv`.
+//!
+//! A row is one check or, with a table, a check for each row of that table. Its columns: `source`, `kind`, `unit`; `fault`, whose fault
+//! a difference is, if not the kind's; `table`, and `rows`, a condition on its rows; `quantities`, what the formulas need besides the
+//! names of [`names`]; `what`; `published` and `recomputed`, formulas; `agrees`, a condition, without which the value is not
+//! explained; `remark`, and `why`, which replaces it where the value differs.
 
-mod apex_map;
-mod blue_gene;
-mod hpcc;
-mod hypercube;
-mod locks;
-mod look_ahead;
-mod network_interface;
-mod optimisations;
-mod torus;
+mod across;
+mod functions;
+mod names;
 
 use super::{Check, Fault, Kind, PublishedFit, Verdict};
-use apexmap_base::error::Result;
-use apexmap_theory::published::Table;
+use apexmap_base::error::{Error, Result};
+use apexmap_theory::published::{self, Table};
+use names::{Names, words};
+
+/// The tables of checks, in the order of the papers.
+const CHECKS: [&str; 4] = ["checks-apex-map", "checks-hypercube", "checks-bluegene", "checks-nic"];
+
+/// What all checks may look up.
+struct Published<'a> {
+    numbers: names::Numbers,
+    /// Those to published measurements.
+    fits: &'a [PublishedFit],
+}
+
+/// The row of a table that a check is about.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    table: &'a Table,
+    row: usize,
+}
 
 /// `fits` are those to published measurements.
 pub fn all(fits: &[PublishedFit]) -> Result<Vec<Check>> {
+    let published = Published { numbers: names::numbers()?, fits };
     let mut checks = Vec::new();
-    apex_map::all(&mut checks)?;
-    hpcc::all(&mut checks);
-    hypercube::all(&mut checks)?;
-    optimisations::all(&mut checks)?;
-    look_ahead::all(&mut checks, fits)?;
-    blue_gene::all(&mut checks)?;
-    torus::all(&mut checks)?;
-    locks::all(&mut checks)?;
-    network_interface::all(&mut checks)?;
+    for name in CHECKS {
+        let rows = published::table(name)?;
+        for row in 0..rows.rows.len() {
+            let line = Line { rows: &rows, row };
+            checks.extend(line.checks(&published).map_err(|error| {
+                Error::internal(format!("{name}: {}: {}: {}", line.word("source"), line.word("what"), error.what))
+            })?);
+        }
+    }
     Ok(checks)
+}
+
+/// A row of a table of checks.
+struct Line<'a> {
+    rows: &'a Table,
+    row: usize,
+}
+
+impl Line<'_> {
+    fn word(&self, column: &str) -> &str {
+        self.rows.word(self.row, column)
+    }
+
+    fn checks(&self, published: &Published) -> Result<Vec<Check>> {
+        if self.word("table").is_empty() {
+            return Ok(vec![self.check(Names::new(published, None))?]);
+        }
+        let table = published::table(self.word("table"))?;
+        let mut checks = Vec::new();
+        for row in 0..table.rows.len() {
+            let names = Names::new(published, Some(Place { table: &table, row }));
+            if self.is_about(&names)? {
+                checks.push(self.check(names)?);
+            }
+        }
+        Ok(checks)
+    }
+
+    /// Whether the table's row has all that the check takes from it, and is one of `rows`.
+    fn is_about(&self, names: &Names) -> Result<bool> {
+        let formulas = ["rows", "published", "recomputed", "quantities"].map(|column| self.word(column));
+        let lacks = |word: &str| names.is_column(word) && names.get(word).is_none();
+        let whole = !formulas.iter().any(|formula| words(formula).any(lacks));
+        Ok(whole && (self.word("rows").is_empty() || names.holds(self.word("rows"))?))
+    }
+
+    fn check(&self, mut names: Names) -> Result<Check> {
+        for quantity in self.word("quantities").split(';').filter(|quantity| !quantity.is_empty()) {
+            let (name, formula) = quantity.split_once('=').unwrap_or((quantity, ""));
+            let value = functions::value(&names, formula.trim())?;
+            names.set(name.trim(), value);
+        }
+        let (published, recomputed) = (names.number(self.word("published"))?, names.number(self.word("recomputed"))?);
+        names.set("published", published);
+        names.set("recomputed", recomputed);
+        names.set("difference", (recomputed - published).abs());
+        names.set("half_digit", half_digit(names.printed(self.word("published"))));
+        let kind = self.kind()?;
+        let verdict = match self.word("agrees") {
+            "" => Verdict::NotExplained,
+            condition if names.holds(condition)? => Verdict::Agrees,
+            _ => Verdict::Differs,
+        };
+        let differs = verdict == Verdict::Differs;
+        let column = if differs && !self.word("why").is_empty() { "why" } else { "remark" };
+        Ok(Check {
+            source: self.word("source").to_owned(),
+            kind,
+            what: names.text(self.word("what"))?,
+            published,
+            recomputed,
+            unit: self.word("unit").to_owned(),
+            verdict,
+            at_fault: if differs { Some(self.fault(kind)?) } else { None },
+            remark: names.text(self.word(column))?,
+        })
+    }
+
+    fn kind(&self) -> Result<Kind> {
+        Ok(match self.word("kind") {
+            "identity" => Kind::Identity,
+            "model" => Kind::Model,
+            "fitted" => Kind::Fitted,
+            "predicted" => Kind::Predicted,
+            other => return Err(Error::internal(format!("there is no kind \"{other}\""))),
+        })
+    }
+
+    /// The paper's own arithmetic and formulas are the paper's; what it measured is right until shown otherwise.
+    fn fault(&self, kind: Kind) -> Result<Fault> {
+        Ok(match self.word("fault") {
+            "" if kind.is_measured() => Fault::Model,
+            "model" => Fault::Model,
+            "" | "paper" => Fault::Paper,
+            other => return Err(Error::internal(format!("a difference cannot be the fault of \"{other}\""))),
+        })
+    }
 }
 
 /// Half a unit of the last digit of a printed number.
 fn half_digit(printed: &str) -> f64 {
     let decimals = printed.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     0.500001 * 10f64.powi(-(decimals as i32))
-}
-
-/// Rows of a table that have both columns: x, the field as printed, its value.
-fn printed<'a>(table: &'a Table, x: &str, y: &str) -> Vec<(f64, &'a str, f64)> {
-    let row = |row: usize| Some((table.number(row, x)?, table.word(row, y), table.number(row, y)?));
-    (0..table.rows.len()).filter_map(row).collect()
-}
-
-/// All of them but one.
-fn without<T: Copy>(all: &[T], left_out: usize) -> Vec<T> {
-    all.iter().enumerate().filter(|(at, _)| *at != left_out).map(|(_, one)| *one).collect()
-}
-
-/// Intercept and slope of the straight line through points of x, y and the standard deviation of y, by least squares.
-fn line(points: &[(f64, f64, f64)]) -> (f64, f64) {
-    let sum = |of: &dyn Fn(f64, f64) -> f64| points.iter().map(|(x, y, sd)| of(*x, *y) / (sd * sd)).sum::<f64>();
-    let (weights, x, y) = (sum(&|_, _| 1.0), sum(&|x, _| x), sum(&|_, y| y));
-    let slope = (weights * sum(&|x, y| x * y) - x * y) / (weights * sum(&|x, _| x * x) - x * x);
-    ((y - slope * x) / weights, slope)
-}
-
-/// Checks of one kind from one place of a paper.
-struct Section<'a> {
-    checks: &'a mut Vec<Check>,
-    source: &'static str,
-    kind: Kind,
-    unit: &'static str,
-    /// Whose fault a difference is.
-    at_fault: Fault,
-}
-
-impl<'a> Section<'a> {
-    fn new(checks: &'a mut Vec<Check>, kind: Kind, source: &'static str, unit: &'static str) -> Self {
-        // The paper's own arithmetic and formulas are the paper's; what it measured is right until shown otherwise.
-        let at_fault = if kind.is_measured() { Fault::Model } else { Fault::Paper };
-        Self { checks, source, kind, unit, at_fault }
-    }
-
-    fn at_fault(self, at_fault: Fault) -> Self {
-        Self { at_fault, ..self }
-    }
-
-    /// A published value and ours; it agrees if they differ by `tolerance` at most. `why` says why it differs.
-    fn near(&mut self, what: impl Into<String>, values: (f64, f64), tolerance: f64, why: &str) {
-        let agrees = (values.1 - values.0).abs() <= tolerance;
-        self.judged(
-            what,
-            values,
-            if agrees { Verdict::Agrees } else { Verdict::Differs },
-            if agrees { "" } else { why },
-        );
-    }
-
-    /// The same, with a remark whether it agrees or not.
-    fn noted(&mut self, what: impl Into<String>, values: (f64, f64), tolerance: f64, remark: &str) {
-        let agrees = (values.1 - values.0).abs() <= tolerance;
-        self.judged(what, values, if agrees { Verdict::Agrees } else { Verdict::Differs }, remark);
-    }
-
-    fn judged(&mut self, what: impl Into<String>, values: (f64, f64), verdict: Verdict, remark: &str) {
-        let (published, recomputed) = values;
-        let (source, what, remark) = (self.source.to_owned(), what.into(), remark.to_owned());
-        self.checks.push(Check {
-            source,
-            kind: self.kind,
-            what,
-            published,
-            recomputed,
-            unit: self.unit,
-            verdict,
-            at_fault: (verdict == Verdict::Differs).then_some(self.at_fault),
-            remark,
-        });
-    }
 }

@@ -1,7 +1,8 @@
 //! The compact models of Apex-Map: what they share, which is all but their parameters and their equation.
 
 use super::{ALPHA, BLOCK, WORDS};
-use crate::models::{About, Model, Parameter, Prediction, RANKS, Variable, bound, value_of, variable};
+use crate::machine::catalogue;
+use crate::models::{About, Model, Parameter, Prediction, RANKS, Variable, array, bound, value_of, variable};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
@@ -81,31 +82,37 @@ pub const fn seconds(number: &'static str, symbol: &'static str, first: f64) -> 
 }
 
 /// Near memory of one core: a size that the fit finds, between a line and more than any machine has.
-pub const NEAR_BYTES: Parameter = Parameter::fitted("near_bytes", "c", 64.0, 1e15, 1e6);
+pub const NEAR_BYTES: Parameter = Parameter::fitted(catalogue::NEAR_BYTES.name, "c", 64.0, 1e15, 1e6);
 
 /// The variables from what is given by name.
 ///
 /// # Errors
 /// If one is missing, or several ranks are to have one memory.
 fn variables(about: &About, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
-    let mut x =
-        about.variables.iter().map(|variable| value_of(about, variable, given)).collect::<Result<Vec<f64>>>()?;
-    if x[3] > 1.0 && x[4] == MEMORY {
+    let x = about.variables.iter().map(|variable| value_of(about, variable, given)).collect::<Result<Vec<f64>>>()?;
+    let [alpha, block, words, ranks, far] = array(&x);
+    if ranks > 1.0 && far == MEMORY {
         if given(FAR.name).is_some() {
             return Err(Error::input(
-                format!("{} has far = \"memory\" for P = 1 only, not for P = {}", about.id, x[3]),
+                format!("{} has far = \"memory\" for P = 1 only, not for P = {ranks}", about.id),
                 "write far=ranks: the near memory of several ranks is the memory that each owns",
             ));
         }
-        x[4] = RANKS_OWN;
+        return Ok(vec![alpha, block, words, ranks, RANKS_OWN]);
     }
     Ok(x)
+}
+
+/// Words of a block, L.
+pub fn block_words(x: &[f64]) -> f64 {
+    let [_, block, ..] = array::<{ VARIABLES.len() }>(x);
+    block
 }
 
 /// The share of the accesses that near memory serves: (c/M)^alpha, or the P^-alpha that stay on their rank. NaN for several ranks
 /// with one memory.
 pub fn near_share(x: &[f64], near_bytes: f64) -> f64 {
-    let [alpha, _, words, ranks, far] = super::array(x);
+    let [alpha, _, words, ranks, far] = array(x);
     match far == MEMORY {
         true if ranks > 1.0 => f64::NAN,
         true => (near_bytes / (WORD_BYTES as f64 * words)).min(1.0).powf(alpha),

@@ -8,6 +8,7 @@
 
 use super::super::{Parameter, array};
 use super::hits::Shares;
+use crate::machine::catalogue;
 use apexmap_base::units::WORD_BYTES;
 
 /// Numbers of a core and its memory, in the order of [`MEMORY`].
@@ -22,29 +23,29 @@ const fn seconds(number: &'static str, symbol: &'static str, first: f64) -> Para
 
 /// What a core and its memory need for reads.
 pub const MEMORY: [Parameter; 11] = [
-    seconds("issue_seconds", "a", 0.6e-9),
-    Parameter::fitted("issue_seconds_per_byte", "b", 1e-14, 1e-8, 5e-12),
-    seconds("l2_line_seconds", "g2", 0.3e-9),
-    seconds("l3_line_seconds", "g3", 0.8e-9),
-    seconds("memory_line_seconds", "g4", 2.5e-9),
-    Parameter::fitted("startup_factor", "s", 1e-2, 1e3, 1.5),
-    Parameter::fitted("startup_lines", "n0", 1.0, 1e4, 64.0),
-    seconds("l3_alone_seconds", "l3", 15e-9),
-    seconds("memory_alone_seconds", "l4", 150e-9),
-    seconds("overlap_seconds", "t", 25e-9),
-    seconds("walk_seconds", "w", 50e-9),
+    seconds(catalogue::ISSUE_SECONDS.name, "a", 0.6e-9),
+    Parameter::fitted(catalogue::ISSUE_SECONDS_PER_BYTE.name, "b", 1e-14, 1e-8, 5e-12),
+    seconds(catalogue::L2_LINE_SECONDS.name, "g2", 0.3e-9),
+    seconds(catalogue::L3_LINE_SECONDS.name, "g3", 0.8e-9),
+    seconds(catalogue::MEMORY_LINE_SECONDS.name, "g4", 2.5e-9),
+    Parameter::fitted(catalogue::STARTUP_FACTOR.name, "s", 1e-2, 1e3, 1.5),
+    Parameter::fitted(catalogue::STARTUP_LINES.name, "n0", 1.0, 1e4, 64.0),
+    seconds(catalogue::L3_ALONE_SECONDS.name, "l3", 15e-9),
+    seconds(catalogue::MEMORY_ALONE_SECONDS.name, "l4", 150e-9),
+    seconds(catalogue::OVERLAP_SECONDS.name, "t", 25e-9),
+    seconds(catalogue::WALK_SECONDS.name, "w", 50e-9),
 ];
 
 /// What requests and replies, and gets, need besides.
 pub const REMOTE: [Parameter; 8] = [
-    seconds("request_poll_seconds", "p", 10e-9),
-    seconds("request_seconds", "r", 100e-9),
-    Parameter::fitted("request_seconds_per_byte", "c", 1e-14, 1e-8, 5e-11),
-    seconds("request_alone_seconds", "ra", 200e-9),
-    seconds("get_check_seconds", "p'", 10e-9),
-    seconds("get_least_seconds", "r'", 10e-9),
-    Parameter::fitted("get_seconds_per_byte", "c'", 1e-14, 1e-8, 2e-11),
-    seconds("get_alone_seconds", "ra'", 20e-9),
+    seconds(catalogue::REQUEST_POLL_SECONDS.name, "p", 10e-9),
+    seconds(catalogue::REQUEST_SECONDS.name, "r", 100e-9),
+    Parameter::fitted(catalogue::REQUEST_SECONDS_PER_BYTE.name, "c", 1e-14, 1e-8, 5e-11),
+    seconds(catalogue::REQUEST_ALONE_SECONDS.name, "ra", 200e-9),
+    seconds(catalogue::GET_CHECK_SECONDS.name, "p'", 10e-9),
+    seconds(catalogue::GET_LEAST_SECONDS.name, "r'", 10e-9),
+    Parameter::fitted(catalogue::GET_SECONDS_PER_BYTE.name, "c'", 1e-14, 1e-8, 2e-11),
+    seconds(catalogue::GET_ALONE_SECONDS.name, "ra'", 20e-9),
 ];
 
 /// Terms of an access's time, in this order.

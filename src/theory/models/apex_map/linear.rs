@@ -2,7 +2,8 @@
 //!
 //! SOURCE: after Strohmaier, CTWatch Quarterly 2006, the compact model of linear timing; the form is restated here.
 
-use super::compact::{ABOUT, Compact, near_share, rate, seconds};
+use super::compact::{ABOUT, Compact, block_words, near_share, rate, seconds};
+use crate::machine::catalogue;
 use crate::models::{About, Prediction, array};
 
 /// Bandwidth of a process: 8 L over l + g (L - 1).
@@ -11,7 +12,10 @@ pub static LINEAR: Compact = Compact {
         id: "apex_map.linear",
         summary: "compact: a latency per block and a gap per word, l + g (L - 1); two numbers",
         place: "compact model of linear timing, restated here",
-        parameters: &[seconds("block_seconds", "l", 2e-8), seconds("word_gap_seconds", "g", 1e-9)],
+        parameters: &[
+            seconds(catalogue::BLOCK_SECONDS.name, "l", 2e-8),
+            seconds(catalogue::WORD_GAP_SECONDS.name, "g", 1e-9),
+        ],
         linear: true,
         design: "L = 1 and L of hundreds of words",
         assumes: "alpha, M and P change nothing: all memory is equally far",
@@ -22,7 +26,7 @@ pub static LINEAR: Compact = Compact {
 };
 
 fn predict(x: &[f64], p: &[f64]) -> Prediction {
-    let ([latency, gap], block) = (array(p), x[1]);
+    let ([latency, gap], block) = (array(p), block_words(x));
     // Only that several ranks cannot have one memory matters here.
     let all = if near_share(x, 1.0).is_nan() { f64::NAN } else { 1.0 };
     rate(block, &[(all * latency, "latency"), (gap * (block - 1.0), "gap")])

@@ -27,7 +27,7 @@ pub use two_level_linear::TWO_LEVEL_LINEAR;
 use super::{
     About, Domain, Model, Parameter, Prediction, RANKS, Variable, array, bound, each_of, of_one_word, on_card, variable,
 };
-use crate::machine::Card;
+use crate::machine::{Card, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::{HUGE_PAGE_BYTES, Unit, WORD_BYTES};
@@ -53,23 +53,59 @@ const BY: Variable = Variable {
 /// The only access that this is about; writes cost what no number here tells.
 const ACCESS: Variable = Variable {
     words: &["read", "write", "update", "copy", "non_temporal"],
-    ..variable("access", Unit::None, "what an access does with its block: \"read\" only", Some(0.0))
+    ..variable("access", Unit::None, "what an access does with its block: \"read\" only", Some(READ))
 };
+const READ: f64 = 0.0;
+
+/// The variables of a point, in the order in which [`Surface`] lists them.
+struct Variables {
+    alpha: f64,
+    block: f64,
+    memory: f64,
+    ranks: f64,
+    page: f64,
+    on_node: f64,
+    by: f64,
+    access: f64,
+}
+
+impl From<&[f64]> for Variables {
+    fn from(x: &[f64]) -> Self {
+        let [alpha, block, memory, ranks, page, on_node, by, access] = array(x);
+        Self { alpha, block, memory, ranks, page, on_node, by, access }
+    }
+}
 
 /// Sizes, which are given, and what tells how long others leave a line in the last cache.
 const SIZES: [Parameter; 7] = [
-    Parameter::given("l1_bytes", "C1", 1.0, 1e12, 32768.0),
-    Parameter::given("l2_bytes", "C2", 1.0, 1e12, 1e6),
-    Parameter::given("l3_bytes", "C3", 1.0, 1e12, 3e7),
-    Parameter::given("l3_cores", "k", 1.0, 1e6, 8.0),
-    Parameter::given("tlb_entries", "E", 1.0, 1e12, 1536.0),
-    Parameter::rare("l3_displacements_per_second", "d", 1e9),
-    Parameter::rare("draw_seconds", "i", 1e-3),
+    Parameter::given(catalogue::L1_BYTES.name, "C1", 1.0, 1e12, 32768.0),
+    Parameter::given(catalogue::L2_BYTES.name, "C2", 1.0, 1e12, 1e6),
+    Parameter::given(catalogue::L3_BYTES.name, "C3", 1.0, 1e12, 3e7),
+    Parameter::given(catalogue::L3_CORES.name, "k", 1.0, 1e6, 8.0),
+    Parameter::given(catalogue::TLB_ENTRIES.name, "E", 1.0, 1e12, 1536.0),
+    Parameter::rare(catalogue::L3_DISPLACEMENTS_PER_SECOND.name, "d", 1e9),
+    Parameter::rare(catalogue::DRAW_SECONDS.name, "i", 1e-3),
 ];
+/// Values of [`SIZES`].
+struct Given {
+    sizes: [f64; 3],
+    cores: f64,
+    tlb_entries: f64,
+    displacements: f64,
+    drawing: f64,
+}
+
+impl From<&[f64]> for Given {
+    fn from(p: &[f64]) -> Self {
+        let [l1, l2, l3, cores, tlb_entries, displacements, drawing] = array(&p[..SIZES.len()]);
+        Self { sizes: [l1, l2, l3], cores, tlb_entries, displacements, drawing }
+    }
+}
+
 /// What several ranks share at most.
 const SHARED: [Parameter; 2] = [
-    Parameter::given("node_bandwidth_bytes_per_second", "BN", 1e6, 1e16, 1e11),
-    Parameter::given("bisection_bytes_per_second", "B", 1e6, 1e16, 1e11),
+    Parameter::given(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND.name, "BN", 1e6, 1e16, 1e11),
+    Parameter::given(catalogue::BISECTION_BYTES_PER_SECOND.name, "B", 1e6, 1e16, 1e11),
 ];
 
 const OF_MEMORY: usize = SIZES.len() + MEMORY.len();
@@ -105,15 +141,15 @@ fn sum(terms: &[(&'static str, f64)]) -> (f64, &'static str) {
 
 /// Numbers that no machine has in another order.
 const ASCENDING: &[&[&str]] = &[
-    &["l2_line_seconds", "l3_line_seconds", "memory_line_seconds"],
-    &["l3_alone_seconds", "memory_alone_seconds"],
-    &["request_seconds", "request_alone_seconds"],
-    &["get_least_seconds", "get_alone_seconds"],
+    &[catalogue::L2_LINE_SECONDS.name, catalogue::L3_LINE_SECONDS.name, catalogue::MEMORY_LINE_SECONDS.name],
+    &[catalogue::L3_ALONE_SECONDS.name, catalogue::MEMORY_ALONE_SECONDS.name],
+    &[catalogue::REQUEST_SECONDS.name, catalogue::REQUEST_ALONE_SECONDS.name],
+    &[catalogue::GET_LEAST_SECONDS.name, catalogue::GET_ALONE_SECONDS.name],
 ];
 
 /// Sizes as one of so many ranks on a node has them.
 fn sizes(p: &[f64], on_node: f64) -> Sizes {
-    let [l1, l2, l3, cores, tlb_entries, ..] = array::<7>(&p[..SIZES.len()]);
+    let Given { sizes: [l1, l2, l3], cores, tlb_entries, .. } = Given::from(p);
     Sizes { caches: [l1, l2, l3 / on_node.min(cores).max(1.0)], tlb_entries }
 }
 
@@ -124,7 +160,7 @@ const STEPS: usize = 12;
 /// besides: all of the cache in the time that a line stays there which nobody reads. It begins with a cache that holds nothing, as
 /// one that others use fills only if it is read faster than they replace it.
 fn foreign(p: &[f64], cache: f64, drawing: f64, seconds: impl Fn(f64) -> f64) -> f64 {
-    let (rate, all) = (p[SIZES.len() - 2], cache / hits::LINE);
+    let (rate, all) = (Given::from(p).displacements, cache / hits::LINE);
     let mut lines = if rate > 0.0 { all } else { return 0.0 };
     for _ in 0..STEPS {
         lines = all * (rate * (seconds(lines) + drawing)).min(1.0);
@@ -141,7 +177,7 @@ fn of_card(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
         let may_lack = || match number.split('_').next() {
             Some("request" | "get" | "node" | "bisection" | "memory") => Some(f64::NAN),
             // Without a third level nobody shares it, and it takes no time.
-            Some("l3") if card.get("l3_bytes").is_none() => Some(1.0),
+            Some("l3") if card.get(catalogue::L3_BYTES.name).is_none() => Some(1.0),
             Some("walk") => Some(0.0),
             Some("tlb") => Some(f64::INFINITY),
             _ => None,
@@ -160,19 +196,19 @@ struct Served {
 
 impl Served {
     fn at(x: &[f64], p: &[f64]) -> Self {
-        let [alpha, block, memory, ranks, page, on_node, ..] = array::<8>(x);
+        let Variables { alpha, block, memory, ranks, page, on_node, .. } = Variables::from(x);
         let on_node = if on_node > 0.0 { on_node } else { ranks };
         let (place, remote) = (Place { alpha, memory, block, ranks, page }, remote_share(ranks as usize, alpha));
         let sizes = sizes(p, on_node);
         let served = |foreign| Self { both: by_power_law(place, sizes, foreign), remote, on_node };
         // Several ranks have drawn all of their accesses before.
-        let drawing = if ranks > 1.0 { 0.0 } else { p[SIZES.len() - 1] };
+        let drawing = if ranks > 1.0 { 0.0 } else { Given::from(p).drawing };
         served(foreign(p, sizes.caches[2], drawing, |lines| sum(&served(lines).terms(x, p)).0))
     }
 
     /// Seconds of each of [`TERMS`] in an access.
     fn terms(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
-        let [_, block, _, ranks, _, _, by, _] = array(x);
+        let Variables { block, ranks, by, .. } = Variables::from(x);
         let (core, remote) = (Memory(&p[SIZES.len()..OF_MEMORY]), Remote::by(by, &p[OF_MEMORY..OF_RANKS]));
         let budget = costs::access(core, remote, block, (&self.both.own, &self.both.served), self.remote, ranks);
         TERMS.into_iter().zip(budget).collect()
@@ -182,7 +218,11 @@ impl Served {
     /// sets the time, and hides the other.
     fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
         let mut terms = self.terms(x, p);
-        let shared = if x[3] > 1.0 { self.shared(x, p) } else { self.shared(x, p).map(|(_, name)| (0.0, name)) };
+        let shared = if Variables::from(x).ranks > 1.0 {
+            self.shared(x, p)
+        } else {
+            self.shared(x, p).map(|(_, name)| (0.0, name))
+        };
         let (own, most) = (sum(&terms).0, shared[0].0.max(shared[1].0));
         let mut waits = (most - own).max(0.0);
         for (seconds, name) in shared {
@@ -193,7 +233,7 @@ impl Served {
 
     /// The least time of an access by what ranks share: memory bandwidth of a node, and bandwidth between the halves of all.
     fn shared(&self, x: &[f64], p: &[f64]) -> [(f64, &'static str); 2] {
-        let [alpha, block, _, ranks, ..] = array::<8>(x);
+        let Variables { alpha, block, ranks, .. } = Variables::from(x);
         let Both { own, served } = self.both;
         let from_memory = (1.0 - self.remote) * own.served[2] + self.remote * served.served[2];
         let bytes = WORD_BYTES as f64 * block;
@@ -251,7 +291,7 @@ impl Model for Surface {
         let (seconds, largest) = sum(&terms);
         // Who waits for others is bound by what they share, however short the wait.
         let term = terms[TERMS.len()..].iter().find(|term| term.1 > 0.0).map_or(largest, |term| term.0);
-        let reads = x[7] == 0.0;
-        bound(if reads { WORD_BYTES as f64 * x[1] / seconds } else { f64::NAN }, term)
+        let Variables { block, access, .. } = Variables::from(x);
+        bound(if access == READ { WORD_BYTES as f64 * block / seconds } else { f64::NAN }, term)
     }
 }

@@ -36,8 +36,9 @@ const KERNEL: Variable = Variable {
 /// The only order that this is about: prefetched and dependent reads are not issued as blocks are.
 const ORDER: Variable = Variable {
     words: &["independent", "prefetched", "dependent"],
-    ..variable("order", Unit::None, "order of the reads: \"independent\" only", Some(0.0))
+    ..variable("order", Unit::None, "order of the reads: \"independent\" only", Some(INDEPENDENT))
 };
+const INDEPENDENT: f64 = 0.0;
 
 impl Model for Reads {
     fn about(&self) -> &'static About {
@@ -78,7 +79,8 @@ impl Model for Reads {
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
         let (seconds, term) = super::sum(&self.budget(x, p));
+        let [.., order] = array::<6>(x);
         // Reads in another order are not what it is about.
-        bound(if x[5] == 0.0 { 1.0 / seconds } else { f64::NAN }, term)
+        bound(if order == INDEPENDENT { 1.0 / seconds } else { f64::NAN }, term)
     }
 }

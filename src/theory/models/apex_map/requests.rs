@@ -65,6 +65,7 @@ impl Model for Requests {
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
         let (seconds, term) = super::sum(&self.budget(x, p));
-        bound(WORD_BYTES as f64 * x[1] / seconds, term)
+        let [_, block, ..] = array::<5>(x);
+        bound(WORD_BYTES as f64 * block / seconds, term)
     }
 }

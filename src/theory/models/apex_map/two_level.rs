@@ -3,7 +3,8 @@
 //! SOURCE: after Strohmaier, CTWatch Quarterly 2006, the compact model of two levels of memory; the form is restated here. The power
 //!   law is that of the Apex-Map paper, Section 2: P(address < c) = (c/M)^alpha.
 
-use super::compact::{ABOUT, Compact, NEAR_BYTES, near_share, rate, seconds};
+use super::compact::{ABOUT, Compact, NEAR_BYTES, block_words, near_share, rate, seconds};
+use crate::machine::catalogue;
 use crate::models::{About, Prediction, array};
 
 /// Bandwidth of a process: 8 L over L (s t_1 + (1 - s) t_2), with the share s of the accesses that near memory serves.
@@ -12,18 +13,22 @@ pub static TWO_LEVEL: Compact = Compact {
         id: "apex_map.two_level",
         summary: "compact: two levels of memory, a time per word in each; three numbers",
         place: "compact model of two levels of memory, restated here",
-        parameters: &[seconds("near_word_seconds", "t_1", 1e-9), seconds("far_word_seconds", "t_2", 1e-8), NEAR_BYTES],
+        parameters: &[
+            seconds(catalogue::NEAR_WORD_SECONDS.name, "t_1", 1e-9),
+            seconds(catalogue::FAR_WORD_SECONDS.name, "t_2", 1e-8),
+            NEAR_BYTES,
+        ],
         design: "at least four values of alpha from 0.001 to 1, with M several times the last cache",
         assumes: "a word costs the same in blocks of any length; one size separates fast from slow memory; several ranks have \
                       their own memory near and all other memory far",
         ..ABOUT
     },
-    ascending: &[&["near_word_seconds", "far_word_seconds"]],
+    ascending: &[&[catalogue::NEAR_WORD_SECONDS.name, catalogue::FAR_WORD_SECONDS.name]],
     predict,
 };
 
 fn predict(x: &[f64], p: &[f64]) -> Prediction {
     let [near, far, near_bytes] = array(p);
-    let (share, block) = (near_share(x, near_bytes), x[1]);
+    let (share, block) = (near_share(x, near_bytes), block_words(x));
     rate(block, &[(block * share * near, "near memory"), (block * (1.0 - share) * far, "far memory")])
 }

@@ -1,0 +1,133 @@
+//! What takes several rows of a table: numbers fitted to them, or to all but the row that a check is about.
+
+use super::functions::Call;
+use super::{Names, Place};
+use crate::validate::predict;
+use apexmap_base::error::{Error, Result};
+use apexmap_theory::models;
+use apexmap_theory::published;
+
+/// Intercept and slope of the straight line through points of x, y and the standard deviation of y, by least squares.
+fn line(points: &[(f64, f64, f64)]) -> (f64, f64) {
+    let sum = |of: &dyn Fn(f64, f64) -> f64| points.iter().map(|(x, y, sd)| of(*x, *y) / (sd * sd)).sum::<f64>();
+    let (weights, x, y) = (sum(&|_, _| 1.0), sum(&|x, _| x), sum(&|_, y| y));
+    let slope = (weights * sum(&|x, y| x * y) - x * y) / (weights * sum(&|x, _| x * x) - x * x);
+    ((y - slope * x) / weights, slope)
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0
+}
+
+/// The row that a check is about.
+fn place<'a>(call: &Call<'a>) -> Result<Place<'a>> {
+    call.names.place.ok_or_else(|| Error::internal("the check is not about a row of a table"))
+}
+
+/// The values of formulas, argument by argument, in the rows of the check's table; `others` leaves out the row of the check.
+fn rows<const N: usize>(call: &Call, keys: [&str; N], others: bool) -> Result<Vec<[f64; N]>> {
+    let Place { table, row } = place(call)?;
+    let mut values = Vec::new();
+    for other in (0..table.rows.len()).filter(|other| !others || *other != row) {
+        let names = Names::new(call.names.published, Some(Place { table, row: other }));
+        let mut fields = [0.0; N];
+        for (field, key) in fields.iter_mut().zip(keys) {
+            *field = names.number(call.word(key)?)?;
+        }
+        values.push(fields);
+    }
+    Ok(values)
+}
+
+/// The mean of a formula in the other rows.
+pub fn other_rows_mean(call: &Call) -> Result<f64> {
+    let values: Vec<f64> = rows(call, ["of"], true)?.into_iter().flatten().collect();
+    Ok(mean(&values))
+}
+
+/// GUPS of P processors by T_1 and T_C that fit the powers of two of the hypercube paper's Table 2 best, up to `most` and but for
+/// `without`: least squares of the relative errors of T_P, the time of a round.
+pub fn table_2_rate(call: &Call) -> Result<f64> {
+    let (ranks, most, without) = (call.number("P")?, call.number("most")?, call.number("without")?);
+    let rows = published::table("hypercube-table-2")?.pairs("processors", "gups").into_iter();
+    let powers = rows.filter(|(ranks, _)| (*ranks as u64).is_power_of_two() && *ranks <= most && *ranks != without);
+    let points: Vec<_> = powers.map(|(ranks, gups)| (ranks.log2(), ranks / gups, ranks / gups)).collect();
+    let (round, stage) = line(&points);
+    Ok(ranks / (round + stage * ranks.log2()))
+}
+
+/// The median of what the runs of a column of the hypercube paper's Table 3 take longer than `single`, for each stage; but for those
+/// on `without` processors.
+pub fn table_3_stage(call: &Call) -> Result<f64> {
+    let (single, without) = (call.number("single")?, call.number("without")?);
+    let rows = published::table("hypercube-table-3")?.pairs("processors", call.word("column")?);
+    let several = rows.iter().filter(|(ranks, _)| *ranks > 1.0 && *ranks != without);
+    let stages: Vec<f64> = several.map(|(ranks, seconds)| (seconds - single) / ranks.log2()).collect();
+    Ok(median(&stages))
+}
+
+/// GUPS at Q by the round in parts, fitted to the hypercube paper's Tables 2 and 4 together, or by the fit `without` this point.
+pub fn table_4_rate(call: &Call) -> Result<f64> {
+    let (look_ahead, without) = (call.number("Q")?, call.number("without")?);
+    let by_parts = call.names.published.fits.iter().find(|fitted| fitted.model == "random_access.all_to_all");
+    let fit = by_parts.and_then(|fitted| fitted.fit.as_ref());
+    let point = fit.and_then(|fit| fit.points.iter().find(|point| point.x[..2] == [32.0, look_ahead]));
+    let rate = point.and_then(|point| if without == look_ahead { point.left_out } else { Some(point.predicted) });
+    let rate = rate.ok_or_else(|| Error::internal("there is no fit to Table 4 of the hypercube paper"))?;
+    Ok(1e-9 * rate)
+}
+
+/// Wrong words of a word by the straight line through the other rows of the Blue Gene/P paper's Table 2 (a).
+pub fn error_rate(call: &Call) -> Result<f64> {
+    let points: Vec<_> = rows(call, ["x", "y", "deviation"], true)?.into_iter().map(Into::into).collect();
+    let (none, slope) = line(&points);
+    Ok(none + slope * call.number("x")?)
+}
+
+/// Variance by mean of the number of wrong words, of all these rows: their geometric mean.
+pub fn burst(call: &Call) -> Result<f64> {
+    let rows = rows(call, ["words", "ratio"], call.number("others")? == 1.0)?;
+    let logarithms: Vec<f64> = rows.iter().map(|[words, ratio]| (ratio * ratio * words).ln()).collect();
+    Ok(mean(&logarithms).exp())
+}
+
+/// Updates of four cores that queue for locks, relative to one core, by the hold and free time of the other two rows of the Blue Gene/P
+/// paper's Table 2 (b).
+pub fn lock_rate(call: &Call) -> Result<f64> {
+    let (locks, model) = (call.number("locks")?, models::find("random_access.locks")?);
+    let rate = |locks: f64, hold: f64, free: f64| model.predict(&[4.0, locks, 2.0], &[hold, free]).value;
+    let rows = published::table("bluegene-table-2b")?.pairs("locks", "relative");
+    let others: Vec<_> = rows.into_iter().filter(|(other, _)| *other != locks).collect();
+    let [fewer, more] = others[..] else { return Err(Error::internal("there are not two other numbers of locks")) };
+    let (hold, free) = hold_and_free([fewer, more], &rate);
+    Ok(rate(locks, hold, free))
+}
+
+/// Hold and free time, in units of the serial update, by which the queue gives two numbers of locks their rates. All rates are
+/// inverse to the times, and the fewer locks lose less the longer cores are free: their ratio gives free by hold.
+fn hold_and_free(rows: [(f64, f64); 2], rate: &dyn Fn(f64, f64, f64) -> f64) -> (f64, f64) {
+    let [(fewer, slow), (more, fast)] = rows;
+    let (mut low, mut high): (f64, f64) = (1e-6, 1e6);
+    for _ in 0..200 {
+        let middle = (low * high).sqrt();
+        let lower = rate(fewer, 1.0, middle) / rate(more, 1.0, middle) < slow / fast;
+        if lower { low = middle } else { high = middle }
+    }
+    let hold = rate(fewer, 1.0, low) / slow;
+    (hold, hold * low)
+}
+
+/// Rows of the Blue Gene/P paper's Table 4 in which the bisection does not limit the multi-core algorithm.
+pub fn rows_below_bisection(_: &Call) -> Result<f64> {
+    let mut rows = 0.0;
+    for (nodes, _) in published::table("bluegene-table-4")?.pairs("nodes", "bgp_multi_gups") {
+        rows += f64::from(predict("random_access.roles", "bluegene-p", &[("P", nodes)])?.bottleneck != "bisection");
+    }
+    Ok(rows)
+}

@@ -1,0 +1,153 @@
+//! The functions of `quantities`: the models, formulas of the papers, and what is computed from several rows of a table.
+//!
+//! `NAME = FUNCTION KEY=FORMULA KEY=FORMULA`; a model is given its `card` and its variables. `NAME = FORMULA` is arithmetic alone.
+
+use super::across;
+use super::names::Names;
+use crate::validate::predict;
+use apexmap_base::error::{Error, Result};
+use apexmap_measure::kernels::random_access::layout::Layout;
+use apexmap_measure::numerics::gf2;
+use apexmap_measure::numerics::power_law::remote_share;
+use apexmap_theory::machine::Card;
+use apexmap_theory::models::{self, hypercube, lost_updates, nic, roles};
+use std::f64::consts::PI;
+
+/// A function with what it is given.
+pub struct Call<'a> {
+    pub names: &'a Names<'a>,
+    arguments: Vec<(&'a str, &'a str)>,
+}
+
+type Function = fn(&Call) -> Result<f64>;
+
+const FUNCTIONS: &[(&str, Function)] = &[
+    ("minimum", |call| Ok(call.numbers()?.into_iter().fold(f64::INFINITY, f64::min))),
+    ("maximum", |call| Ok(call.numbers()?.into_iter().fold(0.0, f64::max))),
+    ("log2", |call| Ok(call.number("x")?.log2())),
+    ("remote_share", |call| Ok(remote_share(call.number("P")? as usize, call.number("alpha")?))),
+    ("printed_polynomial_period", |_| Ok(period(&[64, 63, 62]) as f64)),
+    ("loop_period", |_| Ok(gf2::PERIOD as f64)),
+    ("messages", |call| Ok(hypercube::messages(call.number("P")?, call.number("d")?))),
+    ("volume", |call| Ok(hypercube::volume(call.number("P")?, call.number("d")?, call.number("Q")?))),
+    ("excess_share", |call| Ok(excess_share(call.number("P")?, call.number("Q")?))),
+    ("bucket", |call| Ok(roles::bucket(call.number("nodes")?, call.number("Q")?))),
+    ("hops", |call| Ok(roles::hops(call.number("nodes")?))),
+    ("relative_deviation", |call| Ok(lost_updates::relative_deviation(call.number("words")?, call.number("burst")?))),
+    ("crossover", crossover),
+    ("theorem_words", |_| Ok(layouts().map(|layout| layout.words()).sum::<u64>() as f64)),
+    ("theorem_owners", |_| Ok(layouts().map(|layout| predicted_owners(&layout)).sum::<u64>() as f64)),
+    ("io_bound", |call| Ok(nic::bounds(&[call.number("bytes")?, 1.0, 0.0], &interface()?)[1].value)),
+    ("link_bound", |call| Ok(nic::bounds(&[call.number("bytes")?, 1.0, 0.0], &interface()?)[2].value)),
+    ("potential_io_bandwidth", |call| Ok(nic::potential_io_bandwidth(call.number("bytes")?, &interface()?))),
+    ("half_bandwidth_bytes", |call| Ok(nic::half_bandwidth_bytes(call.number("senders")?, &interface()?))),
+    ("table_2_rate", across::table_2_rate),
+    ("table_3_stage", across::table_3_stage),
+    ("table_4_rate", across::table_4_rate),
+    ("other_rows_mean", across::other_rows_mean),
+    ("error_rate", across::error_rate),
+    ("burst", across::burst),
+    ("lock_rate", across::lock_rate),
+    ("rows_below_bisection", across::rows_below_bisection),
+];
+
+/// The value of a quantity.
+pub fn value(names: &Names, formula: &str) -> Result<f64> {
+    let (first, rest) = formula.split_once(' ').unwrap_or((formula, ""));
+    let function = FUNCTIONS.iter().find(|(name, _)| *name == first);
+    let is_model = models::ALL.iter().any(|model| model.about().id == first);
+    if function.is_none() && !is_model {
+        return names.number(formula);
+    }
+    let argument = |word| str::split_once(word, '=').ok_or_else(|| Error::internal(format!("\"{word}\" has no value")));
+    let call = Call { names, arguments: rest.split_whitespace().map(argument).collect::<Result<_>>()? };
+    match function {
+        Some((_, function)) => function(&call),
+        None => call.predict(first),
+    }
+}
+
+impl Call<'_> {
+    /// An argument as it stands.
+    pub fn word(&self, key: &str) -> Result<&str> {
+        let argument = self.arguments.iter().find(|(known, _)| *known == key);
+        argument.map(|(_, word)| *word).ok_or_else(|| Error::internal(format!("{key} is not given")))
+    }
+
+    pub fn number(&self, key: &str) -> Result<f64> {
+        self.names.number(self.word(key)?)
+    }
+
+    fn numbers(&self) -> Result<Vec<f64>> {
+        self.arguments.iter().map(|(_, formula)| self.names.number(formula)).collect()
+    }
+
+    /// The rate by a model.
+    fn predict(&self, model: &str) -> Result<f64> {
+        let variables = self.arguments.iter().filter(|(key, _)| *key != "card");
+        let given: Vec<_> =
+            variables.map(|(key, formula)| Ok((*key, self.names.number(formula)?))).collect::<Result<_>>()?;
+        Ok(predict(model, self.word("card")?, &given)?.value)
+    }
+}
+
+/// The numbers of the simulated network interface.
+fn interface() -> Result<Vec<f64>> {
+    models::find("message_rate.nic")?.parameters(&Card::find("simulated-nic")?)
+}
+
+/// Steps after which x modulo a polynomial over GF(2) of degree up to 64 is back at 1, without the factor x^k, in which it never is.
+/// `terms` are the exponents; only polynomials whose order is small enough to count.
+fn period(terms: &[u32]) -> u64 {
+    let least = terms.iter().min().copied().unwrap_or(0);
+    let terms: Vec<u32> = terms.iter().map(|term| term - least).collect();
+    let degree = terms.iter().max().copied().unwrap_or(0);
+    let tail = terms.iter().filter(|&&term| term != degree).fold(0u128, |bits, term| bits | 1 << term);
+    let step = |value: u128| {
+        let moved = value << 1;
+        if moved >> degree & 1 == 1 { (moved ^ 1 << degree) ^ tail } else { moved }
+    };
+    let mut value = step(1);
+    let mut steps = 1;
+    while value != 1 && steps < 1 << 20 {
+        value = step(value);
+        steps += 1;
+    }
+    steps
+}
+
+/// Mean of what a processor receives beyond Q in a round, as a share of Q. It receives Q' of P Q updates, each with probability
+/// 1/P: by the normal distribution the mean of what is above the mean is the standard deviation over sqrt(2 pi).
+fn excess_share(ranks: f64, look_ahead: f64) -> f64 {
+    ((1.0 - 1.0 / ranks) / (2.0 * PI * look_ahead)).sqrt()
+}
+
+/// The first power of two of nodes at which a model's bottleneck is the bisection.
+fn crossover(call: &Call) -> Result<f64> {
+    let (model, per_node) = (call.word("model")?, call.number("ranks_per_node")?);
+    let mut nodes = 2.0;
+    loop {
+        let given = [("P", nodes * per_node), ("ranks_per_node", per_node)];
+        if predict(model, "bluegene-p", &given)?.bottleneck == "bisection" || nodes > 1e9 {
+            return Ok(nodes);
+        }
+        nodes *= 2.0;
+    }
+}
+
+/// Tables of 2^4 to 2^13 words over every number of nodes that Theorem 4.1 is about.
+fn layouts() -> impl Iterator<Item = Layout> {
+    (4..=13u32).flat_map(|bits| {
+        let about = move |nodes: &usize| (*nodes as u64) < (1 << bits) / *nodes as u64;
+        (1..1 << bits).take_while(about).map(move |nodes| Layout::new(bits, nodes))
+    })
+}
+
+/// Words whose owner is the predicted one or the one before it.
+fn predicted_owners(layout: &Layout) -> u64 {
+    let holds = |word: &u64| {
+        let (owner, predicted) = (layout.by_division(*word), layout.prediction(*word));
+        owner <= predicted && predicted <= owner + 1
+    };
+    (0..layout.words()).filter(holds).count() as u64
+}
