@@ -35,7 +35,7 @@ const FLOORS: [(&str, &[&[&str]]); 8] = [
     ("theory", &[&["statistics", "trade"], &["machine", "models", "fit", "published"], &["bounds"]]),
     ("results", &[&["table"], &["disk", "samples"], &["query", "export"]]),
     ("draw", &[&["figure"], &["plot"]]),
-    ("run", &[&["launch", "batch", "sweep"], &["submit", "exported"]]),
+    ("run", &[&["placeholder"], &["launch", "batch", "sweep"], &["submit", "exported"]]),
     ("study", &[&["model_fit", "calibrate"], &["validate"]]),
     ("pages", &[&["html"], &["report", "compare", "validation"]]),
 ];

@@ -52,23 +52,22 @@ fn jobs(places: &[Place]) -> Vec<LaunchJob> {
 /// What every launcher is and makes of the jobs.
 fn lines() -> String {
     let mut text = String::new();
-    for entry in ALL.iter().filter(|entry| !["aprun", "jsrun"].contains(&entry.id)) {
+    for entry in ALL.iter() {
         let commands: &[&[&str]] = if entry.takes_command { &CUSTOM } else { &[&[]] };
         for command in commands {
             let command: Vec<String> = command.iter().map(|word| word.to_string()).collect();
             let launcher = (entry.make)(&command).expect("a launcher");
-            for job in jobs(launcher.places()) {
+            for job in jobs(&launcher.places()) {
                 let line = launcher.command(&job);
                 let environment: String = line.env.iter().map(|(name, value)| format!("{name}={value} ")).collect();
                 text.push_str(&format!("{}: {environment}{}\n", entry.id, line.argv.join("|")));
             }
-            let hosts = launcher.hosts(&["a".into(), "b".into()], 2);
             text.push_str(&format!(
                 "{}: {:?} {:?} {:?}\n",
                 entry.id,
                 launcher.programs(),
                 launcher.install(),
-                hosts.is_some()
+                launcher.takes_hosts()
             ));
         }
         text.push_str(&format!(

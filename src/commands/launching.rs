@@ -102,7 +102,7 @@ pub fn measure(
     let limit = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
     let timeout = setup.sweep.launch.timeout_seconds;
     let limits = LaunchLimits {
-        start: limit(setup.sweep.launch.start_limit(launcher.entry().waits_in_queue())),
+        start: limit(setup.sweep.launch.start_limit(setup.plan.context.launcher.waits_in_queue())),
         sample: limit(timeout.unwrap_or(LEAST_SILENCE)),
         end: END_LIMIT,
         line: LINE_LIMIT,

@@ -6,5 +6,6 @@
 pub mod batch;
 pub mod exported;
 pub mod launch;
+pub mod placeholder;
 pub mod submit;
 pub mod sweep;
