@@ -36,7 +36,7 @@ const FLOORS: [(&str, &[&[&str]]); 8] = [
     ("theory", &[&["statistics", "trade"], &["machine", "models", "fit", "published"], &["bounds"]]),
     ("results", &[&["table"], &["disk", "samples"], &["query", "export"]]),
     ("draw", &[&["figure"], &["plot"]]),
-    ("run", &[&["launch", "batch", "sweep"], &["submit", "manual"], &["campaign"]]),
+    ("run", &[&["placeholder"], &["launch", "batch", "sweep"], &["submit", "manual"], &["campaign"]]),
     ("study", &[&["model_fit", "calibrate"], &["validate"]]),
     ("pages", &[&["html"], &["report", "compare", "validation"]]),
 ];

@@ -4,18 +4,13 @@ use super::common::{Scratch, printed, refused};
 use apexmap_base::error::ErrorKind;
 use apexmap_measure::hardware::Place;
 use apexmap_run::launch::allocation;
-use apexmap_run::launch::aprun::Aprun;
 use apexmap_run::launch::custom::Custom;
-use apexmap_run::launch::flux::Flux;
 use apexmap_run::launch::hosts::{Hosts, HostsSource};
-use apexmap_run::launch::jsrun::Jsrun;
 use apexmap_run::launch::local::Local;
-use apexmap_run::launch::mpich::Mpich;
 use apexmap_run::launch::openmpi::OpenMpi;
-use apexmap_run::launch::pals::Pals;
 use apexmap_run::launch::registry::ALL;
-use apexmap_run::launch::srun::{Srun, default_type, fitting, types};
-use apexmap_run::launch::{Here, LaunchJob, Launcher, check, find};
+use apexmap_run::launch::srun::{default_type, fitting, types};
+use apexmap_run::launch::{Here, LaunchJob, Launcher, check, find, template};
 use proptest::prelude::*;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -44,6 +39,11 @@ fn line(launcher: &dyn Launcher, job: &LaunchJob) -> (String, String) {
     let command = launcher.command(job);
     let env: Vec<_> = command.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
     (command.argv.join("|"), env.join(" "))
+}
+
+/// The launcher with this name, which needs no command.
+fn named(id: &str) -> Box<dyn Launcher> {
+    (find(id).expect("a launcher").make)(&[]).expect("a launcher")
 }
 
 fn custom(template: &[&str]) -> apexmap_base::error::Result<Custom> {
@@ -106,7 +106,7 @@ fn ranks_of_an_allocation_spread_over_its_nodes() {
 
 #[test]
 fn mpich_binds_to_cores_then_to_threads_then_not_at_all() {
-    let argv = |ranks, per_node| line(&Mpich, &job("mpiexec.mpich", ranks, per_node)).0;
+    let argv = |ranks, per_node| line(&*named("mpich"), &job("mpiexec.mpich", ranks, per_node)).0;
     assert_eq!(argv(4, None), format!("mpiexec.mpich|-n|4|-bind-to|core|{WORKER}"));
     assert_eq!(argv(8, None), format!("mpiexec.mpich|-n|8|-bind-to|hwthread|{WORKER}"));
     assert_eq!(argv(9, None), format!("mpiexec.mpich|-n|9|{WORKER}"));
@@ -115,7 +115,7 @@ fn mpich_binds_to_cores_then_to_threads_then_not_at_all() {
 
 #[test]
 fn srun_asks_for_tasks_and_ends_all_with_the_first_that_fails() {
-    let argv = |per_node| line(&Srun, &job("srun", 256, per_node)).0;
+    let argv = |per_node| line(&*named("srun"), &job("srun", 256, per_node)).0;
     assert_eq!(argv(None), format!("srun|--ntasks=256|--kill-on-bad-exit=1|--input=none|{WORKER}"));
     let with_nodes = format!("srun|--ntasks=256|--ntasks-per-node=16|--kill-on-bad-exit=1|--input=none|{WORKER}");
     assert_eq!(argv(Some(16)), with_nodes);
@@ -124,7 +124,7 @@ fn srun_asks_for_tasks_and_ends_all_with_the_first_that_fails() {
 /// The machine has four cores with two hardware threads each.
 #[test]
 fn pals_is_told_of_ranks_on_nodes_and_of_what_they_are_bound_to() {
-    let argv = |ranks, per_node| line(&Pals, &job("mpiexec", ranks, per_node)).0;
+    let argv = |ranks, per_node| line(&*named("pals"), &job("mpiexec", ranks, per_node)).0;
     let rest = format!("--envall|{WORKER}");
     assert_eq!(argv(4, None), format!("mpiexec|-n|4|--cpu-bind|core|{rest}"));
     assert_eq!(argv(64, Some(4)), format!("mpiexec|-n|64|--ppn|4|--cpu-bind|core|{rest}"));
@@ -133,28 +133,8 @@ fn pals_is_told_of_ranks_on_nodes_and_of_what_they_are_bound_to() {
 }
 
 #[test]
-fn aprun_is_told_of_ranks_on_nodes_and_of_hardware_threads() {
-    let argv = |ranks, per_node| line(&Aprun, &job("aprun", ranks, per_node)).0;
-    assert_eq!(argv(2, None), format!("aprun|-n|2|-j|1|-cc|cpu|{WORKER}"));
-    assert_eq!(argv(64, Some(4)), format!("aprun|-n|64|-N|4|-j|1|-cc|cpu|{WORKER}"));
-    assert_eq!(argv(64, Some(8)), format!("aprun|-n|64|-N|8|-j|0|-cc|cpu|{WORKER}"));
-    assert_eq!(argv(64, Some(9)), format!("aprun|-n|64|-N|9|-j|0|-cc|none|{WORKER}"));
-}
-
-#[test]
-fn jsrun_gets_a_resource_set_for_each_rank_or_one_for_each_node() {
-    let argv = |ranks, per_node| line(&Jsrun, &job("jsrun", ranks, per_node)).0;
-    let rest = format!("--exit_on_error=1|{WORKER}");
-    assert_eq!(argv(4, None), format!("jsrun|--nrs=4|--tasks_per_rs=1|--cpu_per_rs=1|--bind=rs|{rest}"));
-    let on_cores = "jsrun|--nrs=64|--tasks_per_rs=1|--cpu_per_rs=1|--rs_per_host=4|--bind=rs";
-    assert_eq!(argv(64, Some(4)), format!("{on_cores}|{rest}"));
-    let on_nodes = "jsrun|--np=64|--tasks_per_rs=8|--rs_per_host=1|--cpu_per_rs=ALL_CPUS|--bind=none";
-    assert_eq!(argv(64, Some(8)), format!("{on_nodes}|{rest}"));
-}
-
-#[test]
 fn flux_gets_nodes_and_tasks_with_a_core_each_or_whole_nodes() {
-    let argv = |ranks, per_node| line(&Flux, &job("flux", ranks, per_node)).0;
+    let argv = |ranks, per_node| line(&*named("flux"), &job("flux", ranks, per_node)).0;
     let rest = format!("--setopt=exit-on-error|{WORKER}");
     let bound = "--cores-per-task=1|--setopt=cpu-affinity=per-task";
     assert_eq!(argv(4, None), format!("flux|run|--ntasks=4|{bound}|{rest}"));
@@ -189,10 +169,10 @@ fn nodes_and_ranks_on_each_are_handed_to_every_launcher_that_knows_them() {
     let mut job = job("x", 12, Some(3));
     job.nodes = Some(4);
     let srun = "x|--ntasks=12|--nodes=4|--ntasks-per-node=3|--kill-on-bad-exit=1|--input=none";
-    assert_eq!(line(&Srun, &job).0, format!("{srun}|{WORKER}"));
+    assert_eq!(line(&*named("srun"), &job).0, format!("{srun}|{WORKER}"));
     let open_mpi = "x|-n|12|--stdin|none|--map-by|ppr:3:node|--bind-to|core";
     assert_eq!(line(&OpenMpi, &job).0, format!("{open_mpi}|{WORKER}"));
-    assert_eq!(line(&Mpich, &job).0, format!("x|-n|12|-ppn|3|-bind-to|core|{WORKER}"));
+    assert_eq!(line(&*named("mpich"), &job).0, format!("x|-n|12|-ppn|3|-bind-to|core|{WORKER}"));
     let launcher = custom(&["x", "-N{nodes}", "-n{ranks_per_node}", "{ranks}", "{worker}", "{arguments}"]).unwrap();
     assert_eq!(line(&launcher, &job).0, format!("x|-N4|-n3|12|{WORKER}"));
     // Where the sweep tells only the ranks on each node, the nodes follow.
@@ -206,19 +186,17 @@ fn hosts_are_handed_to_every_launcher_that_can_be_told_of_them_as_many_as_a_laun
     job.hosts = ["a", "b", "c"].map(String::from).to_vec();
     let open_mpi = "x|-n|4|--stdin|none|--map-by|ppr:2:node|--host|a:2,b:2|--bind-to|core";
     assert_eq!(line(&OpenMpi, &job).0, format!("{open_mpi}|{WORKER}"));
-    assert_eq!(line(&Mpich, &job).0, format!("x|-n|4|-ppn|2|-hosts|a,b|-bind-to|core|{WORKER}"));
+    assert_eq!(line(&*named("mpich"), &job).0, format!("x|-n|4|-ppn|2|-hosts|a,b|-bind-to|core|{WORKER}"));
     let srun = "x|--ntasks=4|--ntasks-per-node=2|--nodelist=a,b|--kill-on-bad-exit=1|--input=none";
-    assert_eq!(line(&Srun, &job).0, format!("{srun}|{WORKER}"));
+    assert_eq!(line(&*named("srun"), &job).0, format!("{srun}|{WORKER}"));
     let launcher = custom(&["x", "-H{hosts}", "{ranks}", "{worker}", "{arguments}"]).unwrap();
     assert_eq!(line(&launcher, &job).0, format!("x|-Ha,b|4|{WORKER}"));
-    assert_eq!(launcher.hosts(&job.hosts, 1), Some(Vec::new()));
-    assert!(line(&Flux, &job).0.contains("|--requires=hosts:a,b|"));
-    assert!(line(&Aprun, &job).0.contains("|-L|a,b|"));
-    assert!(line(&Pals, &job).0.contains("|--ppn|2|--hosts|a,b|"));
+    assert!(launcher.takes_hosts());
+    assert!(line(&*named("flux"), &job).0.contains("|--requires=hosts:a,b|"));
+    assert!(line(&*named("pals"), &job).0.contains("|--ppn|2|--hosts|a,b|"));
     // Others say that they cannot.
-    assert_eq!(Jsrun.hosts(&job.hosts, 1), None);
-    assert_eq!(Local.hosts(&job.hosts, 1), None);
-    assert_eq!(custom(&["x", "{ranks}", "{worker}", "{arguments}"]).unwrap().hosts(&job.hosts, 1), None);
+    assert!(!Local.takes_hosts());
+    assert!(!custom(&["x", "{ranks}", "{worker}", "{arguments}"]).unwrap().takes_hosts());
 }
 
 /// Hosts of a list, or what is wrong with it.
@@ -330,20 +308,48 @@ proptest! {
 #[test]
 fn every_launcher_is_found_by_its_id() {
     let template = ["x", "{ranks}", "{worker}", "{arguments}"].map(String::from);
-    for entry in ALL {
+    let ids: Vec<_> = ALL.iter().map(|entry| entry.id).collect();
+    assert_eq!(ids, ["local", "openmpi", "mpich", "srun", "pals", "flux", "custom"]);
+    for entry in ALL.iter() {
         let found = find(entry.id).unwrap();
         assert_eq!((found.id, found.transport), (entry.id, entry.transport));
         // What the registry makes is the launcher of that line.
         let launcher = (found.make)(if found.takes_command { &template } else { &[] }).unwrap();
-        assert_eq!(launcher.entry(), *entry);
+        assert_eq!(launcher.id(), entry.id);
     }
     assert!(ALL.iter().any(|entry| entry.id == "custom" && entry.takes_command));
+}
+
+#[test]
+fn templates_with_unknown_keys_or_placeholders_are_refused() {
+    let wrong = |text: &str| template::entry("x", text).err().expect("a refusal");
+    let good = "summary = \"x\"\nprograms = [\"x\"]\ninstall = \"x\"\ncommand = [[\"{program}\", \"-n{ranks}\"]]\n";
+    assert!(template::entry("x", good).is_ok());
+    let error = wrong(&good.replace("{ranks}", "{rank}"));
+    assert!(error.what.contains("{rank} is not known here"), "{error}");
+    let error = wrong(&good.replace("programs", "program"));
+    assert!(error.what.contains("no key \"program\""), "{error}");
+    assert!(wrong(&format!("{good}[binding]\ncores = [[\"{{core}}\"]]\n")).what.contains("{core}"));
 }
 
 #[test]
 fn an_unknown_launcher_is_answered_with_the_nearest_one() {
     let error = find("opnmpi").err().unwrap();
     assert!(error.what.contains("opnmpi") && error.next.contains("did you mean \"openmpi\"?"), "{error}");
+}
+
+#[test]
+fn a_launcher_that_was_removed_is_answered_with_the_command_that_replaces_it() {
+    for (id, line) in [
+        ("aprun", "aprun|-n|4|-j|1|-cc|cpu"),
+        ("jsrun", "jsrun|--nrs=4|--tasks_per_rs=1|--cpu_per_rs=1|--bind=rs|--exit_on_error=1"),
+    ] {
+        let error = find(id).err().unwrap();
+        let command = error.next.strip_prefix("use launcher = \"custom\" with command = ").expect("a command");
+        let command: Vec<String> = serde_json::from_str(command.split(';').next().expect("it")).expect("a list");
+        let launcher = Custom::new(command).expect("a command that custom takes");
+        assert_eq!(launcher.command(&job("x", 4, None)).argv.join("|"), format!("{line}|{WORKER}"));
+    }
 }
 
 /// A folder with an executable and a plain file in it.
@@ -371,7 +377,7 @@ fn the_first_program_that_is_on_the_path_serves() {
 #[test]
 fn a_launcher_that_is_not_installed_is_refused_with_what_to_install() {
     let folder = folder("launch-missing");
-    let error = check(&Mpich, &folder.join("apexmap"), folder.as_os_str()).unwrap_err();
+    let error = check(&*named("mpich"), &folder.join("apexmap"), folder.as_os_str()).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Environment);
     assert!(error.what.contains("mpiexec.mpich or mpiexec.hydra or mpiexec"), "{error}");
     assert!(error.next.contains("apt-get install mpich"), "{error}");
@@ -457,9 +463,9 @@ fn ranks_of_a_node_are_placed_as_asked_where_the_launcher_can_be_told() {
     assert_eq!(argv(&OpenMpi, Place::Compact, 8, Some(4)), "8|--stdin|none|--map-by|ppr:4:node|--bind-to|core");
     let smt = "4|--stdin|none|--map-by|hwthread|--use-hwthread-cpus|--bind-to|hwthread";
     assert_eq!(argv(&OpenMpi, Place::Smt, 4, None), smt);
-    assert_eq!(argv(&Mpich, Place::Spread, 8, Some(4)), "8|-ppn|4|-bind-to|core|-map-by|socket");
-    assert_eq!(argv(&Mpich, Place::Compact, 4, None), "4|-bind-to|core|-map-by|core");
-    assert_eq!(argv(&Mpich, Place::Smt, 4, None), "4|-bind-to|hwthread|-map-by|hwthread");
-    assert!(argv(&Srun, Place::Spread, 4, None).contains("|--cpu-bind=cores|--distribution=block:cyclic|"));
-    assert!(argv(&Srun, Place::Compact, 4, None).contains("|--distribution=block:block|"));
+    assert_eq!(argv(&*named("mpich"), Place::Spread, 8, Some(4)), "8|-ppn|4|-bind-to|core|-map-by|socket");
+    assert_eq!(argv(&*named("mpich"), Place::Compact, 4, None), "4|-bind-to|core|-map-by|core");
+    assert_eq!(argv(&*named("mpich"), Place::Smt, 4, None), "4|-bind-to|hwthread|-map-by|hwthread");
+    assert!(argv(&*named("srun"), Place::Spread, 4, None).contains("|--cpu-bind=cores|--distribution=block:cyclic|"));
+    assert!(argv(&*named("srun"), Place::Compact, 4, None).contains("|--distribution=block:block|"));
 }

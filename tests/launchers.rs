@@ -394,7 +394,8 @@ fn an_mpi_launch_in_a_script_ends_with_its_driver_however_that_ends() {
     for mpi in [&OPEN_MPI, &MPICH] {
         let worker = mpi.worker().to_owned();
         let _alone = alone();
-        let program = mpi.launcher.programs()[0];
+        let launcher = mpi.launcher();
+        let program = launcher.programs()[0];
         for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGKILL] {
             let mut case = Case::empty(LONG_RUN);
             case.worker.clone_from(&worker);

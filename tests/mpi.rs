@@ -126,7 +126,7 @@ fn over_mpi_a_late_reply_blocks_nobody_and_send_handles_and_gets_are_limited() {
 /// Sweeps over nodes and ranks on each, as users run them, on the one node that is here.
 fn verify_nodes(mpi: &Mpi) {
     let scratch = Scratch::new();
-    let (launcher, worker) = (mpi.launcher.entry().id, mpi.worker().display());
+    let (launcher, worker) = (mpi.launcher, mpi.worker().display());
     let run = |name: &str, nodes: usize| {
         let (path, out) = (scratch.join("sweep.toml"), scratch.join(name));
         let text = format!(

@@ -3,9 +3,7 @@
 use apexmap_base::point::Point;
 use apexmap_base::sample::Event;
 use apexmap_measure::worker::{Job, Repeat, Task};
-use apexmap_run::launch::mpich::Mpich;
-use apexmap_run::launch::openmpi::OpenMpi;
-use apexmap_run::launch::{CommandLine, Here, LaunchJob, Launcher, check};
+use apexmap_run::launch::{CommandLine, Here, LaunchJob, Launcher, check, find};
 use apexmap_run::sweep::execute::{Ending, Executor, LaunchLimits, Processes};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -15,17 +13,17 @@ use std::time::Duration;
 /// Packages of Debian and its relatives; the Makefile installs them.
 const PACKAGES: &str = "openmpi-bin libopenmpi-dev mpich libmpich-dev libclang-dev";
 
-/// One MPI library: what builds for it, what starts it, and how it calls itself.
+/// One MPI library: what builds for it, the launcher that starts it, and how it calls itself.
 pub struct Mpi {
     pub compiler: &'static str,
-    pub launcher: &'static (dyn Launcher + Sync),
+    pub launcher: &'static str,
     pub name: &'static str,
     worker: OnceLock<PathBuf>,
 }
 
 pub static OPEN_MPI: Mpi =
-    Mpi { compiler: "mpicc.openmpi", launcher: &OpenMpi, name: "Open MPI", worker: OnceLock::new() };
-pub static MPICH: Mpi = Mpi { compiler: "mpicc.mpich", launcher: &Mpich, name: "MPICH", worker: OnceLock::new() };
+    Mpi { compiler: "mpicc.openmpi", launcher: "openmpi", name: "Open MPI", worker: OnceLock::new() };
+pub static MPICH: Mpi = Mpi { compiler: "mpicc.mpich", launcher: "mpich", name: "MPICH", worker: OnceLock::new() };
 
 /// One build or launch at a time: ranks of different launches would wait for each other's processors.
 pub fn alone() -> MutexGuard<'static, ()> {
@@ -34,6 +32,10 @@ pub fn alone() -> MutexGuard<'static, ()> {
 }
 
 impl Mpi {
+    pub fn launcher(&self) -> Box<dyn Launcher> {
+        (find(self.launcher).expect("a launcher").make)(&[]).expect("a launcher")
+    }
+
     /// The slim program, built once.
     pub fn worker(&self) -> &Path {
         self.worker.get_or_init(|| self.build(&["--bin", "apexmap-worker"]).join("apexmap-worker"))
@@ -42,8 +44,7 @@ impl Mpi {
     /// Builds a target in a folder of its own, which is returned: mpi-sys does not notice when MPICC changes.
     fn build(&self, target: &[&str]) -> PathBuf {
         let _alone = alone();
-        let folder =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name(format!("worker-{}", self.launcher.entry().id));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name(format!("worker-{}", self.launcher));
         let mut cargo = Command::new(env!("CARGO"));
         cargo.current_dir(env!("CARGO_MANIFEST_DIR")).arg("build").args(target).arg("--target-dir").arg(&folder);
         cargo.args(["--release", "--locked", "--quiet", "--package", "apexmap-measure", "--features", "mpi"]);
@@ -67,7 +68,7 @@ impl Mpi {
     pub fn check(&self, what: &str, folder: &Path, settings: &[(&str, &str)]) -> Output {
         let program = self.build(&["--example", "mpi_checks"]).join("examples/mpi_checks");
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let starter = check(self.launcher, &program, &path).unwrap_or_else(|error| panic!("{error}"));
+        let starter = check(&*self.launcher(), &program, &path).unwrap_or_else(|error| panic!("{error}"));
         let arguments = vec![what.to_owned(), folder.to_str().unwrap().to_owned()];
         let (ranks, here) = (3, Here::look());
         let launch = LaunchJob {
@@ -82,7 +83,7 @@ impl Mpi {
             variables: Vec::new(),
             here,
         };
-        let command = self.launcher.command(&launch);
+        let command = self.launcher().command(&launch);
         let (program, arguments) = command.argv.split_first().unwrap();
         let _alone = alone();
         let mut start = Command::new(program);
@@ -92,11 +93,10 @@ impl Mpi {
 
     /// The command that starts `worker` on `started` ranks, telling it to expect those of the job.
     fn command(&self, worker: &Path, job: &Job, started: usize) -> (CommandLine, PathBuf) {
-        let file =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{}.job", job.launch, self.launcher.entry().id));
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{}.job", job.launch, self.launcher));
         std::fs::write(&file, serde_json::to_string(job).unwrap()).unwrap();
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let program = check(self.launcher, worker, &path)
+        let program = check(&*self.launcher(), worker, &path)
             .unwrap_or_else(|error| panic!("{error}; `make install-deps` installs {PACKAGES}"));
         let expected = job.ranks.to_string();
         let arguments = ["worker", "--transport", "mpi", "--ranks", &expected, "--job", file.to_str().unwrap()];
@@ -113,7 +113,7 @@ impl Mpi {
             variables: Vec::new(),
             here: Here::look(),
         };
-        (self.launcher.command(&launch), file)
+        (self.launcher().command(&launch), file)
     }
 
     /// Runs a job as the driver does.

@@ -58,7 +58,7 @@ impl Network {
     }
 
     fn measure_with(&self, mpi: &Mpi, sweep: &str, result: &str, further: &[&str]) -> String {
-        let (worker, launcher) = (mpi.worker().display(), mpi.launcher.entry().id);
+        let (worker, launcher) = (mpi.worker().display(), mpi.launcher);
         let launch = format!("[launch]\ntransport = \"mpi\"\nlauncher = \"{launcher}\"\nworker = \"{worker}\"\n");
         fs::write(self.scratch.join("s.toml"), format!("{sweep}{launch}")).expect("a file");
         let names = self.names();

@@ -9,9 +9,7 @@ use apexmap_pages::report::placement;
 use apexmap_pages::report::regimes::regime;
 use apexmap_results::disk::journal::Record;
 use apexmap_results::disk::tabulate::tabulate;
-use apexmap_run::launch::mpich::Mpich;
-use apexmap_run::launch::openmpi::OpenMpi;
-use apexmap_run::launch::{Here, LaunchJob, Launcher, check};
+use apexmap_run::launch::{Here, LaunchJob, Launcher, check, find};
 use apexmap_theory::machine::{Card, Number};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -128,7 +126,7 @@ fn bound(launcher: &dyn Launcher, place: Place, ranks: usize, per_node: Option<u
         here,
     };
     let line = launcher.command(&job);
-    let (arguments, of_openmpi) = (&line.argv[1..], launcher.entry().id == "openmpi");
+    let (arguments, of_openmpi) = (&line.argv[1..], launcher.id() == "openmpi");
     let mut command = Command::new(&line.argv[0]);
     if of_openmpi {
         command.args(["--do-not-launch", "--display-map", "--host", "localhost:16"]);
@@ -158,10 +156,10 @@ fn mask(line: &str) -> Option<(usize, Vec<usize>)> {
 #[test]
 fn both_mpis_place_ranks_on_a_made_up_node_as_asked() {
     needs!(Mpi);
-    for launcher in [&OpenMpi as &dyn Launcher, &Mpich] {
+    for id in ["openmpi", "mpich"] {
+        let launcher = (find(id).expect("a launcher").make)(&[]).expect("a launcher");
         for per_node in [None, Some(4)] {
-            let id = launcher.entry().id;
-            let of = |place| bound(launcher, place, 4, per_node);
+            let of = |place| bound(&*launcher, place, 4, per_node);
             assert_eq!(of(Place::Spread), [[0, 1], [8, 9], [2, 3], [10, 11]], "{id}, {per_node:?}");
             assert_eq!(of(Place::Compact), [[0, 1], [2, 3], [4, 5], [6, 7]], "{id}, {per_node:?}");
             assert_eq!(of(Place::Smt), [[0], [1], [2], [3]], "{id}, {per_node:?}");

@@ -79,7 +79,12 @@ fn keys_and_words_that_do_not_exist_are_answered_with_the_nearest() {
     check_wrong(
         &sequential("[launch]\ntransport = \"mpi\"\nlauncher = »\"slurm\"«"),
         "\"slurm\"",
-        "openmpi, mpich, srun, pals, aprun, jsrun, flux, custom",
+        "openmpi, mpich, srun, pals, flux, custom",
+    );
+    check_wrong(
+        &sequential("[launch]\ntransport = \"mpi\"\nlauncher = »\"jsrun\"«"),
+        "launcher \"jsrun\" was removed",
+        "use launcher = \"custom\" with command = [\"jsrun\", \"--nrs={ranks}\"",
     );
     check_wrong(&sequential("[axes]\nL = { from = 1, to = 8, scale = »\"log\"« }"), "\"log\"", "\"log2\"");
     check_wrong(&sequential("[axes]\n»where« = [\"L > 1\"]"), "not a parameter", "above the first [table]");
@@ -362,10 +367,10 @@ fn sweeps_and_their_schema_know_every_launcher() {
     let known = schema.pointer("/$defs/Launcher/oneOf").unwrap().as_array().unwrap();
     let known: Vec<_> = known.iter().map(|one| one["const"].as_str().unwrap()).collect();
     assert_eq!(known, launch::registry::ALL.iter().map(|entry| entry.id).collect::<Vec<_>>());
-    for entry in launch::registry::ALL {
+    for entry in launch::registry::ALL.iter() {
         let command = if entry.takes_command { "command = [\"{worker}\", \"{arguments}\", \"{ranks}\"]" } else { "" };
         let text = format!("[launch]\ntransport = \"{}\"\nlauncher = \"{}\"\n{command}", entry.transport, entry.id);
-        assert_eq!(sweep(&sequential(&text)).unwrap().launch.launcher, *entry);
+        assert_eq!(sweep(&sequential(&text)).unwrap().launch.launcher, entry);
     }
 }
 

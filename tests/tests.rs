@@ -50,6 +50,7 @@
 //! - `forecast`: how long the rest of a sweep takes, on recorded and simulated sweeps
 //! - `processes`: launches as real processes, their limits and their ends
 //! - `launch`: launchers' command lines
+//! - `command_lines`: command lines of all launchers stay as they are recorded
 //! - `causes`: what launchers print when launches fail, recorded, and what it means
 //! - `batch`: scripts of batch systems as text, and what their answers mean
 //! - `batch_systems`: OpenPBS, Torque, LSF and Flux, whose programs are scripts; driver and jobs are real
@@ -110,6 +111,7 @@ mod calibrate_network;
 mod causes;
 mod cli;
 mod comm;
+mod command_lines;
 mod common;
 mod compare;
 mod compare_check;

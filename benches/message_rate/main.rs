@@ -107,7 +107,7 @@ fn compare(mpi: &Mpi, buffers: &str, pairs: usize) {
 
 fn compile(mpi: &Mpi) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/message_rate/peer.c");
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("message-rate-peer-{}", mpi.launcher.entry().id));
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("message-rate-peer-{}", mpi.launcher));
     let compiled = Command::new(mpi.compiler).args(["-O3", "-o"]).arg(&program).arg(&source).status();
     assert!(compiled.is_ok_and(|status| status.success()), "{} does not compile {}", mpi.compiler, source.display());
     program
@@ -136,7 +136,7 @@ fn run_peer(mpi: &Mpi, peer: &Path, buffers: &str, tests: &[Test]) -> Vec<Vec<f6
         arguments.extend([test.name.into(), test.bytes.to_string(), test.window.to_string(), rounds.to_string()]);
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let program = check(mpi.launcher, peer, &path).expect("the launcher is there");
+    let program = check(&*mpi.launcher(), peer, &path).expect("the launcher is there");
     let here = Here::look();
     let job = LaunchJob {
         program,
@@ -150,7 +150,7 @@ fn run_peer(mpi: &Mpi, peer: &Path, buffers: &str, tests: &[Test]) -> Vec<Vec<f6
         variables: Vec::new(),
         here,
     };
-    let command = mpi.launcher.command(&job);
+    let command = mpi.launcher().command(&job);
     let (program, arguments) = command.argv.split_first().expect("a command");
     let output =
         Command::new(program).args(arguments).envs(command.env).stdin(Stdio::null()).output().expect("it starts");

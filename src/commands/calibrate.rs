@@ -65,7 +65,7 @@ pub struct Arguments {
 /// The launchers of MPI that need no command.
 fn mpi_launcher() -> impl TypedValueParser<Value = &'static LauncherEntry> {
     let known = launch::starting(TransportKind::Mpi).filter(|launcher| !launcher.takes_command);
-    let values = known.map(|launcher| PossibleValue::new(launcher.id).help(launcher.summary));
+    let values = known.map(|launcher| PossibleValue::new(launcher.id).help(launcher.summary.as_str()));
     PossibleValuesParser::new(values).try_map(|id| launch::find(&id))
 }
 

@@ -7,5 +7,6 @@ pub mod batch;
 pub mod campaign;
 pub mod launch;
 pub mod manual;
+pub mod placeholder;
 pub mod submit;
 pub mod sweep;

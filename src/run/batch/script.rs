@@ -1,7 +1,8 @@
 //! A job as text, and the arguments of commands.
 
 use super::options::JobOptions;
-use super::template::{Template, filled};
+use super::template::Template;
+use crate::placeholder::{arguments, filled};
 use apexmap_base::error::{Error, Result};
 use std::fmt::Write;
 use std::path::Path;
@@ -82,19 +83,14 @@ pub fn quoted(word: &str) -> String {
 /// If the template leaves something open.
 pub fn submit(template: &Template, script: &str, after: Option<&str>) -> Result<Vec<String>> {
     let value = |name: &str| match name {
-        "script" => Some(script.to_owned()),
-        "after" => after.map(str::to_owned),
+        "script" => Some(vec![script.to_owned()]),
+        "after" => after.map(|id| vec![id.to_owned()]),
         _ => None,
     };
     let at = template.submit.iter().position(|text| text.contains("{script}")).unwrap_or(template.submit.len());
     let (before, rest) = template.submit.split_at(at);
-    let further = template.after.iter().filter(|_| after.is_some());
-    before
-        .iter()
-        .chain(further)
-        .chain(rest)
-        .map(|text| filled(text, value).ok_or_else(|| open(template, "submit")))
-        .collect()
+    let further = if after.is_some() { &template.after[..] } else { &[] };
+    arguments(&[before, further, rest].concat(), value).ok_or_else(|| open(template, "submit"))
 }
 
 /// The arguments of a question or of `cancel`; `{ids}` alone becomes an argument for each, elsewhere they are joined by commas.
@@ -103,18 +99,11 @@ pub fn submit(template: &Template, script: &str, after: Option<&str>) -> Result<
 /// If the template leaves something open.
 pub fn about(template: &Template, command: &[String], user: &str, ids: &[String]) -> Result<Vec<String>> {
     let value = |name: &str| match name {
-        "user" => Some(user.to_owned()),
-        "ids" => Some(ids.join(",")),
+        "user" => Some(vec![user.to_owned()]),
+        "ids" => Some(ids.to_vec()),
         _ => None,
     };
-    let mut arguments = Vec::new();
-    for text in command {
-        match text.as_str() {
-            "{ids}" => arguments.extend(ids.iter().cloned()),
-            _ => arguments.push(filled(text, value).ok_or_else(|| open(template, "a command"))?),
-        }
-    }
-    Ok(arguments)
+    arguments(command, value).ok_or_else(|| open(template, "a command"))
 }
 
 /// The arguments of the question about nodes; empty if the template has none.

@@ -1,6 +1,7 @@
 //! The template of a batch system.
 
 use super::JobState;
+use crate::placeholder::check;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::toml_file::Page;
 use serde::Deserialize;
@@ -115,15 +116,7 @@ impl Template {
         let template: Self = toml::from_str(text).map_err(|error| page.unreadable(&error))?;
         let commands = [&template.submit, &template.after, &template.ask.command, &template.cancel];
         let ended = template.ask_ended.iter().map(|question| &question.command);
-        let known = |texts: &[String], known: &[&str]| -> Result<()> {
-            match texts.iter().flat_map(|text| placeholders(text)).find(|name| !known.contains(name)) {
-                Some(name) => Err(Error::input(
-                    format!("{}: {{{name}}} is not known here", path.display()),
-                    format!("write one of {}; {{{{ and }}}} are braces", known.join(", ")),
-                )),
-                None => Ok(()),
-            }
-        };
+        let known = |texts: &[String], known: &[&str]| check(path, texts.iter().map(String::as_str), known);
         for command in commands.into_iter().chain(ended) {
             known(command, IN_COMMANDS)?;
         }
@@ -153,48 +146,4 @@ impl Template {
             TimeFormat::Minutes => minutes.to_string(),
         }
     }
-}
-
-/// The names in single braces.
-fn placeholders(text: &str) -> Vec<&str> {
-    pieces(text).into_iter().filter_map(|piece| if let Piece::Name(name) = piece { Some(name) } else { None }).collect()
-}
-
-#[derive(Debug, PartialEq)]
-enum Piece<'a> {
-    Text(&'a str),
-    Name(&'a str),
-}
-
-/// A text cut at its placeholders. Doubled braces are braces.
-fn pieces(mut text: &str) -> Vec<Piece<'_>> {
-    let mut pieces = Vec::new();
-    while let Some(at) = text.find(['{', '}']) {
-        let (before, rest) = text.split_at(at);
-        pieces.push(Piece::Text(before));
-        let brace = &rest[..1];
-        if rest[1..].starts_with(brace) {
-            pieces.push(Piece::Text(brace));
-            text = &rest[2..];
-        } else if let (Some((name, after)), "{") = (rest[1..].split_once('}'), brace) {
-            pieces.push(Piece::Name(name));
-            text = after;
-        } else {
-            pieces.push(Piece::Text(brace));
-            text = &rest[1..];
-        }
-    }
-    pieces.push(Piece::Text(text));
-    pieces
-}
-
-/// The text with values in place of names; `None` if one has no value.
-pub fn filled(text: &str, value: impl Fn(&str) -> Option<String>) -> Option<String> {
-    pieces(text)
-        .into_iter()
-        .map(|piece| match piece {
-            Piece::Text(text) => Some(text.to_owned()),
-            Piece::Name(name) => value(name),
-        })
-        .collect()
 }

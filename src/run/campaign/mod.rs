@@ -302,13 +302,13 @@ impl Campaign {
 fn read_hosts(sweep: &Sweep, source: &HostsSource) -> Result<Hosts> {
     let launch = &sweep.launch;
     let hosts = source.read()?;
-    match (launch.launcher.make)(&launch.command)?.hosts(&hosts.names, 1) {
-        Some(_) => Ok(hosts),
-        None if launch.launcher.takes_command => Err(Error::input(
+    match (launch.launcher.make)(&launch.command)?.takes_hosts() {
+        true => Ok(hosts),
+        false if launch.launcher.takes_command => Err(Error::input(
             "hosts are given, but the command of launcher \"custom\" does not name {hosts}",
             "add {hosts} to the command, which becomes a list with commas, or remove the hosts",
         )),
-        None => Err(Error::input(
+        false => Err(Error::input(
             format!("launcher \"{}\" cannot be told of hosts", launch.launcher.id),
             "remove the hosts, or choose a launcher that takes them, such as openmpi, mpich or srun",
         )),

@@ -86,7 +86,7 @@ impl Starter {
         let limit = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         let timeout = campaign.sweep.launch.timeout_seconds;
         let limits = LaunchLimits {
-            start: limit(campaign.sweep.launch.start_limit(launcher.entry().waits_in_queue())),
+            start: limit(campaign.sweep.launch.start_limit(campaign.plan.context.launcher.waits_in_queue())),
             sample: limit(timeout.unwrap_or(LEAST_SILENCE)),
             end: END_LIMIT,
             line: LINE_LIMIT,

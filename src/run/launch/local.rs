@@ -4,28 +4,30 @@ use super::{CommandLine, LaunchJob, Launcher, LauncherEntry};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::Place;
 
-pub const ENTRY: LauncherEntry = LauncherEntry {
-    id: "local",
-    summary: "this machine: the ranks are threads of one process",
-    transport: TransportKind::Threads,
-    remote: false,
-    allocation: None,
-    takes_command: false,
-    make: |_| Ok(Box::new(Local)),
-};
-
 pub struct Local;
 
+pub fn entry() -> LauncherEntry {
+    LauncherEntry {
+        id: Local.id(),
+        summary: "this machine: the ranks are threads of one process".into(),
+        transport: TransportKind::Threads,
+        remote: false,
+        allocation: None,
+        takes_command: false,
+        make: Box::new(|_| Ok(Box::new(Local))),
+    }
+}
+
 impl Launcher for Local {
-    fn entry(&self) -> &'static LauncherEntry {
-        &ENTRY
+    fn id(&self) -> &'static str {
+        "local"
     }
 
     fn programs(&self) -> Vec<&str> {
         Vec::new()
     }
 
-    fn install(&self) -> &'static str {
+    fn install(&self) -> &str {
         ""
     }
 
@@ -33,7 +35,7 @@ impl Launcher for Local {
         CommandLine { argv: job.worker_line().collect(), env: Vec::new() }
     }
 
-    fn places(&self) -> &'static [Place] {
-        &Place::ALL
+    fn places(&self) -> Vec<Place> {
+        Place::ALL.to_vec()
     }
 }

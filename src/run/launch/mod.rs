@@ -1,21 +1,18 @@
 //! Launchers: what starts a worker on its ranks.
 //!
-//! A launcher is one file and one line in [`registry::ALL`]; sweeps, their schema, `apexmap calibrate --launcher`, help and errors take
-//! it from there. Command lines are pure functions of the job, and no shell sees them.
+//! A launcher is a TOML file in `launch/templates/` and a line in [`registry`], or a file of code where a [`template`] does not suffice;
+//! sweeps, their schema, `apexmap calibrate --launcher`, help and errors take it from there. Command lines are pure functions of the
+//! job, and no shell sees them.
 
 pub mod allocation;
-pub mod aprun;
 pub mod causes;
 pub mod custom;
-pub mod flux;
 pub mod hosts;
-pub mod jsrun;
 pub mod local;
-pub mod mpich;
 pub mod openmpi;
-pub mod pals;
 pub mod registry;
 pub mod srun;
+pub mod template;
 
 pub use hosts::HostsSource;
 pub use registry::{find, ids, starting};
@@ -35,23 +32,25 @@ pub struct LauncherEntry {
     /// Its name in sweep files and on the command line.
     pub id: &'static str,
     /// One line for help and schemas.
-    pub summary: &'static str,
+    pub summary: String,
     /// The transport whose ranks it starts.
     pub transport: TransportKind,
     /// It may start ranks on nodes that this process knows nothing about.
     pub remote: bool,
     /// The environment variable that is set where it has an allocation: elsewhere each launch waits in the queue.
-    pub allocation: Option<&'static str>,
+    pub allocation: Option<String>,
     /// It takes its command line from the sweep's `command`, which the others refuse.
     pub takes_command: bool,
     /// The launcher, from the sweep's `command` (empty for those that take none).
-    pub make: fn(command: &[String]) -> Result<Box<dyn Launcher>>,
+    pub make: Box<Make>,
 }
+
+type Make = dyn Fn(&[String]) -> Result<Box<dyn Launcher>> + Send + Sync;
 
 impl LauncherEntry {
     /// Whether each launch will be a job of its own, which waits in the queue.
     pub fn waits_in_queue(&self) -> bool {
-        self.allocation.is_some_and(|variable| env::var_os(variable).is_none())
+        self.allocation.as_ref().is_some_and(|variable| env::var_os(variable).is_none())
     }
 }
 
@@ -112,12 +111,6 @@ impl LaunchJob {
         (&self.hosts[..self.ranks.div_ceil(each).min(self.hosts.len())], each)
     }
 
-    /// The launcher's arguments for its hosts.
-    fn host_arguments(&self, launcher: &dyn Launcher) -> Vec<String> {
-        let (used, each) = self.used_hosts();
-        if used.is_empty() { Vec::new() } else { launcher.hosts(used, each).unwrap_or_default() }
-    }
-
     /// How the ranks of the fullest node fit, assuming that all nodes are like this one.
     fn fit(&self) -> Fit {
         let ranks = self.ranks_per_node.unwrap_or(self.ranks.div_ceil(self.here.nodes.max(1)));
@@ -173,20 +166,20 @@ enum Fit {
 
 /// Something that starts ranks.
 pub trait Launcher {
-    /// Its line in the registry.
-    fn entry(&self) -> &'static LauncherEntry;
+    /// Its name in the registry.
+    fn id(&self) -> &'static str;
     /// The programs it can use; the first that is on the PATH is used. Empty if it starts the worker itself.
     fn programs(&self) -> Vec<&str>;
     /// How to install one of them.
-    fn install(&self) -> &'static str;
+    fn install(&self) -> &str;
     fn command(&self, job: &LaunchJob) -> CommandLine;
-    /// Its arguments for these hosts, each of which takes so many ranks; `None` if it cannot be told of hosts.
-    fn hosts(&self, _hosts: &[String], _ranks_per_node: usize) -> Option<Vec<String>> {
-        None
+    /// Whether it can be told of hosts.
+    fn takes_hosts(&self) -> bool {
+        false
     }
     /// The orders in which it can be told to put the ranks of a node on cores.
-    fn places(&self) -> &'static [Place] {
-        &[]
+    fn places(&self) -> Vec<Place> {
+        Vec::new()
     }
     /// A variable that it needs for workers of this MPI library, where the environment and the machine's settings choose none.
     fn chosen(&self, _library: &str) -> Option<(String, String)> {
@@ -217,7 +210,7 @@ pub fn check(launcher: &dyn Launcher, worker: &Path, search: &OsStr) -> Result<S
     match programs.iter().find(|program| found(program)) {
         Some(program) => Ok((*program).to_owned()),
         None => Err(Error::environment(
-            format!("launcher \"{}\" needs {}, which is not on the PATH", launcher.entry().id, programs.join(" or ")),
+            format!("launcher \"{}\" needs {}, which is not on the PATH", launcher.id(), programs.join(" or ")),
             launcher.install(),
         )),
     }

@@ -4,21 +4,23 @@ use super::{CommandLine, Fit, LaunchJob, Launcher, LauncherEntry};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::Place;
 
-pub const ENTRY: LauncherEntry = LauncherEntry {
-    id: "openmpi",
-    summary: "mpirun of Open MPI",
-    transport: TransportKind::Mpi,
-    remote: false,
-    allocation: None,
-    takes_command: false,
-    make: |_| Ok(Box::new(OpenMpi)),
-};
-
 pub struct OpenMpi;
 
+pub fn entry() -> LauncherEntry {
+    LauncherEntry {
+        id: OpenMpi.id(),
+        summary: "mpirun of Open MPI".into(),
+        transport: TransportKind::Mpi,
+        remote: false,
+        allocation: None,
+        takes_command: false,
+        make: Box::new(|_| Ok(Box::new(OpenMpi))),
+    }
+}
+
 impl Launcher for OpenMpi {
-    fn entry(&self) -> &'static LauncherEntry {
-        &ENTRY
+    fn id(&self) -> &'static str {
+        "openmpi"
     }
 
     /// Debian's name first: there, `mpirun` is whichever MPI was chosen last.
@@ -26,14 +28,18 @@ impl Launcher for OpenMpi {
         vec!["mpirun.openmpi", "mpirun"]
     }
 
-    fn install(&self) -> &'static str {
+    fn install(&self) -> &str {
         "install Open MPI (Debian, Ubuntu: apt-get install openmpi-bin libopenmpi-dev; clusters: module load openmpi)"
     }
 
     fn command(&self, job: &LaunchJob) -> CommandLine {
         let mut argv = vec![job.program.clone(), "-n".into(), job.ranks.to_string(), "--stdin".into(), "none".into()];
         argv.extend(mapping(job));
-        argv.extend(job.host_arguments(self));
+        let (hosts, each) = job.used_hosts();
+        if !hosts.is_empty() {
+            let slots: Vec<String> = hosts.iter().map(|host| format!("{host}:{each}")).collect();
+            argv.extend(["--host".into(), slots.join(",")]);
+        }
         // Without the second, a hardware thread is no slot of its own.
         let (binding, settings): (&[&str], &[(&str, &str)]) = match job.fit() {
             Fit::Cores => (&["--bind-to", "core"], &[]),
@@ -55,13 +61,12 @@ impl Launcher for OpenMpi {
         CommandLine { argv, env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).collect() }
     }
 
-    fn hosts(&self, hosts: &[String], ranks_per_node: usize) -> Option<Vec<String>> {
-        let slots: Vec<String> = hosts.iter().map(|host| format!("{host}:{ranks_per_node}")).collect();
-        Some(vec!["--host".into(), slots.join(",")])
+    fn takes_hosts(&self) -> bool {
+        true
     }
 
-    fn places(&self) -> &'static [Place] {
-        &Place::ALL
+    fn places(&self) -> Vec<Place> {
+        Place::ALL.to_vec()
     }
 }
 

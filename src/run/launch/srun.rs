@@ -1,85 +1,33 @@
-//! `srun`: Slurm, inside an allocation or waiting for one.
+//! The MPI plugins of Slurm's srun.
 //!
-//! Which of its MPI plugins to use is the cluster's default or `SLURM_MPI_TYPE`, which srun itself reads: `pmix` for
-//! Open MPI, `pmi2` for MPICH. Where neither names one, that of the worker's MPI is chosen. Under the wrong one the worker refuses to
-//! work, and says so.
+//! Which one is used is the cluster's default or `SLURM_MPI_TYPE`, which srun itself reads: `pmix` for Open MPI, `pmi2` for MPICH. Where
+//! neither names one, that of the worker's MPI is chosen. Under the wrong one the worker refuses to work, and says so.
 
-use super::{CommandLine, Fit, LaunchJob, Launcher, LauncherEntry};
-use apexmap_measure::comm::TransportKind;
-use apexmap_measure::hardware::Place;
 use std::env;
 use std::process::{Command, Stdio};
 
-pub const ENTRY: LauncherEntry = LauncherEntry {
-    id: "srun",
-    summary: "srun of Slurm, in an allocation or waiting for one",
-    transport: TransportKind::Mpi,
-    remote: true,
-    allocation: Some("SLURM_JOB_ID"),
-    takes_command: false,
-    make: |_| Ok(Box::new(Srun)),
-};
-
-pub struct Srun;
-
-impl Launcher for Srun {
-    fn entry(&self) -> &'static LauncherEntry {
-        &ENTRY
+/// The variable that names the plugin for workers of this MPI library, where the environment and the cluster name none.
+pub fn chosen(library: &str) -> Option<(String, String)> {
+    let settings = || said("scontrol", &["show", "config"]);
+    if env::var_os(TYPE).is_some() || default_type(&settings()?)? != "none" {
+        return None;
     }
+    let chosen = fitting(library, &types(&said("srun", &["--mpi=list"])?))?;
+    Some((TYPE.to_owned(), chosen))
+}
 
-    fn programs(&self) -> Vec<&str> {
-        vec!["srun"]
-    }
-
-    fn install(&self) -> &'static str {
-        "run this where Slurm's srun is, such as a login node, or choose another launcher"
-    }
-
-    fn command(&self, job: &LaunchJob) -> CommandLine {
-        let mut argv = vec![job.program.clone(), format!("--ntasks={}", job.ranks)];
-        argv.extend(job.nodes.map(|nodes| format!("--nodes={nodes}")));
-        argv.extend(job.ranks_per_node.map(|ranks| format!("--ntasks-per-node={ranks}")));
-        argv.extend(job.host_arguments(self));
-        let order = job.place.filter(|_| job.fit() == Fit::Cores).map(|place| match place {
-            Place::Spread => "cyclic",
-            Place::Compact | Place::Smt => "block",
-        });
-        argv.extend(order.into_iter().flat_map(|by| ["--cpu-bind=cores".into(), format!("--distribution=block:{by}")]));
-        // One rank's end is the launch's: the others would wait for it until the time limit.
-        argv.extend(["--kill-on-bad-exit=1".into(), "--input=none".into()]);
-        argv.extend(job.worker_line());
-        CommandLine { argv, env: Vec::new() }
-    }
-
-    fn hosts(&self, hosts: &[String], _: usize) -> Option<Vec<String>> {
-        Some(vec![format!("--nodelist={}", hosts.join(","))])
-    }
-
-    fn places(&self) -> &'static [Place] {
-        &[Place::Spread, Place::Compact]
-    }
-
-    fn chosen(&self, library: &str) -> Option<(String, String)> {
-        let settings = || said("scontrol", &["show", "config"]);
-        if env::var_os(TYPE).is_some() || default_type(&settings()?)? != "none" {
-            return None;
-        }
-        let chosen = fitting(library, &types(&said("srun", &["--mpi=list"])?))?;
-        Some((TYPE.to_owned(), chosen))
-    }
-
-    fn offers(&self, library: &str) -> Option<String> {
-        let types = types(&said("srun", &["--mpi=list"])?);
-        let list = types.join(", ");
-        let used = match env::var(TYPE) {
-            Ok(used) => format!("{TYPE} is {used}"),
-            Err(_) => format!("{TYPE} is not set"),
-        };
-        Some(match fitting(library, &types) {
-            Some(fit) => format!("set {TYPE}={fit} for {library}: {used}, and srun offers {list}"),
-            None => format!("{used}, and srun offers {list}, none of which is known to go with {library}"),
-        })
-    }
+/// The plugins that there are, and the one for workers of this MPI library.
+pub fn offers(library: &str) -> Option<String> {
+    let types = types(&said("srun", &["--mpi=list"])?);
+    let list = types.join(", ");
+    let used = match env::var(TYPE) {
+        Ok(used) => format!("{TYPE} is {used}"),
+        Err(_) => format!("{TYPE} is not set"),
+    };
+    Some(match fitting(library, &types) {
+        Some(fit) => format!("set {TYPE}={fit} for {library}: {used}, and srun offers {list}"),
+        None => format!("{used}, and srun offers {list}, none of which is known to go with {library}"),
+    })
 }
 
 /// By which srun is told of the plugin.

@@ -79,7 +79,7 @@ impl ReadySweep {
             spec::Launch { transport: Some(transport), launcher: Some(launcher), .. }
                 if *transport.get_ref() != TransportKind::Threads =>
             {
-                format!("{}, {}", transport.get_ref(), launcher.get_ref().id)
+                format!("{}, {}", transport.get_ref(), launcher.get_ref())
             }
             _ => String::new(),
         }

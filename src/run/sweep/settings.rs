@@ -99,7 +99,7 @@ pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
     let transport = launch.transport.as_ref().map_or(TransportKind::Threads, |t| *t.get_ref());
     let mut fitting = launch::starting(transport);
     let launcher = match (&launch.launcher, fitting.next(), fitting.next()) {
-        (Some(launcher), ..) => *launcher.get_ref(),
+        (Some(id), ..) => launch::find(id.get_ref()).map_err(|error| page.wrong(id.span(), error.what, error.next))?,
         (None, Some(only), None) => only,
         _ => {
             let place = launch.transport.as_ref().map_or(0..0, Spanned::span);

@@ -166,7 +166,7 @@ pub struct Launch {
     pub transport: Option<Spanned<TransportKind>>,
     /// What starts the ranks; needed for "mpi".
     #[schemars(with = "Option<LauncherEntry>")]
-    pub launcher: Option<Spanned<&'static LauncherEntry>>,
+    pub launcher: Option<Spanned<String>>,
     /// The command of the custom launcher, one argument per item, with {ranks}, {worker} and, as an argument of its own,
     /// {arguments}; {nodes}, {ranks_per_node} and {hosts} where they are needed.
     #[schemars(with = "Option<Vec<String>>")]
