@@ -51,7 +51,7 @@ pub struct NumberRow {
 }
 
 /// Every number that the base's card and another's have.
-fn rows(comparison: &Comparison) -> Vec<NumberRow> {
+pub fn rows(comparison: &Comparison) -> Vec<NumberRow> {
     let value = |machine: usize, name: &str| comparison.machines[machine].card.as_ref().and_then(|card| card.get(name));
     let mut rows = Vec::new();
     for entry in CATALOGUE {
@@ -148,7 +148,7 @@ fn argument(comparison: &Comparison, group: &MatchedGroup, rows: &[NumberRow], o
 }
 
 /// What the Apex-Map paper reads off the surfaces of its machines, which it prints no numbers of.
-fn read_off(comparison: &Comparison) -> Vec<String> {
+pub fn read_off(comparison: &Comparison) -> Vec<String> {
     use apexmap_theory::published::quoted;
     let given: Vec<&str> = comparison.machines.iter().map(|machine| machine.given.as_str()).collect();
     let both = |a: &str, b: &str| given.contains(&a) && given.contains(&b);

@@ -73,7 +73,7 @@ impl Section for Terms {
 }
 
 /// A machine against the base.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Explained {
     pub title: String,
     /// How well the cards predict the ratio, what separates the machines, and where most.
@@ -84,7 +84,7 @@ pub struct Explained {
 }
 
 /// A surface: where which term separates the machines.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 pub struct ExplainedGroup {
     pub label: String,
     pub pictures: Vec<Picture>,
@@ -94,7 +94,7 @@ pub struct ExplainedGroup {
 }
 
 /// The points of a region in the mean.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 pub struct RegionRow {
     pub region: String,
     pub points: usize,
