@@ -162,6 +162,11 @@ impl Points {
         columns
     }
 
+    /// The head of [`Point::row`] with all columns.
+    pub fn head(&self) -> Vec<String> {
+        ["kernel"].into_iter().chain(self.columns()).map(str::to_owned).collect()
+    }
+
     /// Columns that distinguish points; `kernel` if there are several classes. What follows from others, as N does from L where
     /// a sweep moves them together, is left out.
     pub fn varying(&self) -> HashSet<&str> {

@@ -31,16 +31,15 @@ pub struct Means {
 
 impl Means {
     pub fn new(comparison: &Comparison) -> Self {
+        let finished = finished(comparison);
         let several = comparison.machines.len() > 2;
-        let matrix = if several { matrix(comparison) } else { Matrix::default() };
-        let shown = matrix.means.iter().flatten().any(Option::is_some);
-        let ranks = if several { ranking(comparison, SEED) } else { Vec::new() };
+        let ranks = if several { ranking(comparison, &finished) } else { Vec::new() };
         Self {
             lines: lines(comparison),
-            matrix: if shown { matrix_rows(&matrix) } else { Vec::new() },
-            matrix_cells: matrix.cells,
+            matrix: if several { matrix(comparison, &finished) } else { Vec::new() },
+            matrix_cells: finished.len(),
             fastest: ranks.iter().find(|rank| rank.rank == 1).map(MachineRank::sentence),
-            ranks: ranks.iter().map(rank_row).collect(),
+            ranks: ranks.iter().map(MachineRank::row).collect(),
         }
     }
 }
@@ -102,35 +101,6 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> MeanLine {
     }
 }
 
-/// The matrix as text: `1.23 [1.2, 1.26]`.
-fn matrix_rows(matrix: &Matrix) -> Vec<Vec<String>> {
-    let cell = |mean: &Option<GeometricMean>| match mean {
-        None => "\u{2013}".to_owned(),
-        Some(mean) => format!("{}, n = {}", format_with_interval(mean.value, mean.interval), mean.cells),
-    };
-    matrix.means.iter().map(|row| row.iter().map(cell).collect()).collect()
-}
-
-/// A row of the ranking: rank, machine, speed, range of ranks, share of draws in which it is first.
-fn rank_row(rank: &MachineRank) -> [String; 5] {
-    let unknown = || "unknown".to_owned();
-    let range = rank.range.map_or_else(unknown, |(low, high)| match low == high {
-        true => low.to_string(),
-        false => format!("{low} to {high}"),
-    });
-    let first = rank.first.map_or_else(unknown, |share| format!("{:.1} %", 100.0 * share));
-    [rank.rank.to_string(), rank.machine.clone(), format_ratio(rank.speed), range, first]
-}
-
-/// The geometric mean of every machine's speed by every other's.
-#[derive(Default)]
-struct Matrix {
-    /// Points that all machines finished; with none, each pair has points of its own.
-    cells: usize,
-    /// `[of][to]`; `None` on the diagonal and without points.
-    means: Vec<Vec<Option<GeometricMean>>>,
-}
-
 /// A machine's place among all.
 struct MachineRank {
     machine: String,
@@ -145,6 +115,17 @@ struct MachineRank {
 }
 
 impl MachineRank {
+    /// Rank, machine, speed, range of ranks, share of draws in which it is first.
+    fn row(&self) -> [String; 5] {
+        let unknown = || "unknown".to_owned();
+        let range = self.range.map_or_else(unknown, |(low, high)| match low == high {
+            true => low.to_string(),
+            false => format!("{low} to {high}"),
+        });
+        let first = self.first.map_or_else(unknown, |share| format!("{:.1} %", 100.0 * share));
+        [self.rank.to_string(), self.machine.clone(), format_ratio(self.speed), range, first]
+    }
+
     fn sentence(&self) -> String {
         let sure = self.first.map(|share| format!(", first in {:.1} % of draws", 100.0 * share));
         format!("Fastest overall: {}{}.", self.machine, sure.unwrap_or_default())
@@ -157,25 +138,30 @@ fn finished<'a>(comparison: &'a Comparison) -> Vec<&'a Point> {
     comparison.matched_points().into_iter().filter(all).collect()
 }
 
-fn matrix(comparison: &Comparison) -> Matrix {
-    let all = finished(comparison);
-    let cells = all.len();
+/// The geometric mean of every machine's speed by every other's: `1.23 [1.2, 1.26], n = 9`; empty if no two have a point.
+fn matrix(comparison: &Comparison, finished: &[&Point]) -> Vec<Vec<String>> {
     // Without a point that all have, each pair has its own.
-    let points = if all.is_empty() { comparison.matched_points() } else { all };
-    let count = comparison.machines.len();
+    let points = if finished.is_empty() { comparison.matched_points() } else { finished.to_vec() };
     let mut tests = MannWhitney::default();
     let mut mean = |of: usize, to: usize| if of == to { None } else { geometric_mean(&points, of, to, &mut tests) };
-    let means = (0..count).map(|of| (0..count).map(|to| mean(of, to)).collect()).collect();
-    Matrix { cells, means }
+    let machines = 0..comparison.machines.len();
+    let means: Vec<Vec<_>> = machines.clone().map(|of| machines.clone().map(|to| mean(of, to)).collect()).collect();
+    if means.iter().flatten().all(Option::is_none) {
+        return Vec::new();
+    }
+    let cell = |mean: &Option<GeometricMean>| match mean {
+        None => "\u{2013}".to_owned(),
+        Some(mean) => format!("{}, n = {}", format_with_interval(mean.value, mean.interval), mean.cells),
+    };
+    means.iter().map(|row| row.iter().map(cell).collect()).collect()
 }
 
 const DRAWS: usize = 10_000;
 
-/// The ranking over all points that all machines finished; empty if there are none.
+/// The ranking over points that all machines finished; empty if there are none.
 ///
 /// Its uncertainty is that of the measurement: means over launches, redrawn from their t distributions.
-fn ranking(comparison: &Comparison, seed: u64) -> Vec<MachineRank> {
-    let points = finished(comparison);
+fn ranking(comparison: &Comparison, points: &[&Point]) -> Vec<MachineRank> {
     if points.is_empty() {
         return Vec::new();
     }
@@ -192,7 +178,7 @@ fn ranking(comparison: &Comparison, seed: u64) -> Vec<MachineRank> {
     let average = values.iter().sum::<f64>() / values.len() as f64;
     let place = |values: &[f64], of: usize| 1 + values.iter().filter(|other| **other > values[of]).count();
     let known: Option<Vec<Mean>> = means.into_iter().collect();
-    let draws = known.map(|known| drawn(&known, seed));
+    let draws = known.map(|known| drawn(&known));
     let mut ranks: Vec<MachineRank> = comparison
         .machines
         .iter()
@@ -218,8 +204,8 @@ fn ranking(comparison: &Comparison, seed: u64) -> Vec<MachineRank> {
 }
 
 /// Draws of all machines' means.
-fn drawn(means: &[Mean], seed: u64) -> Vec<Vec<f64>> {
-    let mut random = Pcg64Mcg::seed_from_u64(seed);
+fn drawn(means: &[Mean]) -> Vec<Vec<f64>> {
+    let mut random = Pcg64Mcg::seed_from_u64(SEED);
     let mut draw = |mean: &Mean| match StudentT::new(mean.freedom.min(1e6)) {
         Ok(t) if mean.variance > 0.0 => mean.value + mean.variance.sqrt() * t.sample(&mut random),
         _ => mean.value,

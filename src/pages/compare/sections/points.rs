@@ -108,7 +108,7 @@ fn unfinished(comparison: &Comparison) -> Vec<String> {
 /// Every matched point with the speeds and ratios.
 fn cells(comparison: &Comparison) -> String {
     let columns = comparison.points.columns();
-    let mut head: Vec<String> = ["kernel"].iter().chain(&columns).map(|&name| name.to_owned()).collect();
+    let mut head = comparison.points.head();
     for machine in comparison.machines {
         head.extend(["speed", "launches", "samples"].map(|what| format!("{what} of {}", machine.name)));
     }
@@ -150,7 +150,7 @@ fn compared(found: Option<&TestedRatio>, both: bool) -> [String; 6] {
 /// Every point that not all machines have, and who has it.
 fn unmatched(comparison: &Comparison) -> String {
     let columns = comparison.points.columns();
-    let mut head: Vec<String> = ["kernel"].iter().chain(&columns).map(|&name| name.to_owned()).collect();
+    let mut head = comparison.points.head();
     head.extend(comparison.machines.iter().map(|machine| machine.name.clone()));
     let mut rows = vec![head];
     for point in comparison.unmatched() {

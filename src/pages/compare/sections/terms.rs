@@ -344,7 +344,7 @@ fn maps(
 fn table(comparison: &Comparison, pairs: &[&TermPair]) -> String {
     let columns = comparison.points.columns();
     let names = pairs.first().map(|pair| pair.terms.clone()).unwrap_or_default();
-    let mut head: Vec<String> = ["kernel"].iter().chain(&columns).map(|&name| name.to_owned()).collect();
+    let mut head = comparison.points.head();
     head.extend(["base", "machine", "time / base time", "predicted"].map(str::to_owned));
     for side in ["base", "machine"] {
         head.extend(names.iter().map(|term| format!("{term}: seconds of the {side}")));
