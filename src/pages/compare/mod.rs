@@ -4,6 +4,9 @@
 //!
 //! The first machine is the base: ratios are speeds of the others by its speed. Speeds are what a kernel is judged by, or one
 //! over it where that is a time.
+//!
+//! Points are matched ([`matching`]), grouped ([`groups`]) and compared ([`ratio`]) once, into a [`Comparison`]. The page is a
+//! list of [`sections`] that are made of it; a new section is a file there, and a line in its list.
 
 pub mod comparability;
 pub mod control;
