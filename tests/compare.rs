@@ -3,13 +3,14 @@
 use crate::browser;
 use crate::common::{Scratch, apexmap, refused};
 use apexmap_base::point::Value;
-use apexmap_pages::compare::facts::Allowed;
+use apexmap_pages::compare::limit::{Conditions, SlowdownLimit};
 use apexmap_pages::compare::machine::{Machine, name_all};
-use apexmap_pages::compare::overview::Overview;
-use apexmap_pages::compare::points::{Matching, PointData};
+use apexmap_pages::compare::matching::{Allowed, Matching};
+use apexmap_pages::compare::points::PointData;
 use apexmap_pages::compare::ratio::{Basis, geometric_mean, ratio};
-use apexmap_pages::compare::regression::{Conditions, SlowdownLimit, Verdict, check};
-use apexmap_pages::compare::{Comparison, cards, compare, published};
+use apexmap_pages::compare::sections::check::{Verdict, check};
+use apexmap_pages::compare::sections::{cards, overview};
+use apexmap_pages::compare::{Comparison, compare, published};
 use apexmap_results::samples::estimate::{LaunchValues, Mean};
 use apexmap_results::table::Table;
 use apexmap_results::table::TableBuilder;
@@ -317,7 +318,7 @@ fn the_first_sentence_says_who_is_faster_only_where_that_is_known() {
     let said = |speed: &dyn Fn(usize) -> f64| {
         let machines =
             [store("a", 8, 4, 2, |launch, _| [1e9, 1.01e9, 0.99e9, 1e9][launch]), store("b", 8, 4, 2, |l, _| speed(l))];
-        Overview::of(&of(&machines, Allowed::default()), &[], None).verdicts.remove(0)
+        overview::verdicts(&of(&machines, Allowed::default())).remove(0)
     };
     let faster = said(&|_| 2e9);
     assert!(

@@ -3,13 +3,14 @@
 use crate::common::{Scratch, apexmap, host, manifest, printed, refused};
 use apexmap_base::point::Value;
 use apexmap_base::provenance::Host;
-use apexmap_pages::compare::facts::Allowed;
+use apexmap_pages::compare::limit::SlowdownLimit;
 use apexmap_pages::compare::machine::{Machine, name_all};
-use apexmap_pages::compare::overview::Overview;
-use apexmap_pages::compare::points::Matching;
+use apexmap_pages::compare::matching::{Allowed, Matching};
 use apexmap_pages::compare::ratio::ratio;
-use apexmap_pages::compare::regression::{SlowdownLimit, Verdict, check};
-use apexmap_pages::compare::{Comparison, compare, groups, pictures, published};
+use apexmap_pages::compare::sections::check::{Verdict, check};
+use apexmap_pages::compare::sections::overview;
+use apexmap_pages::compare::sections::ratios::GroupFigures;
+use apexmap_pages::compare::{Comparison, compare, published};
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::disk::parquet;
 use apexmap_results::table::Table;
@@ -88,8 +89,8 @@ fn a_check_says_what_it_could_have_found_and_is_undecided_where_that_is_far_abov
     assert_eq!(found.verdict, Verdict::Undecided, "{found:#?}");
     assert!(found.smallest_found.unwrap() > 1.15);
     assert!(found.warnings[0].starts_with("DISTURBED: base was disturbed: 60 of 60"), "{:?}", found.warnings);
-    let judged = Overview::of(&of(&machines, Allowed::default()), &[], Some(&found)).judged;
-    assert!(judged[0].starts_with("Regression check undecided") && judged[0].contains("median point"), "{judged:?}");
+    let sentence = found.sentence();
+    assert!(sentence.starts_with("Regression check undecided") && sentence.contains("median point"), "{sentence}");
     // What is slow enough is found all the same.
     let slow = [machine("base", table(5, 4, "quiet", launches(0.01))), {
         machine("new", table(5, 4, "quiet", |launch, point| Some(0.5 * launches(0.01)(launch, point)?)))
@@ -112,7 +113,7 @@ fn points_without_an_interval_do_not_veto_the_others_and_are_named() {
     };
     let machines = [("base", 1.0), ("new", 0.3)].map(|(name, times)| machine(name, table(6, 4, "quiet", few(times))));
     let comparison = of(&machines, Allowed::default());
-    let said = Overview::of(&comparison, &[], None).verdicts;
+    let said = overview::verdicts(&comparison);
     assert!(said[0].starts_with("new is slower than base: new / base = 0.30"), "{said:?}");
     assert!(said[0].contains("over the 4 points that have an interval, 95 % interval over launches"), "{said:?}");
     assert!(said[0].contains("No interval at 2 points, which the mean leaves out: L = 16; L = 32"), "{said:?}");
@@ -131,9 +132,8 @@ fn a_curve_of_ratios_names_the_machine_that_is_faster_above_the_line() {
         machine(name, table(4, 3, "quiet", |launch, point| Some(times * launches(0.01)(launch, point)?)))
     });
     let comparison = of(&machines, Allowed::default());
-    let groups = groups::of(&comparison.points, &comparison.matched);
     let scratch = Scratch::new();
-    let section = pictures::of_group(&comparison, &groups[0], 1, &scratch).unwrap();
+    let section = GroupFigures::new(&comparison, &comparison.groups[0], 1, &scratch).unwrap();
     let curve = section.shown.iter().find(|picture| picture.title == "Speed ratio new / old").expect("a curve");
     assert!(
         curve.caption.starts_with("Speed ratio new / old: above the line at 1, new is faster;"),

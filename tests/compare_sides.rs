@@ -3,14 +3,11 @@
 use crate::common::{host, manifest};
 use apexmap_base::point::Value;
 use apexmap_base::provenance::{Cache, Host};
-use apexmap_pages::compare::decisions::{self, Decision};
-use apexmap_pages::compare::facts::Allowed;
 use apexmap_pages::compare::machine::Machine;
-use apexmap_pages::compare::overview::Overview;
-use apexmap_pages::compare::points::Matching;
-use apexmap_pages::compare::ratio::{Basis, geometric_mean, ratio};
-use apexmap_pages::compare::roles::MatchRanks;
-use apexmap_pages::compare::scope::Scope;
+use apexmap_pages::compare::matching::{Allowed, MatchRanks, Matching};
+use apexmap_pages::compare::points::Scope;
+use apexmap_pages::compare::ratio::{Basis, Decision, geometric_mean, ratio};
+use apexmap_pages::compare::sections::overview;
 use apexmap_pages::compare::{Comparison, compare};
 use apexmap_results::table::TableBuilder;
 use apexmap_theory::statistics::rank_tests::MannWhitney;
@@ -148,10 +145,10 @@ fn a_comparison_of_one_run_says_that_it_is_in_pairs() {
     let point = &comparison.points.points[0].by_machine;
     let found = ratio(point[1].as_ref().unwrap(), point[0].as_ref().unwrap(), &mut MannWhitney::default()).unwrap();
     assert_eq!(found.basis, Basis::Pairs);
-    let said = Overview::of(&comparison, &[], None).verdicts;
+    let said = overview::verdicts(&comparison);
     assert!(said[0].starts_with("huge is faster than base") && said[0].contains("compared in pairs"), "{said:?}");
     let other = pages(false, &common, &mut Pcg64Mcg::seed_from_u64(32));
-    let said = Overview::of(&of(&other, MatchRanks::Auto), &[], None).verdicts;
+    let said = overview::verdicts(&of(&other, MatchRanks::Auto));
     assert!(said[0].starts_with("No overall difference established"), "{said:?}");
 }
 
@@ -179,12 +176,12 @@ fn machines_of_different_size_are_compared_on_one_core_on_all_and_per_core() {
     assert_eq!((comparison.matched.len(), comparison.unmatched().count()), (27, 0), "one, two and all cores");
     let stamps = comparison.stamps();
     assert!(stamps[0].contains("MATCHED BY ROLE") && stamps[0].contains("large has 16); M as"), "{stamps:?}");
-    let scopes = Scope::of(&comparison.points.points, &comparison.matched, true);
+    let scopes = Scope::roles(&comparison.points.points, &comparison.matched);
     assert_eq!(
         scopes.iter().map(|(scope, at)| (*scope, at.len())).collect::<Vec<_>>(),
         [(Scope::OneCore, 9), (Scope::AllCores, 9), (Scope::PerCore, 9), (Scope::OtherRanks, 9),]
     );
-    let said = Overview::of(&comparison, &[], None).verdicts;
+    let said = overview::verdicts(&comparison);
     let starts =
         ["One core: No overall", "All cores, whole machine: large is faster", "All cores, per core: large is slower"];
     assert!(said.iter().zip(starts).all(|(said, start)| said.starts_with(start)), "{said:#?}");
@@ -199,7 +196,7 @@ fn what_is_not_compared_is_said_first_and_nothing_is_said_of_it() {
     let allowed = Allowed { page_size: true, ..Allowed::default() };
     let by_number = |ignored: Vec<String>| {
         compare(&machines, Matching { allowed, ranks: MatchRanks::Number, ignored })
-            .map(|comparison| (comparison.matched.len(), Overview::of(&comparison, &[], None).verdicts))
+            .map(|comparison| (comparison.matched.len(), overview::verdicts(&comparison)))
     };
     let refused = by_number(Vec::new()).unwrap_err();
     assert!(refused.what.contains("they differ in M"), "{refused}");
@@ -231,15 +228,14 @@ fn decisions_of_many_points_are_adjusted_unless_asked_otherwise() {
     let (mut adjusted, mut each) = ([0, 0], [0, 0]);
     for _ in 0..40 {
         let machines = [side("a", 1.0), side("b", 1.3)];
-        let mut comparison = of(&machines, MatchRanks::Auto);
+        let comparison = of(&machines, MatchRanks::Auto);
         assert_eq!(comparison.decision, Decision::Adjusted);
-        let mut count = |decision: Decision, counts: &mut [usize; 2]| {
-            comparison.decision = decision;
-            for (at, found) in decisions::all(&comparison, 1, Scope::All, &comparison.matched) {
+        let count = |decision: Decision, counts: &mut [usize; 2]| {
+            for (&at, tested) in &comparison.ratios[1].ratios {
                 let truly = comparison.points.points[at].number("alpha").unwrap() < 0.034
                     || (comparison.points.points[at].number("alpha") == Some(0.04)
                         && comparison.points.points[at].number("block_words") == Some(1.0));
-                counts[usize::from(truly)] += usize::from(found.decided);
+                counts[usize::from(truly)] += usize::from(decision.differs(tested));
             }
         };
         count(Decision::Adjusted, &mut adjusted);

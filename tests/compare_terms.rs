@@ -3,13 +3,11 @@
 use crate::common::{Scratch, printed, refused};
 use crate::made_up::{NUMBERS, ONE, Plan, TWO, card, folder, machine, points, with};
 use apexmap_measure::kernels;
-use apexmap_pages::compare::attribution::parts;
-use apexmap_pages::compare::explained::{self, Explained};
-use apexmap_pages::compare::facts::Allowed;
 use apexmap_pages::compare::machine::Machine;
-use apexmap_pages::compare::points::Matching;
-use apexmap_pages::compare::terms::{ALIKE, TermPair, of_pair};
-use apexmap_pages::compare::{Comparison, compare, groups};
+use apexmap_pages::compare::matching::{Allowed, Matching};
+use apexmap_pages::compare::sections::terms::{Explained, Terms};
+use apexmap_pages::compare::terms::{ALIKE, TermPair, of_pair, parts};
+use apexmap_pages::compare::{Comparison, compare};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::Model;
 use apexmap_theory::models::apex_map::Surface;
@@ -26,8 +24,7 @@ fn pair(machines: &[Machine]) -> TermPair {
 
 fn told(machines: &[Machine]) -> Vec<Explained> {
     let (scratch, comparison) = (Scratch::new(), of(machines));
-    let groups = groups::of(&comparison.points, &comparison.matched);
-    explained::all(&comparison, &groups, &scratch, 6).expect("an explanation")
+    Terms::new(&comparison, &scratch).expect("an explanation").explained
 }
 
 proptest! {

@@ -5,7 +5,7 @@ use apexmap_base::point::Value;
 use apexmap_pages::compare::compare;
 use apexmap_pages::compare::control::{self, binomial};
 use apexmap_pages::compare::machine::Machine;
-use apexmap_pages::compare::points::Matching;
+use apexmap_pages::compare::matching::Matching;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::TableBuilder;
 use rand::SeedableRng;

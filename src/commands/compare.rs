@@ -11,14 +11,13 @@ use apexmap_base::shell;
 use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::units::plural;
 use apexmap_draw::figure::Style;
-use apexmap_pages::compare::about;
-use apexmap_pages::compare::decisions::Decision;
-use apexmap_pages::compare::facts::Allowed;
+use apexmap_pages::compare::limit::Conditions;
 use apexmap_pages::compare::machine::{Machine, name_all};
-use apexmap_pages::compare::points::Matching;
+use apexmap_pages::compare::matching::{Allowed, MatchRanks, Matching};
 use apexmap_pages::compare::published;
-use apexmap_pages::compare::regression::{self, Conditions, RegressionCheck, Verdict};
-use apexmap_pages::compare::roles::MatchRanks;
+use apexmap_pages::compare::ratio::Decision;
+use apexmap_pages::compare::sections::check::{self, RegressionCheck, Verdict};
+use apexmap_pages::compare::sections::provenance::environments;
 use apexmap_pages::compare::{self, Comparison, compare};
 use apexmap_pages::html::PAPER;
 use apexmap_results::disk::Folder;
@@ -128,10 +127,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             "name the result of another run",
         ));
     }
-    if let Some(text) = about::environments(&machines) {
+    if let Some(text) = environments(&machines) {
         note(&format!("note: {text}"));
     }
-    let check = limit.map(|limit| regression::check(&comparison, limit)).transpose()?;
+    let check = limit.map(|limit| check::check(&comparison, limit)).transpose()?;
     if !arguments.no_page {
         let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&machines));
         compare_folder::take(&folder, machines.iter().map(compare_folder::side).collect(), arguments.replace)?;
@@ -141,7 +140,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     if let Some(check) = &check {
         let printed = if arguments.no_page { Vec::new() } else { comparison.stamps() };
-        if arguments.json { print_data(&pretty(check)?)? } else { print(&regression::text(check, &printed))? }
+        if arguments.json { print_data(&pretty(check)?)? } else { print(&check::text(check, &printed))? }
     }
     if noisy {
         require_quiet(&comparison)?;
@@ -186,7 +185,7 @@ fn verdict(check: &RegressionCheck) -> Result<()> {
                     check.new,
                     check.base,
                     check.power(),
-                    apexmap_base::units::significant(100.0 * (check.limit - 1.0))
+                    check.percent()
                 ),
                 "measure both on a quiet machine, with more launches (launches = 5 in the sweep's [launch]), or raise the limit",
             ));
@@ -195,7 +194,7 @@ fn verdict(check: &RegressionCheck) -> Result<()> {
     }
     let mut found = Vec::new();
     if !check.slower.is_empty() {
-        let percent = apexmap_base::units::significant(100.0 * (check.limit - 1.0));
+        let percent = check.percent();
         found.push(format!(
             "{} more than {percent} % slower than in {}",
             plural(check.slower.len(), "point"),

@@ -6,7 +6,7 @@ use super::predict::pretty;
 use apexmap_base::error::Result;
 use apexmap_base::new_file;
 use apexmap_pages::compare::machine::Machine;
-use apexmap_pages::compare::points::Matching;
+use apexmap_pages::compare::matching::Matching;
 use apexmap_pages::compare::{Comparison, compare, control};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;

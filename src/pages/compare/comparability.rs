@@ -1,10 +1,11 @@
 //! What makes a comparison unfair, and what was allowed all the same.
 
-use super::facts::{Allowed, Facts};
 use super::machine::Machine;
-use super::points::{Point, Points};
+use super::matching::Allowed;
+use super::points::{Facts, Point, Points};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units;
+use apexmap_results::table::columns;
 use std::collections::BTreeSet;
 
 /// One way in which matched points differ.
@@ -89,4 +90,53 @@ pub fn admitted(differences: Vec<Difference>, mut allowed: Allowed) -> Result<Ve
             names.join(",")
         ),
     ))
+}
+
+/// Which parameters keep the points apart.
+pub fn nothing_in_common(machines: &[Machine], points: &Points) -> Error {
+    let names: Vec<&str> = machines.iter().map(|machine| machine.given.as_str()).collect();
+    let of = |k: usize| points.points.iter().filter(move |point| point.by_machine[k].is_some());
+    let mut apart = Vec::new();
+    let columns: BTreeSet<&str> =
+        points.points.iter().flat_map(|point| &point.at).map(|(column, _)| column.as_str()).collect();
+    for column in columns {
+        let values = |k: usize| -> BTreeSet<String> {
+            of(k).flat_map(|point| &point.at).filter(|(name, _)| name == column).map(|(_, v)| v.to_string()).collect()
+        };
+        let first = values(0);
+        if (1..machines.len()).any(|k| values(k).is_disjoint(&first)) {
+            let shown = |k: usize| match values(k).into_iter().take(4).collect::<Vec<_>>() {
+                none if none.is_empty() => "none".to_owned(),
+                some => some.join(", "),
+            };
+            let each: Vec<String> = (0..machines.len()).map(shown).collect();
+            apart.push((columns::short(column), each.join(" against ")));
+        }
+    }
+    let why = match apart.is_empty() {
+        true => "their kernels or combinations of parameters differ".to_owned(),
+        false => {
+            let all: Vec<String> = apart.iter().map(|(name, each)| format!("{name} ({each})")).collect();
+            format!("they differ in {}", all.join(", "))
+        }
+    };
+    let differ = |name: &str| apart.iter().any(|(other, _)| *other == name);
+    if differ("pages") {
+        return Error::input(
+            format!("comparing {} would be unfair because the page sizes differ: {why}", names.join(" and ")),
+            "measure both under the same conditions, or accept the difference, which is then printed on every \
+             figure: --allow page-size",
+        );
+    }
+    let next = match differ("P") {
+        true => {
+            "run the same sweep on both; points with different numbers of ranks are matched only where they are all cores of \
+             their machine: --match-ranks role"
+        }
+        false => {
+            "run the same sweep on both, or exclude parameters from the matching with --ignore, and kernels with \
+             --allow kernel"
+        }
+    };
+    Error::input(format!("{} have no point in common: {why}", names.join(" and ")), next)
 }

@@ -2,10 +2,8 @@
 //! false, so that their rate says whether intervals of comparisons on this machine are wide enough.
 
 use super::Comparison;
-use super::decisions::FALSE_FINDINGS;
 use super::points::PointData;
-use super::ratio::{GeometricMean, Ratio, geometric_mean, ratio};
-use super::summary::{ends, written};
+use super::ratio::{FALSE_FINDINGS, GeometricMean, Ratio, format_with_interval, ratio};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{plural, significant};
 use apexmap_results::samples::Samples;
@@ -62,13 +60,10 @@ pub fn of(comparison: &Comparison) -> Result<Control> {
         .into_iter()
         .filter_map(|point| Some((point.by_machine[1].as_ref()?, point.by_machine[0].as_ref()?)))
         .collect();
-    let ratios: Vec<Ratio> = pairs
-        .iter()
-        .filter_map(|(of, to)| ratio(of, to, &mut tests))
-        .filter(|ratio| ratio.interval.is_some())
-        .collect();
-    let mean = geometric_mean(&comparison.matched_points(), 1, 0, &mut tests);
-    let Some(GeometricMean { value, interval: ratio_interval, .. }) = mean.filter(|_| !ratios.is_empty()) else {
+    let over = &comparison.ratios[1];
+    let ratios = over.ratios.values().map(|tested| tested.ratio);
+    let ratios: Vec<Ratio> = ratios.filter(|ratio| ratio.interval.is_some()).collect();
+    let Some(GeometricMean { value, interval: ratio_interval, .. }) = over.mean.filter(|_| !ratios.is_empty()) else {
         return Err(Error::input(
             "no point of this control has an interval",
             "measure more launches of each side: --launches 3",
@@ -159,8 +154,8 @@ pub fn text(control: &Control, sweep: &str) -> String {
     if let Some((rate, ways)) = control.over_all_ways {
         let _ = writeln!(text, "over all {ways} ways to divide these launches into two sides: {}", percent(rate));
     }
-    let interval = ends(control.ratio_interval).map(|ends| format!(" {ends}")).unwrap_or_default();
-    let _ = writeln!(text, "B / A over all points: {}{interval}", written(control.ratio));
+    let ratio = format_with_interval(control.ratio, control.ratio_interval);
+    let _ = writeln!(text, "B / A over all points: {ratio}");
     if control.untested > 0 {
         let _ = writeln!(text, "not tested: {}", plural(control.untested, "point"));
     }

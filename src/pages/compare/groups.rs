@@ -2,6 +2,8 @@
 
 use super::points::Points;
 use apexmap_base::point::Value;
+use apexmap_draw::figure::{Axis, Quantity};
+use apexmap_draw::plot;
 use apexmap_measure::kernels::{self, Kernel};
 use apexmap_results::samples::design::Design;
 use apexmap_results::samples::groups::{has_surface, key_label};
@@ -38,6 +40,12 @@ impl MatchedGroup {
         numbers(points, &self.points, &self.axes[axis])
     }
 
+    /// An axis of figures.
+    pub fn axis(&self, points: &Points, axis: usize) -> Axis {
+        let values = self.values(points, axis);
+        Axis { quantity: quantity(&self.axes[axis], &values), values }
+    }
+
     /// The grid of its points' indices: [y, x].
     pub fn grid(&self, points: &Points) -> Array2<Option<usize>> {
         let place = |&at: &usize| {
@@ -54,6 +62,12 @@ fn numbers(points: &Points, members: &[usize], column: &str) -> Vec<f64> {
     values.sort_by(f64::total_cmp);
     values.dedup();
     values
+}
+
+/// An axis of a column; log where its values spread.
+pub fn quantity(column: &str, values: &[f64]) -> Quantity {
+    let quantity = plot::quantity(column, values.iter().copied());
+    if column == "message_bytes" { Quantity { label: "message size".into(), ..quantity } } else { quantity }
 }
 
 /// The groups of these points, kernel by kernel.

@@ -69,6 +69,13 @@ impl Machine {
         Some(manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host))
     }
 
+    /// When its samples were taken: from, to (seconds since 1970), and the median load average.
+    pub fn moments(&self) -> Option<(f64, f64, f64)> {
+        let times = self.numbers("unix_seconds");
+        let load = self.samples.median("load");
+        Some((*times.first()?, *times.last()?, load.unwrap_or(f64::NAN)))
+    }
+
     /// Distinct words of a column, in order.
     pub fn words(&self, column: &str) -> Vec<String> {
         let mut words: Vec<String> = self.samples.words(column).into_iter().map(str::to_owned).collect();

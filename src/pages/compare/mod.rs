@@ -4,52 +4,43 @@
 //!
 //! The first machine is the base: ratios are speeds of the others by its speed. Speeds are what a kernel is judged by, or one
 //! over it where that is a time.
+//!
+//! Points are matched ([`matching`]), grouped ([`groups`]) and compared ([`ratio`]) once, into a [`Comparison`]. The page is a
+//! list of [`sections`] that are made of it; a new section is a file there, and a line in its list.
 
-pub mod about;
-pub mod attribution;
-pub mod cards;
 pub mod comparability;
 pub mod control;
-mod corners;
-pub mod decisions;
-pub mod explained;
-pub mod facts;
-pub mod fits;
 pub mod groups;
+pub mod limit;
 pub mod machine;
-pub mod overview;
-mod page;
-pub mod pictures;
+pub mod matching;
 pub mod points;
 pub mod published;
-pub mod ranking;
-mod rates;
 pub mod ratio;
-pub mod regression;
-pub mod roles;
-pub mod scope;
-pub mod sensitivity;
-mod summary;
-mod tables;
-mod term_pictures;
+pub mod sections;
 pub mod terms;
 
 use apexmap_base::error::{Error, Result};
 use apexmap_results::samples::distance;
 use apexmap_results::samples::health::Health;
+use apexmap_results::table::columns;
 use apexmap_results::table::quietness::Quietness;
 use comparability::Difference;
-use decisions::Decision;
+use groups::MatchedGroup;
 use machine::{Machine, Origin};
-use points::{Matching, Point, Points};
+use matching::Matching;
+use points::{Point, Points, Scope};
+use ratio::{Decision, ScopeRatios, TestedRatio};
 
-pub use page::write;
+pub use sections::write;
 
-/// Machines whose points are matched.
+/// Machines whose points are matched, and all that sections say of them together.
 #[derive(Clone, Debug)]
 pub struct Comparison<'a> {
     pub machines: &'a [Machine],
     pub points: Points,
+    /// The points in words, without what is the same at all of them.
+    pub names: Vec<String>,
     /// Unfair differences that were allowed.
     pub differences: Vec<Difference>,
     /// Indices of the points that at least two machines have, with a number or without.
@@ -57,6 +48,12 @@ pub struct Comparison<'a> {
     pub matching: Matching,
     /// How it is decided which ratios differ from 1.
     pub decision: Decision,
+    /// The matched points as maps and curves.
+    pub groups: Vec<MatchedGroup>,
+    /// By machine: its ratios to the first one over all matched points; the first one has none.
+    pub ratios: Vec<ScopeRatios>,
+    /// By machine: the same by the role of the rank count; empty where ranks are matched by number.
+    pub by_role: Vec<Vec<ScopeRatios>>,
 }
 
 /// Matches the points of machines, the first of which is the base.
@@ -68,65 +65,53 @@ pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_
     if machines.len() < 2 {
         return Err(Error::input("a comparison needs two machines", "name at least two: apexmap compare A B"));
     }
-    let points = points::matched(machines, &matching)?;
+    let points = matching::matched(machines, &matching)?;
     let matched: Vec<usize> = (0..points.points.len()).filter(|&at| points.points[at].is_matched()).collect();
     let differences = comparability::admitted(comparability::differences(machines, &points), matching.allowed)?;
     if matched.is_empty() && machines.iter().all(|machine| machine.origin == Origin::Measured) {
-        return Err(nothing_in_common(machines, &points));
+        return Err(comparability::nothing_in_common(machines, &points));
     }
-    Ok(Comparison { machines, points, differences, matched, matching, decision: Decision::default() })
-}
-
-/// Which parameters keep the points apart.
-fn nothing_in_common(machines: &[Machine], points: &Points) -> Error {
-    let names: Vec<&str> = machines.iter().map(|machine| machine.given.as_str()).collect();
-    let of = |k: usize| points.points.iter().filter(move |point| point.by_machine[k].is_some());
-    let mut apart = Vec::new();
-    let columns: std::collections::BTreeSet<&str> =
-        points.points.iter().flat_map(|point| &point.at).map(|(column, _)| column.as_str()).collect();
-    for column in columns {
-        let values = |k: usize| -> std::collections::BTreeSet<String> {
-            of(k).flat_map(|point| &point.at).filter(|(name, _)| name == column).map(|(_, v)| v.to_string()).collect()
-        };
-        let first = values(0);
-        if (1..machines.len()).any(|k| values(k).is_disjoint(&first)) {
-            let shown = |k: usize| match values(k).into_iter().take(4).collect::<Vec<_>>() {
-                none if none.is_empty() => "none".to_owned(),
-                some => some.join(", "),
-            };
-            let each: Vec<String> = (0..machines.len()).map(shown).collect();
-            apart.push((apexmap_results::table::columns::short(column), each.join(" against ")));
-        }
-    }
-    let why = match apart.is_empty() {
-        true => "their kernels or combinations of parameters differ".to_owned(),
-        false => {
-            let all: Vec<String> = apart.iter().map(|(name, each)| format!("{name} ({each})")).collect();
-            format!("they differ in {}", all.join(", "))
-        }
+    let varying = points.varying();
+    let names = points.points.iter().map(|point| point.short(&varying)).collect();
+    let groups = groups::of(&points, &matched);
+    let all = |of: usize| if of == 0 { Vec::new() } else { matched.clone() };
+    let ratios = (0..machines.len()).map(|of| ScopeRatios::new(&points, Scope::All, all(of), of)).collect();
+    let roles = if points.roles.is_some() { Scope::roles(&points.points, &matched) } else { Vec::new() };
+    let scopes = |of: usize| {
+        let one = |(scope, members): &(Scope, Vec<usize>)| ScopeRatios::new(&points, *scope, members.clone(), of);
+        roles.iter().map(one).collect()
     };
-    let differ = |name: &str| apart.iter().any(|(other, _)| *other == name);
-    if differ("pages") {
-        return Error::input(
-            format!("comparing {} would be unfair because the page sizes differ: {why}", names.join(" and ")),
-            "measure both under the same conditions, or accept the difference, which is then printed on every \
-             figure: --allow page-size",
-        );
-    }
-    let next = match differ("P") {
-        true => {
-            "run the same sweep on both; points with different numbers of ranks are matched only where they are all cores of \
-             their machine: --match-ranks role"
-        }
-        false => {
-            "run the same sweep on both, or exclude parameters from the matching with --ignore, and kernels with \
-             --allow kernel"
-        }
-    };
-    Error::input(format!("{} have no point in common: {why}", names.join(" and ")), next)
+    let by_role = (0..machines.len()).map(scopes).collect();
+    let decision = Decision::default();
+    Ok(Comparison { machines, names, differences, matched, matching, decision, groups, ratios, by_role, points })
 }
 
 impl Comparison<'_> {
+    /// The ratio of a machine to the first one at a point.
+    pub fn ratio(&self, of: usize, at: usize) -> Option<&TestedRatio> {
+        self.ratios[of].ratios.get(&at)
+    }
+
+    /// The ratios of a machine to the first one: over all matched points or, where ranks are matched by role, by role.
+    pub fn scopes(&self, of: usize) -> &[ScopeRatios] {
+        if self.points.roles.is_some() { &self.by_role[of] } else { std::slice::from_ref(&self.ratios[of]) }
+    }
+
+    pub fn name(&self, machine: usize) -> &str {
+        &self.machines[machine].name
+    }
+
+    /// `b / a`
+    pub fn title(&self, of: usize) -> String {
+        format!("{} / {}", self.name(of), self.name(0))
+    }
+
+    /// A subtitle of a figure of these points with its warnings, which have a line of their own.
+    pub fn subtitle(&self, text: String, points: &[usize]) -> String {
+        let stamps = self.stamps_at(points);
+        if stamps.is_empty() { text } else { format!("{text}\n{}", stamps.join(". ")) }
+    }
+
     /// The first two machines that are the same samples under two names, if there are any.
     pub fn same_samples(&self) -> Option<[&str; 2]> {
         let seconds = |k: usize| {
@@ -173,8 +158,7 @@ impl Comparison<'_> {
         let mut stamps: Vec<String> =
             self.differences.iter().map(|difference| format!("UNEQUAL CONDITIONS: {}", difference.text)).collect();
         if !self.matching.ignored.is_empty() {
-            let names: Vec<&str> =
-                self.matching.ignored.iter().map(|column| apexmap_results::table::columns::short(column)).collect();
+            let names: Vec<&str> = self.matching.ignored.iter().map(|column| columns::short(column)).collect();
             stamps.push(format!("IGNORED IN MATCHING: {}", names.join(", ")));
         }
         if let Some(roles) = &self.points.roles {

@@ -1,18 +1,13 @@
-//! Points matched by their parameters, and what does not match.
+//! What machines hold of each point: speeds by launch, and the circumstances in which they were measured.
 
-use super::facts::{Allowed, Facts};
-use super::machine::{Machine, Origin};
-use super::roles::{self, MatchRanks, Roles};
-use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
-use apexmap_base::units::Unit;
-use apexmap_measure::kernels::{self, Kernel};
+use apexmap_measure::kernels;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells;
 use apexmap_results::samples::design::Design;
 use apexmap_results::samples::estimate::{self, LaunchValues};
-use apexmap_results::table::columns::{self, ALPHA, BLOCK, label};
+use apexmap_results::table::columns::{ALPHA, BLOCK, label};
 use apexmap_theory::statistics::Summary;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -111,6 +106,17 @@ impl Point {
         }
     }
 
+    /// Its class and its values in some columns, as in tables.
+    pub fn row(&self, columns: &[&str]) -> Vec<String> {
+        let value = |column: &&str| self.value(column).map(Value::to_string).unwrap_or_default();
+        std::iter::once(self.class.clone()).chain(columns.iter().map(value)).collect()
+    }
+
+    /// Whether two machines have it, with a number or without.
+    pub fn has_both(&self, of: usize, to: usize) -> bool {
+        self.by_machine[of].is_some() && self.by_machine[to].is_some()
+    }
+
     /// Whether at least two machines have it, with a number or without.
     pub fn is_matched(&self) -> bool {
         self.by_machine.iter().flatten().count() > 1
@@ -143,6 +149,22 @@ impl Points {
     pub fn headline(&self, class: &str) -> &'static str {
         let kernel = self.classes.get(class).and_then(|id| kernels::find(id).ok());
         kernel.map_or("seconds", |kernel| kernel.about().headline)
+    }
+
+    /// All columns, in the order in which points have them.
+    pub fn columns(&self) -> Vec<&str> {
+        let mut columns: Vec<&str> = Vec::new();
+        for (column, _) in self.points.iter().flat_map(|point| &point.at) {
+            if !columns.contains(&column.as_str()) {
+                columns.push(column);
+            }
+        }
+        columns
+    }
+
+    /// The head of [`Point::row`] with all columns.
+    pub fn head(&self) -> Vec<String> {
+        ["kernel"].into_iter().chain(self.columns()).map(str::to_owned).collect()
     }
 
     /// Columns that distinguish points; `kernel` if there are several classes. What follows from others, as N does from L where
@@ -197,122 +219,15 @@ impl Points {
     }
 }
 
-/// What points are matched by besides all of their parameters.
-#[derive(Clone, Debug, Default)]
-pub struct Matching {
-    pub allowed: Allowed,
-    /// Columns of parameters that may differ.
-    pub ignored: Vec<String>,
-    pub ranks: MatchRanks,
-}
-
-/// Matches the points of all machines.
-///
-/// # Errors
-/// If a cell would mix points of one machine, which is then named with what tells them apart.
-pub fn matched(machines: &[Machine], matching: &Matching) -> Result<Points> {
-    let mut found = Points {
-        points: Vec::new(),
-        classes: BTreeMap::new(),
-        unreported: Vec::new(),
-        unusable: vec![0; machines.len()],
-        roles: Roles::of(machines, matching.ranks)?,
-        own_sizes: BTreeSet::new(),
-    };
-    let mut classes: BTreeMap<String, Vec<&'static dyn Kernel>> = BTreeMap::new();
-    let by_kernel: Vec<HashMap<&'static str, Samples>> = machines.iter().map(by_kernel).collect();
-    for kernel in kernels::ALL.iter().copied().filter(|kernel| by_kernel.iter().any(|of| of.contains_key(kernel.id())))
-    {
-        let class = if matching.allowed.kernel { kernels::family(kernel.id()) } else { kernel.id() };
-        classes.entry(class.to_owned()).or_default().push(kernel);
-    }
-    for (class, kernels) in classes {
-        let of_class = |(machine, by_kernel): (&Machine, &HashMap<&'static str, Samples>)| {
-            let rows = kernels.iter().filter_map(|kernel| by_kernel.get(kernel.id())).flat_map(|of| of.rows());
-            machine.samples.at(rows.copied().collect())
-        };
-        let samples: Vec<Samples> = machines.iter().zip(&by_kernel).map(of_class).collect();
-        let mut columns = columns_of(machines, &samples, &kernels, matching, &class, &mut found.unreported);
-        if found.roles.is_some() {
-            for size in Roles::own_sizes(&samples, &kernels, &columns) {
-                columns.retain(|column| column != size);
-                found.own_sizes.insert(columns::short(size).to_owned());
-            }
-        }
-        found.classes.insert(class.clone(), kernels[0].id());
-        let mut known: HashMap<Vec<Part>, usize> = HashMap::new();
-        for (at, machine) in machines.iter().enumerate().filter(|(at, _)| !samples[*at].is_empty()) {
-            let headline = kernels[0].about().headline;
-            for (mut values, mut data, unusable) in point_data(machine, &samples[at], &columns, headline, matching)? {
-                found.unusable[at] += unusable;
-                if let Some(value) =
-                    columns.iter().position(|column| column == "ranks").and_then(|at| values.get_mut(at))
-                {
-                    data.ranks = value.as_f64().unwrap_or(f64::NAN);
-                    *value = found.roles.as_ref().map_or_else(|| value.clone(), |roles| roles.role(at, value));
-                }
-                let index = *known.entry(values.iter().map(Part::of).collect()).or_insert_with(|| {
-                    let at = columns.iter().cloned().zip(values).collect();
-                    found.points.push(Point { class: class.clone(), at, by_machine: vec![None; machines.len()] });
-                    found.points.len() - 1
-                });
-                found.points[index].by_machine[at] = Some(data);
-            }
-        }
-    }
-    found.points.sort_by(|a, b| a.class.cmp(&b.class).then_with(|| cells::compare(&values(a), &values(b))));
-    Ok(found)
-}
-
-fn values(point: &Point) -> Vec<Value> {
-    point.at.iter().map(|(_, value)| value.clone()).collect()
-}
-
-/// The samples of a machine by kernel.
-fn by_kernel(machine: &Machine) -> HashMap<&'static str, Samples> {
-    machine.samples.kernels().into_iter().map(|(kernel, samples)| (kernel.id(), samples)).collect()
-}
-
-/// The columns that the points of a class are matched by: parameters that all machines report.
-fn columns_of(
-    machines: &[Machine],
-    samples: &[Samples],
-    kernels: &[&'static dyn Kernel],
-    matching: &Matching,
-    class: &str,
-    unreported: &mut Vec<(String, String, Vec<String>)>,
-) -> Vec<String> {
-    let mut columns = vec!["ranks"];
-    for parameter in kernels.iter().flat_map(|kernel| kernel.parameters()) {
-        let by_allowance = matching.allowed.page_size && parameter.column == "pages";
-        // Other random numbers are no other point.
-        if !columns.contains(&parameter.column) && parameter.column != "seed" && !by_allowance {
-            columns.push(parameter.column);
-        }
-    }
-    columns.retain(|column| !matching.ignored.iter().any(|ignored| ignored == column));
-    let has_class: Vec<usize> = (0..machines.len()).filter(|at| !samples[*at].is_empty()).collect();
-    let mut missing = HashSet::new();
-    for &at in &has_class {
-        let missing_here: Vec<&str> = columns.iter().copied().filter(|column| !samples[at].has(column)).collect();
-        if !missing_here.is_empty() {
-            let names = missing_here.iter().map(|column| columns::short(column).to_owned()).collect();
-            unreported.push((machines[at].name.clone(), class.to_owned(), names));
-            missing.extend(missing_here);
-        }
-    }
-    columns.into_iter().filter(|column| !missing.contains(column)).map(str::to_owned).collect()
-}
-
 /// A value that is equal for equal parameters, whatever their type and last digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Part {
+pub enum Part {
     Number(u64),
     Word(String),
 }
 
 impl Part {
-    fn of(value: &Value) -> Self {
+    pub fn of(value: &Value) -> Self {
         match value {
             Value::Text(word) => Part::Word(word.clone()),
             // Twelve digits: another program may have computed 0.1 otherwise.
@@ -324,49 +239,114 @@ impl Part {
     }
 }
 
-type Found = (Vec<Value>, PointData, usize);
+/// The cores of each machine, where rank counts are matched by role.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Roles {
+    /// By machine, in their order.
+    pub cores: Vec<u64>,
+}
 
-/// The cells of one machine.
-fn point_data(
-    machine: &Machine,
-    samples: &Samples,
-    columns: &[String],
-    headline: &str,
-    matching: &Matching,
-) -> Result<Vec<Found>> {
-    if samples.column(headline).is_none() {
-        return Err(Error::input(
-            format!("{} has no column \"{headline}\", the headline rate of its kernel", machine.given),
-            "compare a result that this version of apexmap wrote",
-        ));
-    }
-    let by: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let smaller_is_better = matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles);
-    let cells = samples.cells(&by)?;
-    // Seeds may differ.
-    cells::single_points(&cells, &[&by[..], &["seed"]].concat()).map_err(|mixed| {
-        let why = if matching.ignored.is_empty() && matching.allowed == Allowed::default() { "" } else { " now" };
-        Error::input(
-            format!("{}: one point would{why} mix samples with {} = {}", machine.given, mixed.name, mixed.values),
-            format!("choose one: '{}[{}]'", machine.given, mixed.choice),
-        )
-    })?;
-    let speed = |value: f64| if smaller_is_better { 1.0 / value } else { value };
-    let exact = machine.origin == Origin::Published;
-    let (widening, total) = (samples.widening(), roles::is_total(headline));
-    let found = |cell: cells::Cell| {
-        let mut launches = cell.samples.by_launch(headline);
-        for launch in &mut launches {
-            launch.values.iter_mut().for_each(|value| *value = speed(*value));
-            launch.values.retain(|speed| speed.is_finite() && *speed > 0.0);
+impl Roles {
+    /// The role of a rank count on a machine; the number where it has none.
+    pub fn role(&self, machine: usize, ranks: &Value) -> Value {
+        match ranks.as_f64() {
+            Some(1.0) => ONE_CORE.into(),
+            Some(number) if number == self.cores[machine] as f64 => ALL_CORES.into(),
+            _ => ranks.clone(),
         }
-        launches.retain(|launch| !launch.values.is_empty());
-        let unusable = cell.samples.len() - launches.iter().map(|launch| launch.values.len()).sum::<usize>();
-        let (facts, run) = (Facts::of(&cell.samples), machine.run.clone());
-        let (failures, ranks, row) = (cell.failures, f64::NAN, cell.samples.rows().first().copied());
-        (cell.by, PointData { launches, run, widening, failures, facts, exact, ranks, row, total }, unusable)
-    };
-    Ok(cells.into_iter().map(found).collect())
+    }
+}
+
+pub const ONE_CORE: &str = "one core";
+pub const ALL_CORES: &str = "all cores";
+
+/// The circumstances of a machine's samples of one point.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// Bytes of the pages granted; empty if unknown.
+    pub pages: BTreeSet<u64>,
+    /// What was asked for.
+    pub pages_asked: BTreeSet<String>,
+    pub oversubscribed: Option<bool>,
+    pub transports: BTreeSet<String>,
+    pub builds: BTreeSet<String>,
+    pub kernels: BTreeSet<String>,
+    /// Of published numbers: what measured or predicted them.
+    pub origins: BTreeSet<String>,
+}
+
+impl Facts {
+    pub fn of(samples: &Samples) -> Self {
+        let words = |name: &str| samples.words(name).into_iter().map(str::to_owned).collect();
+        let pages = samples.numbers("page_bytes").into_iter().filter(|bytes| *bytes > 0.0);
+        Self {
+            pages: pages.map(|bytes| bytes as u64).collect(),
+            pages_asked: words("pages"),
+            oversubscribed: samples.column("oversubscribed").map(|_| samples.oversubscribed()),
+            transports: words("transport"),
+            builds: words("build"),
+            kernels: words("kernel"),
+            origins: words("origin"),
+        }
+    }
+}
+
+/// A part of the matched points of which a mean is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All matched points, where ranks are matched by number.
+    All,
+    OneCore,
+    /// The whole machine against the whole machine.
+    AllCores,
+    PerCore,
+    /// Rank counts that have no role, matched by number.
+    OtherRanks,
+}
+
+impl Scope {
+    /// Those of machines whose ranks are matched by role, with the indices of their points.
+    pub fn roles(points: &[Point], matched: &[usize]) -> Vec<(Self, Vec<usize>)> {
+        let of_role = |role: Option<&str>| -> Vec<usize> {
+            let is = |at: &&usize| match (points[**at].value("ranks"), role) {
+                (Some(Value::Text(word)), role) => Some(word.as_str()) == role,
+                (_, role) => role.is_none(),
+            };
+            matched.iter().filter(is).copied().collect()
+        };
+        let all = of_role(Some(ALL_CORES));
+        let rates = all.iter().any(|&at| points[at].by_machine.iter().flatten().any(|data| data.total.is_some()));
+        let per_core = if rates { all.clone() } else { Vec::new() };
+        let scopes = [
+            (Self::OneCore, of_role(Some(ONE_CORE))),
+            (Self::AllCores, all),
+            (Self::PerCore, per_core),
+            (Self::OtherRanks, of_role(None)),
+        ];
+        scopes.into_iter().filter(|(_, points)| !points.is_empty()).collect()
+    }
+
+    /// As tables and sentences name it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::All => "all compared points",
+            Self::OneCore => "one core",
+            Self::AllCores => "all cores, whole machine",
+            Self::PerCore => "all cores, per core",
+            Self::OtherRanks => "other rank counts",
+        }
+    }
+
+    /// The logarithm of what a ratio of headlines is to be multiplied by: headlines are rates of a rank, or of all.
+    pub fn factor(self, point: &Point, of: usize, to: usize) -> f64 {
+        let (Some(a), Some(b)) = (&point.by_machine[of], &point.by_machine[to]) else { return 0.0 };
+        let ranks = (a.ranks / b.ranks).ln();
+        match (self, a.total) {
+            (Self::AllCores, Some(false)) => ranks,
+            (Self::PerCore, Some(true)) => -ranks,
+            _ => 0.0,
+        }
+    }
 }
 
 /// Some points of a list, and that there are more: `L = 1; L = 4; ...`.

@@ -1,9 +1,14 @@
-//! Ratios of one machine to another: point by point, and their geometric mean.
+//! Ratios of one machine to another: point by point, and their geometric mean; and which of them differ from 1.
+//!
+//! One of twenty points without any difference has a 95 % interval that excludes 1. A map of many points therefore also has
+//! decisions that are adjusted: of the points that they call different at most 5 % are not, on average (Benjamini and
+//! Hochberg, see [`apexmap_theory::statistics::rank_tests`]).
 
-use super::points::{Point, PointData};
+use super::points::{Point, PointData, Points, Scope};
+use apexmap_base::units::{NumberStyle, is_known, number};
 use apexmap_results::samples::estimate::{self, Mean};
 pub use apexmap_theory::statistics::Basis;
-use apexmap_theory::statistics::rank_tests::MannWhitney;
+use apexmap_theory::statistics::rank_tests::{MannWhitney, adjusted};
 use statrs::distribution::{ContinuousCDF, Normal};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -216,4 +221,102 @@ fn mean_of(sets: impl Iterator<Item = Vec<Vec<f64>>>, points: usize) -> Option<M
 pub fn weakened(p: f64, times: f64) -> f64 {
     let Some(normal) = Normal::new(0.0, 1.0).ok().filter(|_| times > 1.0) else { return p };
     normal.cdf(normal.inverse_cdf(p) / times)
+}
+
+/// The share of false findings that is accepted.
+pub const FALSE_FINDINGS: f64 = 0.05;
+
+/// How it is decided whether a ratio differs from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Decision {
+    /// Over all points of two machines together: at most 5 % of those called different are not, on average
+    #[default]
+    Adjusted,
+    /// Each point for itself: its 95 % interval excludes 1; of points without a difference one in twenty is called different
+    Unadjusted,
+}
+
+impl Decision {
+    /// As captions say it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Adjusted => "adjusted for the number of points: at most 5 % of the points called different are not",
+            Self::Unadjusted => "unadjusted: each point for itself, its 95 % interval excludes 1",
+        }
+    }
+
+    /// As legends mark what is not decided.
+    pub fn undecided(self) -> &'static str {
+        match self {
+            Self::Adjusted => "n.s. (adjusted)",
+            Self::Unadjusted => "n.s. (unadjusted)",
+        }
+    }
+
+    /// Whether a ratio differs from 1. The intervals of few samples are wider than their test: what they leave open stays so.
+    pub fn differs(self, tested: &TestedRatio) -> bool {
+        let adjusted = self == Self::Unadjusted || tested.q.is_some_and(|q| q <= FALSE_FINDINGS);
+        tested.ratio.is_decided() && adjusted
+    }
+}
+
+/// A ratio that was tested together with others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TestedRatio {
+    pub ratio: Ratio,
+    /// Its p value adjusted for all of them; `None` where there is no test.
+    pub q: Option<f64>,
+}
+
+/// Adjusts the p values of ratios that were tested together.
+pub fn adjust(ratios: Vec<Ratio>) -> Vec<TestedRatio> {
+    let tested: Vec<f64> = ratios.iter().filter_map(|ratio| ratio.p).collect();
+    let mut adjusted = adjusted(&tested).into_iter();
+    ratios.into_iter().map(|ratio| TestedRatio { ratio, q: ratio.p.and_then(|_| adjusted.next()) }).collect()
+}
+
+/// The ratios of a machine to the first one over the points of a scope.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScopeRatios {
+    pub scope: Scope,
+    /// Indices of its points.
+    pub points: Vec<usize>,
+    /// At the points that have one, by their index.
+    pub ratios: BTreeMap<usize, TestedRatio>,
+    /// `None` without a ratio.
+    pub mean: Option<GeometricMean>,
+}
+
+impl ScopeRatios {
+    pub fn new(points: &Points, scope: Scope, members: Vec<usize>, of: usize) -> Self {
+        let mut tests = MannWhitney::default();
+        let ratio = |&at: &usize| {
+            let point = &points.points[at];
+            let (a, b) = (point.by_machine[of].as_ref()?, point.by_machine[0].as_ref()?);
+            Some((at, scaled_ratio(a, b, scope.factor(point, of, 0), &mut tests)?))
+        };
+        let (at, ratios): (Vec<usize>, Vec<Ratio>) = members.iter().filter_map(ratio).unzip();
+        let chosen: Vec<&Point> = members.iter().map(|&at| &points.points[at]).collect();
+        let mean = geometric_mean(&chosen, of, 0, &mut tests);
+        let mean = mean.map(|mean| mean.scaled(|point| scope.factor(point, of, 0), &chosen));
+        Self { scope, ratios: at.into_iter().zip(adjust(ratios)).collect(), mean, points: members }
+    }
+}
+
+/// A ratio in three digits, or in up to five if needed to differ from 1.
+pub fn format_ratio(ratio: f64) -> String {
+    number(ratio, NumberStyle::Ratio)
+}
+
+/// `1.23 [1.2, 1.26]`
+pub fn format_with_interval(ratio: f64, interval: Option<(f64, f64)>) -> String {
+    let interval = format_interval(interval).map(|interval| format!(" {interval}"));
+    format!("{}{}", format_ratio(ratio), interval.unwrap_or_default())
+}
+
+pub fn format_interval(interval: Option<(f64, f64)>) -> Option<String> {
+    interval.map(|(low, high)| match is_known((low, high)) {
+        true => format!("[{}, {}]", format_ratio(low), format_ratio(high)),
+        false => "[not known]".to_owned(),
+    })
 }

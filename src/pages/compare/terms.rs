@@ -2,15 +2,20 @@
 //!
 //! Both machines' cards give the times of all terms. What the cards do not predict of the measured ratio is a part of its own, so that
 //! the parts of a point add up to the logarithm of the measured ratio of times.
+//!
+//! SOURCE: B. W. Ang, The LMDI approach to decomposition analysis: a practical guide, Energy Policy 33 (2005), pages 867 to 871:
+//!   the logarithmic mean Divisia index (LMDI-I), of sums.
+//! DEFINITION: Of ln(B / A), where A and B are sums of terms, the term i makes (b_i - a_i) / L(A, B), with the logarithmic mean
+//!   L(A, B) = (B - A) / ln(B / A).
+//!
+//! The parts add up whatever the terms and however far apart the sums. They only change their signs where the sides are
+//! exchanged, and depend on no order in which terms are replaced. A term may be zero on one side or both.
 
 use super::Comparison;
-use super::attribution;
 use super::machine::Machine;
-use super::pictures::of_point;
 use apexmap_study::model_fit::values_at;
 use apexmap_theory::models::Model;
 use apexmap_theory::models::apex_map::Surface;
-use apexmap_theory::statistics::rank_tests::MannWhitney;
 use std::collections::BTreeMap;
 
 /// Times that are less than this factor apart are called alike: to ask which term separates them is to ask about noise.
@@ -116,16 +121,15 @@ pub fn of_pair(comparison: &Comparison, of: usize) -> Option<Result<TermPair, St
         }
     };
     let mut pair = TermPair { of, terms: Vec::new(), cells: Vec::new(), left_out: BTreeMap::new() };
-    let mut tests = MannWhitney::default();
     for (at, rows) in points {
-        let Some(ratio) = of_point(comparison, at, of, &mut tests) else { continue };
+        let Some(tested) = comparison.ratio(of, at) else { continue };
         let side = |k: usize| terms(machines[k], rows[k], &numbers[k]);
         match (side(0), side(1)) {
             (Ok(base), Ok(machine)) => {
                 pair.terms = base.iter().map(|term| term.0).collect();
                 let seconds = [base, machine].map(|terms| terms.into_iter().map(|term| term.1).collect::<Vec<f64>>());
-                let parts = attribution::parts(&seconds[0], &seconds[1]);
-                pair.cells.push(TermCell { at, measured: -ratio.value.ln(), seconds, parts });
+                let parts = parts(&seconds[0], &seconds[1]);
+                pair.cells.push(TermCell { at, measured: -tested.ratio.value.ln(), seconds, parts });
             }
             (Err(why), _) | (_, Err(why)) => *pair.left_out.entry(why).or_default() += 1,
         }
@@ -188,4 +192,17 @@ fn terms(machine: &Machine, row: usize, numbers: &[f64]) -> Result<Vec<(&'static
         "of main memory"
     };
     Err(format!("the card of {} lacks the numbers {lacks}", machine.name))
+}
+
+/// The part of each term in ln(sum of `b` / sum of `a`); both sums are positive.
+pub fn parts(a: &[f64], b: &[f64]) -> Vec<f64> {
+    let mean = logarithmic_mean(a.iter().sum(), b.iter().sum());
+    a.iter().zip(b).map(|(a, b)| (b - a) / mean).collect()
+}
+
+/// (b - a) / ln(b / a), which is a where both are equal.
+fn logarithmic_mean(a: f64, b: f64) -> f64 {
+    let apart = (b - a) / a;
+    // Not of b / a, which rounding would make 1 too soon.
+    if apart == 0.0 { a } else { (b - a) / apart.ln_1p() }
 }

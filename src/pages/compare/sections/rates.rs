@@ -1,9 +1,10 @@
 //! Rates of all machines over one parameter: GUPS over P, GUPS over the look-ahead Q, whether the points match or not.
 
-use super::Comparison;
-use super::pictures::{quantity, warned};
-use super::points::Point;
-use crate::html::{Picture, capital, if_drawable, picture};
+use super::{Drawing, Section};
+use crate::compare::Comparison;
+use crate::compare::groups::quantity;
+use crate::compare::points::Point;
+use crate::html::{Picture, capital};
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_base::units::{Unit, exact};
@@ -29,65 +30,83 @@ struct Curve {
     shared: usize,
 }
 
-/// What is shown of the rates.
-#[derive(Default)]
+#[derive(Default, Serialize)]
 pub struct Rates {
-    pub pictures: Vec<Picture>,
-    pub efficiencies: Vec<Efficiency>,
+    rates: Vec<Picture>,
+    efficiencies: Vec<Efficiency>,
     /// What was left out, in words.
-    pub omitted: Vec<String>,
+    omitted: Vec<String>,
+    /// Whether the first picture is on the first screen.
+    is_first_elsewhere: bool,
+}
+
+impl Section for Rates {
+    const HEADING: Option<[&'static str; 2]> = Some(["rates", "Rates"]);
+    const TEMPLATE: &'static str = include_str!("rates.html");
+
+    fn applies(&self) -> bool {
+        !self.rates.is_empty()
+    }
 }
 
 /// How a machine's rate grows with its ranks.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Efficiency {
-    pub label: String,
+#[derive(Serialize)]
+struct Efficiency {
+    label: String,
     /// The least number of ranks, whose rate a rank is 100 %.
-    pub from: String,
+    from: String,
     /// P and the rate a rank by that.
-    pub shares: Vec<(String, String)>,
+    shares: Vec<(String, String)>,
 }
 
-/// Figures of the rate of every machine over P, Q and message size, where it varies.
-pub fn all(comparison: &Comparison, folder: &Path) -> Result<Rates> {
-    let mut found = Rates::default();
-    let headlines: BTreeSet<&str> =
-        comparison.points.classes.keys().map(|class| comparison.points.headline(class)).collect();
-    for headline in headlines {
-        for axis in AXES {
-            let mut curves = curves(comparison, headline, axis);
-            let Some(first) = curves.first() else { continue };
-            let kernels: BTreeSet<&str> = curves.iter().map(|curve| curve.kernel.as_str()).collect();
-            let what = Rate { axis, headline, kernels: kernels.into_iter().map(str::to_owned).collect() };
-            let title = what.title();
-            if curves.iter().all(|curve| curve.machine == first.machine) {
-                let machine = &comparison.machines[first.machine].name;
-                found.omitted.push(format!("{title}: not drawn because only {machine} has it."));
-                continue;
-            }
-            let all = curves.len();
-            curves.sort_by_key(|curve| std::cmp::Reverse((curve.shared, curve.points.len())));
-            curves.truncate(MOST_CURVES);
-            curves.sort_by(|a, b| (a.machine, &a.label).cmp(&(b.machine, &b.label)));
-            if all > curves.len() {
-                found.omitted.push(format!(
-                    "{title}: {} of {all} curves are drawn, those shared by most machines.",
-                    curves.len()
-                ));
-            }
-            let curves = series(comparison, curves);
-            let drawn = figure(comparison, &what, title.clone(), curves.clone());
-            let caption = "Medians of each machine at all of its points, matched or not; bands are 95 % intervals of the median. \
-                           Published values have none.";
-            let name = format!("{headline}-over-{}", columns::short(axis)).replace('_', "-");
-            let drawn = picture(folder, &drawn, name, title.clone(), caption.into());
-            found.pictures.extend(if_drawable(drawn, &title, &mut found.omitted)?);
-            if axis == "ranks" && !matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles) {
-                efficiency(comparison, &what, curves, folder, &mut found)?;
+impl Rates {
+    /// Figures of the rate of every machine over P, Q and message size, where it varies.
+    pub fn new(comparison: &Comparison, folder: &Path) -> Result<Self> {
+        let mut found = Self::default();
+        let headlines: BTreeSet<&str> =
+            comparison.points.classes.keys().map(|class| comparison.points.headline(class)).collect();
+        for headline in headlines {
+            for axis in AXES {
+                let mut curves = curves(comparison, headline, axis);
+                let Some(first) = curves.first() else { continue };
+                let kernels: BTreeSet<&str> = curves.iter().map(|curve| curve.kernel.as_str()).collect();
+                let what = Rate { axis, headline, kernels: kernels.into_iter().map(str::to_owned).collect() };
+                let title = what.title();
+                if curves.iter().all(|curve| curve.machine == first.machine) {
+                    let machine = &comparison.machines[first.machine].name;
+                    found.omitted.push(format!("{title}: not drawn because only {machine} has it."));
+                    continue;
+                }
+                let all = curves.len();
+                curves.sort_by_key(|curve| std::cmp::Reverse((curve.shared, curve.points.len())));
+                curves.truncate(MOST_CURVES);
+                curves.sort_by(|a, b| (a.machine, &a.label).cmp(&(b.machine, &b.label)));
+                if all > curves.len() {
+                    found.omitted.push(format!(
+                        "{title}: {} of {all} curves are drawn, those shared by most machines.",
+                        curves.len()
+                    ));
+                }
+                let curves = series(comparison, curves);
+                let drawn = figure(comparison, &what, title.clone(), curves.clone());
+                let caption = "Medians of each machine at all of its points, matched or not; bands are 95 % intervals of the median. \
+                               Published values have none.";
+                let name = format!("{headline}-over-{}", columns::short(axis)).replace('_', "-");
+                let drawn = Drawing { figure: drawn, file: name, title, caption: caption.into() };
+                found.rates.extend(drawn.draw(folder, &mut found.omitted)?);
+                if axis == "ranks" && !matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles) {
+                    efficiency(comparison, &what, curves, folder, &mut found)?;
+                }
             }
         }
+        Ok(found)
     }
-    Ok(found)
+
+    /// The first picture, for the first screen.
+    pub fn lead(&mut self) -> Option<Picture> {
+        self.is_first_elsewhere = true;
+        self.rates.first().cloned()
+    }
 }
 
 /// What is drawn over what.
@@ -143,8 +162,8 @@ fn efficiency(
     let caption = "Rate per rank relative to that at each machine's smallest number of ranks, from medians; bands are 95 % \
                    intervals with the uncertainty of both.";
     let name = format!("efficiency-{}", what.headline.replace('_', "-"));
-    let drawn = picture(folder, &drawn, name, title.clone(), caption.into());
-    found.pictures.extend(if_drawable(drawn, &title, &mut found.omitted)?);
+    let drawn = Drawing { figure: drawn, file: name, title, caption: caption.into() };
+    found.rates.extend(drawn.draw(folder, &mut found.omitted)?);
     Ok(())
 }
 
@@ -164,7 +183,7 @@ fn figure(comparison: &Comparison, what: &Rate, title: String, series: Vec<Serie
     let xs: Vec<f64> = series.iter().flat_map(|series| &series.points).map(|point| point.x).collect();
     Figure::Curves(Curves {
         title,
-        subtitle: warned(what.kernels.join(", "), &comparison.stamps_at(&points)),
+        subtitle: comparison.subtitle(what.kernels.join(", "), &points),
         x: quantity(what.axis, &xs),
         y: Quantity { label: what.label(), unit: what.described().unit, log: true },
         series,

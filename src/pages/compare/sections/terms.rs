@@ -1,27 +1,79 @@
-//! Why one machine is faster than another, term by term, in words and in numbers: the terms of [`super::terms`] over regions.
+//! Why one machine is faster than another, term by term, in words and in numbers: the terms of [`crate::compare::terms`] over
+//! regions, with maps of which term separates two machines, and of what the model leaves.
 
-use super::Comparison;
-use super::decisions;
-use super::groups::MatchedGroup;
-use super::scope::Scope;
-use super::summary::written;
-use super::term_pictures;
-use super::terms::{ALIKE, Leading, TermCell, TermPair, UNEXPLAINED, of_pair};
+use super::{Drawing, MOST_GROUPS, Section};
+use crate::compare::Comparison;
+use crate::compare::groups::MatchedGroup;
+use crate::compare::ratio::format_ratio;
+use crate::compare::terms::{ALIKE, Leading, TermCell, TermPair, UNEXPLAINED, of_pair};
 use crate::html::Picture;
 use apexmap_base::error::Result;
-use apexmap_base::units::{NumberStyle, exact, number, plural};
+use apexmap_base::units::{NumberStyle, Unit, exact, number, plural};
+use apexmap_draw::figure::{Classes, Figure, Grid, Quantity};
 use apexmap_measure::numerics::power_law::remote_share;
+use apexmap_results::export::csv;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_study::model_fit::card::NEAR;
 use apexmap_theory::statistics::median;
+use ndarray::Array2;
 use serde::Serialize;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Parts below this fraction of a ratio are not named.
 const SMALL: f64 = 0.05;
 
+/// Every machine against the base, where the model is about any of their points.
+#[derive(Serialize)]
+pub struct Terms {
+    pub explained: Vec<Explained>,
+    /// Every point with its terms; `None` without any.
+    #[serde(skip)]
+    table: Option<String>,
+}
+
+impl Terms {
+    /// # Errors
+    /// If a figure cannot be written.
+    pub fn new(comparison: &Comparison, folder: &Path) -> Result<Self> {
+        let mut explained: Vec<Explained> = Vec::new();
+        for of in 1..comparison.machines.len() {
+            match of_pair(comparison, of) {
+                None => {}
+                // Several machines without cards need one sentence.
+                Some(Err(why)) if explained.iter().any(|known| known.sentences.contains(&why)) => {}
+                Some(Err(why)) => {
+                    let (title, sentences, groups) = (comparison.title(of), vec![why], Vec::new());
+                    explained.push(Explained { title, sentences, groups, pair: None });
+                }
+                Some(Ok(pair)) => explained.push(Explained::new(comparison, pair, folder)?),
+            }
+        }
+        let pairs: Vec<&TermPair> = explained.iter().filter_map(|explained| explained.pair.as_ref()).collect();
+        let table = (!pairs.is_empty()).then(|| table(comparison, &pairs));
+        Ok(Self { explained, table })
+    }
+}
+
+impl Section for Terms {
+    const HEADING: Option<[&'static str; 2]> = Some(["terms", "Term by term"]);
+    const TEMPLATE: &'static str = include_str!("terms.html");
+
+    fn applies(&self) -> bool {
+        !self.explained.is_empty()
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.explained.iter().flat_map(|explained| explained.sentences.clone()).collect()
+    }
+
+    fn tables(&self) -> Vec<(&'static str, Option<String>)> {
+        vec![("terms.csv", self.table.clone())]
+    }
+}
+
 /// A machine against the base.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Explained {
     pub title: String,
     /// How well the cards predict the ratio, what separates the machines, and where most.
@@ -32,7 +84,7 @@ pub struct Explained {
 }
 
 /// A surface: where which term separates the machines.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct ExplainedGroup {
     pub label: String,
     pub pictures: Vec<Picture>,
@@ -42,7 +94,7 @@ pub struct ExplainedGroup {
 }
 
 /// The points of a region in the mean.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct RegionRow {
     pub region: String,
     pub points: usize,
@@ -52,41 +104,25 @@ pub struct RegionRow {
     pub factors: Vec<String>,
 }
 
-/// Every machine against the base, where the model is about any of their points. Of more groups than `most` the page has no figures.
-///
-/// # Errors
-/// If a figure cannot be written.
-pub fn all(comparison: &Comparison, groups: &[MatchedGroup], folder: &Path, most: usize) -> Result<Vec<Explained>> {
-    let mut found: Vec<Explained> = Vec::new();
-    for of in 1..comparison.machines.len() {
-        let title = format!("{} / {}", comparison.machines[of].name, comparison.machines[0].name);
-        match of_pair(comparison, of) {
-            None => {}
-            // Several machines without cards need one sentence.
-            Some(Err(silence)) if found.iter().any(|known| known.sentences.contains(&silence)) => {}
-            Some(Err(silence)) => {
-                let (sentences, groups) = (vec![silence], Vec::new());
-                found.push(Explained { title, sentences, groups, pair: None });
+impl Explained {
+    fn new(comparison: &Comparison, pair: TermPair, folder: &Path) -> Result<Self> {
+        let mut groups = Vec::new();
+        for group in &comparison.groups {
+            let cells: Vec<&TermCell> = pair.cells.iter().filter(|cell| group.points.contains(&cell.at)).collect();
+            if cells.is_empty() || groups.len() == MOST_GROUPS {
+                continue;
             }
-            Some(Ok(pair)) => {
-                let sentences = sentences(comparison, &pair);
-                let mut shown = Vec::new();
-                for group in groups {
-                    let cells: Vec<&TermCell> =
-                        pair.cells.iter().filter(|cell| group.points.contains(&cell.at)).collect();
-                    if cells.is_empty() || shown.len() == most {
-                        continue;
-                    }
-                    let name = format!("terms-{of}-{}", shown.len() + 1);
-                    let pictures = term_pictures::of_group(comparison, group, &pair, &cells, (folder, &name))?;
-                    let (terms, rows) = table(comparison, &pair, &cells);
-                    shown.push(ExplainedGroup { label: group.label.clone(), pictures, terms, rows });
-                }
-                found.push(Explained { title, sentences, groups: shown, pair: Some(pair) });
+            let name = format!("terms-{}-{}", pair.of, groups.len() + 1);
+            let mut pictures = Vec::new();
+            for map in maps(comparison, group, &pair, &cells, &name) {
+                pictures.extend(map.draw(folder, &mut Vec::new())?);
             }
+            let (terms, rows) = region_table(comparison, &pair, &cells);
+            groups.push(ExplainedGroup { label: group.label.clone(), pictures, terms, rows });
         }
+        let (title, sentences) = (comparison.title(pair.of), sentences(comparison, &pair));
+        Ok(Self { title, sentences, groups, pair: Some(pair) })
     }
-    Ok(found)
 }
 
 fn sentences(comparison: &Comparison, pair: &TermPair) -> Vec<String> {
@@ -109,15 +145,14 @@ fn agreement(comparison: &Comparison, pair: &TermPair) -> String {
     let off: Vec<f64> = pair.cells.iter().map(|cell| cell.unexplained().abs()).collect();
     let near = off.iter().filter(|off| **off <= NEAR.ln()).count();
     let worst = pair.cells.iter().max_by(|a, b| a.unexplained().abs().total_cmp(&b.unexplained().abs()));
-    let worst = worst.map(|cell| (place(comparison, cell.at), cell.unexplained().abs().exp()));
+    let worst = worst.map(|cell| (place(comparison, cell), cell.unexplained().abs().exp()));
     let (at, factor) = worst.unwrap_or_default();
-    let at = if at.is_empty() { at } else { format!(" at {at}") };
     format!(
         "The cards of {other} and {base} predict the ratio of their speeds within a factor of {NEAR} at {near} of {}; the median \
          point is off by {}, the worst by {}{at}.",
         plural(off.len(), "point"),
-        written(median(&off).unwrap_or(0.0).exp()),
-        written(factor),
+        format_ratio(median(&off).unwrap_or(0.0).exp()),
+        format_ratio(factor),
     )
 }
 
@@ -141,8 +176,8 @@ fn leaders(pair: &TermPair) -> String {
 
 /// Where the machine is slowest and where fastest against the base, and by what. Points whose ratio is decided come first.
 fn verdicts(comparison: &Comparison, pair: &TermPair) -> Vec<String> {
-    let known = decisions::all(comparison, pair.of, Scope::All, &comparison.matched);
-    let decided = |cell: &&TermCell| known.get(&cell.at).is_some_and(|found| found.decided);
+    let decided =
+        |cell: &&TermCell| comparison.ratio(pair.of, cell.at).is_some_and(|tested| comparison.decision.differs(tested));
     let apart = |cell: &&TermCell| cell.leading().is_some();
     let any = pair.cells.iter().any(|cell| decided(&cell));
     let cells: Vec<&TermCell> = pair.cells.iter().filter(apart).filter(|cell| !any || decided(cell)).collect();
@@ -187,17 +222,18 @@ fn verdict(comparison: &Comparison, pair: &TermPair, cell: &TermCell) -> Option<
             false => format!("; the terms make {} more than was measured", per_cent(-left)),
         };
     }
-    let at = place(comparison, cell.at);
-    let at = if at.is_empty() { at } else { format!(" at {at}") };
-    Some(format!("{other} is {} times {how} than {base}{at}, {why}.", written(cell.measured.abs().exp())))
+    let at = place(comparison, cell);
+    Some(format!("{other} is {} times {how} than {base}{at}, {why}.", format_ratio(cell.measured.abs().exp())))
 }
 
-fn place(comparison: &Comparison, at: usize) -> String {
-    comparison.points.points[at].short(&comparison.points.varying())
+/// ` at L = 64`; empty for the only point.
+fn place(comparison: &Comparison, cell: &TermCell) -> String {
+    let name = &comparison.names[cell.at];
+    if name.is_empty() { String::new() } else { format!(" at {name}") }
 }
 
 /// The regions of a group: the names of the terms that matter in it, and a row each.
-fn table(comparison: &Comparison, pair: &TermPair, cells: &[&TermCell]) -> (Vec<String>, Vec<RegionRow>) {
+fn region_table(comparison: &Comparison, pair: &TermPair, cells: &[&TermCell]) -> (Vec<String>, Vec<RegionRow>) {
     let regions = regions(comparison, cells);
     let mean = |cells: &[&TermCell], part: &dyn Fn(&TermCell) -> f64| {
         cells.iter().map(|cell| part(cell)).sum::<f64>() / cells.len() as f64
@@ -252,4 +288,80 @@ fn regions<'a>(comparison: &Comparison, cells: &[&'a TermCell]) -> Vec<(String, 
         }
     }
     found
+}
+
+/// The maps of a group over two axes; none of others. Files begin with the name.
+fn maps(
+    comparison: &Comparison,
+    group: &MatchedGroup,
+    pair: &TermPair,
+    cells: &[&TermCell],
+    name: &str,
+) -> Vec<Drawing> {
+    if !group.is_map() {
+        return Vec::new();
+    }
+    let [base, other] = [0, pair.of].map(|k| comparison.name(k));
+    let places = group.grid(&comparison.points);
+    let at_point: HashMap<usize, &TermCell> = cells.iter().map(|cell| (cell.at, *cell)).collect();
+    let cells = places.map(|index| index.and_then(|index| at_point.get(&index).copied()));
+    let points = plural(at_point.len(), "point");
+    let subtitle = format!("{}: apex_map.surface with the cards, {points}", group.label);
+    let subtitle = comparison.subtitle(subtitle, &group.points);
+    let grid = |title: &str, z: Quantity, value: &dyn Fn(&TermCell) -> f64| {
+        let (title, subtitle, failed) = (title.to_owned(), subtitle.clone(), Vec::new());
+        let [x, y] = [0, 1].map(|axis| group.axis(&comparison.points, axis));
+        let values: Array2<f64> = cells.map(|cell| cell.map_or(f64::NAN, value));
+        Grid { title, subtitle, x, y, z, values, failed }
+    };
+    let title = format!("Which term separates {other} from {base}");
+    let share = Quantity { label: "its part of the logarithm of the ratio".into(), unit: Unit::None, log: false };
+    let leading = Classes {
+        grid: grid(&title, share, &|cell| cell.leading().map_or(f64::NAN, |leading| leading.share)),
+        classes: cells.map(|cell| Some(cell.as_ref()?.leading().map_or(0, |leading| leading.term + 1))),
+        names: std::iter::once(format!("less than {ALIKE} times apart"))
+            .chain(pair.names().map(str::to_owned))
+            .collect(),
+    };
+    let caption = format!(
+        "The term of the model that makes most of the measured ratio of {other} to {base}, and how much of its logarithm: above 100 % \
+         where other terms act against it. Dark grey: most is not explained."
+    );
+    let leading = Drawing { figure: Figure::Classes(leading), file: name.to_owned(), title, caption };
+    let title = format!("Speed of {other} relative to {base}: measured / predicted");
+    let ratio = Quantity { label: "measured / predicted".into(), unit: Unit::None, log: true };
+    let left = grid(&title, ratio, &|cell| (-cell.unexplained()).exp());
+    let caption = format!(
+        "What the cards do not predict of the ratio: above 1 (blue) {other} is faster than its card and that of {base} say, below 1 \
+         (red) slower."
+    );
+    // Noise stays pale.
+    let figure = Figure::Within(Box::new(Figure::Ratio(left)), (1.0 / NEAR, NEAR));
+    vec![leading, Drawing { figure, file: format!("{name}-left"), title, caption }]
+}
+
+/// Every point whose terms are known on both sides: their seconds, and what each makes of the logarithm of the ratio of times.
+fn table(comparison: &Comparison, pairs: &[&TermPair]) -> String {
+    let columns = comparison.points.columns();
+    let names = pairs.first().map(|pair| pair.terms.clone()).unwrap_or_default();
+    let mut head = comparison.points.head();
+    head.extend(["base", "machine", "time / base time", "predicted"].map(str::to_owned));
+    for side in ["base", "machine"] {
+        head.extend(names.iter().map(|term| format!("{term}: seconds of the {side}")));
+    }
+    head.extend(names.iter().chain([&UNEXPLAINED]).map(|term| format!("{term}: part of the logarithm")));
+    let mut rows = vec![head];
+    for pair in pairs {
+        let [base, machine] = [0, pair.of].map(|k| comparison.name(k).to_owned());
+        let row = |cell: &TermCell| {
+            let mut row = comparison.points.points[cell.at].row(&columns);
+            row.extend([base.clone(), machine.clone()]);
+            let ratios = [cell.measured.exp(), cell.predicted().exp()];
+            let numbers = ratios.iter().chain(cell.seconds.iter().flatten()).chain(&cell.parts);
+            row.extend(numbers.chain([&cell.unexplained()]).map(f64::to_string));
+            row
+        };
+        rows.extend(pair.cells.iter().map(row));
+    }
+    csv::text(rows)
 }

@@ -1,15 +1,33 @@
-//! What is said of one machine of a comparison.
+//! What is known of each machine, and how the comparison is made again.
 
-use super::machine::{Machine, Origin};
-use super::overview;
+use super::Section;
+use crate::compare::Comparison;
+use crate::compare::machine::{Machine, Origin};
 use crate::html;
 use apexmap_base::units;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
+#[derive(Serialize)]
+pub struct Provenance {
+    machines: Vec<About>,
+    command: String,
+}
+
+impl Provenance {
+    pub fn new(comparison: &Comparison, command: &str) -> Self {
+        Self { machines: comparison.machines.iter().map(about).collect(), command: command.to_owned() }
+    }
+}
+
+impl Section for Provenance {
+    const HEADING: Option<[&'static str; 2]> = Some(["provenance", "Provenance"]);
+    const TEMPLATE: &'static str = include_str!("provenance.html");
+}
+
 /// One machine in the table of what is compared.
 #[derive(Serialize)]
-pub struct About {
+struct About {
     name: String,
     given: String,
     facts: Vec<(&'static str, String)>,
@@ -37,7 +55,7 @@ pub fn environments(machines: &[Machine]) -> Option<String> {
     differ.then(|| format!("environment variables differ: {}", each.iter().map(own).collect::<Vec<_>>().join("; ")))
 }
 
-pub fn about(machine: &Machine) -> About {
+fn about(machine: &Machine) -> About {
     let mut facts = Vec::new();
     let joined = |column: &str| machine.words(column).join(", ");
     if let Some(host) = machine.host() {
@@ -66,7 +84,7 @@ pub fn about(machine: &Machine) -> About {
     }
     let pages: Vec<String> = machine.numbers("page_bytes").into_iter().map(units::bytes).collect();
     facts.push(("Page size granted", pages.join(", ")));
-    if let Some((from, to, load)) = overview::moments(machine) {
+    if let Some((from, to, load)) = machine.moments() {
         facts.push(("Measured", format!("from {} to {}", html::utc(from), html::utc(to))));
         facts.push(("Load average", if load.is_nan() { String::new() } else { units::significant(load) }));
     }

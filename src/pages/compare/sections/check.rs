@@ -1,7 +1,7 @@
 //! The regression check: which points of a new result are slower than asked, beyond their uncertainty.
 //!
 //! Every matched point is tested one-sidedly: is its slowdown, the base's speed by the new one, above the limit? The test is that
-//! of the point's interval ([`super::statistics`]): Welch's over launches. False discoveries over all points are controlled
+//! of the point's interval: Welch's over launches. False discoveries over all points are controlled
 //! at 5 % by Benjamini and Hochberg's procedure. Between runs of the same thing every finding is false, so that they trip the
 //! check in at most 5 % of tries. That holds for launches that are draws of one distribution: points with one launch are not
 //! tested unless allowed, as it is not known then how launches differ, and a result that has no others is refused.
@@ -9,67 +9,17 @@
 //! A check that finds nothing says what it could have found: a point shows a slowdown where the lower end of its interval is above the
 //! limit. Where the median point shows none below [`FAR`] times the limit, the check is undecided.
 
-use super::Comparison;
-use super::decisions::FALSE_FINDINGS;
-use super::points::{PointData, list_first};
-use super::ratio::{Basis, ratio, shift, weakened};
+use super::Section;
+use crate::compare::Comparison;
+use crate::compare::limit::SlowdownLimit;
+use crate::compare::points::{PointData, list_first};
+use crate::compare::ratio::{Basis, FALSE_FINDINGS, format_interval, format_ratio, ratio, shift, weakened};
 use crate::html::capital;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::text_table::{Align, TextTable};
-use apexmap_base::units::plural;
+use apexmap_base::units::{plural, significant};
 use apexmap_theory::statistics::rank_tests::{MannWhitney, adjusted};
 use serde::Serialize;
-
-/// What ends a comparison with an error.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Conditions {
-    /// Points that are slower than this.
-    pub limit: Option<SlowdownLimit>,
-    /// A disturbed machine.
-    pub noisy: bool,
-}
-
-impl Conditions {
-    /// Reads `slower=5%` and `noisy`.
-    ///
-    /// # Errors
-    /// If one of them is neither, or there are two limits.
-    pub fn parse(texts: &[String]) -> Result<Self> {
-        let mut found = Self::default();
-        for text in texts {
-            if text == "noisy" {
-                found.noisy = true;
-            } else if found.limit.replace(SlowdownLimit::parse(text)?).is_some() {
-                return Err(Error::input("--fail-if gives two limits", "give one: --fail-if slower=5%"));
-            }
-        }
-        Ok(found)
-    }
-}
-
-/// What fails a comparison.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SlowdownLimit {
-    /// A slowdown, such as 1.05.
-    pub slowdown: f64,
-}
-
-impl SlowdownLimit {
-    /// Reads `slower=5%`.
-    ///
-    /// # Errors
-    /// If it is not of this form, or the share not between 0 and 1000 %.
-    pub fn parse(text: &str) -> Result<Self> {
-        let wrong = |what: &str| Error::input(format!("--fail-if {text}: {what}"), "write --fail-if slower=5%");
-        let share = text.strip_prefix("slower=").ok_or_else(|| wrong("the conditions are slower=PERCENT and noisy"))?;
-        let percent = share.strip_suffix('%').ok_or_else(|| wrong("the limit must be in per cent"))?;
-        let percent: f64 = percent.trim().parse().map_err(|_| wrong("this is not a number"))?;
-        if !(0.0..=1000.0).contains(&percent) {
-            return Err(wrong("the limit must lie between 0 and 1000 %"));
-        }
-        Ok(Self { slowdown: 1.0 + percent / 100.0 })
-    }
-}
 
 /// One tested point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -102,6 +52,16 @@ pub enum Verdict {
     Undecided,
 }
 
+impl Verdict {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
 /// What the check found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RegressionCheck {
@@ -127,7 +87,7 @@ pub struct RegressionCheck {
 impl RegressionCheck {
     /// `the smallest slow-down that this check could have found is 45 % (median point)`
     pub fn power(&self) -> String {
-        let percent = |slowdown: f64| format!("{} %", apexmap_base::units::significant(100.0 * (slowdown - 1.0)));
+        let percent = |slowdown: f64| format!("{} %", significant(100.0 * (slowdown - 1.0)));
         match self.smallest_found {
             Some(slowdown) => {
                 format!(
@@ -137,6 +97,24 @@ impl RegressionCheck {
             }
             None => "this check could have found no slow-down, because half of its points have no interval".to_owned(),
         }
+    }
+
+    /// The outcome in a sentence.
+    pub fn sentence(&self) -> String {
+        format!(
+            "Regression check {}: {} of {} more than {} % slower, {} unfinished; {}.",
+            self.verdict.word(),
+            self.slower.len(),
+            plural(self.tested, "point"),
+            self.percent(),
+            self.not_finished.len(),
+            self.power()
+        )
+    }
+
+    /// The limit in per cent.
+    pub fn percent(&self) -> String {
+        significant(100.0 * (self.limit - 1.0))
     }
 }
 
@@ -177,15 +155,15 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
             "name two: apexmap compare BASE NEW --fail-if slower=5%",
         ));
     };
-    let varying = comparison.points.varying();
     let mut tests = MannWhitney::default();
     let (mut done, mut not_finished, mut untested) = (Vec::new(), Vec::new(), 0);
-    for point in comparison.matched_points() {
+    for &at in &comparison.matched {
+        let (point, name) = (&comparison.points.points[at], &comparison.names[at]);
         let (Some(a), Some(b)) = (&point.by_machine[0], &point.by_machine[1]) else { continue };
         match (a.samples(), b.samples()) {
             (0, _) => untested += 1,
-            (_, 0) => not_finished.push(point.short(&varying)),
-            _ => match test(a, b, limit, &mut tests, point.short(&varying)) {
+            (_, 0) => not_finished.push(name.clone()),
+            _ => match test(a, b, limit, &mut tests, name.clone()) {
                 Some(test) => done.push(test),
                 None => untested += 1,
             },
@@ -336,7 +314,7 @@ pub fn text(check: &RegressionCheck, printed: &[String]) -> String {
             tested.point.clone(),
             format!("time {}", percent(tested.slowdown)),
             tested.interval.map(|(low, high)| format!("[{}, {}]", percent(low), percent(high))).unwrap_or_default(),
-            format!("q = {}", apexmap_base::units::significant(tested.q)),
+            format!("q = {}", significant(tested.q)),
         ]);
     }
     let _ = write!(text, "{slower}");
@@ -348,9 +326,8 @@ pub fn text(check: &RegressionCheck, printed: &[String]) -> String {
         "{}: {} of {} points of {} are more than {} slower than {}, {} did not finish; {} not testable, {} missing (false \
          discoveries controlled at {:.0} %)\n{}.",
         match check.verdict {
-            Verdict::Failed => "FAILED",
-            Verdict::Passed => "passed",
-            Verdict::Undecided => "UNDECIDED",
+            Verdict::Passed => check.verdict.word().to_owned(),
+            bad => bad.word().to_uppercase(),
         },
         check.slower.len(),
         check.tested,
@@ -364,4 +341,57 @@ pub fn text(check: &RegressionCheck, printed: &[String]) -> String {
         capital(&check.power())
     );
     text
+}
+
+/// The check on the page; absent without one.
+#[derive(Serialize)]
+pub struct Check {
+    check: Option<CheckRows>,
+}
+
+#[derive(Serialize)]
+struct CheckRows {
+    /// The check with its numbers.
+    #[serde(flatten)]
+    check: RegressionCheck,
+    percent: String,
+    /// What it could have found.
+    power: String,
+    /// Point, slowdown, interval, p and adjusted p of every finding.
+    rows: Vec<[String; 5]>,
+}
+
+impl Check {
+    /// `stamps`: the warnings that the page has already.
+    pub fn new(check: Option<&RegressionCheck>, stamps: &[String]) -> Self {
+        let row = |tested: &Tested| {
+            let interval = format_interval(tested.interval).unwrap_or_default();
+            [
+                tested.point.clone(),
+                format_ratio(tested.slowdown),
+                interval,
+                significant(tested.p),
+                significant(tested.q),
+            ]
+        };
+        let rows = |check: &RegressionCheck| CheckRows {
+            percent: check.percent(),
+            rows: check.slower.iter().map(row).collect(),
+            power: capital(&check.power()),
+            check: RegressionCheck {
+                warnings: check.warnings.iter().filter(|warning| !stamps.contains(warning)).cloned().collect(),
+                ..check.clone()
+            },
+        };
+        Self { check: check.map(rows) }
+    }
+}
+
+impl Section for Check {
+    const HEADING: Option<[&'static str; 2]> = Some(["check", "Regression check"]);
+    const TEMPLATE: &'static str = include_str!("check.html");
+
+    fn applies(&self) -> bool {
+        self.check.is_some()
+    }
 }

@@ -1,15 +1,42 @@
 //! Ratios of the machines' own numbers, beside the ratios of what was measured (Apex-Map paper, Section 3.3): is a machine
 //! faster by its clock, its memory or its network, or by more than any of them?
 
-use super::Comparison;
-use super::groups::MatchedGroup;
-use super::ratio::ratio;
+use super::Section;
+use crate::compare::Comparison;
+use crate::compare::groups::MatchedGroup;
 use apexmap_base::units::{amount, significant};
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_theory::machine::{CATALOGUE, catalogue};
 use apexmap_theory::statistics::median;
-use apexmap_theory::statistics::rank_tests::MannWhitney;
 use serde::Serialize;
+
+/// The machines' own numbers, under the heading of the shapes.
+#[derive(Serialize)]
+pub struct Cards {
+    pub cards: Vec<NumberRow>,
+    /// Which of their ratios the measured ratios are near.
+    arguments: Vec<String>,
+    pub read_off: Vec<String>,
+}
+
+impl Cards {
+    pub fn new(comparison: &Comparison) -> Self {
+        let cards = rows(comparison);
+        let groups =
+            |of: usize| comparison.groups.iter().filter_map(|group| argument(comparison, group, &cards, of)).collect();
+        let arguments: Vec<Vec<String>> = (1..comparison.machines.len()).map(groups).collect();
+        Self { arguments: arguments.concat(), read_off: read_off(comparison), cards }
+    }
+}
+
+impl Section for Cards {
+    const HEADING: Option<[&'static str; 2]> = None;
+    const TEMPLATE: &'static str = include_str!("cards.html");
+
+    fn applies(&self) -> bool {
+        !self.cards.is_empty() || !self.read_off.is_empty()
+    }
+}
 
 /// A number that at least two machines have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -64,19 +91,12 @@ fn speeds(rows: &[NumberRow], of: usize) -> Vec<(&'static str, f64)> {
 }
 
 /// The paper's argument for a surface: which of the ratios of the cards the measured ratio is near, where.
-pub fn argument(comparison: &Comparison, group: &MatchedGroup, rows: &[NumberRow], of: usize) -> Option<String> {
+fn argument(comparison: &Comparison, group: &MatchedGroup, rows: &[NumberRow], of: usize) -> Option<String> {
     let speeds = speeds(rows, of);
     let (&(low_name, low), &(high_name, high)) =
         (speeds.iter().min_by(|a, b| a.1.total_cmp(&b.1))?, speeds.iter().max_by(|a, b| a.1.total_cmp(&b.1))?);
-    let mut tests = MannWhitney::default();
-    let found: Vec<(usize, f64)> = group
-        .points
-        .iter()
-        .filter_map(|&at| {
-            let data = &comparison.points.points[at].by_machine;
-            Some((at, ratio(data[of].as_ref()?, data[0].as_ref()?, &mut tests)?.value))
-        })
-        .collect();
+    let ratio = |&at: &usize| Some((at, comparison.ratio(of, at)?.ratio.value));
+    let found: Vec<(usize, f64)> = group.points.iter().filter_map(ratio).collect();
     let (least, most) = found.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), (_, r)| (l.min(*r), m.max(*r)));
     let above = found.iter().filter(|(_, ratio)| *ratio > high).count();
     let below = found.iter().filter(|(_, ratio)| *ratio < low).count();

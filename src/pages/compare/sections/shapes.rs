@@ -3,10 +3,10 @@
 //!
 //! SOURCE: Apex-Map paper, Section 3.3.
 
-use super::Comparison;
-use super::groups::MatchedGroup;
-use super::points::Point;
-use apexmap_base::error::Result;
+use super::Section;
+use crate::compare::Comparison;
+use crate::compare::groups::MatchedGroup;
+use crate::compare::points::Point;
 use apexmap_base::point::Value;
 use apexmap_base::units::{Unit, quantity, significant};
 use apexmap_results::table::columns::{self, ALPHA, BLOCK, label};
@@ -15,53 +15,78 @@ use apexmap_theory::trade::{self, Trade};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+#[derive(Serialize)]
+pub struct Shapes {
+    shapes: Vec<Shape>,
+    sentences: Vec<String>,
+    /// Whether the machines' own numbers follow under the same heading.
+    #[serde(skip)]
+    with_cards: bool,
+}
+
+impl Shapes {
+    pub fn new(comparison: &Comparison, with_cards: bool) -> Self {
+        let shapes: Vec<Shape> = comparison.groups.iter().map(|group| shape(comparison, group)).collect();
+        Self { sentences: shapes.iter().filter_map(sentence).collect(), shapes, with_cards }
+    }
+}
+
+impl Section for Shapes {
+    const HEADING: Option<[&'static str; 2]> = Some(["shapes", "Sensitivity to locality"]);
+    const TEMPLATE: &'static str = include_str!("shapes.html");
+
+    fn applies(&self) -> bool {
+        !self.shapes.is_empty() || self.with_cards
+    }
+}
+
 /// How a group's speed varies on each machine.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Shape {
-    pub label: String,
-    pub alphas: Vec<String>,
-    pub trades: Vec<LevelTrades>,
-    pub sensitivities: Vec<Sensitivity>,
-    pub ranges: Vec<Range>,
+#[derive(Serialize)]
+struct Shape {
+    label: String,
+    alphas: Vec<String>,
+    trades: Vec<LevelTrades>,
+    sensitivities: Vec<Sensitivity>,
+    ranges: Vec<Range>,
 }
 
 /// One bandwidth held over all alphas, by machine.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LevelTrades {
+#[derive(Serialize)]
+struct LevelTrades {
     /// `10 MB/s`
-    pub level: String,
-    pub machines: Vec<(String, Trade)>,
+    level: String,
+    machines: Vec<(String, Trade)>,
 }
 
 /// What one machine gains along one axis.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sensitivity {
-    pub machine: String,
-    pub axis: String,
+#[derive(Serialize)]
+struct Sensitivity {
+    machine: String,
+    axis: String,
     /// Median over lines along this axis of the speed at its best end by that at the other.
-    pub gain: String,
+    gain: String,
     #[serde(skip)]
     times: f64,
     #[serde(skip)]
     column: String,
     /// d ln(speed) / d ln(axis) between neighbouring points: median, least and most.
-    pub elasticity: String,
-    pub least: String,
-    pub most: String,
+    elasticity: String,
+    least: String,
+    most: String,
 }
 
 /// The best and the worst point of a machine.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Range {
-    pub machine: String,
-    pub best: String,
-    pub best_at: String,
-    pub worst: String,
-    pub worst_at: String,
-    pub ratio: String,
+#[derive(Serialize)]
+struct Range {
+    machine: String,
+    best: String,
+    best_at: String,
+    worst: String,
+    worst_at: String,
+    ratio: String,
 }
 
-pub fn of(comparison: &Comparison, group: &MatchedGroup) -> Result<Shape> {
+fn shape(comparison: &Comparison, group: &MatchedGroup) -> Shape {
     let names = comparison.machines.iter().map(|machine| machine.name.as_str());
     let mut shape = Shape {
         label: group.label.clone(),
@@ -79,7 +104,7 @@ pub fn of(comparison: &Comparison, group: &MatchedGroup) -> Result<Shape> {
         }
         shape.ranges.extend(range(comparison, group, k, name));
     }
-    Ok(shape)
+    shape
 }
 
 /// The speeds of one machine by alpha and L; NaN where it has none.
@@ -209,7 +234,7 @@ fn range(comparison: &Comparison, group: &MatchedGroup, machine: usize, name: &s
 }
 
 /// Which of two localities each machine is more sensitive to, in a sentence; only for surfaces.
-pub fn sentence(shape: &Shape) -> Option<String> {
+fn sentence(shape: &Shape) -> Option<String> {
     let gain = |machine: &str, axis: &str| -> Option<f64> {
         shape.sensitivities.iter().find(|s| s.machine == machine && s.column == axis).map(|s| s.times)
     };

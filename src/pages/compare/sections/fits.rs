@@ -1,42 +1,63 @@
 //! The numbers of models fitted to each machine, side by side.
 
-use super::Comparison;
-use super::machine::{Machine, Origin};
+use super::Section;
+use crate::compare::Comparison;
+use crate::compare::machine::{Machine, Origin};
 use apexmap_base::units::{amount, significant};
 use apexmap_study::model_fit;
 use apexmap_theory::fit::{self, Estimate, Fit, Options};
 use apexmap_theory::models::{self, Model};
 use serde::Serialize;
 
+#[derive(Serialize)]
+pub struct Fits {
+    fits: Vec<ModelFit>,
+}
+
+impl Fits {
+    pub fn new(comparison: &Comparison) -> Self {
+        Self { fits: all(comparison) }
+    }
+}
+
+impl Section for Fits {
+    const HEADING: Option<[&'static str; 2]> = Some(["fits", "Fitted parameters"]);
+    const TEMPLATE: &'static str = include_str!("fits.html");
+
+    fn applies(&self) -> bool {
+        !self.fits.is_empty()
+    }
+}
+
 /// One model fitted to one kernel of every machine that has it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ModelFit {
-    pub model: &'static str,
-    pub kernel: &'static str,
-    pub summary: &'static str,
-    pub rows: Vec<ParameterRow>,
+#[derive(Serialize)]
+struct ModelFit {
+    model: &'static str,
+    kernel: &'static str,
+    summary: &'static str,
+    rows: Vec<ParameterRow>,
     /// SMAPE by machine, in per cent; empty where it was not fitted.
-    pub errors: Vec<String>,
+    errors: Vec<String>,
     /// Why a machine was not fitted.
-    pub refused: Vec<String>,
+    refused: Vec<String>,
 }
 
 /// One number of the model.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ParameterRow {
-    pub number: &'static str,
-    pub symbol: &'static str,
+#[derive(Serialize)]
+struct ParameterRow {
+    number: &'static str,
+    symbol: &'static str,
     /// Estimate with its 95 % interval, by machine.
-    pub values: Vec<String>,
+    values: Vec<String>,
     /// That of the others by the base's; "apart" if the intervals are.
-    pub ratios: Vec<String>,
+    ratios: Vec<String>,
 }
 
 /// A side-by-side fit is to about this many points at most; `apexmap fit` takes more.
 const MOST_POINTS: usize = 150;
 
 /// Fits every model that explains a kernel of at least two measured machines.
-pub fn all(comparison: &Comparison) -> Vec<ModelFit> {
+fn all(comparison: &Comparison) -> Vec<ModelFit> {
     let mut found = Vec::new();
     for model in models::ALL {
         for kernel in model.about().explains {

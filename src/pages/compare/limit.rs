@@ -1,0 +1,54 @@
+//! Conditions that end a comparison with an error.
+
+use apexmap_base::error::{Error, Result};
+
+/// What ends a comparison with an error.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Conditions {
+    /// Points that are slower than this.
+    pub limit: Option<SlowdownLimit>,
+    /// A disturbed machine.
+    pub noisy: bool,
+}
+
+impl Conditions {
+    /// Reads `slower=5%` and `noisy`.
+    ///
+    /// # Errors
+    /// If one of them is neither, or there are two limits.
+    pub fn parse(texts: &[String]) -> Result<Self> {
+        let mut found = Self::default();
+        for text in texts {
+            if text == "noisy" {
+                found.noisy = true;
+            } else if found.limit.replace(SlowdownLimit::parse(text)?).is_some() {
+                return Err(Error::input("--fail-if gives two limits", "give one: --fail-if slower=5%"));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// What fails a comparison.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SlowdownLimit {
+    /// A slowdown, such as 1.05.
+    pub slowdown: f64,
+}
+
+impl SlowdownLimit {
+    /// Reads `slower=5%`.
+    ///
+    /// # Errors
+    /// If it is not of this form, or the share not between 0 and 1000 %.
+    pub fn parse(text: &str) -> Result<Self> {
+        let wrong = |what: &str| Error::input(format!("--fail-if {text}: {what}"), "write --fail-if slower=5%");
+        let share = text.strip_prefix("slower=").ok_or_else(|| wrong("the conditions are slower=PERCENT and noisy"))?;
+        let percent = share.strip_suffix('%').ok_or_else(|| wrong("the limit must be in per cent"))?;
+        let percent: f64 = percent.trim().parse().map_err(|_| wrong("this is not a number"))?;
+        if !(0.0..=1000.0).contains(&percent) {
+            return Err(wrong("the limit must lie between 0 and 1000 %"));
+        }
+        Ok(Self { slowdown: 1.0 + percent / 100.0 })
+    }
+}

@@ -1,0 +1,297 @@
+//! Matching of points by their parameters, and what may differ.
+//!
+//! A server of 64 cores and one of 32 have no rank count in common that means the same on both but 1. Their points are
+//! therefore matched by the role of the rank count, and sizes that the sweep made for the machine (M beyond its caches, a table
+//! of half its memory) are left to the machines. Ratios on all cores are given of the whole machines and per core.
+
+use super::machine::{Machine, Origin};
+use super::points::{Facts, Part, Point, PointData, Points, Roles};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::nearest::suggest;
+use apexmap_base::point::Value;
+use apexmap_base::units::Unit;
+use apexmap_measure::kernels::{self, Domain, Kernel};
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::cells;
+use apexmap_results::table::columns;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// How rank counts are matched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum MatchRanks {
+    /// By role where ranks are threads and the machines have different numbers of cores, by number otherwise
+    #[default]
+    Auto,
+    /// One core with one core, all cores with all cores, other rank counts by number
+    Role,
+    /// By number
+    Number,
+}
+
+/// Differences that are refused unless allowed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Allowed {
+    /// Pages granted, and the parameter that asks for them.
+    pub page_size: bool,
+    /// More ranks than hardware threads on one side only.
+    pub oversubscription: bool,
+    /// What carried the messages: threads or MPI. Libraries of MPI may always differ.
+    pub transport: bool,
+    /// Another build of the measuring code.
+    pub version: bool,
+    /// Another kernel of the same family; points are then matched by the parameters that they share.
+    pub kernel: bool,
+    /// A regression check of results with one launch, which cannot know how launches differ.
+    pub one_launch: bool,
+}
+
+/// Names of [`Allowed`]'s fields on the command line.
+pub const NAMES: [&str; 6] = ["page-size", "oversubscription", "transport", "version", "kernel", "one-launch"];
+
+impl Allowed {
+    /// Reads names of differences.
+    ///
+    /// # Errors
+    /// If a name is not one of [`NAMES`].
+    pub fn parse(names: &[String]) -> Result<Self> {
+        let mut allowed = Self::default();
+        for name in names {
+            *allowed.flag(name).ok_or_else(|| {
+                Error::input(format!("--allow {name}: there is no such difference"), suggest(name, &NAMES))
+            })? = true;
+        }
+        Ok(allowed)
+    }
+
+    pub fn flag(&mut self, name: &str) -> Option<&mut bool> {
+        Some(match name {
+            "page-size" => &mut self.page_size,
+            "oversubscription" => &mut self.oversubscription,
+            "transport" => &mut self.transport,
+            "version" => &mut self.version,
+            "kernel" => &mut self.kernel,
+            "one-launch" => &mut self.one_launch,
+            _ => return None,
+        })
+    }
+}
+
+/// What points are matched by besides all of their parameters.
+#[derive(Clone, Debug, Default)]
+pub struct Matching {
+    pub allowed: Allowed,
+    /// Columns of parameters that may differ.
+    pub ignored: Vec<String>,
+    pub ranks: MatchRanks,
+}
+
+/// Matches the points of all machines.
+///
+/// # Errors
+/// If a cell would mix points of one machine, which is then named with what tells them apart.
+pub fn matched(machines: &[Machine], matching: &Matching) -> Result<Points> {
+    let mut found = Points {
+        points: Vec::new(),
+        classes: BTreeMap::new(),
+        unreported: Vec::new(),
+        unusable: vec![0; machines.len()],
+        roles: roles(machines, matching.ranks)?,
+        own_sizes: BTreeSet::new(),
+    };
+    let mut classes: BTreeMap<String, Vec<&'static dyn Kernel>> = BTreeMap::new();
+    let by_kernel: Vec<HashMap<&'static str, Samples>> = machines.iter().map(by_kernel).collect();
+    for kernel in kernels::ALL.iter().copied().filter(|kernel| by_kernel.iter().any(|of| of.contains_key(kernel.id())))
+    {
+        let class = if matching.allowed.kernel { kernels::family(kernel.id()) } else { kernel.id() };
+        classes.entry(class.to_owned()).or_default().push(kernel);
+    }
+    for (class, kernels) in classes {
+        let of_class = |(machine, by_kernel): (&Machine, &HashMap<&'static str, Samples>)| {
+            let rows = kernels.iter().filter_map(|kernel| by_kernel.get(kernel.id())).flat_map(|of| of.rows());
+            machine.samples.at(rows.copied().collect())
+        };
+        let samples: Vec<Samples> = machines.iter().zip(&by_kernel).map(of_class).collect();
+        let mut columns = columns_of(machines, &samples, &kernels, matching, &class, &mut found.unreported);
+        if found.roles.is_some() {
+            for size in own_sizes(&samples, &kernels, &columns) {
+                columns.retain(|column| column != size);
+                found.own_sizes.insert(columns::short(size).to_owned());
+            }
+        }
+        found.classes.insert(class.clone(), kernels[0].id());
+        let mut known: HashMap<Vec<Part>, usize> = HashMap::new();
+        for (at, machine) in machines.iter().enumerate().filter(|(at, _)| !samples[*at].is_empty()) {
+            let headline = kernels[0].about().headline;
+            for (mut values, mut data, unusable) in point_data(machine, &samples[at], &columns, headline, matching)? {
+                found.unusable[at] += unusable;
+                if let Some(value) =
+                    columns.iter().position(|column| column == "ranks").and_then(|at| values.get_mut(at))
+                {
+                    data.ranks = value.as_f64().unwrap_or(f64::NAN);
+                    *value = found.roles.as_ref().map_or_else(|| value.clone(), |roles| roles.role(at, value));
+                }
+                let index = *known.entry(values.iter().map(Part::of).collect()).or_insert_with(|| {
+                    let at = columns.iter().cloned().zip(values).collect();
+                    found.points.push(Point { class: class.clone(), at, by_machine: vec![None; machines.len()] });
+                    found.points.len() - 1
+                });
+                found.points[index].by_machine[at] = Some(data);
+            }
+        }
+    }
+    found.points.sort_by(|a, b| a.class.cmp(&b.class).then_with(|| cells::compare(&values(a), &values(b))));
+    Ok(found)
+}
+
+fn values(point: &Point) -> Vec<Value> {
+    point.at.iter().map(|(_, value)| value.clone()).collect()
+}
+
+/// The samples of a machine by kernel.
+fn by_kernel(machine: &Machine) -> HashMap<&'static str, Samples> {
+    machine.samples.kernels().into_iter().map(|(kernel, samples)| (kernel.id(), samples)).collect()
+}
+
+/// The columns that the points of a class are matched by: parameters that all machines report.
+fn columns_of(
+    machines: &[Machine],
+    samples: &[Samples],
+    kernels: &[&'static dyn Kernel],
+    matching: &Matching,
+    class: &str,
+    unreported: &mut Vec<(String, String, Vec<String>)>,
+) -> Vec<String> {
+    let mut columns = vec!["ranks"];
+    for parameter in kernels.iter().flat_map(|kernel| kernel.parameters()) {
+        let by_allowance = matching.allowed.page_size && parameter.column == "pages";
+        // Other random numbers are no other point.
+        if !columns.contains(&parameter.column) && parameter.column != "seed" && !by_allowance {
+            columns.push(parameter.column);
+        }
+    }
+    columns.retain(|column| !matching.ignored.iter().any(|ignored| ignored == column));
+    let has_class: Vec<usize> = (0..machines.len()).filter(|at| !samples[*at].is_empty()).collect();
+    let mut missing = HashSet::new();
+    for &at in &has_class {
+        let missing_here: Vec<&str> = columns.iter().copied().filter(|column| !samples[at].has(column)).collect();
+        if !missing_here.is_empty() {
+            let names = missing_here.iter().map(|column| columns::short(column).to_owned()).collect();
+            unreported.push((machines[at].name.clone(), class.to_owned(), names));
+            missing.extend(missing_here);
+        }
+    }
+    columns.into_iter().filter(|column| !missing.contains(column)).map(str::to_owned).collect()
+}
+
+type Found = (Vec<Value>, PointData, usize);
+
+/// The cells of one machine.
+fn point_data(
+    machine: &Machine,
+    samples: &Samples,
+    columns: &[String],
+    headline: &str,
+    matching: &Matching,
+) -> Result<Vec<Found>> {
+    if samples.column(headline).is_none() {
+        return Err(Error::input(
+            format!("{} has no column \"{headline}\", the headline rate of its kernel", machine.given),
+            "compare a result that this version of apexmap wrote",
+        ));
+    }
+    let by: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let smaller_is_better = matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles);
+    let cells = samples.cells(&by)?;
+    // Seeds may differ.
+    cells::single_points(&cells, &[&by[..], &["seed"]].concat()).map_err(|mixed| {
+        let why = if matching.ignored.is_empty() && matching.allowed == Allowed::default() { "" } else { " now" };
+        Error::input(
+            format!("{}: one point would{why} mix samples with {} = {}", machine.given, mixed.name, mixed.values),
+            format!("choose one: '{}[{}]'", machine.given, mixed.choice),
+        )
+    })?;
+    let speed = |value: f64| if smaller_is_better { 1.0 / value } else { value };
+    let exact = machine.origin == Origin::Published;
+    let (widening, total) = (samples.widening(), is_total(headline));
+    let found = |cell: cells::Cell| {
+        let mut launches = cell.samples.by_launch(headline);
+        for launch in &mut launches {
+            launch.values.iter_mut().for_each(|value| *value = speed(*value));
+            launch.values.retain(|speed| speed.is_finite() && *speed > 0.0);
+        }
+        launches.retain(|launch| !launch.values.is_empty());
+        let unusable = cell.samples.len() - launches.iter().map(|launch| launch.values.len()).sum::<usize>();
+        let (facts, run) = (Facts::of(&cell.samples), machine.run.clone());
+        let (failures, ranks, row) = (cell.failures, f64::NAN, cell.samples.rows().first().copied());
+        (cell.by, PointData { launches, run, widening, failures, facts, exact, ranks, row, total }, unusable)
+    };
+    Ok(cells.into_iter().map(found).collect())
+}
+
+/// `None` where rank counts are matched by number.
+///
+/// # Errors
+/// If roles are asked for and a machine does not say how many cores it has.
+fn roles(machines: &[Machine], how: MatchRanks) -> Result<Option<Roles>> {
+    let cores: Vec<Option<u64>> = machines.iter().map(cores).collect();
+    let unknown = cores.iter().position(Option::is_none);
+    match (how, unknown) {
+        (MatchRanks::Number, _) | (MatchRanks::Auto, Some(_)) => return Ok(None),
+        (MatchRanks::Role, Some(at)) => {
+            return Err(Error::input(
+                format!("{} does not say how many cores it has", machines[at].given),
+                "match by number: --match-ranks number",
+            ));
+        }
+        _ => {}
+    }
+    let cores: Vec<u64> = cores.into_iter().flatten().collect();
+    // Processes may be on several nodes, of which each has its cores.
+    let threads = machines.iter().all(|machine| machine.samples.words("transport") == ["threads"]);
+    let differ = threads && cores.windows(2).any(|pair| pair[0] != pair[1]);
+    Ok((differ || how == MatchRanks::Role).then_some(Roles { cores }))
+}
+
+/// The sizes that the machines have each of their own: parameters that a sweep makes for the machine, of which every machine has
+/// one value a rank, and not all the same.
+fn own_sizes(samples: &[Samples], kernels: &[&'static dyn Kernel], columns: &[String]) -> Vec<&'static str> {
+    let parameters = kernels.iter().flat_map(|kernel| kernel.parameters());
+    let made = parameters.filter(|p| matches!(p.domain, Domain::Global { .. } | Domain::Size { .. }));
+    let differs = |column: &str| {
+        let values: Vec<BTreeSet<u64>> =
+            samples.iter().filter(|of| !of.is_empty()).map(|of| values_per_rank(of, column)).collect();
+        values.iter().all(|values| values.len() == 1) && values.windows(2).any(|pair| pair[0] != pair[1])
+    };
+    let mut found: Vec<&'static str> = Vec::new();
+    for parameter in made.filter(|p| columns.iter().any(|column| column == p.column) && differs(p.column)) {
+        if !found.contains(&parameter.column) {
+            found.push(parameter.column);
+        }
+    }
+    found
+}
+
+/// The different values of a parameter divided by the ranks.
+fn values_per_rank(samples: &Samples, column: &str) -> BTreeSet<u64> {
+    let table = samples.table();
+    let one = |&row: &usize| (table.number(column, row) / table.number("ranks", row)).to_bits();
+    samples.rows().iter().map(one).collect()
+}
+
+/// Cores that ranks could have on a machine: of the host that measured.
+fn cores(machine: &Machine) -> Option<u64> {
+    if machine.origin == Origin::Published {
+        return None;
+    }
+    let processors = &machine.host()?.processors;
+    processors.cores.or(processors.hardware_threads).map(u64::from)
+}
+
+/// Whether a headline is a rate of all ranks together, `Some(false)` of each rank; `None` if it is no such rate.
+fn is_total(headline: &str) -> Option<bool> {
+    if headline.ends_with("_per_rank") {
+        return Some(false);
+    }
+    let unit = columns::describe(headline).unit;
+    matches!(unit, Unit::BytesPerSecond | Unit::PerSecond | Unit::UpdatesPerSecond).then_some(true)
+}

@@ -1,0 +1,214 @@
+//! Means over points: of each machine by the base, of each pair of machines, and a ranking of three or more.
+//!
+//! Only ratios are averaged, and only geometrically, over points that all machines finished.
+
+use super::Section;
+use crate::compare::Comparison;
+use crate::compare::points::{Point, PointData};
+use crate::compare::ratio::{
+    Basis, GeometricMean, format_interval, format_ratio, format_with_interval, geometric_mean, over_points,
+};
+use apexmap_results::samples::estimate::Mean;
+use apexmap_theory::statistics::rank_tests::MannWhitney;
+use rand::SeedableRng;
+use rand_distr::{Distribution, StudentT};
+use rand_pcg::Pcg64Mcg;
+use serde::Serialize;
+
+/// Seed of the ranking's draws.
+const SEED: u64 = 1;
+
+#[derive(Serialize)]
+pub struct Means {
+    lines: Vec<MeanLine>,
+    matrix: Vec<Vec<String>>,
+    matrix_cells: usize,
+    ranks: Vec<[String; 5]>,
+    /// The first of the ranking, in a sentence.
+    #[serde(skip)]
+    pub fastest: Option<String>,
+}
+
+impl Means {
+    pub fn new(comparison: &Comparison) -> Self {
+        let finished = finished(comparison);
+        let several = comparison.machines.len() > 2;
+        let ranks = if several { ranking(comparison, &finished) } else { Vec::new() };
+        Self {
+            lines: lines(comparison),
+            matrix: if several { matrix(comparison, &finished) } else { Vec::new() },
+            matrix_cells: finished.len(),
+            fastest: ranks.iter().find(|rank| rank.rank == 1).map(MachineRank::sentence),
+            ranks: ranks.iter().map(MachineRank::row).collect(),
+        }
+    }
+}
+
+impl Section for Means {
+    const HEADING: Option<[&'static str; 2]> = Some(["means", "Means"]);
+    const TEMPLATE: &'static str = include_str!("means.html");
+
+    fn applies(&self) -> bool {
+        !self.lines.is_empty() || !self.ranks.is_empty() || !self.matrix.is_empty()
+    }
+}
+
+/// The geometric mean of one machine over the base for one group of points, or for all.
+#[derive(Serialize)]
+struct MeanLine {
+    machine: String,
+    group: String,
+    cells: usize,
+    mean: String,
+    interval: String,
+    least: String,
+    most: String,
+    /// By what the interval is known.
+    basis: &'static str,
+}
+
+/// Groups first, then all compared points together, by role where ranks are matched by role.
+fn lines(comparison: &Comparison) -> Vec<MeanLine> {
+    let mut tests = MannWhitney::default();
+    let mut lines = Vec::new();
+    for of in 1..comparison.machines.len() {
+        let name = comparison.name(of);
+        for group in comparison.groups.iter().filter(|_| comparison.groups.len() > 1) {
+            let points: Vec<&Point> = group.points.iter().map(|&at| &comparison.points.points[at]).collect();
+            lines.extend(geometric_mean(&points, of, 0, &mut tests).map(|mean| line(name, &group.label, mean)));
+        }
+        let scopes = comparison.scopes(of).iter();
+        lines.extend(scopes.filter_map(|over| Some(line(name, over.scope.label(), over.mean?))));
+    }
+    lines
+}
+
+fn line(machine: &str, group: &str, mean: GeometricMean) -> MeanLine {
+    MeanLine {
+        machine: machine.to_owned(),
+        group: group.to_owned(),
+        cells: mean.cells,
+        mean: format_ratio(mean.value),
+        interval: format_interval(mean.interval).unwrap_or_else(|| "none".into()),
+        least: format_ratio(mean.least),
+        most: format_ratio(mean.most),
+        basis: match mean.basis {
+            Basis::Pairs => "launches of one run, in pairs",
+            Basis::Launches => "launches",
+            Basis::Samples => "samples within single launches",
+            Basis::Nothing => "choice of points",
+        },
+    }
+}
+
+/// A machine's place among all.
+struct MachineRank {
+    machine: String,
+    /// From 1, by the mean of the log speeds.
+    rank: usize,
+    /// The ranks that 95 % of the draws lie in; absent if it is not known how launches of every machine differ.
+    range: Option<(usize, usize)>,
+    /// The share of draws in which it is first.
+    first: Option<f64>,
+    /// Geometric mean of its speeds by those of the geometric mean of all machines.
+    speed: f64,
+}
+
+impl MachineRank {
+    /// Rank, machine, speed, range of ranks, share of draws in which it is first.
+    fn row(&self) -> [String; 5] {
+        let unknown = || "unknown".to_owned();
+        let range = self.range.map_or_else(unknown, |(low, high)| match low == high {
+            true => low.to_string(),
+            false => format!("{low} to {high}"),
+        });
+        let first = self.first.map_or_else(unknown, |share| format!("{:.1} %", 100.0 * share));
+        [self.rank.to_string(), self.machine.clone(), format_ratio(self.speed), range, first]
+    }
+
+    fn sentence(&self) -> String {
+        let sure = self.first.map(|share| format!(", first in {:.1} % of draws", 100.0 * share));
+        format!("Fastest overall: {}{}.", self.machine, sure.unwrap_or_default())
+    }
+}
+
+/// Points that all machines finished.
+fn finished<'a>(comparison: &'a Comparison) -> Vec<&'a Point> {
+    let all = |point: &&Point| point.by_machine.iter().all(|data| data.as_ref().is_some_and(|data| data.samples() > 0));
+    comparison.matched_points().into_iter().filter(all).collect()
+}
+
+/// The geometric mean of every machine's speed by every other's: `1.23 [1.2, 1.26], n = 9`; empty if no two have a point.
+fn matrix(comparison: &Comparison, finished: &[&Point]) -> Vec<Vec<String>> {
+    // Without a point that all have, each pair has its own.
+    let points = if finished.is_empty() { comparison.matched_points() } else { finished.to_vec() };
+    let mut tests = MannWhitney::default();
+    let mut mean = |of: usize, to: usize| if of == to { None } else { geometric_mean(&points, of, to, &mut tests) };
+    let machines = 0..comparison.machines.len();
+    let means: Vec<Vec<_>> = machines.clone().map(|of| machines.clone().map(|to| mean(of, to)).collect()).collect();
+    if means.iter().flatten().all(Option::is_none) {
+        return Vec::new();
+    }
+    let cell = |mean: &Option<GeometricMean>| match mean {
+        None => "\u{2013}".to_owned(),
+        Some(mean) => format!("{}, n = {}", format_with_interval(mean.value, mean.interval), mean.cells),
+    };
+    means.iter().map(|row| row.iter().map(cell).collect()).collect()
+}
+
+const DRAWS: usize = 10_000;
+
+/// The ranking over points that all machines finished; empty if there are none.
+///
+/// Its uncertainty is that of the measurement: means over launches, redrawn from their t distributions.
+fn ranking(comparison: &Comparison, points: &[&Point]) -> Vec<MachineRank> {
+    if points.is_empty() {
+        return Vec::new();
+    }
+    let of = |machine: usize| -> Vec<PointData> {
+        points.iter().filter_map(|point| point.by_machine[machine].clone()).collect()
+    };
+    let means: Vec<Option<Mean>> = (0..comparison.machines.len()).map(|machine| over_points(&of(machine))).collect();
+    let values: Vec<f64> = (0..comparison.machines.len())
+        .map(|machine| {
+            let logs = of(machine).into_iter().filter_map(|data| Some(data.speed()?.ln()));
+            means[machine].map_or_else(|| logs.sum::<f64>() / points.len() as f64, |mean| mean.value)
+        })
+        .collect();
+    let average = values.iter().sum::<f64>() / values.len() as f64;
+    let place = |values: &[f64], of: usize| 1 + values.iter().filter(|other| **other > values[of]).count();
+    let known: Option<Vec<Mean>> = means.into_iter().collect();
+    let draws = known.map(|known| drawn(&known));
+    let mut ranks: Vec<MachineRank> = comparison
+        .machines
+        .iter()
+        .enumerate()
+        .map(|(of, machine)| {
+            let mut places: Option<Vec<usize>> =
+                draws.as_ref().map(|draws| draws.iter().map(|values| place(values, of)).collect());
+            if let Some(places) = &mut places {
+                places.sort_unstable();
+            }
+            let at = |places: &Vec<usize>, share: f64| places[((places.len() - 1) as f64 * share).round() as usize];
+            MachineRank {
+                machine: machine.name.clone(),
+                rank: place(&values, of),
+                range: places.as_ref().map(|places| (at(places, 0.025), at(places, 0.975))),
+                first: places.as_ref().map(|p| p.iter().filter(|place| **place == 1).count() as f64 / p.len() as f64),
+                speed: (values[of] - average).exp(),
+            }
+        })
+        .collect();
+    ranks.sort_by_key(|rank| rank.rank);
+    ranks
+}
+
+/// Draws of all machines' means.
+fn drawn(means: &[Mean]) -> Vec<Vec<f64>> {
+    let mut random = Pcg64Mcg::seed_from_u64(SEED);
+    let mut draw = |mean: &Mean| match StudentT::new(mean.freedom.min(1e6)) {
+        Ok(t) if mean.variance > 0.0 => mean.value + mean.variance.sqrt() * t.sample(&mut random),
+        _ => mean.value,
+    };
+    (0..DRAWS).map(|_| means.iter().map(&mut draw).collect()).collect()
+}

@@ -1,0 +1,47 @@
+//! How points are matched, tested and averaged.
+
+use super::Section;
+use crate::compare::Comparison;
+use crate::compare::ratio::Basis;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+#[derive(Serialize)]
+pub struct Method {
+    /// By what the intervals of the points are known.
+    pub bases: Vec<String>,
+    pub has_terms: bool,
+    pub has_check: bool,
+}
+
+impl Section for Method {
+    const HEADING: Option<[&'static str; 2]> = Some(["method", "Method"]);
+    const TEMPLATE: &'static str = include_str!("method.html");
+}
+
+/// By what the intervals of the matched points are known.
+pub fn bases(comparison: &Comparison) -> Vec<String> {
+    let mut found = Vec::new();
+    for of in 1..comparison.machines.len() {
+        let mut counts: BTreeMap<Basis, usize> = BTreeMap::new();
+        for tested in comparison.ratios[of].ratios.values() {
+            *counts.entry(tested.ratio.basis).or_default() += 1;
+        }
+        if counts.is_empty() {
+            continue;
+        }
+        let say = |(basis, points): (&Basis, &usize)| match basis {
+            Basis::Pairs => format!("{points} from launches of one run, compared in pairs"),
+            Basis::Launches => format!("{points} from the variation between launches"),
+            Basis::Samples => {
+                format!(
+                    "{points} from the variation within single launches; launch-to-launch variation is not included"
+                )
+            }
+            Basis::Nothing => format!("{points} without an interval because of too few samples"),
+        };
+        let words: Vec<String> = counts.iter().map(say).collect();
+        found.push(format!("{}: {}.", comparison.title(of), words.join("; ")));
+    }
+    found
+}

@@ -1,0 +1,198 @@
+//! The page of a comparison: a list of sections, which also say what the terminal and the tables get.
+
+pub mod cards;
+pub mod check;
+mod fits;
+mod means;
+mod method;
+pub mod overview;
+mod points;
+pub mod provenance;
+mod rates;
+pub mod ratios;
+mod shapes;
+mod summary;
+mod surfaces;
+pub mod terms;
+
+use super::Comparison;
+use crate::html::{self, Picture, Viewer};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::new_file;
+use apexmap_draw::figure::Figure;
+use cards::Cards;
+use check::{Check, RegressionCheck};
+use fits::Fits;
+use means::Means;
+use method::Method;
+use overview::Overview;
+use points::MatchedPoints;
+use provenance::Provenance;
+use rates::Rates;
+use ratios::RatioFigures;
+use serde::Serialize;
+use shapes::Shapes;
+use std::path::{Path, PathBuf};
+use summary::Summary;
+use surfaces::Surfaces;
+use terms::Terms;
+
+const PAGE: &str = include_str!("compare.html");
+
+/// Groups drawn in full.
+const MOST_GROUPS: usize = 6;
+
+/// A section of the page, which is the context of its template.
+pub trait Section: Serialize {
+    /// The identifier of its heading, and its name in the table of contents; `None` if it has no heading of its own.
+    const HEADING: Option<[&'static str; 2]>;
+    const TEMPLATE: &'static str;
+
+    /// Whether it has anything to show.
+    fn applies(&self) -> bool {
+        true
+    }
+
+    /// Its lines for the terminal.
+    fn lines(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Tables beside the page: file name and CSV; without a text, what an earlier comparison left there is removed.
+    fn tables(&self) -> Vec<(&'static str, Option<String>)> {
+        Vec::new()
+    }
+}
+
+/// A section as it is written; without a heading and HTML if it does not apply.
+#[derive(Serialize)]
+struct Part {
+    heading: Option<[&'static str; 2]>,
+    html: String,
+    #[serde(skip)]
+    lines: Vec<String>,
+    #[serde(skip)]
+    tables: Vec<(&'static str, Option<String>)>,
+}
+
+impl Part {
+    fn new<S: Section>(comparison: &Comparison, section: &S) -> Result<Self> {
+        let (lines, tables) = (section.lines(), section.tables());
+        if !section.applies() {
+            return Ok(Self { heading: None, html: String::new(), lines, tables });
+        }
+        let html = html::render(
+            &format!("{{% import \"parts.html\" as parts %}}{}", S::TEMPLATE),
+            &Context { names: machine_names(comparison), section },
+        )?;
+        Ok(Self { heading: S::HEADING, html, lines, tables })
+    }
+}
+
+/// What a template is filled with.
+#[derive(Serialize)]
+struct Context<'a, S> {
+    names: Vec<&'a str>,
+    #[serde(flatten)]
+    section: &'a S,
+}
+
+fn machine_names<'a>(comparison: &Comparison<'a>) -> Vec<&'a str> {
+    comparison.machines.iter().map(|machine| machine.name.as_str()).collect()
+}
+
+/// All sections in their order. Figures are written into a folder.
+fn all(comparison: &Comparison, figures: &Path, command: &str, check: Option<&RegressionCheck>) -> Result<Vec<Part>> {
+    let mut ratios = RatioFigures::new(comparison, figures)?;
+    let mut rates = Rates::new(comparison, figures)?;
+    let lead = ratios.take_lead().or_else(|| rates.lead());
+    let (means, points) = (Means::new(comparison), MatchedPoints::new(comparison));
+    let (terms, cards) = (Terms::new(comparison, figures)?, Cards::new(comparison));
+    let judged = check.map(RegressionCheck::sentence).into_iter().chain(means.fastest.clone());
+    let method = Method { bases: method::bases(comparison), has_terms: terms.applies(), has_check: check.is_some() };
+    let surfaces = Surfaces { viewer: Viewer { surfaces: ratios.surfaces() } };
+    Ok(vec![
+        Part::new(comparison, &Summary::new(comparison, &points.unfinished))?,
+        Part::new(comparison, &Overview::new(comparison, judged.collect(), lead))?,
+        Part::new(comparison, &means)?,
+        Part::new(comparison, &Check::new(check, &comparison.stamps()))?,
+        Part::new(comparison, &ratios)?,
+        Part::new(comparison, &terms)?,
+        Part::new(comparison, &rates)?,
+        Part::new(comparison, &surfaces)?,
+        Part::new(comparison, &Shapes::new(comparison, cards.applies()))?,
+        Part::new(comparison, &cards)?,
+        Part::new(comparison, &Fits::new(comparison))?,
+        Part::new(comparison, &points)?,
+        Part::new(comparison, &method)?,
+        Part::new(comparison, &Provenance::new(comparison, command))?,
+    ])
+}
+
+/// The files that were written.
+#[derive(Clone, Debug)]
+pub struct ComparisonOutput {
+    pub page: PathBuf,
+    /// For the terminal.
+    pub summary: String,
+}
+
+/// The context of the page.
+#[derive(Serialize)]
+struct Page {
+    title: String,
+    sections: Vec<Part>,
+}
+
+/// Writes `compare.html`, `figures/`, `cells.csv`, `unmatched.csv` and, where terms are known, `terms.csv` into a folder. `command` is what made them.
+///
+/// # Errors
+/// If a file cannot be written or a figure not be drawn.
+pub fn write(
+    comparison: &Comparison,
+    folder: &Path,
+    command: &str,
+    check: Option<&RegressionCheck>,
+) -> Result<ComparisonOutput> {
+    let figures = folder.join("figures");
+    std::fs::create_dir_all(&figures).map_err(|e| Error::file("create", &figures, e))?;
+    let sections = all(comparison, &figures, command, check)?;
+    let lines = sections.iter().flat_map(|section| &section.lines);
+    let summary = lines.map(|line| format!("{line}\n")).collect();
+    for (name, text) in sections.iter().flat_map(|section| &section.tables) {
+        save(&folder.join(name), text.as_deref())?;
+    }
+    let page = folder.join("compare.html");
+    let text = html::render(PAGE, &Page { title: machine_names(comparison).join(" against "), sections })?;
+    save(&page, Some(&text))?;
+    html::remove_unmade(&figures, &text)?;
+    Ok(ComparisonOutput { page, summary })
+}
+
+/// Writes a table or the page; without a text, removes what an earlier comparison left there.
+fn save(path: &Path, text: Option<&str>) -> Result<()> {
+    match text {
+        Some(text) => new_file::replace_by(path, text),
+        None => match std::fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", path, error)),
+            _ => Ok(()),
+        },
+    }
+}
+
+/// A figure to be drawn.
+struct Drawing {
+    figure: Figure,
+    /// Its files' name, without ending.
+    file: String,
+    title: String,
+    caption: String,
+}
+
+impl Drawing {
+    /// The picture, or nothing if its values are such that it cannot be drawn: then `undrawn` says why.
+    fn draw(self, folder: &Path, undrawn: &mut Vec<String>) -> Result<Option<Picture>> {
+        let Self { figure, file, title, caption } = self;
+        html::if_drawable(html::picture(folder, &figure, file, title.clone(), caption), &title, undrawn)
+    }
+}

@@ -1,0 +1,219 @@
+//! The first screen: who is faster, by how much, how sure that is.
+
+use super::Section;
+use crate::compare::Comparison;
+use crate::compare::groups::MatchedGroup;
+use crate::compare::points::{Point, Scope, list_first};
+use crate::compare::ratio::{
+    Basis, Decision, GeometricMean, ScopeRatios, format_interval, format_ratio, format_with_interval,
+};
+use crate::html::{CornerCell, Corners, Picture, capital};
+use apexmap_base::units::plural;
+use apexmap_results::table::columns::label;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+#[derive(Serialize)]
+pub struct Overview {
+    /// Who is faster, where, and how sure that is, for each machine but the base; nothing where no point matches.
+    verdicts: Vec<String>,
+    /// The outcome of the check, and the first of the ranking.
+    judged: Vec<String>,
+    lead: Option<Picture>,
+    corners: Option<Corners>,
+}
+
+impl Overview {
+    pub fn new(comparison: &Comparison, judged: Vec<String>, lead: Option<Picture>) -> Self {
+        Self { verdicts: verdicts(comparison), judged, lead, corners: corners(comparison) }
+    }
+}
+
+impl Section for Overview {
+    const HEADING: Option<[&'static str; 2]> = None;
+    const TEMPLATE: &'static str = include_str!("overview.html");
+
+    fn lines(&self) -> Vec<String> {
+        self.verdicts.clone()
+    }
+}
+
+/// Who is faster: of each machine but the base, first the points that are left out, then a sentence for each scope.
+pub fn verdicts(comparison: &Comparison) -> Vec<String> {
+    let mut verdicts = Vec::new();
+    for of in (1..comparison.machines.len()).filter(|_| !comparison.matched.is_empty()) {
+        verdicts.extend(dropped(comparison, of));
+        let one = |over| Some(MachineVerdict { comparison, of, over, mean: over.mean? }.sentence());
+        let found: Vec<String> = comparison.scopes(of).iter().filter_map(one).collect();
+        if found.is_empty() {
+            verdicts.push(format!(
+                "{} and {} have no common point with a value.",
+                comparison.name(of),
+                comparison.name(0)
+            ));
+        }
+        verdicts.extend(found);
+    }
+    verdicts
+}
+
+/// A machine against the base, over the points of a scope.
+struct MachineVerdict<'a> {
+    comparison: &'a Comparison<'a>,
+    of: usize,
+    over: &'a ScopeRatios,
+    mean: GeometricMean,
+}
+
+impl MachineVerdict<'_> {
+    fn sentence(&self) -> String {
+        let (of, base, mean) = (self.comparison.name(self.of), self.comparison.name(0), self.mean);
+        let value = format!("{of} / {base} = {}", format_with_interval(mean.value, mean.interval));
+        let measured = mean.interval.filter(|_| mean.basis != Basis::Nothing);
+        let who = match measured {
+            Some((low, _)) if low > 1.0 => format!("{of} is faster than {base}: {value}"),
+            Some((_, high)) if high < 1.0 => format!("{of} is slower than {base}: {value}"),
+            Some(_) => format!("No overall difference established: {value}"),
+            None => value,
+        };
+        let who = match self.over.scope {
+            Scope::All => who,
+            scope => format!("{}: {who}", capital(scope.label())),
+        };
+        let known = match (mean.basis, mean.interval) {
+            (_, None) => "without an interval",
+            (Basis::Pairs, _) => "95 % interval over launches of one run, compared in pairs",
+            (Basis::Launches, _) => "95 % interval over launches",
+            (Basis::Samples, _) => "95 % interval within single launches; launch-to-launch variation is not included",
+            (Basis::Nothing, _) => {
+                "the interval covers only the choice of points, because the points have no \
+                 intervals"
+            }
+        };
+        let [least, most] = self.extremes();
+        format!(
+            "{who} (geometric mean over {}, {known}). {}; ratios from {} at {} to {} at {}.",
+            self.members(),
+            self.counts(),
+            least.0,
+            least.1,
+            most.0,
+            most.1
+        )
+    }
+
+    /// The least and the largest ratio and where they are.
+    fn extremes(&self) -> [(String, &str); 2] {
+        let mut known: Vec<(f64, usize)> =
+            self.over.ratios.iter().map(|(at, tested)| (tested.ratio.value, *at)).collect();
+        known.sort_by(|a, b| a.0.total_cmp(&b.0));
+        [known.first(), known.last()].map(|end| {
+            end.map_or_else(Default::default, |(ratio, at)| (format_ratio(*ratio), self.comparison.names[*at].as_str()))
+        })
+    }
+
+    /// `the 9 points compared`: nothing is said of others.
+    fn members(&self) -> String {
+        let points = plural(self.mean.cells, "point");
+        match (self.mean.left_out, dropped_points(self.comparison, self.of).next()) {
+            (1.., _) => format!("the {points} that have an interval"),
+            (0, Some(_)) => format!("the {points} compared"),
+            (0, None) => points,
+        }
+    }
+
+    /// `Faster at 46 points, slower at 0, undecided at 3`; a count is left out where it cannot differ from zero.
+    fn counts(&self) -> String {
+        let points = |count: usize| plural(count, "point");
+        let comparison = self.comparison;
+        let (mut counts, mut unadjusted, mut bare) = ([0; 3], [0; 2], Vec::new());
+        for (at, tested) in &self.over.ratios {
+            let (ratio, slower) = (tested.ratio, usize::from(tested.ratio.value <= 1.0));
+            match comparison.decision.differs(tested) {
+                true => counts[slower] += 1,
+                false if ratio.interval.is_none() => bare.push(comparison.names[*at].clone()),
+                false => counts[2] += 1,
+            }
+            unadjusted[slower] += usize::from(ratio.is_decided());
+        }
+        let mut parts = Vec::new();
+        let [faster, slower, open] = counts;
+        if faster + slower + open > 0 {
+            let how = match comparison.decision {
+                Decision::Adjusted => format!(" (adjusted; unadjusted {} and {})", unadjusted[0], unadjusted[1]),
+                Decision::Unadjusted => " (unadjusted)".to_owned(),
+            };
+            parts.push(format!("Faster at {}, slower at {slower}, undecided at {open}{how}", points(faster)));
+        }
+        if !bare.is_empty() {
+            let left_out = if self.mean.left_out > 0 { ", which the mean leaves out" } else { "" };
+            parts.push(format!("No interval at {}{left_out}: {}", points(bare.len()), list_first(&bare)));
+        }
+        let both = |at: &&usize| comparison.points.points[**at].has_both(self.of, 0);
+        let failed = self.over.points.iter().filter(both).count() - self.over.ratios.len();
+        if failed > 0 {
+            parts.push(format!("Unfinished at {}", points(failed)));
+        }
+        parts.join(". ")
+    }
+}
+
+/// The points that only one of a machine and the base has.
+fn dropped_points<'a>(comparison: &'a Comparison, of: usize) -> impl Iterator<Item = &'a Point> {
+    comparison.points.points.iter().filter(move |point| point.by_machine[of].is_some() != point.by_machine[0].is_some())
+}
+
+/// What of a machine and the base is not compared, because the other lacks it; `None` if all is.
+fn dropped(comparison: &Comparison, of: usize) -> Option<String> {
+    let side = |machine: usize| -> Option<String> {
+        let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+        for point in dropped_points(comparison, of).filter(|point| point.by_machine[machine].is_some()) {
+            let ranks = point.value("ranks").map(|ranks| format!(", {}", label("ranks", ranks))).unwrap_or_default();
+            *kinds.entry(format!("{}{ranks}", point.class)).or_default() += 1;
+        }
+        let left: usize = kinds.values().sum();
+        let has = |point: &&Point| point.by_machine[machine].is_some();
+        let all = comparison.points.points.iter().filter(has).count();
+        let mut parts: Vec<String> =
+            kinds.iter().take(MOST_KINDS).map(|(kind, count)| format!("{kind}: {count}")).collect();
+        parts.extend((kinds.len() > MOST_KINDS).then(|| "...".to_owned()));
+        let name = comparison.name(machine);
+        (left > 0).then(|| format!("{left} of {} of {name} ({})", plural(all, "point"), parts.join("; ")))
+    };
+    let sides: Vec<String> = [0, of].into_iter().filter_map(side).collect();
+    (!sides.is_empty()).then(|| format!("Not compared, because the other side lacks them: {}.", sides.join("; ")))
+}
+
+/// Kinds of points that a sentence names.
+const MOST_KINDS: usize = 4;
+
+/// Ratios beside each other; the maps have the others.
+const MOST_RATIOS: usize = 2;
+
+/// The ratios to the first machine on the first surface, and on the next with the same axes; `None` without a surface.
+fn corners(comparison: &Comparison) -> Option<Corners> {
+    let points = &comparison.points;
+    let surfaces: Vec<&MatchedGroup> = comparison.groups.iter().filter(|group| group.is_surface()).collect();
+    let axes = |group: &MatchedGroup| [group.values(points, 0), group.values(points, 1)];
+    let [blocks, alphas] = axes(surfaces.first()?);
+    let same = surfaces.into_iter().filter(|group| axes(group) == [blocks.clone(), alphas.clone()]);
+    let machines = 1..comparison.machines.len();
+    let shown: Vec<(&MatchedGroup, usize)> =
+        same.flat_map(|group| machines.clone().map(move |of| (group, of))).take(MOST_RATIOS).collect();
+    let label = |(group, of): &(&MatchedGroup, usize)| format!("{}: {}", comparison.machines[*of].name, group.label);
+    let cell = |at: usize, alpha: f64, block: f64| {
+        let (group, of) = shown[at];
+        let corner = |&at: &usize| {
+            let number = |axis: usize| points.points[at].number(&group.axes[axis]);
+            (number(0), number(1)) == (Some(block), Some(alpha))
+        };
+        let found = group.points.iter().copied().find(corner);
+        let tested = found.and_then(|at| comparison.ratio(of, at));
+        tested.map_or_else(CornerCell::default, |tested| CornerCell {
+            value: format!("{} \u{d7}", format_ratio(tested.ratio.value)),
+            interval: format_interval(tested.ratio.interval).unwrap_or_default(),
+            limit: String::new(),
+        })
+    };
+    Corners::of(shown.iter().map(label).collect(), &alphas, &blocks, cell)
+}

@@ -1,0 +1,162 @@
+//! Which points match, which do not, and the tables of both.
+
+use super::Section;
+use crate::compare::Comparison;
+use crate::compare::points::PointData;
+use crate::compare::ratio::TestedRatio;
+use apexmap_base::units::plural;
+use apexmap_results::export::csv;
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub struct MatchedPoints {
+    matched: usize,
+    unmatched: Vec<Unmatched>,
+    unmatched_all: usize,
+    unreported: Vec<String>,
+    /// Points that a machine has without a number.
+    pub unfinished: Vec<String>,
+    #[serde(skip)]
+    cells_table: String,
+    #[serde(skip)]
+    unmatched_table: String,
+}
+
+/// Points of one machine that the others do not have.
+#[derive(Serialize)]
+struct Unmatched {
+    who: String,
+    points: usize,
+    example: String,
+}
+
+impl MatchedPoints {
+    pub fn new(comparison: &Comparison) -> Self {
+        Self {
+            matched: comparison.matched.len(),
+            unmatched: missing(comparison),
+            unmatched_all: comparison.unmatched().count(),
+            unreported: unreported(comparison),
+            unfinished: unfinished(comparison),
+            cells_table: cells(comparison),
+            unmatched_table: unmatched(comparison),
+        }
+    }
+}
+
+impl Section for MatchedPoints {
+    const HEADING: Option<[&'static str; 2]> = Some(["points", "Points"]);
+    const TEMPLATE: &'static str = include_str!("points.html");
+
+    fn lines(&self) -> Vec<String> {
+        let matched = plural(self.matched, "point");
+        let counts =
+            format!("{matched} matched (cells.csv), {} without a counterpart (unmatched.csv)", self.unmatched_all);
+        self.unfinished.iter().cloned().chain([counts]).collect()
+    }
+
+    fn tables(&self) -> Vec<(&'static str, Option<String>)> {
+        vec![("cells.csv", Some(self.cells_table.clone())), ("unmatched.csv", Some(self.unmatched_table.clone()))]
+    }
+}
+
+fn missing(comparison: &Comparison) -> Vec<Unmatched> {
+    let mut found: Vec<Unmatched> = Vec::new();
+    for (point, name) in comparison.points.points.iter().zip(&comparison.names).filter(|(point, _)| !point.is_in_all())
+    {
+        let who: Vec<&str> = comparison
+            .machines
+            .iter()
+            .zip(&point.by_machine)
+            .filter(|(_, data)| data.is_some())
+            .map(|(machine, _)| machine.name.as_str())
+            .collect();
+        let who = who.join(" and ");
+        match found.iter_mut().find(|known| known.who == who) {
+            Some(known) => known.points += 1,
+            None => found.push(Unmatched { who, points: 1, example: name.clone() }),
+        }
+    }
+    found
+}
+
+fn unreported(comparison: &Comparison) -> Vec<String> {
+    let one = |(machine, class, names): &(String, String, Vec<String>)| {
+        format!("{machine} does not report {} of {class}: points are matched without it.", names.join(", "))
+    };
+    comparison.points.unreported.iter().map(one).collect()
+}
+
+/// Points that a machine has without a number, first of all those that another finished.
+fn unfinished(comparison: &Comparison) -> Vec<String> {
+    let mut found = Vec::new();
+    for (k, machine) in comparison.machines.iter().enumerate() {
+        let data = comparison.points.points.iter().map(|point| point.by_machine[k].as_ref()).zip(&comparison.names);
+        let failed = data.filter_map(|(data, name)| Some((data?, name))).filter(|(data, _)| data.samples() == 0);
+        let failed: Vec<(&PointData, &String)> = failed.collect();
+        let Some((data, example)) = failed.first() else { continue };
+        let status = data.failures.first().map_or("no value", |status| status.name());
+        found.push(format!(
+            "{} did not finish {}, such as {example} ({status}).",
+            machine.name,
+            plural(failed.len(), "point")
+        ));
+    }
+    found
+}
+
+/// Every matched point with the speeds and ratios.
+fn cells(comparison: &Comparison) -> String {
+    let columns = comparison.points.columns();
+    let mut head = comparison.points.head();
+    for machine in comparison.machines {
+        head.extend(["speed", "launches", "samples"].map(|what| format!("{what} of {}", machine.name)));
+    }
+    for of in 1..comparison.machines.len() {
+        let ratio = comparison.title(of);
+        head.extend(["", ": low", ": high", ": basis", ": p", ": adjusted p"].map(|what| format!("{ratio}{what}")));
+    }
+    let mut rows = vec![head];
+    for &at in &comparison.matched {
+        let point = &comparison.points.points[at];
+        let mut row = point.row(&columns);
+        row.extend(point.by_machine.iter().flat_map(|data| speed(data.as_ref())));
+        for of in 1..comparison.machines.len() {
+            row.extend(compared(comparison.ratio(of, at), point.has_both(of, 0)));
+        }
+        rows.push(row);
+    }
+    csv::text(rows)
+}
+
+/// Speed, launches and samples of a machine at a point; empty where it has none.
+fn speed(data: Option<&PointData>) -> [String; 3] {
+    let Some(data) = data else { return Default::default() };
+    let speed = data.speed().map_or(String::new(), |speed| speed.to_string());
+    [speed, data.launches.len().to_string(), data.samples().to_string()]
+}
+
+/// Ratio of a machine to the first one, the ends of its interval, the interval's basis, its p value and that adjusted for all
+/// points; empty where one lacks the point.
+fn compared(found: Option<&TestedRatio>, both: bool) -> [String; 6] {
+    let Some(TestedRatio { ratio, q }) = found else {
+        return ["", "", "", if both { "did not finish" } else { "" }, "", ""].map(str::to_owned);
+    };
+    let (low, high) = ratio.interval.map(|(low, high)| (low.to_string(), high.to_string())).unwrap_or_default();
+    let number = |p: Option<f64>| p.map(|p| p.to_string()).unwrap_or_default();
+    [ratio.value.to_string(), low, high, ratio.basis.name().to_owned(), number(ratio.p), number(*q)]
+}
+
+/// Every point that not all machines have, and who has it.
+fn unmatched(comparison: &Comparison) -> String {
+    let columns = comparison.points.columns();
+    let mut head = comparison.points.head();
+    head.extend(comparison.machines.iter().map(|machine| machine.name.clone()));
+    let mut rows = vec![head];
+    for point in comparison.unmatched() {
+        let mut row = point.row(&columns);
+        row.extend(point.by_machine.iter().map(|data| if data.is_some() { "yes" } else { "no" }.to_owned()));
+        rows.push(row);
+    }
+    csv::text(rows)
+}

@@ -1,0 +1,324 @@
+//! Figures of the ratios, group by group: maps, curves, contours, surfaces, and the machines' own contours.
+
+use super::{Drawing, MOST_GROUPS, Section};
+use crate::compare::Comparison;
+use crate::compare::groups::MatchedGroup;
+use crate::compare::points::PointData;
+use crate::compare::ratio::{adjust, ratio};
+use crate::html::{Picture, ViewerSurface};
+use apexmap_base::error::Result;
+use apexmap_base::units::{Unit, plural};
+use apexmap_draw::figure::{
+    CurvePoint, Curves, Figure, Grid, MOST_PANELS, MOST_WINNERS, Panels, Quantity, Ratios, Series, View, Winners,
+};
+use apexmap_results::table::columns;
+use apexmap_theory::statistics::rank_tests::MannWhitney;
+use ndarray::Array2;
+use serde::Serialize;
+use std::path::Path;
+
+#[derive(Serialize)]
+pub struct RatioFigures {
+    sections: Vec<GroupFigures>,
+    /// Groups without figures, and what cannot be drawn.
+    unshown: Vec<String>,
+}
+
+/// A group with its figures.
+#[derive(Serialize)]
+pub struct GroupFigures {
+    label: String,
+    /// Maps and curves of ratios.
+    pub shown: Vec<Picture>,
+    /// The same as contours and surfaces, and the medians themselves.
+    folded: Vec<Picture>,
+    /// The surface of each machine, to be turned.
+    #[serde(skip)]
+    surfaces: Vec<ViewerSurface>,
+    #[serde(skip)]
+    undrawn: Vec<String>,
+}
+
+impl RatioFigures {
+    pub fn new(comparison: &Comparison, folder: &Path) -> Result<Self> {
+        let (mut sections, mut unshown): (Vec<GroupFigures>, _) = (Vec::new(), Vec::new());
+        for group in comparison.groups.iter().filter(|group| !group.axes.is_empty()) {
+            if sections.len() < MOST_GROUPS {
+                sections.push(GroupFigures::new(comparison, group, sections.len() + 1, folder)?);
+            } else {
+                unshown.push(format!("{}.", group.label));
+            }
+        }
+        unshown.extend(sections.iter_mut().flat_map(|section| std::mem::take(&mut section.undrawn)));
+        sections.retain(|section| !(section.shown.is_empty() && section.folded.is_empty()));
+        Ok(Self { sections, unshown })
+    }
+
+    /// The first map of ratios, for the first screen: it leaves its group.
+    pub fn take_lead(&mut self) -> Option<Picture> {
+        let with_surfaces = self.sections.iter().position(|section| !section.surfaces.is_empty()).unwrap_or(0);
+        let first = self.sections.get_mut(with_surfaces).filter(|section| !section.shown.is_empty())?;
+        Some(first.shown.remove(0))
+    }
+
+    pub fn surfaces(&self) -> Vec<ViewerSurface> {
+        self.sections.iter().flat_map(|section| section.surfaces.clone()).collect()
+    }
+}
+
+impl Section for RatioFigures {
+    const HEADING: Option<[&'static str; 2]> = Some(["ratios", "Ratios point by point"]);
+    const TEMPLATE: &'static str = include_str!("ratios.html");
+
+    fn applies(&self) -> bool {
+        !self.sections.is_empty()
+    }
+}
+
+impl GroupFigures {
+    /// All figures of a group; `number` is part of their files' names.
+    ///
+    /// # Errors
+    /// If a figure cannot be written.
+    pub fn new(comparison: &Comparison, group: &MatchedGroup, number: usize, folder: &Path) -> Result<Self> {
+        let of_group = Group { comparison, group };
+        let machines = 1..comparison.machines.len();
+        let mut drawings = Vec::new();
+        if group.is_map() {
+            drawings.extend(machines.flat_map(|of| of_group.ratio_maps(of)));
+            drawings.extend(of_group.winners());
+        } else if group.axes.len() == 1 {
+            drawings.extend(machines.filter_map(|of| of_group.ratio_curve(of)));
+        }
+        let grids = if group.is_surface() { of_group.medians() } else { Vec::new() };
+        drawings.extend(of_group.contours(&grids));
+        // A surface needs two values along each axis; contours say so.
+        let surface = |grid: &Grid| ViewerSurface::of(grid.title.clone(), group.label.clone(), &grid.turned()).ok();
+        let surfaces = grids.iter().filter_map(surface).collect();
+        let (mut shown, mut folded, mut undrawn) = (Vec::new(), Vec::new(), Vec::new());
+        for drawing in drawings {
+            let list = match drawing.figure {
+                Figure::RatioMap(_) | Figure::RatioCurve(_) => &mut shown,
+                // Between two machines the ratio tells who wins.
+                Figure::Winners(_) if comparison.machines.len() > 2 => &mut shown,
+                _ => &mut folded,
+            };
+            let file = format!("{}-{number}", drawing.file);
+            list.extend(Drawing { file, ..drawing }.draw(folder, &mut undrawn)?);
+        }
+        Ok(Self { label: group.label.clone(), shown, folded, surfaces, undrawn })
+    }
+}
+
+/// A group whose figures are made.
+struct Group<'a> {
+    comparison: &'a Comparison<'a>,
+    group: &'a MatchedGroup,
+}
+
+impl Group<'_> {
+    /// The subtitle of every figure: the points, the basis, and every unequal condition that was allowed.
+    fn subtitle(&self, text: &str) -> String {
+        self.comparison.subtitle(format!("{}: {text}", self.group.label), &self.group.points)
+    }
+
+    /// A grid over both axes, of ratios or speeds.
+    fn grid(&self, title: String, subtitle: String, z: Quantity, values: Array2<f64>, failed: Vec<Place>) -> Grid {
+        let [x, y] = [0, 1].map(|axis| self.group.axis(&self.comparison.points, axis));
+        Grid { title, subtitle, x, y, z, values, failed }
+    }
+
+    /// The ratio of a machine to the first one as a map and, where there are four neighbours, as contours and as a surface.
+    fn ratio_maps(&self, of: usize) -> Vec<Drawing> {
+        let found = self.ratios(of);
+        if found.grid.values.iter().all(|ratio| ratio.is_nan()) {
+            return Vec::new();
+        }
+        let (name, base) = (self.comparison.name(of), self.comparison.name(0));
+        let how = self.comparison.decision.text();
+        let which = if self.comparison.machines.len() > 2 { format!("-{of}-over-0") } else { String::new() };
+        let title = found.grid.title.clone();
+        let drawing = |figure: Figure, kind: &str, caption: String| Drawing {
+            figure,
+            file: format!("ratio-{kind}{which}"),
+            title: format!("{title}: {kind}"),
+            caption,
+        };
+        let caption = format!(
+            "Speed of {name} relative to {base} at every point: above 1 (blue) {name} is faster, below 1 (red) slower. Hatched: \
+             not significant ({how}), or too few samples for an interval."
+        );
+        let map = drawing(Figure::RatioMap(found.clone()), "map", caption);
+        if !has_square(&found.grid.values) {
+            return vec![map];
+        }
+        let like = if self.group.is_surface() { " (as in Figures 5 and 6 of the Apex-Map paper)" } else { "" };
+        let marks = format!(
+            "Triangles: significantly above 1 (pointing up) or below 1 (pointing down); rings: not significant ({how})."
+        );
+        let caption = format!("The same ratio as contours{like}. {marks}");
+        let contours = drawing(Figure::RatioContour(found.clone()), "contours", caption);
+        let undecided = found.undecided.iter().map(|(j, i)| (*i, *j)).collect();
+        // With alpha along x, as the paper's surfaces have it.
+        let turned = Ratios { grid: found.grid.turned(), undecided, ..found };
+        let caption = format!("The same ratio as a surface{like}; white and the bold line mark 1. {marks}");
+        vec![map, contours, drawing(Figure::RatioSurface(turned, View::default()), "surface", caption)]
+    }
+
+    fn ratios(&self, of: usize) -> Ratios {
+        let Comparison { points, decision, .. } = self.comparison;
+        let places = self.group.grid(points);
+        let mut values = Array2::from_elem(places.dim(), f64::NAN);
+        let (mut undecided, mut failed, mut unfinished) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, index) in places.indexed_iter() {
+            let Some(index) = *index else { continue };
+            let (Some(a), Some(b)) = (&points.points[index].by_machine[of], &points.points[index].by_machine[0]) else {
+                continue;
+            };
+            if let Some(tested) = self.comparison.ratio(of, index) {
+                values[place] = tested.ratio.value;
+                undecided.extend((!decision.differs(tested)).then_some(place));
+            } else {
+                failed.push(place);
+                unfinished.push(match (a.samples(), b.samples()) {
+                    (0, 0) => "both".to_owned(),
+                    (0, _) => self.comparison.name(of).to_owned(),
+                    _ => self.comparison.name(0).to_owned(),
+                });
+            }
+        }
+        let cells = plural(values.iter().filter(|ratio| !ratio.is_nan()).count(), "point");
+        let title = format!("Speed of {} relative to {}", self.comparison.name(of), self.comparison.name(0));
+        let subtitle = format!("{cells}, {} of them not significant ({})", undecided.len(), decision.text());
+        let z = Quantity { label: self.comparison.title(of), unit: Unit::None, log: true };
+        let grid = self.grid(title, self.subtitle(&subtitle), z, values, failed);
+        Ratios { grid, undecided, undecided_label: decision.undecided(), unfinished }
+    }
+
+    /// The ratio over a single axis, with its interval.
+    fn ratio_curve(&self, of: usize) -> Option<Drawing> {
+        let point = |&at: &usize| {
+            let ratio = self.comparison.ratio(of, at)?.ratio;
+            let x = self.comparison.points.points[at].number(&self.group.axes[0])?;
+            let (low, high) = ratio.interval.unwrap_or((f64::NAN, f64::NAN));
+            Some(CurvePoint { x, y: ratio.value, low, high })
+        };
+        let points: Vec<CurvePoint> = self.group.points.iter().filter_map(point).collect();
+        if points.len() < 2 {
+            return None;
+        }
+        let banded = points.iter().any(|point| point.low.is_finite());
+        let band = if banded { "the band is its 95 % interval" } else { "its uncertainty is unknown" };
+        let which = self.comparison.title(of);
+        let title = format!("Speed ratio {which}");
+        let caption = format!("{title}: above the line at 1, {} is faster; {band}.", self.comparison.name(of));
+        let curves = Curves {
+            title: title.clone(),
+            subtitle: self.subtitle(&plural(points.len(), "point")),
+            x: self.group.axis(&self.comparison.points, 0).quantity,
+            y: Quantity { label: which, unit: Unit::None, log: true },
+            series: vec![Series { label: String::new(), points }],
+            marks: Vec::new(),
+        };
+        Some(Drawing { figure: Figure::RatioCurve(curves), file: format!("ratio-curve-{of}"), title, caption })
+    }
+
+    fn winners(&self) -> Option<Drawing> {
+        let Comparison { machines, points, decision, .. } = self.comparison;
+        if machines.len() > MOST_WINNERS {
+            return None;
+        }
+        let places = self.group.grid(points);
+        let mut fastest = Array2::from_elem(places.dim(), None);
+        let mut margin = Array2::from_elem(places.dim(), f64::NAN);
+        let (mut tested, mut ratios, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+        let mut tests = MannWhitney::default();
+        for (place, index) in places.indexed_iter() {
+            let Some(index) = *index else { continue };
+            let data = &points.points[index].by_machine;
+            failed.extend(data.iter().flatten().any(|data| data.samples() == 0).then_some(place));
+            let speed = |(machine, data): (usize, &Option<_>)| Some((machine, PointData::speed(data.as_ref()?)?));
+            let mut order: Vec<(usize, f64)> = data.iter().enumerate().filter_map(speed).collect();
+            order.sort_by(|a, b| b.1.total_cmp(&a.1));
+            let Some(&(mut first, _)) = order.first() else { continue };
+            if let Some(&(second, _)) = order.get(1)
+                && let (Some(a), Some(b)) = (&data[first], &data[second])
+                && let Some(found) = ratio(a, b, &mut tests)
+            {
+                // By the ratio as everywhere: where two are close, it may turn the order of the medians around.
+                if found.value < 1.0 {
+                    first = second;
+                }
+                margin[place] = found.value.max(1.0 / found.value);
+                tested.push(place);
+                ratios.push(found);
+            }
+            fastest[place] = Some(first);
+        }
+        let open = tested.into_iter().zip(adjust(ratios)).filter(|(_, tested)| !decision.differs(tested));
+        let [x, y] = [0, 1].map(|axis| self.group.axis(points, axis));
+        let title = "Fastest machine by region".to_owned();
+        let winners = Winners {
+            title: title.clone(),
+            subtitle: self.subtitle("speed relative to the second fastest"),
+            x,
+            y,
+            names: machines.iter().map(|machine| machine.name.clone()).collect(),
+            fastest,
+            margin,
+            undecided: open.map(|(place, _)| place).collect(),
+            undecided_label: decision.undecided(),
+            failed,
+        };
+        let caption = format!(
+            "The fastest machine at every point, and its speed relative to the second fastest. Pale and hatched: not \
+             significant ({}).",
+            decision.text()
+        );
+        Some(Drawing { figure: Figure::Winners(winners), file: "winners".to_owned(), title, caption })
+    }
+
+    /// The medians of each machine, where there are four neighbours.
+    fn medians(&self) -> Vec<Grid> {
+        let points = &self.comparison.points;
+        let places = self.group.grid(points);
+        let described = columns::describe(self.group.headline);
+        let mut grids: Vec<Grid> = Vec::new();
+        for (k, machine) in self.comparison.machines.iter().enumerate() {
+            let mut values = Array2::from_elem(places.dim(), f64::NAN);
+            let mut failed = Vec::new();
+            for (place, index) in places.indexed_iter() {
+                let Some(data) = index.and_then(|index| points.points[index].by_machine[k].as_ref()) else { continue };
+                match data.speed() {
+                    Some(speed) => values[place] = speed,
+                    None => failed.push(place),
+                }
+            }
+            let z = Quantity { label: described.label.clone(), unit: described.unit, log: true };
+            grids.push(self.grid(machine.name.clone(), String::new(), z, values, failed));
+        }
+        grids.retain(|grid| has_square(&grid.values));
+        grids
+    }
+
+    /// Figure 7: contour plots of the machines next to each other, on one scale.
+    fn contours(&self, grids: &[Grid]) -> Vec<Drawing> {
+        let panels = |(number, grids): (usize, &[Grid])| {
+            let title = "Contours side by side, on the same scale".to_owned();
+            let caption = "Lines of equal bandwidth of each machine at the matched points (as in Figure 7 of the \
+                 Apex-Map paper). Where lines run parallel to an axis, that kind of locality hardly matters.";
+            let panels = Panels { title: title.clone(), subtitle: self.subtitle("medians"), grids: grids.to_vec() };
+            let file = if number == 0 { "contours".to_owned() } else { format!("contours-{number}") };
+            Drawing { figure: Figure::Panels(panels), file, title, caption: caption.into() }
+        };
+        grids.chunks(MOST_PANELS).enumerate().map(panels).collect()
+    }
+}
+
+/// Row and column of a grid.
+type Place = (usize, usize);
+
+/// Whether there are four neighbours, between which contours and surfaces are drawn.
+fn has_square(values: &Array2<f64>) -> bool {
+    values.windows((2, 2)).into_iter().any(|four| four.iter().all(|value| !value.is_nan()))
+}

@@ -1,0 +1,79 @@
+//! The head of the page: what is compared, and what must be known before using a number.
+
+use super::Section;
+use crate::compare::Comparison;
+use crate::compare::machine::{Machine, Origin};
+use crate::compare::published;
+use crate::html::utc;
+use apexmap_base::units::{plural, significant};
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub struct Summary {
+    stamps: Vec<String>,
+    unfinished: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl Summary {
+    pub fn new(comparison: &Comparison, unfinished: &[String]) -> Self {
+        Self { stamps: comparison.stamps(), unfinished: unfinished.to_vec(), warnings: warnings(comparison) }
+    }
+}
+
+impl Section for Summary {
+    const HEADING: Option<[&'static str; 2]> = Some(["summary", "Summary"]);
+    const TEMPLATE: &'static str = include_str!("summary.html");
+
+    fn lines(&self) -> Vec<String> {
+        self.stamps.iter().chain(&self.warnings).cloned().collect()
+    }
+}
+
+fn warnings(comparison: &Comparison) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if comparison.matched.is_empty() {
+        let published = comparison.machines.iter().filter(|machine| machine.origin == Origin::Published);
+        warnings.push(format!(
+            "These machines have no point in common, so only their cards are compared. {}.",
+            published.map(published::rates).collect::<Vec<_>>().join("; ")
+        ));
+    }
+    if let Some([one, other]) = comparison.same_samples() {
+        warnings.push(format!("{one} and {other} hold the same samples: all their ratios are 1."));
+    }
+    warnings.extend(one_after_the_other(comparison));
+    for (machine, unusable) in comparison.machines.iter().zip(&comparison.points.unusable) {
+        if *unusable > 0 {
+            warnings.push(format!(
+                "{}: {} excluded because the rate is not positive and finite.",
+                machine.name,
+                plural(*unusable, "sample")
+            ));
+        }
+    }
+    warnings
+}
+
+/// A warning where results of one host were taken one after the other: launches know nothing of what changed in between.
+fn one_after_the_other(comparison: &Comparison) -> Option<String> {
+    let measured = comparison.machines.iter().filter(|machine| machine.origin == Origin::Measured);
+    let mut when: Vec<_> = measured.filter_map(|machine| Some((machine, machine.moments()?))).collect();
+    when.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));
+    let apart = |pair: &[(&Machine, (f64, f64, f64))]| {
+        pair[0].0.words("host") == pair[1].0.words("host") && pair[0].1.1 < pair[1].1.0
+    };
+    if !when.windows(2).any(apart) {
+        return None;
+    }
+    let one = |(machine, (from, _, load)): &(&Machine, (f64, f64, f64))| {
+        let load = if load.is_nan() { String::new() } else { format!(", load average {}", significant(*load)) };
+        format!("{} {}{load}", machine.name, utc(*from))
+    };
+    Some(format!(
+        "Measured one after the other on one host ({}): anything else that changed in between appears as a \
+         difference and is not covered by the intervals. Alternate the runs, or repeat one of them, to see how \
+         large this effect is.",
+        when.iter().map(one).collect::<Vec<_>>().join("; ")
+    ))
+}
