@@ -274,6 +274,7 @@ fn the_examples_in_rust_run() {
         ("run_sweep", vec![], "L=4096"),
         ("run_sweep", vec![name(&file)], "message_bytes=32768"),
         ("fit_model", vec![name(&messages(&scratch))], "network_latency_seconds: 1.000e-6"),
+        ("frames", vec![], "alpha = 0.01, L = 4096: ratio 2.99"),
     ] {
         let program = Path::new(env!("CARGO_BIN_EXE_apexmap")).with_file_name("examples").join(example);
         let output = Command::new(&program).args(&arguments).output().expect("the example");

@@ -2,7 +2,6 @@
 
 use crate::made_up::NUMBERS;
 use apexmap_study::model_fit;
-use apexmap_theory::statistics::distributions::{t_above, t_quantile_at};
 use apexmap_theory::fit::quality::{aicc, smape};
 use apexmap_theory::fit::{self, Fit, Observation, Options, Role, identify};
 use apexmap_theory::machine::Card;
@@ -10,6 +9,7 @@ use apexmap_theory::models::scan::{self, Numbers};
 use apexmap_theory::models::{self, Model};
 use apexmap_theory::published;
 use apexmap_theory::statistics::distributions::t_quantile;
+use apexmap_theory::statistics::distributions::{t_above, t_quantile_at};
 use apexmap_theory::statistics::nnls::nnls;
 use nalgebra::{DMatrix, DVector};
 use proptest::prelude::*;

@@ -169,6 +169,27 @@ fn parquet_gives_back_the_table() {
 }
 
 #[test]
+fn frames_of_other_programs_become_samples_or_the_column_is_named() {
+    use apexmap_results::polars::prelude::*;
+    let frame = df!(
+        "L" => [1u32, 2, 3], "steps" => [-1i64, 0, 1], "quick" => [Some(true), None, Some(false)],
+        "seconds" => [1.0, f64::NAN, f64::INFINITY], "host" => [Some("a"), None, Some("a")],
+    );
+    let mut frame = frame.expect("a frame");
+    let samples = Samples::from_frame(&frame).expect("samples");
+    assert_eq!((samples.len(), samples.words("host"), samples.values("L").len()), (3, vec!["a"], 3));
+    assert_eq!(samples.table().value("L", 2), Some(apexmap_base::point::Value::Integer(3)));
+    assert_eq!((samples.numbers("steps"), samples.numbers("quick")), (vec![-1.0, 0.0, 1.0], vec![1.0, 0.0]));
+    assert_eq!((samples.numbers("seconds"), samples.has("host")), (vec![1.0, f64::INFINITY], true));
+    let types: Vec<String> = samples.to_frame().expect("a frame").dtypes().iter().map(ToString::to_string).collect();
+    assert_eq!(types, ["u64", "f64", "f64", "f64", "str"]);
+    frame.with_column(Series::new("raw".into(), [b"x".as_slice(); 3]).into()).expect("a column");
+    let error = Samples::from_frame(&frame).expect_err("no column of samples");
+    assert!(error.what.contains("\"raw\"") && error.what.contains("binary"), "{error}");
+    assert_eq!(Samples::from_frame(&DataFrame::empty()).expect("none").len(), 0);
+}
+
+#[test]
 fn rates_follow_from_seconds_and_work() {
     let point = small_point("apex_map.two_sided", 2);
     let table = tabulate(&[record(vec![sample(&point, "a", 0, 0.5)])], |_| true);
@@ -246,6 +267,21 @@ proptest! {
             write(&folder, &table);
             prop_assert_eq!(contents(&parquet::read(&folder.samples()).expect("readable")), contents(&table));
         }
+    }
+
+    /// As with Parquet; of chosen rows, those and no others.
+    #[test]
+    fn samples_survive_a_frame(samples in prop::collection::vec(random_sample(), 1..12), kept in any::<u16>()) {
+        let all = Samples::from(tabulate(&[record(samples)], |_| true));
+        let back = Samples::from_frame(&all.to_frame().expect("a frame")).expect("samples");
+        prop_assert_eq!(contents(back.table()), contents(all.table()));
+        let chosen = all.only(|row| kept >> row & 1 == 1);
+        let back = Samples::from_frame(&chosen.to_frame().expect("a frame")).expect("samples");
+        let rows = |(name, values): (String, Vec<Option<Value>>)| {
+            (name, chosen.rows().iter().map(|&row| values[row].clone()).collect::<Vec<_>>())
+        };
+        prop_assert_eq!(back.len(), chosen.len());
+        prop_assert_eq!(contents(back.table()), contents(all.table()).into_iter().map(rows).collect::<Vec<_>>());
     }
 
     /// The quick reader sees what the full one does, damaged lines included.

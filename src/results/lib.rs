@@ -8,3 +8,6 @@ pub mod export;
 pub mod query;
 pub mod samples;
 pub mod table;
+
+/// The polars that [`Samples::to_frame`](samples::Samples::to_frame) makes DataFrames of.
+pub use polars;

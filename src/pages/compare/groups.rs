@@ -3,9 +3,9 @@
 use super::points::Points;
 use apexmap_base::point::Value;
 use apexmap_measure::kernels::{self, Kernel};
+use apexmap_results::samples::cube::Cube;
 use apexmap_results::samples::design::Design;
 use apexmap_results::samples::groups::{has_surface, key_label};
-use apexmap_results::samples::pivot::Pivot;
 use apexmap_results::table::columns::{ALPHA, BLOCK, label};
 use ndarray::Array2;
 
@@ -42,9 +42,9 @@ impl MatchedGroup {
     pub fn grid(&self, points: &Points) -> Array2<Option<usize>> {
         let place = |&at: &usize| {
             let number = |axis: usize| points.points[at].number(&self.axes[axis]);
-            Some((number(0)?, number(1)?, at))
+            Some(([number(1)?, number(0)?], at))
         };
-        Pivot::of(self.points.iter().filter_map(place).collect()).cells
+        Cube::scatter([&self.axes[1], &self.axes[0]], self.points.iter().filter_map(place).collect()).values
     }
 }
 

@@ -2,16 +2,13 @@
 
 use crate::disk::parquet_pages::{self, Chunk};
 use crate::table::Table;
-use crate::table::column::{Column, Kind};
-use crate::table::derive::BOUND_BY;
+use crate::table::frame::{column, frame};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::in_order::in_order;
 use apexmap_base::regular_file;
-use apexmap_theory::bounds;
 use polars::prelude::*;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -42,31 +39,6 @@ fn write_groups(file: &mut File, table: &Table) -> PolarsResult<()> {
     writer.finish()?;
     drop(writer);
     Ok(out.flush()?)
-}
-
-/// Some rows of a table.
-fn frame(table: &Table, rows: Range<usize>) -> PolarsResult<DataFrame> {
-    let column = |name: &String| series(name, table.column(name).expect("named column"), rows.clone());
-    DataFrame::new(rows.len(), table.names().iter().map(column).collect())
-}
-
-fn series(name: &str, column: &Column, rows: Range<usize>) -> polars::prelude::Column {
-    let name = PlSmallStr::from_str(name);
-    match column.kind() {
-        Kind::Numbers => {
-            let values: Float64Chunked = rows.map(|row| column.bits(row).map(f64::from_bits)).collect();
-            values.with_name(name).into_series().into()
-        }
-        Kind::Whole => {
-            let values: UInt64Chunked = rows.map(|row| column.bits(row)).collect();
-            values.with_name(name).into_series().into()
-        }
-        Kind::Words => {
-            let word = |row: usize| column.bits(row).map(|_| column.word(row));
-            let words: StringChunked = rows.map(word).collect();
-            words.with_name(name).into_series().into()
-        }
-    }
 }
 
 /// Reads a Parquet file of samples; columns of other kinds than numbers, booleans and strings are left out.
@@ -121,28 +93,4 @@ fn read_columns(file: File, wanted: &dyn Fn(&str) -> bool) -> std::result::Resul
         |column| column.map(|found| found.into_iter().for_each(|(at, column)| table.insert(&names[at], column))),
     )?;
     Ok(table)
-}
-
-fn column(name: &str, read: &polars::prelude::Column) -> PolarsResult<Option<Column>> {
-    let kind = read.dtype().clone();
-    if kind == DataType::String {
-        let words = read.str()?.iter();
-        return Ok(Some(match name {
-            BOUND_BY => Column::words(words.map(|word| word.map(bounds::present_name))),
-            _ => Column::words(words),
-        }));
-    }
-    if kind.is_unsigned_integer() {
-        let whole = read.cast(&DataType::UInt64)?;
-        let arrays = whole.u64()?.downcast_iter();
-        return Ok(Some(Column::whole(arrays.flat_map(|array| array.iter().map(|value| value.copied())))));
-    }
-    if kind.is_primitive_numeric() || kind == DataType::Boolean {
-        let numbers = read.cast(&DataType::Float64)?;
-        let arrays = numbers.f64()?.downcast_iter();
-        return Ok(Some(Column::numbers(
-            arrays.flat_map(|array| array.iter().map(|value| value.copied().unwrap_or(f64::NAN))),
-        )));
-    }
-    Ok(None)
 }

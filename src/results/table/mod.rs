@@ -7,6 +7,7 @@ pub mod columns;
 pub mod correction;
 pub mod derive;
 pub mod disturbance_columns;
+pub mod frame;
 mod packed;
 pub mod quietness;
 
