@@ -142,11 +142,9 @@ fn the_map_of_elasticities_is_of_its_first_axis() {
     for (x, y, power, label) in [("block_words", "alpha", 1.0, "L"), ("alpha", "block_words", -0.5, "alpha")] {
         let drawn = figure(&one, &request(x, y)).expect("a figure");
         let Figure::Elasticity(grid) = &drawn else { panic!("{drawn:?}") };
-        assert_eq!(
-            (grid.z.label.as_str(), grid.z.unit),
-            (&*format!("d log(aggregate bandwidth) / d log({label})"), Unit::None)
-        );
-        assert!(grid.subtitle.contains("central differences of logarithms"), "{}", grid.subtitle);
+        assert_eq!((grid.z.label.as_str(), grid.z.unit), (&*format!("elasticity in {label}"), Unit::None));
+        let how = format!("d log(aggregate bandwidth) / d log({label}) by central differences");
+        assert!(grid.subtitle.contains(&how), "{}", grid.subtitle);
         let known: Vec<f64> = grid.values.iter().copied().filter(|value| !value.is_nan()).collect();
         assert!(known.len() == 23 && known.iter().all(|value| near(*value, power)), "{known:?}");
         let svg = figure::svg(&drawn).expect("a picture");

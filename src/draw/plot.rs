@@ -129,7 +129,7 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
             format!("fix one value with --where '{}', or put the parameter on an axis", mixed.choice),
         )
     })?;
-    let subtitle = subtitle(samples, request.kind, &found);
+    let subtitle = subtitle(samples, request, &found);
     let z = samples.describe(&request.z);
     let on_grid = |subtitle: String, found: Vec<CellValue>| {
         let cells = by_axes(request, found)?;
@@ -208,14 +208,14 @@ const MOST_BOUNDED: usize = 7;
 /// The grid with the elasticities of its values in its first axis.
 fn elasticity(request: &Request, grid: Grid, cells: &CellGrid) -> Result<Grid> {
     let values = medians(cells).elasticity(&request.x)?.values;
-    let (z, x) = (&grid.z.label, columns::short(&request.x));
+    let x = columns::short(&request.x);
     if values.iter().all(|value| value.is_nan()) {
         return Err(Error::input(
             format!("an elasticity needs two values of {x} with the same {}", columns::short(&request.by[0])),
             "choose another axis with --x, or draw curves instead",
         ));
     }
-    let z = Quantity { label: format!("d log({z}) / d log({x})"), unit: Unit::None, log: false };
+    let z = Quantity { label: format!("elasticity in {x}"), unit: Unit::None, log: false };
     Ok(Grid { z, values, ..grid })
 }
 
@@ -310,7 +310,7 @@ fn curves(request: &Request, subtitle: String, y: Described, found: &[CellValue]
 }
 
 /// What the samples have in common, and how many there are of each point.
-fn subtitle(samples: &Samples, kind: FigureKind, found: &[CellValue]) -> String {
+fn subtitle(samples: &Samples, request: &Request, found: &[CellValue]) -> String {
     let same = |name: &str| samples.same(name);
     let number = |name: &str| same(name).and_then(|value| value.as_f64());
     let mut parts: Vec<String> = ["host", "cpu_model", "kernel"]
@@ -325,8 +325,9 @@ fn subtitle(samples: &Samples, kind: FigureKind, found: &[CellValue]) -> String 
     let counts = || found.iter().filter_map(|shown| shown.summary).map(|summary| summary.n);
     let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
     parts.push(if least == most { format!("n = {least}") } else { format!("n = {least} to {most}") });
-    if kind == FigureKind::Elasticity {
-        parts.push("central differences of logarithms".into());
+    if request.kind == FigureKind::Elasticity {
+        let (z, x) = (samples.describe(&request.z).label, columns::short(&request.x));
+        parts.push(format!("d log({z}) / d log({x}) by central differences"));
     }
     if samples.oversubscribed() {
         parts.push("OVERSUBSCRIBED: more ranks than hardware threads".into());

@@ -20,7 +20,7 @@ pub enum Palette {
     Magnitude,
     /// Distance from 1, on a log scale that reaches as far up as down.
     Ratio,
-    /// Distance from 0, on a linear scale that reaches as far up as down, at least to 1.
+    /// Distance from 0, on a linear scale that reaches as far up as down, at least to 1: noise around 0 stays pale.
     Elasticity,
 }
 
@@ -37,14 +37,13 @@ impl Palette {
         match self {
             Palette::Magnitude => Ok(grid.z_scale(range)?.rounded()),
             Palette::Ratio => Scale::around_one(grid.values.iter().copied().chain(ends), 1.0, &grid.z.label),
-            Palette::Elasticity => Ok(grid.z_scale(Some(Self::reach(grid, ends)))?.rounded()),
+            Palette::Elasticity => {
+                let values = grid.values.iter().copied().chain(ends);
+                let farthest = values.fold(1.0, |most: f64, value| most.max(value.abs()));
+                let end = (4.0 * farthest).ceil() / 4.0;
+                grid.z_scale(Some((-end, end)))
+            }
         }
-    }
-
-    /// Noise around 0 stays pale where nothing reaches 1.
-    fn reach(grid: &Grid, ends: impl Iterator<Item = f64>) -> (f64, f64) {
-        let farthest = grid.values.iter().copied().chain(ends).fold(1.0, |most: f64, value| most.max(value.abs()));
-        (-farthest, farthest)
     }
 
     /// A value in its cell.

@@ -17,8 +17,8 @@ use serde::Serialize;
 
 /// Surfaces shown in full; further groups are named in the report and can be drawn with `apexmap plot`.
 pub const MOST_SURFACES: usize = 6;
-/// And points in all of them: every one is in five figures, and a page shall stay below 6 MB.
-pub const MOST_POINTS: usize = 4000;
+/// And points in all of them: every one is in six figures, and a page shall stay below 6 MB.
+pub const MOST_POINTS: usize = 3500;
 /// Curves in a figure; of more, some evenly spread are drawn.
 const MOST_CURVES: usize = 12;
 
