@@ -40,7 +40,7 @@ impl Palette {
             Palette::Elasticity => {
                 let values = grid.values.iter().copied().chain(ends);
                 let farthest = values.fold(1.0, |most: f64, value| most.max(value.abs()));
-                let end = (4.0 * farthest).ceil() / 4.0;
+                let end = (4.0 * farthest - 1e-9).ceil() / 4.0;
                 grid.z_scale(Some((-end, end)))
             }
         }

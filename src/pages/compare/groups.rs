@@ -46,6 +46,12 @@ impl MatchedGroup {
         };
         Cube::scatter([&self.axes[1], &self.axes[0]], self.points.iter().filter_map(place).collect()).values
     }
+
+    /// The speed of a machine at each [y, x]; NaN where it has none.
+    pub fn speeds(&self, points: &Points, machine: usize) -> Array2<f64> {
+        let speed = |at: usize| points.points[at].by_machine[machine].as_ref()?.speed();
+        self.grid(points).map(|index| index.and_then(speed).unwrap_or(f64::NAN))
+    }
 }
 
 /// The different numbers of some points in a column, ascending.

@@ -284,15 +284,10 @@ impl Drawer<'_> {
         let places = self.group.grid(points);
         let mut grids: Vec<Grid> = Vec::new();
         for (k, machine) in self.comparison.machines.iter().enumerate() {
-            let mut values = Array2::from_elem(places.dim(), f64::NAN);
-            let mut failed = Vec::new();
-            for (at, index) in places.indexed_iter() {
-                let Some(data) = index.and_then(|index| points.points[index].by_machine[k].as_ref()) else { continue };
-                match data.speed() {
-                    Some(speed) => values[at] = speed,
-                    None => failed.push(at),
-                }
-            }
+            let values = self.group.speeds(points, k);
+            let measured = |index: &Option<usize>| index.is_some_and(|at| points.points[at].by_machine[k].is_some());
+            let failed = places.indexed_iter().filter(|(at, index)| values[*at].is_nan() && measured(index));
+            let failed = failed.map(|(at, _)| at).collect();
             let described = columns::describe(self.group.headline);
             let z = Quantity { label: described.label, unit: described.unit, log: true };
             let (x, y) = (self.axis(0), self.axis(1));
