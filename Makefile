@@ -19,6 +19,8 @@ check:
 # Everything, with nothing skipped.
 test: install-deps
 	APEXMAP_REQUIRE_ALL=1 cargo test --release --locked
+	cargo test --release --locked --features polars --test frames
+	cargo run --release --locked --features polars --example frames
 	@$(MAKE) --no-print-directory loom
 
 # Launchers that misbehave, and each fault a hundred times, which takes a quarter of an hour: a table of tries, losses, orphans and hangs (docs/faults.md).

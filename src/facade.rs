@@ -67,14 +67,41 @@ pub mod sweeps {
 /// print!("{}", text(&groups));
 /// # Ok::<(), apexmap::Error>(())
 /// ```
+///
+/// A [cube](results::Samples::cube) has the medians of samples as an array over named axes, with slices, ratios and slopes. With the
+/// feature `polars` samples are DataFrames, too, and back: `Samples::to_frame` and `Samples::from_frame`.
 pub mod results {
     pub use apexmap_base::condition::Condition;
     pub use apexmap_base::sample::Status;
     pub use apexmap_results::disk::Folder;
+    /// The polars of this crate, with the feature `polars`.
+    ///
+    /// ```
+    /// use apexmap::results::Samples;
+    /// use apexmap::results::polars::prelude::*;
+    ///
+    /// // A bandwidth that grows as the root of L, on one rank and on two.
+    /// let frame = df!(
+    ///     "ranks" => [1u64, 1, 1, 2, 2, 2],
+    ///     "block_words" => [1u64, 4, 16, 1, 4, 16],
+    ///     "bytes_per_second" => [10.0, 20.0, 40.0, 15.0, 30.0, 60.0],
+    /// )?;
+    /// let samples = Samples::from_frame(&frame)?;
+    /// assert!(samples.to_frame()?.equals(&frame));
+    /// let cube = samples.cube(["P", "L"], "bytes_per_second")?;
+    /// assert_eq!(cube.values[[1, 2]], 60.0);
+    /// assert!(cube.elasticity("L")?.values.iter().all(|power| (power - 0.5).abs() < 1e-12));
+    /// let scaling = cube.slice("P", 2.0)?.ratio(&cube.slice("P", 1.0)?)?;
+    /// assert!(scaling.values.iter().all(|ratio| *ratio == 1.5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "polars")]
+    pub use apexmap_results::polars;
     pub use apexmap_results::query::{QueryGroup, QueryGroups, csv, groups, json, text};
     pub use apexmap_results::samples::Mixture;
     pub use apexmap_results::samples::Samples;
     pub use apexmap_results::samples::cells::Cell;
+    pub use apexmap_results::samples::cube::{Cube, CubeAxis};
     pub use apexmap_results::table::Table;
     pub use apexmap_results::table::TableBuilder;
     pub use apexmap_results::table::column::{Column, Kind};

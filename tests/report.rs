@@ -154,7 +154,7 @@ fn plot_draws_each_kind_and_refuses_to_mix_points() {
     let scratch = Scratch::new();
     let out = result(&scratch);
     let out = out.to_str().unwrap();
-    for kind in ["surface", "contour", "heat", "curves"] {
+    for kind in ["surface", "contour", "heat", "curves", "elasticity"] {
         for ending in ["svg", "png"] {
             let picture = scratch.join(format!("{kind}.{ending}"));
             let drawn = apexmap(&["plot", out, kind, "--where", "P == 2", "--out", picture.to_str().unwrap()]);

@@ -1,4 +1,4 @@
-//! Samples: what varies, groups, grids, mixtures; and the registry of columns.
+//! Samples: what varies, groups, mixtures; and the registry of columns.
 
 use super::common::{sample, small_point, table};
 use apexmap_base::point::{Point, Value};
@@ -7,7 +7,6 @@ use apexmap_measure::kernels;
 use apexmap_pages::report::summary;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::design::Design;
-use apexmap_results::samples::pivot::Pivot;
 use apexmap_results::table::TableBuilder;
 use apexmap_results::table::columns::{self, Role};
 use proptest::prelude::*;
@@ -116,17 +115,17 @@ fn groups_are_surfaces_of_one_kernel_with_their_own_grids() {
     for group in &groups {
         assert!(group.is_surface());
         assert_eq!((group.alphas.as_slice(), group.blocks.as_slice()), (&[0.5, 1.0][..], &[1.0, 2.0, 4.0][..]));
-        let grid = group.samples.grid("block_words", "alpha").expect("a grid");
-        assert_eq!((grid.x.as_slice(), grid.y.as_slice()), (&[1.0, 2.0, 4.0][..], &[0.5, 1.0][..]));
+        let medians = group.samples.cube(["alpha", "block_words"], "seconds").expect("a cube");
+        let [alpha, block] = [0, 1].map(|axis| medians.axes[axis].values.as_slice());
+        assert_eq!((alpha, block), (&[0.5, 1.0][..], &[1.0, 2.0, 4.0][..]));
         // The median of 1 to 6 times alpha / L.
-        let medians = grid.values(|cell| cell.summary("seconds").map(|summary| summary.median));
-        assert_eq!(medians[(1, 2)], 3.5 / 4.0);
-        assert_eq!(medians[(0, 0)], 3.5 / 2.0);
+        assert_eq!(medians.values[(1, 2)], 3.5 / 4.0);
+        assert_eq!(medians.values[(0, 0)], 3.5 / 2.0);
         let ranked = group.ranked("seconds").expect("ranked");
         assert_eq!(group.place(&ranked[0].0), "alpha = 0.5, L = 4");
         assert_eq!((ranked.len(), ranked[5].1.median), (6, 3.5));
     }
-    assert!(samples().grid("kernel", "alpha").is_err(), "a word is no axis");
+    assert!(samples().cube(["alpha", "kernel"], "seconds").is_err(), "a word is no axis");
 }
 
 #[test]
@@ -216,20 +215,6 @@ proptest! {
         for spared in &axes {
             let rest: Vec<&str> = axes.iter().copied().filter(|name| name != spared).collect();
             prop_assert!(apart(&rest) < apart(&axes), "{} can be spared of {:?}", spared, axes);
-        }
-    }
-
-    #[test]
-    fn a_grid_holds_each_item_at_its_place(items in prop::collection::btree_map((0u8..5, 0u8..5), any::<u32>(), 0..20)) {
-        let list = items.iter().map(|((x, y), item)| (f64::from(*x), f64::from(*y), *item)).collect();
-        let grid = Pivot::of(list);
-        let xs: BTreeSet<u8> = items.keys().map(|(x, _)| *x).collect();
-        prop_assert_eq!(grid.x.len(), xs.len());
-        prop_assert!(grid.x.windows(2).chain(grid.y.windows(2)).all(|pair| pair[0] < pair[1]));
-        prop_assert_eq!(grid.cells.iter().flatten().count(), items.len());
-        for ((row, column), item) in grid.cells.indexed_iter() {
-            let at = (grid.x[column] as u8, grid.y[row] as u8);
-            prop_assert_eq!(item.as_ref(), items.get(&at));
         }
     }
 

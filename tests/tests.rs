@@ -43,7 +43,8 @@
 //! - `fuzz`: what readers make of any bytes: every case that fuzzing found, and seeds for more
 //! - `store`: journals, Parquet, cells
 //! - `damage`: results whose files are damaged, copied or of other hands: what is readable is read, and the rest is told
-//! - `samples`: what varies, groups, grids, mixtures, the registry of columns
+//! - `samples`: what varies, groups, mixtures, the registry of columns
+//! - `cube`: medians as arrays over named axes, their slices, ratios and slopes, and the map of elasticities
 //! - `spec`: sweep files, their expansion and their errors
 //! - `quickstart`: on machines of several kinds
 //! - `driver`: launches, retries, budgets, resuming
@@ -122,6 +123,7 @@ mod contributing;
 mod control;
 mod crash;
 mod crew;
+mod cube;
 mod damage;
 mod disturbance;
 mod docs;

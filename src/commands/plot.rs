@@ -17,12 +17,14 @@ use std::path::{Path, PathBuf};
   apexmap plot results/quickstart contour --where 'kernel == \"apex_map.two_sided\"' --out contour.svg
   apexmap plot results/quickstart curves --x L --y alpha --z cycles_per_operation --where 'P == 1'
   apexmap plot results/quickstart bottleneck --where 'P == 1'     (needs a card)
+  apexmap plot results/quickstart elasticity --x alpha --y L --where 'P == 1'
   apexmap plot results/quickstart contour --where 'P == 1' --style paper --out contour.svg
   apexmap plot results/protocol curves --x B --y SMSG --where 'NSER == 16 && L == 64 && alpha == 1'")]
 pub struct Arguments {
     /// A result folder, or a Parquet file of samples
     result: PathBuf,
-    /// surface, contour, heat, curves, or bottleneck: which of the machine's limits is the bottleneck, and the fraction of it reached
+    /// surface, contour, heat, curves; bottleneck: which of the machine's limits is the bottleneck, and the fraction of it
+    /// reached; or elasticity: the power of --x with which --z grows, 1 where doubling --x doubles it
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(FigureKind::ALL.map(|(name, _)| name)))]
     kind: String,
     /// First axis: a parameter by the paper's name or a column
@@ -64,10 +66,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(given) => column("--z", given, &samples)?,
         None => share.or_else(headline).unwrap_or("seconds"),
     };
+    let x = column("--x", &arguments.x, &samples)?;
     let request = Request {
         kind,
-        title: arguments.title.clone().unwrap_or_else(|| samples.describe(z).label),
-        x: column("--x", &arguments.x, &samples)?.into(),
+        title: arguments.title.clone().unwrap_or_else(|| plot::title(&samples, kind, x, z)),
+        x: x.into(),
         by: names("--y", &arguments.y, &samples)?.into_iter().map(str::to_owned).collect(),
         z: z.into(),
     };

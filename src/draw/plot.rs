@@ -3,15 +3,15 @@
 use crate::figure::{Axis, Classes, CurvePoint, Curves, Figure, Grid, Quantity, Series, View};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
-use apexmap_base::units;
+use apexmap_base::units::{self, Unit};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::{Cell, compare, single_points};
-use apexmap_results::samples::pivot::{Pivot, pivot};
+use apexmap_results::samples::cube::{Cube, CubeAxis, coordinate};
 use apexmap_results::table::columns::{self, Described, Role, label};
 use apexmap_results::table::derive::{ATTAINABLE, BOUND_BY, bound_of};
 use apexmap_theory::bounds;
 use apexmap_theory::statistics::Summary;
-use ndarray::Array2;
+use ndarray::Ix2;
 
 /// The kinds of figures, by the names that `apexmap plot` takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,16 +26,19 @@ pub enum FigureKind {
     Curves,
     /// Which limit binds, with the share of it that was reached.
     Bottleneck,
+    /// The power of the first axis with which the quantity grows, over two axes.
+    Elasticity,
 }
 
 impl FigureKind {
     /// Every kind with its name: `("surface", FigureKind::Surface)`.
-    pub const ALL: [(&'static str, FigureKind); 5] = [
+    pub const ALL: [(&'static str, FigureKind); 6] = [
         ("surface", FigureKind::Surface),
         ("contour", FigureKind::Contour),
         ("heat", FigureKind::Heat),
         ("curves", FigureKind::Curves),
         ("bottleneck", FigureKind::Bottleneck),
+        ("elasticity", FigureKind::Elasticity),
     ];
 }
 
@@ -87,6 +90,15 @@ fn cell_values(samples: &Samples, request: &Request, column: &str) -> Result<Vec
     Ok(found)
 }
 
+/// The heading of a figure of a column, if it has no other.
+pub fn title(samples: &Samples, kind: FigureKind, x: &str, z: &str) -> String {
+    let label = samples.describe(z).label;
+    match kind {
+        FigureKind::Elasticity => format!("elasticity of {label} in {}", columns::short(x)),
+        _ => label,
+    }
+}
+
 /// The figure of a request over these samples.
 ///
 /// # Errors
@@ -117,10 +129,10 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
             format!("fix one value with --where '{}', or put the parameter on an axis", mixed.choice),
         )
     })?;
-    let subtitle = subtitle(samples, &found);
+    let subtitle = subtitle(samples, request, &found);
     let z = samples.describe(&request.z);
     let on_grid = |subtitle: String, found: Vec<CellValue>| {
-        let cells = pivot(found, |shown: &CellValue| &shown.cell.by)?;
+        let cells = by_axes(request, found)?;
         Ok::<_, Error>((grid(request, subtitle, z.clone(), &cells), cells))
     };
     Ok(match request.kind {
@@ -131,6 +143,10 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
         FigureKind::Bottleneck => {
             let (grid, cells) = on_grid(subtitle, found)?;
             Figure::Classes(bottleneck(grid, &cells))
+        }
+        FigureKind::Elasticity => {
+            let (grid, cells) = on_grid(subtitle, found)?;
+            Figure::Elasticity(elasticity(request, grid, &cells)?)
         }
     })
 }
@@ -146,7 +162,7 @@ pub fn with_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Resul
     }
     Ok(match drawn {
         Figure::Surface(measured, view) => {
-            let bounds = medians(&pivot(found, |shown| &shown.cell.by)?);
+            let bounds = medians(&by_axes(request, found)?).values;
             if bounds.dim() == measured.values.dim() {
                 return Ok(Figure::Layers(measured, bounds, view));
             }
@@ -189,8 +205,22 @@ const PREDICTED: &str = "bytes_per_second_per_rank";
 /// Maximum curves that are drawn with a bound each.
 const MOST_BOUNDED: usize = 7;
 
+/// The grid with the elasticities of its values in its first axis.
+fn elasticity(request: &Request, grid: Grid, cells: &CellGrid) -> Result<Grid> {
+    let values = medians(cells).elasticity(&request.x)?.values;
+    let x = columns::short(&request.x);
+    if values.iter().all(|value| value.is_nan()) {
+        return Err(Error::input(
+            format!("an elasticity needs two values of {x} with the same {}", columns::short(&request.by[0])),
+            "choose another axis with --x, or draw curves instead",
+        ));
+    }
+    let z = Quantity { label: format!("elasticity in {x}"), unit: Unit::None, log: false };
+    Ok(Grid { z, values, ..grid })
+}
+
 /// The limit that binds most samples of each cell.
-fn bottleneck(grid: Grid, cells: &Pivot<CellValue>) -> Classes {
+fn bottleneck(grid: Grid, cells: &CellGrid) -> Classes {
     let class = |shown: &CellValue| {
         let samples = &shown.cell.samples;
         let count =
@@ -198,7 +228,7 @@ fn bottleneck(grid: Grid, cells: &Pivot<CellValue>) -> Classes {
         let most = bounds::NAMES.iter().enumerate().max_by_key(|(_, name)| count(name));
         most.filter(|(_, name)| count(name) > 0).map(|(class, _)| class)
     };
-    let classes = cells.cells.map(|shown| shown.as_ref().and_then(class));
+    let classes = cells.values.map(|shown| shown.as_ref().and_then(class));
     Classes { grid, classes, names: bounds::NAMES.map(str::to_owned).to_vec() }
 }
 
@@ -214,23 +244,31 @@ fn scaled(described: Described, values: impl Iterator<Item = f64>) -> Quantity {
     Quantity { label: described.label, unit: described.unit, log: low > 0.0 && high / low >= 8.0 }
 }
 
-fn medians(cells: &Pivot<CellValue>) -> Array2<f64> {
-    cells.values(|shown| shown.summary.map(|summary| summary.median))
+/// Cells over the second axis of a figure, whose values are the rows, and its first.
+type CellGrid = Cube<Option<CellValue>, Ix2>;
+
+fn by_axes(request: &Request, found: Vec<CellValue>) -> Result<CellGrid> {
+    let place = |shown: CellValue| Ok(([coordinate(&shown.cell.by[1])?, coordinate(&shown.cell.by[0])?], shown));
+    Ok(Cube::scatter([&request.by[0], &request.x], found.into_iter().map(place).collect::<Result<_>>()?))
 }
 
-fn grid(request: &Request, subtitle: String, z: Described, cells: &Pivot<CellValue>) -> Grid {
-    let values = medians(cells);
-    let failed = cells.cells.t();
+fn medians(cells: &CellGrid) -> Cube<f64, Ix2> {
+    cells.numbers(|shown| shown.summary.map(|summary| summary.median))
+}
+
+fn grid(request: &Request, subtitle: String, z: Described, cells: &CellGrid) -> Grid {
+    let Cube { axes, values } = medians(cells);
+    let failed = cells.values.t();
     let failed = failed.indexed_iter().filter(|(_, shown)| shown.as_ref().is_some_and(|s| s.summary.is_none()));
-    let axis = |column: &str, values: &[f64]| Axis {
-        quantity: quantity(column, values.iter().copied()),
-        values: values.to_vec(),
+    let axis = |axis: &CubeAxis| Axis {
+        quantity: quantity(&axis.name, axis.values.iter().copied()),
+        values: axis.values.clone(),
     };
     Grid {
         title: request.title.clone(),
         subtitle,
-        x: axis(&request.x, &cells.x),
-        y: axis(&request.by[0], &cells.y),
+        x: axis(&axes[1]),
+        y: axis(&axes[0]),
         z: scaled(z, values.iter().copied()),
         failed: failed.map(|((x, y), _)| (y, x)).collect(),
         values,
@@ -272,7 +310,7 @@ fn curves(request: &Request, subtitle: String, y: Described, found: &[CellValue]
 }
 
 /// What the samples have in common, and how many there are of each point.
-fn subtitle(samples: &Samples, found: &[CellValue]) -> String {
+fn subtitle(samples: &Samples, request: &Request, found: &[CellValue]) -> String {
     let same = |name: &str| samples.same(name);
     let number = |name: &str| same(name).and_then(|value| value.as_f64());
     let mut parts: Vec<String> = ["host", "cpu_model", "kernel"]
@@ -287,6 +325,10 @@ fn subtitle(samples: &Samples, found: &[CellValue]) -> String {
     let counts = || found.iter().filter_map(|shown| shown.summary).map(|summary| summary.n);
     let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
     parts.push(if least == most { format!("n = {least}") } else { format!("n = {least} to {most}") });
+    if request.kind == FigureKind::Elasticity {
+        let (z, x) = (samples.describe(&request.z).label, columns::short(&request.x));
+        parts.push(format!("d log({z}) / d log({x}) by central differences"));
+    }
     if samples.oversubscribed() {
         parts.push("OVERSUBSCRIBED: more ranks than hardware threads".into());
     }

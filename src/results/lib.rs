@@ -8,3 +8,7 @@ pub mod export;
 pub mod query;
 pub mod samples;
 pub mod table;
+
+/// The polars whose DataFrames samples become.
+#[cfg(feature = "polars")]
+pub use polars;

@@ -20,22 +20,39 @@ pub enum Palette {
     Magnitude,
     /// Distance from 1, on a log scale that reaches as far up as down.
     Ratio,
+    /// Distance from 0, on a linear scale that reaches as far up as down, at least to 1: noise around 0 stays pale.
+    Elasticity,
 }
 
 impl Palette {
     fn colour(self, share: f64) -> RGBColor {
         match self {
             Palette::Magnitude => viridis(share),
-            Palette::Ratio => diverging(share),
+            Palette::Ratio | Palette::Elasticity => diverging(share),
         }
     }
 
     fn scale(self, grid: &Grid, range: Option<(f64, f64)>) -> Result<Scale> {
-        if self == Palette::Magnitude {
-            return Ok(grid.z_scale(range)?.rounded());
-        }
         let ends = range.into_iter().flat_map(|(low, high)| [low, high]);
-        Scale::around_one(grid.values.iter().copied().chain(ends), 1.0, &grid.z.label)
+        match self {
+            Palette::Magnitude => Ok(grid.z_scale(range)?.rounded()),
+            Palette::Ratio => Scale::around_one(grid.values.iter().copied().chain(ends), 1.0, &grid.z.label),
+            Palette::Elasticity => {
+                let values = grid.values.iter().copied().chain(ends);
+                let farthest = values.fold(1.0, |most: f64, value| most.max(value.abs()));
+                let end = (4.0 * farthest - 1e-9).ceil() / 4.0;
+                grid.z_scale(Some((-end, end)))
+            }
+        }
+    }
+
+    /// A value in its cell.
+    fn written(self, value: f64, grid: &Grid) -> String {
+        match self {
+            // Without a sign that rounding leaves.
+            Palette::Elasticity => format!("{:.2}", (value * 100.0).round() / 100.0 + 0.0),
+            _ => ticks::short(value, grid.z.unit),
+        }
     }
 }
 
@@ -66,13 +83,14 @@ impl Drawable for Heat<'_> {
         let what = match self.palette {
             Palette::Magnitude => "Heat map",
             Palette::Ratio => "Heat map of ratios",
+            Palette::Elasticity => "Heat map of elasticities",
         };
         format!("{what}. {}", table::extremes(self.grid))
     }
 }
 
 fn cells(canvas: &mut Canvas, grid: &Grid, (z, palette): (&Scale, Palette), area: &Cells) -> Result<()> {
-    let written = |value: f64| ticks::short(value, grid.z.unit);
+    let written = |value: f64| palette.written(value, grid);
     let fits = |words: &str, rect: &Rect, size: f64| {
         Type::new(size).width(words) + 10.0 <= rect.width() && size * 1.2 <= rect.height()
     };

@@ -74,6 +74,8 @@ pub enum Figure {
     Heat(Grid),
     /// Heat map of ratios: red below 1, white at 1, blue above, as far up as down in logarithms.
     Ratio(Grid),
+    /// Heat map of elasticities: red below 0, white at 0, blue above, to 1 at least.
+    Elasticity(Grid),
     /// Cells by name: the bottleneck of each.
     Regions(Regions),
     /// Lines with markers and 95 % intervals, over one axis.
@@ -122,6 +124,7 @@ impl Figure {
             Figure::Contour(grid) => Box::new(Contour { grid, range }),
             Figure::Heat(grid) => Box::new(Heat { grid, range, palette: Palette::Magnitude }),
             Figure::Ratio(grid) => Box::new(Heat { grid, range, palette: Palette::Ratio }),
+            Figure::Elasticity(grid) => Box::new(Heat { grid, range, palette: Palette::Elasticity }),
             Figure::Curves(curves) => curve_plot(curves, 1, None),
             Figure::Model(curves) => curve_plot(curves, 2, None),
             Figure::Limited(curves) => curve_plot(curves, 3, None),

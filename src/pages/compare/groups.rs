@@ -5,9 +5,9 @@ use apexmap_base::point::Value;
 use apexmap_draw::figure::{Axis, Quantity};
 use apexmap_draw::plot;
 use apexmap_measure::kernels::{self, Kernel};
+use apexmap_results::samples::cube::Cube;
 use apexmap_results::samples::design::Design;
 use apexmap_results::samples::groups::{has_surface, key_label};
-use apexmap_results::samples::pivot::Pivot;
 use apexmap_results::table::columns::{ALPHA, BLOCK, label};
 use ndarray::Array2;
 
@@ -50,9 +50,15 @@ impl MatchedGroup {
     pub fn grid(&self, points: &Points) -> Array2<Option<usize>> {
         let place = |&at: &usize| {
             let number = |axis: usize| points.points[at].number(&self.axes[axis]);
-            Some((number(0)?, number(1)?, at))
+            Some(([number(1)?, number(0)?], at))
         };
-        Pivot::of(self.points.iter().filter_map(place).collect()).cells
+        Cube::scatter([&self.axes[1], &self.axes[0]], self.points.iter().filter_map(place).collect()).values
+    }
+
+    /// The speed of a machine at each [y, x]; NaN where it has none.
+    pub fn speeds(&self, points: &Points, machine: usize) -> Array2<f64> {
+        let speed = |at: usize| points.points[at].by_machine[machine].as_ref()?.speed();
+        self.grid(points).map(|index| index.and_then(speed).unwrap_or(f64::NAN))
     }
 }
 

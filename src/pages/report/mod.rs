@@ -343,7 +343,7 @@ fn section(input: &Input, group: &SampleGroup, slices: Vec<Picture>, views: Vec<
 
 /// Median bandwidths of a process by alpha and L; NaN where nothing was measured.
 fn bandwidths(group: &SampleGroup) -> Result<Vec<Vec<f64>>> {
-    let medians = group.samples.grid(BLOCK, ALPHA)?.values(|cell| cell.samples.median(group.headline));
+    let medians = group.samples.cube([ALPHA, BLOCK], group.headline)?.values;
     Ok(medians.rows().into_iter().map(|row| row.to_vec()).collect())
 }
 

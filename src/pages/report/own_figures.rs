@@ -3,7 +3,7 @@
 use super::input::Input;
 use crate::html::{Picture, picture};
 use apexmap_base::error::Result;
-use apexmap_draw::plot::{Request, figure, with_bounds};
+use apexmap_draw::plot::{Request, figure, title, with_bounds};
 use apexmap_measure::kernels;
 use apexmap_run::sweep::figures::{self, SweepFigure};
 
@@ -24,8 +24,8 @@ fn drawn(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> 
     }
     let headline = || kernels::find(samples.first_word("kernel")).map(|kernel| kernel.about().headline);
     let z = wanted.z.clone().or_else(|| headline().ok().map(str::to_owned)).unwrap_or_else(|| "seconds".into());
-    let title = wanted.title.clone().unwrap_or_else(|| samples.describe(&z).label);
     let (x, by) = wanted.axes.split_first().expect("a figure has an axis");
+    let title = wanted.title.clone().unwrap_or_else(|| title(&samples, wanted.kind, x, &z));
     let request = Request { kind: wanted.kind, title: title.clone(), x: x.clone(), by: by.to_vec(), z };
     let drawn = with_bounds(&samples, &request, figure(&samples, &request)?)?;
     let mut caption = String::from("As the sweep asks for it, of medians");

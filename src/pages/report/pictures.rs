@@ -17,8 +17,8 @@ use serde::Serialize;
 
 /// Surfaces shown in full; further groups are named in the report and can be drawn with `apexmap plot`.
 pub const MOST_SURFACES: usize = 6;
-/// And points in all of them: every one is in five figures, and a page shall stay below 6 MB.
-pub const MOST_POINTS: usize = 4000;
+/// And points in all of them: every one is in six figures, and a page shall stay below 6 MB.
+pub const MOST_POINTS: usize = 3500;
 /// Curves in a figure; of more, some evenly spread are drawn.
 const MOST_CURVES: usize = 12;
 
@@ -77,6 +77,10 @@ pub fn of_group(input: &Input, group: &SampleGroup, number: usize) -> Result<Gro
                        of locality hardly matters.";
         views.extend(add(FigureKind::Contour, "contours", BLOCK, &[ALPHA], caption)?);
         views.extend(add(FigureKind::Heat, "heat map", BLOCK, &[ALPHA], "Median of each measured point.")?);
+        let caption = "Where longer blocks pay: d log(bandwidth) / d log(L), the power of L with which the bandwidth grows. At 1 twice \
+                       the block length gives twice the bandwidth, at 0 it gives nothing. Central differences of the logarithms of \
+                       the medians at neighbouring points; one-sided at the edges and next to missing points.";
+        views.extend(add(FigureKind::Elasticity, "elasticity in L", BLOCK, &[ALPHA], caption)?);
         if group.samples.has(SHARE) {
             let caption = "The limit that is the bottleneck at each point, and the fraction of it that was reached.";
             bottleneck = add(FigureKind::Bottleneck, "bottleneck", BLOCK, &[ALPHA], caption)?;

@@ -19,12 +19,14 @@
 
 pub mod cells;
 mod choose;
+pub mod cube;
 pub mod design;
 pub mod distance;
 pub mod estimate;
+#[cfg(feature = "polars")]
+mod frame;
 pub mod groups;
 pub mod health;
-pub mod pivot;
 
 use crate::samples::design::Design;
 use crate::table::Table;

@@ -7,6 +7,8 @@ pub mod columns;
 pub mod correction;
 pub mod derive;
 pub mod disturbance_columns;
+#[cfg(feature = "polars")]
+pub mod frame;
 mod packed;
 pub mod quietness;
 

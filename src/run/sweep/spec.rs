@@ -82,7 +82,7 @@ impl File {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FigureSpec {
-    /// How it is drawn: "surface", "contour", "heat" or "curves".
+    /// How it is drawn: "surface", "contour", "heat", "curves", or "elasticity": the power of x with which the value grows.
     #[schemars(with = "String")]
     pub kind: Spanned<String>,
     /// The heading; the name of the column shown if absent.
@@ -90,7 +90,7 @@ pub struct FigureSpec {
     /// Horizontal axis: a parameter by its name, or a column of results such as "traffic_bytes_per_second".
     #[schemars(with = "String")]
     pub x: Spanned<String>,
-    /// The second axis of a surface, of contours or of a heat map. Of curves what tells them apart: names, separated by commas.
+    /// The second axis of a surface, of contours or of a map. Of curves what tells them apart: names, separated by commas.
     #[schemars(with = "Option<String>")]
     pub y: Option<Spanned<String>>,
     /// Column shown; the kernel's headline rate if absent.

@@ -109,11 +109,8 @@ fn shape(comparison: &Comparison, group: &MatchedGroup) -> Shape {
 
 /// The speeds of one machine by alpha and L; NaN where it has none.
 fn surface(comparison: &Comparison, group: &MatchedGroup, machine: usize) -> Vec<Vec<f64>> {
-    let places = group.grid(&comparison.points);
-    let speed = |index: &Option<usize>| {
-        index.and_then(|at| comparison.points.points[at].by_machine[machine].as_ref()?.speed()).unwrap_or(f64::NAN)
-    };
-    places.rows().into_iter().map(|row| row.iter().map(speed).collect()).collect()
+    let speeds = group.speeds(&comparison.points, machine);
+    speeds.rows().into_iter().map(|row| row.to_vec()).collect()
 }
 
 /// The levels of the paper and those of the base's surface, as far as any other machine reaches them.

@@ -6,7 +6,7 @@ use super::across;
 use super::names::Names;
 use crate::validate::predict;
 use apexmap_base::error::{Error, Result};
-use apexmap_measure::kernels::random_access::layout::Layout;
+use apexmap_measure::kernels::shared::updates::layout::Layout;
 use apexmap_measure::numerics::gf2;
 use apexmap_measure::numerics::power_law::remote_share;
 use apexmap_theory::machine::Card;

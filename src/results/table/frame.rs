@@ -1,0 +1,57 @@
+//! Tables as DataFrames of polars, and back: what is written to Parquet, and what other programs calculate with.
+
+use super::Table;
+use super::column::{Column, Kind};
+use super::derive::BOUND_BY;
+use apexmap_theory::bounds;
+use polars::prelude::*;
+
+/// Some rows of a table: real numbers as f64, whole numbers as u64, words as strings, missing values as nulls.
+pub fn frame(table: &Table, rows: impl ExactSizeIterator<Item = usize> + Clone) -> PolarsResult<DataFrame> {
+    let columns = table.names().iter().filter_map(|name| Some(series(name, table.column(name)?, rows.clone())));
+    DataFrame::new(rows.len(), columns.collect())
+}
+
+fn series(name: &str, column: &Column, rows: impl Iterator<Item = usize>) -> polars::prelude::Column {
+    let name = PlSmallStr::from_str(name);
+    match column.kind() {
+        Kind::Numbers => {
+            let values: Float64Chunked = rows.map(|row| column.bits(row).map(f64::from_bits)).collect();
+            values.with_name(name).into_series().into()
+        }
+        Kind::Whole => {
+            let values: UInt64Chunked = rows.map(|row| column.bits(row)).collect();
+            values.with_name(name).into_series().into()
+        }
+        Kind::Words => {
+            let word = |row: usize| column.bits(row).map(|_| column.word(row));
+            let words: StringChunked = rows.map(word).collect();
+            words.with_name(name).into_series().into()
+        }
+    }
+}
+
+/// A column of a DataFrame; `None` if it holds neither numbers nor booleans nor strings.
+pub fn column(name: &str, read: &polars::prelude::Column) -> PolarsResult<Option<Column>> {
+    let kind = read.dtype().clone();
+    if kind == DataType::String {
+        let words = read.str()?.iter();
+        return Ok(Some(match name {
+            BOUND_BY => Column::words(words.map(|word| word.map(bounds::present_name))),
+            _ => Column::words(words),
+        }));
+    }
+    if kind.is_unsigned_integer() {
+        let whole = read.cast(&DataType::UInt64)?;
+        let arrays = whole.u64()?.downcast_iter();
+        return Ok(Some(Column::whole(arrays.flat_map(|array| array.iter().map(|value| value.copied())))));
+    }
+    if kind.is_primitive_numeric() || kind == DataType::Boolean {
+        let numbers = read.cast(&DataType::Float64)?;
+        let arrays = numbers.f64()?.downcast_iter();
+        return Ok(Some(Column::numbers(
+            arrays.flat_map(|array| array.iter().map(|value| value.copied().unwrap_or(f64::NAN))),
+        )));
+    }
+    Ok(None)
+}
