@@ -25,14 +25,10 @@ fn median(values: &[f64]) -> f64 {
     (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0
 }
 
-/// The row that a check is about.
-fn place<'a>(call: &Call<'a>) -> Result<Place<'a>> {
-    call.names.place.ok_or_else(|| Error::internal("the check is not about a row of a table"))
-}
-
 /// The values of formulas, argument by argument, in the rows of the check's table; `others` leaves out the row of the check.
 fn rows<const N: usize>(call: &Call, keys: [&str; N], others: bool) -> Result<Vec<[f64; N]>> {
-    let Place { table, row } = place(call)?;
+    let place = call.names.place.ok_or_else(|| Error::internal("the check is not about a row of a table"))?;
+    let Place { table, row } = place;
     let mut values = Vec::new();
     for other in (0..table.rows.len()).filter(|other| !others || *other != row) {
         let names = Names::new(call.names.published, Some(Place { table, row: other }));
