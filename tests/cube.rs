@@ -140,7 +140,8 @@ fn request(x: &str, y: &str) -> Request {
 fn the_map_of_elasticities_is_of_its_first_axis() {
     let one = on_one_rank(|_, alpha, l| if (alpha, l) == (0.5, 4.0) { f64::NAN } else { 1e9 * l * alpha.powf(-0.5) });
     for (x, y, power, label, cells) in
-        [("block_words", "alpha", 1.0, "L", 23), ("alpha", "block_words", -0.5, "alpha", 22)] {
+        [("block_words", "alpha", 1.0, "L", 23), ("alpha", "block_words", -0.5, "alpha", 22)]
+    {
         let drawn = figure(&one, &request(x, y)).expect("a figure");
         let Figure::Elasticity(grid) = &drawn else { panic!("{drawn:?}") };
         assert_eq!((grid.z.label.as_str(), grid.z.unit), (&*format!("elasticity in {label}"), Unit::None));
