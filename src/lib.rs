@@ -33,8 +33,8 @@
 //!
 //! * a kernel: a file in `src/measure/kernels/` that implements `Kernel`, and its line in `kernels::ALL`. Help, sweeps, plans,
 //!   results, figures and the report's tables take it from there.
-//! * a launcher: a file in `src/run/launch/`, and its line in `launch::registry::ALL`. Sweeps, their schema, help and errors take it
-//!   from there.
+//! * a launcher: a template in `src/run/launch/templates/`, and its line in `launch::registry`; code, as in `openmpi.rs`, where a
+//!   template does not suffice. Sweeps, their schema, help and errors take it from there.
 //! * a batch system: a template in `src/run/batch/templates/`, and its line in `batch::ALL`; users may name a template of their own.
 //! * a transport: a folder in `src/measure/comm/` that implements `Comm` and its parts, and its line and its arm in
 //!   `comm/transport.rs`.

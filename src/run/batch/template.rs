@@ -112,7 +112,7 @@ impl Template {
     /// # Errors
     /// If the text is not a template.
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
-        let page = Page { path, text, examples: "src/explore/batch/templates/" };
+        let page = Page { path, text, examples: "src/run/batch/templates/" };
         let template: Self = toml::from_str(text).map_err(|error| page.unreadable(&error))?;
         let commands = [&template.submit, &template.after, &template.ask.command, &template.cancel];
         let ended = template.ask_ended.iter().map(|question| &question.command);
