@@ -14,9 +14,10 @@
 //! src/run        sweep: specification, plan, driver; launch: launchers; batch: batch systems; submit: jobs, followed;
 //!                manual: launches elsewhere; campaign: a sweep planned, tried, launched, followed, concluded
 //! src/draw       figure: surfaces, contours, curves from plain data; plot: samples to figures
-//! src/results    disk: journals, Parquet, manifest; table: columns; samples: groups, cells, grids; query; export
+//! src/results    disk: journals, Parquet, manifest; table: columns; samples: groups, cells, cubes; query; export
 //! src/theory     machine: cards; models; fit; bounds; published: the papers' tables; statistics
-//! src/measure    hardware, observer, comm: transports; kernels; worker. It builds `apexmap-worker` too
+//! src/measure    hardware, observer, comm: transports; kernels, with kernels/shared what several families run; worker. It builds
+//!                `apexmap-worker` too
 //! src/base       errors, units, points, samples, provenance, conditions, files, terminal
 //! ```
 //!

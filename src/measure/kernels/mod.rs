@@ -1,7 +1,7 @@
 //! The kernels: the measurements. A kernel is one file and one line in [`ALL`].
 //!
 //! A kernel draws its inputs, runs between two barriers and returns times and counts; rates are computed in one place
-//! (`store::derive`) from its [`Work`]. It verifies its results in every run.
+//! (`table::derive`) from its [`Work`]. It verifies its results in every run.
 
 pub mod apex_map;
 pub mod calibrate;
