@@ -322,7 +322,7 @@ fn every_launcher_is_found_by_its_id() {
 
 #[test]
 fn templates_with_unknown_keys_or_placeholders_are_refused() {
-    let wrong = |text: &str| template::entry("x", text).err().expect("a refusal");
+    let wrong = |text: &str| template::entry("x", text).expect_err("a refusal");
     let good = "summary = \"x\"\nprograms = [\"x\"]\ninstall = \"x\"\ncommand = [[\"{program}\", \"-n{ranks}\"]]\n";
     assert!(template::entry("x", good).is_ok());
     let error = wrong(&good.replace("{ranks}", "{rank}"));
