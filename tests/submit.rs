@@ -522,37 +522,46 @@ fn a_question_to_a_batch_system_that_does_not_answer_ends_with_the_command() {
     assert!(kill(Pid::from_raw(pid), None).is_err(), "the question goes on");
 }
 
+impl Case {
+    /// Follows jobs that somebody has just asked for, and is interrupted at this look. Returns the looks, too.
+    fn follow_looks(&mut self, last: u32, look_every: Duration) -> (Result<Stopped>, u32) {
+        let (plan, folder) = (self.cluster.plan.clone(), self.cluster.folder.clone());
+        let parts = parts(&plan, Division::One).expect("parts");
+        std::fs::write(Jobs::of(&folder).asked_file(), "").expect("a file");
+        let looks = Cell::new(0);
+        let result = follow(&mut Follower {
+            plan: &plan,
+            folder: &folder,
+            parts: &parts,
+            options: &options(10),
+            retry_failed: false,
+            queue: &mut self.cluster,
+            watcher: &mut Recorder::default(),
+            prepare: &|job: &str, part: &Part, seconds| {
+                let (machine, part) = (Machine::plain(2, 1 << 30), part.clone());
+                let part = PartFile { job: job.into(), part, machine, seconds, retry_failed: false };
+                Jobs::of(&folder).prepare("#!/bin/sh\n", &part)
+            },
+            measuring: &|_, _| (1.0, 1),
+            cost: &|_| 1.0,
+            interrupted: &|| {
+                looks.set(looks.get() + 1);
+                let error = || Error::new(ErrorKind::Interrupted(2), "interrupted", "");
+                if looks.get() < last { Ok(()) } else { Err(error()) }
+            },
+            ask_every: Duration::from_secs(3600),
+            look_every,
+        });
+        (result, looks.get())
+    }
+}
+
 #[test]
 fn an_interruption_is_heard_between_two_looks_however_long_a_question_takes() {
     let mut case = Case::new(&[]);
-    let (plan, folder) = (case.cluster.plan.clone(), case.cluster.folder.clone());
-    let parts = parts(&plan, Division::One).expect("parts");
-    std::fs::write(Jobs::of(&folder).asked_file(), "").expect("a file");
-    let looks = Cell::new(0);
-    let result = follow(&mut Follower {
-        plan: &plan,
-        folder: &folder,
-        parts: &parts,
-        options: &options(10),
-        retry_failed: false,
-        queue: &mut case.cluster,
-        watcher: &mut Recorder::default(),
-        prepare: &|job: &str, part: &Part, seconds| {
-            let (machine, part) = (Machine::plain(2, 1 << 30), part.clone());
-            let part = PartFile { job: job.into(), part, machine, seconds, retry_failed: false };
-            Jobs::of(&folder).prepare("#!/bin/sh\n", &part)
-        },
-        measuring: &|_, _| (1.0, 1),
-        cost: &|_| 1.0,
-        interrupted: &|| {
-            looks.set(looks.get() + 1);
-            if looks.get() < 3 { Ok(()) } else { Err(Error::new(ErrorKind::Interrupted(2), "interrupted", "")) }
-        },
-        ask_every: Duration::from_secs(3600),
-        // As if all questions had taken longer.
-        look_every: Duration::ZERO,
-    });
-    assert_eq!((result.expect_err("an interruption").kind, looks.get()), (ErrorKind::Interrupted(2), 3));
+    // As if all questions had taken longer.
+    let (result, looks) = case.follow_looks(3, Duration::ZERO);
+    assert_eq!((result.expect_err("an interruption").kind, looks), (ErrorKind::Interrupted(2), 3));
 }
 
 #[test]
@@ -662,35 +671,8 @@ fn a_job_that_was_never_submitted_is_not_waited_for() {
 
 #[test]
 fn the_batch_system_is_asked_at_most_so_often_whoever_asks() {
-    let case = Case::new(&[]);
-    let store = Jobs::of(&case.cluster.folder);
-    std::fs::write(store.asked_file(), "").expect("a file");
-    let mut case = case;
-    let (plan, folder) = (case.cluster.plan.clone(), case.cluster.folder.clone());
-    let parts = parts(&plan, Division::One).expect("parts");
-    let looks = Cell::new(0);
-    let result = follow(&mut Follower {
-        plan: &plan,
-        folder: &folder,
-        parts: &parts,
-        options: &options(10),
-        retry_failed: false,
-        queue: &mut case.cluster,
-        watcher: &mut Recorder::default(),
-        prepare: &|job: &str, part: &Part, seconds| {
-            let (machine, part) = (Machine::plain(2, 1 << 30), part.clone());
-            let part = PartFile { job: job.into(), part, machine, seconds, retry_failed: false };
-            Jobs::of(&folder).prepare("#!/bin/sh\n", &part)
-        },
-        measuring: &|_, _| (1.0, 1),
-        cost: &|_| 1.0,
-        interrupted: &|| {
-            looks.set(looks.get() + 1);
-            if looks.get() < 50 { Ok(()) } else { Err(Error::new(ErrorKind::Interrupted(2), "interrupted", "")) }
-        },
-        ask_every: Duration::from_secs(3600),
-        look_every: Duration::from_millis(1),
-    });
+    let mut case = Case::new(&[]);
+    let (result, _) = case.follow_looks(50, Duration::from_millis(1));
     assert!(result.is_err());
     assert_eq!((case.cluster.jobs.len(), case.cluster.asked), (1, 0));
 }

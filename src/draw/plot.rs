@@ -94,7 +94,7 @@ fn cell_values(samples: &Samples, request: &Request, column: &str) -> Result<Vec
 pub fn title(samples: &Samples, kind: FigureKind, x: &str, z: &str) -> String {
     let label = samples.describe(z).label;
     match kind {
-        FigureKind::Elasticity => format!("elasticity of {label} in {}", columns::short(x)),
+        FigureKind::Elasticity => format!("Elasticity of {label} in {}", columns::short(x)),
         _ => label,
     }
 }

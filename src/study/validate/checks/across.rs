@@ -1,6 +1,6 @@
 //! What takes several rows of a table: numbers fitted to them, or to all but the row that a check is about.
 
-use super::functions::Call;
+use super::call::Call;
 use super::{Names, Place};
 use crate::validate::predict;
 use apexmap_base::error::{Error, Result};

@@ -3,6 +3,7 @@
 //! `NAME = FUNCTION KEY=FORMULA KEY=FORMULA`; a model is given its `card` and its variables. `NAME = FORMULA` is arithmetic alone.
 
 use super::across;
+use super::call::Call;
 use super::names::Names;
 use crate::validate::predict;
 use apexmap_base::error::{Error, Result};
@@ -12,12 +13,6 @@ use apexmap_measure::numerics::power_law::remote_share;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::{self, hypercube, lost_updates, nic, roles};
 use std::f64::consts::PI;
-
-/// A function with what it is given.
-pub struct Call<'a> {
-    pub names: &'a Names<'a>,
-    arguments: Vec<(&'a str, &'a str)>,
-}
 
 type Function = fn(&Call) -> Result<f64>;
 
@@ -64,30 +59,6 @@ pub fn value(names: &Names, formula: &str) -> Result<f64> {
     match function {
         Some((_, function)) => function(&call),
         None => call.predict(first),
-    }
-}
-
-impl Call<'_> {
-    /// An argument as it stands.
-    pub fn word(&self, key: &str) -> Result<&str> {
-        let argument = self.arguments.iter().find(|(known, _)| *known == key);
-        argument.map(|(_, word)| *word).ok_or_else(|| Error::internal(format!("{key} is not given")))
-    }
-
-    pub fn number(&self, key: &str) -> Result<f64> {
-        self.names.number(self.word(key)?)
-    }
-
-    fn numbers(&self) -> Result<Vec<f64>> {
-        self.arguments.iter().map(|(_, formula)| self.names.number(formula)).collect()
-    }
-
-    /// The rate by a model.
-    fn predict(&self, model: &str) -> Result<f64> {
-        let variables = self.arguments.iter().filter(|(key, _)| *key != "card");
-        let given: Vec<_> =
-            variables.map(|(key, formula)| Ok((*key, self.names.number(formula)?))).collect::<Result<_>>()?;
-        Ok(predict(model, self.word("card")?, &given)?.value)
     }
 }
 

@@ -6,6 +6,7 @@
 //! explained; `remark`, and `why`, which replaces it where the value differs.
 
 mod across;
+mod call;
 mod functions;
 mod names;
 

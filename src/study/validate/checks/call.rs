@@ -1,0 +1,37 @@
+//! A call of a function in `quantities`.
+
+use super::names::Names;
+use crate::validate::predict;
+use apexmap_base::error::{Error, Result};
+
+/// The arguments of a function.
+pub struct Call<'a> {
+    pub names: &'a Names<'a>,
+    /// Names and formulas.
+    pub arguments: Vec<(&'a str, &'a str)>,
+}
+
+impl Call<'_> {
+    /// An argument as it stands.
+    pub fn word(&self, key: &str) -> Result<&str> {
+        let argument = self.arguments.iter().find(|(known, _)| *known == key);
+        argument.map(|(_, word)| *word).ok_or_else(|| Error::internal(format!("{key} is not given")))
+    }
+
+    pub fn number(&self, key: &str) -> Result<f64> {
+        self.names.number(self.word(key)?)
+    }
+
+    /// The values of all arguments.
+    pub fn numbers(&self) -> Result<Vec<f64>> {
+        self.arguments.iter().map(|(_, formula)| self.names.number(formula)).collect()
+    }
+
+    /// The rate by a model.
+    pub fn predict(&self, model: &str) -> Result<f64> {
+        let variables = self.arguments.iter().filter(|(key, _)| *key != "card");
+        let given: Vec<_> =
+            variables.map(|(key, formula)| Ok((*key, self.names.number(formula)?))).collect::<Result<_>>()?;
+        Ok(predict(model, self.word("card")?, &given)?.value)
+    }
+}
