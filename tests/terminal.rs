@@ -267,6 +267,8 @@ fn nothing_else_writes_to_the_terminal_or_writes_files_in_place() {
     let files = ["fs::write(", "File::create(", ".truncate(true)"];
     for (file, text) in sources("src") {
         let refused: &[&str] = match file.to_str().unwrap() {
+            // Cargo reads what a build script prints.
+            "src/measure/build.rs" => continue,
             "src/base/terminal.rs" => &files,
             "src/base/new_file.rs" => &terminal,
             _ => &[&terminal[..], &files].concat(),

@@ -11,7 +11,7 @@ use apexmap_measure::observer;
 /// Of a process: the program and its libraries (x86_64, glibc). That of threads was measured, that of MPI is an estimate.
 fn of_process(transport: TransportKind) -> u64 {
     match transport {
-        TransportKind::Threads => 20 << 20,
+        TransportKind::Threads => 12 << 20,
         TransportKind::Mpi => 24 << 20,
     }
 }
