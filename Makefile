@@ -51,7 +51,7 @@ static:
 
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps
-	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps --workspace --document-private-items
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --release --locked --no-deps --workspace --document-private-items
 
 install-deps:
 	@.ci/install-deps

@@ -21,7 +21,7 @@ use apexmap_base::sample::Status;
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
-/// All samples of a store, or made by a [`TableBuilder`](crate::table::build::TableBuilder): columns in order, all of one length.
+/// All samples of a store, or made by a [`TableBuilder`]: columns in order, all of one length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// Number of rows: the length of every column.
