@@ -9,7 +9,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::Mutex;
 
-/// What [`apexmap::main`] ends with after a panic: an error inside the program, in sysexits.h.
+/// What the program ends with after a panic: an error inside the program, in sysexits.h.
 pub const EXIT_CODE: u8 = 70;
 
 /// The latest panic, and where it was.

@@ -120,7 +120,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// A point without parameters. Nothing is checked; [`complete`](apexmap::kernels::complete) does that.
+    /// A point without parameters. Nothing is checked; `kernels::complete` does that.
     pub fn new(kernel: &str, ranks: usize) -> Self {
         Self { kernel: kernel.to_owned(), ranks, params: BTreeMap::new() }
     }
