@@ -8,6 +8,7 @@ build:
 check:
 	cargo fmt --check
 	cargo clippy --release --locked --workspace --all-targets -- -D warnings
+	cargo clippy --release --locked --features polars --example frames -- -D warnings
 	cargo clippy --release --locked -p apexmap-measure -- -D warnings
 	@if command -v mpicc >/dev/null; then set -x; \
 	    cargo clippy --release --locked -p apexmap-measure --features mpi --all-targets -- -D warnings; \
@@ -19,8 +20,7 @@ check:
 # Everything, with nothing skipped.
 test: install-deps
 	APEXMAP_REQUIRE_ALL=1 cargo test --release --locked
-	cargo test --release --locked --features polars --test frames
-	cargo run --release --locked --features polars --example frames
+	cargo test --release --locked -p apexmap-results --features polars
 	@$(MAKE) --no-print-directory loom
 
 # Launchers that misbehave, and each fault a hundred times, which takes a quarter of an hour: a table of tries, losses, orphans and hangs (docs/faults.md).

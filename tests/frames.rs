@@ -1,4 +1,4 @@
-//! Samples as DataFrames of polars, and back. Needs the feature `polars`; `make test` runs it.
+//! Samples as DataFrames of polars, and back. A test of the crate `apexmap-results` with its feature `polars`.
 
 use apexmap_base::point::Value;
 use apexmap_results::polars::prelude::*;
