@@ -20,7 +20,7 @@ check:
 # Everything, with nothing skipped.
 test: install-deps
 	APEXMAP_REQUIRE_ALL=1 cargo test --release --locked
-	cargo test --release --locked -p apexmap-results --features polars
+	cargo test --locked -p apexmap-results --features polars
 	@$(MAKE) --no-print-directory loom
 
 # Launchers that misbehave, and each fault a hundred times, which takes a quarter of an hour: a table of tries, losses, orphans and hangs (docs/faults.md).
