@@ -1,6 +1,6 @@
-//! Code that kernels of more than one family run: a change of it makes the samples of all families stale.
+//! Code that several families of kernels share. A change here makes the samples of all families stale.
 //!
-//! A family imports from here and from below the kernels, never from another family.
+//! A family imports from here and from the modules below `kernels`, never from another family.
 
 pub mod accesses;
 pub mod messages;

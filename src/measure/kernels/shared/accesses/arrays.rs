@@ -1,30 +1,34 @@
-//! The number of index arrays of a run where a point names none.
+//! Chooses the number of index arrays of a run if the point does not set N.
 
 use crate::numerics::power_law::remote_share;
 use apexmap_base::point::Point;
 
-/// A run lasts at least this long if an access takes no longer than the constants below say, which is hardly ever so: seconds.
+/// Smallest duration of a run in seconds, computed with the costs below. These costs are lower bounds: runs almost always take longer.
 const LEAST_SECONDS: f64 = 1e-3;
-/// Of an access whose words are in the first cache, and of each of its words: seconds.
+/// Seconds per access whose words are in the first-level cache.
 const LOCAL_SECONDS: f64 = 0.5e-9;
+/// Additional seconds per word of an access.
 const WORD_SECONDS: f64 = 0.025e-9;
-/// Of an access to another rank's memory, in addition: seconds.
+/// Additional seconds per access to another rank's memory.
 const REMOTE_SECONDS: f64 = 100e-9;
-/// Expected remote accesses of a rank: so many that the busiest of hundreds of ranks has few more than the mean.
+/// Smallest expected number of remote accesses per rank. With this number the busiest of hundreds of ranks has few more than the mean.
 const LEAST_REMOTE: f64 = 400.0;
-/// Accesses of a rank, which are drawn for each run and kept in memory; and words that they read.
+/// Largest number of accesses per rank. They are drawn for each run and kept in memory.
 const MOST_ACCESSES: f64 = (1 << 22) as f64;
+/// Largest number of words that the accesses of a rank read.
 const MOST_WORDS: f64 = (1 << 27) as f64;
 
-/// Accesses enough for the clock and for the law of large numbers, within bounds of time and memory: a power of two of arrays,
-/// so that the last digit of a computed share changes nothing.
+/// Returns the default of N. A run then lasts long enough for the clock and has enough remote accesses to average out, within
+/// limits of time and memory.
+///
+/// The number is a power of two, so that the last digit of the computed remote share does not change it.
 pub(in crate::kernels) fn count(point: &Point) -> u64 {
-    // The neighbours' first rank has a memory of its own.
+    // Rank 0 of `apex_map.neighbours` accesses only its own memory.
     let ranks = if point.params.contains_key("neighbours") { 1 } else { point.ranks };
     enough(point, remote_share(ranks, point.real("alpha")))
 }
 
-/// The same for a known share of remote accesses.
+/// Returns the number of index arrays for a given fraction of remote accesses.
 pub(in crate::kernels) fn enough(point: &Point, remote: f64) -> u64 {
     let (indices, block) = (point.integer("I") as f64, point.integer("L") as f64);
     let access = LOCAL_SECONDS + WORD_SECONDS * block + REMOTE_SECONDS * remote;

@@ -1,4 +1,4 @@
-//! The accesses of a rank: drawn from the power law, and what they must sum to.
+//! Draws the accesses of a rank from the power law and computes the sum that they must read.
 
 use super::local_words;
 use crate::comm::Comm;
@@ -9,8 +9,8 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::Distribution;
 use rand_pcg::Pcg64Mcg;
 
-/// Where an access goes: in the upper 24 bits how many ranks after the one that reads, after the last of them the first again; in the
-/// lower 40 the word within that rank's memory. So the reader's own places are nothing but words.
+/// The target of an access. The upper 24 bits hold the distance from the reading rank to the owner, modulo P. The lower 40 bits hold
+/// the word offset in the owner's memory. A location in the reader's own memory is therefore equal to its offset.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(in crate::kernels) struct Location(u64);
@@ -22,7 +22,7 @@ impl Location {
         Self(after << Self::OFFSET_BITS | offset)
     }
 
-    /// Of the reader's own places, those in its memory.
+    /// Returns the word offsets of locations that are all in the reader's own memory.
     pub(in crate::kernels) fn offsets(locations: &[Self]) -> &[u64] {
         // SAFETY: `Location` is transparent over u64.
         unsafe { std::slice::from_raw_parts(locations.as_ptr().cast::<u64>(), locations.len()) }
@@ -33,7 +33,7 @@ impl Location {
         self.0 >> Self::OFFSET_BITS == 0
     }
 
-    /// The rank whose memory it is in, where `comm` is the reader's.
+    /// Returns the rank whose memory holds the location. `comm` is the reader's.
     #[inline]
     pub(in crate::kernels) fn owner(self, comm: &impl Comm) -> usize {
         let owner = comm.rank() + (self.0 >> Self::OFFSET_BITS) as usize;
@@ -46,17 +46,17 @@ impl Location {
     }
 }
 
-/// A function of a rank and a word whose differences are the contents of memory.
+/// Returns a hash of a rank and a word. The content of each word is the difference of two consecutive values.
 pub(in crate::kernels) fn potential(rank: u64, word: u64) -> u64 {
     mix(rank << Location::OFFSET_BITS ^ word)
 }
 
-/// Which words a rank reads, counted from the first of its own memory through all ranks.
+/// The distribution of the blocks that a rank reads. Blocks are numbered from the first of its own memory through all ranks.
 #[derive(Clone, Copy)]
 enum Law {
-    /// Apex-Map's.
+    /// The power law of Apex-Map.
     Power(PowerLaw),
-    /// A given share of the accesses goes to the memory of others; on either side blocks are drawn uniformly.
+    /// A given fraction of the accesses goes to other ranks. Own and remote blocks are each drawn uniformly.
     Given { remote: f64, own: u64, all: u64 },
 }
 
@@ -80,19 +80,19 @@ impl Law {
     }
 }
 
-/// An endless sequence of accesses of one rank.
+/// An endless random sequence of accesses of one rank.
 pub(in crate::kernels) struct Draws {
     law: Law,
     random: Pcg64Mcg,
     block: u64,
-    /// M/P.
+    /// Words per rank, M/P.
     local: u64,
     rank: u64,
     ranks: u64,
 }
 
 impl Draws {
-    /// Sequences of other ranks, streams or purposes are others.
+    /// Starts the sequence of a rank. Each combination of rank, stream and purpose has a different sequence.
     pub(in crate::kernels) fn new(point: &Point, rank: usize, stream: u64, purpose: u64) -> Self {
         let block = point.integer("L");
         Self {
@@ -105,23 +105,23 @@ impl Draws {
         }
     }
 
-    /// Fills an index array anew.
+    /// Fills an index array with the next accesses.
     pub(in crate::kernels) fn fill(&mut self, array: &mut [Location]) {
         array.fill_with(|| {
             let word = self.law.sample(&mut self.random) * self.block;
-            // The hot end of the power law is the rank's own memory.
+            // Word 0 of the power law is the most frequent; it is the first word of the rank's own memory.
             Location::new(word / self.local, word % self.local)
         });
     }
 
-    /// `accesses` of them.
+    /// Returns an array of the next `accesses` accesses.
     pub(in crate::kernels) fn array(&mut self, accesses: usize) -> Vec<Location> {
         let mut array = vec![Location(0); accesses];
         self.fill(&mut array);
         array
     }
 
-    /// What the blocks at these places must sum to.
+    /// Returns the sum that a correct pass over `array` reads.
     pub(in crate::kernels) fn expected(&self, array: &[Location]) -> u64 {
         let sum_of = |at: &Location| {
             let after = at.0 >> Location::OFFSET_BITS;

@@ -1,8 +1,9 @@
-//! The accesses of Apex-Map: parameters, memory, addresses, verification, timing, and the two ways to a remote block.
+//! The accesses of Apex-Map: parameters, memory, addresses, verification, timing, and the two protocols for remote blocks.
 //!
 //! SOURCE: Strohmaier and Shan, Sections 2 and 2.1, Table 1.
-//! CHECK: every rank's sum of all words read against the sum that the drawn addresses imply. The memory holds
-//!   differences of a mixing function, so the sum of a block follows from its two ends without reading memory.
+//! CHECK: on every rank, the sum of all words read is compared with the sum that the drawn addresses imply. The memory
+//!   holds differences of a mixing function. The sum of a block therefore follows from the block's two ends, without
+//!   reading memory.
 
 pub mod arrays;
 pub mod draw;
@@ -51,7 +52,7 @@ pub(in crate::kernels) const N: Parameter = Parameter {
     name: "N",
     column: "index_arrays",
     unit: Unit::None,
-    meaning: "number of index arrays in one run; by default enough for the clock and for the remote accesses to even out",
+    meaning: "number of index arrays in one run; the default is large enough for the clock and for remote accesses to average out",
     domain: Domain::Chosen { least: 1, most: 1 << 32, from: "I, L, alpha and P", choose: arrays::count },
 };
 pub(in crate::kernels) const PAGES: Parameter = Parameter {
@@ -90,7 +91,7 @@ pub(in crate::kernels) const NSER: Parameter = Parameter {
     domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
 };
 
-/// The paper's z-axis: "the achieved bandwidth per processes" (Section 3.3).
+/// The z-axis of the paper's figures: "the achieved bandwidth per processes" (Section 3.3).
 pub(in crate::kernels) const HEADLINE: &str = "bytes_per_second_per_rank";
 
 pub(in crate::kernels) const OUTPUTS: &[Output] = &[
@@ -101,17 +102,17 @@ pub(in crate::kernels) const OUTPUTS: &[Output] = &[
     output("remote_share", Unit::None, "fraction of the accesses that went to another rank's memory"),
     output("requests_served", Unit::None, "requests answered by all ranks"),
     output("requests_served_max", Unit::None, "requests answered by the busiest rank"),
-    output("warm_up_accesses", Unit::None, "accesses of rank 0 before the clock, besides reading its hot memory once"),
+    output("warm_up_accesses", Unit::None, "accesses of rank 0 before the clock starts, in addition to reading its hot memory once"),
     output(
         "drift",
         Unit::None,
-        "time of the last quarter of the slowest rank's accesses relative to the first quarter, less 1; absent below \
+        "time of the last quarter of the slowest rank's accesses relative to the first quarter, minus 1; absent below \
          4 accesses",
     ),
     output(
         "steady",
         Unit::None,
-        "1 if drift lies between -0.1 and 0.1, 0 if not: caches were not warm, or the machine was disturbed",
+        "1 if drift is between -0.1 and 0.1; 0 if not, because caches were not warm or the machine was disturbed",
     ),
     output(
         "clock_ticks",
@@ -122,29 +123,30 @@ pub(in crate::kernels) const OUTPUTS: &[Output] = &[
     output("huge_share", Unit::None, "fraction of rank 0's memory on huge pages"),
 ];
 
-/// M/P.
+/// Returns the words of the global memory per rank, M/P.
 pub(in crate::kernels) fn local_words(point: &Point) -> u64 {
     point.integer("M") / point.ranks as u64
 }
 
-/// Words of a rank besides its share of the global memory: index arrays, `drawn` of them and one that warms up, and blocks.
+/// Returns the words that a rank needs in addition to its share of the global memory: `drawn` index arrays, one index array for
+/// the warm-up, and `blocks` blocks.
 pub(in crate::kernels) fn buffer_words(point: &Point, drawn: u64, blocks: u64) -> u64 {
     let indices = point.integer("I").saturating_mul(drawn.saturating_add(1));
     indices.saturating_add(point.integer("L").saturating_mul(blocks))
 }
 
-/// This rank's share of the global memory.
+/// Returns this rank's share of the global memory, filled with its [`contents`], and the pages that the system granted.
 pub(in crate::kernels) fn memory<'a>(point: &Point, rank: usize, arena: &'a mut Arena) -> Result<(&'a [u64], Granted)> {
     let pages = Pages::from_name(point.text("pages"));
     arena.words(pages, local_words(point) as usize, rank as u64, |word| contents(rank as u64, word as u64))
 }
 
-/// What a word of a rank's memory holds.
+/// Returns the content of a word of a rank's memory.
 pub(in crate::kernels) fn contents(rank: u64, word: u64) -> u64 {
     potential(rank, word + 1).wrapping_sub(potential(rank, word))
 }
 
-/// Combinations that no kernel can run.
+/// Refuses points that no kernel of Apex-Map can run.
 pub(in crate::kernels) fn check(point: &Point) -> std::result::Result<(), String> {
     let (memory, block, ranks) = (point.integer("M"), point.integer("L"), point.ranks as u64);
     if memory % ranks != 0 {

@@ -1,8 +1,8 @@
-//! Remote data by gets from a window: no rank serves another.
+//! Remote blocks by gets from a window. No rank serves another.
 //!
-//! SOURCE: Strohmaier and Shan, Section 4: the announced implementation in one-sided models (SHMEM, UPC), here with
-//!   MPI's windows, and Table 1 (left column). Up to B gets are outstanding; they are summed in the order of their
-//!   arrival, which is looked for after each, and after at most 64 own accesses.
+//! SOURCE: Strohmaier and Shan, Section 4, which announces an implementation in one-sided models (SHMEM, UPC), and
+//!   Table 1 (left column). This implementation uses MPI windows. Up to B gets are outstanding. Blocks are summed in the
+//!   order of their arrival. A rank looks for arrived blocks after each get, and after at most 64 own accesses.
 
 use super::draw::Location;
 use super::memory;
@@ -24,23 +24,23 @@ pub(in crate::kernels) fn run<C: Rma>(comm: &C, point: &Point, stream: u64, aren
     }))
 }
 
-/// Own accesses in a row after which a rank looks for blocks that have come, at most.
+/// Maximum number of consecutive own accesses before a rank looks for arrived blocks.
 const RUN: usize = 64;
 
-/// One rank's side.
+/// The state of one rank in a pass.
 struct Rank<'a, C, W> {
     comm: &'a C,
     memory: &'a [u64],
     block: usize,
     window: W,
-    /// Gets that are not summed yet, at most B.
+    /// Gets whose blocks are not summed yet, at most B.
     outstanding: usize,
     remote: u64,
     sum: Accumulator,
 }
 
 impl<C: Rma, W: GetWindow> Rank<'_, C, W> {
-    /// Table 1, left column, for all index arrays.
+    /// Runs the left column of Table 1 for all index arrays.
     fn pass(&mut self, locations: &[Location]) -> Tally {
         self.sum.clear();
         self.remote = 0;
@@ -83,7 +83,7 @@ impl<C: Rma, W: GetWindow> Rank<'_, C, W> {
         self.remote += 1;
     }
 
-    /// Sums a block, if one can be had: one turn of a waiting loop.
+    /// Performs one turn of a waiting loop: sums a block if one has arrived.
     fn wait(&mut self) {
         let sum = &mut self.sum;
         match self.window.take(|words| sum.add(words)) {

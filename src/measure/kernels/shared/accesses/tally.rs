@@ -1,34 +1,35 @@
-//! What the clock asks of a rank.
+//! The interface between a rank and the timing code.
 
 use super::draw::{Draws, Location};
 
-/// What a rank did in a pass over accesses.
+/// Counts and clock readings of a rank's pass over accesses.
 #[derive(Clone, Copy, Default)]
 pub(in crate::kernels) struct Tally {
     pub(in crate::kernels) sum: u64,
     pub(in crate::kernels) remote: u64,
     pub(in crate::kernels) served: u64,
-    /// The transport's clock after the first quarter of the accesses, and before the last, if the pass is all of the run.
+    /// The transport's clock after the first quarter of the accesses and before the last, if the pass covers the whole run.
     pub(in crate::kernels) quarters: Option<(f64, f64)>,
-    /// The transport's clock when all of the rank's own data had been summed.
+    /// The transport's clock when the rank has summed all of its own data.
     pub(in crate::kernels) own_end: f64,
-    /// The same when no rank needed this one any more.
+    /// The transport's clock when no other rank needs this rank any more.
     pub(in crate::kernels) end: f64,
 }
 
-/// A rank's memory, and what the rank does with accesses.
+/// What a rank must implement to be timed.
 pub(in crate::kernels) trait Accesses {
-    /// What is read before the clock runs.
+    /// Returns the memory that is read before the clock runs.
     fn memory(&self) -> &[u64];
-    /// After so many words the warm-up may end before its time, if nothing changes any more; as many on all ranks.
+    /// Returns the number of words after which the warm-up may end before [`super::warm_up::WarmUp::LEAST`], if its time per access is
+    /// steady. The number is the same on all ranks.
     fn enough_words(&self) -> u64 {
         u64::MAX
     }
-    /// What is done with accesses before they are run, off the clock.
+    /// Prepares accesses before they run, while the clock does not run.
     fn prepare(&mut self, _: &[Location]) {}
-    /// Runs accesses, of all ranks at once.
+    /// Runs the accesses. All ranks do this at the same time.
     fn pass(&mut self, locations: &[Location]) -> Tally;
-    /// What the words read by a pass over `array` must sum to.
+    /// Returns the sum that a correct pass over `array` reads.
     fn expected(&self, draws: &Draws, array: &[Location]) -> u64 {
         draws.expected(array)
     }

@@ -1,4 +1,4 @@
-//! The clock: warm-up, timed passes, verification, and what the ranks have to say.
+//! Runs the warm-up and the timed passes, verifies them, and gathers the results of the ranks.
 
 use super::draw::{Draws, Location};
 use super::tally::{Accesses, Tally};
@@ -11,19 +11,19 @@ use crate::observer;
 use apexmap_base::point::{Point, Value};
 use std::collections::BTreeMap;
 
-/// A pass whose last quarter takes longer or shorter than the first by more than this fraction is not steady.
+/// Largest relative difference between the times of the first and the last quarter of a steady run.
 pub const STEADY: f64 = 0.1;
 
-/// How index arrays and the clock take turns.
+/// The order of drawing index arrays and running the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::kernels) enum Arrays {
-    /// One buffer is filled off the clock, then the clock runs over it, N times: Table 1.
+    /// N times: one buffer is filled while the clock stands still, then the clock runs over its accesses (Table 1).
     OneByOne,
-    /// All N are drawn before the clock runs: a rank that draws serves nobody.
+    /// All N arrays are drawn before the clock runs, because a rank that draws does not serve the others.
     AllBefore,
 }
 
-/// Time of some of the accesses.
+/// The time of some of the accesses.
 #[derive(Clone, Copy, Default)]
 struct Stretch {
     seconds: f64,
@@ -37,12 +37,12 @@ impl Stretch {
     }
 }
 
-/// One rank's clock, over all passes of a run.
+/// Times and counts of one rank, summed over all passes of a run.
 #[derive(Default)]
 struct Clocked {
-    /// Until no rank needed this one any more.
+    /// Time until no other rank needed this rank any more.
     seconds: f64,
-    /// Until the rank's own data had been summed.
+    /// Time until the rank had summed its own data.
     own: f64,
     remote: u64,
     served: u64,
@@ -58,14 +58,14 @@ impl Clocked {
     }
 }
 
-/// The time between two readings of the clock with nothing in between, in seconds.
+/// Measures the cost of reading the clock: the median time between two consecutive readings, in seconds.
 fn clock_seconds(comm: &impl Comm) -> f64 {
     let readings: Vec<f64> = (0..64).map(|_| comm.now()).collect();
     median(&readings.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>()).unwrap_or(0.0)
 }
 
-/// Runs accesses in a first quarter, two more and a last, and reads the clock where the first ends and the last begins; no
-/// time if there are fewer than four.
+/// Runs the accesses and returns the clock's readings after the first quarter and before the last. Returns `None` for fewer than
+/// four accesses.
 pub(in crate::kernels) fn in_quarters(
     comm: &impl Comm,
     locations: &[Location],
@@ -82,7 +82,7 @@ pub(in crate::kernels) fn in_quarters(
     (quarter > 0).then_some((first_end, last_start))
 }
 
-/// Memory that is only read.
+/// A rank that only reads its memory.
 struct Reads<'a, F> {
     memory: &'a [u64],
     pass: F,
@@ -98,7 +98,7 @@ impl<F: FnMut(&[Location]) -> Tally> Accesses for Reads<'_, F> {
     }
 }
 
-/// As [`time_accesses`], where memory is only read.
+/// Does the same as [`time_accesses`] for ranks that only read.
 pub(in crate::kernels) fn time<C: Collectives>(
     comm: &C,
     run: (&Point, u64),
@@ -109,8 +109,10 @@ pub(in crate::kernels) fn time<C: Collectives>(
     time_accesses(comm, run, granted, arrays, &mut Reads { memory, pass })
 }
 
-/// Accesses of a pass, passes, and parts of a pass between which the clock is read: of one by one four in all at least, of
-/// which the first and the last are compared.
+/// Returns the accesses per pass, the number of passes, and the number of parts per pass.
+///
+/// The clock is read between parts. With arrays drawn one by one, a run has at least four parts in total, so that the first
+/// quarter can be compared with the last.
 fn shape(point: &Point, arrays: Arrays) -> (usize, usize, usize) {
     let count = |name| point.integer(name) as usize;
     match arrays {
@@ -119,8 +121,8 @@ fn shape(point: &Point, arrays: Arrays) -> (usize, usize, usize) {
     }
 }
 
-/// All accesses of a run of one rank again, in the parts in which they were passed: those of the warm-up, of which there were
-/// `warm_up`, and those of the clock.
+/// Passes all accesses of a run of one rank to `pass` again, in the same parts: first the `warm_up` accesses of the warm-up, then
+/// the timed ones.
 pub(in crate::kernels) fn replay((point, stream): (&Point, u64), warm_up: u64, mut pass: impl FnMut(&[Location])) {
     let draws = |purpose| Draws::new(point, 0, stream, purpose);
     let (length, passes, parts) = shape(point, Arrays::OneByOne);
@@ -135,7 +137,7 @@ pub(in crate::kernels) fn replay((point, stream): (&Point, u64), warm_up: u64, m
     }
 }
 
-/// Warms up, times a run, checks it and gathers what the ranks have to say.
+/// Warms up, times a run, checks it, and gathers the results of all ranks. Collective.
 pub(in crate::kernels) fn time_accesses<C: Collectives>(
     comm: &C,
     (point, stream): (&Point, u64),
@@ -151,7 +153,8 @@ pub(in crate::kernels) fn time_accesses<C: Collectives>(
     let reading = clock_seconds(comm);
     let quarter = passes * parts / 4;
     let mut clocked = Clocked::default();
-    // Draws between the passes are watched, too: to ask the system at every pass would take longer than some passes.
+    // The observed time includes the draws between passes, because a query of the system at every pass would take longer than some
+    // passes.
     observer::clock_starts();
     for number in 0..passes {
         if number > 0 {
@@ -184,7 +187,7 @@ pub(in crate::kernels) fn time_accesses<C: Collectives>(
     outcome(comm, &clocked, clocked.sum == expected, accesses, warm_up, granted)
 }
 
-/// What all ranks' clocks say; `accesses` are those of all of them.
+/// Combines the clocks of all ranks into an outcome. `accesses` is the total over all ranks.
 fn outcome<C: Collectives>(
     comm: &C,
     clocked: &Clocked,
@@ -203,7 +206,7 @@ fn outcome<C: Collectives>(
     let slowest = times.iter().position(|time| *time == own.max).unwrap_or(0);
     let drift = column(5).nth(slowest).map(f64::from_bits).filter(|drift| drift.is_finite());
     let resolution = comm.clock_resolution();
-    // A run that the clock cannot tell from none took as long as the clock can tell.
+    // A run shorter than the clock's resolution counts as one unit of it.
     let seconds = column(0).map(f64::from_bits).fold(resolution, f64::max);
     let mut outputs = BTreeMap::from([
         ("rank_seconds_min", Value::Real(own.min)),

@@ -1,11 +1,11 @@
-//! Remote data by request and reply; every rank serves the others between its own accesses.
+//! Remote blocks by request and reply. Every rank serves the others between its own accesses.
 //!
 //! SOURCE: Strohmaier and Shan, Section 2.1 and Table 1 (right column).
-//! No aggregation: each remote access is its own message. Several requests may be outstanding (B); replies are summed
-//! in the order of their arrival.
-//! DIFFERENCES from the paper: SMSG limits requests and replies separately, 2 SMSG sends in all, where the paper has one
-//!   limit; replies are looked for only while some are outstanding. MPI sends a reply from where its words stand; threads
-//!   copy it once, as an eager send does.
+//! Requests are not aggregated: each remote access is a separate message. Up to B requests are outstanding. Replies are
+//! summed in the order of their arrival.
+//! DIFFERENCES from the paper: SMSG limits requests and replies separately, 2 SMSG sends in total; the paper has one
+//!   limit for both. A rank looks for replies only while some are outstanding. MPI sends a reply directly from the
+//!   rank's memory; threads copy it once, like an eager send.
 
 use super::draw::Location;
 use super::memory;
@@ -26,7 +26,7 @@ pub(in crate::kernels) const POLL_EVERY: Parameter = parameter(
     Domain::Integer { least: 1, most: 1 << 32, default: 1 },
 );
 
-/// For requests and for replies.
+/// Returns the rings for requests and for replies.
 pub(in crate::kernels) fn rings(point: &Point) -> Vec<Rings> {
     let places = point.integer("B").max(point.integer("SMSG"));
     vec![Rings { places, receivers: point.ranks as u64 - 1 }; 2]
@@ -71,7 +71,7 @@ pub(in crate::kernels) fn run<C: Mailboxes>(
     }))
 }
 
-/// One rank's side of the protocol.
+/// The state of one rank in a pass.
 struct Rank<'a, 'm, C: Mailboxes> {
     comm: &'a C,
     memory: &'a [u64],
@@ -85,7 +85,7 @@ struct Rank<'a, 'm, C: Mailboxes> {
     poll_every: u64,
     /// Own accesses until the next poll.
     until_poll: u64,
-    /// Requests without a reply so far, at most B: every reply has a posted buffer.
+    /// Requests whose replies have not arrived, at most B, so that every reply has a posted buffer.
     outstanding: usize,
     remote: u64,
     served: u64,
@@ -94,7 +94,7 @@ struct Rank<'a, 'm, C: Mailboxes> {
 }
 
 impl<C: Mailboxes> Rank<'_, '_, C> {
-    /// What a poll costs while nobody asks for anything. Collective.
+    /// Measures the time of a poll that finds no request. Collective.
     fn poll_seconds(&mut self) -> f64 {
         const POLLS: usize = 100;
         self.comm.barrier();
@@ -108,7 +108,7 @@ impl<C: Mailboxes> Rank<'_, '_, C> {
         median(&times).unwrap_or(0.0)
     }
 
-    /// Table 1, right column, for all index arrays, with its "wait for finish".
+    /// Runs the right column of Table 1 for all index arrays, including its "wait for finish".
     fn pass(&mut self, locations: &[Location]) -> Tally {
         self.sum.clear();
         (self.remote, self.served, self.polls) = (0, 0, 0);
@@ -118,7 +118,7 @@ impl<C: Mailboxes> Rank<'_, '_, C> {
             self.make_progress();
         }
         let own_end = self.comm.now();
-        // Wait for finish: others may still need this rank's data.
+        // Wait for finish: other ranks may still request this rank's data.
         let mut barrier = self.comm.ibarrier();
         while !self.comm.test(&mut barrier) {
             self.make_progress();
@@ -148,7 +148,7 @@ impl<C: Mailboxes> Rank<'_, '_, C> {
         }
     }
 
-    /// One turn of a waiting loop.
+    /// Performs one turn of a waiting loop.
     #[inline]
     fn make_progress(&mut self) {
         let served = self.serve();
@@ -157,7 +157,7 @@ impl<C: Mailboxes> Rank<'_, '_, C> {
         }
     }
 
-    /// Answers at most NSER requests, as long as send handles are free.
+    /// Answers at most NSER requests, while send handles are free. Returns whether it answered any.
     #[inline]
     fn serve(&mut self) -> bool {
         self.polls += 1;
@@ -168,14 +168,14 @@ impl<C: Mailboxes> Rank<'_, '_, C> {
             let Some((from, offset)) = self.requests_in.take(|from, words| (from, words[0] as usize)) else {
                 return served > 0;
             };
-            // A rank waits for at most B replies, for which its mailbox has room.
-            assert!(self.replies_out.send(from, offset, self.block), "a reply found no room");
+            // A rank has at most B outstanding requests, and its mailbox has room for B replies.
+            assert!(self.replies_out.send(from, offset, self.block), "the requester's mailbox has no room for a reply");
             self.served += 1;
         }
         true
     }
 
-    /// Sums what has come.
+    /// Sums the replies that have arrived. Returns whether any had arrived.
     #[inline]
     fn process_replies(&mut self) -> bool {
         let (before, sum) = (self.outstanding, &mut self.sum);

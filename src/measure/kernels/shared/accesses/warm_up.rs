@@ -1,4 +1,4 @@
-//! What is run before the clock: until the caches hold what the point keeps in them.
+//! The untimed accesses before a run, which fill the caches as the point's own accesses do.
 
 use super::draw::{Draws, Location};
 use super::tally::Accesses;
@@ -6,8 +6,10 @@ use crate::comm::{Collectives, Comm};
 use apexmap_base::point::Point;
 use std::hint::black_box;
 
-/// Groups of index arrays, each twice as long as the one before, until one takes as long per array as the one before: a
-/// cache that holds n lines needs accesses in proportion to n before its hits settle.
+/// Decides how long the warm-up runs.
+///
+/// It runs groups of index arrays, each with twice as many arrays as the previous one, until two consecutive groups take the same
+/// time per array. Groups grow because a cache of n lines needs a number of accesses proportional to n before its hit rate settles.
 #[derive(Debug)]
 pub struct WarmUp {
     arrays: u64,
@@ -17,20 +19,20 @@ pub struct WarmUp {
 }
 
 impl WarmUp {
-    /// Two groups are alike if they differ by at most this fraction.
+    /// Largest relative difference of the times of two groups that count as equal.
     pub const ALIKE: f64 = 0.05;
-    /// Time for which arrays are run at least, draws included: groups that are alike may still be part of a slow descent.
+    /// Shortest duration of the warm-up in seconds, including draws. Two groups with equal times may still be part of a slow decrease.
     pub const LEAST: f64 = 0.008;
-    /// No further group begins after this time, draws included: seconds.
+    /// Time in seconds, including draws, after which no further group begins.
     pub const BUDGET: f64 = 0.025;
 
-    /// Arrays of the next group; `None` at the end.
+    /// Returns the number of arrays of the next group, or `None` if the warm-up is over.
     pub fn next_group(&self) -> Option<u64> {
         (!self.done).then_some(self.arrays)
     }
 
-    /// Takes note of a group: seconds that its accesses took, and seconds spent in all. With `enough` no group follows one that
-    /// was as the one before.
+    /// Records a group: `seconds` is the time of its accesses, `spent` its time including draws. If `enough` is set, the warm-up ends
+    /// as soon as two consecutive groups are equal.
     pub fn note(&mut self, seconds: f64, spent: f64, enough: bool) {
         let each = seconds / self.arrays as f64;
         self.spent += spent;
@@ -47,21 +49,21 @@ impl Default for WarmUp {
     }
 }
 
-/// Words of the rank's own memory that are read first, at most: 64 MiB.
+/// Maximum number of words of the rank's own memory that are read first: 64 MiB.
 const PRIMED: usize = 8 << 20;
-/// For so long they are read, in seconds, and once at least: a cache that held other data keeps some of them for several passes.
-/// Where ranks take turns on a core, once: no rank keeps its caches.
+/// Time in seconds for which they are read again and again, at least once. Several passes are needed because a cache keeps some of
+/// its previous data for several passes. If ranks share a core, one pass suffices, because no rank keeps its caches.
 const PRIMING: f64 = 0.008;
-/// Words that an index array of the warm-up reads, at most.
+/// Maximum number of words that an index array of the warm-up reads.
 const ARRAY_WORDS: usize = 4 << 20;
 
-/// Accesses of an index array of the warm-up.
+/// Returns the number of accesses of an index array of the warm-up.
 fn array_length(point: &Point) -> usize {
     let count = |name| point.integer(name) as usize;
     count("I").min((ARRAY_WORDS / count("L")).max(1))
 }
 
-/// Into the caches what fits there: one word of each line, the hot end last, as caches keep what was read last.
+/// Fills the caches: reads one word of each cache line. The hot end comes last, because caches keep the lines that were read last.
 pub fn prime(comm: &impl Comm, memory: &[u64]) {
     let start = comm.now();
     loop {
@@ -72,7 +74,7 @@ pub fn prime(comm: &impl Comm, memory: &[u64]) {
     }
 }
 
-/// Warms up, on all ranks alike, and returns the accesses of this rank.
+/// Warms up all ranks with the same number of arrays. Returns the number of accesses of this rank. Collective.
 pub(in crate::kernels) fn run<C: Collectives>(
     comm: &C,
     point: &Point,
@@ -95,14 +97,14 @@ pub(in crate::kernels) fn run<C: Collectives>(
             seconds += comm.now() - start;
         }
         accesses += arrays * array.len() as u64;
-        // The means are the same on all ranks, and so is what follows from them.
+        // The means are the same on all ranks, so all ranks decide in the same way.
         let words = accesses * point.integer("L");
         warm_up.note(mean(seconds), mean(comm.now() - begin), words >= rank.enough_words());
     }
     accesses
 }
 
-/// The arrays of a warm-up of `accesses` again.
+/// Passes the arrays of a warm-up of `accesses` accesses to `pass` again.
 pub(in crate::kernels) fn replay(mut draws: Draws, point: &Point, accesses: u64, pass: &mut impl FnMut(&[Location])) {
     let mut array = draws.array(array_length(point));
     for _ in 0..accesses / array.len() as u64 {

@@ -1,4 +1,4 @@
-//! The sums of [`super::sum`] by vectors of 4 or 8 words.
+//! The sums of [`super::sum`], computed with vectors of 4 or 8 words.
 
 use super::sum::{Adder, LANES, Sum, WIDEST};
 use super::vectors::{Kind, Vector, Width};
@@ -6,7 +6,8 @@ use std::arch::x86_64::{__m256i, __m512i};
 
 const _: () = assert!(<__m512i as Vector>::WORDS == WIDEST && <__m256i as Vector>::WORDS < WIDEST);
 
-// Lengths of blocks: 1, 2 and 4 words and others of less than a vector; one vector, two, whole turns of all lanes; any other.
+// Shapes of blocks by length: 1, 2 or 4 words; another number of words below one vector; one vector; two vectors; a multiple of
+// `LANES` vectors; any length.
 const WORD: u8 = 0;
 const PAIR: u8 = 1;
 const FOUR: u8 = 2;
@@ -16,11 +17,11 @@ const TWO: u8 = 5;
 const TURNS: u8 = 6;
 const ANY: u8 = 7;
 
-/// A sum in registers. There is one only where the processor has the vector's instructions, as [`Lanes::begin`] requires.
+/// A running sum in registers. It exists only if the processor has the vector's instructions, as [`Lanes::begin`] requires.
 #[derive(Clone, Copy)]
 pub(in crate::kernels) struct Lanes<V: Vector> {
     lanes: [V; LANES],
-    /// Of a block: turns of all lanes, single vectors after them, words after those.
+    /// A block consists of `turns` times `LANES` vectors, then `singles` vectors, then `rest` words.
     turns: usize,
     singles: usize,
     rest: usize,
@@ -34,7 +35,7 @@ impl<V: Vector> Lanes<V> {
     pub(in crate::kernels) unsafe fn begin(sum: &Sum) -> Self {
         let (vectors, rest) = (sum.block / V::WORDS, sum.block % V::WORDS);
         let [a, b, c, d] = &sum.lanes;
-        // SAFETY: the caller has the instructions, and each of the sum's lanes has `WIDEST` words.
+        // SAFETY: the caller ensures the instructions, and each of the sum's lanes has `WIDEST` words.
         let lanes = unsafe { [V::load(a.as_ptr()), V::load(b.as_ptr()), V::load(c.as_ptr()), V::load(d.as_ptr())] };
         Self { lanes, turns: vectors / LANES, singles: vectors % LANES, rest, mask: V::mask(rest) }
     }
@@ -50,29 +51,29 @@ impl<V: Vector> Lanes<V> {
     /// Adds a block of any length.
     ///
     /// # Safety
-    /// A block as long as those of the sum that these lanes began with can be read at `at`.
+    /// A block can be read at `at`. Its length is the block length of the sum given to [`Self::begin`].
     #[inline(always)]
     pub(in crate::kernels) unsafe fn block(&mut self, at: *const u64) {
-        // SAFETY: the caller has the block, and `ANY` is of all lengths.
+        // SAFETY: the caller ensures a readable block, and every length has the shape `ANY`.
         unsafe { self.of_shape::<ANY>(at, 0) }
     }
 
-    // No closures here: they would not have the instructions until they are inlined.
+    // No closures here: a closure does not have the instructions before it is inlined.
     #[inline(always)]
     fn add(&mut self, lane: usize, words: V) {
         // SAFETY: `begin` required the instructions.
         self.lanes[lane % LANES] = unsafe { self.lanes[lane % LANES].plus(words) };
     }
 
-    /// Adds a block, its first vector to lane `first`.
+    /// Adds a block of one shape. Its first vector goes to lane `first`.
     ///
     /// # Safety
-    /// As of [`Self::block`], and the block's length has this shape.
+    /// The same as for [`Self::block`]. In addition, the block's length has this shape.
     #[inline(always)]
     unsafe fn of_shape<const SHAPE: u8>(&mut self, mut at: *const u64, first: usize) {
-        // SAFETY: `begin` required the instructions. A block of `WORD`, `PAIR` or `FOUR` has this many words, one of `PART` those of
-        // the mask, and one of `ONE` or `TWO` this many vectors. Any other has `turns` times `LANES` vectors, then `singles` vectors,
-        // then the words of the mask.
+        // SAFETY: `begin` required the instructions. A block of shape `WORD`, `PAIR` or `FOUR` has 1, 2 or 4 words. `PART` has the
+        // words of the mask. `ONE` and `TWO` have 1 and 2 vectors. Every other block has `turns` times `LANES` vectors, then
+        // `singles` vectors, then the words of the mask.
         unsafe {
             match SHAPE {
                 WORD => return self.add(first, V::load_first::<1>(at)),
@@ -104,13 +105,13 @@ impl<V: Vector> Lanes<V> {
         }
     }
 
-    /// Adds the blocks at `offsets`.
+    /// Adds the blocks at `offsets`, all of one shape.
     ///
     /// # Safety
-    /// A block can be read at each word of the memory up to `last`, and its length has this shape.
+    /// A block can be read at each word of the memory from the first up to and including word `last`. Its length has this shape.
     #[inline(always)]
     unsafe fn blocks<const SHAPE: u8>(&mut self, memory: &[u64], offsets: &[u64], last: u64) {
-        const BEYOND: &str = "a block lies beyond the memory";
+        const BEYOND: &str = "a block is beyond the memory";
         let (fours, rest) = offsets.as_chunks::<LANES>();
         for four in fours {
             assert!(four.iter().all(|&at| at <= last), "{BEYOND}");
@@ -127,7 +128,7 @@ impl<V: Vector> Lanes<V> {
     }
 }
 
-/// Which of the shapes a block has.
+/// Returns the shape of a block of `block` words.
 fn shape<V: Vector>(block: usize) -> u8 {
     let (vectors, rest) = (block / V::WORDS, block % V::WORDS);
     match (vectors / LANES, vectors % LANES, rest) {
@@ -147,9 +148,9 @@ fn shape<V: Vector>(block: usize) -> u8 {
 #[inline(always)]
 unsafe fn add_all<V: Vector, const SHAPE: u8>(sum: &mut Sum, memory: &[u64], offsets: &[u64]) {
     let last = memory.len().checked_sub(sum.block).expect("a block is longer than the memory") as u64;
-    // SAFETY: the caller has the instructions.
+    // SAFETY: the caller ensures the instructions.
     let mut lanes = unsafe { Lanes::<V>::begin(sum) };
-    // SAFETY: up to `last` there is room for a block, whose shape is the caller's.
+    // SAFETY: a block that begins at `last` or before fits into the memory; the caller ensures the shape.
     unsafe { lanes.blocks::<SHAPE>(memory, offsets, last) };
     lanes.end(sum);
 }
@@ -158,26 +159,26 @@ unsafe fn add_all<V: Vector, const SHAPE: u8>(sum: &mut Sum, memory: &[u64], off
 /// The processor has the vector's instructions, and the sum's blocks have this shape.
 #[inline(always)]
 unsafe fn add_one<V: Vector, const SHAPE: u8>(sum: &mut Sum, words: &[u64]) {
-    assert!(words.len() >= sum.block, "a block has as many words as was said");
-    // SAFETY: the caller has the instructions.
+    assert!(words.len() >= sum.block, "a block is shorter than its declared length");
+    // SAFETY: the caller ensures the instructions.
     let mut lanes = unsafe { Lanes::<V>::begin(sum) };
-    // SAFETY: there are as many words as a block has, whose shape is the caller's.
+    // SAFETY: `words` has at least the words of a block; the caller ensures the shape.
     unsafe { lanes.of_shape::<SHAPE>(words.as_ptr(), 0) };
     lanes.end(sum);
 }
 
-/// As [`super::sum_all()`], by the instructions named.
+/// Returns the same sum as [`super::sum_all()`], computed with the instructions of `kind`.
 ///
 /// # Panics
-/// If a block does not lie within `memory`.
+/// If a block is not inside `memory`.
 pub fn sum_all(kind: Kind, memory: &[u64], offsets: &[u64], block: usize) -> u64 {
     let mut sum = Sum::new(block);
-    // SAFETY: the sum is of blocks of the adder's length.
+    // SAFETY: the sum and the adder have the same block length.
     unsafe { (adder(kind, block).all)(&mut sum, memory, offsets) };
     sum.total()
 }
 
-/// Adds blocks of this length by instructions that the processor has.
+/// Returns an adder for blocks of this length, which uses the instructions of `kind`.
 pub(super) fn adder(kind: Kind, block: usize) -> Adder {
     macro_rules! of_shape {
         ($vector:ty, $feature:literal: $($shape:ident),*) => {
@@ -187,24 +188,24 @@ pub(super) fn adder(kind: Kind, block: usize) -> Adder {
                     /// The sum's blocks have this shape.
                     #[target_feature(enable = $feature)]
                     unsafe fn one(sum: &mut Sum, words: &[u64]) {
-                        // SAFETY: this function has the instructions, and the caller a sum of this shape.
+                        // SAFETY: this function has the instructions, and the caller ensures a sum of this shape.
                         unsafe { add_one::<$vector, $shape>(sum, words) }
                     }
                     /// # Safety
                     /// The sum's blocks have this shape.
                     #[target_feature(enable = $feature)]
                     unsafe fn all(sum: &mut Sum, memory: &[u64], offsets: &[u64]) {
-                        // SAFETY: this function has the instructions, and the caller a sum of this shape.
+                        // SAFETY: this function has the instructions, and the caller ensures a sum of this shape.
                         unsafe { add_all::<$vector, $shape>(sum, memory, offsets) }
                     }
                     Adder {
-                        // SAFETY: a `Kind` comes from the detection of its instructions; `Adder` requires a sum of these blocks.
+                        // SAFETY: a `Kind` comes from the detection of its instructions; `Adder` requires a sum of this block length.
                         one: |sum, words| unsafe { one(sum, words) },
-                        // SAFETY: a `Kind` comes from the detection of its instructions; `Adder` requires a sum of these blocks.
+                        // SAFETY: a `Kind` comes from the detection of its instructions; `Adder` requires a sum of this block length.
                         all: |sum, memory, offsets| unsafe { all(sum, memory, offsets) },
                     }
                 })*
-                _ => unreachable!("there is no other shape"),
+                _ => unreachable!("no other shape exists"),
             }
         };
     }

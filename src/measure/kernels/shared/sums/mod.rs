@@ -1,4 +1,4 @@
-//! Sums of blocks by the widest instructions that this processor has.
+//! Sums of blocks, computed with the widest vector instructions of this processor.
 
 #[cfg(target_arch = "x86_64")]
 pub mod lanes;
@@ -10,7 +10,7 @@ pub(in crate::kernels) use sum::Sum;
 
 use sum::Adder;
 
-/// A sum under way, with the way to add to it.
+/// A running sum and the functions that add to it.
 pub(in crate::kernels) struct Accumulator {
     sum: Sum,
     /// Made for the sum's blocks.
@@ -18,7 +18,7 @@ pub(in crate::kernels) struct Accumulator {
 }
 
 impl Accumulator {
-    /// Of blocks of `block` words, at least one.
+    /// Starts a sum of blocks of `block` words; `block` is at least 1.
     pub(in crate::kernels) fn new(block: usize) -> Self {
         Self { sum: Sum::new(block), adder: adder(block) }
     }
@@ -31,22 +31,22 @@ impl Accumulator {
         self.sum.total()
     }
 
-    /// Adds a block; its length is the one that was announced.
+    /// Adds a block. Its length is the one given to [`Self::new`].
     #[inline(always)]
     pub(in crate::kernels) fn add(&mut self, words: &[u64]) {
-        // SAFETY: `new` made the adder for the sum's blocks, and nothing changes their length.
+        // SAFETY: `new` created the adder for the sum's block length, which never changes.
         unsafe { (self.adder.one)(&mut self.sum, words) };
     }
 
-    /// Adds the blocks of a memory at these places.
+    /// Adds the blocks of `memory` that start at `offsets`.
     #[inline(always)]
     pub(in crate::kernels) fn add_all(&mut self, memory: &[u64], offsets: &[u64]) {
-        // SAFETY: as in `add`: `new` made the adder for the sum's blocks.
+        // SAFETY: `new` created the adder for the sum's block length, which never changes.
         unsafe { (self.adder.all)(&mut self.sum, memory, offsets) };
     }
 }
 
-/// How blocks of this length are added.
+/// Returns the fastest adder for blocks of this length.
 fn adder(block: usize) -> Adder {
     #[cfg(target_arch = "x86_64")]
     if let Some(kind) = vectors::Kind::best() {
@@ -55,10 +55,10 @@ fn adder(block: usize) -> Adder {
     Adder { one: Sum::add, all: Sum::add_all }
 }
 
-/// The timed loop of one rank: the wrapping sum of the `block` words at each of `offsets`.
+/// Returns the wrapping sum of the `block` words at each of `offsets`. This is the timed loop of one rank.
 ///
 /// # Panics
-/// If a block does not lie within `memory`.
+/// If a block is not inside `memory`.
 pub fn sum_all(memory: &[u64], offsets: &[u64], block: usize) -> u64 {
     #[cfg(target_arch = "x86_64")]
     if let Some(kind) = vectors::Kind::best() {

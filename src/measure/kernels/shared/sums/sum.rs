@@ -1,36 +1,38 @@
-//! The compute of Table 1: the wrapping sum of all words read.
+//! The computation of Table 1: the wrapping sum of all words read.
 //!
-//! A core waits for as many reads at once as it holds instructions, and as many loads as it has places for. So a block takes as few
-//! of both as it can: the widest loads of the processor, a loop for each length of blocks, and one check of four places. Words are
-//! added in lanes that last from block to block, each of which waits for its own sum only. What compilers make of such a loop
-//! differs from version to version; where AVX2 or AVX-512 is there, its instructions are named.
+//! The number of outstanding reads of a core is limited by its instruction window and its load buffer. The loops therefore use
+//! few instructions and few loads per block: the widest loads of the processor, a separate loop for each length of blocks, and
+//! one bounds check for four offsets. Words are added into lanes that persist from block to block. The lanes are independent, so
+//! each addition waits only for the previous sum of its own lane. The machine code of such a loop differs between versions of the
+//! compiler; with AVX2 or AVX-512 the code therefore uses intrinsics.
 
-/// Lanes that are added side by side, and words of the widest.
+/// Number of independent lanes.
 pub(super) const LANES: usize = 4;
+/// Words of the widest vector.
 pub(super) const WIDEST: usize = 8;
 
-/// A sum under way, of blocks of one length.
+/// A running sum of blocks of one length.
 pub(in crate::kernels) struct Sum {
     pub(super) lanes: [[u64; WIDEST]; LANES],
     pub(in crate::kernels) block: usize,
 }
 
-/// How blocks of one length are added on this processor: chosen once, before the clock runs.
+/// The functions that add blocks of one length on this processor. They are chosen once, before the clock runs.
 pub(super) struct Adder {
     /// Adds a block to a sum of blocks of this length.
     ///
     /// # Safety
-    /// The sum is of blocks of the length that this was made for.
+    /// The block length of the sum is the one that this adder was created for.
     pub(super) one: unsafe fn(&mut Sum, &[u64]),
-    /// Adds the blocks of a memory at these places.
+    /// Adds the blocks of a memory that start at these offsets.
     ///
     /// # Safety
-    /// As of `one`.
+    /// The same as for `one`.
     pub(super) all: unsafe fn(&mut Sum, &[u64], &[u64]),
 }
 
 impl Sum {
-    /// Of blocks of `block` words, at least one.
+    /// Starts a sum of blocks of `block` words; `block` is at least 1.
     pub(in crate::kernels) fn new(block: usize) -> Self {
         Self { lanes: [[0; WIDEST]; LANES], block }
     }
@@ -39,12 +41,12 @@ impl Sum {
         self.lanes.as_flattened().iter().fold(0, |sum, &lane| sum.wrapping_add(lane))
     }
 
-    /// Adds a word, or a sum of some.
+    /// Adds one word, or the sum of several.
     pub(in crate::kernels) fn add_word(&mut self, word: u64) {
         self.lanes[0][0] = self.lanes[0][0].wrapping_add(word);
     }
 
-    /// Adds a block; its length is the one that was announced.
+    /// Adds a block. Its length is the one given to [`Self::new`].
     pub(in crate::kernels) fn add(&mut self, words: &[u64]) {
         let (vectors, rest) = words.as_chunks::<WIDEST>();
         for (number, vector) in vectors.iter().enumerate() {
@@ -55,7 +57,7 @@ impl Sum {
         lane.iter_mut().zip(rest).for_each(|(lane, &word)| *lane = lane.wrapping_add(word));
     }
 
-    /// Adds the blocks of a memory at these places.
+    /// Adds the blocks of `memory` that start at `offsets`.
     pub(in crate::kernels) fn add_all(&mut self, memory: &[u64], offsets: &[u64]) {
         for &at in offsets {
             self.add(&memory[at as usize..][..self.block]);

@@ -1,4 +1,4 @@
-//! Vectors of 4 or 8 words, as x86_64 may have them.
+//! Vectors of 4 words (AVX2) or 8 words (AVX-512) on x86_64.
 
 use std::arch::x86_64::{
     __m256i, __m512i, __mmask8, _mm_loadl_epi64, _mm_loadu_si128, _mm256_add_epi64, _mm256_loadu_si256,
@@ -7,7 +7,7 @@ use std::arch::x86_64::{
     _mm512_stream_si512, _mm512_zextsi128_si512, _mm512_zextsi256_si512,
 };
 
-/// Vector instructions that this processor has: only their detection makes one, so that its holder may run them.
+/// Proof that this processor has certain vector instructions. Only their detection creates a `Kind`, so its holder may run them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind(Width);
 
@@ -18,7 +18,7 @@ pub(in crate::kernels) enum Width {
 }
 
 impl Kind {
-    /// All that this processor has, the widest first.
+    /// Lists the kinds that this processor has, the widest first.
     pub fn detected() -> impl Iterator<Item = Self> {
         let has = |width: &Width| match width {
             Width::Avx2 => std::arch::is_x86_feature_detected!("avx2"),
@@ -27,7 +27,7 @@ impl Kind {
         [Width::Avx512, Width::Avx2].into_iter().filter(has).map(Self)
     }
 
-    /// The widest that this processor has, if any.
+    /// Returns the widest kind that this processor has, if any.
     pub fn best() -> Option<Self> {
         Self::detected().next()
     }
@@ -37,21 +37,21 @@ impl Kind {
     }
 }
 
-/// Words in a register.
+/// A vector register of words.
 pub(in crate::kernels) trait Vector: Copy {
     const WORDS: usize;
     type Mask: Copy;
-    /// Of a vector's first words, fewer than all.
+    /// Returns the mask of a vector's first `words` words. `words` is less than `WORDS`.
     fn mask(words: usize) -> Self::Mask;
     /// # Safety
-    /// The processor has the instructions, and a vector of words can be read at `at`.
+    /// The processor has the instructions, and a whole vector of words can be read at `at`.
     unsafe fn load(at: *const u64) -> Self;
-    /// Of 1, 2 or 4 words, and zeros for the rest: quicker than by a mask.
+    /// Loads 1, 2 or 4 words and sets the others to zero. This is faster than a load with a mask.
     ///
     /// # Safety
-    /// The processor has the instructions, `WORDS` is 1, 2 or 4, and this many words can be read at `at`.
+    /// The processor has the instructions, `WORDS` is 1, 2 or 4, and `WORDS` words can be read at `at`.
     unsafe fn load_first<const WORDS: usize>(at: *const u64) -> Self;
-    /// Zeros for the words beyond the mask, which are not read.
+    /// Loads the words of the mask. The others are zero and are not read.
     ///
     /// # Safety
     /// The processor has the instructions, and the words of the mask can be read at `at`.
@@ -63,10 +63,11 @@ pub(in crate::kernels) trait Vector: Copy {
     /// The processor has the instructions.
     unsafe fn plus(self, other: Self) -> Self;
     /// # Safety
-    /// The processor has the instructions, and a vector of words can be written at `to`.
+    /// The processor has the instructions, and a whole vector of words can be written at `to`.
     unsafe fn store(self, to: *mut u64);
     /// # Safety
-    /// The processor has the instructions, and a vector of words can be written at `to`, a multiple of the vector's length.
+    /// The processor has the instructions, and a whole vector of words can be written at `to`, whose address is a multiple of the
+    /// vector's length.
     unsafe fn store_past_caches(self, to: *mut u64);
 }
 
@@ -81,7 +82,7 @@ impl Vector for __m256i {
 
     #[inline(always)]
     unsafe fn load(at: *const u64) -> Self {
-        // SAFETY: `Vector::load` requires the instructions and the words; this one needs no alignment.
+        // SAFETY: `Vector::load` requires the instructions and the words; this load needs no alignment.
         unsafe { _mm256_loadu_si256(at.cast()) }
     }
 
@@ -99,7 +100,7 @@ impl Vector for __m256i {
 
     #[inline(always)]
     unsafe fn load_some(at: *const u64, mask: [i64; 4]) -> Self {
-        // SAFETY: `Vector::load_some` requires the instructions and the words of the mask, which has one for each word.
+        // SAFETY: `Vector::load_some` requires the instructions and the words of the mask. `mask` has one element per word.
         unsafe { _mm256_maskload_epi64(at.cast(), _mm256_loadu_si256(mask.as_ptr().cast())) }
     }
 
@@ -111,7 +112,7 @@ impl Vector for __m256i {
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u64) {
-        // SAFETY: `Vector::store` requires the instructions and the place; this one needs no alignment.
+        // SAFETY: `Vector::store` requires the instructions and the writable words; this store needs no alignment.
         unsafe { _mm256_storeu_si256(to.cast(), self) }
     }
 
@@ -123,7 +124,7 @@ impl Vector for __m256i {
 
     #[inline(always)]
     unsafe fn store_past_caches(self, to: *mut u64) {
-        // SAFETY: `Vector::store_past_caches` requires the instructions, the place and its alignment.
+        // SAFETY: `Vector::store_past_caches` requires the instructions, the writable words and their alignment.
         unsafe { _mm256_stream_si256(to.cast(), self) }
     }
 }
@@ -139,7 +140,7 @@ impl Vector for __m512i {
 
     #[inline(always)]
     unsafe fn load(at: *const u64) -> Self {
-        // SAFETY: `Vector::load` requires the instructions and the words; this one needs no alignment.
+        // SAFETY: `Vector::load` requires the instructions and the words; this load needs no alignment.
         unsafe { _mm512_loadu_si512(at.cast()) }
     }
 
@@ -169,7 +170,7 @@ impl Vector for __m512i {
 
     #[inline(always)]
     unsafe fn store(self, to: *mut u64) {
-        // SAFETY: `Vector::store` requires the instructions and the place; this one needs no alignment.
+        // SAFETY: `Vector::store` requires the instructions and the writable words; this store needs no alignment.
         unsafe { _mm512_storeu_si512(to.cast(), self) }
     }
 
@@ -181,7 +182,7 @@ impl Vector for __m512i {
 
     #[inline(always)]
     unsafe fn store_past_caches(self, to: *mut u64) {
-        // SAFETY: `Vector::store_past_caches` requires the instructions, the place and its alignment.
+        // SAFETY: `Vector::store_past_caches` requires the instructions, the writable words and their alignment.
         unsafe { _mm512_stream_si512(to.cast(), self) }
     }
 }
