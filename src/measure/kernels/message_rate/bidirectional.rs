@@ -1,8 +1,7 @@
-//! NAME: message_rate.bidirectional. Windows of messages in both directions between each rank of the first half and its
-//!   partner.
+//! NAME: message_rate.bidirectional. Each rank of the first half and its partner exchange windows of messages.
 //!
-//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1 and Figure 6; OSU's bidirectional bandwidth, whose rounds
-//!   are not acknowledged either: each side waits for the other's messages instead.
+//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1 and Figure 6; OSU's bidirectional bandwidth. Rounds are not
+//!   acknowledged, as in OSU's program: each side waits for the other's messages instead.
 
 use super::{
     BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, WINDOW, about, run_both_directions,

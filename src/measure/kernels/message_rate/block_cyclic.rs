@@ -1,8 +1,9 @@
-//! NAME: message_rate.block_cyclic. The ranks of one node write to all others in turn, a block of messages to each.
+//! NAME: message_rate.block_cyclic. The ranks of one node send to all other nodes in turn, a block of messages to each.
 //!
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1, Figures 4 and 9.
-//! DIFFERENCES: the figure's loop ends one message early (`loopSize` is one `size` short); here all are sent. The
-//!   figure finds the node by shift and mask, which needs powers of two; here other numbers use division.
+//! DIFFERENCES: the loop of Figure 4 ends one message early (`loopSize` is one `size` short); here all messages are
+//!   sent. The loop of Figure 4 computes the node by shift and mask, which needs powers of two; here other numbers use
+//!   a division.
 
 use super::{
     BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, SENDERS, Shape, WINDOW, about,
@@ -40,7 +41,7 @@ const BLOCK: Parameter = parameter(
     Domain::Integer { least: 1, most: 1 << 20, default: 8 },
 );
 
-/// Figure 4: one loop over all data, the node from the loop's variable.
+/// The route of Figure 4: one loop over all data, with the node computed from the loop variable.
 pub struct BlockCyclic {
     pub window: usize,
     pub block: usize,

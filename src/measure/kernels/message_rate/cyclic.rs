@@ -1,5 +1,5 @@
-//! NAME: message_rate.cyclic. The ranks of one node write to all other nodes in turn, as to a cyclically distributed
-//!   array.
+//! NAME: message_rate.cyclic. The ranks of one node send to all other nodes in turn, as in writes to a cyclically
+//!   distributed array.
 //!
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1, Figures 3 (a) and 8.
 
@@ -26,14 +26,14 @@ pub const KERNEL: Pattern = Pattern {
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
-/// Figure 3 (a): a loop over the window, and in it one over the remote nodes.
+/// The route of Figure 3 (a): an outer loop over the window and an inner loop over the remote nodes.
 pub struct Cyclic {
     pub window: usize,
     /// Remote nodes.
     pub nodes: usize,
     /// Ranks per node.
     pub cores: usize,
-    /// The sender's number in its node, and its counterparts' in theirs.
+    /// The number of the sender in its node. Its counterparts have the same number in their nodes.
     pub core: usize,
 }
 

@@ -1,8 +1,8 @@
-//! NAME: message_rate.indirect. The ranks of one node write to the nodes listed in an indirection vector.
+//! NAME: message_rate.indirect. The ranks of one node send to the nodes listed in an indirection vector.
 //!
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1, Figures 3 (b) and 10.
-//! DIFFERENCES: the paper does not say what its vector holds; here each of its `window` parts is a random permutation
-//!   of the other nodes, so each node receives as many messages as in Figure 3 (a).
+//! DIFFERENCES: the paper does not specify the content of its vector. Here each of its `window` parts is a random
+//!   permutation of the other nodes, so each node receives the same number of messages as in Figure 3 (a).
 
 use super::{
     BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, SEED, SENDERS, Shape, WINDOW,
@@ -31,9 +31,9 @@ pub const KERNEL: Pattern = Pattern {
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
-/// Figure 3 (b).
+/// The route of Figure 3 (b).
 pub struct Indirect {
-    /// The paper's `destList`: nodes, as many for each message of the window as there are remote ones.
+    /// The paper's `destList`: for each message of the window, all remote nodes in random order.
     pub list: Vec<u32>,
     pub cores: usize,
     pub core: usize,

@@ -1,11 +1,11 @@
-//! Message rates: what the patterns share, besides the [messages](crate::kernels::shared::messages).
+//! Message rates: the code that all patterns share, in addition to the [messages](crate::kernels::shared::messages).
 //!
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 5 and Figures 3, 4; the OSU micro-benchmarks that it follows
 //!   (latency, bandwidth, bidirectional bandwidth, multiple pairs).
-//! PURPOSE: how many messages and bytes per second leave a node, by pattern of destinations and message size.
-//! WORK: rounds of `window` messages to each destination; bytes are the messages' content, each message counted once.
-//! DIFFERENCES from the paper: messages go only to other nodes, not to the sender's own; each message has its own
-//!   buffer instead of one for all (`buffers = "one"` gives that); every message is stamped, not only in Figure 3 (b).
+//! PURPOSE: messages and bytes per second that leave a node, by pattern of destinations and message size.
+//! WORK: rounds of `window` messages to each destination. Bytes are the messages' content; each message counts once.
+//! DIFFERENCES from the paper: messages go only to other nodes, not to the sender's own node. Each message has its own
+//!   buffer; `buffers = "one"` gives the paper's single buffer. Every message is stamped, not only in Figure 3 (b).
 
 pub mod bidirectional;
 pub mod block_cyclic;
@@ -27,25 +27,25 @@ use apexmap_base::source;
 const SENDERS: Parameter = parameter(
     "senders",
     "senders_per_node",
-    "senders: ranks per node; those of the first node send, each to its counterparts on the other nodes",
+    "senders: ranks per node; each rank of the first node sends to its counterparts on the other nodes",
     Domain::Integer { least: 1, most: 1 << 16, default: 1 },
 );
 
-/// What the paper's figures show over message size.
+/// The column that the paper's figures show over message size.
 const HEADLINE: &str = "bytes_per_second";
 
-const METHOD: &str = "Senders write messages in rounds: a window of messages to each destination, each in its own \
-    buffer, then a wait until all of them have arrived. Two-sided: receives are posted at the start of a round, and \
-    a receiver acknowledges its round with 4 bytes. One-sided: the sender waits until its puts are complete at \
+const METHOD: &str = "Senders write messages in rounds. In a round, a sender sends a window of messages to each destination, \
+    each from its own buffer, and waits until all of them have arrived. Two-sided: receives are posted at the start of a \
+    round, and a receiver acknowledges its round with 4 bytes. One-sided: the sender waits until its puts are complete at \
     their targets. One sample is one run of all rounds, from a common start; its time is that of the slowest rank. \
     Before the clock starts, rounds are run until no rank runs a quarter of a run 5 % faster than its fastest \
-    before; with cold caches, each round is timed by itself after every rank has read as much other memory as the \
-    largest cache holds. Every message carries its sender, receiver, number and round: its last 4 bytes are checked \
-    after each round, and all of its content after each run. The stamps and the checks of each round are measured alone, \
-    without messages, and subtracted from the times: at most half of them. Bytes are those of the messages' content, each message \
-    counted once, at its sender.";
+    before. With cold caches, every rank reads other memory of the size of the largest cache before each round, and each round is \
+    timed separately. Every message carries its sender, receiver, number and round. Its last 4 bytes are checked \
+    after each round, its whole content after each run. The stamps and checks of a round are measured separately, \
+    without messages, and subtracted from the times, but at most half of a round. Bytes are those of the messages' content; each \
+    message is counted once, at its sender.";
 
-/// What a pattern is; the rest is the same for all.
+/// Describes a pattern. All other properties are the same for all patterns.
 const fn about(
     id: &'static str,
     summary: &'static str,
@@ -65,19 +65,19 @@ const fn about(
     }
 }
 
-/// Ranks of one node after another.
+/// Refuses a number of ranks that is not two or more nodes of `senders` ranks.
 fn in_nodes(point: &Point) -> std::result::Result<(), String> {
     let (ranks, senders) = (point.ranks as u64, point.integer("senders"));
     if ranks % senders != 0 || ranks / senders < 2 {
         return Err(format!(
-            "{ranks} ranks do not make two or more nodes of senders = {senders} ranks; use {} or another multiple",
+            "{ranks} ranks are not two or more nodes of senders = {senders} ranks; use {} or a larger multiple of {senders}",
             2 * senders
         ));
     }
     Ok(())
 }
 
-/// The paper's `numNids`: nodes that are not the senders' own.
+/// Returns the number of nodes except the senders' own, the paper's `numNids`.
 fn remote_nodes(point: &Point) -> u64 {
     point.ranks as u64 / point.integer("senders") - 1
 }

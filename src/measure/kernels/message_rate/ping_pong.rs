@@ -1,9 +1,10 @@
-//! NAME: message_rate.ping_pong. A message to the partner and one back: latency and bandwidth from half the round trip.
+//! NAME: message_rate.ping_pong. A message to the partner and one back. Latency and bandwidth follow from half the round
+//!   trip.
 //!
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1 and Figure 5; PingPong of the Pallas MPI benchmarks, with
 //!   which the Apex-Map paper compares (Section 3.2); OSU's latency.
-//! One-sided, as in the paper: the partner polls the last item of the location where the message will arrive, and
-//! answers with a put once it has arrived.
+//! One-sided, as in the paper: the partner polls the location of the message's last item and answers with a put when the
+//! item has arrived.
 
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
@@ -32,21 +33,21 @@ pub const KERNEL: Pattern = Pattern {
 };
 
 const TOGETHER: Parameter = Parameter {
-    meaning: "window: round trips between two clock readings; 1 times single round trips",
+    meaning: "window: round trips between two clock readings; with 1, single round trips are timed",
     domain: Domain::Integer { least: 1, most: 1 << 20, default: 16 },
     ..WINDOW
 };
 const ROUND_TRIPS: Parameter =
     Parameter { meaning: "round trips per pair in one run, a multiple of the window", ..MESSAGES };
 
-const METHOD: &str = "Each rank of the first half sends a message to its partner in the second half, which answers \
+const METHOD: &str = "Each rank of the first half sends a message to its partner in the second half. The partner answers \
     with a message of the same length as soon as it has received it. The time per message is half that of a round \
-    trip; a sample is one run of all round trips, and its time is that of the slowest rank; percentiles are over \
+    trip. A sample is one run of all round trips; its time is that of the slowest rank. Percentiles are over \
     groups of round trips (`window`). Before the clock starts, round trips are run until no rank runs a quarter of \
-    a run 5 % faster than its fastest before. Every message carries its sender, number and round: its last 4 bytes \
-    are checked on arrival, and all of its content after each run. Both sides' stamps and checks are \
-    measured alone and subtracted. Bytes are those of the messages' content, each \
-    message counted once: the bandwidth of a pair is the message's length divided by half the round-trip time.";
+    a run 5 % faster than its fastest before. Every message carries its sender, number and round. Its last 4 bytes \
+    are checked on arrival, its whole content after each run. The stamps and checks of both sides are \
+    measured separately and subtracted. Bytes are those of the messages' content; each \
+    message is counted once, so the bandwidth of a pair is the message's length divided by half the round-trip time.";
 
 /// Collective.
 pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
@@ -74,7 +75,7 @@ pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) ->
     measure(comm, point, arena, TwoSided { data, side, outgoing, incoming, wrong: 0 }, messages)
 }
 
-/// One end of a pair.
+/// One side of a pair.
 struct Side {
     partner: usize,
     first: bool,
@@ -82,23 +83,24 @@ struct Side {
 }
 
 impl Side {
-    /// The buffer of a message of a round, and where it begins.
+    /// Returns the buffer of a message of a round and the buffer's first item.
     fn buffer(&self, number: usize) -> (usize, usize) {
         let buffer = if self.shape.one_buffer { 0 } else { number };
         (buffer, buffer * self.shape.stride)
     }
 
-    /// The stamp of a message: with one buffer for all, each must differ from the one before.
+    /// Returns the stamp of a message. With one buffer for all messages, consecutive stamps must differ.
     fn stamp(&self, identity: u64, round: u32, number: usize) -> u32 {
         let turn = if self.shape.one_buffer { round * self.shape.window as u32 + number as u32 } else { round };
         stamp(identity, turn)
     }
 
-    /// The last of all stamps is this many after the first.
+    /// Returns the distance between the first and the last stamp of a run.
     fn last_turn(&self, rounds: u32) -> u32 {
         if self.shape.one_buffer { rounds * self.shape.window as u32 - 1 } else { rounds - 1 }
     }
 
+    /// Returns the number of messages whose content is wrong after the run.
     fn garbled(&self, memory: &[u32], incoming: &[u64], rounds: u32) -> u64 {
         let Shape { items, stride, .. } = self.shape;
         let intact =
@@ -122,7 +124,7 @@ impl<M: Messages> TwoSided<M> {
         self.data.outgoing()[at + items - 1] = self.side.stamp(self.outgoing[buffer], round, number);
     }
 
-    /// 1 if the message does not carry its stamp.
+    /// Returns 1 if the message does not carry its stamp, else 0.
     #[inline]
     fn unlike(&mut self, round: u32, number: usize) -> u64 {
         let ((buffer, at), items) = (self.side.buffer(number), self.side.shape.items);
@@ -172,7 +174,7 @@ impl<M: Messages> Exchange for TwoSided<M> {
         wrong
     }
 
-    /// Nothing else goes on while one side stamps and checks.
+    /// The stamps and checks of the two sides never overlap.
     fn in_turn(&self) -> f64 {
         2.0
     }
@@ -189,13 +191,13 @@ struct OneSided<'a, C, W> {
     side: Side,
     outgoing: Vec<u64>,
     incoming: Vec<u64>,
-    /// A put did not come within [`PATIENCE`]: nothing is waited for any more, and the run is wrong.
+    /// A put did not arrive within [`PATIENCE`]. From then on this rank does not wait, and the run counts as wrong.
     lost: bool,
 }
 
-/// Seconds, by the transport's clock, after which a put that has not come is taken to be lost: far more than any takes.
+/// Seconds of the transport's clock after which a put counts as lost. Puts take far less.
 const PATIENCE: f64 = 10.0;
-/// Turns of a waiting loop between two looks at the clock.
+/// Turns of a waiting loop between two readings of the clock.
 const TURNS: u32 = 1 << 12;
 
 impl<C: Comm, W: RmaWindow<u32>> OneSided<'_, C, W> {
@@ -209,8 +211,8 @@ impl<C: Comm, W: RmaWindow<u32>> OneSided<'_, C, W> {
     fn put(&mut self, round: u32, number: usize) {
         self.stamp(round, number);
         let (at, items) = (self.side.buffer(number).1, self.side.shape.items);
-        // SAFETY: only the partner puts to a rank's memory, whose owner peeks at the stamps, each the last item of a put, and reads
-        // the rest in fences.
+        // SAFETY: only the partner puts to a rank's memory. The owner peeks only at the stamps, each the last item of a put, and
+        // reads all other items in fences.
         unsafe { self.window.put(at, items, self.side.partner, at) };
         self.window.flush();
     }
@@ -220,7 +222,7 @@ impl<C: Comm, W: RmaWindow<u32>> OneSided<'_, C, W> {
         let (buffer, at) = self.side.buffer(number);
         let stamp = self.side.stamp(self.incoming[buffer], round, number);
         let (mut turns, mut since) = (0u32, None);
-        // SAFETY: since the last fence only the partner has put there, each time a message whose last item is the stamp.
+        // SAFETY: since the last fence only the partner has put to this location, each time a message whose last item is the stamp.
         while !self.lost && unsafe { self.window.peek(at + self.side.shape.items - 1) } != stamp {
             self.comm.relax();
             turns = turns.wrapping_add(1);
@@ -249,7 +251,7 @@ impl<C: Comm, W: RmaWindow<u32>> Exchange for OneSided<'_, C, W> {
         }
     }
 
-    /// A stamp that is waited for is the message's arrival, no check.
+    /// Stamps only: waiting for a stamp detects the message's arrival and is not a check.
     fn bookkeeping(&mut self, round: u32) -> u64 {
         for number in 0..self.side.shape.window {
             self.stamp(round, number);
@@ -258,7 +260,7 @@ impl<C: Comm, W: RmaWindow<u32>> Exchange for OneSided<'_, C, W> {
         0
     }
 
-    /// Nothing else goes on while one side stamps.
+    /// The stamps of the two sides never overlap.
     fn in_turn(&self) -> f64 {
         2.0
     }

@@ -1,8 +1,8 @@
-//! NAME: message_rate.random. Every rank writes to ranks drawn at random from all others.
+//! NAME: message_rate.random. Every rank sends to other ranks that are drawn at random.
 //!
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 7: the traffic of RandomAccess, "small messages to PEs that
-//!   are randomly distributed over the machine", without its updates. The destinations of a round are drawn once per
-//!   run.
+//!   are randomly distributed over the machine", without its updates. The destinations are drawn once per run, and all
+//!   rounds use them.
 
 use super::{
     BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, SEED, Shape, WINDOW, about,
@@ -33,13 +33,14 @@ pub const KERNEL: Pattern = Pattern {
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
-/// Ranks, in the order in which they are written to.
+/// A route to random ranks.
 pub struct Random {
+    /// The destinations in order.
     pub list: Vec<u32>,
 }
 
 impl Random {
-    /// Draws `window` of `ranks` ranks, all but `own`, each as likely.
+    /// Draws `window` destinations from all `ranks` ranks except `own`, each with the same probability.
     pub fn new(window: usize, ranks: usize, own: usize, random: u64) -> Self {
         let mut random = Pcg64Mcg::seed_from_u64(random);
         let mut other = || {

@@ -1,8 +1,8 @@
-//! NAME: message_rate.streaming. Windows of messages from each rank of the first half to its partner in the second.
+//! NAME: message_rate.streaming. Each rank of the first half sends windows of messages to its partner in the second half.
 //!
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1 and Figure 7: "the streaming message benchmark closely
-//!   matches the Ohio State University (OSU) streaming message benchmark". With several pairs, OSU's multiple-pair
-//!   message rate.
+//!   matches the Ohio State University (OSU) streaming message benchmark". With several pairs it corresponds to OSU's
+//!   multiple-pair message rate.
 
 use super::{
     BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Shape, Stream, WINDOW, about, run_route,

@@ -51,7 +51,7 @@ pub(in crate::kernels) fn potential(rank: u64, word: u64) -> u64 {
     mix(rank << Location::OFFSET_BITS ^ word)
 }
 
-/// The distribution of the blocks that a rank reads. Blocks are numbered from the first of its own memory through all ranks.
+/// The distribution of the blocks that a rank reads. Block 0 is the first in the rank's memory.
 #[derive(Clone, Copy)]
 enum Law {
     /// The power law of Apex-Map.

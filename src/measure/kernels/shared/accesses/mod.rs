@@ -102,7 +102,11 @@ pub(in crate::kernels) const OUTPUTS: &[Output] = &[
     output("remote_share", Unit::None, "fraction of the accesses that went to another rank's memory"),
     output("requests_served", Unit::None, "requests answered by all ranks"),
     output("requests_served_max", Unit::None, "requests answered by the busiest rank"),
-    output("warm_up_accesses", Unit::None, "accesses of rank 0 before the clock starts, in addition to reading its hot memory once"),
+    output(
+        "warm_up_accesses",
+        Unit::None,
+        "accesses of rank 0 in the warm-up, not counting the first read of its hot memory",
+    ),
     output(
         "drift",
         Unit::None,

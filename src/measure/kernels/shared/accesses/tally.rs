@@ -10,13 +10,13 @@ pub(in crate::kernels) struct Tally {
     pub(in crate::kernels) served: u64,
     /// The transport's clock after the first quarter of the accesses and before the last, if the pass covers the whole run.
     pub(in crate::kernels) quarters: Option<(f64, f64)>,
-    /// The transport's clock when the rank has summed all of its own data.
+    /// The transport's clock when the rank has summed all data that it reads.
     pub(in crate::kernels) own_end: f64,
     /// The transport's clock when no other rank needs this rank any more.
     pub(in crate::kernels) end: f64,
 }
 
-/// What a rank must implement to be timed.
+/// The operations that a rank must implement to be timed.
 pub(in crate::kernels) trait Accesses {
     /// Returns the memory that is read before the clock runs.
     fn memory(&self) -> &[u64];

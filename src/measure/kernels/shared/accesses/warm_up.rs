@@ -8,8 +8,7 @@ use std::hint::black_box;
 
 /// Decides how long the warm-up runs.
 ///
-/// It runs groups of index arrays, each with twice as many arrays as the previous one, until two consecutive groups take the same
-/// time per array. Groups grow because a cache of n lines needs a number of accesses proportional to n before its hit rate settles.
+/// The number of index arrays doubles from group to group, until two consecutive groups take the same time per array. Groups grow because a cache of n lines needs a number of accesses proportional to n before its hit rate settles.
 #[derive(Debug)]
 pub struct WarmUp {
     arrays: u64,
@@ -31,7 +30,7 @@ impl WarmUp {
         (!self.done).then_some(self.arrays)
     }
 
-    /// Records a group: `seconds` is the time of its accesses, `spent` its time including draws. If `enough` is set, the warm-up ends
+    /// Records a group: `seconds` is the time of its accesses, `spent` its time including draws. If `may_end` is set, the warm-up ends
     /// as soon as two consecutive groups are equal.
     pub fn note(&mut self, seconds: f64, spent: f64, enough: bool) {
         let each = seconds / self.arrays as f64;

@@ -1,19 +1,19 @@
-//! The content of messages, which identifies each of them.
+//! The content of messages. It identifies each message.
 
 use crate::numerics::mix::{mix, seed};
 
-/// Identifies a message of a round: its sender, its receiver, and its sequence number for that pair.
+/// Returns the identity of a message of a round: a hash of its sender, its receiver, and its sequence number for that pair.
 pub fn identity(sender: usize, receiver: usize, number: usize) -> u64 {
     seed(&[sender as u64, receiver as u64, number as u64])
 }
 
-/// The last item of a message: 4 bytes that differ between messages and from round to round.
+/// Returns the last item of a message: 4 bytes that differ between messages and between rounds.
 #[inline]
 pub fn stamp(identity: u64, round: u32) -> u32 {
     (identity as u32).wrapping_add(round)
 }
 
-/// All of a message but its stamp.
+/// Fills a message, except its stamp.
 pub fn fill(message: &mut [u32], identity: u64) {
     let body = message.len().saturating_sub(1);
     for (i, item) in message[..body].iter_mut().enumerate() {
@@ -21,7 +21,7 @@ pub fn fill(message: &mut [u32], identity: u64) {
     }
 }
 
-/// Whether this is the message, stamp and all.
+/// Returns whether the content and the stamp are those of this message in this round.
 pub fn is_intact(message: &[u32], identity: u64, round: u32) -> bool {
     let Some((&last, body)) = message.split_last() else { return false };
     let as_filled = |(i, &item): (usize, &u32)| item == mix(identity ^ i as u64) as u32;

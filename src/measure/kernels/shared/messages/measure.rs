@@ -1,4 +1,4 @@
-//! The course of every pattern: rounds until they are steady, the timed rounds, and the verification.
+//! Measures a pattern: runs rounds until they are steady, then the timed rounds, then the verification.
 
 use super::{Shape, invalidated_bytes};
 use crate::comm::Collectives;
@@ -11,30 +11,31 @@ use apexmap_base::point::{Point, Value};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-/// Parts of a run that warm it up, at most.
+/// Maximum number of parts in the warm-up.
 const MOST_PARTS: usize = 16;
-/// A part that takes less than this share of the fastest one before is faster.
+/// A part counts as faster if it takes less than this fraction of the fastest earlier part.
 const FASTER: f64 = 0.95;
-/// Contents of the memory that is read to push messages out of caches.
+/// Seed of the memory that is read to evict messages from the caches.
 const OTHER_MEMORY: u64 = u64::from_be_bytes(*b"other\0\0\0");
 
 /// One rank's part of a pattern.
 pub trait Exchange {
-    /// Collective: forgets what has come, in memory too.
+    /// Erases the messages received so far, and the count of wrong ones. Collective.
     fn clear(&mut self);
-    /// One round, stamped with its number.
+    /// Runs one round. Its messages are stamped with its number.
     fn round(&mut self, round: u32);
-    /// The stamps and checks of such a round without its messages; what comes back depends on all of them.
+    /// Performs the stamps and checks of a round without its messages. The result depends on all of them, so that the compiler
+    /// cannot remove them.
     fn bookkeeping(&mut self, round: u32) -> u64;
-    /// Ranks whose stamps and checks a round waits for, one after the other.
+    /// Returns the number of ranks whose stamps and checks take place one after the other in a round.
     fn in_turn(&self) -> f64 {
         1.0
     }
-    /// Collective, after all ranks' `rounds` rounds: messages of them that are not here as they were sent.
+    /// Returns the number of messages that did not arrive as sent, after all ranks have run `rounds` rounds. Collective.
     fn wrong(&mut self, rounds: u32) -> u64;
 }
 
-/// Warms up, runs all rounds and verifies them. `messages` are those of rank 0 in a round. Collective.
+/// Warms up, runs all rounds and verifies them. `messages` is the number of messages per round on this rank. Collective.
 pub fn measure<C: Collectives>(
     comm: &C,
     point: &Point,
@@ -86,7 +87,8 @@ fn unknown_caches() -> Error {
     )
 }
 
-/// Parts of a run until one is not faster than all before it, on any rank: rounds run, and whether they were steady.
+/// Runs parts until a part is not faster than all earlier ones on any rank. Returns the number of rounds and whether they became
+/// steady.
 fn warm_up<C: Collectives>(
     comm: &C,
     exchange: &mut impl Exchange,
@@ -106,12 +108,12 @@ fn warm_up<C: Collectives>(
     (MOST_PARTS * part, false)
 }
 
-/// Repetitions of the bookkeeping, of which the fastest counts: an interruption would take too much from the rounds.
+/// Repetitions of the bookkeeping. The fastest counts, because an interruption would subtract too much from the rounds.
 const TRIES: usize = 3;
-/// Most of a round that is taken to be bookkeeping.
+/// Largest fraction of a round that counts as bookkeeping.
 const MOST_BOOKKEEPING: f64 = 0.5;
 
-/// Seconds of the stamps and checks of a round on this rank, measured alone.
+/// Measures the stamps and checks of a round on this rank without messages, in seconds.
 fn bookkeeping<C: Collectives>(comm: &C, exchange: &mut impl Exchange, rounds: usize) -> f64 {
     let rounds = rounds.div_ceil(4) as u32;
     let mut try_once = || {
@@ -124,14 +126,14 @@ fn bookkeeping<C: Collectives>(comm: &C, exchange: &mut impl Exchange, rounds: u
     (0..TRIES).map(|_| try_once()).fold(f64::INFINITY, f64::min)
 }
 
-/// The times of a pass, on this rank.
+/// The times of a pass on this rank, in seconds.
 struct Pass {
     seconds: f64,
     rounds: Vec<f64>,
 }
 
 impl Pass {
-    /// Takes this time from every round, or half of the mean round if that is less. Returns what was taken.
+    /// Subtracts this time from every round, but at most half of the mean round. Returns the time subtracted per round.
     fn subtract(&mut self, seconds: f64) -> f64 {
         let count = self.rounds.len() as f64;
         let each = seconds.min(MOST_BOOKKEEPING * self.seconds / count);
@@ -141,7 +143,7 @@ impl Pass {
     }
 }
 
-/// From a common start to this rank's end; with other memory to be read before each round, only the rounds count.
+/// Times rounds from a common start to this rank's end. If `other` memory is read before each round, only the rounds count.
 fn pass<C: Collectives>(comm: &C, exchange: &mut impl Exchange, rounds: usize, other: Option<&[u64]>) -> Pass {
     let mut times = Vec::with_capacity(rounds);
     let Some(other) = other else {
@@ -157,7 +159,7 @@ fn pass<C: Collectives>(comm: &C, exchange: &mut impl Exchange, rounds: usize, o
         return Pass { seconds: last - start, rounds: times };
     };
     for round in 0..rounds {
-        // A word of every cache line.
+        // One word of each cache line.
         black_box(other.iter().step_by(8).fold(0, |sum: u64, &word| sum.wrapping_add(word)));
         comm.barrier();
         let start = comm.now();
@@ -167,7 +169,7 @@ fn pass<C: Collectives>(comm: &C, exchange: &mut impl Exchange, rounds: usize, o
     Pass { seconds: times.iter().sum(), rounds: times }
 }
 
-/// Percentiles of the time per message, over rounds.
+/// Returns percentiles over rounds of the time per message.
 fn percentiles(mut rounds: Vec<f64>, messages: f64) -> Vec<(&'static str, Value)> {
     rounds.sort_by(f64::total_cmp);
     let of_message = |(name, p): (&'static str, f64)| Some((name, Value::Real(quantile(&rounds, p)? / messages)));

@@ -1,11 +1,12 @@
 //! Messages in rounds: parameters, shape of a run, work, checks, and the two ways to send a round.
 //!
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.
-//! CHECK: every message carries its sender, receiver, number and round; the last item of each is checked after each
-//!   round (puts: after the run, where each message has its own target location), and all of its content after the run.
-//! The time of stamping and checking is measured alone, before the clock starts, and subtracted (`stamping_seconds`). It is
-//!   that of lines in a cache: where a network writes to memory, the check of a line that it wrote takes longer, and that
-//!   remains in the times.
+//! CHECK: every message carries its sender, receiver, number and round. The last item of each message is checked after
+//!   each round, and its whole content after the run. Puts are checked only after the run; there each message has its own
+//!   target location.
+//! The time of stamps and checks is measured separately, before the clock starts, and subtracted (`stamping_seconds`). It
+//!   is measured on lines in a cache. If a network writes to memory, the check of such a line takes longer, and this
+//!   additional time remains in the results.
 
 pub mod content;
 pub mod measure;
@@ -32,7 +33,7 @@ pub const MESSAGE_BYTES: Parameter = Parameter {
 pub const WINDOW: Parameter = parameter(
     "window",
     "window",
-    "window: messages per destination before the sender waits for all of them; 1 times single messages",
+    "window: messages per destination before the sender waits for all of them; with 1, single messages are timed",
     Domain::Integer { least: 1, most: 1 << 20, default: 64 },
 );
 pub const MESSAGES: Parameter = parameter(
@@ -50,13 +51,13 @@ pub const OPERATION: Parameter = parameter(
 pub const BUFFERS: Parameter = parameter(
     "buffers",
     "buffers",
-    "buffers: distinct, one per message of a window, or one for all messages, as in the OSU micro-benchmarks",
+    "buffers: distinct (one buffer per message of a window) or one (one buffer for all messages, as in the OSU micro-benchmarks)",
     Domain::Choice(&["distinct", "one"]),
 );
 pub const CACHES: Parameter = parameter(
     "caches",
     "caches",
-    "caches: warm, or cold, where every rank reads cache_bytes of other memory before each round, untimed",
+    "caches: warm or cold; with cold, every rank reads cache_bytes of other memory before each round, untimed",
     Domain::Choice(&["warm", "cold"]),
 );
 pub const CACHE_BYTES: Parameter = Parameter {
@@ -74,9 +75,9 @@ pub(in crate::kernels) const SEED: Parameter = parameter(
     Domain::Integer { least: 0, most: u64::MAX, default: 1 },
 );
 
-/// Messages are made of such items, the paper's `int`s.
+/// Bytes of an item of a message, an `int` of the paper.
 const ITEM_BYTES: u64 = 4;
-/// Messages begin on cache lines of their own.
+/// Items of a cache line. Each message begins on its own cache line.
 const LINE_ITEMS: usize = 16;
 
 pub const OUTPUTS: &[Output] = &[
@@ -112,12 +113,12 @@ pub const OUTPUTS: &[Output] = &[
     output("wrong_messages", Unit::None, "number of messages with wrong content"),
 ];
 
-/// A pattern of messages: a kernel, but for what all of them share.
+/// A pattern of messages: the properties that distinguish one kernel of this family from the others.
 pub struct Pattern {
     pub about: &'static About,
-    /// Points that this pattern cannot run, besides those that none can.
+    /// Refuses points that this pattern cannot run, in addition to those that no pattern can run.
     pub(in crate::kernels) refuse: fn(&Point) -> std::result::Result<(), String>,
-    /// Ranks that send, and to how many destinations each.
+    /// Returns the number of sending ranks and the number of destinations per sender.
     pub(in crate::kernels) fan_out: fn(&Point) -> (u64, u64),
     pub(in crate::kernels) run: fn(&Point, u64, &mut World) -> Result<Outcome>,
 }
@@ -158,7 +159,7 @@ impl Kernel for Pattern {
         }
     }
 
-    /// Of a rank that sends and receives; random destinations may bring a rank more than its share.
+    /// Returns the bytes of a rank that sends and receives. With random destinations a rank may receive more than its share.
     fn memory(&self, point: &Point) -> u64 {
         let stride = (Shape::new(point).stride as u64).saturating_mul(ITEM_BYTES);
         let sent = point.integer("window").saturating_mul((self.fan_out)(point).1);
@@ -167,7 +168,8 @@ impl Kernel for Pattern {
         buffers.saturating_mul(stride).saturating_add(self.arena_words(point).saturating_mul(WORD_BYTES))
     }
 
-    /// Few may send to all: every message has a place at both ends.
+    /// Returns the bytes of all ranks together. Each message occupies memory at both ends. If few ranks send to all others, the total
+    /// is less than P times the memory of a sender.
     fn memory_of_all(&self, point: &Point) -> u64 {
         let ((senders, receivers), ranks) = ((self.fan_out)(point), point.ranks as u64);
         let stride = (Shape::new(point).stride as u64).saturating_mul(ITEM_BYTES);
@@ -186,13 +188,13 @@ impl Kernel for Pattern {
         invalidated_bytes(point).unwrap_or(0) / WORD_BYTES
     }
 
-    /// Data one way, and where they are received acknowledgements the other way.
+    /// Returns the rings for data and, in the other direction, for acknowledgements. Puts need no rings.
     fn rings(&self, point: &Point) -> Vec<Rings> {
         let (senders, receivers) = (self.fan_out)(point);
         if point.text("operation") == "put" {
             return Vec::new();
         }
-        // Destinations that are drawn may be all others, each of which gets a few messages at a time.
+        // Random destinations may include all other ranks. Each receives a few messages at a time.
         if self.about.parameters.iter().any(|parameter| parameter.name == SEED.name) {
             let places = Rings::of_messages(0).places / 2;
             return vec![Rings { places, receivers: point.ranks as u64 - 1 }; 2];
@@ -206,7 +208,7 @@ impl Kernel for Pattern {
     }
 }
 
-/// What is read before each round; `None` where caches stay warm.
+/// Returns the number of bytes that each rank reads before each round, or `None` if caches stay warm.
 fn invalidated_bytes(point: &Point) -> Option<u64> {
     if point.text("caches") == "warm" {
         return None;
@@ -217,16 +219,16 @@ fn invalidated_bytes(point: &Point) -> Option<u64> {
     }
 }
 
-/// Lengths of a run, those of memory in items.
+/// The dimensions of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Of a message.
+    /// Length of a message in items.
     pub items: usize,
-    /// From a message's beginning to the next one's.
+    /// Distance between the starts of consecutive messages in items.
     pub stride: usize,
     pub window: usize,
     pub rounds: usize,
-    /// One buffer for all messages to, or from, a rank.
+    /// Whether one buffer holds all messages to a rank, or from a rank.
     pub one_buffer: bool,
 }
 
@@ -244,7 +246,7 @@ impl Shape {
     }
 }
 
-/// Runs a pattern by the point's operation. Ranks that do not send have no route. Collective.
+/// Runs a pattern with the point's operation, send or put. Ranks that do not send have no route. Collective.
 pub(in crate::kernels) fn run_route<C: PointToPoint + Rma, R: Route>(
     comm: &C,
     point: &Point,

@@ -1,4 +1,4 @@
-//! Rounds of puts, each complete at its target before the next.
+//! Rounds of puts. Each round is complete at its targets before the next one begins.
 
 use super::Shape;
 use super::content::{fill, identity, is_intact, stamp};
@@ -17,19 +17,21 @@ struct Rounds<'a, W, R> {
     peers: Peers,
     rank: usize,
     shape: Shape,
-    /// Of each outgoing buffer.
+    /// Identity of the message in each outgoing buffer.
     outgoing: Vec<u64>,
-    /// By rank: where this rank's first message of a run goes there, and where its next one.
+    /// For each target rank, the item in its memory where this rank's first message of a run goes.
     first: Vec<usize>,
+    /// For each target rank, the item in its memory where this rank's next message goes.
     next: Vec<usize>,
 }
 
-/// Messages that a rank's buffer keeps, from a source that sends `count` per round.
+/// Returns the number of messages that a receiver keeps from a source that sends `count` messages per round.
 fn messages_stored(shape: Shape, count: usize) -> usize {
     if shape.one_buffer { 1 } else { count * shape.rounds }
 }
 
-/// Runs a pattern by puts. Every message of a run has a place of its own, as nobody looks before the run is over. Collective.
+/// Runs a pattern with puts. Every message of a run has its own target location, because messages are checked only after the run.
+/// Collective.
 pub fn run<C: Rma, R: Route>(comm: &C, point: &Point, arena: &mut Arena, route: Option<&R>) -> Result<Outcome> {
     let (shape, peers) = (Shape::new(point), Peers::of(comm, route));
     let mut outgoing = route.map_or(Vec::new(), |route| identities(comm.rank(), comm.size(), route));
@@ -79,7 +81,7 @@ impl<W: RmaWindow<u32>, R: Route> Exchange for Rounds<'_, W, R> {
         let step = if one_buffer { 0 } else { stride };
         let (window, next, mut at) = (&mut self.window, &mut self.next, 0);
         route.round(|to| {
-            // SAFETY: `first` gives each rank places of its own at each other rank, which are read in fences only.
+            // SAFETY: `first` gives each rank its own items at each other rank. They are read only in fences.
             unsafe { window.put(at, items, to, next[to]) };
             at += step;
             next[to] += step;
@@ -87,7 +89,7 @@ impl<W: RmaWindow<u32>, R: Route> Exchange for Rounds<'_, W, R> {
         window.flush();
     }
 
-    /// What arrived is looked at after the run.
+    /// Stamps only: received messages are checked after the run.
     fn bookkeeping(&mut self, round: u32) -> u64 {
         self.stamp_all(round);
         black_box(self.window.origin()).len() as u64

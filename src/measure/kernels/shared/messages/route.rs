@@ -1,15 +1,15 @@
-//! Who sends to whom in a round.
+//! The senders and destinations of a round.
 
 use crate::comm::Collectives;
 use std::collections::BTreeMap;
 
-/// A sender's destinations, found on the clock as the paper's loops find them.
+/// The destinations of a sender. They are computed while the clock runs, as in the paper's loops.
 pub trait Route {
-    /// Names the destination of each message of a round, in order.
+    /// Calls `to` with the destination of each message of a round, in order.
     fn round(&self, to: impl FnMut(usize));
 }
 
-/// A window to one rank.
+/// A window of messages to one rank.
 pub struct Stream {
     pub window: usize,
     pub partner: usize,
@@ -24,17 +24,17 @@ impl Route for Stream {
     }
 }
 
-/// One rank's part of a round.
+/// The ranks with which one rank exchanges messages in a round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Peers {
-    /// Ranks that are sent to, and how many messages each.
+    /// Destination ranks, each with the number of messages to it.
     pub to: Vec<(usize, usize)>,
-    /// Ranks that send here, and how many messages each.
+    /// Source ranks, each with the number of messages from it.
     pub from: Vec<(usize, usize)>,
 }
 
 impl Peers {
-    /// Collective: ranks that do not send have no route.
+    /// Determines the peers of this rank. Ranks that do not send have no route. Collective.
     pub fn of<C: Collectives>(comm: &C, route: Option<&impl Route>) -> Self {
         let mut counts = BTreeMap::new();
         if let Some(route) = route {
@@ -46,14 +46,14 @@ impl Peers {
     }
 }
 
-/// Collective: gives every rank a word, and returns what each rank gave to this one.
+/// Sends one word to every rank and returns the words that all ranks sent to this one. Collective.
 pub fn tell_each<C: Collectives>(comm: &C, words: &[u64]) -> Vec<u64> {
     let mut received = Vec::new();
     comm.all_to_all_v(words, &vec![1; comm.size()], &mut received);
     received
 }
 
-/// The identity of each message of a round, in the order in which `route` sends them.
+/// Returns the identity of each message of a round, in the order that `route` sends them.
 pub fn identities(rank: usize, size: usize, route: &impl Route) -> Vec<u64> {
     let (mut numbers, mut identities) = (vec![0; size], Vec::new());
     route.round(|to| {

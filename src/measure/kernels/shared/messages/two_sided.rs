@@ -1,4 +1,4 @@
-//! Rounds of sends, received in place and acknowledged.
+//! Rounds of sends. Messages are received in place and each round is acknowledged.
 
 use super::Shape;
 use super::content::{fill, identity, is_intact, stamp};
@@ -11,23 +11,24 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use std::hint::black_box;
 
-/// Acknowledgements lie on cache lines of their own.
+/// Distance between acknowledgements in items: each has its own cache line.
 const LINE: usize = super::LINE_ITEMS;
 
 struct Rounds<'a, C: PointToPoint + 'a, R> {
     data: C::Messages<'a>,
-    /// Absent if both sides send, and so know without.
+    /// `None` if both sides send: then a received message replaces the acknowledgement.
     acknowledgements: Option<C::Messages<'a>>,
     route: Option<&'a R>,
     peers: Peers,
     shape: Shape,
-    /// Of each outgoing and of each incoming buffer.
+    /// Identity of the message in each outgoing buffer.
     outgoing: Vec<u64>,
+    /// Identity of the message in each incoming buffer.
     incoming: Vec<u64>,
     wrong: u64,
 }
 
-/// Runs a pattern by sends and receives. Collective.
+/// Runs a pattern with sends and receives. Collective.
 pub fn run<C: PointToPoint, R: Route>(
     comm: &C,
     point: &Point,
@@ -66,7 +67,7 @@ impl<'a, C: PointToPoint + 'a, R: Route> Rounds<'a, C, R> {
         }
     }
 
-    /// Messages whose stamp is not that of the round.
+    /// Returns the number of messages with the stamp of another round.
     #[inline]
     fn unlike(&mut self, round: u32) -> u64 {
         let Shape { items, stride, .. } = self.shape;
@@ -119,7 +120,7 @@ impl<C: PointToPoint, R: Route> Exchange for Rounds<'_, C, R> {
         self.unlike(round)
     }
 
-    /// Stamps have been looked at round by round; what is left is the content, as the last round brought it.
+    /// Checks the content that the last round brought. Stamps were checked in each round.
     fn wrong(&mut self, rounds: u32) -> u64 {
         let items = self.shape.items;
         let received = self.data.incoming().chunks_exact(self.shape.stride).zip(&self.incoming);

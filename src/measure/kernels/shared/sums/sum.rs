@@ -3,7 +3,7 @@
 //! The number of outstanding reads of a core is limited by its instruction window and its load buffer. The loops therefore use
 //! few instructions and few loads per block: the widest loads of the processor, a separate loop for each length of blocks, and
 //! one bounds check for four offsets. Words are added into lanes that persist from block to block. The lanes are independent, so
-//! each addition waits only for the previous sum of its own lane. The machine code of such a loop differs between versions of the
+//! each addition waits only for the previous one in the same lane. The machine code of such a loop differs between versions of the
 //! compiler; with AVX2 or AVX-512 the code therefore uses intrinsics.
 
 /// Number of independent lanes.

@@ -1,7 +1,7 @@
-//! The owner of each word of the table, and how it is found.
+//! The distribution of the table's words over their owners.
 
-/// A table of 2^`bits` words over `parts` owners: the first `rem` own one word more than the others (Blue Gene/P paper,
-/// Section 4.4, where `small` is called mlts).
+/// The distribution of 2^`bits` words over `parts` owners. Each of the first `rem` owners has `small` + 1 words, each of the others
+/// `small` (Blue Gene/P paper, Section 4.4, where `small` is called mlts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     bits: u32,
@@ -11,7 +11,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// `parts` is at least 1 and at most 2^`bits`; callers check and say so to the user.
+    /// Divides 2^`bits` words into `parts` parts. The caller ensures that `parts` is between 1 and 2^`bits`.
     pub fn new(bits: u32, parts: usize) -> Self {
         let (words, parts) = (1u64 << bits, parts as u64);
         debug_assert!(parts > 0 && parts <= words);
@@ -26,19 +26,19 @@ impl Layout {
         self.parts as usize
     }
 
-    /// The first word of a part; of part `parts`, the end of the table.
+    /// Returns the first word of a part. For part number `parts` this is the end of the table.
     #[inline(always)]
     pub fn first(&self, part: usize) -> u64 {
         let part = part as u64;
         part * self.small + part.min(self.rem)
     }
 
-    /// How many words a part owns.
+    /// Returns the number of words of a part.
     pub fn count(&self, part: usize) -> u64 {
         self.small + u64::from((part as u64) < self.rem)
     }
 
-    /// The owner of a word, by integer division, as the reference implementation finds it.
+    /// Returns the owner of a word, computed by integer division as in the reference implementation.
     #[inline(always)]
     pub fn by_division(&self, word: u64) -> usize {
         let larger = self.rem * (self.small + 1);
@@ -46,15 +46,16 @@ impl Layout {
         part as usize
     }
 
-    /// floor(word x parts / words): what [`Layout::by_prediction`] corrects.
+    /// Returns floor(word x parts / words), a first estimate of the owner. [`Layout::by_prediction`] corrects it.
     ///
-    /// Never below the owner, and above it by one at most if parts < words / parts (Blue Gene/P paper, Theorem 4.1).
+    /// The estimate is never below the owner. It is at most one above the owner if parts < words / parts (Blue Gene/P paper,
+    /// Theorem 4.1).
     #[inline(always)]
     pub fn prediction(&self, word: u64) -> usize {
         ((u128::from(word) * u128::from(self.parts)) >> self.bits) as usize
     }
 
-    /// The owner of a word without a division, for any number of parts.
+    /// Returns the owner of a word without a division, for any number of parts.
     #[inline(always)]
     pub fn by_prediction(&self, word: u64) -> usize {
         let mut part = self.prediction(word);
@@ -65,17 +66,17 @@ impl Layout {
     }
 }
 
-/// How owners are found. The three agree.
+/// Three methods to compute the owner of a word. They give the same result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Owners {
-    /// For a power of two of parts.
+    /// Only if the number of parts is a power of two.
     Shift(u32),
     Division(Layout),
     Prediction(Layout),
 }
 
 impl Owners {
-    /// The cheapest for this layout.
+    /// Returns the cheapest method for this layout.
     pub fn cheapest(layout: Layout) -> Self {
         if layout.parts.is_power_of_two() {
             Owners::Shift(layout.bits - layout.parts.trailing_zeros())

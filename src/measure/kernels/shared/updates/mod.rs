@@ -1,4 +1,4 @@
-//! The updates of RandomAccess: streams of values, the owners of words, a rank's part of the table.
+//! The updates of RandomAccess: streams of random values, the owners of words, and a rank's part of the table.
 
 pub mod layout;
 pub mod operation;

@@ -1,4 +1,4 @@
-//! What an update does with its word and its value: one of the definition's integer operations.
+//! The integer operation of an update, one of those that the benchmark's definition allows.
 
 use crate::kernels::{Choices, Domain, Parameter, parameter};
 use apexmap_base::point::Point;
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub const OPERATION: Parameter = parameter(
     "operation",
     "operation",
-    "integer operation of an update: xor, as in the reference implementation, or add, and, or, which the definition names too; runs \
-     of these are verified by a replay on a second table",
+    "integer operation of an update: xor, as in the reference implementation, or add, and, or, which the definition also allows; \
+     runs with add, and, or are verified by a replay on a second table",
     Domain::Choice(&WORDS),
 );
 
-/// All orders of a word's updates give the same.
+/// An integer operation. The order of a word's updates does not change the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     Xor,
@@ -26,7 +26,7 @@ const CHOICES: Choices<Operation> =
 const WORDS: [&str; 4] = CHOICES.words();
 
 impl Operation {
-    /// Of a point; kernels without the parameter xor.
+    /// Reads the operation of a point. It is xor for kernels without this parameter.
     pub fn of(point: &Point) -> Self {
         if point.params.contains_key("operation") { CHOICES.of(point, "operation") } else { Operation::Xor }
     }
@@ -52,7 +52,7 @@ impl Operation {
     }
 }
 
-/// Compiles a loop once for each operation, which is a constant in it.
+/// Compiles a loop once per operation. The operation is a constant in each copy.
 macro_rules! with_operation {
     ($operation:expr, $name:ident => $loop:expr) => {
         match $operation {

@@ -1,30 +1,30 @@
-//! The streams of random values, and the mapping from a value to the index of a word.
+//! The streams of random values and the mapping from a value to the index of a word.
 
 use crate::kernels::Choices;
 use crate::numerics::gf2::{self, lcg};
 use multiversion::multiversion;
 
-/// Position added to every start: it cures both ways of starting of their weakness, that powers of x with an exponent
-/// close to a power of two have few bits set. (The Parallel Research Kernels start there.)
+/// Position that is added to every start. Without it the first values have few bits set if the exponent of x is close to a power
+/// of two. Both ways to start a stream have this weakness. (The Parallel Research Kernels start at this position.)
 pub const COMMON_OFFSET: u64 = 834_568_137_686_317_453;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamKind {
-    /// The shift register.
+    /// A linear feedback shift register.
     Lfsr,
-    /// The linear congruential generator.
+    /// A linear congruential generator.
     Lcg,
 }
 
 impl StreamKind {
-    /// The words of the `stream` parameter; the first is the default.
+    /// The choices of the `stream` parameter. The first is the default.
     pub const NAMES: &[&str] = &["lfsr", "lcg"];
 
     pub fn from_name(name: &str) -> Self {
         if name == "lcg" { StreamKind::Lcg } else { StreamKind::Lfsr }
     }
 
-    /// Length of the cycle, as far as 64 bits can hold it.
+    /// Returns the length of the cycle, or `u64::MAX` if 64 bits cannot hold it.
     pub fn period(self) -> u64 {
         match self {
             StreamKind::Lfsr => gf2::PERIOD,
@@ -33,13 +33,13 @@ impl StreamKind {
     }
 }
 
-/// Which bits of a value are its word's index.
+/// The bits of a value that form the index of its word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexBits {
-    /// Those of the reference implementation: the lowest of the shift register, the highest of the congruential generator.
+    /// As in the reference implementation: the lowest bits for the shift register, the highest for the congruential generator.
     Reference,
     Lowest,
-    /// Those of the definition's text: a<63, 64-n>.
+    /// As in the text of the definition: a<63, 64-n>.
     Highest,
 }
 
@@ -47,7 +47,7 @@ pub(crate) const INDEX_CHOICES: Choices<IndexBits> =
     Choices(&[("reference", IndexBits::Reference), ("lowest", IndexBits::Lowest), ("highest", IndexBits::Highest)]);
 pub(crate) const INDEX_WORDS: [&str; 3] = INDEX_CHOICES.words();
 
-/// From a value to the word it updates: (value >> shift) & mask.
+/// The mapping from a value to the word that it updates: (value >> shift) & mask.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Index {
     shift: u32,
@@ -55,12 +55,12 @@ pub struct Index {
 }
 
 impl Index {
-    /// Into a table of 2^`bits` words, 0 < bits < 64, as in the reference implementation.
+    /// Returns the mapping of the reference implementation for a table of 2^`bits` words, 0 < bits < 64.
     pub fn new(kind: StreamKind, bits: u32) -> Self {
         Self::of_bits(IndexBits::Reference, kind, bits)
     }
 
-    /// The same by these bits of the values.
+    /// Returns the mapping for a table of 2^`bits` words that uses these bits of the values.
     pub fn of_bits(which: IndexBits, kind: StreamKind, bits: u32) -> Self {
         let shift = match (which, kind) {
             (IndexBits::Lowest, _) | (IndexBits::Reference, StreamKind::Lfsr) => 0,
@@ -83,16 +83,16 @@ impl Index {
     }
 }
 
-/// The values that follow a position of a stream.
+/// A generator of the values that follow a position of a stream.
 #[derive(Clone, Debug)]
 pub struct Generator {
     kind: StreamKind,
-    /// The value given last.
+    /// The last value that was returned.
     last: u64,
 }
 
 impl Generator {
-    /// The first value given is the one at `position` + 1.
+    /// Starts after `position`: the first value is the one at `position` + 1.
     pub fn after(kind: StreamKind, position: u64) -> Self {
         let last = match kind {
             StreamKind::Lfsr => gf2::value_at(position),
@@ -110,7 +110,7 @@ impl Generator {
         self.last
     }
 
-    /// The next values, as many as there is room for.
+    /// Fills `values` with the next values.
     pub fn fill(&mut self, values: &mut [u64]) {
         match self.kind {
             StreamKind::Lfsr => fill_lfsr(self.last, values),
@@ -126,7 +126,8 @@ impl Generator {
     }
 }
 
-/// Each value follows from the one `LANES` before it, so that a vector unit makes several at once.
+/// Fills `values` with the values that follow `last`. Each value is computed from the one `LANES` positions before it, so that a
+/// vector unit computes several at once.
 #[multiversion(targets("x86_64+avx2"))]
 fn fill_lfsr(mut last: u64, values: &mut [u64]) {
     const LANES: usize = 16;

@@ -6,13 +6,14 @@ use crate::comm::arena::Pages;
 use crate::prefetch;
 use std::sync::atomic::AtomicU64;
 
-/// A way from a value to its place among the words of a part.
+/// A mapping from a value to an index into the words of a part.
 pub trait Place: Copy {
-    /// The place among `words`; beyond them if the value belongs to another part.
+    /// Returns the index of the value's word. If the word belongs to another part, [`Part`] returns `words` or more; [`Lowest`] and
+    /// [`Above`] return an arbitrary index below `words`.
     fn of(self, value: u64, words: usize) -> usize;
 }
 
-/// Any part of a table.
+/// The mapping for any part of a table.
 #[derive(Clone, Copy)]
 pub struct Part {
     first: u64,
@@ -26,7 +27,7 @@ impl Place for Part {
     }
 }
 
-/// A part of 2^n words that begins at a multiple of them, such as a whole table, whose words the lowest bits name.
+/// The mapping by the lowest bits, for a part of 2^n words that begins at a multiple of 2^n. A whole table is such a part.
 #[derive(Clone, Copy)]
 pub struct Lowest;
 
@@ -37,7 +38,7 @@ impl Place for Lowest {
     }
 }
 
-/// The same for the bits above so many.
+/// The mapping by higher bits, for such a part. The field is the number of bits below them.
 #[derive(Clone, Copy)]
 pub struct Above(u32);
 
@@ -48,24 +49,25 @@ impl Place for Above {
     }
 }
 
-/// Words `first` to `first + words.len() - 1` of the table.
+/// A part of the table: the words `first` to `first + words.len() - 1`.
 pub struct Table<'a, P = Part> {
     pub words: &'a mut [u64],
     place: P,
     operation: Operation,
 }
 
-/// A table by how its words are named.
+/// A part of the table with the cheapest mapping from values to words.
 pub enum Named<'a> {
     Lowest(Table<'a, Lowest>),
     Above(Table<'a, Above>),
     Part(Table<'a, Part>),
 }
 
-/// Updates in front of the one that is made whose words are asked for into the first-level cache.
+/// Distance of prefetches into the first-level cache: number of updates between the present one and the one whose word is prefetched.
 pub const AHEAD: usize = 16;
-/// The same for the second-level cache, which waits for more lines at once: both together make 1.3 to 1.6 times as many
-/// updates as either alone (Sapphire Rapids, 2^24 and 2^26 words on huge pages); between 64 and 256 nothing changes.
+/// Distance of prefetches into the second-level cache, which supports more outstanding lines. Both prefetches together give 1.3 to
+/// 1.6 times the updates per second of either alone (Sapphire Rapids, 2^24 and 2^26 words on huge pages). Distances between 64 and
+/// 256 give the same rate.
 pub const FAR_AHEAD: usize = 128;
 
 impl<'a> Table<'a> {
@@ -73,17 +75,17 @@ impl<'a> Table<'a> {
         Self { words, place: Part { first, index }, operation: Operation::Xor }
     }
 
-    /// Whose updates do something else.
+    /// Sets the operation of the updates.
     pub fn with(self, operation: Operation) -> Self {
         Self { operation, ..self }
     }
 
-    /// As what it is: an algorithm compiled for each case needs no shift by nothing, and no checks of what the number of words
-    /// makes sure. What does not belong to the part is then updated somewhere in it.
+    /// Selects the cheapest mapping for this part. A loop that is compiled for one mapping needs no shift by zero bits and no check
+    /// that the size of the part already guarantees. A value that belongs to another part then updates an arbitrary word of this one.
     ///
-    /// On base pages the walks through page tables set the pace, and requests that follow each other too closely hinder them: the
-    /// longer way of any part to its words makes 1.2 times as many updates there, 0.8 times as many on huge pages (EPYC Milan, two
-    /// ranks, 2^24 and 2^26 words).
+    /// On base pages, page table walks limit the rate, and requests that follow each other too closely slow them down. There the
+    /// longer computation of [`Part`] gives 1.2 times the updates per second of the cheaper mappings; on huge pages it gives 0.8
+    /// times (EPYC Milan, two ranks, 2^24 and 2^26 words).
     pub fn named(&mut self, pages: Pages) -> Named<'_> {
         let Part { first, index } = self.place;
         let (words, operation) = (self.words.len(), self.operation);
@@ -98,13 +100,13 @@ impl<'a> Table<'a> {
 }
 
 impl<P: Place> Table<'_, P> {
-    /// Where in `words` a value belongs.
+    /// Returns the index in `words` of the value's word.
     #[inline(always)]
     pub fn place(&self, value: u64) -> usize {
         self.place.of(value, self.words.len())
     }
 
-    /// One update.
+    /// Performs one update.
     ///
     /// # Panics
     /// If the word is not in this part.
@@ -113,31 +115,31 @@ impl<P: Place> Table<'_, P> {
         self.update_by(self.operation, value);
     }
 
-    /// One update by an operation that is a constant.
+    /// Performs one update by `operation`, which is a constant in compiled loops.
     #[inline(always)]
     pub fn update_by(&mut self, operation: Operation, value: u64) {
         let place = self.place(value);
         self.words[place] = operation.apply(self.words[place], value);
     }
 
-    /// What the table's updates do.
+    /// Returns the operation of the table's updates.
     pub fn operation(&self) -> Operation {
         self.operation
     }
 
-    /// Asks for the word of a value that is to be updated soon.
+    /// Prefetches the value's word into the first-level cache.
     #[inline(always)]
     pub fn prefetch(&self, value: u64) {
         prefetch::near(self.words.as_ptr().wrapping_add(self.place(value)));
     }
 
-    /// Asks for the word of a value that is to be updated later.
+    /// Prefetches the value's word into the second-level cache.
     #[inline(always)]
     pub fn prefetch_early(&self, value: u64) {
         prefetch::early(self.words.as_ptr().wrapping_add(self.place(value)));
     }
 
-    /// Updates in this order, with all of them known: their words are asked for some time before.
+    /// Performs the updates in order. It prefetches each word some updates before it is needed.
     pub fn apply(&mut self, values: &[u64]) {
         let far = values.len().min(FAR_AHEAD);
         values[..far].iter().for_each(|&value| self.prefetch_early(value));
@@ -145,7 +147,7 @@ impl<P: Place> Table<'_, P> {
         self.finish(&values[values.len() - far..]);
     }
 
-    /// Updates but the last `far`, whose words are asked for.
+    /// Performs all updates except the last `far`, whose words it prefetches.
     pub fn apply_but(&mut self, values: &[u64], far: usize) {
         let Some(later) = values.get(far..) else { return };
         let values = values.iter().zip(&values[far.min(AHEAD)..]).zip(later);
@@ -158,7 +160,7 @@ impl<P: Place> Table<'_, P> {
         });
     }
 
-    /// Updates whose words have been asked for early.
+    /// Performs updates whose words were prefetched early.
     pub fn finish(&mut self, values: &[u64]) {
         let near = values.len().min(AHEAD);
         with_operation!(self.operation, BY => {
@@ -171,25 +173,25 @@ impl<P: Place> Table<'_, P> {
     }
 }
 
-/// The same words, for several threads.
+/// Returns the same words as atomics, so that several threads can update them.
 pub fn share(words: &mut [u64]) -> &[AtomicU64] {
     const { assert!(align_of::<AtomicU64>() == align_of::<u64>()) };
-    // SAFETY: an AtomicU64 has the size and the bits of a u64, and here its alignment; the words are borrowed exclusively
-    // for as long as the result lives, so that all access is atomic meanwhile.
+    // SAFETY: an AtomicU64 has the size and the bits of a u64, and the assertion above checks its alignment. The words are borrowed
+    // exclusively while the result lives, so all accesses are atomic during this time.
     unsafe { &*(std::ptr::from_mut(words) as *const [AtomicU64]) }
 }
 
-/// Updates of a part that wait for their turn, in order. The words of the first may be on their way.
+/// Updates of a part that wait to be performed, in order. The words of the first ones may already be prefetched.
 pub struct Pending {
     values: Vec<u64>,
-    /// Updates whose words were asked for early.
+    /// Number of updates whose words were prefetched early.
     asked: usize,
-    /// Updates that stay when others are made before the rest has come, so that some words are on their way at all times.
+    /// Number of updates that stay in the list, so that some prefetches are always outstanding.
     stay: usize,
 }
 
 impl Pending {
-    /// For updates of which `look_ahead` may be stored: an eighth of them stay, at most as many as words are asked for ahead.
+    /// Creates an empty list for a look-ahead of `look_ahead` updates. An eighth of them stay in the list, at most [`FAR_AHEAD`].
     pub fn new(look_ahead: usize) -> Self {
         Self { values: Vec::with_capacity(2 * look_ahead), asked: 0, stay: (look_ahead / 8).min(FAR_AHEAD) }
     }
@@ -202,24 +204,24 @@ impl Pending {
         self.values.capacity()
     }
 
-    /// The list, to append to.
+    /// Returns the list, to append updates to it.
     pub fn end(&mut self) -> &mut Vec<u64> {
         &mut self.values
     }
 
-    /// Asks early for the words of the first updates.
+    /// Prefetches the words of the first updates.
     pub fn ask(&mut self, table: &Table<impl Place>) {
         let far = self.values.len().min(FAR_AHEAD);
         self.values[self.asked.min(far)..far].iter().for_each(|&value| table.prefetch_early(value));
         self.asked = far;
     }
 
-    /// Makes all updates but those that stay until the rest has come; returns how many.
+    /// Performs the updates, except for some that stay in the list. Returns the number of updates performed.
     pub fn make(&mut self, table: &mut Table<impl Place>) -> u64 {
         self.make_but(self.stay, table)
     }
 
-    /// Makes all updates; returns how many.
+    /// Performs all updates. Returns their number.
     pub fn make_all(&mut self, table: &mut Table<impl Place>) -> u64 {
         self.make_but(0, table)
     }
