@@ -113,7 +113,7 @@ fn loops_that_leave_out_writes_or_write_elsewhere_are_found() {
         assert_eq!(verdict(&point, access_all), Ok(()), "{name}");
         for (fault, timed) in faults {
             let why = verdict(&point, timed).expect_err(&format!("{name}: {fault}"));
-            assert!(why.contains("does not hold what was written"), "{name}, {fault}: {why}");
+            assert!(why.contains("does not hold the words that were written"), "{name}, {fault}: {why}");
         }
     }
 }
@@ -275,7 +275,7 @@ fn shares_that_say_nothing_are_refused() {
         complete(settings.iter().fold(base, |point, (name, value)| point.with(name, value.clone())))
             .expect_err("refused")
     };
-    assert!(refusal(&[("write_share", 50u64.into())]).contains("says nothing of access = \"read\""));
+    assert!(refusal(&[("write_share", 50u64.into())]).contains("has no effect with access = \"read\""));
     assert!(refusal(&[("access", "copy".into()), ("write_share", 50u64.into())]).contains("leave it out"));
     assert!(refusal(&[("access", "copy".into()), ("I", 63u64.into())]).contains("multiple of 8"));
     assert!(refusal(&[("access", "erase".into())]).contains("one of read, write, update, copy, non_temporal"));

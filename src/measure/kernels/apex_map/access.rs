@@ -1,4 +1,4 @@
-//! What an access does with its block, and how many bytes that asks for and moves.
+//! The kinds of access to a block, and the bytes that they request and transfer.
 
 use crate::kernels::shared::traffic::TRAFFIC;
 use crate::kernels::{Choices, Domain, Parameter, parameter};
@@ -8,8 +8,8 @@ use apexmap_base::units::WORD_BYTES;
 pub(super) const ACCESS: Parameter = parameter(
     "access",
     "access",
-    "access: read (sum of the words), write, update (add to each word), copy (every second access is where the block of the one before goes, \
-     from the first half of M to the second) or non_temporal \
+    "access: read (sum of the words), write, update (add to each word), copy (accesses form pairs: the first block, from the first \
+     half of M, is copied to the second block, in the second half) or non_temporal \
      (write past the caches, on x86_64)",
     Domain::Choice(&WORDS),
 );
@@ -24,38 +24,38 @@ const WORDS: [&str; 5] = CHOICES.words();
 pub(super) const WRITE_SHARE: Parameter = parameter(
     "write_share",
     "write_per_cent",
-    "share of the accesses that are writes, updates or non-temporal writes, in per cent; the others read",
+    "percentage of the accesses that are writes, updates or non-temporal writes; the others are reads",
     Domain::Integer { least: 0, most: 100, default: 100 },
 );
 
-/// What an access does with its block of words.
+/// The kind of access to a block of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Their sum is taken.
+    /// The words are summed.
     Read,
-    /// Each becomes the number of the access.
+    /// Each word is set to the number of the access.
     Write,
-    /// The number of the access is added to each.
+    /// The number of the access is added to each word.
     Update,
-    /// Every second access is where the block of the one before goes: from the first half of the memory to the second.
+    /// Accesses form pairs. The first block, from the first half of the memory, is copied to the second block, in the second half.
     Copy,
-    /// As [`Access::Write`], past the caches.
+    /// The same as [`Access::Write`], with stores that bypass the caches.
     NonTemporal,
 }
 
 impl Access {
-    /// Of a point; those of earlier versions, which have no such parameter, read.
+    /// Reads the kind of access of a point. Points of earlier versions do not have the parameter; their accesses are reads.
     ///
     /// # Panics
-    /// If it is none of the parameter's choices.
+    /// If the value is not one of the parameter's choices.
     pub fn of(point: &Point) -> Self {
         if point.params.contains_key("access") { CHOICES.of(point, "access") } else { Access::Read }
     }
 }
 
-/// Which accesses of a pass read: of every `group` in a row the last `writes` do not.
+/// The order of reads and writes in a pass: in every `group` consecutive accesses the last `writes` are writes.
 ///
-/// A fixed pattern, so that no branch is mispredicted more than once a group; which blocks are written is drawn, as all blocks are.
+/// The pattern is fixed, so that at most one branch per group is mispredicted. The written blocks are random, like all blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern {
     pub group: usize,
@@ -63,19 +63,19 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// The shortest one with so many writes per hundred.
+    /// Returns the shortest pattern with `writes` writes per hundred accesses.
     pub fn of_per_cent(writes: u64) -> Self {
         let writes = writes as usize;
         let divisor = (1..=100).rev().find(|&d| writes.is_multiple_of(d) && 100_usize.is_multiple_of(d)).unwrap_or(1);
         match writes {
-            // One loop, where there is nothing to mix.
+            // A single loop, because all accesses are of the same kind.
             0 => Self { group: usize::MAX, writes: 0 },
             100.. => Self { group: usize::MAX, writes: usize::MAX },
             _ => Self { group: 100 / divisor, writes: writes / divisor },
         }
     }
 
-    /// Reads among so many accesses of a group, which lacks some at the end of a pass.
+    /// Returns the number of reads among the first `accesses` accesses of a group. Only the last group of a pass may be incomplete.
     #[inline(always)]
     pub fn reads(self, accesses: usize) -> usize {
         match accesses {
@@ -86,7 +86,7 @@ impl Pattern {
     }
 }
 
-/// Fraction of the accesses that store.
+/// Returns the fraction of the accesses that store.
 fn share(point: &Point) -> f64 {
     match (Access::of(point), point.params.get("write_share")) {
         (Access::Read, _) => 0.0,
@@ -100,7 +100,7 @@ pub(super) fn pattern(point: &Point) -> Pattern {
     Pattern::of_per_cent(if Access::of(point) == Access::Read { 0 } else { point.integer("write_share") })
 }
 
-/// Words that an access asks for, in the mean, and what is counted.
+/// Returns the mean number of words that an access requests, and the definition of the bytes.
 pub(super) fn words_asked_for(point: &Point) -> (f64, &'static str) {
     let block = point.integer("L") as f64;
     match Access::of(point) {
@@ -112,10 +112,11 @@ pub(super) fn words_asked_for(point: &Point) -> (f64, &'static str) {
     }
 }
 
-/// [`TRAFFIC`] of so many accesses in so many seconds.
+/// Returns the columns [`TRAFFIC`] for this number of accesses and seconds.
 pub(super) fn traffic(point: &Point, accesses: f64, seconds: f64) -> [(&'static str, Value); 2] {
     let (block, line) = (point.integer("L"), 64 / WORD_BYTES);
-    // A block begins at a multiple of L, so that of its first line it takes any whole number of these steps.
+    // A block begins at a multiple of L words. Its offset in its first cache line is therefore a multiple of `step` words, and all
+    // multiples occur equally often.
     let step = if block.is_multiple_of(line) { line } else { 1 << block.trailing_zeros() };
     let lines = (block + line - step) as f64 / line as f64;
     let stored_twice = if Access::of(point) == Access::NonTemporal { 0.0 } else { share(point) };
@@ -123,7 +124,7 @@ pub(super) fn traffic(point: &Point, accesses: f64, seconds: f64) -> [(&'static 
     [(TRAFFIC[0].column, Value::Real(bytes)), (TRAFFIC[1].column, Value::Real(bytes / seconds))]
 }
 
-/// Combinations of parameters that cannot be run.
+/// Refuses combinations of parameters that cannot be run.
 pub(super) fn check(point: &Point) -> std::result::Result<(), String> {
     if !point.params.contains_key("access") {
         return Ok(());
@@ -131,17 +132,17 @@ pub(super) fn check(point: &Point) -> std::result::Result<(), String> {
     let name = point.text("access");
     match (Access::of(point), point.integer("write_share")) {
         (Access::Read | Access::Copy, share) if share != 100 => Err(format!(
-            "write_share = {share} says nothing of access = \"{name}\"; leave it out, or use write, update or non_temporal"
+            "write_share = {share} has no effect with access = \"{name}\"; leave it out, or use write, update or non_temporal"
         )),
         (Access::Copy, _) if !point.integer("I").is_multiple_of(8) => Err(format!(
-            "a copy is two accesses, and I = {} cannot be divided into pairs; use a multiple of 8",
+            "a copy is two accesses, and I = {} is not a multiple of 8; use a multiple of 8",
             point.integer("I")
         )),
         (Access::Copy, _) if point.integer("M") < 2 * point.integer("L") => {
             Err("a copy needs two blocks; use a larger M, or a smaller L".into())
         }
         (Access::NonTemporal, _) if !cfg!(target_arch = "x86_64") => {
-            Err("non-temporal stores are known here of x86_64 only; use access = \"write\"".into())
+            Err("non-temporal stores are available only on x86_64; use access = \"write\"".into())
         }
         _ => Ok(()),
     }

@@ -1,23 +1,23 @@
-//! The timed loop of accesses that write: plain, and with instructions of vectors where they are there.
+//! The timed loop of accesses that write: a scalar version, and one with vector instructions for processors that have them.
 
 use super::access::{Access, Pattern};
 use super::{Sum, sum_all};
 
-/// What is done with blocks of a memory, of which some are read.
+/// The accesses of a timed loop: their kind, the pattern of reads and writes, and the length of blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Accesses {
     pub access: Access,
     pub pattern: Pattern,
     /// Words of a block.
     pub block: usize,
-    /// The number of the first access; the others follow. What is written are numbers.
+    /// Number of the first access; the others follow consecutively. An access writes its own number.
     pub first: u64,
 }
 
-/// The timed loop: reads and writes the blocks at `offsets`, and gives the wrapping sum of the words read.
+/// Reads and writes the blocks at `offsets`, and returns the wrapping sum of the words read. This is the timed loop.
 ///
 /// # Panics
-/// If a block does not lie within `memory`, or one of at least a vector that is written past the caches does not begin at a multiple of
+/// If a block is not inside `memory`. Also if a block of whole vectors is written past the caches and its offset is not a multiple of
 /// the vector's words.
 pub fn access_all(memory: &mut [u64], offsets: &[u64], what: Accesses) -> u64 {
     if what.access == Access::Read {
@@ -26,7 +26,7 @@ pub fn access_all(memory: &mut [u64], offsets: &[u64], what: Accesses) -> u64 {
     let mut sum = Sum::new(what.block);
     #[cfg(target_arch = "x86_64")]
     if let Some(kind) = super::sums::vectors::Kind::best() {
-        // SAFETY: the sum is of blocks of `what.block` words.
+        // SAFETY: the sum has blocks of `spec.block` words.
         unsafe { wide::all(kind, &mut sum, memory, offsets, what) };
         return sum.total();
     }
@@ -34,7 +34,7 @@ pub fn access_all(memory: &mut [u64], offsets: &[u64], what: Accesses) -> u64 {
     sum.total()
 }
 
-/// The same in plain words, with which a run is also checked.
+/// Does the same in a scalar loop. It also serves to check runs.
 pub(super) fn plain(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
     let block = what.block;
     if what.access == Access::Copy {
@@ -53,7 +53,7 @@ pub(super) fn plain(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Ac
         for &at in writes {
             let words = &mut memory[at as usize..][..block];
             match what.access {
-                Access::Read | Access::Copy => unreachable!("nothing of this kind is written"),
+                Access::Read | Access::Copy => unreachable!("reads and copies do not reach this loop"),
                 Access::Write => words.fill(number),
                 Access::Update => words.iter_mut().for_each(|word| *word = word.wrapping_add(number)),
                 Access::NonTemporal => words.iter_mut().for_each(|word| store_past_caches(word, number)),
@@ -64,7 +64,7 @@ pub(super) fn plain(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Ac
     finish_stores();
 }
 
-/// Stores past the caches where the processor can.
+/// Stores a word past the caches on x86_64, and normally on other processors.
 #[inline(always)]
 fn store_past_caches(word: &mut u64, value: u64) {
     #[cfg(target_arch = "x86_64")]
@@ -78,7 +78,7 @@ fn store_past_caches(word: &mut u64, value: u64) {
     }
 }
 
-/// Stores past the caches are seen in order by whoever reads next.
+/// Orders stores past the caches before all later accesses.
 #[inline(always)]
 fn finish_stores() {
     #[cfg(target_arch = "x86_64")]
@@ -95,29 +95,29 @@ mod wide {
     use crate::kernels::shared::sums::vectors::{Kind, Vector, Width};
     use std::arch::x86_64::{__m256i, __m512i, _mm_stream_si64};
 
-    // What is done with a block that is not read.
+    // The kinds of access to a block that is not only read.
     const WRITE: u8 = 0;
     const UPDATE: u8 = 1;
     const NON_TEMPORAL: u8 = 2;
     const COPY: u8 = 3;
 
-    // Lengths of blocks, each with a loop of its own: what a block costs besides its words is what short ones cost.
+    // Shapes of blocks by length. Each has a separate loop, because the cost per block dominates the time of short blocks.
     const ONE: u8 = 0;
     const VECTORS: u8 = 1;
     const GROUPS: u8 = 2;
     const ANY: u8 = 3;
 
-    /// Vectors of a group.
+    /// Number of vectors in a group.
     const TOGETHER: usize = 4;
 
-    /// As [`super::access_all`], of what does not only read, with instructions that the processor has.
+    /// Does the same as [`super::access_all`] for accesses that do not only read, with the instructions of `kind`.
     ///
     /// # Safety
-    /// The sum is of blocks of `what.block` words.
+    /// The sum has blocks of `spec.block` words.
     pub(super) unsafe fn all(kind: Kind, sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
         let whole = what.block.is_multiple_of(<__m512i as Vector>::WORDS);
-        // SAFETY: a `Kind` comes only from the detection of its instructions, and AVX-512 includes AVX2; the caller has a sum of
-        // these blocks.
+        // SAFETY: a `Kind` comes only from the detection of its instructions, and AVX-512 includes AVX2. The caller ensures the
+        // block length of the sum.
         unsafe {
             match kind.width() {
                 Width::Avx512 if whole => avx512(sum, memory, offsets, what),
@@ -127,31 +127,32 @@ mod wide {
     }
 
     /// # Safety
-    /// The sum is of blocks of `what.block` words.
+    /// The sum has blocks of `spec.block` words.
     #[target_feature(enable = "avx2")]
     unsafe fn avx2(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
-        // SAFETY: this function has the instructions, and the caller a sum of these blocks.
+        // SAFETY: this function has the instructions, and the caller ensures the block length of the sum.
         unsafe { of_kind::<__m256i>(sum, memory, offsets, what) }
     }
 
     /// # Safety
-    /// The sum is of blocks of `what.block` words.
+    /// The sum has blocks of `spec.block` words.
     #[target_feature(enable = "avx512f")]
     unsafe fn avx512(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
-        // SAFETY: this function has the instructions, and the caller a sum of these blocks.
+        // SAFETY: this function has the instructions, and the caller ensures the block length of the sum.
         unsafe { of_kind::<__m512i>(sum, memory, offsets, what) }
     }
 
-    // From here on all needs the vector's instructions, and is inlined where they are; closures would not be in time.
+    // All functions below need the vector's instructions. They are inlined into functions that have them. They contain no closures,
+    // because a closure does not have the instructions before it is inlined.
 
     /// # Safety
-    /// The processor has the vector's instructions, and the sum is of blocks of `what.block` words.
+    /// The processor has the vector's instructions, and the sum has blocks of `spec.block` words.
     #[inline(always)]
     unsafe fn of_kind<V: Vector>(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
-        // Non-temporal stores of vectors ask for their own places.
+        // Non-temporal stores of vectors need an aligned memory.
         let whole = what.access != Access::NonTemporal || memory.as_ptr().cast::<V>().is_aligned();
-        // SAFETY: the caller has the instructions and the sum; each arm sees that the block has its shape, and that the memory is
-        // aligned where non-temporal stores are of vectors.
+        // SAFETY: the caller ensures the instructions and the sum. Each arm ensures that the block has its shape, and that the memory
+        // is aligned if non-temporal stores write vectors.
         unsafe {
             match what.block {
                 1 => of_shape::<V, ONE>(sum, memory, offsets, what),
@@ -165,12 +166,12 @@ mod wide {
     }
 
     /// # Safety
-    /// The processor has the vector's instructions, and the sum is of blocks of `what.block` words. They have this shape: one word,
-    /// whole vectors, whole groups of `TOGETHER` vectors, or any. For non-temporal stores of whole vectors or groups the memory is
-    /// aligned as a vector.
+    /// The processor has the vector's instructions, and the sum has blocks of `spec.block` words. The blocks have this shape: one
+    /// word, whole vectors, whole groups of `TOGETHER` vectors, or any length. For non-temporal stores of whole vectors or groups,
+    /// the memory has the alignment of a vector.
     #[inline(always)]
     unsafe fn of_shape<V: Vector, const SHAPE: u8>(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
-        // SAFETY: both require the same of their callers.
+        // SAFETY: `copies` and `mixed` require the same of their callers as this function.
         unsafe {
             match what.access {
                 Access::Copy => copies::<V, SHAPE>(memory, offsets, what.block),
@@ -181,13 +182,15 @@ mod wide {
         }
     }
 
-    /// The last place at which a block of the memory may begin.
+    /// Returns the last offset at which a block of the memory may begin.
     fn last_place(memory: &[u64], block: usize) -> usize {
         memory.len().checked_sub(block).expect("a block is longer than the memory")
     }
 
+    /// Performs reads and the writes of one kind, in the order of `spec.pattern`.
+    ///
     /// # Safety
-    /// As of [`of_shape`].
+    /// The same as for [`of_shape`].
     #[inline(always)]
     unsafe fn mixed<V: Vector, const SHAPE: u8, const ACCESS: u8>(
         sum: &mut Sum,
@@ -195,7 +198,7 @@ mod wide {
         offsets: &[u64],
         what: Accesses,
     ) {
-        // SAFETY: the caller has the instructions.
+        // SAFETY: the caller ensures the instructions.
         let mut lanes = unsafe { Lanes::<V>::begin(sum) };
         let (mut of_ones, mut number) = (0u64, what.first);
         let most = last_place(memory, what.block);
@@ -207,20 +210,20 @@ mod wide {
                     of_ones = of_ones.wrapping_add(memory[at as usize]);
                 } else {
                     let words = &memory[at as usize..][..what.block];
-                    // SAFETY: `words` has `what.block` words, as the sum's blocks have.
+                    // SAFETY: `words` has `spec.block` words, like the blocks of the sum.
                     unsafe { lanes.block(words.as_ptr()) };
                 }
             }
             number = number.wrapping_add(reads.len() as u64);
             for &at in writes {
                 let at = at as usize;
-                assert!(at <= most, "a block lies beyond the memory");
+                assert!(at <= most, "a block is beyond the memory");
                 assert!(
                     !of_vectors || at.is_multiple_of(V::WORDS),
-                    "a block for vectors past the caches lies between two places"
+                    "the offset of a block written past the caches is not a multiple of the vector's words"
                 );
-                // SAFETY: a block at most at `most` lies within the memory. Where non-temporal stores are of vectors, the memory is
-                // aligned, and `at` is a multiple of a vector's words.
+                // SAFETY: a block whose offset is at most `last` is inside the memory. If non-temporal stores write vectors, the memory
+                // is aligned and `offset` is a multiple of a vector's words.
                 unsafe {
                     change::<V, SHAPE, ACCESS>(memory.as_mut_ptr().add(at), std::ptr::null(), what.block, number);
                 }
@@ -232,25 +235,25 @@ mod wide {
         sum.add_word(of_ones);
     }
 
-    /// Blocks are the same or do not overlap.
+    /// Copies blocks. The two blocks of a copy are identical or do not overlap.
     ///
     /// # Safety
-    /// As of [`of_shape`].
+    /// The same as for [`of_shape`].
     #[inline(always)]
     unsafe fn copies<V: Vector, const SHAPE: u8>(memory: &mut [u64], offsets: &[u64], block: usize) {
         let (most, words) = (last_place(memory, block), memory.as_mut_ptr());
         for &[from, to] in offsets.as_chunks::<2>().0 {
-            assert!(from.max(to) as usize <= most, "a block lies beyond the memory");
-            // SAFETY: blocks at most at `most` lie within the memory, which is borrowed exclusively.
+            assert!(from.max(to) as usize <= most, "a block is beyond the memory");
+            // SAFETY: blocks whose offsets are at most `last` are inside the memory, which is borrowed exclusively.
             unsafe { change::<V, SHAPE, COPY>(words.add(to as usize), words.add(from as usize), block, 0) };
         }
     }
 
-    /// Changes the block at `to`, or copies the one at `from` there.
+    /// Changes the block at `to`, or copies the block at `from` to it.
     ///
     /// # Safety
-    /// The processor has the vector's instructions. `block` words can be written at `to`, and if they are a copy read at `from`. The
-    /// block has this shape; non-temporal ones of whole vectors or groups begin at a multiple of a vector's length.
+    /// The processor has the vector's instructions. `block` words can be read and written at `to` and, for a copy, read at `from`. The
+    /// block has this shape. For non-temporal stores of whole vectors or groups, the address `to` is a multiple of a vector's length.
     #[inline(always)]
     unsafe fn change<V: Vector, const SHAPE: u8, const ACCESS: u8>(
         to: *mut u64,
@@ -259,16 +262,17 @@ mod wide {
         number: u64,
     ) {
         let mut at = 0;
-        // SAFETY: each loop ends where less than what it stores is left of the block, and `at` moves by what was stored.
+        // SAFETY: each loop ends when the rest of the block is shorter than one store, and `offset` advances by the words stored.
         unsafe {
             if SHAPE == ONE {
                 return store_word::<ACCESS>(to, from, number);
             }
             let numbers = V::all(number);
-            // Vectors past the caches need places that only whole ones are known to have.
+            // Non-temporal stores of vectors need alignment, which only blocks of whole vectors have.
             let vectors = ACCESS != NON_TEMPORAL || SHAPE != ANY;
             if SHAPE != VECTORS && vectors {
-                // Stores alone are quickest one by one: several a turn are no more a cycle, and memory takes them no faster.
+                // Pure writes use the loop below, with one store per turn. Several stores per turn do not give more stores per cycle,
+                // and memory does not accept them faster.
                 while ACCESS != WRITE && at + TOGETHER * V::WORDS <= block {
                     for _ in 0..TOGETHER {
                         store::<V, ACCESS>(to.add(at), from.wrapping_add(at), numbers);
@@ -292,11 +296,11 @@ mod wide {
     }
 
     /// # Safety
-    /// The processor has the vector's instructions. A vector can be read and written at `to`, at a multiple of its length if it is
-    /// non-temporal, and read at `from` if it is copied.
+    /// The processor has the vector's instructions. A vector can be read and written at `to`. For a non-temporal store the address `to`
+    /// is a multiple of the vector's length. For a copy, a vector can be read at `from`.
     #[inline(always)]
     unsafe fn store<V: Vector, const ACCESS: u8>(to: *mut u64, from: *const u64, numbers: V) {
-        // SAFETY: the caller has the instructions and the places.
+        // SAFETY: the caller ensures the instructions and the addresses.
         unsafe {
             match ACCESS {
                 WRITE => numbers.store(to),
@@ -308,10 +312,10 @@ mod wide {
     }
 
     /// # Safety
-    /// A word can be read and written at `to`, and read at `from` if it is copied.
+    /// A word can be read and written at `to`. For a copy, a word can be read at `from`.
     #[inline(always)]
     unsafe fn store_word<const ACCESS: u8>(to: *mut u64, from: *const u64, number: u64) {
-        // SAFETY: the caller has the places; SSE2, which has the non-temporal store, is part of x86_64.
+        // SAFETY: the caller ensures the addresses. SSE2, which has the non-temporal store, is part of x86_64.
         unsafe {
             match ACCESS {
                 WRITE => *to = number,

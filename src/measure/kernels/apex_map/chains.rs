@@ -1,10 +1,10 @@
-//! NAME: apex_map.chains. Apex-Map whose next address follows from the datum read: some chains of accesses at once.
+//! NAME: apex_map.chains. Apex-Map with dependent accesses: each address depends on the previous datum of its chain.
 //!
-//! SOURCE: Strohmaier and Shan, Section 2, whose addresses are known before; here the concurrency of the accesses is the
-//!   parameter: as many are outstanding as there are chains, at most.
-//! DEFINITION: access i belongs to chain i mod `chains`. The index array holds the address less the last word of the block that
-//!   the chain read before, so that no address is known before that word is.
-//! CHECK: that of all variants: a chain that does not follow its data reads other words.
+//! SOURCE: Strohmaier and Shan, Section 2. In the paper all addresses are known in advance. Here the number of concurrent
+//!   accesses is a parameter: at most one access per chain is outstanding.
+//! DEFINITION: access i belongs to chain i mod `chains`. The index array holds the address minus the last word of the
+//!   chain's previous block, so that the address is unknown until that word is read.
+//! CHECK: the same as for all variants. A chain that does not follow its data reads other words.
 
 use super::draw::Location;
 #[cfg(target_arch = "x86_64")]
@@ -27,19 +27,19 @@ use apexmap_base::units::Unit;
 const CHAINS: Parameter = parameter(
     "chains",
     "chains",
-    "chains of dependent accesses that go on at the same time: a power of two, up to 32",
+    "number of concurrent chains of dependent accesses: a power of two, at most 32",
     Domain::Integer { least: 1, most: 32, default: 1 },
 );
 
 const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = with_outputs([output(
     "chain_seconds",
     Unit::Seconds,
-    "time from an access to the next of the same chain: its latency under this load",
+    "time between consecutive accesses of a chain: the latency under this load",
 )]);
 
 const ABOUT: About = About {
     id: "apex_map.chains",
-    summary: "Apex-Map with dependent accesses: as many outstanding as there are chains",
+    summary: "Apex-Map with dependent accesses: at most one outstanding access per chain",
     source: &source::APEX_MAP,
     place: "Section 2",
     parameters: &[M, ALPHA, L, I, N, CHAINS, PAGES, SEED],
@@ -57,7 +57,7 @@ pub const CHAINS_KERNEL: Variant = Variant {
         chains => Err(format!("chains = {chains} is not a power of two; use {}", chains.next_power_of_two())),
     },
     rank_0_alone: false,
-    // The addresses less what is read before them.
+    // The steps, one per access.
     buffers: |point| point.integer("I").div_ceil(point.integer("L")),
     rings: no_rings,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
@@ -88,7 +88,7 @@ impl<C: Collectives> Accesses for Chains<'_, C> {
 
     fn prepare(&mut self, locations: &[Location]) {
         let offsets = Location::offsets(locations);
-        // The first of each chain follows nothing.
+        // The first access of a chain has no predecessor.
         let before = std::iter::repeat_n(0, self.chains)
             .chain(offsets.iter().map(|&at| contents(0, at + self.block as u64 - 1)));
         self.steps.clear();
@@ -102,11 +102,11 @@ impl<C: Collectives> Accesses for Chains<'_, C> {
     }
 }
 
-/// The timed loop: the wrapping sum of blocks that begin where their step and the last word of their chain's block before lead.
-/// A chain that leads out of the memory ends the loop, and the sum lacks the rest.
+/// Returns the wrapping sum of all blocks. This is the timed loop. The offset of a block is its step plus the last word of the
+/// previous block of its chain. If an offset is outside the memory, the loop ends and the sum is incomplete.
 ///
 /// # Panics
-/// If `chains` is no power of two up to 32.
+/// If `chains` is not a power of two from 1 to 32.
 pub fn chase_all(memory: &[u64], steps: &[u64], block: usize, chains: usize) -> u64 {
     let mut sum = Sum::new(block);
     let follow = match chains {
@@ -116,7 +116,7 @@ pub fn chase_all(memory: &[u64], steps: &[u64], block: usize, chains: usize) -> 
         8 => together::<8>,
         16 => together::<16>,
         32 => together::<32>,
-        other => panic!("{other} chains are no power of two up to 32"),
+        other => panic!("chains = {other} is not a power of two from 1 to 32"),
     };
     follow(&mut sum, memory, steps, block);
     sum.total()
@@ -129,7 +129,7 @@ fn together<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64], b
     }
     #[cfg(target_arch = "x86_64")]
     if let Some(kind) = Kind::best() {
-        // SAFETY: the processor has the instructions: a `Kind` comes only from their detection.
+        // SAFETY: the processor has the instructions, because a `Kind` comes only from their detection.
         return unsafe {
             match kind.width() {
                 Width::Avx2 => with_avx2::<CHAINS>(sum, memory, steps),
@@ -143,11 +143,11 @@ fn together<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64], b
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn with_avx2<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64]) {
-    // A closure has the instructions of the function that it stands in, so that this one stands here, for each kind.
+    // A closure has the instructions of the function that contains it. This closure is therefore repeated for each kind.
     // SAFETY: this function has the instructions.
     let lanes = unsafe { Lanes::<std::arch::x86_64::__m256i>::begin(sum) };
     let lanes = follow::<CHAINS, _>(memory, steps, sum.block, lanes, |mut lanes, words| {
-        // SAFETY: `follow` gives blocks of `sum.block` words.
+        // SAFETY: `follow` passes blocks of `sum.block` words.
         unsafe { lanes.block(words.as_ptr()) };
         lanes
     });
@@ -157,18 +157,19 @@ fn with_avx2<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64]) 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 fn with_avx512<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64]) {
-    // A closure has the instructions of the function that it stands in, so that this one stands here, for each kind.
+    // A closure has the instructions of the function that contains it. This closure is therefore repeated for each kind.
     // SAFETY: this function has the instructions.
     let lanes = unsafe { Lanes::<std::arch::x86_64::__m512i>::begin(sum) };
     let lanes = follow::<CHAINS, _>(memory, steps, sum.block, lanes, |mut lanes, words| {
-        // SAFETY: `follow` gives blocks of `sum.block` words.
+        // SAFETY: `follow` passes blocks of `sum.block` words.
         unsafe { lanes.block(words.as_ptr()) };
         lanes
     });
     lanes.end(sum);
 }
 
-/// What `add` makes of `sum` and the blocks; handed on from block to block, so that it stays in registers.
+/// Follows the chains and folds all blocks into `sum` with `add`. The sum is passed by value from block to block, so that it stays in
+/// registers.
 #[inline(always)]
 fn follow<const CHAINS: usize, S>(
     memory: &[u64],
@@ -186,7 +187,7 @@ fn follow<const CHAINS: usize, S>(
             if at > most {
                 return sum;
             }
-            // SAFETY: `at` is at most `most`, where the last block of the memory begins.
+            // SAFETY: `offset` is at most `last_offset`, where the last block of the memory begins.
             let words = unsafe { memory.get_unchecked(at..at + block) };
             sum = add(sum, words);
             last[chain] = words[block - 1];

@@ -1,14 +1,15 @@
-//! Apex-Map: what its variants share, besides the [accesses](crate::kernels::shared::accesses).
+//! Apex-Map: the code that its variants share, in addition to the [accesses](crate::kernels::shared::accesses).
 //!
 //! SOURCE: Strohmaier and Shan, Sections 2 and 2.1, Table 1.
-//! PURPOSE: the rate at which global data reach the processor, by temporal (alpha) and spatial (L) locality.
-//! WORK: N x I accesses per rank, each the sum of L consecutive words; bytes are the words read, 8 L per access.
-//! CHECK: every rank's sum of all words read against the sum that the drawn addresses imply. The memory holds
-//!   differences of a mixing function, so the sum of a block follows from its two ends without reading memory.
+//! PURPOSE: the rate at which a processor receives global data, by temporal (alpha) and spatial (L) locality.
+//! WORK: N x I accesses per rank, each the sum of L consecutive words. Bytes are the words read, 8 L per access.
+//! CHECK: on every rank, the sum of all words read is compared with the sum that the drawn addresses imply. The memory
+//!   holds differences of a mixing function. The sum of a block therefore follows from the block's two ends, without
+//!   reading memory.
 //! DIFFERENCES from the paper: with several ranks all N index arrays are drawn before the clock starts, because a rank
-//!   that draws while others run serves no requests; caches are warmed before, untimed; the owner of an address is computed
-//!   when it is drawn; the last block of memory is drawn like any other; words are 64-bit integers, not floating-point
-//!   numbers, so the sum is exact in any order and no chain of floating-point additions limits it.
+//!   that draws while others run serves no requests. Caches are warmed up before the clock starts. The owner of an address
+//!   is computed when the address is drawn. The last block of memory is drawn like any other. Words are 64-bit integers,
+//!   not floating-point numbers, so the sum is exact in any order and no chain of floating-point additions limits its rate.
 
 pub mod access;
 pub mod access_all;
@@ -38,19 +39,19 @@ use apexmap_base::point::Point;
 use apexmap_base::units::WORD_BYTES;
 use timing::Arrays;
 
-const METHOD: &str = "Apex-Map sums blocks of L consecutive words whose starts follow a power law of shape alpha \
+const METHOD: &str = "Apex-Map sums blocks of L consecutive words. Their starts follow a power law of shape alpha \
     over a global memory of M words, rotated so that each rank accesses its own memory most often. Words are 64-bit \
-    integers, not floating-point numbers: their sum is the same in any order. One sample is \
+    integers, not floating-point numbers, so their sum is the same in any order. One sample is \
     one run of N x I accesses on every rank, from a common start until every rank has its data and no request is \
     outstanding; its time is that of the slowest rank. Before the clock starts, each rank reads the hot end of its \
-    memory once, at most 64 MiB, and runs other index arrays until their time per access settles, for 8 to 25 ms. \
-    Indices are drawn off the clock: on one process one array at a time, into one buffer, with the clock running over \
-    each array and its own cost subtracted; on several all N arrays before, so that their 8 bytes per access are streamed \
-    beside the data. In every run and on every rank, the sum of all words read was checked against the sum that the \
-    drawn addresses imply. Where blocks were written, all accesses were made again afterwards in a plain loop, which had \
-    to read the same sum and leave the same words.";
+    memory at least once, at most 64 MiB, and runs other index arrays until their time per access settles, for 8 to 25 ms. \
+    Indices are drawn while the clock does not run. With one process, one array at a time is drawn into one buffer; the clock \
+    runs over each array, and the cost of reading the clock is subtracted. With several, all N arrays are drawn before the run, \
+    so that their 8 bytes per access are streamed from memory in addition to the data. In every run and on every rank, the sum \
+    of all words read was compared with the sum that the drawn addresses imply. If blocks were written, all accesses were repeated \
+    afterwards in a plain loop, which had to read the same sum and leave the same words.";
 
-/// The outputs of all variants, and further ones.
+/// Returns the outputs of all variants followed by further ones.
 const fn with_outputs<const FURTHER: usize, const ALL: usize>(further: [Output; FURTHER]) -> [Output; ALL] {
     assert!(OUTPUTS.len() + FURTHER == ALL);
     let mut all = [OUTPUTS[0]; ALL];
@@ -62,17 +63,17 @@ const fn with_outputs<const FURTHER: usize, const ALL: usize>(further: [Output; 
     all
 }
 
-/// What tells the variants apart.
+/// A variant of Apex-Map: the properties that distinguish it from the others.
 pub struct Variant {
     about: &'static About,
     arrays: Arrays,
-    /// Combinations that it cannot run, besides those of all variants.
+    /// Refuses points that this variant cannot run, in addition to those that no variant can run.
     refuse: fn(&Point) -> std::result::Result<(), String>,
     /// Whether only the accesses of rank 0 count.
     rank_0_alone: bool,
-    /// Blocks of L words that a rank needs besides its share of the global memory.
+    /// Returns the blocks of L words that a rank needs in addition to its share of the global memory.
     buffers: fn(&Point) -> u64,
-    /// As [`Kernel::rings`].
+    /// The same as [`Kernel::rings`].
     rings: fn(&Point) -> Vec<Rings>,
     run: fn(&Point, u64, &mut World) -> Result<Outcome>,
 }

@@ -1,11 +1,12 @@
 //! NAME: apex_map.neighbours. The surface of one core while its neighbours read their memory, probe it, or send messages.
 //!
-//! SOURCE: Strohmaier and Shan, Section 2, on rank 0; the neighbours are not in the paper.
-//! DEFINITION: rank 0 runs Apex-Map over its own M/P words. Until it is done, all others do without pause what `neighbours` says:
-//!   `stream` reads its own memory from end to end; `probe` reads single words of it at uniformly random places; `send` sends
-//!   messages of 4 KiB to the next neighbour and sums what it receives; `idle` waits.
-//! WORK: accesses of rank 0 alone.
-//! CHECK: rank 0's as of all variants; the sums of what each neighbour read or received, and that no message was lost.
+//! SOURCE: Strohmaier and Shan, Section 2, on rank 0. The neighbours are not in the paper.
+//! DEFINITION: rank 0 runs Apex-Map over its own M/P words. Until it has finished, all other ranks do one of the following
+//!   without pause. `stream` reads the rank's own memory from end to end. `probe` reads single words of it at uniformly
+//!   random offsets. `send` sends messages of 4 KiB to the next neighbour and sums the received ones. `idle` waits.
+//! WORK: the accesses of rank 0 only.
+//! CHECK: rank 0 is checked as in all variants. Each neighbour checks the sums of the words that it reads or receives, and
+//!   that no message is lost.
 
 mod alone;
 mod background;
@@ -28,8 +29,8 @@ use background::{MESSAGE_WORDS, Neighbour};
 const NEIGHBOURS: Parameter = parameter(
     "neighbours",
     "neighbours",
-    "what all ranks but the first do meanwhile: stream (read memory from end to end), probe (random words), send (messages of 4 KiB \
-     among them), or idle",
+    "activity of all ranks except rank 0 during the run: stream (read memory from end to end), probe (read random words), send (send \
+     messages of 4 KiB to each other), or idle",
     Domain::Choice(&["stream", "probe", "send", "idle"]),
 );
 
@@ -60,7 +61,7 @@ pub const KERNEL: Variant = Variant {
         _ => Ok(()),
     },
     rank_0_alone: true,
-    // In blocks of L words: a few messages, and random places.
+    // A few messages and the random offsets, in blocks of L words.
     buffers: |point| (16 * MESSAGE_WORDS as u64).div_ceil(point.integer("L")),
     rings: |point| match point.text("neighbours") {
         "send" => vec![Rings { places: 4, receivers: 1 }],
@@ -70,7 +71,7 @@ pub const KERNEL: Variant = Variant {
 };
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
-    // Every rank has the memory of a first rank that is alone.
+    // Every rank has the memory of rank 0 in a world of one rank.
     let mut own = point.clone().with("M", super::local_words(point));
     own.ranks = 1;
     let (memory, granted) = memory(&own, 0, arena)?;
@@ -106,11 +107,11 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) ->
     let others = || all.chunks_exact(report.len()).skip(1);
     let rate: f64 = others().map(|row| row[0] as f64 / f64::from_bits(row[1])).sum();
     let wrong: u64 = others().map(|row| row[2]).sum();
-    // Nobody reads what other ranks return.
+    // Only the outcome of rank 0 is used.
     let mut outcome = outcome.unwrap_or(Outcome { seconds: 0.0, outputs: Default::default(), verdict: Ok(()) });
     outcome.outputs.insert("background_bytes_per_second", Value::Real(rate));
     if wrong > 0 && outcome.verdict.is_ok() {
-        outcome.verdict = Err(format!("the neighbours read or received {wrong} wrong sums"));
+        outcome.verdict = Err(format!("{wrong} sums of words that the neighbours read or received are wrong"));
     }
     Ok(outcome)
 }

@@ -1,7 +1,7 @@
-//! NAME: apex_map.one_sided. Remote data by gets from a window: no rank serves another.
+//! NAME: apex_map.one_sided. Remote blocks by gets from a window. No rank serves another.
 //!
-//! SOURCE: Strohmaier and Shan, Section 4: the announced implementation in one-sided models (SHMEM, UPC), here with
-//!   MPI's windows, and Table 1 (left column). The protocol:
+//! SOURCE: Strohmaier and Shan, Section 4, which announces an implementation in one-sided models (SHMEM, UPC), and
+//!   Table 1 (left column). This kernel uses MPI windows. The protocol is in
 //!   [`one_sided`](crate::kernels::shared::accesses::one_sided).
 
 use super::timing::Arrays;
@@ -13,7 +13,7 @@ use apexmap_base::source;
 
 const ABOUT: About = About {
     id: "apex_map.one_sided",
-    summary: "Apex-Map by one-sided gets: one get per remote block",
+    summary: "Apex-Map with one-sided gets: one get per remote block",
     source: &source::APEX_MAP,
     place: "Section 4, Table 1",
     parameters: &[M, ALPHA, L, I, N, B, PAGES, SEED],

@@ -1,9 +1,9 @@
-//! NAME: apex_map.sequential. One process, local memory only: the surface of the processor and its memory.
+//! NAME: apex_map.sequential. One process and local memory only. It measures the surface of the processor and its memory.
 //!
 //! SOURCE: Strohmaier and Shan, Section 2 and Table 1 (left column without remote data).
-//! DIFFERENCES from the paper, which only reads: blocks may be written, updated, copied, or written past the caches, all of them
-//!   or a share. What is written is the number of the access, so that no write is like another.
-//! CHECK of writes: the same accesses again, in plain words; see [`writing`].
+//! DIFFERENCES from the paper, which only reads: a chosen fraction of the blocks may be written, updated, copied, or
+//!   written past the caches. An access writes its own number, so that all writes differ.
+//! CHECK of writes: all accesses are repeated in a scalar loop; see [`writing`].
 
 use super::access::{self, ACCESS, Access, WRITE_SHARE, traffic};
 use super::access_all::access_all;
@@ -37,7 +37,7 @@ pub const SEQUENTIAL: Variant = Variant {
     arrays: Arrays::OneByOne,
     refuse: access::check,
     rank_0_alone: false,
-    // Places of copies.
+    // Offsets of the blocks, one word per access.
     buffers: |point| {
         if Access::of(point) == Access::Read { 0 } else { point.integer("I").div_ceil(point.integer("L")) }
     },

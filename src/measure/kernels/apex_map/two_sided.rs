@@ -1,7 +1,7 @@
-//! NAME: apex_map.two_sided. Remote data by request and reply; every rank serves the others between its own accesses.
+//! NAME: apex_map.two_sided. Remote blocks by request and reply. Every rank serves the others between its own accesses.
 //!
 //! SOURCE: Strohmaier and Shan, Section 2.1 and Table 1 (right column).
-//! The protocol and its differences from the paper: [`two_sided`](crate::kernels::shared::accesses::two_sided).
+//! The protocol and its differences from the paper are in [`two_sided`](crate::kernels::shared::accesses::two_sided).
 
 use super::timing::Arrays;
 use super::{ALPHA, B, HEADLINE, I, L, M, METHOD, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Variant, with_outputs};
@@ -12,7 +12,7 @@ use apexmap_base::source;
 use apexmap_base::units::Unit;
 
 const ALL_OUTPUTS: [Output; OUTPUTS.len() + 2] = with_outputs([
-    output("polls", Unit::None, "how often all ranks looked for requests, those while waiting included"),
+    output("polls", Unit::None, "number of times that all ranks looked for requests, including those while waiting"),
     output(
         "poll_seconds",
         Unit::Seconds,
@@ -22,7 +22,7 @@ const ALL_OUTPUTS: [Output; OUTPUTS.len() + 2] = with_outputs([
 
 const ABOUT: About = About {
     id: "apex_map.two_sided",
-    summary: "Apex-Map by messages: a request and a reply per remote block",
+    summary: "Apex-Map with messages: a request and a reply per remote block",
     source: &source::APEX_MAP,
     place: "Section 2.1, Table 1",
     parameters: &[M, ALPHA, L, I, N, B, SMSG, NSER, POLL_EVERY, PAGES, SEED],

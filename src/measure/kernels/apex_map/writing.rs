@@ -1,8 +1,8 @@
-//! Runs that write, and how they are checked: afterwards the same accesses are made again in plain words, from the same
-//! memory, and must read the same sum and leave the same words behind.
+//! Runs that write, and their verification. After a run the same accesses are repeated in a scalar loop on the same initial
+//! memory. They must read the same sum and leave the same words.
 //!
-//! Nothing is kept of the run: its accesses are drawn again. Each block is visited at each of its accesses: its words are taken
-//! into a digest and then set back, so that the memory is as it was before the run, for the check and for the next run.
+//! The accesses of a run are not stored; they are drawn again. For each access, the words of its block are added to a digest
+//! and then restored. The memory is thus as it was before the run, for the check and for the next run.
 
 use super::access::{Access, pattern, traffic};
 use super::access_all::{self, Accesses as What};
@@ -17,16 +17,16 @@ use crate::kernels::{Outcome, Output};
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 
-/// Of a kernel that may write.
+/// The outputs of a kernel that may write.
 pub(super) const ALL_OUTPUTS: [Output; OUTPUTS.len() + TRAFFIC.len()] = with_outputs(TRAFFIC);
 
-/// A timed loop, as [`super::access_all`].
+/// A timed loop, such as [`super::access_all`].
 pub type Loop = fn(&mut [u64], &[u64], What) -> u64;
 
-/// A warm-up writes the memory so many times over at most, unless its time still changes: a check takes twenty times as long as
-/// what it checks. The memory was read for some time before.
+/// Number of times that a warm-up accesses the whole memory before it may end, if its time per access is steady. The number is small,
+/// because the check takes twenty times as long as the accesses that it checks, and the memory was already read for some time.
 const OVER: u64 = 8;
-/// And at most so many words.
+/// Number of words after which a warm-up may end in any case, if its time per access is steady.
 const MOST_WORDS: u64 = 8 << 20;
 
 struct Writer<'a, C> {
@@ -59,16 +59,16 @@ impl<C: Collectives> Accesses for Writer<'_, C> {
         Tally { own_end: end, end, ..Tally::default() }
     }
 
-    /// What is read depends on what was written before: [`run`] compares the sums.
+    /// Returns 0. The words read depend on the earlier writes, so [`run`] compares the sums instead.
     fn expected(&self, _: &Draws, _: &[Location]) -> u64 {
         0
     }
 }
 
-/// One run of one rank, with `timed` as its loop.
+/// Performs one run of one rank with `timed` as its loop.
 ///
 /// # Errors
-/// If there is no memory.
+/// If the memory cannot be allocated.
 pub fn run<C: Collectives>(
     comm: &C,
     (point, stream): (&Point, u64),
@@ -79,7 +79,7 @@ pub fn run<C: Collectives>(
     let words = local_words(point) as usize;
     let (memory, granted) = arena.words_mut(pages, words, 0, |word| contents(0, word as u64))?;
     let block = point.integer("L") as usize;
-    // Not 0, which an update would not show.
+    // Numbers start at 1, because an update by 0 changes nothing.
     let what = What { access: Access::of(point), pattern: pattern(point), block, first: 1 };
     let mut writer = Writer { comm, memory, what, sum: 0, run: timed, places: Vec::new() };
     let mut outcome = time_accesses(comm, (point, stream), granted, Arrays::OneByOne, &mut writer);
@@ -97,7 +97,7 @@ pub fn run<C: Collectives>(
     });
     let expected = undo((point, stream), warm_up, memory, what);
     outcome.verdict = if left != expected {
-        Err("memory does not hold what was written".into())
+        Err("the memory does not hold the words that were written".into())
     } else if found != sum.total() {
         Err("the sum of the words read is wrong".into())
     } else {
@@ -109,22 +109,22 @@ pub fn run<C: Collectives>(
     Ok(outcome)
 }
 
-/// Where the blocks of these accesses are. Copies are from the first half of the memory to the second, in which blocks become
-/// alike only where they were copied from one.
+/// Computes the offsets of the blocks of these accesses. Copies go from the first half of the memory to the second. Two blocks of the
+/// second half are equal only if they were copied from the same block.
 fn put_in_places(places: &mut Vec<u64>, locations: &[Location], what: What, words: usize) {
     places.clear();
     places.extend_from_slice(Location::offsets(locations));
     if what.access == Access::Copy {
         let (block, half) = (what.block as u64, (words / what.block / 2) as u64);
         for (number, place) in places.iter_mut().enumerate() {
-            // Of an odd number of blocks the last one is left out.
+            // If the number of blocks is odd, the last one is not used.
             let within = (*place / block / 2).min(half - 1);
             *place = block * if number % 2 == 0 { within } else { half + within };
         }
     }
 }
 
-/// A digest of all blocks at all accesses of a run, each of which is set back as it is visited.
+/// Returns a digest of the blocks of all accesses of a run, and restores each block after it is read.
 fn undo(run: (&Point, u64), warm_up: u64, memory: &mut [u64], what: What) -> u64 {
     let (mut digest, mut places) = (0u64, Vec::new());
     replay(run, warm_up, |locations| {
@@ -133,7 +133,7 @@ fn undo(run: (&Point, u64), warm_up: u64, memory: &mut [u64], what: What) -> u64
             let words = memory[at as usize..][..what.block].iter_mut().zip(at..);
             let (mut of_block, mut before) = (0u64, potential(0, at));
             for (word, place) in words {
-                // Odd factors: no change of one word leaves the digest as it was.
+                // The factors are odd, so a change of one word always changes the digest.
                 of_block = of_block.wrapping_add(word.wrapping_mul(2 * place + 1));
                 let after = potential(0, place + 1);
                 *word = after.wrapping_sub(before);

@@ -1,8 +1,8 @@
-//! A rank by itself: what it does together with others it does at once.
+//! A communicator of a single rank. Its collective operations return immediately.
 
 use crate::comm::{Collectives, Comm};
 
-/// The end of another transport, as that of a world of one rank.
+/// A communicator of one rank that uses the clock of another communicator.
 pub(super) struct Alone<'a, C>(pub(super) &'a C);
 
 impl<C: Comm> Comm for Alone<'_, C> {

@@ -1,4 +1,4 @@
-//! What a neighbour does until rank 0 is done.
+//! The activities of the neighbours until rank 0 has finished.
 
 use crate::comm::{Collectives, Inbox, Outbox};
 use crate::kernels::shared::accesses::draw::potential;
@@ -9,18 +9,18 @@ use std::hint::black_box;
 
 /// Words of a message: 4 KiB.
 pub(super) const MESSAGE_WORDS: usize = 512;
-/// Words that are read in a row between two looks at whether rank 0 is done.
+/// Consecutive words that a neighbour reads before it checks whether rank 0 has finished.
 const CHUNK: usize = (64 << 10) / 8;
-/// Random words between two looks.
+/// Random words that a neighbour reads before it checks whether rank 0 has finished.
 const PLACES: usize = 1024;
 
 pub(super) struct Neighbour<'a, C> {
     comm: &'a C,
     memory: &'a [u64],
     draw: u64,
-    /// Read or received.
+    /// Bytes that were read or received.
     pub(super) bytes: u64,
-    /// Sums that differ from those of the contents, and messages that were lost.
+    /// Number of wrong sums; one more if messages were lost.
     pub(super) wrong: u64,
 }
 
@@ -34,7 +34,7 @@ impl<'a, C: Collectives> Neighbour<'a, C> {
         self.bytes += words as u64 * WORD_BYTES;
     }
 
-    /// Once at least, however soon rank 0 is done, and then until it is.
+    /// Repeats `work` until rank 0 has finished, but at least once.
     fn until_done(&mut self, mut work: impl FnMut(&mut Self)) {
         let mut barrier = self.comm.ibarrier();
         loop {
@@ -74,12 +74,12 @@ impl<'a, C: Collectives> Neighbour<'a, C> {
         });
     }
 
-    /// All neighbours send parts of their memory in turn, which are the same on all. A single word ends a neighbour's messages:
-    /// how many there were.
+    /// Sends parts of this rank's memory, one after the other, to the next neighbour. All neighbours have the same memory. The last
+    /// message has a single word: the number of messages before it.
     pub(super) fn send(&mut self, inbox: &mut impl Inbox, outbox: &mut impl Outbox) {
         let (rank, neighbours) = (self.comm.rank(), self.comm.size() - 1);
         let (next, length) = (rank % neighbours + 1, MESSAGE_WORDS.min(self.memory.len()));
-        // Of two words at least: those of one word tell the end.
+        // Messages have at least two words, because a message of one word marks the end.
         let parts = if length < 2 { 0 } else { self.memory.len() / length };
         let part = |number: u64| number as usize % parts.max(1) * length;
         let (mut sent, mut received, mut announced) = (0u64, 0u64, None);
@@ -116,7 +116,7 @@ impl<'a, C: Collectives> Neighbour<'a, C> {
     }
 }
 
-/// What the words from one place to another sum to.
+/// Returns the sum of the words from offset `from` up to, but not including, offset `to`.
 fn sum_between(from: usize, to: usize) -> u64 {
     potential(0, to as u64).wrapping_sub(potential(0, from as u64))
 }

@@ -105,7 +105,7 @@ pub(in crate::kernels) const OUTPUTS: &[Output] = &[
     output(
         "warm_up_accesses",
         Unit::None,
-        "accesses of rank 0 in the warm-up, not counting the first read of its hot memory",
+        "accesses of rank 0 in the warm-up, not counting the initial reads of its hot memory",
     ),
     output(
         "drift",

@@ -8,7 +8,8 @@ use std::hint::black_box;
 
 /// Decides how long the warm-up runs.
 ///
-/// The number of index arrays doubles from group to group, until two consecutive groups take the same time per array. Groups grow because a cache of n lines needs a number of accesses proportional to n before its hit rate settles.
+/// The number of index arrays doubles from group to group, until two consecutive groups take the same time per array. Groups
+/// grow because a cache of n lines needs a number of accesses proportional to n before its hit rate settles.
 #[derive(Debug)]
 pub struct WarmUp {
     arrays: u64,
