@@ -267,9 +267,9 @@ fn faulty(rules: Rules, fault: impl Fn(&mut Vec<u64>) + Sync) -> Result<(), Stri
 fn a_lost_a_doubled_and_a_misrouted_update_are_caught() {
     assert_eq!(faulty(Rules::STRICT, |_| ()), Ok(()));
     let lost = faulty(Rules::STRICT, |own| own.truncate(own.len() - 1));
-    assert!(lost.unwrap_err().contains("instead of"));
+    assert!(lost.unwrap_err().contains("were generated"));
     let doubled = faulty(Rules::STRICT, |own| own.push(own[0]));
-    assert!(doubled.unwrap_err().contains("instead of"));
+    assert!(doubled.unwrap_err().contains("were generated"));
     // The numbers are right, what was updated is not.
     let exchanged = faulty(Rules::STRICT, |own| own[0] = own[1]);
     assert!(exchanged.unwrap_err().contains("hash"));
@@ -766,7 +766,9 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
     assert!(refusal(by_shift).contains("number of ranks that is a power of two"));
     let grid = table("random_access.routed", 6, 64).with("X", 2u64).with("Y", 4u64);
     assert!(refusal(grid).contains("2 x 4 has 8 ranks, not 6"));
-    assert!(refusal(table("random_access.one_sided", 2, 64).with("stream", "lcg")).contains("never yields 0"));
+    assert!(
+        refusal(table("random_access.one_sided", 2, 64).with("stream", "lcg")).contains("needs a stream without 0")
+    );
 }
 
 proptest! {

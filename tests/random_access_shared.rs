@@ -130,7 +130,7 @@ fn modes_are_marked_as_the_rules_have_them() {
 fn modes_two_to_four_are_refused_with_the_reason_of_the_paper() {
     for mode in [2u64, 3, 4] {
         let reason = refusal(shared(1 << 10, 2).with("mode", mode));
-        assert!(reason.contains("if the table is defined at the core level"), "{reason}");
+        assert!(reason.contains("a table per core requires generation and look-ahead limit per core"), "{reason}");
         assert!(reason.contains("Section 3.2") && reason.contains("use mode 1, 5, 6, 7 or 8"), "{reason}");
     }
 }

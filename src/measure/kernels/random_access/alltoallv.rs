@@ -1,7 +1,7 @@
-//! NAME: random_access.alltoallv. Rounds: generate Q updates, exchange them by one all-to-all, apply those received.
+//! NAME: random_access.alltoallv. Rounds: generate Q updates, exchange them in one all-to-all, apply those received.
 //!
-//! SOURCE: Plimpton et al., Section 2, the loop with "Q' datums = all2all(Q datums)", as a traditional 1-d exchange.
-//! DIFFERENCES: none; updates for the rank itself go through the exchange like the others.
+//! SOURCE: Plimpton et al., Section 2, the loop with "Q' datums = all2all(Q datums)" as a traditional 1-d exchange.
+//! DIFFERENCES: none. Updates for the rank itself also go through the exchange.
 
 use super::layout::Owners;
 use super::table::Table;
@@ -45,10 +45,10 @@ fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Out
 pub(super) struct Lists {
     pub values: Vec<u64>,
     owners: Vec<u32>,
-    /// By owner.
+    /// The values, sorted by owner.
     pub sorted: Vec<u64>,
     pub received: Vec<u64>,
-    /// How many of each owner.
+    /// Number of values of each owner.
     pub counts: Vec<usize>,
     ends: Vec<usize>,
 }
@@ -86,7 +86,7 @@ impl Lists {
         Tally { buffers: (words + 2 * self.counts.len()) as u64, ..tally }
     }
 
-    /// Sorts the first `size` values by owner, keeping the order of each owner's.
+    /// Sorts the first `size` values by owner. The sort is stable.
     pub fn sort(&mut self, size: usize, owner: impl Fn(u64) -> usize) {
         self.counts.fill(0);
         for (&value, slot) in self.values[..size].iter().zip(&mut self.owners) {

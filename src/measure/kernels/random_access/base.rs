@@ -1,11 +1,11 @@
 //! NAME: random_access.base. Every rank sends its updates to their owners while it applies the updates it receives.
 //!
 //! SOURCE: HPC Challenge definition, "The Supplied MPI-1 RandomAccess Code", Figures 6 and 7. `sending = "immediate"`:
-//!   each update is a message of one word, sent as soon as it is generated. `"bucketed"`: up to Q updates wait in one
-//!   bucket per owner, and the fullest bucket is sent when no more may wait, as in the reference implementation.
-//!   `owner_by`: Blue Gene/P paper, Section 4.4.
-//! DIFFERENCES from the reference implementation: a bucketed rank polls for messages when its buckets are full, not
-//!   before every update; updates of its own words wait in a bucket like the others, and are applied without a message.
+//!   each update is a message of one word, sent as soon as it is generated. `"bucketed"`: the rank has a bucket per owner
+//!   and stores up to Q updates in them; when Q are stored, it sends the fullest bucket, as in the reference
+//!   implementation. `owner_by`: Blue Gene/P paper, Section 4.4.
+//! DIFFERENCES from the reference implementation: with `"bucketed"`, a rank polls for messages when its buckets are full,
+//!   not before every update. Updates of words that it owns also wait in a bucket, and are applied without a message.
 
 use super::layout::Owners;
 use super::table::Table;
@@ -25,7 +25,7 @@ use apexmap_base::source;
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(
         "random_access.base",
-        "RandomAccess with direct messages between all ranks, with one or many updates each",
+        "RandomAccess with direct messages between all ranks, each with one or many updates",
         &source::HPCC_RANDOM_ACCESS,
         "Figures 6 and 7",
         Ranks::Any,
@@ -49,11 +49,11 @@ pub const KERNEL: Algorithm = Algorithm {
 const SENDING: Parameter = parameter(
     "sending",
     "sending",
-    "sending of updates: in buckets of up to Q, the fullest first, or each update immediately",
+    "sending of updates: bucketed (in buckets of up to Q updates, the fullest first) or immediate (each update separately)",
     Domain::Choice(&["bucketed", "immediate"]),
 );
 
-/// Words of a message at most.
+/// Returns the maximum number of words of a message.
 fn words(point: &Point) -> usize {
     if point.text("sending") == "immediate" { 1 } else { point.integer("Q") as usize }
 }
@@ -86,13 +86,13 @@ struct Rank<'a, C: Mailboxes> {
     owners: Owners,
     inbox: C::Inbox,
     outbox: C::Outbox,
-    /// Ranks that will send no more.
+    /// Number of ranks that have sent their last message.
     ended: usize,
     tally: Tally,
 }
 
 impl<C: Mailboxes> Rank<'_, C> {
-    /// Figures 6 and 7.
+    /// Sends each update immediately, as in Figures 6 and 7.
     fn immediate(&mut self, problem: &Problem, table: &mut Table) {
         let mut generator = problem.own_generator();
         for _ in 0..problem.own_updates() {
@@ -108,6 +108,7 @@ impl<C: Mailboxes> Rank<'_, C> {
         }
     }
 
+    /// Stores up to Q updates in buckets and sends the fullest one.
     fn bucketed(&mut self, problem: &Problem, table: &mut Table) {
         let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
         let mut buckets = Buckets::new(problem.owners.parts(), problem.look_ahead);
@@ -130,7 +131,7 @@ impl<C: Mailboxes> Rank<'_, C> {
         }
     }
 
-    /// Sends; receives as long as all send handles are busy.
+    /// Sends a message, and receives while all send handles are busy.
     fn send(&mut self, to: usize, words: &[u64], table: &mut Table) {
         while !self.outbox.send(to, words) {
             if !self.receive(table) {
@@ -141,14 +142,14 @@ impl<C: Mailboxes> Rank<'_, C> {
         self.tally.hops += words.len() as u64;
     }
 
-    /// Makes the updates of all messages that have come.
+    /// Applies the updates of all messages that have arrived. Returns whether any had arrived.
     fn receive(&mut self, table: &mut Table) -> bool {
         let mut some = false;
         while let Some(words) = self.inbox.take(|_, words| {
             table.apply(words);
             words.len()
         }) {
-            // An empty message is its sender's last.
+            // An empty message is the last one of its sender.
             self.ended += usize::from(words == 0);
             self.tally.applied += words as u64;
             some = true;
@@ -156,7 +157,7 @@ impl<C: Mailboxes> Rank<'_, C> {
         some
     }
 
-    /// Tells all others that this was all, and waits until all others have.
+    /// Sends an empty message to each other rank, and waits until all others have done the same.
     fn end(&mut self, table: &mut Table) {
         let others = self.comm.size() - 1;
         for step in 1..=others {
@@ -170,13 +171,13 @@ impl<C: Mailboxes> Rank<'_, C> {
     }
 }
 
-/// A bucket for each owner; all of them together hold `room` values, in linked lists.
+/// A bucket for each owner. The buckets are linked lists and share places for `room` values.
 struct Buckets {
     stored: usize,
     counts: Vec<u32>,
-    /// First place of each bucket's list; what it is if the bucket is empty does not matter.
+    /// First place of each bucket's list, arbitrary for an empty bucket.
     heads: Vec<u32>,
-    /// Value and the place of the next.
+    /// A value and the next place in the list of its bucket.
     places: Vec<(u64, u32)>,
     free: Vec<u32>,
 }
@@ -194,14 +195,14 @@ impl Buckets {
 
     #[inline(always)]
     fn push(&mut self, owner: usize, value: u64) {
-        let place = self.free.pop().expect("callers count what is stored");
+        let place = self.free.pop().expect("the caller ensures a free place");
         self.places[place as usize] = (value, self.heads[owner]);
         self.heads[owner] = place;
         self.counts[owner] += 1;
         self.stored += 1;
     }
 
-    /// Moves the values of the fullest bucket to `batch`, and returns its owner.
+    /// Moves the values of the fullest bucket to `batch`. Returns the owner of the bucket.
     fn empty_fullest(&mut self, batch: &mut Vec<u64>) -> usize {
         let most = self.counts.iter().copied().max().unwrap_or(0);
         let owner = self.counts.iter().position(|&count| count == most).unwrap_or(0);

@@ -1,14 +1,15 @@
-//! The division of a list of updates into those that a rank keeps and those that it sends, for a stage of the hypercube.
+//! Divides a list of updates into those that a rank keeps and those that it sends in a stage of the hypercube.
 
 use super::random_stream::Index;
 use super::recursive_halving::Stage;
 
-/// Appends each value to one of the two lists.
+/// Appends each value to `keep` or to `send`.
 pub fn divide(values: &[u64], index: Index, stage: &Stage, keep: &mut Vec<u64>, send: &mut Vec<u64>) {
     keep.reserve(values.len() + LANES);
     send.reserve(values.len() + LANES);
-    // SAFETY: `reserve` has made room for all values and a vector more in each list; the detection has found the instructions. Both
-    // functions write the first `kept` values to one list and the others to the other, which are their lengths afterwards.
+    // SAFETY: `reserve` has made room for all values and one more vector in each list, and the instructions are detected. Both
+    // functions initialise `kept` values at the end of `keep` and the remaining number of values at the end of `send`; the lengths
+    // grow by these numbers.
     unsafe {
         let to = Ends { keep: keep.as_mut_ptr().add(keep.len()), send: send.as_mut_ptr().add(send.len()) };
         #[cfg(target_arch = "x86_64")]
@@ -24,24 +25,24 @@ pub fn divide(values: &[u64], index: Index, stage: &Stage, keep: &mut Vec<u64>, 
     }
 }
 
-/// Values that are written at once.
+/// Number of values that are written at once.
 const LANES: usize = 4;
 
-/// Where the next values go.
+/// Pointers to the ends of the two lists, where the next values are written.
 struct Ends {
     keep: *mut u64,
     send: *mut u64,
 }
 
-/// Both places are written, and one of the two ends moves: half of the branches would be mispredicted. Returns how many were
-/// kept.
+/// Divides values one by one. Each value is written to both lists, and then one of the two ends advances. This avoids a branch that
+/// would be mispredicted half of the time. Returns the number of kept values.
 ///
 /// # Safety
-/// There is room for all values behind either end.
+/// Both lists have room for all values after their end.
 unsafe fn one_by_one(values: &[u64], index: Index, stage: &Stage, to: Ends) -> usize {
     let mut kept = 0;
     for (i, &value) in values.iter().enumerate() {
-        // SAFETY: of the `i` values before this one `kept` were kept and the others sent, so that both ends have room for one more.
+        // SAFETY: `kept` of the `i` values before this one were kept and the others sent, so both lists have room for one more value.
         unsafe {
             *to.keep.add(kept) = value;
             *to.send.add(i - kept) = value;
@@ -51,11 +52,11 @@ unsafe fn one_by_one(values: &[u64], index: Index, stage: &Stage, to: Ends) -> u
     kept
 }
 
-/// The same for four values at a time, each four ordered such that those kept, and again those sent, come first: a third of
-/// the time.
+/// Divides four values at a time. A permutation moves the kept values of the four to the front, and another one those to send. This
+/// takes a third of the time of [`one_by_one`].
 ///
 /// # Safety
-/// There is room for all values and four more behind either end.
+/// Both lists have room for all values and four more after their end.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,popcnt")]
 unsafe fn by_fours(values: &[u64], index: Index, stage: &Stage, to: Ends) -> usize {
@@ -69,8 +70,8 @@ unsafe fn by_fours(values: &[u64], index: Index, stage: &Stage, to: Ends) -> usi
     let lower = if stage.upper { 0 } else { 0b1111 };
     let mut kept = 0;
     for (i, four) in fours.enumerate() {
-        // SAFETY: a chunk has four values. Of the values before it `kept` were kept and the others sent, and each end has room for
-        // four more than all. `keeps` has four bits, and there is an order for each.
+        // SAFETY: a chunk has four values. `kept` of the values before it were kept and the others sent, and both lists have room for
+        // four more values than all. `keeps` has four bits, and `FIRST` has an order for each combination.
         unsafe {
             let four = _mm256_loadu_si256(four.as_ptr().cast());
             let words = _mm256_and_si256(_mm256_srl_epi64(four, shift), mask);
@@ -84,14 +85,14 @@ unsafe fn by_fours(values: &[u64], index: Index, stage: &Stage, to: Ends) -> usi
         }
     }
     let done = values.len() - rest.len();
-    // SAFETY: `done` values were written, of which `kept` were kept, so that both ends have room for the rest.
+    // SAFETY: `done` values were written and `kept` of them kept, so both lists have room for the rest.
     unsafe {
         let to = Ends { keep: to.keep.add(kept), send: to.send.add(done - kept) };
         kept + one_by_one(rest, index, stage, to)
     }
 }
 
-/// For each set of lanes the halves of all lanes, those of the set first.
+/// For each set of lanes, a permutation of the 32-bit halves of all lanes with the lanes of the set first.
 #[cfg(target_arch = "x86_64")]
 static FIRST: [[u32; 2 * LANES]; 1 << LANES] = {
     let mut orders = [[0; 2 * LANES]; 1 << LANES];

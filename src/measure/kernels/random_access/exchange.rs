@@ -1,10 +1,11 @@
 //! NAME: random_access.exchange. Rounds: generate Q updates, exchange them in d stages through a grid of ranks, apply them.
 //!
-//! SOURCE: Plimpton et al., Section 2 and Figure 1: the ranks as a list (1d), an array (2d), a grid (3d), up to a hypercube. In each
-//!   stage a rank sends one message to every other rank in its line of that dimension, L = d (k - 1) messages and
-//!   V = d Q (k - 1)/k updates a round for k^d ranks.
-//! DIFFERENCES: ranks that are no k^d make a grid as even as their prime factors allow. A message longer than its buffer, twice its
-//!   mean and 16 updates, is sent in pieces: a piece that fills the buffer is followed by another. Empty messages are sent too.
+//! SOURCE: Plimpton et al., Section 2 and Figure 1: the ranks form a list (1d), an array (2d), a grid (3d), up to a
+//!   hypercube. In each stage a rank sends one message to every other rank in its line of that dimension. With k^d ranks it
+//!   sends L = d (k - 1) messages and V = d Q (k - 1)/k updates per round.
+//! DIFFERENCES: if P is not k^d, the grid is as equal as the prime factors of P allow. A buffer holds twice the mean
+//!   message plus 16 updates. A longer message is sent in pieces: a piece that fills the buffer is followed by another.
+//!   Empty messages are also sent.
 
 use super::grid::NodeGrid;
 use super::layout::Owners;
@@ -40,7 +41,7 @@ pub const KERNEL: Algorithm = Algorithm {
     buffers: |point| {
         let (grid, look_ahead) = (grid(point), point.integer("Q"));
         let peers: usize = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len()).sum();
-        // Values, their places, values in order, what is kept; messages; a place by stage and rank.
+        // Values, their places, sorted values, kept values; messages; the place of each rank in each stage.
         let messages = (peers as u64 + point.integer("SMSG")) * piece(&grid, look_ahead) as u64;
         7 * look_ahead + messages + (grid.dimensions() * point.ranks).div_ceil(2) as u64
     },
@@ -55,7 +56,7 @@ pub const KERNEL: Algorithm = Algorithm {
 const STAGES: Parameter = parameter(
     "d",
     "exchange_dimensions",
-    "dimensions of the exchange: 1 is one stage of messages to all other ranks, log2 P (or more) a hypercube",
+    "dimensions of the exchange: 1 is one stage with messages to all other ranks; log2 P or more is a hypercube",
     Domain::Integer { least: 1, most: 24, default: 2 },
 );
 
@@ -63,7 +64,7 @@ fn grid(point: &Point) -> NodeGrid {
     NodeGrid::even(point.ranks, point.integer("d") as usize)
 }
 
-/// Words of a message at most: of the shortest line, whose messages are the longest.
+/// Returns the maximum number of words of a message. It is computed for the shortest line, whose messages are the longest.
 fn piece(grid: &NodeGrid, look_ahead: u64) -> usize {
     let shortest = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len() + 1).min().unwrap_or(1);
     2 * (look_ahead as usize).div_ceil(shortest) + 16
@@ -107,14 +108,14 @@ struct Stage<I> {
     /// The other ranks of this rank's line, in the order of their places in it.
     peers: Vec<usize>,
     inboxes: Vec<I>,
-    /// The place in the line by owner.
+    /// For each owner, its place in the line.
     places: Vec<u32>,
     own: usize,
-    /// Of each peer: what is still to be sent to it, if anything; an empty message is sent too.
+    /// For each peer, the range of sorted updates that are not sent yet. `Some` of an empty range is an empty message.
     unsent: Vec<Option<(usize, usize)>>,
-    /// Whether more is to come from it.
+    /// For each peer, whether another piece of its message is expected.
     awaited: Vec<bool>,
-    /// By place: the end of its updates among the sorted ones.
+    /// For each place, the end of its updates in the sorted ones.
     ends: Vec<usize>,
 }
 
@@ -152,7 +153,7 @@ impl<C: Mailboxes> Member<'_, C> {
         self.tally
     }
 
-    /// Puts what is held in the order of the places of a line.
+    /// Sorts the held updates by their places in the line of this stage.
     fn sort(&mut self, stage: usize) {
         let Stage { places, ends, .. } = &mut self.stages[stage];
         ends.fill(0);
@@ -174,7 +175,8 @@ impl<C: Mailboxes> Member<'_, C> {
         }
     }
 
-    /// Sends every peer of the line what goes to its place, and holds then what stays and what came.
+    /// Sends each peer of the line the updates for its place. Afterwards the rank holds the updates for its own place and the received
+    /// ones.
     fn exchange(&mut self, stage: usize) {
         let Self { stages, outbox, sorted, held, tally, comm, piece, .. } = self;
         let Stage { peers, inboxes, own, unsent, awaited, ends, .. } = &mut stages[stage];

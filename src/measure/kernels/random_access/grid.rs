@@ -1,21 +1,21 @@
-//! A grid of ranks in any number of dimensions, through which updates travel in dimension order.
+//! A grid of ranks in any number of dimensions. Updates travel through it in dimension order.
 //!
-//! SOURCE: Blue Gene/P paper, Section 4.2. One dimension is an all-to-all exchange; dimensions of size two are a
-//!   hypercube.
+//! SOURCE: Blue Gene/P paper, Section 4.2. A grid of one dimension is an all-to-all exchange. A grid of dimensions of size
+//!   two is a hypercube.
 
-/// Ranks as numbers of a mixed radix, the first dimension running fastest.
+/// A grid of ranks. The coordinates of a rank are its digits in a mixed radix; the first dimension is the least significant digit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeGrid {
     sizes: Vec<usize>,
 }
 
 impl NodeGrid {
-    /// These dimensions; those of size one are left out, as nothing travels along them.
+    /// Creates a grid of these dimensions. Dimensions of size one are omitted, because nothing travels along them.
     pub fn new(sizes: &[usize]) -> Self {
         Self { sizes: sizes.iter().copied().filter(|&size| size > 1).collect() }
     }
 
-    /// As even as the prime factors of `ranks` allow in at most so many dimensions, the largest first.
+    /// Creates a grid of at most `dimensions` dimensions, as equal as the prime factors of `ranks` allow, the largest first.
     pub fn even(ranks: usize, dimensions: usize) -> Self {
         let mut sizes = vec![1; dimensions];
         for prime in prime_factors(ranks).into_iter().rev() {
@@ -31,7 +31,7 @@ impl NodeGrid {
         self.sizes.len()
     }
 
-    /// The place of a rank in its line of this dimension.
+    /// Returns the coordinate of a rank in this dimension.
     pub fn place(&self, rank: usize, dimension: usize) -> usize {
         rank / self.stride(dimension) % self.sizes[dimension]
     }
@@ -40,14 +40,14 @@ impl NodeGrid {
         self.sizes[..dimension].iter().product()
     }
 
-    /// Ranks that differ from `rank` in this dimension only, in the order of their places.
+    /// Returns the ranks that differ from `rank` only in this dimension, in the order of their coordinates.
     pub fn peers(&self, rank: usize, dimension: usize) -> Vec<usize> {
         let (stride, own) = (self.stride(dimension), self.place(rank, dimension));
         let others = (0..self.sizes[dimension]).filter(|&place| place != own);
         others.map(|place| rank - own * stride + place * stride).collect()
     }
 
-    /// The dimension along which an update at `at` for `owner` travels next, and where to; `None` if it is there.
+    /// Returns the next hop of an update at `rank` for `owner`: the dimension and the next rank. Returns `None` if `rank` is `owner`.
     pub fn next(&self, at: usize, owner: usize) -> Option<(usize, usize)> {
         let mut stride = 1;
         for (dimension, &size) in self.sizes.iter().enumerate() {
@@ -61,7 +61,7 @@ impl NodeGrid {
     }
 }
 
-/// In ascending order.
+/// Returns the prime factors of a number in ascending order.
 fn prime_factors(mut number: usize) -> Vec<usize> {
     let (mut factors, mut candidate) = (Vec::new(), 2);
     while candidate * candidate <= number {

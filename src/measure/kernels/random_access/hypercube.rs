@@ -1,17 +1,17 @@
 //! NAME: random_access.hypercube. Rounds of Q updates that travel along the dimensions of a hypercube of ranks.
 //!
-//! SOURCE: Plimpton et al., Figure 2; for other numbers of ranks the recursive halving of Section 2
-//!   ([`super::recursive_halving`]); the optimisations of Section 4: `receives = "ahead"` (Mod1), `own_updates =
+//! SOURCE: Plimpton et al., Figure 2. For numbers of ranks that are not powers of two, the recursive halving of Section 2
+//!   ([`super::recursive_halving`]). The optimisations of Section 4: `receives = "ahead"` (Mod1), `own_updates =
 //!   "deferred"` (Mod2), `waits = "late"` (Mod3), SMSG = 2 (Mod7). The original is "on_demand", "at_once", "early" and
 //!   SMSG = 1.
-//! DIFFERENCES: the dimensions are processed from the highest, so that powers of two are a case of recursive halving; a
-//!   comparison with the first word of the upper half replaces the mask. Mod2 is read as: updates that a rank generates
-//!   for itself are applied after the exchange, with those it receives, instead of before. A message longer than its
-//!   buffer, 2 Q + 16 updates, is sent in pieces: a piece that fills the buffer is followed by another. With "deferred" and
-//!   "late", the updates that a rank generates for itself are made while it waits for the last message, as in the authors'
-//!   code in HPCC; the last of them, an eighth of Q and at most 128, wait for that message with their words on the way.
-//!   A round brings a rank more than Q updates by chance, which the paper's footnote 1 allows: `excess_share` and `stored_max`
-//!   tell how many.
+//! DIFFERENCES: the dimensions are processed from the highest, so that powers of two are a special case of recursive
+//!   halving. A comparison with the first word of the upper half replaces the mask. We interpret Mod2 as follows: updates
+//!   that a rank generates for itself are applied after the exchange, with the received ones, instead of before. A buffer
+//!   holds 2 Q + 16 updates. A longer message is sent in pieces: a piece that fills the buffer is followed by another. With
+//!   "deferred" and "late", the updates that a rank generates for itself are applied while it waits for the last message,
+//!   as in the authors' code in HPCC. The last of them, an eighth of Q and at most 128, are prefetched and wait for that
+//!   message. In a round a rank may receive more than Q updates by chance, which the paper's footnote 1 allows:
+//!   `excess_share` and `stored_max` report these updates.
 
 use super::division::divide;
 use super::random_stream::Index;
@@ -68,7 +68,7 @@ pub const KERNEL: Algorithm = Algorithm {
 const RECEIVES: Parameter = parameter(
     "receives",
     "receives",
-    "receives: posted for all dimensions ahead, or each on demand, when the rank waits for its message",
+    "receives: ahead (posted for all dimensions in advance) or on_demand (each posted when the rank waits for its message)",
     Domain::Choice(&["ahead", "on_demand"]),
 );
 const OWN_UPDATES: Parameter = parameter(
@@ -80,12 +80,12 @@ const OWN_UPDATES: Parameter = parameter(
 const WAITS: Parameter = parameter(
     "waits",
     "waits",
-    "wait for a message: late, after the rank has divided its own list for the next dimension (for the last: made its own \
-     updates), or early, before",
+    "wait for a message: late (after the rank has divided its own list for the next dimension or, in the last dimension, applied \
+     its own updates) or early (before that)",
     Domain::Choice(&["late", "early"]),
 );
 
-/// Words of a message at most.
+/// Returns the maximum number of words of a message.
 fn piece(point: &Point) -> usize {
     2 * point.integer("Q") as usize + 16
 }
@@ -121,7 +121,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     outcome
 }
 
-/// What a rank holds on to, and what it sends to the other half of its partition.
+/// The updates that a rank keeps, and those that it sends to the other half of its partition.
 struct Lists {
     keep: Vec<u64>,
     send: Vec<u64>,
@@ -136,16 +136,16 @@ impl Lists {
 struct Cube<'a, C: Mailboxes> {
     comm: &'a C,
     stages: Vec<Stage>,
-    /// By stage and peer.
+    /// One inbox per stage and peer.
     inboxes: Vec<Vec<C::Inbox>>,
     outbox: C::Outbox,
     index: Index,
     piece: usize,
     late: bool,
     at_once: bool,
-    /// What was divided for a stage, at the stage's number modulo 2.
+    /// The divided updates of a stage. Stage s uses element s modulo 2.
     lists: [Lists; 2],
-    /// Updates of the rank's own words: what it keeps at the last stage.
+    /// Updates of the rank's own words, which are those that it keeps in the last stage.
     own: Pending,
     tally: Tally,
 }
@@ -178,7 +178,7 @@ impl<C: Mailboxes> Cube<'_, C> {
         Tally { buffers: (words + lists + receives) as u64, ..self.tally }
     }
 
-    /// Divides updates for a stage; after the last, all are the rank's own.
+    /// Divides updates for a stage. After the last stage, all updates are for the rank's own words.
     fn divide(&mut self, values: &[u64], stage: usize) {
         let Lists { keep, send } = &mut self.lists[stage % 2];
         let keep = if stage + 1 >= self.stages.len() { self.own.end() } else { keep };
@@ -188,7 +188,7 @@ impl<C: Mailboxes> Cube<'_, C> {
         }
     }
 
-    /// Makes the updates of the rank's own words and returns how many others are left, in front.
+    /// Applies the updates of the rank's own words and moves the others to the front. Returns the number of the others.
     fn make_own_updates(&mut self, values: &mut [u64], table: &mut Table<impl Place>) -> usize {
         let mut others = 0;
         for i in 0..values.len() {
@@ -204,8 +204,8 @@ impl<C: Mailboxes> Cube<'_, C> {
         others
     }
 
-    /// One dimension: sends what belongs to the other half, receives what belongs to this one, and divides what the rank
-    /// now holds for the next dimension.
+    /// Runs one stage: sends the updates of the other half, receives those of the own half, and divides all that the rank then holds
+    /// for the next stage.
     fn exchange(&mut self, stage: usize, table: &mut Table<impl Place>) {
         let mut swap = Swap::new(&self.stages[stage], self.lists[stage % 2].send.len());
         if stage + 1 == self.stages.len() {
@@ -227,7 +227,7 @@ impl<C: Mailboxes> Cube<'_, C> {
         self.lists[stage % 2].send.clear();
     }
 
-    /// What a rank can do with what it keeps at a stage.
+    /// Processes the updates that a rank keeps in a stage: divides them for the next stage, or applies them in the last one.
     fn go_on(&mut self, stage: usize, table: &mut Table<impl Place>) {
         if stage + 1 == self.stages.len() {
             self.tally.applied += self.own.make(table);
@@ -239,7 +239,7 @@ impl<C: Mailboxes> Cube<'_, C> {
         self.lists[stage % 2].keep.clear();
     }
 
-    /// Sends what is left to send while there are handles.
+    /// Sends unsent updates while send handles are free. Returns whether it sent any.
     fn send(&mut self, swap: &mut Swap, stage: usize) -> bool {
         let mut progress = false;
         for (unsent, &peer) in swap.unsent.iter_mut().zip(&self.stages[stage].peers) {
@@ -257,7 +257,7 @@ impl<C: Mailboxes> Cube<'_, C> {
         progress
     }
 
-    /// Takes what has come.
+    /// Takes the messages that have arrived. Returns whether any had arrived.
     fn receive(&mut self, swap: &mut Swap, stage: usize) -> bool {
         let mut progress = false;
         let next = stage + 1;
@@ -284,10 +284,11 @@ impl<C: Mailboxes> Cube<'_, C> {
     }
 }
 
-/// What is still to be sent to and awaited from the one or two peers of a stage.
+/// The messages of a stage, to and from one or two peers, that are not complete yet.
 struct Swap {
-    /// Range of the send list; an empty one is sent too.
+    /// For each peer, the range of the send list that is not sent yet. `Some` of an empty range is an empty message.
     unsent: [Option<(usize, usize)>; 2],
+    /// For each peer, whether another piece of its message is expected.
     awaited: [bool; 2],
 }
 

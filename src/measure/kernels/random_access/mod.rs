@@ -1,15 +1,15 @@
-//! RandomAccess: what its algorithms share (parameters, the problem, the verification, the timing).
+//! RandomAccess: the code that its algorithms share (parameters, the problem, verification, timing).
 //!
 //! SOURCE: the HPC Challenge definition of RandomAccess; the papers of the algorithms.
 //! PURPOSE: the rate of updates in random order to words of a table larger than any cache.
-//! WORK: `updates` x N_words updates T[index(v)] ^= v, v from a stream of 64-bit values; 8 bytes per update. The definition's other
-//!   operations, `add`, `and` and `or`, are choices of most algorithms.
-//! CHECK: the number of updates on each rank and a hash of index and value after the run; then all updates are applied
-//!   again, each sent directly to its owner, found by division, which must restore `T[i] = i` ([`measure`]). Other operations than xor
-//!   are replayed on a second table.
-//! DIFFERENCES from the reference implementation: starting points have a common offset, unless `offset = "none"`,
-//!   because without it most early updates of some ranks go to one destination; buffers are allocated before the clock
-//!   starts; the table's size is a parameter, not derived from memory (the rules: 2^n words, at most half of memory).
+//! WORK: `updates` x N_words updates T[index(v)] ^= v, with v from a stream of 64-bit values; 8 bytes per update. Most
+//!   algorithms also offer the other operations of the definition, `add`, `and` and `or`.
+//! CHECK: after the run, the number of updates on each rank and a hash of index and value. Then all updates are applied
+//!   again, each sent directly to its owner, which is computed by division. This must restore `T[i] = i` ([`measure`]).
+//!   Operations other than xor are replayed on a second table.
+//! DIFFERENCES from the reference implementation: starting points have a common offset, unless `offset = "none"`, because
+//!   without it most early updates of some ranks go to one destination. Buffers are allocated before the clock starts. The
+//!   table's size is a parameter, not derived from memory (the rules: 2^n words, at most half of memory).
 
 pub mod alltoallv;
 pub mod base;
@@ -62,7 +62,7 @@ const TIME_BOUND: Parameter = Parameter {
     name: "time_bound",
     column: "time_bound_seconds",
     unit: Unit::Seconds,
-    meaning: "time bound per run: as many updates as fit into it, estimated from shorter runs; 0 means no bound",
+    meaning: "time bound per run: the number of updates is reduced to fit into it, estimated from shorter runs; 0 means no bound",
     domain: Domain::Integer { least: 0, most: 1 << 20, default: 0 },
 };
 const Q: Parameter = parameter(
@@ -74,14 +74,14 @@ const Q: Parameter = parameter(
 const STREAM: Parameter = parameter(
     "stream",
     "stream",
-    "stream: shift register (the definition's), or LCG",
+    "stream: lfsr (the shift register of the definition) or lcg (a linear congruential generator)",
     Domain::Choice(random_stream::StreamKind::NAMES),
 );
 const INDEX: Parameter = parameter(
     "index",
     "index_bits",
-    "bits of a value that are its word's index: as in the reference implementation (lfsr: lowest, lcg: highest), or the lowest, or the \
-     highest, as in the definition's text",
+    "bits of a value that form its word's index: as in the reference implementation (lfsr: lowest, lcg: highest), the lowest, or the \
+     highest as in the text of the definition",
     Domain::Choice(&random_stream::INDEX_WORDS),
 );
 const STARTS: Parameter = parameter(
@@ -94,7 +94,7 @@ const STARTS: Parameter = parameter(
 const OFFSET: Parameter = parameter(
     "offset",
     "offset",
-    "offset of all starting points: common, or none as in the reference implementation, which is weak",
+    "offset of all starting points: common, or none as in the reference implementation, whose first values are weak",
     Domain::Choice(&["common", "none"]),
 );
 const PAGES: Parameter = parameter(
@@ -113,8 +113,8 @@ const SEED: Parameter = parameter(
 const OWNER_BY: Parameter = parameter(
     "owner_by",
     "owner_by",
-    "how to find a word's owner: shift (ranks a power of two), division, prediction (multiplication and \
-     correction), or the cheapest",
+    "method to compute a word's owner: shift (needs a power of two of ranks), division, prediction (multiplication and \
+     correction), or the cheapest of these",
     Domain::Choice(&["cheapest", "shift", "division", "prediction"]),
 );
 const B: Parameter = parameter(
@@ -135,27 +135,27 @@ const OUTPUTS: &[Output] = &[
     output("rank_seconds_mean", Unit::Seconds, "mean time of the ranks"),
     output("imbalance", Unit::None, "time of the slowest rank / mean time"),
     output("messages_per_update", Unit::None, "messages sent per update"),
-    output("hops_per_update", Unit::None, "times an update is sent, mean"),
+    output("hops_per_update", Unit::None, "mean number of times that an update is sent"),
     output("bytes_sent_per_update", Unit::Bytes, "bytes sent per update, without message headers"),
     output("stored_max", Unit::None, "maximum number of updates stored on any rank"),
     output(
         "stored_over_limit",
         Unit::None,
-        "1 if more updates than Q were stored by chance (hypercube paper, footnote 1)",
+        "1 if a rank stored more than Q updates by chance (hypercube paper, footnote 1)",
     ),
     output(
         "excess_share",
         Unit::None,
-        "fraction of the updates that ranks made in a round beyond Q, which the paper could have discarded (footnote 1)",
+        "fraction of the updates that exceed Q per rank and round, which the paper allows ranks to discard (footnote 1)",
     ),
     output("buffer_bytes", Unit::Bytes, "buffer memory of the rank with the largest buffers"),
     output("errors", Unit::None, "number of wrong words in the table"),
     output("error_fraction", Unit::None, "fraction of wrong words in the table"),
-    output("table_hash", Unit::None, "hash of the updated table: algorithms with the same streams give the same"),
+    output("table_hash", Unit::None, "hash of the updated table; algorithms with the same streams give the same hash"),
     output("updates_made", Unit::None, "number of updates by all ranks"),
-    output("memory_share", Unit::None, "table size / memory of its nodes"),
+    output("memory_share", Unit::None, "table size / memory of the nodes that hold it"),
     output("conformant", Unit::None, "1 if the run follows all rules of the definition"),
-    output("rules_broken", Unit::None, "rules of the definition that the run breaks, or none"),
+    output("rules_broken", Unit::None, "rules of the definition that the run breaks, or \"none\""),
     output("fullest_destination", Unit::None, "maximum of a rank's first 1024 updates to one destination"),
     output("fullest_fair", Unit::None, "expected fullest_destination if all destinations were equally likely"),
     output("weak_starts", Unit::None, "1 if fullest_destination is far above fullest_fair"),
@@ -167,24 +167,24 @@ const OUTPUTS: &[Output] = &[
 
 const HEADLINE: &str = "operations_per_second";
 const METHOD: &str = "RandomAccess (HPC Challenge) updates the words of a table of N_words words in random order: \
-    T[index(v)] = T[index(v)] xor v, for 4 values v per word (`updates`) from a stream of 64-bit values of which \
-    every rank generates a part. One sample is one run of all updates, from a common start; its time is that of the \
-    slowest rank, which has then applied every update of its own words. Filling the table and allocating buffers is \
+    T[index(v)] = T[index(v)] xor v, for 4 values v per word (`updates`). The values come from a stream of 64-bit values; \
+    every rank generates a part of it. One sample is one run of all updates, from a common start. Its time is that of the \
+    slowest rank; a rank ends when it has applied every update of the words that it owns. Filling the table and allocating buffers is \
     not timed. After each run the number of updates on each rank and a hash of index and value over the table were \
-    compared with what the streams imply, and all updates were undone, each directly at its owner, which had to \
-    restore T[i] = i. Runs of another operation than xor were replayed on a second table, which had to have the same words.";
+    compared with those that the streams imply. All updates were then undone, each directly at its owner, which had to \
+    restore T[i] = i. Runs of another operation than xor were replayed on a second table, which had to contain the same words.";
 
-/// How ranks divide a table.
+/// The division of a table among ranks.
 pub enum Division {
-    /// Each has one of its own.
+    /// Each rank has a separate table.
     None,
     OverRanks,
-    /// Over so many of them.
+    /// Over this number of ranks.
     Over(fn(&Point) -> usize),
 }
 
 impl Division {
-    /// Parts of a table.
+    /// Returns the number of parts of a table.
     fn parts(&self, point: &Point) -> usize {
         match self {
             Division::None => 1,
@@ -194,15 +194,15 @@ impl Division {
     }
 }
 
-/// An algorithm of RandomAccess: a kernel, but for what all of them share.
+/// An algorithm of RandomAccess: the properties that distinguish one kernel of this family from the others.
 pub struct Algorithm {
     pub about: &'static About,
     pub table: Division,
-    /// Points that this algorithm cannot run, besides those that none can.
+    /// Refuses points that this algorithm cannot run, in addition to those that no algorithm can run.
     pub refuse: fn(&Point) -> std::result::Result<(), String>,
-    /// Words of buffers, per rank.
+    /// Returns the words of buffers per rank.
     pub buffers: fn(&Point) -> u64,
-    /// As [`Kernel::rings`].
+    /// The same as [`Kernel::rings`].
     pub rings: fn(&Point) -> Vec<Rings>,
     pub run: fn(&Point, &mut World) -> Result<Outcome>,
 }
@@ -217,7 +217,7 @@ impl Kernel for Algorithm {
         if !words.is_power_of_two() {
             let (below, above) = (1u64 << words.ilog2(), words.next_power_of_two());
             return Err(format!(
-                "N_words = {words} is not a power of two, but the index is taken from bits of the value; use \
+                "N_words = {words} is not a power of two, but the index consists of bits of the value; use \
                  {below} or {above}"
             ));
         }
@@ -232,14 +232,14 @@ impl Kernel for Algorithm {
             ));
         }
         if (point.text("stream"), point.text("index")) == ("lcg", "lowest") {
-            return Err("index = \"lowest\" names the same words again and again with stream = \"lcg\", whose lowest n bits repeat after \
-                2^n values; use index = \"highest\", or stream = \"lfsr\""
+            return Err("index = \"lowest\" with stream = \"lcg\" updates the same words again and again, because the lowest n bits of \
+                this stream repeat after 2^n values; use index = \"highest\", or stream = \"lfsr\""
                 .into());
         }
         let lowest = matches!((point.text("index"), point.text("stream")), ("lowest", _) | ("reference", "lfsr"));
         if lowest && Operation::of(point) == Operation::And {
-            return Err("operation = \"and\" changes no word where the index is a value's lowest bits, as T[i] = i and v = i there, and \
-                cannot be verified; use index = \"highest\""
+            return Err("operation = \"and\" changes no word if the lowest bits of a value are the index, because T[i] = i and v = i in \
+                these bits, and cannot be verified; use index = \"highest\""
                 .into());
         }
         (self.refuse)(point)
@@ -250,14 +250,14 @@ impl Kernel for Algorithm {
         work((problem::updates(point) * tables) as f64)
     }
 
-    /// A bound of the time may leave fewer updates than asked for.
+    /// Returns the work of the updates that were applied. With a time bound they may be fewer than the point requests.
     fn done(&self, point: &Point, outputs: &BTreeMap<String, Value>) -> Work {
         outputs.get("updates_made").and_then(Value::as_f64).map_or_else(|| self.work(point), work)
     }
 
     fn memory(&self, point: &Point) -> u64 {
         let words = self.arena_words(point).saturating_add((self.buffers)(point));
-        // A replay has a table of its own.
+        // A replay needs a second table.
         let replayed = if Operation::of(point) == Operation::Xor { 0 } else { self.arena_words(point) };
         words.saturating_add(replayed).saturating_add(verify::WORDS).saturating_mul(WORD_BYTES)
     }
@@ -270,7 +270,7 @@ impl Kernel for Algorithm {
         (self.rings)(point)
     }
 
-    /// The streams are the definition's, the same in every run: the number of the run changes nothing.
+    /// Runs the algorithm. The number of the run is not used, because the definition's streams are the same in every run.
     fn run(&self, point: &Point, _run: u64, world: &mut World) -> Result<Outcome> {
         match point.integer("time_bound") {
             0 => (self.run)(point, world),
@@ -288,7 +288,7 @@ fn work(updates: f64) -> Work {
     }
 }
 
-/// What an algorithm is; the rest is the same for all.
+/// Describes an algorithm. All other properties are the same for all algorithms.
 const fn about(
     id: &'static str,
     summary: &'static str,
@@ -300,11 +300,12 @@ const fn about(
     About { id, summary, source, place, parameters, outputs: OUTPUTS, ranks, headline: HEADLINE, method: METHOD }
 }
 
-/// Nothing more to refuse.
+/// Refuses no point.
 fn anything(_: &Point) -> std::result::Result<(), String> {
     Ok(())
 }
 
+/// Refuses `owner_by = "shift"` if the number of ranks is not a power of two.
 fn owner_can_be_found(point: &Point) -> std::result::Result<(), String> {
     if point.text("owner_by") == "shift" && !point.ranks.is_power_of_two() {
         return Err(format!(

@@ -1,14 +1,18 @@
-//! NAME: random_access.nodes. Several nodes: each is a rank, whose threads, one per core, share its part of the table.
+//! NAME: random_access.nodes. Several nodes, each with one rank. The threads of a rank, one per core, share its part of
+//!   the table.
 //!
-//! PURPOSE: the mapping modes that give a node one table, on more than one node.
-//! SOURCE: Blue Gene/P paper, Section 3.2, Table 1: modes 5 (NCC), 6 (NCN), 7 (NNC) and 8 (NNN): table, generation and look-ahead
-//!   limit per core (C) or per node (N). The exchange of a round is that of Plimpton et al., Section 2.
-//! WORK: rounds. Each core that generates fills a list, up to its limit: Q in modes 5 and 8, an equal part of Q in mode 6, Q for each
-//!   core of the node in mode 7. The rank's first thread exchanges the lists with the other nodes by one all-to-all; then all cores
-//!   apply equal shares of what came, by an `atomic` xor or by load, xor and store (`unlocked`), while the next lists are filled.
-//! CHECK: that of all algorithms; unlocked updates may be lost, up to 1 % of the words.
-//! DIFFERENCES: mode 1 is any other kernel with a rank per core; modes 2 to 4 are not meaningful (Section 3.2). On the threads
-//!   transport nodes are threads of one process, each with its team: use as many ranks times cores as there are cores.
+//! PURPOSE: the mapping modes with one table per node, on more than one node.
+//! SOURCE: Blue Gene/P paper, Section 3.2, Table 1. The letters of a mode are table, generation and look-ahead limit, each
+//!   per core (C) or per node (N): modes 5 (NCC), 6 (NCN), 7 (NNC) and 8 (NNN). A round exchanges updates as in
+//!   Plimpton et al., Section 2.
+//! WORK: rounds. Each generating core fills a list up to its limit: Q in modes 5 and 8, an equal part of Q in mode 6, and Q
+//!   times the cores of the node in mode 7. The rank's first thread exchanges the lists with the other nodes in one
+//!   all-to-all. Then all cores apply equal parts of the received updates, by an `atomic` xor or by load, xor and store
+//!   (`unlocked`), while the next lists are filled.
+//! CHECK: the same as for all algorithms. With `unlocked`, updates may be lost, up to 1 % of the words.
+//! DIFFERENCES: mode 1 is any other kernel with a rank per core. Modes 2 to 4 are not meaningful (Section 3.2). On the
+//!   threads transport, nodes are threads of one process, each with its own team; use a number of ranks whose product with
+//!   `cores` is the number of cores.
 
 use super::alltoallv::Lists;
 use super::layout::Owners;
@@ -49,8 +53,8 @@ pub const KERNEL: Algorithm = Algorithm {
     refuse,
     buffers: |point| {
         let plan = Plan::new(point);
-        // Of a list: values, values in order, owners in half a word, room for received ones, two numbers for each rank; what is sent and
-        // what comes.
+        // Per list: values, sorted values, owners in half a word each, room for received values, two numbers per rank. Then the values
+        // sent and received in a round.
         ((plan.sources * (5 * plan.limit + 2 * point.ranks) + 3 * plan.sources * plan.limit) + 2 * point.ranks) as u64
     },
     rings: no_rings,
@@ -66,7 +70,7 @@ const MODE: Parameter = parameter(
 const UPDATES_BY: Parameter = parameter(
     "updates_by",
     "updates_by",
-    "update method: an atomic xor, or unprotected load and store",
+    "update method: atomic (an atomic xor) or unlocked (unprotected load and store)",
     Domain::Choice(&["atomic", "unlocked"]),
 );
 
@@ -82,14 +86,14 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
     Ok(())
 }
 
-/// Who generates how much.
+/// The division of the generation among cores.
 #[derive(Clone, Copy)]
 struct Plan {
     mode: u64,
     cores: usize,
-    /// Cores that generate.
+    /// Number of cores that generate updates.
     sources: usize,
-    /// Updates of one of their lists.
+    /// Maximum number of updates in the list of one source.
     limit: usize,
 }
 
@@ -104,7 +108,8 @@ impl Plan {
         Self { mode, cores, sources, limit }
     }
 
-    /// The most updates stored where the limit applies, of a list and of what came to the node.
+    /// Returns the maximum number of updates stored per core or per node, as the look-ahead limit of the mode counts them. It
+    /// considers the list and the updates received by the node.
     fn stored(&self, received: usize) -> usize {
         match self.mode {
             5 => self.limit.max(received.div_ceil(self.cores)),
@@ -125,22 +130,22 @@ fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Out
     })
 }
 
-/// What the threads of a node share.
+/// The data that the threads of a node share.
 struct Node {
-    /// By source.
+    /// One list per source.
     lists: Vec<Mutex<Lists>>,
-    /// What came in a round.
+    /// The updates received in a round.
     received: RwLock<Vec<u64>>,
     rounds: u64,
     cores: usize,
     owners: Owners,
 }
 
-/// One thread's part.
+/// The state of one thread.
 struct Core<'a> {
     number: usize,
     words: Words<'a>,
-    /// The stream that it generates, if it does, and how many updates of it are left.
+    /// The stream that this thread generates, if any, and the number of its remaining updates.
     source: Option<(Generator, u64)>,
 }
 
@@ -197,7 +202,7 @@ fn pass<C: Collectives>(
 }
 
 impl Node {
-    /// A core's rounds; returns how many updates it applied. `exchange` is done while all others wait.
+    /// Runs the rounds of a core. Returns the number of updates that it applied. All other cores wait while `exchange` runs.
     fn work(&self, mut core: Core, problem: &Problem, gate: &Gate, mut exchange: impl FnMut()) -> u64 {
         let mut applied = 0;
         for _ in 0..self.rounds {
@@ -218,7 +223,7 @@ impl Node {
         applied
     }
 
-    /// Fills the core's list and puts it in the order of the owners.
+    /// Fills the core's list and sorts it by owner.
     fn fill(&self, core: &mut Core, problem: &Problem) {
         let Some((generator, left)) = &mut core.source else { return };
         let mut list = self.lists[core.number].lock().unwrap_or_else(PoisonError::into_inner);

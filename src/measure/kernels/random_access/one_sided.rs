@@ -2,9 +2,9 @@
 //!
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 7, Figure 14: rounds of Q puts into a buffer that the owner
 //!   keeps for each rank, barrier, scan, barrier. `access = "xor"`: rounds of Q remote atomic exclusive ors.
-//! DIFFERENCES: the figure clears the entry after the one that it has read; here the entries that were read are
-//!   cleared. An entry of 0 ends a buffer, so the stream must not yield 0: the LCG does, and is refused. Buffers have
-//!   room for all Q updates of a rank, and an end marker.
+//! DIFFERENCES: the code of Figure 14 clears the entry after the one that it has read; here the entries that were read are
+//!   cleared. An entry of 0 ends a buffer, so the stream must not contain 0. The LCG contains 0 and is refused. Buffers
+//!   have room for all Q updates of a rank and an end marker.
 
 use super::layout::Owners;
 use super::random_stream::Generator;
@@ -26,7 +26,7 @@ use apexmap_base::source;
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(
         "random_access.one_sided",
-        "RandomAccess by puts into the owner's buffers, or by remote atomic xor",
+        "RandomAccess with puts into the owner's buffers, or with remote atomic xor",
         &source::NIC_MESSAGE_RATE,
         "Section 7, Figure 14",
         Ranks::Any,
@@ -35,8 +35,8 @@ pub const KERNEL: Algorithm = Algorithm {
     table: Division::OverRanks,
     refuse: |point| {
         if point.text("access") == "buffers" && point.text("stream") == "lcg" {
-            return Err("access = \"buffers\" needs a stream that never yields 0, but stream = \"lcg\" does; use \
-                \"lfsr\", or access = \"xor\""
+            return Err("access = \"buffers\" needs a stream without 0, but stream = \"lcg\" contains 0; use \
+                stream = \"lfsr\", or access = \"xor\""
                 .into());
         }
         owner_can_be_found(point)
@@ -49,7 +49,7 @@ pub const KERNEL: Algorithm = Algorithm {
 const ACCESS: Parameter = parameter(
     "access",
     "access",
-    "access: puts into buffers that the owner scans, or atomic xor of the owner's words",
+    "access: buffers (puts into buffers that the owner scans) or xor (atomic xor of the owner's words)",
     Domain::Choice(&["buffers", "xor"]),
 );
 
@@ -68,7 +68,7 @@ fn run<C: Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     })
 }
 
-/// Figure 14.
+/// Puts the updates into the owners' buffers in rounds, as in Figure 14.
 fn put<C: Rma>(
     comm: &C,
     problem: &Problem,
@@ -105,7 +105,7 @@ fn put<C: Rma>(
     tally
 }
 
-/// The table itself is opened, which is not timed.
+/// Applies all updates by remote atomics on the table itself. Creating the window is not timed.
 fn xor<C: Rma>(
     comm: &C,
     problem: &Problem,
@@ -121,14 +121,15 @@ fn xor<C: Rma>(
         clock.stop();
         done
     });
-    // An owner does not see how many updates were made to its words: those who made them report it.
+    // An owner does not see how many updates were applied to its words, so the sending ranks report the numbers.
     let mut received = Vec::new();
     comm.all_to_all_v(&counts, &vec![1; comm.size()], &mut received);
     Tally { applied: received.iter().sum(), ..tally }
 }
 
-/// Returns how many updates went to each rank, too. The generator is its own, to be kept in registers: the processor waits for
-/// all stores before each atomic operation.
+/// Applies all updates. Also returns the number of updates sent to each rank.
+///
+/// The generator is passed by value, so that it stays in registers: the processor waits for all stores before each atomic operation.
 fn xor_all(
     problem: &Problem,
     owners: Owners,

@@ -1,4 +1,4 @@
-//! The problem: the table, its owners, the streams of updates and their starting points.
+//! The problem of a run: the table, its owners, the streams of updates and their starting points.
 
 use super::layout::{Layout, Owners};
 use super::operation::Operation;
@@ -7,57 +7,58 @@ use crate::comm::arena::Pages;
 use apexmap_base::point::Point;
 use std::ops::Range;
 
-/// The most updates that the definition allows a process to look ahead and to store.
+/// The maximum number of updates that the definition allows a process to look ahead and to store.
 pub const LOOK_AHEAD_LIMIT: usize = 1024;
 
-/// Ranks in groups of `cores`, nodes, of which the last `cores - routers` own the table and the first generates.
+/// A division of the ranks into nodes of `cores` ranks each. In each node the first rank generates updates, and the last
+/// `cores - routers` ranks own parts of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nodes {
     pub count: usize,
     pub cores: usize,
-    /// Ranks of each node that own nothing.
+    /// Ranks of each node that own no part of the table.
     pub routers: usize,
 }
 
 impl Nodes {
-    /// Every rank owns a part and generates.
+    /// Returns nodes of one rank: every rank owns a part and generates updates.
     fn alone(ranks: usize) -> Self {
         Self { count: ranks, cores: 1, routers: 0 }
     }
 
-    /// Parts of the table.
+    /// Returns the number of parts of the table.
     pub fn owners(&self) -> usize {
         self.count * (self.cores - self.routers)
     }
 
-    /// The rank that owns a part of the table.
+    /// Returns the rank that owns a part of the table.
     pub fn rank(&self, part: usize) -> usize {
         let owners = self.cores - self.routers;
         part / owners * self.cores + self.routers + part % owners
     }
 }
 
-/// One rank's view of a RandomAccess.
+/// One rank's view of the problem.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// Who owns which words.
+    /// The owner of each word.
     pub owners: Layout,
     pub nodes: Nodes,
-    /// Which part of `owners` this rank is, if `own_words` is not 0.
+    /// The number of this rank's part in `owners`. It has no meaning if `own_words` is 0.
     pub part: usize,
-    /// Words of this rank's part of the table.
+    /// Number of words of this rank's part of the table.
     pub own_words: usize,
-    /// The streams; stream s makes updates in proportion to the words of part s.
+    /// The streams. The number of updates of stream s is proportional to the words of part s.
     pub streams: Layout,
     /// The streams that this rank generates.
     pub mine: Range<usize>,
     pub index: Index,
-    /// The papers' Q.
+    /// Q in the papers.
     pub look_ahead: usize,
-    /// Updates of all streams.
+    /// Number of updates of all streams.
     pub updates: u64,
     pub kind: StreamKind,
-    /// What an update does.
+    /// The operation of an update.
     pub operation: Operation,
     pub pages: Pages,
     spaced: bool,
@@ -65,12 +66,12 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A table distributed over `ranks` ranks, each of which generates one stream.
+    /// Returns the problem of a table distributed over `ranks` ranks. Each rank generates one stream.
     pub fn distributed(point: &Point, rank: usize, ranks: usize) -> Self {
         Self::on_nodes(point, rank, Nodes::alone(ranks))
     }
 
-    /// A table distributed over some ranks of each node, whose first rank generates one stream.
+    /// Returns the problem of a table distributed over some ranks of each node. The first rank of a node generates one stream.
     pub fn on_nodes(point: &Point, rank: usize, nodes: Nodes) -> Self {
         let (node, core, owners) = (rank / nodes.cores, rank % nodes.cores, nodes.cores - nodes.routers);
         let whole = Self::whole(point, nodes.owners(), nodes.count);
@@ -84,14 +85,14 @@ impl Problem {
         }
     }
 
-    /// A table distributed over `ranks` ranks, each of which generates `streams` streams.
+    /// Returns the problem of a table distributed over `ranks` ranks. Each rank generates `streams` streams.
     pub fn in_streams(point: &Point, rank: usize, ranks: usize, streams: usize) -> Self {
         let distributed = Self::distributed(point, rank, ranks);
         let whole = Self::whole(point, ranks, ranks * streams);
         Self { mine: rank * streams..(rank + 1) * streams, streams: whole.streams, ..distributed }
     }
 
-    /// A table that one rank owns, updated by `streams` streams.
+    /// Returns the problem of a table that one rank owns and `streams` streams update.
     pub fn local(point: &Point, streams: usize) -> Self {
         Self::whole(point, 1, streams)
     }
@@ -120,42 +121,42 @@ impl Problem {
         }
     }
 
-    /// Updates of the streams before this one.
+    /// Returns the number of updates of all streams before this one.
     fn before(&self, stream: usize) -> u64 {
         let product = u128::from(self.updates) * u128::from(self.streams.first(stream));
         (product >> self.streams.words().trailing_zeros()) as u64
     }
 
-    /// Updates of one stream.
+    /// Returns the number of updates of one stream.
     pub fn share(&self, stream: usize) -> u64 {
         self.before(stream + 1) - self.before(stream)
     }
 
-    /// Updates of this rank's streams.
+    /// Returns the number of updates of this rank's streams.
     pub fn own_updates(&self) -> u64 {
         self.before(self.mine.end) - self.before(self.mine.start)
     }
 
-    /// Rounds of at most `size` updates that the longest stream needs; the same on all ranks.
+    /// Returns the number of rounds of at most `size` updates that the longest stream needs. It is the same on all ranks.
     pub fn rounds(&self, size: usize) -> u64 {
         let most = u128::from(self.updates) * u128::from(self.streams.count(0));
         (most.div_ceil(u128::from(self.streams.words())) as u64).div_ceil(size as u64)
     }
 
-    /// Streams of a rank that generates any; the same on all ranks.
+    /// Returns the number of streams of a rank that generates updates. It is the same on all ranks.
     pub fn streams_per_rank(&self) -> usize {
         self.streams.parts().div_ceil(self.nodes.count)
     }
 
-    /// A stream at its start.
+    /// Returns a generator at the start of a stream.
     ///
-    /// `spaced`: at equal distances along the cycle, as the definition's text asks. `reference`: at the number of updates
-    /// of the streams before, which is 4 x the first word, as the reference implementation starts.
+    /// With `spaced`, starts are at equal distances along the cycle, as the text of the definition requires. With `reference`, the
+    /// start is the number of updates of all earlier streams, 4 x the first word, as in the reference implementation.
     pub fn generator(&self, stream: usize) -> Generator {
         self.generator_after(stream, 0)
     }
 
-    /// A stream after so many of its updates.
+    /// Returns a generator of a stream after its first `updates` updates.
     pub fn generator_after(&self, stream: usize, updates: u64) -> Generator {
         let period = u128::from(self.kind.period());
         let start = if self.spaced {
@@ -166,23 +167,23 @@ impl Problem {
         Generator::after(self.kind, ((start + u128::from(self.offset) + u128::from(updates)) % period) as u64)
     }
 
-    /// This rank's only stream.
+    /// Returns the generator of this rank's only stream.
     pub fn own_generator(&self) -> Generator {
         debug_assert_eq!(self.mine.len(), 1);
         self.generator(self.mine.start)
     }
 
-    /// Finds owners in the way that a word of the parameter `owner_by` names.
+    /// Returns the method to compute owners that a value of the parameter `owner_by` names.
     pub fn find_owners(&self, by: &str) -> Owners {
         match by {
             "shift" | "cheapest" => Owners::cheapest(self.owners),
             "division" => Owners::Division(self.owners),
             "prediction" => Owners::Prediction(self.owners),
-            other => panic!("owner_by = \"{other}\" is none of its choices"),
+            other => panic!("owner_by = \"{other}\" is not one of its choices"),
         }
     }
 
-    /// The definition's rules of updates, look-ahead and stream that this does not keep to.
+    /// Lists the rules of the definition about updates, look-ahead and stream that this problem breaks.
     pub fn rules_broken(&self) -> Vec<&'static str> {
         let kept = [
             (self.kind == StreamKind::Lfsr, "stream"),
@@ -193,7 +194,7 @@ impl Problem {
     }
 }
 
-/// Updates of a whole table.
+/// Returns the number of updates of a whole table.
 pub fn updates(point: &Point) -> u64 {
     (point.real("updates") * point.integer("N_words") as f64).round() as u64
 }

@@ -1,20 +1,19 @@
-//! NAME: random_access.roles. The work of a node divided among its cores: some route updates, the others apply them.
+//! NAME: random_access.roles. The cores of a node have different roles: some route updates, the others apply them.
 //!
 //! SOURCE: Blue Gene/P paper, Section 4.3 (generation and X, Y, Z, update: four roles), 4.3.1 (buckets), 5.1 (loads),
-//!   and the generalisation of its Section 6: d dimensions over k' of k cores.
+//!   and the generalisation in Section 6: d dimensions over k' of k cores.
 //! WORK: a node is `cores_per_node` consecutive ranks. Its first `routers` ranks share the dimensions of the grid of
 //!   nodes, and the first of them generates the node's updates. Updates that arrive along a dimension go to the rank
-//!   that has the next one; updates that need none of a rank's dimensions go to the rank of the next dimension they
-//!   need, on the same node. The other ranks own disjoint parts of the table, and only receive and update. Nothing is
-//!   locked.
-//! CHECK: that of all algorithms. `core0_load_seconds` and so on: the time that a core works per update of its node,
-//!   without its waits for messages or room; the paper's 95, 112, 114 and 146 cycles. Where ranks share a processor,
-//!   the time of the others is included.
-//!   `disabled` = n: the last n cores of each node discard what they receive, as the paper measured loads; every update is then
-//!   either applied or discarded, and both are counted and hashed. `delay_ns`: the core `delayed_core` waits so long for every update
-//!   that it generates or receives, as the paper confirmed loads.
-//! DIFFERENCES: cores are ranks, which are threads of one process on the threads transport, and the local buffers are
-//!   messages. The paper's receive takes up to four packets: `packets = 4`.
+//!   of the next dimension. If an update needs none of a rank's dimensions, it goes to the rank of the next dimension that
+//!   it needs, on the same node. The other ranks own disjoint parts of the table; they only receive and update, without locks.
+//! CHECK: the same as for all algorithms. `core0_load_seconds` and so on are the busy time of a core per update of its
+//!   node, without waits for messages or room; the paper has 95, 112, 114 and 146 cycles. If ranks share a processor,
+//!   the time of the others is included. With `disabled` = n, the last n cores of each node discard the updates that they
+//!   receive; the paper measured loads in this way. Every update is then either applied or discarded, and both are counted
+//!   and hashed. With `delay_ns`, core `delayed_core` waits this time for every update that it generates or receives; the
+//!   paper confirmed loads in this way.
+//! DIFFERENCES: cores are ranks, and the local buffers are messages. On the threads transport, ranks are threads of one
+//!   process. The paper's receive takes up to four packets: `packets = 4`.
 
 mod loads;
 mod plan;
@@ -80,7 +79,7 @@ const ROUTERS: Parameter = parameter(
 const PACKETS: Parameter = parameter(
     "packets",
     "receive_packets",
-    "packets: messages that one receive looks for together; the paper's takes up to four",
+    "packets: maximum number of messages that one receive takes; four in the paper",
     Domain::Integer { least: 1, most: 16, default: 1 },
 );
 
@@ -91,7 +90,7 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
     }
     if routers >= cores {
         return Err(format!(
-            "routers = {routers} of cores_per_node = {cores} leaves no core to update; use fewer \
+            "routers = {routers} with cores_per_node = {cores} leaves no core to update; use fewer \
             routers"
         ));
     }
@@ -131,42 +130,42 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     Ok(outcome)
 }
 
-/// What comes to this rank in one mailbox.
+/// A mailbox of this rank and its state.
 struct Channel<C: Mailboxes> {
     inbox: C::Inbox,
     outbox: C::Outbox,
-    /// Senders that will send no more.
+    /// Number of senders that have sent their last message.
     ended: usize,
     received: Vec<u64>,
 }
 
-/// A rank.
+/// The state of one rank.
 struct Member<'a, C: Mailboxes> {
     comm: &'a C,
     plan: &'a RolePlan,
     owners: Owners,
     index: Index,
-    /// Those of the channels from `first_channel` on.
+    /// The channels that this rank may use. The first has the number `first_channel`.
     channels: Vec<Channel<C>>,
     first_channel: usize,
     routes: Vec<Route>,
-    /// By part of the table: its bucket.
+    /// The bucket for each part of the table.
     bucket_for: Vec<u32>,
     buckets: Vec<Vec<u64>>,
     stored: usize,
     tally: Tally,
-    /// Messages that a receive looks for together.
+    /// Maximum number of messages that one receive takes.
     packets: usize,
-    /// Whether it discards what it receives.
+    /// Whether this rank discards the updates that it receives.
     disabled: bool,
-    /// Seconds that it waits for every update.
+    /// Artificial delay in seconds per update.
     delay: f64,
     idle: Idle,
-    /// Seconds of the pass in which it had something to do.
+    /// Seconds of the pass that this rank was not idle.
     busy: f64,
 }
 
-/// The time without anything to do.
+/// The idle time of a rank: it waits for messages or for room.
 #[derive(Default)]
 struct Idle {
     since: Option<f64>,
@@ -180,7 +179,7 @@ impl Idle {
         }
     }
 
-    /// There is something to do.
+    /// Ends an idle interval, if one has begun.
     fn end(&mut self, comm: &impl Comm) {
         if let Some(since) = self.since.take() {
             self.seconds += comm.now() - since;
@@ -192,7 +191,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
     fn new(comm: &'a C, plan: &'a RolePlan, problem: &Problem, point: &Point) -> Self {
         let (rank, all) = (comm.rank(), plan.grid.dimensions());
         let (buffers, handles) = (point.integer("B") as usize, point.integer("SMSG") as usize);
-        // Nothing comes to the first dimension but what is generated, unless there is none.
+        // The first dimension receives only generated updates and needs no channel. Without dimensions, channel 0 is the updating cores'.
         let first_channel = all.min(1);
         let channel = |channel: usize| {
             let (inbox, outbox) = comm.mailbox(Tag::Data(channel as u8), buffers, handles, plan.capacity);
@@ -201,7 +200,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         let core = rank % plan.nodes.cores;
         let is_router = core < plan.nodes.routers;
         let routes = if is_router { plan.routes(rank) } else { Vec::new() };
-        // Updates for parts to which only an earlier core routes never come here.
+        // Parts without a route are served only by earlier cores; their updates never arrive here.
         let bucket = |part: usize| {
             let wanted = plan.route(rank, part);
             routes.iter().position(|route| *route == wanted).unwrap_or(0) as u32
@@ -262,7 +261,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         self.delay((problem.own_updates() % self.plan.capacity as u64) as usize);
     }
 
-    /// Makes all updates that come.
+    /// Applies all updates that arrive, until all senders have sent their last message.
     fn update(&mut self, table: &mut Table) {
         let (rank, all) = (self.comm.rank(), self.plan.grid.dimensions());
         while self.channels[all - self.first_channel].ended < self.plan.senders(rank, all) {
@@ -277,7 +276,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
                     table.apply(words);
                     tally.applied += words.len() as u64;
                 }
-                // An empty message is its sender's last.
+                // An empty message is the last one of its sender.
                 *ended += usize::from(words.is_empty());
                 tally.store(words.len());
                 updates += words.len();
@@ -313,8 +312,8 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         self.buckets[bucket] = values;
     }
 
-    /// While it has to wait, only what needs later dimensions is routed on, so that no circle of ranks waits for one
-    /// another: the ranks that update always empty their mailboxes.
+    /// Sends a message. While this must wait, the rank routes only updates for later dimensions. Ranks therefore never wait for each
+    /// other in a circle, because the ranks that update always empty their mailboxes.
     fn send(&mut self, route: Route, values: &[u64]) {
         while !self.channels[route.channel - self.first_channel].outbox.send(route.to, values) {
             if !self.serve(route.along + 1) {
@@ -325,7 +324,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         self.tally.messages += 1;
     }
 
-    /// Routes what has come to this rank's dimensions from `first` on.
+    /// Routes updates that have arrived for this rank's dimensions `first` and later. Returns whether any message had arrived.
     fn serve(&mut self, first: usize) -> bool {
         let own = self.plan.dimensions(self.comm.rank() % self.plan.nodes.cores);
         let mut some = false;
@@ -356,7 +355,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         some
     }
 
-    /// Waits until all that travels along this dimension has come, and sends the rest along it.
+    /// Waits until all updates that travel along this dimension have arrived, and then sends all remaining ones along it.
     fn finish(&mut self, dimension: usize) {
         let senders = if dimension == 0 { 0 } else { self.plan.senders(self.comm.rank(), dimension) };
         while dimension > 0 && self.channels[dimension - self.first_channel].ended < senders {
@@ -367,7 +366,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         self.end(dimension);
     }
 
-    /// Sends the rest along a dimension, or on the own node, and says that it was.
+    /// Sends all remaining updates along a dimension or within the node, and then an empty message to each destination.
     fn end(&mut self, along: usize) {
         for bucket in 0..self.routes.len() {
             if self.routes[bucket].along == along {
@@ -379,7 +378,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         }
     }
 
-    /// Waits, as if so many updates took longer: this is work.
+    /// Waits for the artificial delay of this number of updates. The delay counts as busy time.
     fn delay(&self, updates: usize) {
         if self.delay > 0.0 {
             let until = self.comm.now() + self.delay * updates as f64;

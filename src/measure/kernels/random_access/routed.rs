@@ -1,12 +1,13 @@
 //! NAME: random_access.routed. Updates are collected in buckets and travel in dimension order through a grid of ranks.
 //!
-//! SOURCE: Blue Gene/P paper, Sections 4.2 and 4.3.1; its division of the work among the cores of a node is [`super::roles`].
-//! WORK: asynchronous; a full bucket is sent, and updates received along one dimension go into the buckets of the later
-//!   ones. At the end the dimensions are flushed one after another, each when everything has arrived along the one
-//!   before.
-//! DIFFERENCES: the look-ahead is divided, as in Section 4.3.1, among the buckets that this rank keeps: one per rank in
-//!   each of its dimensions, B receives per dimension, and one for the updates of its own words. Any number of
-//!   dimensions; without X, Y and Z, P is factored as evenly as possible.
+//! SOURCE: Blue Gene/P paper, Sections 4.2 and 4.3.1. The paper's division of the work among the cores of a node is in
+//!   [`super::roles`].
+//! WORK: asynchronous. A full bucket is sent. Updates received along one dimension go into the buckets of later
+//!   dimensions. At the end the dimensions are flushed one after another, each after everything has arrived along the
+//!   previous one.
+//! DIFFERENCES: as in Section 4.3.1, the look-ahead is divided among the buckets of a rank: one per rank in each of its
+//!   dimensions, B receives per dimension, and one for updates of words that it owns. Any number of dimensions is possible.
+//!   Without X, Y and Z, P is factored as evenly as possible.
 
 use super::grid::NodeGrid;
 use super::layout::Owners;
@@ -87,7 +88,7 @@ fn given(point: &Point) -> Vec<usize> {
     sizes.into_iter().filter(|&size| size > 0).collect()
 }
 
-/// The grid of this many ranks, or nodes.
+/// Returns the grid of `ranks` ranks or nodes.
 pub(super) fn grid(point: &Point, ranks: usize) -> NodeGrid {
     match given(point)[..] {
         [] => NodeGrid::even(ranks, point.integer("dimensions") as usize),
@@ -100,7 +101,7 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
     owner_can_be_found(point)
 }
 
-/// A grid with another number of ranks, or nodes.
+/// Refuses X, Y and Z whose product is not the number of ranks or nodes.
 pub(super) fn refuse_grid(point: &Point, ranks: usize) -> std::result::Result<(), String> {
     let sizes = given(point);
     let product: u128 = sizes.iter().map(|&size| size as u128).product();
@@ -119,13 +120,13 @@ pub(super) fn refuse_grid(point: &Point, ranks: usize) -> std::result::Result<()
     })
 }
 
-/// Among how many the look-ahead is divided.
+/// Returns the number of buckets that share the look-ahead.
 fn buckets(grid: &NodeGrid, point: &Point) -> usize {
     let peers: usize = (0..grid.dimensions()).map(|dimension| grid.peers(0, dimension).len()).sum();
     peers + grid.dimensions() * point.integer("B") as usize + 1
 }
 
-/// Updates in a bucket.
+/// Returns the number of updates that a bucket holds.
 fn capacity(grid: &NodeGrid, point: &Point) -> usize {
     (point.integer("Q") as usize / buckets(grid, point)).max(1)
 }
@@ -141,9 +142,9 @@ struct Dimension<C: Mailboxes> {
     inbox: C::Inbox,
     outbox: C::Outbox,
     peers: Vec<usize>,
-    /// Peers that will send no more.
+    /// Number of peers that have sent their last message.
     ended: usize,
-    /// What has been received and is being distributed.
+    /// Received updates that are being distributed.
     received: Vec<u64>,
 }
 
@@ -153,10 +154,10 @@ struct Router<'a, C: Mailboxes> {
     index: Index,
     capacity: usize,
     dimensions: Vec<Dimension<C>>,
-    /// By owner: its bucket, which is the last one for this rank itself.
+    /// The bucket for each owner. The last bucket is for this rank.
     bucket_for: Vec<u32>,
     buckets: Vec<Vec<u64>>,
-    /// By bucket but the last: its dimension, and the rank that it goes to.
+    /// The dimension and the destination of each bucket except the last.
     leads_to: Vec<(usize, usize)>,
     stored: usize,
     tally: Tally,
@@ -213,7 +214,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
         self.tally.store(self.stored);
     }
 
-    /// Puts an update into its bucket, and sends the bucket if that makes it full.
+    /// Puts an update into its bucket, and sends the bucket if it is then full.
     #[inline]
     fn route(&mut self, value: u64, table: &mut Table) {
         let bucket = self.bucket_for[self.owners.of(self.index.of(value))] as usize;
@@ -223,7 +224,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
         }
     }
 
-    /// Sends a bucket, or makes its updates.
+    /// Sends a bucket. Applies the updates of the last bucket.
     fn flush(&mut self, bucket: usize, table: &mut Table) {
         let mut values = std::mem::take(&mut self.buckets[bucket]);
         match self.leads_to.get(bucket) {
@@ -241,9 +242,9 @@ impl<'a, C: Mailboxes> Router<'a, C> {
         self.buckets[bucket] = values;
     }
 
-    /// Sends along a dimension. While that has to wait, only what comes along this and the later dimensions is
-    /// distributed: that fills buckets of later dimensions alone, so that the last dimension is always emptied, and
-    /// no circle of ranks waits for one another.
+    /// Sends a message along a dimension. While this must wait, the rank distributes only updates that arrive along this and later
+    /// dimensions. They go only into buckets of later dimensions. The last dimension is therefore always emptied, and ranks never
+    /// wait for each other in a circle.
     fn send(&mut self, dimension: usize, peer: usize, values: &[u64], table: &mut Table) {
         while !self.dimensions[dimension].outbox.send(peer, values) {
             if !self.serve(dimension, table) {
@@ -253,7 +254,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
         self.tally.messages += 1;
     }
 
-    /// Distributes what has come along the dimensions from `first` on.
+    /// Distributes the updates that have arrived along dimension `first` and later ones. Returns whether any message had arrived.
     fn serve(&mut self, first: usize, table: &mut Table) -> bool {
         let mut some = false;
         for at in first..self.dimensions.len() {
@@ -262,7 +263,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
                 router.dimensions[at].inbox.take(|_, words| received.extend_from_slice(words))
             };
             while inbox(self, &mut received).is_some() {
-                // An empty message is its sender's last.
+                // An empty message is the last one of its sender.
                 self.dimensions[at].ended += usize::from(received.is_empty());
                 self.hold(received.len());
                 received.drain(..).for_each(|value| self.route(value, table));
@@ -273,7 +274,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
         some
     }
 
-    /// Sends the rest along a dimension, and waits until all peers have.
+    /// Sends all remaining updates along a dimension, and waits until all peers have done the same.
     fn finish(&mut self, dimension: usize, table: &mut Table) {
         for bucket in 0..self.leads_to.len() {
             if self.leads_to[bucket].0 == dimension && !self.buckets[bucket].is_empty() {

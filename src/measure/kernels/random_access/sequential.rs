@@ -1,10 +1,10 @@
-//! NAME: random_access.sequential. One process and its own table: the bound of one core.
+//! NAME: random_access.sequential. One process and its own table. It measures the maximum rate of one core.
 //!
 //! SOURCE: HPC Challenge definition, Figures 4 (one stream) and 5 (many independent streams).
-//! WORK: `immediate`: each value is generated and updates its word immediately, the streams in turn. `look_ahead`: Q
-//!   values are stored, and the words of the next values are prefetched while earlier ones are updated.
+//! WORK: `immediate`: each value updates its word as soon as it is generated; the streams take turns. `look_ahead`: Q
+//!   values are stored, and the words of later values are prefetched while earlier updates are applied.
 //! DIFFERENCES: `look_ahead` stores at most 1024 values and prefetches at most 128 words ahead even if Q allows more,
-//!   because a core gains nothing from more; its streams follow one another, each as a whole.
+//!   because higher numbers do not make a core faster. It completes each stream before it begins the next.
 
 use super::operation::{Operation, with_operation};
 use super::problem::Problem;
@@ -41,7 +41,7 @@ pub const KERNEL: Algorithm = Algorithm {
 pub(super) const METHOD: Parameter = parameter(
     "method",
     "method",
-    "method: generate values ahead and prefetch their words, or apply each update immediately",
+    "method: look_ahead (generate values ahead and prefetch their words) or immediate (apply each update at once)",
     Domain::Choice(&["look_ahead", "immediate"]),
 );
 pub(super) const STREAMS: Parameter = parameter(
@@ -51,6 +51,7 @@ pub(super) const STREAMS: Parameter = parameter(
     Domain::Integer { least: 1, most: 1 << 16, default: 1 },
 );
 
+/// Refuses more streams than the table has words.
 pub(super) fn enough_words(point: &Point) -> std::result::Result<(), String> {
     let (streams, words) = (point.integer("streams"), point.integer("N_words"));
     if streams > words {
@@ -59,12 +60,12 @@ pub(super) fn enough_words(point: &Point) -> std::result::Result<(), String> {
     Ok(())
 }
 
-/// Values of `look_ahead`.
+/// Returns the number of values that `look_ahead` stores.
 fn stored(point: &Point) -> usize {
     (point.integer("Q") as usize).min(problem::LOOK_AHEAD_LIMIT)
 }
 
-/// Runs on this rank alone; also what `star` does on every rank.
+/// Runs on this rank without communication. `random_access.star` calls this on every rank.
 pub(super) fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::local(point, point.integer("streams") as usize);
     let mut streams: Vec<_> = problem.mine.clone().map(|s| (problem.generator(s), problem.share(s))).collect();
@@ -87,7 +88,7 @@ pub(super) fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) ->
 
 type Stream = (random_stream::Generator, u64);
 
-/// Figures 4 and 5.
+/// Applies each update immediately, as in Figures 4 and 5.
 fn immediate(mut table: Table<impl Place>, streams: &mut [Stream]) -> Tally {
     let tally = Tally { stored: streams.len() as u64, buffers: streams.len() as u64, ..Tally::default() };
     if let [(generator, left)] = streams {
@@ -102,14 +103,14 @@ fn immediate(mut table: Table<impl Place>, streams: &mut [Stream]) -> Tally {
             streams.iter_mut().for_each(|(generator, _)| table.update_by(BY, generator.next_u64()));
         }
     });
-    // Shares differ by a few updates where the streams do not divide the table.
+    // The streams differ by a few updates if their number does not divide the table.
     for (generator, left) in streams.iter_mut() {
         (common..*left).for_each(|_| table.update(generator.next_u64()));
     }
     Tally { applied: streams.iter().map(|(_, left)| *left).sum(), ..tally }
 }
 
-/// The words of the last `ahead` values in `values` are on their way while the others are applied.
+/// Applies updates from a buffer of generated values. The words of the last `ahead` values are prefetched while the others are applied.
 fn look_ahead(mut table: Table<impl Place>, streams: &mut [Stream], values: &mut [u64]) -> Tally {
     let mut tally = Tally { stored: values.len() as u64, buffers: values.len() as u64, ..Tally::default() };
     let ahead = (values.len() / 2).min(FAR_AHEAD);

@@ -1,20 +1,20 @@
-//! NAME: random_access.shared. One table on one node, updated by the threads of one rank, one per core.
+//! NAME: random_access.shared. The threads of one rank, one per core, update one table on one node.
 //!
-//! PURPOSE: the costs and gains of a shared table: the errors of unprotected updates, the price of locks.
+//! PURPOSE: the costs and gains of a shared table: errors of unprotected updates, and the cost of locks.
 //! SOURCE: Blue Gene/P paper, Section 3.2 (mapping modes, Table 1) and Section 3.3 (errors and locks, Table 2).
 //! WORK: `mode` assigns table, generation and look-ahead limit to each core (C) or to the node (N): 1 CCC, 5 NCC, 6
-//!   NCN, 7 NNC, 8 NNN. If cores generate, each applies the updates of its own stream; if the node does, the first core
-//!   generates and all cores share the updates. `updates_by`: load, xor and store, which may overwrite another core's
-//!   update (`unlocked`); the same under one of several `locks`; an `atomic` xor; `partitioned`: every core alone
-//!   updates its own part of the table, and receives the updates for it from the others.
-//! CHECK: that of all algorithms; unlocked updates may be lost, up to 1 % of the words: the number of wrong words is in
-//!   `errors` and `error_fraction`. With the other methods none may be lost.
-//! DIFFERENCES: the paper does not say which words share a lock: here each lock protects a contiguous part of the
-//!   table. Mode 1, one process per core in the paper, is modelled within one process: a core's table is the part that
-//!   it alone touches, so modes 1 and 5 differ in name only where updates are `partitioned`. Updates are handed over in
-//!   steps of half the limit: one half is generated while the other is applied. The races are known to the compiler:
-//!   loads and stores are relaxed atomics, which are plain moves on today's processors. A launcher that binds the rank
-//!   to one core leaves only that core to its threads (see `hardware_threads` among the results): use the threads transport.
+//!   NCN, 7 NNC, 8 NNN. If cores generate, each core applies the updates that it generates. If the node generates, the
+//!   first core generates and all cores share the updates. The values of `updates_by` are: `unlocked`: load, xor and store,
+//!   which may overwrite another core's update; `locks`: the same under one of several locks; `atomic`: an atomic xor;
+//!   `partitioned`: each core alone updates its part of the table, and receives the updates for it from the others.
+//! CHECK: the same as for all algorithms. With `unlocked`, updates may be lost, up to 1 % of the words; `errors` and
+//!   `error_fraction` report the wrong words. With the other methods no update may be lost.
+//! DIFFERENCES: the paper does not specify the words of a lock; here each lock protects a contiguous part of the table.
+//!   Mode 1 is one process per core in the paper. Here it is modelled within one process: a core's table is the part that
+//!   only this core accesses. With `partitioned`, modes 1 and 5 therefore differ only in name. Updates are handed over in
+//!   steps of half the limit: one half is generated while the other is applied. Loads and stores are relaxed atomics, so
+//!   that the races are defined behaviour; on today's processors these are plain moves. If a launcher binds the rank to one
+//!   core, its threads share this core (see the column `hardware_threads`); use the threads transport.
 
 pub mod team;
 pub(super) mod words;
@@ -45,7 +45,7 @@ use words::{Lock, Locking, Words};
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(
         "random_access.shared",
-        "RandomAccess by the threads of one rank on one table: locked, atomic, partitioned or unprotected",
+        "RandomAccess with the threads of one rank on one table: locked, atomic, partitioned or unprotected",
         &source::BLUE_GENE_P_RANDOM_ACCESS,
         "Sections 3.2 and 3.3, Tables 1 and 2",
         Ranks::One,
@@ -64,7 +64,7 @@ pub const KERNEL: Algorithm = Algorithm {
 pub(super) const CORES: Parameter = parameter(
     "cores",
     "cores",
-    "threads of the rank that share the table; 0 means one per core that the process may use",
+    "threads of the rank that share the table; 0 means one per core available to the process",
     Domain::Integer { least: 0, most: 1 << 12, default: 0 },
 );
 const MODE: Parameter = parameter(
@@ -76,7 +76,8 @@ const MODE: Parameter = parameter(
 const UPDATES_BY: Parameter = parameter(
     "updates_by",
     "updates_by",
-    "update method: an atomic xor, unprotected load and store, the same under locks, or by the word's owner",
+    "update method: atomic (an atomic xor), unlocked (unprotected load and store), locks (load and store under a lock), or \
+     partitioned (only by the word's owner)",
     Domain::Choice(&UPDATES_BY_WORDS),
 );
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -110,8 +111,8 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
     let (locks, look_ahead) = (point.integer("locks"), point.integer("Q"));
     if (2..=4).contains(&mode) {
         return Err(format!(
-            "mode {mode} is not meaningful: if the table is defined at the core level, generation of updates and look-ahead \
-             limit should be so too, and not at the node level (Blue Gene/P paper, Section 3.2); use mode 1, 5, 6, 7 or 8"
+            "mode {mode} is not meaningful: a table per core requires generation and look-ahead limit per core \
+             (Blue Gene/P paper, Section 3.2); use mode 1, 5, 6, 7 or 8"
         ));
     }
     if mode == 1 && !partitioned {
@@ -131,14 +132,14 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
 pub(super) fn refuse_small_limit(mode: u64, cores: usize, look_ahead: u64) -> std::result::Result<(), String> {
     if mode == 6 && (cores as u64) > look_ahead {
         return Err(format!(
-            "mode 6 has one look-ahead limit for the node, and Q = {look_ahead} is less than one update for each of \
-             its {cores} cores; use a larger Q or fewer cores"
+            "Q = {look_ahead} is less than one update for each of the {cores} cores, which share the look-ahead limit of the node \
+             in mode 6; use a larger Q or fewer cores"
         ));
     }
     Ok(())
 }
 
-/// How many cores of a node generate, and how many updates each of them stores at most.
+/// Returns the number of cores of a node that generate updates, and the maximum number of updates that each of them stores.
 pub(super) fn sources(mode: u64, cores: usize, look_ahead: usize) -> (usize, usize) {
     match mode {
         6 => (cores, (look_ahead / cores).max(1)),
@@ -148,15 +149,15 @@ pub(super) fn sources(mode: u64, cores: usize, look_ahead: usize) -> (usize, usi
     }
 }
 
-/// Who stores how many updates.
+/// The division of generation and storage among the cores of a node.
 #[derive(Clone, Copy)]
 struct NodePlan {
     mode: u64,
     cores: usize,
     partitioned: bool,
-    /// How many generate: one stream each.
+    /// Number of cores that generate updates, one stream each.
     sources: usize,
-    /// Updates that each of them stores at most.
+    /// Maximum number of updates that each source stores.
     limit: usize,
 }
 
@@ -171,21 +172,22 @@ impl NodePlan {
         Self { mode, cores, partitioned: UpdatesBy::of(point) == UpdatesBy::Partitioned, sources, limit }
     }
 
+    /// Returns whether cores apply updates that other cores generate.
     fn hands_over(&self) -> bool {
         self.partitioned || self.sources < self.cores
     }
 
-    /// Lists of each source: one is filled while the other is emptied, if the limit allows two.
+    /// Returns the number of lists per source. With two lists, one is filled while the other is emptied; a limit of 1 allows only one.
     fn slots(&self) -> usize {
         if self.hands_over() { self.limit.min(2) } else { 1 }
     }
 
-    /// Updates of a list.
+    /// Returns the number of updates of a list.
     fn size(&self) -> usize {
         self.limit / self.slots()
     }
 
-    /// The most updates stored together where the limit applies, per core or per node.
+    /// Returns the maximum number of updates stored per core or per node, as the look-ahead limit of the mode counts them.
     fn stored(&self, largest_share: usize) -> usize {
         match self.mode {
             6 => self.slots() * self.size() * self.cores,
@@ -195,7 +197,7 @@ impl NodePlan {
     }
 
     fn buffers(&self, point: &Point) -> u64 {
-        // Of a list: values, sorted values, their owners in half a word, room for received ones, two numbers for each core.
+        // Per list: values, sorted values, their owners in half a word each, room for received values, two numbers per core.
         let list = if self.hands_over() { 5 * self.size() + 2 * self.cores } else { self.size() };
         let locks = if UpdatesBy::of(point) == UpdatesBy::Locks { point.integer("locks") as usize } else { 0 };
         (self.sources * self.slots() * list + locks * size_of::<Lock>() / size_of::<u64>()) as u64
@@ -209,7 +211,7 @@ fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Out
     let how = match UpdatesBy::of(point) {
         UpdatesBy::Unlocked => Locking::Unlocked,
         UpdatesBy::Locks => Locking::Locks(&locks, Layout::new(point.integer("N_words").trailing_zeros(), locks.len())),
-        // Parts of one owner each are not shared.
+        // `Partitioned` does not use it, because each part has a single owner.
         UpdatesBy::Atomic | UpdatesBy::Partitioned => Locking::Atomic,
     };
     let rules =
@@ -219,7 +221,7 @@ fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Out
     })
 }
 
-/// Measures a pass by a team of so many cores, which may fail to start.
+/// Measures a pass of a team of `cores` threads. The pass fails if a thread cannot be started.
 pub(super) fn measure_team<C: Collectives>(
     comm: &C,
     problem: &Problem,
@@ -244,7 +246,7 @@ pub(super) fn measure_team<C: Collectives>(
     Ok(outcome)
 }
 
-/// All updates, by all cores.
+/// Applies all updates on all cores.
 fn pass<C: Collectives>(
     plan: &NodePlan,
     problem: &Problem,
@@ -276,25 +278,25 @@ fn pass<C: Collectives>(
     Ok(Tally { applied, stored: plan.stored(largest_share) as u64, ..Tally::default() })
 }
 
-/// One thread's part.
+/// The state of one thread.
 struct Core<'a> {
     number: usize,
     words: Words<'a>,
-    /// The stream that it generates, if it does, and how many updates of it are left.
+    /// The stream that this thread generates, if any, and the number of its remaining updates.
     source: Option<(Generator, u64)>,
     applied: u64,
-    /// The most updates it was handed at once.
+    /// Maximum number of updates that this thread received at once.
     largest_share: usize,
 }
 
-/// What a core has to say in the end.
+/// The results of one core.
 struct Done {
     applied: u64,
     largest_share: usize,
 }
 
 impl Core<'_> {
-    /// Makes the updates of its own stream, wherever in the table they are.
+    /// Applies all updates of the core's stream, to any part of the table.
     fn work_alone(mut self, mut values: Vec<u64>) -> Done {
         loop {
             let size = self.generate(&mut values);
@@ -305,7 +307,7 @@ impl Core<'_> {
         }
     }
 
-    /// The next updates of its stream, as many as there are and have room.
+    /// Writes the next updates of the core's stream to `values`. Returns their number.
     fn generate(&mut self, values: &mut [u64]) -> usize {
         let Some((generator, left)) = &mut self.source else { return 0 };
         let size = (*left).min(values.len() as u64) as usize;
@@ -320,12 +322,12 @@ impl Core<'_> {
     }
 }
 
-/// Lists of updates, filled by those that generate and emptied by all.
+/// Lists of updates. The sources fill them and all cores empty them.
 struct Rounds {
-    /// By slot, then by source.
+    /// One list per slot and source.
     lists: Vec<Vec<RwLock<Lists>>>,
     rounds: u64,
-    /// Whose word a value is for, if that decides who makes the update.
+    /// The owner of each word, if only the owner applies an update.
     owners: Option<Owners>,
     index: Index,
 }
@@ -341,7 +343,8 @@ impl Rounds {
         }
     }
 
-    /// With two slots a list is filled while the one before is emptied; with one, all wait in between.
+    /// Runs the rounds of a core. With two slots, one list is filled while the other is emptied. With one slot, all cores wait between
+    /// filling and emptying.
     fn work(&self, mut core: Core, gate: &Gate) -> Done {
         let slots = self.lists.len() as u64;
         let slot = |round: u64| &self.lists[(round % slots) as usize];

@@ -1,8 +1,8 @@
-//! NAME: random_access.star. Each process has its own table, nothing is shared: the memory rate of a node with all
-//!   cores busy.
+//! NAME: random_access.star. Each process has its own table, and nothing is shared. It measures the memory rate of a node
+//!   with all cores busy.
 //!
 //! SOURCE: HPC Challenge definition, "HPC Challenge RandomAccess Tests", variant 2.
-//! WORK, DIFFERENCES: those of `random_access.sequential`, on every rank at the same time.
+//! WORK, DIFFERENCES: the same as for `random_access.sequential`, on every rank at the same time.
 
 use super::{
     Algorithm, Division, INDEX, OFFSET, OPERATION, OWN_WORDS, PAGES, Q, SEED, STARTS, STREAM, TIME_BOUND, UPDATES,

@@ -1,4 +1,4 @@
-//! Runs with a time limit.
+//! Runs with a time bound.
 
 use super::problem;
 use crate::comm::{Collectives, World};
@@ -7,15 +7,15 @@ use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-/// Part of the time that is planned for, as rates change.
+/// Planned fraction of the time bound. It is below 1 because rates vary between runs.
 const MARGIN: f64 = 0.9;
-/// A trial's part of the time from which on its rate is taken for that of the run.
+/// Smallest duration, as a fraction of the time bound, of a trial whose rate counts as that of the run.
 const ENOUGH: f64 = 0.05;
-/// Updates of the first trial: those asked for by this.
+/// Ratio of the requested updates to those of the first trial.
 const FIRST: f64 = 1024.0;
 
-/// Runs the point with all its updates, or as many as fit, estimated from shorter runs before it. Every run is verified,
-/// the last one counts. Collective.
+/// Runs the point with the number of updates that fits into `seconds`, at most the requested number. Shorter runs estimate it first.
+/// Every run is verified; the result is that of the last run. Collective.
 pub(super) fn run(
     run: fn(&Point, &mut World) -> Result<Outcome>,
     point: &Point,
@@ -28,7 +28,7 @@ pub(super) fn run(
     loop {
         let part = point.clone().with("updates", updates.min(asked));
         let outcome = run(&part, world)?;
-        // All ranks go by the time of rank 0's account.
+        // All ranks use the time of rank 0, so that they decide in the same way.
         let mut shared = [outcome.seconds.to_bits(), u64::from(outcome.verdict.is_err())];
         on_transport!(&world.transport, comm => comm.broadcast(&mut shared));
         let (time, wrong) = (f64::from_bits(shared[0]), shared[1] != 0);

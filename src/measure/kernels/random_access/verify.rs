@@ -1,8 +1,7 @@
-//! The course of every run: the table is filled, the algorithm runs between two clock readings, and the result is
-//! verified.
+//! Measures a run: fills the table, runs the algorithm between two clock readings, and verifies the result.
 //!
-//! After the run the number of updates and a hash of the table must match what the streams imply; then all updates are
-//! applied again, by other means than the algorithm's, which must restore `T[i] = i`.
+//! After the run, the number of updates and a hash of the table must match those that the streams imply. Then all updates are
+//! applied again by a different method, which must restore `T[i] = i`.
 
 mod hash;
 mod replay;
@@ -26,22 +25,23 @@ use reports::Report;
 use std::sync::{Mutex, PoisonError};
 use undo::undo;
 
-/// What a rank did.
+/// Counts of one rank in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Updates made to the rank's part of the table.
+    /// Updates applied to the rank's part of the table.
     pub applied: u64,
     pub messages: u64,
-    /// Updates sent, each counted whenever it is sent.
+    /// Updates sent. An update counts each time it is sent.
     pub hops: u64,
-    /// The most updates stored at once.
+    /// Maximum number of updates stored at the same time.
     pub stored: u64,
-    /// Updates made in rounds beyond the look-ahead of each round; `None` of algorithms without rounds.
+    /// Sum over rounds of the updates that exceed the look-ahead; `None` for algorithms without rounds.
     pub excess: Option<u64>,
     /// Words of buffers.
     pub buffers: u64,
-    /// Updates that the rank was asked to discard, and their hash.
+    /// Updates that the rank discarded, as the point requests.
     pub discarded: u64,
+    /// Hash of the discarded updates.
     pub discarded_hash: u64,
 }
 
@@ -50,12 +50,12 @@ impl Tally {
         self.stored = self.stored.max(updates as u64);
     }
 
-    /// Counts what a round made beyond its look-ahead.
+    /// Counts the updates of a round that exceed its look-ahead.
     pub fn end_round(&mut self, made: usize, look_ahead: usize) {
         *self.excess.get_or_insert(0) += made.saturating_sub(look_ahead) as u64;
     }
 
-    /// Discards an update of a word.
+    /// Counts and hashes an update that is discarded.
     #[inline]
     pub fn discard(&mut self, word: u64, value: u64) {
         self.discarded += 1;
@@ -63,14 +63,14 @@ impl Tally {
     }
 }
 
-/// What is allowed of an algorithm.
+/// The rules for the verification of an algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Whether updates may get lost, 1 % of the words at most.
+    /// Whether updates may be lost, so that at most 1 % of the words are wrong.
     pub races: bool,
-    /// Whether updates may be discarded, if they are accounted for.
+    /// Whether updates may be discarded, if they are counted and hashed.
     pub discards: bool,
-    /// Whether the algorithm itself keeps to the definition's rules.
+    /// Whether the algorithm itself follows the rules of the definition.
     pub conformant: bool,
 }
 
@@ -78,7 +78,7 @@ impl Rules {
     pub const STRICT: Rules = Rules { races: false, discards: false, conformant: true };
 }
 
-/// The timed interval. By default it lasts from the call of `pass` until it returns.
+/// The timed interval. It lasts from the call of `pass` until its return, unless `pass` starts or stops the clock itself.
 pub struct Clock<'a, C: Collectives> {
     pub(super) comm: &'a C,
     started: f64,
@@ -86,21 +86,21 @@ pub struct Clock<'a, C: Collectives> {
 }
 
 impl<C: Collectives> Clock<'_, C> {
-    /// Collective: what was done up to here does not count.
+    /// Starts the interval, or starts it again. Collective.
     pub fn start(&mut self) {
         observer::clock_starts();
         self.comm.barrier();
         self.started = self.comm.now();
     }
 
-    /// What is done from here on does not count.
+    /// Ends the interval.
     pub fn stop(&mut self) {
         self.stopped = Some(self.comm.now());
         observer::clock_stops();
     }
 }
 
-/// Runs `pass` once on a table of `T[i] = i`, and verifies what it did. Collective.
+/// Runs `pass` once on a table of `T[i] = i`, and verifies the result. Collective.
 pub fn measure<C: Collectives>(
     comm: &C,
     problem: &Problem,
@@ -111,7 +111,7 @@ pub fn measure<C: Collectives>(
     measure_timed(comm, problem, arena, rules, |table, _| pass(table))
 }
 
-/// As [`measure`], for what has to be prepared with the table at hand.
+/// Does the same as [`measure`] for algorithms that prepare something with the table before the clock starts. Collective.
 pub fn measure_timed<C: Collectives>(
     comm: &C,
     problem: &Problem,
@@ -134,11 +134,11 @@ pub fn measure_timed<C: Collectives>(
     let seconds = clock.stopped.unwrap_or(f64::NAN) - clock.started;
     comm.barrier();
 
-    // A rank's part of its node's memory: the sum is that of all nodes.
+    // Each rank contributes its part of its node's memory, so the sum is the memory of all nodes.
     let memory = Hardware::here().usable_memory_bytes().unwrap_or(0) / comm.ranks_on_node() as u64;
     let memory = comm.all_reduce_sum(memory / apexmap_base::units::WORD_BYTES);
 
-    // The clock has stopped on all ranks: helpers disturb none.
+    // The clock has stopped on all ranks, so helper threads disturb no rank.
     let crew = Crew::new(comm.ranks_on_node());
     let found = table_hash(&crew, &table, first);
     let (demanded, errors) = match problem.operation {
@@ -152,7 +152,7 @@ pub fn measure_timed<C: Collectives>(
             }
             (demanded, errors)
         }
-        // What they make of a word does not tell what it was.
+        // These operations cannot be undone: the new word does not determine the old one.
         Operation::Add | Operation::And | Operation::Or => replay::replay(comm, problem, &crew, &table, first),
     };
     let report = Report {
@@ -169,10 +169,10 @@ pub fn measure_timed<C: Collectives>(
     Ok(report.gather(comm).outcome(problem, rules, granted, memory))
 }
 
-/// Words of the table that are compared at once.
+/// Words of the table that one thread processes at once.
 const BLOCK: usize = 1 << 20;
 
-/// Combines what `judge` gives for each block of the table and its first word, by all threads of the crew.
+/// Calls `judge` for each block of the table and the number of its first word, on all threads of the crew. Combines the results.
 fn over_blocks(
     crew: &Crew,
     table: &Table,
@@ -192,23 +192,24 @@ fn over_blocks(
     total.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Of the table after the run.
+/// Returns the hash of the table after the run.
 fn table_hash(crew: &Crew, table: &Table, first: u64) -> u64 {
     over_blocks(crew, table, first, hash_of_words, |a, b| a ^ b, |share| note(BEFORE_UNDOING * share))
 }
 
-/// Words that are not what they were before the run.
+/// Returns the number of words that differ from their value before the run.
 fn wrong_words(crew: &Crew, table: &Table, first: u64) -> u64 {
     over_blocks(crew, table, first, count_of_wrong, |a, b| a + b, |share| note(UNDONE + (1.0 - UNDONE) * share))
 }
 
-/// Parts of the time of a verification at whose end the updates begin to be undone, and are undone: rough numbers.
+/// Fraction of a verification, roughly, that is complete when undoing the updates begins.
 const BEFORE_UNDOING: f64 = 0.1;
+/// Fraction of a verification, roughly, that is complete when all updates are undone.
 const UNDONE: f64 = 0.9;
 
 fn note(share: f64) {
     progress::note(Phase::Verifying, share);
 }
 
-/// Words that the verification needs besides the table.
+/// Words that the verification needs in addition to the table.
 pub(super) const WORDS: u64 = 6 * undo::CHUNK as u64;

@@ -1,10 +1,10 @@
-//! What tells the load of each core: its columns, and the ways to change it.
+//! The columns for the load of each core, and the parameters that change the load.
 
 use crate::kernels::random_access::OUTPUTS;
 use crate::kernels::{Domain, Output, Parameter, output, parameter};
 use apexmap_base::units::Unit;
 
-/// Cores whose load has a column.
+/// Number of cores whose load has a column.
 pub const MOST_CORES: usize = 8;
 pub const LOADS: [&str; MOST_CORES] = [
     "core0_load_seconds",
@@ -23,7 +23,7 @@ pub const WITH_LOADS: [Output; OUTPUTS.len() + MOST_CORES] = {
         all[i] = if i < OUTPUTS.len() {
             OUTPUTS[i]
         } else {
-            output(LOADS[i - OUTPUTS.len()], Unit::Seconds, "load of this core: working time per update of its node")
+            output(LOADS[i - OUTPUTS.len()], Unit::Seconds, "load of this core: busy time per update of its node")
         };
         i += 1;
     }
@@ -33,7 +33,7 @@ pub const WITH_LOADS: [Output; OUTPUTS.len() + MOST_CORES] = {
 pub const DISABLED: Parameter = parameter(
     "disabled",
     "disabled_cores",
-    "disabled cores: so many of each node, the last first, discard the updates that they receive",
+    "disabled cores: number of cores of each node, the last ones, that discard the updates that they receive",
     Domain::Integer { least: 0, most: MOST_CORES as u64 - 1, default: 0 },
 );
 pub const DELAY: Parameter = parameter(
@@ -45,6 +45,6 @@ pub const DELAY: Parameter = parameter(
 pub const DELAYED: Parameter = parameter(
     "delayed_core",
     "delayed_core",
-    "core of each node that is delayed, from 0",
+    "number of the core of each node that is delayed, counted from 0",
     Domain::Integer { least: 0, most: MOST_CORES as u64 - 1, default: 0 },
 );

@@ -1,4 +1,4 @@
-//! The role of each core of a node, and its destinations.
+//! The role of each core of a node and its destinations.
 
 use crate::kernels::Rings;
 use crate::kernels::random_access::grid::NodeGrid;
@@ -7,21 +7,21 @@ use crate::kernels::random_access::routed::grid;
 use apexmap_base::point::Point;
 use std::ops::Range;
 
-/// The destination of a bucket: a rank, and what is still to be done there.
+/// The destination of a bucket: a rank, and the mailbox of that rank.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Route {
-    /// The dimension along which it leads; on the same node, the number of dimensions.
+    /// The dimension of this hop. For a hop within the node, the number of dimensions.
     pub along: usize,
-    /// The first dimension that its updates may still have to travel along, which names the mailbox.
+    /// The number of the mailbox: the first dimension along which its updates may still have to travel.
     pub channel: usize,
     pub to: usize,
 }
 
-/// The division of the work.
+/// The division of a node's work among its cores.
 pub struct RolePlan {
     pub grid: NodeGrid,
     pub nodes: Nodes,
-    /// Updates in a bucket.
+    /// Number of updates that a bucket holds.
     pub capacity: usize,
 }
 
@@ -30,7 +30,8 @@ impl RolePlan {
         let (cores, routers) = (point.integer("cores_per_node") as usize, point.integer("routers") as usize);
         let count = (point.ranks / cores).max(1);
         let mut plan = Self { grid: grid(point, count), nodes: Nodes { count, cores, routers }, capacity: 1 };
-        // Section 4.3.1: buckets to other nodes, B received along each dimension, and both ends of local ones.
+        // The look-ahead is divided as in Section 4.3.1: among buckets for other nodes, B receives per dimension, and both ends of
+        // buckets within the node.
         let (local, remote): (Vec<Route>, Vec<Route>) =
             (0..routers).flat_map(|core| plan.routes(core)).partition(|route| plan.is_local(route));
         let all = remote.len() + plan.grid.dimensions() * point.integer("B") as usize + 2 * local.len();
@@ -46,7 +47,7 @@ impl RolePlan {
         (0..self.nodes.routers).map(|core| self.routes(core).len()).max().unwrap_or(0)
     }
 
-    /// The core that routes along a dimension; beyond the last, the first that updates.
+    /// Returns the core that routes along a dimension. After the last dimension, returns the first core that updates.
     fn core(&self, dimension: usize) -> usize {
         let dimensions = self.grid.dimensions();
         if dimension == dimensions {
@@ -56,20 +57,20 @@ impl RolePlan {
         }
     }
 
-    /// The dimensions of a core.
+    /// Returns the dimensions of a core.
     pub fn dimensions(&self, core: usize) -> Range<usize> {
         let all = 0..self.grid.dimensions();
         let first = all.clone().find(|&dimension| self.core(dimension) >= core).unwrap_or(all.end);
         first..all.clone().find(|&dimension| self.core(dimension) > core).unwrap_or(all.end)
     }
 
-    /// Ranks of a node that receive what may still have to travel along `channel` and later dimensions.
+    /// Returns the ranks of a node that receive updates for the mailbox `channel`.
     fn receivers(&self, node: usize, channel: usize) -> Range<usize> {
         let first = node * self.nodes.cores + self.core(channel);
         first..if channel == self.grid.dimensions() { (node + 1) * self.nodes.cores } else { first + 1 }
     }
 
-    /// Everywhere that a routing rank sends to, by dimension, its own node last.
+    /// Returns all routes of a routing rank, in the order of dimensions. Routes within its node are last.
     pub fn routes(&self, rank: usize) -> Vec<Route> {
         let (node, core) = (rank / self.nodes.cores, rank % self.nodes.cores);
         let (own, all) = (self.dimensions(core), self.grid.dimensions());
@@ -82,7 +83,7 @@ impl RolePlan {
         remote.chain(local).collect()
     }
 
-    /// The route that takes an update of a part of the table on from a rank.
+    /// Returns the next route of an update at `rank` for a part of the table.
     pub fn route(&self, rank: usize, part: usize) -> Route {
         let (node, core) = (rank / self.nodes.cores, rank % self.nodes.cores);
         let (owner, all) = (self.nodes.rank(part), self.grid.dimensions());
@@ -90,21 +91,21 @@ impl RolePlan {
         match self.grid.next(node, owner / self.nodes.cores) {
             None => Route { along: all, channel: all, to: owner },
             Some((along, peer)) if self.core(along) == core => {
-                // A core of the peer that updates is the owner's counterpart, if the peer is the owner's node.
+                // After the last dimension the peer is the owner's node, and the update goes directly to the owner.
                 Route { along, channel: along + 1, to: at(peer, along + 1) }
             }
             Some((along, _)) => Route { along: all, channel: along, to: at(node, along) },
         }
     }
 
-    /// Ranks that send to a rank's mailbox: one of each peer, and the routers before it on its own node.
+    /// Returns the number of ranks that send to a rank's mailbox: one rank of each peer node, and all earlier routers of the same node.
     pub fn senders(&self, rank: usize, channel: usize) -> usize {
         let peers = channel.checked_sub(1).map_or(0, |along| self.grid.peers(rank / self.nodes.cores, along).len());
         peers + self.core(channel)
     }
 }
 
-/// One set for each dimension.
+/// Returns one set of rings for each dimension.
 pub(super) fn rings(point: &Point) -> Vec<Rings> {
     let sets = RolePlan::new(point).grid.dimensions().max(1);
     let places = point.integer("B").max(point.integer("SMSG"));

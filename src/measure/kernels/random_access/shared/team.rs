@@ -1,4 +1,4 @@
-//! The threads of one rank that work together: started before the clock, and synchronised where they must be.
+//! A team of threads of one rank. They start before the clock and synchronise at gates.
 
 use crate::affinity;
 use crate::comm::Collectives;
@@ -9,29 +9,29 @@ use apexmap_base::crash::describe;
 use apexmap_base::error::{Error, Result};
 use std::thread::{Builder, panicking};
 
-/// Where all members meet.
+/// A barrier of all members of a team.
 pub struct Gate {
     barrier: Barrier,
-    /// A member is missing: nobody waits any more.
+    /// Set if a member has failed; then no member waits any more.
     failure: Failure,
-    /// Every member has a processor, so that those that wait may spin.
+    /// Whether every member has its own processor, so that waiting members may spin.
     spin: bool,
 }
 
 impl Gate {
-    /// Returns when all members have come; `false` if one never will.
+    /// Waits for all members. Returns `false` if a member has failed.
     #[must_use]
     pub fn pass(&self) -> bool {
         let mut turns = 0;
         self.barrier.wait(&self.failure, || {
             turns += 1;
-            // Even where there are enough processors, others may be using them.
+            // Spins only for a limited time: other programs may use the processors.
             if self.spin && turns < 10_000 { std::hint::spin_loop() } else { std::thread::yield_now() }
         })
     }
 }
 
-/// A member that ends in a panic breaks the gate.
+/// Declares a failure at the gate if its member panics.
 struct Guard<'a>(&'a Gate);
 
 impl Drop for Guard<'_> {
@@ -42,10 +42,10 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// Runs `work` once for each of `members`, at the same time; the first on this thread. Returns what each gave.
+/// Runs `work` once for each of `members`, all at the same time and the first on this thread. Returns the results.
 ///
-/// The clock starts when all are about to begin, and stops when all have ended. If the transport has pinned this thread,
-/// the others are pinned to the processors that are left, one each if there are enough, in the order of `place`.
+/// The clock starts when all members are ready to begin, and stops when all have ended. If the transport has pinned this thread,
+/// the other threads are pinned to the remaining processors in the order of `place`, one each if there are enough.
 pub fn run<C: Collectives, M: Send, R: Send>(
     clock: &mut Clock<C>,
     members: Vec<M>,
@@ -54,7 +54,7 @@ pub fn run<C: Collectives, M: Send, R: Send>(
     run_led(clock, members, |first, gate| work(first, gate), &work)
 }
 
-/// The same, where the first does its own work, `lead`, which no other thread ever touches.
+/// Does the same as [`run`], except that the first member runs `lead`, which never leaves this thread.
 pub fn run_led<C: Collectives, M: Send, R: Send>(
     clock: &mut Clock<C>,
     members: Vec<M>,
@@ -103,14 +103,14 @@ pub fn run_led<C: Collectives, M: Send, R: Send>(
     })
 }
 
-/// The processors that a team may use, in the order in which ranks would take them.
+/// Returns the processors that a team may use, in the order that ranks would use them.
 pub fn processors(hardware: &Hardware, place: Place) -> Vec<usize> {
     let mut all = order(&hardware.threads, &hardware.allowed, place);
     all.truncate(hardware.hardware_threads());
     all
 }
 
-/// Those of `all` that the first member does not use, in their order.
+/// Returns the processors that the first member does not use, in the order of `processors`.
 pub fn left(all: &[usize], here: &[usize]) -> Vec<usize> {
     all.iter().copied().filter(|processor| !here.contains(processor)).collect()
 }

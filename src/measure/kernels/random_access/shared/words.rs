@@ -1,4 +1,4 @@
-//! The table that the threads update: one per thread, or one for all.
+//! The words that the threads update: one part per thread, or one table for all.
 
 use crate::kernels::shared::updates::layout::Layout;
 use crate::kernels::shared::updates::operation::{Operation, with_operation};
@@ -9,7 +9,7 @@ use crate::prefetch;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// A table for each core.
+/// Divides a table into one part for each core.
 pub fn divide(mut words: &mut [u64], parts: Layout, index: Index, operation: Operation) -> Vec<Words<'_>> {
     let part = |part| {
         let (own, others) = std::mem::take(&mut words).split_at_mut(parts.count(part) as usize);
@@ -19,7 +19,7 @@ pub fn divide(mut words: &mut [u64], parts: Layout, index: Index, operation: Ope
     (0..parts.parts()).map(part).collect()
 }
 
-/// A lock on cache lines of its own.
+/// A lock that does not share its cache lines with other data.
 #[derive(Default)]
 #[repr(align(128))]
 pub struct Lock(Mutex<()>);
@@ -27,16 +27,16 @@ pub struct Lock(Mutex<()>);
 #[derive(Clone, Copy)]
 pub enum Locking<'a> {
     Unlocked,
-    /// The lock of a word is that of the part of the table in which it is.
+    /// One lock for each part of the table in this layout.
     Locks(&'a [Lock], Layout),
     Atomic,
 }
 
-/// What a core updates.
+/// The words that a core updates.
 pub enum Words<'a> {
-    /// A part of the table that no other core touches.
+    /// A part of the table that no other core accesses.
     Own(Table<'a>),
-    /// A table, or a rank's part of one, from its word `first` on.
+    /// A table, or a rank's part of one. It begins at word `first`.
     Shared { words: &'a [AtomicU64], first: u64, index: Index, how: Locking<'a>, operation: Operation },
 }
 
@@ -60,7 +60,7 @@ impl Words<'_> {
     }
 }
 
-/// Updates in this order, their words asked for some time before.
+/// Calls `update` for each value in order. It prefetches each word some updates before it is needed.
 #[inline(always)]
 fn each(words: &[AtomicU64], first: u64, index: Index, values: &[u64], update: impl Fn(u64, &AtomicU64, u64)) {
     let place = |value: u64| index.of(value).wrapping_sub(first);
@@ -75,7 +75,7 @@ fn each(words: &[AtomicU64], first: u64, index: Index, values: &[u64], update: i
     }
 }
 
-/// Another core's store between the two is lost.
+/// Applies an update by a load and a store. If another core stores to the word between the two, its update is lost.
 #[inline(always)]
 fn load_and_store(operation: Operation, word: &AtomicU64, value: u64) {
     word.store(operation.apply(word.load(Ordering::Relaxed), value), Ordering::Relaxed);

@@ -1,18 +1,20 @@
-//! Hashes of the table and of updates, in loops that a vector unit takes.
+//! Hashes of the table and of updates, in loops that the compiler vectorises.
 
 use crate::kernels::shared::updates::random_stream::Index;
 use crate::numerics::mix::mix;
 use multiversion::multiversion;
 
-/// A map of a value that is linear over GF(2), so that the table's hash follows from the updates in any order, and
-/// that differs from word to word, so that it is another one if an update goes astray.
+/// Returns the contribution of a value at a word to the hash.
+///
+/// The map is linear over GF(2), so the hash of the table follows from the updates in any order. It differs from word to word, so
+/// the hash changes if an update reaches a wrong word.
 #[inline(always)]
 pub fn turn(word: u64, value: u64) -> u64 {
     let turns = mix(word);
     value.rotate_left(turns as u32 & 63) ^ (value & turns)
 }
 
-/// Of the words from `first` on, each of which held its place before the run.
+/// Returns the hash of the words that begin at word `first` of the table. Before the run each word was equal to its index.
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
 pub fn hash_of_words(words: &[u64], first: u64) -> u64 {
     words.iter().enumerate().fold(0, |hash, (offset, &word)| {
@@ -21,13 +23,13 @@ pub fn hash_of_words(words: &[u64], first: u64) -> u64 {
     })
 }
 
-/// Of updates.
+/// Returns the hash of updates.
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
 pub fn hash_of_updates(values: &[u64], index: Index) -> u64 {
     values.iter().fold(0, |hash, &value| hash ^ turn(index.of(value), value))
 }
 
-/// How many of the words from `first` on do not hold their place.
+/// Returns the number of words that are not equal to their index. The words begin at word `first` of the table.
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
 pub fn count_of_wrong(words: &[u64], first: u64) -> u64 {
     words.iter().enumerate().map(|(offset, &word)| u64::from(word != first + offset as u64)).sum()

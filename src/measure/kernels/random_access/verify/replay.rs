@@ -1,11 +1,11 @@
-//! The check of operations that cannot be undone: all updates once more, on a second table.
+//! Checks operations that cannot be undone: applies all updates again, to a second table.
 
 use super::undo::{Demand, deliver};
 use super::{BEFORE_UNDOING, Problem, Table, note, table_hash};
 use crate::comm::Collectives;
 use crate::crew::Crew;
 
-/// Returns what the streams demand, and how many of the rank's words are wrong. Collective.
+/// Returns the demand of the streams and the number of wrong words on this rank. `made` is the table after the run. Collective.
 pub fn replay<C: Collectives>(comm: &C, problem: &Problem, crew: &Crew, made: &Table, first: u64) -> (Demand, u64) {
     let ranks = problem.nodes.count * problem.nodes.cores;
     let mut words: Vec<u64> = (first..).take(made.words.len()).collect();

@@ -1,4 +1,4 @@
-//! The accounts of all ranks after a run, and the verdict.
+//! The reports of all ranks after a run, and the verdict.
 
 use super::{LOOK_AHEAD_LIMIT, Rules, Tally};
 use crate::comm::Collectives;
@@ -8,8 +8,10 @@ use crate::kernels::random_access::problem::Problem;
 use apexmap_base::point::Value;
 use std::collections::BTreeMap;
 
-/// What the fullest of `parts` destinations of the first updates of any of `parts` ranks gets if all destinations are as
-/// likely: mean, plus the tail of a Poisson distribution that one of parts^2 draws reaches (leading terms).
+/// Returns the expected value of `fullest_destination` if all destinations are equally likely.
+///
+/// Each of `parts` ranks sends its first `updates` updates to `parts` destinations. The result is the mean plus the tail of a Poisson
+/// distribution that one of parts^2 draws reaches (leading terms).
 fn fair_fullest(updates: f64, parts: f64) -> f64 {
     if parts == 1.0 {
         return updates;
@@ -18,14 +20,16 @@ fn fair_fullest(updates: f64, parts: f64) -> f64 {
     mean + (2.0 * mean * tail).sqrt() + tail / 3.0
 }
 
-/// A rank's account.
+/// The report of one rank.
 #[derive(Clone, Copy)]
 pub struct Report {
+    /// The bits of the time as `f64`.
     pub seconds: u64,
     pub tally: Tally,
+    /// Number of updates of this rank's words, from the streams.
     pub demanded: u64,
     pub generated: u64,
-    /// The hash that the streams demand of the rank's part.
+    /// Hash of this rank's part of the table, from the streams.
     pub demanded_hash: u64,
     pub errors: u64,
     pub words: u64,
@@ -80,7 +84,7 @@ impl Report {
     }
 }
 
-/// All ranks' accounts.
+/// The reports of all ranks.
 pub struct Reports(Vec<Report>);
 
 impl Reports {
@@ -92,7 +96,7 @@ impl Reports {
         self.0.iter().map(of).max().unwrap_or(0)
     }
 
-    /// `memory` in words, of all nodes.
+    /// Combines the reports into an outcome. `memory` is that of all nodes, in words.
     pub fn outcome(&self, problem: &Problem, rules: Rules, granted: Granted, memory: u64) -> Outcome {
         let mut seconds: Vec<f64> = self.0.iter().map(|rank| f64::from_bits(rank.seconds)).collect();
         seconds.sort_by(f64::total_cmp);
@@ -138,7 +142,7 @@ impl Reports {
         Outcome { seconds: slowest, outputs, verdict: self.verdict(rules, error_fraction) }
     }
 
-    /// How far the first updates are from going to all ranks alike.
+    /// Compares the destinations of the first updates with equally likely destinations.
     fn skew(&self, problem: &Problem) -> Vec<(&'static str, Value)> {
         let parts = problem.owners.parts();
         if parts == 1 {
@@ -146,7 +150,7 @@ impl Reports {
         }
         let counted = problem.share(0).min(LOOK_AHEAD_LIMIT as u64) as f64;
         let (fullest, fair) = (self.most(|rank| rank.fullest), fair_fullest(counted, parts as f64));
-        // Successive values are shifts of one another, so that even good starts are less even than fair draws.
+        // Successive values are shifts of each other. Even good starts are therefore less uniform than independent draws.
         let weak = fullest as f64 > fair + 8.0 * fair.sqrt();
         vec![
             ("fullest_destination", Value::Integer(fullest)),
@@ -155,12 +159,14 @@ impl Reports {
         ]
     }
 
-    /// Every update was either applied where it belongs or discarded, once.
+    /// Checks that every update was either applied to its word or discarded, exactly once.
     fn verdict_of_discards(&self) -> std::result::Result<(), String> {
         let (applied, discarded) = (self.sum(|rank| rank.tally.applied), self.sum(|rank| rank.tally.discarded));
         let generated = self.sum(|rank| rank.generated);
         if applied + discarded != generated {
-            return Err(format!("{applied} updates were applied and {discarded} discarded, of {generated}"));
+            return Err(format!(
+                "{applied} updates were applied and {discarded} discarded, but {generated} were generated"
+            ));
         }
         let found = self.0.iter().fold(0, |hash, rank| hash ^ rank.hash ^ rank.tally.discarded_hash);
         let demanded = self.0.iter().fold(0, |hash, rank| hash ^ rank.demanded_hash);
@@ -177,7 +183,7 @@ impl Reports {
         let ranks = self.0.len();
         let (applied, generated) = (self.sum(|rank| rank.tally.applied), self.sum(|rank| rank.generated));
         if applied != generated {
-            return Err(format!("{applied} updates were applied instead of {generated}"));
+            return Err(format!("{applied} updates were applied, but {generated} were generated"));
         }
         if let Some(rank) = self.0.iter().position(|rank| rank.tally.applied != rank.demanded) {
             let Report { tally, demanded, .. } = self.0[rank];
@@ -199,5 +205,5 @@ impl Reports {
     }
 }
 
-/// The definition: at most 1 %; of the table's words, as the reference implementation counts them.
+/// Maximum fraction of wrong words. The definition allows 1 %; the reference implementation counts words of the table.
 const MOST_ERRORS: f64 = 0.01;

@@ -1,4 +1,5 @@
-//! All updates once more, by other means than the algorithm's: each goes straight from where it is generated to its word.
+//! Applies all updates again by a method different from the algorithm's: each update is sent directly from its generator to the owner
+//! of its word.
 
 use super::hash::hash_of_updates;
 use crate::comm::Collectives;
@@ -9,26 +10,27 @@ use crate::kernels::shared::updates::table::{Table, share};
 use crate::prefetch;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What the streams demand of a rank's part of the table.
+/// The correct results for a rank's part of the table, computed from the streams.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Demand {
     pub updates: u64,
     pub hash: u64,
-    /// Updates among the first [`LOOK_AHEAD_LIMIT`] of one of the rank's streams that go to the same rank.
+    /// Maximum number of updates that go to the same rank, among the first [`LOOK_AHEAD_LIMIT`] of one of the rank's streams.
     pub fullest: u64,
 }
 
-/// Updates that a rank generates and sends in one round.
+/// Number of updates that a rank generates and sends in one round.
 pub const CHUNK: usize = 1 << 14;
-/// Updates that one of several threads generates and makes at once.
+/// Number of updates that a thread generates and applies at once.
 const OWN_CHUNK: usize = 1 << 11;
-/// Updates of a stream that a thread takes over at once.
+/// Number of updates in a piece of a stream, the unit of work of a thread.
 const SEGMENT: u64 = 1 << 22;
-/// Updates in front of the one that is made whose words are asked for, into the first and the second cache.
+/// Distance in updates of prefetches into the first-level cache.
 const NEAR: usize = 16;
+/// Distance in updates of prefetches into the second-level cache.
 const EARLY: usize = 128;
 
-/// Makes all updates; `note` hears which share of them is made. Collective.
+/// Applies all updates. Calls `note` with the fraction that is complete. Collective.
 pub fn undo<C: Collectives>(comm: &C, problem: &Problem, crew: &Crew, table: &mut Table, note: impl Fn(f64)) -> Demand {
     match problem.nodes.count * problem.nodes.cores {
         1 => undo_alone(problem, crew, table, note),
@@ -36,7 +38,7 @@ pub fn undo<C: Collectives>(comm: &C, problem: &Problem, crew: &Crew, table: &mu
     }
 }
 
-/// Where all updates stay on the rank: threads take segments of the streams, and may meet in any word.
+/// Applies all updates if there is only one rank. Threads take segments of the streams; any two threads may update the same word.
 fn undo_alone(problem: &Problem, crew: &Crew, table: &mut Table, note: impl Fn(f64)) -> Demand {
     let first = problem.owners.first(problem.part);
     let (words, updates, hash) = (share(table.words), AtomicU64::new(0), AtomicU64::new(0));
@@ -56,17 +58,17 @@ fn undo_alone(problem: &Problem, crew: &Crew, table: &mut Table, note: impl Fn(f
     Demand { updates: updates.into_inner(), hash: hash.into_inner(), fullest: 0 }
 }
 
-/// A rank's words, as each of its threads sees them.
+/// A rank's part of the table, for one of its threads.
 struct Part<'a> {
     words: &'a [AtomicU64],
     first: u64,
     problem: &'a Problem,
-    /// No other thread makes updates.
+    /// Whether no other thread applies updates.
     alone: bool,
 }
 
 impl Part<'_> {
-    /// Makes the next updates of a stream, and returns their hash.
+    /// Applies the next `left` updates of a stream. Returns their hash.
     fn undo(&self, generator: &mut Generator, mut left: u64) -> u64 {
         let (mut values, mut hash) = ([0; OWN_CHUNK], 0);
         while left > 0 {
@@ -83,7 +85,7 @@ impl Part<'_> {
         self.problem.index.of(value).wrapping_sub(self.first) as usize
     }
 
-    /// Updates in this order, their words asked for some time before.
+    /// Applies the updates in order. It prefetches each word some updates before it is needed.
     ///
     /// # Panics
     /// If a word is not in this part.
@@ -107,7 +109,7 @@ impl Part<'_> {
     }
 }
 
-/// Where the ranks share a table: every update goes to its owner, which is found by division.
+/// Applies all updates if several ranks share a table. Every update is sent to its owner, which is computed by division.
 fn undo_together<C: Collectives>(
     comm: &C,
     problem: &Problem,
@@ -143,14 +145,14 @@ pub struct Delivery<'a> {
     pub sent: &'a Lists,
     /// The updates of the round whose words this rank owns, from all ranks.
     pub received: &'a [u64],
-    /// See [`Demand::fullest`]; 0 after the first round of a stream.
+    /// The same as [`Demand::fullest`] in the first round of a stream, 0 in later rounds.
     pub fullest: u64,
-    /// The share of all updates that is delivered, from 0 to 1.
+    /// The fraction of all updates that is delivered, from 0 to 1.
     pub share_done: f64,
 }
 
-/// Generates all updates in rounds of [`CHUNK`] and sends each to the rank that owns its word, which is found by division. Calls `each`
-/// after every round. Collective.
+/// Generates all updates in rounds of [`CHUNK`] and sends each to the owner of its word, which is computed by division. Calls
+/// `receive` after every round. Collective.
 pub fn deliver<C: Collectives>(comm: &C, problem: &Problem, ranks: usize, mut each: impl FnMut(&Delivery)) {
     let (mut values, mut sent, mut received) = (vec![0; CHUNK], Lists::new(ranks), Vec::new());
     let (streams, rounds) = (problem.streams_per_rank(), problem.rounds(CHUNK));
@@ -166,7 +168,7 @@ pub fn deliver<C: Collectives>(comm: &C, problem: &Problem, ranks: usize, mut ea
             }
             sent.sort(problem, values);
             match ranks {
-                // Each rank has a table of its own.
+                // Each rank has a separate table.
                 1 => received.clone_from(&sent.sorted),
                 _ => comm.all_to_all_v(&sent.sorted, &sent.counts, &mut received),
             }
@@ -177,12 +179,12 @@ pub fn deliver<C: Collectives>(comm: &C, problem: &Problem, ranks: usize, mut ea
     }
 }
 
-/// Updates in the order of their owners.
+/// Updates sorted by their owners.
 pub struct Lists {
     owners: Vec<u32>,
     counts: Vec<usize>,
     sorted: Vec<u64>,
-    /// Where the next update of each owner goes.
+    /// The position in `sorted` of each owner's next update.
     ends: Vec<usize>,
 }
 
@@ -210,11 +212,12 @@ impl Lists {
         }
     }
 
-    /// The updates of each owner.
+    /// Iterates over the owners and returns the updates of each.
     fn each(&self) -> impl Iterator<Item = &[u64]> {
         self.counts.iter().zip(&self.ends).map(|(count, &end)| &self.sorted[end - count..end])
     }
 
+    /// Returns the maximum number of the first [`LOOK_AHEAD_LIMIT`] updates that go to the same rank.
     fn fullest_of_first(&self) -> u64 {
         let mut counts = vec![0; self.counts.len()];
         self.owners.iter().take(LOOK_AHEAD_LIMIT).for_each(|&owner| counts[owner as usize] += 1);

@@ -106,7 +106,7 @@ impl<P: Place> Table<'_, P> {
         self.place.of(value, self.words.len())
     }
 
-    /// Performs one update.
+    /// Applies one update.
     ///
     /// # Panics
     /// If the word is not in this part.
@@ -115,7 +115,7 @@ impl<P: Place> Table<'_, P> {
         self.update_by(self.operation, value);
     }
 
-    /// Performs one update by `operation`, which is a constant in compiled loops.
+    /// Applies one update with `operation`, which is a constant in compiled loops.
     #[inline(always)]
     pub fn update_by(&mut self, operation: Operation, value: u64) {
         let place = self.place(value);
@@ -139,7 +139,7 @@ impl<P: Place> Table<'_, P> {
         prefetch::early(self.words.as_ptr().wrapping_add(self.place(value)));
     }
 
-    /// Performs the updates in order. It prefetches each word some updates before it is needed.
+    /// Applies the updates in order. It prefetches each word some updates before it is needed.
     pub fn apply(&mut self, values: &[u64]) {
         let far = values.len().min(FAR_AHEAD);
         values[..far].iter().for_each(|&value| self.prefetch_early(value));
@@ -147,7 +147,7 @@ impl<P: Place> Table<'_, P> {
         self.finish(&values[values.len() - far..]);
     }
 
-    /// Performs all updates except the last `far`, whose words it prefetches.
+    /// Applies all updates except the last `far`, whose words it prefetches.
     pub fn apply_but(&mut self, values: &[u64], far: usize) {
         let Some(later) = values.get(far..) else { return };
         let values = values.iter().zip(&values[far.min(AHEAD)..]).zip(later);
@@ -160,7 +160,7 @@ impl<P: Place> Table<'_, P> {
         });
     }
 
-    /// Performs updates whose words were prefetched early.
+    /// Applies updates whose words were prefetched early.
     pub fn finish(&mut self, values: &[u64]) {
         let near = values.len().min(AHEAD);
         with_operation!(self.operation, BY => {
@@ -181,7 +181,7 @@ pub fn share(words: &mut [u64]) -> &[AtomicU64] {
     unsafe { &*(std::ptr::from_mut(words) as *const [AtomicU64]) }
 }
 
-/// Updates of a part that wait to be performed, in order. The words of the first ones may already be prefetched.
+/// Updates of a part that wait to be applied, in order. The words of the first ones may already be prefetched.
 pub struct Pending {
     values: Vec<u64>,
     /// Number of updates whose words were prefetched early.
@@ -216,12 +216,12 @@ impl Pending {
         self.asked = far;
     }
 
-    /// Performs the updates, except for some that stay in the list. Returns the number of updates performed.
+    /// Applies the updates, except for some that stay in the list. Returns the number of updates applied.
     pub fn make(&mut self, table: &mut Table<impl Place>) -> u64 {
         self.make_but(self.stay, table)
     }
 
-    /// Performs all updates. Returns their number.
+    /// Applies all updates. Returns their number.
     pub fn make_all(&mut self, table: &mut Table<impl Place>) -> u64 {
         self.make_but(0, table)
     }
