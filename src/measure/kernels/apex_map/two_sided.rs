@@ -12,12 +12,8 @@ use apexmap_base::source;
 use apexmap_base::units::Unit;
 
 const ALL_OUTPUTS: [Output; OUTPUTS.len() + 2] = with_outputs([
-    output("polls", Unit::None, "number of times that all ranks looked for requests, including those while waiting"),
-    output(
-        "poll_seconds",
-        Unit::Seconds,
-        "time of one look for requests that finds none: median on rank 0, before the run",
-    ),
+    output("polls", Unit::None, "number of polls for requests on all ranks, including those while waiting"),
+    output("poll_seconds", Unit::Seconds, "time of one poll that finds no request: median on rank 0, before the run"),
 ]);
 
 const ABOUT: About = About {

@@ -68,7 +68,7 @@ impl Route for BlockCyclic {
     }
 }
 
-/// Collective.
+/// Runs the kernel at a point. Collective.
 pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (cores, nodes) = (point.integer("senders") as usize, remote_nodes(point) as usize);
     let (window, block) = (Shape::new(point).window, point.integer("block") as usize);

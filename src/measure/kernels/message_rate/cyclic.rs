@@ -29,9 +29,9 @@ pub const KERNEL: Pattern = Pattern {
 /// The route of Figure 3 (a): an outer loop over the window and an inner loop over the remote nodes.
 pub struct Cyclic {
     pub window: usize,
-    /// Remote nodes.
+    /// Number of remote nodes.
     pub nodes: usize,
-    /// Ranks per node.
+    /// Number of ranks per node.
     pub cores: usize,
     /// The number of the sender in its node. Its counterparts have the same number in their nodes.
     pub core: usize,
@@ -48,7 +48,7 @@ impl Route for Cyclic {
     }
 }
 
-/// Collective.
+/// Runs the kernel at a point. Collective.
 pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (cores, nodes) = (point.integer("senders") as usize, remote_nodes(point) as usize);
     let route = Cyclic { window: Shape::new(point).window, nodes, cores, core: comm.rank() };

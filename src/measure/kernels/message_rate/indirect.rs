@@ -61,7 +61,7 @@ impl Route for Indirect {
     }
 }
 
-/// Collective.
+/// Runs the kernel at a point. Collective.
 pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (cores, nodes) = (point.integer("senders") as usize, remote_nodes(point) as usize);
     let random = seed(&[point.integer("seed"), comm.rank() as u64, stream]);

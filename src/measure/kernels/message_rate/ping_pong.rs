@@ -49,7 +49,7 @@ const METHOD: &str = "Each rank of the first half sends a message to its partner
     measured separately and subtracted. Bytes are those of the messages' content; each \
     message is counted once, so the bandwidth of a pair is the message's length divided by half the round-trip time.";
 
-/// Collective.
+/// Runs the kernel at a point. Collective.
 pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (shape, me, half) = (Shape::new(point), comm.rank(), comm.size() / 2);
     let side = Side { partner: (me + half) % comm.size(), first: me < half, shape };

@@ -60,7 +60,7 @@ impl Route for Random {
     }
 }
 
-/// Collective.
+/// Runs the kernel at a point. Collective.
 pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let random = seed(&[point.integer("seed"), comm.rank() as u64, stream]);
     let route = Random::new(Shape::new(point).window, comm.size(), comm.rank(), random);

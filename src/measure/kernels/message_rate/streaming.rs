@@ -26,7 +26,7 @@ pub const KERNEL: Pattern = Pattern {
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
-/// Collective.
+/// Runs the kernel at a point. Collective.
 pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let half = comm.size() / 2;
     let stream = Stream { window: Shape::new(point).window, partner: comm.rank() + half };

@@ -71,7 +71,7 @@ unsafe fn by_fours(values: &[u64], index: Index, stage: &Stage, to: Ends) -> usi
     let mut kept = 0;
     for (i, four) in fours.enumerate() {
         // SAFETY: a chunk has four values. `kept` of the values before it were kept and the others sent, and both lists have room for
-        // four more values than all. `keeps` has four bits, and `FIRST` has an order for each combination.
+        // four more values than all. `keeps` has four bits, and `PERMUTATIONS` has an order for each combination.
         unsafe {
             let four = _mm256_loadu_si256(four.as_ptr().cast());
             let words = _mm256_and_si256(_mm256_srl_epi64(four, shift), mask);

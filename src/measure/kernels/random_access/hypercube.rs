@@ -74,7 +74,7 @@ const RECEIVES: Parameter = parameter(
 const OWN_UPDATES: Parameter = parameter(
     "own_updates",
     "own_updates",
-    "updates of a rank's own words: deferred until the round's last message is sent, or applied immediately (at_once)",
+    "updates of a rank's own words: deferred (applied after the last message of the round is sent) or at_once (applied immediately)",
     Domain::Choice(&["deferred", "at_once"]),
 );
 const WAITS: Parameter = parameter(

@@ -87,8 +87,8 @@ const INDEX: Parameter = parameter(
 const STARTS: Parameter = parameter(
     "starts",
     "starts",
-    "starting points of the streams: equally spaced along the cycle, or consecutive as in the reference \
-     implementation",
+    "starting points of the streams: spaced (equally along the cycle) or reference (consecutive, as in the reference \
+     implementation)",
     Domain::Choice(&["spaced", "reference"]),
 );
 const OFFSET: Parameter = parameter(

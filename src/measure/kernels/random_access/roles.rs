@@ -86,7 +86,10 @@ const PACKETS: Parameter = parameter(
 fn refuse(point: &Point) -> std::result::Result<(), String> {
     let (cores, routers) = (point.integer("cores_per_node"), point.integer("routers"));
     if !(point.ranks as u64).is_multiple_of(cores) {
-        return Err(format!("{} ranks are not a multiple of cores_per_node = {cores}; use a multiple", point.ranks));
+        return Err(format!(
+            "{} ranks are not a multiple of cores_per_node = {cores}; use a multiple of {cores}",
+            point.ranks
+        ));
     }
     if routers >= cores {
         return Err(format!(

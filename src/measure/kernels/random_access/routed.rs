@@ -109,13 +109,13 @@ pub(super) fn refuse_grid(point: &Point, ranks: usize) -> std::result::Result<()
         return Ok(());
     }
     let (sizes, text) =
-        (sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(" x "), "X, Y and Z must multiply to");
+        (sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(" x "), "choose X, Y and Z whose product is");
     Err(if ranks == point.ranks {
-        format!("a grid of {sizes} has {product} ranks, not {ranks}; {text} P, or be 0")
+        format!("a grid of {sizes} has {product} ranks, not {ranks}; {text} P, or set them to 0")
     } else {
         format!(
             "a grid of {sizes} has {product} nodes, not {ranks}; {text} the number of nodes, P / \
-            cores_per_node, or be 0"
+            cores_per_node, or set them to 0"
         )
     })
 }

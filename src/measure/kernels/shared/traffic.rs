@@ -11,5 +11,5 @@ pub const TRAFFIC: [Output; 2] = [
         "bytes that travel between memory and cores if no cache holds the data: whole lines of 64 bytes; a store counts twice, \
          because it reads its line first (read for ownership), unless it is non-temporal",
     ),
-    output("traffic_bytes_per_second", Unit::BytesPerSecond, "bytes that travel where no cache holds them, per second"),
+    output("traffic_bytes_per_second", Unit::BytesPerSecond, "traffic_bytes per second"),
 ];

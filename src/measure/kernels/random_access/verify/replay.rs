@@ -5,7 +5,7 @@ use super::{BEFORE_UNDOING, Problem, Table, note, table_hash};
 use crate::comm::Collectives;
 use crate::crew::Crew;
 
-/// Returns the demand of the streams and the number of wrong words on this rank. `made` is the table after the run. Collective.
+/// Returns the demand of the streams and the number of wrong words on this rank. `run_table` is the table after the run. Collective.
 pub fn replay<C: Collectives>(comm: &C, problem: &Problem, crew: &Crew, made: &Table, first: u64) -> (Demand, u64) {
     let ranks = problem.nodes.count * problem.nodes.cores;
     let mut words: Vec<u64> = (first..).take(made.words.len()).collect();

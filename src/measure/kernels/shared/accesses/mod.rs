@@ -80,7 +80,7 @@ pub(in crate::kernels) const SMSG: Parameter = Parameter {
     name: "SMSG",
     column: "send_handles",
     unit: Unit::None,
-    meaning: "send handles: maximum outstanding sends per rank, separately for requests and replies: 2 SMSG in all",
+    meaning: "send handles: maximum outstanding sends per rank, separately for requests and replies: 2 SMSG in total",
     domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
 };
 pub(in crate::kernels) const NSER: Parameter = Parameter {

@@ -22,7 +22,7 @@ use apexmap_base::point::{Point, Value};
 pub(in crate::kernels) const POLL_EVERY: Parameter = parameter(
     "poll_every",
     "poll_every",
-    "own accesses after which a rank looks for requests and replies; 1 is the paper's Table 1",
+    "number of own accesses after which a rank looks for requests and replies; 1 as in the paper's Table 1",
     Domain::Integer { least: 1, most: 1 << 32, default: 1 },
 );
 

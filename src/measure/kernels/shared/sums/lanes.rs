@@ -51,7 +51,7 @@ impl<V: Vector> Lanes<V> {
     /// Adds a block of any length.
     ///
     /// # Safety
-    /// A block can be read at `at`. Its length is the block length of the sum given to [`Self::begin`].
+    /// A block can be read at `address`. Its length is the block length of the sum given to [`Self::begin`].
     #[inline(always)]
     pub(in crate::kernels) unsafe fn block(&mut self, at: *const u64) {
         // SAFETY: the caller ensures a readable block, and every length has the shape `ANY`.
@@ -116,13 +116,13 @@ impl<V: Vector> Lanes<V> {
         for four in fours {
             assert!(four.iter().all(|&at| at <= last), "{BEYOND}");
             for (lane, &at) in four.iter().enumerate() {
-                // SAFETY: `at` is at most `last`.
+                // SAFETY: `offset` is at most `last`.
                 unsafe { self.of_shape::<SHAPE>(memory.as_ptr().add(at as usize), lane) };
             }
         }
         for &at in rest {
             assert!(at <= last, "{BEYOND}");
-            // SAFETY: `at` is at most `last`.
+            // SAFETY: `offset` is at most `last`.
             unsafe { self.of_shape::<SHAPE>(memory.as_ptr().add(at as usize), 0) };
         }
     }

@@ -13,7 +13,7 @@ use sum::Adder;
 /// A running sum and the functions that add to it.
 pub(in crate::kernels) struct Accumulator {
     sum: Sum,
-    /// Made for the sum's blocks.
+    /// Has the block length of `sum`.
     adder: Adder,
 }
 

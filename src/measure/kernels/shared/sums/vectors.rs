@@ -44,18 +44,20 @@ pub(in crate::kernels) trait Vector: Copy {
     /// Returns the mask of a vector's first `words` words. `words` is less than `WORDS`.
     fn mask(words: usize) -> Self::Mask;
     /// # Safety
-    /// The processor has the instructions, and a whole vector of words can be read at `at`.
+    /// The processor has the instructions, and a whole vector of words can be read at `address`.
     unsafe fn load(at: *const u64) -> Self;
     /// Loads 1, 2 or 4 words and sets the others to zero. This is faster than a load with a mask.
     ///
     /// # Safety
-    /// The processor has the instructions, `WORDS` is 1, 2 or 4, and `WORDS` words can be read at `at`.
+    /// The processor has the instructions, `WORDS` is 1, 2 or 4, and `WORDS` words can be read at `address`.
     unsafe fn load_first<const WORDS: usize>(at: *const u64) -> Self;
     /// Loads the words of the mask. The others are zero and are not read.
     ///
     /// # Safety
-    /// The processor has the instructions, and the words of the mask can be read at `at`.
+    /// The processor has the instructions, and the words of the mask can be read at `address`.
     unsafe fn load_some(at: *const u64, mask: Self::Mask) -> Self;
+    /// Returns a vector whose words are all `number`.
+    ///
     /// # Safety
     /// The processor has the instructions.
     unsafe fn all(number: u64) -> Self;
@@ -118,7 +120,7 @@ impl Vector for __m256i {
 
     #[inline(always)]
     unsafe fn all(number: u64) -> Self {
-        // SAFETY: `Vector::all` requires the instructions.
+        // SAFETY: `Vector::splat` requires the instructions.
         unsafe { _mm256_set1_epi64x(number as i64) }
     }
 
@@ -176,7 +178,7 @@ impl Vector for __m512i {
 
     #[inline(always)]
     unsafe fn all(number: u64) -> Self {
-        // SAFETY: `Vector::all` requires the instructions.
+        // SAFETY: `Vector::splat` requires the instructions.
         unsafe { _mm512_set1_epi64(number as i64) }
     }
 
