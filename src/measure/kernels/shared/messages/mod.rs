@@ -51,7 +51,7 @@ pub const OPERATION: Parameter = parameter(
 pub const BUFFERS: Parameter = parameter(
     "buffers",
     "buffers",
-    "buffers: distinct (one buffer per message of a window) or one (a single buffer shared by all messages, as in the OSU micro-benchmarks)",
+    "buffers: distinct (one buffer per message of a window) or one (one buffer shared by all messages, as in the OSU micro-benchmarks)",
     Domain::Choice(&["distinct", "one"]),
 );
 pub const CACHES: Parameter = parameter(
