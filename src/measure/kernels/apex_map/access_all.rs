@@ -167,11 +167,11 @@ mod wide {
 
     /// # Safety
     /// The processor has the vector's instructions, and the sum has blocks of `spec.block` words. The blocks have this shape: one
-    /// word, whole vectors, whole groups of `TOGETHER` vectors, or any length. For non-temporal stores of whole vectors or groups,
+    /// word, whole vectors, whole groups of `GROUP_VECTORS` vectors, or any length. For non-temporal stores of whole vectors or groups,
     /// the memory has the alignment of a vector.
     #[inline(always)]
     unsafe fn of_shape<V: Vector, const SHAPE: u8>(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
-        // SAFETY: `copies` and `mixed` require the same of their callers as this function.
+        // SAFETY: `copy_blocks` and `read_and_write` require the same of their callers as this function.
         unsafe {
             match what.access {
                 Access::Copy => copies::<V, SHAPE>(memory, offsets, what.block),

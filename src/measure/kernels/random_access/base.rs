@@ -171,7 +171,7 @@ impl<C: Mailboxes> Rank<'_, C> {
     }
 }
 
-/// A bucket for each owner. The buckets are linked lists and share places for `room` values.
+/// A bucket for each owner. The buckets are linked lists and share places for `capacity` values.
 struct Buckets {
     stored: usize,
     counts: Vec<u32>,

@@ -143,7 +143,7 @@ impl Pass {
     }
 }
 
-/// Times rounds from a common start to this rank's end. If `other` memory is read before each round, only the rounds count.
+/// Times rounds from a common start to this rank's end. If `eviction_memory` is read before each round, only the rounds count.
 fn pass<C: Collectives>(comm: &C, exchange: &mut impl Exchange, rounds: usize, other: Option<&[u64]>) -> Pass {
     let mut times = Vec::with_capacity(rounds);
     let Some(other) = other else {

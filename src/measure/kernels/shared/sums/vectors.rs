@@ -102,13 +102,13 @@ impl Vector for __m256i {
 
     #[inline(always)]
     unsafe fn load_some(at: *const u64, mask: [i64; 4]) -> Self {
-        // SAFETY: `Vector::load_some` requires the instructions and the words of the mask. `mask` has one element per word.
+        // SAFETY: `Vector::load_masked` requires the instructions and the words of the mask. `mask` has one element per word.
         unsafe { _mm256_maskload_epi64(at.cast(), _mm256_loadu_si256(mask.as_ptr().cast())) }
     }
 
     #[inline(always)]
     unsafe fn plus(self, other: Self) -> Self {
-        // SAFETY: `Vector::plus` requires the instructions.
+        // SAFETY: `Vector::wrapping_add` requires the instructions.
         unsafe { _mm256_add_epi64(self, other) }
     }
 
@@ -160,13 +160,13 @@ impl Vector for __m512i {
 
     #[inline(always)]
     unsafe fn load_some(at: *const u64, mask: __mmask8) -> Self {
-        // SAFETY: `Vector::load_some` requires the instructions and the words of the mask.
+        // SAFETY: `Vector::load_masked` requires the instructions and the words of the mask.
         unsafe { _mm512_maskz_loadu_epi64(mask, at.cast()) }
     }
 
     #[inline(always)]
     unsafe fn plus(self, other: Self) -> Self {
-        // SAFETY: `Vector::plus` requires the instructions.
+        // SAFETY: `Vector::wrapping_add` requires the instructions.
         unsafe { _mm512_add_epi64(self, other) }
     }
 
