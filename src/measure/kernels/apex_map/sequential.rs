@@ -1,4 +1,4 @@
-//! NAME: apex_map.sequential. One process and local memory only. It measures the surface of the processor and its memory.
+//! NAME: apex_map.sequential. One rank and local memory only. It measures the surface of the processor and its memory.
 //!
 //! SOURCE: Strohmaier and Shan, Section 2 and Table 1 (left column without remote data).
 //! DIFFERENCES from the paper, which only reads: a chosen fraction of the blocks may be written, updated, copied, or

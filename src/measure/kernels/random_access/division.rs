@@ -8,8 +8,8 @@ pub fn divide(values: &[u64], index: Index, stage: &Stage, keep: &mut Vec<u64>, 
     keep.reserve(values.len() + LANES);
     send.reserve(values.len() + LANES);
     // SAFETY: `reserve` has made room for all values and one more vector in each list, and the instructions are detected. Both
-    // functions initialise `kept` values at the end of `keep` and the remaining number of values at the end of `send`; the lengths
-    // grow by these numbers.
+    // functions initialise `kept` values at the end of `keep` and `values.len() - kept` values at the end of `send`. The lengths grow
+    // by these numbers.
     unsafe {
         let to = Ends { keep: keep.as_mut_ptr().add(keep.len()), send: send.as_mut_ptr().add(send.len()) };
         #[cfg(target_arch = "x86_64")]

@@ -17,7 +17,7 @@ pub const STEADY: f64 = 0.1;
 /// The order of drawing index arrays and running the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::kernels) enum Arrays {
-    /// N times: one buffer is filled while the clock stands still, then the clock runs over its accesses (Table 1).
+    /// N times: one buffer is filled while the clock does not run, then the clock runs over its accesses (Table 1).
     OneByOne,
     /// All N arrays are drawn before the clock runs, because a rank that draws does not serve the others.
     AllBefore,
