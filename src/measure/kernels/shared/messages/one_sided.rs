@@ -81,7 +81,7 @@ impl<W: RmaWindow<u32>, R: Route> Exchange for Rounds<'_, W, R> {
         let step = if one_buffer { 0 } else { stride };
         let (window, next, mut at) = (&mut self.window, &mut self.next, 0);
         route.round(|to| {
-            // SAFETY: `first` gives each rank its own items at each other rank. They are read only in fences.
+            // SAFETY: `first_offsets` gives each rank its own items at each other rank. They are read only in fences.
             unsafe { window.put(at, items, to, next[to]) };
             at += step;
             next[to] += step;
