@@ -12,8 +12,7 @@
 //!   receive; the paper measured loads in this way. Every update is then either applied or discarded, and both are counted
 //!   and hashed. With `delay_ns`, core `delayed_core` waits this time for every update that it generates or receives; the
 //!   paper confirmed loads in this way.
-//! DIFFERENCES: cores are ranks, and the local buffers are messages. On the threads transport, ranks are threads of one
-//!   process. The paper's receive takes up to four packets: `packets = 4`.
+//! DIFFERENCES: cores are ranks, and local buffers are messages. The paper's receive takes up to four packets: `packets = 4`.
 
 mod loads;
 mod plan;
@@ -86,10 +85,7 @@ const PACKETS: Parameter = parameter(
 fn refuse(point: &Point) -> std::result::Result<(), String> {
     let (cores, routers) = (point.integer("cores_per_node"), point.integer("routers"));
     if !(point.ranks as u64).is_multiple_of(cores) {
-        return Err(format!(
-            "{} ranks are not a multiple of cores_per_node = {cores}; use a multiple of {cores}",
-            point.ranks
-        ));
+        return Err(format!("{} ranks are not a multiple of cores_per_node = {cores}; use a multiple", point.ranks));
     }
     if routers >= cores {
         return Err(format!(
@@ -315,8 +311,8 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         self.buckets[bucket] = values;
     }
 
-    /// Sends a message. While this must wait, the rank routes only updates for later dimensions. Ranks therefore never wait for each
-    /// other in a circle, because the ranks that update always empty their mailboxes.
+    /// Sends a message. While this must wait, the rank routes only updates for later dimensions. The updating ranks always empty their
+    /// mailboxes, so ranks never wait for each other in a circle.
     fn send(&mut self, route: Route, values: &[u64]) {
         while !self.channels[route.channel - self.first_channel].outbox.send(route.to, values) {
             if !self.serve(route.along + 1) {
