@@ -68,7 +68,7 @@ pub const KERNEL: Algorithm = Algorithm {
 const RECEIVES: Parameter = parameter(
     "receives",
     "receives",
-    "receives: ahead (posted for all dimensions in advance) or on_demand (each posted when the rank waits for its message)",
+    "receives: ahead (posted for every dimension in advance) or on_demand (each posted when the rank waits for its message)",
     Domain::Choice(&["ahead", "on_demand"]),
 );
 const OWN_UPDATES: Parameter = parameter(

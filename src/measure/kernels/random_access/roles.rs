@@ -12,7 +12,8 @@
 //!   receive; the paper measured loads in this way. Every update is then either applied or discarded, and both are counted
 //!   and hashed. With `delay_ns`, core `delayed_core` waits this time for every update that it generates or receives; the
 //!   paper confirmed loads in this way.
-//! DIFFERENCES: cores are ranks, and local buffers are messages. The paper's receive takes up to four packets: `packets = 4`.
+//! DIFFERENCES: cores are ranks (on the threads transport, threads of one process), and local buffers are messages. The paper's
+//!   receive takes up to four packets: `packets = 4`.
 
 mod loads;
 mod plan;
