@@ -52,7 +52,7 @@ pub struct Place {
     pub span: Range<usize>,
 }
 
-/// What is wrong, where, and how to fix it. `Display` prints what is wrong, then the advice after `help:`.
+/// A problem, its place, and the advice how to fix it. `Display` prints the problem, then the advice after `help:`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// The kind of failure, which sets the exit code.
