@@ -104,7 +104,7 @@ fn check_range(offset: usize, count: usize, length: usize) {
     #[inline(never)]
     #[track_caller]
     fn refuse(offset: usize, count: usize, length: usize) -> ! {
-        panic!("{count} items at offset {offset} exceed a memory of {length} items");
+        panic!("{count} items at {offset} are outside of a memory of {length}");
     }
     if offset.checked_add(count).is_none_or(|end| end > length) {
         refuse(offset, count, length);

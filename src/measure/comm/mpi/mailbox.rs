@@ -387,7 +387,7 @@ impl MemoryOutbox for MpiMemoryOutbox<'_> {
     }
 
     fn send(&mut self, to: usize, offset: usize, words: usize) -> bool {
-        assert!(words <= self.longest, "a message longer than its mailbox was made for");
+        assert!(words <= self.longest, "a message longer than its mailbox allows");
         if !self.sends.ready() {
             return false;
         }

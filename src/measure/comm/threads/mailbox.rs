@@ -156,7 +156,7 @@ impl Outbox for ThreadOutbox {
 
     #[inline]
     fn send(&mut self, to: usize, words: &[u64]) -> bool {
-        assert!(words.len() <= self.longest, "the message exceeds the maximum length of its mailbox");
+        assert!(words.len() <= self.longest, "a message longer than its mailbox allows");
         if !self.ready() || self.to[to].is_full() {
             return false;
         }

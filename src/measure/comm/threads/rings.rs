@@ -26,7 +26,7 @@ impl Part {
         let counts = 2 * ranks * size_of::<Count>();
         let bytes = counts + ranks * of_places::<T>(capacity);
         let mut map = MmapMut::map_anon(bytes).unwrap_or_else(|cause| {
-            panic!("no memory for the rings between {ranks} ranks ({} per rank): {cause}", apexmap_base::units::bytes(bytes as f64))
+            panic!("no memory for rings between {ranks} ranks ({}): {cause}", apexmap_base::units::bytes(bytes as f64))
         });
         // Touch the pages of the counts now, so that no later read of a count waits for the system.
         map[..counts].fill(0);
