@@ -164,7 +164,7 @@ pub fn work(job_file: &Path, transport: TransportKind, ranks: usize, place: Opti
 fn read_job(file: &Path) -> Result<Job> {
     let text = std::fs::read_to_string(file).map_err(|e| Error::file("read the job", file, e))?;
     serde_json::from_str(&text)
-        .map_err(|e| Error::input(format!("{} is not a job: {e}", file.display()), "use `apexmap run`, which writes jobs"))
+        .map_err(|e| Error::input(format!("{} is not a job: {e}", file.display()), "write it with `apexmap run`"))
 }
 
 fn require_ranks(job: &Job, started: usize) -> Result<()> {
@@ -187,7 +187,7 @@ fn runnable(job: &Job, point: &Point) -> Result<&'static dyn Kernel> {
         Ok(complete) if complete != *point => "parameters of its kernel are missing".into(),
         Ok(_) => return Ok(kernel),
     };
-    Err(Error::input(format!("{} cannot be run: {reason}", point.label()), "use `apexmap run`, which writes jobs"))
+    Err(Error::input(format!("{} cannot be run: {reason}", point.label()), "write it with `apexmap run`"))
 }
 
 /// Runs the job. All ranks execute this function; rank 0 selects the points and writes the lines.

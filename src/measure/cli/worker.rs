@@ -31,7 +31,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return apexmap_base::terminal::print(&format!("{info}\n"));
     }
     let (Some(job), Some(transport), Some(ranks)) = (&arguments.job, arguments.transport, arguments.ranks) else {
-        return Err(Error::input("a worker needs --job, --transport and --ranks", "use `apexmap run`, which starts workers"));
+        return Err(Error::input("a worker needs --job, --transport and --ranks", "start it with `apexmap run`"));
     };
     worker::work(job, transport, ranks, arguments.place)
 }
