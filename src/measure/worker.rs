@@ -146,7 +146,7 @@ pub fn work(job_file: &Path, transport: TransportKind, ranks: usize, place: Opti
             ranks,
             place.unwrap_or_default(),
             |transport, arena| {
-                // Processes stay where their launcher put them; `place` is the order that the launcher used.
+                // Processes stay where their launcher put them; `place` is the order that the launcher was asked for.
                 let place = place.or((transport.kind() == TransportKind::Threads).then_some(Place::default()));
                 on_transport!(transport, comm => serve(comm, transport, arena, job_file, place))
             },

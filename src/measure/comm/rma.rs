@@ -38,8 +38,8 @@ pub trait GetWindow {
     fn get(&mut self, from: usize, offset: usize, words: usize) -> bool;
     /// Passes a fetched block to `read`; blocks complete in any order. Returns `None` if no block has arrived.
     fn take<R>(&mut self, read: impl FnOnce(&[u64]) -> R) -> Option<R>;
-    /// Like [`GetWindow::take`], for a caller with other work. If the transport completes gets only on request, a get stays
-    /// outstanding until all slots are busy.
+    /// Like [`GetWindow::take`], for a caller with other work. If this call itself would complete the get, as with threads, the
+    /// get stays outstanding until all slots are busy.
     fn take_arrived<R>(&mut self, read: impl FnOnce(&[u64]) -> R) -> Option<R> {
         self.take(read)
     }

@@ -52,7 +52,7 @@ pub struct HostWatch {
 const BETWEEN: Duration = Duration::from_millis(100);
 /// Length of the observed period.
 const BACK: Duration = Duration::from_secs(1);
-/// Minimum number of ticks (10 ms on most systems) for a share. At this number, one tick is 1 to 2 % of the total.
+/// Minimum number of ticks (10 ms on most systems) for a share. One tick is then at most 2 % of the total.
 const LEAST_TICKS: u64 = 50;
 
 impl HostWatch {

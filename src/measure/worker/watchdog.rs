@@ -10,7 +10,8 @@ use std::thread::Builder;
 /// Environment variable that the driver sets for a launch: its process id, the process's start time, and a number.
 pub const LAUNCH: &str = "APEXMAP_LAUNCH";
 
-/// Returns a string that identifies a process uniquely on this machine.
+/// Returns a string that distinguishes a process from all others, including later ones with the same id and those of other
+/// machines.
 pub fn identity(process: u32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name may contain any characters, so the fields are counted after it. The start time is in ticks since the machine

@@ -3,9 +3,9 @@
 //! SOURCE: N. Viennot's program core-to-core-latency: the handover of a flag.
 //! DEFINITION: rank `first` writes a number into a line and waits until rank `second` has answered with the next number, `rounds`
 //!   times, after an eighth of this number of untimed rounds. Such parts are repeated until two consecutive parts take the same
-//!   time; the last one counts. In the first run of a launch, at least 0.75 s of parts come first and do not count, because the
-//!   cores were idle before. An operation is a handover, half of a round. Both ranks spin on the line without a pause; all others
-//!   wait. Ranks are threads of one process; the launch decides which cores they run on.
+//!   time; the last one counts. The first run of a launch lasts at least 0.75 s, because the cores were idle before. An operation
+//!   is a handover, half of a round. Both ranks spin on the line without a pause; all others wait. Ranks are threads of one
+//!   process; the launch decides which cores they run on.
 //! CHECK: the sums of the numbers that both ranks read.
 
 use super::about;

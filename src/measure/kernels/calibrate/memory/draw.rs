@@ -1,7 +1,7 @@
 //! NAME: calibrate.draw. The time to draw the address of an access from Apex-Map's power law.
 //!
-//! SOURCE: Strohmaier and Shan, Section 2. The arrays are drawn with the clock stopped in between, one after the other into the
-//!   same array.
+//! SOURCE: Strohmaier and Shan, Section 2. A single process draws each array while the clock is stopped. During this time, other
+//!   users of the machine evict lines from shared caches, so models need the time of a draw.
 //! DEFINITION: `N` arrays of `I` addresses each.
 //! CHECK: the sum of all addresses, against the sum of the same addresses drawn one by one.
 

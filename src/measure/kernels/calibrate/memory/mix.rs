@@ -59,7 +59,7 @@ pub const KERNEL: Probe = Probe {
 const SHARE: Parameter = parameter(
     "random_share",
     "random_share",
-    "fraction of the accesses that are random; 1 means no consecutive ones, and below 0.0001 consecutive ones dominate",
+    "fraction of the accesses that are random; 1 means no consecutive ones, and below 0.0001 they determine the time",
     Domain::Real { above: 0.0, most: 1.0, default: 0.1 },
 );
 const ACCESSES: Parameter = parameter(

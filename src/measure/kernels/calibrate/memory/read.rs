@@ -190,8 +190,8 @@ fn prefetched<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u
     (seconds, u64::from(black_box(sum) != sum_of(places, first, count)))
 }
 
-/// Each word holds its place. Adding the difference to the next place gives the next address, which therefore depends on the
-/// word. The difference is drawn meanwhile; an array of differences would occupy part of the caches.
+/// Each word holds its place. Adding the distance to the next place gives the next address, which therefore depends on the word.
+/// The distance is drawn meanwhile; an array of distances would occupy part of the caches.
 fn dependent<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u64, count: u64) -> (f64, u64) {
     // Returns `None` if a wrong word leads out of the region.
     let walk = |first: u64, count: u64| -> Option<u64> {
@@ -229,8 +229,7 @@ pub(super) fn step(draw: u64) -> u64 {
     draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407)
 }
 
-/// Draws places and returns their sum. For dependent reads, each entry is the difference from the previous place, the first from
-/// 0.
+/// Draws places and returns their sum. For dependent reads, each entry is the difference from the previous place (0 at first).
 pub(super) fn prepare(batch: &mut [u64], places: Places, draw: &mut u64, dependent: bool) -> u64 {
     let (mut sum, mut before) = (0u64, 0);
     for slot in batch {

@@ -83,7 +83,8 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result
     let seconds = comm.now() - start;
     let wrong = u64::from(place[0] != cycle.place(0, (LAPS + 1) * steps));
     let mut outcome = outcome(comm, seconds, steps as f64, wrong, "chases did not end where they should");
-    // The first lines of a lap were read one lap before the wait, the last ones just before it; the mean is in between.
+    // The time since the last read is the wait plus the last untimed lap for the first line, and the wait plus the timed lap for
+    // the last.
     let unused = start - end + f64::midpoint(end - before, seconds);
     outcome.outputs.insert("unused_seconds", Value::Real(unused));
     Ok(outcome)

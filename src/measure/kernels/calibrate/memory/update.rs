@@ -21,7 +21,7 @@ pub const KERNEL: Probe = Probe {
         "Time of a random update of a table, without generating its value (tu)",
         "Section 3.1, tu",
         &[BYTES, PAGES, VALUES],
-        "Every rank updates random words of a separate table, 1024 between two clock readings; the time is that of the \
+        "Every rank updates random words of its table, 1024 between two clock readings; the time is that of the \
          slowest rank. All updates were then undone, which had to restore T[i] = i.",
     ),
     refuse: power_of_two,
