@@ -165,7 +165,7 @@ pub struct Placement {
     pub memory: Option<MemoryPlacement>,
 }
 
-/// The NUMA nodes of a rank's memory, estimated from a sample of its pages.
+/// The NUMA nodes of a rank's memory, estimated from a subset of its pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoryPlacement {
     /// The NUMA node of the hardware thread that the rank ran on.
@@ -177,7 +177,7 @@ pub struct MemoryPlacement {
 }
 
 impl MemoryPlacement {
-    /// Creates the placement of a rank on NUMA node `own` from its sampled pages per NUMA node.
+    /// Creates the placement of a rank on NUMA node `own` from the number of its pages per NUMA node.
     pub fn on(own: usize, pages: &BTreeMap<usize, usize>) -> Option<Self> {
         let all: usize = pages.values().sum();
         let (&most, _) = pages.iter().max_by_key(|(_, count)| **count)?;

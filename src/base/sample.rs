@@ -67,7 +67,7 @@ pub struct Sample {
     /// One-minute load average of rank 0's host when the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
-    /// Share of the pages of a rank's memory that are not on the NUMA node where it ran, estimated from a sample of its pages:
+    /// Share of the pages of a rank's memory that are not on the NUMA node where it ran, estimated from a subset of its pages:
     /// the largest share of all ranks. Absent if the system does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages_elsewhere: Option<f64>,

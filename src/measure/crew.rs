@@ -1,4 +1,4 @@
-//! Helper threads of a rank for work outside timed regions: all processors fill and verify large memory.
+//! Helper threads of a rank for work outside timed regions: all hardware threads fill and verify large memory.
 
 use super::affinity;
 use super::hardware::Hardware;
@@ -12,12 +12,12 @@ use std::thread::Builder;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Crew {
     helpers: usize,
-    /// The processors that helpers may use.
+    /// The hardware threads that helpers may use.
     processors: Vec<usize>,
 }
 
 impl Crew {
-    /// Creates the crew for one of `ranks_on_node` ranks: its share of the processors that the process may use.
+    /// Creates the crew for one of `ranks_on_node` ranks: its share of the hardware threads that the process may use.
     pub fn new(ranks_on_node: usize) -> Self {
         Self::on(Hardware::here().allowed.clone(), ranks_on_node)
     }
@@ -35,7 +35,7 @@ impl Crew {
     fn on(processors: Vec<usize>, ranks_on_node: usize) -> Self {
         let share = Hardware::here().hardware_threads() / ranks_on_node.max(1);
         let own = affinity::of_thread().unwrap_or_default();
-        // A thread that is bound to one processor keeps it to itself.
+        // A thread that is bound to one hardware thread keeps it to itself.
         let left: Vec<usize> = processors.into_iter().filter(|number| own != [*number]).collect();
         let most = if own.len() == 1 { left.len() } else { left.len().saturating_sub(1) };
         Self { helpers: share.saturating_sub(1).min(most), processors: left }

@@ -25,7 +25,7 @@ pub fn build() -> Build {
     }
 }
 
-/// Counts the processors of this hardware, as far as the system reports them.
+/// Counts the cores, hardware threads and packages of this hardware, as far as the system reports them.
 pub fn processors(hardware: &Hardware) -> Processors {
     let number = |count: usize| count as u32;
     let mut cores: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();

@@ -78,7 +78,7 @@ impl Arena {
         self.expected_words = self.expected_words.max(words);
     }
 
-    /// Sets the number of ranks on this node. Each of them fills its memory with its share of the processors.
+    /// Sets the number of ranks on this node. Each of them fills its memory with its share of the hardware threads.
     pub fn share_processors(&mut self, ranks_on_node: usize) {
         self.ranks_on_node = ranks_on_node;
     }
@@ -155,7 +155,7 @@ impl Arena {
         self.regions[pages as usize].as_ref().map_or(Granted::UNKNOWN, |region| region.granted)
     }
 
-    /// Returns the number of pages per NUMA node, for a sample of the pages. Empty if the system does not report it.
+    /// Returns the number of pages per NUMA node, for a subset of the pages. Empty if the system does not report it.
     pub fn memory_nodes(&self) -> BTreeMap<usize, usize> {
         let mut nodes = BTreeMap::new();
         for region in self.regions.iter().flatten() {

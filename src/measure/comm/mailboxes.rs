@@ -11,7 +11,7 @@ pub trait Mailboxes: Collectives {
 
     /// Opens a mailbox under `tag` for messages of one to `words` words, from any rank to any other. Collective.
     ///
-    /// `receives` is the number of buffers posted for incoming messages, `sends` the maximum number of sends in flight. A send
+    /// `receives` is the number of buffers posted for incoming messages, `sends` the maximum number of outstanding sends. A send
     /// succeeds while the receiver has fewer than `receives` unread messages.
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (Self::Inbox, Self::Outbox);
     /// Opens a mailbox like [`Mailboxes::mailbox`], with one inbox per rank in `peers`. Each of these ranks must list this rank
@@ -69,7 +69,7 @@ pub trait MemoryOutbox {
     fn send(&mut self, to: usize, offset: usize, words: usize) -> bool;
 }
 
-/// The sending end of a mailbox. Dropping it waits for the sends in flight.
+/// The sending end of a mailbox. Dropping it waits for outstanding sends.
 pub trait Outbox {
     /// Returns whether a send handle is free. [`Outbox::send`] then succeeds if the receiver also has room.
     fn ready(&mut self) -> bool;

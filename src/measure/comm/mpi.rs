@@ -128,8 +128,8 @@ impl Drop for MpiComm {
     }
 }
 
-/// Returns the number of ranks on this node, whether this rank is their first, and whether they outnumber the processors that
-/// they may use. Collective.
+/// Returns the number of ranks on this node, whether this rank is their first, and whether they outnumber the hardware threads
+/// that they may use. Collective.
 fn node(world: &SimpleCommunicator) -> (usize, bool, bool) {
     let node = world.split_shared(world.rank());
     let (mut mine, mut all) = ([0u64; 16], [0u64; 16]);
@@ -138,7 +138,7 @@ fn node(world: &SimpleCommunicator) -> (usize, bool, bool) {
             .into_iter()
             .filter(|&processor| processor < 1024)
             .for_each(|processor| mine[processor / 64] |= 1 << (processor % 64)),
-        // Unknown affinity: the machine has more processors than a `CpuSet` holds, so there is room for all ranks.
+        // Unknown affinity: the machine has more hardware threads than a `CpuSet` holds, so there is room for all ranks.
         None => mine.fill(u64::MAX),
     }
     node.all_reduce_into(&mine[..], &mut all[..], SystemOperation::bitwise_or());
@@ -211,7 +211,7 @@ impl Comm for MpiComm {
         mpi::time_resolution()
     }
 
-    /// MPI makes progress when it is polled. Ranks that share a processor must yield it to each other.
+    /// MPI makes progress when it is polled. Ranks that share a hardware thread must yield it to each other.
     fn relax(&self) {
         if self.oversubscribed {
             std::thread::yield_now();

@@ -18,11 +18,11 @@ pub trait PointToPoint: Collectives {
     fn messages(&self, tag: Tag, outgoing: usize, incoming: usize) -> Result<Self::Messages<'_>>;
 }
 
-/// Sends and receives in flight, with their buffers. Lengths and offsets count items of 4 bytes.
+/// Outstanding sends and receives, with their buffers. Lengths and offsets count items of 4 bytes.
 pub trait Messages {
-    /// Returns the buffer to send from, after completing all messages in flight.
+    /// Returns the buffer to send from, after completing all outstanding messages.
     fn outgoing(&mut self) -> &mut [u32];
-    /// Returns the buffer to receive into, after completing all messages in flight.
+    /// Returns the buffer to receive into, after completing all outstanding messages.
     fn incoming(&mut self) -> &mut [u32];
     /// Starts sending `items` items at `at` of the outgoing buffer to another rank.
     fn isend(&mut self, at: usize, items: usize, to: usize);

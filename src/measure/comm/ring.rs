@@ -52,7 +52,7 @@ pub struct Producer<T, K> {
     put: usize,
     /// Index of the place for the next item.
     at: usize,
-    /// Lower bound of the number of items taken out, from the latest read of the count.
+    /// Minimum number of items taken out, from the latest read of the count.
     taken: usize,
     _memory: K,
 }
@@ -63,7 +63,7 @@ pub struct Consumer<T, K> {
     taken: usize,
     /// Index of the place of the next item.
     at: usize,
-    /// Lower bound of the number of items put in, from the latest read of the count.
+    /// Minimum number of items put in, from the latest read of the count.
     put: usize,
     _memory: K,
 }

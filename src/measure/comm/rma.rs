@@ -12,8 +12,8 @@ pub trait Rma: Collectives {
     type GetWindow<'m>: GetWindow;
     type RmaWindow<'m, T: Item>: RmaWindow<T>;
 
-    /// Opens `memory` to gets by all ranks while `work` runs, with up to `slots` gets of at most `words` words in flight. Returns
-    /// when the `work` of all ranks has returned. Collective.
+    /// Opens `memory` to gets by all ranks while `work` runs, with up to `slots` outstanding gets of at most `words` words.
+    /// Returns when the `work` of all ranks has returned. Collective.
     fn get_window<R>(
         &self,
         memory: &[u64],

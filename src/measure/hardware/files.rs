@@ -54,7 +54,7 @@ impl dyn Files + '_ {
 
 /// Parses a list such as `0-3,8` into its members, ascending. Returns `None` if the text is not such a list.
 pub fn members(list: &str) -> Option<Vec<usize>> {
-    /// Exceeds the number of processors of any machine.
+    /// Exceeds the number of hardware threads of any machine.
     const MOST: usize = 1 << 20;
     let mut members = Vec::new();
     for part in list.split(',').filter(|part| !part.is_empty()) {

@@ -91,7 +91,7 @@ impl Hardware {
         }
     }
 
-    /// Limits a number of processors to the processor time that the control groups grant; at least 1.
+    /// Limits a number of hardware threads or cores to the processor time that the control groups grant; at least 1.
     pub fn granted(&self, processors: usize) -> usize {
         self.cpu_quota.map_or(processors, |quota| processors.min(quota as usize)).max(1)
     }

@@ -32,8 +32,8 @@ pub fn bind_memory(memory: &[u8], node: usize) -> std::io::Result<()> {
 /// Maximum number of pages per query.
 const SAMPLE: usize = 64;
 
-/// Returns the number of pages per NUMA node, for an evenly spaced sample of the pages of these words that are in memory. Empty
-/// if the system does not report it.
+/// Returns the number of pages per NUMA node, for evenly spaced pages of these words that are in memory. Empty if the system does
+/// not report it.
 pub fn memory_nodes(words: &[u64]) -> BTreeMap<usize, usize> {
     let mut nodes = BTreeMap::new();
     let count = words.len().min(SAMPLE);

@@ -4,7 +4,7 @@ use super::files::{Files, bytes};
 use std::cmp::Reverse;
 use std::fmt;
 
-/// A processor that the system numbers.
+/// A hardware thread with the number that the system gives it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HardwareThread {
     pub number: usize,

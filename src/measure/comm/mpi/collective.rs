@@ -74,7 +74,7 @@ fn starts(counts: &[c_int], starts: &mut Vec<c_int>) -> usize {
     end
 }
 
-/// Starts an operation and polls it until it is complete. Polling lets ranks that share a processor yield it to each other.
+/// Starts an operation and polls it until it is complete. Polling lets ranks that share a hardware thread yield it to each other.
 fn wait(comm: &MpiComm, start: impl FnOnce(&mut ffi::MPI_Request)) {
     let (mut request, mut done) = (MaybeUninit::uninit(), 0);
     // SAFETY: a constant of the library; `start` overwrites it.

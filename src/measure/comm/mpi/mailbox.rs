@@ -1,4 +1,4 @@
-//! Mailboxes of MPI: receives posted ahead, and sends in flight.
+//! Mailboxes of MPI: receives posted ahead, and pools of sends.
 
 use super::pool::{Buffers, Pool};
 use super::{Channel, MpiComm};

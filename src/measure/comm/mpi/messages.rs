@@ -27,10 +27,10 @@ impl PointToPoint for MpiComm {
 pub struct MpiMessages<'m> {
     comm: &'m MpiComm,
     channel: Rc<Channel>,
-    /// If the rank panics, the buffers are leaked together with the messages in flight.
+    /// If the rank panics, the buffers are leaked, because messages may be outstanding.
     outgoing: Buffer,
     incoming: Buffer,
-    /// Requests in flight.
+    /// Outstanding requests.
     requests: Vec<ffi::MPI_Request>,
 }
 
@@ -81,7 +81,7 @@ impl Messages for MpiMessages<'_> {
             unsafe { ffi::MPI_Waitall(count, requests, ignored) };
             done = 1;
         }
-        // MPI libraries spin while they wait. Ranks that share a processor poll instead and yield it to each other.
+        // MPI libraries spin while they wait. Ranks that share a hardware thread poll instead and yield it to each other.
         while done == 0 {
             // SAFETY: the requests are live, or null after completion.
             unsafe { ffi::MPI_Testall(count, requests, &mut done, ignored) };

@@ -118,7 +118,7 @@ pub struct MpiGetWindow<'m> {
     /// Number of words that every rank has opened: the length of the shortest memory.
     shared: usize,
     rank: usize,
-    /// The gets in flight. Dropping the pool waits for them.
+    /// Outstanding gets. Dropping the pool waits for them.
     pool: Pool,
     under_way: usize,
     /// Requested words, by slot.
@@ -198,7 +198,7 @@ impl<'m, T> LentMemory<'m, T> {
 /// Maximum number of staged values before they must be flushed.
 const STAGED: usize = 4096;
 
-/// The window to every rank's memory, with copies of the values in flight.
+/// The window to every rank's memory, with copies of the outstanding values.
 pub struct MpiRmaWindow<'m, T> {
     comm: &'m MpiComm,
     origin: LentMemory<'m, T>,
@@ -207,7 +207,7 @@ pub struct MpiRmaWindow<'m, T> {
     lengths: Vec<u64>,
     /// The window, which is open for longer than this value lives.
     window: Option<ffi::MPI_Win>,
-    /// Whether puts from the origin are in flight.
+    /// Whether puts from the origin are outstanding.
     under_way: bool,
     staged: Buffers,
     used: usize,

@@ -10,7 +10,7 @@ use crate::comm::sync::Slot;
 use crate::comm::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
 use std::sync::Arc;
 
-/// A message in flight. A short message is in the parcel itself; for a long one, the parcel points to a slot of its sender.
+/// A message in a ring. A short message is in the parcel itself; for a long one, the parcel points to a slot of its sender.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Parcel {
@@ -118,7 +118,7 @@ pub struct ThreadOutbox {
     /// Maximum number of words of a message.
     longest: usize,
     next: usize,
-    /// Upper bound of the number of messages that have not been taken.
+    /// Maximum number of messages that have not been taken; the exact number may be smaller.
     in_flight: usize,
     to: Vec<Producer<Parcel>>,
     shared: Arc<Shared>,

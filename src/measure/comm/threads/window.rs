@@ -118,7 +118,7 @@ impl Rma for ThreadComm {
 pub struct ThreadGetWindow<'m> {
     memories: Vec<Memory<u64>>,
     slots: usize,
-    /// Source and number of words of each get in flight, the oldest first.
+    /// Source and number of words of each outstanding get, the oldest first.
     outstanding: VecDeque<(*const u64, usize)>,
     buffer: Vec<u64>,
     lent: PhantomData<&'m [u64]>,

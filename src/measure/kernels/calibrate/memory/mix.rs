@@ -2,9 +2,9 @@
 //!
 //! SOURCE: HPCC RandomAccess definition, Figures 1 and 2: MAPS, the bandwidth of stride-1 loads, of random loads, and of mixtures
 //!   with some per cent of random loads. The page does not define the order of the mixture.
-//! DEFINITION: `accesses` words of a region of `bytes` bytes. After each random access follows a run of consecutive words, which
-//!   begins where the previous run ended. Every run of the kernel draws the random addresses anew from a uniform distribution.
-//!   The lengths of the runs differ by at most one.
+//! DEFINITION: `accesses` words of a region of `bytes` bytes. After each random access follows a sequence of consecutive words,
+//!   which begins where the previous sequence ended. Every run draws the random addresses anew from a uniform distribution. The
+//!   lengths of the sequences differ by at most one.
 //! CHECK: the sum of all words read, against the sum computed from their addresses.
 
 use super::read::{Places, prepare};
@@ -30,10 +30,10 @@ pub const KERNEL: Probe = Probe {
             "Bandwidth of a mixture of random and consecutive reads",
             "Figures 1 and 2 (MAPS)",
             &[BYTES, PAGES, SHARE, ACCESSES],
-            "Every rank reads words of its region: after each random word a run of consecutive words, whose length \
-             follows from the share of random accesses. Random addresses are drawn while the clock is stopped, at most \
-             16384 at a time; the first batch is untimed. The region was traversed once before. The time is that of \
-             the slowest rank. The sum of all words was compared with the sum computed from their addresses.",
+            "Every rank reads words of its region: after each random word a sequence of consecutive words, whose \
+             length follows from the share of random accesses. Random addresses are drawn while the clock is stopped, \
+             at most 16384 at a time; the first batch is untimed. The region was traversed once before. The time is \
+             that of the slowest rank. The sum of all words was compared with the sum computed from their addresses.",
         )
     },
     refuse: |point| {
@@ -42,7 +42,7 @@ pub const KERNEL: Probe = Probe {
         let longest = (point.integer("accesses") - random).div_ceil(random);
         if longest > words {
             return Err(format!(
-                "random_share = {} leaves runs of {longest} consecutive words in a region of {words}; use a larger share, or more bytes",
+                "random_share = {} needs sequences of {longest} words in a region of {words}; use a larger share, or more bytes",
                 point.real("random_share")
             ));
         }
@@ -87,7 +87,7 @@ struct Runs {
     consecutive: u64,
     /// Number of random accesses so far.
     made: u64,
-    /// Index of the word where the next run begins.
+    /// Index of the word where the next sequence begins.
     at: u64,
 }
 
@@ -97,14 +97,14 @@ impl Runs {
         Self { random, consecutive: point.integer("accesses") - random, made: 0, at: 0 }
     }
 
-    /// Returns the length of the next run.
+    /// Returns the length of the next sequence.
     fn next(&mut self) -> u64 {
         let up_to = |made: u64| (u128::from(made) * u128::from(self.consecutive) / u128::from(self.random)) as u64;
         self.made += 1;
         up_to(self.made) - up_to(self.made - 1)
     }
 
-    /// Returns where a run of this length begins: at the start of the region if it does not fit before the end.
+    /// Returns where a sequence of this length begins: at the start of the region if it does not fit before the end.
     fn begin(&mut self, length: u64, words: u64) -> u64 {
         let start = if self.at + length > words { 0 } else { self.at };
         self.at = start + length;
@@ -148,7 +148,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Are
     Ok(outcome(comm, seconds, accesses, wrong, "sums differ from the sum of the words in memory"))
 }
 
-/// Returns the sum of the words at random places and in the runs after them.
+/// Returns the sum of the words at random places and in the sequences after them.
 #[multiversion::multiversion(targets("x86_64+avx2"))]
 fn mixed(memory: &[u64], places: &[u64], lengths: &[u64], mut at: u64) -> u64 {
     if lengths.iter().all(|length| *length == 0) {
