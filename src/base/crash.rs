@@ -38,7 +38,7 @@ fn keep(info: &PanicHookInfo) {
     *LATEST.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = (text, place);
 }
 
-/// Returns the latest panic with its place. If `said` is given, the panic must have this text.
+/// Returns the latest panic with its place. If `expected_text` is given, the panic must have this text.
 fn latest(said: Option<&str>) -> Option<String> {
     let (text, place) = &*LATEST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let this = !place.is_empty() && said.is_none_or(|said| said == text);

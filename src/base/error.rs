@@ -66,7 +66,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// Creates an error without a place. `next` is the advice; it may be empty.
+    /// Creates an error without a place. `help` is the advice; it may be empty.
     pub fn new(kind: ErrorKind, what: impl Into<String>, next: impl Into<String>) -> Self {
         Self { kind, what: what.into(), next: next.into(), place: None }
     }
@@ -99,7 +99,7 @@ impl Error {
         )
     }
 
-    /// Creates an error about a failed operation on a file, with the operating system's reason. `doing` is a verb: `read`.
+    /// Creates an error about a failed operation on a file, with the operating system's reason. `operation` is a verb: `read`.
     pub fn file(doing: &str, path: &Path, cause: impl fmt::Display) -> Self {
         Self::environment(
             format!("cannot {doing} {}: {cause}", path.display()),

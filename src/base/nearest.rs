@@ -36,7 +36,7 @@ pub enum NameMatch<'a> {
     Mentioned(Vec<(&'a str, &'a str)>),
 }
 
-/// Looks a name up among ids with their summaries. `-` counts as `_`. `what` is the kind of entry: `kernel`.
+/// Looks a name up among ids with their summaries. `-` counts as `_`. `kind` is the kind of entry: `kernel`.
 ///
 /// # Errors
 /// Fails if nothing matches. The error suggests the nearest id or family.

@@ -177,7 +177,7 @@ pub struct MemoryPlacement {
 }
 
 impl MemoryPlacement {
-    /// Creates the placement of a rank on NUMA node `own` from the number of its pages per NUMA node.
+    /// Creates the placement of a rank on NUMA node `numa_node` from the number of its pages per NUMA node.
     pub fn on(own: usize, pages: &BTreeMap<usize, usize>) -> Option<Self> {
         let all: usize = pages.values().sum();
         let (&most, _) = pages.iter().max_by_key(|(_, count)| **count)?;

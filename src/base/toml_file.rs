@@ -16,7 +16,7 @@ pub struct Page<'a> {
 /// Reads the text of a file.
 ///
 /// # Errors
-/// Fails if the file cannot be read (`next` is the advice) or is not UTF-8. `what` is the kind of file: `sweep`.
+/// Fails if the file cannot be read (`help` is the advice) or is not UTF-8. `file_kind` is a word such as `sweep`.
 #[expect(clippy::disallowed_methods, reason = "the user names the file, which may be a pipe")]
 pub fn text(path: &Path, what: &str, next: &str) -> Result<String> {
     let bytes = std::fs::read(path)

@@ -46,8 +46,8 @@ impl Crew {
         self.helpers + 1
     }
 
-    /// Calls `work` with each item, on all threads. On the calling thread, `note` gets the finished fraction of the `count`
-    /// items. All helpers have ended when this returns.
+    /// Calls `work` with each item, on all threads. On the calling thread, `report_share` gets the finished fraction of the
+    /// `count` items. All helpers have ended when this returns.
     pub fn each<T: Send>(
         &self,
         count: usize,

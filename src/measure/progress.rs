@@ -23,7 +23,7 @@ thread_local! {
     static REPORTER: RefCell<Option<Reporter>> = const { RefCell::new(None) };
 }
 
-/// Sends the progress of this thread's runs to `report` from now on, at most once per `quiet`.
+/// Sends the progress of this thread's runs to `report` from now on, at most once per `min_interval`.
 pub fn report_to(quiet: Duration, report: impl FnMut(Phase, Option<f64>) + 'static) {
     let reporter = Reporter { report: Box::new(report), quiet, told: Instant::now(), phase: None };
     REPORTER.set(Some(reporter));

@@ -97,7 +97,7 @@ impl Condition {
         &self.names
     }
 
-    /// Returns whether the condition is true for the point whose parameters `value` returns.
+    /// Returns whether the condition is true for the point whose parameters `lookup` returns.
     ///
     /// Returns `None` if the point has no parameter with one of the condition's names, or has it with another type: the condition
     /// does not apply to this point.
@@ -150,7 +150,7 @@ impl Formula {
         parse::parse(text, known, Type::Number).map(Self)
     }
 
-    /// Evaluates the formula. Returns `None` if `value` has no value for one of the names.
+    /// Evaluates the formula. Returns `None` if `lookup` has no value for one of the names.
     pub fn number(&self, value: &dyn Fn(&str) -> Option<Value>) -> Option<f64> {
         self.0.result(value, |operand| if let Operand::Number(number) = operand { Some(number) } else { None })
     }

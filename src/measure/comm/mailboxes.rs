@@ -57,7 +57,7 @@ pub trait Inbox {
     /// Passes the oldest message that has arrived, with its sender, to `read`, then posts its buffer again. Returns `None` if no
     /// message has arrived.
     fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R>;
-    /// Polls once, and passes up to `most` arrived messages to `read`. Returns their number.
+    /// Polls once, and passes up to `max` arrived messages to `read`. Returns their number.
     fn take_together(&mut self, most: usize, read: impl FnMut(usize, &[u64])) -> usize;
 }
 

@@ -99,7 +99,7 @@ impl<T: Copy, K> Producer<T, K> {
         if self.is_full() {
             return false;
         }
-        // SAFETY: `at` is less than the capacity. The ring is not full, so the receiver has taken the place's previous item.
+        // SAFETY: `index` is less than the capacity. The ring is not full, so the receiver has taken the place's previous item.
         unsafe { (*self.ring.places.add(self.at)).with_mut(|place| (*place).write(item)) };
         self.at = self.ring.after(self.at);
         self.put = self.put.wrapping_add(1);
@@ -129,7 +129,7 @@ impl<T: Copy, K> Consumer<T, K> {
         Some(item)
     }
 
-    /// Takes up to `most` items out, frees their places with one store, and returns their number.
+    /// Takes up to `max` items out, frees their places with one store, and returns their number.
     #[inline]
     pub fn pop_together(&mut self, most: usize, mut take: impl FnMut(T)) -> usize {
         self.put = self.ring.put().load(Ordering::Acquire);
@@ -144,7 +144,7 @@ impl<T: Copy, K> Consumer<T, K> {
     /// Reads an item that is in the ring, without freeing its place.
     #[inline]
     fn read(&mut self) -> T {
-        // SAFETY: `at` is less than the capacity. The callers have checked that fewer items were taken out than put in. So the
+        // SAFETY: `index` is less than the capacity. The callers have checked that fewer items were taken out than put in. So the
         // sender has put an item into this place, and leaves it there until the count of taken items has advanced.
         let item = unsafe { (*self.ring.places.add(self.at)).with(|place| (*place).assume_init_read()) };
         self.at = self.ring.after(self.at);

@@ -34,7 +34,7 @@ pub trait Rma: Collectives {
 
 /// A window for reading the memory of all ranks.
 pub trait GetWindow {
-    /// Starts fetching `words` words at `offset` of rank `from`'s memory. Returns `false` without effect if all slots are busy.
+    /// Starts fetching `words` words at `offset` of rank `owner`'s memory. Returns `false` without effect if all slots are busy.
     fn get(&mut self, from: usize, offset: usize, words: usize) -> bool;
     /// Passes a fetched block to `read`; blocks complete in any order. Returns `None` if no block has arrived.
     fn take<R>(&mut self, read: impl FnOnce(&[u64]) -> R) -> Option<R>;
@@ -49,10 +49,11 @@ pub trait GetWindow {
 pub trait RmaWindow<T> {
     /// Returns the source of puts, after completing this rank's puts.
     fn origin(&mut self) -> &mut [T];
-    /// Starts writing `items` items at `at` of the origin to `place` of another rank's memory. The last item is written last.
+    /// Starts writing `items` items at `offset` of the origin to `target_offset` of another rank's memory. The last item is
+    /// written last.
     ///
     /// # Safety
-    /// Until the next [`RmaWindow::fence`] no other rank accesses the items at `place`. As an exception, their owner may
+    /// Until the next [`RmaWindow::fence`] no other rank accesses the items at `target_offset`. As an exception, their owner may
     /// [`RmaWindow::peek`] at the last one.
     unsafe fn put(&mut self, at: usize, items: usize, to: usize, place: usize);
     /// Writes an item of any rank's memory atomically. The write is complete at the next [`RmaWindow::fence`].
@@ -75,7 +76,7 @@ pub trait RmaWindow<T> {
 /// The item type of memory that can be written remotely: integers of 4 or 8 bytes.
 pub trait Item: Copy + BitXor<Output = Self> + From<u32> + Send + Sync + 'static + private::Sealed {
     /// # Safety
-    /// While the call runs, an aligned item exists at `place`, and other threads access it only atomically.
+    /// While the call runs, an aligned item exists at `pointer`, and other threads access it only atomically.
     unsafe fn load(place: *mut Self, order: Ordering) -> Self;
     /// # Safety
     /// As for [`Item::load`].

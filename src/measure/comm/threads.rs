@@ -195,7 +195,7 @@ impl ThreadComm {
         }
     }
 
-    /// Gives `gift` to every rank, including this one, and returns the gifts of all ranks in rank order. Collective.
+    /// Gives `value` to every rank, including this one, and returns the values of all ranks in rank order. Collective.
     pub(crate) fn swap<T: Clone + Send + Sync + 'static>(&self, gift: T) -> Vec<T> {
         let own = || self.shared.gifts[self.rank].write().unwrap_or_else(PoisonError::into_inner);
         *own() = Some(Box::new(gift));

@@ -110,7 +110,7 @@ impl Hardware {
         nodes.values().map(BTreeSet::len).max().map(|cores| self.granted(cores))
     }
 
-    /// Returns the number of different values that `of` returns for the machine's hardware threads, or `None` if a value is
+    /// Returns the number of different values that `value` returns for the machine's hardware threads, or `None` if a value is
     /// missing.
     pub fn count<T: Ord>(&self, of: impl Fn(&HardwareThread) -> Option<T>) -> Option<usize> {
         let values: Option<BTreeSet<T>> = self.threads.iter().map(of).collect();

@@ -6,7 +6,7 @@ use apexmap_base::units::Unit;
 /// The values that a parameter accepts.
 #[derive(Clone, Copy, Debug)]
 pub enum Domain {
-    /// Integers from `least` to `most`, both included.
+    /// Integers from `min` to `max`, both included.
     Integer {
         /// The smallest value.
         least: u64,
@@ -46,7 +46,7 @@ pub enum Domain {
         /// Computes the default for a point with all other parameters. It always returns the same value for the same point.
         choose: fn(&Point) -> u64,
     },
-    /// Real numbers greater than `above`, up to and including `most`.
+    /// Real numbers greater than `exclusive_min`, up to and including `max`.
     Real {
         /// The lower bound, which is itself excluded.
         above: f64,

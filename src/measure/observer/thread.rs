@@ -35,7 +35,7 @@ impl ThreadTimes {
         }
     }
 
-    /// Returns the differences between `before` and this reading.
+    /// Returns the differences between `earlier` and this reading.
     pub fn since(&self, before: &Self) -> Facts {
         let seconds = (self.at - before.at).as_secs_f64();
         let share = |amount: f64| (amount / seconds).clamp(0.0, 1.0);

@@ -129,13 +129,13 @@ impl MpiInbox {
         }
     }
 
-    /// Tests up to `most` of the oldest receives with one call, without wrapping around the end of the ring.
+    /// Tests up to `max` of the oldest receives with one call, without wrapping around the end of the ring.
     fn test_together(&mut self, most: usize) {
         let together = most.min(self.requests.len() - self.oldest).min(MOST_TOGETHER);
         let (mut count, mut indices) = (0, [0; MOST_TOGETHER]);
         let mut statuses = [MaybeUninit::<ffi::MPI_Status>::uninit(); MOST_TOGETHER];
-        // SAFETY: `together` requests exist from `oldest` on, and both arrays have room for `together` entries; inactive requests
-        // are skipped.
+        // SAFETY: `batch` requests exist from `oldest` on, and both arrays have room for `batch` entries; inactive requests are
+        // skipped.
         unsafe {
             let (requests, statuses) = (self.requests.as_mut_ptr().add(self.oldest), statuses.as_mut_ptr().cast());
             ffi::MPI_Testsome(together as c_int, requests, &mut count, indices.as_mut_ptr(), statuses);
@@ -340,7 +340,7 @@ impl Sends {
     }
 
     /// # Safety
-    /// The words at `at` stay unchanged until the slot, which was free, is free again.
+    /// The words at `data` stay unchanged until the slot, which was free, is free again.
     unsafe fn start(&mut self, slot: usize, to: usize, at: *const u64, words: usize) {
         // SAFETY: a free slot has no active request; the caller leaves the words unchanged until it is free again.
         unsafe {

@@ -22,7 +22,7 @@ struct Parcel {
     short: [u32; SHORT],
 }
 
-// SAFETY: the items at `place` stay unchanged until the receiver has counted the message as delivered. The ring orders the
+// SAFETY: the items at `start` stay unchanged until the receiver has counted the message as delivered. The ring orders the
 // sender's writes before the receiver's reads. The count orders the reads before the sender's next writes.
 unsafe impl Send for Parcel {}
 

@@ -50,8 +50,8 @@ fn ring<T>(parts: &[Arc<Part>], from: usize, to: usize, capacity: usize) -> Ring
     }
 }
 
-/// Creates a ring of `capacity` places from every rank to every rank, including itself, and exchanges `gift`. Returns the
-/// producers to all ranks, the consumers from all ranks, and the gifts of all ranks. Collective.
+/// Creates a ring of `capacity` places from every rank to every rank, including itself, and exchanges `value`. Returns the
+/// producers to all ranks, the consumers from all ranks, and the values of all ranks. Collective.
 pub(super) fn rings<T: Copy + Send + 'static, G: Clone + Send + Sync + 'static>(
     comm: &ThreadComm,
     capacity: usize,

@@ -24,7 +24,7 @@ unsafe impl<T: Item> Send for Memory<T> {}
 unsafe impl<T: Item> Sync for Memory<T> {}
 
 impl<T> Memory<T> {
-    /// Returns a pointer to the item at `place`, after checking that `items` items exist from there on.
+    /// Returns a pointer to the item at `offset`, after checking that `items` items exist from there on.
     #[inline]
     fn at(&self, place: usize, items: usize) -> *mut T {
         check_range(place, items, self.length);

@@ -81,7 +81,7 @@ impl Kernel for Probe {
 }
 
 /// Combines the outcome of all ranks: the time of the slowest rank for its `operations`, and the number of faults on all ranks,
-/// which `what` names. Collective.
+/// which `fault_name` names. Collective.
 pub(in crate::kernels) fn outcome<C: Collectives>(
     comm: &C,
     seconds: f64,

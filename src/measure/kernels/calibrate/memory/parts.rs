@@ -37,12 +37,12 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Creates the state of a run whose parts take at least `least` seconds together.
+    /// Creates the state of a run whose parts take at least `min_seconds` together.
     pub fn new(least: f64) -> Self {
         Self { least, spent: 0.0, count: 0, before: None, alike: None }
     }
 
-    /// Records a part: `seconds` is its timed duration, `spent` its total duration. Returns whether another part follows.
+    /// Records a part: `seconds` is its timed duration, `total_seconds` its total duration. Returns whether another part follows.
     pub fn note(&mut self, seconds: f64, spent: f64) -> bool {
         self.count += 1;
         self.spent += spent;
@@ -51,7 +51,7 @@ impl Parts {
         self.spent < self.least || (self.alike != Some(true) && self.spent < self.least + BUDGET)
     }
 
-    /// Records a part like `note`, with the mean times of all ranks, so that all ranks decide equally. Collective.
+    /// Records a part like `record_part`, with the mean times of all ranks, so that all ranks decide equally. Collective.
     pub fn note_all<C: Collectives>(&mut self, comm: &C, seconds: f64, spent: f64) -> bool {
         // The sum uses whole picoseconds, which are negligible relative to a part.
         let mean = |seconds: f64| comm.all_reduce_sum((seconds * 1e12) as u64) as f64 * 1e-12 / comm.size() as f64;

@@ -116,7 +116,7 @@ impl Places {
         self.on_page(((u128::from(draw) * u128::from(self.words)) >> 64) as u64)
     }
 
-    /// Returns the place of a draw like `of`, but faster, for a region whose number of words is a power of two.
+    /// Returns the place of a draw like `place`, but faster, for a region whose number of words is a power of two.
     #[inline(always)]
     fn of_power_of_two(self, draw: u64) -> u64 {
         self.on_page(draw >> (u64::BITS - self.words.ilog2()))

@@ -133,7 +133,7 @@ fn read<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<(f
     Ok((seconds, u64::from(found != once.wrapping_mul(passes))))
 }
 
-/// Runs `pass` as the timed loop. Returns the seconds, and the number of words that differ from `right` of their sources.
+/// Runs `pass` as the timed loop. Returns the seconds, and the number of words that differ from `expected` of their sources.
 /// Collective.
 ///
 /// # Errors
@@ -207,7 +207,7 @@ const SCALE: u8 = 1;
 const ADD: u8 = 2;
 const TRIAD: u8 = 3;
 
-/// Applies STREAM's operation to a word; `nothing` is 0.
+/// Applies STREAM's operation to a word; `zero` is 0.
 fn word<const WHICH: u8>(b: u64, c: u64, nothing: u64) -> u64 {
     match WHICH {
         COPY => b.wrapping_add(nothing),
