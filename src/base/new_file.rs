@@ -2,7 +2,7 @@
 //!
 //! Other users may write to the same folder, so temporary names are never reused and links are never followed.
 
-#![expect(clippy::disallowed_methods, reason = "new files are created here; only `write_named` opens an existing one")]
+#![expect(clippy::disallowed_methods, reason = "new files are created here; only `write_user_file` opens old ones")]
 
 use crate::error::{Error, Result};
 use crate::regular_file;

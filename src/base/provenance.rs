@@ -158,7 +158,7 @@ pub struct Placement {
     /// Memory of the node that programs may use, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_memory_bytes: Option<u64>,
-    /// Whether the rank may run on this one core only.
+    /// Whether the rank may run only on this core.
     pub pinned: bool,
     /// The place of its memory at the latest sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! The parser of conditions: precedence climbing (Pratt) with one token of look-ahead. It checks the type of every part.
+//! The parser of conditions: precedence climbing (Pratt), reading one token ahead. It checks the type of every part.
 
 use super::{Condition, NameType, OPERATORS, Operator, Rule, Step, Type};
 use crate::error::{Error, Result};
@@ -28,7 +28,7 @@ enum Token<'a> {
     End,
 }
 
-/// A part of the condition whose code is already in `Parser::code`.
+/// A part of the condition whose code is already in `Parser::steps`.
 struct Part {
     kind: Type,
     span: Range<usize>,
@@ -47,7 +47,7 @@ struct Parser<'a> {
     names: Vec<String>,
 }
 
-/// Parses a text whose result has the type `wanted`.
+/// Parses a text whose result has the type `expected`.
 pub fn parse(text: &str, known: &[(&str, NameType)], wanted: Type) -> Result<Condition> {
     let (code, names) = (Vec::new(), Vec::new());
     let mut parser = Parser { text, known, token: Token::End, span: 0..0, depth: 0, code, names };

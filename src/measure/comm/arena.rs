@@ -222,7 +222,7 @@ impl Region {
             })?;
         }
         let skip = (page - map.as_ptr() as usize % page) % page;
-        // The system may ignore the advice (a kernel without huge pages). The function `granted` reads back the actual pages.
+        // The system may ignore the advice (a kernel without huge pages). `read_granted_pages` reads back the actual pages.
         let _ = map.advise(Advice::NoHugePage);
         if huge > 0 {
             let _ = map.advise_range(Advice::HugePage, skip, huge);

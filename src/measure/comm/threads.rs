@@ -160,8 +160,8 @@ pub(super) fn start(
 }
 
 /// Makes the allocator map larger buffers separately and return each to the system when it is freed. Otherwise each rank's part
-/// of the heap would keep the memory of one point from the points after it. Pages are then new in each run, so this is only for
-/// ranks that share cores.
+/// of the heap would retain the memory that one point used, and later points could not use it. Pages are then new in each run, so
+/// this is only for ranks that share cores.
 fn give_back_at_once() {
     #[cfg(target_env = "gnu")]
     // SAFETY: sets a parameter of the allocator: buffers of this size in bytes or more are mapped. The value is the default;

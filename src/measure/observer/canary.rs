@@ -118,7 +118,7 @@ fn flush(word: &u64) {
 /// Barriers per timing, and number of timings; the shortest time counts.
 const BARRIERS: (u32, usize) = (4, 4);
 
-/// Measures the time of a barrier of all ranks. Returns `None` for a single rank, or if ranks share cores. Collective.
+/// Measures the time of a barrier of all ranks. Returns `None` for a single rank, or if ranks are oversubscribed. Collective.
 ///
 /// The time shows how far apart the ranks are. A hypervisor may move the processors of a virtual machine from hardware threads of
 /// one core to cores without a common cache; messages then take five times as long.
