@@ -35,7 +35,7 @@ pub struct Fingerprints {
     pub whole: String,
 }
 
-/// Returns the fingerprints of the sources in the folder `measuring`. Each hash continues from `base`.
+/// Returns the fingerprints of the sources in `folder`. Each hash continues from `base`.
 ///
 /// # Errors
 /// Fails if a file or folder cannot be read.

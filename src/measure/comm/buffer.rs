@@ -14,7 +14,7 @@ pub struct Buffer {
 
 // SAFETY: it owns the memory, as a `Box<[u32]>` does.
 unsafe impl Send for Buffer {}
-// SAFETY: a shared reference gives only pointers; each access through them justifies itself.
+// SAFETY: a shared reference gives only pointers; each access through them is justified where it happens.
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
@@ -32,7 +32,7 @@ impl Buffer {
     }
 
     /// Returns a pointer to the item at index `at`, after checking that `items` items exist from there on. Each access through
-    /// the pointer must justify itself.
+    /// the pointer must be justified where it happens.
     #[inline]
     pub(super) fn at(&self, at: usize, items: usize) -> *mut u32 {
         super::check_range(at, items, self.items);

@@ -61,7 +61,7 @@ pub trait Inbox {
     fn take_together(&mut self, most: usize, read: impl FnMut(usize, &[u64])) -> usize;
 }
 
-/// The sending end of a mailbox for parts of a memory that all ranks may read and that nothing changes meanwhile.
+/// The sending end of a mailbox for parts of a memory that all ranks may read and that stays unchanged meanwhile.
 pub trait MemoryOutbox {
     /// Like [`Outbox::ready`].
     fn ready(&mut self) -> bool;

@@ -125,7 +125,8 @@ impl Messages for ThreadMessages<'_> {
         let mut parcel = Parcel { items, place, short: [0; SHORT] };
         if items <= SHORT {
             parcel.place = std::ptr::null();
-            // SAFETY: `item_pointer` has checked the items, `short` has room for them, and only `outgoing` lends them mutably.
+            // SAFETY: `item_pointer` has checked the items, `short_items` has room for them, and only `outgoing` lends them
+            // mutably.
             unsafe { parcel.short.as_mut_ptr().copy_from_nonoverlapping(place, items) };
         } else {
             self.sent += 1;

@@ -61,9 +61,9 @@ pub(super) fn rings<T: Copy + Send + 'static, G: Clone + Send + Sync + 'static>(
     let (parts, gifts): (Vec<_>, _) =
         comm.swap((Arc::new(Part::new::<T>(comm.size(), capacity)), gift)).into_iter().unzip();
     let parts: Everything = parts.into();
-    // SAFETY: the ring lies within the parts, which were zeroed and are page-aligned; only this rank sends to `to`.
+    // SAFETY: the ring lies within the parts, which were zeroed and are page-aligned; only this rank sends to `receiver`.
     let to = all.clone().map(|to| unsafe { Producer::new(ring(&parts, rank, to, capacity), parts.clone()) });
-    // SAFETY: the ring lies within the same parts, which the consumer keeps alive; only this rank receives from `from`.
+    // SAFETY: the ring lies within the same parts, which the consumer keeps alive; only this rank receives from `sender`.
     let from = all.map(|from| unsafe { Consumer::new(ring(&parts, from, rank, capacity), parts.clone()) });
     (to.collect(), from.collect(), gifts)
 }

@@ -17,8 +17,8 @@ struct Memory<T> {
     length: usize,
 }
 
-// SAFETY: it is a pointer. Its owner lends the memory until all ranks have left the window (see `Exposed`), and each access
-// through it justifies itself.
+// SAFETY: it is a pointer. Its owner lends the memory until all ranks have left the window (see `ExposureGuard`), and each access
+// through it is justified where it happens.
 unsafe impl<T: Item> Send for Memory<T> {}
 // SAFETY: a shared reference gives the same pointer.
 unsafe impl<T: Item> Sync for Memory<T> {}

@@ -78,7 +78,7 @@ pub fn left_too_early<C: Rma>(comm: &C, barrier: impl Fn()) -> Result<u64> {
                     comm.relax();
                 }
                 for to in (0..size).filter(|&to| to != me) {
-                    // SAFETY: only this rank puts to item `me * LINE`, and the item's owner only peeks at it.
+                    // SAFETY: only this rank puts to item `me * ITEMS_PER_LINE`, and the item's owner only peeks at it.
                     unsafe { window.put(0, 1, to, me * LINE) };
                 }
                 window.flush();
