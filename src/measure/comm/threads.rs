@@ -127,7 +127,7 @@ fn run_rank<R>(
 }
 
 /// Message for a rank whose thread could not be started.
-const NO_THREAD: &str = "the system gives no thread for this rank";
+const NO_THREAD: &str = "the system refuses a thread for this rank";
 
 /// Panic message of a rank that ends because another one failed first.
 pub const OTHER_RANK_FAILED: &str = "another rank failed";

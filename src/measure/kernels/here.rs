@@ -24,6 +24,6 @@ pub fn run_here(point: &Point, stream: u64) -> Result<Outcome> {
     let outcome = outcomes.into_iter().flatten().next().expect("a complete point has a rank")?;
     match &outcome.verdict {
         Ok(()) => Ok(outcome),
-        Err(why) => Err(Error::measurement(format!("{}: {why}", point.label()), "report it: the run computed wrongly")),
+        Err(why) => Err(Error::measurement(format!("{}: {why}", point.label()), "report this bug: wrong results")),
     }
 }

@@ -19,7 +19,7 @@ pub fn broadcast_job<C: Collectives>(comm: &C, job: Option<Job>) -> Result<Job> 
     let mut words = pack(&text, (length[0] as usize).div_ceil(8));
     comm.broadcast(&mut words);
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).take(length[0] as usize).collect();
-    serde_json::from_slice(&bytes).map_err(|e| Error::internal(format!("the job was garbled on its way: {e}")))
+    serde_json::from_slice(&bytes).map_err(|e| Error::internal(format!("the job was corrupted in transit: {e}")))
 }
 
 /// Packs bytes into words, padded with zeros or cut to `words` words.
@@ -59,7 +59,7 @@ pub fn gather_placement<C: Collectives>(comm: &C, launcher: &str) -> Result<Opti
     let Some(all) = comm.gather(&pack(&text, room)) else { return Ok(None) };
     let read = |(rank, words): (usize, &[u64])| {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).take_while(|&byte| byte != 0).collect();
-        let garbled = |e| Error::internal(format!("the placement of rank {rank} was garbled on its way: {e}"));
+        let garbled = |e| Error::internal(format!("the placement of rank {rank} was corrupted in transit: {e}"));
         serde_json::from_slice(&bytes).map_err(garbled)
     };
     all.chunks_exact(room).enumerate().map(read).collect::<Result<_>>().map(Some)

@@ -95,7 +95,7 @@ fn no_window(code: c_int) -> String {
     } else if library.starts_with("Open MPI") {
         "set OMPI_MCA_osc=pt2pt in the environment: that component of Open MPI needs messages only"
     } else {
-        "see which one-sided communication this MPI has on this network"
+        "check which one-sided communication this MPI supports here"
     };
     format!("MPI_Win_create: {text}; {next}")
 }
