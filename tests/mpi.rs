@@ -314,7 +314,7 @@ fn a_rank_that_cannot_go_on_ends_the_launch_with_its_message() {
         // Jobs of the driver are complete; this one lacks everything that the kernel asks for.
         let ending = mpi.run(&job("panic", 2, 1, vec![Point::new("apex_map.two_sided", 2)]), &mut |_| {});
         assert_eq!(ending.status, Status::Failed);
-        assert!(ending.message.contains("it lacks parameters of its kernel"), "{}", ending.message);
+        assert!(ending.message.contains("parameters of its kernel are missing"), "{}", ending.message);
     }
 }
 

@@ -156,7 +156,7 @@ fn a_report_warns_where_a_worker_against_musl_or_one_that_is_not_optimised_has_m
     let run = apexmap(&["run", &path("sweep.toml"), "--out", &path("result")]);
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let warned = |of: &str| fs::read_to_string(scratch.join("result/report.html")).expect("a report").contains(of);
-    let (musl, slow) = ("built against musl", "opt-level 1 instead of 3: its times are those of slow code");
+    let (musl, slow) = ("built against musl", "opt-level 1 instead of 3: it measures slow code");
     let own = provenance::build();
     assert_eq!([musl, slow].map(warned), [own.target.ends_with("musl"), own.opt_level == "1"]);
     let folder = Folder::open(&scratch.join("result")).expect("a result");

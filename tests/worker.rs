@@ -234,7 +234,7 @@ fn ranks_that_the_system_gives_no_thread_are_refused_instead_of_waited_for() {
     let output = patiently(move || worker.output().expect("the program runs"));
     assert_eq!(output.status.code(), Some(4), "{}", String::from_utf8_lossy(&output.stderr));
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("the system gives no thread for this rank"), "{said}");
+    assert!(said.contains("the system refuses a thread for this rank"), "{said}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! A panic that escapes: one message, exit code 70.
+//! Handling of uncaught panics: one message on standard error and exit code 70.
 //!
-//! Whoever catches a panic says what it means; so the hook only keeps it, and nothing is printed twice. A panic that nobody
-//! can catch, such as a second one in a destructor, ends the program with the same message.
+//! The panic hook only stores the panic, and the code that catches it prints the message, so nothing is printed twice. A panic
+//! that cannot be caught, such as a second one in a destructor, ends the program with the same message.
 
 use crate::error::Error;
 use crate::terminal;
@@ -9,16 +9,16 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::Mutex;
 
-/// What the program ends with after a panic: an error inside the program, in sysexits.h.
+/// Exit code after a panic: an internal error in sysexits.h.
 pub const EXIT_CODE: u8 = 70;
 
-/// The latest panic, and where it was.
+/// The text and the place of the latest panic.
 static LATEST: Mutex<(String, String)> = Mutex::new((String::new(), String::new()));
 
-/// What the runtime says where it cannot unwind and aborts.
+/// Messages of the runtime when it cannot unwind and aborts.
 const ABORTS: [&str; 2] = ["panic in a function that cannot unwind", "panic in a destructor during cleanup"];
 
-/// Runs a program to its exit code; a panic becomes a message on standard error and exit code 70.
+/// Runs a program and returns its exit code. A panic becomes a message on standard error and exit code 70.
 pub fn guard(program: impl FnOnce() -> u8) -> u8 {
     std::panic::set_hook(Box::new(keep));
     catch_unwind(AssertUnwindSafe(program)).unwrap_or_else(|panic| {
@@ -38,7 +38,7 @@ fn keep(info: &PanicHookInfo) {
     *LATEST.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = (text, place);
 }
 
-/// The latest panic with its place, if it said this.
+/// Returns the latest panic with its place. If `expected_text` is given, the panic must have this text.
 fn latest(said: Option<&str>) -> Option<String> {
     let (text, place) = &*LATEST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let this = !place.is_empty() && said.is_none_or(|said| said == text);
@@ -50,7 +50,7 @@ fn text(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap_or_else(|| "panicked".into())
 }
 
-/// What a caught panic says, with its place in the program where that is known.
+/// Returns the message of a caught panic, with its place in the program if known.
 pub fn describe(panic: &(dyn Any + Send)) -> String {
     let text = text(panic);
     latest(Some(&text)).unwrap_or(text)

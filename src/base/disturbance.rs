@@ -1,4 +1,4 @@
-//! What may disturb a measurement, as the system tells of it: facts about a run, over all ranks.
+//! Disturbance facts: counters about one run that the system reports, combined over all ranks.
 
 use crate::units::Unit;
 use serde::de::{MapAccess, Visitor};
@@ -6,7 +6,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// How the facts of several ranks become one.
+/// How the values of several ranks combine into one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     Largest,
@@ -14,7 +14,7 @@ pub enum Over {
     Sum,
 }
 
-/// A fact: its column, what it is, and how ranks are put together.
+/// The description of a fact: its column, its unit, its meaning, and how the values of ranks combine.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     pub column: &'static str,
@@ -25,7 +25,7 @@ pub struct About {
 
 macro_rules! facts {
     ($($(#[$doc:meta])* $name:ident, $column:literal, $unit:ident, $over:ident, $meaning:literal;)*) => {
-        /// One thing that is watched while a kernel's clock runs, or just before and after.
+        /// A quantity that is recorded while a kernel's clock runs, or just before and after.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Fact {
             $($(#[$doc])* $name,)*
@@ -42,9 +42,9 @@ macro_rules! facts {
 facts! {
     WatchedSeconds, "watched_seconds", Seconds, Largest, "time over which switches, faults and waits were counted";
     OffCoreShare, "off_core_share", None, Largest,
-        "share of that time in which a rank did not run, on the rank that ran least";
+        "share of that time that a rank spent off its core, on the rank that ran least";
     RunDelayShare, "run_delay_share", None, Largest,
-        "share of that time in which a rank was ready to run and another thread had its core, on the rank that waited longest";
+        "share of that time that a rank waited for its core, which ran another thread, on the rank that waited longest";
     InvoluntarySwitches, "involuntary_switches", None, Sum, "how often the system took the core from a rank";
     VoluntarySwitches, "voluntary_switches", None, Sum, "how often a rank gave up its core";
     MinorFaults, "minor_faults", None, Sum, "page faults without input or output";
@@ -81,7 +81,7 @@ impl Fact {
     }
 }
 
-/// Facts about one run. What the system does not tell is absent.
+/// The facts about one run. A fact that the system does not report is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Facts([Option<f64>; Fact::COUNT]);
 
@@ -103,12 +103,12 @@ impl Facts {
         self.0.iter().all(Option::is_none)
     }
 
-    /// As words, to be gathered; not a number stands for what is absent.
+    /// Returns the facts as words for a gather. NaN means absent.
     pub fn words(&self) -> [u64; Fact::COUNT] {
         self.0.map(|value| value.unwrap_or(f64::NAN).to_bits())
     }
 
-    /// Of all ranks, from their words. A fact that some rank lacks is that of the others.
+    /// Combines the facts of all ranks from their words. If a fact is absent on some ranks, the others determine it.
     pub fn over_ranks(words: &[u64]) -> Self {
         let mut all = Self::default();
         for rank in words.chunks_exact(Fact::COUNT) {
@@ -164,11 +164,11 @@ impl<'de> Deserialize<'de> for Facts {
     }
 }
 
-/// The name of a fact; a fact that a later version wrote is none here.
+/// The fact with a column's name; `None` for a fact that only a later version knows.
 struct Name(Option<Fact>);
 
 impl<'de> Deserialize<'de> for Name {
-    /// Without a copy: a million samples have many.
+    /// Borrows the name instead of copying it, because a result may contain millions of them.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct NameVisitor;
         impl Visitor<'_> for NameVisitor {

@@ -1,10 +1,10 @@
-//! The one error type: what is wrong, where, and advice.
+//! The error type of all crates: what is wrong, where, and how to fix it.
 
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What every function of the crate that can fail returns.
+/// The result of every fallible function of the crates.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// The kind of failure; it sets the exit code.
@@ -12,22 +12,22 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum ErrorKind {
     /// A flag, a sweep file or a combination of parameters that cannot be run (exit code 2).
     Input,
-    /// Something the machine lacks: a launcher, memory, a file (exit code 3).
+    /// The machine does not have something that is needed: a launcher, memory, a file (exit code 3).
     Environment,
-    /// The measurement ended with points that failed or are missing (exit code 4).
+    /// The measurement ended with failed or missing points (exit code 4).
     Measurement,
     /// A comparison or a run met the condition of `--fail-if` (exit code 5).
     Regression,
-    /// Launches fail for one reason, which is the set-up's: no point is to blame (exit code 6).
+    /// Consecutive launches fail for the same reason: the set-up is at fault, not a point (exit code 6).
     Setup,
-    /// Ended by this signal (exit code 128 and its number: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP).
+    /// A signal ended the program (exit code 128 plus the signal's number: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP).
     Interrupted(u8),
     /// A bug in this program (exit code 70, as in sysexits.h).
     Internal,
 }
 
 impl ErrorKind {
-    /// The exit code of the program: 2 to 6, 70, or 128 and a signal's number.
+    /// Returns the exit code of the program: 2 to 6, 70, or 128 plus a signal's number.
     pub fn exit_code(self) -> u8 {
         match self {
             ErrorKind::Input => 2,
@@ -41,52 +41,52 @@ impl ErrorKind {
     }
 }
 
-/// A place in a text file, which errors underline.
+/// A place in a text, which the error message underlines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The file, or the flag (`--where`) that the text was given to.
+    /// The file, or the flag (`--where`) whose argument is the text.
     pub file: PathBuf,
-    /// The whole text, as the parser saw it.
+    /// The whole text that was parsed.
     pub text: String,
     /// Byte range within `text`.
     pub span: Range<usize>,
 }
 
-/// What is wrong, where, and advice. Displayed, it is what is wrong, and then the advice after `help:`.
+/// A problem, its place, and the advice how to fix it. `Display` prints the problem, then the advice after `help:`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Whose fault it is; sets the exit code.
+    /// The kind of failure, which sets the exit code.
     pub kind: ErrorKind,
-    /// What is wrong, naming the file, flag or parameter.
+    /// The problem, with the name of the file, flag or parameter.
     pub what: String,
-    /// Advice, printed after `help:`; empty if there is none.
+    /// The next step, printed after `help:`; may be empty.
     pub next: String,
     /// The place to underline, if the error is about a text.
     pub place: Option<Box<Place>>,
 }
 
 impl Error {
-    /// An error without a place. `next` is advice, or empty.
+    /// Creates an error without a place. `help` is the advice; it may be empty.
     pub fn new(kind: ErrorKind, what: impl Into<String>, next: impl Into<String>) -> Self {
         Self { kind, what: what.into(), next: next.into(), place: None }
     }
 
-    /// An error in what the user wrote: exit code 2.
+    /// Creates an error about the user's input: exit code 2.
     pub fn input(what: impl Into<String>, next: impl Into<String>) -> Self {
         Self::new(ErrorKind::Input, what, next)
     }
 
-    /// Something that the machine lacks: exit code 3.
+    /// Creates an error about the machine: exit code 3.
     pub fn environment(what: impl Into<String>, next: impl Into<String>) -> Self {
         Self::new(ErrorKind::Environment, what, next)
     }
 
-    /// A measurement that failed or is not complete: exit code 4.
+    /// Creates an error about a failed or incomplete measurement: exit code 4.
     pub fn measurement(what: impl Into<String>, next: impl Into<String>) -> Self {
         Self::new(ErrorKind::Measurement, what, next)
     }
 
-    /// A bug in this program: exit code 70. The advice asks for a report.
+    /// Creates an error about a bug in this program: exit code 70. The advice asks for a report.
     pub fn internal(what: impl Into<String>) -> Self {
         Self::new(
             ErrorKind::Internal,
@@ -94,12 +94,12 @@ impl Error {
             concat!(
                 "this is a bug in apexmap ",
                 env!("CARGO_PKG_VERSION"),
-                "; please report it, with this message and the command that caused it, where you got apexmap from"
+                "; please report it where you got apexmap from, with this message and the command that caused it"
             ),
         )
     }
 
-    /// A failed operation on a file, with the operating system's reason.
+    /// Creates an error about a failed operation on a file, with the operating system's reason. `operation` is a verb: `read`.
     pub fn file(doing: &str, path: &Path, cause: impl fmt::Display) -> Self {
         Self::environment(
             format!("cannot {doing} {}: {cause}", path.display()),
@@ -107,13 +107,13 @@ impl Error {
         )
     }
 
-    /// Attaches the place in a file that this error is about.
+    /// Attaches the place in a text that the error is about.
     pub fn at(mut self, file: &Path, text: &str, span: Range<usize>) -> Self {
         self.place = Some(Box::new(Place { file: file.to_owned(), text: text.to_owned(), span }));
         self
     }
 
-    /// The exit code of the program for this kind of failure: 2 to 6, 70, or 128 and a signal's number.
+    /// Returns the exit code of the program for this kind of failure: 2 to 6, 70, or 128 plus a signal's number.
     pub fn exit_code(&self) -> u8 {
         self.kind.exit_code()
     }

@@ -1,4 +1,4 @@
-//! Work on all processors, whose results come in the order of what it is done on.
+//! Parallel work on a sequence of items. The results arrive in the order of the items.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, Scope, available_parallelism, scope};
@@ -6,17 +6,17 @@ use std::thread::{Builder, Scope, available_parallelism, scope};
 /// More threads would only wait for the one that takes the results.
 const MOST_THREADS: usize = 8;
 
-/// Items that a thread has at most.
+/// Maximum number of items that a thread holds.
 const AHEAD: usize = 2;
 
-/// A thread that works: items to it, results from it.
+/// The channels of a worker thread: items to it, results from it.
 type Thread<T, R> = (SyncSender<T>, Receiver<R>);
 
-/// Does a worker's work on each item. Items are made and results are taken in the calling thread, in order, and no more than two
-/// items a thread are in memory. `worker` makes a worker for each thread.
+/// Applies a worker's function to each item in parallel. The calling thread creates the items and takes the results, both in
+/// order. At most two items per thread are in memory. `new_worker` creates one worker per thread.
 ///
 /// # Errors
-/// The first that `take` returns: what follows is not taken.
+/// Returns the first error of `take_result`; the results after it are dropped.
 pub fn in_order<T: Send, R: Send, W: FnMut(T) -> R, E>(
     items: impl IntoIterator<Item = T>,
     worker: impl Fn() -> W + Sync,
@@ -37,7 +37,7 @@ pub fn in_order<T: Send, R: Send, W: FnMut(T) -> R, E>(
         loop {
             while given < taken + AHEAD * threads.len() {
                 let Some(item) = items.next() else { break };
-                // Fails only if the thread panicked, which the end of the scope passes on.
+                // Sending fails only if the thread panicked; the end of the scope propagates the panic.
                 let _ = threads[given % threads.len()].0.send(item);
                 given += 1;
             }
@@ -51,7 +51,7 @@ pub fn in_order<T: Send, R: Send, W: FnMut(T) -> R, E>(
     })
 }
 
-/// Starts a thread; `None` if the system refuses one.
+/// Starts a thread. Returns `None` if the system refuses one.
 fn start<'scope, T: Send + 'scope, R: Send + 'scope, W: FnMut(T) -> R>(
     scope: &'scope Scope<'scope, '_>,
     worker: &'scope (impl Fn() -> W + Sync),

@@ -1,4 +1,4 @@
-//! The vocabulary of all crates: errors, units, points, samples, provenance, conditions, files and the terminal.
+//! Types and helpers that all crates share: errors, units, points, samples, provenance, conditions, files and the terminal.
 
 pub mod condition;
 pub mod crash;

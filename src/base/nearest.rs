@@ -1,12 +1,13 @@
-//! Names as users write them: "did you mean ...?", families, parts of names.
+//! Look-up of names that users write: "did you mean ...?", families, parts of names.
 
 use crate::error::{Error, Result};
 
-/// The known name that is most like `name`, unless none is alike. `hypercube` is like `random_access.hypercube`.
+/// Returns the known name that is most similar to `name`, if one is similar enough. `hypercube` matches
+/// `random_access.hypercube`.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str, IntoIter: Clone>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
     let distance = |other: &str| strsim::damerau_levenshtein(&wanted, &other.to_lowercase());
-    // Of equally distant names the one that begins alike: people mistype ends.
+    // For equal distances, prefer the longest common beginning: people mistype ends.
     let alike = |other: &str| name.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
     let known = known.into_iter();
     let last = |other: &&str| other.rsplit_once('.').is_some_and(|(_, last)| last == wanted);
@@ -14,11 +15,11 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str, IntoIter
         return Some(other);
     }
     let best = known.min_by_key(|other| (distance(other), std::cmp::Reverse(alike(other))))?;
-    // A third of the letters wrong is still a typing error; more is another word.
+    // Up to a third of wrong letters counts as a typing error; more is a different word.
     (distance(best) <= wanted.chars().count().max(best.chars().count()) / 3).then_some(best)
 }
 
-/// What to do about an unknown name: the nearest one if there is one, then all of them.
+/// Returns the advice about an unknown name: the nearest known name, if one is similar, then all known names.
 pub fn suggest(name: &str, known: &[&str]) -> String {
     let all = known.join(", ");
     match nearest(name, known.iter().copied()) {
@@ -27,18 +28,18 @@ pub fn suggest(name: &str, known: &[&str]) -> String {
     }
 }
 
-/// What a user means by a name among `family.variant` ids.
+/// The meaning of a name that a user gives among `family.variant` ids.
 pub enum NameMatch<'a> {
-    /// These entries: an id, all ids of a family, or all with this last part.
+    /// The indices of the entries that match: one id, all ids of a family, or all ids with this last part.
     Entries(Vec<usize>),
-    /// No id, but a word in the ids or summaries of these.
+    /// The name is no id, but these ids or summaries mention it.
     Mentioned(Vec<(&'a str, &'a str)>),
 }
 
-/// Looks a name up among ids with their summaries; `-` counts as `_`. `what` is what they are: `kernel`.
+/// Looks a name up among ids with their summaries. `-` counts as `_`. `kind` is the kind of entry: `kernel`.
 ///
 /// # Errors
-/// If nothing matches: the error names the nearest id or family.
+/// Fails if nothing matches. The error suggests the nearest id or family.
 pub fn look_up<'a>(what: &str, name: &str, entries: &[(&'a str, &'a str)]) -> Result<NameMatch<'a>> {
     let wanted = name.to_lowercase().replace('-', "_");
     let with = |matches: &dyn Fn(&str) -> bool| -> Vec<usize> {

@@ -1,8 +1,8 @@
-//! Files that are written whole or not at all: under a name of their own first, then renamed.
+//! Atomic replacement of files: a file is written completely under a temporary name, then renamed.
 //!
-//! A folder may be shared with others: no name can be foreseen, and no link that somebody put there is followed.
+//! Other users may write to the same folder, so temporary names are never reused and links are never followed.
 
-#![expect(clippy::disallowed_methods, reason = "new files are created here; only `write_named` opens what is there")]
+#![expect(clippy::disallowed_methods, reason = "new files are created here; only `write_user_file` opens old ones")]
 
 use crate::error::{Error, Result};
 use crate::regular_file;
@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const BEGIN: &str = ".apexmap-";
 const END: &str = ".tmp";
 
-/// A file on its way, which is removed unless it arrives. It is locked: whoever can lock it knows that its writer is gone.
+/// A temporary file, which is removed unless it is renamed. It is locked while its writer lives: if another process can lock it,
+/// the writer is gone.
 struct Temporary {
     path: PathBuf,
     file: File,
@@ -34,10 +35,10 @@ impl Temporary {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
                 other => other?,
             };
-            // Where locks are not known, nobody takes a file for abandoned.
+            // If the file system has no locks, the file is never taken for abandoned.
             let _ = file.lock();
             let temporary = Self { path, file };
-            // Between the two calls somebody may have done so.
+            // Another process may have removed the file between the two calls.
             if temporary.file.metadata()?.nlink() > 0 {
                 return Ok(temporary);
             }
@@ -47,22 +48,22 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // What is not complete is worth nothing; what arrived is no longer there.
+        // An incomplete file is useless. After the rename, the path does not exist and the removal fails without effect.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Replaces a file by what `write` writes. A link in its place is replaced, not followed.
+/// Replaces a file with the output of `write`. If the path is a link, the link itself is replaced, not followed.
 ///
 /// # Errors
-/// What `write` returns, or if the file cannot be written or renamed: the old one is then as it was.
+/// Fails with the error of `write`, or if the file cannot be written or renamed. The old file then remains unchanged.
 pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let mut temporary = Temporary::beside(path).map_err(|e| refused("write", path, e))?;
     write(&mut temporary.file)?;
     fs::rename(&temporary.path, path).map_err(|e| refused("write", path, e))
 }
 
-/// The error of an operation on a file that the system refused; where a right is missing, its advice tells whose file and folder are.
+/// Returns the error of a refused file operation. If the permission is missing, the advice names the owners of file and folder.
 pub fn refused(doing: &str, path: &Path, cause: io::Error) -> Error {
     let error = Error::file(doing, path, &cause);
     if cause.kind() != ErrorKind::PermissionDenied {
@@ -75,24 +76,24 @@ pub fn refused(doing: &str, path: &Path, cause: io::Error) -> Error {
         Some(format!("{} belongs to {user} (mode {:04o})", path.display(), about.mode() & 0o7777))
     };
     let owners: Vec<String> = [Some(path), path.parent()].into_iter().flatten().filter_map(owner).collect();
-    let next = "ask for the right to write there (in a folder with mode 1000 only its owner may replace a file), or name another \
+    let next = "ask for the permission to write there (in a folder with mode 1000 only the owner may replace a file), or name another \
                 folder with --out";
     Error { next: format!("{}: {next}", owners.join(", ")), ..error }
 }
 
-/// As [`replace`], of contents that are complete.
+/// Replaces a file with complete contents, like [`replace`].
 ///
 /// # Errors
-/// As [`replace`].
+/// Fails like [`replace`].
 pub fn replace_by(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     replace(path, |file| file.write_all(contents.as_ref()).map_err(|e| Error::file("write", path, e)))
 }
 
-/// Writes to a path that the user named: where it is a link, what it points to is replaced; where it is no file but a device
-/// or a pipe, that is written to.
+/// Writes to a path that the user named. If it is a link, its target is replaced. If it is a device or a pipe, the output goes
+/// there.
 ///
 /// # Errors
-/// As [`replace`].
+/// Fails like [`replace`].
 pub fn write_named(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let Ok(meta) = fs::metadata(path) else { return replace(path, write) };
     if meta.is_file() {
@@ -103,18 +104,18 @@ pub fn write_named(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> 
     write(&mut file)
 }
 
-/// As [`write_named`], of contents that are complete.
+/// Writes complete contents, like [`write_named`].
 ///
 /// # Errors
-/// As [`replace`].
+/// Fails like [`replace`].
 pub fn write_named_by(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     write_named(path, |file| file.write_all(contents.as_ref()).map_err(|e| Error::file("write", path, e)))
 }
 
-/// A new file, empty, for another program to write to; what was there is removed, not followed.
+/// Creates an empty file for another program to write to. An existing file or link is removed, not followed.
 ///
 /// # Errors
-/// If the old one cannot be removed or the new one cannot be created.
+/// Fails if the old file cannot be removed or the new one cannot be created.
 pub fn create(path: &Path) -> Result<File> {
     let removed = match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
@@ -124,7 +125,7 @@ pub fn create(path: &Path) -> Result<File> {
     created.map_err(|e| Error::file("create", path, e))
 }
 
-/// Removes from a folder and those in it what writers left there that were killed.
+/// Removes the temporary files of killed writers from a folder and its subfolders.
 pub fn remove_abandoned(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());

@@ -1,16 +1,16 @@
-//! The order in which ranks take the hardware threads of a machine.
+//! The order for placing ranks on the hardware threads of a machine.
 
-/// In which order ranks take the hardware threads of a machine. Fast cores come before slow ones in each.
+/// The order for placing ranks on hardware threads. Fast cores always come before slow ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
-    /// One rank on each core first, in turn over packages, NUMA nodes and last-level caches.
+    /// One rank per core first, cycling over packages, NUMA nodes and last-level caches.
     #[default]
     Spread,
-    /// One rank on each core first, a package after the other.
+    /// One rank per core first, package by package.
     Compact,
-    /// All hardware threads of a core first, a package after the other.
+    /// All hardware threads of a core first, package by package.
     Smt,
 }
 

@@ -1,4 +1,4 @@
-//! The parameters of one run, by the papers' names.
+//! The parameters of one run, with the names of the papers.
 
 use crate::units::plural;
 use serde::de::Visitor;
@@ -10,16 +10,16 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// A whole number: counts, words, bytes.
+    /// An integer: counts, words, bytes.
     Integer(u64),
     /// A number with a fraction: alpha, seconds.
     Real(f64),
-    /// One of several words, such as the name of an algorithm.
+    /// A word from a fixed list, such as the name of an algorithm.
     Text(String),
 }
 
 impl Value {
-    /// The number, rounded to 53 bits if it is a large integer; `None` for a word.
+    /// Returns the number, rounded to 53 bits if it is a large integer, or `None` for a word.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Integer(v) => Some(*v as f64),
@@ -30,7 +30,7 @@ impl Value {
 }
 
 impl<'de> Deserialize<'de> for Value {
-    /// In one step: serde's own way with untagged values reads each of them twice.
+    /// Deserializes in one step: serde's derived code for untagged enums reads each value twice.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct ValueVisitor;
         impl Visitor<'_> for ValueVisitor {
@@ -88,14 +88,14 @@ impl From<&str> for Value {
     }
 }
 
-/// How many ranks a launch has, and how they are spread over nodes; the launcher decides what is absent.
+/// The number of ranks of a launch and their distribution over nodes. The launcher decides the absent values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LaunchSize {
-    /// All ranks.
+    /// Number of all ranks.
     pub ranks: usize,
-    /// Nodes that they are on.
+    /// Number of nodes.
     pub nodes: Option<usize>,
-    /// Ranks on each of these.
+    /// Ranks per node.
     pub ranks_per_node: Option<usize>,
 }
 
@@ -120,21 +120,21 @@ pub struct Point {
 }
 
 impl Point {
-    /// A point without parameters. Nothing is checked; `kernels::complete` does that.
+    /// Creates a point without parameters. It checks nothing; `kernels::complete` does.
     pub fn new(kernel: &str, ranks: usize) -> Self {
         Self { kernel: kernel.to_owned(), ranks, params: BTreeMap::new() }
     }
 
-    /// Adds a parameter; for tests and examples that build points by hand.
+    /// Adds a parameter; for tests and examples that build points manually.
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.params.insert(name.to_owned(), value.into());
         self
     }
 
-    /// An integer parameter.
+    /// Returns an integer parameter.
     ///
     /// # Panics
-    /// If the point lacks it: plans and the worker complete and check every point before a kernel sees it.
+    /// Panics if the point has no such parameter. Plans and the worker complete and check every point before a kernel gets it.
     pub fn integer(&self, name: &str) -> u64 {
         match self.params.get(name) {
             Some(Value::Integer(v)) => *v,
@@ -142,10 +142,10 @@ impl Point {
         }
     }
 
-    /// A real parameter (an integer is accepted).
+    /// Returns a real parameter; an integer is accepted.
     ///
     /// # Panics
-    /// As [`Point::integer`].
+    /// Panics like [`Point::integer`].
     pub fn real(&self, name: &str) -> f64 {
         match self.params.get(name).and_then(Value::as_f64) {
             Some(v) => v,
@@ -153,10 +153,10 @@ impl Point {
         }
     }
 
-    /// A parameter that is one of several words.
+    /// Returns a parameter whose value is a word.
     ///
     /// # Panics
-    /// As [`Point::integer`].
+    /// Panics like [`Point::integer`].
     pub fn text(&self, name: &str) -> &str {
         match self.params.get(name) {
             Some(Value::Text(v)) => v,
@@ -164,7 +164,7 @@ impl Point {
         }
     }
 
-    /// The launch that it needs.
+    /// Returns the size of the launch that the point needs.
     pub fn launch_size(&self) -> LaunchSize {
         let number = |name: &str| match self.params.get(name) {
             Some(Value::Integer(number)) => Some(*number as usize),
@@ -173,7 +173,7 @@ impl Point {
         LaunchSize { ranks: self.ranks, nodes: number("nodes"), ranks_per_node: number("ranks_per_node") }
     }
 
-    /// `kernel P=2 L=64 alpha=0.1 ...` for messages.
+    /// Returns `kernel P=2 L=64 alpha=0.1 ...` for messages.
     pub fn label(&self) -> String {
         let mut text = format!("{} P={}", self.kernel, self.ranks);
         for (name, value) in &self.params {

@@ -5,13 +5,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The build of this program.
+/// The build of the measuring program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Build {
     pub version: String,
     /// Fingerprint of the measuring code of all kernels.
     pub fingerprint: String,
-    /// The same per family of kernels: what a family's samples depend on.
+    /// Fingerprints by family of kernels. A family's samples depend only on its own.
     #[serde(default)]
     pub families: BTreeMap<String, String>,
     pub commit: String,
@@ -22,16 +22,16 @@ pub struct Build {
 }
 
 impl Build {
-    /// What is to be known of times measured by this build: a C library whose copies are slow, code that is not optimised.
+    /// Returns cautions about times from this build: a C library with slow copies, code without optimisation.
     pub fn cautions(&self) -> Vec<String> {
         let musl = self.target.ends_with("musl").then(|| {
             "The worker is built against musl, which copies memory more slowly than glibc: copies take up to 2.7 times as long, small \
-             messages between threads up to 1.3 times. Let a build against this machine's own C library measure: --worker."
+             messages between threads up to 1.3 times. Use a build against this machine's own C library: --worker."
                 .to_owned()
         });
         let slow = (!["3", ""].contains(&self.opt_level.as_str())).then(|| {
             format!(
-                "The worker is built with opt-level {} instead of 3: its times are those of slow code, not of the machine. Build it \
+                "The worker is built with opt-level {} instead of 3: it measures slow code, not the machine. Build it \
                  with: cargo build --release.",
                 self.opt_level
             )
@@ -45,27 +45,27 @@ impl Build {
 pub struct Cache {
     pub level: u32,
     pub bytes: u64,
-    /// Processors that share it.
+    /// Hardware threads that share it.
     pub shared_by: u32,
 }
 
-/// A machine, as far as the operating system reports it. What it does not report is absent.
+/// A machine, as the operating system reports it. Values that it does not report are absent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     pub name: String,
     pub cpu_model: String,
     #[serde(deserialize_with = "processors_of_any_version")]
     pub processors: Processors,
-    /// Memory that this process may use; 0 if it is not known.
+    /// Memory that this process may use, in bytes; 0 if unknown.
     pub memory_bytes: u64,
-    /// Those of the first core that this process may use, a fast one where there are several kinds.
+    /// Caches of the first core that this process may use; a fast core if the machine has several kinds.
     pub caches: Vec<Cache>,
-    /// Entries of the second-level data TLB for 4 KiB and for 2 MiB pages, as the processor reports them.
+    /// Entries of the second-level data TLB for 4 KiB and 2 MiB pages, as the processor reports them.
     pub tlb_entries_4k: Option<u32>,
     pub tlb_entries_2m: Option<u32>,
-    /// Measured rate of the cycles that "cycles per access" counts.
+    /// Measured frequency of the clock behind "cycles per access".
     pub cycle_hertz: Option<f64>,
-    /// Which cycles these are.
+    /// Source of these cycles.
     pub cycle_source: String,
     pub kernel: String,
     pub governor: Option<String>,
@@ -74,11 +74,11 @@ pub struct Host {
     pub load: Option<f64>,
 }
 
-/// How many processors there are, as far as the system tells.
+/// Numbers of processors, as the system reports them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Processors {
-    /// Cores that this process may keep busy: those that its affinity, its control groups and their processor time leave it.
+    /// Cores that this process may keep busy, within its affinity, its control groups and their limits of processor time.
     pub cores: Option<u32>,
     /// Hardware threads that this process may keep busy.
     pub hardware_threads: Option<u32>,
@@ -86,7 +86,7 @@ pub struct Processors {
     pub machine_hardware_threads: Option<u32>,
     pub packages: Option<u32>,
     pub numa_nodes: Option<u32>,
-    /// The machine's cores of each kind, where there are several kinds.
+    /// Cores of the machine by kind, if it has several kinds.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub kinds: BTreeMap<String, u32>,
 }
@@ -121,7 +121,7 @@ impl fmt::Display for Processors {
     }
 }
 
-/// Before cores and hardware threads were counted apart, it was the number of the machine's hardware threads.
+/// Reads the processors of any version. The first version was one number, the machine's hardware threads.
 fn processors_of_any_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Processors, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -137,15 +137,15 @@ fn processors_of_any_version<'de, D: Deserializer<'de>>(deserializer: D) -> Resu
     })
 }
 
-/// Where a rank ran when its launch began.
+/// The place of a rank when its launch began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Placement {
     pub rank: usize,
     pub node: String,
-    /// Tells machines apart whatever their nodes are called: of the id that the kernel drew when it started.
+    /// Identifies the machine regardless of the node's name, by the boot id that the kernel draws when it starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// The hardware thread, by the system's number.
+    /// The hardware thread, as the system numbers it.
     #[serde(alias = "core")]
     pub hardware_thread: Option<u32>,
     /// The first hardware thread of its core.
@@ -158,26 +158,26 @@ pub struct Placement {
     /// Memory of the node that programs may use, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_memory_bytes: Option<u64>,
-    /// The rank may run on this one core only.
+    /// Whether the rank may run only on this core.
     pub pinned: bool,
-    /// Where its memory was when the last sample was taken.
+    /// The place of its memory at the latest sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryPlacement>,
 }
 
-/// On which NUMA node a rank's memory is, by a sample of its pages.
+/// The NUMA nodes of a rank's memory, estimated from a subset of its pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoryPlacement {
-    /// The node of the hardware thread that the rank ran on.
+    /// The NUMA node of the hardware thread that the rank ran on.
     pub numa_node: u32,
-    /// The node that holds most of the pages.
+    /// The NUMA node that holds most of the pages.
     pub memory_node: u32,
-    /// Share of the pages that are on other nodes than the rank.
+    /// Share of the pages that are on NUMA nodes other than the rank's.
     pub elsewhere: f64,
 }
 
 impl MemoryPlacement {
-    /// Of a rank on NUMA node `own`.
+    /// Creates the placement of a rank on NUMA node `numa_node` from the number of its pages per NUMA node.
     pub fn on(own: usize, pages: &BTreeMap<usize, usize>) -> Option<Self> {
         let all: usize = pages.values().sum();
         let (&most, _) = pages.iter().max_by_key(|(_, count)| **count)?;

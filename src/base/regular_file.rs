@@ -1,5 +1,5 @@
-//! Files of a result, opened for reading and appending. A result may come from somebody else: a pipe or a device in the place of
-//! one of its files is refused at once, where a plain open would wait for the pipe's other end.
+//! Opens the files of a result for reading and appending. A result may come from another person, so a pipe or a device in place
+//! of a file is rejected at once. A plain open would wait for the other end of the pipe.
 
 use nix::errno::Errno;
 use nix::libc::{O_NOCTTY, O_NOFOLLOW, O_NONBLOCK};
@@ -8,33 +8,33 @@ use std::io::{Error, Read, Result};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Opens a file for reading; a link is followed to a file.
+/// Opens a file for reading. A link is followed to its file.
 ///
 /// # Errors
-/// If it cannot be opened or is not a regular file.
+/// Fails if the file cannot be opened or is not a regular file.
 pub fn open(path: &Path) -> Result<File> {
     opened(OpenOptions::new().read(true), 0, path)
 }
 
-/// Opens a file for appending, or creates it; a link is not followed.
+/// Opens a file for appending, or creates it. A link is not followed.
 ///
 /// # Errors
-/// If it cannot be opened or is not a regular file.
+/// Fails if the file cannot be opened or is not a regular file.
 pub fn append(path: &Path) -> Result<File> {
     opened(OpenOptions::new().append(true).create(true), O_NOFOLLOW, path)
 }
 
-/// Opens with these options, and sees that what is open is a regular file.
+/// Opens with these options and checks that the result is a regular file.
 ///
 /// # Errors
-/// If it cannot be opened or is not a regular file.
+/// Fails if the file cannot be opened or is not a regular file.
 #[expect(clippy::disallowed_methods, reason = "the one place where files of a result are opened")]
 pub fn opened(options: &mut OpenOptions, flags: i32, path: &Path) -> Result<File> {
     let other = |what: &str| Error::other(format!("it is {what}, not a file"));
     let file = options.custom_flags(flags | O_NONBLOCK | O_NOCTTY).open(path).map_err(|error| {
         match error.raw_os_error().map(Errno::from_raw) {
             Some(Errno::ELOOP) if flags & O_NOFOLLOW != 0 => other("a link, which is not followed here"),
-            // A pipe without a reader, opened for writing.
+            // The open of a pipe for writing fails with ENXIO if the pipe has no reader.
             Some(Errno::ENXIO) => other("a pipe or a device"),
             _ => error,
         }
@@ -43,20 +43,20 @@ pub fn opened(options: &mut OpenOptions, flags: i32, path: &Path) -> Result<File
     if kind.is_file() { Ok(file) } else { Err(other(if kind.is_dir() { "a folder" } else { "a pipe or a device" })) }
 }
 
-/// The whole content of a file.
+/// Reads a whole file.
 ///
 /// # Errors
-/// If it cannot be read or is not a regular file.
+/// Fails if the file cannot be read or is not a regular file.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// The whole text of a file.
+/// Reads a whole text file.
 ///
 /// # Errors
-/// If it cannot be read, is not a regular file, or is not UTF-8.
+/// Fails if the file cannot be read, is not a regular file, or is not UTF-8.
 pub fn read_text(path: &Path) -> Result<String> {
     let mut text = String::new();
     open(path)?.read_to_string(&mut text)?;

@@ -1,6 +1,6 @@
-//! A worker's output: the lines that go from rank 0 to the driver and into the journal.
+//! The output of a worker: the lines that rank 0 sends to the driver, which the driver keeps in the journal.
 //!
-//! One JSON object per line. A journal is the sequence of these lines as they arrived, and nothing else.
+//! Each line is one JSON object. A journal contains exactly these lines, in the order of their arrival.
 
 use crate::disturbance::Facts;
 use crate::place::Place;
@@ -9,7 +9,7 @@ use crate::provenance::{Host, MemoryPlacement, Placement};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The version of the line format and of the Parquet columns made from it.
+/// The version of the line format and of the Parquet columns that are made from it.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// How a run of a point ended.
@@ -18,18 +18,18 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub enum Status {
     /// Measured and verified.
     Ok,
-    /// Ran to the end, but the verification found wrong results: the times do not count.
+    /// The run finished, but its verification found wrong results. Its times do not count.
     Wrong,
-    /// The kernel refused, panicked, or a rank died.
+    /// The kernel refused the point or panicked, or a rank died.
     Failed,
-    /// Longer than the time limit of one sample.
+    /// The run exceeded the time limit of one sample.
     TimedOut,
-    /// All samples had been written, but the worker did not end.
+    /// All samples were written, but the worker did not end.
     Hung,
 }
 
 impl Status {
-    /// As in journals and stores: `ok`.
+    /// Returns the name in journals and stores: `ok`.
     pub fn name(self) -> &'static str {
         match self {
             Status::Ok => "ok",
@@ -40,7 +40,7 @@ impl Status {
         }
     }
 
-    /// The status of a name such as `ok`.
+    /// Returns the status with a name such as `ok`.
     pub fn from_name(name: &str) -> Option<Self> {
         [Status::Ok, Status::Wrong, Status::Failed, Status::TimedOut, Status::Hung]
             .into_iter()
@@ -53,11 +53,11 @@ impl Status {
 pub struct Sample {
     #[serde(flatten)]
     pub point: Point,
-    /// Identity of the point with everything that must not be mixed (transport, machine, build): see `sweep::plan`.
+    /// Identity of the point together with everything that must not be mixed (transport, machine, build): see `sweep::plan`.
     pub key: String,
-    /// Which of the sweep's launches of this rank count this sample belongs to, from 0.
+    /// Number of the launch among the sweep's launches of this rank count, from 0.
     pub block: u32,
-    /// Running number of the sample within its point and block, from 0.
+    /// Number of the sample within its point and block, from 0.
     pub repetition: u32,
     pub status: Status,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -67,17 +67,17 @@ pub struct Sample {
     /// One-minute load average of rank 0's host when the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
-    /// Share of the pages of a rank's memory that are not on the NUMA node where it ran, by a sample of them: that of the rank
-    /// with the largest share. Absent where the system does not tell.
+    /// Share of the pages of a rank's memory that are not on the NUMA node where it ran, estimated from a subset of its pages:
+    /// the largest share of all ranks. Absent if the system does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages_elsewhere: Option<f64>,
-    /// What disturbed the run, as far as the system tells.
+    /// Disturbance of the run, as far as the system reports it.
     #[serde(default, skip_serializing_if = "Facts::is_empty")]
     pub disturbance: Facts,
-    /// Time of the slowest rank in seconds; absent unless the kernel ran to its end.
+    /// Time of the slowest rank, in seconds. Absent unless the kernel finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// The kernel's other measurements, by the names of its `outputs()`.
+    /// The kernel's other measurements, by the columns of its `outputs()`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outputs: BTreeMap<String, Value>,
 }
@@ -86,47 +86,47 @@ pub struct Sample {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Launch {
     pub schema: u32,
-    /// Unique within a result: `0003` and so on.
+    /// Number of the launch, unique within a result: `0003`.
     pub launch: String,
     pub block: u32,
     /// `threads` or `mpi`.
     pub transport: String,
-    /// What carries the messages, with its version: `threads (in one process)`, `Open MPI v4.1.4 ...`.
+    /// The library that carries the messages, with its version: `threads (in one process)`, `Open MPI v4.1.4 ...`.
     pub library: String,
     /// Id of the launcher that started the worker.
     pub launcher: String,
     pub ranks: usize,
     /// Host of rank 0.
     pub host: Host,
-    /// Environment variables of the driver and of the launch that change how messages are sent.
+    /// Environment variables of the driver and of the launch that affect how messages are sent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// Where ranks were to be put; absent where that was left to their launcher.
+    /// The order for placing ranks; absent if the launcher decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-    /// Where each rank ran, in rank order.
+    /// The place of each rank, in rank order.
     pub placement: Vec<Placement>,
-    /// More ranks than hardware threads on some node.
+    /// Whether some node has more ranks than hardware threads.
     pub oversubscribed: bool,
     /// Fingerprint of the measuring source code (see build.rs).
     pub build: String,
     pub unix_seconds: f64,
 }
 
-/// What a rank does in a run.
+/// The part of a run that a rank is executing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// Its memory gets its contents.
+    /// The rank fills its memory.
     Filling,
-    /// Its clock runs.
+    /// The clock is running.
     Measuring,
-    /// The result is compared with what it must be.
+    /// The rank compares the result with the expected one.
     Verifying,
 }
 
 impl Phase {
-    /// As in lines: `filling`.
+    /// Returns the name in lines of the worker: `filling`.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Filling => "filling",
@@ -136,54 +136,55 @@ impl Phase {
     }
 }
 
-/// One line of the stream.
+/// One line of the worker's output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
     Hello(Box<Launch>),
-    /// The worker begins a run; `index` counts the points of the job. Not kept in the journal.
+    /// The worker begins a run; `index` is the position of the point in the job. Not kept in the journal.
     Start {
         index: usize,
         repetition: u32,
     },
-    /// How far a run is in what no clock measures. Not kept in the journal.
+    /// Progress of the parts of a run that are not timed. Not kept in the journal.
     Progress {
         phase: Phase,
-        /// The part that is done, from 0 to 1; absent of what is timed.
+        /// The fraction that is done, from 0 to 1. Absent for the timed part.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         share: Option<f64>,
     },
     Sample(Box<Sample>),
-    /// Where the memory of each rank is, in rank order, when it is not where it was before.
+    /// The placement of each rank's memory, in rank order. Sent only when it changes.
     Memory {
         ranks: Vec<Option<MemoryPlacement>>,
     },
-    /// What disturbed the machine in the time before the first sample: over that time, or each canary's.
+    /// The disturbance before the first sample: over the whole preflight, or one entry per canary.
     Preflight {
         canaries: Vec<Facts>,
     },
-    /// The worker has finished its job. `budget_spent` if the time ran out before every point was as precise as asked.
+    /// The worker has finished its job. `budget_spent` is true if the time ran out before every point had the requested
+    /// precision.
     Done {
         budget_spent: bool,
     },
-    /// The worker cannot continue; the message says why.
+    /// The worker cannot continue; the message gives the reason.
     Fatal {
         message: String,
     },
-    /// The driver's last line of a journal: how the launch ended, as the driver saw it.
+    /// The last line of a journal, written by the driver: how the launch ended, as the driver saw it.
     Ended {
         status: Status,
         message: String,
-        /// Its lines did not fit together: what it measured may be of two launches at once, and none of its samples counts.
+        /// The lines contradict each other, so two launches may have written them. None of the samples counts.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         doubtful: bool,
     },
 }
 
-/// Characters of a message that are kept.
+/// Maximum number of characters of a stored message.
 const LONGEST_MESSAGE: usize = 2000;
 
-/// A message of a length that a line on a terminal can have.
+/// Shortens a message to the maximum length.
 pub fn shortened(mut message: String) -> String {
     if let Some((end, _)) = message.char_indices().nth(LONGEST_MESSAGE) {
         message.truncate(end);
@@ -193,7 +194,7 @@ pub fn shortened(mut message: String) -> String {
 }
 
 impl Event {
-    /// The same with messages that are not too long.
+    /// Shortens the messages of this event.
     pub fn shortened(mut self) -> Self {
         match &mut self {
             Event::Sample(sample) => sample.message = shortened(std::mem::take(&mut sample.message)),

@@ -1,20 +1,20 @@
-//! The command of this process, as it is kept and as a shell takes it.
+//! The command line of this process, for records and for a shell.
 
 use crate::terminal::is_unprintable;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-/// The words of the command; what is not UTF-8 in them is shown as U+FFFD.
+/// Returns the words of the command line. Bytes that are not UTF-8 appear as U+FFFD.
 pub fn words() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// The command for a shell.
+/// Returns the command line, quoted for a shell.
 pub fn command() -> String {
     std::env::args_os().map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
 }
 
-/// In quotes if a shell would read it otherwise; bytes that are not for a terminal as `$'\x1b'`.
+/// Quotes a word if the shell would otherwise interpret it. Unprintable words become `$'\x1b'`.
 fn quoted(word: &OsStr) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
     match word.to_str() {

@@ -1,13 +1,13 @@
-//! The cited papers, one constant each; kernels, models and reports name them from here.
+//! The cited papers, one constant each. Kernels, models and reports refer to them.
 
 /// A citation.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Source {
-    /// As in the paper, without affiliations.
+    /// The authors as in the paper, without affiliations.
     pub authors: &'static str,
-    /// The paper's own, with where and when it appeared.
+    /// The title; for some papers with place and year of publication.
     pub title: &'static str,
-    /// Short name used in tables and captions.
+    /// Short name for tables and captions.
     pub short: &'static str,
 }
 

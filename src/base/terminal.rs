@@ -1,40 +1,40 @@
-//! The one place that writes to standard output and standard error, where people and programs read.
+//! All writing to standard output and standard error.
 //!
-//! What the user asked for goes to standard output, and that it cannot be written there is an error. Notes and progress go
-//! to standard error, and nothing depends on them: a terminal that was closed, a pipe that nobody reads and a full disk end
-//! no measurement.
+//! The user's results go to standard output; a failure to write them is an error. Notes and progress go to standard error, where
+//! failures are ignored: a closed terminal, an unread pipe or a full disk ends no measurement.
 
 use crate::error::{Error, Result};
 use crate::text_table::{Align, TextTable};
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-/// Prints text for people, made [`printable`]; takes a closed pipe (`apexmap kernels | head`) as the end of interest.
+/// Prints text for people, made [`printable`]. A closed pipe (`apexmap kernels | head`) is not an error.
 ///
 /// # Errors
-/// If standard output cannot be written.
+/// Fails if standard output cannot be written.
 pub fn print(text: &str) -> Result<()> {
     output(|out| out.write_all(printable(text).as_bytes()))
 }
 
-/// As [`print()`], in red where standard output is a terminal that takes colours.
+/// Prints like [`print()`], in red if standard output is a terminal with colours.
 ///
 /// # Errors
-/// As [`print()`].
+/// Fails like [`print()`].
 pub fn print_in_red(line: &str) -> Result<()> {
     let (begin, end) = if takes_colours(&io::stdout()) { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
     output(|out| writeln!(out, "{begin}{}{end}", printable(line)))
 }
 
-/// Whether an output is a terminal that takes colours: `NO_COLOR` refuses them (<https://no-color.org>).
+/// Returns whether an output is a terminal with colours and the user did not disable them with `NO_COLOR`
+/// (<https://no-color.org>).
 pub fn takes_colours(output: &impl IsTerminal) -> bool {
     output.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Writes data for programs: as it is, but printable where it goes to a terminal.
+/// Writes data for programs: unchanged, or made [`printable`] if standard output is a terminal.
 ///
 /// # Errors
-/// If `write` fails or standard output cannot be written, unless the pipe was closed.
+/// Fails if `write` fails or standard output cannot be written, unless the pipe was closed.
 pub fn write_data(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     if !io::stdout().is_terminal() {
         return output(write);
@@ -44,28 +44,28 @@ pub fn write_data(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resul
     print(&String::from_utf8_lossy(&data))
 }
 
-/// As [`write_data`], of a text.
+/// Writes a text like [`write_data`].
 ///
 /// # Errors
-/// As [`write_data`].
+/// Fails like [`write_data`].
 pub fn print_data(text: &str) -> Result<()> {
     write_data(|out| out.write_all(text.as_bytes()))
 }
 
-/// A line of a worker, which its driver reads; all of it in one write, so that lines of several ranks do not mix.
+/// Writes a worker's line to its driver. The whole line is one write, so lines of several ranks do not mix.
 ///
 /// # Errors
-/// If nobody reads it.
+/// Fails if the driver no longer reads.
 pub fn tell_driver(line: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(line.as_bytes()).and_then(|()| out.flush())
 }
 
-/// Writes to standard output; a closed pipe is no error.
+/// Writes to standard output. A closed pipe is not an error.
 fn output(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     let written = write(&mut out).and_then(|()| out.flush());
-    // What could not be written is not tried again when the buffer is dropped.
+    // Without this, dropping the buffer would retry a failed write.
     drop(out.into_parts());
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(unwritable(error)),
@@ -77,18 +77,18 @@ fn unwritable(error: io::Error) -> Error {
     Error::environment(format!("cannot write to standard output: {error}"), "check where it goes")
 }
 
-/// Writes a line to standard error, made [`printable`]. That it cannot be written there is no error.
+/// Writes a line, made [`printable`], to standard error. Failures are ignored.
 pub fn note(line: &str) {
     note_as_is(&format!("{}\n", printable(line)));
 }
 
-/// As [`note`], of text that is printable already, with its colours and line ends.
+/// Writes a text that is already printable, with its colours and line ends, to standard error. Failures are ignored.
 pub fn note_as_is(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Foreign text for a terminal: what would move the cursor, colour, rename the window or turn the direction of writing is
-/// shown as U+FFFD. Line ends and tabulators stay.
+/// Makes foreign text safe for a terminal. Characters that would move the cursor, change colours, rename the window or reverse
+/// the direction of writing become U+FFFD. Line ends and tabs remain.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unprintable) {
         return Cow::Borrowed(text);
@@ -96,7 +96,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.replace(is_unprintable, "\u{fffd}"))
 }
 
-/// Control characters (of which ESC begins a terminal's commands), and marks of the direction of writing.
+/// Returns whether a character is a control character (ESC begins terminal commands) or changes the direction of writing.
 pub fn is_unprintable(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
@@ -105,12 +105,12 @@ pub fn is_unprintable(c: char) -> bool {
     }
 }
 
-/// Characters in a line of the terminal; `None` if standard output is not a terminal.
+/// Returns the width of the terminal in characters, or `None` if standard output is not a terminal.
 pub fn width() -> Option<usize> {
     terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0))
 }
 
-/// One line per `family.variant` id with its summary; a family's lines together, an empty line between families.
+/// Lists `family.variant` ids with their summaries, one per line, with an empty line between families.
 pub fn index(entries: &[(&str, &str)]) -> String {
     let mut families: Vec<Vec<(&str, &str)>> = Vec::new();
     let family = |id: &str| id.split('.').next().map(str::to_owned);

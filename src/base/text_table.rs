@@ -1,12 +1,12 @@
-//! Text tables for terminals: aligned columns, two spaces apart, without borders.
+//! Text tables for terminals: aligned columns with two spaces between them, without borders.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use std::fmt;
 
-/// Which side of a column the cells are aligned to.
+/// Alignment of the cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// For words.
+    /// For text.
     Left,
     /// For numbers.
     Right,
@@ -14,17 +14,17 @@ pub enum Align {
 
 /// Spaces between two columns.
 const GAP: u16 = 2;
-/// Where fewer columns of the terminal are left for the last one, its text is easier to read as the terminal breaks it.
+/// Minimum width of the last column for wrapping. A narrower column would be harder to read than the terminal's own line breaks.
 const NARROWEST: usize = 24;
 
-/// Rows of cells; its text ends with a line end, if there are rows.
+/// Rows of cells. The text ends with a line end unless the table is empty.
 #[derive(Clone, Debug)]
 pub struct TextTable {
     columns: Vec<Align>,
     rows: Vec<Vec<String>>,
     /// Spaces before each line.
     indent: usize,
-    /// Longest line, if the last column may be broken for it.
+    /// Maximum length of a line, if the last column may be wrapped.
     width: Option<usize>,
 }
 
@@ -33,18 +33,18 @@ impl TextTable {
         Self { columns: columns.into_iter().collect(), rows: Vec::new(), indent: 0, width: None }
     }
 
-    /// Begins each line with this many spaces.
+    /// Begins each line with this number of spaces.
     pub fn indented(self, spaces: usize) -> Self {
         Self { indent: spaces, ..self }
     }
 
-    /// Breaks the text of the last column between words, so that no line is longer than `width`; of a terminal,
-    /// [`crate::terminal::width`]. Other columns are never broken.
+    /// Wraps the text of the last column between words so that lines fit into `width`, such as [`crate::terminal::width`]. Other
+    /// columns are never wrapped.
     pub fn within(self, width: Option<usize>) -> Self {
         Self { width, ..self }
     }
 
-    /// Adds a row; the head of the table is its first row. Cells that are left out are empty, and so is a row without cells.
+    /// Adds a row. The first row is the head of the table. Missing cells are empty.
     pub fn row<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
         let mut cells: Vec<String> = cells.into_iter().map(Into::into).collect();
         cells.resize(self.columns.len(), String::new());
@@ -70,7 +70,7 @@ impl TextTable {
         table
     }
 
-    /// What the last column must be broken to, if it is too wide and that helps.
+    /// Returns the width to which the last column must be wrapped, if it is too wide and wrapping helps.
     fn last_width(&self, widths: &[u16]) -> Option<u16> {
         let (&last, others) = widths.split_last()?;
         let before: usize = others.iter().map(|&width| usize::from(width + GAP)).sum();

@@ -1,22 +1,22 @@
-//! A TOML file that is being read, for errors that show the place and say what would be right.
+//! A TOML file with its text, for errors that show the place and suggest a correction.
 
 use crate::error::{Error, Result};
 use crate::nearest::suggest;
 use std::ops::Range;
 use std::path::Path;
 
-/// The file that is read.
+/// A file that is being parsed.
 pub struct Page<'a> {
     pub path: &'a Path,
     pub text: &'a str,
-    /// Folder of examples to learn from: `sweeps/`.
+    /// Folder with example files: `sweeps/`.
     pub examples: &'static str,
 }
 
-/// The text of a file.
+/// Reads the text of a file.
 ///
 /// # Errors
-/// If it cannot be read (`next` says where such files are) or is not UTF-8.
+/// Fails if the file cannot be read (`help` is the advice) or is not UTF-8. `file_kind` is a word such as `sweep`.
 #[expect(clippy::disallowed_methods, reason = "the user names the file, which may be a pipe")]
 pub fn text(path: &Path, what: &str, next: &str) -> Result<String> {
     let bytes = std::fs::read(path)
@@ -24,8 +24,8 @@ pub fn text(path: &Path, what: &str, next: &str) -> Result<String> {
     String::from_utf8(bytes).map_err(|e| {
         let first = e.utf8_error().valid_up_to();
         Error::input(
-            format!("{} is not a text in UTF-8 (byte {first})", path.display()),
-            format!("a {what} is a TOML text; save the file as UTF-8"),
+            format!("{} is not UTF-8 text (byte {first})", path.display()),
+            format!("a {what} is a TOML file; save it as UTF-8"),
         )
     })
 }
@@ -35,20 +35,20 @@ impl Page<'_> {
         Error::input(what, next).at(self.path, self.text, span)
     }
 
-    /// Number of the line, from 1.
+    /// Returns the number of the line at a byte offset, from 1.
     pub fn line(&self, at: usize) -> usize {
         self.text[..at].matches('\n').count() + 1
     }
 
-    /// An error of the TOML parser, or of serde about a key or a type.
+    /// Converts an error of the TOML parser, or of serde about a key or a type.
     pub fn unreadable(&self, error: &toml::de::Error) -> Error {
-        // serde names its own types.
+        // serde names its own integer types.
         let message = &error
             .message()
             .replace(" as i128", "")
             .replace("expected u32", "expected a whole number up to 4294967295");
         let span = error.span().unwrap_or(0..0);
-        // serde names what it found and what it knows in backticks: unknown field `x`, expected one of `y`, `z`
+        // serde puts the unknown name and the known ones into backticks: unknown field `x`, expected one of `y`, `z`.
         let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
         let (what, next) = match quoted.split_first() {
             Some((key, known)) if message.starts_with("unknown field") => {

@@ -1,42 +1,42 @@
-//! Quantities as users write them (`"64 Mwords"`, `"2 GiB"`, `"90 s"`) and as they are printed.
+//! Parsing of quantities as users write them (`"64 Mwords"`, `"2 GiB"`, `"90 s"`), and formatting for output.
 //!
-//! Words are 8 bytes. `kwords`, `Mwords` and `Gwords` are powers of two (2^10, 2^20, 2^30), as the papers use
-//! them; `kB`, `MB`, `GB` are powers of ten and `KiB`, `MiB`, `GiB`, `TiB` powers of two.
+//! A word is 8 bytes. `kwords`, `Mwords` and `Gwords` are powers of two (2^10, 2^20, 2^30), as in the papers. `kB`, `MB`, `GB`
+//! are powers of ten; `KiB`, `MiB`, `GiB`, `TiB` are powers of two.
 
 /// Bytes per word, in every kernel.
 pub const WORD_BYTES: u64 = 8;
-/// Of a base page, as on x86_64.
+/// Bytes of a base page on x86_64.
 pub const BASE_PAGE_BYTES: u64 = 4 << 10;
-/// Of a huge page, as on x86_64.
+/// Bytes of a huge page on x86_64.
 pub const HUGE_PAGE_BYTES: u64 = 2 << 20;
 
-/// What a parameter or column counts.
+/// The unit of a parameter or column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A pure number or count.
     None,
     /// 8-byte words.
     Words,
-    /// Bytes. Read with `kB`, `MB`, `GB` (powers of ten), `KiB` to `TiB` (powers of two) or `words` (8 bytes).
+    /// Bytes. Also parsed from `kB`, `MB`, `GB` (powers of ten), `KiB` to `TiB` (powers of two) or `words` (8 bytes).
     Bytes,
-    /// Seconds. Read with `ns`, `us`, `ms`, `s`, `min` or `h`.
+    /// Seconds. Also parsed from `ns`, `us`, `ms`, `min` or `h`.
     Seconds,
-    /// Hertz: of clocks. Read with `MHz` or `GHz`, too.
+    /// Hertz, for clocks. Also parsed from `MHz` or `GHz`.
     Hertz,
     /// Clock cycles.
     Cycles,
-    /// Bytes per second. Read with `MB/s`, `GB/s` or `TB/s` (powers of ten), too.
+    /// Bytes per second. Also parsed from `MB/s`, `GB/s` or `TB/s` (powers of ten).
     BytesPerSecond,
     /// Operations per second: accesses, updates, messages.
     PerSecond,
-    /// Updates per second of RandomAccess, printed in GUPS: 10^9 updates per second.
+    /// RandomAccess updates per second, printed in GUPS: 10^9 updates per second.
     UpdatesPerSecond,
-    /// Seconds per byte: one over a bandwidth. Read with `ns/B`, too.
+    /// Seconds per byte: the inverse of a bandwidth. Also parsed from `ns/B`.
     SecondsPerByte,
 }
 
 impl Unit {
-    /// The unit as written on an axis or in a table head.
+    /// Returns the unit as written on an axis or in a table head.
     pub fn symbol(self) -> &'static str {
         match self {
             Unit::None => "",
@@ -55,11 +55,12 @@ impl Unit {
 
 const K: f64 = 1024.0;
 
-/// From a unit to the base unit of its kind.
+/// The conversion from a unit to the base unit of its kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
     Times(f64),
-    /// For powers of ten below one: no double is 1e-9, but 1e9 is one, so that `7 ns` is the double nearest to 7e-9.
+    /// Division, for negative powers of ten. 1e-9 is not representable as a double but 1e9 is, so `7 ns` becomes the double
+    /// nearest to 7e-9.
     Per(f64),
 }
 
@@ -72,7 +73,7 @@ impl Scale {
     }
 }
 
-/// The units that a kind of quantity may be given in, with the scale to its base unit.
+/// Returns the units that a kind of quantity may be written in, with the conversion to its base unit.
 fn suffixes(unit: Unit) -> &'static [(&'static str, Scale)] {
     use Scale::{Per, Times};
     match unit {
@@ -122,19 +123,20 @@ fn suffixes(unit: Unit) -> &'static [(&'static str, Scale)] {
     }
 }
 
-/// The names of the units that a kind of quantity may be given in; pure numbers have none.
+/// Returns the names of the units that a kind of quantity may be written in; pure numbers have none.
 pub fn names(unit: Unit) -> Vec<&'static str> {
     suffixes(unit).iter().map(|(name, _)| *name).collect()
 }
 
-/// The scale of one of these names; `None` if it is none.
+/// Returns the conversion for one of these names, or `None` for another name.
 pub fn scale(unit: Unit, name: &str) -> Option<Scale> {
     suffixes(unit).iter().find(|(known, _)| *known == name).map(|(_, scale)| *scale)
 }
 
-/// Reads a quantity such as `64 Mwords` into its base unit (words, bytes or seconds).
+/// Parses a quantity such as `64 Mwords` and converts it to its base unit (words, bytes or seconds).
 ///
-/// Errors list the accepted suffixes.
+/// # Errors
+/// Fails if the number or its suffix is not valid; the message lists the accepted suffixes.
 pub fn parse(text: &str, unit: Unit) -> Result<f64, String> {
     let text = text.trim();
     let split = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-'))).unwrap_or(text.len());
@@ -161,12 +163,12 @@ pub fn parse(text: &str, unit: Unit) -> Result<f64, String> {
     }
 }
 
-/// A count of bytes for printing: `1.5 GiB`.
+/// Formats a number of bytes: `1.5 GiB`.
 pub fn bytes(count: f64) -> String {
     scaled(count, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
 }
 
-/// A count with its noun: `1 point`, `2 points`.
+/// Formats a count with its noun: `1 point`, `2 points`.
 pub fn plural(count: usize, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),
@@ -175,7 +177,7 @@ pub fn plural(count: usize, noun: &str) -> String {
     }
 }
 
-/// Seconds for printing: `12.3 us`.
+/// Formats a number of seconds: `12.3 us`.
 pub fn seconds(value: f64) -> String {
     match value.abs() {
         v if !v.is_finite() => "-".into(),
@@ -189,7 +191,7 @@ pub fn seconds(value: f64) -> String {
     }
 }
 
-/// A rate or count with an SI prefix and its unit: `935 MB/s`, `45.2 M/s`; GUPS have no prefix: `0.0182 GUPS`.
+/// Formats a rate or count with an SI prefix and its unit: `935 MB/s`, `45.2 M/s`. GUPS take no prefix: `0.0182 GUPS`.
 pub fn quantity(value: f64, unit: Unit) -> String {
     if unit == Unit::UpdatesPerSecond {
         return format!("{} GUPS", significant(value / 1e9));
@@ -199,16 +201,16 @@ pub fn quantity(value: f64, unit: Unit) -> String {
     format!("{text}{gap}{}", unit.symbol().trim_start_matches('1')).trim_end().to_owned()
 }
 
-/// An interval whose ends are this factor apart, or more, says nothing of its value.
+/// An interval is useless if its upper end is this factor above its lower end, or more.
 pub const WIDEST_INTERVAL: f64 = 30.0;
 
-/// Whether an interval says anything of its value: tables, axes and bounds ask here. One that reaches 0 or below is no matter of
-/// factors: it says how large the value is at most.
+/// Returns whether an interval is narrow enough to be useful. Tables, axes and bounds use this test. An interval that reaches 0
+/// or below counts as useful, because its upper end limits the value.
 pub fn is_known((low, high): (f64, f64)) -> bool {
     low <= 0.0 || high < WIDEST_INTERVAL * low
 }
 
-/// An interval, with its unit once if both ends have the same: `682 to 709 MB/s`.
+/// Formats an interval, with one unit if both ends have the same: `682 to 709 MB/s`.
 pub fn interval((low, high): (f64, f64), unit: Unit) -> String {
     let (low, high) = (quantity(low, unit), quantity(high, unit));
     match (low.split_once(' '), high.split_once(' ')) {
@@ -217,7 +219,7 @@ pub fn interval((low, high): (f64, f64), unit: Unit) -> String {
     }
 }
 
-/// A value with its unit, for printing, whatever the unit.
+/// Formats a value with any unit.
 pub fn amount(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds => seconds(value),
@@ -228,7 +230,7 @@ pub fn amount(value: f64, unit: Unit) -> String {
     }
 }
 
-/// A plain number with an SI suffix: `1.5M`.
+/// Formats a number with an SI suffix: `1.5M`.
 pub fn si(value: f64) -> String {
     let text = scaled(value, 1000.0, &["", "k", "M", "G", "T", "P"]);
     text.replace(' ', "")
@@ -244,26 +246,26 @@ fn scaled(value: f64, base: f64, names: &[&str]) -> String {
     format!("{} {}", significant(value), names[at]).trim_end().to_owned()
 }
 
-/// How a number is written.
+/// The style of a formatted number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberStyle {
-    /// Three significant digits, more before the point, without trailing zeros: `0.5`, `1234`, `1.50e7`.
+    /// Three significant digits, or all digits before the point, without trailing zeros: `0.5`, `1234`, `1.50e7`.
     Short,
-    /// A parameter's value: whole numbers in full, others as `Short`.
+    /// Integers in full, others as `Short`; for values of parameters.
     Exact,
-    /// At most this many significant digits, without trailing zeros: `1200` for 1234 in two.
+    /// At most this number of significant digits, without trailing zeros: two digits give `1200` for 1234.
     Rounded(usize),
-    /// For calculations: whole numbers in full, others rounded to five digits.
+    /// Integers in full, others with five significant digits; for further calculations.
     Table,
-    /// So many significant digits, with trailing zeros: `2.500`.
+    /// Exactly this number of significant digits, with trailing zeros: `2.500`.
     Fixed(usize),
-    /// Three digits, or up to five if needed to differ from 1: an interval must not end at a 1 that it leaves out.
+    /// Three significant digits, or up to five to differ from 1: an interval that excludes 1 must not seem to end at 1.
     Ratio,
-    /// As `Short`; from 100 on rounded to three digits and grouped by thousands: `12,300`.
+    /// As `Short`; from 100 on, three significant digits with thousands separators: `12,300`.
     Factor,
 }
 
-/// A number as text; `-` for what is none.
+/// Formats a number in a style. Infinity and NaN become `-`.
 pub fn number(value: f64, style: NumberStyle) -> String {
     let whole = value.fract() == 0.0 && value.abs() < 1e15;
     match style {
@@ -292,12 +294,12 @@ pub fn number(value: f64, style: NumberStyle) -> String {
     }
 }
 
-/// The power of ten below a magnitude; that of 0 is below all.
+/// Returns the exponent of the largest power of ten that is not above the magnitude. The exponent of 0 is the smallest integer.
 fn order(value: f64) -> i32 {
     value.abs().log10().floor() as i32
 }
 
-/// With this many significant digits, or as many as there are before the point.
+/// Formats with this number of significant digits, but always with all digits before the point.
 fn decimals(value: f64, digits: usize) -> String {
     let decimals = (digits as i32 - 1).saturating_sub(order(value)).max(0) as usize;
     format!("{value:.decimals$}")
@@ -311,7 +313,7 @@ fn trimmed(text: String) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// `12345` as `12,345`.
+/// Inserts thousands separators: `12345` becomes `12,345`.
 fn grouped(digits: &str) -> String {
     let mut grouped = String::new();
     for (k, digit) in digits.chars().enumerate() {
@@ -323,12 +325,12 @@ fn grouped(digits: &str) -> String {
     grouped
 }
 
-/// A parameter's value: whole numbers in full, others to three significant digits.
+/// Formats the value of a parameter: integers in full, others with three significant digits.
 pub fn exact(value: f64) -> String {
     number(value, NumberStyle::Exact)
 }
 
-/// Three significant digits, without an exponent for everyday magnitudes and without trailing zeros.
+/// Formats with three significant digits, without trailing zeros, and without an exponent for everyday magnitudes.
 pub fn significant(value: f64) -> String {
     number(value, NumberStyle::Short)
 }

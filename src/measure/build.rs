@@ -1,8 +1,8 @@
-//! Tells the program what it was built from: commit, compiler, and a fingerprint of the measuring code per kernel family.
+//! Passes the build's identity to the program: commit, compiler, and a fingerprint of the measuring code per kernel family.
 //!
-//! Two builds with the same fingerprint measure alike; samples of another fingerprint are stale. It covers what changes machine
-//! code: the sources, the compiler, the target with its features, the optimisation level, flags, features and the locked
-//! versions of the crates that run inside timed regions.
+//! Builds with equal fingerprints measure equally; samples with another fingerprint are stale. The fingerprint covers everything
+//! that changes machine code: the sources, the compiler, the target with its features, the optimisation level, flags, features
+//! and the locked versions of the crates that run inside timed regions.
 
 mod fingerprint;
 
@@ -11,10 +11,10 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::process::Command;
 
-/// Crates whose code runs inside timed regions, or decides where memory and threads lie.
+/// Crates whose code runs inside timed regions, or decides where memory and threads are placed.
 const TIMED: &[&str] =
     &["memmap2", "mpi", "mpi-sys", "multiversion", "nix", "rand", "rand_core", "rand_distr", "rand_pcg"];
-/// What the compiler was told, as far as cargo tells.
+/// Environment variables with the compiler's settings, as cargo passes them.
 const SETTINGS: &[&str] = &[
     "TARGET",
     "OPT_LEVEL",
@@ -25,7 +25,7 @@ const SETTINGS: &[&str] = &[
     "CARGO_FEATURE_MPI",
 ];
 
-/// What the commit is about: it says whether any of these differs from it. `Cargo.lock` is that of the workspace.
+/// Paths that the commit refers to; a change in any of them since the commit marks it as dirty. `Cargo.lock` is the workspace's.
 const MEASURING_CODE: &[&str] = &[".", "../base", LOCK];
 const LOCK: &str = "../../Cargo.lock";
 
@@ -48,7 +48,7 @@ fn main() {
     set("APEXMAP_FLAGS", &std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default().replace('\u{1f}', " "));
 }
 
-/// Names and versions of the crates in timed regions, as they are locked.
+/// Returns names and locked versions of the crates that run in timed regions.
 fn locked() -> Vec<String> {
     let lock = [LOCK, "Cargo.lock"].iter().find_map(|lock| std::fs::read_to_string(lock).ok()).unwrap_or_default();
     let field = |package: &str, name: &str| {
@@ -62,14 +62,14 @@ fn locked() -> Vec<String> {
         .collect()
 }
 
-/// The commit of this source code, if it stands in a repository of its own: one around it, such as a user's home folder,
-/// says nothing about it.
+/// Returns the commit of this source code if it has its own repository. A surrounding repository, such as a user's home folder,
+/// is ignored.
 fn commit() -> Option<String> {
     let root = std::fs::canonicalize(output("git", &["rev-parse", "--show-toplevel"])).ok()?;
     if root != std::fs::canonicalize("../..").ok()? {
         return None;
     }
-    // Elsewhere in a worktree. Cargo would run this script each time for a file that does not exist.
+    // In a worktree this file has another path. Cargo would rerun the script on every build if the file did not exist.
     let log = output("git", &["rev-parse", "--git-path", "logs/HEAD"]);
     if Path::new(&log).is_file() {
         println!("cargo::rerun-if-changed={log}");

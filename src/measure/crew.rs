@@ -1,4 +1,4 @@
-//! The threads that help a rank while no clock runs: large memory is filled and verified by all processors.
+//! Helper threads of a rank for work outside timed regions: all hardware threads fill and verify large memory.
 
 use super::affinity;
 use super::hardware::Hardware;
@@ -8,21 +8,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::Builder;
 
-/// A rank's thread and its helpers, which live only as long as there is work.
+/// A rank's thread and its helpers. The helpers live only during the work.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Crew {
     helpers: usize,
-    /// Where helpers may run.
+    /// The hardware threads that helpers may use.
     processors: Vec<usize>,
 }
 
 impl Crew {
-    /// For one of so many ranks on this node: its share of the processors that the process may use.
+    /// Creates the crew for one of `ranks_on_node` ranks: its share of the hardware threads that the process may use.
     pub fn new(ranks_on_node: usize) -> Self {
         Self::on(Hardware::here().allowed.clone(), ranks_on_node)
     }
 
-    /// The same on the NUMA node where this thread runs: what its helpers touch first is there, too.
+    /// Creates a crew like [`Crew::new`], restricted to the NUMA node of the calling thread: memory that its helpers touch first
+    /// is placed there.
     pub fn nearby(ranks_on_node: usize) -> Self {
         let hardware = Hardware::here();
         let node = |number: usize| hardware.thread(number).and_then(|thread| thread.numa_node);
@@ -34,19 +35,19 @@ impl Crew {
     fn on(processors: Vec<usize>, ranks_on_node: usize) -> Self {
         let share = Hardware::here().hardware_threads() / ranks_on_node.max(1);
         let own = affinity::of_thread().unwrap_or_default();
-        // A thread that is bound to one processor keeps it.
+        // A thread that is bound to one hardware thread keeps it to itself.
         let left: Vec<usize> = processors.into_iter().filter(|number| own != [*number]).collect();
         let most = if own.len() == 1 { left.len() } else { left.len().saturating_sub(1) };
         Self { helpers: share.saturating_sub(1).min(most), processors: left }
     }
 
-    /// Threads that work, this one included.
+    /// Returns the number of working threads, including the calling one.
     pub fn threads(&self) -> usize {
         self.helpers + 1
     }
 
-    /// Does `work` with each item, on all threads; `note` hears on this one which share of the `count` items is done. All helpers
-    /// have ended when this returns.
+    /// Calls `work` with each item, on all threads. On the calling thread, `report_share` gets the finished fraction of the
+    /// `count` items. All helpers have ended when this returns.
     pub fn each<T: Send>(
         &self,
         count: usize,
@@ -68,7 +69,7 @@ impl Crew {
         };
         std::thread::scope(|scope| {
             let wanted = self.helpers.min(count.saturating_sub(1));
-            // With fewer threads than wanted it takes longer, no more.
+            // With fewer threads than wanted, the work only takes longer.
             let helpers: Vec<_> = (0..wanted)
                 .map_while(|_| Builder::new().name("helper".into()).spawn_scoped(scope, help).ok())
                 .collect();

@@ -1,21 +1,22 @@
-//! The fingerprint of the measuring code by kernel family: which files of this folder are in which key.
+//! The fingerprint of the measuring code by kernel family: which files of this folder belong to each key.
 //!
-//! A family's key covers its own folder and everything outside the folders of other families. So a family may import from
-//! `kernels/shared/` and from below the kernels, never from another family.
+//! A family's key covers its own folder and everything outside the folders of other families. A family may therefore import from
+//! `kernels/shared/` and from modules below the kernels, but never from another family.
 //!
-//! The build script and `tests/identity.rs` compile this file.
+//! The build script and `tests/identity.rs` also compile this file.
 
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A folder per family of kernels, and [`SHARED`].
+/// The folder with one folder per family of kernels, and [`SHARED`].
 const KERNELS: &str = "kernels";
-/// The folder of what kernels of several families run.
+/// The folder with code that kernels of several families use.
 const SHARED: &str = "shared";
-/// In no key: the list of the kernels with what completes points, the library's run without a key, and the domains of parameters.
-/// They decide which points are run, and a point is in its sample's key itself. Nor are the command line and the build itself.
+/// Files that are part of no key: the list of kernels with the completion of points, the library's embedded run, and the domains
+/// of parameters. They decide which points are run, and the point itself is part of its sample's key. The command line and the
+/// build script are excluded too.
 pub const IN_NO_KEY: &[&str] = &[
     "build.rs",
     "cli/kernels.rs",
@@ -28,16 +29,16 @@ pub const IN_NO_KEY: &[&str] = &[
     "main.rs",
 ];
 
-/// Fingerprints by family, and that of all files together.
+/// The fingerprints by family, and the fingerprint of all files together.
 pub struct Fingerprints {
     pub families: BTreeMap<String, String>,
     pub whole: String,
 }
 
-/// The fingerprints of the sources in the folder `measuring`, each of which continues `base`.
+/// Returns the fingerprints of the sources in `folder`. Each hash continues from `base`.
 ///
 /// # Errors
-/// If a file or folder cannot be read.
+/// Fails if a file or folder cannot be read.
 pub fn fingerprints(measuring: &Path, base: &Sha256) -> io::Result<Fingerprints> {
     let mut files = Vec::new();
     collect(measuring, &mut files)?;
@@ -66,7 +67,7 @@ pub fn fingerprints(measuring: &Path, base: &Sha256) -> io::Result<Fingerprints>
     Ok(Fingerprints { families, whole: short(whole) })
 }
 
-/// The family of a file in a family's folder; `None` for what all families share.
+/// Returns the family of a file in a family's folder, or `None` for a file that all families share.
 fn family(file: &Path) -> Option<String> {
     let below = file.strip_prefix(KERNELS).ok()?;
     let mut parts = below.components();

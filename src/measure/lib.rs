@@ -1,4 +1,5 @@
-//! Measuring: kernels, transports, the hardware and the worker. All that a compute node builds; it needs Rust alone, and MPI where asked.
+//! Measuring: kernels, transports, hardware detection and the worker. This is all that a compute node has to build. It needs only
+//! Rust, and MPI for the MPI transport.
 
 pub mod affinity;
 pub mod cli;

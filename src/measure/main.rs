@@ -1,4 +1,4 @@
-//! `apexmap-worker`: what launchers start on each rank of a cluster, without the driver.
+//! `apexmap-worker`: the program that launchers start on each rank of a cluster. It does not contain the driver.
 
 use apexmap_base::{crash, terminal};
 use apexmap_measure::cli::{kernels, worker};

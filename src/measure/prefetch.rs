@@ -1,16 +1,16 @@
-//! Hints to fetch words before they are used. Processors without such hints ignore them.
+//! Prefetch hints. Processors without such hints ignore them.
 
-/// Asks for the line of a word that is read and written soon, as near as can be.
+/// Prefetches the line of a word that will soon be read and written, into the nearest cache.
 #[inline(always)]
 pub fn near(word: *const u64) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch never faults, whatever the address.
+    // SAFETY: a prefetch never faults, at any address.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(word.cast());
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: a prefetch never faults, whatever the address.
+    // SAFETY: a prefetch never faults, at any address.
     unsafe {
         std::arch::asm!("prfm pstl1keep, [{}]", in(reg) word, options(nostack, preserves_flags, readonly));
     }
@@ -18,17 +18,17 @@ pub fn near(word: *const u64) {
     let _ = word;
 }
 
-/// The same for later, into the second-level cache.
+/// Prefetches a line like [`near`], for later use, into the second-level cache.
 #[inline(always)]
 pub fn early(word: *const u64) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch never faults, whatever the address.
+    // SAFETY: a prefetch never faults, at any address.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T1>(word.cast());
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: a prefetch never faults, whatever the address.
+    // SAFETY: a prefetch never faults, at any address.
     unsafe {
         std::arch::asm!("prfm pstl2keep, [{}]", in(reg) word, options(nostack, preserves_flags, readonly));
     }
@@ -36,11 +36,11 @@ pub fn early(word: *const u64) {
     let _ = word;
 }
 
-/// Asks for the line of a word that is read soon: other cores may keep theirs.
+/// Prefetches the line of a word that will soon be read only: other cores may keep their copies.
 #[inline(always)]
 pub fn to_read(word: *const u64) {
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: a prefetch never faults, whatever the address.
+    // SAFETY: a prefetch never faults, at any address.
     unsafe {
         std::arch::asm!("prfm pldl1keep, [{}]", in(reg) word, options(nostack, preserves_flags, readonly));
     }

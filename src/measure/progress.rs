@@ -1,11 +1,11 @@
-//! How far a rank is in a run, told while no clock runs: what fills or verifies large memory takes long, and looks like a rank that
-//! hangs.
+//! Progress reports of a rank outside timed regions. Filling or verifying large memory takes long, and without reports the rank
+//! would seem to hang.
 
 use apexmap_base::sample::Phase;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// Shortest time between two reports of a phase, for lines to a driver.
+/// Minimum time between two reports to a driver.
 pub const QUIET: Duration = Duration::from_secs(2);
 
 type Report = Box<dyn FnMut(Phase, Option<f64>)>;
@@ -13,28 +13,28 @@ type Report = Box<dyn FnMut(Phase, Option<f64>)>;
 struct Reporter {
     report: Report,
     quiet: Duration,
-    /// When something was told last.
+    /// Time of the latest report.
     told: Instant,
     phase: Option<Phase>,
 }
 
 thread_local! {
-    /// Of this thread's rank, if it is one that speaks.
+    /// The reporter of this thread's rank, if the rank reports.
     static REPORTER: RefCell<Option<Reporter>> = const { RefCell::new(None) };
 }
 
-/// From now on `report` hears how far this thread's runs are, no more often than every `quiet`.
+/// Sends the progress of this thread's runs to `report` from now on, at most once per `min_interval`.
 pub fn report_to(quiet: Duration, report: impl FnMut(Phase, Option<f64>) + 'static) {
     let reporter = Reporter { report: Box::new(report), quiet, told: Instant::now(), phase: None };
     REPORTER.set(Some(reporter));
 }
 
-/// A run begins, and the driver knows.
+/// Marks the beginning of a run that the driver knows about.
 pub fn begin() {
     with_reporter(|reporter| (reporter.told, reporter.phase) = (Instant::now(), None));
 }
 
-/// This part of a phase is done. Told every few seconds at most: short runs tell nothing.
+/// Reports the finished fraction of a phase, unless the latest report is recent. Short runs therefore report nothing.
 pub fn note(phase: Phase, share: f64) {
     with_reporter(|reporter| {
         if reporter.told.elapsed() >= reporter.quiet {
@@ -43,7 +43,8 @@ pub fn note(phase: Phase, share: f64) {
     });
 }
 
-/// The clock is about to start: until it stops nothing can be told. Told after something was told of the same run, or if it is time.
+/// Reports that the clock is about to start, because no report is possible until it stops. It reports if the same run has
+/// reported before, or if the latest report is old enough.
 pub fn clock_starts() {
     with_reporter(|reporter| {
         let stale = reporter.phase.is_some_and(|phase| phase != Phase::Measuring);

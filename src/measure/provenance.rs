@@ -1,4 +1,4 @@
-//! The provenance of a measurement, as this process finds it: the build, the host, and where the calling thread runs.
+//! Detection of the provenance of a measurement: the build, the host, and the place of the calling thread.
 
 use crate::affinity;
 use crate::hardware::{Hardware, HardwareThread, Place, order};
@@ -7,7 +7,7 @@ use nix::unistd::gethostname;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// The build of the running program.
+/// Returns the build of the running program.
 pub fn build() -> Build {
     Build {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -25,7 +25,7 @@ pub fn build() -> Build {
     }
 }
 
-/// How many processors this hardware has, as far as the system reports.
+/// Counts the cores, hardware threads and packages of this hardware, as far as the system reports them.
 pub fn processors(hardware: &Hardware) -> Processors {
     let number = |count: usize| count as u32;
     let mut cores: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
@@ -46,7 +46,8 @@ pub fn processors(hardware: &Hardware) -> Processors {
     }
 }
 
-/// The memory of the calling thread with these numbers of pages by node; `None` where the system does not tell.
+/// Returns the placement of the calling thread's memory, from its number of pages per NUMA node. `None` if the system does not
+/// report the thread's node.
 pub fn memory_placement(pages: &BTreeMap<usize, usize>) -> Option<MemoryPlacement> {
     let hardware = Hardware::here();
     let own = hardware.thread(nix::sched::sched_getcpu().ok()?)?.numa_node?;
@@ -61,7 +62,7 @@ pub fn host_name() -> String {
     gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_else(|_| "unknown".into())
 }
 
-/// One-minute load average.
+/// Returns the one-minute load average.
 pub fn load() -> Option<f64> {
     read("/proc/loadavg")?.split(' ').next()?.parse().ok()
 }
@@ -101,7 +102,7 @@ fn huge_pages() -> Option<String> {
     Some(text.split_once('[')?.1.split_once(']')?.0.to_owned())
 }
 
-/// The caches of the hardware thread that a single rank is put on.
+/// Returns the caches of the hardware thread that a single rank is placed on.
 fn caches(hardware: &Hardware) -> Vec<Cache> {
     let first =
         order(&hardware.threads, &hardware.allowed, Place::default()).first().and_then(|&first| hardware.thread(first));
@@ -111,12 +112,12 @@ fn caches(hardware: &Hardware) -> Vec<Cache> {
         .collect()
 }
 
-/// The largest cache that a core can use; `None` if the system does not report it.
+/// Returns the size of the largest cache that a core can use, or `None` if the system does not report it.
 pub fn largest_cache_bytes() -> Option<u64> {
     caches(Hardware::here()).iter().map(|cache| cache.bytes).max()
 }
 
-/// Second-level data TLB entries (4 KiB, 2 MiB).
+/// Returns the numbers of second-level data TLB entries (4 KiB, 2 MiB).
 #[cfg(target_arch = "x86_64")]
 fn tlb() -> (Option<u32>, Option<u32>) {
     let cpuid = raw_cpuid::CpuId::new();
@@ -149,7 +150,7 @@ fn tlb() -> (Option<u32>, Option<u32>) {
     (None, None)
 }
 
-/// Ticks of the time-stamp counter per second, by the system's clock.
+/// Measures the frequency of the time-stamp counter against the system's clock.
 #[cfg(target_arch = "x86_64")]
 fn cycle_hertz() -> Option<f64> {
     use std::time::{Duration, Instant};
@@ -173,7 +174,7 @@ fn cycle_hertz() -> Option<f64> {
     Some(kilohertz * 1e3)
 }
 
-/// Where the calling thread runs now.
+/// Returns where the calling thread runs now.
 pub fn placement(rank: usize) -> Placement {
     let hardware = Hardware::here();
     let number = nix::sched::sched_getcpu().ok();

@@ -1,4 +1,4 @@
-//! The worker: what a launcher starts on every rank. It runs the points of one job and streams a line a sample.
+//! The worker: the program that a launcher starts on every rank. It runs the points of one job and writes one line per sample.
 
 mod gather;
 pub mod watchdog;
@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What a launch is asked to do, written by the driver as one JSON file.
+/// The job of a launch, which the driver writes as a JSON file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     pub launch: String,
@@ -36,19 +36,19 @@ pub struct Job {
     pub launcher: String,
     pub transport: String,
     pub ranks: usize,
-    /// Seed of the order of points.
+    /// Seed for the order of the points.
     pub seed: u64,
     pub repeat: Repeat,
-    /// Time for which the machine is watched before the first sample.
+    /// Duration of the preflight, in seconds.
     #[serde(default)]
     pub preflight_seconds: f64,
-    /// To be recorded with the launch.
+    /// Environment variables, for the record of the launch.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     pub tasks: Vec<Task>,
 }
 
-/// One point of a job, with what earlier launches of the same block already measured of it.
+/// One point of a job, with the samples that earlier launches of the same block already took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
     pub key: String,
@@ -57,16 +57,16 @@ pub struct Task {
     pub next_repetition: u32,
 }
 
-/// A worker program, as it describes itself.
+/// The description that a worker program gives of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Info {
     pub build: Build,
     pub transports: Vec<String>,
-    /// Version of the MPI library it is linked to, if any.
+    /// Version of the MPI library that the program is linked to, if any.
     pub mpi_library: Option<String>,
 }
 
-/// What this program is as a worker.
+/// Describes this program as a worker.
 pub fn info() -> Info {
     let built = TransportKind::ALL.iter().filter(|&&kind| comm::library(kind).is_some());
     let transports = built.map(|kind| kind.to_string()).collect();
@@ -74,22 +74,21 @@ pub fn info() -> Info {
     Info { build: provenance::build(), transports, mpi_library }
 }
 
-/// When a point has been measured often enough: numbers are those of samples in one launch.
+/// The rule for ending the measurement of a point. All numbers refer to samples in one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeat {
-    /// Samples that a point gets at least, at least 1; 6 for a 95 % interval of the median.
+    /// Minimum number of samples per point, at least 1; 6 for a 95 % interval of the median.
     pub min: u32,
-    /// Samples that a point gets at most; as `min` without `width`.
+    /// Maximum number of samples per point; equal to `min` without `width`.
     pub max: u32,
-    /// Width asked for of the median's 95 % interval, relative to the median: 0.05. Without it every point gets `min`
-    /// samples.
+    /// Requested width of the median's 95 % interval, relative to the median: 0.05. Without it every point gets `min` samples.
     pub width: Option<f64>,
-    /// Seconds of measuring after which this launch ends, precise or not.
+    /// Time after which this launch ends, in seconds, even if points are not precise enough.
     pub budget_seconds: Option<f64>,
 }
 
 impl Repeat {
-    /// Whether these times of one point suffice.
+    /// Returns whether these times are enough samples of a point.
     pub fn satisfied(&self, seconds: &[f64]) -> bool {
         let n = seconds.len() as u32;
         let precise = |width: f64| {
@@ -99,7 +98,7 @@ impl Repeat {
     }
 }
 
-/// Which point comes next: rounds over all unfinished points, each round in a new random order.
+/// The order of the points: rounds over all unfinished points, each round in a new random order.
 pub struct Schedule {
     repeat: Repeat,
     taken: Vec<Vec<f64>>,
@@ -116,7 +115,7 @@ impl Schedule {
         Self { repeat: job.repeat, taken, finished, round: Vec::new(), random }
     }
 
-    /// The index of the next point; `None` when all are precise enough.
+    /// Returns the index of the next point, or `None` when all points are precise enough.
     pub fn next_point(&mut self) -> Option<usize> {
         if self.round.is_empty() {
             self.round = (0..self.finished.len()).filter(|&index| !self.finished[index]).collect();
@@ -125,7 +124,7 @@ impl Schedule {
         self.round.pop()
     }
 
-    /// Takes note of a run; a point that did not give a good time is not run again.
+    /// Records a run. A point without a valid time is not run again.
     pub fn record(&mut self, index: usize, seconds: Option<f64>) {
         match seconds {
             Some(seconds) => {
@@ -137,9 +136,9 @@ impl Schedule {
     }
 }
 
-/// Reads a job and runs it on the ranks that this process, or its launcher, provides.
+/// Reads a job and runs it on the ranks that this process or its launcher provides.
 ///
-/// Lines go to standard output. Errors have been written there as well when this returns.
+/// The output lines go to standard output. Errors have also been written there before this function returns them.
 pub fn work(job_file: &Path, transport: TransportKind, ranks: usize, place: Option<Place>) -> Result<()> {
     let start = || {
         comm::start(
@@ -147,14 +146,14 @@ pub fn work(job_file: &Path, transport: TransportKind, ranks: usize, place: Opti
             ranks,
             place.unwrap_or_default(),
             |transport, arena| {
-                // Processes are where their launcher put them; `place` is what it was told.
+                // Processes stay where their launcher put them; `place` is the order that the launcher was asked for.
                 let place = place.or((transport.kind() == TransportKind::Threads).then_some(Place::default()));
                 on_transport!(transport, comm => serve(comm, transport, arena, job_file, place))
             },
             |message| drop(emit(&Event::Fatal { message: message.into() })),
         )
     };
-    // No ranks are nobody to refuse the job.
+    // With no ranks, none of them could refuse the job.
     let result = if ranks == 0 { read_job(job_file).and_then(|job| require_ranks(&job, 0)) } else { start() };
     if let Err(error) = &result {
         emit(&Event::Fatal { message: error.what.clone() })?;
@@ -165,7 +164,7 @@ pub fn work(job_file: &Path, transport: TransportKind, ranks: usize, place: Opti
 fn read_job(file: &Path) -> Result<Job> {
     let text = std::fs::read_to_string(file).map_err(|e| Error::file("read the job", file, e))?;
     serde_json::from_str(&text)
-        .map_err(|e| Error::input(format!("{} is not a job: {e}", file.display()), "let `apexmap run` write it"))
+        .map_err(|e| Error::input(format!("{} is not a job: {e}", file.display()), "write it with `apexmap run`"))
 }
 
 fn require_ranks(job: &Job, started: usize) -> Result<()> {
@@ -178,20 +177,20 @@ fn require_ranks(job: &Job, started: usize) -> Result<()> {
     ))
 }
 
-/// The kernel of a point that is complete and meant for these ranks: kernels rely on both.
+/// Finds the kernel of a point. The point must be complete and have the job's number of ranks, because kernels rely on both.
 fn runnable(job: &Job, point: &Point) -> Result<&'static dyn Kernel> {
     let kernel = kernels::find(&point.kernel)?;
     let complete = kernels::complete(point.clone());
     let reason = match complete {
         Err(reason) => reason,
         Ok(_) if point.ranks != job.ranks => format!("it is for {} ranks in a job for {}", point.ranks, job.ranks),
-        Ok(complete) if complete != *point => "it lacks parameters of its kernel".into(),
+        Ok(complete) if complete != *point => "parameters of its kernel are missing".into(),
         Ok(_) => return Ok(kernel),
     };
-    Err(Error::input(format!("{} cannot be run: {reason}", point.label()), "let `apexmap run` write the job"))
+    Err(Error::input(format!("{} cannot be run: {reason}", point.label()), "write it with `apexmap run`"))
 }
 
-/// The same on every rank; rank 0 decides what is next and speaks.
+/// Runs the job. All ranks execute this function; rank 0 selects the points and writes the lines.
 fn serve<C: Collectives>(
     comm: &C,
     transport: Transport,
@@ -201,10 +200,10 @@ fn serve<C: Collectives>(
 ) -> Result<()> {
     if comm.rank() == 0 {
         watchdog::watch(transport.kind());
-        // A line that cannot be written is noticed by the watchdog.
+        // The watchdog detects a line that cannot be written.
         progress::report_to(progress::QUIET, |phase, share| drop(emit(&Event::Progress { phase, share })));
     }
-    // Rank 0 reads the job file: other nodes need not see its folder.
+    // Only rank 0 reads the job file, so other nodes need no access to its folder.
     let job = if comm.rank() == 0 { Some(read_job(job_file)?) } else { None };
     let job = &broadcast_job(comm, job)?;
     require_ranks(job, comm.size())?;
@@ -241,7 +240,7 @@ fn serve<C: Collectives>(
     }
 }
 
-/// Watches the machine before the first sample, on all ranks at once.
+/// Observes the machine before the first sample, on all ranks at once.
 fn preflight<C: Collectives>(comm: &C, job: &Job, observer: &mut Observer, speaks: bool) -> Result<()> {
     let (started, mut canaries) = (comm.now(), Vec::new());
     loop {
@@ -257,18 +256,19 @@ fn preflight<C: Collectives>(comm: &C, job: &Job, observer: &mut Observer, speak
     if speaks && !canaries.is_empty() { emit(&Event::Preflight { canaries }) } else { Ok(()) }
 }
 
-/// Rank 0's part: the schedule, and the lines to the driver.
+/// Rank 0's state: the schedule, and the lines to the driver.
 struct Root<'a> {
     job: &'a Job,
     schedule: Schedule,
     repetitions: Vec<u32>,
     started: f64,
     budget_spent: bool,
-    /// Of each rank, as the driver knows it.
+    /// The memory placement of each rank, as last sent to the driver.
     memory: Vec<Option<MemoryPlacement>>,
 }
 
-/// Ranks of the fullest machine. Nodes of different names may share one, which MPI does not see.
+/// Returns the number of ranks on the machine with the most ranks. Nodes with different names may be one machine, which MPI does
+/// not detect.
 pub fn most_on_a_machine(placement: &[Placement]) -> usize {
     let mut ranks = BTreeMap::<&str, usize>::new();
     placement.iter().filter_map(|place| place.machine.as_deref()).for_each(|id| *ranks.entry(id).or_default() += 1);
@@ -320,7 +320,7 @@ impl<'a> Root<'a> {
         emit(&Event::Memory { ranks: self.memory.clone() })
     }
 
-    /// The next point and its repetition, announced to the driver.
+    /// Returns the next point and its repetition, after announcing them to the driver.
     fn next(&mut self, now: f64) -> Result<Option<[u64; 2]>> {
         let Some(index) = self.schedule.next_point() else { return Ok(None) };
         if self.job.repeat.budget_seconds.is_some_and(|budget| now - self.started > budget) {
@@ -368,6 +368,6 @@ fn emit(event: &Event) -> Result<()> {
     let mut line = serde_json::to_string(event).map_err(|e| Error::internal(format!("cannot write a line: {e}")))?;
     line.push('\n');
     tell_driver(&line).map_err(|e| {
-        Error::environment(format!("the driver no longer listens: {e}"), "see what ended it; run again to resume")
+        Error::environment(format!("the driver no longer reads: {e}"), "find out what ended it; run again to resume")
     })
 }

@@ -1,8 +1,9 @@
 //! Conditions on points, such as `L * P <= M` or `kernel == "apex_map.two_sided" && alpha > 0.5`.
 //!
-//! Operators, from the tightest: `^` (groups from the left), unary `-` and `!`, `* / %`, `+ -`, `== != < <= > >=`, `&&`, `||`;
-//! parentheses. Numbers are reals in the base units of the parameters (words, bytes, seconds); words are written in double quotes.
-//! Types are checked when a condition is read. It is kept in postfix order, so that its length costs no stack.
+//! Operators, from the highest precedence: `^` (left-associative), unary `-` and `!`, `* / %`, `+ -`, `== != < <= > >=`, `&&`,
+//! `||`. Parentheses group. Numbers are reals in the base units of the parameters (words, bytes, seconds). Words are written in
+//! double quotes. The parser checks types. It stores a condition in postfix order, so evaluation needs no recursion and a long
+//! condition cannot overflow the stack.
 
 mod parse;
 
@@ -14,24 +15,24 @@ use crate::point::Value;
 pub enum NameType {
     /// A number, in the base unit of its parameter or column.
     Number,
-    /// One of these words.
+    /// A word from this list.
     Word(Vec<String>),
 }
 
-/// A checked condition, ready to be evaluated for many points.
+/// A parsed and type-checked condition, ready to be evaluated for many points.
 #[derive(Clone, Debug)]
 pub struct Condition {
     code: Vec<Step>,
     names: Vec<String>,
 }
 
-/// Operands push a value; operators replace the last one or two.
+/// A step of the postfix code. Operands push a value; operators replace the last one or two values.
 #[derive(Clone, Debug)]
 enum Step {
     Number(f64),
     Word(String),
     Truth(bool),
-    /// By its index in `names`.
+    /// Index into `names`.
     Name(usize),
     Negate,
     Not,
@@ -48,7 +49,7 @@ enum Operand<'a> {
 #[derive(Debug)]
 struct Operator {
     symbol: &'static str,
-    /// Higher ones bind tighter.
+    /// Operators with a higher precedence bind tighter.
     precedence: u8,
     rule: Rule,
 }
@@ -56,14 +57,14 @@ struct Operator {
 #[derive(Debug)]
 enum Rule {
     Arithmetic(fn(f64, f64) -> f64),
-    /// Of two values of one type.
+    /// Compares two values of the same type.
     Equality(fn(bool) -> bool),
-    /// Of two numbers, or of two words in the order of a dictionary.
+    /// Compares two numbers, or two words in alphabetical order.
     Order(fn(std::cmp::Ordering) -> bool),
     Logic(fn(bool, bool) -> bool),
 }
 
-/// Of two that begin alike the longer comes first.
+/// The longer of two symbols with the same beginning comes first, because the parser takes the first that matches.
 const OPERATORS: &[Operator] = &[
     Operator { symbol: "||", precedence: 1, rule: Rule::Logic(|a, b| a || b) },
     Operator { symbol: "&&", precedence: 2, rule: Rule::Logic(|a, b| a && b) },
@@ -82,24 +83,24 @@ const OPERATORS: &[Operator] = &[
 ];
 
 impl Condition {
-    /// Reads a condition over the known names.
+    /// Parses a condition over the known names.
     ///
     /// # Errors
-    /// Syntax errors, unknown names (with the nearest known one), operands of a wrong type, words that a name never takes, and
-    /// conditions that are neither true nor false; the place is a span of `text`.
+    /// Fails on syntax errors, unknown names (the error suggests the nearest known one), operands of a wrong type, words that a
+    /// name never takes, and conditions that are neither true nor false. The error's place is a span of `text`.
     pub fn parse(text: &str, known: &[(&str, NameType)]) -> Result<Self> {
         parse::parse(text, known, Type::Truth)
     }
 
-    /// The names that it mentions, each once.
+    /// Returns each name in the condition once.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Whether the condition is true of the point whose parameters `value` gives.
+    /// Returns whether the condition is true for the point whose parameters `lookup` returns.
     ///
-    /// `None` if the point lacks a parameter that the condition names (or has it as another kind): the condition does not
-    /// apply to it.
+    /// Returns `None` if the point has no parameter with one of the condition's names, or has it with another type: the condition
+    /// does not apply to this point.
     pub fn holds(&self, value: &dyn Fn(&str) -> Option<Value>) -> Option<bool> {
         self.result(value, |operand| if let Operand::Truth(truth) = operand { Some(truth) } else { None })
     }
@@ -136,34 +137,34 @@ impl Condition {
     }
 }
 
-/// A number made of names by the arithmetic of conditions: `100 * gups / (32 * single)`.
+/// An arithmetic expression over names: `100 * gups / (32 * single)`.
 #[derive(Clone, Debug)]
 pub struct Formula(Condition);
 
 impl Formula {
-    /// Reads a formula over the known names.
+    /// Parses a formula over the known names.
     ///
     /// # Errors
-    /// As [`Condition::parse`], and what is true or false, or a word, instead of a number.
+    /// Fails like [`Condition::parse`], and if the result is a word or a truth value instead of a number.
     pub fn parse(text: &str, known: &[(&str, NameType)]) -> Result<Self> {
         parse::parse(text, known, Type::Number).map(Self)
     }
 
-    /// The number; `None` if `value` does not give all names.
+    /// Evaluates the formula. Returns `None` if `lookup` has no value for one of the names.
     pub fn number(&self, value: &dyn Fn(&str) -> Option<Value>) -> Option<f64> {
         self.0.result(value, |operand| if let Operand::Number(number) = operand { Some(number) } else { None })
     }
 }
 
 impl Operator {
-    /// `None` for operands of a wrong type.
+    /// Applies the operator. Returns `None` for operands of a wrong type.
     fn apply<'a>(&self, left: Operand<'a>, right: Operand<'a>) -> Option<Operand<'a>> {
         use Operand::{Number, Truth, Word};
         Some(match (&self.rule, left, right) {
             (Rule::Arithmetic(of), Number(a), Number(b)) => Number(of(a, b)),
             (Rule::Logic(of), Truth(a), Truth(b)) => Truth(of(a, b)),
             (Rule::Equality(of), a, b) if a.kind() == b.kind() => Truth(of(a == b)),
-            // What is not a number is neither smaller nor larger.
+            // A NaN is neither smaller nor larger than another number.
             (Rule::Order(of), Number(a), Number(b)) => Truth(a.partial_cmp(&b).is_some_and(of)),
             (Rule::Order(of), Word(a), Word(b)) => Truth(of(a.cmp(b))),
             _ => return None,

@@ -1,4 +1,4 @@
-//! The parser of conditions: by precedence (Pratt), one token ahead, with the type of every part.
+//! The parser of conditions: precedence climbing (Pratt), reading one token ahead. It checks the type of every part.
 
 use super::{Condition, NameType, OPERATORS, Operator, Rule, Step, Type};
 use crate::error::{Error, Result};
@@ -6,10 +6,10 @@ use crate::nearest::suggest;
 use std::ops::Range;
 use std::path::Path;
 
-/// Of unary `-` and `!`: below `^`, above `*`.
+/// Precedence of unary `-` and `!`: below `^`, above `*`.
 const UNARY_PRECEDENCE: u8 = 6;
 
-/// Parentheses and signs within each other; the parser calls itself for each.
+/// Maximum nesting of parentheses and signs. The parser calls itself for each level.
 const MAX_DEPTH: usize = 100;
 
 const EXAMPLE: &str = "write a comparison such as \"L * P <= M\" or 'pages == \"base\" && alpha > 0.5'";
@@ -28,18 +28,18 @@ enum Token<'a> {
     End,
 }
 
-/// A part of the condition whose code has been written.
+/// A part of the condition whose code is already in `Parser::steps`.
 struct Part {
     kind: Type,
     span: Range<usize>,
-    /// Where its code ends.
+    /// Index after the last step of its code.
     end: usize,
 }
 
 struct Parser<'a> {
     text: &'a str,
     known: &'a [(&'a str, NameType)],
-    /// The next token and its place.
+    /// The next token and its span.
     token: Token<'a>,
     span: Range<usize>,
     depth: usize,
@@ -47,7 +47,7 @@ struct Parser<'a> {
     names: Vec<String>,
 }
 
-/// Reads a text whose whole is of this type.
+/// Parses a text whose result has the type `expected`.
 pub fn parse(text: &str, known: &[(&str, NameType)], wanted: Type) -> Result<Condition> {
     let (code, names) = (Vec::new(), Vec::new());
     let mut parser = Parser { text, known, token: Token::End, span: 0..0, depth: 0, code, names };
@@ -70,7 +70,7 @@ impl<'a> Parser<'a> {
         Error::input(what, next).at(Path::new("condition"), self.text, span)
     }
 
-    /// An error about the next token.
+    /// Returns an error about the next token.
     fn here(&self, what: impl Into<String>, next: impl Into<String>) -> Error {
         self.wrong(self.span.clone(), what, next)
     }
@@ -82,7 +82,7 @@ impl<'a> Parser<'a> {
         )
     }
 
-    /// Operands joined by operators that bind tighter than this precedence.
+    /// Parses operands joined by operators that bind tighter than `precedence`.
     fn expression(&mut self, precedence: u8) -> Result<Part> {
         let mut left = self.operand()?;
         while let Token::Binary(operator) = self.token
@@ -212,9 +212,9 @@ impl<'a> Parser<'a> {
         Err(self.wrong(part.span.clone(), what, EXAMPLE))
     }
 
-    /// Refuses a word that the name it is compared with never takes: such a condition would silently never hold.
+    /// Rejects a word that the name on the other side never takes: such a condition would silently never be true.
     fn known_word(&self, name: &Part, word: &Part) -> Result<()> {
-        // In postfix order a part whose code ends with an operand is that operand.
+        // In postfix order, a part whose code ends with an operand consists of this operand alone.
         let (Step::Name(name), Step::Word(text)) = (&self.code[name.end - 1], &self.code[word.end - 1]) else {
             return Ok(());
         };
@@ -229,7 +229,7 @@ impl<'a> Parser<'a> {
         Err(self.wrong(word.span.clone(), format!("{name} is never \"{text}\""), suggest(text, &words)))
     }
 
-    /// Reads the next token.
+    /// Reads the next token into `token` and `span`.
     fn advance(&mut self) -> Result<()> {
         let after = &self.text[self.span.end..];
         let rest = after.trim_start();
@@ -269,7 +269,7 @@ impl<'a> Parser<'a> {
         self.wrong(start..start + character.len_utf8(), what, EXAMPLE)
     }
 
-    /// A word in double quotes; `\"` and `\\` stand for a quote and a backslash.
+    /// Reads a word in double quotes. `\"` and `\\` are a quote and a backslash.
     fn word(&self, start: usize) -> Result<(Token<'a>, usize)> {
         let mut word = String::new();
         let mut characters = self.text[start..].char_indices().skip(1);
@@ -289,7 +289,7 @@ impl<'a> Parser<'a> {
         Err(self.wrong(start..self.text.len(), "this word has no closing quote", "write \" after the word"))
     }
 
-    /// `12`, `0.5`, `1e-3`, `0x1F`.
+    /// Reads a number: `12`, `0.5`, `1e-3`, `0x1F`.
     fn number(&self, start: usize) -> Result<(Token<'a>, usize)> {
         let rest = &self.text[start..];
         let hexadecimal = rest.starts_with("0x");

@@ -72,7 +72,7 @@ fn range(parameter: &Parameter) -> String {
     }
 }
 
-/// A limit; large powers of two as such.
+/// Formats a limit; large powers of two as `2^n`.
 fn largest(most: u64) -> String {
     if most.is_power_of_two() && most >= 1 << 16 { format!("2^{}", most.ilog2()) } else { units::si(most as f64) }
 }

@@ -1,4 +1,4 @@
-//! The commands that both programs have, `apexmap` and `apexmap-worker`.
+//! The commands that `apexmap` and `apexmap-worker` share.
 
 pub mod kernels;
 pub mod worker;

@@ -14,13 +14,13 @@ pub struct Arguments {
     /// The job, written by `apexmap run`
     #[arg(long, required_unless_present = "info")]
     job: Option<PathBuf>,
-    /// What carries messages: threads or mpi
+    /// The transport of messages: threads or mpi
     #[arg(long, required_unless_present = "info", value_parser = transport)]
     transport: Option<TransportKind>,
     /// Number of ranks expected; any other number is refused
     #[arg(long, required_unless_present = "info")]
     ranks: Option<usize>,
-    /// Order in which ranks take the hardware threads: spread, compact or smt [default: spread for threads, else the launcher's]
+    /// Order for placing ranks on the hardware threads: spread, compact or smt [default: spread for threads, else the launcher's]
     #[arg(long, value_parser = place)]
     place: Option<Place>,
 }
@@ -31,7 +31,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return apexmap_base::terminal::print(&format!("{info}\n"));
     }
     let (Some(job), Some(transport), Some(ranks)) = (&arguments.job, arguments.transport, arguments.ranks) else {
-        return Err(Error::input("a worker needs --job, --transport and --ranks", "let `apexmap run` start it"));
+        return Err(Error::input("a worker needs --job, --transport and --ranks", "start it with `apexmap run`"));
     };
     worker::work(job, transport, ranks, arguments.place)
 }

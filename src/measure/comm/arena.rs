@@ -1,4 +1,4 @@
-//! A rank's memory: allocated once a launch, on the pages that were asked for, with contents that are filled once.
+//! The memory of a rank: allocated once per launch, on the requested pages, and filled once.
 
 use crate::crew::Crew;
 use crate::hardware::{Below, areas, bind_memory, memory_nodes, nodes_with_memory};
@@ -11,17 +11,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Which pages are asked for. What was granted is read back: [`Granted`].
+/// The pages to request. [`Granted`] reports the pages that the system actually provides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
-    /// Transparent huge pages (2 MiB on x86_64), by madvise.
+    /// Transparent huge pages (2 MiB on x86_64), requested with madvise.
     Huge,
-    /// The system's base pages (4 KiB on x86_64), even where huge ones are the default.
+    /// The system's base pages (4 KiB on x86_64), even if huge pages are the default.
     Base,
 }
 
 impl Pages {
-    /// The words of the `pages` parameter; the first is the default.
+    /// The values of the `pages` parameter; the first is the default.
     pub const NAMES: &[&str] = &["huge", "base"];
 
     pub fn from_name(name: &str) -> Self {
@@ -29,10 +29,10 @@ impl Pages {
     }
 }
 
-/// What the system gave.
+/// The pages that the system provided.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Granted {
-    /// Size of the pages that back at least 95 % of the memory; absent if they are mixed or the system does not report it.
+    /// Size of the pages that back at least 95 % of the memory. Absent if they are mixed or the system does not report it.
     pub page_bytes: Option<u64>,
     /// Share of the memory on huge pages.
     pub huge_share: Option<f64>,
@@ -41,7 +41,7 @@ pub struct Granted {
 impl Granted {
     const UNKNOWN: Self = Self { page_bytes: None, huge_share: None };
 
-    /// As a kernel reports it: `page_bytes` and `huge_share`, each if known.
+    /// Returns the outputs of a kernel: `page_bytes` and `huge_share`, each if known.
     pub fn outputs(self) -> impl Iterator<Item = (&'static str, Value)> {
         let bytes = self.page_bytes.map(|bytes| ("page_bytes", Value::Integer(bytes)));
         let share = self.huge_share.map(|share| ("huge_share", Value::Real(share)));
@@ -51,42 +51,42 @@ impl Granted {
 
 struct Region {
     map: MmapMut,
-    /// Words from the map's start to the first huge-page boundary.
+    /// Words from the start of the map to the first huge-page boundary.
     skip: usize,
     words: usize,
-    /// Which contents fill how many of the first words.
+    /// The identity of the contents, and the number of words from the start that hold them.
     filled: Option<(u64, usize)>,
-    /// Lent to be changed, and not declared restored since: `filled` may be untrue.
+    /// Whether the words were lent mutably and not declared restored since; `filled` may then be wrong.
     changed: bool,
     granted: Granted,
 }
 
-/// Memory of one rank, one region a kind of page; it only grows.
+/// The memory of one rank: one region per kind of page. Regions only grow.
 #[derive(Default)]
 pub struct Arena {
     regions: [Option<Region>; 2],
     expected_words: usize,
-    /// The NUMA node that all of it must be on.
+    /// The NUMA node that all of the memory must be on.
     node: Option<usize>,
-    /// Ranks that fill memory at the same time on this machine; 0 if unknown: then a rank fills its own alone.
+    /// Number of ranks that fill memory at the same time on this machine; 0 if unknown, and then a rank fills its memory alone.
     ranks_on_node: usize,
 }
 
 impl Arena {
-    /// Announces the largest number of words that will be asked for, so that memory is allocated and filled once.
+    /// Announces the largest number of words that will be requested, so that memory is allocated and filled only once.
     pub fn expect(&mut self, words: usize) {
         self.expected_words = self.expected_words.max(words);
     }
 
-    /// Lets one of so many ranks on this node fill its memory with its share of the processors.
+    /// Sets the number of ranks on this node. Each of them fills its memory with its share of the hardware threads.
     pub fn share_processors(&mut self, ranks_on_node: usize) {
         self.ranks_on_node = ranks_on_node;
     }
 
-    /// Puts all memory that is lent from now on on a NUMA node, or where the system puts it. Of another node it is given back.
+    /// Places all memory on a NUMA node from now on, or lets the system choose. A change frees the memory on the previous node.
     ///
     /// # Errors
-    /// If the machine has no such node.
+    /// Fails if the machine has no such node.
     pub fn bind(&mut self, node: Option<usize>) -> Result<()> {
         if node == self.node {
             return Ok(());
@@ -104,7 +104,7 @@ impl Arena {
         Ok(())
     }
 
-    /// The first `words` words, word i holding `value(i)`; `contents` names the function `value`.
+    /// Returns the first `words` words, where word i holds `value(i)`; `contents` identifies the function `value`.
     pub fn words(
         &mut self,
         pages: Pages,
@@ -115,7 +115,7 @@ impl Arena {
         self.addresses(pages, words, contents, |_, place| value(place))
     }
 
-    /// As [`Arena::words`], of words that may hold addresses: `value` is also given the address of the first word.
+    /// Returns words like [`Arena::words`] that may hold addresses: `value` also gets the address of the first word.
     pub fn addresses(
         &mut self,
         pages: Pages,
@@ -128,7 +128,8 @@ impl Arena {
         Ok((&region.words_mut()[..words], granted))
     }
 
-    /// As [`Arena::words`], to be changed. They are filled again for the next caller, unless [`Arena::restored`] is called.
+    /// Returns mutable words like [`Arena::words`]. The next caller gets them filled again, unless [`Arena::restored`] is called
+    /// first.
     pub fn words_mut(
         &mut self,
         pages: Pages,
@@ -142,19 +143,19 @@ impl Arena {
         Ok((&mut region.words_mut()[..words], granted))
     }
 
-    /// Declares that the words lent last by [`Arena::words_mut`] hold again what they held then.
+    /// Declares that the words from the latest [`Arena::words_mut`] hold their original contents again.
     pub fn restored(&mut self, pages: Pages) {
         if let Some(region) = &mut self.regions[pages as usize] {
             region.changed = false;
         }
     }
 
-    /// What the system gave of such pages when they were filled last.
+    /// Returns the pages that the system provided when this kind of memory was filled last.
     pub fn granted(&self, pages: Pages) -> Granted {
         self.regions[pages as usize].as_ref().map_or(Granted::UNKNOWN, |region| region.granted)
     }
 
-    /// How many of a sample of its pages are on each NUMA node; nothing where the system does not tell.
+    /// Returns the number of pages per NUMA node, for a subset of the pages. Empty if the system does not report it.
     pub fn memory_nodes(&self) -> BTreeMap<usize, usize> {
         let mut nodes = BTreeMap::new();
         for region in self.regions.iter().flatten() {
@@ -184,9 +185,10 @@ impl Arena {
             _ => 0,
         };
         if held < words {
-            // All of it at first, so that the system has given all of it before anything is measured; then what is asked for.
+            // The first fill covers the whole region, so that the system provides all of its pages before the first measurement.
+            // Later fills cover only the requested words.
             let filled = if region.filled.is_none() { region.words } else { words };
-            // A region never moves: what grows is allocated and filled anew.
+            // A region never moves: a larger one is allocated and filled again.
             let first = region.words().as_ptr().expose_provenance();
             let value = |place| value(first, place);
             fill(&crew(ranks_on_node, node), &mut region.words_mut()[..filled], held, value);
@@ -214,13 +216,13 @@ impl Region {
         if let Some(node) = node {
             bind_memory(&map, node).map_err(|cause| {
                 Error::environment(
-                    format!("the system does not put memory on NUMA node {node} (mbind): {cause}"),
-                    "leave memory_node out; a container needs the right to place memory (CAP_SYS_NICE)",
+                    format!("the system refuses to place memory on NUMA node {node} (mbind): {cause}"),
+                    "leave memory_node out; a container needs permission to place memory (CAP_SYS_NICE)",
                 )
             })?;
         }
         let skip = (page - map.as_ptr() as usize % page) % page;
-        // The advice may be refused (no huge pages in this kernel); `granted` reads back what came of it.
+        // The system may ignore the advice (a kernel without huge pages). `read_granted_pages` reads back the actual pages.
         let _ = map.advise(Advice::NoHugePage);
         if huge > 0 {
             let _ = map.advise_range(Advice::HugePage, skip, huge);
@@ -230,17 +232,19 @@ impl Region {
     }
 
     fn words(&self) -> &[u64] {
-        // SAFETY: as in `words_mut`, the words lie within the map, aligned; here they are borrowed to be read.
+        // SAFETY: as in `words_mut`, the words lie within the map and are aligned; here they are borrowed for reading.
         unsafe { std::slice::from_raw_parts(self.map.as_ptr().cast::<u64>().add(self.skip), self.words) }
     }
 
     fn words_mut(&mut self) -> &mut [u64] {
-        // SAFETY: the map is page-aligned, hence aligned for u64; any bits are a u64; `allocate` made it for `skip` and `words`.
+        // SAFETY: the map is page-aligned, hence aligned for u64; any bits are a valid u64; `allocate` made the map large enough
+        // for `skip` and `words`.
         unsafe { std::slice::from_raw_parts_mut(self.map.as_mut_ptr().cast::<u64>().add(self.skip), self.words) }
     }
 }
 
-/// The threads that fill memory on a NUMA node; where none is named, it is the one of the thread that touches it first.
+/// Returns the threads that fill memory. Without a NUMA node, they run on the node of the calling thread, where pages land that
+/// are first touched there.
 fn crew(ranks_on_node: usize, node: Option<usize>) -> Crew {
     match (ranks_on_node, node) {
         (0, _) => Crew::default(),
@@ -249,10 +253,10 @@ fn crew(ranks_on_node: usize, node: Option<usize>) -> Crew {
     }
 }
 
-/// Words that a thread fills at once: whole huge pages.
+/// Words that a thread fills at a time: whole huge pages.
 const CHUNK: usize = 1 << 20;
 
-/// Fills words from `start` on, word i with `value(i)`, by all threads of the crew.
+/// Fills the words from index `start` on, word i with `value(i)`, with all threads of the crew.
 fn fill(crew: &Crew, words: &mut [u64], start: usize, value: impl Fn(usize) -> u64 + Sync) {
     let end = words.len();
     let mut rest = &mut words[start..];
@@ -268,24 +272,24 @@ fn fill(crew: &Crew, words: &mut [u64], start: usize, value: impl Fn(usize) -> u
     crew.each(end.div_ceil(CHUNK) - start / CHUNK, chunks, work, |share| progress::note(Phase::Filling, share));
 }
 
-/// What was asked for is read back, where the system tells.
+/// Checks that memory is on the requested NUMA node, if the system reports it.
 fn require_on(node: Option<usize>, words: &[u64]) -> Result<()> {
     let Some(node) = node else { return Ok(()) };
     match memory_nodes(words).keys().find(|&&other| other != node) {
         Some(other) => Err(Error::environment(
             format!("memory asked for on NUMA node {node} is on node {other}"),
-            "see that the node has as much free memory (numactl --hardware)",
+            "check that the node has enough free memory (numactl --hardware)",
         )),
         None => Ok(()),
     }
 }
 
-/// Bytes of this memory on whole huge pages: of the last page, memory fills at least half.
+/// Returns the number of bytes to place on whole huge pages. The last page is huge only if the memory fills at least half of it.
 fn on_huge_pages(bytes: usize, page: usize) -> usize {
     (bytes + page / 2) / page * page
 }
 
-/// Bytes that a rank's memory of so many words takes in fact, where huge pages are asked for.
+/// Returns the number of bytes that memory of `words` words occupies when huge pages are requested.
 pub fn taken_bytes(words: u64) -> u64 {
     let page = huge_page_bytes().unwrap_or(2 << 20) as usize;
     let bytes = usize::try_from(words.saturating_mul(8)).unwrap_or(usize::MAX / 2).min(usize::MAX / 2);
@@ -296,11 +300,12 @@ fn huge_page_bytes() -> Option<u64> {
     fs::read_to_string("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").ok()?.trim().parse().ok()
 }
 
-/// What backs these words, from the system's own account of this process's memory.
+/// Reads which pages back these words from the system's account of this process.
 fn granted(words: &[u64]) -> Granted {
     let Some(areas) = areas() else { return Granted::UNKNOWN };
     let (start, end) = (words.as_ptr() as u64, words.as_ptr() as u64 + 8 * words.len() as u64);
-    // The system may keep the memory of neighbouring ranks as one area: the share is that of its resident pages.
+    // The system may report the memory of neighbouring ranks as one area, so the share is computed over the area's resident
+    // pages.
     let (mut resident, mut huge, mut base) = (0, 0, 4096);
     for area in areas.iter().filter(|area| area.start < end && area.end > start) {
         resident += area.resident;

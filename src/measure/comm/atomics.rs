@@ -1,8 +1,9 @@
-//! What [`sync`](super::sync) and [`ring`](super::ring) are made of. The tests in `tests/loom` put loom's types in place of these.
+//! The atomics that [`sync`](super::sync) and [`ring`](super::ring) use. The tests in `tests/loom` replace them with loom's
+//! types.
 
 pub use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// `std::cell::UnsafeCell` with the interface of loom's.
+/// `std::cell::UnsafeCell` with the interface of loom's `UnsafeCell`.
 #[repr(transparent)]
 pub struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 

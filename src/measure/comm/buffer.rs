@@ -1,11 +1,11 @@
-//! Memory for messages: zeros on pages of their own.
+//! Memory for messages: zeros, on separate pages.
 
 use apexmap_base::error::{Error, Result};
 use memmap2::MmapMut;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
-/// Items of 4 bytes. While its rank panics they are leaked: others may still touch them.
+/// A buffer of 4-byte items. If its rank panics, the buffer is leaked, because other ranks may still access it.
 pub struct Buffer {
     start: NonNull<u32>,
     items: usize,
@@ -14,11 +14,11 @@ pub struct Buffer {
 
 // SAFETY: it owns the memory, as a `Box<[u32]>` does.
 unsafe impl Send for Buffer {}
-// SAFETY: through a shared reference it gives only pointers, and who touches memory through them says why it may.
+// SAFETY: a shared reference gives only pointers; each access through them is justified where it happens.
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// Zeros. Fails if there is not so much memory.
+    /// Creates a buffer of zeros. Fails if the system has not enough memory.
     pub fn new(items: usize) -> Result<Self> {
         let bytes = items.max(1).saturating_mul(size_of::<u32>());
         let mut map = MmapMut::map_anon(bytes).map_err(|cause| {
@@ -31,7 +31,8 @@ impl Buffer {
         Ok(Self { start, items, map: ManuallyDrop::new(map) })
     }
 
-    /// The first of `items` items at `at`, all of which exist. Whoever touches them through it says why it may.
+    /// Returns a pointer to the item at index `at`, after checking that `items` items exist from there on. Each access through
+    /// the pointer must be justified where it happens.
     #[inline]
     pub(super) fn at(&self, at: usize, items: usize) -> *mut u32 {
         super::check_range(at, items, self.items);
@@ -42,9 +43,11 @@ impl Buffer {
         self.items
     }
 
-    /// All items, for their only owner: who shares a buffer, or waits for messages in it, has no such access.
+    /// Returns all items. This needs exclusive ownership: a buffer that is shared, or that waits for messages, cannot be borrowed
+    /// mutably.
     pub fn items_mut(&mut self) -> &mut [u32] {
-        // SAFETY: the map has `items` items, pages are aligned, any bits are an item, and the buffer is borrowed exclusively.
+        // SAFETY: the map has `items` items, pages are aligned, any bits are a valid item, and the buffer is borrowed
+        // exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.items) }
     }
 }
@@ -52,7 +55,7 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: a value is dropped once, and nothing uses the map after.
+            // SAFETY: a value is dropped once, and nothing uses the map afterwards.
             unsafe { ManuallyDrop::drop(&mut self.map) };
         }
     }

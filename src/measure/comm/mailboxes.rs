@@ -1,20 +1,21 @@
-//! Pools of receives and sends: many short messages, from any rank at any time.
+//! Pools of receives and sends, for short messages from any rank at any time.
 
 use super::{Collectives, Tag};
 
-/// Messages in words that are copied when they are sent.
+/// Messages of words, which are copied when they are sent.
 pub trait Mailboxes: Collectives {
     type Inbox: Inbox;
     type Outbox: Outbox;
     type UnorderedInbox: Inbox;
     type MemoryOutbox<'m>: MemoryOutbox;
 
-    /// Collective: one-word-to-`words`-words messages under `tag`, from any rank to any other.
+    /// Opens a mailbox under `tag` for messages of one to `words` words, from any rank to any other. Collective.
     ///
-    /// `receives` buffers are posted for incoming messages, `sends` is the number of sends in flight at once. There is
-    /// room for a message to a rank that has fewer than `receives` unread ones.
+    /// `receives` is the number of buffers posted for incoming messages, `sends` the maximum number of outstanding sends. A send
+    /// succeeds while the receiver has fewer than `receives` unread messages.
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (Self::Inbox, Self::Outbox);
-    /// Collective: as [`Mailboxes::mailbox`], with an inbox for each of `peers`, which name this rank among theirs.
+    /// Opens a mailbox like [`Mailboxes::mailbox`], with one inbox per rank in `peers`. Each of these ranks must list this rank
+    /// among its peers. Collective.
     fn mailbox_per_peer(
         &self,
         tag: Tag,
@@ -23,8 +24,8 @@ pub trait Mailboxes: Collectives {
         sends: usize,
         words: usize,
     ) -> (Vec<Self::Inbox>, Self::Outbox);
-    /// Collective: as [`Mailboxes::mailbox`], for messages that are parts of `memory` and are taken in any order. Returns when
-    /// `work` has and its messages have left.
+    /// Opens a mailbox like [`Mailboxes::mailbox`] for messages that are parts of `memory`, with messages read in any order.
+    /// Returns after `work` has returned and its messages have left. Collective.
     fn memory_mailbox<R>(
         &self,
         tag: Tag,
@@ -34,7 +35,7 @@ pub trait Mailboxes: Collectives {
     ) -> R;
 }
 
-/// What a mailbox has room for, as [`Mailboxes::mailbox`] names it.
+/// The capacity of a mailbox; the fields are the arguments of [`Mailboxes::mailbox`].
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub receives: usize,
@@ -42,35 +43,36 @@ pub struct Limits {
     pub words: usize,
 }
 
-/// When a receive is posted, where the transport knows posting.
+/// The time of posting a receive, for transports that post receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Posting {
-    /// At once, and again as soon as its message has been read.
+    /// At once, and again after each message has been read.
     Ahead,
-    /// By the first [`Inbox::take`] that asks for its message.
+    /// At the first [`Inbox::take`] that asks for the message.
     OnDemand,
 }
 
-/// Receives.
+/// The receiving end of a mailbox.
 pub trait Inbox {
-    /// Lends the oldest arrived message and its sender to `read`, then posts its buffer again; `None` if none is there.
+    /// Passes the oldest message that has arrived, with its sender, to `read`, then posts its buffer again. Returns `None` if no
+    /// message has arrived.
     fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R>;
-    /// The same for up to `most` messages that have arrived, looked for once; returns how many.
+    /// Polls once, and passes up to `max` arrived messages to `read`. Returns their number.
     fn take_together(&mut self, most: usize, read: impl FnMut(usize, &[u64])) -> usize;
 }
 
-/// Sends in flight, of words that all ranks may read but nobody changes meanwhile.
+/// The sending end of a mailbox for parts of a memory that all ranks may read and that stays unchanged meanwhile.
 pub trait MemoryOutbox {
-    /// As [`Outbox::ready`].
+    /// Like [`Outbox::ready`].
     fn ready(&mut self) -> bool;
-    /// As [`Outbox::send`], of `words` words at `offset`; from where they stand, if the transport can.
+    /// Sends `words` words at `offset`, like [`Outbox::send`], but without a copy if the transport can.
     fn send(&mut self, to: usize, offset: usize, words: usize) -> bool;
 }
 
-/// Sends in flight. Dropping it waits for them.
+/// The sending end of a mailbox. Dropping it waits for outstanding sends.
 pub trait Outbox {
-    /// Whether [`Outbox::send`] would find a free send handle; it succeeds if the receiver has room, too.
+    /// Returns whether a send handle is free. [`Outbox::send`] then succeeds if the receiver also has room.
     fn ready(&mut self) -> bool;
-    /// Copies `words` and sends them; `false`, and nothing sent, if all handles are busy or the receiver has no room.
+    /// Copies `words` and sends them. Returns `false` without sending if all handles are busy or the receiver has no room.
     fn send(&mut self, to: usize, words: &[u64]) -> bool;
 }

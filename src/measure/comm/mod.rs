@@ -1,9 +1,9 @@
-//! What kernels ask of a transport, in parts, and the transports that give it.
+//! The interface between kernels and transports, and the transports.
 //!
-//! A kernel is generic over the parts that it uses: [`Collectives`] to be timed and verified, and [`Mailboxes`],
+//! A kernel is generic over the traits that it uses: [`Collectives`] for timing and verification, and [`Mailboxes`],
 //! [`PointToPoint`] or [`Rma`] for its data. The transport is matched once per run, outside the timed region
-//! ([`on_transport`](crate::on_transport)). Only the caller makes progress: a loop that waits must call [`Comm::relax`],
-//! [`Inbox::take`] or [`Outbox::ready`] in every turn. A rank that panics ends the whole world.
+//! ([`on_transport`](crate::on_transport)). Messages progress only while their ranks call the transport: every waiting loop must
+//! call [`Comm::relax`], [`Inbox::take`] or [`Outbox::ready`] in each iteration. A panic of one rank ends all ranks.
 
 pub mod arena;
 mod atomics;
@@ -30,23 +30,24 @@ use arena::Arena;
 
 /// A set of ranks that run the same program.
 pub trait Comm {
-    /// 0 to `size() - 1`.
+    /// Returns the number of this rank, from 0 to `size() - 1`.
     fn rank(&self) -> usize;
-    /// The papers' P.
+    /// Returns the number of ranks, the papers' P.
     fn size(&self) -> usize;
-    /// Ranks on this rank's node, itself included.
+    /// Returns the number of ranks on this rank's node, including itself.
     fn ranks_on_node(&self) -> usize;
-    /// Whether it is the first rank of its node: on each node one says what the node is doing.
+    /// Returns whether this is the first rank of its node. It reports for the whole node.
     fn first_on_node(&self) -> bool;
-    /// More ranks than the hardware threads that they may use, on some node.
+    /// Returns whether some node has more ranks than hardware threads that they may use.
     fn oversubscribed(&self) -> bool;
-    /// The order in which ranks take processors, where this program places them: threads that a rank starts follow it.
+    /// Returns the order for placing ranks, if this program places them. Threads that a rank starts follow it.
     fn place(&self) -> Place {
         Place::default()
     }
-    /// The transport's own clock, in seconds since some moment in the past; under MPI it is `MPI_Wtime`.
+    /// Returns the time of the transport's clock, in seconds since an arbitrary moment in the past. Under MPI this is
+    /// `MPI_Wtime`.
     fn now(&self) -> f64;
-    /// Resolution of this clock in seconds: the smallest difference that its readings show.
+    /// Returns the resolution of this clock in seconds: the smallest difference between its readings.
     fn clock_resolution(&self) -> f64 {
         let step = |_| {
             let start = self.now();
@@ -54,29 +55,29 @@ pub trait Comm {
         };
         (0..100).map(step).fold(f64::INFINITY, f64::min)
     }
-    /// Lets others make progress; mandatory in every waiting loop.
+    /// Lets other ranks make progress. Every waiting loop must call it.
     fn relax(&self);
 }
 
-/// Operations that all ranks call in the same order. Other parts of a transport call theirs *collective*.
+/// Operations that all ranks call in the same order. The documentation marks such operations of other traits as *collective*.
 pub trait Collectives: Comm {
-    /// A split-phase barrier that is under way.
+    /// A split-phase barrier in progress.
     type BarrierRequest;
 
     /// Returns when all ranks have called it.
     fn barrier(&self);
-    /// Returns at once: this rank is done, but continues to serve others until [`Collectives::test`] succeeds.
+    /// Starts a split-phase barrier and returns at once. The rank must keep serving others until [`Collectives::test`] succeeds.
     fn ibarrier(&self) -> Self::BarrierRequest;
-    /// Whether all ranks have called [`Collectives::ibarrier`]; it stays so.
+    /// Returns whether all ranks have called [`Collectives::ibarrier`]. Once true, it remains true.
     fn test(&self, request: &mut Self::BarrierRequest) -> bool;
-    /// Rank 0's words overwrite everybody's.
+    /// Overwrites the words of all ranks with rank 0's words.
     fn broadcast(&self, words: &mut [u64]);
-    /// Rank 0 receives all ranks' words, in rank order; every rank gives the same number of words.
+    /// Gathers the words of all ranks on rank 0, in rank order. Every rank passes the same number of words.
     fn gather(&self, words: &[u64]) -> Option<Vec<u64>>;
-    /// The wrapping sum over all ranks, on all ranks.
+    /// Returns the wrapping sum over all ranks, on all ranks.
     fn all_reduce_sum(&self, value: u64) -> u64;
-    /// `send` holds words for rank 0, then for rank 1 and so on, `counts[r]` of them for rank r; `receive` holds
-    /// afterwards the words that rank 0 sent here, then those of rank 1 and so on.
+    /// Exchanges words between all ranks. `send` holds the words for rank 0, then for rank 1 and so on, `counts[r]` of them for
+    /// rank r. Afterwards `receive` holds the words from rank 0, then from rank 1 and so on.
     fn all_to_all_v(&self, send: &[u64], counts: &[usize], receive: &mut Vec<u64>);
 }
 
@@ -85,17 +86,17 @@ pub trait Collectives: Comm {
 pub enum Tag {
     Request,
     Reply,
-    /// Data on their way in one of the dimensions of a grid of ranks.
+    /// Data that travel along this dimension of a grid of ranks.
     Data(u8),
 }
 
-/// What a kernel runs on: the ranks, and this rank's memory.
+/// The environment of a kernel's run: the transport, and this rank's memory.
 pub struct World<'a> {
     pub transport: Transport<'a>,
     pub arena: &'a mut Arena,
 }
 
-/// Panics unless `offset..offset + count` lies within `length` places; a sum that wraps does not.
+/// Panics unless `offset..offset + count` lies within `length` items, also if the sum overflows.
 #[inline(always)]
 #[track_caller]
 fn check_range(offset: usize, count: usize, length: usize) {

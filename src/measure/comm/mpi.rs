@@ -1,8 +1,8 @@
-//! The MPI transport: rsmpi where it suffices, the C interface for persistent receives, pools of sends and windows.
+//! The MPI transport. It uses rsmpi where possible, and the C interface for persistent receives, pools of sends and windows.
 //!
-//! All `unsafe` MPI code is here and in the modules below. MPI's own error handler stays in place: a call that fails
-//! ends the world with MPI's message, so return codes carry nothing. A rank that unwinds leaks what MPI may still touch
-//! and, when its [`MpiComm`] is dropped, ends the world: waiting for anything could wait for ever.
+//! All `unsafe` MPI code is in this file and the modules below. MPI's own error handler stays active: a failing call ends all
+//! ranks with MPI's message, so return codes are ignored. A rank that unwinds leaks everything that MPI may still access. When
+//! its [`MpiComm`] is dropped, it aborts all ranks, because waiting for any of them could last for ever.
 
 mod collective;
 mod mailbox;
@@ -38,19 +38,21 @@ pub struct MpiComm {
     first_on_node: bool,
     oversubscribed: bool,
     lists: RefCell<collective::Lists>,
-    /// In the order of their creation, which is the same on all ranks.
+    /// In the order of their creation, which is equal on all ranks.
     channels: RefCell<Vec<(Tag, Rc<Channel>)>>,
-    /// Ends MPI when the last of this and what came of it is dropped.
+    /// MPI is finalised when the last clone is dropped: this one, or one in an object made from it.
     universe: Rc<Universe>,
 }
 
-/// A communicator for one tag: MPI libraries look for the receive of a message among all of its communicator, in turn.
+/// A communicator for one tag. Separate communicators keep the search for a matching receive short: MPI libraries search all
+/// receives of a communicator in turn.
 struct Channel {
     comm: SimpleCommunicator,
     _universe: Rc<Universe>,
 }
 
-/// What starts programs of this library; the launchers of others start worlds of one rank instead, without an error.
+/// Returns the launchers that work with this MPI library. The launcher of another library starts separate worlds of one rank
+/// each, without an error.
 fn starters(library: &str) -> &'static str {
     if library.contains("Open MPI") {
         "mpirun of Open MPI, or srun with SLURM_MPI_TYPE=pmix"
@@ -62,15 +64,15 @@ fn starters(library: &str) -> &'static str {
 }
 
 impl MpiComm {
-    /// The MPI library this program runs with, on one line, as `MPI_Get_library_version` tells it.
+    /// Returns the version of the MPI library on one line, from `MPI_Get_library_version`.
     pub fn library() -> String {
         let text = mpi::environment::library_version().unwrap_or_default();
         let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("an MPI library without a name");
         line.trim_end_matches('\0').split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// Starts MPI in a single-threaded process. Fails unless the world has `expected` ranks: the launcher of another
-    /// MPI library starts `expected` separate worlds of one rank each.
+    /// Starts MPI in a single-threaded process. Fails unless the world has `expected` ranks: the launcher of another MPI library
+    /// starts `expected` separate worlds of one rank each.
     pub fn initialize(expected: usize) -> Result<Self> {
         let universe = mpi::initialize().ok_or_else(|| Error::internal("MPI was started twice in one process"))?;
         let world = universe.world();
@@ -101,12 +103,12 @@ impl MpiComm {
         })
     }
 
-    /// Ends all ranks at once; what a rank that cannot go on must do, since the others would wait for it.
+    /// Ends all ranks at once. A rank that cannot continue must call this, because the others would wait for it.
     pub fn abort(&self, code: i32) -> ! {
         self.world.abort(code)
     }
 
-    /// Collective.
+    /// Returns the communicator of a tag, and creates it on first use. Collective.
     fn channel(&self, tag: Tag) -> Rc<Channel> {
         let mut channels = self.channels.borrow_mut();
         if let Some((_, channel)) = channels.iter().find(|(known, _)| *known == tag) {
@@ -126,7 +128,8 @@ impl Drop for MpiComm {
     }
 }
 
-/// The ranks of this rank's node, whether it is their first, and whether they outnumber the processors they may use. Collective.
+/// Returns the number of ranks on this node, whether this rank is their first, and whether they outnumber the hardware threads
+/// that they may use. Collective.
 fn node(world: &SimpleCommunicator) -> (usize, bool, bool) {
     let node = world.split_shared(world.rank());
     let (mut mine, mut all) = ([0u64; 16], [0u64; 16]);
@@ -135,7 +138,7 @@ fn node(world: &SimpleCommunicator) -> (usize, bool, bool) {
             .into_iter()
             .filter(|&processor| processor < 1024)
             .for_each(|processor| mine[processor / 64] |= 1 << (processor % 64)),
-        // More processors than a set holds: there is room.
+        // Unknown affinity: the machine has more hardware threads than a `CpuSet` holds, so there is room for all ranks.
         None => mine.fill(u64::MAX),
     }
     node.all_reduce_into(&mine[..], &mut all[..], SystemOperation::bitwise_or());
@@ -143,7 +146,7 @@ fn node(world: &SimpleCommunicator) -> (usize, bool, bool) {
     (node.size() as usize, node.rank() == 0, node.size() as u32 > processors)
 }
 
-/// As [`super::start`]: one rank is this process.
+/// Like [`super::start`]; this process is one rank.
 pub(super) fn start(
     ranks: usize,
     _place: Place,
@@ -157,17 +160,17 @@ pub(super) fn start(
         Ok(Err(error)) => error,
         Err(panic) => Error::internal(describe(&*panic)),
     };
-    // The others wait for this rank and would wait for ever.
+    // The other ranks would wait for this one for ever.
     failed(&format!("rank {} failed: {}", comm.rank(), error.what));
-    // A launcher drops what it has not passed on when its ranks abort.
+    // A launcher drops output that it has not forwarded when its ranks abort.
     std::thread::sleep(Duration::from_millis(200));
     comm.abort(error.exit_code().into())
 }
 
-/// As [`super::abort`]. MPI was not asked for threads, and its calls are not for two at once; this one does not come back,
-/// and should it wait for the other one, the alarm ends this process, which the launcher notices.
+/// Like [`super::abort`]. MPI was started without thread support, and its calls must not run concurrently. `MPI_Abort` does not
+/// return; if it waits for a call of the main thread, the alarm ends this process, which the launcher notices.
 pub(super) fn abort() {
-    // SAFETY: the first two take numbers only, and the default handler; MPI is initialised while there is an `MpiComm`.
+    // SAFETY: the first two calls take only numbers and the default handler; MPI is initialised while an `MpiComm` exists.
     unsafe {
         libc::signal(libc::SIGALRM, libc::SIG_DFL);
         libc::alarm(2);
@@ -208,7 +211,7 @@ impl Comm for MpiComm {
         mpi::time_resolution()
     }
 
-    /// MPI makes progress when it is polled; ranks that share a processor must leave it to each other.
+    /// MPI makes progress when it is polled. Ranks that share a hardware thread must yield it to each other.
     fn relax(&self) {
         if self.oversubscribed {
             std::thread::yield_now();
@@ -223,7 +226,7 @@ impl Collectives for MpiComm {
         if !self.oversubscribed {
             return self.world.barrier();
         }
-        // MPI libraries spin in their barriers, for a time slice of the operating system at worst.
+        // MPI libraries spin in their barriers: an oversubscribed rank could spin for a whole time slice of the operating system.
         let mut request = self.ibarrier();
         while !self.test(&mut request) {
             self.relax();
@@ -272,7 +275,7 @@ impl Collectives for MpiComm {
     }
 }
 
-/// A barrier under way.
+/// A barrier in progress.
 pub struct MpiBarrierRequest {
     request: ffi::MPI_Request,
     _universe: Rc<Universe>,
@@ -281,7 +284,7 @@ pub struct MpiBarrierRequest {
 impl Drop for MpiBarrierRequest {
     fn drop(&mut self) {
         if !panicking() {
-            // SAFETY: the request is live, or the null request after completion, which is not waited for.
+            // SAFETY: the request is live, or the null request after completion, for which MPI_Wait returns at once.
             unsafe { ffi::MPI_Wait(&mut self.request, ffi::RSMPI_STATUS_IGNORE) };
         }
     }

@@ -1,33 +1,33 @@
-//! Non-blocking sends and receives in place: what message rates are measured with.
+//! Non-blocking sends and receives in place, for measuring message rates.
 
 use super::{Collectives, Tag};
 use apexmap_base::error::Result;
 
-/// Messages from one rank to another that a sender may start before the receiver has posted any receive: every transport
-/// takes so many without waiting.
+/// Number of messages that a rank may send to another one before the receiver has posted any receive. Every transport accepts
+/// this number without waiting.
 pub const UNEXPECTED_MESSAGES: usize = 128;
 
-/// Messages of any length, each sent from where it stands and received where it shall stand.
+/// Messages of any length, sent from and received into their final place without further copies.
 pub trait PointToPoint: Collectives {
     type Messages<'m>: Messages
     where
         Self: 'm;
 
-    /// Collective: messages under `tag` that are sent from, and received into, buffers of so many items of 4 bytes,
-    /// zeros at first. At most one of a tag at a time. Fails if there is not so much memory.
+    /// Opens buffers of `outgoing` and `incoming` items of 4 bytes, initially zeros, for messages under `tag`. Only one such pair
+    /// may exist per tag at a time. Fails if the system has not enough memory. Collective.
     fn messages(&self, tag: Tag, outgoing: usize, incoming: usize) -> Result<Self::Messages<'_>>;
 }
 
-/// Sends and receives under way, and their buffers. Lengths and places count items of 4 bytes.
+/// Outstanding sends and receives, with their buffers. Lengths and offsets count items of 4 bytes.
 pub trait Messages {
-    /// What is sent. Completes first what is on its way.
+    /// Returns the buffer to send from, after completing all outstanding messages.
     fn outgoing(&mut self) -> &mut [u32];
-    /// What was received. Completes first what is on its way.
+    /// Returns the buffer to receive into, after completing all outstanding messages.
     fn incoming(&mut self) -> &mut [u32];
-    /// Starts sending `items` items at `at` of the outgoing buffer to another rank.
+    /// Starts sending `items` items at `offset` of the outgoing buffer to another rank.
     fn isend(&mut self, at: usize, items: usize, to: usize);
-    /// Starts receiving the next message of another rank, of at most `items` items, at `at` of the incoming buffer.
+    /// Starts receiving the next message of another rank, of at most `items` items, at `offset` of the incoming buffer.
     fn irecv(&mut self, at: usize, items: usize, from: usize);
-    /// Returns when this rank's receives have come and its sends have left.
+    /// Returns when this rank's receives have arrived and its sends have left.
     fn wait_all(&mut self);
 }

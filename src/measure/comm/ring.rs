@@ -1,20 +1,20 @@
-//! A ring carries items from one thread to one other.
+//! A ring buffer that carries items from one thread to one other thread.
 //!
-//! `tests/loom` compiles this very file with loom's atomics and runs both ends in all interleavings.
+//! `tests/loom` also compiles this file, with loom's atomics, and runs both ends in all interleavings.
 
 use super::atomics::{AtomicUsize, Ordering, UnsafeCell};
 use std::mem::MaybeUninit;
 
-/// How many items have been put into a ring, or taken out, since the beginning. It is on cache lines of its own: processors fetch
-/// pairs of them.
+/// Number of items that were put into a ring, or taken out, since the beginning. Its alignment gives it a separate pair of cache
+/// lines, because processors fetch lines in pairs.
 #[repr(align(128))]
 #[derive(Default)]
 pub struct Count(AtomicUsize);
 
-/// Of one item.
+/// Storage for one item.
 pub type Place<T> = UnsafeCell<MaybeUninit<T>>;
 
-/// Where a ring stands in memory.
+/// The location of a ring in memory.
 pub struct Ring<T> {
     /// Written by the sender.
     pub put: *const Count,
@@ -33,52 +33,54 @@ impl<T> Ring<T> {
 
     #[inline]
     fn put(&self) -> &AtomicUsize {
-        // SAFETY: only ends have rings, which keep the memory, as `Producer::new` and `Consumer::new` require.
+        // SAFETY: only the ring's ends own `Ring` values, and they keep the memory alive, as `Producer::new` and `Consumer::new`
+        // require.
         unsafe { &(*self.put).0 }
     }
 
     #[inline]
     fn taken(&self) -> &AtomicUsize {
-        // SAFETY: only ends have rings, which keep the memory, as `Producer::new` and `Consumer::new` require.
+        // SAFETY: only the ring's ends own `Ring` values, and they keep the memory alive, as `Producer::new` and `Consumer::new`
+        // require.
         unsafe { &(*self.taken).0 }
     }
 }
 
-/// The end that puts items in. `K` keeps the ring's memory.
+/// The end that puts items in. `K` keeps the ring's memory alive.
 pub struct Producer<T, K> {
     ring: Ring<T>,
     put: usize,
-    /// The place of the next item.
+    /// Index of the place for the next item.
     at: usize,
-    /// As many have been taken at least.
+    /// Minimum number of items taken out, from the latest read of the count.
     taken: usize,
     _memory: K,
 }
 
-/// The end that takes items out. `K` keeps the ring's memory.
+/// The end that takes items out. `K` keeps the ring's memory alive.
 pub struct Consumer<T, K> {
     ring: Ring<T>,
     taken: usize,
-    /// The place of the next item.
+    /// Index of the place of the next item.
     at: usize,
-    /// As many have been put in at least.
+    /// Minimum number of items put in, from the latest read of the count.
     put: usize,
     _memory: K,
 }
 
-// SAFETY: it is the only producer of its ring, wherever it is, and the counts order what both ends do with places.
+// SAFETY: it is the ring's only producer, on whichever thread, and the counts order the accesses of both ends to the places.
 unsafe impl<T: Send, K: Send> Send for Producer<T, K> {}
-// SAFETY: it is the only consumer of its ring, wherever it is, and the counts order what both ends do with places.
+// SAFETY: it is the ring's only consumer, on whichever thread, and the counts order the accesses of both ends to the places.
 unsafe impl<T: Send, K: Send> Send for Consumer<T, K> {}
 
 impl<T: Copy, K> Producer<T, K> {
     /// # Safety
-    /// As long as `memory` lives, the ring is there. Both counts are zero, and it has no other producer.
+    /// The ring exists as long as `memory` lives. Both counts are zero, and the ring has no other producer.
     pub unsafe fn new(ring: Ring<T>, memory: K) -> Self {
         Self { ring, put: 0, at: 0, taken: 0, _memory: memory }
     }
 
-    /// Items on their way.
+    /// Returns the number of items in the ring.
     #[inline]
     pub fn waiting(&mut self) -> usize {
         self.taken = self.ring.taken().load(Ordering::Acquire);
@@ -87,17 +89,17 @@ impl<T: Copy, K> Producer<T, K> {
 
     #[inline]
     pub fn is_full(&mut self) -> bool {
-        // The receiver writes its count: look only if there seems to be no room.
+        // The receiver writes the count that `waiting` reads. Read it only if the ring seems full.
         self.put.wrapping_sub(self.taken) == self.ring.capacity && self.waiting() == self.ring.capacity
     }
 
-    /// `false`, and nothing put in, if the ring is full.
+    /// Puts an item in. Returns `false` without effect if the ring is full.
     #[inline]
     pub fn push(&mut self, item: T) -> bool {
         if self.is_full() {
             return false;
         }
-        // SAFETY: `at` is less than the capacity. The ring is not full, so that the receiver has taken what was there.
+        // SAFETY: `index` is less than the capacity. The ring is not full, so the receiver has taken the place's previous item.
         unsafe { (*self.ring.places.add(self.at)).with_mut(|place| (*place).write(item)) };
         self.at = self.ring.after(self.at);
         self.put = self.put.wrapping_add(1);
@@ -108,12 +110,12 @@ impl<T: Copy, K> Producer<T, K> {
 
 impl<T: Copy, K> Consumer<T, K> {
     /// # Safety
-    /// As long as `memory` lives, the ring is there. Both counts are zero, and it has no other consumer.
+    /// The ring exists as long as `memory` lives. Both counts are zero, and the ring has no other consumer.
     pub unsafe fn new(ring: Ring<T>, memory: K) -> Self {
         Self { ring, taken: 0, at: 0, put: 0, _memory: memory }
     }
 
-    /// The oldest item.
+    /// Takes the oldest item out.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         if self.put == self.taken {
@@ -127,7 +129,7 @@ impl<T: Copy, K> Consumer<T, K> {
         Some(item)
     }
 
-    /// Takes up to `most` items, whose places are given back together, and returns how many.
+    /// Takes up to `max` items out, frees their places with one store, and returns their number.
     #[inline]
     pub fn pop_together(&mut self, most: usize, mut take: impl FnMut(T)) -> usize {
         self.put = self.ring.put().load(Ordering::Acquire);
@@ -139,11 +141,11 @@ impl<T: Copy, K> Consumer<T, K> {
         count
     }
 
-    /// An item that is there; its place is not given back yet.
+    /// Reads an item that is in the ring, without freeing its place.
     #[inline]
     fn read(&mut self) -> T {
-        // SAFETY: `at` is less than the capacity. Callers have seen that fewer items were taken than put in, so that the sender has
-        // put one there, which it leaves until the count of those taken says otherwise.
+        // SAFETY: `index` is less than the capacity. The callers have checked that fewer items were taken out than put in. So the
+        // sender has put an item into this place, and leaves it there until the count of taken items has advanced.
         let item = unsafe { (*self.ring.places.add(self.at)).with(|place| (*place).assume_init_read()) };
         self.at = self.ring.after(self.at);
         self.taken = self.taken.wrapping_add(1);

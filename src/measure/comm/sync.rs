@@ -1,10 +1,10 @@
-//! The synchronisation between threads that is made by hand, each piece apart from what uses it.
+//! The hand-written synchronisation between threads. Each piece is separate from its users.
 //!
-//! `tests/loom` compiles this very file with loom's atomics and runs the pieces in all interleavings.
+//! `tests/loom` also compiles this file, with loom's atomics, and runs the pieces in all interleavings.
 
 use super::atomics::{AtomicBool, AtomicU64, AtomicUsize, Ordering, UnsafeCell};
 
-/// That a member has failed: every waiting member gives up.
+/// A flag that a member has failed. Every waiting member then gives up.
 #[repr(align(128))]
 #[derive(Default)]
 pub struct Failure(AtomicBool);
@@ -33,8 +33,8 @@ impl Barrier {
         Self { members, waiting: AtomicUsize::new(0), epoch: AtomicUsize::new(0) }
     }
 
-    /// Returns when all members have called it, calling `relax` meanwhile; `false` if one has failed. A failure is for good, so
-    /// that nobody who gave up is counted twice.
+    /// Returns when all members have called it, calling `relax` while it waits. Returns `false` if a member has failed. A failure
+    /// is permanent, so a member that gave up is never counted twice.
     #[must_use]
     #[inline]
     pub fn wait(&self, failure: &Failure, mut relax: impl FnMut()) -> bool {
@@ -57,7 +57,7 @@ impl Barrier {
     }
 }
 
-/// A barrier in two steps: arrivals are counted, and each waits for a count of its own.
+/// A barrier in two steps: members count their arrivals, and each waits for its own target count.
 #[repr(align(128))]
 #[derive(Default)]
 pub struct Arrivals(AtomicU64);
@@ -74,12 +74,13 @@ impl Arrivals {
     }
 }
 
-/// How many members have lent memory to the others. After a failure, each leaves, and waits for the rest.
+/// The number of members whose memory is lent to the others. After a failure, each member leaves and waits for the rest.
 #[derive(Default)]
 pub struct Exposure(AtomicUsize);
 
 impl Exposure {
-    /// Goes before a barrier: who comes after others have left because of a failure does not pass it.
+    /// Must be called before a barrier: a member that enters after others have left because of a failure does not pass the
+    /// barrier.
     pub fn enter(&self) {
         self.0.fetch_add(1, Ordering::AcqRel);
     }
@@ -88,22 +89,23 @@ impl Exposure {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Nobody is left; nor will anybody pass the barrier, after a failure.
+    /// Returns whether all members have left. After a failure, no other member will pass the barrier.
     pub fn is_over(&self) -> bool {
         self.0.load(Ordering::Acquire) == 0
     }
 }
 
-/// Room for a long message, which its sender owns and its receiver reads in place.
+/// A buffer for a long message. Its sender owns it, and its receiver reads it in place.
 #[repr(align(128))]
 pub struct Slot {
-    /// Whose turn it is: clear, the sender writes; set, the receiver reads.
+    /// Whose turn it is: clear, the sender may write; set, the receiver may read.
     busy: AtomicBool,
     words: UnsafeCell<Box<[u64]>>,
 }
 
-// SAFETY: `fill` and `read` require that the slot is the caller's: free for the sender, filled for the receiver. `busy` orders the
-// receiver's reads before the sender's next writes, and what tells the receiver of a message orders its writes before the reads.
+// SAFETY: `fill` and `read` require that it is the caller's turn: the slot is free for the sender or filled for the receiver.
+// `busy` orders the receiver's reads before the sender's next writes. The notification of the receiver orders the sender's writes
+// before the reads.
 unsafe impl Sync for Slot {}
 
 impl Slot {
@@ -116,31 +118,33 @@ impl Slot {
         !self.busy.load(Ordering::Acquire)
     }
 
-    /// Copies a message that fits. What tells the receiver of it must publish this.
+    /// Copies a message into the slot, which must be large enough. The notification of the receiver must publish the copy
+    /// (release ordering).
     ///
     /// # Safety
     /// The slot is free, and no other thread fills it.
     #[inline]
     pub unsafe fn fill(&self, words: &[u64]) {
         self.busy.store(true, Ordering::Relaxed);
-        // SAFETY: the caller has a free slot, which nobody reads, and no other thread fills it.
+        // SAFETY: the caller has a free slot, which no thread reads, and no other thread fills it.
         self.words.with_mut(|own| unsafe { (&mut *own)[..words.len()].copy_from_slice(words) });
     }
 
-    /// Lends the first `words` words to `read`, and gives the slot back.
+    /// Passes the first `words` words to `read`, then frees the slot.
     ///
     /// # Safety
-    /// The slot was filled with this many words, and the caller has not read them yet.
+    /// The slot was filled with this number of words, and the caller has not read them yet.
     #[inline]
     pub unsafe fn read<R>(&self, words: usize, read: impl FnOnce(&[u64]) -> R) -> R {
-        // SAFETY: the caller has a filled slot, which its sender leaves alone until `busy` is cleared.
+        // SAFETY: the caller has a filled slot, which its sender leaves unchanged until `busy` is cleared.
         let result = self.words.with(|own| read(unsafe { &(&*own)[..words] }));
         self.busy.store(false, Ordering::Release);
         result
     }
 }
 
-/// Messages that were read where they stand at their sender, which may then change what stands there.
+/// The number of messages that receivers have read in place from their sender's memory. The sender may reuse that memory
+/// afterwards.
 #[repr(align(128))]
 #[derive(Default)]
 pub struct Deliveries(AtomicU64);

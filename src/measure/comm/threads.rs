@@ -1,7 +1,7 @@
 //! The embedded transport: the ranks are threads of one process.
 //!
-//! Messages go through a ring for each pair of ranks (`rings`), of which memory is what is used. Waiting
-//! ranks spin while every rank has a core, and yield otherwise.
+//! Messages travel through one ring per pair of ranks (`rings`); the system provides memory only for the rings in use. Waiting
+//! ranks spin if every rank has its own hardware thread, and yield otherwise.
 
 mod collectives;
 pub mod mailbox;
@@ -32,34 +32,34 @@ struct Shared {
     failure: Failure,
     exposure: Exposure,
     finished: AtomicUsize,
-    /// What each rank has put down for the others to read.
+    /// The words of each rank, for the others to read.
     words: Vec<RwLock<Vec<u64>>>,
-    /// What each rank gives to all.
+    /// The value that each rank gives to all others.
     gifts: Vec<RwLock<Option<Box<dyn Any + Send + Sync>>>>,
 }
 
-/// One rank's end of the world of threads.
+/// The communicator of one rank in the world of threads.
 pub struct ThreadComm {
     rank: usize,
     shared: Arc<Shared>,
-    /// Every rank has a hardware thread of its own, so waiting ranks may spin.
+    /// Whether every rank has its own hardware thread, so that waiting ranks may spin.
     spin: bool,
     place: Place,
     turns: Cell<u32>,
     arrived: Cell<u64>,
-    /// This rank's memory is lent to others.
+    /// Whether this rank's memory is lent to others.
     exposed: Cell<bool>,
-    /// Kept for its allocation.
+    /// Kept between calls to save allocations.
     scratch: Cell<Vec<u64>>,
 }
 
-/// [`run_placed`], one rank on each core first.
+/// Runs `body` like [`run_placed`], with one rank per core first.
 pub fn run<R: Send>(ranks: usize, body: impl Fn(&ThreadComm, &mut Arena) -> R + Sync) -> Vec<Result<R, String>> {
     run_placed(ranks, Place::default(), body)
 }
 
-/// Runs `body` on `ranks` threads, each pinned to its own hardware thread if there are enough, and returns what each gave
-/// or the message of its panic. One rank's panic ends the others.
+/// Runs `body` on `ranks` threads, each pinned to its own hardware thread if there are enough. Returns each rank's result, or the
+/// message of its panic. A panic of one rank ends the others.
 pub fn run_placed<R: Send>(
     ranks: usize,
     place: Place,
@@ -93,7 +93,7 @@ pub fn run_placed<R: Send>(
         let threads: Vec<_> = (0..ranks).map(start).collect();
         let missing = threads.iter().filter(|thread| thread.is_err()).count();
         if missing > 0 {
-            // Those that run would wait for them for ever.
+            // The running ranks would wait for the missing ones for ever.
             shared.failure.declare();
             shared.finished.fetch_add(missing, Ordering::AcqRel);
         }
@@ -118,7 +118,7 @@ fn run_rank<R>(
     if result.is_err() {
         comm.fail();
     }
-    // Others may be sending to this rank until they have noticed: keep its memory until all have ended.
+    // Other ranks may be sending to this one until they notice the failure. Keep its memory until all have ended.
     comm.shared.finished.fetch_add(1, Ordering::AcqRel);
     while comm.shared.finished.load(Ordering::Acquire) < comm.shared.size {
         std::thread::yield_now();
@@ -126,18 +126,18 @@ fn run_rank<R>(
     result.map_err(|panic| describe(&*panic))
 }
 
-/// For a rank that could not be started.
-const NO_THREAD: &str = "the system gives no thread for this rank";
+/// Message for a rank whose thread could not be started.
+const NO_THREAD: &str = "the system refuses a thread for this rank";
 
-/// What a rank panics with when another one failed first.
+/// Panic message of a rank that ends because another one failed first.
 pub const OTHER_RANK_FAILED: &str = "another rank failed";
 
 fn give_up() -> ! {
-    // Not a fault of its own: no hook is to hear of it.
+    // The fault is another rank's, so skip the panic hook.
     std::panic::resume_unwind(Box::new(OTHER_RANK_FAILED))
 }
 
-/// As [`super::start`].
+/// Like [`super::start`].
 pub(super) fn start(
     ranks: usize,
     place: Place,
@@ -145,7 +145,7 @@ pub(super) fn start(
     _failed: impl Fn(&str),
 ) -> Checked<()> {
     let results = run_placed(ranks, place, |comm, arena| program(comm, arena).inspect_err(|_| comm.fail()));
-    // The rank that failed first has more to say than those that ended because of it.
+    // Prefer the error of the rank that failed first to the errors that followed from it.
     let mut failures = results.into_iter().enumerate().filter_map(|(rank, result)| match result {
         Ok(Ok(())) => None,
         Ok(Err(error)) => Some(error),
@@ -159,19 +159,21 @@ pub(super) fn start(
     Err(if consequence(&first) { failures.find(|error| !consequence(error)).unwrap_or(first) } else { first })
 }
 
-/// Lets the allocator take larger buffers from the system and give each back when it is freed. Without, each rank's part of the
-/// heap keeps what one point used from those after it. Pages are then new to each run: only for ranks that take turns on cores.
+/// Makes the allocator map larger buffers separately and return each to the system when it is freed. Otherwise each rank's part
+/// of the heap would retain the memory that one point used, and later points could not use it. Pages are then new in each run, so
+/// this is only for ranks that share cores.
 fn give_back_at_once() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: sets a number of the allocator: bytes from which on a buffer is mapped, which is the default but does not grow now.
+    // SAFETY: sets a parameter of the allocator: buffers of this size in bytes or more are mapped. The value is the default;
+    // setting it stops it from growing.
     unsafe {
         nix::libc::mallopt(nix::libc::M_MMAP_THRESHOLD, 128 << 10);
     }
 }
 
-/// As [`super::abort`].
+/// Like [`super::abort`].
 pub(super) fn abort() {
-    // SAFETY: a system call that takes a number and does not return; nothing of this process runs after.
+    // SAFETY: a system call that takes a number and does not return; nothing of this process runs afterwards.
     unsafe { nix::libc::_exit(3) }
 }
 
@@ -180,7 +182,7 @@ pub(super) fn library() -> String {
 }
 
 impl ThreadComm {
-    /// Ends the world: for a rank that cannot go on and is about to return.
+    /// Ends all ranks. A rank that cannot continue calls this before it returns.
     pub fn fail(&self) {
         self.shared.failure.declare();
     }
@@ -193,7 +195,7 @@ impl ThreadComm {
         }
     }
 
-    /// Collective: gives every rank, this one included, the gift, and returns what each rank gave.
+    /// Gives `value` to every rank, including this one, and returns the values of all ranks in rank order. Collective.
     pub(crate) fn swap<T: Clone + Send + Sync + 'static>(&self, gift: T) -> Vec<T> {
         let own = || self.shared.gifts[self.rank].write().unwrap_or_else(PoisonError::into_inner);
         *own() = Some(Box::new(gift));

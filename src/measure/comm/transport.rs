@@ -1,4 +1,5 @@
-//! The list of transports. One costs its folder, its line in the list, and its arm in [`on_transport`](crate::on_transport).
+//! The list of transports. A new transport needs its module, its line in this list, and its arm in
+//! [`on_transport`](crate::on_transport).
 
 use super::arena::Arena;
 use crate::hardware::Place;
@@ -6,10 +7,10 @@ use apexmap_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Of each transport: kind and name, a rank's end of it, and its module, with `library` and `start`.
+/// Lists the transports: kind and name, the type of a rank's communicator, and the module with `library` and `start`.
 macro_rules! transports {
     ($($(#[$built:meta])? $kind:ident $name:literal, $end:ty, $module:ident;)*) => {
-        /// What carries data between ranks.
+        /// The kinds of transport that carry data between ranks.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Transport"))]
         pub enum TransportKind {
@@ -17,10 +18,10 @@ macro_rules! transports {
         }
 
         impl TransportKind {
-            /// All transports, also those that this program was built without.
+            /// All transports, including those that this program was built without.
             pub const ALL: &[Self] = &[$(Self::$kind,)*];
 
-            /// As in sweeps, journals and command lines.
+            /// Returns the name in sweeps, journals and command lines.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => $name,)*
@@ -28,7 +29,7 @@ macro_rules! transports {
             }
         }
 
-        /// One rank's end of one of the transports that this program was built with.
+        /// The communicator of one rank, for one of the transports that this program was built with.
         #[derive(Clone, Copy)]
         pub enum Transport<'a> {
             $($(#[$built])? $kind(&'a $end),)*
@@ -42,7 +43,7 @@ macro_rules! transports {
             }
         }
 
-        /// What implements a transport, with its version; `None` if this program was built without it.
+        /// Returns the implementation of a transport, with its version, or `None` if this program was built without it.
         pub fn library(kind: TransportKind) -> Option<String> {
             $(
                 $(#[$built])?
@@ -53,7 +54,7 @@ macro_rules! transports {
             None
         }
 
-        /// Ends all ranks of this transport at once, from any thread of one of them, whatever they are doing.
+        /// Ends all ranks of this transport at once. Any thread of a rank may call it at any time.
         pub fn abort(kind: TransportKind) -> ! {
             $(
                 $(#[$built])?
@@ -64,9 +65,8 @@ macro_rules! transports {
             std::process::abort()
         }
 
-        /// Runs `program` on each of the ranks that this process has of `ranks`. Threads are placed; processes stay where
-        /// their launcher put them. `failed` gets the message of one that fails, if
-        /// its failure ends this process.
+        /// Runs `program` on each of the `ranks` ranks that belong to this process. Threads are placed; processes stay where
+        /// their launcher put them. If the failure of a rank ends this process, `failed` gets the message before.
         pub fn start(
             kind: TransportKind,
             ranks: usize,
@@ -98,7 +98,7 @@ transports! {
 }
 
 impl TransportKind {
-    /// The transport of a name such as `threads`.
+    /// Returns the transport with a name such as `threads`.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
@@ -110,7 +110,7 @@ impl fmt::Display for TransportKind {
     }
 }
 
-/// Runs an expression with `$comm` bound to this rank's end of the world's transport, of its own type.
+/// Runs an expression with `$comm` bound to the communicator of this rank, with its concrete type.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! on_transport {

@@ -1,20 +1,20 @@
-//! What the control groups of the process leave it: the smallest limit of its own group and of those above.
+//! The limits of the process's control groups: for each resource, the smallest limit of its group and all groups above.
 
 use super::files::Files;
 
-/// Limits of control groups, of version 2 and of version 1.
+/// The limits of control groups, version 1 or 2.
 #[derive(Debug, Default, PartialEq)]
 pub struct Limits {
     /// Processor time, in hardware threads.
     pub cpu_quota: Option<f64>,
     pub memory_bytes: Option<u64>,
-    /// Hardware threads of the process's own group.
+    /// Hardware threads that the process's own group allows.
     pub cpus: Option<Vec<usize>>,
 }
 
-/// A group that the process is in: where, from the group itself up to the root that the process sees.
+/// A control group of the process, with its folders from the group itself up to the visible root.
 struct Group {
-    /// Version 1: what it controls. Version 2: nothing.
+    /// The controllers of the hierarchy, for version 1; empty for version 2.
     controllers: Vec<String>,
     folders: Vec<String>,
 }
@@ -52,14 +52,14 @@ impl Limits {
 }
 
 fn memory(system: &dyn Files, folder: &str, second: bool) -> Option<u64> {
-    /// What version 1 says where it sets no limit is a little less than 2^63.
+    /// Without a limit, version 1 reports a number a little less than 2^63.
     const NONE: u64 = 1 << 62;
     let name = if second { "memory.max" } else { "memory.limit_in_bytes" };
     system.number(&format!("{folder}/{name}")).filter(|&bytes| bytes < NONE)
 }
 
 fn quota(system: &dyn Files, folder: &str, second: bool) -> Option<f64> {
-    // No number, `max` or -1, where there is no limit.
+    // Without a limit, the quota is `max` or -1.
     let (quota, period): (f64, f64) = if second {
         let text = system.text(&format!("{folder}/cpu.max"))?;
         let (quota, period) = text.split_once(' ')?;
@@ -71,7 +71,7 @@ fn quota(system: &dyn Files, folder: &str, second: bool) -> Option<f64> {
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
-/// The groups of the process, with the folders in which their limits stand.
+/// Returns the groups of the process, with the folders that contain their limits.
 fn groups(system: &dyn Files) -> Vec<Group> {
     let mounts = mounts(system);
     let text = system.text("proc/self/cgroup").unwrap_or_default();
@@ -84,7 +84,7 @@ fn groups(system: &dyn Files) -> Vec<Group> {
             None => mount.second,
             Some(name) => !mount.second && mount.options.iter().any(|option| option == name),
         };
-        // A container may see its own part of the tree only, or, mounted elsewhere, more than that.
+        // A container may see only its own part of the tree. With another mount, it may also see more.
         let within = |mount: &&Mount| below(path, &mount.root).is_some();
         let mount = mounts.iter().filter(here).find(within).or(mounts.iter().find(here))?;
         let mut folders = vec![mount.point.clone()];
@@ -97,16 +97,16 @@ fn groups(system: &dyn Files) -> Vec<Group> {
     text.lines().filter_map(group).collect()
 }
 
-/// What of a path lies below a folder; `None` if it does not lie there.
+/// Returns the part of a path below a folder, or `None` if the path is not below it.
 fn below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
     let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
     ((rest.is_empty() || rest.starts_with('/')) && !path.split('/').any(|part| part == "..")).then_some(rest)
 }
 
-/// A tree of control groups.
+/// A mounted tree of control groups.
 struct Mount {
     second: bool,
-    /// Which group stands at the mount point.
+    /// The group that is visible at the mount point.
     root: String,
     point: String,
     options: Vec<String>,
@@ -132,8 +132,8 @@ fn mounts(system: &dyn Files) -> Vec<Mount> {
     text.lines().filter_map(mount).collect()
 }
 
-/// How many processes the system has ended for lack of memory, on this machine and in the control groups of this process: where any
-/// of these counts rises, this rises. `None` where nothing is counted.
+/// Returns how many processes the system has killed because memory ran out, on this machine and in the control groups of this
+/// process. The result is a sum: it rises whenever one of the counts rises. `None` if the system has no such count.
 pub fn memory_kills(system: &dyn Files) -> Option<u64> {
     let count = |file: &str| {
         let text = system.text(file)?;
@@ -150,7 +150,7 @@ pub fn memory_kills(system: &dyn Files) -> Option<u64> {
     files.filter_map(|file| count(&file)).reduce(u64::saturating_add)
 }
 
-/// Where the system counts for how long a limit of processor time stopped the process's control group.
+/// The file with the time for which a limit of processor time stopped the process's control group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Throttling {
     file: String,
@@ -158,7 +158,7 @@ pub struct Throttling {
 }
 
 impl Throttling {
-    /// `None` where nothing is counted.
+    /// Finds the file. Returns `None` if the system does not record this time.
     pub fn find(system: &dyn Files) -> Option<Self> {
         let own = |group: Group| {
             let second = group.controllers.is_empty();
@@ -169,7 +169,7 @@ impl Throttling {
         groups(system).into_iter().find_map(own)
     }
 
-    /// Since the group was made, in seconds.
+    /// Returns the throttled time since the group was created, in seconds.
     pub fn seconds(&self, system: &dyn Files) -> Option<f64> {
         let text = system.text(&self.file)?;
         let (name, per_second) = if self.second { ("throttled_usec", 1e6) } else { ("throttled_time", 1e9) };

@@ -1,18 +1,18 @@
-//! Reading the system's small files.
+//! Reading of the system's small files.
 
 use std::fs;
 use std::path::Path;
 use std::str::FromStr;
 
-/// Where the system's files are: on this machine, or recorded.
+/// Access to the system's files, of this machine or recorded.
 pub trait Files {
-    /// A file's text without the white space around it. The path is relative to the root of the system.
+    /// Reads the text of a file, without surrounding white space. The path is relative to the root of the system.
     fn text(&self, path: &str) -> Option<String>;
-    /// The names in a folder.
+    /// Lists the names in a folder.
     fn names(&self, folder: &str) -> Vec<String>;
 }
 
-/// Below a folder in which `sys` and `proc` stand.
+/// Files below a folder that contains `sys` and `proc`.
 pub struct Below<'a>(pub &'a Path);
 
 impl Files for Below<'_> {
@@ -32,18 +32,18 @@ impl dyn Files + '_ {
         self.text(path)?.parse().ok()
     }
 
-    /// The members of a list such as `0-3,8`.
+    /// Reads a list such as `0-3,8`.
     pub(super) fn list(&self, path: &str) -> Option<Vec<usize>> {
         members(&self.text(path)?)
     }
 
-    /// What stands behind `name:` in a file with one such pair a line.
+    /// Reads the value of a line `name: value`.
     pub(super) fn field(&self, path: &str, name: &str) -> Option<String> {
         let text = self.text(path)?;
         text.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim().to_owned()))
     }
 
-    /// The numbers of those in a folder that are called `prefix` and a number, ascending.
+    /// Returns the numbers of the entries `prefix<number>` in a folder, ascending.
     pub(super) fn numbered(&self, folder: &str, prefix: &str) -> Vec<usize> {
         let names = self.names(folder);
         let mut numbers: Vec<usize> = names.iter().filter_map(|name| name.strip_prefix(prefix)?.parse().ok()).collect();
@@ -52,9 +52,9 @@ impl dyn Files + '_ {
     }
 }
 
-/// The members of a list such as `0-3,8`, ascending; `None` if it is none.
+/// Parses a list such as `0-3,8` into its members, ascending. Returns `None` if the text is not such a list.
 pub fn members(list: &str) -> Option<Vec<usize>> {
-    /// More than any machine has.
+    /// Exceeds the number of hardware threads of any machine.
     const MOST: usize = 1 << 20;
     let mut members = Vec::new();
     for part in list.split(',').filter(|part| !part.is_empty()) {
@@ -69,7 +69,7 @@ pub fn members(list: &str) -> Option<Vec<usize>> {
     Some(members)
 }
 
-/// Bytes of `32K`, `24M` or `1024 kB`.
+/// Parses a size in bytes such as `32K`, `24M` or `1024 kB`.
 pub fn bytes(size: &str) -> Option<u64> {
     let digits = size.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = match size[digits.len()..].trim() {

@@ -1,6 +1,6 @@
-//! The hardware as the system tells of it, and what of it this process may use.
+//! The hardware as the system reports it, and the part that this process may use.
 //!
-//! Read from the files that Linux has below `/sys` and `/proc`. What they do not say is `None` here.
+//! The data come from the files that Linux provides below `/sys` and `/proc`. Missing values are `None`.
 
 mod control_group;
 mod files;
@@ -20,23 +20,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// A machine, and what its control groups and the process's affinity leave of it.
+/// A machine, with the limits from control groups and the process's affinity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hardware {
-    /// Those online, in ascending order of their numbers.
+    /// Hardware threads that are online, ascending by number.
     pub threads: Vec<HardwareThread>,
     /// Numbers of the hardware threads that this process may use, ascending.
     pub allowed: Vec<usize>,
-    /// Processor time that the control groups grant, in hardware threads: 1.5 is one and a half of them.
+    /// Processor time that the control groups grant, in hardware threads; it may be a fraction, such as 1.5.
     pub cpu_quota: Option<f64>,
-    /// Main memory of the machine.
+    /// Main memory of the machine, in bytes.
     pub memory_bytes: Option<u64>,
-    /// The smallest limit of the control groups.
+    /// The smallest memory limit of the control groups, in bytes.
     pub memory_limit_bytes: Option<u64>,
 }
 
 impl Hardware {
-    /// The machine that these files tell of; `/proc/self` tells of the process.
+    /// Reads the machine from its files; `/proc/self` describes the process.
     pub fn read(system: &dyn Files) -> Self {
         let threads = processors::threads(system);
         let Limits { cpu_quota, memory_bytes: memory_limit_bytes, cpus } = Limits::read(system);
@@ -48,40 +48,40 @@ impl Hardware {
         Self { threads, allowed, cpu_quota, memory_bytes, memory_limit_bytes }
     }
 
-    /// This machine, as it was when this was first asked.
+    /// Returns this machine, as it was at the first call.
     pub fn here() -> &'static Self {
         static HERE: OnceLock<Hardware> = OnceLock::new();
         HERE.get_or_init(|| Self::read(&Below(Path::new("/"))))
     }
 
-    /// The hardware thread of this number.
+    /// Returns the hardware thread with a number.
     pub fn thread(&self, number: usize) -> Option<&HardwareThread> {
         self.threads.iter().find(|thread| thread.number == number)
     }
 
-    /// The hardware threads that this process may use.
+    /// Returns the hardware threads that this process may use.
     pub fn usable(&self) -> impl Iterator<Item = &HardwareThread> {
         self.threads.iter().filter(|thread| self.allowed.contains(&thread.number))
     }
 
-    /// Packages, at least 1, that hold hardware threads which this process may use.
+    /// Returns the number of packages with hardware threads that this process may use; at least 1.
     pub fn packages(&self) -> usize {
         let allowed = self.threads.iter().filter(|thread| self.allowed.contains(&thread.number));
         allowed.filter_map(|thread| thread.package).collect::<std::collections::BTreeSet<_>>().len().max(1)
     }
 
-    /// How many hardware threads this process can keep busy; at least one.
+    /// Returns how many hardware threads this process can keep busy; at least 1.
     pub fn hardware_threads(&self) -> usize {
         self.granted(self.allowed.len())
     }
 
-    /// How many cores it can keep busy.
+    /// Returns how many cores this process can keep busy.
     pub fn cores(&self) -> Option<usize> {
         let cores: Option<BTreeSet<usize>> = self.usable().map(|thread| thread.core).collect();
         cores.filter(|cores| !cores.is_empty()).map(|cores| self.granted(cores.len()))
     }
 
-    /// Whether these hardware threads are of one core.
+    /// Returns whether these hardware threads belong to one core.
     pub fn on_one_core(&self, numbers: &[usize]) -> bool {
         let core = |&number: &usize| self.thread(number).and_then(|thread| thread.core);
         match numbers {
@@ -91,17 +91,17 @@ impl Hardware {
         }
     }
 
-    /// How many of so many processors the control groups let this process keep busy; at least one.
+    /// Limits a number of hardware threads or cores to the processor time that the control groups grant; at least 1.
     pub fn granted(&self, processors: usize) -> usize {
         self.cpu_quota.map_or(processors, |quota| processors.min(quota as usize)).max(1)
     }
 
-    /// As [`Hardware::cores`], or hardware threads where the system does not tell cores.
+    /// Returns the cores like [`Hardware::cores`], or the hardware threads if the system does not report cores.
     pub fn cores_or_threads(&self) -> usize {
         self.cores().unwrap_or_else(|| self.hardware_threads())
     }
 
-    /// How many cores it can keep busy on the NUMA node that has most of them.
+    /// Returns how many cores this process can keep busy on the NUMA node with the most usable cores.
     pub fn cores_of_numa_node(&self) -> Option<usize> {
         let mut nodes: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         for thread in self.usable() {
@@ -110,24 +110,25 @@ impl Hardware {
         nodes.values().map(BTreeSet::len).max().map(|cores| self.granted(cores))
     }
 
-    /// How many different values the machine's hardware threads have of something; `None` if one has none.
+    /// Returns the number of different values that `value` returns for the machine's hardware threads, or `None` if a value is
+    /// missing.
     pub fn count<T: Ord>(&self, of: impl Fn(&HardwareThread) -> Option<T>) -> Option<usize> {
         let values: Option<BTreeSet<T>> = self.threads.iter().map(of).collect();
         values.map(|values| values.len()).filter(|&count| count > 0)
     }
 
-    /// The largest last-level cache that one of the hardware threads which this process may use reaches, in bytes.
+    /// Returns the largest last-level cache of the usable hardware threads, in bytes.
     pub fn last_cache_bytes(&self) -> Option<u64> {
         self.usable().filter_map(|thread| Some(thread.caches.last()?.bytes)).max()
     }
 
-    /// Memory that this process may use, in bytes.
+    /// Returns the memory that this process may use, in bytes.
     pub fn usable_memory_bytes(&self) -> Option<u64> {
         [self.memory_bytes, self.memory_limit_bytes].into_iter().flatten().min()
     }
 }
 
-/// The hardware threads that the process's first thread may run on.
+/// Returns the hardware threads that the process's first thread may run on.
 fn affinity(system: &dyn Files) -> Option<Vec<usize>> {
     files::members(&system.field("proc/self/status", "Cpus_allowed_list")?)
 }

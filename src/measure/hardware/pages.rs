@@ -1,4 +1,4 @@
-//! On which NUMA nodes memory is, and is to be.
+//! The placement of memory on NUMA nodes.
 
 use super::Files;
 use nix::libc;
@@ -7,40 +7,40 @@ use std::ptr::null;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// The NUMA nodes that have memory, ascending; nothing where the system does not tell.
+/// Returns the NUMA nodes that have memory, ascending. Empty if the system does not report them.
 pub fn nodes_with_memory(system: &dyn Files) -> Vec<usize> {
     const NODES: &str = "sys/devices/system/node";
     let listed = |file: &str| system.list(&format!("{NODES}/{file}")).filter(|nodes| !nodes.is_empty());
     listed("has_memory").or_else(|| listed("online")).unwrap_or_else(|| system.numbered(NODES, "node"))
 }
 
-/// Asks for memory from a NUMA node and from no other: for whole pages, of which nobody has touched any.
+/// Requires that memory comes from one NUMA node only. The memory must consist of whole pages that no thread has touched yet.
 pub fn bind_memory(memory: &[u8], node: usize) -> std::io::Result<()> {
     const BITS: usize = libc::c_ulong::BITS as usize;
     let mut nodes: Vec<libc::c_ulong> = vec![0; node / BITS + 1];
     nodes[node / BITS] = 1 << (node % BITS);
-    // The system reads one bit less than it is told.
+    // The system reads one bit less than this argument says.
     let bits = nodes.len() * BITS + 1;
-    // SAFETY: the range is one slice, and `nodes` has `bits` bits less the one that the system leaves out; the call reads the nodes,
-    // and changes only where pages of the range will come from.
+    // SAFETY: the range is one slice. `nodes` has `bits` bits, less the one that the system does not read. The call reads the
+    // nodes and changes only where the range's pages will come from.
     let result = unsafe {
         libc::syscall(libc::SYS_mbind, memory.as_ptr(), memory.len(), libc::MPOL_BIND, nodes.as_ptr(), bits, 0)
     };
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// Pages that are asked about.
+/// Maximum number of pages per query.
 const SAMPLE: usize = 64;
 
-/// How many of an even sample of these words' pages are on each NUMA node: of those that are in memory. Nothing where the
-/// system does not tell.
+/// Returns the number of pages per NUMA node, for evenly spaced pages of these words that are in memory. Empty if the system does
+/// not report it.
 pub fn memory_nodes(words: &[u64]) -> BTreeMap<usize, usize> {
     let mut nodes = BTreeMap::new();
     let count = words.len().min(SAMPLE);
     let addresses: Vec<*const u64> = (0..count).map(|page| &raw const words[words.len() / count * page]).collect();
     let mut status = vec![-1i32; count];
-    // SAFETY: both arrays have `count` places. Without an array of nodes the call moves nothing: it writes where the pages
-    // are, or an error for each, into `status`.
+    // SAFETY: both arrays have `count` entries. Without an array of nodes the call moves nothing: for each page it writes the
+    // node, or an error, into `status`.
     let result = unsafe {
         libc::syscall(libc::SYS_move_pages, 0, count, addresses.as_ptr(), null::<i32>(), status.as_mut_ptr(), 0)
     };
@@ -52,19 +52,19 @@ pub fn memory_nodes(words: &[u64]) -> BTreeMap<usize, usize> {
     nodes
 }
 
-/// A part of this process's memory, all sizes in bytes.
+/// An area of this process's memory; all sizes are in bytes.
 pub struct Area {
     pub start: u64,
     pub end: u64,
     pub resident: u64,
-    /// On huge pages.
+    /// Resident bytes on huge pages.
     pub huge: u64,
-    /// Of a page that is not huge.
+    /// Size of a page that is not huge.
     pub page_bytes: u64,
 }
 
-/// All memory of this process, at some moment since this was called: the system goes through all of it for each account, so that
-/// ranks which ask at the same time share one.
+/// Returns all memory areas of this process, read no earlier than this call. Reading makes the system walk all of the process's
+/// memory, so ranks that call at the same time share one reading.
 pub fn areas() -> Option<Arc<[Area]>> {
     static LAST: Mutex<Option<(Instant, Arc<[Area]>)>> = Mutex::new(None);
     let asked = Instant::now();

@@ -1,16 +1,16 @@
-//! Which hardware thread each rank is put on.
+//! The choice of a hardware thread for each rank.
 
 use super::{HardwareThread, Kind};
 pub use apexmap_base::place::Place;
 use std::collections::BTreeMap;
 
-/// A core with those of its hardware threads that are allowed.
+/// A core with its allowed hardware threads.
 struct Core<'a> {
     first: &'a HardwareThread,
     threads: Vec<usize>,
 }
 
-/// The `allowed` hardware threads of a machine in the order in which ranks take them: rank r the r-th one.
+/// Returns the `allowed` hardware threads of a machine in placement order: rank r gets entry r.
 pub fn order(machine: &[HardwareThread], allowed: &[usize], place: Place) -> Vec<usize> {
     let mut by_core: BTreeMap<usize, Core> = BTreeMap::new();
     for thread in machine.iter().filter(|thread| allowed.contains(&thread.number)) {
@@ -30,21 +30,21 @@ pub fn order(machine: &[HardwareThread], allowed: &[usize], place: Place) -> Vec
     (0..most).flat_map(|turn| cores.iter().filter_map(move |core| core.threads.get(turn).copied())).collect()
 }
 
-/// What cores share, from the outside inwards.
+/// Resources that cores share, from the outermost to the innermost.
 const GROUPS: [fn(&HardwareThread) -> Option<usize>; 3] = [
     |thread| thread.package,
     |thread| thread.numa_node,
-    // The last-level cache, by its first hardware thread.
+    // The last-level cache, identified by its first hardware thread.
     |thread| thread.caches.last()?.threads.first().copied(),
 ];
 
 fn one_after_other(mut cores: Vec<Core>) -> Vec<Core> {
-    // The sort is stable: cores of one group stay in the order of their numbers.
+    // The sort is stable, so cores of one group stay in the order of their numbers.
     cores.sort_by_key(|core| GROUPS.map(|group| group(core.first)));
     cores
 }
 
-/// One core of each of the outermost groups in turn; within each of them likewise.
+/// Takes one core from each of the outermost groups in turn, and orders the cores within each group by the same rule.
 fn in_turn<'a>(cores: Vec<Core<'a>>, groups: &[fn(&HardwareThread) -> Option<usize>]) -> Vec<Core<'a>> {
     let [group, within @ ..] = groups else { return cores };
     let mut parts: BTreeMap<Option<usize>, Vec<Core>> = BTreeMap::new();

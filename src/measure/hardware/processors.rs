@@ -1,39 +1,39 @@
-//! Hardware threads: their core, package, NUMA node, kind of core and caches.
+//! Hardware threads with their core, package, NUMA node, kind of core and caches.
 
 use super::files::{Files, bytes};
 use std::cmp::Reverse;
 use std::fmt;
 
-/// One of the processors that the system numbers.
+/// A hardware thread with the number that the system gives it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HardwareThread {
     pub number: usize,
-    /// The lowest number among the hardware threads of its core.
+    /// The lowest number of the hardware threads on its core.
     pub core: Option<usize>,
-    /// The system's number of its package, which need not be small.
+    /// The system's number of its package; numbers may be large.
     pub package: Option<usize>,
     pub numa_node: Option<usize>,
     pub kind: Option<Kind>,
-    /// Those that hold data, from the nearest on.
+    /// Its data and unified caches, from the nearest outwards.
     pub caches: Vec<SharedCache>,
 }
 
-/// A cache, as one hardware thread reaches it.
+/// A cache, as one hardware thread sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedCache {
     pub level: u32,
     pub bytes: u64,
-    /// All hardware threads that reach it, ascending.
+    /// All hardware threads that share it, ascending.
     pub threads: Vec<usize>,
 }
 
-/// Kinds of core, the fastest first.
+/// The kind of a core, in order of speed, the fastest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Performance,
     Efficiency,
     LowPower,
-    /// The system's measure of a core's speed; the fastest core of the machine mostly has 1024.
+    /// The system's measure of a core's speed; the fastest core of a machine usually has 1024.
     Capacity(Reverse<u32>),
 }
 
@@ -51,17 +51,17 @@ impl fmt::Display for Kind {
 const CPU: &str = "sys/devices/system/cpu";
 const NODE: &str = "sys/devices/system/node";
 
-/// All that are online.
+/// Returns all hardware threads that are online.
 pub fn threads(system: &dyn Files) -> Vec<HardwareThread> {
     let online = system
         .list(&format!("{CPU}/online"))
         .or_else(|| Some(system.numbered(CPU, "cpu")).filter(|all| !all.is_empty()));
-    // Without /sys there are at least those that the process may use.
+    // Without /sys, at least the threads that the process may use are known.
     let online = online.or_else(|| super::affinity(system)).unwrap_or_default();
     let nodes: Vec<(usize, Vec<usize>)> = (system.numbered(NODE, "node").into_iter())
         .filter_map(|node| Some((node, system.list(&format!("{NODE}/node{node}/cpulist"))?)))
         .collect();
-    // Intel's processors with several kinds have a unit for performance monitoring of each.
+    // Intel processors with several kinds of cores have one performance monitoring unit per kind.
     let kinds: Vec<(Kind, Vec<usize>)> =
         [(Kind::Performance, "core"), (Kind::Efficiency, "atom"), (Kind::LowPower, "lowpower")]
             .into_iter()
@@ -69,14 +69,14 @@ pub fn threads(system: &dyn Files) -> Vec<HardwareThread> {
             .collect();
     let thread = |number: usize| {
         let of = |name: &str| format!("{CPU}/cpu{number}/{name}");
-        // The second is the name before Linux 5.
+        // The second name is that of kernels before Linux 5.
         let siblings = ["topology/core_cpus_list", "topology/thread_siblings_list"];
         let among = |set: &[usize]| set.contains(&number);
         let named = kinds.iter().find(|(_, set)| among(set)).map(|(kind, _)| *kind);
         HardwareThread {
             number,
             core: siblings.iter().find_map(|name| system.list(&of(name))?.first().copied()),
-            // -1 where the firmware does not tell.
+            // -1 if the firmware does not report it.
             package: system.number(&of("topology/physical_package_id")),
             numa_node: nodes.iter().find(|(_, set)| among(set)).map(|(node, _)| *node),
             kind: named

@@ -1,23 +1,22 @@
-//! A run without sweep, launcher and files.
+//! A single run of a kernel, without sweep, launcher and files.
 
 use super::{Outcome, complete, find, run};
 use crate::comm::{Transport, World, threads};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
 
-/// Runs a point once, on threads of this process, and returns what rank 0 found: the time of the slowest rank, and the
-/// outputs. Parameters that the point lacks get their defaults. Runs of different `stream` access different random
-/// addresses.
+/// Runs a point once, on threads of this process. Returns rank 0's outcome: the time of the slowest rank, and the outputs.
+/// Missing parameters get their defaults. Runs with different `stream` access different random addresses.
 ///
 /// # Errors
-/// If the point cannot be run, a rank fails, or the kernel's verification does.
+/// Fails if the point cannot be run, a rank fails, or the kernel's verification fails.
 pub fn run_here(point: &Point, stream: u64) -> Result<Outcome> {
     let point = complete(point.clone()).map_err(|why| Error::input(why, "see `apexmap kernels KERNEL`"))?;
     let kernel = find(&point.kernel)?;
     let outcomes = threads::run(point.ranks, |comm, arena| {
         run(kernel, &point, stream, &mut World { transport: Transport::Threads(comm), arena })
     });
-    // The rank that failed says why; the others only that one did.
+    // The rank that failed first reports the reason; the others report only that another rank failed.
     let failed = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
     if let Some(why) = failed.min_by_key(|why| *why == threads::OTHER_RANK_FAILED) {
         return Err(Error::internal(why.as_str()));
@@ -25,6 +24,6 @@ pub fn run_here(point: &Point, stream: u64) -> Result<Outcome> {
     let outcome = outcomes.into_iter().flatten().next().expect("a complete point has a rank")?;
     match &outcome.verdict {
         Ok(()) => Ok(outcome),
-        Err(why) => Err(Error::measurement(format!("{}: {why}", point.label()), "report it: the run computed wrongly")),
+        Err(why) => Err(Error::measurement(format!("{}: {why}", point.label()), "report this bug: wrong results")),
     }
 }

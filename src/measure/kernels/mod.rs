@@ -1,7 +1,7 @@
-//! The kernels: the measurements. A kernel is one file and one line in [`ALL`].
+//! The kernels, which make the measurements. A kernel is one file and one line in [`ALL`].
 //!
-//! A kernel draws its inputs, runs between two barriers and returns times and counts; rates are computed in one place
-//! (`table::derive`) from its [`Work`]. It verifies its results in every run.
+//! A kernel draws its inputs, runs between two barriers and returns times and counts. `table::derive` computes all rates from its
+//! [`Work`]. Every run verifies its results.
 
 pub mod apex_map;
 pub mod calibrate;
@@ -25,7 +25,7 @@ use apexmap_base::source::Source;
 use apexmap_base::units::{Unit, plural};
 use std::collections::BTreeMap;
 
-/// Every kernel of the program; help, validation, plans, reports and tests derive from this list.
+/// All kernels of the program. Help, validation, plans, reports and tests derive from this list.
 pub const ALL: &[&dyn Kernel] = &[
     &apex_map::SEQUENTIAL,
     &apex_map::TWO_SIDED,
@@ -76,15 +76,15 @@ pub const ALL: &[&dyn Kernel] = &[
     &calibrate::network::bisection::Bisection,
 ];
 
-/// `apex_map` of `apex_map.sequential`.
+/// Returns the family of a kernel: `apex_map` for `apex_map.sequential`.
 pub fn family(id: &str) -> &str {
     id.split('.').next().unwrap_or(id)
 }
 
-/// The kernel with this id, such as `apex_map.two_sided`.
+/// Returns the kernel with an id such as `apex_map.two_sided`.
 ///
 /// # Errors
-/// If there is none: the error lists all.
+/// Fails if no kernel has this id; the error lists all ids.
 pub fn find(id: &str) -> Result<&'static dyn Kernel> {
     ALL.iter().copied().find(|kernel| kernel.id() == id).ok_or_else(|| {
         let known: Vec<_> = ALL.iter().map(|kernel| kernel.id()).collect();
@@ -92,26 +92,26 @@ pub fn find(id: &str) -> Result<&'static dyn Kernel> {
     })
 }
 
-/// Parameters that points of every kernel may have: how a launch spreads its ranks over nodes, both or none; and on which
-/// NUMA nodes memory and ranks are.
+/// Parameters that points of every kernel may have: the distribution of a launch's ranks over nodes (both parameters or neither),
+/// and the NUMA nodes of memory and ranks.
 pub const OF_LAUNCHES: [Parameter; 4] = [
     parameter("nodes", "nodes", "number of nodes; with ranks_per_node it sets the number of ranks", A_COUNT),
     parameter(
         "ranks_per_node",
         "ranks_per_node",
-        "ranks on each node; \"cores\", \"hardware threads\" and \"node\" mean those of the machine that reads the sweep",
+        "ranks per node; \"cores\", \"hardware threads\" and \"node\" refer to the machine that reads the sweep",
         A_COUNT,
     ),
     parameter(
         MEMORY_NODE,
         MEMORY_NODE,
-        "NUMA node on which the memory of all ranks is; where the system puts it, if left out",
+        "NUMA node for the memory of all ranks; if omitted, the system chooses",
         A_NUMA_NODE,
     ),
     parameter(
         CORE_NODE,
         CORE_NODE,
-        "NUMA node on whose cores the ranks run, which are threads of one process; where the launch put them, if left out",
+        "NUMA node whose cores run the ranks, which must be threads of one process; if omitted, the launch decides",
         A_NUMA_NODE,
     ),
 ];
@@ -120,14 +120,14 @@ const CORE_NODE: &str = "core_node";
 const A_NUMA_NODE: Domain = Domain::Integer { least: 0, most: 1023, default: 0 };
 const A_COUNT: Domain = Domain::Integer { least: 1, most: 1 << 24, default: 1 };
 
-/// Something a kernel reports besides its seconds.
+/// A value that a kernel reports in addition to its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Output {
-    /// Column in stores, with its unit.
+    /// Column in stores, with the unit in its name.
     pub column: &'static str,
     /// The base unit of its values.
     pub unit: Unit,
-    /// What it is, in a few words for help and reports.
+    /// Its meaning in a few words, for help and reports.
     pub meaning: &'static str,
 }
 
@@ -135,129 +135,131 @@ const fn output(column: &'static str, unit: Unit, meaning: &'static str) -> Outp
     Output { column, unit, meaning }
 }
 
-/// What one run of a point amounts to, over all ranks: the only input of every rate.
+/// The work of one run of a point, over all ranks. All rates are computed from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
-    /// Accesses, updates or messages.
+    /// Number of accesses, updates or messages.
     pub operations: f64,
-    /// What one operation is called: `access`.
+    /// The name of one operation: `access`.
     pub operation: &'static str,
     /// Bytes that these operations moved, over all ranks.
     pub bytes: f64,
-    /// Which bytes count, in a few words.
+    /// The definition of the counted bytes, in a few words.
     pub byte_definition: &'static str,
 }
 
-/// How many ranks a kernel runs on.
+/// The number of ranks that a kernel runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ranks {
     /// One rank only.
     One,
-    /// One rank or more; [`Kernel::check`] may ask for an even number or a power of two.
+    /// One rank or more. [`Kernel::check`] may require an even number or a power of two.
     Any,
 }
 
-/// What a run gave, on rank 0 (other ranks return it too, but nobody reads theirs).
+/// The outcome of a run. Only rank 0's value is used; other ranks return one too.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// Time of the slowest rank, in seconds.
     pub seconds: f64,
-    /// What [`About::outputs`] lists, by column.
+    /// The values of [`About::outputs`], by column.
     pub outputs: BTreeMap<&'static str, Value>,
-    /// `Err` says what the verification found wrong.
+    /// The verdict of the verification; `Err` describes the wrong results.
     pub verdict: std::result::Result<(), String>,
 }
 
-/// What a kernel is, for help, validation, stores and reports.
+/// The description of a kernel, for help, validation, stores and reports.
 #[derive(Debug)]
 pub struct About {
     /// `family.variant`, unique.
     pub id: &'static str,
-    /// What it measures, in one line.
+    /// The measured quantity, in one line.
     pub summary: &'static str,
-    /// The paper or definition that it follows.
+    /// The paper or definition that the kernel follows.
     pub source: &'static Source,
     /// Table, figure or section of the source.
     pub place: &'static str,
-    /// What a point of it sets; what it does not set gets its default.
+    /// The parameters that a point may set; the others get their defaults.
     pub parameters: &'static [Parameter],
-    /// What a run reports besides its time.
+    /// The values that a run reports in addition to its time.
     pub outputs: &'static [Output],
-    /// How many ranks it runs on.
+    /// The number of ranks that the kernel runs on.
     pub ranks: Ranks,
     /// The column that figures and summaries show by default.
     pub headline: &'static str,
-    /// What one sample is, what is on the clock and what is checked: a paragraph of the report.
+    /// The definition of a sample, of its timed region and of the verification: a paragraph for the report.
     pub method: &'static str,
 }
 
-/// A probe: what is run and timed at a point.
+/// A kernel: it runs and times the work at a point.
 pub trait Kernel: Sync {
-    /// The description that help, validation, results and reports take.
+    /// Returns the description for help, validation, results and reports.
     fn about(&self) -> &'static About;
-    /// Checks a combination of parameters; each of them is within its domain.
+    /// Checks a combination of parameters. Each parameter is already within its domain.
     ///
     /// # Errors
-    /// The reason why it cannot be run, and what would be accepted.
+    /// Returns why the combination cannot be run, and which values would be accepted.
     fn check(&self, point: &Point) -> std::result::Result<(), String>;
-    /// Operations and bytes of one run, over all ranks, if it does all that the point asks.
+    /// Returns operations and bytes of one complete run, over all ranks.
     ///
     /// # Panics
-    /// If the point is not complete; see [`complete`].
+    /// Panics if the point is not complete; see [`complete`].
     fn work(&self, point: &Point) -> Work;
-    /// Work of a run that gave these outputs, if it may do less than the point asks.
+    /// Returns the work of a run with these outputs, for kernels that may do less than the point asks.
     fn done(&self, point: &Point, outputs: &BTreeMap<String, Value>) -> Work {
         let _ = outputs;
         self.work(point)
     }
-    /// Total bytes of memory per rank.
+    /// Returns the memory per rank, in bytes.
     ///
     /// # Panics
-    /// If the point is not complete.
+    /// Panics if the point is not complete.
     fn memory(&self, point: &Point) -> u64;
-    /// Bytes of memory of all ranks together, where some need less than others.
+    /// Returns the memory of all ranks together, in bytes, for kernels whose ranks need different amounts.
     ///
     /// # Panics
-    /// If the point is not complete.
+    /// Panics if the point is not complete.
     fn memory_of_all(&self, point: &Point) -> u64 {
         self.memory(point).saturating_mul(point.ranks as u64)
     }
-    /// Words (8 bytes) of it from the arena: allocated and filled once per launch, for the largest point.
+    /// Returns the words (8 bytes) of this memory that come from the arena, which is allocated and filled once per launch, for
+    /// the largest point.
     ///
     /// # Panics
-    /// If the point is not complete.
+    /// Panics if the point is not complete.
     fn arena_words(&self, point: &Point) -> u64;
-    /// Rings through which its messages travel where ranks are threads, besides [`Kernel::memory`]; a plan of memory counts them.
+    /// Returns the rings that carry its messages if ranks are threads. Plans add their memory to [`Kernel::memory`].
     ///
     /// # Panics
-    /// If the point is not complete.
+    /// Panics if the point is not complete.
     fn rings(&self, point: &Point) -> Vec<Rings> {
         let _ = point;
         Vec::new()
     }
-    /// Whether its operations take memory in order, so that their bytes alone tell, very roughly, how long they take.
+    /// Returns whether its operations access memory sequentially, so that their bytes alone give a very rough estimate of the
+    /// time.
     fn in_order(&self) -> bool {
         false
     }
-    /// Runs the point once. Collective over the world's ranks; `stream` numbers the run, so each draws other values.
-    /// [`run_here`] makes a world of threads.
+    /// Runs the point once. Collective over the world's ranks. `stream` is the number of the run, so that each run draws other
+    /// values. [`run_here`] creates a world of threads.
     ///
     /// # Errors
-    /// If memory or the transport fails. A wrong result is no error but a [verdict](Outcome::verdict).
+    /// Fails if memory or the transport fails. A wrong result is not an error but a [verdict](Outcome::verdict).
     ///
     /// # Panics
-    /// If the point is not complete.
+    /// Panics if the point is not complete.
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome>;
 
-    /// As [`About::id`].
+    /// Returns [`About::id`].
     fn id(&self) -> &'static str {
         self.about().id
     }
-    /// As [`About::parameters`].
+    /// Returns [`About::parameters`].
     fn parameters(&self) -> &'static [Parameter] {
         self.about().parameters
     }
-    /// As [`About::outputs`].
+    /// Returns [`About::outputs`].
     fn outputs(&self) -> &'static [Output] {
         self.about().outputs
     }
@@ -268,7 +270,7 @@ fn no_rings(_: &Point) -> Vec<Rings> {
     Vec::new()
 }
 
-/// For kernels whose first half of ranks works with the second.
+/// Requires an even number of ranks, for kernels that pair the first half of the ranks with the second.
 fn in_pairs(point: &Point) -> std::result::Result<(), String> {
     if !point.ranks.is_multiple_of(2) {
         return Err(format!("{} cannot be paired; use an even number", plural(point.ranks, "rank")));
@@ -276,17 +278,17 @@ fn in_pairs(point: &Point) -> std::result::Result<(), String> {
     Ok(())
 }
 
-/// The kernels of the same family that run on several ranks, as advice.
+/// Returns advice with the kernels of the same family that run on several ranks.
 fn for_several_ranks(kernel: &dyn Kernel) -> String {
     let alike = |other: &&&dyn Kernel| family(other.id()) == family(kernel.id()) && other.about().ranks == Ranks::Any;
     let ids: Vec<&str> = ALL.iter().filter(alike).map(|other| other.id()).collect();
     if ids.is_empty() { String::new() } else { format!("; for several ranks use {}", ids.join(" or ")) }
 }
 
-/// Completes a point with its kernel's defaults and checks it whole: names, domains, ranks, combinations.
+/// Completes a point with its kernel's defaults and checks names, domains, ranks and combinations.
 ///
 /// # Errors
-/// What is wrong with the point, in one sentence.
+/// Returns the fault of the point, in one sentence.
 pub fn complete(point: Point) -> std::result::Result<Point, String> {
     let kernel = find(&point.kernel).map_err(|e| e.what)?;
     let parameters = kernel.parameters();
@@ -298,16 +300,16 @@ pub fn complete(point: Point) -> std::result::Result<Point, String> {
     let point = fill(point)?;
     kernel.check(&point)?;
     if point.params.contains_key(MEMORY_NODE) && kernel.arena_words(&point) == 0 {
-        return Err(format!("{} has no memory that could be on a memory_node; leave it out", kernel.id()));
+        return Err(format!("{} has no memory that memory_node could place; leave it out", kernel.id()));
     }
     Ok(point)
 }
 
-/// As [`complete`], of a point that was measured, maybe elsewhere and by an earlier version: parameters that its kernel does not
-/// know stay, and combinations are not checked, which may depend on the machine.
+/// Completes a point like [`complete`] that was already measured, perhaps elsewhere and by an earlier version. Parameters that
+/// the kernel does not know remain. Combinations are not checked, because they may depend on the machine.
 ///
 /// # Errors
-/// What is wrong with the point, in one sentence.
+/// Returns the fault of the point, in one sentence.
 pub fn fill(mut point: Point) -> std::result::Result<Point, String> {
     let kernel = find(&point.kernel).map_err(|e| e.what)?;
     for parameter in kernel.parameters() {
@@ -331,7 +333,7 @@ pub fn fill(mut point: Point) -> std::result::Result<Point, String> {
     Ok(point)
 }
 
-/// Gives the parameters whose default follows the point their value, where the point has none and all others.
+/// Sets the missing parameters whose defaults depend on the other parameters of the point.
 pub fn choose(point: &mut Point) {
     let parameters = find(&point.kernel).map_or(&[][..], |kernel| kernel.parameters());
     for parameter in parameters {

@@ -1,4 +1,4 @@
-//! The run of a point: its memory and its ranks on NUMA nodes, while it runs.
+//! The run of a point with its memory and its ranks on the requested NUMA nodes.
 
 use super::{CORE_NODE, Kernel, MEMORY_NODE, Outcome};
 use crate::affinity;
@@ -9,13 +9,13 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::plural;
 
-/// Runs a point, with its memory and its ranks on the NUMA nodes that it names. Collective.
+/// Runs a point with its memory and its ranks on the NUMA nodes that it names. Collective.
 ///
 /// # Errors
-/// As [`Kernel::run`], and if the machine has no such node.
+/// Fails like [`Kernel::run`], and if the machine has no such node.
 ///
 /// # Panics
-/// If the point is not complete.
+/// Panics if the point is not complete.
 pub(crate) fn run(kernel: &dyn Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
     let node = |name: &str| match point.params.get(name) {
         Some(Value::Integer(node)) => Some(*node as usize),
@@ -27,16 +27,16 @@ pub(crate) fn run(kernel: &dyn Kernel, point: &Point, stream: u64, world: &mut W
     kernel.run(point, stream, world)
 }
 
-/// This rank's thread on a hardware thread of the node; back where it may run otherwise when this is dropped.
+/// Binds this rank's thread to a hardware thread of a NUMA node. Dropping it restores the previous binding.
 pub struct OnNode {
     before: Vec<usize>,
 }
 
 impl OnNode {
-    /// Puts rank r on the node's core r.
+    /// Binds rank r to core r of the node.
     ///
     /// # Errors
-    /// If ranks are processes, the node has fewer cores than there are ranks, or the system refuses.
+    /// Fails if ranks are processes, the node has fewer cores than ranks exist, or the system refuses.
     pub fn enter(transport: Transport, node: usize) -> Result<Self> {
         let refuse = |what: String, next: &str| Err(Error::input(format!("core_node = {node}: {what}"), next));
         let (rank, ranks) = match transport {
@@ -72,10 +72,10 @@ impl Drop for OnNode {
     }
 }
 
-/// The hardware thread of a rank on the cores of a node, one rank on each core.
+/// Returns the hardware thread for a rank on a node, with one rank per core.
 ///
 /// # Errors
-/// Why there is none.
+/// Returns the reason if there is none.
 pub fn processor(machine: &Hardware, node: usize, rank: usize, ranks: usize) -> std::result::Result<usize, String> {
     let on_node = |thread: &&HardwareThread| thread.numa_node == Some(node);
     let own: Vec<usize> = machine.usable().filter(on_node).map(|thread| thread.number).collect();

@@ -1,71 +1,72 @@
-//! The parameters of kernels: names, units, values, defaults.
+//! The parameters of kernels: names, units, values and defaults.
 
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::Unit;
 
-/// Which values a parameter takes.
+/// The values that a parameter accepts.
 #[derive(Clone, Copy, Debug)]
 pub enum Domain {
-    /// Whole numbers from `least` to `most`, both included.
+    /// Integers from `min` to `max`, both included.
     Integer {
         /// The smallest value.
         least: u64,
         /// The largest value.
         most: u64,
-        /// Its value where a point names none.
+        /// The value if a point does not set it.
         default: u64,
     },
-    /// The same, for the words of memory; sweeps may ask for a share of the memory, and ask for half of it by default.
+    /// A memory size in words, otherwise like `Integer`. Sweeps may request a share of the memory, and request half of it by
+    /// default.
     Size {
         /// The smallest size, in words of 8 bytes.
         least: u64,
         /// The largest size, in words of 8 bytes.
         most: u64,
-        /// Its size in words where a point names none.
+        /// The size in words if a point does not set it.
         default: u64,
     },
-    /// Words of a memory that is divided evenly among the ranks; sweeps may ask for so much that it lies beyond the caches, and
-    /// do by default.
+    /// The size in words of a memory that is divided evenly among the ranks. Sweeps may request a size beyond the caches, and do
+    /// so by default.
     Global {
         /// The smallest size, in words of 8 bytes.
         least: u64,
         /// The largest size, in words of 8 bytes.
         most: u64,
-        /// Its size in words where a point names none.
+        /// The size in words if a point does not set it.
         default: u64,
     },
-    /// Whole numbers; where a point names none, one is chosen that suits its other parameters.
+    /// Integers whose default depends on the point's other parameters.
     Chosen {
         /// The smallest value.
         least: u64,
         /// The largest value.
         most: u64,
-        /// What it is chosen from, for help: `L, alpha and P`.
+        /// The parameters that the default depends on, for help: `L, alpha and P`.
         from: &'static str,
-        /// The value for a point that has all other parameters; always the same for the same point.
+        /// Computes the default for a point with all other parameters. It always returns the same value for the same point.
         choose: fn(&Point) -> u64,
     },
-    /// Real numbers greater than `above`, up to and including `most`.
+    /// Real numbers greater than `exclusive_min`, up to and including `max`.
     Real {
-        /// The bound below, which is no value itself.
+        /// The lower bound, which is itself excluded.
         above: f64,
         /// The largest value.
         most: f64,
-        /// Its value where a point names none.
+        /// The value if a point does not set it.
         default: f64,
     },
-    /// One of these words; the first is the default.
+    /// A word from this list; the first is the default.
     Choice(&'static [&'static str]),
 }
 
-/// The words of a [`Domain::Choice`], each with what it means to the kernel: one list, so that no word means another one's thing.
+/// The words of a [`Domain::Choice`] with their meaning for the kernel. One list keeps words and meanings together.
 pub(crate) struct Choices<T: 'static>(pub &'static [(&'static str, T)]);
 
 impl<T: Copy> Choices<T> {
-    /// The words alone, for the domain.
+    /// Returns only the words, for the domain.
     ///
     /// # Panics
-    /// If there are not `N`: where a constant is made of it, that does not compile.
+    /// Panics if the list does not have `N` words. In a constant, this is a compile-time error.
     pub(crate) const fn words<const N: usize>(&self) -> [&'static str; N] {
         assert!(self.0.len() == N);
         let (mut words, mut number) = ([""; N], 0);
@@ -76,10 +77,10 @@ impl<T: Copy> Choices<T> {
         words
     }
 
-    /// What the point's word means.
+    /// Returns the meaning of the point's word.
     ///
     /// # Panics
-    /// If the point is not complete.
+    /// Panics if the point is not complete.
     pub(crate) fn of(&self, point: &Point, name: &str) -> T {
         let word = point.text(name);
         let chosen = self.0.iter().find(|(known, _)| *known == word);
@@ -92,19 +93,19 @@ impl<T: Copy> Choices<T> {
 pub struct Parameter {
     /// The paper's name, as in sweeps: `M`, `alpha`, `NSER`.
     pub name: &'static str,
-    /// Column in stores, with its unit: `memory_words`.
+    /// Column in stores, with the unit in its name: `memory_words`.
     pub column: &'static str,
-    /// The base unit of its values: points and results hold them in it.
+    /// The base unit of its values. Points and results use it.
     pub unit: Unit,
-    /// What it is, in a few words for help and schemas.
+    /// Its meaning in a few words, for help and schemas.
     pub meaning: &'static str,
-    /// The values that are accepted, and the default.
+    /// The accepted values and the default.
     pub domain: Domain,
 }
 
 impl Parameter {
-    /// Its value where a point names none; `None` if that is chosen for the point. Sweeps take half of the memory for a
-    /// [`Domain::Size`] instead, and what lies beyond the caches for a [`Domain::Global`].
+    /// Returns the value if a point does not set it, or `None` if it depends on the point. Sweeps use other defaults for two
+    /// domains: half of the memory for [`Domain::Size`], and a size beyond the caches for [`Domain::Global`].
     pub fn default_value(&self) -> Option<Value> {
         match self.domain {
             Domain::Integer { default, .. } | Domain::Size { default, .. } | Domain::Global { default, .. } => {
@@ -116,10 +117,10 @@ impl Parameter {
         }
     }
 
-    /// The value in this parameter's own type: 64.0 becomes an integer where one is asked for.
+    /// Converts the value to this parameter's type: 64.0 becomes an integer if the parameter is one.
     ///
     /// # Errors
-    /// What is wrong with the value, in one sentence.
+    /// Returns the fault of the value, in one sentence.
     pub fn accept(&self, value: &Value) -> std::result::Result<Value, String> {
         let name = self.name;
         match (self.domain, value) {
@@ -153,7 +154,7 @@ impl Parameter {
     }
 }
 
-/// A parameter without a unit.
+/// Creates a parameter without a unit.
 pub(super) const fn parameter(
     name: &'static str,
     column: &'static str,

@@ -2,22 +2,22 @@
 
 use serde::Serialize;
 
-/// By what an interval or a test knows how values differ.
+/// The data that an interval or a test derives its spread from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// The spread of differences between two sides of the same launches.
+    /// Differences between two sides of the same launches.
     Pairs,
     /// The spread between launches.
     Launches,
-    /// The spread of samples within one launch, which does not know how launches differ.
+    /// The spread of samples within one launch, which does not include differences between launches.
     Samples,
-    /// There are too few of either.
+    /// Too few launches and samples for any of these.
     Nothing,
 }
 
 impl Basis {
-    /// As tables name it.
+    /// Returns the name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Basis::Pairs => "pairs",
@@ -27,36 +27,37 @@ impl Basis {
         }
     }
 
-    /// Whether it knows how launches differ.
+    /// Returns whether the basis includes differences between launches.
     pub fn knows_launches(self) -> bool {
         matches!(self, Basis::Pairs | Basis::Launches)
     }
 }
 
-/// What is said of a set of samples.
+/// Summary statistics of a set of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// Number of samples, at least 1.
     pub n: usize,
     /// The smallest sample, in the unit of the samples.
     pub min: f64,
-    /// Of one launch the middle sample, or the mean of the two in the middle; of several launches the geometric mean of their
-    /// medians.
+    /// With one launch, the median: the middle sample, or the mean of the two in the middle. With several launches, the geometric
+    /// mean of their medians.
     pub median: f64,
     /// The largest sample.
     pub max: f64,
-    /// 95 % interval of the median. Within one launch it is absent below six samples, where none has that coverage.
+    /// 95 % confidence interval of the median. Within one launch it is absent below six samples, because no interval then has
+    /// this coverage.
     pub interval: Option<(f64, f64)>,
-    /// What the interval is known by.
+    /// The basis of the interval.
     pub basis: Basis,
     /// Number of launches, at least 1.
     pub launches: usize,
-    /// Samples further than three scaled median absolute deviations from the median. They stay in.
+    /// Number of samples further than three scaled median absolute deviations from the median. They remain in the statistics.
     pub outliers: usize,
 }
 
 impl Summary {
-    /// Of samples of one launch; `None` without samples. NaN does not occur in samples.
+    /// Summarises the samples of one launch. Returns `None` without samples. Samples must not contain NaN.
     pub fn of(samples: &[f64]) -> Option<Self> {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -68,19 +69,19 @@ impl Summary {
         Some(Self { n: sorted.len(), min, median, max, interval, basis, launches: 1, outliers })
     }
 
-    /// Width of the interval relative to the median.
+    /// Returns the width of the interval relative to the median.
     pub fn relative_width(&self) -> Option<f64> {
         self.interval.map(|(low, high)| (high - low) / self.median.abs())
     }
 }
 
-/// Median of samples; `None` without samples.
+/// Returns the median of samples, or `None` without samples.
 pub fn median(samples: &[f64]) -> Option<f64> {
     Summary::of(samples).map(|summary| summary.median)
 }
 
-/// The p-quantile of samples in ascending order, p from 0 to 1, interpolated linearly between the order statistics at
-/// (n - 1) p (Hyndman and Fan 1996, definition 7: the default of R and NumPy). `None` without samples.
+/// Returns the p-quantile of samples in ascending order, for p from 0 to 1. It interpolates linearly between the order statistics
+/// at (n - 1) p (Hyndman and Fan 1996, definition 7: the default of R and NumPy). Returns `None` without samples.
 pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     let position = sorted.len().checked_sub(1)? as f64 * p.clamp(0.0, 1.0);
     let (below, above) = (sorted[position.floor() as usize], sorted[position.ceil() as usize]);
@@ -92,7 +93,7 @@ fn median_of_sorted(sorted: &[f64]) -> f64 {
     if n % 2 == 1 { sorted[n / 2] } else { 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]) }
 }
 
-/// Hampel's rule: 1.4826 x MAD estimates the standard deviation of a normal sample.
+/// Counts outliers by Hampel's rule: 1.4826 x MAD estimates the standard deviation of a normal sample.
 fn outliers(sorted: &[f64], median: f64) -> usize {
     let mut distances: Vec<f64> = sorted.iter().map(|x| (x - median).abs()).collect();
     distances.sort_by(f64::total_cmp);
@@ -100,15 +101,15 @@ fn outliers(sorted: &[f64], median: f64) -> usize {
     distances.iter().filter(|&&distance| distance > limit).count()
 }
 
-/// The largest j such that the j-th smallest and the j-th largest of n samples enclose the median with a probability
-/// of at least 95 %, whatever their distribution: the coverage is 1 - 2 P(Binomial(n, 1/2) < j).
+/// Returns the largest j such that the j-th smallest and the j-th largest of n samples enclose the median with a probability of
+/// at least 95 %, for any distribution. The coverage is 1 - 2 P(Binomial(n, 1/2) < j).
 ///
-/// `None` for n < 6 (n = 5 covers 93.75 %).
+/// Returns `None` for n < 6, because n = 5 covers only 93.75 %.
 pub fn median_interval_rank(n: usize) -> Option<usize> {
     if n < 6 {
         return None;
     }
-    // 2^-n leaves the range of f64 beyond n = 1074; the normal approximation is good to a rank long before.
+    // 2^-n underflows f64 beyond n = 1074. The normal approximation is accurate to one rank far below that.
     if n > 1000 {
         return Some(((n as f64 - 1.959_964 * (n as f64).sqrt()) / 2.0).floor() as usize);
     }

@@ -1,29 +1,29 @@
-//! The canary: a fixed short piece of work, barriers, and the core clock.
+//! The canary: short pieces of work of fixed size, barriers, and a measurement of the core clock.
 
 use crate::comm::Collectives;
 use apexmap_base::disturbance::{Fact, Facts};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Words of the piece in the first-level cache: 16 KiB.
+/// Words of the piece of work in the first-level cache: 16 KiB.
 const CACHE_WORDS: usize = 2048;
-/// How often they are read: some ten microseconds.
+/// Passes over these words; they take about ten microseconds.
 const CACHE_PASSES: usize = 12;
-/// Random reads of memory: some ten microseconds.
+/// Random reads of memory; they take about ten microseconds.
 const READS: usize = 1024;
-/// Memory that they are spread over. Its size does not matter where lines can be put out of the caches after each piece; every
-/// rank has as much.
+/// Size of the memory for these reads, equal on all ranks. If lines can be flushed after each piece of work, the size does not
+/// matter and is small.
 const BYTES: usize = if CAN_FLUSH { 512 << 10 } else { 16 << 20 };
 const CAN_FLUSH: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 const LINE_WORDS: usize = 8;
-/// Processors fetch pairs of lines: of each pair one word is read, and both lines are put out of the caches.
+/// Processors fetch lines in pairs. So one word per pair is read, and both lines are flushed.
 const PAIR_WORDS: usize = 2 * LINE_WORDS;
 const PAIRS: usize = BYTES / 8 / PAIR_WORDS;
-/// Additions of one chain, and how many chains: the fastest counts, as an interruption makes one slow.
+/// Additions per chain, and number of chains. The fastest chain counts, because interruptions only make a chain slower.
 const CHAIN: u64 = 20_000;
 const CHAINS: usize = 4;
 
-/// Of both pieces, in bytes.
+/// Memory of both pieces of work, in bytes.
 pub const MEMORY: usize = BYTES + CACHE_WORDS * 8;
 
 pub struct Canary {
@@ -40,10 +40,10 @@ impl Canary {
         Self { cache: (0..CACHE_WORDS as u64).collect(), memory, pair: 0 }
     }
 
-    /// The times of both pieces, now.
+    /// Measures both pieces of work now.
     pub fn facts(&mut self) -> Facts {
-        // A kernel leaves caches and translations of addresses as it likes: the first time of each piece brings back the
-        // canary's own. Of three more the shortest counts, as an interruption makes one longer.
+        // A kernel replaces the contents of caches and TLBs, so the first time of each piece only restores the canary's own. The
+        // shortest of three further times counts, because interruptions only make a time longer.
         black_box(self.in_cache());
         let cache = [(); 3].map(|()| seconds(|| self.in_cache())).into_iter().fold(f64::INFINITY, f64::min);
         self.in_memory();
@@ -51,7 +51,7 @@ impl Canary {
         Facts::default().with(Fact::CacheCanary, cache).with(Fact::MemoryCanary, memory)
     }
 
-    /// Both pieces so many times.
+    /// Repeats both pieces of work `times` times.
     pub fn work(&mut self, times: usize) {
         for _ in 0..times {
             black_box(self.in_cache());
@@ -59,8 +59,8 @@ impl Canary {
         }
     }
 
-    /// Multiplies in four chains, a word a cycle: neither vectors nor the width of loads make it faster, and another thread on the
-    /// same core makes it slower.
+    /// Multiplies in four chains, one word per cycle. Vector units and the width of loads do not make this faster, and another
+    /// thread on the same core makes it slower.
     fn in_cache(&self) -> u64 {
         let next = |chain: u64, word: u64| (chain ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let (mut a, mut b, mut c, mut d) = (1, 2, 3, 4);
@@ -72,7 +72,7 @@ impl Canary {
         a ^ b ^ c ^ d
     }
 
-    /// The time of random reads of lines that no cache has.
+    /// Returns the time of random reads of lines that are in no cache.
     fn in_memory(&mut self) -> f64 {
         let (words, first) = (&self.memory, self.pair);
         let time = seconds(|| pairs(first).fold(0, |sum: u64, pair| sum.wrapping_add(words[pair * PAIR_WORDS])));
@@ -85,8 +85,8 @@ impl Canary {
     }
 }
 
-/// The pairs of lines of the next piece: a sequence that comes back to none before it has met all (Hull and Dobell 1962: the factor
-/// is 1 modulo 4, the increment odd, the modulus a power of two).
+/// Returns the pairs of lines for the next piece of work. The sequence visits all pairs before it repeats one (Hull and Dobell
+/// 1962: the factor is 1 modulo 4, the increment odd, the modulus a power of two).
 fn pairs(first: usize) -> impl Iterator<Item = usize> {
     let next = |pair: &usize| Some(pair.wrapping_mul(0x9E37_79B5).wrapping_add(0x3C6E_F35F) & (PAIRS - 1));
     std::iter::successors(Some(first), next).skip(1).take(READS)
@@ -98,15 +98,16 @@ fn seconds(piece: impl FnOnce() -> u64) -> f64 {
     started.elapsed().as_secs_f64()
 }
 
-/// Puts a line out of all caches, where a program may; elsewhere lines come back after so many reads that most are gone.
+/// Flushes a line from all caches on processors that permit it. On others, the region is so large that most lines have been
+/// evicted before they are read again.
 fn flush(word: &u64) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the address is one of a word that is there; the instruction changes no memory.
+    // SAFETY: the address is that of an existing word; the instruction changes no memory.
     unsafe {
         std::arch::x86_64::_mm_clflush(std::ptr::from_ref(word).cast());
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: the address is one of a word that is there; the line goes to memory as it is.
+    // SAFETY: the address is that of an existing word; the line goes to memory unchanged.
     unsafe {
         std::arch::asm!("dc civac, {}", in(reg) word, options(nostack, preserves_flags));
     }
@@ -114,19 +115,18 @@ fn flush(word: &u64) {
     let _ = word;
 }
 
-/// Barriers that are timed together, and how often: the shortest time counts.
+/// Barriers per timing, and number of timings; the shortest time counts.
 const BARRIERS: (u32, usize) = (4, 4);
 
-/// The time of a barrier of all ranks, which is known where there are several and none takes turns with another on a core.
-/// Collective.
+/// Measures the time of a barrier of all ranks. Returns `None` for a single rank, or if ranks are oversubscribed. Collective.
 ///
-/// It tells how far the ranks are from each other. A hypervisor moves the processors of a virtual machine, from hardware threads of
-/// one core to cores without a common cache, and messages then take five times as long.
+/// The time shows how far apart the ranks are. A hypervisor may move the processors of a virtual machine from hardware threads of
+/// one core to cores without a common cache; messages then take five times as long.
 pub fn barrier_seconds<C: Collectives>(comm: &C) -> Option<f64> {
     if comm.size() == 1 || comm.oversubscribed() {
         return None;
     }
-    // The first lets all ranks begin at once.
+    // The first barrier makes all ranks begin at the same time.
     comm.barrier();
     let barriers = |_| {
         let started = comm.now();
@@ -136,7 +136,7 @@ pub fn barrier_seconds<C: Collectives>(comm: &C) -> Option<f64> {
     Some((0..BARRIERS.1).map(barriers).fold(f64::INFINITY, f64::min))
 }
 
-/// Cycles of the core's clock per second: a chain of dependent additions takes one cycle each.
+/// Returns the core's clock frequency in hertz: a chain of dependent additions takes one cycle each.
 pub fn core_hertz() -> f64 {
     let chain = |_| {
         let started = Instant::now();
@@ -148,19 +148,19 @@ pub fn core_hertz() -> f64 {
     (0..CHAINS).map(chain).fold(0.0, f64::max)
 }
 
-/// Additions of a register, as recent processors make several additions of a constant in one cycle.
+/// Runs the additions. They add a register, because recent processors execute several additions of a constant per cycle.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn additions() -> u64 {
     let (mut sum, one) = (0u64, black_box(1u64));
     for _ in 0..CHAIN / 100 {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: only the two registers and the flags are touched.
+        // SAFETY: only the two registers and the flags are changed.
         unsafe {
             std::arch::asm!(".rept 100", "add {sum}, {one}", ".endr", sum = inout(reg) sum, one = in(reg) one,
                 options(nomem, nostack));
         }
         #[cfg(target_arch = "aarch64")]
-        // SAFETY: only the two registers and the flags are touched.
+        // SAFETY: only the two registers and the flags are changed.
         unsafe {
             std::arch::asm!(".rept 100", "add {sum}, {sum}, {one}", ".endr", sum = inout(reg) sum, one = in(reg) one,
                 options(nomem, nostack));

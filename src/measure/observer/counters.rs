@@ -1,14 +1,15 @@
-//! Hardware counters of the calling thread, where the system lets it count (perf events).
+//! Hardware counters of the calling thread (perf events), if the system permits them.
 
 use apexmap_base::disturbance::Fact;
 use perf_event::events::{Cache, CacheOp, CacheResult, Event, Hardware, WhichCache};
 use perf_event::{Builder, Counter};
 
-/// Counters that run together with a kernel's clock.
+/// Counters that run while a kernel's clock runs.
 pub struct Counters(Vec<(Fact, Counter)>);
 
 impl Counters {
-    /// Core cycles, last-level cache misses and data TLB misses of the calling thread; `None` where the system offers none.
+    /// Opens counters of core cycles, last-level cache misses and data TLB misses of the calling thread. Returns `None` if the
+    /// system offers none of them.
     pub fn hardware() -> Option<Self> {
         let tlb = Cache { which: WhichCache::DTLB, operation: CacheOp::READ, result: CacheResult::MISS };
         Self::of([
@@ -18,7 +19,7 @@ impl Counters {
         ])
     }
 
-    /// Of these events those that the system offers.
+    /// Opens those of the given events that the system offers.
     pub fn of(events: impl IntoIterator<Item = (Fact, Event)>) -> Option<Self> {
         let open = |(fact, event)| Some((fact, Builder::new().kind(event).build().ok()?));
         let counters: Vec<_> = events.into_iter().filter_map(open).collect();
@@ -32,8 +33,8 @@ impl Counters {
         }
     }
 
-    /// What was counted since the start. A counter that shared the hardware with others is scaled to the whole time; one that
-    /// never ran is left out.
+    /// Stops the counters and returns the counts since the start. The count of a counter that shared the hardware with others is
+    /// scaled to the whole time. A counter that never ran is left out.
     pub fn stop(&mut self) -> Vec<(Fact, f64)> {
         let read = |(fact, counter): &mut (Fact, Counter)| {
             counter.disable().ok()?;

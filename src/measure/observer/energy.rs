@@ -1,13 +1,13 @@
-//! Energy of the processor packages, where the system counts it (powercap).
+//! Energy of the processor packages, if the system measures it (powercap).
 
 use crate::hardware::{Below, Files};
 use std::path::{Path, PathBuf};
 
-/// Shorter times are not told: the counters move once a millisecond.
+/// Minimum time for an energy value, because the counters advance only once per millisecond.
 pub const LEAST_SECONDS: f64 = 0.01;
 const FOLDER: &str = "sys/class/powercap";
 
-/// The packages' counters, put together to one that does not wrap.
+/// The counters of all packages, combined into one that does not wrap.
 pub struct Energy {
     root: PathBuf,
     packages: Vec<Package>,
@@ -15,14 +15,14 @@ pub struct Energy {
 
 struct Package {
     file: String,
-    /// Where the counter wraps, in microjoules.
+    /// The value at which the counter wraps, in microjoules.
     range: u64,
     last: u64,
     total: u64,
 }
 
 impl Energy {
-    /// Those below this root of the system; `None` where there are none, or they are not for this user.
+    /// Opens the counters below this root of the system. Returns `None` if it has none, or if this user may not read them.
     pub fn open(root: &Path) -> Option<Self> {
         let system: &dyn Files = &Below(root);
         let mut names = system.names(FOLDER);
@@ -38,7 +38,8 @@ impl Energy {
         (!packages.is_empty()).then(|| Self { root: root.to_owned(), packages })
     }
 
-    /// Joules of all packages since this was opened; counters that wrapped more than once since the last call lose those turns.
+    /// Returns the energy of all packages since the counters were opened, in joules. If a counter wrapped more than once since
+    /// the last call, the result is too small.
     pub fn joules(&mut self) -> Option<f64> {
         let system: &dyn Files = &Below(&self.root);
         for package in &mut self.packages {

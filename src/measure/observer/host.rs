@@ -1,26 +1,26 @@
-//! What the system counts of the whole host.
+//! Counters of the whole host.
 
 use crate::hardware::{Below, Files};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Processor time of a host since it started, over all hardware threads, in ticks of the system.
+/// Processor time of a host since its start, over all hardware threads, in ticks of the system.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HostTimes {
     pub busy: u64,
     pub idle: u64,
-    /// Given to others by a hypervisor.
+    /// Time that the hypervisor gave to other machines.
     pub stolen: u64,
 }
 
 impl HostTimes {
-    /// From `/proc/stat`.
+    /// Reads the times from `/proc/stat`.
     pub fn read(system: &dyn Files) -> Option<Self> {
         let text = system.text("proc/stat")?;
         let line = text.lines().find(|line| line.starts_with("cpu "))?;
         let ticks: Vec<u64> = line.split_ascii_whitespace().skip(1).map_while(|word| word.parse().ok()).collect();
-        // user, nice, system, idle, iowait, irq, softirq, steal; guests are in user and nice, too.
+        // user, nice, system, idle, iowait, irq, softirq, steal; guests are included in user and nice.
         let [user, nice, system, idle, waiting, irq, softirq, ref rest @ ..] = ticks[..] else { return None };
         let stolen = rest.first().copied().unwrap_or(0);
         Some(Self { busy: user + nice + system + irq + softirq, idle: idle + waiting, stolen })
@@ -39,29 +39,29 @@ impl HostTimes {
     }
 }
 
-/// Follows the host over about the last second: its ticks are too long for one run.
+/// Observes the host over about the last second, because the ticks are too coarse for one run.
 pub struct HostWatch {
-    /// Ranks on the host: each keeps a hardware thread busy, also while it waits.
+    /// Number of ranks on the host. Each keeps one hardware thread busy, also while it waits.
     ranks: usize,
-    /// Of the whole host.
+    /// Number of hardware threads of the whole host.
     hardware_threads: usize,
     looks: VecDeque<(Instant, HostTimes)>,
 }
 
-/// Time between two looks: reading the host's times costs up to a millisecond on large hosts.
+/// Minimum time between two readings: reading the host's times takes up to a millisecond on large hosts.
 const BETWEEN: Duration = Duration::from_millis(100);
-/// Time that is looked back.
+/// Length of the observed period.
 const BACK: Duration = Duration::from_secs(1);
-/// Ticks (10 ms on most systems) below which no share is told: one tick more or less is then a percent or two.
+/// Minimum number of ticks (10 ms on most systems) for a share. One tick is then at most 2 % of the total.
 const LEAST_TICKS: u64 = 50;
 
 impl HostWatch {
-    /// Of a host with so many hardware threads, and ranks on it.
+    /// Creates the observation of a host with this number of ranks and hardware threads.
     pub fn new(ranks: usize, hardware_threads: usize) -> Self {
         Self { ranks, hardware_threads, looks: VecDeque::new() }
     }
 
-    /// Takes note of the host's times, if the last look was long enough ago.
+    /// Reads the host's times, if the last reading is old enough.
     pub fn look(&mut self) {
         if self.looks.back().is_none_or(|(at, _)| at.elapsed() >= BETWEEN)
             && let Some(times) = HostTimes::read(&Below(Path::new("/")))
@@ -70,7 +70,7 @@ impl HostWatch {
         }
     }
 
-    /// Takes note of the host's times at a moment.
+    /// Records the host's times at a moment.
     pub fn note(&mut self, at: Instant, times: HostTimes) {
         self.looks.push_back((at, times));
         while self.looks.get(1).is_some_and(|(second, _)| at - *second >= BACK) {
@@ -83,12 +83,12 @@ impl HostWatch {
         Some(last.since(*first)).filter(|passed| passed.all() >= LEAST_TICKS)
     }
 
-    /// Share of the time that the hypervisor gave to others.
+    /// Returns the share of the time that the hypervisor gave to other machines.
     pub fn steal_share(&self) -> Option<f64> {
         self.passed().map(|passed| passed.stolen as f64 / passed.all() as f64)
     }
 
-    /// Hardware threads that other programs kept busy.
+    /// Returns the number of hardware threads that other programs kept busy.
     pub fn other_cores(&self) -> Option<f64> {
         let passed = self.passed()?;
         let busy = passed.busy as f64 / passed.all() as f64 * self.hardware_threads as f64;

@@ -1,7 +1,8 @@
-//! What disturbs a run, seen from its ranks: what the system counts while a kernel's clock runs, the core clock before and
-//! after, and the canary: before each run a fixed short piece of work in the first-level cache and in memory, and barriers.
+//! Detection of disturbance from the ranks of a run. It records what the system counts while a kernel's clock runs, the core
+//! clock before and after, and the canary: before each run a short, fixed piece of work in the first-level cache and in memory,
+//! and barriers.
 //!
-//! A kernel says when its clock runs by [`clock_starts`] and [`clock_stops`]; where it does not, the whole run is watched.
+//! A kernel marks its timed region with [`clock_starts`] and [`clock_stops`]. Without these calls, the whole run is observed.
 
 mod canary;
 pub mod counters;
@@ -20,20 +21,20 @@ use std::cell::RefCell;
 use std::path::Path;
 use thread::ThreadTimes;
 
-/// Bytes that watching takes on every rank.
+/// Bytes that the observation takes on every rank.
 pub const MEMORY: u64 = canary::MEMORY as u64;
 
 thread_local! {
-    /// What is watched on this thread; a rank is a thread.
+    /// The observation of this thread; a rank is a thread.
     static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
 }
 
-/// The counts of one rank while its clock runs.
+/// The counters of one rank while its clock runs.
 struct Watch {
     counters: Option<Counters>,
     energy: Option<Energy>,
     started: Option<Reading>,
-    /// Of the clock that ran last.
+    /// The facts of the latest timed region.
     facts: Option<Facts>,
 }
 
@@ -69,20 +70,20 @@ impl Watch {
     }
 }
 
-/// The kernel's clock is about to start on this rank: call it before the barrier that all start from.
+/// Starts the counters of this rank. Call it before the barrier that all ranks start from.
 pub fn clock_starts() {
     WATCH.with_borrow_mut(|watch| watch.as_mut().into_iter().for_each(Watch::start));
 }
 
-/// The kernel's clock has stopped on this rank.
+/// Stops the counters of this rank after the timed region.
 pub fn clock_stops() {
     WATCH.with_borrow_mut(|watch| watch.as_mut().into_iter().for_each(Watch::stop));
 }
 
-/// Watches the runs of one rank.
+/// Observes the runs of one rank.
 pub struct Observer {
     canary: Canary,
-    /// On the first rank of a node only, like the node's energy.
+    /// Only on the first rank of a node, like the node's energy.
     host: Option<HostWatch>,
     throttling: Option<Throttling>,
     throttled: Option<f64>,
@@ -90,11 +91,11 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// For the calling rank.
+    /// Creates the observer of the calling rank.
     pub fn new<C: Collectives>(comm: &C) -> Self {
         let first = comm.first_on_node();
         let energy = if first { Energy::open(Path::new("/")) } else { None };
-        // Where ranks take turns on a core, every turn would have to save and load the counters.
+        // If ranks share a core, every context switch would have to save and restore the counters.
         let counters = if comm.oversubscribed() { None } else { Counters::hardware() };
         WATCH.set(Some(Watch { counters, energy, started: None, facts: None }));
         Self {
@@ -106,7 +107,7 @@ impl Observer {
         }
     }
 
-    /// Just before a run. Collective.
+    /// Starts the observation just before a run. Collective.
     pub fn before<C: Collectives>(&mut self, comm: &C) {
         self.before = self.canary.facts().with(Fact::HertzBefore, canary::core_hertz());
         self.before.set(Fact::BarrierCanary, canary::barrier_seconds(comm));
@@ -119,7 +120,7 @@ impl Observer {
         });
     }
 
-    /// Just after it: what this rank saw.
+    /// Ends the observation just after a run, and returns this rank's facts.
     pub fn after(&mut self) -> Facts {
         let watched = WATCH.with_borrow_mut(|watch| {
             let watch = watch.as_mut()?;
@@ -146,7 +147,7 @@ impl Observer {
         self.throttling.as_ref()?.seconds(&Below(Path::new("/")))
     }
 
-    /// Some ten milliseconds of the canary's work, to be watched where nothing is measured.
+    /// Observes some ten milliseconds of the canary's work, for a preflight.
     pub fn work(&mut self) {
         clock_starts();
         self.canary.work(PREFLIGHT_WORK);
@@ -154,5 +155,5 @@ impl Observer {
     }
 }
 
-/// How often a preflight does the canary's work between two looks.
+/// Repetitions of the canary's work between two observations of a preflight.
 const PREFLIGHT_WORK: usize = 100;

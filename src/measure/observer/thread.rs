@@ -1,4 +1,4 @@
-//! What the system counts of the calling thread.
+//! Counters of the calling thread.
 
 use apexmap_base::disturbance::{Fact, Facts};
 use nix::sys::resource::{Usage, UsageWho, getrusage};
@@ -18,7 +18,7 @@ pub struct ThreadTimes {
 }
 
 thread_local! {
-    /// Of the thread that opened it.
+    /// The scheduler statistics of the thread that opened the file.
     static SCHEDULER: Option<File> = File::open("/proc/thread-self/schedstat").ok();
 }
 
@@ -35,7 +35,7 @@ impl ThreadTimes {
         }
     }
 
-    /// What was counted from `before` until now.
+    /// Returns the differences between `earlier` and this reading.
     pub fn since(&self, before: &Self) -> Facts {
         let seconds = (self.at - before.at).as_secs_f64();
         let share = |amount: f64| (amount / seconds).clamp(0.0, 1.0);
@@ -55,7 +55,8 @@ impl ThreadTimes {
     }
 }
 
-/// The second number of `schedstat`, in nanoseconds; a kernel that does not count it says 0 of all three.
+/// Reads the second number of `schedstat`, converted from nanoseconds to seconds. A kernel that does not record these statistics
+/// reports 0 for all three numbers.
 fn waited(file: &File) -> Option<f64> {
     let mut text = [0; 96];
     let length = file.read_at(&mut text, 0).ok()?;

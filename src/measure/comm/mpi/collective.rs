@@ -1,4 +1,4 @@
-//! The exchange of all ranks with all others.
+//! The exchange between all pairs of ranks.
 
 use super::MpiComm;
 use crate::comm::Comm;
@@ -7,7 +7,7 @@ use mpi::traits::AsRaw;
 use std::mem::MaybeUninit;
 use std::os::raw::c_int;
 
-/// Arrays of one integer a rank, kept from exchange to exchange.
+/// Arrays with one integer per rank, kept between exchanges to save allocations.
 #[derive(Default)]
 pub(super) struct Lists {
     sends: Vec<c_int>,
@@ -16,22 +16,22 @@ pub(super) struct Lists {
     receive_starts: Vec<c_int>,
 }
 
-/// Counts first, then the words.
+/// Exchanges the counts first, then the words.
 pub(super) fn all_to_all_v(comm: &MpiComm, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
     assert_eq!(counts.len(), comm.size, "a count for every rank");
-    assert!(counts.iter().sum::<usize>() <= send.len(), "counts of more words than there are");
+    assert!(counts.iter().sum::<usize>() <= send.len(), "the counts exceed the words to send");
     let lists = &mut *comm.lists.borrow_mut();
     let Lists { sends, send_starts, receives, receive_starts } = lists;
     sends.clear();
     sends.extend(counts.iter().map(|&count| c_int::try_from(count).expect("MPI cannot send 2^31 words at once")));
     receives.resize(comm.size, 0);
-    // SAFETY: both arrays hold one integer a rank, and live until the exchange has completed.
+    // SAFETY: both arrays hold one integer per rank, and live until the exchange has completed.
     wait(comm, |request| unsafe {
         let (from, to, int) = (sends.as_ptr().cast(), receives.as_mut_ptr().cast(), ffi::RSMPI_INT32_T);
         ffi::MPI_Ialltoall(from, 1, int, to, 1, int, comm.world.as_raw(), request);
     });
-    // Open MPI's (4.1) non-blocking collectives give a rank without any part in one the tag of the next, which then
-    // never completes: such a rank sends a word to itself.
+    // In Open MPI 4.1, a rank that neither sends nor receives in a non-blocking collective leaves the collective's tag to the
+    // next one, which then never completes. Such a rank therefore sends one word to itself.
     let nothing = sends.iter().chain(&*receives).all(|&count| count == 0);
     if nothing {
         (sends[comm.rank], receives[comm.rank]) = (1, 1);
@@ -41,7 +41,8 @@ pub(super) fn all_to_all_v(comm: &MpiComm, send: &[u64], counts: &[usize], recei
     let words = starts(receives, receive_starts);
     receive.clear();
     receive.resize(words, 0);
-    // SAFETY: counts and starts stay within `send` (checked above) and `receive` (made to fit), which live as long.
+    // SAFETY: counts and starts stay within `send` (checked above) and `receive` (sized above), which both live until the
+    // exchange has completed.
     wait(comm, |request| unsafe {
         ffi::MPI_Ialltoallv(
             send.as_ptr().cast(),
@@ -61,7 +62,7 @@ pub(super) fn all_to_all_v(comm: &MpiComm, send: &[u64], counts: &[usize], recei
     }
 }
 
-/// Where each part starts; returns the end of the last.
+/// Computes where each part starts; returns the end of the last part.
 fn starts(counts: &[c_int], starts: &mut Vec<c_int>) -> usize {
     let mut end = 0usize;
     starts.clear();
@@ -73,7 +74,7 @@ fn starts(counts: &[c_int], starts: &mut Vec<c_int>) -> usize {
     end
 }
 
-/// Starts an operation and polls it until it is complete: ranks that share a processor must leave it to each other.
+/// Starts an operation and polls it until it is complete. Polling lets ranks that share a hardware thread yield it to each other.
 fn wait(comm: &MpiComm, start: impl FnOnce(&mut ffi::MPI_Request)) {
     let (mut request, mut done) = (MaybeUninit::uninit(), 0);
     // SAFETY: a constant of the library; `start` overwrites it.

@@ -1,4 +1,4 @@
-//! Messages: receives posted ahead, and sends in flight.
+//! Mailboxes of MPI: receives posted ahead, and pools of sends.
 
 use super::pool::{Buffers, Pool};
 use super::{Channel, MpiComm};
@@ -11,7 +11,7 @@ use std::os::raw::c_int;
 use std::rc::Rc;
 use std::thread::panicking;
 
-/// The tag of all messages: each kind has a communicator of its own.
+/// The MPI tag of all messages: each kind of message has a separate communicator.
 const MESSAGE: c_int = 0;
 
 impl Mailboxes for MpiComm {
@@ -20,8 +20,8 @@ impl Mailboxes for MpiComm {
     type UnorderedInbox = MpiUnorderedInbox;
     type MemoryOutbox<'m> = MpiMemoryOutbox<'m>;
 
-    /// At most one mailbox of a tag may exist at a time. Ends with a barrier: nobody sends before all receives are
-    /// posted, and none of its messages finds the receives of an earlier mailbox.
+    /// At most one mailbox per tag may exist at a time. Ends with a barrier: no rank sends before all receives are posted, and no
+    /// message matches the receives of an earlier mailbox.
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (MpiInbox, MpiOutbox) {
         let channel = self.channel(tag);
         // SAFETY: a constant of the library.
@@ -32,7 +32,7 @@ impl Mailboxes for MpiComm {
         (inbox, outbox)
     }
 
-    /// As `mailbox`. The posted receives of a communicator are as many as there are peers.
+    /// Like `mailbox`. The communicator has one posted receive per peer.
     fn mailbox_per_peer(
         &self,
         tag: Tag,
@@ -49,7 +49,7 @@ impl Mailboxes for MpiComm {
         (inboxes, outbox)
     }
 
-    /// As `mailbox`.
+    /// Like `mailbox`.
     fn memory_mailbox<R>(
         &self,
         tag: Tag,
@@ -65,7 +65,7 @@ impl Mailboxes for MpiComm {
     }
 }
 
-/// A persistent receive into a slot, started or not.
+/// Creates a persistent receive into a slot, and starts it if `start` is true.
 fn receive(channel: &Channel, source: c_int, buffers: &Buffers, slot: usize, start: bool) -> ffi::MPI_Request {
     let mut request = MaybeUninit::uninit();
     // SAFETY: the buffer outlives the request, which its owner cancels and frees.
@@ -80,9 +80,9 @@ fn receive(channel: &Channel, source: c_int, buffers: &Buffers, slot: usize, sta
     }
 }
 
-/// Ends a receive, which is cancelled if it is active.
+/// Frees a receive, after cancelling it if it is active.
 fn free(request: &mut ffi::MPI_Request, active: bool) {
-    // SAFETY: `receive` made the request; it is cancelled and waited for only if it is active, as MPI asks, and freed once.
+    // SAFETY: `receive` made the request. It is cancelled and waited for only if it is active, as MPI requires, and freed once.
     unsafe {
         if active {
             ffi::MPI_Cancel(request);
@@ -94,22 +94,22 @@ fn free(request: &mut ffi::MPI_Request, active: bool) {
 
 /// A ring of persistent receives.
 ///
-/// MPI matches the receives of one source in the order in which they were posted (MPI 4.0, section 3.5), so the oldest
-/// posted one holds the oldest message, and one test of it polls them all.
+/// MPI matches the receives of one source in the order of posting (MPI 4.0, section 3.5). So the oldest posted receive gets the
+/// oldest message, and testing it is enough to poll them all.
 pub struct MpiInbox {
     buffers: Buffers,
     requests: Vec<ffi::MPI_Request>,
-    /// By slot: the sender and the words of a message that has arrived and was not read.
+    /// Sender and number of words of each message that has arrived and is unread, by slot.
     arrived: Vec<Option<(usize, usize)>>,
     oldest: usize,
     posted: Posting,
-    /// Whether the oldest receive is posted; all are if they are posted ahead.
+    /// Whether the oldest receive is started. If receives are posted ahead, all of them are.
     started: bool,
     _channel: Rc<Channel>,
 }
 
 impl MpiInbox {
-    /// `source` may be any; one receive on demand, or several ahead.
+    /// Creates the receives; `source` may be `MPI_ANY_SOURCE`. Use one receive on demand, or several ahead.
     fn post(channel: Rc<Channel>, source: c_int, posted: Posting, receives: usize, words: usize) -> Self {
         let buffers = Buffers::new(receives, words);
         let started = posted == Posting::Ahead;
@@ -117,7 +117,7 @@ impl MpiInbox {
         Self { buffers, requests, arrived: vec![None; receives], oldest: 0, posted, started, _channel: channel }
     }
 
-    /// Tests the oldest receive, which is posted.
+    /// Tests the oldest receive, which must be active.
     fn test_oldest(&mut self) {
         let (mut arrived, mut status) = (0, MaybeUninit::<ffi::MPI_Status>::uninit());
         // SAFETY: the request is active, so MPI fills the status if it sets `arrived`.
@@ -129,19 +129,20 @@ impl MpiInbox {
         }
     }
 
-    /// Tests up to `most` of the oldest receives together, those before the end of the ring.
+    /// Tests up to `max` of the oldest receives with one call, without wrapping around the end of the ring.
     fn test_together(&mut self, most: usize) {
         let together = most.min(self.requests.len() - self.oldest).min(MOST_TOGETHER);
         let (mut count, mut indices) = (0, [0; MOST_TOGETHER]);
         let mut statuses = [MaybeUninit::<ffi::MPI_Status>::uninit(); MOST_TOGETHER];
-        // SAFETY: there are `together` requests from `oldest` on, and as many places; inactive ones are skipped.
+        // SAFETY: `batch` requests exist from `oldest` on, and both arrays have room for `batch` entries; inactive requests are
+        // skipped.
         unsafe {
             let (requests, statuses) = (self.requests.as_mut_ptr().add(self.oldest), statuses.as_mut_ptr().cast());
             ffi::MPI_Testsome(together as c_int, requests, &mut count, indices.as_mut_ptr(), statuses);
         }
         // The count is MPI_UNDEFINED, a negative number, if no request is active.
         for (&slot, status) in indices.iter().zip(&statuses).take(count.max(0) as usize) {
-            // SAFETY: MPI has filled as many statuses as it found.
+            // SAFETY: MPI has filled `count` statuses.
             self.arrived[self.oldest + slot as usize] = Some(sent(unsafe { status.assume_init_ref() }));
         }
     }
@@ -149,7 +150,7 @@ impl MpiInbox {
     /// Reads the oldest message, if it has arrived.
     fn read<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
         let (from, words) = self.arrived.get_mut(self.oldest)?.take()?;
-        // SAFETY: the receive is complete: its buffer is ours until MPI_Start gives it back.
+        // SAFETY: the receive is complete: MPI does not access its buffer until MPI_Start.
         let result = read(from, unsafe { self.buffers.read(self.oldest, words) });
         self.started = self.posted == Posting::Ahead;
         if self.started {
@@ -160,7 +161,7 @@ impl MpiInbox {
         Some(result)
     }
 
-    /// Whether a message has arrived or may arrive; posts the receive that waits for this.
+    /// Returns whether a receive exists whose message may arrive; starts it if it was not posted ahead.
     fn ready(&mut self) -> bool {
         let Some(request) = self.requests.get_mut(self.oldest) else { return false };
         if !self.started {
@@ -172,7 +173,7 @@ impl MpiInbox {
     }
 }
 
-/// Receives that are tested together at most.
+/// Maximum number of receives per test.
 const MOST_TOGETHER: usize = 16;
 
 impl Inbox for MpiInbox {
@@ -196,39 +197,39 @@ impl Drop for MpiInbox {
         if panicking() {
             return;
         }
-        // All that have not arrived are active if one is, unless a reader panicked.
+        // Unless a reader panicked, all receives whose message has not arrived are in the same state as the oldest one.
         for (request, arrived) in self.requests.iter_mut().zip(&self.arrived) {
             free(request, self.started && arrived.is_none());
         }
     }
 }
 
-/// Receives whose messages are taken as they complete: a message that is matched but late holds up nobody.
+/// Receives whose messages are read as they complete: a message that is matched but late does not delay the others.
 ///
-/// Mostly the oldest receive completes first. A test of it costs 20 to 30 ns, of 16 receives together 40 (Open MPI 4.1) to 180
-/// (MPICH 4.0), which is why all are tested only now and then.
+/// Usually the oldest receive completes first. Testing it takes 20 to 30 ns; testing 16 receives together takes 40 ns (Open MPI
+/// 4.1) to 180 ns (MPICH 4.0). So all receives are tested only once in a while.
 pub struct MpiUnorderedInbox {
     buffers: Buffers,
     requests: Vec<ffi::MPI_Request>,
-    /// The slots of active receives, in the order in which they were posted.
+    /// The slots of active receives, in the order of posting.
     active: VecDeque<usize>,
-    /// Complete receives that have not been read: the slot, the sender and the words.
+    /// Complete receives that are unread: the slot, the sender and the number of words.
     complete: VecDeque<(usize, usize, usize)>,
-    /// Tests of the oldest since something came.
+    /// Failed tests of the oldest receive since the last message.
     misses: u32,
-    /// For tests of all.
+    /// Buffers for the test of all receives.
     indices: Vec<c_int>,
     statuses: Vec<MaybeUninit<ffi::MPI_Status>>,
     _channel: Rc<Channel>,
 }
 
-/// Tests of the oldest receive in vain before all are tested.
+/// Failed tests of the oldest receive before all receives are tested.
 const MISSES: u32 = 16;
 
-/// Who sent a message, and how many words.
+/// Returns the sender and the number of words of a message.
 fn sent(status: &ffi::MPI_Status) -> (usize, usize) {
     let mut words = 0;
-    // SAFETY: a reference is to a status that is filled; the others are to a constant and a number.
+    // SAFETY: the reference is to a filled status; the other arguments are a constant and a reference to a number.
     unsafe { ffi::MPI_Get_count(status, ffi::RSMPI_UINT64_T, &mut words) };
     (status.MPI_SOURCE as usize, words as usize)
 }
@@ -267,7 +268,7 @@ impl MpiUnorderedInbox {
 
     fn test_all(&mut self) {
         let (mut count, posted) = (0, self.requests.len() as c_int);
-        // SAFETY: there are `posted` requests, and as many places; inactive ones are skipped.
+        // SAFETY: `posted` requests exist, and both arrays have room for `posted` entries; inactive requests are skipped.
         unsafe {
             let (indices, statuses) = (self.indices.as_mut_ptr(), self.statuses.as_mut_ptr().cast());
             ffi::MPI_Testsome(posted, self.requests.as_mut_ptr(), &mut count, indices, statuses);
@@ -275,7 +276,7 @@ impl MpiUnorderedInbox {
         // The count is MPI_UNDEFINED, a negative number, if no request is active.
         let found = self.indices.iter().zip(&self.statuses).take(count.max(0) as usize);
         self.complete.extend(found.map(|(&slot, status)| {
-            // SAFETY: MPI has filled as many statuses as it found.
+            // SAFETY: MPI has filled `count` statuses.
             let (from, words) = sent(unsafe { status.assume_init_ref() });
             (slot as usize, from, words)
         }));
@@ -294,7 +295,7 @@ impl Inbox for MpiUnorderedInbox {
             }
         }
         let &(slot, from, words) = self.complete.front()?;
-        // SAFETY: the receive is complete: its buffer is ours until MPI_Start gives it back.
+        // SAFETY: the receive is complete: MPI does not access its buffer until MPI_Start.
         let result = read(from, unsafe { self.buffers.read(slot, words) });
         // SAFETY: a complete persistent request may be started again.
         unsafe { ffi::MPI_Start(&mut self.requests[slot]) };
@@ -318,7 +319,7 @@ impl Drop for MpiUnorderedInbox {
     }
 }
 
-/// A pool of sends, of buffers that are kept elsewhere.
+/// A pool of sends. Their buffers may be elsewhere.
 struct Sends {
     pool: Pool,
     free: Vec<usize>,
@@ -326,7 +327,7 @@ struct Sends {
 }
 
 impl Sends {
-    /// With a buffer of `words` words each, which may be none.
+    /// Creates the pool with a buffer of `words` words per send; 0 for buffers elsewhere.
     fn new(channel: Rc<Channel>, sends: usize, words: usize) -> Self {
         Self { pool: Pool::new(sends, words), free: (0..sends).collect(), channel }
     }
@@ -339,9 +340,9 @@ impl Sends {
     }
 
     /// # Safety
-    /// The words at `at` stay as they are until the slot, which was free, is free again.
+    /// The words at `data` stay unchanged until the slot, which was free, is free again.
     unsafe fn start(&mut self, slot: usize, to: usize, at: *const u64, words: usize) {
-        // SAFETY: a free slot has no active request; the caller leaves the words as they are until it is free again.
+        // SAFETY: a free slot has no active request; the caller leaves the words unchanged until it is free again.
         unsafe {
             let (word, count) = (ffi::RSMPI_UINT64_T, words as c_int);
             let (request, world) = (&mut self.pool.requests[slot], self.channel.comm.as_raw());
@@ -350,7 +351,7 @@ impl Sends {
     }
 }
 
-/// Sends of copies.
+/// The sending end for copied messages.
 pub struct MpiOutbox(Sends);
 
 impl Outbox for MpiOutbox {
@@ -363,7 +364,7 @@ impl Outbox for MpiOutbox {
             return false;
         }
         let Some(slot) = self.0.free.pop() else { return false };
-        // SAFETY: a free slot has no active request; its buffer is left alone until the send completes.
+        // SAFETY: a free slot has no active request; its buffer stays unchanged until the send completes.
         unsafe {
             self.0.pool.buffers.write(slot, words);
             let at = self.0.pool.buffers.at(slot);
@@ -373,7 +374,7 @@ impl Outbox for MpiOutbox {
     }
 }
 
-/// Sends of parts of a memory that is lent for longer than they take.
+/// The sending end for parts of a memory, which is borrowed until all sends have completed.
 pub struct MpiMemoryOutbox<'m> {
     memory: &'m [u64],
     longest: usize,
@@ -386,13 +387,13 @@ impl MemoryOutbox for MpiMemoryOutbox<'_> {
     }
 
     fn send(&mut self, to: usize, offset: usize, words: usize) -> bool {
-        assert!(words <= self.longest, "a message longer than its mailbox was made for");
+        assert!(words <= self.longest, "a message longer than its mailbox allows");
         if !self.sends.ready() {
             return false;
         }
         let Some(slot) = self.sends.free.pop() else { return false };
         let at = self.memory[offset..][..words].as_ptr();
-        // SAFETY: the memory is lent until `memory_mailbox` has waited for all sends, which `work` cannot prevent.
+        // SAFETY: the memory is borrowed until `memory_mailbox` has waited for all sends, which `work` cannot prevent.
         unsafe { self.sends.start(slot, to, at, words) };
         true
     }

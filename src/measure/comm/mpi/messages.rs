@@ -1,4 +1,4 @@
-//! Messages in place: MPI's non-blocking sends and receives, waited for together.
+//! Point-to-point messages of MPI: non-blocking sends and receives in place, completed together.
 
 use super::{Channel, MpiComm};
 use crate::comm::{Buffer, Collectives, Comm, Messages, PointToPoint, Tag};
@@ -10,7 +10,7 @@ use std::os::raw::c_int;
 use std::rc::Rc;
 use std::thread::panicking;
 
-/// The tag of all messages: each kind has a communicator of its own.
+/// The MPI tag of all messages: each kind of message has a separate communicator.
 const MESSAGE: c_int = 0;
 
 impl PointToPoint for MpiComm {
@@ -27,10 +27,10 @@ impl PointToPoint for MpiComm {
 pub struct MpiMessages<'m> {
     comm: &'m MpiComm,
     channel: Rc<Channel>,
-    /// Leaked with what is on its way if the rank panics.
+    /// If the rank panics, the buffers are leaked, because messages may be outstanding.
     outgoing: Buffer,
     incoming: Buffer,
-    /// On their way.
+    /// Outstanding requests.
     requests: Vec<ffi::MPI_Request>,
 }
 
@@ -49,7 +49,8 @@ impl Messages for MpiMessages<'_> {
     fn isend(&mut self, at: usize, items: usize, to: usize) {
         let place = self.outgoing.at(at, items).cast();
         let mut request = MaybeUninit::uninit();
-        // SAFETY: `at` has checked the items; `outgoing` and `drop` wait for the request before they are changed or given back.
+        // SAFETY: `item_pointer` has checked the range; `outgoing` and `drop` wait for the request before the items are changed
+        // or freed.
         self.requests.push(unsafe {
             let (item, world) = (ffi::RSMPI_UINT32_T, self.channel.comm.as_raw());
             ffi::MPI_Isend(place, items as c_int, item, to as c_int, MESSAGE, world, request.as_mut_ptr());
@@ -61,7 +62,8 @@ impl Messages for MpiMessages<'_> {
     fn irecv(&mut self, at: usize, items: usize, from: usize) {
         let place = self.incoming.at(at, items).cast();
         let mut request = MaybeUninit::uninit();
-        // SAFETY: `at` has checked the items; `incoming` and `drop` wait for the request before they are read or given back.
+        // SAFETY: `item_pointer` has checked the range; `incoming` and `drop` wait for the request before the items are read or
+        // freed.
         self.requests.push(unsafe {
             let (item, world) = (ffi::RSMPI_UINT32_T, self.channel.comm.as_raw());
             ffi::MPI_Irecv(place, items as c_int, item, from as c_int, MESSAGE, world, request.as_mut_ptr());
@@ -75,13 +77,13 @@ impl Messages for MpiMessages<'_> {
         // SAFETY: a constant of the library.
         let (mut done, ignored) = (c_int::from(count == 0), unsafe { ffi::RSMPI_STATUSES_IGNORE });
         if done == 0 && !self.comm.oversubscribed {
-            // SAFETY: `isend` and `irecv` made the `count` requests, none of which was waited for since.
+            // SAFETY: `isend` and `irecv` made the `count` requests; none of them has been waited for since.
             unsafe { ffi::MPI_Waitall(count, requests, ignored) };
             done = 1;
         }
-        // MPI libraries spin while they wait: ranks that share a processor poll, and leave it to each other.
+        // MPI libraries spin while they wait. Ranks that share a hardware thread poll instead and yield it to each other.
         while done == 0 {
-            // SAFETY: the requests are live, or null once they are complete.
+            // SAFETY: the requests are live, or null after completion.
             unsafe { ffi::MPI_Testall(count, requests, &mut done, ignored) };
             if done == 0 {
                 self.comm.relax();

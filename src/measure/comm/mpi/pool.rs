@@ -1,11 +1,12 @@
-//! Buffers and requests in use by MPI.
+//! Buffers and requests that MPI uses.
 
 use mpi::ffi;
 use std::os::raw::c_int;
 use std::ptr::NonNull;
 use std::thread::panicking;
 
-/// Memory that MPI reads and writes while a request is active, which the compiler must not assume to be its own.
+/// Memory that MPI reads and writes while a request is active. It is kept behind a raw pointer, so that the compiler does not
+/// assume exclusive access.
 pub(super) struct Buffers {
     base: NonNull<[u64]>,
     pub(super) words: usize,
@@ -27,7 +28,8 @@ impl Buffers {
     /// No request on this slot may be active.
     pub(super) unsafe fn read(&self, slot: usize, words: usize) -> &[u64] {
         assert!(words <= self.words);
-        // SAFETY: `at` has checked the slot, which has as many words; the caller has no active request on it.
+        // SAFETY: `slot_pointer` has checked the slot, and the assertion its length; by the caller's promise no request is active
+        // on it.
         unsafe { std::slice::from_raw_parts(self.at(slot), words) }
     }
 
@@ -35,7 +37,7 @@ impl Buffers {
     /// No request on this slot may be active.
     pub(super) unsafe fn write(&mut self, slot: usize, words: &[u64]) {
         assert!(words.len() <= self.words, "a message of {} words in a pool of {}", words.len(), self.words);
-        // SAFETY: as in `read`, `at` has checked the slot, on which no request is active.
+        // SAFETY: as in `read`, `slot_pointer` has checked the slot, and no request is active on it.
         unsafe { self.at(slot).copy_from_nonoverlapping(words.as_ptr(), words.len()) }
     }
 }
@@ -49,10 +51,10 @@ impl Drop for Buffers {
     }
 }
 
-/// Buffers with a request each, of which any number may be active.
+/// Buffers with one request each. Any number of the requests may be active.
 pub(super) struct Pool {
     pub(super) buffers: Buffers,
-    /// The null request where none is active.
+    /// The request of each slot; the null request if none is active.
     pub(super) requests: Vec<ffi::MPI_Request>,
     done: Vec<c_int>,
 }
@@ -64,7 +66,7 @@ impl Pool {
         Self { buffers: Buffers::new(slots, words), requests: vec![none; slots], done: vec![0; slots] }
     }
 
-    /// The slots whose requests completed since the last call. Makes progress on all of MPI if there are none.
+    /// Returns the slots whose requests have completed since the last call. The call also lets MPI make progress.
     pub(super) fn completed(&mut self) -> impl Iterator<Item = usize> {
         let mut count = 0;
         // SAFETY: all requests are live or null, and `done` has room for all.

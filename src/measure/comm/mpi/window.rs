@@ -1,4 +1,4 @@
-//! Windows of MPI: its passive one-sided communication.
+//! Windows of MPI: passive one-sided communication.
 
 use super::MpiComm;
 use super::pool::{Buffers, Pool};
@@ -17,12 +17,12 @@ impl Rma for MpiComm {
     type GetWindow<'m> = MpiGetWindow<'m>;
     type RmaWindow<'m, T: Item> = MpiRmaWindow<'m, T>;
 
-    /// Every rank opens equally many words, or the shortest memory bounds all gets.
+    /// If the ranks open different numbers of words, the shortest memory limits all gets.
     fn get_window<R>(&self, memory: &[u64], slots: usize, words: usize, work: impl FnOnce(MpiGetWindow) -> R) -> R {
-        // A type said: rsmpi does not compare those of the two buffers.
+        // The type is explicit because rsmpi does not check that both buffers have the same type.
         let mut shared = 0_u64;
         self.world.all_reduce_into(&(memory.len() as u64), &mut shared, SystemOperation::min());
-        // Through this window MPI only reads.
+        // MPI only reads through this window.
         let window = Lock::all(self, memory.as_ptr().cast_mut(), memory.len());
         work(MpiGetWindow {
             memory,
@@ -55,21 +55,21 @@ impl Rma for MpiComm {
     }
 }
 
-/// A window locked by everybody until it is dropped, which completes all that is on its way and is collective.
+/// A window that all ranks have locked. Dropping it completes all operations and is collective.
 struct Lock(ffi::MPI_Win);
 
 impl Lock {
-    /// None in a world of one rank, where Open MPI 4.1 cannot create a window.
+    /// Creates and locks a window. Returns `None` for a single rank, because Open MPI 4.1 cannot create a window then.
     fn all<T>(comm: &MpiComm, start: *mut T, length: usize) -> Option<Self> {
         if comm.size == 1 {
             return None;
         }
         let mut window = MaybeUninit::uninit();
         let (bytes, unit) = ((length * size_of::<T>()) as ffi::MPI_Aint, size_of::<T>() as c_int);
-        // SAFETY: the callers have borrowed the memory for longer than the window is open, exclusively if MPI writes it.
+        // SAFETY: the callers borrow the memory for longer than the window is open, exclusively if MPI writes to it.
         unsafe {
             let world = comm.world.as_raw();
-            // An error would end all ranks before any could say what is to be done.
+            // With the default handler, an error would end all ranks before any of them could print advice.
             ffi::MPI_Comm_set_errhandler(world, ffi::RSMPI_ERRORS_RETURN);
             let code = ffi::MPI_Win_create(start.cast(), bytes, unit, ffi::RSMPI_INFO_NULL, world, window.as_mut_ptr());
             ffi::MPI_Comm_set_errhandler(world, ffi::RSMPI_ERRORS_ARE_FATAL);
@@ -81,21 +81,21 @@ impl Lock {
     }
 }
 
-/// Why one-sided communication is not to be had, and what may help.
+/// Returns the error message for a window that cannot be created, with advice.
 fn no_window(code: c_int) -> String {
     let mut text = [0_u8; ffi::MPI_MAX_ERROR_STRING as usize + 1];
     let mut length = 0;
-    // SAFETY: the text is as long as MPI may write.
+    // SAFETY: the text has the maximum length that MPI writes.
     unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast(), &mut length) };
     let text = String::from_utf8_lossy(&text[..length.max(0) as usize]).into_owned();
     let library = mpi::environment::library_version().unwrap_or_default();
-    // Over TCP its default needs what only networks with remote memory have.
+    // Over TCP, Open MPI's default component needs features that only networks with remote memory access have.
     let next = if library.starts_with("Open MPI v5") {
         "this Open MPI has no component for one-sided operations on this network"
     } else if library.starts_with("Open MPI") {
         "set OMPI_MCA_osc=pt2pt in the environment: that component of Open MPI needs messages only"
     } else {
-        "see which one-sided communication this MPI has on this network"
+        "check which one-sided communication this MPI supports here"
     };
     format!("MPI_Win_create: {text}; {next}")
 }
@@ -103,7 +103,7 @@ fn no_window(code: c_int) -> String {
 impl Drop for Lock {
     fn drop(&mut self) {
         if !panicking() {
-            // SAFETY: `all` has opened and locked the window, which nothing uses after.
+            // SAFETY: `acquire` has created and locked the window, and nothing uses it afterwards.
             unsafe {
                 ffi::MPI_Win_unlock_all(self.0);
                 ffi::MPI_Win_free(&mut self.0);
@@ -112,20 +112,20 @@ impl Drop for Lock {
     }
 }
 
-/// A pool of gets. The own rank's memory is read without MPI.
+/// A pool of gets. A rank reads its own memory without MPI.
 pub struct MpiGetWindow<'m> {
     memory: &'m [u64],
-    /// Words of the shortest memory of all ranks: what may be read anywhere.
+    /// Number of words that every rank has opened: the length of the shortest memory.
     shared: usize,
     rank: usize,
-    /// Gets under way, waited for when it is dropped.
+    /// Outstanding gets. Dropping the pool waits for them.
     pool: Pool,
     under_way: usize,
-    /// Words asked for, by slot.
+    /// Requested words, by slot.
     lengths: Vec<usize>,
     free: Vec<usize>,
     arrived: VecDeque<usize>,
-    /// Open for as long as this.
+    /// The window, which is open for longer than this value lives.
     window: Option<ffi::MPI_Win>,
 }
 
@@ -137,7 +137,7 @@ impl GetWindow for MpiGetWindow<'_> {
         self.lengths[slot] = words;
         match self.window {
             Some(window) if from != self.rank => {
-                // SAFETY: the slot was free, so its buffer is MPI's until the request completes; the range was checked.
+                // SAFETY: the slot was free, so MPI owns its buffer until the request completes; the ranges were checked.
                 unsafe {
                     let (at, word) = (self.pool.buffers.at(slot).cast(), ffi::RSMPI_UINT64_T);
                     let (count, from, offset) = (words as c_int, from as c_int, offset as ffi::MPI_Aint);
@@ -162,14 +162,14 @@ impl GetWindow for MpiGetWindow<'_> {
             self.under_way -= self.arrived.len();
         }
         let slot = self.arrived.pop_front()?;
-        // SAFETY: its get is complete: MPI has given the request back, or there was none.
+        // SAFETY: the get is complete: MPI has returned the request, or there was none.
         let result = read(unsafe { self.pool.buffers.read(slot, self.lengths[slot]) });
         self.free.push(slot);
         Some(result)
     }
 }
 
-/// Memory that is borrowed, but which MPI reads or writes meanwhile: no reference to it may stand.
+/// Borrowed memory that MPI reads or writes meanwhile: no reference to it may exist during that time.
 struct LentMemory<'m, T> {
     start: *mut T,
     length: usize,
@@ -181,33 +181,33 @@ impl<'m, T> LentMemory<'m, T> {
         Self { start: memory.as_mut_ptr(), length: memory.len(), borrowed: PhantomData }
     }
 
-    /// The first of `items` items at `at`, all of which exist.
+    /// Returns a pointer to the item at `at`, after checking that `items` items exist from there on.
     fn at(&self, at: usize, items: usize) -> *mut T {
         check_range(at, items, self.length);
         self.start.wrapping_add(at)
     }
 
     /// # Safety
-    /// MPI is not touching the memory.
+    /// MPI does not access the memory while the slice lives.
     unsafe fn all(&mut self) -> &mut [T] {
-        // SAFETY: it was a slice, borrowed exclusively, and the caller knows that MPI does not touch it.
+        // SAFETY: the memory was an exclusively borrowed slice, and by the caller's promise MPI does not access it.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }
     }
 }
 
-/// Values that may be on their way before they must be waited for.
+/// Maximum number of staged values before they must be flushed.
 const STAGED: usize = 4096;
 
-/// Every rank's memory, and copies of the values that are on their way there.
+/// The window to every rank's memory, with copies of the outstanding values.
 pub struct MpiRmaWindow<'m, T> {
     comm: &'m MpiComm,
     origin: LentMemory<'m, T>,
     memory: LentMemory<'m, T>,
-    /// Items of each rank's memory.
+    /// Number of items of each rank's memory.
     lengths: Vec<u64>,
-    /// Open for as long as this.
+    /// The window, which is open for longer than this value lives.
     window: Option<ffi::MPI_Win>,
-    /// Puts from the origin.
+    /// Whether puts from the origin are outstanding.
     under_way: bool,
     staged: Buffers,
     used: usize,
@@ -219,23 +219,23 @@ impl<T: Item> MpiRmaWindow<'_, T> {
         unsafe { if size_of::<T>() == 4 { ffi::RSMPI_UINT32_T } else { ffi::RSMPI_UINT64_T } }
     }
 
-    /// A place for a value that stays as it is until its message has left.
+    /// Copies a value to a place where it stays unchanged until its message has left.
     fn stage(&mut self, window: ffi::MPI_Win, value: T) -> *mut T {
         if self.used == STAGED {
-            // SAFETY: `Lock::all` has locked the window, which is open as long as `self`.
+            // SAFETY: `Lock::acquire` has locked the window, which is open for longer than `self` lives.
             unsafe { ffi::MPI_Win_flush_local_all(window) };
             self.used = 0;
         }
         self.used += 1;
         let place: *mut T = self.staged.at(self.used - 1).cast();
-        // SAFETY: `at` has checked the slot, which is a word; since the last flush no put has used it.
+        // SAFETY: `slot_pointer` has checked the slot, which is one word; no put has used it since the last flush.
         unsafe { place.write(value) };
         place
     }
 
     fn sync(&self) {
         if let Some(window) = self.window {
-            // SAFETY: `Lock::all` has locked the window, which is open as long as `self`.
+            // SAFETY: `Lock::acquire` has locked the window, which is open for longer than `self` lives.
             unsafe { ffi::MPI_Win_sync(window) };
         }
     }
@@ -244,7 +244,7 @@ impl<T: Item> MpiRmaWindow<'_, T> {
 impl<T: Item> RmaWindow<T> for MpiRmaWindow<'_, T> {
     fn origin(&mut self) -> &mut [T] {
         self.flush();
-        // SAFETY: MPI touches the origin only during puts, which `flush` has completed.
+        // SAFETY: MPI accesses the origin only during puts, which `flush` has completed.
         unsafe { self.origin.all() }
     }
 
@@ -254,8 +254,8 @@ impl<T: Item> RmaWindow<T> for MpiRmaWindow<'_, T> {
         check_range(place, items, self.lengths[to] as usize);
         let Some(window) = self.window else { unreachable!("there is no other rank") };
         let (count, kind) = (items as c_int, Self::kind());
-        // SAFETY: both ranges were checked. `RmaWindow::put` requires that nobody else touches the target; `origin` completes the
-        // put before it is changed.
+        // SAFETY: both ranges were checked. `RmaWindow::put` requires that no other rank accesses the target; `origin` completes
+        // the put before the source is changed.
         unsafe { ffi::MPI_Put(source, count, kind, to as c_int, place as ffi::MPI_Aint, count, kind, window) };
         self.under_way = true;
     }
@@ -263,25 +263,25 @@ impl<T: Item> RmaWindow<T> for MpiRmaWindow<'_, T> {
     fn put_value(&mut self, to: usize, place: usize, value: T) {
         check_range(place, 1, self.lengths[to] as usize);
         let Some(window) = self.window else {
-            // SAFETY: without a window MPI does not touch the memory.
+            // SAFETY: without a window MPI does not access the memory.
             unsafe { self.memory.all()[place] = value };
             return;
         };
         let (at, kind) = (self.stage(window, value).cast(), Self::kind());
-        // SAFETY: the target was checked; `stage` leaves the value as it is until it is flushed.
+        // SAFETY: the target was checked; `stage` keeps the value unchanged until the flush.
         unsafe { ffi::MPI_Put(at, 1, kind, to as c_int, place as ffi::MPI_Aint, 1, kind, window) };
     }
 
     fn xor(&mut self, to: usize, place: usize, value: T) {
         check_range(place, 1, self.lengths[to] as usize);
         let Some(window) = self.window else {
-            // SAFETY: without a window MPI does not touch the memory.
+            // SAFETY: without a window MPI does not access the memory.
             let own = unsafe { &mut self.memory.all()[place] };
             *own = *own ^ value;
             return;
         };
         let (at, kind) = (self.stage(window, value).cast(), Self::kind());
-        // SAFETY: the target was checked; `stage` leaves the value as it is until it is flushed; accumulates are atomic.
+        // SAFETY: the target was checked; `stage` keeps the value unchanged until the flush; accumulates are atomic.
         unsafe {
             let (to, place, xor) = (to as c_int, place as ffi::MPI_Aint, ffi::RSMPI_BXOR);
             ffi::MPI_Accumulate(at, 1, kind, to, place, 1, kind, xor, window);
@@ -290,37 +290,37 @@ impl<T: Item> RmaWindow<T> for MpiRmaWindow<'_, T> {
 
     fn flush(&mut self) {
         if let (true, Some(window)) = (self.under_way, self.window) {
-            // SAFETY: `Lock::all` has locked the window, which is open as long as `self`.
+            // SAFETY: `Lock::acquire` has locked the window, which is open for longer than `self` lives.
             unsafe { ffi::MPI_Win_flush_all(window) };
         }
         self.under_way = false;
     }
 
-    /// Lets MPI make progress: some puts need the target's help.
+    /// Also probes for messages, which lets MPI make progress: some puts need the target's help.
     unsafe fn peek(&mut self, place: usize) -> T {
         if self.window.is_some() {
             let mut arrived = 0;
-            // SAFETY: the probe takes no message; it writes a number, and no status.
+            // SAFETY: the probe receives no message; it writes one number and no status.
             unsafe {
                 let (any, world) = (ffi::RSMPI_ANY_SOURCE, self.comm.world.as_raw());
                 ffi::MPI_Iprobe(any, 0, world, &mut arrived, ffi::RSMPI_STATUS_IGNORE);
             }
             self.sync();
         }
-        // SAFETY: `at` has checked the item, which is loaded atomically: MPI may write it meanwhile.
+        // SAFETY: `item_pointer` has checked the item, which is loaded atomically because MPI may write to it meanwhile.
         unsafe { T::load(self.memory.at(place, 1), Ordering::Acquire) }
     }
 
     fn fence<R>(&mut self, work: impl FnOnce(&mut [T]) -> R) -> R {
         if let Some(window) = self.window {
-            // SAFETY: `Lock::all` has locked the window, which is open as long as `self`.
+            // SAFETY: `Lock::acquire` has locked the window, which is open for longer than `self` lives.
             unsafe { ffi::MPI_Win_flush_all(window) };
         }
         (self.under_way, self.used) = (false, 0);
         self.comm.barrier();
-        // What others wrote becomes visible to loads, and then what this rank stored to others.
+        // Makes the writes of other ranks visible to loads. The second `sync` makes this rank's stores visible to others.
         self.sync();
-        // SAFETY: the barrier has seen all ranks complete what they wrote, and none writes before the next one.
+        // SAFETY: after the barrier all writes are complete, and no rank writes before the next barrier.
         let result = work(unsafe { self.memory.all() });
         self.sync();
         self.comm.barrier();
@@ -329,10 +329,10 @@ impl<T: Item> RmaWindow<T> for MpiRmaWindow<'_, T> {
 }
 
 impl<T> Drop for MpiRmaWindow<'_, T> {
-    /// What is staged stays until its messages have left.
+    /// Waits until the staged values have left.
     fn drop(&mut self) {
         if let (false, Some(window)) = (panicking(), self.window) {
-            // SAFETY: `Lock::all` has locked the window, which is open as long as `self`.
+            // SAFETY: `Lock::acquire` has locked the window, which is open for longer than `self` lives.
             unsafe { ffi::MPI_Win_flush_local_all(window) };
         }
     }

@@ -1,10 +1,10 @@
-//! What all threads do together.
+//! The collective operations of threads.
 
 use super::{Shared, ThreadComm};
 use crate::comm::{Collectives, Comm};
 use std::sync::{PoisonError, RwLockReadGuard};
 
-/// Everybody's words.
+/// The words of all ranks.
 struct Board<'a>(&'a Shared);
 
 impl Board<'_> {
@@ -18,7 +18,7 @@ impl Board<'_> {
 }
 
 impl ThreadComm {
-    /// Puts this rank's words down, lets `read` look at everybody's, and keeps them until all have looked.
+    /// Publishes this rank's words, passes the words of all ranks to `read`, and keeps them until all ranks have read them.
     fn share<R>(&self, words: &[u64], read: impl FnOnce(&Board) -> R) -> R {
         {
             let mut own = self.shared.words[self.rank].write().unwrap_or_else(PoisonError::into_inner);
@@ -33,7 +33,7 @@ impl ThreadComm {
 }
 
 impl Collectives for ThreadComm {
-    /// The arrivals that it takes.
+    /// The number of arrivals that completes the barrier.
     type BarrierRequest = u64;
 
     fn barrier(&self) {
@@ -41,7 +41,7 @@ impl Collectives for ThreadComm {
     }
 
     fn ibarrier(&self) -> u64 {
-        // A rank arrives again only after all have arrived before, so counting is enough.
+        // A rank arrives again only after all have arrived before, so one counter is enough.
         let target = self.arrived.get() + self.shared.size as u64;
         self.arrived.set(target);
         self.shared.arrivals.arrive();

@@ -1,8 +1,8 @@
-//! Mailboxes of threads: a ring for each pair of ranks.
+//! Mailboxes of threads: one ring per pair of ranks.
 //!
-//! A message is copied once, into a slot that its sender owns; a descriptor of the slot travels through the ring, and the
-//! receiver reads the slot in place and gives it back. Messages of up to six words travel in the ring itself. A send handle is
-//! busy until the receiver has taken its message, short or long.
+//! A message is copied once, into a slot that its sender owns. A descriptor of the slot travels through the ring. The receiver
+//! reads the slot in place and frees it. Messages of up to six words travel in the ring itself. A send handle is busy until the
+//! receiver has taken its message, short or long.
 
 use super::rings::{Consumer, Producer, rings};
 use super::{Shared, ThreadComm};
@@ -10,7 +10,7 @@ use crate::comm::sync::Slot;
 use crate::comm::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
 use std::sync::Arc;
 
-/// A message on its way: short ones travel in the ring itself, of long ones the slot of their sender.
+/// A message in a ring. A short message is in the parcel itself; for a long one, the parcel points to a slot of its sender.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Parcel {
@@ -20,11 +20,11 @@ struct Parcel {
     short: [u64; SHORT],
 }
 
-/// Words that travel in the ring: with length and slot they fill a cache line.
+/// Maximum number of words that travel in the ring. With length and slot they fill a cache line.
 const SHORT: usize = 6;
 
-// SAFETY: a slot stays where it is until the receiver has given it back (see Drop of ThreadOutbox), and the ring
-// that carries the parcel orders the sender's writes before the receiver's reads.
+// SAFETY: a slot stays in place until the receiver has freed it (see Drop of ThreadOutbox). The ring that carries the parcel
+// orders the sender's writes before the receiver's reads.
 unsafe impl Send for Parcel {}
 
 impl Mailboxes for ThreadComm {
@@ -39,7 +39,7 @@ impl Mailboxes for ThreadComm {
         (ThreadInbox { from: from.collect(), next: 0 }, ThreadOutbox::new(to, sends, words, self.shared.clone()))
     }
 
-    /// There is nothing to post: a message waits in its sender's slot.
+    /// Threads post no receives: a message waits in its sender's slot.
     fn mailbox_per_peer(
         &self,
         tag: Tag,
@@ -56,7 +56,7 @@ impl Mailboxes for ThreadComm {
         (peers.iter().map(&mut of_peer).collect(), outbox)
     }
 
-    /// Messages are complete when they are seen, so that none holds up another.
+    /// Messages are complete when they become visible, so no message delays another.
     fn memory_mailbox<R>(
         &self,
         tag: Tag,
@@ -69,19 +69,19 @@ impl Mailboxes for ThreadComm {
     }
 }
 
-/// Receives need no buffers of their own here: a message waits in its sender's slot.
+/// The receiving end. It needs no buffers, because a message waits in its sender's slot.
 pub struct ThreadInbox {
     from: Vec<(usize, Consumer<Parcel>)>,
     next: usize,
 }
 
-/// Lends a parcel's words.
+/// Passes a parcel's words to `read`.
 #[inline]
 fn read_parcel<R>(parcel: &Parcel, read: impl FnOnce(&[u64]) -> R) -> R {
     if parcel.slot.is_null() {
         return read(&parcel.short[..parcel.words]);
     }
-    // SAFETY: `send` filled the slot with the parcel's words; a parcel is read once; the slot lives until `read` gives it back.
+    // SAFETY: `send` filled the slot with the parcel's words; a parcel is read once; the slot lives until `read` frees it.
     unsafe { (*parcel.slot).read(parcel.words, read) }
 }
 
@@ -98,7 +98,7 @@ impl Inbox for ThreadInbox {
         None
     }
 
-    /// Of one sender, whose places in the ring are given back together.
+    /// Takes messages of one sender only, so that their places in the ring are freed with one store.
     fn take_together(&mut self, most: usize, mut read: impl FnMut(usize, &[u64])) -> usize {
         for _ in 0..self.from.len() {
             let at = self.next;
@@ -115,10 +115,10 @@ impl Inbox for ThreadInbox {
 
 pub struct ThreadOutbox {
     slots: Box<[Slot]>,
-    /// Words that a slot has room for.
+    /// Maximum number of words of a message.
     longest: usize,
     next: usize,
-    /// At least as many messages as have not been taken.
+    /// Maximum number of messages that have not been taken; the exact number may be smaller.
     in_flight: usize,
     to: Vec<Producer<Parcel>>,
     shared: Arc<Shared>,
@@ -130,7 +130,7 @@ impl ThreadOutbox {
         Self { slots, longest, next: 0, in_flight: 0, to, shared }
     }
 
-    /// Turns to a slot that its last receiver has given back, if there is one.
+    /// Advances `next` to a free slot. Returns `false` if all slots are busy.
     #[inline]
     fn find_slot(&mut self) -> bool {
         for _ in 0..self.slots.len() {
@@ -146,17 +146,17 @@ impl ThreadOutbox {
 impl Outbox for ThreadOutbox {
     #[inline]
     fn ready(&mut self) -> bool {
-        // Counting looks at what the receivers write: it waits until all handles seem busy.
+        // Counting reads memory that the receivers write. So count only when all handles seem busy.
         if self.in_flight >= self.slots.len() {
             self.in_flight = self.to.iter_mut().map(Producer::waiting).sum();
         }
-        // Who takes a long message gives its slot back a little later.
+        // A receiver takes a long message from the ring a little earlier than it frees the slot.
         self.in_flight < self.slots.len() && (self.longest <= SHORT || self.find_slot())
     }
 
     #[inline]
     fn send(&mut self, to: usize, words: &[u64]) -> bool {
-        assert!(words.len() <= self.longest, "a message longer than its mailbox was made for");
+        assert!(words.len() <= self.longest, "a message longer than its mailbox allows");
         if !self.ready() || self.to[to].is_full() {
             return false;
         }
@@ -174,7 +174,7 @@ impl Outbox for ThreadOutbox {
     }
 }
 
-/// Copies once, into a slot, as an eager send does: a receiver may read it long after `work` has ended.
+/// Copies each message once, into a slot, like an eager send: a receiver may read it long after `work` has returned.
 pub struct ThreadMemoryOutbox<'m> {
     memory: &'m [u64],
     outbox: ThreadOutbox,
@@ -196,7 +196,7 @@ impl Drop for ThreadOutbox {
     fn drop(&mut self) {
         while !self.slots.iter().all(Slot::is_free) {
             if self.shared.failure.is_declared() || std::thread::panicking() {
-                // Someone may still read the slots: leave them.
+                // A receiver may still read the slots: leak them.
                 std::mem::forget(std::mem::take(&mut self.slots));
                 return;
             }

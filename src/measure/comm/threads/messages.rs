@@ -1,6 +1,6 @@
-//! Messages of threads: copied once, by the receiver, from where they stand at the sender to where they shall stand.
+//! Point-to-point messages of threads. The receiver copies each message once, from the sender's buffer into its own.
 //!
-//! A ring for each pair of ranks carries where a message stands; short messages travel in the ring itself.
+//! One ring per pair of ranks carries the addresses of messages; short messages travel in the ring itself.
 
 use super::ThreadComm;
 use super::rings::{Consumer, Producer, rings};
@@ -10,7 +10,7 @@ use apexmap_base::error::Result;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Items that travel in the ring: with length and place they fill a cache line.
+/// Maximum number of items that travel in the ring. With length and address they fill a cache line.
 const SHORT: usize = 12;
 
 #[derive(Clone, Copy)]
@@ -22,18 +22,18 @@ struct Parcel {
     short: [u32; SHORT],
 }
 
-// SAFETY: the place stays as it is until the receiver has counted the message as delivered; the ring orders the sender's
-// writes before the receiver's reads, and that count the reads before the sender's next writes.
+// SAFETY: the items at `start` stay unchanged until the receiver has counted the message as delivered. The ring orders the
+// sender's writes before the receiver's reads. The count orders the reads before the sender's next writes.
 unsafe impl Send for Parcel {}
 
-/// What comes from one rank.
+/// The receiving end for messages from one rank.
 struct PeerRing {
     ring: Consumer<Parcel>,
-    /// That rank's.
+    /// The sender's count of delivered messages.
     delivered: Arc<Deliveries>,
-    /// Where the next messages go, and how long they may be.
+    /// Offset and maximum length of the posted receives, the oldest first.
     posted: VecDeque<(usize, usize)>,
-    /// What parcels point into lives as long.
+    /// Keeps the sender's buffer alive, because parcels point into it.
     _source: Arc<Buffer>,
 }
 
@@ -43,11 +43,11 @@ pub struct ThreadMessages<'m> {
     incoming: Buffer,
     to: Vec<Producer<Parcel>>,
     from: Vec<PeerRing>,
-    /// Receives that have not come.
+    /// Number of posted receives whose messages have not arrived.
     awaited: usize,
-    /// Long messages sent; as many must be delivered.
+    /// Number of long messages that were sent. All of them must be delivered before the buffer is reused.
     sent: u64,
-    /// Of those, the ones that their receivers have copied.
+    /// Number of long messages that their receivers have copied.
     delivered: Arc<Deliveries>,
 }
 
@@ -60,7 +60,7 @@ impl PointToPoint for ThreadComm {
 }
 
 impl<'m> ThreadMessages<'m> {
-    /// Collective.
+    /// Creates the rings and buffers. Collective.
     fn new(comm: &'m ThreadComm, outgoing: usize, incoming: usize) -> Result<Self> {
         let (outgoing, incoming) = (Arc::new(Buffer::new(outgoing)?), Buffer::new(incoming)?);
         let delivered = Arc::new(Deliveries::default());
@@ -70,17 +70,17 @@ impl<'m> ThreadMessages<'m> {
         Ok(Self { comm, outgoing, incoming, to, from, awaited: 0, sent: 0, delivered })
     }
 
-    /// Takes what has come, if it is awaited.
+    /// Receives the messages that have arrived for posted receives. Returns whether there were any.
     #[inline]
     fn progress(&mut self) -> bool {
         let before = self.awaited;
         for line in &mut self.from {
             while let Some(&(at, room)) = line.posted.front() {
                 let Some(parcel) = line.ring.pop() else { break };
-                assert!(parcel.items <= room, "a message of {} items where {room} were expected", parcel.items);
+                assert!(parcel.items <= room, "a message of {} items for a receive of {room}", parcel.items);
                 let target = self.incoming.at(at, parcel.items);
-                // SAFETY: the source is in the parcel, or stays as it is until the delivery is counted (see `Parcel`). `at` has
-                // checked the target, which is this rank's own.
+                // SAFETY: the source is in the parcel, or stays unchanged until the delivery is counted (see `Parcel`).
+                // `item_pointer` has checked the target, which belongs to this rank.
                 unsafe {
                     if parcel.place.is_null() {
                         target.copy_from_nonoverlapping(parcel.short.as_ptr(), parcel.items);
@@ -108,8 +108,8 @@ impl<'m> ThreadMessages<'m> {
 impl Messages for ThreadMessages<'_> {
     fn outgoing(&mut self) -> &mut [u32] {
         self.wait_all();
-        // SAFETY: the buffer has this many items. `wait_all` has seen receivers copy all that was sent; they read nothing else, and
-        // while the result lives `self` is borrowed, so that nothing is sent.
+        // SAFETY: the buffer has this many items. `wait_all` has waited until the receivers have copied all messages, and they
+        // read nothing else. While the result lives, `self` is borrowed, so nothing is sent.
         unsafe { std::slice::from_raw_parts_mut(self.outgoing.at(0, 0), self.outgoing.items()) }
     }
 
@@ -125,7 +125,8 @@ impl Messages for ThreadMessages<'_> {
         let mut parcel = Parcel { items, place, short: [0; SHORT] };
         if items <= SHORT {
             parcel.place = std::ptr::null();
-            // SAFETY: `at` has checked the items, `short` has room for them, and only `outgoing` lets them be written.
+            // SAFETY: `item_pointer` has checked the items, `short_items` has room for them, and only `outgoing` lends them
+            // mutably.
             unsafe { parcel.short.as_mut_ptr().copy_from_nonoverlapping(place, items) };
         } else {
             self.sent += 1;

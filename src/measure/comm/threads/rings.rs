@@ -1,4 +1,4 @@
-//! Rings between all ranks. Each rank has memory for its part of them, of which the system gives what is used.
+//! Rings between all pairs of ranks. Each rank maps memory for its part of the rings; the system provides only the pages in use.
 
 use super::ThreadComm;
 use crate::comm::ring::{self, Count, Place, Ring};
@@ -9,14 +9,14 @@ use std::sync::Arc;
 pub(super) type Producer<T> = ring::Producer<T, Everything>;
 pub(super) type Consumer<T> = ring::Consumer<T, Everything>;
 
-/// What all ranks have of the rings, by rank.
+/// The parts of all ranks, by rank.
 pub(super) type Everything = Arc<[Arc<Part>]>;
 
-/// What a rank has of the rings: the counts that it looks at, which are those of items put into the rings to it and of items taken
-/// from its own; then the places of the rings from it, of which each is used by what it sends.
+/// One rank's part of the rings. It begins with the counts that this rank reads: items put into the rings to it, and items taken
+/// out of the rings from it. Then follow the places of the rings from it.
 pub(super) struct Part(MmapRaw);
 
-/// Bytes of a ring's places, which share no pair of cache lines with another's.
+/// Returns the size of a ring's places in bytes, rounded up so that two rings share no pair of cache lines.
 const fn of_places<T>(capacity: usize) -> usize {
     (capacity * size_of::<T>()).next_multiple_of(size_of::<Count>())
 }
@@ -26,14 +26,14 @@ impl Part {
         let counts = 2 * ranks * size_of::<Count>();
         let bytes = counts + ranks * of_places::<T>(capacity);
         let mut map = MmapMut::map_anon(bytes).unwrap_or_else(|cause| {
-            panic!("no memory for rings between {ranks} ranks, {}: {cause}", apexmap_base::units::bytes(bytes as f64))
+            panic!("no memory for rings between {ranks} ranks ({}): {cause}", apexmap_base::units::bytes(bytes as f64))
         });
-        // Now, as no look at a count is to wait for the system.
+        // Touch the pages of the counts now, so that no later read of a count waits for the system.
         map[..counts].fill(0);
         Self(map.into())
     }
 
-    /// The pointer may be written through: it is made of no reference.
+    /// Returns a pointer at a byte offset. It may be written through, because it is not derived from a reference.
     fn at<T>(&self, bytes: usize) -> *const T {
         assert!(bytes <= self.0.len(), "a ring lies beyond its part");
         self.0.as_mut_ptr().wrapping_add(bytes).cast_const().cast()
@@ -50,8 +50,8 @@ fn ring<T>(parts: &[Arc<Part>], from: usize, to: usize, capacity: usize) -> Ring
     }
 }
 
-/// Collective: a ring of `capacity` places from every rank to every rank, itself included, and what each rank gives to all. Returns
-/// this rank's ends of the rings to all ranks and from all ranks, and the gifts.
+/// Creates a ring of `capacity` places from every rank to every rank, including itself, and exchanges `value`. Returns the
+/// producers to all ranks, the consumers from all ranks, and the values of all ranks. Collective.
 pub(super) fn rings<T: Copy + Send + 'static, G: Clone + Send + Sync + 'static>(
     comm: &ThreadComm,
     capacity: usize,
@@ -61,32 +61,33 @@ pub(super) fn rings<T: Copy + Send + 'static, G: Clone + Send + Sync + 'static>(
     let (parts, gifts): (Vec<_>, _) =
         comm.swap((Arc::new(Part::new::<T>(comm.size(), capacity)), gift)).into_iter().unzip();
     let parts: Everything = parts.into();
-    // SAFETY: all of the ring is in the parts, which were zeros, and aligned, as pages are; this rank alone sends to `to`.
+    // SAFETY: the ring lies within the parts, which were zeroed and are page-aligned; only this rank sends to `receiver`.
     let to = all.clone().map(|to| unsafe { Producer::new(ring(&parts, rank, to, capacity), parts.clone()) });
-    // SAFETY: the same parts, kept by the end; this rank alone receives from `from`.
+    // SAFETY: the ring lies within the same parts, which the consumer keeps alive; only this rank receives from `sender`.
     let from = all.map(|from| unsafe { Consumer::new(ring(&parts, from, rank, capacity), parts.clone()) });
     (to.collect(), from.collect(), gifts)
 }
 
-/// What a kernel uses of one set of rings, for plans: each rank sends to so many others, through rings of so many places.
+/// The rings that a kernel uses, for plans of memory: each rank sends to `receivers` other ranks, through rings of `places`
+/// places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rings {
-    /// Messages that a ring has room for.
+    /// Capacity of a ring, in messages.
     pub places: u64,
-    /// Ranks to which a rank sends, the mean over all ranks.
+    /// Number of ranks that a rank sends to, averaged over all ranks.
     pub receivers: u64,
 }
 
 impl Rings {
-    /// Of messages without handles.
+    /// Returns the rings of messages without handles.
     pub(crate) const fn of_messages(receivers: u64) -> Self {
         Self { places: UNEXPECTED_MESSAGES as u64, receivers }
     }
 
-    /// Bytes of a rank's part at most: what is used of it.
+    /// Returns the maximum number of bytes in use of a rank's part.
     pub fn bytes(self, ranks: usize) -> u64 {
         const PAGE: u64 = 4096;
-        // A place is a cache line. Of each ring both counts, and what its ends know.
+        // Each place is one cache line. Each ring also has two counts, and its ends keep 192 bytes.
         const OF_RING: u64 = 2 * size_of::<Count>() as u64 + 192;
         let (ranks, ring) = (ranks as u64, self.places.saturating_mul(64));
         let used = self.receivers.min(ranks).saturating_mul(ring.next_multiple_of(PAGE));

@@ -1,4 +1,4 @@
-//! Windows of threads: remote memory is a load or a store away.
+//! Windows of threads: remote memory is accessed by loads and stores.
 
 use super::ThreadComm;
 use crate::comm::sync::Barrier;
@@ -10,21 +10,21 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::panicking;
 
-/// Memory that a rank has opened to the others.
+/// The memory that a rank has opened to the others.
 #[derive(Clone, Copy)]
 struct Memory<T> {
     start: *mut T,
     length: usize,
 }
 
-// SAFETY: it is a pointer: its owner lends the memory until all ranks have left the window (see `Exposed`), and who touches it says
-// why it may.
+// SAFETY: it is a pointer. Its owner lends the memory until all ranks have left the window (see `ExposureGuard`), and each access
+// through it is justified where it happens.
 unsafe impl<T: Item> Send for Memory<T> {}
 // SAFETY: a shared reference gives the same pointer.
 unsafe impl<T: Item> Sync for Memory<T> {}
 
 impl<T> Memory<T> {
-    /// The first of `items` items at `place`, all of which exist.
+    /// Returns a pointer to the item at `offset`, after checking that `items` items exist from there on.
     #[inline]
     fn at(&self, place: usize, items: usize) -> *mut T {
         check_range(place, items, self.length);
@@ -32,17 +32,17 @@ impl<T> Memory<T> {
     }
 }
 
-/// What ranks exchange when they open a window.
+/// The data that ranks exchange when they open a window.
 #[derive(Clone)]
 struct Opening<T> {
     memory: Memory<T>,
     writable: bool,
-    /// That of rank 0 is used: nothing but fences and the end of this window passes it.
+    /// All ranks use rank 0's. Only the fences and the end of this window use it.
     barrier: Arc<Barrier>,
 }
 
-/// This rank's memory is lent to the others. It ends when they cannot touch it any more: they have come to the end of their
-/// work, or have noticed a failure and given up.
+/// Marks that this rank's memory is lent to the others. Dropping it waits until they can no longer access the memory: they have
+/// finished their work, or have noticed a failure and given up.
 struct Exposed<'m>(&'m ThreadComm);
 
 impl<'m> Exposed<'m> {
@@ -70,7 +70,7 @@ impl Drop for Exposed<'_> {
 }
 
 impl ThreadComm {
-    /// Collective: lends `memory` to the others while `work` runs on what all ranks have lent.
+    /// Lends `memory` to the other ranks while `work` runs on the memory of all ranks. Collective.
     fn expose<T: Item, R>(
         &self,
         memory: Memory<T>,
@@ -113,18 +113,18 @@ impl Rma for ThreadComm {
     }
 }
 
-/// A get starts as a prefetch of its first lines, and completes as a copy into a local buffer, as the paper's flow chart
-/// fetches it.
+/// A get starts as a prefetch of its first lines. It completes as a copy into a local buffer, like the fetch in the paper's flow
+/// chart.
 pub struct ThreadGetWindow<'m> {
     memories: Vec<Memory<u64>>,
     slots: usize,
-    /// Of each get, the oldest first: where its words are, and how many.
+    /// Source and number of words of each outstanding get, the oldest first.
     outstanding: VecDeque<(*const u64, usize)>,
     buffer: Vec<u64>,
     lent: PhantomData<&'m [u64]>,
 }
 
-/// Lines of 64 bytes that a get prefetches; processors fetch the rest of longer blocks by themselves.
+/// Maximum number of 64-byte lines that a get prefetches. The hardware prefetches the rest of longer blocks.
 const PREFETCHED: usize = 8;
 
 impl GetWindow for ThreadGetWindow<'_> {
@@ -143,7 +143,7 @@ impl GetWindow for ThreadGetWindow<'_> {
     #[inline]
     fn take<R>(&mut self, read: impl FnOnce(&[u64]) -> R) -> Option<R> {
         let (source, words) = self.outstanding.pop_front()?;
-        // SAFETY: `get` checked both ranges, and nobody writes the source before all ranks have left the window.
+        // SAFETY: `get` checked both ranges, and no rank writes the source before all ranks have left the window.
         unsafe { std::ptr::copy_nonoverlapping(source, self.buffer.as_mut_ptr(), words) };
         Some(read(&self.buffer[..words]))
     }
@@ -154,7 +154,7 @@ impl GetWindow for ThreadGetWindow<'_> {
     }
 }
 
-/// Puts are copies, of values and of the last item of each put atomic ones.
+/// Puts are copies. Single values and the last item of each put are written atomically.
 pub struct ThreadRmaWindow<'m, T> {
     comm: &'m ThreadComm,
     origin: &'m mut [T],
@@ -173,8 +173,9 @@ impl<T: Item> RmaWindow<T> for ThreadRmaWindow<'_, T> {
         check_range(at, items, self.origin.len());
         let (source, target) = (&self.origin[at..][..items], self.memories[to].at(place, items));
         let Some((last, before)) = source.split_last() else { return };
-        // SAFETY: `at` has checked the target, and `RmaWindow::put` requires that nobody else touches it, except for the last item,
-        // which its owner may look at meanwhile: it is stored atomically, and last. Memories of two ranks do not overlap.
+        // SAFETY: `item_pointer` has checked the target. `RmaWindow::put` requires that no other rank accesses it, except that
+        // its owner may read the last item meanwhile, which is therefore stored atomically, and last. The memories of two ranks
+        // do not overlap.
         unsafe {
             target.copy_from_nonoverlapping(before.as_ptr(), before.len());
             T::store(target.add(before.len()), *last, Ordering::Release);
@@ -183,33 +184,34 @@ impl<T: Item> RmaWindow<T> for ThreadRmaWindow<'_, T> {
 
     #[inline]
     fn put_value(&mut self, to: usize, place: usize, value: T) {
-        // SAFETY: `at` has checked the item. Outside of fences others touch it atomically only: puts require that nobody touches
-        // theirs.
+        // SAFETY: `item_pointer` has checked the item. Outside fences other ranks access it only atomically: puts require that no
+        // other rank accesses their target.
         unsafe { T::store(self.memories[to].at(place, 1), value, Ordering::Relaxed) };
     }
 
     #[inline]
     fn xor(&mut self, to: usize, place: usize, value: T) {
-        // SAFETY: as in `put_value`, `at` has checked the item, which others touch atomically only.
+        // SAFETY: as in `put_value`, `item_pointer` has checked the item, which other ranks access only atomically.
         unsafe { T::fetch_xor(self.memories[to].at(place, 1), value, Ordering::Relaxed) };
     }
 
-    /// A put is complete when it returns.
+    /// Does nothing: a put is complete when it returns.
     #[inline]
     fn flush(&mut self) {}
 
     #[inline]
     unsafe fn peek(&mut self, place: usize) -> T {
-        // SAFETY: `at` has checked the item, and `RmaWindow::peek` requires that it is the last of a put, which is atomic, if any.
+        // SAFETY: `item_pointer` has checked the item. `RmaWindow::peek` requires that only the last item of a put, which is
+        // stored atomically, may be written here.
         unsafe { T::load(self.memories[self.comm.rank].at(place, 1), Ordering::Acquire) }
     }
 
     fn fence<R>(&mut self, work: impl FnOnce(&mut [T]) -> R) -> R {
-        // A rank that fails in here leaves a window through which nothing can be reached any more.
+        // A rank that fails here leaves a window without memories, through which nothing can be accessed.
         let memories = std::mem::take(&mut self.memories);
         self.comm.wait(&self.barrier);
         let own = &memories[self.comm.rank];
-        // SAFETY: it was lent exclusively, and between the barriers no rank touches it through the window.
+        // SAFETY: the memory was lent exclusively, and between the barriers no rank accesses it through the window.
         let result = work(unsafe { std::slice::from_raw_parts_mut(own.start, own.length) });
         self.comm.wait(&self.barrier);
         self.memories = memories;

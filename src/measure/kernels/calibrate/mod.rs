@@ -1,4 +1,4 @@
-//! Calibration: the machine numbers that models take as input, each measured by a kernel of its own.
+//! Calibration: one kernel for each machine number that models take as input.
 
 pub mod memory;
 pub mod network;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub(in crate::kernels) const OUTPUTS: &[Output] =
     &[Output { column: "operation_seconds", unit: Unit::Seconds, meaning: "time per operation, on the slowest rank" }];
 
-/// What a kernel that traverses memory tells besides: the pages that it was given.
+/// The outputs of kernels that traverse memory: the pages that the system provided.
 const PAGE_OUTPUTS: [Output; 2] = [
     output("page_bytes", Unit::Bytes, "page size granted to rank 0; absent if mixed or unknown"),
     output("huge_share", Unit::None, "fraction of rank 0's memory on huge pages"),
@@ -24,21 +24,21 @@ const MEMORY_OUTPUTS: &[Output] = &[OUTPUTS[0], PAGE_OUTPUTS[0], PAGE_OUTPUTS[1]
 
 pub(in crate::kernels) const HEADLINE: &str = "operation_seconds";
 
-/// A cost: a kernel, but for what all of them share.
+/// A kernel that measures one cost. It holds the parts that differ between these kernels.
 pub struct Probe {
     pub about: &'static About,
-    /// Points that it cannot run.
+    /// Checks a point; returns why it cannot be run.
     pub(in crate::kernels) refuse: fn(&Point) -> std::result::Result<(), String>,
     pub(in crate::kernels) work: fn(&Point) -> Work,
     /// Words of the arena that it traverses, per rank.
     pub(in crate::kernels) words: fn(&Point) -> u64,
-    /// Further bytes, per rank.
+    /// Further memory per rank, in bytes.
     pub(in crate::kernels) buffers: fn(&Point) -> u64,
-    /// As [`Kernel::rings`].
+    /// Like [`Kernel::rings`].
     pub(in crate::kernels) rings: fn(&Point) -> Vec<Rings>,
-    /// As [`Kernel::in_order`].
+    /// Like [`Kernel::in_order`].
     pub(in crate::kernels) in_order: bool,
-    /// The run's number, for those that draw.
+    /// Runs a point. The second argument is the number of the run, for kernels that draw random values.
     pub(in crate::kernels) run: fn(&Point, u64, &mut World) -> Result<Outcome>,
 }
 
@@ -80,7 +80,8 @@ impl Kernel for Probe {
     }
 }
 
-/// What came of a run: the slowest rank's time of its `operations`, and what is wrong, on any rank. Collective.
+/// Combines the outcome of all ranks: the time of the slowest rank for its `operations`, and the number of faults on all ranks,
+/// which `fault_name` names. Collective.
 pub(in crate::kernels) fn outcome<C: Collectives>(
     comm: &C,
     seconds: f64,

@@ -1,10 +1,10 @@
-//! NAME: calibrate.blocks. The time to read a block of consecutive words at a random place.
+//! NAME: calibrate.blocks. The time to read a block of consecutive words at a random address.
 //!
-//! SOURCE: Apex-Map paper, Section 2: blocks of L words, drawn uniformly (alpha = 1), without anything else. What a block of n lines
-//!   costs beyond n single lines, or less, is what prefetching does.
-//! DEFINITION: `reads` blocks of L words of a region of `bytes` bytes, each at a multiple of L, drawn uniformly and in every run
-//!   anew. The places are known in advance, many at a time.
-//! CHECK: the sum of all words read against the sum that their places imply.
+//! SOURCE: Apex-Map paper, Section 2: blocks of L words, drawn uniformly (alpha = 1), without the rest of the benchmark. The
+//!   difference between the cost of a block of n lines and n times the cost of a line is the effect of prefetching.
+//! DEFINITION: `reads` blocks of L words in a region of `bytes` bytes. Each begins at a multiple of L; every run draws them anew
+//!   from a uniform distribution. Their addresses are known in advance, a batch at a time.
+//! CHECK: the sum of all words read, against the sum computed from the addresses.
 
 use super::read::{in_batches, step};
 use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
@@ -24,12 +24,12 @@ pub const KERNEL: Probe = Probe {
         source: &source::APEX_MAP,
         ..about(
             "calibrate.blocks",
-            "Time per block of consecutive words at a random place",
+            "Time per block of consecutive words at a random address",
             "Section 2",
             &[BYTES, PAGES, BLOCK, READS],
-            "Every rank reads blocks of its own region, all words of each. The places are drawn again in every run, while the \
-             clock is stopped; the first batch is untimed. The region was traversed once before. The time is that of the slowest \
-             rank. The sum of all words was compared with the sum that their places imply.",
+            "Every rank reads all words of random blocks in its region. Every run draws the blocks anew while the \
+             clock is stopped; the first batch is untimed. The region was traversed once before. The time is that of \
+             the slowest rank. The sum of all words was compared with the sum computed from the addresses.",
         )
     },
     refuse: |point| {
@@ -68,11 +68,12 @@ const BLOCK: Parameter = Parameter {
 const READS: Parameter = parameter(
     "reads",
     "reads",
-    "blocks in one run, in whole batches",
+    "blocks per run, in whole batches",
     Domain::Integer { least: 1, most: 1 << 40, default: 1 << 14 },
 );
 
-/// Blocks between two readings of the clock: 1 MiB of them, or 16384, which cost a hundred times as much in the first-level cache.
+/// Blocks between two readings of the clock: 1 MiB of them, at most 16384. In the first-level cache, 16384 blocks take a hundred
+/// times as long as reading the clock.
 fn batch(point: &Point) -> u64 {
     ((1 << 17) / point.integer("L")).clamp(1, 1 << 14)
 }
@@ -81,18 +82,18 @@ fn batches(point: &Point) -> u64 {
     point.integer("reads").div_ceil(batch(point))
 }
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, mut draw) = region(comm, point, stream, arena)?;
     let (words, block) = (region_words(point), point.integer("L"));
-    // The upper bits of a draw name a block.
+    // The upper bits of a draw select a block.
     let of = |draw: u64| if words == block { 0 } else { (draw >> (u64::BITS - (words / block).ilog2())) * block };
     let fill = |batch: &mut [u64]| {
         let mut sum = 0u64;
         for slot in batch {
             draw = step(draw);
             *slot = of(draw);
-            // Each word holds its place.
+            // Each word holds its index.
             sum = sum.wrapping_add(block.wrapping_mul(*slot)).wrapping_add(block * (block - 1) / 2);
         }
         sum

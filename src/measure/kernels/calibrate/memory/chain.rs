@@ -1,20 +1,21 @@
-//! A region whose lines each begin with the address of another one, and the loop that follows these addresses.
+//! A region whose lines each begin with the address of another line, and the loop that follows these addresses.
 //!
-//! A place is the number of a line's first word in the region. An access adds no index to what it has read: on many processors an
-//! access whose address is a register alone takes a cycle less.
+//! The place of a line is the index of its first word in the region. The loop adds no index to the value that it has read: on
+//! many processors, an access whose address is only a register takes one cycle less.
 
 use apexmap_base::units::WORD_BYTES;
 
 pub const LINE_WORDS: u64 = 8;
 
-/// Words of which the first of each line is known to hold the address of a line among them.
+/// Words whose lines are known to begin each with the address of a line of the same words.
 #[derive(Clone, Copy, Debug)]
 pub struct Chain<'a> {
     words: &'a [u64],
 }
 
 impl<'a> Chain<'a> {
-    /// Looks at the first word of each line; `None` if one leads elsewhere, or the words are no whole lines.
+    /// Checks the first word of each line. Returns `None` if one does not hold the address of a line, or if the words are not
+    /// whole lines.
     pub fn new(words: &'a [u64]) -> Option<Self> {
         let first = words.as_ptr().expose_provenance() as u64;
         let bytes = words.len() as u64 * WORD_BYTES;
@@ -26,11 +27,11 @@ impl<'a> Chain<'a> {
         (rest.is_empty() && !lines.is_empty() && lines.iter().all(leads_inside)).then_some(Self { words })
     }
 
-    /// Follows as many chases as there are places, a power of two up to 64, each by so many steps from its place. Places become
-    /// those where they end.
+    /// Runs one chase per place, each for `steps` steps from its place. The number of chases is a power of two up to 64. `places`
+    /// holds the end of each chase afterwards.
     ///
     /// # Panics
-    /// If a place is that of no line.
+    /// Panics if a place is not that of a line.
     pub fn follow(self, places: &mut [u64], steps: u64) {
         match places.len() {
             1 => self.follow_together::<1>(places, steps),
@@ -48,8 +49,9 @@ impl<'a> Chain<'a> {
         let mut lines = places.map(|place| self.line(place));
         for _ in 0..steps {
             for line in &mut lines {
-                // SAFETY: it is the first word of a line of `words`, at first as `line` gives it, then because `new` saw that each
-                // such word holds the address of another. The words are borrowed, so nothing has changed them since.
+                // SAFETY: the pointer is to the first word of a line of `words`: at first as returned by `line`, then because
+                // `new` checked that each such word holds the address of another. The words are borrowed, so they have not
+                // changed since.
                 let next = unsafe { **line };
                 *line = std::ptr::with_exposed_provenance(next as usize);
             }
@@ -57,7 +59,7 @@ impl<'a> Chain<'a> {
         *places = lines.map(|line| (line.addr() - self.words.as_ptr().addr()) as u64 / WORD_BYTES);
     }
 
-    /// The first word of the line at a place.
+    /// Returns a pointer to the first word of the line at a place.
     fn line(self, place: u64) -> *const u64 {
         assert!(place.is_multiple_of(LINE_WORDS), "word {place} begins no line");
         &raw const self.words[place as usize]

@@ -1,12 +1,12 @@
-//! NAME: calibrate.chase. The latency of memory: dependent accesses, each of which holds the address of the next.
+//! NAME: calibrate.chase. The latency of memory: each access reads the address of the next one.
 //!
 //! SOURCE: lmbench's lat_mem_rd.
-//! DEFINITION: a region of `bytes` bytes is one cycle through all of its 64-byte lines, in the order of a linear
-//!   congruential generator of full period. Each line begins with the address of the next one. `chases` pointer chases run
-//!   concurrently, from equally spaced starts on the cycle, in parts of `steps` accesses each, until two parts in a row take
-//!   the same time; the last one counts, and each part begins where the one before ended. An operation is one step of all
-//!   chases, so its time is the latency under the load of the outstanding accesses of all ranks.
-//! CHECK: that each line leads to a line of the region; where each chase ends, against the generator's own jump.
+//! DEFINITION: a region of `bytes` bytes is one cycle through all of its 64-byte lines, in the order of a linear congruential
+//!   generator of full period. Each line begins with the address of the next one. `chases` pointer chases run concurrently, from
+//!   equally spaced starts on the cycle. They run in parts of `steps` accesses each, until two consecutive parts take the same
+//!   time. The last part counts, and each part begins where the previous one ended. An operation is one step of all chases, so
+//!   its time is the latency under the load of the outstanding accesses of all ranks.
+//! CHECK: each line leads to a line of the region; the end of each chase, against the generator's jump.
 
 use super::chain::{Chain, LINE_WORDS};
 use super::parts::{self, Parts};
@@ -30,10 +30,11 @@ pub const KERNEL: Probe = Probe {
             "Latency of memory: dependent accesses, in one or several concurrent chases",
             "lat_mem_rd of lmbench",
             &[BYTES, PAGES, CHASES, STEPS],
-            "Every rank follows a cycle through all 64-byte lines of its region, in one or several concurrent chases; each line \
-             holds the address of the next one. The chases continue in parts of the same length until two in a row take the same \
-             time, within 2 %; the last part counts. The time is that of the slowest rank. The end of each chase was compared with \
-             the generator of the cycle. The region was traversed once before, so the caches hold as much of it as fits.",
+            "Every rank follows a cycle through all 64-byte lines of its region, in one or several concurrent chases; \
+             each line holds the address of the next one. The chases continue in parts of the same length until two \
+             consecutive parts take the same time, within 2 %; the last part counts. The time is that of the slowest \
+             rank. The end of each chase was compared with the generator of the cycle. The region was traversed once \
+             before, so the caches hold as much of it as fits.",
         )
     },
     refuse: |point| {
@@ -73,7 +74,8 @@ const STEPS: Parameter = parameter(
 );
 const OUTPUTS: [Output; 5] =
     [MEMORY_OUTPUTS[0], parts::OUTPUTS[0], parts::OUTPUTS[1], MEMORY_OUTPUTS[1], MEMORY_OUTPUTS[2]];
-/// Of a generator modulo a power of two that goes through all numbers (Knuth, 3.2.1.2, Theorem A): 1 modulo 4, and odd.
+/// The parameters of a generator modulo a power of two that visits all numbers (Knuth, 3.2.1.2, Theorem A): the multiplier is 1
+/// modulo 4, the increment odd.
 const MULTIPLIER: u64 = 0x5851_f42d_4c95_7f2d;
 const INCREMENT: u64 = 0x1405_7b7e_f767_814f;
 
@@ -81,7 +83,7 @@ fn lines(point: &Point) -> u64 {
     region_words(point) / LINE_WORDS
 }
 
-/// The line this many steps after another, of 2^n lines: repeated squaring of the step.
+/// Returns the line that is `steps` steps after another one, with 2^n lines, by repeated squaring of the step.
 pub fn jump(from: u64, mut steps: u64, lines: u64) -> u64 {
     let (mut a, mut c) = (MULTIPLIER, INCREMENT);
     let (mut factor, mut add) = (1u64, 0u64);
@@ -106,15 +108,15 @@ impl Cycle {
         Self { lines: lines(point) }
     }
 
-    /// The place of the word that a chase from this line on has come to after so many steps.
+    /// Returns the place that a chase from this line reaches after `steps` steps.
     pub fn place(self, line: u64, steps: u64) -> u64 {
         jump(line, steps, self.lines) * LINE_WORDS
     }
 
-    /// The region: the first word of each line holds the address of the next one's.
+    /// Returns the region; the first word of each line holds the address of the next line.
     ///
     /// # Errors
-    /// If there is no memory, or some line leads out of it: something else has written there.
+    /// Fails if memory cannot be allocated, or if a line leads out of the region because its memory was overwritten.
     pub fn chain<'a>(self, point: &Point, arena: &'a mut Arena) -> Result<(Chain<'a>, &'a [u64])> {
         let contents = seed(&[u64::from_be_bytes(*b"chain   "), self.lines]);
         let next = |first: usize, place: usize| match place as u64 % LINE_WORDS {
@@ -126,14 +128,14 @@ impl Cycle {
         let chain = Chain::new(words).ok_or_else(|| {
             Error::measurement(
                 "a line of the chase's region holds no address of the region: its memory was overwritten",
-                "test this machine's memory; if it is sound, report this as a fault of the program",
+                "test this machine's memory; if it has no fault, report this as a bug",
             )
         })?;
         Ok((chain, words))
     }
 }
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (cycle, steps, chases) = (Cycle::of(point), point.integer("steps"), point.integer("chases"));
     let (chain, words) = cycle.chain(point, arena)?;

@@ -1,12 +1,12 @@
-//! NAME: calibrate.core_to_core. The latency between two cores: a line that they hand to and fro.
+//! NAME: calibrate.core_to_core. The latency between two cores, which hand a cache line back and forth.
 //!
-//! SOURCE: N. Viennot's core-to-core-latency, a program: the handover of a flag.
+//! SOURCE: N. Viennot's program core-to-core-latency: the handover of a flag.
 //! DEFINITION: rank `first` writes a number into a line and waits until rank `second` has answered with the next number, `rounds`
-//!   times, after an eighth as many untimed. Such parts follow each other until two in a row take the same time; the last one counts.
-//!   In the first run of a launch they warm up for 0.75 s that do not count, as the cores were idle before. An operation is a
-//!   handover, half of a round. Both ranks spin on the line without any pause; all others wait. Ranks are threads of one process,
-//!   and which cores they are on is up to the launch.
-//! CHECK: the sums of the numbers that both ranks found.
+//!   times, after an eighth of this number of untimed rounds. Such parts are repeated until two consecutive parts take the same
+//!   time; the last one counts. The first run of a launch lasts at least 0.75 s, because the cores were idle before. An operation
+//!   is a handover, half of a round. Both ranks spin on the line without a pause; all others wait. Ranks are threads of one
+//!   process; the launch decides which cores they run on.
+//! CHECK: the sums of the numbers that both ranks read.
 
 use super::about;
 use super::parts::{self, Parts};
@@ -40,19 +40,20 @@ pub const KERNEL: Probe = Probe {
         ],
         ..about(
             "calibrate.core_to_core",
-            "Latency from core to core: a line handed to and fro between two ranks",
+            "Latency from core to core: two ranks hand a cache line back and forth",
             "the whole program",
             &[FIRST, SECOND, ROUNDS],
-            "Two ranks, threads of one process, hand a line to and fro: one writes a number into it, the other waits for it and writes \
-             the next. The time is that of the first rank, after an eighth as many untimed rounds. This is repeated until two \
-             such parts in a row take the same time, within 2 %, and in the first run of a launch for 0.75 s at least; the last part \
-             counts. The sums of the numbers that both found were compared with the known sums.",
+            "Two ranks, threads of one process, hand a line back and forth: one writes a number into it, the other \
+             waits for it and writes the next. The time is that of the first rank; the first rounds of each part, an \
+             eighth of the timed ones, are untimed. Parts are repeated until two consecutive ones take the same time, \
+             within 2 %, and in the first run of a launch for at least 0.75 s; the last part counts. The sums of the \
+             numbers that both ranks read were compared with the known sums.",
         )
     },
     refuse: |point| {
         let (first, second, ranks) = (point.integer("first"), point.integer("second"), point.ranks as u64);
         if first == second {
-            return Err(format!("first = second = {first}: a line is handed between two ranks; exclude such pairs"));
+            return Err(format!("first = second = {first}: a handover needs two different ranks; exclude such pairs"));
         }
         match first.max(second) {
             most if most >= ranks => {
@@ -92,8 +93,8 @@ const ROUNDS: Parameter = parameter(
     Domain::Integer { least: 8, most: 1 << 32, default: 1 << 14 },
 );
 
-/// The first run of a launch lasts for this time at least, in seconds: the cores may have been idle before. From then on they are
-/// not, as ranks that wait spin.
+/// Minimum duration of the parts in the first run of a launch, in seconds: the cores may have been idle before. Later they are
+/// not, because waiting ranks spin.
 const WARM_UP: f64 = 0.75;
 
 thread_local! {
@@ -101,11 +102,11 @@ thread_local! {
     static WARM: Cell<bool> = const { Cell::new(false) };
 }
 
-/// By itself, also where two lines are fetched together.
+/// A line, alone in its pair of lines, because some processors fetch lines in pairs.
 #[repr(align(128))]
 struct Line(AtomicU64);
 
-/// Which side of the handover.
+/// The two sides of the handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     First,
@@ -117,19 +118,19 @@ fn run(point: &Point, world: &mut World) -> Result<Outcome> {
         Transport::Threads(comm) => Ok(between(comm, point, hand_over)),
         #[cfg(feature = "mpi")]
         Transport::Mpi(_) => Err(Error::input(
-            "calibrate.core_to_core hands a line between threads of one process, not between processes",
+            "calibrate.core_to_core works between threads of one process, not between processes",
             "set transport = \"threads\" in [launch]",
         )),
     }
 }
 
-/// One run, with this loop of each side. Collective.
+/// Makes one run with the loop `hand_over` on each side. Collective.
 pub fn between(
     comm: &ThreadComm,
     point: &Point,
     hand_over: impl Fn(&ThreadComm, &AtomicU64, Side, std::ops::Range<u64>) -> u64,
 ) -> Outcome {
-    // All ranks share that of rank 0.
+    // All ranks use the line of rank 0.
     let line = comm.swap(Arc::new(Line(AtomicU64::new(0)))).swap_remove(0);
     let rounds = point.integer("rounds");
     let rank = comm.rank() as u64;
@@ -159,7 +160,7 @@ pub fn between(
             break seconds;
         }
     };
-    // One of them tells what the line holds in the end.
+    // One side checks the final value of the line.
     wrong |= side == Some(Side::First) && line.0.load(Ordering::Acquire) != 2 * done;
     let processor = side
         .and_then(|_| crate::affinity::of_thread())
@@ -176,7 +177,7 @@ pub fn between(
     outcome
 }
 
-/// The sum of the numbers that a side finds in these rounds: the second finds the odd ones, 2 k + 1, the first 2 k + 2. It wraps.
+/// Returns the wrapping sum of the numbers that a side reads in these rounds: the second side reads 2 k + 1, the first 2 k + 2.
 fn sum_of(side: Side, rounds: std::ops::Range<u64>) -> u64 {
     let up_to = |count: u64| u128::from(count) * (u128::from(count) + if side == Side::First { 1 } else { 0 });
     (up_to(rounds.end) - up_to(rounds.start)) as u64
@@ -184,8 +185,9 @@ fn sum_of(side: Side, rounds: std::ops::Range<u64>) -> u64 {
 
 /// The timed loop of one side. Returns the sum of the numbers that it read.
 ///
-/// A processor that renames memory (AMD's Zen) expects a load to return what was last stored through the same address register. Here
-/// it never does, and each wrong guess costs half a handover: 41 ns instead of 26. So loads use another register than stores.
+/// A processor that renames memory (AMD's Zen) expects a load to return the value that was last stored through the same address
+/// register. Here it never does, and each wrong prediction costs half a handover: 41 ns instead of 26 ns. So loads and stores use
+/// different registers.
 pub fn hand_over<C: Comm>(comm: &C, line: &AtomicU64, side: Side, rounds: std::ops::Range<u64>) -> u64 {
     let read_line = std::hint::black_box(line);
     let mut sum = 0u64;
@@ -202,7 +204,8 @@ pub fn hand_over<C: Comm>(comm: &C, line: &AtomicU64, side: Side, rounds: std::o
     sum
 }
 
-/// Spins without a pause, which would be part of the latency, unless the other side may need this core.
+/// Spins without a pause, because a pause would add to the latency, but yields now and then in case the other side needs this
+/// core.
 #[inline(always)]
 fn wait_for<C: Comm>(comm: &C, line: &AtomicU64, wanted: u64) -> u64 {
     const LOOKS: u32 = 1 << 12;

@@ -1,9 +1,9 @@
-//! NAME: calibrate.draw. The time to draw the place of an access by Apex-Map's power law.
+//! NAME: calibrate.draw. The time to draw the address of an access from Apex-Map's power law.
 //!
-//! SOURCE: Strohmaier and Shan, Section 2. One process draws each array beside the clock: what it takes passes in the caches, too,
-//!   where others use them.
-//! DEFINITION: `N` arrays of `I` places each.
-//! CHECK: the sum of all places, against that of the same places drawn one by one.
+//! SOURCE: Strohmaier and Shan, Section 2. A single process draws each array while the clock is stopped. During this time, other
+//!   users of the machine evict lines from shared caches, so models need the time of a draw.
+//! DEFINITION: `N` arrays of `I` addresses each.
+//! CHECK: the sum of all addresses, against the sum of the same addresses drawn one by one.
 
 use crate::comm::Collectives;
 use crate::kernels::calibrate::{HEADLINE, OUTPUTS, Probe, outcome};
@@ -22,15 +22,16 @@ const ARRAYS: Parameter = Parameter { domain: Domain::Integer { least: 1, most: 
 pub const KERNEL: Probe = Probe {
     about: &About {
         id: "calibrate.draw",
-        summary: "Time to draw the place of an access by the power law",
+        summary: "Time to draw the address of an access from the power law",
         source: &source::APEX_MAP,
         place: "Section 2",
         parameters: &[M, ALPHA, L, I, ARRAYS, SEED],
         outputs: OUTPUTS,
         ranks: Ranks::Any,
         headline: HEADLINE,
-        method: "Every rank draws the places of accesses into one array again and again; no memory is read. The time is that of \
-                 the slowest rank. The sum of the places was compared with that of the same places drawn one by one.",
+        method: "Every rank draws the addresses of accesses into one array repeatedly; no memory is read. The time is \
+                 that of the slowest rank. The sum of the addresses was compared with that of the same addresses drawn \
+                 one by one.",
     },
     refuse: check,
     work: |point| {
@@ -48,11 +49,11 @@ fn places(point: &Point) -> u64 {
     point.integer("I") * point.integer("N")
 }
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 fn run<C: Collectives>(comm: &C, point: &Point, stream: u64) -> Result<Outcome> {
     let draws = |purpose| Draws::new(point, comm.rank(), stream, purpose);
     let sum = |places: &[Location]| places.iter().fold(0u64, |sum, at| sum.wrapping_add(at.offset() as u64 + 1));
-    // It begins with places of another sequence: a kernel that draws nothing is wrong, also with one array.
+    // The array begins with addresses of another sequence, so a kernel that draws nothing is wrong even with one array.
     let (mut drawing, mut array) = (draws(0), draws(1).array(point.integer("I") as usize));
     let (mut seconds, mut found) = (0.0, 0u64);
     comm.barrier();

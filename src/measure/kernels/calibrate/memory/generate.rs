@@ -1,7 +1,6 @@
 //! NAME: calibrate.generate. The time to generate a value of RandomAccess's stream (tg).
 //!
-//! DEFINITION: `values` values of the shift register, in batches of 1024 as RandomAccess with look-ahead generates
-//!   them.
+//! DEFINITION: `values` values of the shift register, in batches of 1024, as RandomAccess with look-ahead generates them.
 //! CHECK: the last value, against the jump to its position in the stream.
 
 use super::{BATCH, VALUES, about, each};
@@ -21,8 +20,8 @@ pub const KERNEL: Probe = Probe {
         "Time to generate a value of the random stream",
         "Section 3.1, tg",
         &[VALUES],
-        "Every rank generates values of the shift register in batches of 1024; the time is that of the slowest. The last value \
-         was compared with the one that a jump along the stream gives.",
+        "Every rank generates values of the shift register in batches of 1024; the time is that of the slowest rank. \
+         The last value was compared with a jump to its position in the stream.",
     ),
     refuse: |_| Ok(()),
     work: |point| each(point, batches(point) * BATCH as u64, "value", 8, "8 per value"),
@@ -33,12 +32,12 @@ pub const KERNEL: Probe = Probe {
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
-/// Whole batches.
+/// Returns the number of whole batches.
 pub fn batches(point: &Point) -> u64 {
     point.integer("values").div_ceil(BATCH as u64)
 }
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let (mut generator, mut values) = (Generator::after(StreamKind::Lfsr, 0), [0; BATCH]);
     let count = batches(point) * BATCH as u64;

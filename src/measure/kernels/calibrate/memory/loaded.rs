@@ -1,14 +1,14 @@
 //! NAME: calibrate.loaded. The memory latency of one core while the other cores use memory bandwidth.
 //!
 //! SOURCE: the loaded latency of Intel's Memory Latency Checker and of multichase; the Mess paper, whose curves of latency over
-//!   bandwidth have a ratio of reads to writes.
-//! DEFINITION: rank 0 makes `reads` dependent random reads in its region of `bytes` bytes; meanwhile all other ranks
-//!   read their own regions from end to end, and pause after every 64 KiB so that they read for about `share` per cent
-//!   of the time. With a `write_share` they read the first half of it and write the second, 64 KiB of either at a time; a line
-//!   that is written travels twice, as it is read first: 100 per cent of writes are as many lines read as written. An operation
-//!   is one read of rank 0.
-//! CHECK: the sums of the words that all ranks read against the sums that their addresses imply; the words that were written
-//!   against the number of the chunk that was written there last.
+//!   bandwidth have a parameter for the ratio of reads to writes.
+//! DEFINITION: rank 0 makes `reads` dependent random reads in its region of `bytes` bytes. Meanwhile all other ranks read their
+//!   own regions from end to end, and pause after every 64 KiB so that they read for about `share` per cent of the time. With a
+//!   `write_share` they read the first half of their region and write the second, 64 KiB of one or the other at a time. A written
+//!   line travels twice, because it is read first: with 100 per cent of writes, equally many lines are read and written. An
+//!   operation is one read of rank 0.
+//! CHECK: the sums of the words that all ranks read, against the sums computed from their addresses; the written words, against
+//!   the number of the latest write to their chunk.
 
 use super::read::{Places, follow, prepare};
 use super::stream::{fill, sum};
@@ -35,10 +35,10 @@ pub const KERNEL: Probe = Probe {
             "Memory latency of one core while the other ranks read and write memory",
             "Section 3.1, tu",
             &[BYTES, PAGES, SHARE, WRITE_SHARE, READS],
-            "Rank 0 makes dependent random reads while all other ranks read and write their own memory from end to end, for a \
-             given fraction of the time. The time is that of rank 0's reads; the bandwidth is that of all other \
-             ranks until rank 0 is done. The sums of the words read were compared with the sums that their \
-             addresses imply, the words written with what was written there last.",
+            "Rank 0 makes dependent random reads while all other ranks read and write their own memory from end to \
+             end, for a given fraction of the time. The time is that of rank 0's reads; the bandwidth is that of all \
+             other ranks until rank 0 has finished. The sums of the words read were compared with the sums computed \
+             from their addresses, and the written words with the latest write.",
         )
     },
     refuse: |point| match point.ranks {
@@ -63,12 +63,12 @@ const LOADED: &[Output] = &[
     output(
         "background_bytes_per_second",
         Unit::BytesPerSecond,
-        "bytes read and written by all other ranks together, per second",
+        "bytes that all other ranks together read and write, per second",
     ),
     output(
         "background_traffic_bytes_per_second",
         Unit::BytesPerSecond,
-        "bytes that travel for all other ranks per second, written ones twice",
+        "bytes that travel for all other ranks, per second; written bytes count twice",
     ),
 ];
 const SHARE: Parameter = parameter(
@@ -80,7 +80,7 @@ const SHARE: Parameter = parameter(
 const WRITE_SHARE: Parameter = parameter(
     "write_share",
     "write_per_cent",
-    "share of the bytes that the other ranks write, in per cent; they read the others",
+    "share of bytes that the other ranks write, in per cent; they read the rest",
     Domain::Integer { least: 0, most: 100, default: 0 },
 );
 const READS: Parameter = parameter(
@@ -92,15 +92,15 @@ const READS: Parameter = parameter(
 /// Words between two pauses.
 const CHUNK: usize = (64 << 10) / 8;
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     run_with(comm, point, stream, arena, fill)
 }
 
-/// A run in which this writes a chunk. Collective.
+/// Runs the kernel with `write` as the function that writes a chunk. Collective.
 ///
 /// # Errors
-/// If there is no memory.
+/// Fails if memory cannot be allocated.
 pub fn run_with<C: Collectives>(
     comm: &C,
     point: &Point,
@@ -149,18 +149,18 @@ pub fn run_with<C: Collectives>(
     Ok(Outcome { seconds, outputs, verdict })
 }
 
-/// What a rank has read and written.
+/// The reads and writes of one rank.
 #[derive(Clone, Copy, Default)]
 struct Load {
     seconds: f64,
-    /// Read and written.
+    /// Bytes read and written.
     bytes: u64,
     written: u64,
-    /// Chunks that did not hold what they should.
+    /// Number of chunks with wrong contents.
     wrong: u64,
 }
 
-/// Reads and writes the memory from end to end until rank 0 has arrived, and checks and restores what was written.
+/// Reads and writes the memory from end to end until rank 0 has finished, then checks the written words and restores them.
 fn background<C: Collectives>(
     comm: &C,
     memory: &mut [u64],
@@ -174,14 +174,14 @@ fn background<C: Collectives>(
     let (mut load, mut reads_done, mut writes_done, mut turn) = (Load::default(), 0, 0, 0);
     let begin = comm.now();
     let mut barrier = comm.ibarrier();
-    // Each rank is at work at least once, however soon rank 0 is done.
+    // Each rank works at least once, even if rank 0 finishes first.
     while (turn == 0 && share > 0.0) || !comm.test(&mut barrier) {
         if share == 0.0 {
             comm.relax();
             continue;
         }
         let start = comm.now();
-        // So many of a hundred turns in a row, evenly.
+        // Distributes `writes` of every hundred turns evenly.
         let words = if (turn + 1) * writes / 100 > turn * writes / 100 {
             let chunk = nth_chunk(written.len(), writes_done % chunks_written);
             let words = chunk.len() as u64;
@@ -206,7 +206,7 @@ fn background<C: Collectives>(
     }
     load.seconds = comm.now() - begin;
     for (chunk, words) in written.chunks_mut(CHUNK).enumerate() {
-        // The last of the writes 1, 2, ... that went here.
+        // The latest of the writes 1, 2, ... to this chunk.
         let last = writes_done - (writes_done + chunks_written - 1 - chunk) % chunks_written;
         let held = |place: usize| if writes_done > chunk { number(last) } else { (middle + place) as u64 };
         let places = chunk * CHUNK..;
@@ -216,7 +216,7 @@ fn background<C: Collectives>(
     load
 }
 
-/// What the writes of a rank write, from 1: no place of any memory.
+/// Returns the value that write number `write`, from 1, stores. It differs from every index of a word.
 fn number(write: usize) -> u64 {
     !(write as u64)
 }

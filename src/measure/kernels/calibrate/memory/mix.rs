@@ -1,10 +1,11 @@
-//! NAME: calibrate.mix. The bandwidth of reads of which some share is random, the others consecutive.
+//! NAME: calibrate.mix. The bandwidth of a mixture of random and consecutive reads.
 //!
-//! SOURCE: HPCC RandomAccess definition, Figures 1 and 2: MAPS, the bandwidth of stride-1 loads, of random loads, and of loads of
-//!   which some per cent are random. The page does not say in what order MAPS mixes them.
-//! DEFINITION: `accesses` words of a region of `bytes` bytes. After each random one, drawn uniformly and in every run anew, a run of
-//!   consecutive words is read, which goes on where the last one ended; the lengths of the runs differ by one at most.
-//! CHECK: the sum of all words read against the sum that their places imply.
+//! SOURCE: HPCC RandomAccess definition, Figures 1 and 2: MAPS, the bandwidth of stride-1 loads, of random loads, and of mixtures
+//!   with some per cent of random loads. The page does not define the order of the mixture.
+//! DEFINITION: `accesses` words of a region of `bytes` bytes. After each random access follows a sequence of consecutive words,
+//!   which begins where the previous sequence ended. Every run draws the random addresses anew from a uniform distribution. The
+//!   lengths of the sequences differ by at most one.
+//! CHECK: the sum of all words read, against the sum computed from their addresses.
 
 use super::read::{Places, prepare};
 use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
@@ -26,13 +27,13 @@ pub const KERNEL: Probe = Probe {
         source: &source::HPCC_RANDOM_ACCESS,
         ..about(
             "calibrate.mix",
-            "Bandwidth of reads of which some share is random, the others consecutive",
+            "Bandwidth of a mixture of random and consecutive reads",
             "Figures 1 and 2 (MAPS)",
             &[BYTES, PAGES, SHARE, ACCESSES],
-            "Every rank reads words of its own region: after each random word a run of consecutive ones, as long as the share of \
-             random accesses asks for. Random places are drawn while the clock is stopped, at most 16384 at a time, the first of \
-             them untimed. The region was traversed once before. The time is that of the slowest rank. The sum of all words was \
-             compared with the sum that their places imply.",
+            "Every rank reads words of its region: after each random word a sequence of consecutive words, whose \
+             length follows from the share of random accesses. Random addresses are drawn while the clock is stopped, \
+             at most 16384 at a time; the first batch is untimed. The region was traversed once before. The time is \
+             that of the slowest rank. The sum of all words was compared with the sum computed from their addresses.",
         )
     },
     refuse: |point| {
@@ -41,7 +42,7 @@ pub const KERNEL: Probe = Probe {
         let longest = (point.integer("accesses") - random).div_ceil(random);
         if longest > words {
             return Err(format!(
-                "random_share = {} leaves runs of {longest} consecutive words in a region of {words}; use a larger share, or more bytes",
+                "random_share = {} needs sequences of {longest} words in a region of {words}; use a larger share, or more bytes",
                 point.real("random_share")
             ));
         }
@@ -58,19 +59,19 @@ pub const KERNEL: Probe = Probe {
 const SHARE: Parameter = parameter(
     "random_share",
     "random_share",
-    "fraction of the accesses that are random; 1 leaves no consecutive ones, and below 0.0001 they set the pace alone",
+    "fraction of the accesses that are random; 1 means no consecutive ones, and below 0.0001 they determine the time",
     Domain::Real { above: 0.0, most: 1.0, default: 0.1 },
 );
 const ACCESSES: Parameter = parameter(
     "accesses",
     "mixed_accesses",
-    "words read in one run",
+    "words read per run",
     Domain::Integer { least: 1 << 10, most: 1 << 40, default: 1 << 22 },
 );
-/// Random places drawn at once.
+/// Random addresses drawn per batch.
 const BATCH: u64 = 1 << 14;
 
-/// Random accesses of a run, one at least.
+/// Returns the number of random accesses in a run; at least 1.
 fn random(point: &Point) -> u64 {
     ((point.integer("accesses") as f64 * point.real("random_share")).round() as u64).max(1)
 }
@@ -79,14 +80,14 @@ fn batch(point: &Point) -> usize {
     random(point).min(BATCH) as usize
 }
 
-/// Where the consecutive reads are, and how many belong to each random one.
+/// The position of the consecutive reads, and their distribution over the random accesses.
 #[derive(Clone, Copy)]
 struct Runs {
     random: u64,
     consecutive: u64,
-    /// Random accesses made so far.
+    /// Number of random accesses so far.
     made: u64,
-    /// Where the next run begins.
+    /// Index of the word where the next sequence begins.
     at: u64,
 }
 
@@ -96,14 +97,14 @@ impl Runs {
         Self { random, consecutive: point.integer("accesses") - random, made: 0, at: 0 }
     }
 
-    /// Length of the next run.
+    /// Returns the length of the next sequence.
     fn next(&mut self) -> u64 {
         let up_to = |made: u64| (u128::from(made) * u128::from(self.consecutive) / u128::from(self.random)) as u64;
         self.made += 1;
         up_to(self.made) - up_to(self.made - 1)
     }
 
-    /// Where a run of this length begins: at the region's start if it does not fit before its end.
+    /// Returns where a sequence of this length begins: at the start of the region if it does not fit before the end.
     fn begin(&mut self, length: u64, words: u64) -> u64 {
         let start = if self.at + length > words { 0 } else { self.at };
         self.at = start + length;
@@ -111,7 +112,7 @@ impl Runs {
     }
 }
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, mut draw) = region(comm, point, stream, arena)?;
     let words = region_words(point);
@@ -147,7 +148,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Are
     Ok(outcome(comm, seconds, accesses, wrong, "sums differ from the sum of the words in memory"))
 }
 
-/// The sum of the words at random places and of the runs after them.
+/// Returns the sum of the words at random places and in the sequences after them.
 #[multiversion::multiversion(targets("x86_64+avx2"))]
 fn mixed(memory: &[u64], places: &[u64], lengths: &[u64], mut at: u64) -> u64 {
     if lengths.iter().all(|length| *length == 0) {

@@ -53,7 +53,7 @@ const VALUES: Parameter = parameter(
     "values of the random stream in one run, in batches of 1024",
     Domain::Integer { least: 1024, most: 1 << 40, default: 1 << 22 },
 );
-/// Values generated at once, as RandomAccess does.
+/// Values generated per batch, as in RandomAccess.
 const BATCH: usize = 1024;
 
 const fn about(
@@ -76,12 +76,13 @@ fn power_of_two(point: &Point) -> std::result::Result<(), String> {
     Err(format!("bytes = {bytes} is not a power of two; use {}", bytes.next_power_of_two()))
 }
 
-/// Words that each hold their place, as the tables of RandomAccess before a run: memory is filled once for all of these kernels.
+/// Returns the identity of contents where each word holds its index, like the tables of RandomAccess before a run. All of these
+/// kernels share them, so memory is filled once.
 fn contents() -> u64 {
     seed(&[u64::from_be_bytes(*b"T[i] = i"), 0])
 }
 
-/// A rank's region, read once, and the state that its draws begin with. Collective.
+/// Returns a rank's region after one traversal, and the initial state of its random draws. Collective.
 fn region<'a, C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &'a mut Arena) -> Result<(&'a [u64], u64)> {
     let (words, pages) = (region_words(point), Pages::from_name(point.text("pages")));
     let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
@@ -94,7 +95,7 @@ fn region_words(point: &Point) -> u64 {
     point.integer("bytes") / WORD_BYTES
 }
 
-/// `count` operations of every rank on `bytes` bytes each.
+/// Returns the work of `count` operations per rank, each on `bytes` bytes.
 fn each(point: &Point, count: u64, operation: &'static str, bytes: u64, byte_definition: &'static str) -> Work {
     let operations = count as f64 * point.ranks as f64;
     Work { operations, operation, bytes: operations * bytes as f64, byte_definition }

@@ -1,10 +1,10 @@
-//! NAME: calibrate.owner. The time to find the owner of a word: by integer division, or by multiplication and
+//! NAME: calibrate.owner. The time to find the owner of a word: by integer division, or by multiplication and correction.
 //!   correction.
 //!
 //! SOURCE: Aggarwal, Sabharwal, Garg and Heidelberger, Section 4.4, Theorem 4.1.
-//! DEFINITION: the owners of `values` values of the random stream in a table of 2^30 words divided among `owners`
-//!   owners; values are generated in batches of 1024 while the clock is stopped; an operation finds one owner.
-//! CHECK: the sum of all owners, against a binary search for the owner's first word.
+//! DEFINITION: the owners of `values` values of the random stream, in a table of 2^30 words divided among `owners` owners. Values
+//!   are generated in batches of 1024 while the clock is stopped. An operation finds one owner.
+//! CHECK: the sum of all owners, against a binary search among the owners' first words.
 
 use super::{BATCH, VALUES, about, each, generate};
 use crate::comm::Collectives;
@@ -23,8 +23,8 @@ pub const KERNEL: Probe = Probe {
         "Time to find a word's owner, by division or by prediction",
         "Section 4.4",
         &[OWNER_BY, OWNERS, VALUES],
-        "Every rank finds the owners of values that were generated before, 1024 between two clock readings; the \
-         time is that of the slowest rank. The sum of all owners was compared with that of a binary search.",
+        "Every rank finds the owners of values that were generated before, 1024 between two clock readings; the time \
+         is that of the slowest rank. The sum of all owners was compared with that of a binary search.",
     ),
     refuse: |point| match (point.text("owner_by"), point.integer("owners")) {
         ("shift", owners) if !owners.is_power_of_two() => {
@@ -43,7 +43,7 @@ pub const KERNEL: Probe = Probe {
 const OWNER_BY: Parameter = parameter(
     "owner_by",
     "owner_by",
-    "how to find a word's owner: division, prediction (multiplication and correction), or shift (owners a power of \
+    "method to find a word's owner: division, prediction (multiplication and correction), or shift (owners a power of \
      two)",
     Domain::Choice(&["division", "prediction", "shift"]),
 );
@@ -55,7 +55,7 @@ const OWNERS: Parameter = parameter(
 );
 const BITS: u32 = 30;
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let layout = Layout::new(BITS, point.integer("owners") as usize);
     let owners = match point.text("owner_by") {

@@ -1,46 +1,48 @@
-//! Runs of microseconds: the timed loop is repeated in parts until two in a row take the same time, and the last of them counts.
+//! Repetition of short timed loops: a loop of microseconds is timed in parts until two consecutive parts take the same time. The
+//! last part counts.
 //!
-//! The first part of a run is often slower: the clock of the core rises, and caches and predictors do not know the loop yet.
+//! The first part of a run is often slower: the core's clock is still rising, and caches and predictors have not adapted to the
+//! loop.
 
 use crate::comm::Collectives;
 use crate::kernels::{Output, output};
 use apexmap_base::point::Value;
 use apexmap_base::units::Unit;
 
-/// Two parts are alike if they differ by at most this fraction.
+/// Two parts take the same time if they differ by at most this fraction.
 pub const ALIKE: f64 = 0.02;
-/// No further part begins this time after parts may end: seconds.
+/// Maximum time for further parts after the minimum time, in seconds.
 pub const BUDGET: f64 = 0.1;
 
-/// What a run in parts reports besides.
+/// Additional outputs of a run in parts.
 pub(super) const OUTPUTS: [Output; 2] = [
-    output("parts", Unit::None, "timed parts of the run, of which the last one counts"),
+    output("parts", Unit::None, "number of timed parts; the last one counts"),
     output(
         "parts_alike",
         Unit::None,
-        "1 if the last two parts took the same time, within 2 %; 0 if no two in a row did; absent after a single long part",
+        "1 if the last two parts took the same time, within 2 %; 0 if no two consecutive parts did; absent after a single long part",
     ),
 ];
 
 /// The parts of a run so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts {
-    /// Parts run for this time at least, in seconds: those before warm up.
+    /// Minimum duration of all parts together, in seconds. Early parts serve as warm-up.
     least: f64,
     spent: f64,
     count: u64,
     before: Option<f64>,
-    /// Whether the last two are; unknown after the first.
+    /// Whether the last two parts took the same time; `None` after the first part.
     alike: Option<bool>,
 }
 
 impl Parts {
-    /// Of a run whose parts take this time at least, in seconds.
+    /// Creates the state of a run whose parts take at least `min_seconds` together.
     pub fn new(least: f64) -> Self {
         Self { least, spent: 0.0, count: 0, before: None, alike: None }
     }
 
-    /// Takes note of a part: seconds that it took, and seconds spent on it in all. Whether another one follows.
+    /// Records a part: `seconds` is its timed duration, `total_seconds` its total duration. Returns whether another part follows.
     pub fn note(&mut self, seconds: f64, spent: f64) -> bool {
         self.count += 1;
         self.spent += spent;
@@ -49,15 +51,15 @@ impl Parts {
         self.spent < self.least || (self.alike != Some(true) && self.spent < self.least + BUDGET)
     }
 
-    /// As `note`, with the mean of all ranks' seconds, so that all decide the same. Collective.
+    /// Records a part like `record_part`, with the mean times of all ranks, so that all ranks decide equally. Collective.
     pub fn note_all<C: Collectives>(&mut self, comm: &C, seconds: f64, spent: f64) -> bool {
-        // In picoseconds; as a fraction of a part they are nothing.
+        // The sum uses whole picoseconds, which are negligible relative to a part.
         let mean = |seconds: f64| comm.all_reduce_sum((seconds * 1e12) as u64) as f64 * 1e-12 / comm.size() as f64;
         let (seconds, spent) = (mean(seconds), mean(spent));
         self.note(seconds, spent)
     }
 
-    /// Values of [`OUTPUTS`].
+    /// Returns the values of [`OUTPUTS`].
     pub fn outputs(&self) -> impl Iterator<Item = (&'static str, Value)> {
         let alike = self.alike.map(|alike| ("parts_alike", Value::Integer(u64::from(alike))));
         std::iter::once(("parts", Value::Integer(self.count))).chain(alike)

@@ -1,13 +1,13 @@
-//! NAME: calibrate.read. The time per random read: many outstanding at once, or one after the other.
+//! NAME: calibrate.read. The time per random read: with many outstanding reads, or one after the other.
 //!
-//! SOURCE: the random accesses of RandomAccess and Apex-Map without anything else, which bound both.
-//! DEFINITION: `reads` words of a region of `bytes` bytes, drawn uniformly, and again in every run. `independent`: the
-//!   addresses are known in advance, 16384 at a time, and read without prefetching; `prefetched`: each is also
-//!   prefetched, 16 reads ahead into the first-level cache and 128 ahead into the second, which tracks more outstanding
-//!   misses; `dependent`: each address follows from the word read before, and nothing but the region is read. `spread = "pages"`
-//!   draws from one word per page instead, each on a different line of its page: the same number of lines as in a region 1/64 the
-//!   size (4 KiB pages), but each needs its own address translation.
-//! CHECK: the sum of all words read against the sum that their addresses imply.
+//! SOURCE: the random accesses of RandomAccess and Apex-Map without the rest of the benchmarks; they bound both.
+//! DEFINITION: `reads` words of a region of `bytes` bytes, drawn uniformly and anew in every run. `independent`: the addresses
+//!   are known in advance, 16384 at a time, and read without prefetching. `prefetched`: each read is also prefetched, 16 reads
+//!   ahead into the first-level cache and 128 ahead into the second, which tracks more outstanding misses. `dependent`: each
+//!   address follows from the word read before, and only the region is read. `spread = "pages"` draws from one word per page
+//!   instead, each on a different line of its page: the same number of lines as in a region 1/64 the size (4 KiB pages), but each
+//!   needs a separate address translation.
+//! CHECK: the sum of all words read, against the sum computed from their addresses.
 
 use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
 use crate::comm::Collectives;
@@ -31,10 +31,10 @@ pub const KERNEL: Probe = Probe {
         "Time per random read: many outstanding, or each dependent on the one before",
         "Section 3.1, tu",
         &[REGION, PAGES, ORDER, SPREAD, READS],
-        "Every rank reads random words of its own region. The addresses are drawn again in every run: of independent reads in \
-         batches of 16384 while the clock is stopped; of others during the reads, so that nothing but the region is read. The first \
-         16384 reads are untimed unless they are prefetched. The region was traversed once before. The time is that of the \
-         slowest rank. The sum of all words was compared with the sum that their addresses imply.",
+        "Every rank reads random words of its region. Every run draws the addresses anew: those of independent reads \
+         in batches of 16384 while the clock is stopped, the others during the reads, so that only the region is read. \
+         The first 16384 reads are untimed unless they are prefetched. The region was traversed once before. The time \
+         is that of the slowest rank. The sum of all words was compared with the sum computed from their addresses.",
     ),
     refuse,
     work: |point| each(point, batches(point) * BATCH, "read", 8, "8 per read"),
@@ -67,7 +67,8 @@ pub(super) const READS: Parameter = parameter(
     "reads in one run, in batches of 16384",
     Domain::Integer { least: 1, most: 1 << 40, default: 1 << 18 },
 );
-/// Reads between two readings of the clock, which cost less than a hundredth of them even in the first-level cache.
+/// Reads between two readings of the clock, which take less than a hundredth of the time of the reads even in the first-level
+/// cache.
 pub(super) const BATCH: u64 = 1 << 14;
 
 pub(super) fn batches(point: &Point) -> u64 {
@@ -86,36 +87,36 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
     if bytes.is_multiple_of(unit) {
         return Ok(());
     }
-    Err(format!("bytes = {bytes} are no whole {what}; use {}", bytes.next_multiple_of(unit)))
+    Err(format!("bytes = {bytes} are not whole {what}; use {}", bytes.next_multiple_of(unit)))
 }
 
-/// Of the pages that were asked for.
+/// Returns the size of the requested pages.
 fn page_bytes(point: &Point) -> u64 {
     if point.text("pages") == "base" { 4 << 10 } else { 2 << 20 }
 }
 
-/// From a draw to a word of the region.
+/// Converts a random draw to the index of a word in the region.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
-    /// Of the region.
+    /// Number of words in the region.
     words: u64,
-    /// Of a page, if one word of each is read.
+    /// Words per page, if one word of each page is read.
     page: Option<u64>,
 }
 
 impl Places {
-    /// All words of a region.
+    /// Draws from all words of a region.
     pub(super) fn anywhere(words: u64) -> Self {
         Self { words, page: None }
     }
 
-    /// Of a region of any size.
+    /// Returns the place of a draw, for a region of any size.
     #[inline(always)]
     fn of(self, draw: u64) -> u64 {
         self.on_page(((u128::from(draw) * u128::from(self.words)) >> 64) as u64)
     }
 
-    /// The same, faster, of a region whose words are a power of two.
+    /// Returns the place of a draw like `place`, but faster, for a region whose number of words is a power of two.
     #[inline(always)]
     fn of_power_of_two(self, draw: u64) -> u64 {
         self.on_page(draw >> (u64::BITS - self.words.ilog2()))
@@ -125,8 +126,8 @@ impl Places {
     fn on_page(self, place: u64) -> u64 {
         match self.page {
             None => place,
-            // Fibonacci hashing: lines of neighbouring pages are as far apart as they can be, and so fall on all sets of a cache
-            // alike (Knuth, The Art of Computer Programming, Volume 3, Section 6.4).
+            // Fibonacci hashing: lines of neighbouring pages are as far apart as possible, so they spread evenly over the sets of
+            // a cache (Knuth, The Art of Computer Programming, Volume 3, Section 6.4).
             Some(page) => {
                 let first = place & !(page - 1);
                 first + (first.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - page.ilog2()))
@@ -135,7 +136,7 @@ impl Places {
     }
 }
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, mut draw) = region(comm, point, stream, arena)?;
     let page = (point.text("spread") == "pages").then(|| page_bytes(point) / WORD_BYTES);
@@ -152,8 +153,8 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Are
     Ok(outcome(comm, seconds, count as f64, wrong, "sums differ from the sum of the words in memory"))
 }
 
-/// Seconds, and wrong batches, of so many batches of `size` places; the first of all does not count. `fill` draws places while
-/// the clock is stopped, and gives the sum that `read` should find there.
+/// Times `batches` batches of `size` places, after an untimed one. `fill` draws the places while the clock is stopped, and
+/// returns the expected sum of `read`. Returns the seconds and the number of wrong batches.
 pub(super) fn in_batches<C: Collectives>(
     comm: &C,
     size: u64,
@@ -172,8 +173,8 @@ pub(super) fn in_batches<C: Collectives>(
     (seconds, wrong)
 }
 
-/// Places are drawn as they are needed, three times: to ask for them early, to ask for them soon, to read them. Nothing but
-/// the region is touched, and nothing is waited for.
+/// Draws each place three times, when it is needed: to prefetch it early, to prefetch it soon, and to read it. So the loop
+/// accesses only the region and never waits for a stored address.
 fn prefetched<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u64, count: u64) -> (f64, u64) {
     let ahead = |steps: usize| (0..steps).fold(first, |draw, _| step(draw));
     let (mut early, mut soon, mut now, mut sum) = (ahead(FAR_AHEAD), ahead(AHEAD), first, 0u64);
@@ -189,10 +190,10 @@ fn prefetched<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u
     (seconds, u64::from(black_box(sum) != sum_of(places, first, count)))
 }
 
-/// Each word holds its place, to which what the next one is further is added: the next address waits for the word, and what is
-/// added is drawn meanwhile. An array of it would take a part of the caches.
+/// Each word holds its place. Adding the distance to the next place gives the next address, which therefore depends on the word.
+/// The distance is drawn meanwhile; an array of distances would occupy part of the caches.
 fn dependent<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u64, count: u64) -> (f64, u64) {
-    // Nothing if a wrong word leads out of the region.
+    // Returns `None` if a wrong word leads out of the region.
     let walk = |first: u64, count: u64| -> Option<u64> {
         let (mut draw, mut place, mut word, mut sum) = (first, 0u64, 0u64, 0u64);
         for _ in 0..count {
@@ -212,7 +213,7 @@ fn dependent<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u6
     (seconds, wrong)
 }
 
-/// Of so many places drawn from the first on.
+/// Returns the sum of `count` places drawn from `first` on.
 fn sum_of(places: Places, first: u64, count: u64) -> u64 {
     let (mut sum, mut draw) = (0u64, first);
     for _ in 0..count {
@@ -222,13 +223,13 @@ fn sum_of(places: Places, first: u64, count: u64) -> u64 {
     sum
 }
 
-/// A linear congruential generator (Knuth's MMIX), whose upper bits are drawn from.
+/// Advances a linear congruential generator (Knuth's MMIX). Draws use its upper bits.
 #[inline(always)]
 pub(super) fn step(draw: u64) -> u64 {
     draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407)
 }
 
-/// Draws places, and gives their sum; for dependent reads each is left as what is added to the one before, the first to 0.
+/// Draws places and returns their sum. For dependent reads, each entry is the difference from the previous place (0 at first).
 pub(super) fn prepare(batch: &mut [u64], places: Places, draw: &mut u64, dependent: bool) -> u64 {
     let (mut sum, mut before) = (0u64, 0);
     for slot in batch {
@@ -241,7 +242,7 @@ pub(super) fn prepare(batch: &mut [u64], places: Places, draw: &mut u64, depende
     sum
 }
 
-/// Each word holds its place, from which the next one's follows.
+/// Follows the differences: each word holds its place, from which the next place is computed.
 pub(super) fn follow(memory: &[u64], differences: &[u64]) -> u64 {
     let (mut sum, mut word) = (0u64, 0u64);
     for difference in differences {

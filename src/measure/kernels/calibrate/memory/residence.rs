@@ -1,10 +1,10 @@
-//! NAME: calibrate.residence. What is left of a region in the caches when nobody has read it for some time.
+//! NAME: calibrate.residence. The part of a region that remains in the caches after some time without reads.
 //!
-//! SOURCE: lmbench's lat_mem_rd, with a wait. On a machine that others use too, or whose operating system works meanwhile, lines
-//!   leave a cache that has room for them: the latency after a wait tells how many.
-//! DEFINITION: the cycle of `calibrate.chase` through a region of `bytes` bytes is followed twice, but for its last line; the
-//!   core waits for `wait` seconds and reads nothing but the clock; the cycle is followed once more, and timed.
-//! CHECK: where the chase ends, against the generator's own jump.
+//! SOURCE: lmbench's lat_mem_rd, with a wait. Other users of the machine, and the operating system, evict lines from a cache even
+//!   if it has room for them. The latency after a wait shows how many lines were evicted.
+//! DEFINITION: the cycle of `calibrate.chase` through a region of `bytes` bytes, without its last line, is followed twice. The
+//!   core waits for `wait` seconds and reads only the clock. Then the cycle is followed once more, timed.
+//! CHECK: the end of the chase, against the generator's jump.
 
 use super::chain::LINE_WORDS;
 use super::chase::Cycle;
@@ -23,12 +23,12 @@ pub const KERNEL: Probe = Probe {
         outputs: &OUTPUTS,
         ..about(
             "calibrate.residence",
-            "Latency of a region that nobody has read for some time: what others leave of it in the caches",
+            "Latency of a region after some time without reads: what others leave of it in the caches",
             "lat_mem_rd of lmbench",
             &[BYTES, PAGES, WAIT],
-            "Every rank follows a cycle through the 64-byte lines of its region twice, waits, reading the clock alone, and follows \
-             it once more, timed. The time is that of the slowest rank. The end of the chase was compared with the generator of \
-             the cycle.",
+            "Every rank follows a cycle through the 64-byte lines of its region twice, waits while it reads only the \
+             clock, and follows the cycle once more, timed. The time is that of the slowest rank. The end of the chase \
+             was compared with the generator of the cycle.",
         )
     },
     refuse: power_of_two,
@@ -54,15 +54,15 @@ const OUTPUTS: [Output; 4] = [
     MEMORY_OUTPUTS[2],
 ];
 
-/// Laps before the wait, until the caches hold what they can.
+/// Laps before the wait, which fill the caches.
 const LAPS: u64 = 2;
 
-/// All lines but one: a chase that does nothing ends elsewhere.
+/// Returns the steps of a lap: all lines but one, so that a chase without effect ends elsewhere.
 fn lap(point: &Point) -> u64 {
     region_words(point) / LINE_WORDS - 1
 }
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (cycle, steps) = (Cycle::of(point), lap(point));
     let (chain, words) = cycle.chain(point, arena)?;
@@ -83,7 +83,8 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result
     let seconds = comm.now() - start;
     let wrong = u64::from(place[0] != cycle.place(0, (LAPS + 1) * steps));
     let mut outcome = outcome(comm, seconds, steps as f64, wrong, "chases did not end where they should");
-    // Of the lines of a lap, the first were read a lap earlier, the last right before the wait.
+    // The time since the last read is the wait plus the last untimed lap for the first line, and the wait plus the timed lap for
+    // the last.
     let unused = start - end + f64::midpoint(end - before, seconds);
     outcome.outputs.insert("unused_seconds", Value::Real(unused));
     Ok(outcome)

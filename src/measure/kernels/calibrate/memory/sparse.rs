@@ -1,10 +1,10 @@
-//! NAME: calibrate.sparse. The time per read where most are first-level hits, and a share goes to random lines of a region.
+//! NAME: calibrate.sparse. The time per read if most reads are first-level hits and a share goes to random lines of a region.
 //!
-//! SOURCE: Apex-Map paper, Section 2: at small alpha most accesses hit the first blocks. A miss among many hits costs all of its
-//!   latency, one among other misses a part of it: the cost over the share tells how far misses overlap.
-//! DEFINITION: `reads` words. With probability `random_share` a word of a region of `bytes` bytes is drawn uniformly, otherwise one
-//!   of the region's first 2 KiB. The places are drawn in every run anew and known in advance, 16384 at a time.
-//! CHECK: the sum of all words read against the sum that their places imply.
+//! SOURCE: Apex-Map paper, Section 2: at small alpha most accesses hit the first blocks. A miss among many hits costs its full
+//!   latency; a miss among other misses costs a part of it. The cost as a function of the share shows how far misses overlap.
+//! DEFINITION: `reads` words. With probability `random_share` a word of a region of `bytes` bytes is drawn uniformly, otherwise a
+//!   word of the region's first 2 KiB. Every run draws the addresses anew; they are known in advance, 16384 at a time.
+//! CHECK: the sum of all words read, against the sum computed from their addresses.
 
 use super::read::{BATCH, READS, batches, in_batches, step};
 use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
@@ -25,12 +25,13 @@ pub const KERNEL: Probe = Probe {
         source: &source::APEX_MAP,
         ..about(
             "calibrate.sparse",
-            "Time per read where a share of the reads misses the first-level cache",
+            "Time per read if a share of the reads misses the first-level cache",
             "Section 2",
             &[BYTES, PAGES, SHARE, READS],
-            "Every rank reads words of its own region, most of them in its first 2 KiB. The places are drawn again in every run, \
-             in batches of 16384 while the clock is stopped; the first batch is untimed. The region was traversed once before. The \
-             time is that of the slowest rank. The sum of all words was compared with the sum that their places imply.",
+            "Every rank reads words of its region, most of them in its first 2 KiB. Every run draws the addresses \
+             anew, in batches of 16384 while the clock is stopped; the first batch is untimed. The region was \
+             traversed once before. The time is that of the slowest rank. The sum of all words was compared with the \
+             sum computed from their addresses.",
         )
     },
     refuse: |point| {
@@ -57,20 +58,20 @@ const SHARE: Parameter = parameter(
     Domain::Real { above: 0.0, most: 1.0, default: 0.1 },
 );
 
-/// Words that most reads go to.
+/// Number of words at the start of the region that receive most reads.
 const NEAR: u64 = 2048 / WORD_BYTES;
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, mut draw) = region(comm, point, stream, arena)?;
     let words = region_words(point);
-    // Of 2^64 draws.
+    // The number of 64-bit draws that select the region.
     let far = (point.real("random_share") * 2f64.powi(64)) as u64;
     let fill = |batch: &mut [u64]| {
         let mut sum = 0u64;
         for slot in batch {
             draw = step(draw);
-            // Whether it is far is decided by other bits than where.
+            // Different bits of the draw select the area and the word in it.
             let limit = if mix(draw) <= far { words } else { NEAR };
             *slot = draw >> (u64::BITS - limit.ilog2());
             sum = sum.wrapping_add(*slot);

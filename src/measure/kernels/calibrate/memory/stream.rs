@@ -1,12 +1,12 @@
-//! NAME: calibrate.stream. The bandwidth of memory: consecutive words read, or STREAM's four.
+//! NAME: calibrate.stream. The bandwidth of memory: consecutive words read, or STREAM's four operations.
 //!
-//! SOURCE: McCalpin's STREAM (Copy, Scale, Add, Triad), and its count of bytes: 16 or 24 per word of the result, of arrays that are
-//!   read and one that is written. Most processors read the result's line, too, before they store to it: that is counted in outputs
-//!   of its own.
-//! DEFINITION: `passes` passes over `bytes` bytes per rank. `read`: the sum of all words. The others have three arrays of a third
-//!   each: `copy` a = b, `scale` a = 3 b, `add` a = b + c, `triad` a = b + 3 c. Words are integers, unlike STREAM's; nothing is
-//!   stored past the caches, as memcpy does with long arrays.
-//! CHECK: the sums against those of the contents; every word of the result against its sources.
+//! SOURCE: McCalpin's STREAM (Copy, Scale, Add, Triad), with its count of bytes: 16 or 24 per word of the result, for the arrays
+//!   that are read and the one that is written. Most processors also read the result's line before they store to it; separate
+//!   outputs include these bytes.
+//! DEFINITION: `passes` passes over `bytes` bytes per rank. `read`: the sum of all words. The other operations have three arrays
+//!   of a third each: `copy` a = b, `scale` a = 3 b, `add` a = b + c, `triad` a = b + 3 c. Unlike STREAM's, words are integers.
+//!   Stores do not bypass the caches, unlike those of memcpy with long arrays.
+//! CHECK: the sums, against those of the contents; every word of the result, against its sources.
 
 use super::{BYTES, PAGES, about, contents, each, power_of_two, region_words};
 use crate::comm::Collectives;
@@ -31,8 +31,9 @@ pub const KERNEL: Probe = Probe {
             "Table 2 (Copy, Scale, Add, Triad)",
             &[ACCESS, BYTES, PAGES, PASSES],
             "Every rank traverses its own memory from end to end, all at the same time; the time is that of the \
-             slowest. Sums were compared with those of the contents, every word of a result with its sources. Bytes are \
-             STREAM's: of the arrays read and written. The memory was traversed once before the clock started.",
+             slowest rank. Sums were compared with those of the contents, every word of a result with its sources. \
+             Bytes are counted as in STREAM: those of the arrays read and written. The memory was traversed once \
+             before the clock started.",
         )
     },
     refuse: power_of_two,
@@ -67,16 +68,16 @@ const PASSES: Parameter = parameter(
 );
 
 fn third(point: &Point) -> usize {
-    // Whole lines, so that the arrays begin on some.
+    // Whole lines, so that each array begins at the start of a line.
     (region_words(point) / 3 / 8 * 8) as usize
 }
 
-/// Writes the result from two sources.
+/// A loop that writes the result from two sources.
 type Pass = fn(&mut [u64], &[u64], &[u64]);
 
-/// What is done with a word of the result.
+/// An operation of STREAM on each word of the result.
 struct Operation {
-    /// Arrays that it reads or writes, each once.
+    /// Number of arrays that it reads or writes, each once.
     arrays: u64,
     run: Pass,
     right: fn(u64, u64) -> u64,
@@ -94,13 +95,13 @@ fn operation(point: &Point) -> Operation {
 }
 
 impl Operation {
-    /// Words of a pass.
+    /// Returns the number of words per pass.
     fn words(&self, point: &Point) -> usize {
         if self.arrays == 1 { region_words(point) as usize } else { third(point) }
     }
 }
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let operation = operation(point);
     let (seconds, wrong, what) = if operation.arrays == 1 {
@@ -132,10 +133,11 @@ fn read<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<(f
     Ok((seconds, u64::from(found != once.wrapping_mul(passes))))
 }
 
-/// A run whose loop is `pass`: seconds, and words that are not `right` of their sources. Collective.
+/// Runs `pass` as the timed loop. Returns the seconds, and the number of words that differ from `expected` of their sources.
+/// Collective.
 ///
 /// # Errors
-/// If there is no memory.
+/// Fails if memory cannot be allocated.
 pub fn write<C: Collectives>(
     comm: &C,
     point: &Point,
@@ -169,33 +171,33 @@ pub(super) fn sum(words: &[u64]) -> u64 {
 pub fn fill(words: &mut [u64], number: u64) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx512f") {
-        // SAFETY: the detection has found AVX-512.
+        // SAFETY: the processor has AVX-512.
         return unsafe { wide::fill_by_eight(words, number) };
     }
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the detection has found AVX2.
+        // SAFETY: the processor has AVX2.
         return unsafe { wide::fill_by_four(words, number) };
     }
     words.fill(number);
 }
 
-/// A pass of scale.
+/// Makes a pass of scale.
 pub fn scale(result: &mut [u64], b: &[u64], _c: &[u64]) {
     scale_and_add::<SCALE>(result, b, b, 0);
 }
 
-/// A pass of add.
+/// Makes a pass of add.
 pub fn add(result: &mut [u64], b: &[u64], c: &[u64]) {
     scale_and_add::<ADD>(result, b, c, 0);
 }
 
-/// A pass of triad.
+/// Makes a pass of triad.
 pub fn triad(result: &mut [u64], b: &[u64], c: &[u64]) {
     scale_and_add::<TRIAD>(result, b, c, 0);
 }
 
-/// A pass of copy, which is not known to be one: the compiler would call memcpy.
+/// Makes a pass of copy. A zero that the compiler does not know prevents a call of memcpy.
 pub fn copy(result: &mut [u64], b: &[u64], _c: &[u64]) {
     scale_and_add::<COPY>(result, b, b, black_box(0));
 }
@@ -205,7 +207,7 @@ const SCALE: u8 = 1;
 const ADD: u8 = 2;
 const TRIAD: u8 = 3;
 
-/// What STREAM does with a word, of which `nothing` is 0.
+/// Applies STREAM's operation to a word; `zero` is 0.
 fn word<const WHICH: u8>(b: u64, c: u64, nothing: u64) -> u64 {
     match WHICH {
         COPY => b.wrapping_add(nothing),
@@ -220,7 +222,7 @@ fn scale_and_add<const WHICH: u8>(result: &mut [u64], b: &[u64], c: &[u64], noth
     let (result, b, c) = (&mut result[..words], &b[..words], &c[..words]);
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the detection has found AVX2.
+        // SAFETY: the processor has AVX2.
         return unsafe { wide::pass::<WHICH>(result, b, c, nothing) };
     }
     for (a, (&b, &c)) in result.iter_mut().zip(b.iter().zip(c)) {
@@ -228,7 +230,7 @@ fn scale_and_add<const WHICH: u8>(result: &mut [u64], b: &[u64], c: &[u64], noth
     }
 }
 
-/// Vector by vector: a load or store that is one instruction is what prefetchers recognise best.
+/// Loops over whole vectors: prefetchers recognise single load and store instructions best.
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use super::{ADD, COPY, SCALE, word};
@@ -237,10 +239,10 @@ mod wide {
         _mm512_storeu_si512,
     };
 
-    /// Nothing; but the compiler makes one turn of a loop of several only where it knows all of them.
+    /// Does nothing, but prevents the compiler from merging several iterations of a loop into one.
     #[inline(always)]
     fn keep_the_loop() {
-        // SAFETY: the text has no instruction.
+        // SAFETY: the text contains no instruction.
         unsafe { std::arch::asm!("", options(nomem, nostack, preserves_flags)) };
     }
 

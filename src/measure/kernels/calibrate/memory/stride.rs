@@ -2,9 +2,9 @@
 //!
 //! SOURCE: Bryant and O'Hallaron, Computer Systems: A Programmer's Perspective, Section 6.6.1 (The Memory Mountain); McCalpin's
 //!   STREAM.
-//! DEFINITION: every `stride`-th word of a region of `bytes` bytes is read, from end to end, in whole passes of together at least
-//!   `reads` reads. Bytes are those of the words read; those that travel are in outputs of their own.
-//! CHECK: the sum of all words read against that of their places.
+//! DEFINITION: every `stride`-th word of a region of `bytes` bytes is read, from end to end, in whole passes with a total of at
+//!   least `reads` reads. Bytes are those of the words read; separate outputs count the bytes that travel.
+//! CHECK: the sum of all words read, against the sum of their indices.
 
 use super::stream::sum;
 use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
@@ -31,8 +31,9 @@ pub const KERNEL: Probe = Probe {
             "Bandwidth of memory by size and stride: the memory mountain",
             "Section 6.6.1",
             &[BYTES, STRIDE, PAGES, READS],
-            "Every rank reads every S-th word of its own region from end to end, repeatedly. The region was traversed once before. \
-             The time is that of the slowest rank. The sum of all words was compared with that of their places.",
+            "Every rank reads every S-th word of its region from end to end, repeatedly. The region was traversed once \
+             before. The time is that of the slowest rank. The sum of all words was compared with the sum of their \
+             indices.",
         )
     },
     refuse: |point| {
@@ -57,18 +58,18 @@ const STRIDE: Parameter = Parameter {
     ..parameter(
         "stride",
         "stride_words",
-        "stride: words from one that is read to the next",
+        "stride: distance between consecutive reads, in words",
         Domain::Integer { least: 1, most: 1 << 37, default: 1 },
     )
 };
 const READS: Parameter = parameter(
     "reads",
     "reads",
-    "reads in one run, in whole passes over the region",
+    "reads per run, in whole passes over the region",
     Domain::Integer { least: 1, most: 1 << 40, default: 1 << 22 },
 );
 
-/// Reads of a pass.
+/// Returns the number of reads per pass.
 fn places(point: &Point) -> u64 {
     region_words(point).div_ceil(point.integer("stride"))
 }
@@ -77,7 +78,7 @@ fn passes(point: &Point) -> u64 {
     point.integer("reads").div_ceil(places(point))
 }
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, _) = region(comm, point, stream, arena)?;
     let (stride, passes) = (point.integer("stride"), passes(point));
@@ -96,7 +97,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Are
     Ok(outcome)
 }
 
-/// The timed loop: the wrapping sum of every `stride`-th word, in four sums side by side.
+/// The timed loop: returns the wrapping sum of every `stride`-th word, from four independent partial sums.
 pub fn sum_strided(words: &[u64], stride: usize) -> u64 {
     if stride == 1 {
         return sum(words);
@@ -105,7 +106,7 @@ pub fn sum_strided(words: &[u64], stride: usize) -> u64 {
     let (mut sums, at) = ([0u64; 4], turns / 4 * 4 * stride);
     let (mut place, [one, two, three]) = (words.as_ptr(), [1, 2, 3].map(|k| k * stride));
     for _ in 0..turns / 4 {
-        // SAFETY: the last word of all turns is number `(turns - 1) * stride`, which is less than the length.
+        // SAFETY: the last word of all turns has the index `(turns - 1) * stride`, which is less than the length.
         unsafe {
             sums[0] = sums[0].wrapping_add(*place);
             sums[1] = sums[1].wrapping_add(*place.add(one));

@@ -1,8 +1,7 @@
 //! NAME: calibrate.update. The time of a random update of a table in local memory (tu), without generating its value.
 //!
-//! DEFINITION: `values` updates T[index(v)] ^= v of a table of `bytes` bytes, with the words of the next updates
-//!   prefetched as in `random_access.sequential`; values come from the stream in batches of 1024, generated while the
-//!   clock is stopped.
+//! DEFINITION: `values` updates T[index(v)] ^= v of a table of `bytes` bytes. The words of the next updates are prefetched as in
+//!   `random_access.sequential`. Values come from the stream in batches of 1024, generated while the clock is stopped.
 //! CHECK: all updates are applied a second time, one by one, which must restore `T[i] = i`.
 
 use super::{BATCH, BYTES, PAGES, VALUES, about, contents, each, generate, power_of_two, region_words};
@@ -22,7 +21,7 @@ pub const KERNEL: Probe = Probe {
         "Time of a random update of a table, without generating its value (tu)",
         "Section 3.1, tu",
         &[BYTES, PAGES, VALUES],
-        "Every rank updates random words of its own table, 1024 between two clock readings; the time is that of the \
+        "Every rank updates random words of its table, 1024 between two clock readings; the time is that of the \
          slowest rank. All updates were then undone, which had to restore T[i] = i.",
     ),
     refuse: power_of_two,
@@ -34,7 +33,7 @@ pub const KERNEL: Probe = Probe {
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (words, pages) = (region_words(point) as usize, Pages::from_name(point.text("pages")));
     let index = Index::new(StreamKind::Lfsr, words.ilog2());

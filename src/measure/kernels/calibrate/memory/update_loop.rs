@@ -1,7 +1,7 @@
 //! NAME: calibrate.loop. The time of RandomAccess's loop without its table: the models' tos.
 //!
-//! DEFINITION: a loop over `values` values of the random stream, generated in batches of 1024 while the clock is
-//!   stopped. The loop computes the index of each value and keeps it in a register, but touches no table.
+//! DEFINITION: a loop over `values` values of the random stream, generated in batches of 1024 while the clock is stopped. The
+//!   loop computes the index of each value and keeps it in a register, but accesses no table.
 //! CHECK: the sum of all indices, against that of another loop.
 
 use super::{BATCH, VALUES, about, each, generate};
@@ -20,9 +20,9 @@ pub const KERNEL: Probe = Probe {
         "Time of the loop of RandomAccess without its table (tos)",
         "Section 3.1, tos",
         &[VALUES],
-        "Every rank computes, for values generated before, the index of each in a table of 2^30 words that is never \
-         touched, 1024 between two clock readings; the time is that of the slowest rank. The sum of all indices was \
-         compared with that of another loop.",
+        "For values generated before, every rank computes the index of each in a table of 2^30 words that is never \
+         accessed, 1024 values between two clock readings; the time is that of the slowest rank. The sum of all \
+         indices was compared with that of another loop.",
     ),
     refuse: |_| Ok(()),
     work: |point| each(point, generate::batches(point) * BATCH as u64, "value", 8, "8 per value"),
@@ -33,10 +33,10 @@ pub const KERNEL: Probe = Probe {
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
-/// Of the table that there could be.
+/// Size of the fictitious table, as a power of two of words.
 const BITS: u32 = 30;
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let (index, mut generator) = (Index::new(StreamKind::Lfsr, BITS), Generator::after(StreamKind::Lfsr, 0));
     let (mut values, mut seconds, mut wrong) = ([0; BATCH], 0.0, 0);

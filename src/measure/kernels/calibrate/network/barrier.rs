@@ -1,8 +1,8 @@
-//! NAME: calibrate.barrier. The time of a barrier across all ranks.
+//! NAME: calibrate.barrier. The time of a barrier of all ranks.
 //!
-//! DEFINITION: consecutive barriers, timed from the moment when all ranks have left one; divided by their number.
-//! CHECK: in further barriers each rank in turn arrives last, and writes to all others before it arrives: a rank that
-//!   has left the barrier must find what was written.
+//! DEFINITION: consecutive barriers, timed from the moment when all ranks have left one, divided by their number.
+//! CHECK: in further barriers each rank in turn arrives last, and writes to all others before it arrives. A rank that has left
+//!   the barrier must find the written value.
 
 use super::{about, two_or_more};
 use crate::comm::{Buffer, Rma, RmaWindow};
@@ -18,13 +18,13 @@ pub const KERNEL: Probe = Probe {
         source: &source::NIC_MESSAGE_RATE,
         ..about(
             "calibrate.barrier",
-            "Time of a barrier across all ranks",
+            "Time of a barrier of all ranks",
             "Section 4 (shmem_barrier_all)",
             &[BARRIERS],
             Ranks::Any,
-            "All ranks pass consecutive barriers; the time is that of the slowest rank. In further barriers each \
-             rank in turn arrived late and wrote to all others before it did: a rank that had left the barrier had \
-             to find what was written.",
+            "All ranks pass consecutive barriers; the time is that of the slowest rank. In further barriers each rank \
+             in turn arrived late and wrote to all others before: a rank that had left the barrier had to find the \
+             written value.",
         )
     },
     refuse: two_or_more,
@@ -47,12 +47,12 @@ const BARRIERS: Parameter = parameter(
     "barriers in one run",
     Domain::Integer { least: 1, most: 1 << 32, default: 1024 },
 );
-/// How late a rank comes, by its own clock.
+/// Delay of the late rank, by its own clock.
 const LATE_SECONDS: f64 = 200e-6;
-/// Each rank's item lies on a cache line of its own.
+/// Items per rank, so that each rank's item is alone on its cache line.
 const LINE: usize = 16;
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Rma>(comm: &C, point: &Point) -> Result<Outcome> {
     let barriers = point.integer("barriers");
     (0..barriers.div_ceil(4)).for_each(|_| comm.barrier());
@@ -63,7 +63,7 @@ pub fn run<C: Rma>(comm: &C, point: &Point) -> Result<Outcome> {
     Ok(outcome(comm, seconds, barriers as f64, wrong, "times a rank left a barrier before all had arrived"))
 }
 
-/// How often this rank leaves `barrier` before a rank that is late has come. Collective.
+/// Returns how often this rank leaves `barrier` before the late rank has arrived. Collective.
 pub fn left_too_early<C: Rma>(comm: &C, barrier: impl Fn()) -> Result<u64> {
     let (me, size) = (comm.rank(), comm.size());
     let (mut origin, mut memory) = (Buffer::new(LINE)?, Buffer::new(size * LINE)?);
@@ -78,13 +78,13 @@ pub fn left_too_early<C: Rma>(comm: &C, barrier: impl Fn()) -> Result<u64> {
                     comm.relax();
                 }
                 for to in (0..size).filter(|&to| to != me) {
-                    // SAFETY: only this rank puts to item `me * LINE`, and its owner peeks at it only.
+                    // SAFETY: only this rank puts to item `me * ITEMS_PER_LINE`, and the item's owner only peeks at it.
                     unsafe { window.put(0, 1, to, me * LINE) };
                 }
                 window.flush();
             }
             barrier();
-            // SAFETY: an item is put to as the last, and only, one of a put.
+            // SAFETY: the item is always the last, and only, item of a put.
             early += u64::from(late != me && unsafe { window.peek(late * LINE) } != 1);
         }
         window.fence(|_| ());

@@ -1,9 +1,9 @@
-//! NAME: calibrate.bisection. Half of the ranks against the other half: the models' bisection bandwidth B.
+//! NAME: calibrate.bisection. The bandwidth between the halves of the ranks: the models' bisection bandwidth B.
 //!
-//! DEFINITION: every rank of the first half exchanges windows of long messages with its partner in the second half, in
-//!   both directions at once; bytes are counted in one direction, as for the B of Equation (1). If ranks are assigned
-//!   node by node, the halves are halves of the machine.
-//! CHECK: as in `message_rate.bidirectional`, whose rounds these are.
+//! DEFINITION: every rank of the first half exchanges windows of long messages with its partner in the second half, in both
+//!   directions at once. Bytes are counted in one direction, as for the B of Equation (1). If ranks are assigned node by node,
+//!   the halves are halves of the machine.
+//! CHECK: as in `message_rate.bidirectional`, whose rounds this kernel uses.
 
 use super::about;
 use crate::comm::World;
@@ -41,7 +41,7 @@ const ABOUT: About = About {
 const LONG: Parameter =
     Parameter { domain: Domain::Integer { least: 4, most: 1 << 30, default: 1 << 20 }, ..messages::MESSAGE_BYTES };
 
-/// Both directions.
+/// The pattern with traffic in both directions.
 const BOTH: Pattern = Pattern {
     about: &ABOUT,
     refuse: in_pairs,

@@ -1,8 +1,8 @@
 //! NAME: calibrate.copy. The time to copy a byte, as between a list and a message buffer.
 //!
-//! DEFINITION: `copies` copies of `copy_bytes` bytes, each to its own part of a buffer, whose parts are used in turn;
-//!   bytes are those copied, counted once (as many are read as are written).
-//! CHECK: after the run, the buffer, which held other words before, against the source.
+//! DEFINITION: `copies` copies of `copy_bytes` bytes, which go to the parts of a buffer in turn. Bytes are those copied, counted
+//!   once (equally many are read and written).
+//! CHECK: after the run, the buffer against the source. Before the run it held other words.
 
 use super::about;
 use crate::comm::Collectives;
@@ -27,8 +27,9 @@ pub const KERNEL: Probe = Probe {
             "Section 3 (copy costs in T_C)",
             &[COPY_BYTES, COPIES],
             Ranks::Any,
-            "Every rank copies blocks of copy_bytes from one buffer to another of 16 blocks, in turn; the time is that of the \
-             slowest rank. The blocks were compared with their sources after the run. Bytes are those copied, counted once.",
+            "Every rank copies blocks of copy_bytes from one buffer to another, both of 16 blocks, in turn; the time \
+             is that of the slowest rank. The blocks were compared with their sources after the run. Bytes are those \
+             copied, counted once.",
         )
     },
     refuse: |_| Ok(()),
@@ -58,13 +59,13 @@ const COPY_BYTES: Parameter = Parameter {
 const COPIES: Parameter = parameter(
     "copies",
     "copies",
-    "blocks that each rank copies in one run, at least 16",
+    "blocks that each rank copies per run, at least 16",
     Domain::Integer { least: BLOCKS as u64, most: 1 << 32, default: 1 << 14 },
 );
-/// In a buffer.
+/// Blocks per buffer.
 const BLOCKS: usize = 16;
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let block = point.integer("copy_bytes").div_ceil(WORD_BYTES) as usize;
     let source: Vec<u64> = (0..(BLOCKS * block) as u64).map(mix).collect();
@@ -80,7 +81,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     Ok(outcome(comm, seconds, copies as f64, wrong, "blocks were not copied"))
 }
 
-/// Copies block after block, and starts again at the end.
+/// Copies block after block, and starts again after the last.
 pub fn copy_in_turn(source: &[u64], target: &mut [u64], block: usize, copies: usize) {
     let blocks = source.len() / block;
     for copy in 0..copies {
@@ -89,7 +90,7 @@ pub fn copy_in_turn(source: &[u64], target: &mut [u64], block: usize, copies: us
     }
 }
 
-/// Blocks that differ from their source.
+/// Returns the number of blocks that differ from their sources.
 pub fn wrong_blocks(source: &[u64], target: &[u64], block: usize) -> u64 {
     source.chunks(block).zip(target.chunks(block)).filter(|(source, target)| source != target).count() as u64
 }

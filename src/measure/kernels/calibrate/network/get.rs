@@ -1,7 +1,7 @@
 //! NAME: calibrate.get. The time of a get, the operation behind one-sided accesses.
 //!
-//! DEFINITION: each rank reads blocks of its partner's memory, a few adjacent ones that fit in caches, with up to
-//!   `window` outstanding gets, while the partner does the same. An operation is one get, with its block summed.
+//! DEFINITION: each rank reads blocks of its partner's memory, a few adjacent ones that fit into caches, with up to `window`
+//!   outstanding gets, while the partner does the same. An operation is one get, with the sum of its block.
 //! CHECK: the sum of all words of all blocks fetched.
 
 use super::{about, contents, in_pairs_of, mailbox, of_each, pair, partner, timed, total};
@@ -44,10 +44,10 @@ const WINDOW: Parameter = Parameter {
     domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
     ..pair::WINDOW
 };
-/// So many blocks next to each other are fetched in turn.
+/// Number of adjacent blocks that are fetched in turn.
 const BLOCKS: u64 = 4;
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Rma>(comm: &C, point: &Point) -> Result<Outcome> {
     let (gets, words) = (point.integer("messages"), (point.integer("message_bytes") / WORD_BYTES) as usize);
     let partner = partner(comm);

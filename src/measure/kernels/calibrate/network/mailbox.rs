@@ -1,8 +1,8 @@
 //! NAME: calibrate.mailbox. The message rate of a mailbox, which carries requests, replies and buckets of updates.
 //!
-//! DEFINITION: pairs of ranks; each rank sends messages to its partner as fast as the mailbox accepts them, and takes
-//!   the partner's messages as they arrive, with 64 receives posted and 64 send handles. An operation is one message
-//!   sent and one received, on one rank.
+//! DEFINITION: pairs of ranks. Each rank sends messages to its partner as fast as the mailbox accepts them, and takes the
+//!   partner's messages as they arrive, with 64 receives posted and 64 send handles. An operation is one message sent and one
+//!   received, on one rank.
 //! CHECK: the sum of all words of all messages received.
 
 use super::{about, contents, in_pairs_of, of_each, partner, timed, total};
@@ -49,10 +49,10 @@ pub(super) const MESSAGES: Parameter = Parameter {
     domain: Domain::Integer { least: 1, most: 1 << 32, default: 1 << 14 },
     ..messages::MESSAGES
 };
-/// Receives posted, and send handles.
+/// Number of posted receives, and of send handles.
 const HANDLES: usize = 64;
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Mailboxes>(comm: &C, point: &Point) -> Result<Outcome> {
     let (messages, words) = (point.integer("messages"), (point.integer("message_bytes") / WORD_BYTES) as usize);
     let partner = partner(comm);

@@ -36,7 +36,7 @@ const fn about(
     About { id, summary, source, place, parameters, outputs: OUTPUTS, ranks, headline: HEADLINE, method }
 }
 
-/// For messages between the halves of the ranks, of whole items of `item` bytes.
+/// Requires an even number of ranks, and messages of whole items of `item` bytes.
 fn in_pairs_of(point: &Point, item: u64) -> std::result::Result<(), String> {
     in_pairs(point)?;
     match point.integer("message_bytes") {
@@ -45,28 +45,29 @@ fn in_pairs_of(point: &Point, item: u64) -> std::result::Result<(), String> {
     }
 }
 
-/// Of `messages` of every rank.
+/// Returns the work of `messages` messages per rank.
 fn of_each(point: &Point, operation: &'static str, byte_definition: &'static str) -> Work {
     let operations = (point.integer("messages") * point.ranks as u64) as f64;
     Work { operations, operation, bytes: operations * point.integer("message_bytes") as f64, byte_definition }
 }
 
-/// The rank of the other half that this one works with.
+/// Returns the partner of this rank in the other half.
 fn partner<C: Collectives>(comm: &C) -> usize {
     (comm.rank() + comm.size() / 2) % comm.size()
 }
 
-/// The words that a rank offers, in order.
+/// Returns the words that a rank offers, in order.
 fn contents(rank: usize) -> impl Iterator<Item = u64> {
     (0..).map(move |place| mix((rank as u64) << 32 ^ place))
 }
 
-/// A sum that no number of words can be too many for.
+/// Returns the wrapping sum, which cannot overflow.
 fn total(words: &[u64]) -> u64 {
     words.iter().fold(0, |sum: u64, &word| sum.wrapping_add(word))
 }
 
-/// What a pass of `count` operations returns, and its time from a common start; half a pass goes before. Collective.
+/// Times a pass of `count` operations from a common start, after half a pass as warm-up. Returns the result of the pass and its
+/// seconds. Collective.
 fn timed<C: Collectives, T>(comm: &C, count: u64, mut pass: impl FnMut(u64) -> T) -> (T, f64) {
     pass(count.div_ceil(2));
     observer::clock_starts();

@@ -1,4 +1,4 @@
-//! Pairs of ranks for one-sided costs: the first half sends windows of messages to the second.
+//! Pairs of ranks for one-sided costs: each rank of the first half sends windows of messages to its partner in the second half.
 
 use super::in_pairs_of;
 use crate::comm::{Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
@@ -36,7 +36,7 @@ pub fn work(point: &Point) -> Work {
     }
 }
 
-/// Of one pair.
+/// Returns the number of messages of one pair.
 pub fn operations(point: &Point) -> f64 {
     point.integer("window") as f64 * point.integer("rounds") as f64
 }
@@ -49,7 +49,7 @@ pub fn rings(_: &Point) -> Vec<Rings> {
     vec![Rings::of_messages(1)]
 }
 
-/// One end.
+/// One end of a pair.
 pub struct PairEnd<'a, C: PointToPoint + 'a> {
     pub comm: &'a C,
     pub sends: bool,
@@ -57,13 +57,13 @@ pub struct PairEnd<'a, C: PointToPoint + 'a> {
     partner: usize,
     items: usize,
     stride: usize,
-    /// Of the messages of a round.
+    /// The identities of the messages of a round.
     identities: Vec<u64>,
     pub wrong: u64,
 }
 
 impl<'a, C: PointToPoint> PairEnd<'a, C> {
-    /// Collective.
+    /// Opens the buffers and fills the messages. Collective.
     pub fn new(comm: &'a C, point: &Point) -> Result<Self> {
         let (me, half, window) = (comm.rank(), comm.size() / 2, point.integer("window") as usize);
         let (sends, partner) = (me < half, (me + half) % comm.size());
@@ -78,7 +78,7 @@ impl<'a, C: PointToPoint> PairEnd<'a, C> {
         Ok(Self { comm, sends, data, partner, items, stride, identities, wrong: 0 })
     }
 
-    /// Prepares the messages of a round, or the places for them.
+    /// Prepares the messages of a round, or clears the buffer for them.
     pub fn prepare(&mut self, round: u32) {
         if !self.sends {
             return self.data.incoming().fill(0);
@@ -107,7 +107,7 @@ impl<'a, C: PointToPoint> PairEnd<'a, C> {
         self.data.wait_all();
     }
 
-    /// Checks all that was received in a round.
+    /// Checks all messages received in a round.
     pub fn verify(&mut self, round: u32) {
         if self.sends {
             return;
@@ -119,7 +119,8 @@ impl<'a, C: PointToPoint> PairEnd<'a, C> {
     }
 }
 
-/// Runs rounds, half as many again before, that give the time of what counts; the sum over the rounds. Collective.
+/// Runs the rounds, after untimed ones of half their number. `round` returns the seconds of one round, which are summed.
+/// Collective.
 pub fn run<C: PointToPoint>(comm: &C, point: &Point, mut round: impl FnMut(&mut PairEnd<C>) -> f64) -> Result<Outcome> {
     let mut pair_end = PairEnd::new(comm, point)?;
     let rounds = point.integer("rounds") as u32;

@@ -1,10 +1,8 @@
-//! NAME: calibrate.poll. The time of an empty poll: no message has arrived, and a send handle is free (the models'
-//!   top).
+//! NAME: calibrate.poll. The time of an empty poll: no message has arrived, and a send handle is free (the models' top).
 //!
-//! DEFINITION: what a rank that serves others pays in each turn without a message: one `take` that finds nothing and
-//!   one check for a free send handle, with 16 receives posted.
-//! CHECK: no poll finds a message; then each rank sends one message to the next, which must receive it with its
-//!   content.
+//! DEFINITION: the cost of an iteration without a message, for a rank that serves others: one `take` without a message and one
+//!   check for a free send handle, with 16 receives posted.
+//! CHECK: no poll finds a message. Then each rank sends one message to the next, which must receive it with its content.
 
 use super::{about, two_or_more};
 use crate::comm::{Inbox, Mailboxes, Outbox, Tag};
@@ -45,10 +43,10 @@ const LOOKS: Parameter = parameter(
     "polls per rank in one run",
     Domain::Integer { least: 1, most: 1 << 32, default: 1 << 16 },
 );
-/// Receives posted, and send handles.
+/// Number of posted receives, and of send handles.
 const HANDLES: usize = 16;
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: Mailboxes>(comm: &C, point: &Point) -> Result<Outcome> {
     let looks = point.integer("looks");
     let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, HANDLES, HANDLES, 1);
@@ -70,7 +68,7 @@ pub fn run<C: Mailboxes>(comm: &C, point: &Point) -> Result<Outcome> {
     while !outbox.send(next, &[mix(comm.rank() as u64)]) {
         comm.relax();
     }
-    // Without a message, this ends with the time limit of the launch.
+    // If the message is lost, the time limit of the launch ends this loop.
     let (from, word) = loop {
         match inbox.take(|from, words| (from, words[0])) {
             Some(found) => break found,

@@ -1,9 +1,9 @@
 //! NAME: calibrate.receive. The processor time to receive a message that has arrived: the models' tr.
 //!
-//! DEFINITION: a window of messages is sent, and all ranks meet; the clock then runs on the receiver, from its first
-//!   receive until it has all messages; the time is divided by the number of messages. Messages that a transport sends
-//!   only on request (MPI's rendezvous for long messages) travel while the clock runs.
-//! CHECK: every message of every round, with all of its content.
+//! DEFINITION: a window of messages is sent, and all ranks meet at a barrier. The clock then runs on the receiver, from its first
+//!   receive until it has all messages. The time is divided by the number of messages. Messages that a transport sends only on
+//!   request (MPI's rendezvous for long messages) travel while the clock runs.
+//! CHECK: every message of every round, with its whole content.
 
 use super::about;
 use super::pair::{self, MESSAGE_BYTES, ROUNDS, WINDOW};
@@ -21,9 +21,9 @@ pub const KERNEL: Probe = Probe {
         "Section 3.1, Equation (1)",
         &[MESSAGE_BYTES, WINDOW, ROUNDS],
         Ranks::Any,
-        "Pairs of ranks: one side sends a window of messages, all ranks meet, and then the other side receives \
-         them, repeatedly. The time is that of the slowest receiver, from its first receive until it has all \
-         messages. All messages were compared with those sent.",
+        "Pairs of ranks: one side sends a window of messages, all ranks meet at a barrier, and then the other side \
+         receives the messages, repeatedly. The time is that of the slowest receiver, from its first receive until it \
+         has all messages. All messages were compared with those sent.",
     ),
     refuse: pair::refuse,
     work: pair::work,
@@ -34,7 +34,7 @@ pub const KERNEL: Probe = Probe {
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: PointToPoint>(comm: &C, point: &Point) -> Result<Outcome> {
     pair::run(comm, point, |pair| {
         if pair.sends {

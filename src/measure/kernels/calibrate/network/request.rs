@@ -1,10 +1,11 @@
-//! NAME: calibrate.request. The time per access where a given share of the accesses goes to another rank's memory.
+//! NAME: calibrate.request. The time per access if a given share of the accesses goes to another rank's memory.
 //!
-//! SOURCE: Strohmaier and Shan, Section 2.1, Table 1: its protocols, without its law of addresses. A remote access among local
-//!   ones costs a whole exchange, one among other remote ones a part of it: the cost over the share tells how far they overlap.
-//! DEFINITION: Apex-Map's accesses by messages or by gets. With probability `given_remote_share` a block of the other ranks' memory is
-//!   drawn uniformly, otherwise one of the rank's own. Where M/P fits a cache, the time is that of the protocol.
-//! CHECK: as Apex-Map.
+//! SOURCE: Strohmaier and Shan, Section 2.1, Table 1: its protocols, without its distribution of addresses. A remote access among
+//!   local ones costs a whole exchange; one among other remote ones costs a part of it. The cost as a function of the share shows
+//!   how far they overlap.
+//! DEFINITION: Apex-Map's accesses by messages or by gets. With probability `given_remote_share` a block of the other ranks'
+//!   memory is drawn uniformly, otherwise one of the rank's own. If M/P fits into a cache, the time is that of the protocol.
+//! CHECK: as in Apex-Map.
 
 use crate::kernels::calibrate::Probe;
 use crate::kernels::shared::accesses::two_sided::{self, POLL_EVERY};
@@ -19,21 +20,22 @@ use apexmap_base::units::WORD_BYTES;
 pub const KERNEL: Probe = Probe {
     about: &About {
         id: "calibrate.request",
-        summary: "Time per access where a given share goes to another rank's memory, by messages or gets",
+        summary: "Time per access if a given share goes to another rank's memory, by messages or gets",
         source: &source::APEX_MAP,
         place: "Section 2.1, Table 1",
         parameters: &[SMALL, SHARE, BY, L, I, ENOUGH, B, SMSG, NSER, POLL_EVERY, PAGES, SEED],
         outputs: OUTPUTS,
         ranks: Ranks::Any,
         headline: HEADLINE,
-        method: "Every rank reads blocks, a given share of them of other ranks' memory, and serves the others meanwhile, by the \
-                 protocol of Apex-Map. All places are drawn before the clock starts. The time is that of the slowest rank, until no \
-                 request is outstanding. The sum of all words was compared with the sum that the places imply.",
+        method: "Every rank reads blocks, a given share of them from other ranks' memory, and meanwhile serves the \
+                 others, by the protocol of Apex-Map. All addresses are drawn before the clock starts. The time is \
+                 that of the slowest rank, until no request is outstanding. The sum of all words was compared with the \
+                 sum computed from the addresses.",
     },
     refuse: |point| {
         check(point)?;
         match point.ranks {
-            1 => Err("one rank has nobody to ask; use 2 ranks or more".into()),
+            1 => Err("a remote access needs another rank; use 2 ranks or more".into()),
             _ => Ok(()),
         }
     },
@@ -70,7 +72,7 @@ const SHARE: Parameter = parameter(
 const BY: Parameter = parameter(
     "by",
     "remote_by",
-    "how a remote block is had: a request and a reply, or a get",
+    "access to a remote block: a request and a reply, or a get",
     Domain::Choice(&BY_WORDS),
 );
 #[derive(Clone, Copy)]

@@ -1,9 +1,8 @@
 //! NAME: calibrate.send. The processor time to send a message: the models' ts.
 //!
-//! DEFINITION: receives are posted, then a window of messages is sent; the clock runs on the sender, only during the
-//!   calls that start the sends, not while it waits for their completion; the time is divided by the number of
-//!   messages.
-//! CHECK: every message of every round, with all of its content.
+//! DEFINITION: receives are posted, then a window of messages is sent. The clock runs on the sender, only during the calls that
+//!   start the sends, not while it waits for their completion. The time is divided by the number of messages.
+//! CHECK: every message of every round, with its whole content.
 
 use super::about;
 use super::pair::{self, MESSAGE_BYTES, ROUNDS, WINDOW};
@@ -34,7 +33,7 @@ pub const KERNEL: Probe = Probe {
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
-/// Collective.
+/// Runs the kernel on all ranks. Collective.
 pub fn run<C: PointToPoint>(comm: &C, point: &Point) -> Result<Outcome> {
     pair::run(comm, point, |pair| {
         if !pair.sends {
