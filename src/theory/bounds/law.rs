@@ -3,7 +3,7 @@
 /// Share of the accesses of a rank that go to the hottest bytes of a rank's memory.
 ///
 /// SOURCE: Apex-Map paper, Section 2: the address of an access is M u^(1/alpha), with u uniform, in whole blocks, counted
-/// from the rank's own memory. The hottest c bytes of its own memory receive the share (c / own)^alpha of its local accesses.
+/// from the memory of the rank. The hottest c bytes of this memory receive the share (c / own)^alpha of its local accesses.
 /// In the memory of the rank at distance d, the same bytes receive ((d + x)^alpha - d^alpha) / ((d + 1)^alpha - d^alpha) of
 /// the accesses to that rank, with x = c / own. This share is largest at d = 1, which is used for all distances.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct Law {
 }
 
 impl Law {
-    /// Returns the law of one rank that reads single words of its own memory, `own` bytes.
+    /// Returns the law of one rank that reads single words of its memory of `own` bytes.
     pub fn power(alpha: f64, own: f64) -> Self {
         Self { alpha, own, block: 0.0, remote: 0.0 }
     }

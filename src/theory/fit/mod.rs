@@ -147,7 +147,7 @@ pub struct Options {
     pub resamples: u32,
     /// Whether to compute errors of points left out. Each needs a fit.
     pub leave_out: bool,
-    /// Maximum number of points to fit. Of more points, an evenly spread subset is fitted, and the others are predicted.
+    /// Maximum number of points to fit. If there are more, an evenly spread subset is fitted, and the others are predicted.
     pub most_points: usize,
 }
 

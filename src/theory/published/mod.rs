@@ -90,7 +90,7 @@ pub fn parse(name: &str, text: &str) -> Result<Table> {
     let header = text.lines().filter(comment).map(|line| line.trim_start_matches(['#', ' ']).to_owned()).collect();
     let mut lines = text.lines().enumerate().filter(|(_, line)| !comment(line) && !line.trim().is_empty());
     let wrong = |what: String| Error::input(format!("table {name}: {what}"), "see the tables of models/ for examples");
-    let columns = lines.next().map(|(_, line)| fields(line)).ok_or_else(|| wrong("the line of column names is missing".into()))?;
+    let columns = lines.next().map(|(_, line)| fields(line)).ok_or_else(|| wrong("no line of column names".into()))?;
     let mut rows = Vec::new();
     for (at, line) in lines {
         let row = fields(line);
