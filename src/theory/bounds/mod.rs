@@ -127,7 +127,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// Adds a limit: each of `at_once` ranks needs at least `seconds` per operation. `None` marks the limit as missing; 0
+    /// Adds a limit: each of `concurrency` ranks needs at least `seconds` per operation. `None` marks the limit as missing; 0
     /// adds none.
     fn add(&mut self, name: &'static str, at_once: f64, seconds: Option<f64>) {
         match seconds {
@@ -137,7 +137,7 @@ impl Terms {
         }
     }
 
-    /// Sets the rate of [`LOOP`], from the seconds per operation on each of `at_once` ranks.
+    /// Sets the rate of [`LOOP`], from the seconds per operation on each of `concurrency` ranks.
     fn set_loop(&mut self, at_once: f64, seconds: Option<f64>) {
         self.program = seconds.filter(|seconds| *seconds > 0.0).map(|seconds| at_once / seconds);
     }

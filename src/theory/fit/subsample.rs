@@ -4,7 +4,7 @@ use super::{Observation, bits, different};
 use apexmap_measure::numerics::mix::mix;
 use std::collections::HashSet;
 
-/// Selects the observations to fit, so that they cover about `most` points. Returns `None` if all fit.
+/// Selects the observations to fit, so that they cover about `max_points` points. Returns `None` if all fit.
 ///
 /// The ordered points are divided into stretches, and one point per stretch is drawn at random, so that the selection does
 /// not follow the steps of the design. The first and last point with the smallest and with the largest value of each variable

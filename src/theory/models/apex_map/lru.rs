@@ -64,12 +64,12 @@ struct Class {
     elsewhere: f64,
 }
 
-/// Number of blocks that are separate classes. Beyond them, each class is wider by the factor `WIDER`.
+/// Number of blocks that are separate classes. Beyond them, each class is wider by the factor `CLASS_GROWTH`.
 const APART: f64 = 32.0;
 const WIDER: f64 = 1.03;
 /// Number of ranks whose accesses are separate. Accesses of farther ranks are nearly uniform.
 const NEAR: f64 = 8.0;
-/// Steps of bisection and then of false position, until the logarithm of the time is known to `SURE`.
+/// Steps of bisection and then of false position, until the logarithm of the time is known to `TOLERANCE`.
 const STEPS: (usize, usize) = (7, 20);
 const SURE: f64 = 1e-12;
 
