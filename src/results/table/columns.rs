@@ -86,7 +86,7 @@ const LAUNCH: [(&str, Unit, &str); 10] = [
         Unit::None,
         "environment variables that change how messages are sent: UCX_*, OMPI_*, FI_* and the like",
     ),
-    ("place", Unit::None, "order in which ranks that are threads took hardware threads"),
+    ("place", Unit::None, "order of hardware threads for ranks that are threads"),
     ("oversubscribed", Unit::None, "1 if some node had more ranks than hardware threads"),
 ];
 

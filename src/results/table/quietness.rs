@@ -65,9 +65,11 @@ impl Cause {
     /// Returns the name in results, the amount above which the cause disturbs, and the meaning of the amount.
     const fn about(self) -> (&'static str, f64, &'static str) {
         match self {
-            Cause::RunDelay => ("run delay", 0.01, "share of the run in which another thread had the core of a rank"),
+            Cause::RunDelay => {
+                ("run delay", 0.01, "share of the run during which another thread had the core of a rank")
+            }
             // Higher limit, because the clocks of threads are less exact.
-            Cause::OffCore => ("off core", 0.02, "share of the run in which a rank did not run, for any reason"),
+            Cause::OffCore => ("off core", 0.02, "share of the run during which a rank did not run, for any reason"),
             Cause::Steal => ("steal", 0.01, "share of the last second that the hypervisor gave to other machines"),
             Cause::OtherPrograms => {
                 ("other programs", 0.25, "hardware threads that other programs kept busy in the last second")

@@ -35,7 +35,7 @@ pub fn settle(task: &mut Task, mut optimum: Optimum) -> Result<Optimum> {
 }
 
 /// Holds, before the first fit, all parameters that this number of points cannot identify even if the values to hold are the
-/// true ones. A fit with such parameters free would not converge.
+/// true ones. A fit with such parameters free would not settle.
 pub fn hold_beforehand(task: &mut Task, points: usize) {
     while task.free.iter().any(|&at| task.or_hold[at].is_some()) {
         let theta: Vec<f64> = task.free.iter().map(|&at| task.base[at].ln()).collect();
@@ -140,7 +140,8 @@ fn relative_errors(task: &Task, theta: &[f64], scale: f64) -> Vec<f64> {
     errors(&task.jacobian(theta), noise)
 }
 
-/// Returns the square roots of the diagonal of noise^2 (J^T J)^-1. They are infinite in directions without a singular value.
+/// Returns the square roots of the diagonal of noise^2 (J^T J)^-1. They are infinite for directions that the singular values
+/// leave undetermined.
 pub fn errors(jacobian: &DMatrix<f64>, noise: f64) -> Vec<f64> {
     let svd = jacobian.clone().svd(false, true);
     let Some(directions) = svd.v_t else { return vec![f64::INFINITY; jacobian.ncols()] };

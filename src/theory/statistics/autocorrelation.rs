@@ -7,8 +7,8 @@
 //! widening.
 //!
 //! The correlated values are logarithms of times minus their mean in the launch. Subtracting the mean hides part of the
-//! correlation if samples are few. This is corrected exactly for a process in which each sample depends only on the one
-//! before. Residuals beyond three scaled median absolute deviations are set to this limit, so that no single outlier decides.
+//! correlation if samples are few. This is corrected exactly for a process where each sample depends only on the one before.
+//! Residuals beyond three scaled median absolute deviations are set to this limit, so that no single outlier decides.
 
 use crate::statistics::median;
 use std::collections::BTreeMap;
@@ -83,11 +83,11 @@ impl Autocorrelation {
         let neighbours = apexmap_base::units::significant(self.neighbours);
         let Some(r) = self.successive else {
             return format!(
-                "correlation of neighbours in time {neighbours}; too few samples of a point in a launch for theirs"
+                "correlation of neighbours in time {neighbours}; too few samples per point and launch for the correlation within a point"
             );
         };
         let follows = match self.widening() {
-            Some(1.0) => "low: intervals within one launch take samples as independent".to_owned(),
+            Some(1.0) => "low: intervals within one launch treat samples as independent".to_owned(),
             Some(times) => {
                 format!("high: intervals within one launch are widened by {}", apexmap_base::units::significant(times))
             }

@@ -55,7 +55,7 @@ fn scaled_nnls(a: &DMatrix<f64>, b: &DVector<f64>) -> DVector<f64> {
 fn solve(a: &DMatrix<f64>, b: &DVector<f64>, passive: &[bool]) -> DVector<f64> {
     let chosen: Vec<usize> = (0..passive.len()).filter(|&j| passive[j]).collect();
     let part = a.select_columns(&chosen);
-    let solved = part.svd(true, true).solve(b, 1e-14).expect("singular vectors were asked for");
+    let solved = part.svd(true, true).solve(b, 1e-14).expect("singular vectors were requested");
     let mut x = DVector::zeros(passive.len());
     for (at, &column) in chosen.iter().enumerate() {
         x[column] = solved[at];
