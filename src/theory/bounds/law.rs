@@ -34,7 +34,7 @@ impl Law {
         Self { remote, ..self }
     }
 
-    /// Bytes of a rank's memory.
+    /// Returns the bytes of a rank's memory.
     pub fn own(&self) -> f64 {
         self.own
     }

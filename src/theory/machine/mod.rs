@@ -7,11 +7,11 @@
 //!
 //! [numbers.network_latency_seconds]
 //! value = 7
-//! unit = "us"             # as the source gives it; cycles are cycles of clock_hz
+//! unit = "us"             # unit of the source; "cycles" are cycles of clock_hz
 //! low = 6.8               # 95 % interval, in the same unit; both or neither
 //! high = 7.3
-//! range = [6.7, 7.5]      # of few launches or runs: the least and the greatest
-//! best = 6.7              # of the runs; bounds are made of it
+//! range = [6.7, 7.5]      # smallest and largest of few launches or runs
+//! best = 6.7              # best of the runs; bounds use it
 //! how = "MPI send and receive, Section 1"
 //! ```
 //!

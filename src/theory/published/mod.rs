@@ -81,7 +81,7 @@ fn fields(line: &str) -> Vec<String> {
     fields.iter().map(|field| field.trim().to_owned()).collect()
 }
 
-/// Reads a table.
+/// Parses a table.
 ///
 /// # Errors
 /// If a row has more or fewer fields than columns, or the line of column names is missing.

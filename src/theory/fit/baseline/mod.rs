@@ -113,8 +113,7 @@ const MOST_POINTS: usize = 1000;
 
 /// Returns the best curve, judged by points that it was not fitted to; `None` for fewer than four distinct points.
 ///
-/// The time is `work(x)` divided by the rate. `work(x)` is the quantity that the rate counts per unit, such as the number of
-/// ranks.
+/// The time is `work(x)` divided by the rate. `work(x)` is the amount of work that the time covers, such as the number of ranks.
 pub fn choose(data: &[Observation], work: &dyn Fn(&[f64]) -> f64) -> Option<Baseline> {
     if let Some(kept) = subsample::choose(data, MOST_POINTS) {
         let some: Vec<Observation> =

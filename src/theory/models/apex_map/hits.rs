@@ -17,7 +17,7 @@ pub struct Sizes {
 pub struct Shares {
     /// Shares of the lines that L2, L3 and main memory serve. The first level serves the rest.
     pub served: [f64; 3],
-    /// Shares of the accesses that wait for L2, L3 and main memory, the farthest level of their lines.
+    /// Shares of the accesses whose farthest line is in L2, L3 and main memory. An access waits for this line.
     pub waiting: [f64; 3],
     /// Share of the accesses whose first page has no cached translation.
     pub untranslated: f64,
