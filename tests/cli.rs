@@ -156,7 +156,7 @@ fn a_card_without_memory_predicts_what_its_caches_hold_and_no_more() {
     let within = |words: &'static str| [&predict[..], &["--set", words]].concat();
     // 4096 of 65536 words in the first cache: 8 bytes in 1/16 of 1 ns and 15/16 of 4 ns.
     assert!(printed(&within("M=65536")).contains("2.1 GB/s"), "{}", printed(&within("M=65536")));
-    assert!(refused(&within("M=1048576")).contains("the card lacks memory_line_seconds"));
+    assert!(refused(&within("M=1048576")).contains("the card has no memory_line_seconds"));
 }
 
 #[test]

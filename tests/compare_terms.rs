@@ -158,7 +158,7 @@ fn points_that_write_have_no_terms() {
     let writing = Plan { access: "write", ..ONE };
     let told = told(&[machine("a", writing, &NUMBERS), machine("b", writing, &NUMBERS)]);
     let said = told[0].sentences.join("\n");
-    assert!(said.contains("50 points, because apex_map.surface is about access = \"read\""), "{said}");
+    assert!(said.contains("50 points, because apex_map.surface covers only access = \"read\""), "{said}");
     assert!(told[0].groups.is_empty());
 }
 

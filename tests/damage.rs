@@ -114,7 +114,7 @@ fn samples_of_a_copied_journal_count_once_and_that_is_told() {
     assert_eq!(folder.table().expect("a table").rows, 24);
     for command in ["status", "query"] {
         let (text, code) = said(&[command, path(&folder)]);
-        assert!(text.contains("journal 0002.jsonl: 24 samples came before, and count once"), "{text}");
+        assert!(text.contains("journal 0002.jsonl: 24 samples occurred before and count once"), "{text}");
         assert_eq!(code, Some(0));
     }
     // Another run of the same repetition is no copy.
@@ -226,7 +226,7 @@ fn a_changed_bit_of_the_parquet_file_is_told_and_its_journals_are_read() {
         let (text, code) = said(&["query", path(&folder)]);
         assert_eq!(code, Some(0), "{text}");
         let notes: Vec<&str> = text.lines().filter(|line| line.starts_with("note:")).collect();
-        assert!(matches!(notes[..], [note] if note.contains("is not the file that manifest.json tells of")), "{text}");
+        assert!(matches!(notes[..], [note] if note.contains("does not match its checksum in manifest.json")), "{text}");
         assert_eq!(folder.table().expect("a table"), whole);
         change(&folder.samples(), |bytes| bytes[at] ^= 1 << (at % 8));
     }
@@ -236,7 +236,7 @@ fn a_changed_bit_of_the_parquet_file_is_told_and_its_journals_are_read() {
     assert!(said(&["query", path(&folder)]).1 == Some(0));
     change(&folder.samples(), |bytes| bytes[length / 2] ^= 1);
     let (text, code) = said(&["query", path(&folder)]);
-    assert!(code == Some(3) && text.contains("is not the file that manifest.json tells of"), "{text}");
+    assert!(code == Some(3) && text.contains("does not match its checksum in manifest.json"), "{text}");
 }
 
 /// A table of two columns, one of them with gaps.
@@ -302,7 +302,7 @@ fn the_samples_of_a_result_are_checked_against_its_manifest_also_where_their_fil
     change(&file, |bytes| bytes[100] ^= 1);
     let (text, code) = said(&named);
     assert!(code == Some(0) && text.starts_with(&whole), "{text}");
-    assert!(text.contains("is not the file that manifest.json tells of; its journals are read instead"), "{text}");
+    assert!(text.contains("does not match its checksum in manifest.json; its journals are read instead"), "{text}");
     let here = Command::new(env!("CARGO_BIN_EXE_apexmap"))
         .current_dir(&folder.path)
         .args(["query", "samples.parquet"])
@@ -311,7 +311,7 @@ fn the_samples_of_a_result_are_checked_against_its_manifest_also_where_their_fil
     assert!(text.contains("its journals are read instead"), "{text}");
     std::fs::remove_dir_all(folder.journals()).expect("removed");
     let (text, code) = said(&named);
-    assert!(code == Some(3) && text.contains("is not the file that manifest.json tells of"), "{text}");
+    assert!(code == Some(3) && text.contains("does not match its checksum in manifest.json"), "{text}");
     // Elsewhere it is a file like any other.
     change(&file, |bytes| bytes[100] ^= 1);
     let other = scratch.join("samples.parquet");
@@ -433,7 +433,7 @@ fn samples_of_a_launch_whose_lines_do_not_fit_together_stay_in_its_journal_and_c
     assert_eq!((short.samples.len(), short.doubtful, short.unreadable), (0, 24, 0));
     for command in ["status", "query"] {
         let (text, code) = said(&[command, path(&folder)]);
-        let told = "journal 0002.jsonl: 24 samples of a launch whose lines do not fit together do not count";
+        let told = "journal 0002.jsonl: 24 samples of a launch with inconsistent lines do not count";
         assert!(code == Some(0) && text.contains(told), "{command}: {text}");
     }
 }

@@ -365,7 +365,7 @@ fn a_fit_of_the_surface_to_accesses_that_write_is_refused() {
     let plan = made_up::Plan { access: "update", words: &[1 << 20], ..made_up::ONE };
     let folder = made_up::folder(&scratch, "writes", plan, &made_up::NUMBERS, true);
     let error = refused(&["fit", folder.to_str().expect("a path"), "--model", "apex_map.surface"]);
-    assert!(error.contains("apex_map.surface is about access = \"read\""), "{error}");
+    assert!(error.contains("apex_map.surface covers only access = \"read\""), "{error}");
     assert!(error.contains("--where 'access == \"read\"'"), "{error}");
     // Reports leave such points out, and say how many.
     let samples = |plan| made_up::machine("a", plan, &made_up::NUMBERS).samples;
@@ -417,7 +417,7 @@ fn equation_1_is_not_fitted_to_updates_in_buckets() {
     };
     let bucketed = samples(&base("bucketed"));
     let error = groups(&bucketed, model).expect_err("buckets alone");
-    assert!(error.what.contains("is about sending = \"immediate\""), "{error}");
+    assert!(error.what.contains("covers only sending = \"immediate\""), "{error}");
     assert!(model_fit::observations(&bucketed, model, &[]).is_err());
     // Single updates beside them are fitted, and so is another kernel of the same model.
     let both = samples(&[base("bucketed"), base("immediate")].concat());

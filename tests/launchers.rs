@@ -259,7 +259,7 @@ fn what_a_launch_measured_before_its_lines_did_not_fit_is_kept_and_does_not_coun
     let journal = std::fs::read_to_string(case.out.join("journals/0002.jsonl")).unwrap();
     assert_eq!(journal.matches("{\"event\":\"sample\"").count(), 3, "they stay where they were");
     let out = case.out.to_str().unwrap();
-    let told = "journal 0002.jsonl: 3 samples of a launch whose lines do not fit together do not count";
+    let told = "journal 0002.jsonl: 3 samples of a launch with inconsistent lines do not count";
     for command in ["status", "query"] {
         let output = apexmap(&[command, out]);
         let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();

@@ -537,7 +537,7 @@ fn equation_1_is_about_updates_that_are_messages_of_their_own() {
     let sending =
         |way: f64| model.variables(&|name| [("P", 4.0), ("sending", way)].iter().find(|g| g.0 == name).map(|g| g.1));
     let refusal = sending(0.0).expect_err("buckets");
-    assert!(refusal.what.contains("random_access.bottleneck is about sending = \"immediate\""), "{refusal}");
+    assert!(refusal.what.contains("random_access.bottleneck covers only sending = \"immediate\""), "{refusal}");
     assert!(refusal.next.contains("--where 'sending == \"immediate\"'"), "{refusal}");
     // Kernels without buckets, as puts, do not say how they send.
     let default = model.variables(&|name| (name == "P").then_some(4.0)).expect("variables");

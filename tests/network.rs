@@ -177,9 +177,9 @@ fn a_run_on_several_hosts_tries_its_launch_first_and_tells_of_a_card_of_another_
     let run = ["run", "s.toml", "--out", "result", "--hosts", &names, "--card", "card.toml", "--card-of-another-host"];
     let said = network.apexmap(&run);
     assert!(said.contains("first the largest launch") && said.contains("ranks      2 on 2 nodes (h1, h2)"), "{said}");
-    assert!(said.contains("The card is of another network: a short message takes 1 us on it"), "{said}");
+    assert!(said.contains("The card belongs to another network: a short message takes 1 us on it"), "{said}");
     let page = fs::read_to_string(network.scratch.join("result/report.html")).expect("a report");
-    assert!(page.contains("The card is of another network"));
+    assert!(page.contains("The card belongs to another network"));
     let left: Vec<_> = fs::read_dir(&*network.scratch).expect("a folder").flatten().map(|e| e.file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().contains("-try-")), "{left:?}");
     assert!(!network.apexmap(&run).contains("first the largest launch"), "it is known");

@@ -1,6 +1,6 @@
 //! Results: folders on disk, tables, samples, queries and exports.
 
-// Listed in clippy.toml: what opens a file of a result has to go through `regular_file` or `new_file`.
+// The methods listed in clippy.toml are disallowed here: files of a result are opened with `regular_file` or `new_file`.
 #![warn(clippy::disallowed_methods)]
 
 pub mod disk;
@@ -9,6 +9,6 @@ pub mod query;
 pub mod samples;
 pub mod table;
 
-/// The polars whose DataFrames samples become.
+/// The version of polars whose DataFrames hold samples.
 #[cfg(feature = "polars")]
 pub use polars;

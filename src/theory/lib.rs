@@ -1,6 +1,6 @@
 //! Theory: machine cards, analytic models, fits, bounds and the papers' tables.
 
-// Listed in clippy.toml: what opens a file of a result has to go through `regular_file` or `new_file`.
+// The methods listed in clippy.toml are disallowed here: files of a result are opened with `regular_file` or `new_file`.
 #![warn(clippy::disallowed_methods)]
 
 pub mod bounds;

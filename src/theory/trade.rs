@@ -1,21 +1,21 @@
-//! How temporal and spatial locality can be traded: the L needed to hold a bandwidth as alpha grows.
+//! Trade-off between temporal and spatial locality: the L that keeps a bandwidth constant as alpha grows.
 //!
 //! SOURCE: Apex-Map paper, Section 3.3, which reads such pairs off its surfaces for 1 and 10 MB/s.
 
 use serde::Serialize;
 
-/// The block length that just reaches a bandwidth at one alpha.
+/// Block length that just reaches a bandwidth at one alpha.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Needed {
-    /// Between measured points, interpolated in the logarithms of both.
+    /// Between two measured points, interpolated in the logarithms of both.
     Words(f64),
-    /// The shortest block measured is already enough.
+    /// At most this length: the shortest measured block is already fast enough.
     AtMost(f64),
-    /// The longest block measured is not enough.
+    /// The longest measured block is too slow.
     Never,
 }
 
-/// The first crossing of `level` by the curve of `bandwidths` over ascending `blocks`; NaN marks a gap.
+/// Returns where the curve of `bandwidths` over ascending `blocks` first reaches `level`. NaN marks a gap.
 pub fn needed(blocks: &[f64], bandwidths: &[f64], level: f64) -> Needed {
     let measured: Vec<(f64, f64)> =
         blocks.iter().copied().zip(bandwidths.iter().copied()).filter(|(_, bandwidth)| *bandwidth > 0.0).collect();
@@ -29,18 +29,18 @@ pub fn needed(blocks: &[f64], bandwidths: &[f64], level: f64) -> Needed {
     Needed::Words(before * (block / before).powf(share))
 }
 
-/// One bandwidth held over all alphas.
+/// Block lengths for one bandwidth at all alphas.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trade {
     /// Bytes per second.
     pub level: f64,
-    /// For each alpha, as text: `64`, `<= 1`, `-`.
+    /// Block length for each alpha, as text: `64`, `≤ 1` or `–`.
     pub words: Vec<String>,
-    /// By how much L must grow from the smallest to the largest alpha; absent if the level is out of reach there.
+    /// Factor by which L grows from the smallest to the largest alpha; absent if the bandwidth is not reached there.
     pub factor: Option<String>,
 }
 
-/// `bandwidths[a][b]` belongs to the a-th alpha (ascending) and the b-th block.
+/// Computes one row of the trade-off. `bandwidths[a][b]` belongs to the a-th alpha (ascending) and the b-th block.
 pub fn trade(blocks: &[f64], bandwidths: &[Vec<f64>], level: f64) -> Trade {
     let needs: Vec<Needed> = bandwidths.iter().map(|row| needed(blocks, row, level)).collect();
     let words = |need: &Needed| match need {
@@ -58,8 +58,8 @@ pub fn trade(blocks: &[f64], bandwidths: &[Vec<f64>], level: f64) -> Trade {
     Trade { level, words: needs.iter().map(words).collect(), factor }
 }
 
-/// Levels worth a line: the paper's 1 and 10 MB/s where the surface spans them, and one, two or five times a power of
-/// ten near the quarters of its range.
+/// Returns bandwidths worth a line: the paper's 1 and 10 MB/s where the surface spans them, and values of one, two or five
+/// times a power of ten near the quarters of the logarithmic range.
 pub fn levels(bandwidths: &[Vec<f64>]) -> Vec<f64> {
     let values = || bandwidths.iter().flatten().copied().filter(|v| *v > 0.0);
     let (low, high) = values().fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));

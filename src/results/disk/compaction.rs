@@ -1,5 +1,5 @@
-//! What `samples.parquet` is and what it was made of, by content: kept in the manifest. A store knows by it whether the file is
-//! whole and up to date; no time stamp counts.
+//! Checksums of `samples.parquet` and of its sources, kept in the manifest. They show whether the file is complete and up to
+//! date. Time stamps are not used.
 
 use crate::disk::folder::Folder;
 use crate::disk::record::Damage;
@@ -11,17 +11,17 @@ use sha2::{Digest, Sha256};
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// A file by its content.
+/// Content of a file: its length and checksum.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Content {
-    /// Within the result folder: `journals/0001.jsonl`.
+    /// Path within the result folder: `journals/0001.jsonl`.
     pub file: String,
     pub bytes: u64,
-    /// As `sha256sum` prints it.
+    /// Checksum as `sha256sum` prints it.
     pub sha256: String,
 }
 
-/// The file of all samples, what it was made of, and what that lacked.
+/// The file of all samples, its sources, and their damage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compaction {
     pub samples: Content,
@@ -30,7 +30,7 @@ pub struct Compaction {
 }
 
 impl Content {
-    /// Of a file in a folder; `None` if there is none.
+    /// Reads a file in a folder; `None` if it does not exist.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -55,7 +55,7 @@ impl Content {
         Ok(Some(Self { file, bytes, sha256 }))
     }
 
-    /// Whether the file still has this content. Its length is looked at first.
+    /// Returns whether the file still has this content. Compares the length first.
     fn holds(&self, folder: &Folder) -> Result<bool> {
         let path = folder.path.join(&self.file);
         let same = |length: u64| length == self.bytes;
@@ -67,7 +67,7 @@ impl Content {
 }
 
 impl Compaction {
-    /// What a folder's samples are made of now, in the order of the journals.
+    /// Returns the current sources of a folder's samples, journals first and in their order.
     ///
     /// # Errors
     /// If a file cannot be read.
@@ -78,7 +78,7 @@ impl Compaction {
         Ok(found)
     }
 
-    /// Whether the folder still holds what the samples were made of, and nothing more; also if its journals were taken away.
+    /// Returns whether the folder still holds exactly the sources of the samples. Also true if its journals were removed.
     ///
     /// # Errors
     /// If a file cannot be read.
@@ -92,7 +92,7 @@ impl Compaction {
         if !names.eq(self.sources.iter().map(|source| Path::new(&source.file))) {
             return Ok(false);
         }
-        // `Err(None)` ends at the first file that has changed.
+        // `Err(None)` stops at the first changed file.
         let same = |holds: Result<bool>| holds.map_err(Some)?.then_some(()).ok_or(None);
         match in_order(&self.sources, || |source: &Content| source.holds(folder), same) {
             Ok(()) => Ok(true),
@@ -101,7 +101,7 @@ impl Compaction {
         }
     }
 
-    /// Whether `samples.parquet` is the file that was written.
+    /// Returns whether `samples.parquet` is the file that was written.
     ///
     /// # Errors
     /// If it cannot be read.

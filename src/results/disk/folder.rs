@@ -1,4 +1,4 @@
-//! A result folder: its paths, its lock, and files that are replaced whole or not at all.
+//! A result folder: its paths, its lock, and atomic replacement of its files.
 
 use crate::disk::journal::Journal;
 use crate::disk::reader::Reader;
@@ -16,7 +16,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A result folder, as `apexmap run` writes it: samples, manifest, journals and figures of one sweep.
+/// A result folder as `apexmap run` writes it: samples, manifest, journals and figures of one sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Folder {
     /// The folder itself: `results/quickstart`.
@@ -24,7 +24,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Creates the folder, and those for journals and figures in it, where they are not there.
+    /// Creates the folder and its folders for journals and figures, if they do not exist.
     ///
     /// # Errors
     /// If one cannot be created.
@@ -36,9 +36,10 @@ impl Folder {
         Ok(folder)
     }
 
-    /// A folder that holds a result.
+    /// Opens a folder that holds a result.
+    ///
     /// # Errors
-    /// If there is no folder, or it holds neither journals nor `samples.parquet`.
+    /// If the folder does not exist, or holds neither journals nor `samples.parquet`.
     pub fn open(path: &Path) -> Result<Self> {
         let folder = Self { path: path.to_owned() };
         if folder.journals().is_dir() || folder.samples().is_file() {
@@ -51,47 +52,47 @@ impl Folder {
         ))
     }
 
-    /// The folder of the journals, `journals`: one file a launch, with the worker's lines as they came.
+    /// Returns the folder of the journals, `journals`: one file per launch, with the worker's lines as received.
     pub fn journals(&self) -> PathBuf {
         self.path.join("journals")
     }
 
-    /// The folder of the figures, `figures`.
+    /// Returns the folder of the figures, `figures`.
     pub fn figures(&self) -> PathBuf {
         self.path.join("figures")
     }
 
-    /// The file of all samples, `samples.parquet`: one row a sample; any Parquet reader opens it.
+    /// Returns the path of the file of all samples, `samples.parquet`: one row per sample. Any Parquet reader opens it.
     pub fn samples(&self) -> PathBuf {
         self.path.join("samples.parquet")
     }
 
-    /// The file `manifest.json`: what was run, where, by what build, when.
+    /// Returns the path of `manifest.json`: what was run, where, when, and with which build.
     pub fn manifest(&self) -> PathBuf {
         self.path.join("manifest.json")
     }
 
-    /// The file `points.jsonl`: the points of the sweep, one JSON object a line, with their keys.
+    /// Returns the path of `points.jsonl`: the points of the sweep, one JSON object per line, with their keys.
     pub fn points(&self) -> PathBuf {
         self.path.join("points.jsonl")
     }
 
-    /// The sweep as given, `sweep.toml`.
+    /// Returns the path of the sweep as given, `sweep.toml`.
     pub fn sweep(&self) -> PathBuf {
         self.path.join("sweep.toml")
     }
 
-    /// The card of the machine, `machine.toml`, where one was given.
+    /// Returns the path of the card of the machine, `machine.toml`. The file exists only if a card was given.
     pub fn machine(&self) -> PathBuf {
         self.path.join("machine.toml")
     }
 
-    /// The card that a calibration made of these samples, `card.toml`.
+    /// Returns the path of the card that a calibration made from these samples, `card.toml`.
     pub fn own_card(&self) -> PathBuf {
         self.path.join("card.toml")
     }
 
-    /// The card of the machine; `None` where none was given.
+    /// Reads the card of the machine; `None` if none was given.
     ///
     /// # Errors
     /// If `machine.toml` cannot be read or is not a card.
@@ -99,7 +100,7 @@ impl Folder {
         self.machine().is_file().then(|| self.read_card(&self.machine())).transpose()
     }
 
-    /// A card that is a file of this folder.
+    /// Reads a card from a file of this folder.
     ///
     /// # Errors
     /// If it cannot be read or is not a card.
@@ -108,22 +109,23 @@ impl Folder {
         Card::parse(&text, path)
     }
 
-    /// Keeps a card with the result.
+    /// Stores a card with the result.
     pub fn replace_card(&self, card: &Card) -> Result<()> {
         self.replace_text(&self.machine(), &card.to_toml())
     }
 
-    /// The report, `report.html`, once it was written.
+    /// Returns the path of the report, `report.html`. The file exists after the report was written.
     pub fn report(&self) -> PathBuf {
         self.path.join("report.html")
     }
 
-    /// The path of a launch's journal; the same name with other endings for its job and its error output.
+    /// Returns the path of a launch's journal. The launch's job and its error output have the same name with other
+    /// extensions.
     pub fn journal(&self, launch: &str) -> PathBuf {
         self.journals().join(format!("{launch}.jsonl"))
     }
 
-    /// Journals in the order of their launches.
+    /// Returns the journals in the order of their launches.
     pub fn journal_files(&self) -> Result<Vec<PathBuf>> {
         let entries = match fs::read_dir(self.journals()) {
             Ok(entries) => entries,
@@ -135,7 +137,7 @@ impl Folder {
             .map(|entry| entry.path())
             .filter(|path| path.extension().is_some_and(|e| e == "jsonl"))
             .collect();
-        // Whoever opens a pipe waits for its other end.
+        // Opening a pipe would wait for its other end.
         if let Some(other) = files.iter().find(|path| fs::metadata(path).is_ok_and(|meta| !meta.is_file())) {
             let next = "move it elsewhere: journals are files that `apexmap run` writes";
             return Err(Error::environment(format!("{} is not a file", other.display()), next));
@@ -144,7 +146,7 @@ impl Folder {
         Ok(files)
     }
 
-    /// What the journals hold, in the order of their launches. [`Folder::table`] gives the same as a table.
+    /// Reads the journals in the order of their launches. [`Folder::table`] returns the same data as a table.
     ///
     /// # Errors
     /// If a journal cannot be read, or was written by a newer program.
@@ -152,13 +154,13 @@ impl Folder {
         Reader::default().read(&self.journal_files()?)
     }
 
-    /// As [`Folder::records`], but of each good sample only what plans ask of it.
+    /// Reads the journals as [`Folder::records`] does, but keeps only what plans need of each good sample.
     pub fn outcomes(&self) -> Result<Vec<Record<SampleOutcome>>> {
         Reader::default().outcomes(&self.journal_files()?)
     }
 
-    /// The journal of the next launch with its name, such as `0003`, which nobody else gets: drivers of several jobs may write to
-    /// one folder.
+    /// Creates the journal of the next launch and returns it with the launch's name, such as `0003`. No other driver gets
+    /// this name: drivers of several jobs may write to one folder.
     ///
     /// # Errors
     /// If the folder of the journals cannot be listed, or the file cannot be created.
@@ -171,7 +173,7 @@ impl Folder {
         }
     }
 
-    /// The name of the next launch, such as `0003`: one more than the highest there is.
+    /// Returns the name of the next launch, such as `0003`: one more than the highest existing number.
     ///
     /// # Errors
     /// If the folder of the journals cannot be listed.
@@ -180,7 +182,8 @@ impl Folder {
         Ok(format!("{:04}", last + 1))
     }
 
-    /// Keeps a second driver out for as long as the returned lock lives; the system frees it when a driver is killed.
+    /// Locks the folder against a second driver, as long as the returned lock lives. The system releases the lock of a killed
+    /// driver.
     ///
     /// # Errors
     /// If another driver holds the lock, or its file cannot be created.
@@ -188,10 +191,11 @@ impl Folder {
         self.locked(FlockArg::LockExclusiveNonblock)
     }
 
-    /// As [`Folder::lock`], but shared with the other jobs of a sweep and with who follows them.
+    /// Locks the folder as [`Folder::lock`] does, but shares it with the other jobs of a sweep and with the programs that
+    /// follow them.
     ///
     /// # Errors
-    /// If a driver has the folder to itself, or the lock's file cannot be created.
+    /// If a driver holds the folder exclusively, or the lock's file cannot be created.
     pub fn share(&self) -> Result<Flock<File>> {
         self.locked(FlockArg::LockSharedNonblock)
     }
@@ -205,12 +209,12 @@ impl Folder {
         })
     }
 
-    /// Removes files that were being written when their writer was killed. Only the driver that holds the lock does this.
+    /// Removes files that a killed writer left incomplete. Only the driver that holds the lock may call this.
     pub fn remove_abandoned(&self) {
         new_file::remove_abandoned(&self.path);
     }
 
-    /// Keys of the plan that this folder was last run with; `None` if it has none.
+    /// Returns the keys of the plan of the last run in this folder; `None` without a plan.
     ///
     /// # Errors
     /// As [`Folder::planned_points`].
@@ -223,10 +227,10 @@ impl Folder {
         Ok(planned.map(|points| points.into_iter().map(|line| line.key).collect()))
     }
 
-    /// Points of the plan that this folder was last run with; `None` if it has none.
+    /// Returns the points of the plan of the last run in this folder; `None` without a plan.
     ///
     /// # Errors
-    /// If the plan cannot be read, or a line of it is no point: which samples are stale is not known without it.
+    /// If the plan cannot be read, or one of its lines is not a point. Without the plan, stale samples cannot be recognised.
     pub fn planned_points(&self) -> Result<Option<Vec<Point>>> {
         self.planned()
     }
@@ -242,14 +246,15 @@ impl Folder {
             serde_json::from_str(line).map_err(|e| {
                 Error::environment(
                     format!("{}: line {} is not a planned point: {e}", path.display(), number + 1),
-                    "get a whole copy, or remove the file: `apexmap run` writes it anew, and until then all samples count as planned",
+                    "restore a complete copy, or remove the file: `apexmap run` writes it again, and until then all samples \
+                     count as planned",
                 )
             })
         };
         text.lines().enumerate().map(point).collect::<Result<_>>().map(Some)
     }
 
-    /// Moves the result to the first free of PATH.1, PATH.2, ... and returns that.
+    /// Moves the result to the first free path of PATH.1, PATH.2, ... and returns that path.
     pub fn move_aside(&self) -> Result<PathBuf> {
         let numbered = |n: u32| PathBuf::from(format!("{}.{n}", self.path.display()));
         let free = (1..).map(numbered).find(|path| !path.exists()).expect("a number that is free");
@@ -257,10 +262,10 @@ impl Folder {
         Ok(free)
     }
 
-    /// Replaces a file of this folder, whole or not at all, and sees that it is on the disk.
+    /// Replaces a file of this folder atomically and syncs it to the disk.
     ///
     /// # Errors
-    /// What `write` returns, or if the file cannot be written or renamed: the old one is then as it was.
+    /// Errors of `write`, or if the file cannot be written or renamed. The old file then remains unchanged.
     pub fn replace(&self, path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
         new_file::replace(path, |file| {
             write(file)?;
@@ -268,7 +273,7 @@ impl Folder {
         })
     }
 
-    /// As [`Folder::replace`], of a text.
+    /// Replaces a file of this folder by a text, as [`Folder::replace`] does.
     ///
     /// # Errors
     /// If the file cannot be written or renamed.
@@ -277,15 +282,15 @@ impl Folder {
     }
 }
 
-/// A lock on a file, which the system frees when its holder dies; `None` if somebody else holds it.
+/// Locks a file; `None` if another process holds the lock. The system releases the lock of a process that dies.
 ///
 /// # Errors
 /// If the file cannot be created or locked.
 pub fn lock_file(path: &Path, how: FlockArg) -> Result<Option<Flock<File>>> {
-    // Whatever lies there in a folder shared with others is neither emptied nor, if it is a link, followed, nor waited for.
+    // In a folder shared with other users, the file may be anything: do not truncate it, follow it as a link, or wait for it.
     let open = |options: &mut OpenOptions| regular_file::opened(options, O_NOFOLLOW, path);
     let file = match open(OpenOptions::new().write(true).create(true).truncate(false)) {
-        // It may be of another user of the group: a lock needs no right to write.
+        // The file may belong to another user of the group. Locking does not need write access.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             open(OpenOptions::new().read(true)).map_err(|_| error)
         }
@@ -299,7 +304,7 @@ pub fn lock_file(path: &Path, how: FlockArg) -> Result<Option<Flock<File>>> {
     }
 }
 
-/// The number of a launch, from its journal's name.
+/// Returns the number of a launch, from its journal's name.
 fn number(journal: &Path) -> Option<u32> {
     journal.file_stem()?.to_str()?.parse().ok()
 }

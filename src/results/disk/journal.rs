@@ -1,4 +1,4 @@
-//! Journals: append-only, one a launch, one JSON line an event, flushed line by line.
+//! Journals: append-only files, one per launch, with one JSON line per event, flushed after each line.
 
 use crate::disk::reader::Reader;
 pub use crate::disk::record::{Record, Run, SampleOutcome};
@@ -10,10 +10,10 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Lines reach the kernel's page cache at once (they survive this program), the disk at most this much later.
+/// Maximum delay until lines reach the disk. They reach the kernel's page cache at once and survive this program.
 const SYNC_EVERY: Duration = Duration::from_secs(2);
 
-/// A journal being written.
+/// A journal that is being written.
 pub struct Journal {
     file: File,
     path: PathBuf,
@@ -21,13 +21,13 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Fails if the file exists: a journal is never written over. For tests.
+    /// Creates a journal. Fails if the file exists, because journals are never overwritten. For tests.
     pub fn create(path: &Path) -> Result<Self> {
         Self::create_new(path)?.ok_or_else(|| Error::file("create the journal", path, "it exists"))
     }
 
-    /// `None` if the file exists.
-    #[expect(clippy::disallowed_methods, reason = "a new file is nobody else's")]
+    /// Creates a journal; `None` if the file exists.
+    #[expect(clippy::disallowed_methods, reason = "a new file has no other writer")]
     pub fn create_new(path: &Path) -> Result<Option<Self>> {
         match OpenOptions::new().create_new(true).append(true).open(path) {
             Ok(file) => Ok(Some(Self { file, path: path.to_owned(), synced: Instant::now() })),
@@ -36,7 +36,7 @@ impl Journal {
         }
     }
 
-    /// Appends one event as one line, in one write.
+    /// Appends one event as one line, in a single write.
     pub fn append(&mut self, event: &Event) -> Result<()> {
         let mut line =
             serde_json::to_string(event).map_err(|e| Error::internal(format!("cannot write an event: {e}")))?;
@@ -51,12 +51,13 @@ impl Journal {
         written.map_err(|e| Error::file("write the journal", &self.path, e))
     }
 
+    /// Syncs the journal to the disk.
     pub fn finish(self) -> Result<()> {
         self.file.sync_all().map_err(|e| Error::file("write the journal", &self.path, e))
     }
 }
 
-/// Reads a single journal; [`Reader`] reads those of a result. For tests.
+/// Reads a single journal. For tests; [`Reader`] reads the journals of a result.
 ///
 /// # Errors
 /// If it cannot be read, or a newer apexmap wrote it.
@@ -64,10 +65,10 @@ pub fn read(path: &Path) -> Result<Record> {
     Reader::default().read(&[path.to_owned()]).map(|mut records| records.remove(0))
 }
 
-/// As [`read`], but of each good sample only what plans ask of it.
+/// Reads a single journal as [`read`] does, but keeps only what plans need of each good sample.
 ///
 /// # Errors
-/// As of [`read`].
+/// As [`read`].
 pub fn outcomes(path: &Path) -> Result<Record<SampleOutcome>> {
     Reader::default().outcomes(&[path.to_owned()]).map(|mut records| records.remove(0))
 }

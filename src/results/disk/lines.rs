@@ -1,7 +1,7 @@
-//! The lines of a journal: parts of the file, which threads read side by side, and the events of a part.
+//! Lines of a journal: parts of the file, which threads read in parallel, and the events of a part.
 //!
-//! A line of a sample begins with its point and its key, and a result has many samples of a point: what is known of that beginning
-//! is kept. Other lines, and whatever is unusual, are read as an [`Event`].
+//! A sample's line begins with its point and its key, and a result has many samples per point. The parsed beginnings are
+//! therefore cached. Other lines and unusual ones are read as an [`Event`].
 
 use crate::disk::record::SampleOutcome;
 use apexmap_base::disturbance::Facts;
@@ -20,27 +20,28 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::marker::PhantomData;
 use std::path::Path;
 
-/// Longer lines are unreadable: the first line of a launch of a hundred thousand ranks is shorter.
+/// Maximum bytes of a line; longer lines count as unreadable. The first line of a launch of a hundred thousand ranks is
+/// shorter.
 const LONGEST: u64 = 64 << 20;
 
-/// Bytes of a part, at least.
+/// Minimum bytes of a part.
 const PART: usize = 1 << 16;
 
-/// Points that a parser keeps.
+/// Maximum number of points that a parser caches.
 const MOST_POINTS: usize = 4096;
 
-/// What comes after the point and the key. A quote within a word has a backslash before it, so this is always a name.
+/// Text after the point and the key. A quote within a word follows a backslash, so this text is always a name.
 const AFTER_POINT: &str = ",\"block\":";
 
-/// Some lines of a journal.
+/// Consecutive lines of a journal.
 #[derive(Default)]
 pub struct Part {
     lines: Vec<u8>,
-    /// Others that are too long.
+    /// Number of further lines that are too long.
     too_long: usize,
 }
 
-/// The parts of a journal, or why it cannot be read.
+/// Returns the parts of a journal, or the error of reading it.
 pub fn parts(path: &Path) -> impl Iterator<Item = Result<Part>> {
     let mut file = regular_file::open(path).map(|file| BufReader::with_capacity(1 << 16, file));
     let mut ended = false;
@@ -65,22 +66,22 @@ pub fn parts(path: &Path) -> impl Iterator<Item = Result<Part>> {
     std::iter::from_fn(move || next().map_err(|e| Error::file("read the journal", path, e)).transpose())
 }
 
-/// Of a sample: its key's hash, block, repetition and time.
+/// Identity of a sample: hash of its key, block, repetition, and time.
 pub type Identity = (u64, u32, u32, u64);
 
-/// What a line is.
+/// A parsed line.
 pub enum Line<K> {
     Sample(K, Identity),
     Other(Event),
     Unreadable,
 }
 
-/// What is kept of a sample.
+/// The part of a sample that a reader keeps.
 pub trait Kept: From<Sample> + Send {
     type Facts: DeserializeOwned + Default;
     type Outputs: DeserializeOwned + Default;
 
-    /// Of its line; `None` if more of that must be read.
+    /// Creates it from a sample's line; `None` if the whole sample must be read.
     fn of(known: &Known, rest: Rest<Self::Facts, Self::Outputs>) -> Option<Self>;
 }
 
@@ -127,12 +128,12 @@ impl Kept for SampleOutcome {
 pub struct Known {
     point: Point,
     key: String,
-    /// Of the key.
+    /// Hash of the key.
     hash: u64,
 }
 
 impl Known {
-    /// `None` if it is that of no sample, or of one that cannot be.
+    /// Parses the beginning of a line; `None` if it is not a sample, or not a valid one.
     fn read(head: &str) -> Option<Self> {
         let Head { event, kernel, ranks, params, key } = serde_json::from_str(&format!("{head}}}")).ok()?;
         if event != "sample" || ranks == 0 {
@@ -153,7 +154,7 @@ struct Head {
     key: String,
 }
 
-/// What comes after it.
+/// The rest of a sample's line.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rest<F, O> {
@@ -172,7 +173,7 @@ pub struct Rest<F, O> {
     outputs: O,
 }
 
-/// Reads lines.
+/// Parses lines.
 #[derive(Default)]
 pub struct Parser {
     known: HashMap<String, Known, RandomState>,
@@ -180,7 +181,7 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// The lines of a part that are not empty.
+    /// Parses the lines of a part, without empty ones.
     pub fn read<K: Kept>(&mut self, part: &Part) -> Vec<Line<K>> {
         let lines = part.lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let mut read: Vec<Line<K>> = lines.map(|line| self.line(line)).collect();
@@ -197,7 +198,7 @@ impl Parser {
         })
     }
 
-    /// A sample, from a line in the form in which samples are written; `None` if the line has another or is none.
+    /// Parses a sample in the usual form; `None` if the line has another form or is not a sample.
     fn sample<K: Kept>(&mut self, line: &str) -> Option<Line<K>> {
         let (head, rest) = line.split_at(line.find(AFTER_POINT)?);
         self.rest.clear();
@@ -219,9 +220,9 @@ impl Parser {
     }
 }
 
-/// A sample that may be; `None` for others.
+/// Checks a sample; `None` if it is invalid.
 fn checked<K: Kept>(mut sample: Sample) -> Option<Line<K>> {
-    // There is no repetition after the last number.
+    // No repetition can follow the largest number.
     if !timed(sample.status, sample.seconds) || sample.point.ranks == 0 || sample.repetition == u32::MAX {
         return None;
     }
@@ -230,12 +231,12 @@ fn checked<K: Kept>(mut sample: Sample) -> Option<Line<K>> {
     Some(Line::Sample(sample.into(), identity))
 }
 
-/// Whether a run that ended so can have taken so long.
+/// Returns whether a run with this status can have this time.
 fn timed(status: Status, seconds: Option<f64>) -> bool {
     seconds.map_or(status != Status::Ok, |seconds| seconds > 0.0 && seconds.is_finite())
 }
 
-/// Checks a point, and gives it the parameters that came after it was measured. One of an unknown kernel stays as it is.
+/// Checks a point and adds parameters that are newer than the point. A point of an unknown kernel remains unchanged.
 fn complete(point: Point) -> std::result::Result<Point, String> {
     if kernels::find(&point.kernel).is_ok() { kernels::fill(point) } else { Ok(point) }
 }
@@ -246,7 +247,7 @@ fn hash(key: &str) -> u64 {
     hasher.finish()
 }
 
-/// A map of values that are read, so that they are known to be there, and not kept.
+/// A map whose values are parsed, which proves that they exist, and not kept.
 pub struct Unkept<V>(PhantomData<V>);
 
 impl<V> Default for Unkept<V> {
@@ -265,7 +266,7 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for Unkept<V> {
     type Value = Self;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("values by names")
+        f.write_str("a map from names to values")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self, A::Error> {

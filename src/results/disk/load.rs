@@ -1,4 +1,4 @@
-//! The samples of a result folder: from its Parquet file, or from its journals.
+//! Loads the samples of a result folder from its Parquet file or its journals.
 
 use crate::disk::compaction::{Compaction, Content};
 use crate::disk::folder::Folder;
@@ -12,38 +12,38 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::sample::Sample;
 use apexmap_theory::bounds::Limits;
 
-/// Samples as they were read from a folder.
+/// Samples loaded from a folder.
 pub struct Loaded {
     pub table: Table,
-    /// What the journals lost.
+    /// Damage of the journals.
     pub damages: Vec<Damage>,
-    /// Why the journals were read though there is a `samples.parquet` that should hold them.
+    /// Reason for reading the journals although a `samples.parquet` should hold their samples.
     pub fallback: Option<String>,
-    /// Whether no manifest tells what `samples.parquet` has to hold.
+    /// Whether no manifest describes `samples.parquet`, so that it was not checked.
     pub unchecked: bool,
 }
 
 impl Folder {
-    /// All samples: from the Parquet file if it is whole and made of the present journals, plan and machine card, as the manifest
-    /// tells; from the journals otherwise.
+    /// Loads all samples. Uses the Parquet file if it is complete and was made from the present journals, plan and machine
+    /// card, according to the manifest. Otherwise reads the journals.
     ///
     /// # Errors
-    /// If a file of the result cannot be read or holds something else.
+    /// If a file of the result cannot be read or is invalid.
     pub fn table(&self) -> Result<Table> {
         Ok(self.load()?.table)
     }
 
-    /// As [`Folder::table`], with what there is to tell of it.
+    /// Loads all samples as [`Folder::table`] does, with notes about their source.
     pub fn load(&self) -> Result<Loaded> {
         self.load_some(&|_| true)
     }
 
-    /// As [`Folder::load`]; the table may lack columns that are not wanted.
+    /// Loads the samples as [`Folder::load`] does. The table may omit columns that are not `wanted`.
     pub fn load_some(&self, wanted: &dyn Fn(&str) -> bool) -> Result<Loaded> {
         let compaction = Manifest::read(self).ok().and_then(|manifest| manifest.compaction);
         let mut fallback = None;
         match compaction {
-            // An earlier version wrote it, or somebody took it out of its folder.
+            // The file is from an earlier version, or was copied out of its folder.
             None if self.journal_files()?.is_empty() && self.samples().is_file() => {
                 let table = parquet::read_some(&self.samples(), wanted)?;
                 return Ok(Loaded { table, damages: Vec::new(), fallback, unchecked: true });
@@ -59,16 +59,16 @@ impl Folder {
         Ok(Loaded { table, damages, fallback, unchecked: false })
     }
 
-    /// The Parquet file, if it is as it was written.
+    /// Reads the Parquet file if it is unchanged.
     fn compacted(&self, compaction: &Compaction, wanted: &dyn Fn(&str) -> bool) -> Result<Table> {
         if !compaction.is_whole(self)? {
-            let what = format!("{} is not the file that manifest.json tells of", self.samples().display());
-            return Err(Error::environment(what, "get a whole copy of it, or the journals it was made of"));
+            let what = format!("{} does not match its checksum in manifest.json", self.samples().display());
+            return Err(Error::environment(what, "restore a complete copy of it, or its journals"));
         }
         parquet::read_some(&self.samples(), wanted)
     }
 
-    /// The table of the journals.
+    /// Reads the journals into a table.
     fn tabulate(&self) -> Result<(Table, Vec<Damage>)> {
         let keys = self.planned_keys()?;
         let current = |key: &str| keys.as_ref().is_none_or(|keys| keys.contains(key));
@@ -81,8 +81,8 @@ impl Folder {
         Ok((table.finish(), records.iter().filter_map(Record::damage).collect()))
     }
 
-    /// Makes `samples.parquet` from the journals, tells the manifest of it, and returns its table. Only the driver that holds the
-    /// lock does this.
+    /// Writes `samples.parquet` from the journals, records it in the manifest, and returns its table. Only the driver that
+    /// holds the lock may call this.
     ///
     /// # Errors
     /// If a journal cannot be read or a file cannot be written.

@@ -1,4 +1,4 @@
-//! The manifest: what a result folder holds, for people and for programs that do not read journals.
+//! The manifest: summary of a result folder, for people and for programs that do not read journals.
 
 use crate::disk::compaction::Compaction;
 use crate::disk::folder::Folder;
@@ -10,6 +10,7 @@ use apexmap_base::sample::{Launch, SCHEMA_VERSION, Status};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Contents of `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     pub schema: u32,
@@ -19,33 +20,33 @@ pub struct Manifest {
     /// The sweep file as given; its expansion is in points.jsonl.
     pub sweep: String,
     pub seed: u64,
-    /// What the machine is called in this result.
+    /// Name of the machine in this result.
     pub machine: String,
-    /// The hosts that the launcher was told to use; none if it chose them.
+    /// Hosts given to the launcher; empty if it chose them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     pub points: usize,
-    /// Launches asked for, a rank count.
+    /// Requested launches per rank count.
     pub blocks: u32,
-    /// The command line of the driver that wrote this.
+    /// Command line of the driver that wrote this.
     pub command: Vec<String>,
     pub driver: Build,
     pub driver_host: Host,
-    /// The worker's build, where it is another program than the driver.
+    /// Build of the worker, which may be another program than the driver.
     pub worker: Build,
     pub unix_seconds: f64,
-    /// Samples by status, over all launches.
+    /// Number of samples by status, over all launches.
     pub samples: BTreeMap<Status, usize>,
     pub launches: Vec<LaunchEnd>,
-    /// Who told what the nodes are that "cores" and the like stand for, where they are not those of the driver's machine.
+    /// Source of the node sizes for words such as "cores", if they are not those of the driver's machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sized_for: Option<String>,
-    /// What samples.parquet is and was made of; absent before it is written.
+    /// Checksums of samples.parquet and its sources; absent before the file is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<Compaction>,
 }
 
-/// A launch and how it ended.
+/// A launch and its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaunchEnd {
     #[serde(flatten)]
@@ -56,13 +57,13 @@ pub struct LaunchEnd {
     pub ended: Option<Status>,
     #[serde(default)]
     pub message: String,
-    /// Lines of its journal that could not be read (a killed driver leaves at most one).
+    /// Number of unreadable lines of its journal. A killed driver leaves at most one.
     #[serde(default)]
     pub unreadable_lines: usize,
 }
 
 impl Manifest {
-    /// Fills in what the journals hold.
+    /// Adds samples and launches from the journals.
     pub fn with_records<S: Run>(mut self, records: &[Record<S>]) -> Self {
         self.schema = SCHEMA_VERSION;
         for record in records {
@@ -83,12 +84,20 @@ impl Manifest {
         self
     }
 
+    /// Writes `manifest.json`.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
     pub fn write(&self, folder: &Folder) -> Result<()> {
         let text =
             serde_json::to_string_pretty(self).map_err(|e| Error::internal(format!("cannot write a manifest: {e}")))?;
         folder.replace_text(&folder.manifest(), &text)
     }
 
+    /// Reads `manifest.json`.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is damaged, or was written by a newer apexmap.
     pub fn read(folder: &Folder) -> Result<Self> {
         let path = folder.manifest();
         let text = read_text(&path).map_err(|e| Error::file("read", &path, e))?;
@@ -100,7 +109,7 @@ impl Manifest {
             }
             Error::environment(
                 format!("{} is damaged: {error}", path.display()),
-                "delete it and run the sweep again: `apexmap run` rewrites it and repeats nothing that is done",
+                "delete it and run the sweep again: `apexmap run` writes it again and repeats no finished sample",
             )
         })
     }

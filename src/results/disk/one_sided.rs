@@ -1,13 +1,14 @@
-//! Which one-sided component of Open MPI the launches of a result are given, where its default one cannot use the network.
+//! Records that the launches of a result need a one-sided component of Open MPI other than the default, which cannot use the
+//! network.
 
 use crate::disk::folder::Folder;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::regular_file;
 use serde::{Deserialize, Serialize};
 
-/// The variable that chooses the component.
+/// Environment variable that selects the component.
 pub const VARIABLE: &str = "OMPI_MCA_osc";
-/// The component that needs messages only, which Open MPI 1 to 4 have.
+/// Component that uses messages only, in Open MPI 1 to 4.
 pub const BY_MESSAGES: &str = "pt2pt";
 
 #[derive(Serialize, Deserialize)]
@@ -17,10 +18,10 @@ struct Kept {
 }
 
 impl Folder {
-    /// Whether launches of this result get the component that needs messages only, as `one-sided.json` says.
+    /// Returns whether launches of this result use the component that needs only messages, according to `one-sided.json`.
     ///
     /// # Errors
-    /// If the file cannot be read, or names anything else: no result chooses what programs get.
+    /// If the file cannot be read or names another component: a result must not set arbitrary variables of programs.
     pub fn is_one_sided_by_messages(&self) -> Result<bool> {
         let path = self.path.join("one-sided.json");
         if !path.is_file() {
@@ -31,12 +32,12 @@ impl Folder {
             Ok(kept) if kept.component == BY_MESSAGES => Ok(true),
             _ => Err(Error::environment(
                 format!("{} does not name the component {BY_MESSAGES}", path.display()),
-                "delete it: the next launch that needs it finds that out again",
+                "delete it: the next launch that needs it detects this again",
             )),
         }
     }
 
-    /// Keeps that they do.
+    /// Records that launches of this result use this component.
     pub fn keep_one_sided_by_messages(&self) -> Result<()> {
         let kept = Kept { component: BY_MESSAGES.to_owned() };
         let text = serde_json::to_string(&kept).map_err(|e| Error::internal(e.to_string()))?;

@@ -1,6 +1,6 @@
-//! Tables to Parquet and back, a part at a time: no more than the table itself is in memory.
+//! Reads and writes tables as Parquet, part by part, so that memory holds little more than the table.
 //!
-//! The codec is that of polars, without its data frames.
+//! Uses the codec of polars without its data frames.
 
 use crate::disk::parquet_pages::{self, Chunk};
 use crate::table::Table;
@@ -30,14 +30,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows that are written at a time.
+/// Rows per written group.
 const GROUP: usize = 1 << 16;
 
+/// Creates an error about the file.
 fn fault(doing: &str, path: &Path, cause: impl std::fmt::Display) -> Error {
     Error::file(doing, path, cause)
 }
 
-/// Writes the table; `path` is where the file will be, for errors.
+/// Writes the table. `path` is the final path of the file, for errors.
 pub fn write(file: &mut File, path: &Path, table: &Table) -> Result<()> {
     write_groups(file, table).map_err(|e| fault("write", path, e))
 }
@@ -50,7 +51,7 @@ fn write_groups(file: &mut File, table: &Table) -> PolarsResult<()> {
         compression: CompressionOptions::Snappy,
         data_page_size: None,
     };
-    // The codec writes thousands of pieces of a few bytes.
+    // Buffered, because the codec writes thousands of pieces of a few bytes.
     let mut writer = FileWriter::try_new(BufWriter::new(file), schema.as_ref().clone(), options)?;
     for start in (0..table.rows).step_by(GROUP) {
         let rows = start..table.rows.min(start + GROUP);
@@ -78,7 +79,7 @@ fn schema(table: &Table) -> ArrowSchema {
     table.names().iter().filter_map(field).collect()
 }
 
-/// Some rows of a column.
+/// Converts some rows of a column.
 fn array(column: &Column, rows: Range<usize>) -> ArrayRef {
     match column.kind() {
         Kind::Numbers => rows.map(|row| column.bits(row).map(f64::from_bits)).collect::<PrimitiveArray<f64>>().boxed(),
@@ -90,18 +91,18 @@ fn array(column: &Column, rows: Range<usize>) -> ArrayRef {
     }
 }
 
-/// Reads a Parquet file of samples; columns of other kinds than numbers, booleans and strings are left out.
+/// Reads a Parquet file of samples. Skips columns of other types than numbers, booleans and strings.
 ///
 /// # Errors
-/// If it cannot be read, or is damaged.
+/// If the file cannot be read or is damaged.
 pub fn read(path: &Path) -> Result<Table> {
     read_some(path, &|_| true)
 }
 
-/// As [`read`], but only the columns of some names.
+/// Reads a file as [`read`] does, but only the columns with `wanted` names.
 pub(super) fn read_some(path: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Table> {
     let file = regular_file::open(path).map_err(|e| fault("read", path, e))?;
-    // Polars panics over some damaged files.
+    // Polars panics on some damaged files.
     let read = catch_unwind(AssertUnwindSafe(|| read_columns(file, wanted)));
     read.unwrap_or_else(|_| Err("it is damaged".into())).map_err(|cause| {
         Error::input(
@@ -112,7 +113,7 @@ pub(super) fn read_some(path: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Ta
     })
 }
 
-/// Column by column, the metadata once.
+/// Reads the columns one by one, and the metadata once.
 fn read_columns(mut file: File, wanted: &dyn Fn(&str) -> bool) -> std::result::Result<Table, String> {
     let metadata = read_metadata(&mut file).map_err(|e| e.to_string())?;
     let rows = metadata.row_groups.iter().fold(0, |sum: usize, group| sum.saturating_add(group.num_rows()));
@@ -141,7 +142,7 @@ fn read_columns(mut file: File, wanted: &dyn Fn(&str) -> bool) -> std::result::R
     Ok(table)
 }
 
-/// The arrays of a column, one or more of each group of rows.
+/// Reads the arrays of a column, at least one per group of rows.
 fn read_arrays(
     file: &File,
     metadata: &FileMetadata,
@@ -165,7 +166,7 @@ fn read_arrays(
     Ok(all)
 }
 
-/// A column of arrays of this type; `None` for types that hold neither numbers nor words.
+/// Converts arrays of this type to a column; `None` for types other than numbers, booleans and strings.
 fn column(name: &str, dtype: &ArrowDataType, arrays: &[Box<dyn Array>]) -> Option<Column> {
     use ArrowDataType as Type;
     Some(match dtype {

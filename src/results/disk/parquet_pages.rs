@@ -1,5 +1,5 @@
-//! What a Parquet file says of its own pages, checked before polars relies on it: a page of less than no values, for example, makes
-//! polars ask for more memory than there is, and that ends the program.
+//! Validates the page headers of a Parquet file before polars reads it. Polars trusts these headers: a page with a negative
+//! number of values, for example, makes it request more memory than the machine has, which ends the program.
 //!
 //! Page headers are structs of Thrift's compact protocol:
 //! <https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>.
@@ -8,31 +8,34 @@ use std::fs::File;
 use std::io::{BufReader, Error, ErrorKind, Read, Result, Seek, SeekFrom};
 use std::ops::Range;
 
-/// Values of a column that lie together.
+/// Contiguous values of a column.
 pub struct Chunk {
-    /// Where, in bytes of the file.
+    /// Byte range in the file.
     pub bytes: Range<u64>,
     pub values: i64,
 }
 
-/// A byte of a file of samples holds no more rows than this.
+/// Maximum rows per byte in a file of samples.
 const ROWS_PER_BYTE: u64 = 8;
-/// Structs within structs: headers have three.
+/// Maximum depth of nested structs. Headers have three levels.
 const DEEPEST: u32 = 8;
 
-/// Checks that the file can hold so many rows, and that the pages of each chunk hold its values and lie in it.
+/// Checks that the file can hold `rows` rows, and that the pages of each chunk hold its values and lie within it.
 ///
 /// # Errors
-/// What is wrong; or if the file cannot be read.
+/// If one of these conditions fails, or the file cannot be read.
 pub fn check(file: &File, rows: usize, chunks: impl Iterator<Item = Chunk>) -> Result<()> {
     let length = file.metadata()?.len();
     if rows as u64 > length.saturating_mul(ROWS_PER_BYTE) {
-        return Err(wrong(format!("it tells of {rows} rows in {length} bytes")));
+        return Err(wrong(format!("its header claims {rows} rows, but the file has only {length} bytes")));
     }
     let mut pages = Pages { file: BufReader::with_capacity(1 << 12, file), end: length };
     for chunk in chunks {
         if chunk.bytes.start > chunk.bytes.end || chunk.bytes.end > length {
-            return Err(wrong(format!("a column ends at byte {} of {length}", chunk.bytes.end)));
+            return Err(wrong(format!(
+                "a column ends at byte {}, after the end of the file ({length})",
+                chunk.bytes.end
+            )));
         }
         pages.end = chunk.bytes.end;
         pages.file.seek(SeekFrom::Start(chunk.bytes.start))?;
@@ -41,7 +44,7 @@ pub fn check(file: &File, rows: usize, chunks: impl Iterator<Item = Chunk>) -> R
             values += i64::from(pages.skip_page()?);
         }
         if values != chunk.values {
-            return Err(wrong(format!("a column of {} values has {values}", chunk.values)));
+            return Err(wrong(format!("the pages of a column of {} values hold {values}", chunk.values)));
         }
     }
     Ok(())
@@ -51,10 +54,10 @@ fn wrong(what: String) -> Error {
     Error::new(ErrorKind::InvalidData, what)
 }
 
-/// A file at one of its pages.
+/// A file positioned at one of its pages.
 struct Pages<'a> {
     file: BufReader<&'a File>,
-    /// Of the chunk.
+    /// End of the chunk, in bytes of the file.
     end: u64,
 }
 
@@ -66,13 +69,14 @@ const MAP: u8 = 11;
 const STRUCT: u8 = 12;
 
 impl Pages<'_> {
-    /// Goes to the end of a page; returns how many values of the column it holds.
+    /// Moves to the end of a page and returns the number of its column values.
     fn skip_page(&mut self) -> Result<i32> {
         let (mut bytes, mut values, mut entries) = (None, 0, 0);
         self.each_field(|pages, field, kind| {
             match field {
                 3 => bytes = Some(pages.integer()?),
-                // The header of a page of data, of a dictionary, of a page of data in version 2: the values come first.
+                // Header of a data page (5), a dictionary page (7) or a data page of version 2 (8). Its first field is the
+                // number of values.
                 5 | 7 | 8 if kind == STRUCT => pages.each_field(|pages, inner, kind| match inner {
                     1 if field == 7 => pages.integer().map(|number| entries = number),
                     1 => pages.integer().map(|number| values = number),
@@ -103,7 +107,7 @@ impl Pages<'_> {
         }
     }
 
-    /// Passes over a value.
+    /// Skips a value.
     fn skip(&mut self, kind: u8, deepest: u32) -> Result<()> {
         let deeper = deepest.checked_sub(1).ok_or_else(|| wrong("a page's header is nested too deep".into()))?;
         match kind {
@@ -133,11 +137,12 @@ impl Pages<'_> {
         }
     }
 
-    /// In lists, a truth takes a byte.
+    /// Skips an entry of a list. Booleans take one byte there.
     fn skip_entry(&mut self, kind: u8, deepest: u32) -> Result<()> {
         if matches!(kind, 1 | 2) { self.pass(1) } else { self.skip(kind, deepest) }
     }
 
+    /// Skips bytes within the chunk.
     fn pass(&mut self, bytes: u64) -> Result<()> {
         let at = self.file.stream_position()?;
         if at.checked_add(bytes).is_none_or(|next| next > self.end) {
@@ -152,6 +157,7 @@ impl Pages<'_> {
         Ok(byte[0])
     }
 
+    /// Reads a variable-length unsigned integer.
     fn unsigned(&mut self) -> Result<u64> {
         let mut number = 0;
         for place in 0..10 {
@@ -161,9 +167,10 @@ impl Pages<'_> {
                 return Ok(number);
             }
         }
-        Err(wrong("a number of more than ten bytes".into()))
+        Err(wrong("a number has more than ten bytes".into()))
     }
 
+    /// Reads a variable-length signed integer in zigzag encoding.
     fn signed(&mut self) -> Result<i64> {
         let number = self.unsigned()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
@@ -171,6 +178,6 @@ impl Pages<'_> {
 
     fn integer(&mut self) -> Result<i32> {
         let number = self.signed()?;
-        i32::try_from(number).map_err(|_| wrong(format!("a page's header says {number}")))
+        i32::try_from(number).map_err(|_| wrong(format!("a page's header holds the invalid number {number}")))
     }
 }

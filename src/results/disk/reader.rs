@@ -1,8 +1,9 @@
-//! Journals read back. Here, and nowhere else, is checked what their lines say: whoever gets a sample may rely on it.
+//! Reads journals. All checks of their lines are here, so code that receives a sample can rely on it.
 //!
-//! A line counts as unreadable if it is no event, or if its sample cannot be: a point that its kernel does not accept, no ranks, a
-//! time that is not positive, a repetition after which no other can be numbered. A sample that came before is left out, as journals and
-//! lines may have been copied. So are all of a launch whose lines did not fit together, which the driver says at the end of its journal.
+//! A line counts as unreadable if it is not an event, or if its sample is invalid: a point that its kernel does not accept,
+//! no ranks, a time that is not positive, or the largest repetition number. A sample that already occurred is ignored,
+//! because journals and lines may have been copied. All samples of a launch with inconsistent lines are ignored as well; the
+//! driver records this at the end of the journal.
 
 use crate::disk::lines::{Identity, Kept, Line, Parser, Part, parts};
 use crate::disk::record::{self, Record, SampleOutcome};
@@ -18,16 +19,16 @@ use std::path::{Path, PathBuf};
 /// Reads the journals of a result.
 #[derive(Default)]
 pub struct Reader {
-    /// The samples that were read.
+    /// The samples read so far.
     seen: HashSet<Identity, RandomState>,
 }
 
 impl Reader {
-    /// Reads journals, in this order: `take` gets every sample that counts, with what is known of its journal by then. The records
-    /// that are returned hold everything else. Damaged lines are counted, never fatal: what is readable is kept.
+    /// Reads journals in this order. `take` receives every valid sample, with the record of its journal so far. The returned
+    /// records hold everything else. Damaged lines are counted and never fatal: readable lines are kept.
     ///
     /// # Errors
-    /// If one cannot be read, or a newer apexmap wrote it.
+    /// If a journal cannot be read, or a newer apexmap wrote it.
     pub fn each<K: Kept, S>(
         &mut self,
         journals: &[PathBuf],
@@ -61,27 +62,27 @@ impl Reader {
         }
     }
 
-    /// Journals as a whole.
+    /// Reads complete journals.
     ///
     /// # Errors
-    /// As of [`Reader::each`].
+    /// As [`Reader::each`].
     pub fn read(&mut self, journals: &[PathBuf]) -> Result<Vec<Record>> {
         self.each(journals, |sample, record| record.samples.push(sample))
     }
 
-    /// Journals as a whole, but of each good sample only what plans ask of it.
+    /// Reads complete journals, but keeps only what plans need of each good sample.
     ///
     /// # Errors
-    /// As of [`Reader::each`].
+    /// As [`Reader::each`].
     pub fn outcomes(&mut self, journals: &[PathBuf]) -> Result<Vec<Record<SampleOutcome>>> {
         self.each(journals, |sample, record| record.samples.push(sample))
     }
 }
 
-/// Longest last line of a driver, in bytes, whose message is of bounded length.
+/// Maximum bytes of a driver's last line. The length of its message is limited.
 const LONGEST_END: u64 = 64 << 10;
 
-/// Whether the last line of a journal says that its launch's lines did not fit together.
+/// Returns whether the last line of a journal marks the launch's lines as inconsistent.
 fn is_doubtful(path: &Path) -> Result<bool> {
     let wrong = |e| Error::file("read the journal", path, e);
     let mut file = regular_file::open(path).map_err(wrong)?;
@@ -93,6 +94,7 @@ fn is_doubtful(path: &Path) -> Result<bool> {
     Ok(matches!(serde_json::from_slice(last), Ok(Event::Ended { doubtful: true, .. })))
 }
 
+/// Adds an event to the record.
 fn note<S>(event: Event, record: &mut Record<S>) {
     match event {
         Event::Hello(launch) => record.launch = Some(*launch),

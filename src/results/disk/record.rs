@@ -1,4 +1,4 @@
-//! What a journal says, as a whole.
+//! The contents of a journal.
 
 use apexmap_base::disturbance::Facts;
 use apexmap_base::error::Error;
@@ -7,23 +7,24 @@ use apexmap_base::units::plural;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What a journal says.
+/// The contents of a journal.
 #[derive(Debug, PartialEq)]
 pub struct Record<S = Sample> {
     /// Name of its file: `0001.jsonl`.
     pub journal: String,
     pub launch: Option<Launch>,
-    /// What each canary told before the first sample.
+    /// Facts of each canary before the first sample.
     pub preflight: Vec<Facts>,
     pub samples: Vec<S>,
-    /// The launch ran out of its time budget before all its points were as precise as asked.
+    /// Whether the launch used up its time budget before all its points were as precise as requested.
     pub budget_spent: bool,
     pub ended: Option<(Status, String)>,
-    /// Lines that are not events, or whose sample cannot be: the torn last line of a killed driver, or damage.
+    /// Number of lines that are not events or hold an invalid sample: the incomplete last line of a killed driver, or damage.
     pub unreadable: usize,
-    /// Samples that came before, in this journal or an earlier one: lines or journals that were copied. They count once.
+    /// Number of samples that occurred before, in this journal or an earlier one, because lines or journals were copied. They
+    /// count once.
     pub repeated: usize,
-    /// Samples of a launch whose lines did not fit together. They do not count.
+    /// Number of samples of a launch with inconsistent lines. They do not count.
     pub doubtful: usize,
 }
 
@@ -43,35 +44,35 @@ impl<S> Default for Record<S> {
     }
 }
 
-/// What of a journal does not count.
+/// Lines and samples of a journal that do not count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
-    /// Its name: `0001.jsonl`.
+    /// Name of the journal: `0001.jsonl`.
     pub journal: String,
-    /// Lines that cannot be read. Their samples are missing until the sweep is run again.
+    /// Number of unreadable lines. Their samples are missing until the sweep runs again.
     pub unreadable: usize,
-    /// Samples that came before.
+    /// Number of samples that occurred before.
     pub repeated: usize,
-    /// Samples of a launch whose lines did not fit together.
+    /// Number of samples of a launch with inconsistent lines.
     #[serde(default)]
     pub doubtful: usize,
 }
 
 impl Damage {
-    /// `journal 0001.jsonl: 1 line cannot be read; what it held is missing until the sweep is run again`
+    /// Describes the damage: `journal 0001.jsonl: 1 line cannot be read; its sample is missing until the sweep runs again`
     pub fn sentence(&self) -> String {
         let unread = format!(
-            "{} cannot be read; what {} held is missing until the sweep is run again",
+            "{} cannot be read; {} missing until the sweep runs again",
             plural(self.unreadable, "line"),
-            if self.unreadable == 1 { "it" } else { "they" }
+            if self.unreadable == 1 { "its sample is" } else { "their samples are" }
         );
         let again = match self.repeated {
-            1 => "1 sample came before, and counts once".to_owned(),
-            more => format!("{} came before, and count once", plural(more, "sample")),
+            1 => "1 sample occurred before and counts once".to_owned(),
+            more => format!("{} occurred before and count once", plural(more, "sample")),
         };
         let count = plural(self.doubtful, "sample");
         let verb = if self.doubtful == 1 { "does" } else { "do" };
-        let doubted = format!("{count} of a launch whose lines do not fit together {verb} not count");
+        let doubted = format!("{count} of a launch with inconsistent lines {verb} not count");
         let parts = [(self.unreadable, unread), (self.repeated, again), (self.doubtful, doubted)];
         let parts = parts.into_iter().filter(|(count, _)| *count > 0);
         format!("journal {}: {}", self.journal, parts.map(|(_, part)| part).collect::<Vec<_>>().join("; "))
@@ -79,13 +80,13 @@ impl Damage {
 }
 
 impl<S> Record<S> {
-    /// Of a journal that nothing was read of.
+    /// Creates an empty record of a journal.
     pub(super) fn of(journal: &Path) -> Self {
         let journal = journal.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Self { journal, ..Self::default() }
     }
 
-    /// What of it does not count; `None` if all does.
+    /// Returns the lines and samples that do not count; `None` if all count.
     pub fn damage(&self) -> Option<Damage> {
         let &Self { unreadable, repeated, doubtful, .. } = self;
         let damage = Damage { journal: self.journal.clone(), unreadable, repeated, doubtful };
@@ -93,7 +94,7 @@ impl<S> Record<S> {
     }
 }
 
-/// What plans ask of a sample.
+/// The data of a sample that plans need.
 pub trait Run {
     fn key(&self) -> &str;
     fn block(&self) -> u32;
@@ -102,7 +103,7 @@ pub trait Run {
     fn seconds(&self) -> Option<f64>;
 }
 
-/// The part of a sample that plans ask of.
+/// The part of a sample that plans need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleOutcome {
     pub key: String,
@@ -151,7 +152,7 @@ impl From<Sample> for SampleOutcome {
     }
 }
 
-/// For a file of a schema that this apexmap does not know.
+/// Creates the error for a file of a schema that this apexmap does not know.
 pub(super) fn newer(path: &Path) -> Error {
     Error::environment(
         format!("{} was written by a newer apexmap", path.display()),

@@ -1,4 +1,4 @@
-//! Journals to a table: one row a sample, whether good or not.
+//! Converts journals to a table: one row per sample, also for samples that are not good.
 
 use crate::disk::record::Record;
 use crate::table::Table;
@@ -12,10 +12,10 @@ use apexmap_measure::kernels;
 use apexmap_theory::bounds::Limits;
 use std::collections::HashMap;
 
-/// One row a sample of these journals.
+/// Converts these journals to a table with one row per sample.
 ///
-/// `stale` marks samples whose key is not among `current`: measured by another build, on another machine or for a plan
-/// that has changed. For tests: [`Folder::table`](super::Folder::table) holds no more than one sample at a time.
+/// Samples whose key is not `current` are marked as `stale`: they were measured by another build, on another machine, or for
+/// a plan that has changed. For tests: [`Folder::table`](super::Folder::table) holds at most one sample at a time.
 pub fn tabulate(records: &[Record], current: impl Fn(&str) -> bool) -> Table {
     let mut table = Tabulation::new(None);
     for record in records {
@@ -42,10 +42,10 @@ const SAMPLE: [&str; 12] = [
     "seconds",
 ];
 
-/// Words of every launch, in the order of [`Tabulation::add_launch`].
+/// Text columns of every launch, in the order of [`Tabulation::add_launch`].
 const LAUNCH: [&str; 7] = ["launch", "transport", "library", "launcher", "host", "cpu_model", "build"];
 
-/// A table to which samples are added as they are read, so that no more than the table itself is in memory.
+/// A table to which samples are added as they are read, so that memory holds little more than the table.
 pub struct Tabulation {
     builder: TableBuilder,
     sample: [Handle; SAMPLE.len()],
@@ -57,18 +57,18 @@ pub struct Tabulation {
     facts: [Handle; Fact::COUNT],
     bounds: [Handle; derive::BOUNDS.len()],
     bound_by: Handle,
-    /// By kernel, the columns of its parameters and outputs in their order.
+    /// Columns of each kernel's parameters and of its outputs, in their order.
     kernels: HashMap<String, [Names; 2]>,
-    /// Of the machine's card.
+    /// Limits from the machine's card.
     limits: Option<Limits>,
     references: References,
 }
 
-/// Names with their columns, in the order in which a kernel's samples have them.
+/// Names and columns, in the order of a kernel's samples.
 type Names = Vec<(String, Handle)>;
 
 impl Tabulation {
-    /// With `limits`, rows have what their machine allows at most.
+    /// Creates a table. With `limits`, rows have the bounds of their machine.
     pub fn new(limits: Option<Limits>) -> Self {
         let mut builder = TableBuilder::default();
         Self {
@@ -88,7 +88,7 @@ impl Tabulation {
         }
     }
 
-    /// Adds a sample. `current`: its point is of the present plan, build and machine.
+    /// Adds a sample. `current`: its point is in the present plan, with the present build and machine.
     pub fn add(&mut self, sample: &Sample, launch: Option<&Launch>, current: bool) {
         self.builder.begin_row();
         self.add_sample(sample, current);
@@ -106,6 +106,7 @@ impl Tabulation {
         self.references.add(launch, &sample.disturbance);
     }
 
+    /// Sets the values that exist.
     fn set_numbers(&mut self, columns: &[Handle], values: impl IntoIterator<Item = Option<f64>>) {
         for (column, value) in columns.iter().zip(values) {
             if let Some(value) = value {
@@ -114,13 +115,14 @@ impl Tabulation {
         }
     }
 
-    /// Adds what a journal tells besides its samples.
+    /// Adds the facts of a journal that are not in its samples.
     pub fn end_launch<S>(&mut self, record: &Record<S>) {
         if let Some(launch) = &record.launch {
             self.references.add_preflight(launch, &record.preflight);
         }
     }
 
+    /// Completes the table with the columns about disturbance.
     pub fn finish(self) -> Table {
         let mut table = self.builder.finish();
         disturbance_columns::add(&mut table, self.references);
@@ -191,7 +193,7 @@ impl Tabulation {
     }
 }
 
-/// The column of a name, which mostly stands where it stood in the sample before.
+/// Returns the column of a name. Usually it is at the same position as in the previous sample.
 fn known(names: &mut Names, at: usize, name: &str, find: impl FnOnce() -> Handle) -> Handle {
     match names.get(at) {
         Some((known, column)) if known == name => *column,
@@ -204,7 +206,7 @@ fn known(names: &mut Names, at: usize, name: &str, find: impl FnOnce() -> Handle
     }
 }
 
-/// The column of a parameter that a sample has by the paper's name.
+/// Returns the column of a parameter, which a sample has under the paper's name.
 fn parameter(table: &mut TableBuilder, kernel: &str, name: &str) -> Handle {
     let parameters = kernels::find(kernel).map(|kernel| kernel.parameters()).unwrap_or(&[]);
     table.column(parameters.iter().find(|p| p.name == name).map_or(name, |p| p.column))

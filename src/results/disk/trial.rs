@@ -1,4 +1,4 @@
-//! The first numbers of a sweep's largest launch, which tell whether a card is of its network.
+//! Trial measurements of a sweep's largest launch, which show whether a card belongs to its network.
 
 use crate::disk::folder::Folder;
 use apexmap_base::error::{Error, Result};
@@ -7,30 +7,31 @@ use apexmap_base::units::{self, plural};
 use apexmap_theory::machine::{Card, catalogue};
 use serde::{Deserialize, Serialize};
 
-/// What a trial showed of messages between the first half of the ranks and the second.
+/// Measured messages between the first and the second half of the ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     pub ranks: usize,
     pub nodes: usize,
-    /// Of a message of 8 bytes, one way, all pairs at once, in seconds.
+    /// Seconds of a message of 8 bytes in one direction, with all pairs at the same time.
     pub message_seconds: Option<f64>,
-    /// Of messages of 64 KiB, all pairs together.
+    /// Bandwidth of messages of 64 KiB, of all pairs together.
     pub bytes_per_second: Option<f64>,
 }
 
-/// A card whose network is faster or slower by more than this factor is of another network.
+/// Largest ratio between two measurements of one network.
 const OTHER: f64 = 2.0;
 
 impl Trial {
-    /// A sentence if a card's network is another than the one that ranks have here; `None` too where either does not tell.
+    /// Returns a sentence if the card belongs to another network than that of the ranks; `None` if not, or if either has no
+    /// number.
     pub fn of_another_network(&self, card: &Card) -> Option<String> {
         let (here, on_card) = (self.message_seconds?, card.get(catalogue::NETWORK_LATENCY_SECONDS.name)?);
-        // Several pairs of a node wait for each other: that they are slower tells nothing.
+        // Several pairs of a node wait for each other, so a longer time shows nothing.
         let slower = self.ranks == self.nodes && here > OTHER * on_card;
         (slower || here < on_card / OTHER).then(|| {
             format!(
-                "The card is of another network: a short message takes {} on it, and took {} between {} on {} before this sweep. \
-                 Bounds and predictions that are about messages do not hold here; calibrate on these nodes, with their launcher.",
+                "The card belongs to another network: a short message takes {} on it, and took {} between {} on {} before this sweep. \
+                 Bounds and predictions of messages do not hold here; calibrate on these nodes, with their launcher.",
                 units::amount(on_card, units::Unit::Seconds),
                 units::amount(here, units::Unit::Seconds),
                 plural(self.ranks, "rank"),
@@ -41,7 +42,7 @@ impl Trial {
 }
 
 impl Folder {
-    /// The first numbers, `trial.json`; `None` where no trial was made.
+    /// Reads the trial measurements, `trial.json`; `None` if no trial was made.
     ///
     /// # Errors
     /// If the file cannot be read or is damaged.
@@ -54,11 +55,12 @@ impl Folder {
         serde_json::from_str(&text).map(Some).map_err(|error| {
             Error::environment(
                 format!("{} is damaged: {error}", path.display()),
-                "delete it: only the comparison of the card's network with the one measured is lost",
+                "delete it: only the check of the card's network is lost",
             )
         })
     }
 
+    /// Writes the trial measurements.
     pub fn replace_trial(&self, trial: &Trial) -> Result<()> {
         let text = serde_json::to_string_pretty(trial).map_err(|e| Error::internal(e.to_string()))?;
         self.replace_text(&self.path.join("trial.json"), &text)

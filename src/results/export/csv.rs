@@ -1,8 +1,8 @@
-//! Comma-separated values as RFC 4180 has them, but for line ends, which are LF: a head, and a line a sample.
+//! Comma-separated values as in RFC 4180, but with LF as line ends: a header, then one line per sample.
 //!
-//! No comments, as many readers know none: `metadata` describes the columns in a file beside it. Both an empty word and no
-//! value are an empty cell: few readers could tell them apart. Reals have a point or an exponent and come back to the last
-//! bit. Words that a spreadsheet would take for formulas have an apostrophe before them.
+//! The file has no comments, because many readers do not support them; `metadata` describes the columns in a separate file.
+//! Empty words and missing values are both empty cells: few readers could distinguish them. Reals have a point or an exponent
+//! and are read back to the last bit. Words that a spreadsheet would take for formulas are prefixed with an apostrophe.
 
 use crate::table::column::{Column, Kind};
 use apexmap_base::in_order::in_order;
@@ -14,15 +14,15 @@ use std::io::{Result, Write};
 const ROWS: usize = 4096;
 
 fn writer<W: Write>(out: W) -> Writer<W> {
-    // Words with # are quoted, lest a reader take them for a comment.
+    // Quote words with #: a reader could take them for comments.
     WriterBuilder::new().comment(Some(b'#')).from_writer(out)
 }
 
-/// How words are written, for those who read them.
-pub const APOSTROPHES: &str = "Before words that begin with =, +, -, @, an apostrophe, a tab or a carriage return stands an \
-                               apostrophe, lest a spreadsheet take them for formulas. Numbers are written as they are.";
+/// Description of the form of words, for users of the file.
+pub const APOSTROPHES: &str = "Words that begin with =, +, -, @, an apostrophe, a tab or a carriage return are prefixed with an \
+                               apostrophe, so that spreadsheets do not take them for formulas. Numbers are unchanged.";
 
-/// A word with an [apostrophe](APOSTROPHES) if it needs one.
+/// Prefixes a word with an [apostrophe](APOSTROPHES) if it needs one.
 fn word(word: &str) -> Cow<'_, str> {
     match word.starts_with(['=', '+', '-', '@', '\'', '\t', '\r']) {
         true => Cow::Owned(format!("'{word}")),
@@ -40,7 +40,7 @@ pub fn write(columns: &[(&str, &Column)], rows: &[usize], out: &mut dyn Write) -
     out.flush()
 }
 
-/// The lines of some rows.
+/// Formats some rows as lines.
 fn lines(columns: &[(&str, &Column)], rows: &[usize]) -> Result<Vec<u8>> {
     let mut csv = writer(Vec::new());
     let (mut record, mut cell) = (ByteRecord::new(), Vec::new());
@@ -61,10 +61,10 @@ fn lines(columns: &[(&str, &Column)], rows: &[usize]) -> Result<Vec<u8>> {
     csv.into_inner().map_err(IntoInnerError::into_error)
 }
 
-/// Rows of cells as text; the head is the first. What reads as a number is one.
+/// Formats rows of text cells. The first row is the header. Cells that can be read as numbers are written as numbers.
 ///
 /// # Panics
-/// If a row has more or fewer cells than the head.
+/// If a row has another number of cells than the header.
 pub fn text(rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut csv = writer(Vec::new());
     let cell = |cell: String| if cell.parse::<f64>().is_ok() { cell } else { word(&cell).into_owned() };

@@ -1,8 +1,7 @@
-//! The text format of Extra-P, the modeller of scaling behaviour.
+//! The text format of Extra-P, a tool that models scaling behaviour.
 //!
-//! <https://github.com/extra-p/extrap>, docs/file-formats.md: parameters, points, and for each metric and region the
-//! samples of every point in one `DATA` line. All regions and metrics need the same points, and there are at most four
-//! parameters.
+//! <https://github.com/extra-p/extrap>, docs/file-formats.md: parameters, points, and for each metric and region the samples
+//! of each point in one `DATA` line. All regions and metrics need the same points, with at most four parameters.
 
 use crate::samples::Samples;
 use crate::samples::cells::single_points;
@@ -12,29 +11,31 @@ use apexmap_base::point::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The text format allows no more.
+/// Maximum number of parameters in the text format.
 const MOST_PARAMETERS: usize = 4;
-/// Extra-P needs this many values to model a parameter.
+/// Minimum number of values that Extra-P needs to model a parameter.
 const FEWEST_VALUES: usize = 5;
 
-/// What Extra-P is given.
+/// Input of Extra-P.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
-    /// Columns of the parameters and metrics.
+    /// Columns of the parameters.
     pub parameters: Vec<String>,
+    /// Columns of the metrics.
     pub metrics: Vec<String>,
-    /// One value a parameter, in ascending order of the points.
+    /// Points in ascending order, each with one value per parameter.
     pub points: Vec<Vec<f64>>,
-    /// Of each region, by metric and point, the samples.
+    /// Name of each region, and its samples by metric and point.
     pub regions: Vec<(String, Vec<Vec<Vec<f64>>>)>,
-    /// Points that some region or metric lacks: Extra-P wants all or none.
+    /// Number of points without samples in some region or metric. Extra-P needs all or none.
     pub left_out: usize,
 }
 
-/// Puts the good ones of these samples in order. Numbers among `by` are parameters; words make regions, after the kernel.
+/// Orders the good samples. Numbers among `by` become parameters. Words become regions, after the kernel.
 ///
 /// # Errors
-/// If a column is missing, nothing is left, no parameter varies, there are too many, or points would be mixed.
+/// If a column is missing, no common point remains, no parameter varies, there are too many parameters, or points would be
+/// mixed.
 pub fn input(samples: &Samples, by: &[&str], metrics: &[&str]) -> Result<Input> {
     let mut parameters = Vec::new();
     let mut words = vec!["kernel"];
@@ -49,11 +50,11 @@ pub fn input(samples: &Samples, by: &[&str], metrics: &[&str]) -> Result<Input> 
     if parameters.is_empty() || parameters.len() > MOST_PARAMETERS {
         let shown: Vec<&str> = parameters.iter().map(|name| columns::short(name)).collect();
         let what = format!(
-            "Extra-P accepts one to {MOST_PARAMETERS} parameters, but there are {}: {}",
+            "Extra-P accepts one to {MOST_PARAMETERS} parameters, but {} are given: {}",
             shown.len(),
             shown.join(", ")
         );
-        return Err(Error::input(what, "choose some with --parameters and fix the others with --where"));
+        return Err(Error::input(what, "select some with --parameters and fix the others with --where"));
     }
     let grouping: Vec<&str> = words.iter().chain(&parameters).copied().collect();
     let mut regions: BTreeMap<String, BTreeMap<Vec<u64>, Vec<Vec<f64>>>> = BTreeMap::new();
@@ -63,7 +64,7 @@ pub fn input(samples: &Samples, by: &[&str], metrics: &[&str]) -> Result<Input> 
     single_points(&found, &[&grouping[..], &["seed"]].concat()).map_err(|mixed| {
         Error::input(
             format!("one Extra-P point would mix points that differ in {}", mixed.name),
-            format!("add {} to --parameters, or choose one value with --where '{}'", mixed.name, mixed.choice),
+            format!("add {} to --parameters, or select one value with --where '{}'", mixed.name, mixed.choice),
         )
     })?;
     let mut all = std::collections::BTreeSet::new();
@@ -83,7 +84,7 @@ pub fn input(samples: &Samples, by: &[&str], metrics: &[&str]) -> Result<Input> 
         all.iter().filter(|point| regions.values().all(|region| region.contains_key(*point))).cloned().collect();
     if common.is_empty() {
         let what = "no point has valid samples of every metric in every region";
-        return Err(Error::input(what, "choose one kernel with --where, or other metrics with --select"));
+        return Err(Error::input(what, "select one kernel with --where, or other metrics with --select"));
     }
     let by_metric = |mut region: BTreeMap<Vec<u64>, Vec<Vec<f64>>>| {
         let mut sorted = vec![Vec::new(); metrics.len()];
@@ -103,17 +104,19 @@ pub fn input(samples: &Samples, by: &[&str], metrics: &[&str]) -> Result<Input> 
     })
 }
 
-/// Numbers in an order that is theirs, negative ones included, and exact.
+/// Maps a number to an integer with the same order, also for negative numbers, and without loss.
 fn order(number: f64) -> u64 {
     let bits = number.to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
+/// Inverts [`order`].
 fn number(order: u64) -> f64 {
     f64::from_bits(if order >> 63 == 1 { order & !(1 << 63) } else { !order })
 }
 
-/// `apex_map.two_sided pages=huge`, without what the format reads as its own: line ends and `->`.
+/// Returns the name of a region: `apex_map.two_sided pages=huge`. Removes line ends and `->`, which the format would
+/// interpret.
 fn region(words: &[&str], values: &[Value]) -> String {
     let parts = words.iter().zip(values).map(|(&name, value)| match name {
         "kernel" => value.to_string(),
@@ -123,7 +126,7 @@ fn region(words: &[&str], values: &[Value]) -> String {
 }
 
 impl Input {
-    /// The file.
+    /// Returns the text of the file.
     pub fn text(&self, title: &str) -> String {
         let mut text = format!("# {}\n", title.replace(['\n', '\r'], " "));
         for name in self.parameters.iter().chain(&self.metrics) {
@@ -155,7 +158,7 @@ impl Input {
         text
     }
 
-    /// What its user should know.
+    /// Returns notes for the user.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.left_out > 0 {

@@ -1,9 +1,9 @@
-//! JSON lines: an object a sample, all of the same keys, `null` where there is no value.
+//! JSON lines: one object per sample, all with the same keys, `null` for missing values.
 
 use crate::table::column::{Column, Kind};
 use std::io::{Result, Write};
 
-/// Writes these rows of the columns. JSON has no infinity: it is written as `null`, too.
+/// Writes these rows of the columns. Infinity becomes `null`, because JSON has none.
 pub fn write(columns: &[(&str, &Column)], rows: &[usize], out: &mut dyn Write) -> Result<()> {
     let quoted = |word: &str| serde_json::Value::from(word).to_string();
     let keys: Vec<String> = columns.iter().map(|(name, _)| quoted(name)).collect();

@@ -1,21 +1,21 @@
-//! What the columns of a CSV file are: a file beside it in the vocabulary of "CSV on the Web".
+//! Description of the columns of a CSV file, in the vocabulary of "CSV on the Web".
 //!
-//! <https://www.w3.org/TR/tabular-metadata/>: programs that know it find `X.csv-metadata.json` beside `X.csv`; others
-//! need not. The unit is schema.org's `unitText`.
+//! <https://www.w3.org/TR/tabular-metadata/>: programs that support it look for `X.csv-metadata.json` next to `X.csv`; all
+//! others ignore it. The unit is schema.org's `unitText`.
 
 use crate::table::column::{Column, Kind};
 use crate::table::columns;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Where the description of a CSV file is.
+/// Returns the path of the description of a CSV file.
 pub fn path(csv: &Path) -> PathBuf {
     let mut name = csv.as_os_str().to_owned();
     name.push("-metadata.json");
     name.into()
 }
 
-/// The description of a CSV file with these columns.
+/// Describes a CSV file with these columns, as JSON.
 pub fn of(chosen: &[(&str, &Column)], csv: &Path, title: &str) -> String {
     let column = |&(name, column): &(&str, &Column)| {
         let described = columns::describe(name);

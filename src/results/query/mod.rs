@@ -1,4 +1,4 @@
-//! Quick tables: medians with 95 % intervals of any columns, by groups of samples.
+//! Quick tables: medians with 95 % intervals of any columns, for groups of samples.
 
 mod write;
 
@@ -11,17 +11,17 @@ use apexmap_base::sample::Status;
 use apexmap_base::units::Unit;
 use apexmap_theory::statistics::Summary;
 
-/// Samples that share the values of the grouping columns.
+/// Samples with the same values in the grouping columns.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct QueryGroup {
     /// Values of the grouping columns, in their order.
     pub by: Vec<Value>,
-    /// Good samples.
+    /// Number of good samples.
     pub samples: usize,
-    /// How the others ended.
+    /// Status of each sample that is not good.
     pub failures: Vec<Status>,
-    /// Of the selected columns, in their order, over the good samples; `None` where none has a value.
+    /// Summary of each selected column, in their order, over the good samples; `None` if no sample has a value.
     pub summaries: Vec<Option<Summary>>,
 }
 
@@ -29,24 +29,24 @@ pub struct QueryGroup {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct QueryGroups {
-    /// Columns that the samples are grouped by.
+    /// Columns that define the groups.
     pub by: Vec<String>,
-    /// Columns that are summed up.
+    /// Columns with a summary.
     pub selected: Vec<String>,
-    /// The unit of each selected column, in which tables for people show it.
+    /// Unit of each selected column in tables for people.
     pub units: Vec<Unit>,
     /// The groups, sorted by their values of the grouping columns.
     pub groups: Vec<QueryGroup>,
-    /// Columns of points that vary within some group, whose medians are then those of a mixture.
+    /// Columns of points that vary within some group. The medians of such a group mix different points.
     pub mixed: Vec<String>,
-    /// Samples without a value in a grouping column: they are in no group.
+    /// Number of samples without a value in a grouping column. They are in no group.
     pub left_out: usize,
 }
 
-/// Groups these samples by the columns `by` and sums up the columns `selected`.
+/// Groups these samples by the columns `by` and summarises the columns `selected`.
 ///
 /// # Errors
-/// If there are no samples, a column is missing, or a selected column holds words.
+/// If no sample is given, no column is selected, a column is missing, or a selected column holds words.
 pub fn groups(samples: &Samples, by: &[&str], selected: &[&str]) -> Result<QueryGroups> {
     if samples.is_empty() {
         return Err(Error::input("no sample meets the condition", "widen --where, or see `apexmap status`"));

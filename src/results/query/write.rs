@@ -1,4 +1,4 @@
-//! QueryGroups as a table for people, as CSV and as JSON.
+//! Formats [`QueryGroups`] as a table for people, as CSV and as JSON.
 
 use super::{QueryGroup, QueryGroups};
 use crate::export::csv;
@@ -10,7 +10,7 @@ use apexmap_base::units;
 use apexmap_theory::statistics::Basis;
 use serde_json::{Map, json};
 
-/// For people: short names, units, an interval beside each median.
+/// Formats a table for people: short names, units, an interval next to each median.
 pub fn text(groups: &QueryGroups) -> String {
     let mut head: Vec<String> = groups.by.iter().map(|name| columns::short(name).to_owned()).collect();
     head.push("n".into());
@@ -30,7 +30,7 @@ pub fn text(groups: &QueryGroups) -> String {
     text
 }
 
-/// By what the intervals are known.
+/// Explains the basis of the intervals.
 fn footer(groups: &QueryGroups) -> String {
     let known = |basis: Basis| {
         let of = |group: &QueryGroup| group.summaries.iter().flatten().any(|summary| summary.basis == basis);
@@ -38,16 +38,17 @@ fn footer(groups: &QueryGroups) -> String {
     };
     let mut text = String::new();
     if known(Basis::Launches) {
-        text += "\nSeveral launches: medians are geometric means of the launches' medians, intervals Student's t over launches.\n";
+        text += "\nSeveral launches: medians are geometric means of the launches' medians; intervals are Student's t over launches.\n";
     }
     if known(Basis::Samples) {
-        text += "\nWithin one launch: intervals are of its samples, and do not include how launches differ.\n";
+        text +=
+            "\nWithin one launch: intervals come from its samples and do not include differences between launches.\n";
     }
     if known(Basis::Nothing) {
         text += match groups.groups.iter().any(|group| group.samples < 6) {
             true => "\nA 95 % interval of the median needs two launches, or at least six samples within one.\n",
             false => {
-                "\nNo interval where launches did not measure the same points, or successive samples are too much alike.\n"
+                "\nNo interval if launches measured different points, or successive samples are too strongly correlated.\n"
             }
         };
     }
@@ -72,7 +73,7 @@ fn cells(groups: &QueryGroups, group: &QueryGroup, failures: bool) -> Vec<String
     cells
 }
 
-/// A word of a file may hold what moves a terminal's cursor.
+/// Formats a value. A word of a file may contain control characters that move a terminal's cursor; these are escaped.
 fn shown(value: &Value) -> String {
     match value {
         Value::Text(word) => {
@@ -83,12 +84,13 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The columns of a selected one, after its name.
+/// Suffixes of the columns of a selected column.
 const PARTS: [&str; 8] = ["n", "median", "low", "high", "min", "max", "launches", "basis"];
 
-/// One line a group: the grouping columns, the numbers of good and failed samples, and of each selected column its
-/// `_n`, `_median`, `_low` and `_high` (the 95 % interval of the median), `_min` and `_max`, in base units; `_launches`, and as
-/// `_basis` whether the interval is over `launches`, of `samples` within one, or absent (`nothing`).
+/// Formats one line per group: the grouping columns, the numbers of good and failed samples, and columns for each selected
+/// one. These are `_n`, `_median`, `_low` and `_high` (the 95 % interval of the median), `_min` and `_max`, in base units,
+/// `_launches`, and `_basis`: whether the interval is over `launches`, over `samples` within one launch, or absent
+/// (`nothing`).
 pub fn csv(groups: &QueryGroups) -> String {
     let mut head = groups.by.clone();
     head.extend(["samples".to_owned(), "failed".to_owned()]);
@@ -118,8 +120,8 @@ pub fn csv(groups: &QueryGroups) -> String {
     csv::text(rows)
 }
 
-/// An array of objects: `by`, `samples`, `failures` (the statuses) and of each selected column its summary in base units,
-/// `null` where there is none.
+/// Returns an array of objects: `by`, `samples`, `failures` (the statuses), and the summary of each selected column in base
+/// units, `null` if it has no value.
 pub fn json(groups: &QueryGroups) -> serde_json::Value {
     let one = |group: &QueryGroup| {
         let by: Map<_, _> = groups.by.iter().zip(&group.by).map(|(name, value)| (name.clone(), json!(value))).collect();

@@ -8,27 +8,27 @@ use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
 use apexmap_theory::statistics::Summary;
 
-/// The samples that share the values of some columns.
+/// Samples with the same values in some columns.
 #[derive(Clone, Debug)]
 pub struct Cell {
     /// Values of the grouping columns, in their order.
     pub by: Vec<Value>,
     /// The good samples.
     pub samples: Samples,
-    /// The status of samples that did not give a number.
+    /// Status of each sample that is not a measurement.
     pub failures: Vec<Status>,
 }
 
 impl Cell {
-    /// Median, interval and extremes of a column over the good samples; `None` where none has a value.
+    /// Returns median, interval and extremes of a column over the good samples; `None` if no sample has a value.
     pub fn summary(&self, column: &str) -> Option<Summary> {
         self.samples.summary(column)
     }
 }
 
 impl Samples {
-    /// Groups them by the columns `by`; cells come sorted by their values. Samples without a value in a grouping column are
-    /// left out.
+    /// Groups the samples by the columns `by` and sorts the cells by their values. Samples without a value in a grouping
+    /// column are omitted.
     ///
     /// # Errors
     /// If a column is missing.
@@ -45,12 +45,12 @@ impl Samples {
     }
 }
 
-/// That each cell holds samples of one point; otherwise what the first that does not differs in.
+/// Checks that each cell holds samples of one point. The error is the first parameter that differs within a cell.
 pub fn single_points<'a, C: IntoIterator<Item = &'a Cell>>(cells: C, by: &[&str]) -> std::result::Result<(), Mixture> {
     cells.into_iter().try_for_each(|cell| cell.samples.single_point(by))
 }
 
-/// The order of cells: numbers by size, words by letters.
+/// Compares cells: numbers by size, words alphabetically.
 pub fn compare(a: &[Value], b: &[Value]) -> std::cmp::Ordering {
     a.iter().zip(b).map(|(a, b)| order(a, b)).find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
 }

@@ -1,4 +1,4 @@
-//! Samples chosen by a condition that a user wrote.
+//! Selects samples by a condition of the user.
 
 use crate::samples::Samples;
 use crate::table::columns;
@@ -6,10 +6,10 @@ use apexmap_base::condition::{Condition, NameType};
 use apexmap_base::error::{Error, Result};
 
 impl Samples {
-    /// A condition over their columns, by the columns' own or the papers' names: `alpha > 0.1 && kernel == "..."`.
+    /// Parses a condition over the columns, which have their names or the papers' names: `alpha > 0.1 && kernel == "..."`.
     ///
     /// # Errors
-    /// If it is wrong: the error has the place within the text, which is called `--where` there.
+    /// If it is invalid. The error has the place within the text, which it calls `--where`.
     pub fn condition(&self, text: &str) -> Result<Condition> {
         let mut known = Vec::new();
         for name in self.table().names() {
@@ -31,10 +31,10 @@ impl Samples {
         })
     }
 
-    /// The current ones that meet a condition, if one is given.
+    /// Returns the current samples that meet a condition, or all current samples without one.
     ///
     /// # Errors
-    /// If the condition is wrong, or none does: then the values that there are of its columns are named.
+    /// If the condition is invalid, or no sample meets it. The second error lists the existing values of its columns.
     pub fn choose(&self, condition: Option<&str>) -> Result<Self> {
         let condition = condition.map(|text| self.condition(text)).transpose()?;
         let current = self.current();
@@ -42,7 +42,7 @@ impl Samples {
         if chosen.is_empty() { Err(current.none_meets(condition.as_ref())) } else { Ok(chosen) }
     }
 
-    /// That none of them meets a condition, and what there is.
+    /// Creates the error that no sample meets a condition. It lists the existing values.
     pub fn none_meets(&self, condition: Option<&Condition>) -> Error {
         let Some(condition) = condition.filter(|_| !self.is_empty()) else {
             return Error::input("the result contains no samples", "run its sweep first: apexmap run");

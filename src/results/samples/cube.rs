@@ -1,4 +1,4 @@
-//! Cubes: an array over named axes, such as the medians over alpha, L, M and the ranks.
+//! Cubes: arrays over named axes, such as medians over alpha, L, M and the ranks.
 
 use crate::samples::Samples;
 use crate::samples::cells::single_points;
@@ -8,29 +8,29 @@ use apexmap_base::nearest::suggest;
 use apexmap_base::point::Value;
 use ndarray::{Array, Axis, Dim, Dimension, Ix, RemoveAxis};
 
-/// An axis of a [`Cube`]: a column and its values, ascending.
+/// An axis of a [`Cube`]: a column and its values in ascending order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CubeAxis {
-    /// The column: `block_words`.
+    /// Name of the column: `block_words`.
     pub name: String,
-    /// Its values, as many as the array has places along this axis.
+    /// Values of the axis, one per index of the array along this axis.
     pub values: Vec<f64>,
 }
 
-/// Something at each combination of the values of its axes.
+/// An array over the combinations of its axes' values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cube<T, D: Dimension> {
-    /// In the order of the array's dimensions.
+    /// Axes in the order of the array's dimensions.
     pub axes: Vec<CubeAxis>,
-    /// The last axis is contiguous.
+    /// The values. The last axis is contiguous.
     pub values: Array<T, D>,
 }
 
 impl Samples {
-    /// The medians of a column over some columns of numbers; NaN where there is none.
+    /// Returns the medians of a column over some numeric columns; NaN where no sample exists.
     ///
     /// # Errors
-    /// If a column is missing or holds words, or samples of different points share a place.
+    /// If a column is missing or holds words, or samples of different points have the same coordinates.
     pub fn cube<const N: usize>(&self, axes: [&str; N], column: &str) -> Result<Cube<f64, Dim<[Ix; N]>>>
     where
         Dim<[Ix; N]>: Dimension,
@@ -40,8 +40,8 @@ impl Samples {
         let cells = self.cells(&axes)?;
         single_points(&cells, &axes).map_err(|mixed| {
             Error::input(
-                format!("several points share a place of the array ({} = {})", mixed.name, mixed.values),
-                format!("choose one value: {}, or make the parameter an axis", mixed.choice),
+                format!("several points have the same coordinates ({} = {})", mixed.name, mixed.values),
+                format!("select one value: {}, or make the parameter an axis", mixed.choice),
             )
         })?;
         let mut items = Vec::with_capacity(cells.len());
@@ -56,7 +56,7 @@ impl Samples {
     }
 }
 
-/// A value as a place on an axis.
+/// Returns a value as a coordinate.
 ///
 /// # Errors
 /// If it is a word.
@@ -70,7 +70,7 @@ impl<T, const N: usize> Cube<Option<T>, Dim<[Ix; N]>>
 where
     Dim<[Ix; N]>: Dimension,
 {
-    /// Places each item at its values of the axes; of several at one place the last stays.
+    /// Places each item at its coordinates. If several items have the same coordinates, the last one remains.
     pub fn scatter(names: [&str; N], items: Vec<([f64; N], T)>) -> Self {
         let axis = |(axis, name): (usize, &str)| {
             let mut values: Vec<f64> = items.iter().map(|(place, _)| place[axis]).collect();
@@ -94,7 +94,7 @@ where
 }
 
 impl<T, D: Dimension> Cube<Option<T>, D> {
-    /// A number of each item; NaN where there is none.
+    /// Converts each item to a number; NaN where no item exists.
     pub fn numbers(&self, number: impl Fn(&T) -> Option<f64>) -> Cube<f64, D> {
         let values = self.values.map(|item| item.as_ref().and_then(&number).unwrap_or(f64::NAN));
         Cube { axes: self.axes.clone(), values }
@@ -102,7 +102,7 @@ impl<T, D: Dimension> Cube<Option<T>, D> {
 }
 
 impl<T, D: Dimension> Cube<T, D> {
-    /// The place of an axis among the others, by its column's or its paper's name.
+    /// Returns the index of an axis, by the name of its column or by the paper's name.
     fn axis(&self, name: &str) -> Result<usize> {
         let is = |axis: &CubeAxis| axis.name == name || axis.name == columns::resolve(name);
         self.axes.iter().position(is).ok_or_else(|| {
@@ -113,10 +113,10 @@ impl<T, D: Dimension> Cube<T, D> {
 }
 
 impl<D: Dimension> Cube<f64, D> {
-    /// The values where an axis has this value.
+    /// Returns the values at one value of an axis.
     ///
     /// # Errors
-    /// If there is no such axis or value.
+    /// If the axis or the value does not exist.
     pub fn slice(&self, axis: &str, value: f64) -> Result<Cube<f64, D::Smaller>>
     where
         D: RemoveAxis,
@@ -130,41 +130,41 @@ impl<D: Dimension> Cube<f64, D> {
         Ok(Cube { axes, values: self.values.index_axis(Axis(number), place).to_owned() })
     }
 
-    /// Its values over those of another with the same axes; NaN where either is missing.
+    /// Divides by another cube with the same axes; NaN where either value is missing.
     ///
     /// # Errors
     /// If the axes differ.
     pub fn ratio(&self, base: &Self) -> Result<Self> {
         if self.axes != base.axes {
-            return Err(Error::input("the two arrays have different axes", "choose samples with the same values"));
+            return Err(Error::input("the two arrays have different axes", "select samples with the same values"));
         }
         Ok(Self { axes: self.axes.clone(), values: &self.values / &base.values })
     }
 
-    /// The change of the values by the change along an axis, by central differences: the mean of the slopes to both neighbours,
-    /// each weighted with the distance to the other neighbour, which is exact for parabolas. At an end and beside a missing value
-    /// it is the slope to the other neighbour. NaN where the value or both neighbours are missing.
+    /// Returns the derivative along an axis by central differences: the mean of the slopes to both neighbours, each weighted
+    /// with the distance to the other neighbour. This is exact for parabolas. At an end and next to a missing value, it is
+    /// the slope to the other neighbour. NaN where the value or both neighbours are missing.
     ///
     /// # Errors
-    /// If there is no such axis.
+    /// If the axis does not exist.
     pub fn gradient(&self, axis: &str) -> Result<Self> {
         let number = self.axis(axis)?;
         Ok(Self { axes: self.axes.clone(), values: slopes(&self.values, number, &self.axes[number].values) })
     }
 
-    /// The power of an axis with which the values grow there, d log(value) / d log(axis): 1 where they are proportional to it, 0
-    /// where it changes nothing. It is the [`gradient`](Self::gradient) of logarithms; values that are not positive count as
-    /// missing.
+    /// Returns the local exponent of the values with respect to an axis, d log(value) / d log(axis): 1 where they are
+    /// proportional to it, 0 where it has no effect. This is the [`gradient`](Self::gradient) of logarithms. Values that are
+    /// not positive count as missing.
     ///
     /// # Errors
-    /// If there is no such axis, or it has a value that is not positive.
+    /// If the axis does not exist, or has a value that is not positive.
     pub fn elasticity(&self, axis: &str) -> Result<Self> {
         let number = self.axis(axis)?;
         let along = &self.axes[number].values;
         if along.iter().any(|value| *value <= 0.0) {
             return Err(Error::input(
                 format!("the axis \"{axis}\" has values that are not positive, which have no logarithm"),
-                "leave them out, or choose another axis",
+                "omit them, or select another axis",
             ));
         }
         let logarithm = |value: &f64| if *value > 0.0 { value.ln() } else { f64::NAN };
@@ -173,7 +173,7 @@ impl<D: Dimension> Cube<f64, D> {
     }
 }
 
-/// The slopes of values along an axis; see [`Cube::gradient`].
+/// Returns the slopes of values along an axis; see [`Cube::gradient`].
 fn slopes<D: Dimension>(values: &Array<f64, D>, axis: usize, along: &[f64]) -> Array<f64, D> {
     let mut slopes = Array::from_elem(values.raw_dim(), f64::NAN);
     for (line, mut slopes) in values.lanes(Axis(axis)).into_iter().zip(slopes.lanes_mut(Axis(axis))) {

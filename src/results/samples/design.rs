@@ -1,24 +1,24 @@
-//! Which parameters of a set of points vary, and which follow from others.
+//! Parameters of a set of points: which ones vary, and which ones depend on others.
 
 use std::collections::HashMap;
 
-/// The values of some columns at some points, as codes.
+/// Values of some columns at some points, as codes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Design<'a> {
     names: Vec<&'a str>,
-    /// By column and point: equal for equal values, `None` where there is none.
+    /// Codes by column and point: equal for equal values, `None` for missing values.
     codes: Vec<Vec<Option<u64>>>,
 }
 
 impl<'a> Design<'a> {
-    /// Adds a column: a code per point, equal for equal values of this column.
+    /// Adds a column: one code per point, equal for equal values of this column.
     pub fn add(&mut self, name: &'a str, codes: Vec<Option<u64>>) {
         self.names.push(name);
         self.codes.push(codes);
     }
 
-    /// The columns with at least two different values. Points without a value do not count: their kernel does not know the
-    /// parameter.
+    /// Returns the columns with at least two different values. Points without a value do not count, because their kernel does
+    /// not have the parameter.
     pub fn varying(&self) -> Vec<&'a str> {
         self.names.iter().copied().filter(|name| self.varies(name)).collect()
     }
@@ -30,8 +30,9 @@ impl<'a> Design<'a> {
         known.any(|code| Some(code) != first)
     }
 
-    /// Whether points with equal values in all of `from` have equal values in this column. Of `from` only those columns count
-    /// that have a value wherever this one has: a parameter says nothing of kernels that do not know it.
+    /// Returns whether points with equal values in all columns of `from` have equal values in this column. A column of `from`
+    /// counts only if it has a value wherever this one has: a parameter carries no information about kernels that do not have
+    /// it.
     pub fn follows(&self, name: &str, from: &[&str]) -> bool {
         let Some(column) = self.column(name) else { return true };
         let known_where = |codes: &&Vec<Option<u64>>| codes.iter().zip(column).all(|(a, b)| a.is_some() || b.is_none());
@@ -44,8 +45,8 @@ impl<'a> Design<'a> {
         })
     }
 
-    /// Those of these columns that vary and do not follow from the others together. Of columns that follow from each other
-    /// the first stay.
+    /// Returns the columns among `names` that vary and do not depend on the others together. If columns depend on each other,
+    /// the first ones remain.
     pub fn independent<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {
         let mut kept: Vec<&str> = names.iter().copied().filter(|name| self.varies(name)).collect();
         let mut at = kept.len();

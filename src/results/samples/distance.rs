@@ -1,6 +1,6 @@
-//! How far ranks were from each other: what the barriers before each run tell of two sets of measurements.
+//! Distance between ranks: compares two sets of measurements by the barriers before each run.
 //!
-//! Within one machine this is no property of it alone: a hypervisor moves the processors of a virtual machine.
+//! Even on one machine the distance can change: a hypervisor moves the processors of a virtual machine.
 
 use crate::samples::Samples;
 use apexmap_base::disturbance::Fact;
@@ -9,13 +9,13 @@ use apexmap_theory::machine::{Card, catalogue};
 use apexmap_theory::statistics::median;
 use std::collections::BTreeMap;
 
-/// By how much barriers differ that are of ranks at another distance.
+/// Largest ratio between barrier times of ranks at the same distance.
 const OTHER: f64 = 2.0;
 
-/// What carried messages, and between how many ranks.
+/// Transport of the messages, and number of ranks.
 type Ranks = (String, usize);
 
-/// The usual time of a barrier in seconds, by ranks.
+/// Returns the median time of a barrier in seconds, by ranks.
 fn barriers(samples: &Samples) -> BTreeMap<Ranks, f64> {
     let samples = samples.good();
     let (table, column) = (samples.table(), Fact::BarrierCanary.about().column);
@@ -33,22 +33,22 @@ fn differ(a: f64, b: f64) -> bool {
     a.max(b) > OTHER * a.min(b)
 }
 
-/// What a reader of predictions must know: that the card was measured while the ranks were at another distance.
+/// Returns a warning for predictions if the ranks had another distance when the card was measured.
 pub fn from_card(samples: &Samples, card: &Card) -> Option<String> {
     let transport = card.provenance.get("transport")?.as_str()?.to_owned();
     let (here, on_card) = (*barriers(samples).get(&(transport, 2))?, card.get(catalogue::BARRIER_SECONDS.name)?);
     differ(here, on_card).then(|| {
         format!(
             "A barrier of two ranks took {} when the card was measured, and {} in this result: the ranks were at another distance, \
-             as on a virtual machine whose hypervisor moves its processors. Bounds and predictions that are about messages do not \
-             hold here; calibrate and measure again, one soon after the other.",
+             as on a virtual machine whose hypervisor moves its processors. Bounds and predictions of messages do not hold \
+             here; calibrate and measure again, one soon after the other.",
             units::amount(on_card, Unit::Seconds),
             units::amount(here, Unit::Seconds)
         )
     })
 }
 
-/// What a reader of a comparison must know: that ranks of one host were at another distance in one of two results.
+/// Returns a warning for comparisons if ranks of one host had different distances in two results.
 pub fn between(first: (&str, &Samples), second: (&str, &Samples)) -> Option<String> {
     if first.1.first_word("host") != second.1.first_word("host") {
         return None;
@@ -57,7 +57,7 @@ pub fn between(first: (&str, &Samples), second: (&str, &Samples)) -> Option<Stri
     let both = a.iter().filter_map(|(ranks, &a)| Some((ranks, a, *b.get(ranks)?)));
     let ((_, ranks), a, b) = both.into_iter().find(|&(_, a, b)| differ(a, b))?;
     Some(format!(
-        "a barrier of {} took {} on {}, {} on {}, though both are of one host",
+        "a barrier of {} took {} on {}, {} on {}, though both were measured on one host",
         plural(*ranks, "rank"),
         units::amount(a, Unit::Seconds),
         first.0,

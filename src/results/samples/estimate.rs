@@ -1,17 +1,18 @@
-//! What values measured in launches say: one estimate, its 95 % interval, and by what that interval is known. Tables, figures,
-//! machine cards, shares of limits and comparisons conclude here and nowhere else.
+//! Estimates a value and its 95 % confidence interval from samples. Tables, figures, machine cards, shares of limits and
+//! comparisons use only these estimates.
 //!
-//! Samples of one launch share what that launch was given: pages, placement, neighbours. So launches are the unit wherever there
-//! are several: a launch counts by the median of its samples, the estimate is the geometric mean of these medians, and its
-//! interval is Student's t on their logarithms (on the medians themselves where one is not positive). The interval is of what a
-//! launch gives: another run of as many launches differs by chance as it says.
+//! Samples of one launch are not independent, because they share pages, placement and neighbours. With several launches, each
+//! launch therefore contributes one value, the median of its samples. The estimate is the geometric mean of these medians.
+//! The interval is Student's t on their logarithms, or on the medians themselves if one is not positive. It covers
+//! differences between launches: it shows how much another run with the same number of launches would differ by chance.
 //!
-//! Within a single launch samples are the unit: the median, and the interval of order statistics
-//! ([`median_interval_rank`](apexmap_theory::statistics::median_interval_rank)), widened where successive samples are
-//! alike ([`autocorrelation`](apexmap_theory::statistics::autocorrelation)). Such an interval does not know how launches differ.
+//! With a single launch, samples are the unit. The estimate is their median, and the interval comes from order statistics
+//! ([`median_interval_rank`](apexmap_theory::statistics::median_interval_rank)). It is widened if successive samples are
+//! correlated ([`autocorrelation`](apexmap_theory::statistics::autocorrelation)). Such an interval does not include
+//! differences between launches.
 //!
-//! Two sides that were measured in the same run are compared block by block: what a block of launches had in common cancels.
-//! Others are compared by Welch's t (B. L. Welch, Biometrika 34, 1947).
+//! Two sides of the same run are compared block by block, so that common effects on a block of launches cancel. All others
+//! are compared by Welch's t (B. L. Welch, Biometrika 34, 1947).
 
 use crate::samples::Samples;
 use apexmap_base::units::{is_known, plural};
@@ -22,18 +23,18 @@ use apexmap_theory::statistics::{Summary, median};
 use foldhash::fast::RandomState;
 use std::collections::{BTreeMap, HashSet};
 
-/// The values of one launch.
+/// Values of one launch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LaunchValues {
-    /// Its name in its result.
+    /// Name of the launch in its result.
     pub launch: String,
-    /// The block it belongs to: which launch of its rank count it is.
+    /// Block of the launch: its index among the launches of its rank count.
     pub block: Option<u64>,
-    /// At least one.
+    /// The values, at least one.
     pub values: Vec<f64>,
 }
 
-/// A mean and how well it is known.
+/// A mean and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
     pub value: f64,
@@ -44,7 +45,7 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// `None` below two values: one tells nothing about the next.
+    /// Computes the mean. Returns `None` for fewer than two values, because one value has no variance.
     pub fn of(values: &[f64]) -> Option<Self> {
         let n = values.len() as f64;
         if values.len() < 2 {
@@ -55,11 +56,12 @@ impl Mean {
         Some(Self { value, variance: squares / (n - 1.0) / n, freedom: n - 1.0 })
     }
 
+    /// Returns a mean without uncertainty.
     pub fn exact(value: f64) -> Self {
         Self { value, variance: 0.0, freedom: f64::INFINITY }
     }
 
-    /// A sum of independent means with weights, its degrees of freedom by Welch and Satterthwaite.
+    /// Returns a weighted sum of independent means, with degrees of freedom after Welch and Satterthwaite.
     pub fn sum(parts: &[(f64, Mean)]) -> Self {
         let value = parts.iter().map(|(weight, mean)| weight * mean.value).sum();
         let variance: f64 = parts.iter().map(|(weight, mean)| weight * weight * mean.variance).sum();
@@ -69,18 +71,18 @@ impl Mean {
         Self { value, variance, freedom }
     }
 
-    /// `self - other`.
+    /// Returns `self - other`.
     pub fn minus(&self, other: &Mean) -> Self {
         Self::sum(&[(1.0, *self), (-1.0, *other)])
     }
 
-    /// The 95 % interval.
+    /// Returns the 95 % interval.
     pub fn interval(&self) -> (f64, f64) {
         let half = if self.variance > 0.0 { t_quantile(self.freedom, 0.975) * self.variance.sqrt() } else { 0.0 };
         (self.value - half, self.value + half)
     }
 
-    /// The probability of a value as large as this one or larger, if the truth is `limit`.
+    /// Returns the probability of a value of at least this size if the true mean is `limit`.
     pub fn p_above(&self, limit: f64) -> f64 {
         let distance = self.value - limit;
         if self.variance == 0.0 {
@@ -89,17 +91,17 @@ impl Mean {
         t_above(self.freedom, distance / self.variance.sqrt())
     }
 
-    /// The probability of a value as far from 0 as this one or farther, if the truth is 0.
+    /// Returns the probability of a value at least this far from 0 if the true mean is 0.
     pub fn p_apart(&self) -> f64 {
         let other = Self { value: -self.value, ..*self };
         (2.0 * self.p_above(0.0).min(other.p_above(0.0))).min(1.0)
     }
 }
 
-/// Median, interval and extremes of the values of some launches; `None` without values.
+/// Returns median, interval and extremes of the values of some launches; `None` without values.
 ///
-/// `widening`: by what the logarithmic ends of an interval within a single launch are moved away from the median, at least 1;
-/// `None` refuses such an interval.
+/// `widening` is the factor, at least 1, that moves the logarithms of the ends of an interval within a single launch away
+/// from the median. `None` omits such an interval.
 pub fn summary(launches: &[LaunchValues], widening: Option<f64>) -> Option<Summary> {
     let all: Vec<f64> = launches.iter().flat_map(|launch| &launch.values).copied().collect();
     let pooled = Summary::of(&all)?;
@@ -121,13 +123,14 @@ pub fn summary(launches: &[LaunchValues], widening: Option<f64>) -> Option<Summa
     })
 }
 
-/// Of an interval that says nothing of its value, what it is over: `2 launches`; `None` where it says something, and without one.
+/// Returns the number of launches or samples of an interval that is too wide to be useful: `2 launches`. `None` for useful
+/// intervals and without an interval.
 pub fn unknown_over(summary: &Summary) -> Option<String> {
     let over = if summary.launches > 1 { plural(summary.launches, "launch") } else { plural(summary.n, "sample") };
     summary.interval.filter(|ends| !is_known(*ends)).map(|_| over)
 }
 
-/// With the interval within one launch moved apart.
+/// Widens the interval within one launch.
 fn widened(summary: Summary, widening: Option<f64>) -> Summary {
     let Some((low, high)) = summary.interval else { return summary };
     let Some(times) = widening else { return Summary { interval: None, basis: Basis::Nothing, ..summary } };
@@ -140,17 +143,17 @@ fn widened(summary: Summary, widening: Option<f64>) -> Summary {
     Summary { interval: Some(interval), ..summary }
 }
 
-/// The medians of launches.
+/// Returns the medians of launches.
 pub fn medians(launches: &[LaunchValues]) -> Vec<f64> {
     launches.iter().filter_map(|launch| median(&launch.values)).collect()
 }
 
-/// Logarithms of the medians of launches.
+/// Returns the logarithms of the medians of launches.
 pub fn log_medians(launches: &[LaunchValues]) -> Vec<f64> {
     medians(launches).into_iter().map(f64::ln).collect()
 }
 
-/// Logarithms of the medians of blocks of launches; `None` if it is not known to which block a launch belongs.
+/// Returns the logarithms of the medians of blocks of launches; `None` if the block of a launch is unknown.
 fn by_block(launches: &[LaunchValues]) -> Option<BTreeMap<u64, f64>> {
     let mut blocks: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for launch in launches {
@@ -159,17 +162,19 @@ fn by_block(launches: &[LaunchValues]) -> Option<BTreeMap<u64, f64>> {
     blocks.into_iter().map(|(block, values)| Some((block, median(&values)?.ln()))).collect()
 }
 
-/// Logarithms of the ratio of two sides of one run, block by block; `None` with fewer than two blocks that have both.
+/// Returns the logarithms of the ratio of two sides of one run, block by block; `None` if fewer than two blocks have both
+/// sides.
 pub fn pairs(of: &[LaunchValues], to: &[LaunchValues]) -> Option<BTreeMap<u64, f64>> {
     let (of, to) = (by_block(of)?, by_block(to)?);
     let difference = |(block, of): (u64, f64)| Some((block, of - to.get(&block)?));
     Some(of.into_iter().filter_map(difference).collect()).filter(|pairs: &BTreeMap<u64, f64>| pairs.len() > 1)
 }
 
-/// The logarithm of the ratio of one side to another, both positive; `None` where it is not known how launches differ.
+/// Returns the logarithm of the ratio of one side to another, both positive; `None` if the difference between launches is
+/// unknown.
 ///
-/// `same_run`: both were measured in one run, so that their blocks are the same times on the same machine. They are then
-/// compared block by block if at least two blocks have both.
+/// `same_run`: both sides were measured in one run, so that their blocks share time and machine. They are compared block by
+/// block if at least two blocks have both sides.
 pub fn shift(of: &[LaunchValues], to: &[LaunchValues], same_run: bool) -> Option<(Mean, Basis)> {
     if let Some(pairs) = same_run.then(|| pairs(of, to)).flatten() {
         return Some((Mean::of(&pairs.into_values().collect::<Vec<_>>())?, Basis::Pairs));
@@ -178,21 +183,22 @@ pub fn shift(of: &[LaunchValues], to: &[LaunchValues], same_run: bool) -> Option
     Some((of.minus(&to), Basis::Launches))
 }
 
-/// The columns that [`Samples::method`] looks at, of samples that are current and good.
+/// Columns that [`Samples::method`] needs, of samples that are current and good.
 pub const METHOD_COLUMNS: [&str; 7] = ["key", "kernel", "launch", "seconds", "stale", "status", "unix_seconds"];
 
-/// What samples say.
+/// Estimates.
 impl Samples {
-    /// Median, interval and extremes of a column; `None` where none has a value. All tables and figures summarise here.
+    /// Returns median, interval and extremes of a column; `None` if no sample has a value. All tables and figures use this
+    /// summary.
     ///
-    /// Launches are the unit where there are several. Samples of several points whose launches did not measure the same points
-    /// have no interval.
+    /// With several launches, launches are the unit. Samples of several points whose launches measured different points have
+    /// no interval.
     pub fn summary(&self, name: &str) -> Option<Summary> {
         let widening = self.widening();
         if self.constant("key") || self.same_in_all("launch") {
             return summary(&self.by_launch(name), widening);
         }
-        // Launches of one size measure the same points; over several sizes blocks of launches do.
+        // Launches of one rank count measure the same points. Over several rank counts, blocks of launches do.
         let of_block = |block: Samples| LaunchValues { values: block.numbers(name), ..LaunchValues::default() };
         if self.has("block") && self.same_in_all("block") {
             let blocks: Vec<LaunchValues> = self.alike(&["block"]).into_iter().map(of_block).collect();
@@ -201,17 +207,17 @@ impl Samples {
         summary(&[of_block(self.clone())], None)
     }
 
-    /// How alike successive samples of the whole table are; `None` with too few to tell.
+    /// Returns the correlation of successive samples of the whole table; `None` with too few samples.
     pub fn autocorrelation(&self) -> Option<Autocorrelation> {
         *self.correlation.get_or_init(|| correlation(&self.at((0..self.table().rows).collect())))
     }
 
-    /// By what intervals within single launches are widened; `None` refuses them.
+    /// Returns the factor that widens intervals within single launches; `None` omits them.
     pub fn widening(&self) -> Option<f64> {
         self.autocorrelation().map_or(Some(1.0), |found| found.widening())
     }
 
-    /// How estimates and intervals of these samples come about, in a sentence or two.
+    /// Explains the estimates and intervals of these samples in one or two sentences.
     pub fn method(&self) -> String {
         let good = self.good();
         let launches = |point: Samples| point.alike(&["launch"]).len();
@@ -222,11 +228,11 @@ impl Samples {
             false => format!("{} to {most} launches", least.max(2)),
         };
         let over = format!(
-            "Launches are the unit: a median is the geometric mean of the medians of {several}, its 95 % interval Student's t \
-             on their logarithms."
+            "Launches are the unit: a median is the geometric mean of the medians of {several}, and its 95 % interval is \
+             Student's t on their logarithms."
         );
-        let within = "within one launch: they are of order statistics of its samples, and do not include how launches differ \
-                      (launches = 3 in the sweep's [launch])";
+        let within = "within one launch: they are order statistics of its samples and do not include differences between \
+                      launches (launches = 3 in the sweep's [launch])";
         let mut text = match (least, most) {
             (_, 0..=1) => format!("All 95 % intervals are {within}."),
             (0..=1, _) => format!("{over} Intervals of points of a single launch are {within}."),
@@ -238,7 +244,7 @@ impl Samples {
         text
     }
 
-    /// Whether all launches, or blocks, of these samples hold the same points.
+    /// Returns whether all launches, or all blocks, of these samples hold the same points.
     fn same_in_all(&self, column: &str) -> bool {
         let points = |part: &Samples| {
             part.column("key").map(|key| part.rows().iter().filter_map(|&row| key.bits(row)).collect())
@@ -247,7 +253,7 @@ impl Samples {
         parts.windows(2).all(|pair| pair[0] == pair[1])
     }
 
-    /// The numbers of a column by launch.
+    /// Returns the values of a column by launch.
     pub fn by_launch(&self, name: &str) -> Vec<LaunchValues> {
         let of = |(launch, samples): (&str, Samples)| LaunchValues {
             launch: launch.to_owned(),
@@ -257,13 +263,13 @@ impl Samples {
         self.launches().into_iter().map(of).filter(|launch| !launch.values.is_empty()).collect()
     }
 
-    /// Median of a column over them, as in their [`summary`](Self::summary); `None` where none has a value.
+    /// Returns the median of a column, as in its [`summary`](Self::summary); `None` if no sample has a value.
     pub fn median(&self, name: &str) -> Option<f64> {
         self.summary(name).map(|summary| summary.median)
     }
 }
 
-/// Of the current good samples of a table.
+/// Computes the autocorrelation of the current good samples of a table.
 fn correlation(samples: &Samples) -> Option<Autocorrelation> {
     let good = samples.current().good();
     let time = good.column("seconds")?;

@@ -1,4 +1,4 @@
-//! Samples as DataFrames of polars, and back.
+//! Conversion between samples and DataFrames of polars.
 
 use crate::samples::Samples;
 use crate::table::{Table, frame};
@@ -6,20 +6,21 @@ use apexmap_base::error::{Error, Result};
 use polars::prelude::DataFrame;
 
 impl Samples {
-    /// These rows as a DataFrame: real numbers as f64, whole numbers as u64, words as strings, missing values as nulls.
+    /// Converts these rows to a DataFrame: real numbers to f64, whole numbers to u64, words to strings, missing values to
+    /// nulls.
     ///
     /// # Errors
-    /// If polars refuses the columns.
+    /// If polars rejects the columns.
     pub fn to_frame(&self) -> Result<DataFrame> {
         frame::frame(self.table(), self.rows().iter().copied())
-            .map_err(|e| Error::internal(format!("polars refuses the columns of these samples: {e}")))
+            .map_err(|e| Error::internal(format!("polars rejects the columns of these samples: {e}")))
     }
 
-    /// All rows of a DataFrame: strings as words, unsigned integers as whole numbers, other numbers and booleans as real numbers,
-    /// nulls and NaN as missing values.
+    /// Converts all rows of a DataFrame: strings to words, unsigned integers to whole numbers, other numbers and booleans to
+    /// real numbers, nulls and NaN to missing values.
     ///
     /// # Errors
-    /// If a column holds something else, such as dates or lists; the error names it.
+    /// If a column holds another type, such as dates or lists. The error names it.
     pub fn from_frame(frame: &DataFrame) -> Result<Self> {
         let mut table = Table::default();
         for read in frame.columns() {

@@ -1,4 +1,4 @@
-//! How the samples of a sweep fall into surfaces.
+//! Groups the samples of a sweep into surfaces.
 
 use crate::samples::Samples;
 use crate::samples::cells::Cell;
@@ -9,54 +9,55 @@ use apexmap_base::point::Value;
 use apexmap_measure::kernels::Kernel;
 use apexmap_theory::statistics::Summary;
 
-/// Samples of one kernel that differ in alpha and L, and in what follows from them, only; of kernels without these, samples
-/// that differ in numbers only.
+/// Samples of one kernel that differ only in alpha and L and in parameters that depend on them. For kernels without alpha and
+/// L: samples that differ only in numbers.
 #[derive(Clone, Debug)]
 pub struct SampleGroup {
     /// Values of the columns that distinguish this group from others.
     pub key: Vec<(String, Value)>,
     pub samples: Samples,
-    /// The column that its kernel is judged by.
+    /// The headline column of its kernel.
     pub headline: &'static str,
     /// Columns that distinguish its points.
     pub axes: Vec<String>,
-    /// Distinct values of alpha and of L, ascending.
+    /// Distinct values of alpha, ascending.
     pub alphas: Vec<f64>,
+    /// Distinct values of L, ascending.
     pub blocks: Vec<f64>,
 }
 
 impl SampleGroup {
-    /// `apex_map.two_sided, P = 2`.
+    /// Returns the name of the group: `apex_map.two_sided, P = 2`.
     pub fn label(&self) -> String {
         key_label(&self.key)
     }
 
-    /// Where in the group a cell is: `alpha = 1, L = 64`.
+    /// Returns the position of a cell in the group: `alpha = 1, L = 64`.
     pub fn place(&self, cell: &Cell) -> String {
         self.axes.iter().zip(&cell.by).map(|(column, value)| label(column, value)).collect::<Vec<_>>().join(", ")
     }
 
-    /// Its points that have a good sample, with the summary of a column there.
+    /// Returns the points with a good sample, and the summary of a column at each of them.
     pub fn measured(&self, column: &str) -> Result<Vec<(Cell, Summary)>> {
         let by: Vec<&str> = self.axes.iter().map(String::as_str).collect();
         let found = self.samples.cells(&by)?.into_iter();
         Ok(found.filter_map(|cell| cell.summary(column).map(|summary| (cell, summary))).collect())
     }
 
-    /// The same, the smallest median first.
+    /// Returns these points sorted by their median, the smallest first.
     pub fn ranked(&self, column: &str) -> Result<Vec<(Cell, Summary)>> {
         let mut found = self.measured(column)?;
         found.sort_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
         Ok(found)
     }
 
-    /// Whether it has a surface.
+    /// Returns whether the group has a surface.
     pub fn is_surface(&self) -> bool {
         self.alphas.len() > 1 && self.blocks.len() > 1
     }
 }
 
-/// The name of what has these values: words as they are, numbers with their parameters.
+/// Returns a name for these values: words unchanged, numbers with their parameters.
 pub fn key_label(key: &[(String, Value)]) -> String {
     let name = |(column, value): &(String, Value)| match value {
         Value::Text(word) => caption(word),
@@ -65,21 +66,22 @@ pub fn key_label(key: &[(String, Value)]) -> String {
     key.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a kernel has a surface over alpha and L.
+/// Returns whether a kernel has a surface over alpha and L.
 pub fn has_surface(kernel: &dyn Kernel) -> bool {
     [ALPHA, BLOCK].iter().all(|name| kernel.parameters().iter().any(|parameter| parameter.column == *name))
 }
 
 impl Samples {
-    /// A column as the kernels of these samples call it.
+    /// Describes a column in the terms of these samples' kernels.
     pub fn describe(&self, column: &str) -> Described {
         columns::describe_of(column, self.words("kernel"))
     }
 
-    /// Kernel, ranks, and the columns that vary and do not follow from these, alpha, L and each other: as M may from the ranks, or
-    /// the number of index arrays from all of them. Of columns that follow from each other words stay.
+    /// Returns kernel, ranks, and the columns that vary and do not depend on these, alpha, L and each other. For example, M
+    /// may depend on the ranks, and the number of index arrays on all of them. If columns depend on each other, those of
+    /// words remain.
     pub fn key_columns(&self) -> Vec<&str> {
-        // Other kernels of the sweep may have these where the kernel of these samples has not.
+        // Other kernels of the sweep may have alpha and L although the kernel of these samples does not.
         let mut given = vec!["kernel", "ranks"];
         given.extend([ALPHA, BLOCK].into_iter().filter(|name| self.has(name)));
         let mut beyond = self.varying_beyond(&given);
@@ -90,7 +92,8 @@ impl Samples {
         ["kernel", "ranks"].into_iter().chain(further).collect()
     }
 
-    /// The groups of the good samples, kernel by kernel, in the order of their keys.
+    /// Returns the groups of the good samples, kernel by kernel, in the order of their keys.
+    ///
     /// # Errors
     /// If a column to group by is missing.
     pub fn groups(&self) -> Result<Vec<SampleGroup>> {

@@ -1,4 +1,4 @@
-//! How quiet the machine was over many samples, in one sentence.
+//! Summarises how quiet the machine was over many samples, in one sentence.
 
 use crate::samples::Samples;
 use crate::table::disturbance_columns::{DISTURBED_BY, QUIETNESS};
@@ -6,16 +6,16 @@ use crate::table::quietness::{Quietness, together};
 use apexmap_base::units::plural;
 use std::collections::BTreeMap;
 
-/// Verdicts of samples, counted.
+/// Counts of the samples' verdicts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Health {
     verdicts: Vec<Quietness>,
-    /// By cause, how many samples it disturbed.
+    /// Number of disturbed samples by cause.
     causes: BTreeMap<String, usize>,
 }
 
 impl Health {
-    /// Of measured samples; those that failed do not count.
+    /// Counts measured samples. Failed samples do not count.
     pub fn of(samples: &Samples) -> Self {
         let (mut health, table) = (Self::default(), samples.table());
         for &row in samples.good().rows() {
@@ -34,40 +34,41 @@ impl Health {
         }
     }
 
-    /// The verdict about all of them together.
+    /// Returns the verdict about all samples together.
     pub fn verdict(&self) -> Quietness {
         together(&self.verdicts)
     }
 
-    /// All samples.
+    /// Returns the number of samples.
     pub fn samples(&self) -> usize {
         self.verdicts.len()
     }
 
-    /// Disturbed samples.
+    /// Returns the number of disturbed samples.
     pub fn disturbed(&self) -> usize {
         self.verdicts.iter().filter(|&&verdict| verdict == Quietness::Disturbed).count()
     }
 
-    /// `disturbed: 38 of 112 samples (slow memory 30, run delay 12)`
+    /// Returns a summary: `disturbed: 38 of 112 samples (slow memory 30, run delay 12)`
     pub fn sentence(&self) -> String {
         let all = plural(self.samples(), "sample");
         match self.verdict() {
-            Quietness::Unknown => format!("unknown: the system does not tell enough about {all}"),
+            Quietness::Unknown => format!("unknown: the system reports too little about {all}"),
             verdict if self.disturbed() == 0 => format!("{}: none of {all} disturbed", verdict.name()),
             Quietness::Disturbed => format!("disturbed: {} of {all} ({})", self.disturbed(), self.cause_list()),
             verdict => format!("{}: {} of {all} disturbed ({})", verdict.name(), self.disturbed(), self.cause_list()),
         }
     }
 
-    /// `slow memory 30, run delay 12`, the most frequent first.
+    /// Lists the causes, the most frequent first: `slow memory 30, run delay 12`
     fn cause_list(&self) -> String {
         let mut causes: Vec<(&String, &usize)> = self.causes.iter().collect();
         causes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
         causes.iter().map(|(cause, count)| format!("{cause} {count}")).collect::<Vec<_>>().join(", ")
     }
 
-    /// What must stand in red above numbers of a disturbed machine; `None` if it was quiet enough, or that is not known.
+    /// Returns the warning to show above numbers of a disturbed machine; `None` if the machine was quiet enough or this is
+    /// unknown.
     pub fn banner(&self) -> Option<String> {
         (self.verdict() == Quietness::Disturbed).then(|| {
             format!(
@@ -81,8 +82,8 @@ impl Health {
 }
 
 impl Samples {
-    /// The subtitle of a figure of these samples: if their result was disturbed, with `DISTURBED (359 of 756 samples)` in a line of its
-    /// own, also where they themselves were not.
+    /// Returns the subtitle of a figure of these samples. If their result was disturbed, a separate line `DISTURBED (359 of
+    /// 756 samples)` is added, even if these samples were not.
     pub fn stamped(&self, subtitle: String) -> String {
         let stamp = self.stamp.get_or_init(|| {
             let health = Health::of(&self.at((0..self.table().rows).collect()).current());

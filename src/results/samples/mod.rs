@@ -1,4 +1,4 @@
-//! Samples: a table and some of its rows. Everything that is printed, drawn, fitted, exported or compared begins with them.
+//! Samples: a table and some of its rows. All output, figures, fits, exports and comparisons start from them.
 //!
 //! ```
 //! use apexmap::Value;
@@ -48,14 +48,14 @@ use std::sync::{Arc, OnceLock};
 pub struct Samples {
     table: Arc<Table>,
     rows: Vec<usize>,
-    /// Of the whole table, computed when first asked for.
+    /// Autocorrelation of the whole table, computed on first use.
     pub(super) correlation: Arc<OnceLock<Option<Autocorrelation>>>,
-    /// The mark of figures of a disturbed result, of the whole table, computed when first asked for.
+    /// Mark for figures of a disturbed result, from the whole table, computed on first use.
     pub(super) stamp: Arc<OnceLock<Option<String>>>,
 }
 
 impl From<Table> for Samples {
-    /// All rows.
+    /// Takes all rows.
     fn from(table: Table) -> Self {
         Self {
             rows: (0..table.rows).collect(),
@@ -66,50 +66,50 @@ impl From<Table> for Samples {
     }
 }
 
-/// That samples of different points would be taken for samples of one: in which parameter they differ.
+/// Samples of different points that would be taken for samples of one point: the parameter that differs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mixture {
-    /// The parameter that they differ in, by its symbol.
+    /// Symbol of the parameter.
     pub name: String,
-    /// Its values.
+    /// Values of the parameter.
     pub values: String,
-    /// A condition that chooses one of them.
+    /// A condition that selects one of the values.
     pub choice: String,
 }
 
-/// Which samples.
+/// Selection of samples.
 impl Samples {
-    /// The table that they are rows of, with all its rows.
+    /// Returns the table with all its rows.
     pub fn table(&self) -> &Table {
         &self.table
     }
 
-    /// Their rows: indices into the table, from 0.
+    /// Returns the rows of these samples: indices into the table, from 0.
     pub fn rows(&self) -> &[usize] {
         &self.rows
     }
 
-    /// How many there are.
+    /// Returns the number of samples.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// These rows of the same table: indices from 0, less than [`Table::rows`].
+    /// Returns these rows of the same table: indices from 0 to less than [`Table::rows`].
     pub fn at(&self, rows: Vec<usize>) -> Self {
         Self { table: self.table.clone(), rows, correlation: self.correlation.clone(), stamp: self.stamp.clone() }
     }
 
-    /// Those whose row is wanted.
+    /// Returns the samples whose row is `wanted`.
     pub fn only(&self, wanted: impl Fn(usize) -> bool) -> Self {
         self.at(self.rows.iter().copied().filter(|&row| wanted(row)).collect())
     }
 
-    /// Those of the present plan, build and machine.
+    /// Returns the samples of the present plan, build and machine.
     pub fn current(&self) -> Self {
         match self.column("stale") {
             Some(stale) => self.only(|row| stale.number(row) == 0.0),
@@ -117,18 +117,18 @@ impl Samples {
         }
     }
 
-    /// Those that meet a condition over columns and the papers' names of parameters.
+    /// Returns the samples that meet a condition over columns, with their names or the papers' names.
     pub fn filter(&self, condition: &Condition) -> Self {
         let value = |name: &str, row: usize| self.table.value(self.resolve(name), row);
         self.only(|row| condition.holds(&|name| value(name, row)).unwrap_or(false))
     }
 
-    /// How a row's run failed; `None` for a measurement.
+    /// Returns the status of a failed run; `None` for a measurement.
     pub fn failure(&self, row: usize) -> Option<Status> {
         Status::from_name(self.table.word("status", row)).filter(|status| *status != Status::Ok)
     }
 
-    /// Those that are measurements.
+    /// Returns the samples that are measurements.
     pub fn good(&self) -> Self {
         let Some(status) = self.column("status") else { return self.clone() };
         let failed = |word: &String| Status::from_name(word).is_some_and(|status| status != Status::Ok);
@@ -136,26 +136,26 @@ impl Samples {
         self.only(|row| status.bits(row).is_none_or(|code| failed.get(code as usize) != Some(&true)))
     }
 
-    /// Those of a kernel.
+    /// Returns the samples of a kernel.
     pub fn of_kernel(&self, id: &str) -> Self {
         self.with_word("kernel", &[id])
     }
 
-    /// Those that have one of some words.
+    /// Returns the samples with one of these words in a column.
     pub fn with_word(&self, name: &str, words: &[&str]) -> Self {
         let Some(column) = self.column(name).filter(|column| column.is_words()) else { return self.at(Vec::new()) };
         let wanted: Vec<bool> = column.dictionary().iter().map(|known| words.contains(&known.as_str())).collect();
         self.only(|row| column.bits(row).is_some_and(|code| wanted[code as usize]))
     }
 
-    /// The known kernels among them, each with its samples.
+    /// Returns the known kernels and their samples.
     pub fn kernels(&self) -> Vec<(&'static dyn Kernel, Samples)> {
         let here = |kernel: &&&'static dyn Kernel| self.table.words("kernel").iter().any(|word| word == kernel.id());
         let of = |kernel: &&'static dyn Kernel| (*kernel, self.of_kernel(kernel.id()));
         kernels::ALL.iter().filter(here).map(of).filter(|(_, samples)| !samples.is_empty()).collect()
     }
 
-    /// The headline columns of their kernels; seconds if none is known.
+    /// Returns the headline columns of the kernels; `seconds` if no kernel is known.
     pub fn headlines(&self) -> Vec<&'static str> {
         let mut found: Vec<&str> = Vec::new();
         for word in self.words("kernel") {
@@ -167,11 +167,11 @@ impl Samples {
         if found.is_empty() { vec!["seconds"] } else { found }
     }
 
-    /// Those of each launch, by the launches' names.
+    /// Returns the samples of each launch, by the launch's name.
     pub fn launches(&self) -> BTreeMap<&str, Samples> {
         let mut found: BTreeMap<&str, Samples> = BTreeMap::new();
         for part in self.alike(&["launch"]) {
-            // No name and an empty one are the same.
+            // A missing name and an empty one are the same.
             let launch = found.entry(self.table.word("launch", part.rows[0])).or_insert_with(|| self.at(Vec::new()));
             launch.rows.extend(part.rows);
             launch.rows.sort_unstable();
@@ -179,7 +179,8 @@ impl Samples {
         found
     }
 
-    /// Those with the same values in all of these columns, or none in the same, in the order of their first appearance.
+    /// Splits the samples into groups with the same values, or missing values, in all of these columns, in order of first
+    /// appearance.
     pub fn alike(&self, names: &[&str]) -> Vec<Samples> {
         let columns: Vec<&Column> = names.iter().filter_map(|name| self.column(name)).collect();
         let mut places: HashMap<Vec<Option<u64>>, usize, RandomState> = HashMap::default();
@@ -200,23 +201,24 @@ impl Samples {
     }
 }
 
-/// Their columns and values.
+/// Columns and values.
 impl Samples {
-    /// The column of this name, with the values of all rows of the table; `None` if there is none.
+    /// Returns the column of this name, with the values of all rows of the table; `None` if the table does not have it.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.table.column(name)
     }
 
-    /// The column of a name: a parameter's by the paper, or a column's own where the samples do not have that parameter.
+    /// Returns the column of a parameter with this name in the paper, or `name` itself if the samples do not have the
+    /// parameter but a column of this name.
     pub fn resolve<'n>(&self, name: &'n str) -> &'n str {
         let resolved = columns::resolve(name);
         if self.column(resolved).is_none() && self.column(name).is_some() { name } else { resolved }
     }
 
-    /// A column that must be there.
+    /// Returns a column.
     ///
     /// # Errors
-    /// If it is not: the error names the nearest one and lists all, parameters by the papers' names.
+    /// If it does not exist. The error names the nearest column and lists all, parameters with the papers' names.
     pub fn require(&self, name: &str) -> Result<&Column> {
         self.column(name).ok_or_else(|| {
             let known: Vec<&str> = self.table.names().iter().map(|name| columns::short(name)).collect();
@@ -224,7 +226,10 @@ impl Samples {
         })
     }
 
-    /// A column of numbers that must be there.
+    /// Returns a column of numbers.
+    ///
+    /// # Errors
+    /// If it does not exist or holds words.
     pub fn require_numbers(&self, name: &str) -> Result<&Column> {
         let column = self.require(name)?;
         if column.is_words() {
@@ -236,37 +241,37 @@ impl Samples {
         Ok(column)
     }
 
-    /// Whether some of them have a value there.
+    /// Returns whether any of the samples has a value in this column.
     pub fn has(&self, name: &str) -> bool {
         self.column(name).is_some_and(|column| self.rows.iter().any(|&row| column.bits(row).is_some()))
     }
 
-    /// Whether all of them have a value there.
+    /// Returns whether all samples have a value in this column.
     pub fn all_have(&self, name: &str) -> bool {
         self.column(name).is_some_and(|column| self.rows.iter().all(|&row| column.bits(row).is_some()))
     }
 
-    /// The value of the first of them.
+    /// Returns the value of the first sample.
     pub fn first(&self, name: &str) -> Option<Value> {
         self.column(name)?.value(*self.rows.first()?)
     }
 
-    /// The word of the first of them; empty where there is none.
+    /// Returns the word of the first sample; empty if it has none.
     pub fn first_word(&self, name: &str) -> &str {
         self.rows.first().map_or("", |&row| self.table.word(name, row))
     }
 
-    /// The value that all of them have.
+    /// Returns the value that all samples have in common.
     pub fn same(&self, name: &str) -> Option<Value> {
         if self.constant(name) { self.first(name) } else { None }
     }
 
-    /// Whether all of them have the same value there, or none has any.
+    /// Returns whether all samples have the same value, or none has any.
     pub fn constant(&self, name: &str) -> bool {
         self.column(name).is_none_or(|column| column.constant(&self.rows))
     }
 
-    /// The different values, in the order of their first appearance.
+    /// Returns the distinct values, in order of first appearance.
     pub fn values(&self, name: &str) -> Vec<Value> {
         let Some(column) = self.column(name) else { return Vec::new() };
         let mut known: HashSet<u64, RandomState> = HashSet::default();
@@ -274,7 +279,7 @@ impl Samples {
         self.rows.iter().filter(new).filter_map(|&row| column.value(row)).collect()
     }
 
-    /// The different words of a column, in the order of the table.
+    /// Returns the distinct words of a column, in the order of the table.
     pub fn words(&self, name: &str) -> Vec<&str> {
         let Some(column) = self.column(name).filter(|column| column.is_words()) else { return Vec::new() };
         let mut seen = vec![false; column.dictionary().len()];
@@ -282,13 +287,13 @@ impl Samples {
         column.dictionary().iter().zip(seen).filter(|(_, seen)| *seen).map(|(word, _)| word.as_str()).collect()
     }
 
-    /// The numbers that there are.
+    /// Returns the numbers of a column, without missing values.
     pub fn numbers(&self, name: &str) -> Vec<f64> {
         let Some(column) = self.column(name) else { return Vec::new() };
         self.rows.iter().map(|&row| column.number(row)).filter(|value| !value.is_nan()).collect()
     }
 
-    /// The same, ascending and each once.
+    /// Returns the distinct numbers of a column, ascending.
     pub fn distinct(&self, name: &str) -> Vec<f64> {
         let mut values = self.numbers(name);
         values.sort_by(f64::total_cmp);
@@ -296,15 +301,15 @@ impl Samples {
         values
     }
 
-    /// Whether some of them had to share a processor.
+    /// Returns whether any of the samples ran with more ranks than hardware threads.
     pub fn oversubscribed(&self) -> bool {
         self.numbers("oversubscribed").iter().any(|&is| is > 0.0)
     }
 }
 
-/// What tells their points apart.
+/// Parameters that distinguish points.
 impl Samples {
-    /// The columns that say which point a sample is of, and their values at each point.
+    /// Returns the columns that identify the point of a sample, and their values at each point.
     fn design(&self) -> Design<'_> {
         let names: Vec<&str> =
             columns::of_points(&self.table).into_iter().filter(|name| !self.constant(name)).collect();
@@ -317,8 +322,8 @@ impl Samples {
         design
     }
 
-    /// The columns that distinguish the points: those that vary, without those that follow from the others, as the number of
-    /// accesses may follow from L, or M from the ranks.
+    /// Returns the columns that distinguish the points: those that vary, without those that depend on others. For example,
+    /// the number of accesses may depend on L, or M on the ranks.
     pub fn axes(&self) -> Vec<&str> {
         let design = self.design();
         let mut names = design.varying();
@@ -326,19 +331,19 @@ impl Samples {
         design.independent(&names)
     }
 
-    /// Those of some columns of points that vary and do not follow from the others.
+    /// Returns the columns among `names` that vary and do not depend on the others.
     pub fn independent<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {
         self.design().independent(names)
     }
 
-    /// The columns that vary and do not follow from the `given` ones alone.
+    /// Returns the columns that vary and do not depend on the `given` ones alone.
     pub fn varying_beyond(&self, given: &[&str]) -> Vec<&str> {
         let design = self.design();
         let beyond = |name: &&str| !given.contains(name) && !design.follows(name, given);
         design.varying().into_iter().filter(beyond).collect()
     }
 
-    /// Whether a column has two different values.
+    /// Returns whether a column has at least two different values.
     pub fn varies(&self, name: &str) -> bool {
         let Some(column) = self.column(name) else { return false };
         let mut values = self.rows.iter().filter_map(|&row| column.bits(row));
@@ -346,16 +351,16 @@ impl Samples {
         values.any(|value| Some(value) != first)
     }
 
-    /// The columns of points but `by` that are not the same in all of them.
+    /// Returns the columns of points, except `by`, that differ among the samples.
     pub fn mixed(&self, by: &[&str]) -> impl Iterator<Item = &str> {
         let names = columns::of_points(&self.table);
         names.into_iter().filter(move |name| !by.contains(name) && !self.constant(name))
     }
 
-    /// Checks that they are of one point, the columns `by` given.
+    /// Checks that the samples belong to one point, for given values of the columns `by`.
     ///
     /// # Errors
-    /// The first other column of points that they differ in.
+    /// The first other column of points that differs.
     pub fn single_point(&self, by: &[&str]) -> std::result::Result<(), Mixture> {
         match self.mixed(by).next() {
             Some(name) => Err(self.mixture(name)),
@@ -363,7 +368,7 @@ impl Samples {
         }
     }
 
-    /// That they differ in this column.
+    /// Describes how the samples differ in this column.
     pub fn mixture(&self, column: &str) -> Mixture {
         let name = columns::short(column).to_owned();
         let choice = match self.sorted(column).first() {
@@ -373,7 +378,7 @@ impl Samples {
         Mixture { name, choice, values: self.value_list(column) }
     }
 
-    /// The different values of a column, in order; a long list ends in dots.
+    /// Lists the distinct values of a column in order. A long list ends with dots.
     pub fn value_list(&self, name: &str) -> String {
         const MOST: usize = 12;
         let values = self.sorted(name);

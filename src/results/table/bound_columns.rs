@@ -1,5 +1,5 @@
-//! Beside each rate what the machine allows at most, which limit binds and what share of it was reached: columns of a result
-//! whose folder holds the card of its machine.
+//! Columns of bounds for results with a machine card: the maximum rate of the machine, the limit that binds, and the fraction
+//! reached.
 
 use crate::table::Table;
 use crate::table::derive::{self, BOUNDS};
@@ -11,16 +11,16 @@ use apexmap_theory::models::Model;
 use apexmap_theory::models::apex_map::Surface;
 use std::collections::BTreeMap;
 
-/// The limits at the point of a row; `None` where its kernel has no bounds or the row lacks a parameter.
+/// Returns the limits at the point of a row; `None` if its kernel has no bounds or the row has not all parameters.
 pub fn terms_at(table: &Table, row: usize, launch: &Launch, limits: &Limits) -> Option<Terms> {
     let kernel = kernels::find(table.word("kernel", row)).ok()?;
     let mut point = Point::new(kernel.id(), table.number("ranks", row) as usize);
     for parameter in kernel.parameters() {
-        // Results of earlier versions lack newer parameters.
+        // Results of earlier versions do not have newer parameters.
         let value = table.value(parameter.column, row).or_else(|| parameter.default_value())?;
         let value = match (value, parameter.domain) {
             (value, Domain::Real { .. } | Domain::Choice(_)) => value,
-            // Other programs' Parquet files may have whole numbers as reals.
+            // Parquet files of other programs may have whole numbers as reals.
             (Value::Real(value), _) => Value::Integer(value as u64),
             (value, _) => value,
         };
@@ -30,12 +30,12 @@ pub fn terms_at(table: &Table, row: usize, launch: &Launch, limits: &Limits) -> 
     terms(&point, &kernel.outputs().iter().filter_map(value).collect(), launch, limits)
 }
 
-/// The limits at a point with these outputs.
+/// Returns the limits at a point with these outputs.
 fn terms(point: &Point, outputs: &BTreeMap<String, Value>, launch: &Launch, limits: &Limits) -> Option<Terms> {
     bounds::terms(&Case { limits, point, outputs, carrier: (&launch.transport, &launch.library), nodes: nodes(launch) })
 }
 
-/// The numbers of [`BOUNDS`] and the bottleneck; none for launches on other hosts than the card's.
+/// Returns the numbers of [`BOUNDS`] and the bottleneck; `None` for launches on other hosts than that of the card.
 pub fn bound(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<([Option<f64>; BOUNDS.len()], &'static str)> {
     if !limits.is_of(&launch.host) && limits.accepted.is_none() {
         return None;
@@ -51,8 +51,8 @@ pub fn bound(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<([Opti
     Some(([Some(bottleneck.rate), Some(bytes), Some(per_rank), share, attainable, attained], bottleneck.name))
 }
 
-/// Bytes per second of a process that the model of its kernel predicts from the card; `None` for kernels that it does not explain,
-/// for accesses that write, and where the card lacks its numbers.
+/// Returns the bytes per second per process that the kernel's model predicts from the card. `None` for kernels without this
+/// model, for accesses that write, and if the card has not all numbers.
 fn attainable(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<f64> {
     let kernel = sample.point.kernel.as_str();
     if sample.point.ranks > 1 && !limits.carrier_is((&launch.transport, &launch.library)) {

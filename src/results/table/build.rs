@@ -1,4 +1,4 @@
-//! Tables row by row: a cell costs no allocation, and no look-up of its column's name where that is known.
+//! Builds tables row by row. A cell needs no allocation, and no look-up of the column name if the column is known.
 
 use crate::table::Table;
 use crate::table::column::{ColumnBuilder, Kind};
@@ -14,20 +14,20 @@ pub struct Handle(usize);
 #[derive(Debug, Default)]
 pub struct TableBuilder {
     rows: usize,
-    /// Names, and the values once there is one.
+    /// Column names; values after the first one is set.
     columns: Vec<(String, Option<ColumnBuilder>)>,
     handles: HashMap<String, Handle, RandomState>,
-    /// The columns that have a value, in the order of their first.
+    /// Columns with values, in the order of their first value.
     order: Vec<Handle>,
 }
 
 impl TableBuilder {
-    /// Number of rows begun.
+    /// Returns the number of rows begun.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The column of a name. It becomes part of the table with its first value.
+    /// Returns the column of a name. It becomes part of the table with its first value.
     pub fn column(&mut self, name: &str) -> Handle {
         if let Some(handle) = self.handles.get(name) {
             return *handle;
@@ -43,8 +43,8 @@ impl TableBuilder {
         self.rows += 1;
     }
 
-    /// Sets a cell of the row begun last. A column takes its type from its first value; whole numbers become reals if a real
-    /// comes; a word in a column of numbers is no value.
+    /// Sets a cell of the last row. The first value of a column sets its type. Whole numbers become reals when a real is
+    /// added. A word in a column of numbers counts as missing.
     ///
     /// # Panics
     /// If no row was begun.
@@ -53,7 +53,7 @@ impl TableBuilder {
         self.set_value(column, value);
     }
 
-    /// As [`TableBuilder::set`].
+    /// Sets a cell as [`TableBuilder::set`] does.
     pub fn set_value(&mut self, column: Handle, value: &Value) {
         match value {
             Value::Integer(value) => self.set_integer(column, *value),
@@ -62,25 +62,26 @@ impl TableBuilder {
         }
     }
 
-    /// As [`TableBuilder::set`], of a whole number.
+    /// Sets a cell to a whole number, as [`TableBuilder::set`] does.
     ///
     /// # Panics
-    /// If no row was begun, or the handle is of another builder.
+    /// If no row was begun, or the handle belongs to another builder.
     pub fn set_integer(&mut self, column: Handle, value: u64) {
         self.cells(column, Kind::Whole).push_integer(value);
     }
 
-    /// As [`TableBuilder::set_integer`], of a real number.
+    /// Sets a cell to a real number, as [`TableBuilder::set_integer`] does.
     pub fn set_number(&mut self, column: Handle, value: f64) {
         self.cells(column, Kind::Numbers).push_number(value);
     }
 
-    /// As [`TableBuilder::set_integer`], of a word.
+    /// Sets a cell to a word, as [`TableBuilder::set_integer`] does.
     pub fn set_word(&mut self, column: Handle, word: &str) {
         self.cells(column, Kind::Words).push_word(Some(word));
     }
 
-    /// A column, with gaps up to the present row; the row's own value is taken back if it was set.
+    /// Returns the cells of a column, filled with missing values up to the last row. A value already set in this row is
+    /// removed.
     fn cells(&mut self, column: Handle, kind: Kind) -> &mut ColumnBuilder {
         let row = self.rows - 1;
         let cells = self.columns[column.0].1.get_or_insert_with(|| {
@@ -91,7 +92,7 @@ impl TableBuilder {
         cells
     }
 
-    /// The table; columns without a value are not in it.
+    /// Returns the table. Columns without a value are omitted.
     pub fn finish(mut self) -> Table {
         let mut table = Table::default();
         for Handle(at) in self.order {

@@ -1,11 +1,11 @@
-//! A column of samples: numbers or words, one a row.
+//! A column of samples: numbers or words, one per row.
 
 use crate::table::packed::{Packed, Packer};
 use apexmap_base::point::Value;
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
-/// What a column holds.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Real numbers.
@@ -16,52 +16,53 @@ pub enum Kind {
     Words,
 }
 
-/// The values of a column, one a row: numbers, or words from a small dictionary. A row may have none.
+/// Values of a column, one per row: numbers, or words from a small dictionary. Values may be missing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     kind: Kind,
-    /// The bits of a real number, a whole number itself, the place of a word in the dictionary.
+    /// Bits of a real number, a whole number, or the index of a word in the dictionary.
     cells: Packed,
     dictionary: Vec<String>,
 }
 
 impl Column {
-    /// Of real numbers; NaN stands for none.
+    /// Creates a column of real numbers. NaN marks missing values.
     pub fn numbers(values: impl IntoIterator<Item = f64>) -> Self {
         let cells = values.into_iter().map(|value| (!value.is_nan()).then(|| value.to_bits())).collect();
         Self { kind: Kind::Numbers, cells, dictionary: Vec::new() }
     }
 
-    /// Of whole numbers.
+    /// Creates a column of whole numbers.
     pub fn whole(values: impl IntoIterator<Item = Option<u64>>) -> Self {
         Self { kind: Kind::Whole, cells: values.into_iter().collect(), dictionary: Vec::new() }
     }
 
-    /// Of words.
+    /// Creates a column of words.
     pub fn words<'w>(words: impl IntoIterator<Item = Option<&'w str>>) -> Self {
         let mut builder = ColumnBuilder::new(Kind::Words);
         words.into_iter().for_each(|word| builder.push_word(word));
         builder.finish()
     }
 
-    /// What it holds.
+    /// Returns the type.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.cells.len()
     }
 
-    /// Whether it has no rows.
+    /// Returns whether the column has no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The value in a row; `None` where there is none.
+    /// Returns the value in a row; `None` if it is missing.
+    ///
     /// # Panics
-    /// If there is no such row.
+    /// If the row does not exist.
     pub fn value(&self, row: usize) -> Option<Value> {
         let bits = self.bits(row)?;
         Some(match self.kind {
@@ -71,9 +72,10 @@ impl Column {
         })
     }
 
-    /// A number; NaN where there is none or it is a word.
+    /// Returns a number; NaN if it is missing or the column holds words.
+    ///
     /// # Panics
-    /// If there is no such row.
+    /// If the row does not exist.
     pub fn number(&self, row: usize) -> f64 {
         match (self.kind, self.bits(row)) {
             (Kind::Numbers, Some(bits)) => f64::from_bits(bits),
@@ -82,9 +84,10 @@ impl Column {
         }
     }
 
-    /// A word; empty where there is none.
+    /// Returns a word; empty if it is missing or the column holds numbers.
+    ///
     /// # Panics
-    /// If there is no such row.
+    /// If the row does not exist.
     pub fn word(&self, row: usize) -> &str {
         match (self.kind, self.bits(row)) {
             (Kind::Words, Some(code)) => &self.dictionary[code as usize],
@@ -92,27 +95,28 @@ impl Column {
         }
     }
 
-    /// The different words, in the order of their first appearance; none in a column of numbers.
+    /// Returns the distinct words, in order of first appearance; empty for a column of numbers.
     pub fn dictionary(&self) -> &[String] {
         &self.dictionary
     }
 
-    /// Something that is equal for equal values of this column, of words their place in the dictionary; `None` where there is
-    /// none.
+    /// Returns a code that is equal for equal values of this column, for words their index in the dictionary; `None` if the
+    /// value is missing.
     pub fn bits(&self, row: usize) -> Option<u64> {
         self.cells.get(row)
     }
 
-    /// Whether the column has the same value in all of these rows, or none in any.
+    /// Returns whether the column has the same value in all of these rows, or a value in none.
+    ///
     /// # Panics
-    /// If there is no such row.
+    /// If a row does not exist.
     pub fn constant(&self, rows: &[usize]) -> bool {
         let Some(&first) = rows.first() else { return true };
         let bits = self.bits(first);
         rows.iter().all(|&row| self.bits(row) == bits)
     }
 
-    /// Whether it holds words, which have no median.
+    /// Returns whether the column holds words, which have no median.
     pub fn is_words(&self) -> bool {
         self.kind == Kind::Words
     }
@@ -124,7 +128,7 @@ pub struct ColumnBuilder {
     kind: Kind,
     cells: Packer,
     dictionary: Vec<String>,
-    /// Places of the words in the dictionary.
+    /// Indices of the words in the dictionary.
     known: HashMap<String, u64, RandomState>,
     last: u64,
 }
@@ -134,12 +138,12 @@ impl ColumnBuilder {
         Self { kind, cells: Packer::default(), dictionary: Vec::new(), known: HashMap::default(), last: 0 }
     }
 
-    /// Leaves rows empty up to this one, or takes rows back from this one on.
+    /// Sets the number of rows: adds missing values, or removes rows from the end.
     pub fn resize(&mut self, rows: usize) {
         self.cells.resize(rows);
     }
 
-    /// A whole number; a real one or a word if the column holds those.
+    /// Appends a whole number, converted to the type of the column.
     pub fn push_integer(&mut self, value: u64) {
         match self.kind {
             Kind::Numbers => self.cells.push(Some((value as f64).to_bits())),
@@ -148,7 +152,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// A real number, NaN for none; the column's whole numbers become real ones.
+    /// Appends a real number; NaN is a missing value. Whole numbers of the column become real numbers.
     pub fn push_number(&mut self, value: f64) {
         if self.kind == Kind::Words {
             return self.push_word(Some(&value.to_string()));
@@ -160,7 +164,7 @@ impl ColumnBuilder {
         self.cells.push((!value.is_nan()).then(|| value.to_bits()));
     }
 
-    /// A word; none in a column of numbers.
+    /// Appends a word; a missing value in a column of numbers.
     pub fn push_word(&mut self, word: Option<&str>) {
         let word = word.filter(|_| self.kind == Kind::Words);
         let code = word.map(|word| self.code(word));
@@ -168,7 +172,7 @@ impl ColumnBuilder {
     }
 
     fn code(&mut self, word: &str) -> u64 {
-        // Most words are those of the row before.
+        // Most words equal that of the previous row.
         if self.dictionary.get(self.last as usize).is_none_or(|last| last != word) {
             self.last = self.known.get(word).copied().unwrap_or_else(|| {
                 self.known.insert(word.to_owned(), self.dictionary.len() as u64);

@@ -1,6 +1,7 @@
-//! The registry of columns: what each is called, its unit, and what it says of a sample.
+//! The registry of columns: name, unit and meaning.
 //!
-//! Made once from the kernels' parameters and outputs, the derived rates and bounds, and the columns of samples and launches.
+//! It is built once from the kernels' parameters and outputs, the derived rates and bounds, and the columns of samples and
+//! launches.
 
 use super::{derive, disturbance_columns};
 use crate::table::Table;
@@ -12,38 +13,38 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The axes of surfaces: temporal and spatial locality.
+/// Columns of the axes of surfaces: temporal and spatial locality.
 pub const ALPHA: &str = "alpha";
 pub const BLOCK: &str = "block_words";
 
-/// What a column says of a sample.
+/// Meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Which point it is of, with the kernel.
+    /// Identifies the point, together with the kernel.
     Parameter,
-    /// What the kernel measured or counted.
+    /// Measured or counted by the kernel.
     Output,
-    /// Made of its time and its kernel's work.
+    /// Computed from the time and the kernel's work.
     Rate,
-    /// What the machine allows, from its card.
+    /// Limit of the machine, from its card.
     Bound,
-    /// Which sample it is, and how it ended.
+    /// Identifies the sample, or describes its end.
     Sample,
-    /// What carried it, where.
+    /// Describes the launch: host, transport, library, build.
     Launch,
-    /// Not a column of this program's.
+    /// Not a column of this program.
     Unknown,
 }
 
-/// A column for people.
+/// Description of a column for people.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Described {
-    /// As in stores: `memory_words`.
+    /// Name of the column in results: `memory_words`.
     pub name: String,
-    /// The paper's name of a parameter: `M`. Of others the name.
+    /// The paper's name of a parameter: `M`. For other columns, the name.
     pub symbol: String,
     pub unit: Unit,
-    /// As on an axis: `alpha (temporal locality)`.
+    /// Label on an axis: `alpha (temporal locality)`.
     pub label: String,
     pub role: Role,
 }
@@ -58,17 +59,17 @@ const SAMPLE: [(&str, Unit, &str); 13] = [
     ("repetition", Unit::None, "sequence number within the point and launch, from 0"),
     ("unix_seconds", Unit::Seconds, "end of the run, in seconds since 1970"),
     ("load", Unit::None, "one-minute load average of rank 0's host when the run ended"),
-    ("pages_elsewhere", Unit::None, "share of a rank's pages that are on another NUMA node than the rank, at most"),
+    ("pages_elsewhere", Unit::None, "largest share of a rank's pages that are on another NUMA node than the rank"),
     (
         disturbance_columns::QUIETNESS,
         Unit::None,
         "quiet, disturbed or unknown: whether something else took time from the run",
     ),
-    (disturbance_columns::DISTURBED_BY, Unit::None, "what disturbed the run"),
+    (disturbance_columns::DISTURBED_BY, Unit::None, "causes of the disturbance"),
     (
         derive::CORRECTION,
         Unit::None,
-        "corrected rate over the measured one: how much slower the machine was, by the canary",
+        "ratio of the corrected rate to the measured one: slowdown of the machine according to the canary",
     ),
 ];
 
@@ -85,14 +86,14 @@ const LAUNCH: [(&str, Unit, &str); 10] = [
         Unit::None,
         "environment variables that change how messages are sent: UCX_*, OMPI_*, FI_* and the like",
     ),
-    ("place", Unit::None, "order in which ranks that are threads took hardware threads"),
+    ("place", Unit::None, "order of hardware threads for ranks that are threads"),
     ("oversubscribed", Unit::None, "1 if some node had more ranks than hardware threads"),
 ];
 
-/// Columns that say which point a sample is of, besides parameters.
+/// Columns that identify the point of a sample, in addition to parameters.
 const OF_POINTS: [&str; 5] = ["kernel", "transport", "library", "launcher", "host"];
 
-/// All columns that this program knows; of several kernels with the same column the first describes it.
+/// All columns of this program. If several kernels have the same column, the first one describes it.
 static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::new);
 
 struct Registry {
@@ -142,34 +143,34 @@ fn parameters() -> impl Iterator<Item = &'static Parameter> {
     kernels::ALL.iter().flat_map(|kernel| kernel.parameters())
 }
 
-/// The symbol of a parameter with the first clause of its meaning.
+/// Returns the symbol of a parameter and the first clause of its meaning.
 fn axis(parameter: &Parameter) -> String {
     let clause = parameter.meaning.split([':', ',', ';']).next().unwrap_or_default();
     format!("{} ({clause})", parameter.name)
 }
 
-/// Everything that the kernels, rates, bounds, samples and launches declare, in the order in which it is looked up; columns of
-/// several kernels stand here several times. For tests.
+/// Returns all columns that the kernels, rates, bounds, samples and launches declare, in look-up order. Columns of several
+/// kernels occur several times. For tests.
 pub fn declared() -> &'static [Described] {
     &REGISTRY.columns
 }
 
-/// The column of a name: a column's own, or a parameter's by the paper (`M`, `P`).
+/// Returns the column of a name: the name of a column, or a parameter's name in the paper (`M`, `P`).
 pub fn resolve(name: &str) -> &str {
     REGISTRY.by_symbol.get(name).map_or(name, |at| &REGISTRY.columns[*at].name)
 }
 
-/// The names of all columns that this program knows, parameters by the papers' names.
+/// Returns the names of all columns of this program, parameters with the papers' names.
 pub fn symbols() -> Vec<&'static str> {
     REGISTRY.columns.iter().map(|column| column.symbol.as_str()).collect()
 }
 
-/// The paper's name of a parameter's column: `M` for `memory_words`.
+/// Returns the paper's name of a parameter's column: `M` for `memory_words`.
 pub fn short(column: &str) -> &str {
     REGISTRY.find(column).map_or(column, |known| &known.symbol)
 }
 
-/// A column by its name; one that this program does not know is described by its name alone.
+/// Describes a column. A column that is not of this program is described by its name alone.
 pub fn describe(column: &str) -> Described {
     let unknown = || Described {
         name: column.to_owned(),
@@ -181,7 +182,7 @@ pub fn describe(column: &str) -> Described {
     REGISTRY.find(column).cloned().unwrap_or_else(unknown)
 }
 
-/// A column as these kernels call it: rates of RandomAccess alone are updates per second, in GUPS.
+/// Describes a column for these kernels: rates of RandomAccess alone are updates per second, in GUPS.
 pub fn describe_of<'a>(column: &str, kernels: impl IntoIterator<Item = &'a str>) -> Described {
     let mut described = describe(column);
     let mut kernels = kernels.into_iter().peekable();
@@ -195,22 +196,23 @@ pub fn describe_of<'a>(column: &str, kernels: impl IntoIterator<Item = &'a str>)
     described
 }
 
-/// Columns that say which point a row is of: the kernel, its ranks and parameters, and what carried it.
+/// Returns the columns that identify the point of a row: kernel, ranks, parameters, transport, library, launcher and host.
 pub fn of_points(table: &Table) -> Vec<&str> {
     let is_parameter = |name: &str| REGISTRY.find(name).is_some_and(|known| known.role == Role::Parameter);
     let of_point = |name: &&str| OF_POINTS.contains(name) || is_parameter(name);
     table.names().iter().map(String::as_str).filter(of_point).collect()
 }
 
-/// The order of kernels' parameters, after all other columns: what comes first is kept if two follow from each other.
+/// Returns the rank of a kernel's parameter; 0 for all other columns, which come first. If two columns depend on each other,
+/// the first is kept.
 pub fn rank(column: &str) -> usize {
     parameters().position(|parameter| parameter.column == column).map_or(0, |at| at + 1)
 }
 
-/// Most characters of a sample's word in a caption.
+/// Maximum characters of a word in a caption.
 const CAPTION: usize = 200;
 
-/// A sample's word as captions show it: in a journal or a file of another program it may have any length.
+/// Shortens a word for captions. A word from a journal or from another program can have any length.
 pub fn caption(word: &str) -> String {
     match word.char_indices().nth(CAPTION) {
         Some((end, _)) => format!("{}…", &word[..end]),
@@ -218,7 +220,7 @@ pub fn caption(word: &str) -> String {
     }
 }
 
-/// `alpha = 0.1`, `L = 4096`, `M = 64 Mwords`, `bytes = 16 KiB`.
+/// Formats a value with its parameter: `alpha = 0.1`, `L = 4096`, `M = 64 Mwords`, `bytes = 16 KiB`.
 pub fn label(column: &str, value: &Value) -> String {
     let unit = REGISTRY.find(column).map_or(Unit::None, |known| known.unit);
     let text = match value {
@@ -226,20 +228,20 @@ pub fn label(column: &str, value: &Value) -> String {
         Value::Integer(v) if unit == Unit::Bytes => scaled(*v, &[(30, "GiB"), (20, "MiB"), (10, "KiB")]),
         Value::Integer(v) => v.to_string(),
         Value::Real(v) => units::significant(*v),
-        // The name of a kernel says that it is one.
+        // The name of a kernel needs no label.
         Value::Text(v) if column == "kernel" => return caption(v),
         Value::Text(v) => caption(v),
     };
     format!("{} = {text}", short(column))
 }
 
-/// A count in the largest of these units, each of so many bits, that it is a multiple of; without one a plain number.
+/// Formats a count in the largest of these units (name and binary exponent) that divides it, otherwise as a plain number.
 fn scaled(count: u64, units: &[(u32, &str)]) -> String {
     let unit = units.iter().find(|(bits, _)| count >> bits > 0 && count.is_multiple_of(1 << bits));
     unit.map_or(count.to_string(), |(bits, name)| format!("{} {name}", count >> bits))
 }
 
-/// The order of values: numbers by size, words by letters.
+/// Compares values: numbers by size, words alphabetically.
 pub fn order(a: &Value, b: &Value) -> Ordering {
     match (a.as_f64(), b.as_f64()) {
         (Some(a), Some(b)) => a.total_cmp(&b),

@@ -1,9 +1,9 @@
-//! Rates corrected for how slow the machine was just then, as the canary told.
+//! Corrects rates for a slow machine, by the times of the canary.
 
 use crate::table::quietness::Reference;
 use apexmap_base::disturbance::{Fact, Facts};
 
-/// A run of a point: its time, and the facts of it.
+/// Time and facts of one run of a point.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
     pub seconds: f64,
@@ -11,16 +11,18 @@ pub struct Run<'a> {
     pub reference: &'a Reference,
 }
 
-/// Prior standard deviation of how strongly a point's time follows a canary's, both as logarithms: 1 is in proportion.
+/// Prior standard deviation of the slopes of a point's time against a canary's time, both in logarithms. A slope of 1 means
+/// proportional.
 const PRIOR: f64 = 0.5;
-/// Times do not follow more strongly, nor the other way round.
+/// Upper limit of these slopes; the lower limit is 0.
 const MOST: f64 = 1.5;
 
-/// For each run of one point, the factor by which its rate would have been higher on the quiet machine: c^b m^d, where c and m
-/// are the canary's times in the cache and in memory over those of the reference, and b and d say how the point's times
-/// follow them, by ridge regression of logarithms within the point. 1 for all where the times do not follow.
+/// Returns, for each run of one point, the factor by which its rate would be higher on the quiet machine: c^b m^d. c and m
+/// are the canary's times in the cache and in memory, divided by those of the reference. b and d are the slopes of the
+/// point's time against them, from a ridge regression of logarithms within the point. All factors are 1 if the times do not
+/// depend on the canary.
 ///
-/// Few runs correct little: the regression holds b and d near 0 unless the runs say otherwise.
+/// With few runs the correction is small: the regression keeps b and d near 0 unless the runs show otherwise.
 pub fn factors(runs: &[Run]) -> Vec<f64> {
     let canaries = |run: &Run| {
         let over = |fact, reference: Option<f64>| Some((run.facts.get(fact)? / reference?).ln());
@@ -36,8 +38,8 @@ pub fn factors(runs: &[Run]) -> Vec<f64> {
     x.iter().map(|x| (follows[0] * x[0] + follows[1] * x[1]).exp()).collect()
 }
 
-/// Ridge regression of `y` on the columns of `x`, all about their means: the slopes under independent normal priors, with the
-/// variance of the residuals estimated together with them.
+/// Returns the slopes of a ridge regression of `y` on the columns of `x`, all relative to their means. The slopes have
+/// independent normal priors, and the variance of the residuals is estimated together with them.
 fn slopes(x: &[[f64; 2]], y: &[f64]) -> [f64; 2] {
     let n = y.len() as f64;
     if y.len() < 3 {

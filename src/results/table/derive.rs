@@ -1,15 +1,15 @@
-//! Rates: the one place where they are computed, from a sample's seconds and its kernel's work.
+//! Computes all rates, from a sample's seconds and its kernel's work.
 
 use apexmap_base::sample::Sample;
 use apexmap_base::units::Unit;
 use apexmap_measure::kernels;
 
-/// A derived column and what it means.
+/// A derived column.
 #[derive(Clone, Copy, Debug)]
 pub struct Derived {
     pub column: &'static str,
     pub unit: Unit,
-    /// As on an axis.
+    /// Label on an axis.
     pub label: &'static str,
 }
 
@@ -17,7 +17,7 @@ const fn derived(column: &'static str, unit: Unit, label: &'static str) -> Deriv
     Derived { column, unit, label }
 }
 
-/// The derived columns, in the order in which [`rates`] returns them. MB are 10^6 bytes everywhere.
+/// The derived columns, in the order of [`rates`]. MB are 10^6 bytes everywhere.
 pub const COLUMNS: [Derived; 6] = [
     derived("operations", Unit::None, "operations of all ranks"),
     derived("bytes", Unit::Bytes, "bytes of all ranks"),
@@ -27,9 +27,9 @@ pub const COLUMNS: [Derived; 6] = [
     derived("cycles_per_operation", Unit::Cycles, "cycles per operation, per process"),
 ];
 
-/// Rates that are also given as corrected for how slow the machine was.
+/// Rates that also have a corrected column, for a slow machine.
 pub const CORRECTABLE: [&str; 3] = ["operations_per_second", "bytes_per_second", "bytes_per_second_per_rank"];
-/// The columns of the corrected rates, in the order of [`CORRECTABLE`].
+/// Columns of the corrected rates, in the order of [`CORRECTABLE`].
 pub const CORRECTED: [Derived; 3] = [
     derived(
         "operations_per_second_corrected",
@@ -43,25 +43,25 @@ pub const CORRECTED: [Derived; 3] = [
         "bandwidth per process, corrected by the canary",
     ),
 ];
-/// The column of a rate as corrected.
+/// Returns the column of the corrected rate.
 pub fn corrected_column(rate: &str) -> String {
     format!("{rate}_corrected")
 }
 
-/// Column of the corrected rate over the measured one.
+/// Column of the ratio of the corrected rate to the measured one.
 pub const CORRECTION: &str = "correction";
 
 /// Column of the name of the limit that binds.
 pub const BOUND_BY: &str = "bound_by";
-/// Column of the measured rate over its bound.
+/// Column of the ratio of the measured rate to its bound.
 pub const SHARE: &str = "share_of_bound";
 
-/// Column of what the card's numbers let expect: the prediction of the kernel's model, to which nothing was fitted here.
+/// Column of the rate that the kernel's model predicts from the card, without a fit to these samples.
 pub const ATTAINABLE: &str = "attainable_bytes_per_second_per_rank";
-/// Column of the measured rate over that.
+/// Column of the ratio of the measured rate to this prediction.
 pub const ATTAINED: &str = "share_of_attainable";
 
-/// Bounds of rates, what is attainable, and the shares of both that were reached: columns of a result with a machine card.
+/// Bounds of rates, the prediction from the card, and the fractions reached: columns of a result with a machine card.
 pub const BOUNDS: [Derived; 6] = [
     derived("bound_operations_per_second", Unit::PerSecond, "bound of the aggregate rate of operations"),
     derived("bound_bytes_per_second", Unit::BytesPerSecond, "bound of the aggregate bandwidth"),
@@ -71,12 +71,12 @@ pub const BOUNDS: [Derived; 6] = [
     derived(ATTAINED, Unit::None, "fraction of the prediction"),
 ];
 
-/// The column that bounds a rate's column, if one does.
+/// Returns the column with the bound of a rate; `None` if it has none.
 pub fn bound_of(column: &str) -> Option<&'static str> {
     BOUNDS.iter().map(|bound| bound.column).find(|bound| bound.strip_prefix("bound_") == Some(column))
 }
 
-/// Rates of a sample on processors of `hertz`; `None` where it has no time or its kernel is unknown to this program.
+/// Returns the rates of a sample on processors of `hertz`. They are `None` without a time or for an unknown kernel.
 pub fn rates(sample: &Sample, hertz: Option<f64>) -> [Option<f64>; 6] {
     let Ok(kernel) = kernels::find(&sample.point.kernel) else { return [None; 6] };
     let work = kernel.done(&sample.point, &sample.outputs);

@@ -1,4 +1,4 @@
-//! Beside each sample what disturbed it, the verdict about that, and its rates corrected for how slow the machine was.
+//! Columns about disturbance: causes, verdict, and rates corrected for a slow machine.
 
 use crate::table::Table;
 use crate::table::column::{Column, ColumnBuilder, Kind};
@@ -12,19 +12,19 @@ use std::ops::Range;
 
 /// Column of the verdict about a sample, a word such as `quiet`.
 pub const QUIETNESS: &str = "quietness";
-/// Column of what disturbed it: such as `run delay, steal`.
+/// Column of the causes of a disturbance, such as `run delay, steal`.
 pub const DISTURBED_BY: &str = "disturbed_by";
 
-/// How fast the quiet machine is, by what it was measured with: the host of rank 0, and the number of ranks.
+/// References for the speed of the quiet machine, by host of rank 0 and number of ranks.
 #[derive(Default)]
 pub struct References {
     places: HashMap<(String, usize), usize>,
     of_places: Vec<ReferenceValues>,
-    /// Rows that follow each other and are of one launch.
+    /// Consecutive rows of one launch.
     spans: Vec<Span>,
 }
 
-/// Rows of a launch; none where nothing is known of it.
+/// Consecutive rows of a launch, or rows without a known launch.
 struct Span {
     rows: Range<usize>,
     /// Index of its reference.
@@ -33,7 +33,7 @@ struct Span {
 }
 
 impl References {
-    /// Counts in what a sample tells: of the next row of the table.
+    /// Adds the facts of the sample in the next row of the table.
     pub fn add(&mut self, launch: Option<&Launch>, facts: &Facts) {
         let reference = launch.map(|launch| self.place(launch));
         if let Some(at) = reference {
@@ -49,7 +49,7 @@ impl References {
         }
     }
 
-    /// Counts in what the canaries before a launch's first sample tell.
+    /// Adds the facts of the canaries before a launch's first sample.
     pub fn add_preflight(&mut self, launch: &Launch, canaries: &[Facts]) {
         let at = self.place(launch);
         canaries.iter().for_each(|facts| self.of_places[at].add(facts));
@@ -65,14 +65,14 @@ impl References {
     }
 }
 
-/// What is known of a row besides its columns.
+/// Facts about a row that are not in its columns.
 #[derive(Clone, Copy)]
 struct Row {
     reference: Reference,
     oversubscribed: bool,
 }
 
-/// Adds the columns to a table whose rows these references saw; none where no sample tells anything.
+/// Adds the columns to a table with these references. Does nothing if no sample has facts.
 pub fn add(table: &mut Table, references: References) {
     if Fact::ALL.iter().all(|fact| table.column(fact.about().column).is_none()) {
         return;
@@ -87,7 +87,7 @@ pub fn add(table: &mut Table, references: References) {
     add_corrections(table, &rows);
 }
 
-/// The facts of samples, from their columns.
+/// Facts of samples, from their columns.
 struct FactColumns<'a>(Vec<(Fact, &'a Column)>);
 
 impl<'a> FactColumns<'a> {

@@ -1,4 +1,4 @@
-//! Tables as DataFrames of polars, and back: what is written to Parquet, and what other programs calculate with.
+//! Conversion between tables and DataFrames of polars, for Parquet files and for other programs.
 
 use super::Table;
 use super::column::{Column, Kind};
@@ -6,7 +6,7 @@ use super::derive::BOUND_BY;
 use apexmap_theory::bounds;
 use polars::prelude::*;
 
-/// Some rows of a table: real numbers as f64, whole numbers as u64, words as strings, missing values as nulls.
+/// Converts some rows of a table: real numbers to f64, whole numbers to u64, words to strings, missing values to nulls.
 pub fn frame(table: &Table, rows: impl ExactSizeIterator<Item = usize> + Clone) -> PolarsResult<DataFrame> {
     let columns = table.names().iter().filter_map(|name| Some(series(name, table.column(name)?, rows.clone())));
     DataFrame::new(rows.len(), columns.collect())
@@ -31,7 +31,7 @@ fn series(name: &str, column: &Column, rows: impl Iterator<Item = usize>) -> pol
     }
 }
 
-/// A column of a DataFrame; `None` if it holds neither numbers nor booleans nor strings.
+/// Converts a column of a DataFrame; `None` unless it holds numbers, booleans or strings.
 pub fn column(name: &str, read: &polars::prelude::Column) -> PolarsResult<Option<Column>> {
     let kind = read.dtype().clone();
     if kind == DataType::String {

@@ -21,27 +21,27 @@ use apexmap_base::sample::Status;
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
-/// All samples of a store, or made by a [`TableBuilder`]: columns in order, all of one length.
+/// All samples of a result, or of a [`TableBuilder`]: columns in order, all of the same length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Number of rows: the length of every column.
+    /// Number of rows: the length of each column.
     pub rows: usize,
     names: Vec<String>,
     columns: HashMap<String, Column, RandomState>,
 }
 
 impl Table {
-    /// Names of the columns, in their order: `kernel`, `memory_words`, `bytes_per_second`.
+    /// Returns the names of the columns, in their order: `kernel`, `memory_words`, `bytes_per_second`.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The column of this name; `None` if there is none.
+    /// Returns the column of this name; `None` if it does not exist.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.get(name)
     }
 
-    /// Refuses a table that does not hold samples, as of another program's Parquet file; `given` is its name.
+    /// Rejects a table that does not hold samples, such as another program's Parquet file. `given` is its name.
     pub fn check_samples(&self, given: &str) -> Result<()> {
         let lacks = |(name, words): &(&str, bool)| self.column(name).is_none_or(|column| column.is_words() != *words);
         let needed = [("kernel", true), ("status", true), ("ranks", false), ("seconds", false)];
@@ -54,8 +54,8 @@ impl Table {
         }
     }
 
-    /// Makes runs failed ones that ended well after no time, or after one that cannot be, as another program's file may tell:
-    /// journals with such lines are damaged. Returns how many there are.
+    /// Marks runs as failed that ended well without a valid time, which another program's file may contain. In journals, such
+    /// lines count as damaged. Returns the number of these runs.
     pub fn fail_untimed(&mut self) -> usize {
         let Some(status) = self.column("status") else { return 0 };
         let ended_well = |row| Status::from_name(status.word(row)).is_none_or(|status| status == Status::Ok);
@@ -73,36 +73,36 @@ impl Table {
         untimed
     }
 
-    /// The value of a cell; `None` where there is none.
+    /// Returns the value of a cell; `None` if it is missing.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If the row does not exist.
     pub fn value(&self, name: &str, row: usize) -> Option<Value> {
         self.column(name)?.value(row)
     }
 
-    /// A number; NaN where there is none or it is a word.
+    /// Returns a number; NaN if it is missing or a word.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If the row does not exist.
     pub fn number(&self, name: &str, row: usize) -> f64 {
         self.column(name).map_or(f64::NAN, |column| column.number(row))
     }
 
-    /// A word; empty where there is none.
+    /// Returns a word; empty if it is missing or a number.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If the row does not exist.
     pub fn word(&self, name: &str, row: usize) -> &str {
         self.column(name).map_or("", |column| column.word(row))
     }
 
-    /// Distinct words of a column, in the order of their first appearance.
+    /// Returns the distinct words of a column, in order of first appearance.
     pub fn words(&self, name: &str) -> &[String] {
         self.column(name).map_or(&[], Column::dictionary)
     }
 
-    /// Adds a whole column after the others, with as many rows as they have.
+    /// Appends a column. It must have the same number of rows as the others.
     pub fn insert(&mut self, name: &str, column: Column) {
         self.rows = column.len();
         self.names.push(name.to_owned());

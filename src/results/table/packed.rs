@@ -1,27 +1,27 @@
-//! The values of a column in little memory: a row without a value takes a bit, and few different values take two bytes a row.
+//! Compressed column: a bitmap of missing values, and two-byte codes while a column has few distinct values.
 
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
-/// Columns with more different values hold each row's own.
+/// Maximum number of distinct values with codes. Columns with more store the value of each row.
 const MOST_CODED: usize = 4096;
 
-/// Of each row the bits of a value, or nothing.
+/// Values of all rows, as bits; values may be missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Packed {
     rows: usize,
-    /// Of 64 rows each; nobody looks at them where all rows have a value.
+    /// Bitmaps, one per 64 rows. Not used if no value is missing.
     present: Vec<Present>,
-    /// Of the rows that have one.
+    /// Values of the rows that have one.
     values: Values,
 }
 
-/// Which of 64 rows have a value.
+/// Bitmap of 64 rows.
 #[derive(Clone, Debug, PartialEq)]
 struct Present {
-    /// A bit per row.
+    /// One bit per row, set if the row has a value.
     rows: u64,
-    /// How many rows before these have one.
+    /// Number of values in the rows before.
     before: u32,
 }
 
@@ -58,10 +58,10 @@ impl Packed {
         self.rows
     }
 
-    /// The value of a row.
+    /// Returns the value of a row; `None` if it is missing.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If the row does not exist.
     pub fn get(&self, row: usize) -> Option<u64> {
         assert!(row < self.rows, "row {row} of {}", self.rows);
         if self.values.len() == self.rows {
@@ -81,7 +81,7 @@ impl Packed {
 #[derive(Debug, Default)]
 pub struct Packer {
     packed: Packed,
-    /// The codes of the different values, while there are few.
+    /// Codes of the distinct values, while they are few.
     codes: HashMap<u64, u16, RandomState>,
 }
 
@@ -102,7 +102,7 @@ impl Packer {
         match &mut self.packed.values {
             Values::Plain(values) => values.push(value),
             Values::Coded { codes, different } => {
-                // Most values are those of the row before.
+                // Most values equal that of the previous row.
                 let last = codes.last().copied().filter(|&last| different[last as usize] == value);
                 let known = last.or_else(|| self.codes.get(&value).copied());
                 if let Some(code) = known {
@@ -122,7 +122,7 @@ impl Packer {
         }
     }
 
-    /// Takes the last row back.
+    /// Removes the last row.
     fn pop(&mut self) {
         let packed = &mut self.packed;
         let Some(row) = packed.rows.checked_sub(1) else { return };
@@ -139,7 +139,7 @@ impl Packer {
         }
     }
 
-    /// Leaves rows empty up to this one, or takes rows back from this one on.
+    /// Sets the number of rows: adds missing values, or removes rows from the end.
     pub fn resize(&mut self, rows: usize) {
         while self.packed.rows > rows {
             self.pop();
@@ -149,7 +149,7 @@ impl Packer {
         }
     }
 
-    /// With other bits for the same values, as where whole numbers become reals.
+    /// Changes the bits of all values, for example when whole numbers become reals.
     pub fn map(&mut self, change: impl Fn(u64) -> u64) {
         let rows = std::mem::take(self).finish();
         rows.iter().for_each(|value| self.push(value.map(&change)));

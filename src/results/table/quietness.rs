@@ -1,23 +1,23 @@
-//! Whether a sample was measured on a quiet machine: a verdict from the facts that its ranks and its host told.
+//! Decides whether a sample was measured on a quiet machine, from facts that its ranks and its host recorded during the run.
 
 use apexmap_base::disturbance::{Fact, Facts};
 use apexmap_base::units::{self, significant};
 use apexmap_theory::statistics::{median, quantile};
 use std::fmt;
 
-/// The verdict about a sample, some samples, or a machine before them.
+/// Verdict about one sample, about several, or about the machine before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quietness {
-    /// Nothing that is watched took more from it than the limits allow.
+    /// No observed cause exceeded its limit.
     Quiet,
-    /// The system does not tell enough, or ranks shared hardware threads.
+    /// The system reports too little, or ranks shared hardware threads.
     Unknown,
-    /// Something did.
+    /// At least one cause exceeded its limit.
     Disturbed,
 }
 
 impl Quietness {
-    /// As in stores: `quiet`.
+    /// Returns the name in results: `quiet`.
     pub fn name(self) -> &'static str {
         match self {
             Quietness::Quiet => "quiet",
@@ -26,13 +26,13 @@ impl Quietness {
         }
     }
 
-    /// The verdict of a name such as `quiet`.
+    /// Returns the verdict with a name such as `quiet`.
     pub fn from_name(name: &str) -> Option<Self> {
         [Quietness::Quiet, Quietness::Unknown, Quietness::Disturbed].into_iter().find(|verdict| verdict.name() == name)
     }
 }
 
-/// What disturbed a sample.
+/// Cause of a disturbance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     RunDelay,
@@ -48,7 +48,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// All causes, in the order in which they are looked for.
+    /// All causes, in the order of their evaluation.
     pub const ALL: [Cause; 10] = [
         Cause::RunDelay,
         Cause::OffCore,
@@ -62,49 +62,57 @@ impl Cause {
         Cause::BarrierCanary,
     ];
 
-    /// As in stores, the amount above which it disturbs, and what that is an amount of.
+    /// Returns the name in results, the amount above which the cause disturbs, and the meaning of the amount.
     const fn about(self) -> (&'static str, f64, &'static str) {
         match self {
-            Cause::RunDelay => ("run delay", 0.01, "share of the run in which another thread had the core of a rank"),
-            // The clocks of threads are less exact.
-            Cause::OffCore => ("off core", 0.02, "share of the run in which a rank did not run, for any reason"),
+            Cause::RunDelay => {
+                ("run delay", 0.01, "share of the run during which another thread had the core of a rank")
+            }
+            // Higher limit, because the clocks of threads are less exact.
+            Cause::OffCore => ("off core", 0.02, "share of the run during which a rank did not run, for any reason"),
             Cause::Steal => ("steal", 0.01, "share of the last second that the hypervisor gave to other machines"),
             Cause::OtherPrograms => {
                 ("other programs", 0.25, "hardware threads that other programs kept busy in the last second")
             }
-            Cause::Throttling => ("throttling", 0.0, "seconds for which a limit of processor time stopped the ranks"),
-            Cause::PageFaults => {
-                ("page faults", 0.01, "share of the run that page faults took, at 0.5 us each; any that reads a disk")
+            Cause::Throttling => {
+                ("throttling", 0.0, "seconds during which a limit on processor time stopped the ranks")
             }
-            Cause::CoreClock => ("core clock", 0.05, "how far the core clock was below that of quiet runs"),
+            Cause::PageFaults => (
+                "page faults",
+                0.01,
+                "share of the run spent on page faults, at 0.5 us each; or any page fault that reads a disk",
+            ),
+            Cause::CoreClock => ("core clock", 0.05, "fraction by which the core clock was below that of quiet runs"),
             Cause::CacheCanary => {
-                ("slow core", 0.15, "how much longer the canary took in the cache than in quiet runs")
+                ("slow core", 0.15, "fraction by which the canary in the cache took longer than in quiet runs")
             }
-            Cause::MemoryCanary => ("slow memory", 0.5, "how much longer the canary took in memory than in quiet runs"),
+            Cause::MemoryCanary => {
+                ("slow memory", 0.5, "fraction by which the canary in memory took longer than in quiet runs")
+            }
             Cause::BarrierCanary => (
                 "barrier time",
                 1.0,
-                "how much longer, or shorter, a barrier of all ranks took than in most runs: the factor less 1",
+                "factor between the time of a barrier of all ranks and that of most runs, longer or shorter, minus 1",
             ),
         }
     }
 
-    /// As in stores: `run delay`.
+    /// Returns the name in results: `run delay`.
     pub fn name(self) -> &'static str {
         self.about().0
     }
 
-    /// The amount above which it disturbs.
+    /// Returns the amount above which the cause disturbs.
     pub fn limit(self) -> f64 {
         self.about().1
     }
 
-    /// What it is an amount of.
+    /// Returns the meaning of the amount.
     pub fn meaning(self) -> &'static str {
         self.about().2
     }
 
-    /// In a sentence: `a rank waited for its core (12 % of the time)`.
+    /// Describes the cause in a sentence: `a rank did not run for 12 % of the time`.
     pub fn sentence(self, amount: f64) -> String {
         let percent = format!("{:.0} %", 100.0 * amount);
         match self {
@@ -112,11 +120,11 @@ impl Cause {
             Cause::OffCore => format!("a rank did not run for {percent} of the time"),
             Cause::Steal => format!("the hypervisor gave {percent} of the time to other machines"),
             Cause::OtherPrograms => format!("other programs kept {} hardware threads busy", significant(amount)),
-            Cause::Throttling => format!("a limit of processor time stopped the ranks for {}", units::seconds(amount)),
+            Cause::Throttling => format!("a limit on processor time stopped the ranks for {}", units::seconds(amount)),
             Cause::PageFaults => format!("page faults took about {percent} of the time"),
             Cause::CoreClock => format!("the core clock fell by {percent}"),
-            Cause::CacheCanary => format!("a fixed piece of work in the cache took {percent} longer"),
-            Cause::MemoryCanary => format!("a fixed number of reads of memory took {percent} longer"),
+            Cause::CacheCanary => format!("a fixed amount of work in the cache took {percent} longer"),
+            Cause::MemoryCanary => format!("a fixed number of memory reads took {percent} longer"),
             Cause::BarrierCanary => {
                 format!("the time of a barrier changed by a factor of {}", significant(1.0 + amount))
             }
@@ -130,10 +138,10 @@ impl fmt::Display for Cause {
     }
 }
 
-/// What a page fault costs at least, in seconds.
+/// Minimum cost of a page fault, in seconds.
 const FAULT_SECONDS: f64 = 0.5e-6;
 
-/// How fast the machine is when it is quiet: the canary's times and the core clock; of a barrier the usual time.
+/// Speed of the quiet machine: times of the canaries and the core clock. For barriers, the usual time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reference {
     pub cache_seconds: Option<f64>,
@@ -142,11 +150,11 @@ pub struct Reference {
     pub barrier_seconds: Option<f64>,
 }
 
-/// Facts below which there is no reference.
+/// Minimum number of values for a reference.
 const LEAST: usize = 4;
 
 impl Reference {
-    /// From facts of runs on the same host with the same number of ranks.
+    /// Computes the reference from facts of runs on the same host with the same number of ranks.
     pub fn of<'a>(facts: impl IntoIterator<Item = &'a Facts>) -> Self {
         let mut values = ReferenceValues::default();
         facts.into_iter().for_each(|facts| values.add(facts));
@@ -154,7 +162,7 @@ impl Reference {
     }
 }
 
-/// What a [`Reference`] is made of: of each run its canary's times and its core clock.
+/// Values for a [`Reference`]: canary times and core clock of each run.
 #[derive(Clone, Debug, Default)]
 pub struct ReferenceValues {
     cache: Vec<f64>,
@@ -164,7 +172,7 @@ pub struct ReferenceValues {
 }
 
 impl ReferenceValues {
-    /// Counts in another run on the same host with the same number of ranks.
+    /// Adds another run on the same host with the same number of ranks.
     pub fn add(&mut self, facts: &Facts) {
         self.cache.extend(facts.get(Fact::CacheCanary));
         self.memory.extend(facts.get(Fact::MemoryCanary));
@@ -172,8 +180,8 @@ impl ReferenceValues {
         self.barrier.extend(facts.get(Fact::BarrierCanary));
     }
 
-    /// The lower quartile of the times, the upper quartile of the clocks. Ranks that are nearer to each other than in most runs are
-    /// as much of a change as farther ones: of barriers the median.
+    /// Computes the reference: the lower quartile of times, the upper quartile of clocks. For barriers it is the median,
+    /// because ranks that are closer than in most runs are as much of a change as ranks farther apart.
     pub fn reference(self) -> Reference {
         let at = |mut values: Vec<f64>, p| {
             values.sort_by(f64::total_cmp);
@@ -188,8 +196,9 @@ impl ReferenceValues {
     }
 }
 
-/// What disturbed a run, with the amounts that [`Cause::sentence`] takes; nothing if all was quiet. `None` if that is unknown.
-/// Ranks that share hardware threads take them from each other: what they wait for is no sign of others.
+/// Returns the causes that disturbed a run, with the amounts for [`Cause::sentence`]; an empty list if all was quiet. Returns
+/// `None` if this is unknown. Ranks that share hardware threads wait for each other, so their waiting does not show other
+/// programs.
 pub fn causes(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Option<Vec<(Cause, f64)>> {
     let watched = facts.get(Fact::WatchedSeconds);
     let known = facts.get(Fact::RunDelayShare).or(facts.get(Fact::OffCoreShare));
@@ -216,7 +225,7 @@ pub fn causes(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Opt
     Some(Cause::ALL.into_iter().filter_map(over).collect())
 }
 
-/// The verdict of causes.
+/// Returns the verdict for these causes.
 pub fn judge(causes: Option<&[(Cause, f64)]>) -> Quietness {
     match causes {
         None => Quietness::Unknown,
@@ -225,10 +234,11 @@ pub fn judge(causes: Option<&[(Cause, f64)]>) -> Quietness {
     }
 }
 
-/// Share of disturbed samples from which several together are called disturbed: medians withstand less than half.
+/// Share of disturbed samples above which several samples together count as disturbed. Medians are robust against less than
+/// half.
 const DISTURBED_SAMPLES: f64 = 0.25;
 
-/// The verdict about several samples, such as those of a cell or of a result.
+/// Returns the verdict about several samples, such as those of a cell or of a result.
 pub fn together(verdicts: &[Quietness]) -> Quietness {
     let count = |wanted| verdicts.iter().filter(|&&verdict| verdict == wanted).count();
     let known = verdicts.len() - count(Quietness::Unknown);
@@ -239,26 +249,26 @@ pub fn together(verdicts: &[Quietness]) -> Quietness {
     }
 }
 
-/// What disturbed the machine before a run, from the facts of each of its canaries: waits as shares of the whole time, of all else
-/// the median, so that one interruption in a second is none.
+/// Returns the causes that disturbed the machine before a run, from the facts of each of its canaries. Waits are shares of
+/// the whole time; all other facts are medians, so that one interruption per second does not count.
 pub fn preflight_causes(canaries: &[Facts], oversubscribed: bool) -> Option<Vec<(Cause, f64)>> {
     let mut middle = Facts::default();
     for &fact in Fact::ALL {
         let values: Vec<f64> = canaries.iter().filter_map(|facts| facts.get(fact)).collect();
         middle.set(fact, median(&values));
     }
-    // A thread that shares the core takes turns of some milliseconds, longer than what is watched at a time.
+    // A thread that shares the core runs for several milliseconds at a time, longer than one observation.
     for fact in [Fact::RunDelayShare, Fact::OffCoreShare] {
         middle.set(fact, whole_share(canaries, fact));
     }
-    // The host's own times take a second to be told.
+    // The host reports its times with a delay of up to a second.
     for fact in [Fact::StealShare, Fact::OtherCores] {
         middle.set(fact, canaries.last().and_then(|facts| facts.get(fact)));
     }
     causes(&middle, &Reference::of(canaries), oversubscribed)
 }
 
-/// A share of the time watched by all canaries together.
+/// Returns a share of the time that all canaries observed together.
 fn whole_share(canaries: &[Facts], share: Fact) -> Option<f64> {
     let watched = |facts: &Facts| Some((facts.get(share)?, facts.get(Fact::WatchedSeconds)?));
     let (taken, all) = canaries

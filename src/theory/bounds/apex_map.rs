@@ -1,7 +1,8 @@
-//! Bounds of Apex-Map, by access.
+//! Bounds of Apex-Map, per access.
 //!
-//! Local addresses of a rank follow P(address < c) = (c / own)^alpha over its own M/P words (Apex-Map paper, Section 2); at best
-//! its caches hold the hottest of them. A share 1 - P^(-alpha) goes to other ranks: [`Law`] tells what any cache can hold.
+//! Local addresses of a rank follow P(address < c) = (c / own)^alpha over its own M/P words (Apex-Map paper, Section 2). At
+//! best its caches hold the hottest words. A share 1 - P^(-alpha) of the accesses goes to other ranks. [`Law`] gives the
+//! share that a cache of any size can hold.
 
 use super::*;
 use crate::bounds::limits::LINE_BYTES;
@@ -10,7 +11,7 @@ use apexmap_base::units::WORD_BYTES;
 use apexmap_measure::kernels::apex_map::access::Access;
 use apexmap_measure::numerics::power_law::crossing;
 
-/// That one instruction loads or stores.
+/// Bytes that one instruction loads or stores, at most.
 const MOST_BYTES: f64 = 64.0;
 
 pub const FAMILY: Family = Family {
@@ -18,72 +19,72 @@ pub const FAMILY: Family = Family {
     limits: &[
         Limit {
             name: ISSUE,
-            formula: "loads per access, one for its index and one per 64 bytes of a block (threads, two_sided: once more for the \
-                 remote fraction, with as many stores), at 4 loads, 128 bytes and 2 stores a core cycle",
+            formula: "loads per access (one for the index, one per 64 bytes of the block) at 4 loads, 128 bytes and 2 stores per \
+                 core cycle; with threads and two_sided, the remote fraction of the blocks is loaded once more and stored",
             source: &APEX_MAP,
             place: "Table 1 (the sum of the words read)",
         },
         Limit {
             name: OUTSTANDING,
-            formula: "Little's law: lines per access x mean latency of a line / maximum outstanding lines; and the \
-                 fastest random reads of any region beyond L1, for the fraction of the accesses that reach it; between threads \
-                 of local and remote accesses, otherwise of local ones",
+            formula: "the larger of two times: lines per access x mean latency of a line / maximum outstanding lines \
+                 (Little's law); or, for any region beyond L1, the fraction of the accesses that reach it x its fastest \
+                 random read. Between threads, local and remote accesses count, otherwise only local ones",
             source: &APEX_MAP,
             place: "Section 2 (power law)",
         },
         Limit {
             name: WALKS,
-            formula: "the fastest random reads on base pages of any region beyond the reach of their translations \
-                 (tlb_reach_bytes), for the fraction of the accesses that reach twice as far (neighbouring pages may share a \
-                 translation)",
+            formula: "for any region beyond the reach of the translations (tlb_reach_bytes): the fraction of the accesses beyond \
+                 twice the region x its fastest random read on base pages. Twice, because neighbouring pages may share a \
+                 translation",
             source: &APEX_MAP,
             place: "Section 2 (power law)",
         },
         Limit {
             name: L2,
-            formula: "lines per access x fraction of the words read beyond a region, which holds part of a block where it is \
-                 smaller, x minimum time per line from it; between threads of remote blocks as well; on several ranks the lines \
-                 of the index arrays, too, 1/8 per access, if 8 N I bytes are more than the region",
+            formula: "lines per access x fraction of the words read from beyond a region x minimum time per line from it. A region \
+                 that is smaller than a block holds part of the block. Between threads, remote blocks count too. On several \
+                 ranks, an index costs 1/8 line per access more if the index arrays (8 N I bytes) exceed the region",
             source: &APEX_MAP,
             place: "Section 2 (power law)",
         },
         Limit { name: L3, formula: "as L2", source: &APEX_MAP, place: "Section 2 (power law)" },
         Limit {
             name: MEMORY,
-            formula: "as L2; and for all ranks of a node, 64 bytes per line beyond all of its caches, local or remote, / \
+            formula: "as L2; and for all ranks of a node: lines beyond all of its caches, local or remote, x 64 bytes / \
                  bandwidth of the node",
             source: &APEX_MAP,
             place: "Section 2 (power law)",
         },
         Limit {
             name: MESSAGES,
-            formula: "remote fraction x minimum time: two_sided of 2 messages (a request and a reply sent, as many \
-                 received), one_sided of a get",
+            formula: "remote fraction x minimum time: of 2 messages for two_sided (a rank sends a request and a reply and \
+                 receives the same number), of a get for one_sided",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equations (4) to (6)",
         },
         Limit {
             name: LINK,
-            formula: "remote fraction x 8 L bytes x minimum time per byte, sent or fetched",
+            formula: "remote fraction x 8 L bytes x minimum time per byte sent or fetched",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equations (1), (2)",
         },
         Limit {
             name: LATENCY,
-            formula: "remote fraction x round trip of two short messages, or of a short get / B outstanding",
+            formula: "remote fraction x latency / B outstanding; the latency is a round trip of two short messages, or a short get",
             source: &APEX_MAP,
             place: "Section 2.1 (B)",
         },
         Limit {
             name: BISECTION,
-            formula: "two_sided: the sum over distances d of p(d) 2 min(d, P - d) / P crosses it, with p(d) ~ (d + 1)^alpha - \
-                 d^alpha, half in each direction: x 8 L bytes / bisection bandwidth",
+            formula: "two_sided: sum over distances d of p(d) 2 min(d, P - d) / P, the fraction of the accesses that cross it, with \
+                 p(d) ~ (d + 1)^alpha - d^alpha; half of it in each direction, x 8 L bytes / bisection bandwidth",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 3.1, Equation (1)",
         },
         Limit {
             name: POLLS,
-            formula: "two_sided: minimum time of a poll that finds nothing / poll_every",
+            formula: "two_sided: minimum time of a poll without a message / poll_every",
             source: &APEX_MAP,
             place: "Table 1 (serve others after each access)",
         },
@@ -93,22 +94,23 @@ pub const FAMILY: Family = Family {
 
 fn terms(case: &Case, terms: &mut Terms) {
     let (limits, point) = (case.limits, case.point);
-    // Limits of stores are not known; and the neighbours' first rank is not all ranks.
+    // A card has no limits of stores. With neighbours, the rate is that of the first rank, not of all ranks.
     if Access::of(point) != Access::Read || point.params.contains_key("neighbours") {
         return;
     }
     let (alpha, ranks) = (point.real("alpha"), point.ranks as f64);
     let bytes = (point.integer("L") * WORD_BYTES) as f64;
     let own = (point.integer("M") * WORD_BYTES) as f64 / ranks;
-    // The run's own share: of few remote accesses there may be more or fewer than expected.
+    // The remote share of this run. With few remote accesses it differs from the expected value.
     let away = case.output("remote_share").unwrap_or(1.0 - ranks.powf(-alpha));
     let at_once = case.at_once(ranks);
-    // At least: a block of three words, say, may lie in two lines.
+    // A minimum: a block of three words, for example, may lie in two lines.
     let lines = (bytes / LINE_BYTES).max(1.0);
     let threads = case.carrier.0 == "threads";
     let two_sided = point.kernel == "apex_map.two_sided";
 
-    // The words of a block and its index are loaded; who answers loads and stores a long reply as well, and a short one once.
+    // An access loads its index and the words of the block. Between threads, the rank that answers a request copies the
+    // block: it loads and stores the block once more.
     let loads = (bytes / MOST_BYTES).ceil();
     let copies = if threads && two_sided { away } else { 0.0 };
     let loaded = WORD_BYTES as f64 + (1.0 + copies) * bytes;
@@ -116,7 +118,7 @@ fn terms(case: &Case, terms: &mut Terms) {
     let in_loop = limits.reads.least().zip(limits.byte_seconds).map(|(read, byte)| read.max(bytes * byte));
     terms.set_loop(at_once, in_loop);
 
-    // Between threads some core reads the blocks of others, too; elsewhere an adapter may.
+    // Between threads, a core reads remote blocks too. Between processes, a network adapter may read them.
     let law = Law::power(alpha, own).in_blocks(bytes.max(LINE_BYTES));
     let (read, by_cores) = if threads { (1.0, law.with_remote(away)) } else { (1.0 - away, law) };
     let known = !limits.reads.is_empty();
@@ -126,7 +128,8 @@ fn terms(case: &Case, terms: &mut Terms) {
     if case.on_base_pages() {
         terms.add(WALKS, at_once, (!limits.reads_on_base.is_empty()).then(|| read * limits.walks.most(&by_cores)));
     }
-    // One process uses a single array again and again; others stream all N, of which a region holds nothing by the end.
+    // `sequential` and `chains` use a single index array repeatedly. All other kernels stream through N arrays, so a region
+    // that is smaller than the arrays holds none of the indices to come.
     let array_bytes = (point.integer("N") * point.integer("I") * WORD_BYTES) as f64;
     let streamed = !["apex_map.sequential", "apex_map.chains"].contains(&point.kernel.as_str());
     let indices = |region: f64| if streamed && array_bytes > region { WORD_BYTES as f64 / LINE_BYTES } else { 0.0 };
@@ -136,7 +139,7 @@ fn terms(case: &Case, terms: &mut Terms) {
             terms.add(level, at_once, Some((beyond + indices(region)) * line));
         }
     }
-    // Whoever reads a block, it comes from the memory of some node or from its caches.
+    // A block comes from the memory or the caches of some node, whichever rank reads it.
     let on_node = ranks / case.nodes as f64;
     let cached = limits.cached(on_node) / on_node;
     let from_memory = lines * (1.0 - law.with_remote(away).below(cached)) + indices(cached);
@@ -158,7 +161,7 @@ fn remote(case: &Case, share: f64, bytes: f64, terms: &mut Terms) {
     let costs = messages.map(|m| if gets { m.get } else { m.send });
     let (of_an_access, latency) = match gets {
         true => (1.0, cost(|m| m.get_latency)),
-        // A put is seen sooner than any other message.
+        // The receiver can see a put earlier than a sent message.
         false => (2.0, cost(|m| m.send_latency.into_iter().chain(m.put_latency).reduce(f64::min)).map(|one| 2.0 * one)),
     };
     let at_once = case.at_once(ranks);
@@ -168,11 +171,12 @@ fn remote(case: &Case, share: f64, bytes: f64, terms: &mut Terms) {
     let outstanding = case.point.integer("B") as f64;
     terms.add(LATENCY, ranks, latency.map(|latency| share * latency / outstanding));
     if gets {
-        // The halves exchange sends, and gets may go another way.
+        // The bisection bandwidth was measured with sends. Gets may take another path.
         return;
     }
     let bisection = messages.and_then(|m| m.bisection).filter(|(_, over)| *over == case.point.ranks);
-    // Half of what crosses goes in each direction. Of few remote accesses as large a part is taken to cross as of all.
+    // Half of the crossing traffic goes in each direction. The fraction of the remote accesses that cross is taken from the
+    // law, however large the remote share of this run is.
     let expected = 1.0 - ranks.powf(-case.point.real("alpha"));
     let crossing = || share / expected * crossing(ranks, case.point.real("alpha")) / 2.0;
     terms.add(BISECTION, 1.0, bisection.map(|(bandwidth, _)| crossing() * bytes / bandwidth));

@@ -1,17 +1,16 @@
-//! A cost measured over sizes: what is known of all others from it.
+//! Lower bounds of a cost, from measurements at several sizes.
 
 use super::Law;
 
-/// Least costs by size. Whatever is larger costs no less, so that a cost is never taken to be more than any measured at a
-/// larger size.
+/// Minimum cost by size. Costs do not decrease with size: the cost of a size is never above a cost measured at a larger size.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ladder {
-    /// Size and cost, both ascending.
+    /// Size and cost, both in ascending order.
     rungs: Vec<(f64, f64)>,
 }
 
 impl Ladder {
-    /// From sizes and costs in any order.
+    /// Takes sizes and costs in any order.
     pub fn new(mut rungs: Vec<(f64, f64)>) -> Self {
         rungs.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut least = f64::INFINITY;
@@ -30,17 +29,18 @@ impl Ladder {
         &self.rungs
     }
 
-    /// The least cost of all.
+    /// Returns the lowest cost, that of the smallest size.
     pub fn least(&self) -> Option<f64> {
         self.rungs.first().map(|(_, cost)| *cost)
     }
 
-    /// The cost that `size` has at least: that of the largest size measured which is not above it.
+    /// Returns a lower bound of the cost at `size`: the cost of the largest measured size that is not above `size`. Returns
+    /// `None` if all measured sizes are larger.
     pub fn at(&self, size: f64) -> Option<f64> {
         self.rungs.iter().rev().find(|(rung, _)| *rung <= size).map(|(_, cost)| *cost)
     }
 
-    /// The lesser of two costs, at the sizes that both have.
+    /// Returns the lower of two costs at each size that both ladders have.
     pub fn or(&self, other: &Self) -> Self {
         let both = |&(size, cost): &(f64, f64)| {
             let (_, instead) = other.rungs.iter().find(|(rung, _)| *rung == size)?;
@@ -49,12 +49,13 @@ impl Ladder {
         Self { rungs: self.rungs.iter().filter_map(both).collect() }
     }
 
-    /// The rungs whose size is at least so many bytes.
+    /// Returns the rungs of at least `bytes`.
     pub fn from(&self, bytes: f64) -> Self {
         Self { rungs: self.rungs.iter().copied().filter(|(rung, _)| *rung >= bytes).collect() }
     }
 
-    /// The mean cost, at least, of draws by a law, for a cost that is the mean of uniform draws below its size.
+    /// Returns a lower bound of the mean cost of accesses that follow `law`. Each cost must be the mean of uniform draws
+    /// below its size.
     pub fn mean(&self, law: &Law) -> f64 {
         let ends = self.rungs.iter().skip(1).map(|(rung, _)| *rung).chain([law.own()]);
         let inside = self.rungs.iter().zip(ends).filter(|((rung, _), _)| *rung < law.own());
@@ -63,7 +64,8 @@ impl Ladder {
         (1.0 - law.mixed_before_end()) * self.at(law.own()).unwrap_or(0.0) + between.sum::<f64>()
     }
 
-    /// The same, if each cost is that of some resource which only bounds by itself: the largest of a single rung's.
+    /// Returns a lower bound where each cost belongs to a resource that limits alone: the largest contribution of a single
+    /// rung.
     pub fn most(&self, law: &Law) -> f64 {
         let part = |&(rung, cost): &(f64, f64)| {
             let before = if rung < law.own() { law.mixed(rung) } else { law.mixed_before_end() };

@@ -1,44 +1,45 @@
-//! Where accesses fall: the power law of Apex-Map in whole blocks.
+//! Distribution of accesses: the power law of Apex-Map in whole blocks.
 
-/// A share of the accesses of a rank by the hottest bytes of a rank's memory.
+/// Share of the accesses of a rank that go to the hottest bytes of a rank's memory.
 ///
-/// SOURCE: Apex-Map paper, Section 2: the address of an access is M u^(1/alpha), u uniform, in whole blocks, with the rank's own
-/// memory first. Of its own memory the hottest c bytes get (c / own)^alpha of a rank's local accesses. In the memory of the rank
-/// d beyond it the same bytes get ((d + x)^alpha - d^alpha) / ((d + 1)^alpha - d^alpha) with x = c / own: at most as much as with
-/// d = 1, which stands for all.
+/// SOURCE: Apex-Map paper, Section 2: the address of an access is M u^(1/alpha), with u uniform, in whole blocks, counted
+/// from the memory of the rank. The hottest c bytes of this memory receive the share (c / own)^alpha of its local accesses.
+/// In the memory of the rank at distance d, the same bytes receive ((d + x)^alpha - d^alpha) / ((d + 1)^alpha - d^alpha) of
+/// the accesses to that rank, with x = c / own. This share is largest at d = 1, which is used for all distances.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Law {
     alpha: f64,
     /// Bytes of a rank's memory.
     own: f64,
-    /// Bytes of a block, whose words are all read: a cache that does not hold a block holds the same part of all its accesses.
+    /// Bytes of a block. All words of a block are read, so a cache that holds part of a block holds this part of each access
+    /// to it.
     block: f64,
-    /// Share of the accesses that come from other ranks.
+    /// Share of the accesses to this memory that come from other ranks.
     remote: f64,
 }
 
 impl Law {
-    /// Of one rank with its own memory, word by word.
+    /// Returns the law of one rank that reads single words of its memory of `own` bytes.
     pub fn power(alpha: f64, own: f64) -> Self {
         Self { alpha, own, block: 0.0, remote: 0.0 }
     }
 
-    /// In blocks of so many bytes.
+    /// Groups the memory into blocks of `block` bytes, at most the whole memory.
     pub fn in_blocks(self, block: f64) -> Self {
         Self { block: block.min(self.own), ..self }
     }
 
-    /// With a share of accesses from other ranks.
+    /// Adds accesses from other ranks with this share.
     pub fn with_remote(self, remote: f64) -> Self {
         Self { remote, ..self }
     }
 
-    /// Bytes of a rank's memory.
+    /// Returns the bytes of a rank's memory.
     pub fn own(&self) -> f64 {
         self.own
     }
 
-    /// The share of the accesses to the first `bytes`, at ends of blocks.
+    /// Returns the share of the accesses to the first `bytes`. Exact where blocks end.
     fn smooth(&self, bytes: f64) -> f64 {
         let x = (bytes / self.own).min(1.0);
         let of_others =
@@ -46,13 +47,14 @@ impl Law {
         (1.0 - self.remote) * x.powf(self.alpha) + self.remote * of_others
     }
 
-    /// The shares up to the block that `bytes` lie in, and with it, and what part of it they are.
+    /// Returns the shares of the accesses before and up to the end of the block that contains `bytes`, and the part of this
+    /// block below `bytes`.
     fn around(&self, bytes: f64) -> (f64, f64, f64) {
         let before = (bytes / self.block).floor();
         (self.smooth(before * self.block), self.smooth((before + 1.0) * self.block), bytes / self.block - before)
     }
 
-    /// The largest share of the words read that any `bytes` can hold.
+    /// Returns the largest share of the words read that `bytes` of cache can hold.
     pub fn below(&self, bytes: f64) -> f64 {
         if bytes >= self.own {
             return 1.0;
@@ -64,8 +66,8 @@ impl Law {
         before + part * (with - before)
     }
 
-    /// The law is a mixture of uniform ones, as hotter bytes come first: the weight of those over no more than `bytes`. A law
-    /// with density f has F(c) - c f(c) of it (integration by parts).
+    /// Returns the weight of the uniform components that span at most `bytes`. The law is a mixture of uniform distributions,
+    /// because hotter bytes come first; with density f, this weight is F(c) - c f(c) (integration by parts).
     pub fn mixed(&self, bytes: f64) -> f64 {
         if bytes >= self.own {
             return 1.0;
@@ -77,7 +79,7 @@ impl Law {
         self.smoothly_mixed(bytes / self.own)
     }
 
-    /// The same of all that are over less than the whole memory.
+    /// Returns the weight of all uniform components that span less than the whole memory.
     pub fn mixed_before_end(&self) -> f64 {
         if self.block > 0.0 {
             let last = self.own - self.block / 2.0;

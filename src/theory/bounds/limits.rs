@@ -1,4 +1,4 @@
-//! What a machine card tells that bounds are made of.
+//! Numbers of a machine card that limit rates.
 
 use super::{L2, L3, Ladder, MEMORY};
 use crate::machine::{Card, Entry, NumberName, Word, catalogue};
@@ -6,105 +6,106 @@ use crate::models::Model;
 use crate::models::apex_map::Surface;
 use apexmap_base::provenance::Host;
 
-/// Of a line of memory.
+/// Bytes of a cache line.
 pub const LINE_BYTES: f64 = 64.0;
 
-/// Loads that a core starts a cycle, at most: the x86_64 and Arm cores of today start two or three, by their makers' guides to
-/// optimisation. Four leaves room for wider ones.
+/// Maximum loads that a core starts per cycle. Current x86_64 and Arm cores start two or three, according to the makers'
+/// optimisation guides; four leaves a margin for wider cores.
 const LOADS: f64 = 4.0;
 
-/// Stores that a core starts a cycle, at most: one or two.
+/// Maximum stores that a core starts per cycle. Current cores start one or two.
 const STORES: f64 = 2.0;
 
-/// Bytes that it loads in a cycle, at most: two vectors of 64, or as many shorter ones as hold less.
+/// Maximum bytes that a core loads per cycle: two vectors of 64 bytes.
 const LOADED_BYTES: f64 = 128.0;
 
-/// The best numbers of a machine.
+/// The best measured numbers of a machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// Where it was measured; absent on cards that no calibration wrote.
+    /// Host of the measurement; absent on cards that no calibration wrote.
     pub host: Option<String>,
     pub cpu_model: Option<String>,
-    /// Why it is taken for other hosts, where it is: [`Limits::BY_NAME`] or [`Limits::BY_FORCE`].
+    /// Reason why the card is used for another host: [`Limits::BY_NAME`] or [`Limits::BY_FORCE`].
     pub accepted: Option<String>,
     carrier: Option<(String, String)>,
-    /// Processors of a node.
+    /// Cores of a node.
     pub cores: Option<f64>,
-    /// Sizes of caches, by level from the first, as far as known.
+    /// Sizes of the caches in bytes, from the first level on, up to the first unknown one.
     pub caches: Vec<f64>,
     /// The highest clock of a core, in hertz.
     pub core_clock: Option<f64>,
-    /// Seconds of polling once for messages.
+    /// Seconds of one poll without a message.
     pub poll: Option<f64>,
-    /// Seconds of a random read whose address is known beforehand, by the bytes of the region.
+    /// Seconds of a random read with a known address, by bytes of the region. Base and huge pages: the faster one.
     pub reads: Ladder,
-    /// The same on base pages.
+    /// Seconds of such a read on base pages.
     pub reads_on_base: Ladder,
-    /// Random reads beyond the first-level cache: those within it are as fast as the loop that reads.
+    /// Random reads of regions beyond the first-level cache. Within it, reads are as fast as the loop.
     pub reads_beyond_first: Ladder,
-    /// Random reads on base pages beyond what their translations reach: of a region, what one of half its size was measured to
-    /// cost. How many pages the translations reach depends on where in physical memory the pages lie, which differs from launch
-    /// to launch: one of eight launches was 14 % faster near the reach than all others, and so was no calibration.
+    /// Random reads on base pages of regions beyond the reach of their translations. A region has the cost that was measured
+    /// at half its size. The reach depends on the physical addresses of the pages, which differ between launches: near the
+    /// reach, one of eight launches was 14 % faster than all other launches and all calibrations.
     pub walks: Ladder,
-    /// Latency of a line in seconds: of dependent random reads, less that of the smallest region.
+    /// Latency of a line in seconds: that of dependent random reads minus that of the smallest region.
     pub latencies: Ladder,
     /// Maximum outstanding cache lines.
     pub outstanding: Option<f64>,
-    /// Seconds per line, read in whichever way is fastest: in a stream or at random.
+    /// Minimum seconds per line, streamed or at random.
     pub lines: Ladder,
     /// Seconds per byte in the fastest stream.
     pub byte_seconds: Option<f64>,
     /// Seconds per value of the random stream.
     pub generate: Option<f64>,
-    /// Bytes per second of all processors of a node.
+    /// Bytes per second of all cores of a node together.
     pub node_bandwidth: Option<f64>,
     pub messages: Option<Messages>,
-    /// What Apex-Map's model needs, in the order of its parameters: what it predicts is attainable.
+    /// Parameters of Apex-Map's model in its order. A predicted rate is attainable.
     pub surface: Option<Vec<f64>>,
 }
 
 /// Minimum cost of messages between two ranks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Messages {
-    /// By sends or through mailboxes.
+    /// Sends, or messages through mailboxes.
     pub send: Costs,
     pub put: Costs,
     pub get: Costs,
-    /// Processor time of starting a send, in seconds.
+    /// Core time to start a send, in seconds.
     pub inject: Option<f64>,
-    /// Seconds of a short message one way, by sends and by puts.
+    /// Seconds of a short message in one direction, with sends and with puts.
     pub send_latency: Option<f64>,
     pub put_latency: Option<f64>,
-    /// Seconds of a short get, there and back.
+    /// Seconds of a short get, including the request.
     pub get_latency: Option<f64>,
-    /// Bytes per second in one direction between the halves of this many ranks.
+    /// Bytes per second in one direction between two halves of the ranks, and the number of these ranks.
     pub bisection: Option<(f64, usize)>,
 }
 
-/// Of a rank, by one operation.
+/// Costs of one operation on one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Costs {
-    /// Seconds a message, each in a buffer of its own.
+    /// Seconds per message, each in a separate buffer.
     pub message: Option<f64>,
-    /// The same with one buffer for all.
+    /// Seconds per message if all use one buffer.
     pub message_to_one: Option<f64>,
-    /// Seconds a byte, whatever the buffers.
+    /// Seconds per byte, with any buffers.
     pub byte: Option<f64>,
 }
 
 impl Limits {
-    /// In a card's provenance, in the copy that a result keeps.
+    /// Key in the provenance of the card that a result keeps. Its value is [`Limits::BY_NAME`] or [`Limits::BY_FORCE`].
     pub const ACCEPTED: &str = "accepted";
-    /// The user calls both machines by one name, and their processors are the same.
+    /// The user gave both machines the same name, and their processor models are equal.
     pub const BY_NAME: &str = "by the machine's name";
-    /// The user asked for it, though it is another machine.
+    /// The user requested it for a different machine.
     pub const BY_FORCE: &str = "of another host";
 
-    /// Whether the card was measured on this host.
+    /// Returns whether the card was measured on this host.
     pub fn is_of(&self, host: &Host) -> bool {
         self.host.as_ref() == Some(&host.name) && self.cpu_model.as_ref() == Some(&host.cpu_model)
     }
 
+    /// Reads the limits of a card. Numbers that the card does not have are `None` or empty.
     pub fn of(card: &Card) -> Self {
         let text = |name: &str| Some(card.provenance.get(name)?.as_str()?.to_owned());
         let reads = |pages: Word, order: Word| ladder(card, catalogue::READ_SECONDS.name, &[pages, order]);
@@ -127,7 +128,7 @@ impl Limits {
         let first_cache = caches.first().copied().unwrap_or(0.0);
         let reach = card.get(&NumberName::new(catalogue::TLB_REACH_BYTES).with([Word::Base]).to_string());
         let walked = on_base.from(reach.unwrap_or(first_cache) + 1.0);
-        // Whatever pages a run got, it cannot be faster than on the better ones.
+        // The pages of a run are unknown; it cannot be faster than on the better ones.
         let reads = if on_base.is_empty() { on_huge } else { on_huge.or(&on_base) };
         Self {
             host: text("host"),
@@ -156,17 +157,17 @@ impl Limits {
         }
     }
 
-    /// Whether messages of a run went by what the card's did.
+    /// Returns whether a run used the same transport and library as the card.
     pub fn carrier_is(&self, (transport, library): (&str, &str)) -> bool {
         self.carrier.as_ref().is_some_and(|known| (known.0.as_str(), known.1.as_str()) == (transport, library))
     }
 
-    /// Seconds that a core needs to start so many loads, of so many bytes together, and stores, whatever the program.
+    /// Returns the minimum seconds of a core to start these loads, of `bytes` in total, and stores. `None` without a clock.
     pub fn issue(&self, loads: f64, bytes: f64, stores: f64) -> Option<f64> {
         Some((loads / LOADS).max(bytes / LOADED_BYTES).max(stores / STORES) / self.core_clock?)
     }
 
-    /// Name of the limit that reading a region of this many bytes meets.
+    /// Returns the name of the limit for reads of a region of this size; `None` if it fits into L1.
     pub fn level(&self, bytes: f64) -> Option<&'static str> {
         match self.caches.iter().position(|cache| bytes <= *cache) {
             Some(0) => None,
@@ -176,7 +177,7 @@ impl Limits {
         }
     }
 
-    /// Maximum bytes that the caches of a node hold, for this many ranks together.
+    /// Returns the maximum bytes that the caches of a node hold for this many ranks.
     pub fn cached(&self, ranks: f64) -> f64 {
         let own = self.caches.iter().take(2).sum::<f64>() * ranks;
         own + self.caches.get(2).copied().unwrap_or(0.0)
@@ -203,7 +204,8 @@ impl Messages {
             card.best(&NumberName::new(number).with([Word::Bytes(bytes), way]).to_string())
         };
         let send = costs(catalogue::MESSAGE_SECONDS.name, sent, |way| way == [Send, One]);
-        // Measured with messages of one length: the halves exchange no less than a pair of ranks does with the best one.
+        // The bisection was measured with one message length. The halves exchange at least as much as a pair of ranks does at
+        // its best length.
         let of_pair = send.byte.map_or(0.0, |byte| 1.0 / byte);
         let found = Self {
             send,
@@ -221,7 +223,7 @@ impl Messages {
     }
 }
 
-/// Sizes and best values of the numbers `NAME--SIZE` whose further words are these.
+/// Returns the sizes and best values of the numbers `NAME--SIZE` whose other words satisfy `further`.
 fn steps<'a>(
     card: &'a Card,
     number: &str,

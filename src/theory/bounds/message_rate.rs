@@ -1,4 +1,4 @@
-//! Bounds of message rates, by message.
+//! Bounds of message rates, per message.
 
 use super::*;
 use crate::bounds::limits::LINE_BYTES;
@@ -9,20 +9,20 @@ pub const FAMILY: Family = Family {
     limits: &[
         Limit {
             name: MESSAGES,
-            formula: "minimum time between two messages of a pair of ranks, of any length, by the same operation in \
-                 any pattern",
+            formula: "minimum time between two messages of a pair of ranks, over all lengths and patterns, with the same \
+                 operation",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equations (4), (5)",
         },
         Limit {
             name: INJECTION,
-            formula: "one to many: time for a sender to start a send, or to put a short message",
+            formula: "one to many: time that a sender needs to start a send or to put a short message",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equation (6)",
         },
         Limit {
             name: LINK,
-            formula: "bytes per message x minimum time per byte of a pair of ranks, over messages of any length",
+            formula: "bytes per message x minimum time per byte of a pair of ranks, over messages of all lengths",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equations (1) to (3)",
         },
@@ -34,8 +34,8 @@ pub const FAMILY: Family = Family {
         },
         Limit {
             name: L2,
-            formula: "threads, distinct buffers: lines per message x fraction of the window beyond a region x \
-                 minimum time per line from it, because the messages are read one after the other",
+            formula: "threads, distinct buffers: lines per message x fraction of the window beyond a region x minimum time per \
+                 line from it; the messages are read one after the other",
             source: &NIC_MESSAGE_RATE,
             place: "Section 5 (distinct buffers)",
         },
@@ -54,7 +54,7 @@ fn terms(case: &Case, terms: &mut Terms) {
     let one = point.text("buffers") == "one";
     let message = costs.and_then(|c| if one { c.message_to_one } else { c.message });
     let byte = costs.and_then(|c| c.byte);
-    // Messages that are under way at once, and the ranks that each have one to send.
+    // Messages in progress at the same time, and ranks that send at the same time.
     let pairs = case.at_once(ranks / 2.0);
     let (flows, sources) = match point.kernel.as_str() {
         "message_rate.ping_pong" => {
@@ -67,7 +67,7 @@ fn terms(case: &Case, terms: &mut Terms) {
         "message_rate.random" => (case.at_once(ranks), case.at_once(ranks)),
         _ => {
             let senders = point.integer("senders") as f64;
-            // What a put costs, it costs its sender; a send is received by one of many.
+            // A put costs time on its sender only. A send also costs time on its receiver, one of many.
             (case.at_once(if put { senders } else { ranks - senders }), case.at_once(senders))
         }
     };
@@ -79,7 +79,7 @@ fn terms(case: &Case, terms: &mut Terms) {
     reading(case, flows, terms);
 }
 
-/// Between threads a message is read by a processor, from where it stands.
+/// Adds the reads of messages. Between threads, a core reads each message from the memory where it was written.
 fn reading(case: &Case, flows: f64, terms: &mut Terms) {
     if case.carrier.0 != "threads" || case.point.text("buffers") == "one" {
         return;

@@ -1,12 +1,12 @@
 //! Bounds: the maximum rate of a kernel at a point, from the numbers that `apexmap calibrate` measured on the machine.
 //!
-//! A bound is the lowest of several limits, each a rate that no program with this work can exceed on this machine: the time
-//! of an operation is at least what each resource needs for it by itself, however well all of them overlap. They are made of
-//! the best that a calibration measured ([`Card::best`](crate::machine::Card::best)), never of medians, and shares of them
-//! of the best runs. How fast this program's own loops are where they wait for nothing stands beside them ([`LOOP`]). A limit whose inputs
-//! the card lacks is left out and named; where none can be had there is no bound.
+//! A bound is the lowest of several limits. Each limit is a rate that no program with this work can exceed on this machine:
+//! an operation takes at least the time that each resource alone needs for it, even if all resources overlap perfectly.
+//! Limits use the best value that a calibration measured ([`Card::best`](crate::machine::Card::best)), never medians. Shares
+//! of a bound are therefore computed from the best runs. The maximum rate of this program's own loop is kept separately
+//! ([`LOOP`]). A limit is left out and named if the card has not all of its inputs. Without any limit there is no bound.
 //!
-//! The bounds of a family of kernels are one file and one line in [`FAMILIES`]; a limit of a new sort is one line in [`NAMES`].
+//! A family of kernels has one file of bounds and one line in [`FAMILIES`]. A new kind of limit is one line in [`NAMES`].
 
 mod apex_map;
 mod ladder;
@@ -30,7 +30,7 @@ pub const FAMILIES: &[&Family] = &[&apex_map::FAMILY, &random_access::FAMILY, &m
 macro_rules! names {
     ($($constant:ident = $name:literal;)*) => {
         $(pub const $constant: &str = $name;)*
-        /// Every limit that may be the bottleneck, in the order of legends.
+        /// All limits that can be the bottleneck, in the order of legends.
         pub const NAMES: [&str; [$($name),*].len()] = [$($constant),*];
     };
 }
@@ -50,34 +50,36 @@ names! {
     POLLS = "polls";
 }
 
-/// Kernels that are bound by the same limits.
+/// Kernels with the same limits.
 pub struct Family {
-    /// What the ids of its kernels begin with, before the dot.
+    /// First part of the kernels' ids, before the dot.
     pub name: &'static str,
     pub limits: &'static [Limit],
     terms: fn(&Case, &mut Terms),
 }
 
-/// How a limit is found.
+/// Definition of a limit.
 #[derive(Debug)]
 pub struct Limit {
     /// One of [`NAMES`].
     pub name: &'static str,
     /// The minimum time per operation, or the maximum rate.
+    /// Paper of the formula or of the quantity that it uses.
     pub formula: &'static str,
     pub source: &'static Source,
+    /// Section, equation, table or figure of `source`.
     pub place: &'static str,
 }
 
-/// A point as it was run, on a machine.
+/// A point of a run on a machine.
 pub struct Case<'a> {
     pub limits: &'a Limits,
     pub point: &'a Point,
-    /// What the run reported besides its time.
+    /// Outputs of the run besides its time.
     pub outputs: &'a BTreeMap<String, Value>,
-    /// What carried its messages: transport and library.
+    /// Transport and library of its messages.
     pub carrier: (&'a str, &'a str),
-    /// Nodes that its ranks were on.
+    /// Number of nodes of the run.
     pub nodes: usize,
 }
 
@@ -86,7 +88,7 @@ impl Case<'_> {
         self.outputs.get(name)?.as_f64()
     }
 
-    /// So many ranks, or the processors that they have to share.
+    /// Returns how many of `ranks` run at the same time: all of them, or one per core if cores are fewer.
     fn at_once(&self, ranks: f64) -> f64 {
         self.limits.cores.map_or(ranks, |cores| ranks.min(cores * self.nodes as f64))
     }
@@ -95,7 +97,7 @@ impl Case<'_> {
         self.limits.messages.as_ref().filter(|_| self.limits.carrier_is(self.carrier))
     }
 
-    /// The run got the system's small pages, throughout.
+    /// Returns whether all memory of the run was on base pages of at most 64 KiB.
     fn on_base_pages(&self) -> bool {
         self.output("page_bytes").is_some_and(|bytes| bytes <= 65536.0)
     }
@@ -110,23 +112,23 @@ pub struct Term {
     pub rate: f64,
 }
 
-/// What stands beside the limits: the rate of the loop that this program runs, where nothing has to be waited for. Another loop
-/// may be faster.
+/// Name of the rate of this program's own loop without any waiting. It is no limit of the machine, because another loop may
+/// be faster.
 pub const LOOP: &str = "this program's loop";
 
-/// The limits that could be had, at a point.
+/// All known limits at a point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Terms {
     pub found: Vec<Term>,
     /// The rate of [`LOOP`], which is no limit of the machine.
     pub program: Option<f64>,
-    /// Limits that would apply, but whose inputs the card lacks.
+    /// Limits that apply, but whose inputs are not on the card.
     pub missing: Vec<&'static str>,
 }
 
 impl Terms {
-    /// A limit by which each of `at_once` ranks needs at least `seconds` per operation; `None` if the card does not know.
-    /// 0 is no limit.
+    /// Adds a limit: each of `concurrency` ranks needs at least `seconds` per operation. `None` marks the limit as missing; 0
+    /// adds none.
     fn add(&mut self, name: &'static str, at_once: f64, seconds: Option<f64>) {
         match seconds {
             None if !self.missing.contains(&name) => self.missing.push(name),
@@ -135,23 +137,23 @@ impl Terms {
         }
     }
 
-    /// The rate of [`LOOP`] on each of `at_once` ranks.
+    /// Sets the rate of [`LOOP`], from the seconds per operation on each of `concurrency` ranks.
     fn set_loop(&mut self, at_once: f64, seconds: Option<f64>) {
         self.program = seconds.filter(|seconds| *seconds > 0.0).map(|seconds| at_once / seconds);
     }
 
-    /// The most that this program can reach: the lowest limit, or its own loop.
+    /// Returns the maximum rate of this program: the lowest limit or the rate of its loop.
     pub fn reachable(&self) -> Option<f64> {
         self.bottleneck().map(|limit| limit.rate).into_iter().chain(self.program).reduce(f64::min)
     }
 
-    /// The bound: the lowest limit, the bottleneck.
+    /// Returns the lowest limit: its rate is the bound, its name the bottleneck.
     pub fn bottleneck(&self) -> Option<Term> {
         self.found.iter().copied().min_by(|a, b| a.rate.total_cmp(&b.rate))
     }
 }
 
-/// All limits at a point; `None` for kernels of no family.
+/// Returns all limits at a point; `None` for kernels without a family.
 pub fn terms(case: &Case) -> Option<Terms> {
     let family = family(&case.point.kernel)?;
     let mut terms = Terms::default();
@@ -159,12 +161,12 @@ pub fn terms(case: &Case) -> Option<Terms> {
     Some(terms)
 }
 
-/// The present name of a limit that a result may hold under an earlier one.
+/// Returns the current name of a limit. Older results may use an earlier name.
 pub fn present_name(name: &str) -> &str {
     if name == "lines in flight" { OUTSTANDING } else { name }
 }
 
-/// The family of a kernel.
+/// Returns the family of a kernel.
 pub fn family(kernel: &str) -> Option<&'static Family> {
     let name = kernels::family(kernel);
     FAMILIES.iter().copied().find(|family| family.name == name)

@@ -1,6 +1,6 @@
-//! Bounds of RandomAccess, by update.
+//! Bounds of RandomAccess, per update.
 //!
-//! Updates fall uniformly on the words of a rank's part of the table.
+//! Updates are uniformly distributed over the words of a rank's part of the table.
 
 use super::*;
 use crate::bounds::limits::LINE_BYTES;
@@ -12,21 +12,21 @@ pub const FAMILY: Family = Family {
     limits: &[
         Limit {
             name: ISSUE,
-            formula: "one load and one store per update, at 4 loads and 2 stores a core cycle",
+            formula: "one load and one store per update, at 4 loads and 2 stores per core cycle",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 3.1, Equation (1), tg",
         },
         Limit {
             name: OUTSTANDING,
-            formula: "the fastest random read in a region as large as a rank's part of the table, beyond L1: maximum \
+            formula: "the fastest random read of a region as large as a rank's part of the table, beyond L1: maximum \
                  outstanding lines / latency",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 3.1, Equation (1), tu",
         },
         Limit {
             name: WALKS,
-            formula: "the same on base pages in a region half as large, beyond the reach of their translations (tlb_reach_bytes; \
-                 neighbouring pages may share one)",
+            formula: "the fastest random read on base pages of a region half as large as the part of the table, beyond the reach of \
+                 the translations (tlb_reach_bytes). Half, because neighbouring pages may share a translation",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 3.1, Equation (1), tu",
         },
@@ -39,20 +39,20 @@ pub const FAMILY: Family = Family {
         },
         Limit {
             name: MESSAGES,
-            formula: "messages per update, as counted in the run, x minimum time per message of a rank",
+            formula: "messages per update, counted in the run, x minimum time per message of a rank",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equations (4) to (6)",
         },
         Limit {
             name: LATENCY,
-            formula: "in rounds: stages of a round, each of which waits for messages of the one before, x latency of a short \
-                 message / Q",
+            formula: "kernels with rounds: stages of a round x latency of a short message / Q; each stage waits for the messages \
+                 of the stage before",
             source: &HYPERCUBE_RANDOM_ACCESS,
             place: "Section 2, Figures 1 and 2",
         },
         Limit {
             name: LINK,
-            formula: "bytes sent per update, as counted in the run, x minimum time per byte of a rank",
+            formula: "bytes sent per update, counted in the run, x minimum time per byte of a rank",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equations (1), (2)",
         },
@@ -71,7 +71,8 @@ fn terms(case: &Case, terms: &mut Terms) {
     let kernel = point.kernel.as_str();
     let (ranks, table) = (point.ranks as f64, (point.integer("N_words") * WORD_BYTES) as f64);
     let on_node = ranks / case.nodes as f64;
-    // Threads that share a table are one rank; of ranks each has a part, or all of its own.
+    // Threads that share a table are one rank. With several ranks, each rank has a part of the table; with `star`, a whole
+    // one.
     let (workers, part, on_each_node) = match kernel {
         "random_access.shared" => (case.output("cores_used").unwrap_or(1.0), table, table),
         "random_access.star" => (ranks, table, table * on_node),
@@ -86,7 +87,7 @@ fn terms(case: &Case, terms: &mut Terms) {
     let generate = limits.generate.filter(|_| point.text("stream") == "lfsr");
     terms.add(ISSUE, at_once, limits.issue(1.0, WORD_BYTES as f64, 1.0));
     terms.set_loop(at_once, limits.reads.least().map(|read| read.max(generate.unwrap_or(0.0))));
-    // Within the first-level cache nothing is waited for.
+    // Reads within the first-level cache do not wait.
     let reads = |ladder: &Ladder, beyond: &Ladder| (!ladder.is_empty()).then(|| beyond.at(part).unwrap_or(0.0));
     terms.add(OUTSTANDING, at_once, reads(&limits.reads, &limits.reads_beyond_first));
     if case.on_base_pages() {
@@ -107,7 +108,7 @@ fn remote(case: &Case, terms: &mut Terms) {
     let (message, byte) = (costs.and_then(|c| c.message), costs.and_then(|c| c.byte));
     let counted = |name: &str| case.output(name).unwrap_or(0.0);
     terms.add(MESSAGES, at_once, message.map(|message| counted("messages_per_update") * message));
-    // However many processors ranks share, all of them wait at once.
+    // All ranks wait at the same time, even if they share cores.
     if let Some(stages) = stages(case.point) {
         let latency = messages.and_then(|m| m.send_latency.into_iter().chain(m.put_latency).reduce(f64::min));
         terms.add(LATENCY, ranks, latency.map(|latency| stages * latency / case.point.integer("Q") as f64));
@@ -117,13 +118,13 @@ fn remote(case: &Case, terms: &mut Terms) {
     terms.add(BISECTION, 1.0, bisection.map(|(bandwidth, _)| WORD_BYTES as f64 / (4.0 * bandwidth)));
 }
 
-/// Stages of a round, at least; `None` for kernels without rounds.
+/// Returns the minimum number of stages of a round; `None` for kernels without rounds.
 fn stages(point: &Point) -> Option<f64> {
     let dimensions = u64::from(point.ranks.ilog2());
     match point.kernel.as_str() {
         "random_access.alltoallv" => Some(1.0),
         "random_access.hypercube" => Some(dimensions as f64),
-        // Other numbers of ranks may have fewer factors than dimensions were asked for.
+        // Numbers of ranks that are not powers of two may have fewer factors than the requested dimensions.
         "random_access.exchange" if !point.ranks.is_power_of_two() => Some(1.0),
         "random_access.exchange" => Some(point.integer("d").min(dimensions) as f64),
         _ => None,

@@ -8,17 +8,18 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeMap;
 
-/// Fewer launches of a point than this do not show how launches differ.
+/// Minimum launches per point. Fewer do not show how launches differ.
 const LEAST_LAUNCHES: usize = 4;
 
-/// Observations fitted in all resamples together, about: many of them need fewer resamples, at least [`LEAST_RESAMPLES`].
+/// Approximate number of observations fitted in all resamples together. Large data sets therefore have fewer resamples, but
+/// at least [`LEAST_RESAMPLES`].
 const MOST_FITTED: usize = 400_000;
 const LEAST_RESAMPLES: usize = 99;
 
 /// Adds bootstrap intervals if every point was measured in enough launches.
 ///
-/// Launches are drawn with replacement among those of the same points, so that every resample keeps the design. The
-/// interval of ln p is its estimate less the quantiles of (p* - p) / se*, times its standard error.
+/// Launches that measured the same points are resampled with replacement, so every resample keeps the design. The interval of
+/// ln p is its estimate minus the quantiles of (p* - p) / se*, times its standard error.
 pub fn add(task: &Task, optimum: &Optimum, estimates: &mut [Estimate], options: Options) {
     let groups = groups(task);
     let enough = groups.iter().all(|launches| launches.len() >= LEAST_LAUNCHES);
@@ -31,7 +32,7 @@ pub fn add(task: &Task, optimum: &Optimum, estimates: &mut [Estimate], options: 
         again.data.clear();
         for launches in &groups {
             let drawn: Vec<&Launch> = launches.iter().map(|_| &launches[rng.random_range(0..launches.len())]).collect();
-            // Point by point: one prediction serves all launches of a point that stand side by side.
+            // Point by point: consecutive launches of the same point share one prediction.
             again.data.extend((0..launches[0].len()).flat_map(|at| drawn.iter().map(move |launch| launch[at])));
         }
         let Some(found) = minimise(&again, std::slice::from_ref(&optimum.theta), None) else { continue };
@@ -41,7 +42,7 @@ pub fn add(task: &Task, optimum: &Optimum, estimates: &mut [Estimate], options: 
         }
     }
     for (at, (estimate, values)) in estimates.iter_mut().zip(&mut studentised).enumerate() {
-        // Half of the resamples without a result is a design that hangs by single launches.
+        // If half of the resamples have no result, the design depends on single launches.
         if values.len() * 2 < resamples || values.iter().any(|v| !v.is_finite()) {
             continue;
         }
@@ -52,10 +53,10 @@ pub fn add(task: &Task, optimum: &Optimum, estimates: &mut [Estimate], options: 
     }
 }
 
-/// The observations of one launch, in the order of their points.
+/// Observations of one launch, ordered by point.
 type Launch<'a> = Vec<&'a Observation>;
 
-/// Launches, among those that measured the same points.
+/// Groups the launches that measured the same points.
 fn groups<'a>(task: &Task<'a>) -> Vec<Vec<Launch<'a>>> {
     let mut launches: BTreeMap<u32, Launch> = BTreeMap::new();
     for observation in &task.data {
@@ -72,6 +73,7 @@ fn groups<'a>(task: &Task<'a>) -> Vec<Vec<Launch<'a>>> {
     groups.into_values().collect()
 }
 
+/// Returns the standard errors of the parameters' logarithms.
 fn deviations(task: &Task, optimum: &Optimum) -> Option<Vec<f64>> {
     let covariance = covariance(task, optimum)?;
     Some(covariance.diagonal().iter().map(|v| v.sqrt()).collect())

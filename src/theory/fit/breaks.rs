@@ -1,5 +1,7 @@
-//! A break: a number where a model jumps, such as the size above which messages go by another protocol. Rates do not change
-//! while it moves between two measured points, so it has no derivative; it is sought among the points themselves.
+//! Fits of a break: a parameter at which a model jumps, such as the message size at which the protocol changes.
+//!
+//! Rates do not change while the break moves between two measured points, so it has no derivative. It is therefore searched
+//! among the measured values.
 
 use super::interval::unit;
 use super::optimum::{Optimum, minimise};
@@ -9,10 +11,10 @@ use crate::models::{Break, Model};
 use crate::statistics::distributions::{f_quantile_beyond, t_quantile_beyond};
 use apexmap_base::error::{Error, Result};
 
-/// Different values of the variable on either side of a break, at least.
+/// Minimum number of distinct values of the variable on each side of a break.
 const BESIDE: usize = 3;
 
-/// The parameter that is a break and is to be fitted, and the variable that it breaks.
+/// Returns the parameter that is a break and is to be fitted, and its variable, both as indices.
 pub fn sought(model: &dyn Model, roles: &[Role]) -> Option<(usize, usize)> {
     let about = model.about();
     let fitted = |at: &usize| matches!(roles[*at], Role::Fit | Role::From(_) | Role::OrHold(_));
@@ -22,12 +24,15 @@ pub fn sought(model: &dyn Model, roles: &[Role]) -> Option<(usize, usize)> {
     })
 }
 
-/// Fits with the break at each measured value in turn. The break is the value with the least loss, if it is less than
-/// without a break by more than chance makes it anywhere (Bonferroni's bound over the candidates); otherwise there is none, and
-/// what depends on it is absent.
+/// Fits the model with the break at each measured value and takes the value with the smallest loss.
 ///
-/// The interval holds every value whose loss is within t^2 variances of the least (profile likelihood), and ends at
-/// the next measured value: a break may be anywhere up to it. Other numbers' intervals are those at the break.
+/// The break is accepted if its loss is below the loss without a break by more than chance explains at any candidate (F test
+/// with Bonferroni's bound over the candidates). Otherwise the fit has no break, and the parameters that depend on it are
+/// absent.
+///
+/// The interval holds all values whose loss is within t^2 variances of the smallest loss (profile likelihood). It ends at the
+/// next measured value, because a break can lie anywhere before it. The intervals of the other parameters are those at the
+/// chosen break.
 ///
 /// # Errors
 /// As [`super::fit`].
@@ -57,7 +62,7 @@ pub fn fit(
         (0..roles.len()).filter(beside).for_each(|at| roles[at] = Role::Hold(0.0));
         roles
     };
-    // The last is no break: nothing lies beyond it.
+    // The last candidate means no break: no point lies beyond it.
     let candidates: Vec<f64> = values[BESIDE - 1..values.len() - BESIDE].iter().copied().chain([largest]).collect();
     let tasks: Vec<Task> =
         candidates.iter().map(|&c| Ok(super::prepare(model, data, kept, &held(c))?.0)).collect::<Result<_>>()?;
@@ -83,19 +88,20 @@ pub fn fit(
         high: beyond(within.last().copied().unwrap_or(best)),
         bootstrap: None,
     });
-    // The break is a parameter too, and the variance.
+    // Count the break and the variance as parameters.
     let squares = fit.points.iter().map(|point| (point.predicted / point.measured).ln().powi(2)).sum();
     fit.quality.aicc = quality::aicc(squares, fit.points.len(), fit.estimates.len() + 1);
     Ok(fit)
 }
 
-/// How far the loss at each candidate is above the least of all, in variances of a residual; `None` if one has no finite rates.
+/// Returns the excess of the loss at each candidate over the smallest loss, in variances of a residual. `None` if a candidate
+/// gives no finite rates.
 fn excess(tasks: &[Task]) -> Option<Vec<f64>> {
     let alone: Vec<Optimum> = tasks.iter().map(|task| minimise(task, &task.starts(), None)).collect::<Option<_>>()?;
     let of = |k: usize| unit(&tasks[k], &alone[k]);
     let best = (0..tasks.len()).min_by(|a, b| of(*a).total_cmp(&of(*b)))?;
     let unit = of(best);
-    // Losses compare only on the same scale.
+    // Losses are comparable only on the same scale.
     let scale = Some(alone[best].scale);
     let again = |k: usize| Some(minimise(&tasks[k], std::slice::from_ref(&alone[k].theta), scale)?.deviance);
     let losses: Vec<f64> = (0..tasks.len()).map(again).collect::<Option<_>>()?;
@@ -103,7 +109,7 @@ fn excess(tasks: &[Task]) -> Option<Vec<f64>> {
     Some(losses.into_iter().map(|loss| (loss - least) / unit).collect())
 }
 
-/// The fit without a break.
+/// Fits the model without a break.
 fn without(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Role], options: Options) -> Result<Fit> {
     let mut fit = super::straight(model, data, kept, roles, options)?;
     for (at, parameter) in model.about().parameters.iter().enumerate().filter(|(_, p)| p.breaks != Break::No) {

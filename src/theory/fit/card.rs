@@ -1,4 +1,4 @@
-//! A fit as a machine card.
+//! Conversion of a fit to a machine card.
 
 use super::optimum::Optimum;
 use super::task::Task;
@@ -10,10 +10,10 @@ use apexmap_base::units::plural;
 use nalgebra::DMatrix;
 
 impl Fit {
-    /// The parameters as a machine card, for `apexmap predict`.
+    /// Returns the parameters as a machine card, for `apexmap predict`.
     ///
     /// # Errors
-    /// If a parameter is no number of machine cards, which is a fault of the model.
+    /// If a parameter is not in the catalogue of machine cards, which is an error of the model.
     pub fn card(&self, name: &str, source: &str) -> Result<Card> {
         let mut card = Card::new(name, &format!("parameters of {} fitted to a measurement", self.model), source);
         for (number, value) in &self.held {
@@ -50,7 +50,7 @@ impl Fit {
     }
 }
 
-/// The covariance as it stands on a card.
+/// Returns the covariance in the form that a card stores.
 pub fn joint(task: &Task, optimum: &Optimum, covariance: &DMatrix<f64>) -> JointFit {
     let about = task.model.about();
     let numbers = task.free.iter().map(|&at| about.parameters[at].number.to_owned()).collect();

@@ -1,25 +1,25 @@
-//! Whether the points of a design identify the parameters, and what is held instead where they do not.
+//! Decides whether the points of a design identify the parameters, and holds those that they do not identify.
 
 use super::optimum::Optimum;
 use super::task::Task;
 use apexmap_base::error::{Error, Result};
 use nalgebra::{DMatrix, DVector};
 
-/// Noise that is taken for granted, relative: a fit through few points may seem exact by chance.
+/// Minimum relative noise: a fit through few points can look exact by chance.
 const NOISE: f64 = 0.05;
 
-/// A contribution to the time that a design should be able to see.
+/// Share of the time of a typical point that a design should resolve.
 const SHARE: f64 = 0.1;
 
-/// A parameter is not identified if its standard error is more than this many times its size: the 95 % interval would span more
-/// than a factor of 10 either way.
+/// Largest standard error of an identified parameter, in multiples of its size. Above it, the 95 % interval spans more than a
+/// factor of 10 in each direction.
 const WIDEST: f64 = 1.17;
 
-/// Holds what the points do not identify at the values that the task has for this, the least identified first, and solves again,
-/// until all others are identified.
+/// Holds parameters that the points do not identify at the values that the task has for them, and solves again. It holds the
+/// least identified parameter first and repeats until all others are identified.
 ///
 /// # Errors
-/// If one is not identified that has no such value, or no parameters give finite rates.
+/// If a parameter without such a value is not identified, or no parameters give finite rates.
 pub fn settle(task: &mut Task, mut optimum: Optimum) -> Result<Optimum> {
     loop {
         let errors = relative_errors(task, &optimum.theta, optimum.scale);
@@ -34,13 +34,13 @@ pub fn settle(task: &mut Task, mut optimum: Optimum) -> Result<Optimum> {
     }
 }
 
-/// Holds what so many points do not identify even if the values that may be held are the true ones: a fit that has them free would
-/// wander.
+/// Holds, before the first fit, all parameters that this number of points cannot identify even if the values to hold are the
+/// true ones. A fit with such parameters free would not settle.
 pub fn hold_beforehand(task: &mut Task, points: usize) {
     while task.free.iter().any(|&at| task.or_hold[at].is_some()) {
         let theta: Vec<f64> = task.free.iter().map(|&at| task.base[at].ln()).collect();
         if task.jacobian(&theta).iter().any(|slope| !slope.is_finite()) {
-            // The fit says what is wrong.
+            // The fit reports the error.
             return;
         }
         let errors = relative_errors(task, &theta, NOISE);
@@ -50,7 +50,8 @@ pub fn hold_beforehand(task: &mut Task, points: usize) {
     }
 }
 
-/// Holds the least identified parameter that may be held, if it is not identified, or any is `too_many`. Whether there was one.
+/// Holds the least identified of the parameters that may be held, if it is not identified or `too_many` is set. Returns
+/// whether it held one.
 fn hold_worst(task: &mut Task, errors: &[f64], too_many: bool) -> bool {
     let error = |at: &usize| if errors[*at].is_nan() { f64::INFINITY } else { errors[*at] };
     let values = (0..task.free.len()).filter_map(|at| Some((at, task.or_hold[task.free[at]]?)));
@@ -61,20 +62,20 @@ fn hold_worst(task: &mut Task, errors: &[f64], too_many: bool) -> bool {
     true
 }
 
-/// Takes a parameter out that is not identified as it only shows where it is larger than another, which is identified. Whether
-/// there was one.
+/// Hides a parameter that shows only where it is larger than another, identified one. Returns whether it hid one.
 fn hide(task: &mut Task, optimum: &Optimum, errors: &[f64]) -> bool {
     let parameters = task.model.about().parameters;
     let place = |name: &str| task.free.iter().position(|&at| parameters[at].number == name);
     let free = |pair: &[&str; 2]| Some((place(pair[0])?, place(pair[1])?));
     let mut pairs: Vec<(usize, usize)> = task.model.hidden().iter().filter_map(free).collect();
-    // The largest is the one that shows.
+    // The largest parameter is the one that shows.
     pairs.sort_by(|a, b| optimum.theta[b.1].total_cmp(&optimum.theta[a.1]));
     for (small, large) in pairs {
         if errors[small] <= WIDEST || optimum.theta[small] > optimum.theta[large] {
             continue;
         }
-        // Were it the larger one, the points should tell the other still: else they cannot say which of the two they show.
+        // Test: if the hidden one were the larger, the points would still have to identify the other. Otherwise they cannot
+        // show which of the two they measure.
         let mut theta = optimum.theta.clone();
         theta[small] = theta[large] + NOISE;
         if relative_errors(task, &theta, optimum.scale)[large] <= WIDEST {
@@ -87,10 +88,10 @@ fn hide(task: &mut Task, optimum: &Optimum, errors: &[f64]) -> bool {
     false
 }
 
-/// Refuses a design that cannot identify a parameter.
+/// Rejects a design that cannot identify a parameter.
 ///
 /// # Errors
-/// Names the least identified parameters, how badly, and the points that would identify them.
+/// Names the least identified parameters, their standard errors, and the points that would identify them.
 pub fn check(task: &Task, optimum: &Optimum) -> Result<()> {
     let errors = relative_errors(task, &optimum.theta, optimum.scale);
     let about = task.model.about();
@@ -114,10 +115,10 @@ pub fn check(task: &Task, optimum: &Optimum) -> Result<()> {
     ))
 }
 
-/// Standard errors relative to the parameters, for noise of at least 5 %.
+/// Returns standard errors relative to the parameters, for noise of at least 5 %.
 ///
-/// In linear models the size of a parameter is at least what makes a tenth of the time of a typical point, so that
-/// one that the data do without is not called unknown.
+/// In linear models, the size of a parameter is at least the value that contributes a tenth of the time of a typical point. A
+/// parameter that is not needed by the data is therefore not reported as unknown.
 fn relative_errors(task: &Task, theta: &[f64], scale: f64) -> Vec<f64> {
     let noise = scale.max(NOISE);
     if task.linear() {
@@ -131,7 +132,7 @@ fn relative_errors(task: &Task, theta: &[f64], scale: f64) -> Vec<f64> {
                 parameters[at].max(typical)
             };
             let sizes = DVector::from_iterator(task.free.len(), task.free.iter().enumerate().map(size));
-            // In units of their sizes, so that nanoseconds and bytes can be told apart from rounding.
+            // In units of their sizes: rounding errors would otherwise hide nanoseconds among bytes.
             let scaled = design * DMatrix::from_diagonal(&sizes);
             return errors(&scaled, noise);
         }
@@ -139,7 +140,8 @@ fn relative_errors(task: &Task, theta: &[f64], scale: f64) -> Vec<f64> {
     errors(&task.jacobian(theta), noise)
 }
 
-/// Square roots of the diagonal of noise^2 (J^T J)^-1; infinite in directions that the singular values leave open.
+/// Returns the square roots of the diagonal of noise^2 (J^T J)^-1. They are infinite for directions that the singular values
+/// leave undetermined.
 pub fn errors(jacobian: &DMatrix<f64>, noise: f64) -> Vec<f64> {
     let svd = jacobian.clone().svd(false, true);
     let Some(directions) = svd.v_t else { return vec![f64::INFINITY; jacobian.ncols()] };

@@ -1,10 +1,10 @@
-//! How sure the parameters are: variance of the residuals, covariance, profile-likelihood intervals.
+//! Uncertainty of the parameters: variance of the residuals, covariance, profile-likelihood intervals.
 //!
-//! A model misses a point by the same factor in all launches, so that launches of a point are no independent witnesses of the
-//! parameters: points are. The covariance is the sandwich A^-1 B A^-1 over design points as clusters, where A sums the products
-//! of the gradients of all observations. B holds the variance of the points' mean residuals, pooled over points as in least
-//! squares, with as many degrees of freedom as there are points more than parameters. (One variance a point, as of Eicker,
-//! Huber and White, with the corrections CR2 and CR3, covers in 98 to 99 and 91 to 93 % where few points tell a parameter.)
+//! The error of a model at a point is the same factor in all launches. Launches of a point are therefore not independent
+//! observations of the parameters; points are. The covariance is the sandwich A^-1 B A^-1 with design points as clusters. A
+//! sums the products of the gradients of all observations. B holds the variance of the points' mean residuals, pooled over
+//! points as in least squares; its degrees of freedom are points minus parameters. (One variance per point, after Eicker,
+//! Huber and White, covers 98 to 99 % with correction CR2 and 91 to 93 % with CR3 where few points determine a parameter.)
 
 use super::bits;
 use super::optimum::{Optimum, minimise};
@@ -13,15 +13,15 @@ use crate::statistics::distributions::t_quantile;
 use nalgebra::{DMatrix, RowDVector};
 use std::collections::HashMap;
 
-/// Variance of a residual as it enters the parameters' variance: Huber's K^2 [sum psi^2 / (n - p)] / [mean psi']^2
-/// (Huber, Robust Statistics, 1981, Section 7.6); without outliers the usual sum of squares / (n - p). Of points that were
-/// measured several times, n - p is to n as it is of points.
+/// Returns the variance of a residual for the parameters' variance: Huber's K^2 [sum psi^2 / (n - p)] / [mean psi']^2 (Huber,
+/// Robust Statistics, 1981, Section 7.6). Without outliers this is the usual sum of squares / (n - p). For points with
+/// several launches, the ratio of n - p to n is that of the points.
 pub fn variance(task: &Task, optimum: &Optimum) -> f64 {
     let squares: f64 = optimum.residuals.iter().map(|r| r.abs().min(optimum.limit).powi(2)).sum();
     of_mean_square(squares / optimum.residuals.len() as f64, task, optimum)
 }
 
-/// With the corrections for the parameters and for what lies beyond the limit.
+/// Applies the corrections for the number of parameters and for residuals beyond the limit.
 fn of_mean_square(square: f64, task: &Task, optimum: &Optimum) -> f64 {
     let parameters = task.free.len() as f64;
     let freedom = task.freedom().max(1) as f64;
@@ -30,13 +30,13 @@ fn of_mean_square(square: f64, task: &Task, optimum: &Optimum) -> f64 {
     correction * correction * square * points / freedom / (inside * inside)
 }
 
-/// The share of residuals that count in full: mean psi'.
+/// Returns the share of residuals with full weight: mean psi'.
 pub fn inside(optimum: &Optimum) -> f64 {
     let inside = optimum.residuals.iter().filter(|r| r.abs() <= optimum.limit).count();
     inside as f64 / optimum.residuals.len() as f64
 }
 
-/// A design point: how often it was measured, the mean of its residuals within the limit, the gradient there.
+/// A design point: number of its observations, mean of its residuals within the limit, gradient.
 struct DesignPoint {
     launches: f64,
     residual: f64,
@@ -59,18 +59,18 @@ fn design_points(task: &Task, optimum: &Optimum) -> Vec<DesignPoint> {
     points
 }
 
-/// Variance of a point's mean residual, as [`variance`].
+/// Returns the variance of a point's mean residual, with the corrections of [`variance`].
 fn between(points: &[DesignPoint], task: &Task, optimum: &Optimum) -> f64 {
     let squares: f64 = points.iter().map(|point| point.residual.powi(2)).sum();
     of_mean_square(squares / points.len() as f64, task, optimum)
 }
 
-/// Covariance of the parameters' logarithms; `None` if the data leave a direction open.
+/// Returns the covariance of the parameters' logarithms; `None` if the data leave a direction undetermined.
 pub fn covariance(task: &Task, optimum: &Optimum) -> Option<DMatrix<f64>> {
     Some(both(task, optimum)?.0)
 }
 
-/// The covariance, and A^-1: what it would be if all residuals were independent and of variance 1.
+/// Returns the covariance and A^-1, which is the covariance for independent residuals of variance 1.
 fn both(task: &Task, optimum: &Optimum) -> Option<(DMatrix<f64>, DMatrix<f64>)> {
     let points = design_points(task, optimum);
     let sum = |weight: &dyn Fn(&DesignPoint) -> f64| {
@@ -84,8 +84,8 @@ fn both(task: &Task, optimum: &Optimum) -> Option<(DMatrix<f64>, DMatrix<f64>)> 
     (known(&covariance) && known(&inverse)).then_some((covariance, inverse))
 }
 
-/// The same fit without the parameters that are at their lower bound: the data do without them, and a logarithm that runs away
-/// has no variance.
+/// Returns the same fit without parameters at their lower bound. The data do not need them, and their logarithms have no
+/// finite variance.
 pub fn within_bounds<'a>(task: &Task<'a>, optimum: &Optimum) -> (Task<'a>, Optimum) {
     let (mut used, mut at_used) = (task.clone(), optimum.clone());
     used.base = task.parameters(&optimum.theta);
@@ -96,19 +96,20 @@ pub fn within_bounds<'a>(task: &Task<'a>, optimum: &Optimum) -> (Task<'a>, Optim
     (used, at_used)
 }
 
-/// How much the loss grows, in its own unit, where a parameter moves by one standard deviation: for tests of several at once.
+/// Returns the growth of the loss, in its own unit, when a parameter moves by one standard deviation. Used for tests of
+/// several parameters together.
 pub fn unit(task: &Task, optimum: &Optimum) -> f64 {
     let points = design_points(task, optimum);
     let launches: f64 = points.iter().map(|point| point.launches.powi(2)).sum::<f64>() / task.data.len() as f64;
     launches * between(&points, task, optimum) * inside(optimum)
 }
 
-/// The profile-likelihood interval of a free parameter: where the loss, all others refitted, is as far above its minimum as t
-/// standard deviations take it. An end beyond the parameter's bounds is that bound.
+/// Returns the profile-likelihood interval of a free parameter. At its ends the loss, with all other parameters refitted,
+/// exceeds its minimum by t standard deviations. An end outside the parameter's bounds is replaced by the bound.
 pub fn profile(task: &Task, optimum: &Optimum, at: usize) -> (f64, f64) {
     let t = t_quantile(task.freedom());
     let (deviation, unit) = match both(task, optimum) {
-        // The loss of an M-estimator is worth mean psi' of a least-squares one.
+        // The loss of an M-estimator is mean psi' times that of least squares.
         Some((covariance, inverse)) if inverse[(at, at)] > 0.0 => {
             (covariance[(at, at)].sqrt(), covariance[(at, at)] / inverse[(at, at)] * inside(optimum))
         }
@@ -120,10 +121,11 @@ pub fn profile(task: &Task, optimum: &Optimum, at: usize) -> (f64, f64) {
         let index = rest.free.remove(at);
         let mut theta = optimum.theta.clone();
         theta.remove(at);
-        // Signed root of the excess loss in standard deviations, less t: nearly straight, and 0 at the end sought.
+        // Signed root of the excess loss in standard deviations, minus t: nearly straight, and 0 at the end of the interval.
         let mut excess = |value: f64| {
             rest.base[index] = value.exp();
-            // The optimum is near the last one; but a parameter at its bound, which tells nothing there, must find its way back.
+            // The new optimum is near the previous one. A parameter at its bound has no gradient there, so a second start is
+            // needed to leave the bound.
             let mut starts = vec![theta.clone()];
             if theta.iter().enumerate().any(|(at, value)| *value <= rest.bounds(at).0) {
                 starts.extend(rest.positive_least_squares());
@@ -137,8 +139,8 @@ pub fn profile(task: &Task, optimum: &Optimum, at: usize) -> (f64, f64) {
     (end(-1.0).exp(), end(1.0).exp())
 }
 
-/// Where `excess`, which is -t at `centre`, crosses 0 in a direction: by regula falsi (Illinois), to a hundredth of a
-/// standard deviation. `bound` if it does not before.
+/// Returns where `excess`, which is -t at `centre`, crosses 0 in a direction. Uses regula falsi (Illinois), to a hundredth of
+/// a standard deviation. Returns `bound` if there is no crossing before it.
 fn cross(centre: f64, direction: f64, t: f64, step: f64, bound: f64, excess: &mut impl FnMut(f64) -> f64) -> f64 {
     let (mut inner, mut outer) = ((centre, -t), centre);
     let mut step = step.clamp(1e-9, 2.0);

@@ -1,10 +1,10 @@
-//! Fits of models to measurements: estimates with intervals, and how far to trust them.
+//! Fits of models to measurements: estimates with intervals and goodness of fit.
 //!
-//! Rates err by factors, so fits are made in logarithms, with Huber's loss. Linear models begin at least squares with
-//! positive parameters; Levenberg-Marquardt continues from there. Intervals are profile-likelihood intervals that include lack of
-//! fit: what the model misses at a point is the same in all launches, so that points are counted, not launches. Where several
-//! launches were made of every point there is also a studentised bootstrap over launches, without lack of fit. A design that cannot identify a parameter is
-//! refused, with the points that would.
+//! Errors of rates are factors, so fits use logarithms, with Huber's loss. Linear models start at least squares with positive
+//! parameters; Levenberg-Marquardt continues from there. Intervals are profile-likelihood intervals that include lack of fit:
+//! the error of a model at a point is the same in all launches, so points are counted, not launches. If every point has
+//! several launches, a studentised bootstrap over launches is added; it does not include lack of fit. A design that cannot
+//! identify a parameter is rejected, and the error names the points that would identify it.
 
 pub mod baseline;
 pub mod bootstrap;
@@ -28,47 +28,47 @@ use serde::Serialize;
 use std::collections::HashSet;
 use task::Task;
 
-/// A measured rate at a point: the median of a launch's samples.
+/// A measured rate at a point: the median of the samples of one launch.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Observation {
     /// The model's variables, in its order.
     pub x: Vec<f64>,
-    /// The column that the model predicts; positive.
+    /// Value of the column that the model predicts; positive.
     pub y: f64,
-    /// Which launch it is from: launches are independent of each other, samples within one are not.
+    /// Number of the launch. Launches are independent of each other; samples of one launch are not.
     pub launch: u32,
 }
 
-/// A parameter, found.
+/// A fitted parameter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Estimate {
     /// Name on machine cards.
     pub number: &'static str,
-    /// The paper's symbol of it: T_1.
+    /// Symbol in the paper: T_1.
     pub symbol: &'static str,
-    /// In the base unit.
+    /// Value in the base unit.
     pub value: f64,
-    /// Lower end of the 95 % profile-likelihood interval, in the base unit. 0 says that the data do without this parameter.
+    /// Lower end of the 95 % profile-likelihood interval, in the base unit. 0 means that the data do not need this parameter.
     pub low: f64,
-    /// Upper end of that interval, in the base unit. The largest value that the model allows says that the data set no upper
+    /// Upper end of that interval, in the base unit. The largest value that the model allows means that the data set no upper
     /// limit.
     pub high: f64,
-    /// Ends of the 95 % interval by studentised bootstrap over launches, if there are enough of them: what launches do to all
-    /// their rates is in it, what the model misses is not.
+    /// Ends of the 95 % interval by studentised bootstrap over launches, if there are enough launches. It includes the effect
+    /// of a launch on all its rates, but not lack of fit.
     pub bootstrap: Option<(f64, f64)>,
 }
 
-/// A measurement beside its prediction.
+/// A measurement and its prediction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
     /// The model's variables, in its order and in base units.
     pub x: Vec<f64>,
-    /// Which launch it is from, as in [`Observation::launch`].
+    /// Number of the launch, as in [`Observation::launch`].
     pub launch: u32,
-    /// The rate that was measured, in the unit of the column that the model predicts.
+    /// Measured rate, in the unit of the column that the model predicts.
     pub measured: f64,
-    /// The rate that the fitted model predicts, in the same unit.
+    /// Rate that the fitted model predicts, in the same unit.
     pub predicted: f64,
     /// Lower end of the 95 % band for another measurement at this point.
     pub low: f64,
@@ -76,11 +76,11 @@ pub struct Point {
     pub high: f64,
     /// The model's term that sets the prediction: "latency".
     pub bottleneck: &'static str,
-    /// What a fit to all other points predicts here, if that was asked for.
+    /// Prediction of a fit to all other points, if it was requested.
     pub left_out: Option<f64>,
 }
 
-/// What a fit found.
+/// Result of a fit.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Fit {
@@ -90,64 +90,64 @@ pub struct Fit {
     pub estimates: Vec<Estimate>,
     /// Parameters that were given, in base units.
     pub held: Vec<(&'static str, f64)>,
-    /// Those of them that were to be fitted, but that the points do not identify: [`Role::OrHold`].
+    /// Parameters among `held` that were to be fitted, but that the points do not identify: [`Role::OrHold`].
     pub not_identified: Vec<&'static str>,
-    /// Parameters of which the points tell only that they are at most as large as another.
+    /// Parameters known only to be at most as large as another parameter.
     pub at_most: Vec<AtMost>,
     /// Parameters on which no point depends.
     pub absent: Vec<&'static str>,
-    /// Every observation that was given, beside its prediction.
+    /// All observations with their predictions.
     pub points: Vec<Point>,
-    /// Errors and what they are taken over.
+    /// Errors, and the data that they are computed from.
     pub quality: Quality,
-    /// What the points say of all estimates together; `None` if they leave a direction open.
+    /// Covariance of all estimates; `None` if the points leave a direction undetermined.
     pub joint: Option<JointFit>,
     /// Every parameter of the model, in its order; NaN where absent.
     #[serde(skip)]
     pub parameters: Vec<f64>,
 }
 
-/// A parameter that only shows where it is larger than another, and does not show.
+/// A parameter that shows only where it is larger than another, and does not show in these data.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct AtMost {
     /// Name on machine cards.
     pub number: &'static str,
-    /// The paper's symbol of it.
+    /// Symbol in the paper.
     pub symbol: &'static str,
-    /// The other, as it is named on machine cards.
+    /// Name of the other parameter on machine cards.
     pub of: &'static str,
     /// The estimate of the other, in the base unit.
     pub value: f64,
-    /// The upper end of that one's interval, in the base unit.
+    /// Upper end of the other parameter's interval, in the base unit.
     pub most: f64,
 }
 
-/// What is to be done with a parameter.
+/// How a fit treats a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Role {
-    /// Not fitted: it has this value, in the base unit.
+    /// Not fitted; fixed at this value, in the base unit.
     Hold(f64),
-    /// Fitted, beginning at the model's own first guess.
+    /// Fitted from the model's first guess.
     Fit,
-    /// Fitted, beginning at this value, in the base unit.
+    /// Fitted from this value, in the base unit.
     From(f64),
-    /// Fitted, unless the points do not identify it: then it has this value, in the base unit.
+    /// Fitted if the points identify it. Otherwise fixed at this value, in the base unit.
     OrHold(f64),
-    /// Neither known nor to be fitted: the fit is refused if a prediction depends on it.
+    /// Neither known nor fitted. The fit is rejected if a prediction depends on it.
     Unknown,
 }
 
-/// What may be chosen.
+/// Options of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Seed of the bootstrap: the same seed gives the same intervals.
     pub seed: u64,
     /// Resamples of the bootstrap; 0 for none.
     pub resamples: u32,
-    /// Errors with points left out, which cost a fit each.
+    /// Whether to compute errors of points left out. Each needs a fit.
     pub leave_out: bool,
-    /// If there are more points, an evenly spread subset of this many is fitted; the others are predicted.
+    /// Maximum number of points to fit. If there are more, an evenly spread subset is fitted, and the others are predicted.
     pub most_points: usize,
 }
 
@@ -162,11 +162,11 @@ impl Default for Options {
 /// `roles` are in the order of the model's parameters.
 ///
 /// # Errors
-/// If there is not a role for each parameter, there are too few points, a value is not positive, or the points cannot
-/// identify a parameter: the error names it and the points that would.
+/// If `roles` has not one role per parameter, there are too few points, a value is not positive, or the points cannot
+/// identify a parameter. The last error names the parameter and the points that would identify it.
 ///
 /// # Panics
-/// If an observation does not hold one number for each variable of the model.
+/// If an observation has not one number per variable of the model.
 pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Options) -> Result<Fit> {
     if roles.len() != model.about().parameters.len() {
         let wanted = model.about().parameters.len();
@@ -177,14 +177,14 @@ pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Opt
         Some(sought) => breaks::fit(model, data, kept, roles, sought, options),
         None => straight(model, data, kept, roles, options),
     };
-    // All points may identify what a subset cannot.
+    // All points together may identify a parameter that a subset cannot.
     match subsample::choose(data, options.most_points) {
         Some(kept) => to(&kept).or_else(|_| to(&vec![true; data.len()])),
         None => to(&vec![true; data.len()]),
     }
 }
 
-/// A fit without breaks to be found, to the observations that are kept.
+/// Fits the observations that are kept to a model without an unknown break.
 fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Role], options: Options) -> Result<Fit> {
     let (mut task, absent) = prepare(model, data, kept, roles)?;
     let first = solve(&task)?;
@@ -194,7 +194,7 @@ fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Rol
     for (at, &index) in task.free.iter().enumerate() {
         let parameter = &model.about().parameters[index];
         let (low, high) = interval::profile(&task, &optimum, at);
-        // The logarithm of a parameter that the data do without runs to its bound.
+        // The logarithm of a parameter that the data do not need runs to its bound.
         let low = if low <= parameter.least * 1.001 { 0.0 } else { low };
         let value = parameters[index];
         let value = if value <= parameter.least * 1.001 { 0.0 } else { value };
@@ -224,7 +224,7 @@ fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Rol
     if let Some(left_out) = options.leave_out.then(|| quality::left_out(&task, &optimum)).flatten() {
         let mut left_out = left_out.into_iter();
         for (point, kept) in points.iter_mut().zip(kept) {
-            // The fit has not seen the points that are not kept.
+            // The fit has not used the points that are not kept.
             point.left_out = if *kept { left_out.next() } else { Some(point.predicted) };
         }
     }
@@ -243,6 +243,7 @@ fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Rol
     })
 }
 
+/// Returns the parameters that the points only bound by another parameter.
 fn hidden(task: &Task, estimates: &[Estimate]) -> Vec<AtMost> {
     let parameters = task.model.about().parameters;
     let one = |&(small, large): &(usize, usize)| {
@@ -262,7 +263,7 @@ fn check(model: &dyn Model, data: &[Observation]) -> Result<()> {
     Ok(())
 }
 
-/// Sorts the parameters into held, fitted and absent; the task is that of the observations that are kept.
+/// Sorts the parameters into held, fitted and absent. The task holds the observations that are kept.
 fn prepare<'a>(
     model: &'a dyn Model,
     data: &'a [Observation],
@@ -273,7 +274,7 @@ fn prepare<'a>(
     let parameters = about.parameters;
     let value = |(parameter, role): (&Parameter, &Role)| match role {
         Role::Hold(value) | Role::From(value) => *value,
-        // What the data do without on another machine may be zero.
+        // On another machine, the held value may be zero.
         Role::OrHold(value) if (parameter.least..=parameter.most).contains(value) => *value,
         Role::OrHold(_) | Role::Fit | Role::Unknown => parameter.first,
     };
@@ -315,12 +316,12 @@ fn prepare<'a>(
 
 fn nothing_to_fit(model: &dyn Model) -> Error {
     Error::input(
-        format!("{}: the points tell nothing of any parameter that is to be fitted", model.about().id),
+        format!("{}: these points identify none of the parameters to fit", model.about().id),
         format!("measure {}", model.about().design),
     )
 }
 
-/// Whether any prediction depends on a parameter, at the first guesses or far from them.
+/// Returns whether any prediction depends on a parameter, at the first guesses or far from them.
 fn matters(task: &Task, at: usize) -> bool {
     let parameter = &task.model.about().parameters[at];
     let mut p = task.base.clone();
@@ -332,13 +333,13 @@ fn matters(task: &Task, at: usize) -> bool {
     [parameter.least, parameter.most].into_iter().any(|value| predictions(value) != first)
 }
 
-/// The different points of the data, in the order of their first appearance.
+/// Returns the distinct points of the data, in order of first appearance.
 fn different<'a>(data: impl IntoIterator<Item = &'a Observation>) -> Vec<&'a [f64]> {
     let mut known = HashSet::new();
     data.into_iter().map(|observation| observation.x.as_slice()).filter(|x| known.insert(bits(x))).collect()
 }
 
-/// A point as a key of maps.
+/// Converts a point to a key for maps.
 fn bits(x: &[f64]) -> Vec<u64> {
     x.iter().map(|value| value.to_bits()).collect()
 }

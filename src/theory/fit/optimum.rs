@@ -1,4 +1,4 @@
-//! The best parameters: Levenberg-Marquardt with Huber's loss, by weights that are found again until they stay.
+//! Finds the best parameters: Levenberg-Marquardt with Huber's loss, by iteratively reweighted least squares.
 
 use super::task::Task;
 use crate::statistics::median;
@@ -6,18 +6,19 @@ use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra::storage::Owned;
 use nalgebra::{DMatrix, DVector, Dyn};
 
-/// Residuals beyond this many standard deviations count linearly.
+/// Returns the limit beyond which residuals count linearly instead of quadratically, from their standard deviation.
 ///
-/// A little wider than the usual 1.345, which costs 5 % of the efficiency for normal noise; and the wider, the fewer degrees
-/// of freedom there are to tell the scale: the intervals then need nearly all residuals in full.
+/// It is slightly wider than the usual 1.345 standard deviations, which costs 5 % of the efficiency for normal noise. It is
+/// wider still with few degrees of freedom, because the scale is then uncertain and the intervals need nearly all residuals
+/// in full.
 pub fn limit(scale: f64, freedom: usize) -> f64 {
     (1.5 + 15.0 / freedom.max(1) as f64) * scale
 }
 
-/// Relative; the derivatives are differences, good to ten digits.
+/// Relative tolerance. The derivatives are differences, accurate to ten digits.
 const TOLERANCE: f64 = 1e-11;
 
-/// Less than this is rounding, not noise.
+/// A smaller scale is rounding, not noise.
 const LEAST_SCALE: f64 = 1e-10;
 
 struct Weighted<'t, 'a> {
@@ -54,7 +55,7 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Weighted<'_, '_> {
     }
 }
 
-/// A minimum.
+/// A minimum of the loss.
 #[derive(Clone, Debug)]
 pub struct Optimum {
     /// Logarithms of the free parameters.
@@ -62,15 +63,15 @@ pub struct Optimum {
     pub residuals: DVector<f64>,
     /// Robust standard deviation of the residuals.
     pub scale: f64,
-    /// Residuals beyond this count linearly.
+    /// Residuals beyond this limit count linearly.
     pub limit: f64,
-    /// Huber's loss, as a sum of squares: equal to it without outliers.
+    /// Huber's loss as a sum of squares. Without outliers, the two are equal.
     pub deviance: f64,
 }
 
-/// Minimises from each start, and keeps the best; `None` if no start gives finite rates.
+/// Minimises the loss from each start and returns the best result; `None` if no start gives finite rates.
 ///
-/// `scale` is that of another fit, for points of a profile; without it, it is found from the residuals.
+/// `scale` fixes the scale, for points of a profile. `None` estimates it from the residuals.
 pub fn minimise(task: &Task, starts: &[Vec<f64>], scale: Option<f64>) -> Option<Optimum> {
     let found = starts.iter().filter_map(|start| from(task, start, scale));
     found.min_by(|a, b| a.deviance.total_cmp(&b.deviance))
@@ -85,7 +86,7 @@ fn from(task: &Task, start: &[f64], given: Option<f64>) -> Option<Optimum> {
         return None;
     }
     let mut scale = LEAST_SCALE;
-    // Weights settle within a few rounds; the limit guards against two that alternate.
+    // Weights settle within a few rounds. The limit stops two sets of weights that alternate.
     for round in 0..30 {
         let next = solve(task, &theta, &roots);
         let moved = next.iter().zip(&theta).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
@@ -104,7 +105,7 @@ fn from(task: &Task, start: &[f64], given: Option<f64>) -> Option<Optimum> {
     Some(Optimum { deviance: deviance(&residuals, limit), theta, residuals, scale, limit })
 }
 
-/// Least squares with these weights, from here; never worse than here.
+/// Solves weighted least squares from `theta`. The result is never worse than `theta`.
 fn solve(task: &Task, theta: &[f64], roots: &DVector<f64>) -> Vec<f64> {
     if theta.is_empty() {
         return Vec::new();
@@ -112,20 +113,20 @@ fn solve(task: &Task, theta: &[f64], roots: &DVector<f64>) -> Vec<f64> {
     let loss = |theta: &[f64]| task.residuals(theta).component_mul(roots).norm_squared();
     let problem = Weighted { task, roots: roots.clone(), theta: DVector::from_column_slice(theta) };
     let (solved, _) = LevenbergMarquardt::new().with_tol(TOLERANCE).with_patience(50).minimize(problem);
-    // A parameter that the data do without runs away; its bound is as good.
+    // A parameter that the data do not need runs away. Its bound gives the same loss.
     let bounded = |(at, value): (usize, &f64)| value.clamp(task.bounds(at).0, task.bounds(at).1);
     let found: Vec<f64> = solved.theta.iter().enumerate().map(bounded).collect();
     if loss(&found) <= loss(theta) { found } else { theta.to_vec() }
 }
 
-/// 1.4826 x median |r|, for this many fitted parameters and so many points more.
+/// Returns 1.4826 x median |r|, corrected for the number of fitted parameters and the degrees of freedom.
 fn spread(residuals: &DVector<f64>, freedom: usize, parameters: usize) -> f64 {
     let sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
     let freedom = freedom.max(1) as f64;
     (1.4826 * median(&sizes).unwrap_or(0.0) * ((freedom + parameters as f64) / freedom).sqrt()).max(LEAST_SCALE)
 }
 
-/// Huber's loss times two: r^2 within the limit, limit (2 |r| - limit) beyond.
+/// Returns Huber's loss times two: r^2 within the limit, limit (2 |r| - limit) beyond it.
 fn deviance(residuals: &DVector<f64>, limit: f64) -> f64 {
     residuals.iter().map(|r| if r.abs() <= limit { r * r } else { limit * (2.0 * r.abs() - limit) }).sum()
 }

@@ -1,4 +1,4 @@
-//! How well a fit describes its data, and data that it has not seen.
+//! Goodness of fit, for the data of the fit and for held-out data.
 
 use super::optimum::{Optimum, minimise};
 use super::task::Task;
@@ -7,37 +7,37 @@ use apexmap_measure::numerics::mix::mix;
 use serde::Serialize;
 use std::collections::HashSet;
 
-/// Numbers that say how good a fit is. Errors are SMAPE, in shares of one.
+/// Goodness of fit. Errors are SMAPE as fractions, not per cent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Quality {
     /// Number of observations: one for each launch at each point.
     pub observations: usize,
-    /// Different points.
+    /// Number of distinct points.
     pub points: usize,
-    /// The points that the numbers were fitted to: of a large design a part, evenly spread. The others count in the errors.
+    /// Number of points that were fitted: of a large design, an evenly spread part. The errors include all points.
     pub fitted_points: usize,
-    /// Number of different launches among them.
+    /// Number of distinct launches in the data.
     pub launches: usize,
     /// Symmetric mean absolute percentage error: mean of 2 |y - f| / (y + f).
     pub smape: f64,
-    /// Standard deviation of ln(measured / predicted), robust.
+    /// Robust standard deviation of ln(measured / predicted).
     pub log_spread: f64,
-    /// The geometric standard deviation of measured / predicted over all observations: a factor, 1 for a model without errors.
-    /// Strohmaier's performance complexity is such a spread about a compact model.
+    /// Geometric standard deviation of measured / predicted over all observations: a factor, 1 for a model without errors.
+    /// Strohmaier's performance complexity is this spread for a compact model.
     pub geometric_spread: f64,
-    /// The SMAPE of each point as predicted by a fit to all others; of more than 100 points a twentieth is left out at once.
+    /// SMAPE of each point as predicted by a fit to all other points. Above 100 points, a twentieth is left out together.
     pub left_out: Option<f64>,
-    /// The SMAPE of all points of a value of a variable as predicted by a fit to the points of all its other values, for each
-    /// variable with at least three values whose absence leaves the parameters identified.
+    /// SMAPE of all points with one value of a variable, as predicted by a fit to the points with all other values. Given for
+    /// each variable with at least three values, if the remaining points identify the parameters.
     pub lines_left_out: Vec<LinesLeftOut>,
-    /// The largest P and the SMAPE there of a fit to all smaller ones.
+    /// The largest P, and the SMAPE at this P of a fit to all smaller P.
     pub largest_left_out: Option<(f64, f64)>,
-    /// Akaike's criterion with the correction for few data; smaller is better, among models of the same data. Absent if there are
-    /// too few data for it.
+    /// Akaike's information criterion with the correction for few data. Smaller is better, for models of the same data.
+    /// Absent if there are too few data.
     pub aicc: Option<f64>,
 }
 
-/// How far off the points of each value of a variable are, predicted from those of its other values.
+/// Error of the points with each value of a variable, predicted from the points with its other values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LinesLeftOut {
     /// Index of the variable.
@@ -46,13 +46,14 @@ pub struct LinesLeftOut {
     pub smape: f64,
 }
 
-/// Mean of 2 |y - f| / (y + f).
+/// Returns the mean of 2 |y - f| / (y + f).
 pub fn smape(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
     let errors: Vec<f64> = pairs.map(|(y, f)| 2.0 * (y - f).abs() / (y.abs() + f.abs())).collect();
     errors.iter().sum::<f64>() / errors.len() as f64
 }
 
-/// exp of the standard deviation of the ratios' logarithms about their mean, with n - 1 below; NaN of fewer than two ratios.
+/// Returns the exponential of the standard deviation of the ratios' logarithms, with n - 1 in the denominator. NaN for fewer
+/// than two ratios.
 pub fn geometric_spread(ratios: impl Iterator<Item = f64>) -> f64 {
     let logs: Vec<f64> = ratios.map(f64::ln).collect();
     let mean = logs.iter().sum::<f64>() / logs.len() as f64;
@@ -60,7 +61,7 @@ pub fn geometric_spread(ratios: impl Iterator<Item = f64>) -> f64 {
     if logs.len() < 2 { f64::NAN } else { (squares / (logs.len() as f64 - 1.0)).sqrt().exp() }
 }
 
-/// n ln(RSS/n) + 2k + 2k(k+1)/(n-k-1), with k parameters, the variance among them; `None` unless n > k + 1.
+/// Returns n ln(RSS/n) + 2k + 2k(k+1)/(n-k-1). k counts the parameters and the variance. `None` unless n > k + 1.
 pub fn aicc(squares: f64, n: usize, k: usize) -> Option<f64> {
     let (rows, parameters) = (n as f64, k as f64);
     (n > k + 1).then(|| {
@@ -70,7 +71,7 @@ pub fn aicc(squares: f64, n: usize, k: usize) -> Option<f64> {
     })
 }
 
-/// `points` are all that were measured, with their predictions.
+/// Computes the goodness of fit. `points` are all measured points with their predictions.
 pub fn of(task: &Task, optimum: &Optimum, points: &[Point], leave_out: bool) -> Quality {
     let launches: HashSet<u32> = points.iter().map(|point| point.launch).collect();
     let known: HashSet<Vec<u64>> = points.iter().map(|point| bits(&point.x)).collect();
@@ -92,7 +93,7 @@ pub fn of(task: &Task, optimum: &Optimum, points: &[Point], leave_out: bool) -> 
     }
 }
 
-/// A fit to the observations that are kept; `None` if too few are.
+/// Fits the observations that are not `out`; `None` if too few remain.
 fn without<'a>(task: &Task<'a>, optimum: &Optimum, out: impl Fn(&Observation) -> bool) -> Option<(Task<'a>, Optimum)> {
     let mut rest = task.clone();
     rest.data.retain(|observation| !out(observation));
@@ -103,22 +104,23 @@ fn without<'a>(task: &Task<'a>, optimum: &Optimum, out: impl Fn(&Observation) ->
     Some((rest, found))
 }
 
-/// Pairs of measured and predicted at the observations that are not kept.
+/// Returns pairs of measured and predicted rates at the observations that are `out`.
 fn predicted(task: &Task, parameters: &[f64], out: impl Fn(&Observation) -> bool) -> Vec<(f64, f64)> {
     let gone = task.data.iter().filter(|observation| out(observation));
     gone.map(|observation| (observation.y, task.model.predict(&observation.x, parameters).value)).collect()
 }
 
-/// Pairs of measured and predicted, predicted by a fit to the observations that are kept; `None` if too few are.
+/// Returns such pairs, predicted by a fit to all other observations; `None` if too few remain.
 fn predicted_without(task: &Task, optimum: &Optimum, out: impl Fn(&Observation) -> bool) -> Option<Vec<(f64, f64)>> {
     let (rest, found) = without(task, optimum, &out)?;
     Some(predicted(task, &rest.parameters(&found.theta), out))
 }
 
-/// Each leaving out costs a fit: of more points than this, a twentieth is left out at once.
+/// Each point left out costs a fit. Above this number of points, a twentieth is left out together.
 const MOST_LEFT_OUT_SINGLY: usize = 100;
 
-/// Which points are left out together: each alone, or of many a part, drawn so that it is no line of the design.
+/// Returns the groups of points that are left out together: single points, or parts of many points. Parts are drawn so that
+/// none is a line of the design.
 pub fn parts(points: usize) -> Vec<Vec<usize>> {
     if points <= MOST_LEFT_OUT_SINGLY {
         return (0..points).map(|at| vec![at]).collect();
@@ -128,7 +130,7 @@ pub fn parts(points: usize) -> Vec<Vec<usize>> {
     (0..parts).map(of).collect()
 }
 
-/// What a fit to all other points predicts for each observation; `None` if the others are too few.
+/// Returns the prediction of a fit to all other points for each observation; `None` if the others are too few.
 pub fn left_out(task: &Task, optimum: &Optimum) -> Option<Vec<f64>> {
     let points = different(task.data.iter().copied());
     let mut predicted = vec![f64::NAN; task.data.len()];
@@ -142,13 +144,13 @@ pub fn left_out(task: &Task, optimum: &Optimum) -> Option<Vec<f64>> {
     Some(predicted)
 }
 
-/// Fewer values of a variable show no course that the missing one could be predicted by.
+/// Minimum number of values of a variable. Fewer values give no trend from which to predict a missing one.
 const LEAST_VALUES: usize = 3;
 
-/// Of more values than this, some are left out together.
+/// Above this number of values, some are left out together.
 const MOST_LINES: usize = 20;
 
-/// For each variable with three values or more: the indices of the points of each value.
+/// Returns, for each variable with at least three values, the indices of the points of each value.
 pub fn lines(points: &[&[f64]]) -> Vec<(usize, Vec<Vec<usize>>)> {
     let Some(first) = points.first() else { return Vec::new() };
     let of = |variable: usize| {
@@ -166,7 +168,7 @@ pub fn lines(points: &[&[f64]]) -> Vec<(usize, Vec<Vec<usize>>)> {
 fn lines_left_out(task: &Task, optimum: &Optimum) -> Vec<LinesLeftOut> {
     let points = different(task.data.iter().copied());
     let of = |(variable, parts): (usize, Vec<Vec<usize>>)| {
-        // Words have no course.
+        // Values that are words have no order.
         if !task.model.about().variables[variable].words.is_empty() {
             return None;
         }
@@ -175,7 +177,7 @@ fn lines_left_out(task: &Task, optimum: &Optimum) -> Vec<LinesLeftOut> {
             let out: HashSet<Vec<u64>> = part.into_iter().map(|at| bits(points[at])).collect();
             let is_out = |seen: &Observation| out.contains(&bits(&seen.x));
             let (mut rest, found) = without(task, optimum, is_out)?;
-            // A parameter that the others leave open would stay where all points put it.
+            // A parameter that the remaining points do not identify would keep its value from the fit to all points.
             let found = identify::settle(&mut rest, found).ok()?;
             pairs.extend(predicted(task, &rest.parameters(&found.theta), is_out));
         }

@@ -1,14 +1,14 @@
-//! A part of the points of a large design, evenly spread.
+//! Selects an evenly spread part of the points of a large design.
 
 use super::{Observation, bits, different};
 use apexmap_measure::numerics::mix::mix;
 use std::collections::HashSet;
 
-/// Which observations to fit to, so that they are of about `most` points; `None` for all.
+/// Selects the observations to fit, so that they cover about `max_points` points. Returns `None` if all fit.
 ///
-/// Of the points in order one is drawn of each stretch, so that steps of the design and of the choice do not fall together; the
-/// first and the last with the least and with the largest value of each variable stay too, the corners of a surface. The same
-/// points always give the same choice.
+/// The ordered points are divided into stretches, and one point per stretch is drawn at random, so that the selection does
+/// not follow the steps of the design. The first and last point with the smallest and with the largest value of each variable
+/// are added, which keeps the corners of a surface. The same points always give the same selection.
 pub fn choose(data: &[Observation], most: usize) -> Option<Vec<bool>> {
     let mut points = different(data);
     if points.len() <= most {

@@ -1,31 +1,31 @@
-//! A model, data and what is free: residuals and their derivatives, all in logarithms.
+//! A model, its data and its free parameters: residuals and their derivatives, in logarithms.
 
 use super::Observation;
 use crate::models::Model;
 use crate::statistics::nnls::nnls;
 use nalgebra::{DMatrix, DVector};
 
-/// Parameters are positive and times err by factors: fits move in the logarithm of the parameters, and a residual is
-/// ln(predicted / measured).
+/// A fitting problem. Parameters are positive and errors of times are factors, so fits use the logarithms of the parameters.
+/// A residual is ln(predicted / measured).
 #[derive(Clone)]
 pub struct Task<'a> {
     pub model: &'a dyn Model,
     pub data: Vec<&'a Observation>,
-    /// Every parameter of the model; the free ones hold their first guess.
+    /// All parameters of the model; free parameters hold their first guess.
     pub base: Vec<f64>,
-    /// Which parameters are fitted.
+    /// Indices of the fitted parameters.
     pub free: Vec<usize>,
-    /// By parameter: what it is where the points do not identify it, if that is known.
+    /// For each parameter, the value to hold if the points do not identify it.
     pub or_hold: Vec<Option<f64>>,
-    /// Parameters that are at most as large as another, and so show nowhere: each with that one.
+    /// Pairs of parameters. The first is at most as large as the second and shows at no point.
     pub hidden: Vec<(usize, usize)>,
 }
 
-/// Step of the central differences, in logarithms: their error is about the step squared.
+/// Step of the central differences, in logarithms. Their error is about the step squared.
 const STEP: f64 = 1e-6;
 
 impl<'a> Task<'a> {
-    /// All parameters, the free ones from their logarithms, kept within their bounds.
+    /// Returns all parameters: the free ones from their logarithms `theta`, limited to their bounds.
     pub fn parameters(&self, theta: &[f64]) -> Vec<f64> {
         let mut all = self.base.clone();
         for (&at, &value) in self.free.iter().zip(theta) {
@@ -35,7 +35,8 @@ impl<'a> Task<'a> {
         all
     }
 
-    /// Points more than parameters: launches of a point share what the model misses there, and count once.
+    /// Returns the degrees of freedom: distinct points minus free parameters. Launches of a point share the error of the
+    /// model there, so a point counts once.
     pub fn freedom(&self) -> usize {
         super::different(self.data.iter().copied()).len().saturating_sub(self.free.len())
     }
@@ -52,7 +53,8 @@ impl<'a> Task<'a> {
         residuals
     }
 
-    /// A function of the point of each observation. The launches of a point stand side by side: it is asked for once for all.
+    /// Evaluates a function of the point at each observation. Consecutive observations of the same point share one
+    /// evaluation.
     fn at_points(&self, of: impl Fn(&[f64]) -> f64) -> DVector<f64> {
         let mut last: Option<(&[f64], f64)> = None;
         let value = |observation: &&'a Observation| {
@@ -66,7 +68,7 @@ impl<'a> Task<'a> {
         DVector::from_iterator(self.data.len(), self.data.iter().map(value))
     }
 
-    /// d ln(predicted) / d ln(parameter).
+    /// Returns d ln(predicted) / d ln(parameter).
     pub fn jacobian(&self, theta: &[f64]) -> DMatrix<f64> {
         let mut jacobian = DMatrix::zeros(self.data.len(), theta.len());
         let mut moved = theta.to_vec();
@@ -83,8 +85,8 @@ impl<'a> Task<'a> {
         jacobian
     }
 
-    /// For linear models: measured rate x (time with all free parameters 0), and the same of each parameter's factor;
-    /// their sum should be 1 in every row.
+    /// Returns, for linear models, the measured rate x the time with all free parameters 0, and the measured rate x the
+    /// factor of each parameter. Without error, constant and parameters x factors sum to 1 in each row.
     pub fn design(&self) -> (DVector<f64>, DMatrix<f64>) {
         let time = |observation: &Observation, one: Option<usize>| {
             let mut p = self.base.clone();
@@ -101,13 +103,15 @@ impl<'a> Task<'a> {
         (DVector::from_iterator(rows, weighted), matrix)
     }
 
-    /// Whether one over the prediction is linear in what is fitted: sizes and limits, which are given, never are.
+    /// Returns whether the reciprocal of the prediction is linear in the free parameters. It is not if sizes or limits (given
+    /// parameters) are fitted.
     pub fn linear(&self) -> bool {
         let about = self.model.about();
         about.linear && self.free.iter().all(|&at| !about.parameters[at].given)
     }
 
-    /// For linear models what least squares with positive parameters give, in relative errors.
+    /// Returns the solution of least squares of relative errors with positive parameters, as logarithms; `None` for models
+    /// that are not linear.
     pub fn positive_least_squares(&self) -> Option<Vec<f64>> {
         if !self.linear() || self.free.is_empty() {
             return None;
@@ -121,8 +125,8 @@ impl<'a> Task<'a> {
         Some(found.iter().enumerate().map(bounded).collect())
     }
 
-    /// Where to begin: the first guesses; for linear models what least squares with positive parameters give, for others
-    /// each guess moved.
+    /// Returns the starting points. The first is the first guess. Linear models add least squares with positive parameters;
+    /// other models add variations of each guess.
     pub fn starts(&self) -> Vec<Vec<f64>> {
         let first: Vec<f64> = self.free.iter().map(|&at| self.base[at].ln()).collect();
         let mut starts = vec![first];
@@ -132,10 +136,10 @@ impl<'a> Task<'a> {
         }
         let adds_up = |observation: &&Observation| !self.model.budget(&observation.x, &self.base).is_empty();
         if self.data.first().is_some_and(adds_up) {
-            // Each of its terms tells something everywhere.
+            // Each term of such a model contributes at all points.
             return starts;
         }
-        // Where terms are bounds, one that does not bind at the first guess tells nothing: begin where it does.
+        // If terms are bounds, a bound that does not bind at the first guess has no gradient there. Start where it binds.
         for at in 0..self.free.len() {
             for factor in [0.1f64, 0.2, 0.4, 0.7, 2.0, 5.0] {
                 let mut start = starts[0].clone();

@@ -1,7 +1,7 @@
-//! Kernels that disagree about a number: the gap per byte of ping-pong may not be that of streaming.
+//! Accounts for kernels that disagree about a parameter: the gap per byte of ping-pong may differ from that of streaming.
 //!
-//! Where a model explains several kernels at once, each fits well with a value of its own, and all together with one between them: its
-//! interval then has to hold what the others say without the one.
+//! If a model explains several kernels together, each kernel alone may fit well with a different value, and all together fit
+//! with a value between these. The interval of such a parameter must include the values of fits that leave one kernel out.
 
 use super::interval::covariance;
 use super::optimum::{Optimum, minimise};
@@ -9,7 +9,8 @@ use super::task::Task;
 use super::{Estimate, different};
 use crate::statistics::distributions::t_quantile;
 
-/// Widens the intervals by what the points say without those of each word of a variable, where that is more than their noise.
+/// Widens the intervals to include the estimates without the points of each word of a variable, if they differ by more than
+/// their noise.
 pub fn widen(task: &Task, optimum: &Optimum, estimates: &mut [Estimate]) {
     for (variable, _) in task.model.about().variables.iter().enumerate().filter(|(_, v)| !v.words.is_empty()) {
         let mut words: Vec<f64> = task.data.iter().map(|observation| observation.x[variable]).collect();
@@ -26,15 +27,15 @@ pub fn widen(task: &Task, optimum: &Optimum, estimates: &mut [Estimate]) {
     }
 }
 
-/// The parameters, by index, of a fit without the points of a word that differ from those of the fit to all by more than the noise
-/// of what is left.
+/// Fits all points except those of one word. Returns index and value of the parameters that differ from those of the fit to
+/// all points by more than the noise of the remaining points.
 fn without(task: &Task, optimum: &Optimum, variable: usize, word: f64) -> Vec<(usize, f64)> {
     let mut rest = task.clone();
     rest.data.retain(|observation| observation.x[variable] != word);
     if rest.data.is_empty() {
         return Vec::new();
     }
-    // What the points left out tell alone keeps its value.
+    // A parameter that only the left-out points determine keeps its value.
     rest.base = task.parameters(&optimum.theta);
     let slopes = rest.jacobian(&optimum.theta);
     let told: Vec<usize> = (0..task.free.len()).filter(|&at| slopes.column(at).amax() > 0.0).collect();

@@ -1,31 +1,31 @@
-//! What a fit says of several numbers together.
+//! Covariance of numbers that were fitted together.
 
 use super::Card;
 use apexmap_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// The covariance of numbers that one fit found: their errors go together, so that the intervals of each alone do not say how far
-/// off a prediction is.
+/// Covariance of the numbers that one fit estimated. Their errors are correlated, so the intervals of single numbers do not
+/// give the error of a prediction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct JointFit {
-    /// Id of the model that was fitted.
+    /// Id of the fitted model.
     pub model: String,
-    /// The numbers, in the order of the matrix; those that the data do without are not among them.
+    /// The numbers, in the order of the matrix, without those that the data do not need.
     pub numbers: Vec<String>,
-    /// Points more than parameters.
+    /// Degrees of freedom: points minus parameters.
     pub freedom: usize,
-    /// The quantile of Student's t for it that 2.5 % are above.
+    /// Student's t for these degrees of freedom, exceeded with a probability of 2.5 %.
     pub t: f64,
-    /// Variance of ln(measured / predicted) of a measurement.
+    /// Variance of ln(measured / predicted) of a single measurement.
     pub noise: f64,
     /// Covariance of the natural logarithms of the numbers, row by row.
     pub covariance: Vec<Vec<f64>>,
 }
 
 impl JointFit {
-    /// From a fit.
+    /// Creates a fit with a covariance of zeros.
     pub fn new(model: &str, numbers: Vec<String>, freedom: usize, t: f64, noise: f64) -> Self {
         Self {
             model: model.into(),
@@ -37,7 +37,7 @@ impl JointFit {
         }
     }
 
-    /// Refuses what no fit gives.
+    /// Rejects values that no fit gives.
     pub(super) fn check(&self, card: &Card) -> Result<()> {
         let square = self.covariance.len() == self.numbers.len()
             && self.covariance.iter().all(|row| row.len() == self.numbers.len());
@@ -48,8 +48,8 @@ impl JointFit {
             return Ok(());
         }
         Err(Error::input(
-            "[fit] must have a covariance of as many rows and columns as it names numbers, all of them on the card",
-            "write the card again with `apexmap fit --format toml`, or take [fit] away",
+            "the covariance in [fit] must be finite, with one row and one column for each of its numbers, all of them on the card",
+            "write the card again with `apexmap fit --format toml`, or remove [fit]",
         ))
     }
 }

@@ -7,22 +7,22 @@
 //!
 //! [numbers.network_latency_seconds]
 //! value = 7
-//! unit = "us"             # as the source gives it; cycles are cycles of clock_hz
+//! unit = "us"             # unit of the source; "cycles" are cycles of clock_hz
 //! low = 6.8               # 95 % interval, in the same unit; both or neither
 //! high = 7.3
-//! range = [6.7, 7.5]      # of few launches or runs: the least and the greatest
-//! best = 6.7              # of the runs; bounds are made of it
+//! range = [6.7, 7.5]      # smallest and largest of few launches or runs
+//! best = 6.7              # best of the runs; bounds use it
 //! how = "MPI send and receive, Section 1"
 //! ```
 //!
-//! Names are those of [`CATALOGUE`]. A number that holds only under a condition carries it behind two dashes, as
-//! words joined by one dash, size first: `update_seconds--128MiB-huge`, `update_seconds--128MiB-base`. Models use the names
-//! without a qualifier; [`Card::variants`] lists the others.
+//! Names are those of [`CATALOGUE`]. A number that holds only under a condition has a qualifier after two dashes: words
+//! joined by single dashes, the size first, as in `update_seconds--128MiB-huge` and `update_seconds--128MiB-base`. Models use
+//! the names without qualifier; [`Card::variants`] lists the others.
 //!
-//! A card that a fit wrote has the covariance of its numbers in `[fit]`, [`JointFit`].
+//! A card written by a fit has the covariance of its numbers in `[fit]`, a [`JointFit`].
 //!
-//! `NAME_seconds_per_byte` and `NAME_bandwidth_bytes_per_second` are each other's inverse: a card holds one of them,
-//! [`Card::get`] gives either.
+//! `NAME_seconds_per_byte` and `NAME_bandwidth_bytes_per_second` are inverses. A card holds one of them, and [`Card::get`]
+//! returns either.
 
 pub mod catalogue;
 mod intervals;
@@ -43,7 +43,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Spanned;
 
-/// The published machines: names as [`Card::find`] takes them, each with the TOML text of its card.
+/// The published machines: name as for [`Card::find`], and TOML text of the card.
 pub const PUBLISHED: &[(&str, &str)] = &[
     ("red-storm", include_str!("../data/red-storm.toml")),
     ("bluegene-l", include_str!("../data/bluegene-l.toml")),
@@ -54,10 +54,10 @@ pub const PUBLISHED: &[(&str, &str)] = &[
     ("simulated-nic", include_str!("../data/simulated-nic.toml")),
 ];
 
-/// In a card's provenance: what disturbed the machine while it was measured.
+/// Key in a card's provenance: disturbances of the machine during the measurement.
 pub const DISTURBED: &str = "disturbed";
 
-/// In a card's provenance: which numbers its measurements do not give, and why.
+/// Key in a card's provenance: numbers that the measurements do not give, with the reasons.
 pub const UNKNOWN: &str = "unknown";
 
 /// A machine: its numbers, each with unit, interval and origin. See `models/` for files.
@@ -66,14 +66,14 @@ pub const UNKNOWN: &str = "unknown";
 pub struct Card {
     /// Name of the machine: "Red Storm".
     pub name: String,
-    /// What machine it is, in one line.
+    /// Description of the machine in one line.
     pub summary: String,
-    /// Paper and place, or the command that measured it.
+    /// Paper and section, or the command that measured the card.
     pub source: String,
-    /// Whatever tells more about where the numbers come from: host, pages, build, options.
+    /// Further origin of the numbers: host, pages, build, options.
     #[serde(skip_serializing_if = "toml::Table::is_empty")]
     pub provenance: toml::Table,
-    /// What one fit says of several numbers together.
+    /// Covariance of numbers that were fitted together.
     #[serde(rename = "fit", skip_serializing_if = "Option::is_none")]
     pub joint: Option<JointFit>,
     numbers: BTreeMap<String, Number>,
@@ -83,51 +83,51 @@ pub struct Card {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Number {
-    /// The number, in `unit`; finite and not negative.
+    /// Value in `unit`; finite and not negative.
     pub value: f64,
-    /// The unit of `value`, `low` and `high`; empty for pure numbers.
+    /// Unit of `value`, `low` and `high`; empty for pure numbers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
-    /// Lower end of the 95 % interval; there are both ends or neither.
+    /// Lower end of the 95 % interval. Both ends are given, or neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     /// Upper end of the 95 % interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Where launches are few: the least and the greatest of their medians, in the unit of the value; where runs of a single launch
-    /// are few, of the runs.
+    /// For few launches: smallest and largest of their medians. For few runs of one launch: smallest and largest of the runs.
+    /// In the unit of the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(f64, f64)>,
-    /// The best of the runs, in the unit of the value: what bounds are made of.
+    /// Best of the runs, in the unit of the value. Bounds use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<f64>,
-    /// How it was found: a method or a place in a paper.
+    /// Origin of the number: a method or a place in a paper.
     pub how: String,
 }
 
 impl Number {
-    /// A number without interval: `Number::new(7.0, "us", "MPI send and receive")`.
+    /// Creates a number without interval: `Number::new(7.0, "us", "MPI send and receive")`.
     pub fn new(value: f64, unit: &str, how: impl Into<String>) -> Self {
         Self { value, unit: unit.to_owned(), low: None, high: None, range: None, best: None, how: how.into() }
     }
 
-    /// With a 95 % interval, in the unit of the value.
+    /// Adds a 95 % interval, in the unit of the value.
     pub fn with_interval(self, low: f64, high: f64) -> Self {
         Self { low: Some(low), high: Some(high), ..self }
     }
 
-    /// With the least and the greatest of few launches or runs, in the unit of the value.
+    /// Adds the smallest and the largest of few launches or runs, in the unit of the value.
     pub fn with_range(self, least: f64, greatest: f64) -> Self {
         Self { range: Some((least, greatest)), ..self }
     }
 
-    /// With the best run, in the unit of the value.
+    /// Adds the best run, in the unit of the value.
     pub fn with_best(self, best: f64) -> Self {
         Self { best: Some(best), ..self }
     }
 }
 
-/// The shape of a file.
+/// Format of a card file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -142,7 +142,7 @@ struct File {
 }
 
 impl Card {
-    /// A card without numbers: name of the machine, one line about it, and the source of its numbers.
+    /// Creates a card without numbers, from the name of the machine, one line about it, and the source of its numbers.
     pub fn new(name: &str, summary: &str, source: &str) -> Self {
         Self { name: name.into(), summary: summary.into(), source: source.into(), ..Self::default() }
     }
@@ -150,14 +150,14 @@ impl Card {
     /// Reads a card.
     ///
     /// # Errors
-    /// If the file cannot be read or is not a card; these name the file and the place in it.
+    /// If the file cannot be read or is not a card. The error names the file and the place in it.
     pub fn read(path: &Path) -> Result<Self> {
         let known: Vec<_> = PUBLISHED.iter().map(|(known, _)| *known).collect();
         let next = format!("check the path, or name a published machine: {}", known.join(", "));
         Self::parse(&toml_file::text(path, "machine card", &next)?, path)
     }
 
-    /// As [`Card::read`], of the text of the file `path`.
+    /// Reads a card from the text of the file `path`.
     ///
     /// # Errors
     /// As [`Card::read`].
@@ -177,9 +177,10 @@ impl Card {
         Ok(card)
     }
 
-    /// A published machine by its name in `models/` (`red-storm`), or else a file.
+    /// Reads a published machine by its name in `models/` (`red-storm`), or a file.
+    ///
     /// # Errors
-    /// If there is no such machine, which names the nearest one, or as [`Card::read`].
+    /// If the machine does not exist, with the nearest name, or as [`Card::read`].
     pub fn find(name: &str) -> Result<Self> {
         match PUBLISHED.iter().find(|(known, _)| *known == name) {
             Some((known, text)) => Self::parse(text, Path::new(&format!("models/{known}.toml"))),
@@ -192,22 +193,23 @@ impl Card {
         }
     }
 
-    /// The card as text, which [`Card::parse`] reads back to the last bit.
+    /// Returns the card as TOML text. [`Card::parse`] reads it back to the last bit.
     pub fn to_toml(&self) -> String {
         toml::to_string_pretty(self).expect("a card is TOML")
     }
 
-    /// Writes the card as a file.
+    /// Writes the card to a file.
+    ///
     /// # Errors
     /// If the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
         new_file::write_named_by(path, self.to_toml())
     }
 
-    /// Adds a number, or replaces it.
+    /// Adds or replaces a number.
     ///
     /// # Errors
-    /// If no such number is known, its unit is not one of its kind, it is negative or not finite, or lies outside its
+    /// If the catalogue has no such number, its unit is of another kind, it is negative or not finite, or it lies outside its
     /// interval. Numbers in cycles need `clock_hz` first.
     pub fn set(&mut self, name: &str, number: Number) -> Result<()> {
         check(name, &number, self.numbers.contains_key(catalogue::CLOCK_HZ.name))?;
@@ -215,9 +217,10 @@ impl Card {
         Ok(())
     }
 
-    /// As [`Card::set`], of a value in its base unit; takes away the number's inverse, which it replaces.
+    /// Adds or replaces a number in its base unit, and removes its inverse.
     ///
-    /// Returns the name it stands under: that of the catalogue, which may be the inverse's.
+    /// Returns the name on the card: that of the catalogue, which may be the name of the inverse.
+    ///
     /// # Errors
     /// As [`Card::set`].
     pub fn set_base(&mut self, name: &str, value: f64, how: &str) -> Result<String> {
@@ -231,21 +234,21 @@ impl Card {
         Ok(name)
     }
 
-    /// The numbers as they stand on the card, by name.
+    /// Returns the numbers by name, with units as on the card.
     pub fn numbers(&self) -> &BTreeMap<String, Number> {
         &self.numbers
     }
 
-    /// A number in its base unit (seconds, bytes, bytes per second, hertz).
+    /// Returns a number in its base unit (seconds, bytes, bytes per second, hertz).
     pub fn get(&self, name: &str) -> Option<f64> {
         self.base(name, |number| Some(number.value))
             .or_else(|| Some(1.0 / self.base(&inverse(name)?, |n| Some(n.value))?))
     }
 
-    /// As [`Card::get`], of a number that must be there.
+    /// Returns a number as [`Card::get`] does.
     ///
     /// # Errors
-    /// If the card lacks it: the error says what it means and how to give it.
+    /// If the card does not have it. The error gives its meaning and how to add it.
     pub fn require(&self, name: &str) -> Result<f64> {
         self.get(name).ok_or_else(|| {
             let meaning = meaning_of(name).unwrap_or_default();
@@ -256,7 +259,7 @@ impl Card {
         })
     }
 
-    /// What is wrong where the card lacks several numbers: all of them in one message.
+    /// Returns one error that names all numbers missing on the card.
     pub fn lacking(&self, names: &[&str]) -> Error {
         if let [name] = names
             && let Err(error) = self.require(name)
@@ -266,16 +269,17 @@ impl Card {
         Error::input(
             format!("the card of {} has no {}", self.name, names.join(", ")),
             "add [numbers.NAME] to the card for each, give them with --set NAME=..., or measure a card: apexmap calibrate; \
-             `apexmap models MODEL` says which published machines have all",
+             `apexmap models MODEL` lists the published machines that have all",
         )
     }
 
-    /// The names of the numbers with this base and a qualifier.
+    /// Returns the names of the numbers with this base and a qualifier.
     pub fn variants(&self, base: &str) -> Vec<NumberName> {
         let names = self.numbers.keys().filter(|name| name::split(name).0 == base);
         names.filter_map(|name| NumberName::parse(name).ok()).filter(|name| !name.qualifier.is_empty()).collect()
     }
 
+    /// Returns a part of a number, such as an end of its interval, in the base unit.
     fn base(&self, name: &str, of: impl Fn(&Number) -> Option<f64>) -> Option<f64> {
         let number = self.numbers.get(name)?;
         let entry = entry_of(name::split(name).0)?;
@@ -286,7 +290,7 @@ impl Card {
     }
 }
 
-/// The base unit of a number, which may be the inverse of one in the catalogue.
+/// Returns the base unit of a number or of the inverse of a number in the catalogue.
 pub fn unit_of(name: &str) -> Option<Unit> {
     if let Some(entry) = entry_of(name) {
         return Some(entry.unit);
@@ -297,15 +301,15 @@ pub fn unit_of(name: &str) -> Option<Unit> {
     })
 }
 
-/// What a number means, which may be the inverse of one in the catalogue.
+/// Returns the meaning of a number or of the inverse of a number in the catalogue.
 pub fn meaning_of(name: &str) -> Option<String> {
     match entry_of(name) {
         Some(entry) => Some(entry.meaning.to_owned()),
-        None => entry_of(&inverse(name)?).map(|entry| format!("{}: one over the rate", entry.meaning)),
+        None => entry_of(&inverse(name)?).map(|entry| format!("{}: reciprocal of the rate", entry.meaning)),
     }
 }
 
-/// The name of the number that is one over this one.
+/// Returns the name of the inverse of a number; `None` if it has none.
 pub fn inverse(name: &str) -> Option<String> {
     const PAIR: [&str; 2] = ["_seconds_per_byte", "_bandwidth_bytes_per_second"];
     let (base, qualifier) = name::split(name);
@@ -316,17 +320,17 @@ pub fn inverse(name: &str) -> Option<String> {
     Some(qualifier.map_or(swapped.clone(), |qualifier| format!("{swapped}--{qualifier}")))
 }
 
-/// How a number becomes one in its base unit.
+/// Conversion of a number to its base unit.
 enum Conversion {
     Scale(Scale),
-    /// By the card's `clock_hz`.
+    /// Cycles, converted with the card's `clock_hz`.
     Clock,
 }
 
-/// What only cards have: cycles of their own clock.
+/// Units that only cards have: cycles of the card's clock.
 const CLOCKED: [(Unit, &str); 2] = [(Unit::Seconds, "cycles"), (Unit::SecondsPerByte, "cycles/B")];
 
-/// The units accepted for a kind of number; a pure number has the empty one.
+/// Returns the units accepted for a kind of number; the empty unit for pure numbers.
 fn accepted(unit: Unit) -> Vec<&'static str> {
     let mut names = units::names(unit);
     names.extend(CLOCKED.iter().filter(|(kind, _)| *kind == unit).map(|(_, name)| *name));
@@ -341,7 +345,7 @@ fn conversion(unit: Unit, name: &str) -> Option<Conversion> {
     }
 }
 
-/// Whether a number may stand on a card.
+/// Checks whether a number is valid on a card. `clocked`: the card has `clock_hz`.
 fn check(name: &str, number: &Number, clocked: bool) -> Result<()> {
     let entry = NumberName::parse(name)?.entry;
     match conversion(entry.unit, &number.unit) {

@@ -6,22 +6,22 @@ use apexmap_base::nearest::suggest;
 use apexmap_base::units::{self, Unit};
 use std::fmt;
 
-/// The name of a number: its entry in the [`CATALOGUE`], and the condition under which it holds.
+/// Name of a number on a card: its entry in the [`CATALOGUE`] and the condition of its measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NumberName {
     pub entry: &'static Entry,
-    /// Empty for the number that models use.
+    /// Condition; empty for the number that models use.
     pub qualifier: Vec<Word>,
 }
 
-/// A word of a qualifier.
+/// One word of a qualifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// A size in the largest unit that makes it a whole number: `128MiB`.
+    /// A size in the largest unit with a whole number: `128MiB`.
     Bytes(u64),
     /// A fraction of the time: `25_per_cent`.
     PerCent(u64),
-    /// From one core to another, by their ranks: `0_to_1`.
+    /// A pair of ranks, from the core of the first to that of the second: `0_to_1`.
     Pair(u64, u64),
     Huge,
     Base,
@@ -32,17 +32,17 @@ pub enum Word {
     Send,
     Put,
     Mailbox,
-    /// In both directions at once.
+    /// In both directions at the same time.
     Both,
     /// One at a time, or one buffer for all messages.
     One,
     Many,
-    /// To few places.
+    /// To few destinations.
     Few,
-    /// RandomAccess on a table of its own for each core, and on one for all.
+    /// RandomAccess with one table per core. `Shared`: with one table for all cores.
     Star,
     Shared,
-    /// A word that no calibration writes.
+    /// A word that no calibration uses.
     Other(String),
 }
 
@@ -68,15 +68,18 @@ const WORDS: &[(&str, Word)] = &[
 const SIZES: [(u32, &str); 4] = [(30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "B")];
 
 impl NumberName {
-    /// A number of the [`catalogue`](super::catalogue), without a condition.
+    /// Creates the name of a number in the [`catalogue`](super::catalogue) without a condition.
     pub fn new(entry: &'static Entry) -> Self {
         Self { entry, qualifier: Vec::new() }
     }
 
+    /// Sets the condition.
     pub fn with(self, qualifier: impl IntoIterator<Item = Word>) -> Self {
         Self { qualifier: qualifier.into_iter().collect(), ..self }
     }
 
+    /// Parses a name as on a card.
+    ///
     /// # Errors
     /// If the catalogue has no such number, or the qualifier is not made of words.
     pub fn parse(text: &str) -> Result<Self> {
@@ -105,7 +108,7 @@ impl fmt::Display for NumberName {
 }
 
 impl Word {
-    /// `None` if it is none: words are of letters, digits and underscores.
+    /// Parses a word. Returns `None` unless it consists of letters, digits and underscores.
     pub fn parse(text: &str) -> Option<Self> {
         if text.is_empty() || !text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
             return None;
@@ -138,12 +141,12 @@ impl fmt::Display for Word {
     }
 }
 
-/// Base and qualifier of a name, as texts.
+/// Splits a name into base and qualifier.
 pub fn split(name: &str) -> (&str, Option<&str>) {
     name.split_once("--").map_or((name, None), |(base, qualifier)| (base, Some(qualifier)))
 }
 
-/// Kernels call what they do as cards do.
+/// Kernels use the same words for their parameters.
 impl From<&Word> for apexmap_base::point::Value {
     fn from(word: &Word) -> Self {
         Self::Text(word.to_string())

@@ -1,7 +1,7 @@
-//! The bottleneck of RandomAccess when every update is a message: processors or the middle of the network.
+//! RandomAccess with one message per update: limited by the processors or by the bisection of the network.
 //!
-//! SOURCE: Blue Gene/P paper, Equation (1): GUPS <= min(N / (t_g + t_u + t_os + (N-1)/N (t_s + t_r + t_op)), 4 B / b).
-//! B is the bisection bandwidth in one direction, half of the updates cross it, half of these each way.
+//! SOURCE: Blue Gene/P paper, Equation (1): GUPS <= min(N / (t_g + t_u + t_os + (N-1)/N (t_s + t_r + t_op)), 4 B / b). B is
+//! the bisection bandwidth in one direction. Half of the updates cross the bisection, half of these in each direction.
 
 use super::{About, Model, Parameter, Prediction, RANKS, Variable, array, bound, least, topology, variable};
 use crate::machine::catalogue;
@@ -15,14 +15,14 @@ pub struct Bottleneck;
 const RANKS_PER_NODE: Variable = variable("ranks_per_node", Unit::None, "ranks that share a node's links", Some(1.0));
 const TOPOLOGY: Variable = Variable {
     words: topology::NAMES,
-    ..variable("topology", Unit::None, "of the nodes; given: B is bisection_bytes_per_second", Some(0.0))
+    ..variable("topology", Unit::None, "topology of the nodes; given: B is bisection_bytes_per_second", Some(0.0))
 };
-const DIMENSIONS: Variable = variable("dimensions", Unit::None, "of a torus or mesh", Some(3.0));
+const DIMENSIONS: Variable = variable("dimensions", Unit::None, "dimensions of a torus or mesh", Some(3.0));
 
-/// The only way to send that this is about: a bucket shares a message among hundreds of updates.
+/// The only covered way to send: a bucket would share a message among hundreds of updates.
 const SENDING: Variable = Variable {
     words: &["bucketed", "immediate"],
-    ..variable("sending", Unit::None, "how updates are sent: \"immediate\" only, one in a message", Some(1.0))
+    ..variable("sending", Unit::None, "how updates are sent: \"immediate\" only, one per message", Some(1.0))
 };
 
 impl Model for Bottleneck {
@@ -44,9 +44,10 @@ impl Model for Bottleneck {
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,
-            design: "sending = \"immediate\" at P = 1, 2, 4 with one rank per node: large rank counts alone cannot separate the cost of an update from that of its message",
-            assumes: "perfect overlap of processors and network; an even load of the links across the middle; 8 bytes per update on the \
-                      wire where the card has no number",
+            design: "sending = \"immediate\" at P = 1, 2, 4 with one rank per node: large rank counts alone cannot separate the cost of \
+                     an update from that of its message",
+            assumes: "perfect overlap of processors and network; an even load of the links across the bisection; 8 bytes per update on the \
+                      wire if the card has no number",
         };
         &ABOUT
     }
@@ -68,9 +69,9 @@ impl Model for Bottleneck {
         least(&[processors, bound(4.0 * bisection / wire, "bisection")])
     }
 
-    /// Of the two ways to give B only the one that the topology asks for is needed; the card of a machine holds one. Where
-    /// a card has the parts of a time, as a calibration does, it is their sum; an update that nobody has seen on the wire takes at
-    /// least its word there.
+    /// A card needs the link bandwidth or the bisection bandwidth, depending on the topology. If a card has the parts of a
+    /// time, as calibrated cards do, their sum is used. Without a number for b, an update takes at least its word on the
+    /// wire.
     fn parameters(&self, card: &crate::machine::Card) -> Result<Vec<f64>> {
         let either = card
             .get(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name)

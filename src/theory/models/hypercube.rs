@@ -1,44 +1,45 @@
-//! RandomAccess by rounds: every rank generates Q updates, all exchange them, each rank applies what it received.
+//! RandomAccess in rounds: every rank generates Q updates, all ranks exchange them, each rank applies the updates that it
+//! received.
 //!
 //! SOURCE: hypercube paper, Section 3 (T_P = T_1 + T_C log2 P) and Section 2 (volume and messages of a d-dimensional
-//!   exchange).
+//! exchange).
 
 use super::{About, LOOK_AHEAD, Model, Parameter, Prediction, RANKS, Variable, array, bound, variable};
 use crate::machine::catalogue;
 use apexmap_base::source::HYPERCUBE_RANDOM_ACCESS;
 use apexmap_base::units::{Unit, WORD_BYTES};
 
-/// T_P = T_1 + T_C log2 P for rounds of Q updates; P Q / T_P updates per second. Where P is no power of two, log2 P is the
-/// number of stages and 7/33 more for each that halves an odd number of ranks.
+/// T_P = T_1 + T_C log2 P for rounds of Q updates; P Q / T_P updates per second. If P is not a power of two, log2 P is
+/// replaced by the number of stages plus 7/33 for each stage that halves an odd number of ranks.
 ///
-/// T_1 and T_C are those of the Q at hand: they say nothing about another one.
+/// T_1 and T_C hold for one Q only.
 pub struct Hypercube;
 
-/// What halving an odd number of ranks costs beyond T_C, as a share of it: one more latency, 7 us (paper, Section 1) of
-/// T_C = 33 us (Section 3), "due to the extra messages required" (Section 3). Nothing is tuned: with the paper's T_1 and T_C
-/// the three rows of its Table 2 that are no powers of two are predicted to within 5 %.
+/// Extra cost of halving an odd number of ranks, as a fraction of T_C: one more latency, 7 us (paper, Section 1), of T_C = 33
+/// us (Section 3), "due to the extra messages required" (Section 3). The value is not tuned: with the paper's T_1 and T_C,
+/// the three rows of its Table 2 without a power of two are predicted to within 5 %.
 const ODD_STAGE: f64 = 7.0 / 33.0;
 
-/// Stages by which a set of ranks is halved until each is alone.
+/// Stages that halve a set of ranks until each rank is alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stages {
-    /// All of them.
+    /// Number of all stages.
     pub all: f64,
-    /// Those of odd sets: all ranks but two send two messages in them.
+    /// Number of stages of odd sets, where all ranks but two send two messages.
     pub odd: f64,
 }
 
 impl Stages {
-    /// In units of the time of an even stage.
+    /// Returns the time in units of an even stage.
     fn times(self) -> f64 {
         self.all + ODD_STAGE * self.odd
     }
 }
 
-/// The stages of those ranks that take longest. A set of 2 n + 1 falls into n and n + 1 (paper, Section 2); for powers of two
-/// there are log2 P stages.
+/// Returns the stages of the ranks that take longest. A set of 2 n + 1 ranks is split into n and n + 1 (paper, Section 2);
+/// powers of two have log2 P stages.
 pub fn stages(ranks: f64) -> Stages {
-    // Sets of at most two sizes are left after any number of halvings.
+    // After any number of halvings, sets of at most two sizes are left.
     let mut sets = vec![(ranks.max(1.0), Stages { all: 0.0, odd: 0.0 })];
     let mut longest = sets[0].1;
     while !sets.is_empty() {
@@ -67,7 +68,7 @@ impl Model for Hypercube {
     fn about(&self) -> &'static About {
         const ABOUT: About = About {
             id: "random_access.hypercube",
-            summary: "rounds in a hypercube: T_P = T_1 + T_C log2 P; 0.21 T_C more for each stage of an odd number of ranks",
+            summary: "rounds in a hypercube: T_P = T_1 + T_C log2 P; plus 0.21 T_C for each stage of an odd number of ranks",
             source: &HYPERCUBE_RANDOM_ACCESS,
             place: "Section 3 and Table 2",
             variables: &[RANKS, LOOK_AHEAD],
@@ -79,7 +80,7 @@ impl Model for Hypercube {
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,
-            design: "at least three rank counts from 1 on (P = 1, 2, 4), at one Q",
+            design: "at least three rank counts, starting with 1 (P = 1, 2, 4), at one Q",
             assumes: "every stage costs the same on any number of ranks: no contention, enough bisection bandwidth",
         };
         &ABOUT
@@ -98,21 +99,22 @@ impl Model for Hypercube {
     }
 }
 
-/// Messages that a rank sends in an exchange of P = k^d ranks in d dimensions: d (k - 1) (paper, Section 2).
+/// Returns the messages that a rank sends in an exchange of P = k^d ranks in d dimensions: d (k - 1) (paper, Section 2).
 pub fn messages(ranks: f64, dimensions: f64) -> f64 {
     dimensions * (ranks.powf(1.0 / dimensions) - 1.0)
 }
 
-/// Updates that a rank sends in it: d Q (k - 1) / k (paper, Section 2).
+/// Returns the updates that a rank sends in such an exchange: d Q (k - 1) / k (paper, Section 2).
 pub fn volume(ranks: f64, dimensions: f64, look_ahead: f64) -> f64 {
     let side = ranks.powf(1.0 / dimensions);
     dimensions * look_ahead * (side - 1.0) / side
 }
 
-/// The round in parts, so that Q and the number of dimensions d are variables too:
-/// T = Q t + L latency + 8 V / bandwidth + 8 d Q copy, with L messages and V updates sent a rank.
+/// The round split into parts, so that Q and the number of dimensions d are variables too: T = Q t + L latency + 8 V /
+/// bandwidth + 8 d Q copy, with L messages and V updates sent per rank.
 ///
-/// In the hypercube of a number of ranks that is no power of two, d is the number of [`stages`], and an odd one sends two messages.
+/// In the hypercube of a number of ranks that is not a power of two, d is the number of [`stages`], and an odd stage sends
+/// two messages.
 pub struct AllToAll;
 
 const DIMENSIONS: Variable =
@@ -136,13 +138,13 @@ impl Model for AllToAll {
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,
-            design: "rank counts from 1 on (P = 1, 2, 4, 8) and several Q (such as 16, 128, 1024, 8192) at more than one of them",
+            design: "rank counts, starting with 1 (P = 1, 2, 4, 8), and several Q (such as 16, 128, 1024, 8192) at more than one of them",
             assumes: "no contention; every rank scans its Q updates once in each of the d stages",
         };
         &ABOUT
     }
 
-    /// One all-to-all is an exchange in one dimension.
+    /// An all-to-all is an exchange in one dimension.
     fn of_kernel(&self, kernel: &str, variable: &str) -> Option<f64> {
         match (kernel, variable) {
             ("random_access.alltoallv", "d") => Some(1.0),
@@ -154,7 +156,7 @@ impl Model for AllToAll {
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
         let [ranks, look_ahead, dimensions] = array(x);
         let [local, latency, bandwidth, copy] = array(p);
-        // There are no more than the hypercube's.
+        // The hypercube has the largest number of dimensions.
         let (dimensions, messages, volume) = if dimensions == 0.0 || dimensions >= ranks.log2() {
             let Stages { all, odd } = stages(ranks);
             (all, all + odd, all * look_ahead / 2.0)
@@ -162,7 +164,7 @@ impl Model for AllToAll {
             (dimensions, messages(ranks, dimensions), volume(ranks, dimensions, look_ahead))
         };
         let word = WORD_BYTES as f64;
-        // On one rank there is nothing to exchange, and log2 P is no number of dimensions.
+        // One rank exchanges nothing, and its log2 P is not a number of dimensions.
         let exchange = |of: f64| if ranks > 1.0 { of } else { 0.0 };
         let parts = [
             bound(look_ahead * local, "computation"),

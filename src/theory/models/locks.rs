@@ -1,7 +1,7 @@
 //! Updates of a shared table whose words are protected by locks.
 //!
-//! SOURCE: Blue Gene/P paper, Section 3.3 and Table 2 (b). The paper has no model; this is the usual one of a closed queueing
-//!   network: Reiser, Lavenberg, Mean-Value Analysis of Closed Multichain Queuing Networks, JACM 1980.
+//! SOURCE: Blue Gene/P paper, Section 3.3 and Table 2 (b). The paper has no model. This is the standard model of a closed
+//! queueing network: Reiser, Lavenberg, Mean-Value Analysis of Closed Multichain Queuing Networks, JACM 1980.
 
 use super::{About, Model, Parameter, Prediction, Variable, array, bound, variable};
 use crate::machine::catalogue;
@@ -9,14 +9,14 @@ use apexmap_base::error::Result;
 use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
 use apexmap_base::units::Unit;
 
-/// Updates per second of k cores that each work for z seconds without a lock, then wait for one of n locks, drawn evenly, and hold it
-/// for s seconds. One core makes 1 / (z + s), many cores with one lock 1 / s.
+/// Updates per second of k cores. Each core works for z seconds without a lock, waits for one of n locks drawn uniformly, and
+/// holds it for s seconds. One core makes 1 / (z + s) updates per second; many cores with one lock make 1 / s.
 pub struct Locks;
 
 const CORES: Variable = variable("cores", Unit::None, "cores that update the table", Some(4.0));
 const LOCKS: Variable = variable("locks", Unit::None, "locks of the table", Some(16.0));
 
-/// The only way to update that this is about.
+/// The only covered way to update.
 const UPDATES_BY: Variable = Variable {
     words: &["atomic", "unlocked", "locks", "partitioned"],
     ..variable("updates_by", Unit::None, "how a word is updated: \"locks\" only", Some(2.0))
@@ -38,8 +38,8 @@ impl Model for Locks {
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: false,
-            design: "updates_by = \"locks\" with 1 lock and with many, on all cores, as sweeps/random-access-locks.toml",
-            assumes: "times vary as those of independent events; a lock is handed on at once; memory is as fast for all cores as for one",
+            design: "updates_by = \"locks\" with 1 lock and with many, on all cores (sweeps/random-access-locks.toml)",
+            assumes: "exponentially distributed times; a lock is passed on without delay; memory is as fast for all cores as for one",
         };
         &ABOUT
     }
@@ -48,7 +48,7 @@ impl Model for Locks {
         super::of_shared_table(self.about(), &UPDATES_BY, given)
     }
 
-    /// Mean-value analysis: a core that comes to a lock finds there what the network with one core less holds on average.
+    /// Mean-value analysis: a core that arrives at a lock finds the average queue of the network with one core less.
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
         let [cores, locks, _] = array(x);
         let [hold, free] = array(p);

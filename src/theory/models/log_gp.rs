@@ -1,8 +1,8 @@
-//! LogGP: what a message costs the processors, the network, and the next message.
+//! LogGP: cost of a message for the processors, the network and the next message.
 //!
-//! SOURCE: Alexandrov, Ionescu, Schauser, Scheiman, LogGP: Incorporating Long Messages into the LogP Model, SPAA 1995: latency L,
-//!   overhead o, gap g, gap a byte G; a message of k bytes takes o + (k - 1) G + L + o. Here the overhead is split: o_s to send, o_r to
-//!   receive.
+//! SOURCE: Alexandrov, Ionescu, Schauser, Scheiman, LogGP: Incorporating Long Messages into the LogP Model, SPAA 1995:
+//! latency L, overhead o, gap g, gap per byte G; a message of k bytes takes o + (k - 1) G + L + o. Here the overhead is
+//! split: o_s to send, o_r to receive.
 
 use super::{About, Model, Parameter, Prediction, Variable, array, bound, each_of, on_card, variable};
 use crate::machine::{Card, catalogue};
@@ -10,16 +10,19 @@ use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::Unit;
 
-/// Messages per second of a pair, by how they follow each other:
-/// in ping-pong o_s + L + o_r + (k - 1) G a message, one after another max(o_s, o_r, g) + (k - 1) G, a call that sends o_s, one that
-/// receives o_r.
+/// Messages per second of a pair of ranks: the reciprocal of a time that depends on how messages follow each other.
 ///
-/// Ping-pong alone tells o_s + L + o_r, streaming alone max(o_s, o_r, g); the calls' own time tells o_s and o_r, and so L.
+/// - Ping-pong: o_s + L + o_r + (k - 1) G per message.
+/// - Streaming: max(o_s, o_r, g) + (k - 1) G per message.
+/// - A call that sends: o_s. A call that receives: o_r.
+///
+/// Ping-pong alone determines only o_s + L + o_r, and streaming alone max(o_s, o_r, g). The times of the calls determine o_s
+/// and o_r, and thus L.
 pub struct LogGp;
 
 const KERNEL: Variable =
     Variable { words: EXPLAINS, ..variable("kernel", Unit::None, "how messages follow each other", Some(0.0)) };
-const BYTES: Variable = variable("message_bytes", Unit::Bytes, "of a message", Some(8.0));
+const BYTES: Variable = variable("message_bytes", Unit::Bytes, "bytes of a message", Some(8.0));
 
 const EXPLAINS: &[&str] = &["message_rate.ping_pong", "message_rate.streaming", "calibrate.send", "calibrate.receive"];
 
@@ -42,15 +45,15 @@ impl Model for LogGp {
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: false,
-            design: "with sweeps/log-gp.toml, which has message_rate.ping_pong (o_s + L + o_r), message_rate.streaming (g, G) and \
+            design: "the sweep sweeps/log-gp.toml, which has message_rate.ping_pong (o_s + L + o_r), message_rate.streaming (g, G) and \
                      calibrate.send and .receive (o_s, o_r) in one result",
-            assumes: "one protocol for all lengths (choose them with --where); overhead does not grow with the length; \
-                      messages are as far apart as o_s, o_r or g, whichever is longest",
+            assumes: "one protocol for all lengths (select them with --where); overhead does not grow with the length; \
+                      consecutive messages are separated by o_s, o_r or g, whichever is longest",
         };
         &ABOUT
     }
 
-    /// Messages follow each other at the longest of g, o_s and o_r.
+    /// The distance between messages is the largest of g, o_s and o_r.
     fn hidden(&self) -> &'static [[&'static str; 2]] {
         const {
             &[
@@ -60,7 +63,7 @@ impl Model for LogGp {
         }
     }
 
-    /// Cards of older fits have one o for both.
+    /// Cards of older fits have one o for both overheads.
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
         let value = |parameter: &Parameter| match parameter.symbol {
             "o_s" | "o_r" => card.get(parameter.number).or_else(|| card.get(catalogue::NETWORK_OVERHEAD_SECONDS.name)),

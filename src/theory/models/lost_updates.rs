@@ -1,7 +1,7 @@
-//! Words left wrong on a table that several cores share without locks.
+//! Wrong words in a table that several cores share without locks.
 //!
-//! SOURCE: Blue Gene/P paper, Section 3.3: if two cores read a word at the same time, the update written first is lost. HPCC, and
-//!   the paper's Table 2 (a), count wrong words per word of the table, not lost updates per update.
+//! SOURCE: Blue Gene/P paper, Section 3.3: if two cores read a word at the same time, the update written first is lost. HPCC
+//! and the paper's Table 2 (a) count wrong words per word of the table, not lost updates per update.
 
 use super::{About, Model, Parameter, Prediction, Variable, array, bound, variable};
 use crate::machine::catalogue;
@@ -11,14 +11,15 @@ use apexmap_base::units::Unit;
 
 /// Fraction of wrong words: e0 + u (k - 1) w / (t N), for u updates per word by k cores on N words.
 ///
-/// While an update is between its read and its write, for w seconds, each other core makes w / t updates, and each of these hits
-/// the same of N words with probability 1/N: an update is lost with probability (k - 1) w / (t N), and a word takes u of them. A
-/// word that loses two updates counts once, which matters only where a large share is wrong.
+/// An update takes w seconds from its read to its write. During this time, each of the other k - 1 cores makes w / t updates,
+/// and each of these hits the same word with probability 1/N. An update is therefore lost with probability (k - 1) w / (t N),
+/// and a word receives u updates. A word that loses two updates counts once, which matters only if a large share of the words
+/// is wrong.
 pub struct LostUpdates;
 
-/// Standard deviation by mean of the number of wrong words of a run, if they come in bursts: of this mean number of wrong words and
-/// of this variance by mean (the Fano factor), which is 1 where words go wrong independently. A burst of a fixed number of words has
-/// that number, if bursts are independent (compound Poisson).
+/// Returns the ratio of standard deviation to mean of the number of wrong words of a run. `burst` is the ratio of variance to
+/// mean (the Fano factor): 1 if words go wrong independently, or the number of words per burst for independent bursts of
+/// equal size (compound Poisson).
 pub fn relative_deviation(wrong_words: f64, burst: f64) -> f64 {
     (burst / wrong_words).sqrt()
 }
@@ -27,7 +28,7 @@ const CORES: Variable = variable("cores", Unit::None, "cores that update the tab
 const WORDS: Variable = variable("N_words", Unit::Words, "words of the table", None);
 const UPDATES: Variable = variable("updates", Unit::None, "updates per word of the table", Some(4.0));
 
-/// The only way to update that this is about.
+/// The only covered way to update.
 const UPDATES_BY: Variable = Variable {
     words: &["atomic", "unlocked", "locks", "partitioned"],
     ..variable("updates_by", Unit::None, "how a word is updated: \"unlocked\" only", Some(1.0))
@@ -50,9 +51,10 @@ impl Model for LostUpdates {
             column: "error_fraction",
             unit: Unit::None,
             linear: false,
-            design: "updates_by = \"unlocked\" with several numbers of updates per word (2 to 32) on tables so small that every run loses \
-                     some, as sweeps/random-access-locks.toml",
-            assumes: "cores update independently; words are hit evenly; the mean alone: losses that come in bursts raise the spread between runs",
+            design: "updates_by = \"unlocked\" with several numbers of updates per word (2 to 32), on tables so small that every run loses \
+                     updates (sweeps/random-access-locks.toml)",
+            assumes: "cores update independently; words are hit evenly; only the mean is modelled: losses in bursts raise the spread \
+                      between runs",
         };
         &ABOUT
     }

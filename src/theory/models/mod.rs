@@ -1,7 +1,7 @@
 //! Analytic models: equations of the papers that predict a rate at a point from a machine's numbers.
 //!
-//! A model is one file and one line in [`ALL`]; predictions, fits, validation and help find it there. Its parameters are
-//! numbers of machine cards, so what a fit or a calibration finds predicts elsewhere.
+//! A model has one file and one line in [`ALL`], which predictions, fits, validation and help use. Its parameters are numbers
+//! of machine cards, so the results of a fit or a calibration can be used for predictions elsewhere.
 
 pub mod apex_map;
 pub mod bottleneck;
@@ -21,7 +21,7 @@ use apexmap_base::nearest::suggest;
 use apexmap_base::source::Source;
 use apexmap_base::units::Unit;
 
-/// Every model of the program.
+/// All models of the program.
 pub const ALL: &[&dyn Model] = &[
     &hypercube::Hypercube,
     &hypercube::AllToAll,
@@ -42,10 +42,10 @@ pub const ALL: &[&dyn Model] = &[
     &locks::Locks,
 ];
 
-/// The model with this id, such as `random_access.hypercube`.
+/// Returns the model with this id, such as `random_access.hypercube`.
 ///
 /// # Errors
-/// If there is none: the error names the nearest one.
+/// If no model has this id. The error names the nearest one.
 pub fn find(id: &str) -> Result<&'static dyn Model> {
     ALL.iter().copied().find(|model| model.about().id == id).ok_or_else(|| {
         let known: Vec<_> = ALL.iter().map(|model| model.about().id).collect();
@@ -53,36 +53,36 @@ pub fn find(id: &str) -> Result<&'static dyn Model> {
     })
 }
 
-/// What a prediction is made at: a parameter of a kernel by the paper's name, or `P`.
+/// An input of a prediction: a parameter of a kernel with the paper's name, or `P`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variable {
-    /// Its name in the paper: `L`, `Q`, `P`, `message_bytes`.
+    /// Name in the paper: `L`, `Q`, `P`, `message_bytes`.
     pub name: &'static str,
-    /// The base unit that it is given in.
+    /// Base unit of its values.
     pub unit: Unit,
-    /// A few words for help: "ranks".
+    /// Meaning in a few words, for help: "ranks".
     pub meaning: &'static str,
-    /// Its value where none is given; `None` if it must be.
+    /// Value if none is given; `None` if a value is required.
     pub default: Option<f64>,
-    /// The words it may be, if it is one: its value is their index.
+    /// Words that it can be. Its value is the index of a word. Empty for numbers.
     pub words: &'static [&'static str],
-    /// Which values make sense.
+    /// Valid values.
     pub domain: Domain,
 }
 
-/// Which numbers a variable may be, none of them negative.
+/// Valid numbers of a variable. None of them is negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Domain {
-    /// Any number from 0 on.
+    /// Any number from 0.
     Any,
-    /// Whole, from 1 to 2^31: as many ranks as MPI can count.
+    /// Whole numbers from 1 to 2^31, the maximum number of MPI ranks.
     Ranks,
     /// Above 0, at most 1.
     Share,
 }
 
 impl Domain {
-    /// Refuses a number outside, by what it must be and what to do.
+    /// Rejects a number outside the domain. The error holds the requirement and the next step.
     pub fn check(self, value: f64) -> std::result::Result<(), (&'static str, &'static str)> {
         match self {
             Domain::Ranks if value < 1.0 || value.fract() != 0.0 || value > 2147483648.0 => {
@@ -97,9 +97,9 @@ impl Domain {
 /// A number of the machine that a model needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {
-    /// Its name on machine cards, which gives unit and meaning.
+    /// Name on machine cards, which gives unit and meaning.
     pub number: &'static str,
-    /// Its name in the paper.
+    /// Symbol in the paper.
     pub symbol: &'static str,
     /// Lower bound of fits, in the base unit.
     pub least: f64,
@@ -107,153 +107,157 @@ pub struct Parameter {
     pub most: f64,
     /// First guess of fits, in the base unit.
     pub first: f64,
-    /// Taken from a card or the machine, never fitted unless asked: sizes, counts, or what the data cannot identify.
+    /// Taken from a card or the machine, and fitted only on request: sizes, counts, and numbers that data usually do not
+    /// identify.
     pub given: bool,
-    /// Whether it has to do with a place where the model jumps, such as a switch of protocols.
+    /// Relation to a place where the model jumps, such as a change of protocol.
     pub breaks: Break,
-    /// What it is where nobody gives it.
+    /// Value if no source gives one.
     pub otherwise: Option<f64>,
 }
 
-/// Whether a parameter has to do with a place where the model jumps.
+/// Relation of a parameter to a place where the model jumps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Break {
-    /// The model does not jump there.
+    /// The parameter has no such relation.
     No,
-    /// It is that place, a value of this variable.
+    /// The parameter is that place: a value of this variable.
     At(&'static str),
-    /// It is 0 where there is no such place.
+    /// The parameter is 0 if the model does not jump.
     Beside,
 }
 
 impl Parameter {
-    /// Found from measurements, between these bounds.
+    /// Creates a parameter that fits estimate between these bounds.
     pub const fn fitted(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
         Self { number, symbol, least, most, first, given: false, breaks: Break::No, otherwise: None }
     }
 
-    /// Taken from a machine card, or from the machine.
+    /// Creates a parameter that is taken from a machine card or the machine.
     pub const fn given(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
         Self { number, symbol, least, most, first, given: true, breaks: Break::No, otherwise: None }
     }
 
-    /// What most machines do not have, or do not tell: 0 where nobody gives it.
+    /// Creates a parameter that most machines do not have or do not report. It is 0 if no source gives it.
     pub const fn rare(number: &'static str, symbol: &'static str, most: f64) -> Self {
         Self { otherwise: Some(0.0), ..Self::given(number, symbol, most * 1e-12, most, most * 1e-6) }
     }
 
-    /// Base unit of the number.
+    /// Returns the base unit of the number.
     pub fn unit(&self) -> Unit {
         unit_of(self.number).unwrap_or(Unit::None)
     }
 
-    /// What the number is; for the inverse of a bandwidth what the bandwidth is.
+    /// Returns the meaning of the number. For the inverse of a bandwidth, it explains the bandwidth.
     pub fn meaning(&self) -> String {
         meaning_of(self.number).unwrap_or_default()
     }
 }
 
-/// A prediction and which of the model's terms sets it.
+/// A prediction and the term of the model that sets it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
-    /// The rate, in [`About::unit`].
+    /// Rate in [`About::unit`].
     pub value: f64,
-    /// The term that sets it: "latency", "bandwidth".
+    /// Term that sets it: "latency", "bandwidth".
     pub bottleneck: &'static str,
 }
 
-/// What a model is.
+/// Description of a model.
 #[derive(Debug)]
 pub struct About {
     /// `family.formula`, unique.
     pub id: &'static str,
-    /// The formula, or what it is of, in one line.
+    /// The formula or its subject, in one line.
     pub summary: &'static str,
-    /// The paper that it is from.
+    /// Paper of the model.
     pub source: &'static Source,
     /// Equation, table or section of the paper.
     pub place: &'static str,
-    /// What a prediction is made at, in the order of `x` in [`Model::predict`].
+    /// Inputs of a prediction, in the order of `x` in [`Model::predict`].
     pub variables: &'static [Variable],
-    /// The numbers of the machine, in the order of `p` in [`Model::predict`].
+    /// Numbers of the machine, in the order of `p` in [`Model::predict`].
     pub parameters: &'static [Parameter],
-    /// Ids of the kernels whose measurements it explains; empty if there is none yet.
+    /// Ids of the kernels whose measurements it explains; may be empty.
     pub explains: &'static [&'static str],
     /// Column of results that it predicts: `operations_per_second`.
     pub column: &'static str,
-    /// The unit of that column.
+    /// Unit of that column.
     pub unit: Unit,
     /// Whether the reciprocal of the prediction is linear in the fitted parameters.
     pub linear: bool,
-    /// The points that identify its parameters, after "measure".
+    /// Points that identify the parameters. The text follows the word "measure".
     pub design: &'static str,
-    /// What it leaves out.
+    /// Effects that the model leaves out.
     pub assumes: &'static str,
 }
 
-/// An equation.
+/// An analytic model.
 pub trait Model: Sync {
-    /// The description that help, fits and reports take: id, variables, parameters, source.
+    /// Returns the description for help, fits and reports: id, variables, parameters, source.
     fn about(&self) -> &'static About;
 
-    /// Predicts at variables `x` with parameters `p`, both in the order of [`About`] and in base units.
+    /// Predicts a rate at variables `x` with parameters `p`, both in the order of [`About`] and in base units.
+    ///
     /// # Panics
-    /// If there are not as many variables and parameters as [`About`] lists.
+    /// If the number of variables or parameters differs from that in [`About`].
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction;
 
-    /// The variables, in the order of [`About`], from what a point or the user gives by name; the others get their defaults.
+    /// Returns the variables in the order of [`About`], from values that a point or the user gives by name. All others get
+    /// their defaults.
     ///
     /// # Errors
-    /// If one that has no default is missing.
+    /// If a variable without default is missing.
     fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
         self.about().variables.iter().map(|variable| value_of(self.about(), variable, given)).collect()
     }
 
-    /// What each term adds to the time of an operation at `x` with parameters `p`, in seconds: the error budget. Empty for models whose
-    /// terms do not add up.
+    /// Returns the error budget: the seconds that each term adds to an operation at `x` with parameters `p`. Empty for models
+    /// whose terms do not add up.
     fn budget(&self, _x: &[f64], _p: &[f64]) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 
-    /// The value that a kernel settles for a variable, such as the number of dimensions of its exchange.
+    /// Returns the value that a kernel fixes for a variable, such as the number of dimensions of its exchange.
     fn of_kernel(&self, _kernel: &str, _variable: &str) -> Option<f64> {
         None
     }
 
-    /// Numbers that no real machine has in another order, each list from the least: a nearer cache is no slower than a farther one.
+    /// Returns lists of numbers that are in ascending order on every real machine: a nearer cache is not slower than a
+    /// farther one.
     fn ascending(&self) -> &'static [&'static [&'static str]] {
         &[]
     }
 
-    /// Pairs of numbers of which only the larger shows. Where the first is the smaller one, all that points can tell is that it is at
+    /// Returns pairs of numbers where only the larger one shows. If the first is smaller, points can show only that it is at
     /// most the second.
     fn hidden(&self) -> &'static [[&'static str; 2]] {
         &[]
     }
 
-    /// Variables of which a fit may have one value only: the parameters are those of that value.
+    /// Returns the variables that have one value in a fit, because the parameters depend on them.
     fn apart(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Whether it has a handful of numbers that only fits give: reports show such models briefly, and beside each other.
+    /// Returns whether the model has few numbers, all from fits. Reports show such models briefly, next to each other.
     fn compact(&self) -> bool {
         false
     }
 
-    /// The parameters, in the order of [`About`] and in base units, from a machine card.
+    /// Returns the parameters from a machine card, in the order of [`About`] and in base units.
     ///
     /// # Errors
-    /// If the card lacks one.
+    /// If the card does not have all of them.
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
         each_of(self.about().parameters, card, |parameter| on_card(card, parameter.number))
     }
 }
 
-/// A value for each parameter.
+/// Returns a value for each parameter.
 ///
 /// # Errors
-/// If some have none: the error names all of them.
+/// If some have no value. The error names all of them.
 fn each_of(parameters: &[Parameter], card: &Card, value: impl Fn(&Parameter) -> Option<f64>) -> Result<Vec<f64>> {
     let values: Vec<Option<f64>> = parameters.iter().map(value).collect();
     let lacking = parameters.iter().zip(&values).filter(|(_, value)| value.is_none()).map(|(one, _)| one.number);
@@ -261,13 +265,13 @@ fn each_of(parameters: &[Parameter], card: &Card, value: impl Fn(&Parameter) -> 
     if lacking.is_empty() { Ok(values.into_iter().flatten().collect()) } else { Err(card.lacking(&lacking)) }
 }
 
-/// The published machines whose cards have all numbers that a model needs, by the names that users write.
+/// Returns the names of the published machines whose cards have all numbers that a model needs.
 pub fn published_machines(model: &dyn Model) -> Vec<&'static str> {
     let has_all = |name: &&str| Card::find(name).is_ok_and(|card| model.parameters(&card).is_ok());
     PUBLISHED.iter().map(|(name, _)| *name).filter(has_all).collect()
 }
 
-/// A variable from what is given by name, or its default.
+/// Returns the value given for a variable, or its default.
 fn value_of(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Option<f64>) -> Result<f64> {
     given(variable.name).or(variable.default).ok_or_else(|| {
         let (id, name) = (about.id, variable.name);
@@ -283,8 +287,8 @@ const RANKS: Variable = Variable { domain: Domain::Ranks, ..variable("P", Unit::
 const LOOK_AHEAD: Variable =
     variable("Q", Unit::None, "look-ahead: updates that a rank generates per round", Some(1024.0));
 
-/// A number of a card, or the sum of its parts on the card. The size of a cache is the measured one where that is smaller: others may use
-/// it, too, and code, stack and indices lie there.
+/// Returns a number of a card, or the sum of its parts on the card. For the size of a cache, the measured size counts if it
+/// is smaller: other users, code, stack and indices occupy a part of the cache.
 pub fn on_card(card: &Card, number: &str) -> Option<f64> {
     let level = number.strip_suffix("_bytes").filter(|level| ["l1", "l2", "l3"].contains(level));
     let measured = level.and_then(|level| card.get(&format!("{level}_measured_bytes")));
@@ -297,32 +301,32 @@ pub fn on_card(card: &Card, number: &str) -> Option<f64> {
     Some(measured.map_or(given, |measured| measured.min(given)))
 }
 
-/// The variables of a model that is about one word of a variable only, which is its default.
+/// Returns the variables of a model that covers one word of `variable` only, its default.
 fn of_one_word(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
     let name = variable.name;
     if let Some(wanted) = variable.default.filter(|wanted| given(name).is_some_and(|word| word != *wanted)) {
         let word = variable.words[wanted as usize];
         return Err(Error::input(
-            format!("{} is about {name} = \"{word}\"", about.id),
-            format!("choose such points with --where '{name} == \"{word}\"'"),
+            format!("{} covers only {name} = \"{word}\"", about.id),
+            format!("select these points with --where '{name} == \"{word}\"'"),
         ));
     }
     about.variables.iter().map(|variable| value_of(about, variable, given)).collect()
 }
 
-/// The variables of a model of tables that cores share, updated in one way only. A point may ask for all cores, without saying how
-/// many they are; its result does.
+/// Returns the variables of a model of shared tables that covers one way of updating. A point may request all cores without
+/// their number; its result has the number.
 fn of_shared_table(about: &About, updates_by: &Variable, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
     let known = |name: &str| if name == "cores" { given("cores_used").or_else(|| given(name)) } else { given(name) };
     of_one_word(about, updates_by, &known)
 }
 
-/// Variables or parameters, as many as the model declares.
+/// Converts variables or parameters to an array of the length that the model declares.
 fn array<const N: usize>(values: &[f64]) -> [f64; N] {
     values.try_into().unwrap_or_else(|_| panic!("{} values instead of the model's {N}", values.len()))
 }
 
-/// The smallest prediction of several: the bottleneck.
+/// Returns the smallest of several predictions: the bottleneck.
 fn least(bounds: &[Prediction]) -> Prediction {
     *bounds.iter().min_by(|a, b| a.value.total_cmp(&b.value)).expect("a model has a bound")
 }

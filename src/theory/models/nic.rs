@@ -1,4 +1,4 @@
-//! The message rate of a node: its cores, its I/O bus, its link.
+//! Message rate of a node: limited by its cores, its I/O bus or its link.
 //!
 //! SOURCE: NIC message-rate paper, Section 6, Equations (1) to (6).
 
@@ -15,7 +15,7 @@ const BYTES: Variable = variable("message_bytes", Unit::Bytes, "payload of a mes
 const CORES: Variable = variable("senders", Unit::None, "cores of the node that send", Some(1.0));
 const PATTERN: Variable = Variable {
     words: EXPLAINS,
-    ..variable("kernel", Unit::None, "the pattern: which message goes where, and what finds that out", Some(0.0))
+    ..variable("kernel", Unit::None, "the pattern: destination of each message, and how it is found", Some(0.0))
 };
 
 const EXPLAINS: &[&str] = &[
@@ -26,18 +26,18 @@ const EXPLAINS: &[&str] = &[
     "message_rate.random",
 ];
 
-/// Place among the parameters of the processor time of a message, by pattern: streaming, block-cyclic, and those with another
+/// Index of the parameter with the processor time per message, by pattern: streaming, block-cyclic, and patterns with a new
 /// destination for each message.
 const INJECT: [usize; EXPLAINS.len()] = [0, 8, 9, 8, 8];
 
-/// Least bytes that a payload takes on the I/O bus: "accesses to the command queue have to be 8-byte aligned" (Section 6).
+/// Minimum bytes of a payload on the I/O bus: "accesses to the command queue have to be 8-byte aligned" (Section 6).
 const IO_WORD: f64 = 8.0;
 
 impl Model for Nic {
     fn about(&self) -> &'static About {
         const ABOUT: About = About {
             id: "message_rate.nic",
-            summary: "messages of a node: cores, I/O bus and link each set a bound",
+            summary: "messages of a node: the lowest of the bounds set by cores, I/O bus and link",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equations (1) to (6)",
             variables: &[BYTES, CORES, PATTERN],
@@ -57,13 +57,14 @@ impl Model for Nic {
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: false,
-            design: "messages of 8 bytes to some KiB on one core and on all cores, of each pattern that matters",
-            assumes: "the bounds do not interact; cores do not slow each other; cyclic, indirect and random destinations cost the same",
+            design: "messages of 8 bytes to some KiB on one core and on all cores, in each pattern of interest",
+            assumes: "the bounds do not interact; cores do not slow each other down; cyclic, indirect and random destinations cost \
+                      the same",
         };
         &ABOUT
     }
 
-    /// A card that knows one processor time per message has it for all patterns.
+    /// A card with only one processor time per message uses it for all patterns.
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
         each_of(self.about().parameters, card, |parameter| {
             let of_pattern = ["N_s", "N_b"].contains(&parameter.symbol);
@@ -82,8 +83,8 @@ impl Model for Nic {
     }
 }
 
-/// The three bounds in messages per second: cores (6), I/O bus (4), link (5). Times the bytes they are the bandwidths of
-/// Equations (1) and (2).
+/// Returns the three bounds in messages per second: cores (6), I/O bus (4), link (5). Multiplied by the bytes of a message,
+/// they are the bandwidths of Equations (1) and (2).
 pub fn bounds(x: &[f64], p: &[f64]) -> [Prediction; 3] {
     let [bytes, cores, pattern] = array(x);
     let [_, store, io, io_efficiency, command, link, link_efficiency, header, _, _] = array(p);
@@ -96,13 +97,14 @@ pub fn bounds(x: &[f64], p: &[f64]) -> [Prediction; 3] {
     ]
 }
 
-/// Equation (3): bytes per second over the I/O bus if a command added nothing but an address of 8 bytes.
+/// Returns Equation (3): bytes per second over the I/O bus if a command added only an address of 8 bytes.
 pub fn potential_io_bandwidth(bytes: f64, p: &[f64]) -> f64 {
     let [_, _, io, efficiency, ..] = array::<10>(p);
     bytes / (bytes + IO_WORD) * efficiency * io
 }
 
-/// Bytes of a message at which a node reaches half of the bandwidth of long messages: N 1/2 of Figure 7; 16 by Equation (1).
+/// Returns the bytes of a message at which a node reaches half of the bandwidth of long messages: N 1/2 of Figure 7; 16 by
+/// Equation (1).
 pub fn half_bandwidth_bytes(cores: f64, p: &[f64]) -> f64 {
     let bandwidth = |bytes: f64| bytes * least(&bounds(&[bytes, cores, 0.0], p)).value;
     let longest = bandwidth(2f64.powi(40));
@@ -118,11 +120,12 @@ pub fn half_bandwidth_bytes(cores: f64, p: &[f64]) -> f64 {
     long
 }
 
-/// The latency of a short message that a core puts into another node's memory: two crossings of the I/O bus, the routers on the way,
-/// and the rest; Figure 5 (b) varies the first. Messages per second, one after another, one way.
+/// Latency of a short message that a core puts into another node's memory: two crossings of the I/O bus, the routers of the
+/// path, and the rest. Figure 5 (b) varies the number of routers. The rate is the number of messages per second, one after
+/// another in one direction.
 pub struct Latency;
 
-const ROUTERS: Variable = variable("routers", Unit::None, "routers on the way", Some(2.0));
+const ROUTERS: Variable = variable("routers", Unit::None, "routers on the path", Some(2.0));
 
 impl Model for Latency {
     fn about(&self) -> &'static About {
@@ -142,7 +145,7 @@ impl Model for Latency {
             unit: Unit::PerSecond,
             linear: true,
             design: "ping-pong of short messages between nodes that are several distances apart",
-            assumes: "short messages, whose bytes take no time; nothing waits",
+            assumes: "short messages, whose bytes take no time; no contention",
         };
         &ABOUT
     }
@@ -157,7 +160,7 @@ impl Model for Latency {
     }
 }
 
-/// Seconds of a message in the I/O buses, in the routers, and elsewhere.
+/// Returns the seconds of a message in the I/O buses, in the routers, and elsewhere.
 pub fn parts(x: &[f64], p: &[f64]) -> [f64; 3] {
     let [routers] = array(x);
     let [io, router, rest] = array(p);

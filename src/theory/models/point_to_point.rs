@@ -1,6 +1,7 @@
-//! A message between two ranks: latency, bandwidth, and the switch from copying at once (eager) to a rendezvous.
+//! A message between two ranks: latency, bandwidth, and the switch from an immediate copy (eager) to a rendezvous.
 //!
-//! SOURCE: Apex-Map paper, Section 3.3 (eager to rendezvous above 256 bytes on the Cray X1); the linear cost is the usual one.
+//! SOURCE: Apex-Map paper, Section 3.3 (eager to rendezvous above 256 bytes on the Cray X1). The linear cost is the standard
+//! one.
 
 use super::{About, Break, Model, Parameter, Prediction, Variable, array, bound, each_of, variable};
 use crate::machine::{Card, catalogue};
@@ -8,16 +9,17 @@ use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::Unit;
 
-/// T = latency + bytes/bandwidth, and bytes x copy more up to the eager limit, a rendezvous more above it; 1/T messages per second.
+/// T = latency + bytes/bandwidth, plus bytes x copy up to the eager limit, plus a rendezvous above it; 1/T messages per
+/// second.
 pub struct PointToPoint;
 
-const BYTES: Variable = variable("message_bytes", Unit::Bytes, "of a message", None);
+const BYTES: Variable = variable("message_bytes", Unit::Bytes, "bytes of a message", None);
 
 impl Model for PointToPoint {
     fn about(&self) -> &'static About {
         const ABOUT: About = About {
             id: "point_to_point.switch",
-            summary: "latency + bytes/bandwidth, with a copy below a limit and a rendezvous above",
+            summary: "latency + bytes/bandwidth, with a copy up to a limit and a rendezvous above it",
             source: &source::APEX_MAP,
             place: "Section 3.3",
             variables: &[BYTES],
@@ -41,13 +43,13 @@ impl Model for PointToPoint {
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,
-            design: "messages from 8 bytes to some MiB, three lengths or more on both sides of the eager limit, as sweeps/eager-limit.toml",
+            design: "messages from 8 bytes to some MiB, at least three lengths on each side of the eager limit (sweeps/eager-limit.toml)",
             assumes: "one message at a time; one switch of protocol",
         };
         &ABOUT
     }
 
-    /// Where a card knows of no switch, there is none.
+    /// Without numbers of a switch on the card, the model has no switch.
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
         each_of(self.about().parameters, card, |parameter| {
             card.get(parameter.number).or(match parameter.breaks {

@@ -1,8 +1,8 @@
-//! RandomAccess routed in software over a 3-D torus: on one core a node, or by cores with roles.
+//! RandomAccess routed in software over a 3-D torus: by one core per node, or by cores with roles.
 //!
-//! SOURCE: Blue Gene/P paper, Sections 4.3, 5.1 and 5.2, Equations (1), (6) and (7); Section 6 for k cores, k' of which route along d
-//!   dimensions. Equation (7) as printed, GUPS <= 1 / max(T_i),
-//!   lacks the number of nodes that its Table 4 multiplies by.
+//! SOURCE: Blue Gene/P paper, Sections 4.3, 5.1 and 5.2, Equations (1), (6) and (7); Section 6 for k cores, where k' cores
+//! route along d dimensions. Equation (7) as printed, GUPS <= 1 / max(T_i), omits the number of nodes, by which Table 4
+//! multiplies.
 
 use super::{
     About, Domain, Model, Parameter, Prediction, Variable, array, bound, each_of, least, on_card, topology, value_of,
@@ -20,7 +20,7 @@ const NODES: Variable = Variable {
 };
 const LOOK_AHEAD: Variable = variable("Q", Unit::None, "look-ahead, shared by all buckets of a node", Some(1024.0));
 
-/// How the cores of a node share the work: k cores, of which k' route along d dimensions and the others update.
+/// Division of work among the cores of a node: k' of k cores route along d dimensions, the others update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Division {
     pub cores: usize,
@@ -28,17 +28,17 @@ pub struct Division {
     pub dimensions: usize,
 }
 
-/// Packets that a node may have received along a dimension: one receive takes up to four (Section 4.3.1).
+/// Packets that a node can have received along a dimension: one receive takes up to four (Section 4.3.1).
 const RECEIVED: usize = 4;
 
-/// More dimensions than any network has.
+/// Maximum number of dimensions, more than any network has.
 const MOST_DIMENSIONS: usize = 64;
 
 impl Division {
-    /// That of the paper.
+    /// The division of the paper.
     pub const PAPER: Self = Self { cores: 4, routers: 3, dimensions: 3 };
 
-    /// `None` unless some cores route and some update.
+    /// Returns `None` unless some cores route and some update.
     fn new(cores: f64, routers: f64, dimensions: f64) -> Option<Self> {
         let [cores, routers, dimensions] = [cores, routers, dimensions].map(|number| number as usize);
         let possible = (1..cores).contains(&routers) && (1..=MOST_DIMENSIONS).contains(&dimensions);
@@ -49,21 +49,21 @@ impl Division {
         self.cores - self.routers
     }
 
-    /// The core that routes along a dimension: "each core routing along d/k' of the dimensions" (Section 6).
+    /// Returns the core that routes along a dimension: "each core routing along d/k' of the dimensions" (Section 6).
     fn router(self, dimension: usize) -> usize {
         dimension * self.routers / self.dimensions.max(self.routers)
     }
 
-    /// The dimensions of a core, one after another; none for routers beyond the d-th.
+    /// Returns the consecutive dimensions of a core; none for routers beyond the d-th.
     fn dimensions_of(self, core: usize) -> Range<usize> {
         let first = (0..self.dimensions).find(|&dimension| self.router(dimension) == core).unwrap_or(self.dimensions);
         let own = (first..self.dimensions).take_while(|&dimension| self.router(dimension) == core).count();
         first..first + own
     }
 
-    /// Buckets of a node by the count of Section 4.3.1: those to each node that a dimension leads to, of which the last leads to the
-    /// cores that update; four that were received along each dimension; and both ends of those to other cores of the node.
-    /// X + Y + Z + 21 in the paper.
+    /// Returns the buckets of a node, counted as in Section 4.3.1 (X + Y + Z + 21 in the paper). Each dimension has one
+    /// bucket per node that it leads to; the last dimension leads to all cores that update. Each dimension adds four received
+    /// packets. Each bucket to another core of the same node counts at both ends.
     pub fn buckets(self, nodes: f64) -> f64 {
         let sides = topology::sides(nodes as u64, self.dimensions);
         let cores_at = |dimension: usize| if dimension + 1 == self.dimensions { self.updaters() } else { 1 };
@@ -73,23 +73,23 @@ impl Division {
         (remote + RECEIVED * self.dimensions + 2 * local) as f64
     }
 
-    /// Updates in a bucket: Q over the buckets, rounded.
+    /// Returns the updates in a bucket: Q divided by the number of buckets, rounded.
     pub fn bucket(self, nodes: f64, look_ahead: f64) -> f64 {
         (look_ahead / self.buckets(nodes)).round().max(1.0)
     }
 }
 
-/// Updates in a bucket of the paper's four cores.
+/// Returns the updates in a bucket with the paper's four cores.
 pub fn bucket(nodes: f64, look_ahead: f64) -> f64 {
     Division::PAPER.bucket(nodes, look_ahead)
 }
 
-/// Times that an update is routed on average: the sum of (k - 1)/k over the sides (Section 5.2: 2.25 on 4 x 4 x 4).
+/// Returns the average number of hops of an update: the sum of (k - 1)/k over the sides (Section 5.2: 2.25 on 4 x 4 x 4).
 pub fn hops(nodes: f64) -> f64 {
     topology::sides(nodes as u64, 3).iter().map(|&side| 1.0 - 1.0 / side as f64).sum()
 }
 
-/// What the network needs to be known of, at the end of a model's parameters.
+/// Numbers of the network, the last parameters of a model.
 const NETWORK: [Parameter; 5] = [
     Parameter::given(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name, "link", 1e5, 1e13, 1e9),
     Parameter::given(catalogue::PACKET_UNIT_BYTES.name, "unit", 1.0, 4096.0, 32.0),
@@ -98,7 +98,8 @@ const NETWORK: [Parameter; 5] = [
     Parameter::given(catalogue::PACKET_ACKNOWLEDGEMENT_BYTES.name, "ack", 0.0, 4096.0, 14.0),
 ];
 
-/// Bytes of the network per update of a bucket (Section 4.1): packets are multiples of a unit, header included, and are acknowledged.
+/// Returns the bytes on the network per update of a bucket (Section 4.1). Packets are multiples of a unit, header included,
+/// and are acknowledged.
 pub fn wire_bytes(bucket: f64, network: [f64; 5]) -> f64 {
     let [_, unit, most, header, acknowledgement] = network;
     let fit = ((most - header) / WORD_BYTES as f64).floor().max(1.0);
@@ -107,7 +108,8 @@ pub fn wire_bytes(bucket: f64, network: [f64; 5]) -> f64 {
     (full * packet(fit) + if rest > 0.0 { packet(rest) } else { 0.0 }) / bucket
 }
 
-/// The network bottleneck of Equation (1), 4 B / b, with b of updates in buckets; `None` on one node, or if a number is not known.
+/// Returns the network bound of Equation (1), 4 B / b, with b for updates in buckets. `None` on one node, or if a number is
+/// unknown.
 fn network(nodes: f64, dimensions: usize, bucket: f64, numbers: [f64; 5]) -> Option<Prediction> {
     let torus = topology::NAMES.iter().position(|name| *name == "torus")?;
     let links = topology::bisection_links(torus, nodes, dimensions).filter(|_| nodes > 1.0)?;
@@ -115,7 +117,7 @@ fn network(nodes: f64, dimensions: usize, bucket: f64, numbers: [f64; 5]) -> Opt
     rate.is_finite().then(|| bound(rate, "bisection"))
 }
 
-/// The parameters of a card; those from the one at `optional` on may be missing.
+/// Returns the parameters of a card. Parameters from index `optional` may be missing.
 fn from_card(model: &dyn Model, card: &Card, optional: usize) -> Result<Vec<f64>> {
     let parameters = model.about().parameters;
     each_of(parameters, card, |parameter| {
@@ -124,8 +126,8 @@ fn from_card(model: &dyn Model, card: &Card, optional: usize) -> Result<Vec<f64>
     })
 }
 
-/// Cores with roles: N over the time of the slowest. A core that updates takes its part of t_r + t_u + t_op3, with t_r amortised over a
-/// bucket; one that routes the loads of its dimensions. Or what the middle of the network lets through.
+/// Cores with roles: N divided by the time of the slowest core, or the network bound. A core that updates takes its part of
+/// t_r + t_u + t_op3, with t_r amortised over a bucket. A core that routes takes the loads of its dimensions.
 pub struct Roles;
 
 const CORES: Variable = Variable {
@@ -135,7 +137,7 @@ const CORES: Variable = Variable {
 const ROUTERS: Variable = variable(
     "routers",
     Unit::None,
-    "cores of a node that route, the paper's k'; 0 stands for the number that is best by the model",
+    "cores of a node that route, the paper's k'; 0 selects the best number by the model",
     Some(3.0),
 );
 const DIMENSIONS: Variable = Variable {
@@ -143,7 +145,7 @@ const DIMENSIONS: Variable = Variable {
     ..variable("dimensions", Unit::None, "dimensions of the torus of nodes, the paper's d", Some(3.0))
 };
 
-/// What sets the rate where the model chooses the routers, by their number.
+/// Name of the bottleneck if the model chooses the number of routers.
 const BEST: [&str; 9] = [
     "no router",
     "best: 1 router",
@@ -156,7 +158,8 @@ const BEST: [&str; 9] = [
     "best: 8 routers or more",
 ];
 
-/// How the owner of a word is found: by division only costs every core more, as it is done wherever updates are routed (Section 4.4).
+/// How the owner of a word is found. Only division adds time, on every core, because it is needed wherever updates are routed
+/// (Section 4.4).
 const OWNER_BY: Variable = Variable {
     words: &["cheapest", "shift", "division", "prediction"],
     ..variable("owner_by", Unit::None, "how the owner of a word is found", Some(0.0))
@@ -167,7 +170,7 @@ impl Model for Roles {
     fn about(&self) -> &'static About {
         const ABOUT: About = About {
             id: "random_access.roles",
-            summary: "k' cores route along d dimensions, the others of k update: the slowest core of a node",
+            summary: "k' of k cores route along d dimensions, the others update: the slowest core of a node",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 5.1, Equations (6) and (7); Section 5.2; Table 3; Section 6",
             variables: &[NODES, LOOK_AHEAD, OWNER_BY, CORES, ROUTERS, DIMENSIONS],
@@ -191,19 +194,19 @@ impl Model for Roles {
             linear: false,
             design: "several numbers of nodes with three routers of four cores, so that buckets differ; other numbers of routers are \
                      predicted from the loads of these",
-            assumes: "the routing cores' load as measured on one machine size; a core that routes along several dimensions has the sum \
+            assumes: "the load of the routing cores is that of one machine size; a core that routes along several dimensions has the sum \
                       of their loads, each further one that of Z; updates are spread evenly over the cores that update; every core \
-                      finds owners; no network bound where the card does not know link and packets",
+                      finds owners; no network bound if the card has no numbers of link and packets",
         };
         &ABOUT
     }
 
-    /// Measurements count ranks, `cores_per_node` of which are a node.
+    /// Measurements count ranks; `cores_per_node` ranks form a node.
     fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
         if ["disabled", "delay_ns"].into_iter().any(|name| given(name).is_some_and(|value| value > 0.0)) {
             return Err(Error::input(
-                "random_access.roles is about cores that do all of their work, and nothing else",
-                "choose such points with --where 'disabled == 0 && delay_ns == 0'",
+                "random_access.roles covers only cores that do all of their work without delay",
+                "select these points with --where 'disabled == 0 && delay_ns == 0'",
             ));
         }
         let about = self.about();
@@ -220,7 +223,7 @@ impl Model for Roles {
                 ),
             ));
         }
-        // Measurements count ranks and say how many of them are a node.
+        // Measurements count ranks and give the ranks per node.
         if given("cores_per_node").is_some() && given("ranks").is_some() {
             return Ok(vec![ranks / cores, look_ahead, owner_by, cores, routers, dimensions]);
         }
@@ -240,7 +243,7 @@ impl Model for Roles {
         if routers != 0.0 {
             return with(routers).unwrap_or(bound(f64::NAN, "no division of the cores"));
         }
-        // Routers beyond the number of dimensions have nothing to do.
+        // Routers beyond the number of dimensions are idle.
         let most = (cores - 1.0).min(dimensions).min(MOST_DIMENSIONS as f64) as usize;
         let choices = (1..=most).filter_map(|routers| Some((routers, with(routers as f64)?)));
         let best = choices.reduce(|best, other| if other.1.value > best.1.value { other } else { best });
@@ -248,7 +251,7 @@ impl Model for Roles {
     }
 }
 
-/// What the slowest core of a node, or the network, lets through.
+/// Returns the rate of the slowest core of a node, or of the network if it is lower.
 fn slowest(division: Division, [nodes, look_ahead, owner_by]: [f64; 3], p: &[f64]) -> Prediction {
     let [packet, update, overhead, x_role, y_role, z_role, by_division, numbers @ ..] = array::<12>(p);
     let owner = if owner_by == BY_DIVISION { by_division } else { 0.0 };
@@ -274,7 +277,7 @@ fn slowest(division: Division, [nodes, look_ahead, owner_by]: [f64; 3], p: &[f64
     network.map_or(processors, |network| least(&[processors, network]))
 }
 
-/// One core a node does everything: N / (local + hops x hop), or what the middle of the network lets through.
+/// One core per node does all work: N / (local + hops x hop), or the network bound.
 pub struct Routed;
 
 impl Model for Routed {
@@ -299,7 +302,7 @@ impl Model for Routed {
             unit: Unit::PerSecond,
             linear: true,
             design: "tori with few nodes (1, 2, 4) and with many, so that the hops per update differ",
-            assumes: "a hop costs the same on any number of nodes, though buckets shrink; no network bound where the card does not know \
+            assumes: "a hop costs the same on any number of nodes, though buckets shrink; no network bound if the card has no numbers of \
                       link and packets",
         };
         &ABOUT

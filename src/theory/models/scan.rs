@@ -1,31 +1,31 @@
-//! A model over ranges of its variables, with the machine's numbers and their intervals.
+//! Evaluates a model over ranges of its variables, with the machine's numbers and their intervals.
 
 use super::{Model, Parameter, Prediction};
 use crate::machine::{Card, JointFit, inverse};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::nearest::suggest;
 
-/// Numbers a machine gives to a model.
+/// Numbers of a machine for a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
-    /// In the order of the model's parameters, in base units.
+    /// Values in the order of the model's parameters, in base units.
     pub values: Vec<f64>,
-    /// 95 % intervals, where the card has them.
+    /// 95 % intervals, if the card has them.
     pub intervals: Vec<Option<(f64, f64)>>,
     /// Numbers that were fitted together.
     pub joint: Option<Joint>,
 }
 
-/// Numbers that one fit found together.
+/// Covariance of numbers that were fitted together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Joint {
-    /// Their places among the model's parameters.
+    /// Their indices among the model's parameters.
     pub at: Vec<usize>,
     /// Covariance of their logarithms.
     pub covariance: Vec<Vec<f64>>,
-    /// The quantile of Student's t.
+    /// Student's t of the fit.
     pub t: f64,
-    /// Variance of the logarithm of a measurement about the model; 0 where it was another model that was fitted.
+    /// Variance of the logarithm of measured / predicted; 0 if another model was fitted.
     pub noise: f64,
 }
 
@@ -37,7 +37,7 @@ impl Joint {
                 continue;
             }
             let same = fit.numbers.iter().position(|name| name == parameter.number);
-            // The logarithm of one over a number is less its own.
+            // The logarithm of the inverse has the opposite sign.
             let other = || fit.numbers.iter().position(|name| inverse(name).as_deref() == Some(parameter.number));
             if let Some(found) = same.map(|row| (row, 1.0)).or_else(|| Some((other()?, -1.0))) {
                 at.push(place);
@@ -50,7 +50,7 @@ impl Joint {
         (!at.is_empty()).then_some(Self { at, covariance, t: fit.t, noise })
     }
 
-    /// Half the width of the band, in logarithms.
+    /// Returns half the width of the band, in logarithms.
     fn width(&self, model: &dyn Model, x: &[f64], p: &[f64]) -> f64 {
         const STEP: f64 = 1e-5;
         let slope = |&at: &usize| {
@@ -65,14 +65,14 @@ impl Joint {
 }
 
 impl Numbers {
-    /// From a card, with some numbers replaced; a replaced number has no interval.
+    /// Reads the numbers from a card and replaces some of them. A replaced number has no interval.
     pub fn new(model: &dyn Model, card: &Card, replaced: &[(String, f64)]) -> Result<Self> {
         let mut card = card.clone();
         for (name, value) in replaced {
             card.set_base(name, *value, "given on the command line")?;
         }
         let mut values = model.parameters(&card)?;
-        // A model may prefer another number of the card, such as the size of a cache as it was measured.
+        // A model may prefer another number of the card, such as the measured size of a cache.
         for (value, parameter) in values.iter_mut().zip(model.about().parameters) {
             *value =
                 replaced.iter().find(|(name, _)| name == parameter.number).map_or(*value, |(_, replaced)| *replaced);
@@ -89,14 +89,14 @@ pub struct ScanPoint {
     /// Values of the variables, in the model's order.
     pub at: Vec<f64>,
     pub prediction: Prediction,
-    /// What the intervals of the numbers make of it, if any number has one.
+    /// Prediction band from the intervals of the numbers, if any number has one.
     pub band: Option<(f64, f64)>,
 }
 
-/// Predictions at every combination of the variables' values; the last variable changes fastest.
+/// Predicts at every combination of the variables' values. The last variable changes fastest.
 ///
 /// # Errors
-/// If a value is named that the model does not have, or a variable without default is missing.
+/// If the model has no variable of a given name, a variable without default is missing, or a point has no rate.
 pub fn scan(model: &dyn Model, numbers: &Numbers, given: &[(String, Vec<f64>)]) -> Result<Vec<ScanPoint>> {
     let about = model.about();
     let known: Vec<_> = about.variables.iter().map(|variable| variable.name).collect();
@@ -113,7 +113,7 @@ pub fn scan(model: &dyn Model, numbers: &Numbers, given: &[(String, Vec<f64>)]) 
     points.into_iter().map(|point| possible(model, numbers, at(model, numbers, point))).collect()
 }
 
-/// Refuses a rate that is none, as of no ranks.
+/// Rejects a prediction that is not a positive rate, such as that of zero ranks.
 fn possible(model: &dyn Model, numbers: &Numbers, row: ScanPoint) -> Result<ScanPoint> {
     if row.prediction.value.is_finite() && row.prediction.value > 0.0 {
         return Ok(row);
@@ -125,13 +125,13 @@ fn possible(model: &dyn Model, numbers: &Numbers, row: ScanPoint) -> Result<Scan
         about.parameters.iter().zip(&numbers.values).filter(|(_, v)| v.is_nan()).map(|(p, _)| p.number).collect();
     if row.prediction.value.is_nan() && !lacking.is_empty() {
         return Err(Error::input(
-            format!("the card lacks {}, and {} at {place} needs some of them", lacking.join(", "), about.id),
-            "give them with --set NAME=VALUE, or choose values that do not need them",
+            format!("the card has no {}, and {} at {place} needs some of them", lacking.join(", "), about.id),
+            "give them with --set NAME=VALUE, or choose variables that do not need them",
         ));
     }
     Err(Error::input(
         format!("{} has no rate at {place}", about.id),
-        format!("choose values that can be measured; `apexmap models {}` says what they are", about.id),
+        format!("choose values within the domains of the variables; `apexmap models {}` describes them", about.id),
     ))
 }
 
@@ -141,9 +141,9 @@ fn with(point: &[f64], at: usize, value: f64) -> Vec<f64> {
     point
 }
 
-/// The prediction at one point, and a band. Numbers that one fit of this model found together have their covariance and the
-/// spread of the measurements about the model: 95 % of further measurements are in it. All others are taken as independent: the
-/// changes in log that the ends of their intervals make are added in quadrature.
+/// Predicts a rate and a band at one point. Numbers from one fit of this model contribute their covariance and the spread of
+/// the measurements about the model; the band then holds 95 % of further measurements. All other numbers are treated as
+/// independent: the changes of the logarithm at the ends of their intervals are added in quadrature.
 pub fn at(model: &dyn Model, numbers: &Numbers, at: Vec<f64>) -> ScanPoint {
     let prediction = model.predict(&at, &numbers.values);
     let width = numbers.joint.as_ref().map_or(0.0, |joint| joint.width(model, &at, &numbers.values));
@@ -163,7 +163,7 @@ pub fn at(model: &dyn Model, numbers: &Numbers, at: Vec<f64>) -> ScanPoint {
     ScanPoint { at, prediction, band }
 }
 
-/// The parameter of a model by its number's name or its symbol.
+/// Returns the parameter of a model by the name of its number or by its symbol.
 pub fn parameter(model: &dyn Model, name: &str) -> Option<&'static Parameter> {
     model.about().parameters.iter().find(|parameter| parameter.number == name || parameter.symbol == name)
 }

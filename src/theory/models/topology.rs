@@ -1,9 +1,10 @@
-//! How many links a network has across its middle.
+//! Bisection of networks: links that cross the cut into two halves.
 
-/// The topologies, by the words that users write; the index is a variable's value.
+/// Topologies, by the words that users write. The index is a variable's value.
 pub const NAMES: &[&str] = &["torus", "mesh", "fat_tree", "dragonfly", "given"];
 
-/// Sides of the most cubic box of this many nodes in `dimensions` dimensions, longest first: 8192 nodes are 32 x 16 x 16.
+/// Returns the sides of the most cubic box of this many nodes in `dimensions` dimensions, longest first: 8192 nodes are 32 x
+/// 16 x 16.
 pub fn sides(nodes: u64, dimensions: usize) -> Vec<u64> {
     let mut sides = vec![1; dimensions.max(1)];
     let mut factors = Vec::new();
@@ -25,11 +26,11 @@ pub fn sides(nodes: u64, dimensions: usize) -> Vec<u64> {
     sides
 }
 
-/// Links, each counted in one direction, that cross the cut into two halves; `None` for `given`.
+/// Returns the links that cross the cut into two halves, each counted in one direction; `None` for `given`.
 ///
-/// Torus and mesh are cut across their longest side (a torus is cut twice, unless that side has two nodes, which share
-/// one link). A fat tree has full bisection: half the nodes send at once, a link each. A balanced dragonfly with a
-/// global link between every two groups has about one for every four nodes.
+/// Torus and mesh are cut across their longest side. A torus is cut twice, unless that side has two nodes, which share one
+/// link. A fat tree has full bisection: half of the nodes send at the same time, over one link each. A balanced dragonfly
+/// with one global link between each two groups has about one link per four nodes.
 pub fn bisection_links(topology: usize, nodes: f64, dimensions: usize) -> Option<f64> {
     let across = || {
         let longest = sides(nodes as u64, dimensions)[0] as f64;

@@ -1,12 +1,13 @@
-//! The papers' tables, as printed: the files of `models/` that end in `.csv`.
+//! Tables of the papers, as printed: the `.csv` files in `models/`.
 //!
-//! Comment lines say the paper, the table, the units and what was decided in transcribing; then a line of column names,
-//! then one line a row. A field that has a comma or begins with a quote stands in quotes, its own quotes doubled; an empty field is a dash of the paper.
+//! A file begins with comment lines: paper, table, units and decisions of the transcription. One line of column names
+//! follows, then one line per row. A field that contains a comma or begins with a quotation mark is enclosed in quotation
+//! marks, and its own quotation marks are doubled. An empty field is a dash in the paper.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::nearest::suggest;
 
-/// Name and text of every table.
+/// Name and text of each table.
 pub const TABLES: &[(&str, &str)] = &[
     ("hypercube-table-1", include_str!("../data/hypercube-table-1.csv")),
     ("hypercube-table-2", include_str!("../data/hypercube-table-2.csv")),
@@ -39,25 +40,31 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// A table by its name.
+/// Returns a table.
+///
+/// # Errors
+/// If no table has this name.
 pub fn table(name: &str) -> Result<Table> {
     let known: Vec<_> = TABLES.iter().map(|(known, _)| *known).collect();
     match TABLES.iter().find(|(known, _)| *known == name) {
         Some((_, text)) => parse(name, text),
-        None => Err(Error::input(format!("there is no published table \"{name}\""), suggest(name, &known))),
+        None => Err(Error::input(format!("no published table is named \"{name}\""), suggest(name, &known))),
     }
 }
 
-/// A single figure that a text quotes, by its name in `quoted.csv`.
+/// Returns a single number that a text quotes, by its name in `quoted.csv`.
+///
+/// # Errors
+/// If `quoted.csv` has no such name, or its value is not a number.
 pub fn quoted(name: &str) -> Result<f64> {
     let table = table("quoted")?;
     let found = (0..table.rows.len()).find(|&row| table.word(row, "name") == name);
     found.and_then(|row| table.number(row, "value")).ok_or_else(|| {
-        Error::input(format!("no text quotes \"{name}\""), "see models/quoted.csv for the quoted figures")
+        Error::input(format!("\"{name}\" is not in quoted.csv"), "see models/quoted.csv for the quoted figures")
     })
 }
 
-/// The fields of a line, without the quotes about them.
+/// Splits a line into fields and removes the enclosing quotation marks.
 fn fields(line: &str) -> Vec<String> {
     let (mut fields, mut field, mut within) = (Vec::new(), String::new(), false);
     let mut letters = line.chars().peekable();
@@ -65,7 +72,7 @@ fn fields(line: &str) -> Vec<String> {
         match letter {
             ',' if !within => fields.push(std::mem::take(&mut field)),
             '"' if !within && field.is_empty() => within = true,
-            // Two quotes within quotes stand for one.
+            // Two quotation marks within a quoted field mean one.
             '"' if within && letters.next_if_eq(&'"').is_none() => within = false,
             letter => field.push(letter),
         }
@@ -74,16 +81,16 @@ fn fields(line: &str) -> Vec<String> {
     fields.iter().map(|field| field.trim().to_owned()).collect()
 }
 
-/// Reads a table.
+/// Parses a table.
 ///
 /// # Errors
-/// If a row has more or fewer fields than there are columns, or there is no line of columns.
+/// If a row has more or fewer fields than columns, or the line of column names is missing.
 pub fn parse(name: &str, text: &str) -> Result<Table> {
     let comment = |line: &&str| line.starts_with('#');
     let header = text.lines().filter(comment).map(|line| line.trim_start_matches(['#', ' ']).to_owned()).collect();
     let mut lines = text.lines().enumerate().filter(|(_, line)| !comment(line) && !line.trim().is_empty());
     let wrong = |what: String| Error::input(format!("table {name}: {what}"), "see the tables of models/ for examples");
-    let columns = lines.next().map(|(_, line)| fields(line)).ok_or_else(|| wrong("it has no header line".into()))?;
+    let columns = lines.next().map(|(_, line)| fields(line)).ok_or_else(|| wrong("no line of column names".into()))?;
     let mut rows = Vec::new();
     for (at, line) in lines {
         let row = fields(line);
@@ -96,17 +103,17 @@ pub fn parse(name: &str, text: &str) -> Result<Table> {
 }
 
 impl Table {
-    /// A field as printed; empty for a dash of the paper.
+    /// Returns a field as printed; empty for a dash of the paper.
     ///
     /// # Panics
-    /// If there is no such column: the tables are part of the program.
+    /// If the column does not exist. The tables are compiled into the program, so this is an error of the program.
     pub fn word(&self, row: usize, column: &str) -> &str {
         let at = self.columns.iter().position(|known| known == column);
         let at = at.unwrap_or_else(|| panic!("table {} has no column {column}: {:?}", self.name, self.columns));
         &self.rows[row][at]
     }
 
-    /// A field as a number, if it is one.
+    /// Returns a field as a number; `None` if it is not a number.
     ///
     /// # Panics
     /// As [`Table::word`].
@@ -114,7 +121,7 @@ impl Table {
         self.word(row, column).parse().ok()
     }
 
-    /// The rows in which both columns have numbers, as pairs.
+    /// Returns pairs of numbers from two columns, for the rows with numbers in both.
     ///
     /// # Panics
     /// As [`Table::word`].

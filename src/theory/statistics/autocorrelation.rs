@@ -1,47 +1,47 @@
-//! How alike successive samples are: their correlation at lag 1 within launches, pooled over the points of a result.
+//! Autocorrelation of samples: the correlation at lag 1 within launches, pooled over the points of a result.
 //!
-//! Samples of a point follow one another at the distance of a round over all points, so slow changes of the machine make them
-//! alike; an interval within one launch that takes them as independent is then too narrow. With correlation r, n samples tell as
-//! much as n (1 - r) / (1 + r) independent ones (Priestley, Spectral Analysis and Time Series, 1981, Section 5.3.2), so
-//! that the interval is widened by the square root of (1 + r) / (1 - r). Launches are independent of one another by
-//! comparison, and their intervals need no widening.
+//! Successive samples of a point are one round over all points apart, so slow changes of the machine correlate them. An
+//! interval within one launch that assumes independent samples is then too narrow. With correlation r, n samples are worth n
+//! (1 - r) / (1 + r) independent ones (Priestley, Spectral Analysis and Time Series, 1981, Section 5.3.2), so the interval is
+//! widened by the square root of (1 + r) / (1 - r). Launches are nearly independent of one another; their intervals need no
+//! widening.
 //!
-//! What is correlated are logarithms of times less their mean in the launch, which takes away part of the correlation where samples
-//! are few: that is made good exactly, for a process in which each sample depends on the one before only. Residuals
-//! beyond three scaled median absolute deviations count as that, so that no single outlier decides.
+//! The correlated values are logarithms of times minus their mean in the launch. Subtracting the mean hides part of the
+//! correlation if samples are few. This is corrected exactly for a process where each sample depends only on the one before.
+//! Residuals beyond three scaled median absolute deviations are set to this limit, so that no single outlier decides.
 
 use crate::statistics::median;
 use std::collections::BTreeMap;
 
-/// Above this, intervals within one launch are widened.
+/// Correlation above which intervals within one launch are widened.
 pub const HIGH: f64 = 0.1;
 
-/// Above this there are none: the correction itself then covers less than 94 % (tests/intervals.rs).
+/// Correlation above which no interval is given: the correction itself then covers less than 94 % (tests/intervals.rs).
 pub const TOO_HIGH: f64 = 0.7;
 
-/// Fewer pairs of successive samples tell nothing.
+/// Minimum number of pairs of successive samples.
 const LEAST_PAIRS: usize = 30;
 
-/// Fewer samples of a point in a launch tell next to nothing of how they correlate: two have equal distances from their mean,
-/// whatever they are.
+/// Minimum number of samples of a point in a launch. Fewer show hardly any correlation: two samples always have equal
+/// distances from their mean.
 const LEAST_LENGTH: usize = 4;
 
-/// Correlations of the samples of a result.
+/// Autocorrelation of the samples of a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Autocorrelation {
-    /// Between a sample and the next of the same point in the same launch, from -1 to 1; `None` with fewer than 30 pairs of
-    /// points with at least four samples in the launch.
+    /// Correlation of a sample with the next of the same point in the same launch, from -1 to 1. `None` with fewer than 30
+    /// pairs from points with at least four samples in the launch.
     pub successive: Option<f64>,
-    /// Between a sample and the next of the launch, whichever point that is of, from -1 to 1.
+    /// Correlation of a sample with the next sample of the launch, of any point, from -1 to 1.
     pub neighbours: f64,
-    /// Pairs of successive samples of a point, in launches with at least four of it.
+    /// Number of pairs of successive samples of a point, in launches with at least four samples of the point.
     pub pairs: usize,
 }
 
 impl Autocorrelation {
-    /// Of the times of points in launches, each in the order of time. `order`: all residuals of each launch in the order of
-    /// time, as pairs of the index of a series and the place in it. `None` with fewer than 30 samples that have another of their
-    /// series, or if all are equal.
+    /// Computes the correlations from the times of points in launches, each series in order of time. `order` lists all
+    /// samples of each launch in order of time, as pairs of series index and position in the series. Returns `None` with
+    /// fewer than 30 samples that follow another of their series, or if all times are equal.
     pub fn of(series: &[Vec<f64>], order: &[Vec<(usize, usize)>]) -> Option<Self> {
         let residuals = residuals(series);
         let product = |pair: &[f64]| pair[0] * pair[1];
@@ -68,8 +68,8 @@ impl Autocorrelation {
         })
     }
 
-    /// By what the ends of an interval within one launch are moved away from the median, in logarithms: 1 where the correlation
-    /// is low, `None` where it is too high for any interval.
+    /// Returns the factor that moves the ends of an interval within one launch away from the median, in logarithms: 1 for a
+    /// low correlation, `None` for one that is too high for an interval.
     pub fn widening(&self) -> Option<f64> {
         match self.successive {
             Some(r) if r > TOO_HIGH => None,
@@ -78,20 +78,20 @@ impl Autocorrelation {
         }
     }
 
-    /// What it is and what follows from it.
+    /// Describes the correlation and its consequence.
     pub fn sentence(&self) -> String {
         let neighbours = apexmap_base::units::significant(self.neighbours);
         let Some(r) = self.successive else {
             return format!(
-                "correlation of neighbours in time {neighbours}; too few samples of a point in a launch for theirs"
+                "correlation of neighbours in time {neighbours}; too few samples per point and launch for the correlation within a point"
             );
         };
         let follows = match self.widening() {
-            Some(1.0) => "low: intervals within one launch take samples as independent".to_owned(),
+            Some(1.0) => "low: intervals within one launch treat samples as independent".to_owned(),
             Some(times) => {
                 format!("high: intervals within one launch are widened by {}", apexmap_base::units::significant(times))
             }
-            None => format!("above {TOO_HIGH}: there are no intervals within one launch; measure several launches"),
+            None => format!("above {TOO_HIGH}: no intervals within one launch; measure several launches"),
         };
         format!(
             "correlation of successive samples of a point {} ({} pairs; {neighbours} between neighbours in time), {follows}",
@@ -101,7 +101,7 @@ impl Autocorrelation {
     }
 }
 
-/// Logarithms less their mean, cut off where they are outliers.
+/// Returns logarithms minus their mean, with outliers limited.
 fn residuals(series: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let centred = |times: &Vec<f64>| -> Vec<f64> {
         let logs: Vec<f64> = times.iter().map(|time| time.ln()).collect();
@@ -117,7 +117,7 @@ fn residuals(series: &[Vec<f64>]) -> Vec<Vec<f64>> {
     all
 }
 
-/// The correlation r whose series, less their means, have this ratio of products to squares on average.
+/// Returns the correlation r for which series minus their means have this ratio of products to squares on average.
 fn unbiased(ratio: f64, series: &[&Vec<f64>]) -> f64 {
     let mut lengths: BTreeMap<usize, f64> = BTreeMap::new();
     series.iter().for_each(|times| *lengths.entry(times.len()).or_default() += 1.0);
@@ -135,8 +135,8 @@ fn unbiased(ratio: f64, series: &[&Vec<f64>]) -> f64 {
     (low + high) / 2.0
 }
 
-/// Expected sums of products of successive residuals and of their squares, of n values with correlation r^k at distance k, less
-/// their mean, in variances of a value.
+/// Returns the expected sums of products of successive residuals and of squares of residuals, in variances of a value, for n
+/// values with correlation r^k at distance k, minus their mean.
 fn expected(r: f64, n: usize) -> (f64, f64) {
     let length = n as f64;
     let (mut power, mut row, mut mean) = (1.0, 1.0, length);

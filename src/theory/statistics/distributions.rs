@@ -2,20 +2,20 @@
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
-/// The two-sided 95 % quantile of Student's t.
+/// Returns the two-sided 95 % quantile of Student's t.
 pub fn t_quantile(freedom: usize) -> f64 {
     t_quantile_beyond(freedom, 0.025)
 }
 
-/// The quantile of Student's t that is exceeded with probability `tail`.
+/// Returns the quantile of Student's t that is exceeded with probability `tail`.
 pub fn t_quantile_beyond(freedom: usize, tail: f64) -> f64 {
     t_quantile_at(freedom.max(1) as f64, 1.0 - tail)
 }
 
-/// From so many degrees of freedom on three terms of a series are closer than the search for a quantile, which may not end.
+/// Degrees of freedom from which three terms of a series are more accurate than the search for a quantile, which may not end.
 const MANY: f64 = 1e3;
 
-/// A quantile of Student's t. Below half a degree of freedom it is that of half a one.
+/// Returns a quantile of Student's t. Less than half a degree of freedom counts as half.
 ///
 /// SOURCE: for many degrees of freedom, Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5.
 pub fn t_quantile_at(freedom: f64, share: f64) -> f64 {
@@ -27,16 +27,16 @@ pub fn t_quantile_at(freedom: f64, share: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom.max(0.5)).map_or(f64::INFINITY, |t| t.inverse_cdf(share))
 }
 
-/// The probability that Student's t is above a value.
+/// Returns the probability that Student's t exceeds `value`.
 pub fn t_above(freedom: f64, value: f64) -> f64 {
-    // Beyond, it is the normal distribution to seven digits.
+    // Beyond this, the normal distribution agrees to seven digits.
     if freedom >= 1e7 {
         return Normal::standard().sf(value);
     }
     StudentsT::new(0.0, 1.0, freedom.max(0.5)).map_or(1.0, |t| t.sf(value))
 }
 
-/// The quantile of Fisher's F that is exceeded with probability `tail`.
+/// Returns the quantile of Fisher's F that is exceeded with probability `tail`.
 pub fn f_quantile_beyond(above: usize, below: usize, tail: f64) -> f64 {
     FisherSnedecor::new(above as f64, below.max(1) as f64).map_or(f64::NAN, |f| f.inverse_cdf(1.0 - tail))
 }

@@ -1,5 +1,5 @@
-//! Statistics: medians, quantiles and their intervals, distributions, rank tests, autocorrelation, least squares without negative
-//! coefficients. The intervals of fits are with the fits ([`crate::fit`]).
+//! Statistics: medians, quantiles and their intervals, distributions, rank tests, autocorrelation, non-negative least
+//! squares. The intervals of fits are in [`crate::fit`].
 
 pub mod autocorrelation;
 pub mod distributions;

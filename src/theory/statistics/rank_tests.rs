@@ -1,27 +1,26 @@
-//! Ratios of rates with their uncertainty: intervals, one-sided tests, and many tests at once.
+//! Ratios of rates and their uncertainty: intervals, one-sided tests, multiple tests.
 //!
-//! Rates err by factors, so everything here is in logarithms: a ratio is the exponential of a shift. Samples of one launch
-//! share what that launch was given (pages, placement, neighbours), so that launches are the unit wherever there are two of
-//! them on either side:
+//! Errors of rates are factors, so all computations are in logarithms: a ratio is the exponential of a shift. Samples of one
+//! launch share pages, placement and neighbours. With at least two launches on either side, launches are therefore the unit:
 //!
 //! * launches: Welch's t on the logarithms of the launches' medians (B. L. Welch, Biometrika 34, 1947). A single published
 //!   value counts as exact.
-//! * samples, where a side has one launch only: the median of all pairwise ratios (Hodges and Lehmann, Annals of Mathematical
-//!   Statistics 34, 1963), its interval and its test those of Mann and Whitney. Such an interval does not know how launches
-//!   differ.
+//! * samples, if a side has only one launch: the median of all pairwise ratios (Hodges and Lehmann, Annals of Mathematical
+//!   Statistics 34, 1963), with the interval and the test of Mann and Whitney. Such an interval does not include differences
+//!   between launches.
 //!
-//! Tests over many cells are adjusted by Benjamini and Hochberg (Journal of the Royal Statistical Society B 57, 1995), which
-//! holds for tests that go up and down together, as those of cells measured in one launch do (Benjamini and Yekutieli,
-//! Annals of Statistics 29, 2001).
+//! Tests over many cells are adjusted by the procedure of Benjamini and Hochberg (Journal of the Royal Statistical Society B
+//! 57, 1995). It also holds for positively dependent tests, such as those of cells measured in one launch (Benjamini and
+//! Yekutieli, Annals of Statistics 29, 2001).
 
 use crate::statistics::median_interval_rank;
 use statrs::distribution::{ContinuousCDF, Normal};
 use std::collections::HashMap;
 
-/// Largest product of two sample sizes whose Mann-Whitney distribution is counted out.
+/// Largest product of two sample sizes for which the Mann-Whitney distribution is computed exactly.
 const MOST_COUNTED: usize = 900;
 
-/// The distribution of Mann and Whitney's U without ties: P(U <= u) for u = 0, 1, ...
+/// Distribution of Mann and Whitney's U without ties: P(U <= u) for u = 0, 1, ...
 #[derive(Debug, Default)]
 pub struct MannWhitney {
     known: HashMap<(usize, usize), Vec<f64>>,
@@ -52,7 +51,7 @@ impl MannWhitney {
         })
     }
 
-    /// P(U <= u) for samples of n and m, without ties.
+    /// Returns P(U <= u) for samples of n and m, without ties.
     pub fn at_most(&mut self, u: f64, n: usize, m: usize) -> f64 {
         if u < 0.0 {
             return 0.0;
@@ -65,16 +64,16 @@ impl MannWhitney {
         normal_cdf((u + 0.5 - n * m / 2.0) / (n * m * (n + m + 1.0) / 12.0).sqrt())
     }
 
-    /// The probability, were `x` and `y` of one distribution, that `y` lies as far above `x` as it does or farther.
-    /// Both ascending.
+    /// Returns the one-sided p value: the probability that `y` is at least this far above `x` if both have the same
+    /// distribution. Both are ascending.
     ///
-    /// With ties, and for large samples, by the normal approximation with correction for ties and continuity.
+    /// Ties and large samples use the normal approximation with corrections for ties and continuity.
     pub fn p_above(&mut self, x: &[f64], y: &[f64]) -> f64 {
         let (n, m) = (x.len(), y.len());
         if n == 0 || m == 0 {
             return 1.0;
         }
-        // Pairs in which x is above y, ties by half.
+        // Count the pairs with x above y; ties count half.
         let above: f64 = y.iter().map(|v| (n - x.partition_point(|u| u <= v)) as f64).sum();
         let tied: f64 = y.iter().map(|v| (x.partition_point(|u| u <= v) - x.partition_point(|u| u < v)) as f64).sum();
         let u = above + tied / 2.0;
@@ -90,13 +89,13 @@ impl MannWhitney {
         if variance <= 0.0 { 1.0 } else { normal_cdf((u + 0.5 - n * m / 2.0) / variance.sqrt()) }
     }
 
-    /// The least p that samples of these sizes can give.
+    /// Returns the smallest p that samples of these sizes can give.
     pub fn least_p(&mut self, n: usize, m: usize) -> f64 {
         if n == 0 || m == 0 { 1.0 } else { self.at_most(0.0, n, m) }
     }
 
-    /// The shift from `x` to `y`, both ascending: the median of all differences, and its 95 % interval if there are samples
-    /// enough for one. Against a single value of either the interval is that of the other's median.
+    /// Returns the shift from `x` to `y`, both ascending: the median of all differences, and its 95 % interval if the samples
+    /// are large enough. If one of them is a single value, the interval is that of the other's median.
     pub fn shift(&mut self, x: &[f64], y: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
         let (n, m) = (x.len(), y.len());
         let pairs = n * m;
@@ -110,9 +109,9 @@ impl MannWhitney {
         Some((middle, rank.map(ends)))
     }
 
-    /// The largest k such that the k-th smallest and the k-th largest difference enclose the shift with 95 %.
+    /// Returns the largest k for which the k-th smallest and the k-th largest difference enclose the shift with 95 %.
     fn interval_rank(&mut self, n: usize, m: usize) -> Option<usize> {
-        // P(U <= k - 1) <= 2.5 %; a bisection over k, of which 0 says none.
+        // P(U <= k - 1) <= 2.5 %; bisection over k. 0 means that no k exists.
         let (mut low, mut high) = (0, n * m / 2 + 1);
         while low + 1 < high {
             let k = (low + high) / 2;
@@ -126,17 +125,17 @@ impl MannWhitney {
     }
 }
 
-/// All differences y - x of two ascending samples, never written down.
+/// All differences y - x of two ascending samples, never stored.
 struct Differences<'a> {
     x: &'a [f64],
     y: &'a [f64],
 }
 
 impl Differences<'_> {
-    /// How many are at most `limit`.
+    /// Returns the number of differences of at most `limit`.
     fn at_most(&self, limit: f64) -> usize {
         let (mut count, mut reach) = (0, 0);
-        // As x grows, more of y is within reach.
+        // As x grows, more values of y are within reach.
         for x in self.x {
             while reach < self.y.len() && self.y[reach] - x <= limit {
                 reach += 1;
@@ -146,7 +145,7 @@ impl Differences<'_> {
         count
     }
 
-    /// The k-th smallest, from 1: by bisection of the value, to the last bits.
+    /// Returns the k-th smallest difference, from 1, by bisection of the value to the last bits.
     fn smallest(&self, k: usize) -> f64 {
         let (x_first, x_last) = (self.x[0], self.x[self.x.len() - 1]);
         let (mut low, mut high) = (self.y[0] - x_last, self.y[self.y.len() - 1] - x_first);
@@ -169,8 +168,8 @@ fn normal_cdf(z: f64) -> f64 {
     Normal::new(0.0, 1.0).map_or(f64::NAN, |normal| normal.cdf(z))
 }
 
-/// Benjamini and Hochberg's adjusted p values, in the order given: a cell with a value of at most q is found by a procedure
-/// whose share of false findings is at most q.
+/// Returns Benjamini and Hochberg's adjusted p values, in the order of `p`. Selecting the cells with an adjusted value of at
+/// most q keeps the share of false findings at q or below.
 pub fn adjusted(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));

@@ -1,14 +1,15 @@
-//! Small least squares by normal equations.
+//! Small least-squares problems, solved by normal equations.
 
 use nalgebra::{DMatrix, DVector};
 
-/// Sums of products of the rows of a design, as they are added.
+/// Sums of products of the rows of a design, updated row by row.
 pub struct Normal {
     matrix: DMatrix<f64>,
     target: DVector<f64>,
 }
 
-/// Relative to the diagonal: directions that the points leave open get no weight, and no other is changed by more than rounding.
+/// Ridge relative to the diagonal. Directions that the points do not determine get no weight; all others change by no more
+/// than rounding.
 const RIDGE: f64 = 1e-11;
 
 impl Normal {
@@ -25,7 +26,7 @@ impl Normal {
         }
     }
 
-    /// Coefficients; `None` if the columns are not independent.
+    /// Returns the coefficients; `None` if the columns are linearly dependent.
     pub fn solve(&self) -> Option<DVector<f64>> {
         let scale = self.matrix.diagonal().map(f64::sqrt);
         if scale.iter().any(|s| !(s.is_finite() && *s > 0.0)) {

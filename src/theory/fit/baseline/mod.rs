@@ -1,9 +1,9 @@
-//! A model without knowledge: the best of several curves that anyone can draw through the points. An analytic model that does
-//! not beat it explains nothing.
+//! Empirical baseline: the best of interpolation, polynomial and sum-of-terms fits. An analytic model that is not better than
+//! the baseline explains nothing.
 //!
 //! The curves are interpolation between neighbours, polynomials of all variables in logarithms, and sums of terms of one
-//! variable or of two. Which of them is the best is chosen by leaving out points among those that a prediction is made from: the
-//! points that are predicted have no part in it.
+//! variable or of two. The best curve is chosen by leaving out some of the points that a prediction is made from. The
+//! predicted points have no influence on the choice.
 
 mod linear;
 mod neighbours;
@@ -22,20 +22,21 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use terms::Terms;
 
-/// The best curve, and how far off it is where it has seen nothing.
+/// The best curve and its error at points that it was not fitted to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Baseline {
-    /// The curve that is chosen from all points.
+    /// The curve chosen from all points.
     pub curve: Curve,
     /// SMAPE of each point as predicted from all others, from 0 to 2: mean of 2 |y - f| / (y + f). The curve is chosen again
-    /// each time.
+    /// for each prediction.
     pub left_out: f64,
-    /// The same with all points of a value of a variable left out at once, for each variable that has at least three values.
+    /// The same error with all points of one value of a variable left out together, for each variable with at least three
+    /// values.
     pub lines_left_out: Vec<LinesLeftOut>,
 }
 
-/// A sort of curve.
+/// A kind of curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Curve {
@@ -48,9 +49,9 @@ pub enum Curve {
     },
     /// Time as a sum of terms.
     Terms {
-        /// Time of one unit of work that no variable changes: seconds, for a rate per second.
+        /// Time of one unit of work that does not depend on a variable: seconds, for a rate per second.
         constant: f64,
-        /// Products of one or two factors, each with its coefficient, which is not negative.
+        /// Products of one or two factors, each with its coefficient. No coefficient is negative.
         terms: Vec<(Vec<Term>, f64)>,
     },
 }
@@ -66,19 +67,19 @@ impl fmt::Display for Curve {
     }
 }
 
-/// Degrees of polynomials.
+/// Degrees of the polynomials.
 const DEGREES: RangeInclusive<u32> = 1..=4;
 
-/// The launches of a point: its place, the rates per unit of work, and what least squares need of them.
+/// The launches of a point: its variables, its rates per unit of work, and their sums for least squares.
 #[derive(Clone, Debug)]
 struct PointRates<'a> {
     x: &'a [f64],
-    /// Rates; times are one over them, times the work.
+    /// Rates per unit of work. The time of a unit of work is the reciprocal.
     rates: Vec<f64>,
     /// Mean of their logarithms.
     log: f64,
-    /// The sum of (r t - 1)^2 over the rates r is (t w - v)^2 and what does not depend on the time t: w is the root of the sum
-    /// of r^2, v the sum of r by w.
+    /// The sum of (r t - 1)^2 over the rates r equals (t w - v)^2 plus a part that does not depend on the time t. w is the
+    /// root of the sum of r^2; v is the sum of r divided by w.
     weight: f64,
     aim: f64,
 }
@@ -101,18 +102,18 @@ fn point_rates<'a>(data: &'a [Observation], work: &dyn Fn(&[f64]) -> f64) -> Vec
     points
 }
 
-/// Parts in which a choice leaves points out: fewer than points, as each costs all curves.
+/// Number of parts that a choice leaves out in turn. Fewer than points, because each part costs a fit of all curves.
 const INNER_PARTS: u64 = 8;
 
-/// Fewer points allow no choice.
+/// Minimum number of points for a choice.
 const LEAST_POINTS: usize = 4;
 
-/// Of more points than this, an evenly spread subset is taken: neighbours are as near, and a choice costs a second less.
+/// Above this number of points, an evenly spread subset is used. Neighbours remain close, and a choice takes a second less.
 const MOST_POINTS: usize = 1000;
 
-/// The best curve by the points that it has not seen; `None` if fewer than four points differ.
+/// Returns the best curve, judged by points that it was not fitted to; `None` for fewer than four distinct points.
 ///
-/// Time is one over the rate, times `work(x)`: what the rate is a rate of, such as the ranks.
+/// The time is `work(x)` divided by the rate. `work(x)` is the amount of work that the time covers, such as the number of ranks.
 pub fn choose(data: &[Observation], work: &dyn Fn(&[f64]) -> f64) -> Option<Baseline> {
     if let Some(kept) = subsample::choose(data, MOST_POINTS) {
         let some: Vec<Observation> =
@@ -139,7 +140,7 @@ fn of(data: &[Observation], work: &dyn Fn(&[f64]) -> f64) -> Option<Baseline> {
     Some(Baseline { curve, left_out: nested(&points, &parts(points.len()), None), lines_left_out: lines.collect() })
 }
 
-/// The error on each part, predicted by the curve that is the best by all other points.
+/// Returns the error over all parts, each predicted by the curve that is best for all other points.
 fn nested(points: &[PointRates], parts: &[Vec<usize>], variable: Option<usize>) -> f64 {
     let all: Vec<&PointRates> = points.iter().collect();
     let pairs = parts.iter().flat_map(|part| {
@@ -153,17 +154,17 @@ fn without<'p, 'a>(points: &[&'p PointRates<'a>], part: &[usize]) -> Vec<&'p Poi
     (0..points.len()).filter(|at| !part.contains(at)).map(|at| points[at]).collect()
 }
 
-/// Each rate of a point beside a prediction.
+/// Pairs each rate of a point with a prediction.
 fn rates(point: &PointRates, predicted: f64) -> Vec<(f64, f64)> {
     point.rates.iter().map(|rate| (*rate, predicted)).collect()
 }
 
-/// A rate that is none is as wrong as can be.
+/// Returns the SMAPE. A prediction that is not finite counts as the largest possible error.
 fn error(pairs: Vec<(f64, f64)>) -> f64 {
     smape(pairs.into_iter().map(|(y, f)| if f.is_finite() { (y, f) } else { (y, 0.0) }))
 }
 
-/// A curve through points.
+/// A fitted curve.
 enum Found<'a> {
     Neighbours(Vec<&'a PointRates<'a>>),
     Polynomial(Polynomial),
@@ -171,7 +172,7 @@ enum Found<'a> {
 }
 
 impl Found<'_> {
-    /// The rate there, per unit of work.
+    /// Returns the rate at `x`, per unit of work.
     fn at(&self, x: &[f64]) -> f64 {
         match self {
             Found::Neighbours(points) => neighbours::at(points, x),
@@ -181,7 +182,8 @@ impl Found<'_> {
     }
 }
 
-/// The curve with the least error on points left out: whole values of `variable`, if it has three, or parts drawn.
+/// Returns the curve with the smallest error on points left out: all points of a value of `variable` if it has three values,
+/// otherwise drawn parts.
 fn select<'a>(points: &[&'a PointRates<'a>], variable: Option<usize>) -> Found<'a> {
     let places: Vec<&[f64]> = points.iter().map(|point| point.x).collect();
     let of_lines = variable.and_then(|variable| lines(&places).into_iter().find(|(known, _)| *known == variable));
@@ -217,14 +219,14 @@ fn select<'a>(points: &[&'a PointRates<'a>], variable: Option<usize>) -> Found<'
     best.1
 }
 
-/// Variables that differ among points, and whether all of their values have logarithms.
+/// Returns the variables that differ among points, and whether all of their values have logarithms.
 fn varied(points: &[&PointRates]) -> Vec<(usize, bool)> {
     let Some(first) = points.first() else { return Vec::new() };
     let differs = |at: &usize| points.iter().any(|point| point.x[*at] != first.x[*at]);
     (0..first.x.len()).filter(differs).map(|at| (at, points.iter().all(|point| point.x[at] > 0.0))).collect()
 }
 
-/// The place on an axis: a logarithm where there is one.
+/// Returns the coordinate on an axis: the logarithm if the axis is logarithmic.
 fn place(x: &[f64], (variable, logarithmic): (usize, bool)) -> f64 {
     if logarithmic { x[variable].max(f64::MIN_POSITIVE).ln() } else { x[variable] }
 }

@@ -1,13 +1,14 @@
-//! Straight lines between neighbours, in logarithms of rates and places.
+//! Linear interpolation between neighbours, in logarithms of rates and coordinates.
 
 use super::{PointRates, place, varied};
 
-/// The rate at a place: the mean, in logarithms, of the lines along each variable between the nearest points on either side that
-/// have the same values of all other variables. Where a place lies beyond all others along every variable, the lines through the
-/// nearest two are drawn further; where no other point is on a line with it, it has the rate of the nearest point.
+/// Returns the rate at `x`. Each variable gives one line through the nearest points below and above `x` that have the same
+/// values of all other variables. The result is the mean of these lines in logarithms. If `x` lies outside all points along
+/// every variable, the lines through the nearest two points are extrapolated. If no other point is on a line with `x`, the
+/// result is the rate of the nearest point.
 pub(super) fn at(points: &[&PointRates], x: &[f64]) -> f64 {
     let axes = varied(points);
-    // What does not differ among the points may still differ from here.
+    // A variable that is constant among the points may still differ at `x`.
     let across = |variable: usize| {
         points.iter().filter(move |point| (0..x.len()).all(|at| at == variable || point.x[at] == x[at]))
     };
@@ -32,7 +33,7 @@ pub(super) fn at(points: &[&PointRates], x: &[f64]) -> f64 {
     }
 }
 
-/// The value at 0 of the line through two points.
+/// Returns the value at 0 of the line through two points.
 fn straight((x0, y0): (f64, f64), (x1, y1): (f64, f64)) -> f64 {
     y0 - x0 * (y1 - y0) / (x1 - x0)
 }

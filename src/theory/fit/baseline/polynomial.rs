@@ -1,20 +1,20 @@
-//! ln rate as a polynomial of all variables' logarithms.
+//! Polynomial fit of ln rate in the logarithms of all variables.
 
 use super::linear::Normal;
 use super::{PointRates, place, varied};
 
-/// A polynomial of all products of powers up to a degree.
+/// A polynomial of all products of powers up to a total degree.
 pub struct Polynomial {
     /// The largest sum of exponents.
     pub degree: u32,
-    /// Variable, middle and half-width of its range: powers are of numbers from -1 to 1.
+    /// Variable, centre and half-width of its range. Powers are taken of coordinates scaled to -1 to 1.
     axes: Vec<((usize, bool), f64, f64)>,
     exponents: Vec<Vec<u32>>,
     coefficients: Vec<f64>,
 }
 
 impl Polynomial {
-    /// `None` unless there are more points than coefficients.
+    /// Fits a polynomial. Returns `None` unless there are more points than coefficients.
     pub fn fit(points: &[&PointRates], degree: u32) -> Option<Self> {
         let axes: Vec<_> = varied(points)
             .into_iter()
@@ -24,7 +24,7 @@ impl Polynomial {
                 (axis, (low + high) / 2.0, (high - low) / 2.0)
             })
             .collect();
-        // No power of a variable that its values cannot tell from lower ones.
+        // Limit the power by the number of values: higher powers would be linearly dependent.
         let most: Vec<u32> = axes.iter().map(|(axis, ..)| degree.min(values(points, *axis) - 1)).collect();
         let mut exponents = vec![Vec::new()];
         for most in most {
@@ -50,13 +50,13 @@ impl Polynomial {
         self.exponents.iter().map(product).collect()
     }
 
-    /// The rate there.
+    /// Returns the rate at `x`.
     pub fn at(&self, x: &[f64]) -> f64 {
         self.row(x).iter().zip(&self.coefficients).map(|(a, b)| a * b).sum::<f64>().exp()
     }
 }
 
-/// How many values a variable has.
+/// Returns the number of distinct values of a variable.
 fn values(points: &[&PointRates], axis: (usize, bool)) -> u32 {
     let mut all: Vec<f64> = points.iter().map(|point| point.x[axis.0]).collect();
     all.sort_by(f64::total_cmp);

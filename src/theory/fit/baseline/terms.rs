@@ -1,4 +1,4 @@
-//! Time as a sum of a few terms v^i log2(v)^j, or products of two of them, added one by one.
+//! Sum-of-terms fit: time as a sum of a few terms v^i log2(v)^j or products of two of them, added one at a time.
 
 use super::{PointRates, varied};
 use serde::Serialize;
@@ -9,10 +9,10 @@ const LOGARITHMS: [i32; 3] = [0, 1, 2];
 /// Factors of products of two variables.
 const FACTORS: [(f64, i32); 7] = [(-1.0, 0), (-0.5, 0), (0.0, 1), (0.5, 0), (1.0, 0), (1.0, 1), (2.0, 0)];
 
-/// Terms beside the constant.
+/// Maximum number of terms besides the constant.
 const MOST_TERMS: usize = 3;
 
-/// A further term is worth it if it leaves less than this share of the error.
+/// A term is added only if the remaining error is below this share of the previous one.
 const WORTH: f64 = 0.99;
 
 /// v^power log2(v)^logarithm.
@@ -35,16 +35,17 @@ fn product(term: &[Term], x: &[f64]) -> f64 {
     term.iter().map(|factor| factor.at(x)).product()
 }
 
-/// Time = constant + sum of coefficient x term.
+/// A fitted sum: time = constant + sum of coefficient x term.
 pub struct Terms {
     chosen: Vec<Vec<Term>>,
-    /// The constant's first.
+    /// The constant's coefficient comes first.
     coefficients: Vec<f64>,
 }
 
 impl Terms {
-    /// Adds the term that lowers the error on `parts` of the points left out the most, as long as one does; coefficients by
-    /// least squares of relative errors, none negative. Returns that error, too: SMAPE.
+    /// Adds terms while the error on left-out `parts` of the points decreases, each time the term that lowers it most.
+    /// Coefficients minimise the squares of relative errors and are not negative. Returns the sum and its error on left-out
+    /// parts (SMAPE).
     pub fn fit(points: &[&PointRates], parts: &[Vec<usize>]) -> Option<(Self, f64)> {
         let candidates = candidates(points);
         let columns: Vec<Vec<f64>> =
@@ -71,7 +72,7 @@ impl Terms {
         Some((Self { chosen: chosen.into_iter().map(|at| candidates[at].clone()).collect(), coefficients }, best))
     }
 
-    /// The rate there.
+    /// Returns the rate at `x`.
     pub fn at(&self, x: &[f64]) -> f64 {
         let terms = self.chosen.iter().zip(&self.coefficients[1..]).map(|(term, c)| c * product(term, x));
         1.0 / (self.coefficients[0] + terms.sum::<f64>())
@@ -86,7 +87,7 @@ impl Terms {
     }
 }
 
-/// Terms of one variable, and products of two, that are numbers at all points.
+/// Returns terms of one variable and products of two terms that are finite and not negative at all points.
 fn candidates(points: &[&PointRates]) -> Vec<Vec<Term>> {
     let variables: Vec<usize> = varied(points).into_iter().map(|(at, _)| at).collect();
     let mut all = Vec::new();
@@ -106,13 +107,13 @@ fn candidates(points: &[&PointRates]) -> Vec<Vec<Term>> {
     all
 }
 
-/// Columns of a design at most: the constant's and the terms'.
+/// Maximum number of columns of a design: the constant and the terms.
 const MOST: usize = MOST_TERMS + 1;
 
-/// Sums of products of the columns, and of the columns and the aim.
+/// Sums of products of the columns, and of the columns and the target.
 type Sums = ([[f64; MOST]; MOST], [f64; MOST]);
 
-/// The constant and some terms at all points, with the sums that least squares need for each part of the points.
+/// The constant and some terms at all points, with the least-squares sums of each part of the points.
 struct Design<'a> {
     points: &'a [&'a PointRates<'a>],
     parts: &'a [Vec<usize>],
@@ -140,12 +141,13 @@ impl<'a> Design<'a> {
         }
     }
 
-    /// Takes the last column away; its sums are not looked at.
+    /// Removes the last column. Its sums remain, but are not used.
     fn pop(&mut self) {
         self.columns.pop();
     }
 
-    /// Coefficients by all points but those of one part; `None` if one is negative or the columns are not independent.
+    /// Returns the coefficients from all points except one part; `None` if one is negative or the columns are linearly
+    /// dependent.
     fn solve(&self, without: Option<usize>) -> Option<[f64; MOST]> {
         let used = self.columns.len();
         let (mut matrix, mut target) = Sums::default();
@@ -159,7 +161,7 @@ impl<'a> Design<'a> {
         found.iter().all(|c| *c >= 0.0).then_some(found)
     }
 
-    /// SMAPE of the points of each part by the coefficients of all others.
+    /// Returns the SMAPE of the points of each part, with coefficients from all other parts.
     fn left_out(&self) -> Option<f64> {
         let (mut sum, mut number) = (0.0, 0.0);
         for (out, part) in self.parts.iter().enumerate() {
@@ -175,7 +177,8 @@ impl<'a> Design<'a> {
     }
 }
 
-/// By Cholesky's factors of the matrix with a diagonal of ones; `None` if it is singular but for rounding.
+/// Solves the normal equations by Cholesky factors, scaled to a diagonal of ones. Returns `None` if the matrix is singular
+/// within rounding.
 fn solve(matrix: [[f64; MOST]; MOST], target: [f64; MOST], used: usize) -> Option<[f64; MOST]> {
     const LEAST: f64 = 1e-12;
     let mut scale = [0.0; MOST];

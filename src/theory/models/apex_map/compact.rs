@@ -1,4 +1,4 @@
-//! The compact models of Apex-Map: what they share, which is all but their parameters and their equation.
+//! Common part of the compact models of Apex-Map. Each model adds its parameters and its equation.
 
 use super::{ALPHA, BLOCK, WORDS};
 use crate::machine::catalogue;
@@ -8,17 +8,17 @@ use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
 use apexmap_measure::numerics::power_law::remote_share;
 
-/// A model with two to five parameters, which only fits give.
+/// A model with two to five parameters, all from fits.
 pub struct Compact {
     pub about: &'static About,
-    /// See [`Model::ascending`].
+    /// Numbers in ascending order, see [`Model::ascending`].
     pub ascending: &'static [&'static [&'static str]],
-    /// See [`Model::predict`].
+    /// Equation, see [`Model::predict`].
     pub predict: fn(&[f64], &[f64]) -> Prediction,
 }
 
-/// What the descriptions of compact models have in common. They explain kernels of one core and of several, reads as well as writes,
-/// each with parameters of their own.
+/// Common description of the compact models. They explain kernels on one core and on several ranks, for reads and writes.
+/// Each kind has separate parameter values.
 pub const ABOUT: About = About {
     id: "",
     summary: "",
@@ -43,7 +43,7 @@ impl Model for Compact {
         variables(self.about, given)
     }
 
-    /// One core has memory beyond a size, several ranks have each other's memory.
+    /// On one core, far memory lies beyond a size. With several ranks, it is the memory of the other ranks.
     fn of_kernel(&self, kernel: &str, variable: &str) -> Option<f64> {
         (variable == FAR.name).then_some(if kernel == "apex_map.sequential" { MEMORY } else { RANKS_OWN })
     }
@@ -61,7 +61,7 @@ impl Model for Compact {
     }
 }
 
-/// In the order of `x`: alpha, L, M, P and the kind of far memory.
+/// Variables in the order of `x`: alpha, L, M, P and the kind of far memory.
 const VARIABLES: &[Variable] = &[ALPHA, BLOCK, WORDS, Variable { default: Some(1.0), ..RANKS }, FAR];
 
 const FAR: Variable = Variable {
@@ -69,25 +69,25 @@ const FAR: Variable = Variable {
     ..variable(
         "far",
         Unit::None,
-        "far memory: what lies beyond near_bytes, or what other ranks own; by default ranks where P > 1",
+        "far memory: memory beyond near_bytes, or memory of other ranks; default ranks if P > 1",
         Some(MEMORY),
     )
 };
 const MEMORY: f64 = 0.0;
 const RANKS_OWN: f64 = 1.0;
 
-/// A time of a block or of each of its words.
+/// Creates a parameter for the time of a block or of each of its words.
 pub const fn seconds(number: &'static str, symbol: &'static str, first: f64) -> Parameter {
     Parameter::fitted(number, symbol, 1e-13, 1.0, first)
 }
 
-/// Near memory of one core: a size that the fit finds, between a line and more than any machine has.
+/// Near memory of one core: a size that the fit estimates, between one line and more than any machine has.
 pub const NEAR_BYTES: Parameter = Parameter::fitted(catalogue::NEAR_BYTES.name, "c", 64.0, 1e15, 1e6);
 
-/// The variables from what is given by name.
+/// Returns the variables from values given by name.
 ///
 /// # Errors
-/// If one is missing, or several ranks are to have one memory.
+/// If one is missing, or far memory is `memory` for several ranks.
 fn variables(about: &About, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
     let x = about.variables.iter().map(|variable| value_of(about, variable, given)).collect::<Result<Vec<f64>>>()?;
     let [alpha, block, words, ranks, far] = array(&x);
@@ -95,7 +95,7 @@ fn variables(about: &About, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f
         if given(FAR.name).is_some() {
             return Err(Error::input(
                 format!("{} has far = \"memory\" for P = 1 only, not for P = {ranks}", about.id),
-                "write far=ranks: the near memory of several ranks is the memory that each owns",
+                "write far=ranks: with several ranks, near memory is the memory that each rank owns",
             ));
         }
         return Ok(vec![alpha, block, words, ranks, RANKS_OWN]);
@@ -103,14 +103,14 @@ fn variables(about: &About, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f
     Ok(x)
 }
 
-/// Words of a block, L.
+/// Returns the words of a block, L.
 pub fn block_words(x: &[f64]) -> f64 {
     let [_, block, ..] = array::<{ VARIABLES.len() }>(x);
     block
 }
 
-/// The share of the accesses that near memory serves: (c/M)^alpha, or the P^-alpha that stay on their rank. NaN for several ranks
-/// with one memory.
+/// Returns the share of the accesses that near memory serves: (c/M)^alpha on one core, or the share P^-alpha that stays on
+/// its rank. NaN for several ranks with `far = "memory"`.
 pub fn near_share(x: &[f64], near_bytes: f64) -> f64 {
     let [alpha, _, words, ranks, far] = array(x);
     match far == MEMORY {
@@ -120,7 +120,7 @@ pub fn near_share(x: &[f64], near_bytes: f64) -> f64 {
     }
 }
 
-/// Bytes per second of a block of L words that takes the sum of these terms.
+/// Returns the bytes per second if a block of L words takes the sum of these terms.
 pub fn rate(block: f64, terms: &[(f64, &'static str)]) -> Prediction {
     let largest = terms.iter().max_by(|a, b| a.0.total_cmp(&b.0)).map_or("", |term| term.1);
     bound(WORD_BYTES as f64 * block / terms.iter().map(|term| term.0).sum::<f64>(), largest)

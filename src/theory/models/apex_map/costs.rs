@@ -1,10 +1,9 @@
-//! What accesses cost: issue, misses that overlap, address translation, and what another rank's memory adds.
+//! Costs of accesses: issue, overlapping misses, address translation, and memory of other ranks.
 //!
-//! A miss alone among hits costs all of its latency. Misses that a core comes upon within the time that it looks ahead overlap, so that
-//! of the latency a miss costs 1 / (1 + m w), where m misses of its level or farther ones go with an access and w accesses lie ahead: as
-//! many as the loads that a core holds. Lines come no faster than the gap of the level lets
-//! them, and those of memory until prefetching runs at more. Latency hides behind the gaps, and the gaps behind latency; as both vary
-//! from access to access, neither hides all of the other: they add up as squares.
+//! A core overlaps misses that fall into its look-ahead window. If m misses per access reach this level or a farther one, and
+//! the window holds w accesses, each miss costs 1 / (1 + m w) of its latency; an isolated miss costs all of it. Lines arrive
+//! no faster than the gap of their level. The first lines of a block from memory have a larger gap, until prefetching starts.
+//! Latency and gap hide each other only in part, because both vary between accesses. They are added in quadrature.
 
 use super::super::{Parameter, array};
 use super::hits::Shares;
@@ -21,7 +20,7 @@ const fn seconds(number: &'static str, symbol: &'static str, first: f64) -> Para
     Parameter::fitted(number, symbol, SECONDS.0, SECONDS.1, first)
 }
 
-/// What a core and its memory need for reads.
+/// Numbers of a core and its memory for reads.
 pub const MEMORY: [Parameter; 11] = [
     seconds(catalogue::ISSUE_SECONDS.name, "a", 0.6e-9),
     Parameter::fitted(catalogue::ISSUE_SECONDS_PER_BYTE.name, "b", 1e-14, 1e-8, 5e-12),
@@ -36,7 +35,7 @@ pub const MEMORY: [Parameter; 11] = [
     seconds(catalogue::WALK_SECONDS.name, "w", 50e-9),
 ];
 
-/// What requests and replies, and gets, need besides.
+/// Additional numbers for requests and replies, and for gets.
 pub const REMOTE: [Parameter; 8] = [
     seconds(catalogue::REQUEST_POLL_SECONDS.name, "p", 10e-9),
     seconds(catalogue::REQUEST_SECONDS.name, "r", 100e-9),
@@ -48,7 +47,7 @@ pub const REMOTE: [Parameter; 8] = [
     seconds(catalogue::GET_ALONE_SECONDS.name, "ra'", 20e-9),
 ];
 
-/// Terms of an access's time, in this order.
+/// Terms of the time of an access, in this order.
 pub const TERMS: [&str; 7] = ["issue", "L2", "L3", "memory", "TLB", "polls", "remote"];
 
 /// Seconds of each of [`TERMS`].
@@ -58,40 +57,42 @@ pub type Budget = [f64; TERMS.len()];
 const LINE: f64 = 8.0;
 
 impl Memory<'_> {
-    /// To issue the reads of a block of so many words, all of which hit the first level.
+    /// Returns the time to issue the reads of a block of this many words if all of them hit the first level.
     pub fn issue(self, block: f64) -> f64 {
         self.0[0] + self.0[1] * WORD_BYTES as f64 * (block - 1.0)
     }
 
-    /// The least time between the lines of a block from each level, for all of so many lines.
+    /// Returns the minimum time for all lines of a block from each level.
     fn gaps(self, lines: f64) -> [f64; 3] {
         let [l2, l3, memory, startup, startup_lines] = array(&self.0[2..7]);
         [l2 * lines, l3 * lines, memory * (lines + startup * lines.min(startup_lines))]
     }
 
-    /// Accesses to blocks of so many lines that a core holds at a time, where `poll` seconds go with each besides: each takes as long
-    /// as the first load of each pair of lines, of which the processors that this was measured on fetch the other one, too.
+    /// Returns the number of accesses to blocks of `lines` lines that a core overlaps, with `poll` seconds between accesses.
+    /// An access takes the time of the first load of each pair of lines, because the processors of the measurements also
+    /// fetch the other line of the pair.
     fn ahead(self, lines: f64, poll: f64) -> f64 {
         let [_, _, overlap, _] = self.latencies();
         overlap / (poll + self.0[0] * (lines / 2.0).max(1.0))
     }
 
-    /// Of misses that L3 and memory serve, alone; the time that a core looks ahead; and of a page walk.
+    /// Returns the latencies of isolated misses served by L3 and by memory, the look-ahead time, and the time of a page walk.
     fn latencies(self) -> [f64; 4] {
         array(&self.0[7..11])
     }
 
-    /// What misses add to an access, by level, and address translation; `poll` are seconds that go with each access besides.
+    /// Returns the time that misses add to an access, by level, and address translation last. `poll` are the seconds between
+    /// accesses.
     pub fn misses(self, shares: &Shares, block: f64, poll: f64) -> [f64; 4] {
         let [l3_alone, memory_alone, _, walk] = self.latencies();
-        // The latency of L2 is hidden by what a core does meanwhile: no measurement shows any.
+        // The latency of L2 is hidden by other work of the core. No measurement shows it.
         let alone = [0.0, l3_alone, memory_alone];
         let lines = (block / LINE).max(1.0);
         let (gaps, ahead) = (self.gaps(lines), self.ahead(lines, poll));
         let mut farther = shares.waiting.iter().sum::<f64>();
         let mut added = [0.0; 4];
         for (level, (served, waiting)) in shares.served.into_iter().zip(shares.waiting).enumerate() {
-            // What a level costs that nothing reaches may be unknown.
+            // The costs of a level without accesses may be unknown.
             if served == 0.0 && waiting == 0.0 {
                 continue;
             }
@@ -105,7 +106,7 @@ impl Memory<'_> {
     }
 }
 
-/// What another rank's block costs, by messages or by gets: four of [`REMOTE`].
+/// Cost of a block of another rank, by messages or by gets: four numbers of [`REMOTE`].
 #[derive(Clone, Copy, Debug)]
 pub struct Remote<'a>(pub &'a [f64]);
 
@@ -114,19 +115,20 @@ impl<'a> Remote<'a> {
         Self(if way == 0.0 { &remote[..4] } else { &remote[4..] })
     }
 
-    /// With every access, to look for what others want, or for what has come.
+    /// Returns the time per access to poll for requests or for arrived blocks.
     pub fn poll(self) -> f64 {
         self.0[0]
     }
 
-    /// A block of so many words, where a share of the accesses is remote: others hide a part of it.
+    /// Returns the time of a remote block of `block` words if `share` of the accesses is remote: other remote accesses hide a
+    /// part of it.
     fn block(self, block: f64, share: f64) -> f64 {
         let [_, among_others, per_byte, alone] = *self.0 else { return f64::NAN };
         share * among_others + (1.0 - share) * alone + per_byte * WORD_BYTES as f64 * block
     }
 }
 
-/// The time of an access, of which a share goes to other ranks.
+/// Returns the time of an access if `share` of the accesses goes to other ranks.
 pub fn access(
     memory: Memory,
     remote: Remote,
@@ -146,7 +148,7 @@ pub fn access(
         add(1.0 - share, own);
     }
     if share > 0.0 {
-        // Whoever reads another rank's block, or sends it, has its misses.
+        // The rank that reads or sends the block has its misses.
         add(share, served);
         budget[6] = share * remote.block(block, share);
     }

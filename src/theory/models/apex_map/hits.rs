@@ -1,36 +1,36 @@
-//! Which level of memory serves an access: by the power law, or drawn uniformly.
+//! Shares of accesses served by each level of memory, for addresses from the power law or drawn uniformly.
 
 use super::lru::{Accesses, Found, Ratios};
 use apexmap_base::units::WORD_BYTES;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// Sizes of a machine's caches, as one rank has them, in bytes; and how many pages' translations a core holds.
+/// Caches in bytes as one rank can use them, and the number of pages whose translations a core holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sizes {
     pub caches: [f64; 3],
     pub tlb_entries: f64,
 }
 
-/// Shares of some accesses.
+/// Shares of accesses and lines by level of memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shares {
-    /// Of the lines, that L2, L3 and main memory serve; the first level serves the rest.
+    /// Shares of the lines that L2, L3 and main memory serve. The first level serves the rest.
     pub served: [f64; 3],
-    /// Of the accesses, that wait for L2, L3 and main memory: for the farthest of their lines.
+    /// Shares of the accesses whose farthest line is in L2, L3 and main memory. An access waits for this line.
     pub waiting: [f64; 3],
-    /// Whose first page has its translation neither in use nor kept.
+    /// Share of the accesses whose first page has no cached translation.
     pub untranslated: f64,
 }
 
-/// Shares of a rank's accesses to its own memory, and of the accesses of others that it serves.
+/// Shares of a rank's accesses to its own memory, and of accesses from other ranks that it serves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Both {
     pub own: Shares,
     pub served: Shares,
 }
 
-/// A point of Apex-Map: words in all, words of a block, ranks, bytes of a page.
+/// A point of Apex-Map: alpha, total words, words of a block, ranks, bytes of a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     pub alpha: f64,
@@ -40,22 +40,22 @@ pub struct Place {
     pub page: f64,
 }
 
-/// Bytes of a cache line, and what an index of 8 bytes is of it.
+/// Bytes of a cache line. `INDEX`: lines per index of 8 bytes.
 pub const LINE: f64 = 64.0;
 const INDEX: f64 = 1.0 / 8.0;
 
-/// Hit ratios that are kept: a fit asks for the same ones thousands of times.
+/// Maximum number of cached hit ratios. A fit requests the same ones thousands of times.
 const KEPT: usize = 1 << 16;
 
-/// Logarithm of the ratio of the numbers of others' lines between which hit ratios are interpolated: any other would be found anew in
-/// each step of a fit.
+/// Step, in logarithms of the number of foreign lines, between computed hit ratios. Values between steps are interpolated;
+/// otherwise each step of a fit would compute new ones.
 const BETWEEN: f64 = 0.125;
 
 thread_local! {
     static KNOWN: RefCell<HashMap<[u64; 7], Ratios>> = RefCell::new(HashMap::new());
 }
 
-/// By the power law of Apex-Map, where others bring so many lines of their own into the last cache with each access.
+/// Returns the shares for the power law of Apex-Map, if others bring `others` lines into the last cache per access.
 pub fn by_power_law(place: Place, sizes: Sizes, others: f64) -> Both {
     let (own, block) = (place.memory / place.ranks * WORD_BYTES as f64, place.block * WORD_BYTES as f64);
     let of = |unit: f64, once: f64, room: f64, others: f64| {
@@ -63,7 +63,7 @@ pub fn by_power_law(place: Place, sizes: Sizes, others: f64) -> Both {
         let lines = (own / unit).max(1.0);
         interpolated(Accesses { alpha, lines, ranks, block: (block / unit).max(1.0), once, others }, room)
     };
-    // One rank alone reads its indices from one array again and again.
+    // A single rank reads its indices from one array repeatedly.
     let once = if place.ranks > 1.0 { INDEX } else { 0.0 };
     let [l1, l2, l3] = sizes.caches.map(|bytes| bytes / LINE);
     let caches = [of(LINE, once, l1, 0.0), of(LINE, once, l2, 0.0), of(LINE, once, l3, others)];
@@ -72,7 +72,7 @@ pub fn by_power_law(place: Place, sizes: Sizes, others: f64) -> Both {
     Both { own: of_one(|ratios| ratios.own), served: of_one(|ratios| ratios.served) }
 }
 
-/// Of a cache of so many units.
+/// Returns the hit ratios of a cache of `room` units, interpolated in the number of foreign lines.
 fn interpolated(accesses: Accesses, room: f64) -> Ratios {
     if accesses.others == 0.0 {
         return known(accesses, room);
@@ -98,7 +98,7 @@ fn known(accesses: Accesses, room: f64) -> Ratios {
 }
 
 impl Shares {
-    /// From what accesses find in the caches; a larger one holds at least as much.
+    /// Computes the shares from the hit ratios of the caches. A larger cache holds at least as much.
     fn of(caches: [Found; 3], untranslated: f64) -> Self {
         let beyond = |of: fn(&Found) -> f64| {
             let [l1, l2, l3] = caches.map(|found| of(&found));
@@ -107,7 +107,8 @@ impl Shares {
         Self { served: beyond(|found| found.lines), waiting: beyond(|found| found.whole), untranslated }
     }
 
-    /// Of accesses of which a share goes to blocks of `block` bytes of a region, drawn uniformly, and the others to the first level.
+    /// Returns the shares if `share` of the accesses goes to uniformly drawn blocks of `block` bytes in a region, and the
+    /// rest hits the first level.
     pub fn uniform(region: f64, block: f64, share: f64, page: f64, sizes: Sizes) -> Self {
         let kept = |room: f64| if room >= block { (room / region).min(1.0) } else { 0.0 };
         let hits =

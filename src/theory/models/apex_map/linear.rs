@@ -1,4 +1,4 @@
-//! Apex-Map from the length of its blocks alone: a latency for each block and a gap for each further word.
+//! Apex-Map as a function of block length alone: a latency per block and a gap per further word.
 //!
 //! SOURCE: after Strohmaier, CTWatch Quarterly 2006, the compact model of linear timing; the form is restated here.
 
@@ -6,7 +6,7 @@ use super::compact::{ABOUT, Compact, block_words, near_share, rate, seconds};
 use crate::machine::catalogue;
 use crate::models::{About, Prediction, array};
 
-/// Bandwidth of a process: 8 L over l + g (L - 1).
+/// Bandwidth of a process: 8 L / (l + g (L - 1)).
 pub static LINEAR: Compact = Compact {
     about: &About {
         id: "apex_map.linear",
@@ -18,7 +18,7 @@ pub static LINEAR: Compact = Compact {
         ],
         linear: true,
         design: "L = 1 and L of hundreds of words",
-        assumes: "alpha, M and P change nothing: all memory is equally far",
+        assumes: "no effect of alpha, M and P: all memory is equally far",
         ..ABOUT
     },
     ascending: &[],
@@ -27,7 +27,7 @@ pub static LINEAR: Compact = Compact {
 
 fn predict(x: &[f64], p: &[f64]) -> Prediction {
     let ([latency, gap], block) = (array(p), block_words(x));
-    // Only that several ranks cannot have one memory matters here.
+    // Memory has no influence here. `near_share` only rejects several ranks with `far = "memory"`.
     let all = if near_share(x, 1.0).is_nan() { f64::NAN } else { 1.0 };
     rate(block, &[(all * latency, "latency"), (gap * (block - 1.0), "gap")])
 }

@@ -1,49 +1,50 @@
-//! Hit ratios of caches that replace what was not used for longest, under Apex-Map's accesses.
+//! Hit ratios of caches with least-recently-used replacement under Apex-Map's accesses.
 //!
-//! SOURCE: the accesses, Apex-Map paper, Section 2. H. Che, Y. Tung, Z. Wang, "Hierarchical Web Caching Systems: Modeling, Design and
-//!   Experimental Results", IEEE JSAC 20(7), 2002: a cache of C lines holds what was used in the last T accesses, T such that this
-//!   is C lines in the mean. M. Garetto, E. Leonardi, V. Martina, "A Unified Approach to the Performance Analysis of Caching Systems",
-//!   ACM TOMPECS 1(3), 2016: where T varies, as with replacement at random, hits are those of its distribution.
+//! SOURCE: the accesses: Apex-Map paper, Section 2. H. Che, Y. Tung, Z. Wang, "Hierarchical Web Caching Systems: Modeling,
+//! Design and Experimental Results", IEEE JSAC 20(7), 2002: a cache of C lines holds the lines used in the last T accesses,
+//! with T such that these are C lines on average. M. Garetto, E. Leonardi, V. Martina, "A Unified Approach to the Performance
+//! Analysis of Caching Systems", ACM TOMPECS 1(3), 2016: if T varies, as with random replacement, hits are averaged over its
+//! distribution.
 
-/// The accesses to a rank's memory: whole blocks by the power law, its own and those of the other ranks, for which it is farther away;
-/// and an index for each, from an array that is read once.
+/// Accesses to a rank's memory: whole blocks from the power law, by the rank itself and by the other ranks, for which it is
+/// farther away. Each access also reads an index from an array that is read once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Accesses {
-    /// The exponent of the power law, above 0 and at most 1.
+    /// Exponent of the power law, above 0 and at most 1.
     pub alpha: f64,
-    /// Lines of the rank's memory; 1 at least.
+    /// Lines of the rank's memory, at least 1.
     pub lines: f64,
-    /// Ranks, each with as many lines.
+    /// Number of ranks, each with the same number of lines.
     pub ranks: f64,
-    /// Lines of a block; 1 at least, as a shorter one lies in a line with others.
+    /// Lines of a block, at least 1: a shorter block shares its line with others.
     pub block: f64,
-    /// Lines, besides those of the block, that come into the cache with an access and are not read again: 1/8 for an index of 8
-    /// bytes.
+    /// Lines other than those of the block that an access brings into the cache and that are not read again: 1/8 for an index
+    /// of 8 bytes.
     pub once: f64,
-    /// The same in the mean, of others who use the cache, and bring them in bursts.
+    /// Mean number of lines that other users of the cache bring in per access. They come in bursts.
     pub others: f64,
 }
 
-/// Bursts by which others fill a cache. So many exponentially distributed gaps pass until a line is gone: after a wait of 0.21, 0.65 and
-/// 1.8 times that after which half of a part of L3 is left, 97, 71 and 27 % were left by `calibrate.residence` on a virtual machine with
-/// other guests, and are by this number 98, 75 and 14 %.
+/// Number of bursts that fill a cache: a line stays for this many exponentially distributed gaps. `calibrate.residence`, on a
+/// virtual machine with other guests, waited for 0.21, 0.65 and 1.8 times the half-life of a part of L3; 97, 71 and 27 % of
+/// the lines were left. This number gives 98, 75 and 14 %.
 const BURSTS: f64 = 3.0;
 
 /// Shares of accesses that find their block in a cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratios {
-    /// Of the rank's own accesses to its memory.
+    /// For the rank's own accesses to its memory.
     pub own: Found,
-    /// Of those of the other ranks; all if there are none.
+    /// For accesses by the other ranks; all hits if there are no other ranks.
     pub served: Found,
 }
 
-/// What accesses find.
+/// Hit ratios of lines and of whole blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Found {
-    /// The share of the lines.
+    /// Share of the lines.
     pub lines: f64,
-    /// The share of the blocks that are there whole.
+    /// Share of the blocks that are completely in the cache.
     pub whole: f64,
 }
 
@@ -52,22 +53,23 @@ impl Found {
     const ALL: Self = Self { lines: 1.0, whole: 1.0 };
 }
 
-/// Blocks alike.
+/// Blocks with similar probabilities.
 struct Class {
     count: f64,
-    /// Probabilities of an access to one of them, of all accesses of a rank: the rank's own, and those of others.
+    /// Probability that an access of a rank goes to one of these blocks: for the rank's own accesses, and for those of
+    /// others.
     own: f64,
     served: f64,
-    /// Logarithm of the probability that an access is to another block.
+    /// Logarithm of the probability that an access goes to another block.
     elsewhere: f64,
 }
 
-/// Blocks that are told apart one by one; beyond them classes are wider by this factor, each.
+/// Number of blocks that are separate classes. Beyond them, each class is wider by the factor `CLASS_GROWTH`.
 const APART: f64 = 32.0;
 const WIDER: f64 = 1.03;
-/// Ranks whose accesses are told apart: those of all further ones are as good as uniform.
+/// Number of ranks whose accesses are separate. Accesses of farther ranks are nearly uniform.
 const NEAR: f64 = 8.0;
-/// Steps by bisection, and by the rule of false position from there on, until the logarithm of the time is this sure.
+/// Steps of bisection and then of false position, until the logarithm of the time is known to `TOLERANCE`.
 const STEPS: (usize, usize) = (7, 20);
 const SURE: f64 = 1e-12;
 
@@ -90,10 +92,10 @@ impl Accesses {
         found
     }
 
-    /// Of a cache of so many lines that the rank has for itself, in the long run.
+    /// Returns the steady-state hit ratios of a cache of `cache` lines for this rank alone.
     pub fn hits(&self, cache: f64) -> Ratios {
         if cache < self.block {
-            // Its first lines are gone before its last ones are read.
+            // The first lines of a block are replaced before its last ones are read.
             return Ratios { own: Found::NOTHING, served: if self.ranks > 1.0 { Found::NOTHING } else { Found::ALL } };
         }
         let classes = self.classes();
@@ -109,20 +111,21 @@ impl Accesses {
         Ratios { own: own.ratio(), served: served.ratio() }
     }
 
-    /// The number of exponentially distributed gaps, one after the other, that vary as the time does for which a line stays: what the
-    /// rank itself brings comes steadily, what others bring in bursts.
+    /// Returns the number of exponentially distributed gaps whose sum varies as the residence time of a line does. The rank's
+    /// own lines arrive steadily, those of others in bursts.
     fn gaps(&self, time: f64, cache: f64) -> f64 {
         BURSTS * (cache / (self.others * time)).powi(2).max(1.0)
     }
 
-    /// After which part of the time for which a line stays the first line of a block goes, as others take lines one by one: the right one
-    /// for two lines that stay for three gaps each; for others within 0.03 of simulated shares of whole blocks.
+    /// Returns the part of the residence time after which the first line of a block is replaced, because others replace lines
+    /// one at a time. It is exact for two lines that stay for three gaps each, and otherwise within 0.03 of simulated shares
+    /// of whole blocks.
     fn first(&self, gaps: f64) -> f64 {
         const SECOND: f64 = 2.1;
         (1.0 + SECOND * (self.block - 1.0)).powf(-1.0 / gaps)
     }
 
-    /// For how many accesses a line stays in a cache, in the mean.
+    /// Returns the mean residence time of a line in a cache, in accesses.
     fn time(&self, classes: &[Class], cache: f64) -> f64 {
         let used = |time: f64| {
             let gaps = self.gaps(time, cache);
@@ -141,7 +144,7 @@ impl Accesses {
             let share = if step < STEPS.0 { 0.5 } else { below / (below - above) };
             let at = low + share * (high - low);
             let value = over(at);
-            // An end that stays counts half the next time, so that it does not stay for ever (the Illinois rule).
+            // Illinois rule: halve the value at an end that stays, so that it does not stay forever.
             if value >= 0.0 {
                 (high, above, below) = (at, value, below / 2.0);
             } else {
@@ -153,19 +156,19 @@ impl Accesses {
 }
 
 impl Class {
-    /// The probability that one of its blocks was used in the last `time` accesses, if that is the mean of a time which varies as so
-    /// many gaps do.
+    /// Returns the probability that a block of this class was used in the last accesses. Their number has the mean `time` and
+    /// varies as the sum of `gaps` exponentially distributed gaps.
     fn used_within(&self, time: f64, gaps: f64) -> f64 {
         let mut unused = time * self.elsewhere;
         if gaps.is_finite() {
             unused = -gaps * (-unused / gaps).ln_1p();
         }
-        // What is always used, no time ago or long ago, was used.
+        // A block that is used by every access counts as used, even if the time is 0.
         if unused.is_nan() { 1.0 } else { -unused.exp_m1() }
     }
 }
 
-/// A sum of accesses, and of what they find.
+/// Sum of accesses and of their hits.
 #[derive(Default)]
 struct Share {
     all: f64,

@@ -1,12 +1,12 @@
-//! Apex-Map's surface from levels of memory, the misses that overlap, and messages or gets.
+//! Apex-Map's surface from levels of memory, overlapping misses, and messages or gets.
 //!
-//! SOURCE: Apex-Map paper, Section 2 (the power law and the remote share) and Table 1 (polls, requests and replies); the sum over
-//!   levels is this program's, in the paper's terms. `costs` has the terms, `lru` the hit ratios.
+//! SOURCE: Apex-Map paper, Section 2 (the power law and the remote share) and Table 1 (polls, requests and replies). The sum
+//! over levels is this program's extension in the paper's terms. `costs` has the terms, `lru` the hit ratios.
 //!
-//! Its numbers come from reads that are drawn uniformly ([`Reads`]) and from accesses of which a given share is remote
-//! ([`Requests`]): neither knows the power law, so that what it says of a surface is a prediction.
+//! The numbers come from uniformly drawn reads ([`Reads`]) and from accesses with a given remote share ([`Requests`]).
+//! Neither uses the power law, so the surface is a true prediction.
 //!
-//! The compact models, [`TWO_LEVEL`], [`LINEAR`] and [`TWO_LEVEL_LINEAR`], have two to five numbers, which only fits give.
+//! The compact models, [`TWO_LEVEL`], [`LINEAR`] and [`TWO_LEVEL_LINEAR`], have two to five numbers, all from fits.
 
 mod compact;
 mod costs;
@@ -35,29 +35,29 @@ use apexmap_measure::numerics::power_law::{crossing, remote_share};
 use costs::{MEMORY, Memory, REMOTE, Remote, TERMS};
 use hits::{Both, Place, Sizes, by_power_law};
 
-/// Bandwidth of a process: 8 L over the time of an access, which is that of its issue, of the misses of its level and of those
-/// beyond, of address translation, of polls, and of a remote block for the share of accesses that leaves the rank.
+/// Bandwidth of a process: 8 L divided by the time of an access. This time is the sum of issue, misses by level, address
+/// translation, polls, and a remote block for the share of the accesses that leaves the rank.
 pub struct Surface;
 
 const ALPHA: Variable = Variable { domain: Domain::Share, ..variable("alpha", Unit::None, "temporal locality", None) };
 const BLOCK: Variable = variable("L", Unit::Words, "spatial locality: consecutive words per access", None);
 const WORDS: Variable = variable("M", Unit::Words, "global memory", None);
 const PAGE: Variable = variable("page_bytes", Unit::Bytes, "size of a page", Some(HUGE_PAGE_BYTES as f64));
-const ON_NODE: Variable = variable("ranks_per_node", Unit::None, "ranks on a node; 0 stands for all", Some(0.0));
+const ON_NODE: Variable = variable("ranks_per_node", Unit::None, "ranks on a node; 0 means all", Some(0.0));
 const WAYS: &[&str] = &["messages", "gets"];
 const BY: Variable = Variable {
     words: WAYS,
-    ..variable("by", Unit::None, "how a remote block is had: by messages or by gets", Some(0.0))
+    ..variable("by", Unit::None, "how a remote block is fetched: by messages or by gets", Some(0.0))
 };
 
-/// The only access that this is about; writes cost what no number here tells.
+/// The only covered access. No number here gives the cost of writes.
 const ACCESS: Variable = Variable {
     words: &["read", "write", "update", "copy", "non_temporal"],
     ..variable("access", Unit::None, "what an access does with its block: \"read\" only", Some(READ))
 };
 const READ: f64 = 0.0;
 
-/// The variables of a point, in the order in which [`Surface`] lists them.
+/// Variables of a point, in the order of [`Surface`].
 struct Variables {
     alpha: f64,
     block: f64,
@@ -76,7 +76,7 @@ impl From<&[f64]> for Variables {
     }
 }
 
-/// Sizes, which are given, and what tells how long others leave a line in the last cache.
+/// Sizes, which are given, and the use of the last cache by others.
 const SIZES: [Parameter; 7] = [
     Parameter::given(catalogue::L1_BYTES.name, "C1", 1.0, 1e12, 32768.0),
     Parameter::given(catalogue::L2_BYTES.name, "C2", 1.0, 1e12, 1e6),
@@ -102,7 +102,7 @@ impl From<&[f64]> for Given {
     }
 }
 
-/// What several ranks share at most.
+/// Limits that ranks share.
 const SHARED: [Parameter; 2] = [
     Parameter::given(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND.name, "BN", 1e6, 1e16, 1e11),
     Parameter::given(catalogue::BISECTION_BYTES_PER_SECOND.name, "B", 1e6, 1e16, 1e11),
@@ -112,7 +112,7 @@ const OF_MEMORY: usize = SIZES.len() + MEMORY.len();
 const OF_RANKS: usize = OF_MEMORY + REMOTE.len();
 const ALL: usize = OF_RANKS + SHARED.len();
 
-/// Those of reads come first, then those of ranks.
+/// Parameters: first those of reads, then those of ranks.
 static PARAMETERS: [Parameter; ALL] = parameters();
 
 const fn parameters() -> [Parameter; ALL] {
@@ -133,13 +133,13 @@ const fn parameters() -> [Parameter; ALL] {
     all
 }
 
-/// Seconds of all terms, and the largest of them.
+/// Returns the sum of all terms in seconds, and the name of the largest.
 fn sum(terms: &[(&'static str, f64)]) -> (f64, &'static str) {
     let largest = terms.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or("", |term| term.0);
     (terms.iter().map(|term| term.1).sum(), largest)
 }
 
-/// Numbers that no machine has in another order.
+/// Numbers that are in ascending order on every machine.
 const ASCENDING: &[&[&str]] = &[
     &[catalogue::L2_LINE_SECONDS.name, catalogue::L3_LINE_SECONDS.name, catalogue::MEMORY_LINE_SECONDS.name],
     &[catalogue::L3_ALONE_SECONDS.name, catalogue::MEMORY_ALONE_SECONDS.name],
@@ -147,18 +147,18 @@ const ASCENDING: &[&[&str]] = &[
     &[catalogue::GET_LEAST_SECONDS.name, catalogue::GET_ALONE_SECONDS.name],
 ];
 
-/// Sizes as one of so many ranks on a node has them.
+/// Returns the sizes for one of `on_node` ranks on a node.
 fn sizes(p: &[f64], on_node: f64) -> Sizes {
     let Given { sizes: [l1, l2, l3], cores, tlb_entries, .. } = Given::from(p);
     Sizes { caches: [l1, l2, l3 / on_node.min(cores).max(1.0)], tlb_entries }
 }
 
-/// Steps until the lines that others bring and the time of an access, each of which follows from the other, agree.
+/// Iterations for the foreign lines per access and the time of an access, which depend on each other.
 const STEPS: usize = 12;
 
-/// Lines that others bring into the last cache with an access, which takes `seconds` where they bring so many, and `drawing`
-/// besides: all of the cache in the time that a line stays there which nobody reads. It begins with a cache that holds nothing, as
-/// one that others use fills only if it is read faster than they replace it.
+/// Returns the lines that others bring into the last cache per access. An access takes `seconds(lines)` plus `drawing`;
+/// others fill the whole cache in the residence time of an unused line. The iteration starts with a cache that holds nothing:
+/// a cache that others use fills only if it is read faster than they replace its lines.
 fn foreign(p: &[f64], cache: f64, drawing: f64, seconds: impl Fn(f64) -> f64) -> f64 {
     let (rate, all) = (Given::from(p).displacements, cache / hits::LINE);
     let mut lines = if rate > 0.0 { all } else { return 0.0 };
@@ -168,15 +168,15 @@ fn foreign(p: &[f64], cache: f64, drawing: f64, seconds: impl Fn(f64) -> f64) ->
     lines
 }
 
-/// The numbers of a card. Where a machine has no third level, that level holds what the second does, and serves nothing. What only
-/// several ranks need, or memory beyond the caches, may lack.
+/// Returns the numbers of a card. On a machine without a third level, that level has the numbers of the second and serves no
+/// access. Numbers of several ranks, and of memory beyond the caches, may be missing.
 fn of_card(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
     let value = |parameter: &Parameter| {
         let number = parameter.number;
         let flat = || number.starts_with("l3_").then(|| on_card(card, &number.replace("l3_", "l2_"))).flatten();
         let may_lack = || match number.split('_').next() {
             Some("request" | "get" | "node" | "bisection" | "memory") => Some(f64::NAN),
-            // Without a third level nobody shares it, and it takes no time.
+            // Without a third level, no core shares it and it takes no time.
             Some("l3") if card.get(catalogue::L3_BYTES.name).is_none() => Some(1.0),
             Some("walk") => Some(0.0),
             Some("tlb") => Some(f64::INFINITY),
@@ -187,7 +187,7 @@ fn of_card(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
     each_of(parameters, card, value)
 }
 
-/// Where the accesses of a point are served, and which share of them is remote.
+/// Levels that serve the accesses of a point, and the remote share.
 struct Served {
     both: Both,
     remote: f64,
@@ -201,12 +201,12 @@ impl Served {
         let (place, remote) = (Place { alpha, memory, block, ranks, page }, remote_share(ranks as usize, alpha));
         let sizes = sizes(p, on_node);
         let served = |foreign| Self { both: by_power_law(place, sizes, foreign), remote, on_node };
-        // Several ranks have drawn all of their accesses before.
+        // With several ranks, all accesses were drawn before the clock started.
         let drawing = if ranks > 1.0 { 0.0 } else { Given::from(p).drawing };
         served(foreign(p, sizes.caches[2], drawing, |lines| sum(&served(lines).terms(x, p)).0))
     }
 
-    /// Seconds of each of [`TERMS`] in an access.
+    /// Returns the seconds of each of [`TERMS`] in an access.
     fn terms(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
         let Variables { block, ranks, by, .. } = Variables::from(x);
         let (core, remote) = (Memory(&p[SIZES.len()..OF_MEMORY]), Remote::by(by, &p[OF_MEMORY..OF_RANKS]));
@@ -214,8 +214,8 @@ impl Served {
         TERMS.into_iter().zip(budget).collect()
     }
 
-    /// Seconds of all terms: of an access by itself, and what it waits for what ranks share, beyond its own time. The scarcer of the two
-    /// sets the time, and hides the other.
+    /// Returns the seconds of all terms: those of an access alone, and the wait for the scarcest shared limit beyond the time
+    /// of the access.
     fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
         let mut terms = self.terms(x, p);
         let shared = if Variables::from(x).ranks > 1.0 {
@@ -231,7 +231,7 @@ impl Served {
         terms
     }
 
-    /// The least time of an access by what ranks share: memory bandwidth of a node, and bandwidth between the halves of all.
+    /// Returns the minimum time of an access from shared limits: memory bandwidth of a node, and bandwidth of the bisection.
     fn shared(&self, x: &[f64], p: &[f64]) -> [(f64, &'static str); 2] {
         let Variables { alpha, block, ranks, .. } = Variables::from(x);
         let Both { own, served } = self.both;
@@ -257,11 +257,12 @@ impl Model for Surface {
             column: "bytes_per_second_per_rank",
             unit: Unit::BytesPerSecond,
             linear: false,
-            design: "alpha from 0.001 to 1 and L from 1 to thousands, with M several times the last cache, and smaller M that fit each cache; P = 1 beside several P for the network; or calibrate, which needs no surface",
-            assumes: "caches replace what was not used for longest; others that use the last one, if any, bring lines at a rate that \
+            design: "alpha from 0.001 to 1 and L from 1 to thousands, with M several times the last cache, and smaller M that fit \
+                     each cache; P = 1 and several other P for the network; or run calibrate, which needs no surface",
+            assumes: "caches with least-recently-used replacement; other users of the last cache, if any, bring lines at a rate that \
                       varies about its mean; \
-                      the pages of a block after its first are translated in time; ranks disturb each other in the last cache, on the \
-                      node's memory and in the bisection only",
+                      the pages of a block after its first are translated in time; ranks disturb each other only in the last cache, on the \
+                      node's memory and in the bisection",
         };
         &ABOUT
     }
@@ -289,7 +290,7 @@ impl Model for Surface {
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
         let terms = self.budget(x, p);
         let (seconds, largest) = sum(&terms);
-        // Who waits for others is bound by what they share, however short the wait.
+        // If ranks wait for a shared limit, it is the bottleneck, however short the wait.
         let term = terms[TERMS.len()..].iter().find(|term| term.1 > 0.0).map_or(largest, |term| term.0);
         let Variables { block, access, .. } = Variables::from(x);
         bound(if access == READ { WORD_BYTES as f64 * block / seconds } else { f64::NAN }, term)

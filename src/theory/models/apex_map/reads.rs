@@ -1,6 +1,6 @@
-//! Reads of blocks that are drawn uniformly: what `calibrate.read`, `calibrate.sparse` and `calibrate.blocks` measure.
+//! Reads of uniformly drawn blocks, as measured by `calibrate.read`, `calibrate.sparse` and `calibrate.blocks`.
 //!
-//! SOURCE: Apex-Map paper, Section 2, with alpha = 1; HPCC's MAPS axis is the share of random reads.
+//! SOURCE: Apex-Map paper, Section 2, with alpha = 1. HPCC's MAPS axis is the share of random reads.
 
 use super::costs::Memory;
 use super::hits::Shares;
@@ -11,7 +11,7 @@ use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::{BASE_PAGE_BYTES, HUGE_PAGE_BYTES, Unit, WORD_BYTES};
 
-/// Reads per second of one core: one over the same time as in [`super::Surface`], with the shares of uniform reads.
+/// Reads per second of one core: the reciprocal of the time in [`super::Surface`], with the shares of uniform reads.
 pub struct Reads;
 
 const REGION: Variable = variable("region_bytes", Unit::Bytes, "region that is read from", None);
@@ -31,9 +31,9 @@ const PAGES: Variable = Variable {
 };
 const KERNEL: Variable = Variable {
     words: &["calibrate.read", "calibrate.sparse", "calibrate.blocks"],
-    ..variable("kernel", Unit::None, "which of them measured it; the model is the same", Some(2.0))
+    ..variable("kernel", Unit::None, "kernel of the measurement; the model is the same for all", Some(2.0))
 };
-/// The only order that this is about: prefetched and dependent reads are not issued as blocks are.
+/// The only covered order: prefetched and dependent reads are issued differently from blocks.
 const ORDER: Variable = Variable {
     words: &["independent", "prefetched", "dependent"],
     ..variable("order", Unit::None, "order of the reads: \"independent\" only", Some(INDEPENDENT))
@@ -53,8 +53,10 @@ impl Model for Reads {
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: false,
-            design: "calibrate.sparse with random_share from 2^-10 to 1, and calibrate.blocks with L from 1 to 16384, in regions of half of each cache and of several times the last, on huge and on base pages",
-            assumes: "caches replace what was not used for longest, and hold what was read right before a run, as a run is too short for others to displace much",
+            design: "calibrate.sparse with random_share from 2^-10 to 1, and calibrate.blocks with L from 1 to 16384, in regions of \
+                     half the size of each cache and of several times the last cache, on huge and on base pages",
+            assumes: "caches with least-recently-used replacement, which hold the lines read right before a run; a run is too \
+                      short for others to replace many lines",
         };
         &ABOUT
     }
@@ -80,7 +82,7 @@ impl Model for Reads {
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
         let (seconds, term) = super::sum(&self.budget(x, p));
         let [.., order] = array::<6>(x);
-        // Reads in another order are not what it is about.
+        // The model does not cover other orders.
         bound(if order == INDEPENDENT { 1.0 / seconds } else { f64::NAN }, term)
     }
 }

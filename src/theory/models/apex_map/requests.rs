@@ -1,4 +1,4 @@
-//! Accesses of which a given share goes to other ranks: what `calibrate.request` measures.
+//! Accesses with a given remote share, as measured by `calibrate.request`.
 //!
 //! SOURCE: Apex-Map paper, Section 2.1 and Table 1.
 
@@ -11,15 +11,15 @@ use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::{HUGE_PAGE_BYTES, Unit, WORD_BYTES};
 
-/// Bandwidth of a process: the same time as in [`super::Surface`], with a remote share that is given.
+/// Bandwidth of a process: the time is that of [`super::Surface`], with a given remote share.
 pub struct Requests;
 
 const SHARE: Variable = Variable {
     domain: Domain::Share,
-    ..variable("given_remote_share", Unit::None, "fraction of the accesses that goes to other ranks", None)
+    ..variable("given_remote_share", Unit::None, "fraction of the accesses that go to other ranks", None)
 };
 
-/// Those of memory are given here: they are not what it is about.
+/// Parameters. Those of memory are given, because the measurements do not determine them.
 static GIVEN: [Parameter; OF_RANKS] = {
     let known = parameters();
     let mut all = [known[0]; OF_RANKS];
@@ -36,7 +36,7 @@ impl Model for Requests {
     fn about(&self) -> &'static About {
         static ABOUT: About = About {
             id: "apex_map.requests",
-            summary: "bandwidth where a given share of the accesses goes to other ranks, by messages or gets",
+            summary: "bandwidth with a given share of remote accesses, by messages or gets",
             source: &source::APEX_MAP,
             place: "Section 2.1, Table 1",
             variables: &[SHARE, BLOCK, WORDS, RANKS, BY],

@@ -1,14 +1,14 @@
-//! Apex-Map from two levels of memory, each with a latency for a block and a gap for each further word.
+//! Apex-Map from two levels of memory, each with a latency per block and a gap per further word.
 //!
-//! SOURCE: after Strohmaier, CTWatch Quarterly 2006, the compact model of two levels of memory with linear timing; the form is
-//!   restated here. The power law is that of the Apex-Map paper, Section 2: P(address < c) = (c/M)^alpha.
+//! SOURCE: after Strohmaier, CTWatch Quarterly 2006, the compact model of two levels of memory with linear timing; the form
+//! is restated here. The power law is that of the Apex-Map paper, Section 2: P(address < c) = (c/M)^alpha.
 
 use super::compact::{ABOUT, Compact, NEAR_BYTES, block_words, near_share, rate, seconds};
 use crate::machine::catalogue;
 use crate::models::{About, Prediction, array};
 
-/// Bandwidth of a process: 8 L over s (l_1 + g_1 (L - 1)) + (1 - s) (l_2 + g_2 (L - 1)), with the share s of the accesses that near
-/// memory serves.
+/// Bandwidth of a process: 8 L / (s (l_1 + g_1 (L - 1)) + (1 - s) (l_2 + g_2 (L - 1))), where near memory serves the share s
+/// of the accesses.
 pub static TWO_LEVEL_LINEAR: Compact = Compact {
     about: &About {
         id: "apex_map.two_level_linear",
@@ -23,8 +23,8 @@ pub static TWO_LEVEL_LINEAR: Compact = Compact {
         ],
         design: "at least four values of alpha from 0.001 to 1 and four of L from 1 to thousands, with M several times the last \
                      cache",
-        assumes: "one size separates fast from slow memory, whatever the length of a block; several ranks have their own memory \
-                      near and all other memory far",
+        assumes: "one size separates fast from slow memory, for blocks of any length; with several ranks, near memory is the rank's \
+                      own and far memory all other",
         ..ABOUT
     },
     ascending: &[
