@@ -196,7 +196,10 @@ pub fn png(figure: &Figure, path: &Path) -> Result<()> {
 /// Fails if the data cannot be drawn or the file cannot be written.
 pub fn png_in(figure: &Figure, style: Style, path: &Path) -> Result<()> {
     if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
-        return Err(Error::input(format!("{} is not the name of a PNG file", path.display()), "use a name that ends in .png"));
+        return Err(Error::input(
+            format!("{} is not the name of a PNG file", path.display()),
+            "use a name that ends in .png",
+        ));
     }
     new_file::write_named_by(path, png_bytes(figure, style)?)
 }

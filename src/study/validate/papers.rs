@@ -1,4 +1,4 @@
-//! What of each table and figure of the papers is reproduced, by what, and what is not, and why.
+//! The tables and figures of the papers: what reproduces them, and the reasons for missing ones.
 
 use super::{Check, Count, Kind};
 use apexmap_base::source::{
@@ -10,16 +10,16 @@ use serde::Serialize;
 #[derive(Debug)]
 pub struct Item {
     pub paper: &'static Source,
-    /// `Table 3`.
+    /// Place in the paper: `Table 3`.
     pub place: &'static str,
     pub what: &'static str,
     /// Models that predict it.
     pub models: &'static [&'static str],
     /// Sweeps that measure the same on another machine.
     pub sweeps: &'static [&'static str],
-    /// How the sources of its checks begin.
+    /// Prefixes of the sources of its checks.
     pub checks: &'static [&'static str],
-    /// What is missing, and why; empty if nothing is.
+    /// Missing parts and the reason; empty if complete.
     pub missing: &'static str,
 }
 
@@ -41,13 +41,13 @@ impl Item {
         Self { missing, ..self }
     }
 
-    /// Whether a check belongs to it.
+    /// Returns whether a check belongs to this item.
     pub fn has(&self, check: &Check) -> bool {
         self.checks.iter().any(|source| check.source.starts_with(source))
     }
 }
 
-/// An item with what became of its values.
+/// An item with the outcomes of its values.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     pub paper: &'static str,
@@ -58,19 +58,19 @@ pub struct Row {
     /// Sweeps that measure it.
     pub sweeps: Vec<&'static str>,
     pub missing: &'static str,
-    /// Its values, by kind; kinds without a value are not among them.
+    /// Outcomes of its values by kind; kinds without values are left out.
     pub values: Vec<Count>,
 }
 
 impl Row {
-    /// `identity: 5 of 5 agree; predicted: 7 of 10 agree`.
+    /// Returns `identity: 5 of 5 agree; predicted: 7 of 10 agree`.
     pub fn counts(&self) -> String {
         let one = |count: &Count| format!("{}: {} of {} agree", count.kind.word(), count.agree, count.values);
         self.values.iter().map(one).collect::<Vec<_>>().join("; ")
     }
 }
 
-/// The table, paper by paper.
+/// Returns the table, paper by paper.
 pub fn rows(checks: &[Check]) -> Vec<Row> {
     let row = |item: &Item| {
         let count = |kind: Kind| Count::new(kind, checks.iter().filter(|check| item.has(check)));
@@ -93,7 +93,7 @@ const H: &Source = &HYPERCUBE_RANDOM_ACCESS;
 const B: &Source = &BLUE_GENE_P_RANDOM_ACCESS;
 const N: &Source = &NIC_MESSAGE_RATE;
 
-/// Every table and figure of the five papers, and what else they quote in numbers.
+/// Every table and figure of the five papers, and their other quoted numbers.
 pub const ALL: &[Item] = &[
     item(A, "Section 2", "share of remote accesses")
         .models(&["apex_map.surface"])
@@ -114,7 +114,7 @@ pub const ALL: &[Item] = &[
         .sweeps(&["paper-figures-3-to-7", "quickstart"])
         .missing(
             "the factors 85, 128 and 16 of Section 3.3 need latencies and caches of the platforms, which are not printed: \
-             reports give the same factors of a measured surface, beside the paper's",
+             reports give the same factors for a measured surface, with the paper's",
         ),
     item(A, "Figures 5, 6", "ratios of two platforms")
         .sweeps(&["paper-figures-3-to-7"])
