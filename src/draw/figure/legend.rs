@@ -107,7 +107,7 @@ impl Legend {
         Self { title, entries, size: (room + NAME_AT + SAMPLE, y) }
     }
 
-    /// Lays out as many columns as fit below axes of this width.
+    /// Lays out the largest number of columns that fits below axes of this width.
     pub fn below(labels: &[&str], width: f64) -> Self {
         let Some(names) = Self::named(labels) else { return Self::none() };
         let width_of = |text: &String| text::width(text, text::TICK, false);

@@ -264,8 +264,8 @@ fn title_place(camera: &Camera, edge: &LabelledEdge, taken: &[Rect]) -> Rect {
     }
 }
 
-/// Returns the unit vector perpendicular to the edge, away from the middle of the box. Labels of z are always beside
-/// their edge, never above it.
+/// Returns the unit vector perpendicular to the edge, away from the middle of the box. Labels of z are always to the
+/// left or right of their edge, never above it.
 fn outward(camera: &Camera, axis: usize, a: Xy, b: Xy) -> Xy {
     let away = ((a.0 + b.0) / 2.0 - camera.centre.0, (a.1 + b.1) / 2.0 - camera.centre.1);
     let (along, length) = ((b.0 - a.0, b.1 - a.1), (b.0 - a.0).hypot(b.1 - a.1));

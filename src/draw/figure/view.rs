@@ -65,8 +65,8 @@ impl View {
         (self.towards()[axis] > 1e-9) == high
     }
 
-    /// Returns the order in which to paint the cells of a `width` by `height` grid, as (column, row). No later cell is
-    /// hidden by an earlier one.
+    /// Returns the drawing order of the cells of a `width` by `height` grid, as (column, row). No later cell is hidden
+    /// by an earlier one.
     ///
     /// Cells occupy disjoint rectangles of the floor. A cell can therefore hide only cells that are farther along both
     /// floor axes, whatever their heights. Walking the grid from the far corner is always correct; sorting by the

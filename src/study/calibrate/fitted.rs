@@ -90,7 +90,7 @@ fn fit_to(card: &mut Card, samples: &Samples, model: &dyn Model) -> Result<Optio
 }
 
 /// Returns a substitute for a number that the fit does not identify, and its origin. The card's other numbers give it.
-/// For example, few points show a cache level of which other users leave little.
+/// For example, few points show a cache level if other users leave little of it.
 fn instead(card: &Card, number: &str) -> Option<(f64, String)> {
     let lines = [
         (catalogue::L2_LINE_SECONDS, catalogue::L2_BANDWIDTH_BYTES_PER_SECOND),

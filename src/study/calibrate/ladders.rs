@@ -120,7 +120,7 @@ pub fn loaded(bytes: u64, cores: usize) -> Vec<Probe> {
     [0, 25, 50, 75, 100].into_iter().flat_map(at).flatten().collect()
 }
 
-/// Returns the probes of a rank's messages, for each way in which kernels send them.
+/// Returns the probes of a rank's messages, for every method of sending that kernels use.
 pub fn messages() -> Vec<Probe> {
     let mut all = Vec::new();
     let each = |number: NumberName, kernel, bytes: u64, count: u64| {

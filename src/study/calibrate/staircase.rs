@@ -18,7 +18,7 @@ pub struct Rung {
     /// 95 % interval.
     pub low: f64,
     pub high: f64,
-    /// Part of the time in which steps are sought: all of it, or the part of address translation.
+    /// Time that is searched for steps: all of it, or the part of address translation.
     pub part: f64,
 }
 

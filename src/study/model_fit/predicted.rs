@@ -38,8 +38,7 @@ pub fn figure(model: &dyn Model, machine: &str, rows: &[ScanPoint], kind: Predic
     let comma = if at.is_empty() { "" } else { "; " };
     let title = format!("{}: predicted, not measured", about.id);
     let subtitle = format!("PREDICTED with the card of {machine}{comma}{at}");
-    // The variable with the most values is x. Of two with equal numbers of values it is the later one, as L after
-    // alpha.
+    // The variable with the most values is x; among equals it is the last, as L after alpha.
     let along = varied.iter().filter(|(at, _)| is_number(*at)).max_by_key(|(at, values)| (values.len(), *at));
     let names: Vec<&str> = varied.iter().map(|(at, _)| about.variables[*at].name).collect();
     let Some(x) = along else { return Err(no_range(model, "curves need a range of a number", &names)) };
