@@ -102,8 +102,8 @@ pub fn title(samples: &Samples, kind: FigureKind, x: &str, z: &str) -> String {
 /// Makes the figure of a request from these samples.
 ///
 /// # Errors
-/// Fails if a column is missing or holds words where numbers are drawn, if a grid does not have two axes, if nothing is
-/// left to draw, or if a cell would mix samples of different points.
+/// If a column is missing or holds words where numbers are drawn, if a grid does not have two axes, if nothing is left
+/// to draw, or if a cell would mix samples of different points.
 pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
     let by = request.axes();
     if request.kind != FigureKind::Curves && by.len() != 2 {

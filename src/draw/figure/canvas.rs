@@ -113,12 +113,12 @@ impl<'a> Canvas<'a> {
         Ok(())
     }
 
-    /// Draws a line of text. Its capitals are vertically centred on `at`.
+    /// Draws a line of text. Its capitals are vertically centred on `position`.
     pub fn text(&mut self, text: &str, at: Xy, side: Side, kind: Type) -> Result<()> {
         self.painter.text(&text::clean(text), at, side, kind, false)
     }
 
-    /// Draws a line of text that reads upwards, centred on `at`.
+    /// Draws a line of text that reads upwards, centred on `position`.
     pub fn upward(&mut self, text: &str, at: Xy, kind: Type) -> Result<()> {
         self.painter.text(&text::clean(text), at, Side::Middle, kind, true)
     }

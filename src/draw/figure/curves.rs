@@ -17,7 +17,7 @@ use super::text::{self, Side, Type};
 use super::ticks::Scale;
 use apexmap_base::error::{Error, Result};
 
-/// Most series in one figure. The legend has no space for more, and readers could not distinguish them.
+/// Maximum number of series in one figure. The legend has no space for more, and readers could not distinguish them.
 const MOST_SERIES: usize = 21;
 
 /// Quantities as curves over one axis.
@@ -64,9 +64,9 @@ impl CurvePoint {
         Span { y: self.y, low: self.low, high: self.high }
     }
 
-    /// Returns the ratio of this value to `times` the other. Its interval includes the uncertainty of both: half-widths
-    /// of logarithms add in quadrature, as for independent estimates. If both estimates come from the same launches,
-    /// the interval is too wide. The ratio of a value to itself is certain.
+    /// Returns the ratio of this value to `factor` times the other. Its interval includes the uncertainty of both:
+    /// half-widths of logarithms add in quadrature, as for independent estimates. If both estimates come from the same
+    /// launches, the interval is too wide. The ratio of a value to itself is certain.
     pub fn over(&self, base: &Self, times: f64) -> Self {
         let y = self.y / (times * base.y);
         if self == base {

@@ -230,7 +230,7 @@ pub fn key(canvas: &mut Canvas, frame: &Rect, marks: &[Mark]) -> Result<()> {
 }
 
 impl Mark {
-    /// Returns the mark of a point (row, column): the one listed in `others`, otherwise "measured".
+    /// Returns the mark of a point (row, column): the one listed in `special`, otherwise "measured".
     pub fn at(others: &[((usize, usize), Mark)], point: (usize, usize)) -> Self {
         others.iter().find(|(at, _)| *at == point).map_or(Mark::Measured, |(_, mark)| *mark)
     }

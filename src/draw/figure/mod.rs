@@ -154,10 +154,10 @@ pub struct Drawing {
 /// Returns the figure as an SVG document for a screen.
 ///
 /// # Errors
-/// Fails if the data cannot be drawn: axes that do not ascend, values that are not positive on a log scale, only gaps,
-/// or too many curves. The error names the cause.
+/// If the data cannot be drawn: axes that do not ascend, values that are not positive on a log scale, only gaps, or too
+/// many curves. The error names the cause.
 /// # Panics
-/// Panics if the bounds of a [`Figure::Layers`] have more rows or columns than its grid.
+/// If the bounds of a [`Figure::Layers`] have more rows or columns than its grid.
 pub fn svg(figure: &Figure) -> Result<String> {
     Ok(drawing(figure, Style::Screen)?.svg)
 }
@@ -184,9 +184,9 @@ pub fn drawing(figure: &Figure, style: Style) -> Result<Drawing> {
 /// Writes the figure as a PNG file for a screen; `path` must end in `.png`.
 ///
 /// # Errors
-/// Fails as [`svg()`] does, if the name has another ending, or if the file cannot be written.
+/// As for [`svg()`], and if the name has another ending, or if the file cannot be written.
 /// # Panics
-/// Panics as [`svg()`] does.
+/// As for [`svg()`].
 pub fn png(figure: &Figure, path: &Path) -> Result<()> {
     png_in(figure, Style::Screen, path)
 }

@@ -19,6 +19,7 @@ pub trait Painter {
     /// Draws a disc with a rim between the radii `radius` and `outer`.
     fn disc(&mut self, at: Xy, radius: f64, colour: RGBColor, outer: f64, rim: RGBColor) -> Result<()>;
 
-    /// Draws a line of text. Perpendicular to its direction, its capitals are centred on `at`. It may read upwards.
+    /// Draws a line of text. Perpendicular to its direction, its capitals are centred on `position`. It may read
+    /// upwards.
     fn text(&mut self, text: &str, at: Xy, side: Side, kind: Type, upwards: bool) -> Result<()>;
 }

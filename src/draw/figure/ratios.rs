@@ -44,8 +44,8 @@ impl Ratios {
         self.grid.values.indexed_iter().filter(|(_, v)| !v.is_nan()).map(|(at, v)| (at, mark(at, *v))).collect()
     }
 
-    /// Returns the scale. Up to 4 it ends at a root of two: with full powers of two, half of the scale could be unused
-    /// and all colours pale.
+    /// Returns the scale. Up to 4 its ends are powers of the root of two, beyond they are powers of two. A scale that
+    /// is much longer than needed makes all colours pale.
     fn scale(&self) -> Result<Scale> {
         let ratios = || self.grid.values.iter().copied();
         let fine = Scale::around_one(ratios(), 0.5, &self.grid.z.label)?;

@@ -280,7 +280,7 @@ fn outward(camera: &Camera, axis: usize, a: Xy, b: Xy) -> Xy {
     (square.0 * side, square.1 * side)
 }
 
-/// Returns a rectangle of this size outside `at`. No part of it is nearer than `gap` along `outward`.
+/// Returns a rectangle of this size outside `anchor`. No part of it is nearer than `gap` along `outward`.
 fn beyond(at: Xy, outward: Xy, gap: f64, (width, height): (f64, f64)) -> Rect {
     let reach = gap + outward.0.abs() * width / 2.0 + outward.1.abs() * height / 2.0;
     Rect::around((at.0 + outward.0 * reach, at.1 + outward.1 * reach), width, height)

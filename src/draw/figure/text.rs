@@ -82,7 +82,8 @@ pub fn clean(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// Most characters of a line; longer text is cut before it is measured. No figure is wider.
+/// Maximum number of characters of a line. Longer text is cut before it is measured, because no figure has space for
+/// it.
 const LONGEST: usize = 400;
 
 /// Cuts text to `room` pixels, and marks the cut with an ellipsis.
@@ -122,7 +123,7 @@ fn shortened(
     fitting.checked_sub(1).map(version).unwrap_or_default()
 }
 
-/// Breaks text at spaces into at most `most` lines of at most `room` pixels, and cuts lines that are too long.
+/// Breaks text at spaces into at most `max_lines` lines of at most `room` pixels, and cuts lines that are too long.
 pub fn wrapped(text: &str, size: f64, bold: bool, room: f64, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

@@ -191,7 +191,7 @@ pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
 /// levels whose regions move because of these steps. Equal samples give an equal second stage.
 ///
 /// # Errors
-/// Fails if a measured value is not valid on a card.
+/// If a measured value is not valid on a card.
 pub fn second_stage(probes: &[Probe], samples: &Samples, host: &Host) -> Result<Vec<Probe>> {
     let mut card = Card::default();
     let of_staircase = |probe: &&Probe| {
