@@ -12,7 +12,7 @@ const LADDER: usize = 3;
 
 /// Returns the text of a card. Numbers that differ only in a size or a share, such as
 /// `read_seconds--64KiB-huge-independent`, share one row. It shows their number, their least and greatest value, and
-/// their first and last step. Lines are at most `width` long, because meanings are wrapped.
+/// their first and last step. Meanings are wrapped so that lines are at most `width` long.
 pub fn card_text(card: &Card, width: Option<usize>) -> String {
     let names: Vec<NumberName> = card.numbers().keys().filter_map(|name| NumberName::parse(name).ok()).collect();
     let mut ladders: BTreeMap<String, Vec<(f64, &NumberName)>> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Chooses the number of messages of a run from a first timing: thousands take no time between cores, but seconds on a
-//! network.
+//! Chooses the number of messages of a run from a first timing: thousands take almost no time between cores, but
+//! seconds on a network.
 
 use super::Probe;
 use apexmap_base::point::Value;

@@ -9,7 +9,7 @@ use apexmap_theory::machine::{NumberName, Word, catalogue};
 pub const STREAM_RULE: u64 = 4;
 /// Maximum bytes of all arrays or tables of the node; filling and checking larger ones takes long.
 const MOST: u64 = 2 << 30;
-/// Maximum number of cores whose pairs are measured. On larger nodes, this many evenly spread cores are.
+/// Maximum number of cores whose pairs are measured. Larger nodes use this many evenly spread cores.
 pub const MOST_CORES: usize = 16;
 
 /// Returns the bytes of the last-level caches of a node.

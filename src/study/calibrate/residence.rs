@@ -18,9 +18,9 @@ struct Wait {
     unused: f64,
 }
 
-/// Adds the displacement rate to a card that has the latency of memory. After some time half of the region's lines
-/// remain; in this time others fill the part of the cache that the region leaves them. Adds nothing if the lines stay.
-/// The interval spans the waits before and after that time. Returns a sentence if the rate cannot be determined.
+/// Adds the displacement rate to a card that has the latency of memory. The rate is the share of the cache that others
+/// fill, divided by the time after which half of the region's lines remain. Adds nothing if the lines stay. The
+/// interval spans the waits before and after that time. Returns a sentence if the rate cannot be determined.
 ///
 /// # Errors
 /// If the rate is not valid on a card.

@@ -6,7 +6,7 @@ use apexmap_base::provenance::Host;
 use apexmap_base::units::WORD_BYTES;
 use apexmap_theory::machine::{Entry, Word, catalogue};
 
-/// Fractions of reads that miss. Other probes read with all of them missing.
+/// Fractions of reads that miss. Another probe covers reads that all miss.
 const SHARES: [f64; 6] = [1.0 / 1024.0, 1.0 / 128.0, 1.0 / 32.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0];
 /// Words of a block.
 const BLOCKS: [u64; 12] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 16384];
@@ -21,7 +21,8 @@ const WAITS: [f64; 6] = [1e-6, 1e-3, 3e-3, 1e-2, 3e-2, 0.1];
 /// Largest region in bytes, if the memory allows: far beyond the caches, like the memory of a sweep.
 const FAR: u64 = 512 << 20;
 
-/// Returns the points in addition to those of the card's own numbers. Each has the number that it determines best.
+/// Returns the points in addition to those of the card's own numbers. Each is listed under the number that it
+/// determines best.
 pub fn shapes(host: &Host, cores: usize) -> Vec<Probe> {
     let level = |level: u32| host.caches.iter().find(|cache| cache.level == level).map(|cache| cache.bytes);
     let part = |bytes: u64, of: u64| (bytes / of).next_power_of_two();
@@ -58,7 +59,7 @@ fn blocks(number: &'static Entry, bytes: u64, pages: &Word) -> Vec<Probe> {
     let words = bytes / WORD_BYTES;
     let one = |block: u64| {
         let probe = Probe::new(number, "calibrate.blocks", 1).with("bytes", bytes).with("pages", pages);
-        // A run then takes little more than a millisecond.
+        // A run then takes one or a few milliseconds.
         probe.with("L", block).with("reads", ((1 << 22) / block).clamp(256, 1 << 18))
     };
     BLOCKS.into_iter().filter(|block| 4 * block <= words).map(one).collect()

@@ -1,7 +1,7 @@
 //! Finds steps in the latency of random reads over the size of their region. A step marks the size of a cache or the
 //! reach of address translation.
 //!
-//! A cache of C bytes serves C of R bytes that are read uniformly, at `inner` seconds; the rest takes `outer`. Time
+//! A level of C bytes serves C of R bytes that are read uniformly, at `inner` seconds; the rest takes `outer`. Time
 //! times size, t R, therefore grows by `inner` up to C and by `outer` beyond it: a straight line with a bend at C,
 //! whatever the nearer levels do. A rounded step, as of a cache whose lines compete for places before it is full, has
 //! its bend where the cache serves half of its final amount.

@@ -58,7 +58,8 @@ pub fn groups(samples: &Samples, model: &dyn Model) -> Result<Vec<FitGroup>> {
     Ok(found)
 }
 
-/// Returns the number of points that a model explains by kernel but not by their values, and the first reason.
+/// Returns the number of points outside the model's domain although it explains their kernel, and the first reason.
+/// Returns `None` if every point is inside.
 pub fn left_out(samples: &Samples, model: &dyn Model) -> Option<(usize, Error)> {
     let refusal = |part: Samples| values_at(&part, model, &[]).err();
     let mut refusals = parts(&explained(samples, model.about().explains), model).into_iter().filter_map(refusal);

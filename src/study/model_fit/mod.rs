@@ -46,7 +46,7 @@ pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)
     let samples = explained(samples, about.explains);
     if samples.is_empty() {
         let next = match about.explains {
-            [] => "no kernel measures what it predicts: it cannot be fitted".to_owned(),
+            [] => "choose another model: no kernel measures the rates of this one".to_owned(),
             kernels => format!("widen --where, or run a sweep of {}", kernels.join(" or ")),
         };
         return Err(Error::input(

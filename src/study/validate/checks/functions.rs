@@ -68,9 +68,9 @@ fn interface() -> Result<Vec<f64>> {
     models::find("message_rate.nic")?.parameters(&Card::find("simulated-nic")?)
 }
 
-/// Returns the number of steps after which x modulo a polynomial over GF(2) returns to 1. The polynomial has degree up
-/// to 64, and its factor x^k, modulo which this never happens, is removed. `terms` are the exponents. The order must be
-/// small enough to count.
+/// Returns the order of x modulo a polynomial over GF(2): the number of steps after which it returns to 1. `terms` are
+/// the exponents; the degree is at most 64. A factor x^k is removed first, because x never returns to 1 modulo x^k. The
+/// order must be small enough to count.
 fn period(terms: &[u32]) -> u64 {
     let least = terms.iter().min().copied().unwrap_or(0);
     let terms: Vec<u32> = terms.iter().map(|term| term - least).collect();
