@@ -28,7 +28,9 @@ fn main() {
         compiler = command;
         let Some(misfit) = misfit else {
             fs::copy(&bindings, out.join("functions_and_types.rs")).expect("the bindings can be copied");
-            println!("cargo:warning=libclang is not available: using the bindings for {name}, whose types match this MPI");
+            println!(
+                "cargo:warning=libclang is not available: using the bindings for {name}, whose types match this MPI"
+            );
             return;
         };
         reasons.push_str(&format!("\nbindings for {name}: {misfit}"));
