@@ -64,8 +64,8 @@ fn medians(samples: Samples) -> PolarsResult<DataFrame> {
     })
 }
 
-/// Returns samples of a machine with this bandwidth and a latency of 100 ns: 8 L bytes take the latency and their
-/// transfer.
+/// Returns samples of a machine with this bandwidth and a latency of alpha times 100 ns: 8 L bytes take the latency and
+/// their transfer.
 fn made_up(bandwidth: f64) -> Samples {
     let mut table = TableBuilder::default();
     for alpha in [0.01, 0.1, 1.0] {
