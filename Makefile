@@ -1,10 +1,10 @@
-# Cargo does the work; this installs what tests and benchmarks need besides Rust.
+# Cargo does the work. This file installs the dependencies of tests and benchmarks apart from Rust.
 .PHONY: build check test faults loom bench fuzz dist static doc install-deps
 
 build:
 	cargo build --release --locked
 
-# What a change must not break besides the tests; needs Rust alone, and looks at the MPI code where there is an MPI.
+# Checks in addition to the tests. They need only Rust, and include the MPI code if an MPI is installed.
 check:
 	cargo fmt --check
 	cargo clippy --release --locked --workspace --all-targets -- -D warnings
@@ -17,18 +17,19 @@ check:
 	@.ci/check-package
 	cargo test --release --locked -- --ignored licences::
 
-# Everything, with nothing skipped.
+# All tests, with none skipped.
 test: install-deps
 	APEXMAP_REQUIRE_ALL=1 cargo test --release --locked
 	cargo test --locked -p apexmap-results --features polars
 	@$(MAKE) --no-print-directory loom
 
-# Launchers that misbehave, and each fault a hundred times, which takes a quarter of an hour: a table of tries, losses, orphans and hangs (docs/faults.md).
+# Misbehaving launchers, and each fault a hundred times (15 minutes): a table of tries, losses, orphans and hangs
+# (docs/faults.md).
 faults:
 	cargo test --release --locked -- launchers::
 	cargo test --release --locked -- --ignored --nocapture --test-threads 1 each_fault_
 
-# The synchronisation of the threads transport, in all orders that its threads may run in.
+# The synchronisation of the threads transport in all possible orders of its threads.
 loom:
 	cargo test --release --locked --manifest-path tests/loom/Cargo.toml --target-dir target/loom
 
@@ -37,15 +38,16 @@ bench:
 	cargo bench --locked
 	cargo test --release --locked -- --ignored nothing_
 
-# Readers of files, flags and lines, a minute each: `FUZZ_SECONDS=600 make fuzz` looks longer. Builds dependencies anew, first.
+# Fuzzes the readers of files, flags and lines for a minute each; `FUZZ_SECONDS=600 make fuzz` runs longer. Builds the
+# dependencies again first.
 fuzz:
 	@.ci/fuzz
 
-# A tarball that builds without a network, the worker also without libclang: target/dist.
+# A tarball in target/dist that builds offline; the worker builds without libclang too.
 dist:
 	@.ci/dist
 
-# The driver as one file that needs no C library of its machine: target/static.
+# The driver as one file that does not need the machine's C library: target/static.
 static:
 	@.ci/static
 

@@ -1,7 +1,7 @@
-//! `cargo bench --bench apex_map`: the timed loop of apex_map.sequential against a plain C loop.
+//! `cargo bench --bench apex_map`: compares the timed loop of apex_map.sequential with a plain C loop.
 //!
-//! Both run in turn, in this process, over the same drawn accesses on the same pages. The C loop is built in this run
-//! by the system's `cc -O3 -march=native`. Printed are ratios of medians and the spread of the pairwise ratios.
+//! Both loops alternate in this process, with the same accesses on the same pages. `cc -O3 -march=native` of the system
+//! compiles the C loop at the start. The output is the ratio of medians and the spread of the ratios of pairs.
 
 use apexmap_measure::comm::arena::{Arena, Pages};
 use apexmap_measure::kernels::shared::sums::sum_all;
@@ -46,7 +46,7 @@ fn build_peer() -> std::path::PathBuf {
     output
 }
 
-/// Time of one access by either loop, in turn, each with its own fresh draw of both.
+/// Times one access of both loops, alternately. Each timing uses a new draw of accesses.
 fn compare(memory: &[u64], alpha: f64, block: usize, peer: Peer) {
     let accesses = ((1 << 22) / block).clamp(1 << 8, 1 << 17);
     let law = PowerLaw::new((memory.len() / block) as u64, alpha);
@@ -59,7 +59,7 @@ fn compare(memory: &[u64], alpha: f64, block: usize, peer: Peer) {
         // SAFETY: every block lies within `memory`.
         let c = |offsets: &[u64]| unsafe { peer(memory.as_ptr(), offsets.as_ptr(), offsets.len(), block) };
         assert_eq!(rust(&offsets[2]), c(&offsets[2]), "both loops read the same words");
-        // Who comes first changes from pair to pair, and so does who gets which draw.
+        // Alternate the order from pair to pair, and with it the draw that each loop gets.
         let (first, second) = (pair % 2, (pair + 1) % 2);
         for turn in 0..2 {
             if (turn == 0) == (pair % 2 == 0) {

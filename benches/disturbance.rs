@@ -1,7 +1,9 @@
-//! `cargo bench --bench disturbance`: how surely a disturbed run is found out, and how often a quiet one is suspected.
+//! `cargo bench --bench disturbance`: measures how reliably a disturbed run is detected, and how often a quiet run is
+//! reported as disturbed.
 //!
-//! Runs of a small sweep alternate between an otherwise quiet machine and one where another thread computes on the core of
-//! rank 0. Printed is how many of each are called disturbed; 95 of 100 and at most 5 of 100 are wanted.
+//! Runs of a small sweep alternate between an otherwise quiet machine and one where another thread computes on the core
+//! of rank 0. The output is the number of runs of each kind that are reported as disturbed. The goals are at least 95
+//! of 100 disturbed runs, and at most 5 of 100 quiet ones.
 
 use apexmap_measure::affinity;
 use apexmap_measure::hardware::{Hardware, Place, order};
@@ -61,7 +63,7 @@ fn measure(folder: &Path, name: &str) -> Health {
     Health::of(&Samples::from(table))
 }
 
-/// Runs something while another thread computes on the hardware thread that rank 0 takes.
+/// Runs a function while another thread computes on the hardware thread of rank 0.
 fn beside_another_thread<R>(body: impl FnOnce() -> R) -> R {
     let hardware = Hardware::here();
     let first = order(&hardware.threads, &hardware.allowed, Place::default())[0];

@@ -1,7 +1,7 @@
-//! `cargo bench --bench driver`: what the driver costs a point, over 1,000 points that are next to nothing.
+//! `cargo bench --bench driver`: measures the driver's cost per point, over 1,000 points with almost no work.
 //!
-//! Printed are the whole program's time, the time between the first and the last sample of its journal, and both
-//! divided by the number of points; and, beside them, the same job given to the worker without a driver.
+//! The output is the time of the whole program, and the time of the worker with the same job and without a driver, each
+//! also per point.
 
 use std::fs::File;
 use std::path::Path;

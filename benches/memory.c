@@ -1,4 +1,4 @@
-/* The plain loops that the kernels of memory are held against: the same accesses on the same memory. */
+/* Plain loops for comparison with the memory kernels: the same accesses on the same memory. */
 #include <immintrin.h>
 #include <pthread.h>
 #include <sched.h>
@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-/* Of every `group` accesses the last `writes` write their number, the others are summed. */
+/* In each group of `group` accesses the last `writes` ones write their number. The sum of the others is returned. */
 uint64_t peer_write(uint64_t *memory, const uint64_t *offsets, size_t accesses, size_t block, size_t group, size_t writes) {
     uint64_t sum = 0, number = 1;
     for (size_t i = 0; i < accesses; i += group) {
@@ -157,7 +157,7 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Seconds of `rounds` rounds, after an eighth as many untimed ones. */
+/* Returns the seconds of `rounds` rounds. An eighth of that number runs first, untimed. */
 double peer_hand_over(uint64_t rounds, int first, int second) {
     pthread_t other;
     double start = 0;
@@ -179,7 +179,7 @@ double peer_hand_over(uint64_t rounds, int first, int second) {
     return found == 0 ? 0 : seconds;
 }
 
-/* A region of its own, a cycle through its lines in random order, and where the chase is. */
+/* A memory region, a cycle through its lines in random order, and the position of the chase. */
 static struct { char *memory; size_t bytes; char **at; } region;
 
 static void make_cycle(size_t bytes) {
@@ -211,7 +211,7 @@ static double follow(size_t steps) {
     return now() - start;
 }
 
-/* Seconds of `steps` steps, a multiple of 8, of a chase as lat_mem_rd's, after as many untimed ones. */
+/* Returns the seconds of `steps` steps, a multiple of 8, of a chase like lat_mem_rd's. The same number runs first, untimed. */
 double peer_pointer_chase(size_t bytes, size_t steps) {
     if (region.bytes != bytes) make_cycle(bytes);
     volatile char sum = 0;

@@ -1,9 +1,11 @@
-//! `cargo bench --bench memory`: the timed loops of the kernels of memory against plain C loops: Apex-Map's writes and chains,
-//! strides, STREAM's four, the handover of a line. Of pointer chases whole runs are compared.
+//! `cargo bench --bench memory`: compares the timed loops of the memory kernels with plain C loops. These are
+//! Apex-Map's writes and chains, strides, STREAM's four loops, and the handover of a line. For pointer chases it
+//! compares whole runs.
 //!
-//! Both run in turn, in this process, over the same accesses on the same pages. The C loops are built in this run by the system's
-//! `cc -O3 -march=native`, without turning loops into memcpy. Printed are the ratios of medians and the spread of the pairwise ones.
-//! `cargo bench --bench memory -- PART` runs only the loops whose names contain PART.
+//! Both alternate in this process, over the same accesses on the same pages. `cc -O3 -march=native` of the system
+//! compiles the C loops at the start, with an option that keeps loops from becoming memcpy. The output is the ratio of
+//! medians and the spread of the ratios of pairs. `cargo bench --bench memory -- PART` runs only the loops whose names
+//! contain PART.
 
 use apexmap::Point;
 use apexmap_measure::comm::arena::{Arena, Pages};
@@ -31,12 +33,12 @@ type PeerHandOver = unsafe extern "C" fn(u64, i32, i32) -> f64;
 type PeerPointerChase = unsafe extern "C" fn(usize, usize) -> f64;
 
 const PAIRS: usize = 31;
-/// Words that fit the second-level cache, the third, neither.
+/// Words that fit into the second-level cache, into the third, and into neither.
 const SIZES: [(&str, usize); 3] = [("L2", 32 << 10), ("L3", 1 << 20), ("DRAM", 32 << 20)];
 
 fn main() {
     let library = build();
-    // SAFETY: the library was just built, and its loading runs no code of its own.
+    // SAFETY: the library was just built, and has no initialisation code.
     let library = unsafe { Library::new(&library) }.expect("the peers load");
     let mut arena = Arena::default();
     let most = SIZES[2].1;
@@ -70,11 +72,11 @@ fn build() -> std::path::PathBuf {
 }
 
 fn peer<'a, T>(library: &'a Library, name: &str) -> Symbol<'a, T> {
-    // SAFETY: the caller names the type that the function has in memory.c.
+    // SAFETY: the caller gives the type of this function in memory.c.
     unsafe { library.get(name.as_bytes()) }.expect("the library has this peer")
 }
 
-/// Both in turn; who comes first changes from pair to pair. Each gives its seconds.
+/// Runs both alternately, with the order swapped from pair to pair. Each returns its seconds.
 fn compare(name: &str, operations: usize, mut ours: impl FnMut() -> f64, mut theirs: impl FnMut() -> f64) {
     if std::env::args().skip(1).find(|part| !part.starts_with('-')).is_some_and(|part| !name.contains(&part)) {
         return;
@@ -107,14 +109,14 @@ fn time<R>(run: impl FnOnce() -> R) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// Index arrays that are used in turn, so that what one brings into the caches serves none of the others.
+/// Index arrays that are used in turn, so that none profits from cache lines that another has loaded.
 struct Arrays {
     all: Vec<Vec<u64>>,
     turn: Cell<usize>,
 }
 
 impl Arrays {
-    /// Of `count` uniformly drawn blocks each.
+    /// Creates arrays of `count` uniformly drawn blocks each.
     fn uniform(words: usize, block: usize, count: usize) -> Self {
         let draw = |array: u64| {
             (0..count as u64).map(|i| mix(array << 32 | i) % (words / block) as u64 * block as u64).collect()
@@ -150,7 +152,7 @@ fn accesses(library: &Library, memory: &mut [u64]) {
                 let what = Accesses { access, pattern, block, first: 1 };
                 let c = || {
                     let offsets = offsets.next();
-                    // SAFETY: every block lies within the memory, which nobody else uses meanwhile.
+                    // SAFETY: every block lies within the memory, which has no other user during the call.
                     time(|| unsafe { theirs(at, offsets.as_ptr(), count, block, group, writes) })
                 };
                 let rust = || {
@@ -165,7 +167,7 @@ fn accesses(library: &Library, memory: &mut [u64]) {
     }
 }
 
-/// Runs of `calibrate.chase` against a chase of lat_mem_rd's kind, each in a region of its own.
+/// Compares runs of `calibrate.chase` with a chase like lat_mem_rd's. Each has a separate region.
 fn pointer_chases(library: &Library) {
     const STEPS: usize = 1 << 18;
     for (size, bytes) in [("L1", 16usize << 10), ("L2", 256 << 10), ("L3", 8 << 20), ("DRAM", 512 << 20)] {
@@ -192,7 +194,7 @@ fn chains(library: &Library, memory: &[u64]) {
                 let count = ((1 << 19) / block).clamp(1 << 8, 1 << 16);
                 let mut steps = Arrays::uniform(words, block, count);
                 for array in &mut steps.all {
-                    // Each word holds its place, from which the next step of its chain starts.
+                    // Each word holds its own index, and the next step of its chain starts there.
                     for i in (chains..count).rev() {
                         array[i] = array[i].wrapping_sub(array[i - chains] + block as u64 - 1);
                     }
@@ -225,7 +227,7 @@ fn strides(library: &Library, memory: &[u64]) {
             let passes = ((1 << 20) * stride / words).max(1);
             let memory = &memory[..words];
             let rust = |_| sum_strided(black_box(memory), stride);
-            // SAFETY: the memory has so many words.
+            // SAFETY: the memory has this number of words.
             let c = |_| unsafe { theirs(memory.as_ptr(), words, stride) };
             let rust = || time(|| (0..passes).map(rust).fold(0, u64::wrapping_add));
             let c = || time(|| (0..passes).map(c).fold(0, u64::wrapping_add));
@@ -253,7 +255,7 @@ fn streams(library: &Library, memory: &mut [u64]) {
             let (b, c) = sources.split_at(third);
             let passes = ((1 << 20) / words).max(1);
             let at = a.as_mut_ptr();
-            // SAFETY: the array has so many words, and nobody else uses it meanwhile.
+            // SAFETY: the array has this number of words, and no other user during the call.
             let array = || unsafe { std::slice::from_raw_parts_mut(at, third) };
             let rust = || time(|| (0..passes).for_each(|_| ours(black_box(array()), black_box(b), black_box(c))));
             // SAFETY: as above.
@@ -263,8 +265,8 @@ fn streams(library: &Library, memory: &mut [u64]) {
     }
 }
 
-/// The loops alone, each between two new threads: a hypervisor may move the processors from one second to the next, so that the two
-/// are compared within milliseconds, after both have warmed up.
+/// Compares the loops alone, each between two new threads. A hypervisor may move the processors from one second to the
+/// next, so both loops warm up and then run within milliseconds of each other.
 fn hand_overs(library: &Library) {
     const ROUNDS: u64 = 1 << 14;
     const WARM_UP: f64 = 0.75;
@@ -288,6 +290,6 @@ fn hand_overs(library: &Library) {
     compare("handover between two cores", 2 * ROUNDS as usize, ours, peer);
 }
 
-/// By itself, as the kernel's.
+/// Alone on its cache lines, like the kernel's.
 #[repr(align(128))]
 struct Line(AtomicU64);

@@ -1,4 +1,4 @@
-/* The plain loop that apex_map.sequential is held against: the same accesses on the same memory. */
+/* A plain loop for comparison with apex_map.sequential: the same accesses on the same memory. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,6 +1,7 @@
-//! `cargo bench --bench plan`: `apexmap plan` and `apexmap status` of a sweep of 100,000 points, before its run and after.
+//! `cargo bench --bench plan`: measures `apexmap plan` and `apexmap status` of a sweep of 100,000 points, before and
+//! after its run.
 //!
-//! The points are next to nothing; the run takes two samples of each, so that the journal has 200,000 lines.
+//! The points do almost no work. The run takes two samples of each, so the journal has 200,000 lines.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,7 +9,7 @@ use std::time::Instant;
 
 const RUNS: usize = 5;
 
-/// Two shapes: a grid, and one long axis.
+/// Two shapes of a sweep: a grid, and one long axis.
 const SWEEPS: [(&str, &str); 2] = [
     (
         "grid",

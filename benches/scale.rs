@@ -1,7 +1,9 @@
-//! Large stores: a million samples compared, fitted and reported, and a sweep of 100,000 points planned; times and peak memory.
+//! Large results: compares, fits and reports a million samples, and plans a sweep of 100,000 points. Prints times and
+//! peak memory.
 //!
-//! The samples are made up (their build says "synthetic"): 2,000 points of Apex-Map, 10 launches of each, 50 samples a launch,
-//! rates by a simple formula with log-normal noise of launches and of samples. They live in a temporary folder.
+//! The samples are synthetic, and so their build is "synthetic": 2,000 points of Apex-Map with 10 launches of 50
+//! samples each. Rates follow a simple formula with log-normal noise of launches and of samples. They are in a
+//! temporary folder.
 
 use apexmap_base::disturbance::Facts;
 use apexmap_base::point::{Point, Value};
@@ -57,10 +59,10 @@ fn main() {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
-/// Cache sizes, which a made-up host does not tell.
+/// Cache sizes, which a synthetic host does not report.
 const CARD: &str = r#"
 name = "synthetic"
-summary = "made up for a benchmark"
+summary = "synthetic numbers of a benchmark"
 source = "benches/scale.rs"
 [numbers.l1_bytes]
 value = 32
@@ -76,7 +78,7 @@ unit = "MiB"
 how = "made up"
 "#;
 
-/// Runs a command; prints its time and its peak memory.
+/// Runs a command and prints its time and peak memory.
 fn measure(name: &str, arguments: &[&str]) {
     let start = Instant::now();
     let child = Command::new(env!("CARGO_BIN_EXE_apexmap"))
@@ -89,7 +91,7 @@ fn measure(name: &str, arguments: &[&str]) {
     println!("{name:<36} {:>6.2} s  {peak:>5} MiB  {status}", start.elapsed().as_secs_f64());
 }
 
-/// Waits for a child; its largest resident set, looked at every few milliseconds.
+/// Waits for a child. Returns its status and its peak resident set, sampled every few milliseconds.
 fn wait(mut child: std::process::Child) -> (String, u64) {
     let file = format!("/proc/{}/status", child.id());
     let mut peak = 0;
@@ -106,7 +108,7 @@ fn wait(mut child: std::process::Child) -> (String, u64) {
     }
 }
 
-/// Writes a store as `apexmap run` leaves it; returns its number of samples.
+/// Writes a result as `apexmap run` would. Returns its number of samples.
 fn store(path: &Path, seed: u64, speed: f64) -> usize {
     let folder = Folder::create(path).expect("a folder");
     let mut random = Pcg64Mcg::seed_from_u64(seed);
@@ -162,7 +164,7 @@ fn point((a, b): (u32, u32)) -> Point {
     apexmap_measure::kernels::complete(point).expect("a valid point")
 }
 
-/// Misses of a cache of 1 Mword of M, of 100 ns, and 0.5 ns a word.
+/// Model of the time: misses of 100 ns in a cache of 1 Mword, and 0.5 ns per word.
 fn seconds(point: &Point) -> f64 {
     let (alpha, block) = (point.real("alpha"), point.integer("L") as f64);
     let misses = 1.0 - (1.0 / 64.0f64).powf(alpha);
@@ -212,7 +214,7 @@ fn manifest(path: &Path, points: usize) -> apexmap_results::disk::manifest::Mani
     }
 }
 
-/// A result of the large sweep with one sample of each point, whose keys are those of the plan.
+/// Writes a result of the large sweep with one sample per point. Their keys are those of the plan.
 fn plan(path: &Path, sweep: &str) {
     let folder = Folder::create(path).expect("a folder");
     let listed = Command::new(env!("CARGO_BIN_EXE_apexmap"))

@@ -1,9 +1,11 @@
-//! `cargo bench --bench surface`: how well a calibrated card predicts Apex-Map's surfaces on this machine, with nothing fitted.
+//! `cargo bench --bench surface`: measures how well a calibrated card predicts Apex-Map's surfaces on this machine,
+//! without a fit.
 //!
-//! Calibrates, measures surfaces of one core and of two ranks on huge and on base pages, and prints the tables of docs/models.md: the
-//! errors of the predictions, then those of a fit to the surfaces and of the best curve without a model, with points and whole rows and
-//! columns left out. About a quarter of an hour. `-- --short` takes few points, `-- --card FILE` a card that was measured before,
-//! `-- --ranks 1` or `2` the surfaces of so many ranks only.
+//! Calibrates, then measures surfaces of one core and of two ranks on huge and on base pages. Prints the tables of
+//! docs/models.md: the errors of the predictions, and those of a fit to the surfaces and of the best curve without a
+//! model, with points and with whole rows and columns left out. This takes about 15 minutes. `-- --short` measures few
+//! points, `-- --card FILE` uses an earlier card, and `-- --ranks 1` or `2` measures only the surfaces of this number
+//! of ranks.
 
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
@@ -65,7 +67,7 @@ fn main() {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
-/// The card of this machine.
+/// Calibrates this machine and returns the path of its card.
 fn calibrated(folder: &Path) -> PathBuf {
     let out = folder.join("calibrate");
     apexmap(&["calibrate", "--allow-disturbed", "--out", &out.to_string_lossy()]);
@@ -91,7 +93,7 @@ fn measured(folder: &Path, card: &Path, ranks: usize, kernels: &[&str], words: &
     Samples::from(Folder::open(Path::new(&out)).and_then(|folder| folder.table()).expect("samples"))
 }
 
-/// A line of the table, and where the prediction is farthest off on each size of pages.
+/// Returns a row of the table, and the point with the largest error for each page size.
 fn row(samples: &Samples, kernel: &str, card: &Card) -> (String, Vec<String>) {
     let (mut cells, mut worst, mut points, mut near) = (Vec::new(), Vec::new(), 0, 0.0);
     for pages in ["huge", "base"] {
@@ -114,7 +116,7 @@ fn row(samples: &Samples, kernel: &str, card: &Card) -> (String, Vec<String>) {
     (format!("| {kernel} | {points} | {} | {near:.0} % |", cells.join(" | ")), worst)
 }
 
-/// The errors of a fit and of the best curve without a model.
+/// Returns the errors of a fit and of the best curve without a model.
 fn fitted(samples: &Samples, card: &Card) -> String {
     let data = match model_fit::observations(samples, &Surface, &[]) {
         Ok(data) => data,

@@ -3,7 +3,7 @@
 //!     apexmap run notebooks
 //!     cargo run --release --example fit_model -- results/notebooks
 //!
-//! The same as `apexmap fit results/notebooks --model point_to_point.switch --where 'message_bytes <= 32768'
+//! This is equivalent to `apexmap fit results/notebooks --model point_to_point.switch --where 'message_bytes <= 32768'
 //! --hold rendezvous_seconds=0 --hold eager_seconds_per_byte=0`.
 
 use apexmap::fits::{self, Options, Role};
@@ -21,7 +21,7 @@ fn main() -> Result<()> {
     let model = models::find("point_to_point.switch")?;
     let data = fits::observations(&samples, model, &[])?;
 
-    // Ranks that are threads have no eager or rendezvous protocol: only latency and bandwidth are fitted.
+    // Threads have no eager or rendezvous protocol, so only latency and bandwidth are fitted.
     let fitted = ["network_latency_seconds", "network_seconds_per_byte"];
     let role = |number: &str| if fitted.contains(&number) { Role::Fit } else { Role::Hold(0.0) };
     let roles: Vec<Role> = model.about().parameters.iter().map(|parameter| role(parameter.number)).collect();

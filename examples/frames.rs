@@ -1,9 +1,9 @@
-//! Samples as DataFrames of polars: groups, a join, and back to samples for a figure.
+//! Uses samples as DataFrames of polars: groups, a join, and the way back to samples for a figure.
 //!
 //!     cargo run --release --example frames -- results/laptop results/server ratio.svg
 //!
-//! Without arguments it compares two made-up machines and draws `ratio.svg` in the folder of temporary files. Programs in Python
-//! read a result's `samples.parquet` with `polars.read_parquet` instead.
+//! Without arguments it compares two synthetic machines and draws `ratio.svg` in the folder of temporary files. Python
+//! programs can read a result's `samples.parquet` with `polars.read_parquet` instead.
 
 use apexmap::figures::{self, FigureKind, Request};
 use apexmap::results::polars::prelude::*;
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         _ => return Err(Error::input("two results and a picture are needed", "frames A B ratio.svg").into()),
     };
 
-    // One row a point of both machines: the second machine's median has the name with "_right".
+    // One row per point of both machines. The second machine's median has a name with "_right".
     let joined = medians(base)?.inner_join(&medians(other)?, POINT, POINT)?;
     let ratio = (joined.column(&format!("{RATE}_right"))? / joined.column(RATE)?)?;
     let mut frame = joined.select(POINT)?;
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("alpha = {}, L = {}: ratio {}", at("alpha")?, at("block_words")?, at("ratio")?);
     }
 
-    // A DataFrame with the columns of the axes is a table of samples again, from which any figure can be made.
+    // A DataFrame with the columns of the axes can become a table of samples again, from which any figure can be made.
     let request = Request {
         kind: FigureKind::Heat,
         title: "Ratio of the medians".into(),
@@ -47,13 +47,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The good samples of one rank of Apex-Map in a result.
+/// Returns the good samples of Apex-Map on one rank in a result.
 fn read(folder: &str) -> Result<Samples, Error> {
     let all = Samples::from(Folder::open(Path::new(folder))?.table()?);
     all.choose(Some("kernel == \"apex_map.sequential\""))
 }
 
-/// The median rate at each point.
+/// Returns the median rate at each point.
 fn medians(samples: Samples) -> PolarsResult<DataFrame> {
     let frame = samples.to_frame().map_err(|e| polars_err!(ComputeError: "{e}"))?;
     frame.select(POINT.into_iter().chain([RATE]))?.group_by_stable(POINT)?.apply(|point| {
@@ -64,7 +64,8 @@ fn medians(samples: Samples) -> PolarsResult<DataFrame> {
     })
 }
 
-/// Samples of a machine with this bandwidth and a latency of 100 ns: 8 L bytes take 100 ns and their transfer.
+/// Returns samples of a machine with this bandwidth and a latency of alpha times 100 ns: 8 L bytes take the latency and
+/// their transfer.
 fn made_up(bandwidth: f64) -> Samples {
     let mut table = TableBuilder::default();
     for alpha in [0.01, 0.1, 1.0] {

@@ -2,19 +2,19 @@
 //!
 //!     cargo run --release --example run_kernel
 //!
-//! No sweep, no launcher, no files: what `apexmap run` does on the ranks, reduced to one run.
+//! No sweep, no launcher, no files: one run of the work that `apexmap run` does on the ranks.
 
 use apexmap::{Error, Point, Result, kernels};
 
 fn main() -> Result<()> {
-    // Apex-Map by messages: 2 ranks, 8 MiB of memory in total, blocks of 64 words, a tenth of uniform randomness.
+    // Apex-Map by messages: 2 ranks, 8 MiB of memory in total, blocks of 64 words, alpha = 0.1.
     let point = Point::new("apex_map.two_sided", 2).with("M", 1u64 << 20).with("L", 64u64).with("alpha", 0.1);
-    // The other parameters get their defaults; all are checked.
+    // The other parameters get their defaults, and all are checked.
     let point = kernels::complete(point).map_err(|why| Error::input(why, "see docs/kernels.md"))?;
     let kernel = kernels::find(&point.kernel)?;
 
-    // Every rank runs the kernel with its own memory. The time is the slowest rank's; a run that computed something wrong is
-    // an error, not a time.
+    // Every rank runs the kernel with its own memory. The time is that of the slowest rank. A run with wrong results is
+    // an error and gives no time.
     let outcome = kernels::run_here(&point, 0)?;
     let work = kernel.work(&point);
     println!("{}: {:.6} s", point.label(), outcome.seconds);

@@ -3,7 +3,7 @@
 //!     cargo run --release --example run_sweep -- my.toml
 //!
 //! Without a file it runs the small sweep below. `apexmap run` does more: it starts launches, keeps every sample in a
-//! journal, repeats until the interval is narrow, and resumes after an interruption.
+//! journal, repeats runs until the interval is narrow, and resumes after an interruption.
 
 use apexmap::results::Summary;
 use apexmap::sweeps::{self, Machine, Sweep};
@@ -26,7 +26,7 @@ fn main() -> Result<()> {
         let seconds: Vec<f64> =
             (0..6).map(|stream| Ok(kernels::run_here(point, stream)?.seconds)).collect::<Result<_>>()?;
         let summary = Summary::of(&seconds).expect("six samples");
-        // Six samples are the fewest that have a 95 % interval of the median.
+        // A 95 % interval of the median needs at least six samples.
         let (low, high) = summary.interval.expect("an interval");
         println!("{:<50} {:.3e} s [{low:.3e}, {high:.3e}]", point.label(), summary.median);
     }

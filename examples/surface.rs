@@ -1,8 +1,8 @@
-//! From a result folder to a surface, with the library: the first notebook in Rust.
+//! Draws a surface from a result folder with the library. This is the first notebook in Rust.
 //!
 //!     cargo run --release --example surface -- results/quickstart surface.svg
 //!
-//! Reads the samples, says what was measured and how, prints the median bandwidth of every cell with its 95 % interval, and
+//! Reads the samples, prints how they were measured and the median bandwidth of every cell with its 95 % interval, and
 //! draws the surface of one process.
 
 use apexmap::figures::{self, FigureKind, Request};
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
 
 fn draw(result: &Path, picture: &Path) -> Result<()> {
     let all = Samples::from(Folder::open(result)?.table()?);
-    // Conditions are those of sweeps and of --where; good samples of the present plan are what is left.
+    // The syntax of conditions is that of sweeps and of --where. The result has only good samples of the present plan.
     let samples = all.choose(Some("kernel == \"apex_map.sequential\""))?;
     regime(&samples);
 
@@ -49,7 +49,7 @@ fn draw(result: &Path, picture: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What all samples have in common: where and how they were measured.
+/// Prints the properties that all samples share: where and how they were measured.
 fn regime(samples: &Samples) {
     for name in ["host", "cpu_model", "library", "memory_words", "page_bytes", "oversubscribed"] {
         if let Some(value) = samples.same(name) {

@@ -300,7 +300,7 @@ fn the_table_of_the_papers_names_what_exists_and_has_every_value_once() {
     assert_eq!(values.sum::<usize>(), report.checks.len());
     let text = printed(&["validate"]);
     assert!(
-        text.contains("What of each table and figure is reproduced") && text.contains("identities of printed numbers")
+        text.contains("Reproduced parts of each table and figure") && text.contains("identities of printed numbers")
     );
 }
 

@@ -1,4 +1,5 @@
-// Prints, as C, what bindings rely on that were made of this MPI's header. Constants follow from the bindings.
+// Prints, as C, the properties of this MPI's header on which the bindings depend. Constants are taken from the
+// bindings.
 
 #include <mpi.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-// Put by apexmap's `make dist` in place of the build script of mpi-sys, which is beside this file as it came, in upstream.rs: where
-// that finds no libclang, the bindings are those that were made with the tarball, if they fit the header of this machine's MPI.
+// Replaces the build script of mpi-sys in apexmap's `make dist`. The original script is upstream.rs in this folder. If
+// it finds no libclang, this script uses bindings from the tarball that match the header of this machine's MPI.
 
 mod upstream {
     include!("upstream.rs");
@@ -16,7 +16,7 @@ use std::{env, fs, panic};
 fn main() {
     let Err(cause) = panic::catch_unwind(upstream::run) else { return };
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    // What failed before the bindings is not mended by other bindings.
+    // Other bindings do not fix a failure before the bindings are generated.
     if !out.join("librsmpi.a").is_file() {
         panic::resume_unwind(cause);
     }
@@ -28,21 +28,23 @@ fn main() {
         compiler = command;
         let Some(misfit) = misfit else {
             fs::copy(&bindings, out.join("functions_and_types.rs")).expect("the bindings can be copied");
-            println!("cargo:warning=libclang cannot be used here: the bindings are those for {name}, whose types fit this MPI");
+            println!(
+                "cargo:warning=libclang is not available: using the bindings for {name}, whose types match this MPI"
+            );
             return;
         };
         reasons.push_str(&format!("\nbindings for {name}: {misfit}"));
     }
-    let reasons = if reasons.is_empty() { "\nthere are none".to_owned() } else { reasons };
+    let reasons = if reasons.is_empty() { "\nnone are included".to_owned() } else { reasons };
     eprintln!(
-        "\nerror: the bindings to this MPI cannot be made, as libclang is missing, and none that came with this tarball fit it \
-         (header as {compiler} finds it):{reasons}\nhelp: install libclang (Debian: libclang-dev), or set LIBCLANG_PATH to its \
-         folder, or build the worker where it is and copy it here; or see that MPICC names the compiler of the MPI that is meant\n"
+        "\nerror: cannot generate bindings to this MPI without libclang, and no included bindings match it \
+         (header found by {compiler}):{reasons}\nhelp: install libclang (Debian: libclang-dev), or set LIBCLANG_PATH to its \
+         folder; or build the worker on a machine with libclang and copy it; or check that MPICC is the compiler of the intended MPI\n"
     );
     std::process::exit(1);
 }
 
-/// Each beside a C file that can be compiled if, and only if, it fits.
+/// Each file has a C file that compiles only if the bindings match.
 fn pregenerated() -> Vec<PathBuf> {
     let entries = fs::read_dir("pregenerated").into_iter().flatten().flatten().map(|entry| entry.path());
     let mut files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect();
@@ -50,7 +52,7 @@ fn pregenerated() -> Vec<PathBuf> {
     files
 }
 
-/// The compiler, and what it says against this check.
+/// Returns the compiler's name, and its errors for this check; `None` if it accepts the file.
 fn check(file: &Path) -> (String, Option<String>) {
     let (mut builder, library) = (cc::Build::new(), build_probe_mpi::probe().ok());
     builder.cargo_metadata(false);
@@ -62,7 +64,7 @@ fn check(file: &Path) -> (String, Option<String>) {
     let name = compiler.path().display().to_string();
     let mut command: Command = compiler.to_command();
     match command.arg("-fsyntax-only").arg(file).output() {
-        Err(error) => (name, Some(format!("the compiler cannot be started: {error}"))),
+        Err(error) => (name, Some(format!("cannot start the compiler: {error}"))),
         Ok(output) if output.status.success() => (name, None),
         Ok(output) => {
             let text = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,8 +1,10 @@
-//! `cargo bench --bench message_rate [-- PAIRS [openmpi|mpich [distinct|one]]]`: latency, bandwidth and message rate against the OSU
-//! micro-benchmarks' loops in plain C (`peer.c`; no public package has OSU's own) on the same MPI, started by the same launcher.
+//! `cargo bench --bench message_rate [-- PAIRS [openmpi|mpich [distinct|one]]]`: compares latency, bandwidth and
+//! message rate with the loops of the OSU micro-benchmarks. The loops are rewritten in plain C (`peer.c`), because no
+//! public package has OSU's own. Both use the same MPI and the same launcher.
 //!
-//! Launches of apexmap and of the peer take turns; in each, every test runs several times. Printed are medians, the ratio
-//! of medians (above 1: apexmap is faster), and the least and greatest ratio of a pair of launches. The aim is 0.9 or more.
+//! Launches of apexmap and of the peer alternate; in each, every test runs several times. The output is the medians,
+//! the ratio of medians (above 1: apexmap is faster), and the least and greatest ratio of a pair of launches. The goal
+//! is a ratio of at least 0.9.
 
 #[expect(dead_code, reason = "tests use the rest")]
 #[path = "../../tests/mpi_worker.rs"]
@@ -22,9 +24,9 @@ const PAIRS: usize = 7;
 const RUNS: u32 = 5;
 const WINDOW: u64 = 64;
 
-/// One comparison.
+/// A comparison of one kernel at one message size.
 struct Test {
-    /// The peer's name for it.
+    /// Name of the test in the peer.
     name: &'static str,
     kernel: &'static str,
     bytes: u64,
@@ -32,7 +34,8 @@ struct Test {
     messages: u64,
 }
 
-/// As OSU: 64 messages in a window, round trips one by one; fewer of the long ones, so that runs take 1 to 100 ms.
+/// Returns OSU's tests: 64 messages per window, round trips one at a time. Long messages are fewer, so that runs take 1
+/// to 100 ms.
 fn tests() -> Vec<Test> {
     let sizes = [4, 8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 4 << 20];
     let all = [("latency", "ping_pong"), ("streaming", "streaming"), ("bidirectional", "bidirectional")];
@@ -51,7 +54,7 @@ impl Test {
         kernels::complete(point).expect("a valid point")
     }
 
-    /// One-way messages of a run.
+    /// Returns the one-way messages of a run.
     fn messages(&self) -> f64 {
         kernels::find(&format!("message_rate.{}", self.kernel)).expect("a kernel").work(&self.point("one")).operations
     }
@@ -73,7 +76,7 @@ fn compare(mpi: &Mpi, buffers: &str, pairs: usize) {
     mpi.worker();
     let (mut ours, mut theirs) = (vec![Vec::new(); tests.len()], vec![Vec::new(); tests.len()]);
     for pair in 0..pairs {
-        // Who comes first changes from pair to pair.
+        // The order alternates from pair to pair.
         for turn in 0..2 {
             let (seconds, into) = match turn == pair % 2 {
                 true => (run_ours(mpi, buffers, &tests), &mut ours),
@@ -113,7 +116,7 @@ fn compile(mpi: &Mpi) -> PathBuf {
     program
 }
 
-/// Seconds of every run, by test.
+/// Returns the seconds of every run, by test.
 fn run_ours(mpi: &Mpi, buffers: &str, tests: &[Test]) -> Vec<Vec<f64>> {
     let mut seconds = vec![Vec::new(); tests.len()];
     let points = tests.iter().map(|test| test.point(buffers)).collect();
@@ -128,7 +131,7 @@ fn run_ours(mpi: &Mpi, buffers: &str, tests: &[Test]) -> Vec<Vec<f64>> {
     seconds
 }
 
-/// As `run_ours`.
+/// Returns the peer's seconds of every run, by test.
 fn run_peer(mpi: &Mpi, peer: &Path, buffers: &str, tests: &[Test]) -> Vec<Vec<f64>> {
     let mut arguments = vec![RUNS.to_string(), u8::from(buffers == "distinct").to_string()];
     for test in tests {
@@ -136,7 +139,7 @@ fn run_peer(mpi: &Mpi, peer: &Path, buffers: &str, tests: &[Test]) -> Vec<Vec<f6
         arguments.extend([test.name.into(), test.bytes.to_string(), test.window.to_string(), rounds.to_string()]);
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let program = check(&*mpi.launcher(), peer, &path).expect("the launcher is there");
+    let program = check(&*mpi.launcher(), peer, &path).expect("the launcher exists");
     let here = Here::look();
     let job = LaunchJob {
         program,

@@ -1,10 +1,10 @@
-/* The loops of the OSU micro-benchmarks' osu_latency, osu_bw and osu_bibw, for two ranks, as a peer of apexmap's kernels.
+/* The loops of the OSU micro-benchmarks osu_latency, osu_bw and osu_bibw for two ranks, for comparison with apexmap's kernels.
  *
  *   mpirun -n 2 peer RUNS DISTINCT  {TEST BYTES WINDOW ROUNDS} ...
  *
- * TEST is latency, streaming or bidirectional; a round is a window of messages (latency: of round trips). With DISTINCT = 1
- * every message of a window has a buffer of its own, with 0 there is one for all, as OSU has it. The tests are run RUNS
- * times in turn, each after half a run that is not timed. Rank 0 prints a line a test and run: its number and its seconds.
+ * TEST is latency, streaming or bidirectional. A round is a window of messages, or for latency a window of round trips.
+ * With DISTINCT = 1 every message of a window has a separate buffer; with 0 all share one, as in OSU. All tests run RUNS
+ * times in turn, each after half a run that is not timed. Rank 0 prints one line per test and run: its number and seconds.
  */
 #include <mpi.h>
 #include <stdio.h>

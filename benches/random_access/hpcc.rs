@@ -1,4 +1,4 @@
-//! HPCC, the reference implementation of RandomAccess, in two builds: started, read and stopped.
+//! Runs HPCC, the reference implementation of RandomAccess, in two builds.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What of its output counts.
+/// The section of HPCC's output that is read.
 #[derive(Clone, Copy)]
 pub enum Section {
     /// All ranks on one table.
@@ -15,29 +15,29 @@ pub enum Section {
     Single,
 }
 
-/// Pages of the tables.
+/// Page size of the tables.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Pages {
     Base,
     Huge,
 }
 
-/// A build.
+/// A build of HPCC.
 pub struct Hpcc {
     program: PathBuf,
-    /// Algorithm and flags of the compiler.
+    /// Algorithm and compiler flags.
     pub what: String,
 }
 
 impl Hpcc {
-    /// The package names its flags nowhere: these are the ones with which Debian's compiler makes the package's verification
-    /// (verification.c) of the source, instruction for instruction.
+    /// Debian's package. It does not record its compiler flags. With these flags, Debian's compiler reproduces the
+    /// package's verification (verification.c) from the source, instruction for instruction.
     pub fn debian() -> Self {
         let what = "Debian's hpcc 1.5.0: base algorithm, gcc -O2 -funroll-loops -fstack-protector-strong, no -march";
         Self { program: "hpcc".into(), what: what.into() }
     }
 
-    /// Built here with the optimised algorithm of its authors; where that fails, what Debian has.
+    /// Builds HPCC with the optimised algorithm of its authors. If that fails, returns Debian's build.
     pub fn optimised() -> Self {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/build-hpcc");
         let built = Command::new(script).stdin(Stdio::null()).output().expect("a shell");
@@ -49,30 +49,30 @@ impl Hpcc {
                 Self { program: program.into(), what }
             }
             _ => {
-                println!("\nhpcc with its optimised algorithm cannot be built, and Debian's stands in for it:\n{text}");
+                println!("\ncannot build hpcc with its optimised algorithm; using Debian's instead:\n{text}");
                 Self::debian()
             }
         }
     }
 }
 
-/// What a run gave.
+/// The result of a run.
 pub struct Run {
     pub gups: f64,
-    /// Least share of a rank's table that was on huge pages.
+    /// Smallest share over the ranks of a table on huge pages.
     pub huge_share: f64,
-    /// Share of wrong words: the optimised algorithm loses an update where eight in turn meet one word.
+    /// Share of wrong words. The optimised algorithm loses an update if eight consecutive ones meet in one word.
     pub errors: f64,
 }
 
-/// No run takes so long, unless it hangs.
+/// Time after which a run counts as hanging.
 const LONGEST: Duration = Duration::from_secs(900);
 
-/// Debian's example, but for the size of the matrix, from which hpcc takes the size of the table, and the grid.
+/// Returns Debian's example input with another matrix size, which sets hpcc's table size, and another process grid.
 fn settings(order: u64, ranks: usize) -> String {
     let example = "/usr/share/doc/hpcc/examples/_hpccinf.txt";
     let text = std::fs::read_to_string(example).unwrap_or_else(|error| {
-        panic!("{example}: {error}; `make bench` installs hpcc, by hand: apt-get install hpcc")
+        panic!("{example}: {error}; `make bench` installs hpcc; manually: apt-get install hpcc")
     });
     let line = |(number, line): (usize, &str)| match number {
         5 => format!("{order} Ns\n"),
@@ -84,31 +84,33 @@ fn settings(order: u64, ranks: usize) -> String {
 }
 
 impl Hpcc {
-    /// Runs it on `ranks` ranks bound to cores, on a table of `words` words in all.
+    /// Runs HPCC on `ranks` ranks bound to cores, on a table of `words` words in total.
     ///
-    /// The sections of RandomAccess come first: what follows is not waited for, as the HPL alone would take minutes.
+    /// The sections of RandomAccess come first. The run is stopped after them, because the HPL alone would take
+    /// minutes.
     pub fn run(&self, folder: &Path, ranks: usize, words: u64, section: Section, pages: Pages) -> Run {
-        // The table is the largest power of two of words that the matrix has: one row more than its root.
+        // The table is the largest power of two of words that fits the matrix, so the matrix has one row more than the
+        // root.
         std::fs::write(folder.join("hpccinf.txt"), settings(words.isqrt() + 1, ranks)).expect("hpcc's settings");
         let output = folder.join("hpccoutf.txt");
         let _ = std::fs::remove_file(&output);
         let mut mpirun = Command::new("mpirun.openmpi");
         mpirun.args(["-n", &ranks.to_string(), "--bind-to", "core"]).arg(&self.program).current_dir(folder);
         mpirun.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-        // glibc asks for huge pages for what malloc maps, as madvise does.
+        // With this setting glibc requests huge pages for malloc's memory, like madvise.
         mpirun.env("GLIBC_TUNABLES", if pages == Pages::Huge { "glibc.malloc.hugetlb=1" } else { "" });
         mpirun.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let (name, size, rate) = match section {
             Section::Mpi => ("MPIRandomAccess", "Total Main table size", "Billion(10^9) Updates    per second"),
             Section::Single => ("SingleRandomAccess", "Main table size", "Single GUP/s"),
         };
-        let mut started = mpirun.spawn().expect("Open MPI is there");
+        let mut started = mpirun.spawn().expect("Open MPI exists");
         let id = Pid::from_raw(started.id() as i32);
         let (mut on_huge, mut looks) = (0, 0);
         let text = wait(&mut started, || {
             let text = std::fs::read_to_string(&output).unwrap_or_default();
             looks += 1;
-            // To look for pages takes milliseconds from the cores.
+            // Looking for pages takes milliseconds of the cores' time, so do it rarely.
             if looks % 5 == 0 && text.contains(&format!("Begin of {name} section")) {
                 on_huge = on_huge.max(huge_bytes(id));
             }
@@ -125,7 +127,7 @@ impl Hpcc {
     }
 }
 
-/// Bytes on huge pages of the rank of this launch that has fewest.
+/// Returns the bytes on huge pages of the launch's rank with the fewest.
 fn huge_bytes(launcher: Pid) -> u64 {
     let parent = format!("PPid:\t{launcher}\n");
     let processes = std::fs::read_dir("/proc").expect("processes").flatten().map(|entry| entry.path());
@@ -139,7 +141,7 @@ fn huge_bytes(launcher: Pid) -> u64 {
     ranks.filter_map(bytes).min().unwrap_or(0)
 }
 
-/// The number of the first line with `name`: after the last `mark`, or else before or after the name.
+/// Returns the number in the first line with `name`: after the last `mark`, or without a mark the first number.
 fn number(text: &str, name: &str, mark: &str) -> f64 {
     let line = text.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("hpcc writes no {name}"));
     let rest = if mark.is_empty() { line } else { line.rsplit(mark).next().unwrap_or(line) };

@@ -1,7 +1,8 @@
-//! What the kernel interface costs: instructions of the timed region of `random_access.sequential`, counted by callgrind,
-//! against those of a plain loop that makes the same updates in the same way.
+//! Measures the cost of the kernel interface: instructions of the timed region of `random_access.sequential`, counted
+//! by callgrind, compared with those of a plain loop with the same updates and method.
 //!
-//! This program runs itself under valgrind, once as the kernel and once as the loop; the counts are the same in every run.
+//! This program runs itself under valgrind, once as the kernel and once as the loop. The counts are identical in every
+//! run.
 
 use apexmap_base::point::Point;
 use apexmap_measure::comm::{Transport, World, threads};
@@ -13,20 +14,20 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// The word that makes this program one of the two.
+/// First argument of this program when it runs as one of the two.
 pub const ARGUMENT: &str = "instructions-of";
 
 const WORDS: u64 = 1 << 16;
 const UPDATES: u64 = 4 * WORDS;
 
-/// The kernel's instructions over the plain loop's, by method; `None` without valgrind.
+/// Returns the instructions of the kernel and of the plain loop, by method; `None` without valgrind.
 pub fn compare(folder: &Path) -> Option<Vec<(&'static str, u64, u64)>> {
     Command::new("valgrind").arg("--version").stdout(Stdio::null()).status().ok()?;
     let count = |what, method| count(folder, what, method);
     Some(["look_ahead", "immediate"].map(|method| (method, count("kernel", method), count("loop", method))).into())
 }
 
-/// Callgrind writes its counts whenever the clock is read: the second last part lies between the last two readings.
+/// Callgrind writes its counts at every reading of the clock. The second last part is between the last two readings.
 fn count(folder: &Path, what: &str, method: &str) -> u64 {
     let base = format!("{what}-{method}");
     let this = std::env::current_exe().expect("this program");
@@ -51,7 +52,7 @@ fn count(folder: &Path, what: &str, method: &str) -> u64 {
     counts[counts.len() - 2].1
 }
 
-/// What runs under valgrind.
+/// Runs the kernel or the loop under valgrind.
 pub fn run(what: &str, method: &str) {
     match (what, method) {
         ("kernel", _) => kernel(method),
@@ -85,7 +86,7 @@ fn immediate(words: &mut [u64]) {
     }
 }
 
-/// 1024 values stored, words asked for 128 and 16 updates ahead.
+/// 1024 values are stored; words are prefetched 128 and 16 updates ahead.
 fn look_ahead(words: &mut [u64]) {
     let mask = words.len() as u64 - 1;
     let mut generator = Generator::after(StreamKind::Lfsr, 0);

@@ -1,11 +1,10 @@
-//! `cargo bench --bench random_access [-- PAIRS [alone|together|optimised]]`: RandomAccess against HPCC in two builds, and
-//! the kernel interface against a plain loop.
+//! `cargo bench --bench random_access [-- PAIRS [alone|together|optimised]]`: compares RandomAccess with HPCC in two
+//! builds, and the kernel interface with a plain loop.
 //!
-//! hpcc and apexmap run in turn, bound to cores by the same launcher, on tables of the same size and on pages of the same
-//! size, with the updates that hpcc makes: its stream, its starts, 4 updates a word, and one process's in 128 streams.
-//! Printed are ratios of medians (above 1: apexmap is faster), the least and greatest ratio of a pair, and the ratio aimed
-//! at; what differs between the two is their program, the algorithm included. Other work on the machine moves rates by
-//! factors, and ratios less.
+//! hpcc and apexmap alternate, bound to cores by the same launcher, on tables and pages of the same size. apexmap makes
+//! hpcc's updates: its stream, its starts, 4 updates per word, and 128 streams for one process. The output is the ratio
+//! of medians (above 1: apexmap is faster), the least and greatest ratio of a pair, and the goal. The ratio compares
+//! whole programs, including their algorithms. Other work on the machine changes rates by factors, and ratios less.
 
 mod hpcc;
 mod instructions;
@@ -65,7 +64,7 @@ fn print_instructions(folder: &Path) {
     }
 }
 
-/// A point, and the ratio aimed at.
+/// A point to compare, with the goal for its ratio.
 struct Contender {
     label: String,
     point: Point,
@@ -98,7 +97,7 @@ fn contender(
     }
 }
 
-/// One process.
+/// Returns the points of one process.
 fn alone(words: u64, target: f64) -> Vec<Contender> {
     let one = |method, pages, target| {
         let settings = [("method", method), ("streams", "128")];
@@ -112,7 +111,7 @@ fn alone(words: u64, target: f64) -> Vec<Contender> {
     ]
 }
 
-/// Two ranks.
+/// Returns the points of two ranks.
 fn together(words: u64) -> Vec<Contender> {
     let two = |kernel: &str, settings: &[(&str, &str)], target| {
         let kernel = format!("random_access.{kernel}");
@@ -151,7 +150,7 @@ fn compare(
                 runs.push(peer.run(folder, ranks, words, section, pages));
             }
         };
-        // Who comes first changes from pair to pair.
+        // The order alternates from pair to pair.
         if pair % 2 == 0 {
             run_peer();
         }
@@ -199,14 +198,14 @@ fn print_ratio(rates: &[f64], reference: &[f64], Contender { label, target, .. }
     println!("  {label:<34} {:>8.4} {ratio:>7.2} {least:>8.2} {greatest:>8.2}  {aim}", middle(rates));
 }
 
-/// GUPS of one run in a launch of its own.
+/// Returns the GUPS of one run in a separate launch.
 fn rate(contender: &Contender) -> f64 {
     let point = &contender.point;
     let mut found = None;
     let ending = OPEN_MPI.run(&job("bench", point.ranks, 1, vec![point.clone()]), &mut |event| {
         if let Event::Sample(sample) = event {
             assert_eq!(sample.status, Status::Ok, "{}: {}", contender.label, sample.message);
-            // The size is the peer's.
+            // The table has the peer's size, which may break the rules.
             let broken = sample.outputs["rules_broken"].to_string();
             assert!(matches!(broken.as_str(), "none" | "table size"), "{} breaks rules: {broken}", contender.label);
             let granted = sample.outputs.get("huge_share").and_then(Value::as_f64);

@@ -1,7 +1,8 @@
 #![no_main]
 use std::sync::Once;
 
-/// The fuzzer's own hook ends the program at every panic; of polars they are caught, and become errors.
+/// The fuzzer's own hook ends the program at every panic. Panics of polars are caught and become errors, so this hook
+/// ignores them.
 fn hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,7 +1,8 @@
-//! What is fuzzed: readers of whatever a file, a flag or a launch may contain.
+//! Fuzz targets: the readers of files, flags and launches.
 //!
-//! Each function takes any bytes and panics if the program would, or if what was read does not hold what readers promise. The
-//! program's own tests run all seeds through them; `make fuzz` runs them under libFuzzer, which looks for new ones.
+//! Each function takes any bytes. It panics if the program would, or if the data that were read violate a promise of
+//! the reader. The program's own tests run all seeds through them; `make fuzz` runs them under libFuzzer, which
+//! searches for new ones.
 
 use apexmap::commands::diagnostics;
 use apexmap_base::condition::{Condition, NameType};
@@ -23,10 +24,10 @@ use apexmap_theory::machine::Card;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Any bytes.
+/// A function that must accept any bytes.
 pub type Target = fn(&[u8]);
 
-/// All of them, by name.
+/// All targets by name.
 pub const TARGETS: &[(&str, Target)] = &[
     ("card", card),
     ("condition", condition),
@@ -38,7 +39,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("units", units),
 ];
 
-/// An error can be shown, on one screen, with advice.
+/// Checks that an error can be shown on one screen, with help.
 fn shown(error: &Error) {
     let text = diagnostics::render(error, false, 100);
     assert!(!text.trim().is_empty() && !error.what.is_empty(), "{error:?}");
@@ -46,7 +47,7 @@ fn shown(error: &Error) {
     assert!(!text.contains(is_unprintable), "{text:?}");
 }
 
-/// A sweep file: its points are complete, and each there once.
+/// Reads a sweep file. Its points are complete and distinct.
 pub fn sweep(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let machine = Machine::plain(2, 1 << 34);
@@ -55,7 +56,7 @@ pub fn sweep(data: &[u8]) {
         Ok(sweep) => {
             let keys: std::collections::HashSet<String> =
                 sweep.points.iter().map(|point| format!("{point:?}")).collect();
-            assert_eq!(keys.len(), sweep.points.len(), "a point is there twice");
+            assert_eq!(keys.len(), sweep.points.len(), "a point occurs twice");
             for point in sweep.points.iter().take(100) {
                 assert_eq!(kernels::complete(point.clone()).as_ref(), Ok(point), "a point is not complete");
             }
@@ -65,7 +66,7 @@ pub fn sweep(data: &[u8]) {
     }
 }
 
-/// A machine card: it is read back as it is written.
+/// Reads a machine card. Writing and reading it again gives the same card.
 pub fn card(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match Card::parse(text, Path::new("fuzz.toml")) {
@@ -79,7 +80,7 @@ pub fn card(data: &[u8]) {
     }
 }
 
-/// A condition: it is true, false or does not apply.
+/// Reads a condition. It is true, false or does not apply.
 pub fn condition(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let words = NameType::Word(vec!["lfsr".into(), "xoshiro".into(), "a b".into()]);
@@ -112,7 +113,7 @@ const UNITS: [Unit; 10] = [
     Unit::SecondsPerByte,
 ];
 
-/// A number with a unit: what is printed is read again.
+/// Reads a number with a unit. It is finite, and can be printed.
 pub fn units(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     for unit in UNITS {
@@ -122,7 +123,7 @@ pub fn units(data: &[u8]) {
     }
 }
 
-/// A job of a worker: it ends.
+/// Reads a worker's job. It ends.
 pub fn job(data: &[u8]) {
     let Ok(job) = serde_json::from_slice::<Job>(data) else { return };
     let mut schedule = Schedule::new(&job);
@@ -137,7 +138,7 @@ pub fn job(data: &[u8]) {
     }
 }
 
-/// A journal: plans and reports read the same samples of it, and all that reports ask of them can be told.
+/// Reads a journal. Plans and reports get the same samples from it, and reports can use all of them.
 pub fn journal(data: &[u8]) {
     let folder = scratch();
     let path = folder.journal("0001");
@@ -157,7 +158,7 @@ pub fn journal(data: &[u8]) {
     }
 }
 
-/// What a report asks of samples.
+/// Runs the queries that a report makes on samples.
 fn told(table: Table) {
     let samples = Samples::from(table).current();
     let _ = samples.axes();
@@ -172,7 +173,7 @@ fn told(table: Table) {
     let _ = samples.oversubscribed();
 }
 
-/// A manifest, and the plan beside it.
+/// Reads a manifest, and the plan next to it.
 pub fn manifest(data: &[u8]) {
     let folder = scratch();
     std::fs::write(folder.manifest(), data).expect("a file");
@@ -191,7 +192,7 @@ pub fn manifest(data: &[u8]) {
     std::fs::remove_file(folder.points()).expect("a file");
 }
 
-/// A Parquet file that somebody else wrote: its columns are of one length.
+/// Reads a Parquet file of another program. Its columns have equal lengths.
 pub fn parquet(data: &[u8]) {
     let path = scratch().samples();
     std::fs::write(&path, data).expect("a file");
@@ -207,7 +208,7 @@ pub fn parquet(data: &[u8]) {
     std::fs::remove_file(&path).expect("a file");
 }
 
-/// A result folder of this process, in memory where there is such a place.
+/// Returns a result folder for this process, in memory if possible.
 fn scratch() -> &'static Folder {
     static FOLDER: OnceLock<Folder> = OnceLock::new();
     FOLDER.get_or_init(|| {

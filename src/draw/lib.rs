@@ -1,6 +1,6 @@
-//! Figures: from plain data, and from samples.
+//! Draws figures from plain data and from samples.
 
-// Listed in clippy.toml: what opens a file of a result has to go through `regular_file` or `new_file`.
+// clippy.toml lists these methods: files of a result are opened with `regular_file` or `new_file`.
 #![warn(clippy::disallowed_methods)]
 
 pub mod figure;

@@ -1,4 +1,4 @@
-//! From samples to figures.
+//! Makes figures from samples.
 
 use crate::figure::{Axis, Classes, CurvePoint, Curves, Figure, Grid, Quantity, Series, View};
 use apexmap_base::error::{Error, Result};
@@ -13,7 +13,7 @@ use apexmap_theory::bounds;
 use apexmap_theory::statistics::Summary;
 use ndarray::Ix2;
 
-/// The kinds of figures, by the names that `apexmap plot` takes.
+/// A kind of figure, by the name that `apexmap plot` accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FigureKind {
     /// 3-D surface over two axes.
@@ -22,16 +22,16 @@ pub enum FigureKind {
     Contour,
     /// Heat map over two axes.
     Heat,
-    /// Lines with 95 % intervals over one axis; the columns of [`Request::by`] tell them apart.
+    /// Lines with 95 % intervals over one axis; the columns of [`Request::by`] distinguish them.
     Curves,
-    /// Which limit binds, with the share of it that was reached.
+    /// The limit that binds, with the share of it that was reached.
     Bottleneck,
     /// The power of the first axis with which the quantity grows, over two axes.
     Elasticity,
 }
 
 impl FigureKind {
-    /// Every kind with its name: `("surface", FigureKind::Surface)`.
+    /// All kinds with their names: `("surface", FigureKind::Surface)`.
     pub const ALL: [(&'static str, FigureKind); 6] = [
         ("surface", FigureKind::Surface),
         ("contour", FigureKind::Contour),
@@ -42,35 +42,35 @@ impl FigureKind {
     ];
 }
 
-/// What to draw.
+/// A figure to draw: its kind and its columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// How it is drawn.
+    /// Kind of the figure.
     pub kind: FigureKind,
-    /// Heading of the figure.
+    /// Title of the figure.
     pub title: String,
     /// Column of the horizontal axis: `alpha`, `memory_words`.
     pub x: String,
-    /// Further columns. A grid takes one, its second axis; of curves all of them tell the curves apart.
+    /// Further columns. A grid takes one, its second axis; curves are distinguished by all of them.
     pub by: Vec<String>,
     /// Column of the quantity shown: `bytes_per_second`. Each value is the median of its samples.
     pub z: String,
 }
 
 impl Request {
-    /// The columns of the axes.
+    /// Returns the columns of the axes.
     fn axes(&self) -> Vec<&str> {
         std::iter::once(&self.x).chain(&self.by).map(String::as_str).collect()
     }
 }
 
-/// A cell, and the summary of what is shown there.
+/// A cell and the summary of its values.
 struct CellValue {
     cell: Cell,
     summary: Option<Summary>,
 }
 
-/// What a figure of a column is made of. Over what was measured itself a point stands at its median.
+/// Returns the cells of a figure. If the horizontal axis is itself a measurement, each point lies at its median.
 fn cell_values(samples: &Samples, request: &Request, column: &str) -> Result<Vec<CellValue>> {
     let of = |cell: Cell| CellValue { summary: cell.summary(column), cell };
     if request.kind != FigureKind::Curves || !matches!(columns::describe(&request.x).role, Role::Output | Role::Rate) {
@@ -90,7 +90,7 @@ fn cell_values(samples: &Samples, request: &Request, column: &str) -> Result<Vec
     Ok(found)
 }
 
-/// The heading of a figure of a column, if it has no other.
+/// Returns the default title for a figure of a column.
 pub fn title(samples: &Samples, kind: FigureKind, x: &str, z: &str) -> String {
     let label = samples.describe(z).label;
     match kind {
@@ -99,11 +99,11 @@ pub fn title(samples: &Samples, kind: FigureKind, x: &str, z: &str) -> String {
     }
 }
 
-/// The figure of a request over these samples.
+/// Makes the figure of a request from these samples.
 ///
 /// # Errors
-/// If a column is missing or holds words where numbers are drawn, a grid does not have two axes, nothing is left to draw, or a
-/// cell would mix samples of different points.
+/// If a column is missing or holds words where numbers are drawn, if a grid does not have two axes, if nothing is left
+/// to draw, or if a cell would mix samples of different points.
 pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
     let by = request.axes();
     if request.kind != FigureKind::Curves && by.len() != 2 {
@@ -119,7 +119,7 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
     let found = cell_values(samples, request, &request.z)?;
     if found.iter().all(|shown| shown.summary.is_none()) {
         return Err(Error::input(
-            format!("there is nothing to draw: no successful sample has {} and {}", by.join(", "), request.z),
+            format!("nothing to draw: no successful sample has {} and {}", by.join(", "), request.z),
             "widen --where, or see `apexmap status` for points that failed",
         ));
     }
@@ -151,7 +151,7 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
     })
 }
 
-/// A surface or curves of a rate with its bounds, where the result knows them: the same figure otherwise.
+/// Adds the bounds of a rate to a surface or to curves. Returns the figure unchanged if the result has no bounds.
 pub fn with_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Result<Figure> {
     let Some(column) = bound_of(&request.z).filter(|column| samples.column(column).is_some()) else {
         return Ok(drawn);
@@ -202,10 +202,10 @@ pub fn with_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Resul
 /// The rate that Apex-Map's model predicts.
 const PREDICTED: &str = "bytes_per_second_per_rank";
 
-/// Maximum curves that are drawn with a bound each.
+/// Maximum number of curves that are drawn with their bounds.
 const MOST_BOUNDED: usize = 7;
 
-/// The grid with the elasticities of its values in its first axis.
+/// Returns the grid of the elasticities of its values in its first axis.
 fn elasticity(request: &Request, grid: Grid, cells: &CellGrid) -> Result<Grid> {
     let values = medians(cells).elasticity(&request.x)?.values;
     let x = columns::short(&request.x);
@@ -219,7 +219,7 @@ fn elasticity(request: &Request, grid: Grid, cells: &CellGrid) -> Result<Grid> {
     Ok(Grid { z, values, ..grid })
 }
 
-/// The limit that binds most samples of each cell.
+/// Returns the limit that binds most samples of each cell.
 fn bottleneck(grid: Grid, cells: &CellGrid) -> Classes {
     let class = |shown: &CellValue| {
         let samples = &shown.cell.samples;
@@ -232,7 +232,7 @@ fn bottleneck(grid: Grid, cells: &CellGrid) -> Classes {
     Classes { grid, classes, names: bounds::NAMES.map(str::to_owned).to_vec() }
 }
 
-/// A column along an axis or as a colour; log where the values spread.
+/// Returns the quantity of a column. Its scale is logarithmic if the values are positive and span a factor of 8.
 pub fn quantity(column: &str, values: impl Iterator<Item = f64>) -> Quantity {
     scaled(columns::describe(column), values)
 }
@@ -240,11 +240,11 @@ pub fn quantity(column: &str, values: impl Iterator<Item = f64>) -> Quantity {
 fn scaled(described: Described, values: impl Iterator<Item = f64>) -> Quantity {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     values.filter(|v| !v.is_nan()).for_each(|v| (low, high) = (low.min(v), high.max(v)));
-    // Powers of two and decades: log steps show them evenly.
+    // Log steps are even for powers of two and for decades.
     Quantity { label: described.label, unit: described.unit, log: low > 0.0 && high / low >= 8.0 }
 }
 
-/// Cells over the second axis of a figure, whose values are the rows, and its first.
+/// Cells over the second axis of a figure (rows) and its first (columns).
 type CellGrid = Cube<Option<CellValue>, Ix2>;
 
 fn by_axes(request: &Request, found: Vec<CellValue>) -> Result<CellGrid> {
@@ -277,14 +277,14 @@ fn grid(request: &Request, subtitle: String, z: Described, cells: &CellGrid) -> 
 
 fn curves(request: &Request, subtitle: String, y: Described, found: &[CellValue]) -> Curves {
     let mut series: Vec<(&[Value], Series)> = Vec::new();
-    // Cells come in the order of x first; curves in the order of what tells them apart.
+    // Cells are sorted by x first; curves need the order of the columns that distinguish them.
     let mut ordered: Vec<&CellValue> = found.iter().collect();
     ordered.sort_by(|a, b| compare(&a.cell.by[1..], &b.cell.by[1..]));
     for CellValue { cell, summary } in ordered {
         let Some(x) = cell.by[0].as_f64() else { continue };
         let name = &cell.by[1..];
         if series.last().is_none_or(|(known, _)| *known != name) {
-            // Several words need no names to be distinguished, which the legend has no room for.
+            // With several words, the column names are left out: the words suffice, and the legend has little space.
             let text = |(column, value): (&String, &Value)| match value {
                 Value::Text(word) if name.len() > 1 => columns::caption(word),
                 value => label(column, value),
@@ -309,7 +309,7 @@ fn curves(request: &Request, subtitle: String, y: Described, found: &[CellValue]
     }
 }
 
-/// What the samples have in common, and how many there are of each point.
+/// Returns the values that all samples share, and the number of samples per point.
 fn subtitle(samples: &Samples, request: &Request, found: &[CellValue]) -> String {
     let same = |name: &str| samples.same(name);
     let number = |name: &str| same(name).and_then(|value| value.as_f64());

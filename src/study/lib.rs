@@ -1,6 +1,6 @@
-//! Studies: calibration, models against measurements, validation.
+//! Studies: calibration, models compared with measurements, and validation against papers.
 
-// Listed in clippy.toml: what opens a file of a result has to go through `regular_file` or `new_file`.
+// clippy.toml lists these methods: files of a result are opened with `regular_file` or `new_file`.
 #![warn(clippy::disallowed_methods)]
 
 pub mod calibrate;

@@ -1,14 +1,14 @@
-//! Contours of a grid: the parts of each cell between two levels, and the lines along which a level is reached.
+//! Contours of a grid: the part of each cell between two levels, and the lines where a level is reached.
 //!
-//! Each cell is cut into four triangles around its centre, where the value is the mean of the corners. Within a
-//! triangle the value is linear, so bands are convex polygons and lines are straight: no holes, and no cell with an
-//! unknown corner is drawn.
+//! Each cell is split into four triangles around its centre. The value at the centre is the mean of the four corners.
+//! Within a triangle the value is linear, so bands are convex polygons without holes, and lines are straight. Cells
+//! with an unknown corner are not drawn.
 
 use std::collections::HashMap;
 
 use ndarray::Array2;
 
-/// A corner of a triangle: where it lies, its value, and a name shared by all triangles that touch it.
+/// A corner of a triangle: its position, its value, and an id shared by all triangles that touch it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Corner {
     pub x: f64,
@@ -17,8 +17,8 @@ pub struct Corner {
     pub id: usize,
 }
 
-/// The triangles of a grid with columns at `x`, rows at `y` and `values[[row, column]]`; cells with a NaN corner are
-/// left out.
+/// Returns the triangles of a grid with columns at `x`, rows at `y` and values `values[[row, column]]`. Cells with a
+/// NaN corner are left out.
 pub fn triangles(x: &[f64], y: &[f64], values: &Array2<f64>) -> Vec<[Corner; 3]> {
     let width = x.len();
     let corner = |j: usize, i: usize| Corner { x: x[i], y: y[j], z: values[[j, i]], id: j * width + i };
@@ -38,7 +38,7 @@ pub fn triangles(x: &[f64], y: &[f64], values: &Array2<f64>) -> Vec<[Corner; 3]>
     triangles
 }
 
-/// The part of a triangle where `low <= z <= high`: a convex polygon, empty if there is none.
+/// Returns the part of a triangle where `low <= z <= high`: a convex polygon, empty if the triangle has no such part.
 pub fn band(triangle: &[Corner; 3], low: f64, high: f64) -> Vec<(f64, f64)> {
     let all: Vec<_> = triangle.iter().map(|c| (c.x, c.y, c.z)).collect();
     let above = clipped(&all, |z| z - low);
@@ -46,7 +46,7 @@ pub fn band(triangle: &[Corner; 3], low: f64, high: f64) -> Vec<(f64, f64)> {
     if within.len() < 3 { Vec::new() } else { within.into_iter().map(|(x, y, _)| (x, y)).collect() }
 }
 
-/// The part of a convex polygon where `inside(z) >= 0` (Sutherland-Hodgman).
+/// Returns the part of a convex polygon where `inside(z) >= 0` (Sutherland-Hodgman).
 fn clipped(polygon: &[(f64, f64, f64)], inside: impl Fn(f64) -> f64) -> Vec<(f64, f64, f64)> {
     let mut kept = Vec::new();
     for (k, a) in polygon.iter().enumerate() {
@@ -63,17 +63,17 @@ fn clipped(polygon: &[(f64, f64, f64)], inside: impl Fn(f64) -> f64) -> Vec<(f64
     kept
 }
 
-/// An end of a piece of an iso-line: the edge it lies on (its corners' ids) and where.
+/// An end of a piece of an iso-line: the ids of the corners of its edge, and its position.
 type End = ((usize, usize), (f64, f64));
 
-/// The piece of the line `z = level` within a triangle. A corner exactly on the level counts as above it, so that
-/// pieces of neighbouring triangles always meet.
+/// Returns the piece of the line `z = level` within a triangle. A corner exactly on the level counts as above it, so
+/// that pieces of neighbouring triangles always meet.
 fn crossing(triangle: &[Corner; 3], level: f64) -> Option<[End; 2]> {
     let mut ends = Vec::new();
     for k in 0..3 {
         let (a, b) = (triangle[k], triangle[(k + 1) % 3]);
         if (a.z >= level) != (b.z >= level) {
-            // Both triangles at an edge walk it in the same direction, so that the point is the same to the last bit.
+            // Both triangles at an edge interpolate in the same direction, so that their points agree to the last bit.
             let (a, b) = if a.id < b.id { (a, b) } else { (b, a) };
             let t = (level - a.z) / (b.z - a.z);
             ends.push(((a.id, b.id), (a.x + t * (b.x - a.x), a.y + t * (b.y - a.y))));
@@ -82,7 +82,7 @@ fn crossing(triangle: &[Corner; 3], level: f64) -> Option<[End; 2]> {
     ends.try_into().ok()
 }
 
-/// The lines `z = level`, each as its points in order; a closed line ends where it begins.
+/// Returns the lines `z = level`, each as points in order. A closed line ends where it begins.
 pub fn iso_lines(triangles: &[[Corner; 3]], level: f64) -> Vec<Vec<(f64, f64)>> {
     let pieces: Vec<[End; 2]> = triangles.iter().filter_map(|t| crossing(t, level)).collect();
     let mut at_edge: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
@@ -93,7 +93,7 @@ pub fn iso_lines(triangles: &[[Corner; 3]], level: f64) -> Vec<Vec<(f64, f64)>> 
     }
     let mut used = vec![false; pieces.len()];
     let is_open = |piece: &[End; 2]| piece.iter().any(|end| at_edge[&end.0].len() == 1);
-    // Open lines are walked from an end; what is left then are closed ones.
+    // Open lines are walked from an end. Only closed lines remain after them.
     let (open, closed): (Vec<usize>, Vec<usize>) = (0..pieces.len()).partition(|k| is_open(&pieces[*k]));
     let mut lines = Vec::new();
     for start in open.into_iter().chain(closed) {

@@ -1,5 +1,5 @@
-//! PNG files: plotters rasterises a picture that is larger than wanted, and the mean of its pixels is written with the
-//! resolution.
+//! Writes PNG files. plotters rasterises a larger picture, and each pixel of the file is the mean of several of its
+//! pixels.
 
 use plotters::backend::{BitMapBackend, DrawingBackend};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -11,7 +11,7 @@ use super::sheet::Sheet;
 use super::text::{self, Side, Type};
 use apexmap_base::error::{Error, Result};
 
-/// Pixels of a sheet, finer than its PNG file.
+/// The pixels of a sheet at several times the resolution of its PNG file.
 pub struct Bitmap {
     sheet: Sheet,
     pixels: Vec<u8>,
@@ -30,7 +30,7 @@ impl Bitmap {
         BitmapPainter { backend, scale: self.sheet.dots * self.sheet.finer as f64 }
     }
 
-    /// The bytes of the PNG file.
+    /// Returns the bytes of the PNG file, resolution included.
     pub fn encoded(&self) -> Result<Vec<u8>> {
         const INCHES_PER_METRE: f64 = 39.370_078_74;
         let (width, height) = self.sheet.png_size();
@@ -51,7 +51,7 @@ impl Bitmap {
     }
 }
 
-/// An RGB picture made smaller by the mean of `times` by `times` pixels.
+/// Shrinks an RGB picture: each new pixel is the mean of `times` by `times` pixels.
 fn averaged(pixels: &[u8], width: usize, height: usize, times: usize) -> Vec<u8> {
     let mut small = Vec::with_capacity(width * height * 3);
     for y in 0..height {
@@ -68,11 +68,11 @@ fn averaged(pixels: &[u8], width: usize, height: usize, times: usize) -> Vec<u8>
 
 struct BitmapPainter<'a> {
     backend: BitMapBackend<'a>,
-    /// Its dots in a pixel of the sheet.
+    /// Dots of `backend` per pixel of the sheet.
     scale: f64,
 }
 
-/// The base line of text lies half a line below its top, the anchor: so plotters sets it.
+/// Distance from the anchor of a text, its top, down to its base line, in line heights. plotters places text this way.
 const BASELINE: f64 = 0.5;
 
 impl BitmapPainter<'_> {
@@ -96,8 +96,8 @@ impl Painter for BitmapPainter<'_> {
         let stroke_width = (width * self.scale).round().max(1.0) as u32;
         let style = ShapeStyle { color: colour.to_rgba(), filled: false, stroke_width };
         let points: Vec<_> = points.iter().map(|at| self.dots(*at)).collect();
-        // Piece by piece: plotters fills the outline of a thick line by the even-odd rule, which leaves holes where a bent one
-        // overlaps itself.
+        // Draw each segment separately: plotters fills the outline of a thick line by the even-odd rule, which leaves
+        // holes where a bent line overlaps itself.
         for pair in points.windows(2).filter(|pair| pair[0] != pair[1]) {
             self.backend.draw_path(pair.iter().copied(), &style).map_err(failed)?;
         }
@@ -137,5 +137,5 @@ impl Painter for BitmapPainter<'_> {
 }
 
 fn failed(error: impl std::fmt::Display) -> Error {
-    Error::internal(format!("a figure cannot be drawn: {error}"))
+    Error::internal(format!("cannot draw a figure: {error}"))
 }

@@ -1,13 +1,13 @@
-//! From places in the box of a 3-D surface to pixels of the picture.
+//! Projects points of the box around a 3-D surface to pixels of the picture.
 
 use super::geometry::Xy;
 use super::view::{BOX_HEIGHT, View};
 
-/// From the box to the picture.
+/// The projection from the box to the picture.
 #[derive(Clone, Copy)]
 pub struct Camera {
     pub view: View,
-    /// Pixels in a unit of the box.
+    /// Pixels per unit of the box.
     pub pixels: f64,
     pub centre: Xy,
 }

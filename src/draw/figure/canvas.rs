@@ -1,4 +1,4 @@
-//! What the figures draw on: lines, polygons and text in pixels of a sheet, whatever the file format.
+//! The drawing surface of figures: lines, polygons and text in pixels of a sheet, independent of the file format.
 
 use plotters::style::RGBColor;
 
@@ -9,7 +9,7 @@ use super::sheet::Sheet;
 use super::text::{self, Side, Type};
 use apexmap_base::error::Result;
 
-/// Where a row of the figure's table lies in the picture.
+/// The position in the picture of a row of the figure's table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spot {
     pub at: Xy,
@@ -23,30 +23,30 @@ pub struct Canvas<'a> {
 }
 
 impl<'a> Canvas<'a> {
-    /// A white sheet.
+    /// Creates a white canvas.
     pub fn new(painter: &'a mut dyn Painter, sheet: Sheet) -> Result<Self> {
         painter.rect(Rect { left: 0.0, top: 0.0, right: sheet.width, bottom: sheet.height }, WHITE)?;
         Ok(Self { painter, sheet, spots: Vec::new() })
     }
 
-    /// Notes where a row of the table is shown.
+    /// Records the position of a row of the table.
     pub fn spot(&mut self, at: Xy, row: usize) {
         self.spots.push(Spot { at, row });
     }
 
-    /// Where axes end that leave room for a colour bar.
+    /// Returns the right end of axes that leave space for a colour bar.
     pub fn bar_left(&self) -> f64 {
         self.sheet.width - self.sheet.bar
     }
 
-    /// A filled polygon.
+    /// Draws a filled polygon.
     pub fn polygon(&mut self, points: &[Xy], colour: RGBColor, opacity: f64) -> Result<()> {
         self.painter.polygon(points, colour, opacity)
     }
 
-    /// A filled convex polygon, grown by a fraction of a pixel so that no seam shows between neighbours.
+    /// Draws a filled convex polygon, enlarged by a fraction of a pixel so that no seam shows between neighbours.
     pub fn patch(&mut self, points: &[Xy], colour: RGBColor) -> Result<()> {
-        // More than half a pixel: any pixel on a shared side is then wholly covered by one of the two.
+        // With more than half a pixel, one of the two neighbours covers each pixel on a shared side completely.
         self.polygon(&grown(points, 0.55), colour, 1.0)
     }
 
@@ -54,7 +54,7 @@ impl<'a> Canvas<'a> {
         self.painter.line(points, colour, width)
     }
 
-    /// A line of dashes and gaps of these lengths in turn, going on around corners.
+    /// Draws a line of alternating dashes and gaps of these lengths. The pattern continues around corners.
     pub fn dashed(&mut self, points: &[Xy], colour: RGBColor, width: f64, pattern: &[f64]) -> Result<()> {
         if pattern.is_empty() {
             return self.line(points, colour, width);
@@ -88,7 +88,7 @@ impl<'a> Canvas<'a> {
         self.painter.rect(rect, colour)
     }
 
-    /// A rectangle through which what lies below shimmers.
+    /// Draws a translucent rectangle.
     pub fn veil(&mut self, rect: Rect, colour: RGBColor, opacity: f64) -> Result<()> {
         let Rect { left, top, right, bottom } = rect;
         self.polygon(&[(left, top), (right, top), (right, bottom), (left, bottom)], colour, opacity)
@@ -99,12 +99,12 @@ impl<'a> Canvas<'a> {
         self.line(&[(left, top), (right, top), (right, bottom), (left, bottom), (left, top)], colour, width)
     }
 
-    /// A filled disc with a thin white rim, to stand out on any colour.
+    /// Draws a filled disc with a thin white rim, which keeps it visible on any colour.
     pub fn dot(&mut self, at: Xy, radius: f64, colour: RGBColor) -> Result<()> {
         self.painter.disc(at, radius, colour, radius + 0.7, WHITE)
     }
 
-    /// A red cross with a white rim: here a measurement failed.
+    /// Draws a red cross with a white rim, the mark of a failed measurement.
     pub fn cross(&mut self, (x, y): Xy) -> Result<()> {
         for (arm, colour, width) in [(5.0, WHITE, 4.0), (4.0, RGBColor(200, 30, 30), 2.0)] {
             self.line(&[(x - arm, y - arm), (x + arm, y + arm)], colour, width)?;
@@ -113,18 +113,18 @@ impl<'a> Canvas<'a> {
         Ok(())
     }
 
-    /// A line of text whose capitals are vertically centred on `at`.
+    /// Draws a line of text. Its capitals are vertically centred on `position`.
     pub fn text(&mut self, text: &str, at: Xy, side: Side, kind: Type) -> Result<()> {
         self.painter.text(&text::clean(text), at, side, kind, false)
     }
 
-    /// A line of text that reads upwards, centred on `at`.
+    /// Draws a line of text that reads upwards, centred on `position`.
     pub fn upward(&mut self, text: &str, at: Xy, kind: Type) -> Result<()> {
         self.painter.text(&text::clean(text), at, Side::Middle, kind, true)
     }
 
-    /// Title and subtitle; returns where the figure proper may begin. What stands after a line break in the subtitle is a
-    /// warning, which stays where the rest is left to a caption.
+    /// Draws title and subtitle, and returns the y position below them. Text after a line break in the subtitle is a
+    /// warning: it is drawn even where a caption replaces title and subtitle.
     pub fn header(&mut self, title: &str, subtitle: &str) -> Result<f64> {
         const MARGIN: f64 = 18.0;
         let (subtitle, warning) = subtitle.split_once('\n').unwrap_or((subtitle, ""));
@@ -144,7 +144,7 @@ impl<'a> Canvas<'a> {
         Ok(self.lines(warning, (MARGIN, y), INK)? + 14.0)
     }
 
-    /// Lines of small type below a height, from a margin to the other; returns where they end.
+    /// Draws lines of small type below `y`, between equal margins; returns their lower end.
     fn lines(&mut self, words: &str, (left, mut y): Xy, colour: RGBColor) -> Result<f64> {
         for line in text::wrapped(words, text::TICK, false, self.sheet.width - 2.0 * left, 3) {
             y += text::TICK * 1.4;

@@ -1,4 +1,4 @@
-//! Maps of cells: axes around one rectangle per point.
+//! Maps of cells: axes and one rectangle per point.
 
 use plotters::style::RGBColor;
 
@@ -10,7 +10,7 @@ use super::grid::{Axis, Grid};
 use super::ticks::Scale;
 use apexmap_base::error::Result;
 
-/// Limits of the cells around an axis' values: midway between them on the axis' own scale.
+/// Returns the limits of the cells along an axis: midway between its values, on its own scale.
 fn limits(axis: &Axis, scale: &Scale) -> Vec<f64> {
     let places: Vec<f64> = axis.values.iter().map(|v| scale.place(*v)).collect();
     let Some((first, last)) = places.first().zip(places.last()) else { return Vec::new() };
@@ -20,7 +20,7 @@ fn limits(axis: &Axis, scale: &Scale) -> Vec<f64> {
     std::iter::once(first - before).chain(inner).chain(std::iter::once(last + after)).map(|p| scale.at(p)).collect()
 }
 
-/// Axes around cells.
+/// The axes of a map, and the limits of its cells.
 pub struct Cells {
     pub frame: Frame,
     x: Vec<f64>,
@@ -28,7 +28,7 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// Header and axes; the picture's right margin is left for a key.
+    /// Draws header and axes. The right margin of the picture stays free for a key.
     pub fn new(canvas: &mut Canvas, (title, subtitle): (&str, &str), (x, y): (&Axis, &Axis)) -> Result<Self> {
         let x_limits = limits(x, &x.scale()?);
         let y_limits = limits(y, &y.scale()?);
@@ -41,14 +41,14 @@ impl Cells {
         Ok(Self { frame, x: x_limits, y: y_limits })
     }
 
-    /// The rectangle of row j, column i.
+    /// Returns the rectangle of row `j` and column `i`.
     pub fn at(&self, j: usize, i: usize) -> Rect {
         let (left, bottom) = self.frame.at(self.x[i], self.y[j]);
         let (right, top) = self.frame.at(self.x[i + 1], self.y[j + 1]);
         Rect { left, top, right, bottom }
     }
 
-    /// Where the rows of the grid's table lie, and crosses where measurements failed.
+    /// Records the positions of the rows of the grid's table, and draws crosses where measurements failed.
     pub fn marks(&self, canvas: &mut Canvas, grid: &Grid) -> Result<()> {
         self.spots(canvas, grid);
         for (j, i) in &grid.failed {
@@ -64,7 +64,7 @@ impl Cells {
     }
 }
 
-/// A cell in its colour, apart from its neighbours.
+/// Draws a cell in its colour, with a white outline that separates it from its neighbours.
 pub fn tile(canvas: &mut Canvas, rect: Rect, colour: RGBColor) -> Result<()> {
     canvas.fill(rect, colour)?;
     canvas.outline(rect, WHITE, 1.0)

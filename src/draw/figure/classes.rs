@@ -1,4 +1,4 @@
-//! Maps of classes: one rectangle a cell, coloured by what the cell is, its value written into it.
+//! Maps of classes: one rectangle per cell, coloured by the class of the cell and labelled with its value.
 
 use ndarray::Array2;
 
@@ -16,24 +16,24 @@ use apexmap_base::units::{Unit, plural};
 
 const KEY_LINE: f64 = 24.0;
 
-/// What each cell is, by name.
+/// A class name for each cell of a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Classes {
-    /// What is written into the cells; pure numbers as per cent.
+    /// Values that are written into the cells; numbers without a unit are written in per cent.
     pub grid: Grid,
-    /// By [y, x], from `names`.
+    /// Indices into `names` by [y, x].
     pub classes: Array2<Option<usize>>,
-    /// At most twelve; those that occur are in the key.
+    /// Class names, at most twelve. The key lists those that occur.
     pub names: Vec<String>,
 }
 
 impl Drawable for &Classes {
-    /// Errors also if there are more names than colours, or the parts do not belong together.
+    /// Fails also if there are more names than colours, or if the parts do not match in size.
     fn draw(&self, canvas: &mut Canvas) -> Result<()> {
         let grid = &self.grid;
         grid.check()?;
         if self.classes.dim() != grid.values.dim() || self.names.len() > CLASSES.len() {
-            return Err(Error::internal("a map of classes got some that do not belong to its cells"));
+            return Err(Error::internal("the classes of a map do not match its cells"));
         }
         let area = Cells::new(canvas, (&grid.title, &grid.subtitle), (&grid.x, &grid.y))?;
         let written = |value: f64| match grid.z.unit {

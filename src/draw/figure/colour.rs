@@ -8,13 +8,14 @@ pub const GREY: RGBColor = RGBColor(110, 110, 110);
 pub const PALE: RGBColor = RGBColor(222, 222, 222);
 pub const WHITE: RGBColor = RGBColor(255, 255, 255);
 
-/// Viridis (van der Walt and Smith, 2015): 0 is dark violet, 1 yellow; in between it brightens evenly.
+/// Returns a colour of viridis (van der Walt and Smith, 2015). 0 is dark violet and 1 is yellow; brightness rises
+/// evenly.
 pub fn viridis(share: f64) -> RGBColor {
     ViridisRGB.get_color(share.clamp(0.0, 1.0))
 }
 
-/// Red below 1/2, nearly white at 1/2, blue above: ColorBrewer's RdBu (Harrower and Brewer, 2003), which the colour-blind tell
-/// apart; colours between its eleven are mixed.
+/// Returns red below 1/2, nearly white at 1/2, and blue above: ColorBrewer's RdBu (Harrower and Brewer, 2003), which
+/// colour-blind readers can distinguish. Colours between its eleven steps are interpolated.
 pub fn diverging(share: f64) -> RGBColor {
     const STEPS: [[u8; 3]; 11] = [
         [103, 0, 31],
@@ -38,13 +39,13 @@ pub fn diverging(share: f64) -> RGBColor {
     RGBColor(mix(0), mix(1), mix(2))
 }
 
-/// `count` colours of a map, evenly spaced from its least to its largest, as `#rrggbb`.
+/// Returns `count` evenly spaced colours of a map, from its lowest to its highest, as `#rrggbb`.
 pub fn hexadecimal(map: fn(f64) -> RGBColor, count: usize) -> Vec<String> {
     let colour = |k: usize| map(k as f64 / (count - 1) as f64);
     (0..count).map(colour).map(|RGBColor(r, g, b)| format!("#{r:02x}{g:02x}{b:02x}")).collect()
 }
 
-/// Black or white, whichever is read more easily on `ground` (WCAG relative luminance).
+/// Returns black or white, whichever is easier to read on `ground` (WCAG relative luminance).
 pub fn readable_on(ground: RGBColor) -> RGBColor {
     let linear = |channel: u8| {
         let c = f64::from(channel) / 255.0;
@@ -54,7 +55,7 @@ pub fn readable_on(ground: RGBColor) -> RGBColor {
     if luminance > 0.18 { RGBColor(0, 0, 0) } else { RGBColor(255, 255, 255) }
 }
 
-/// Okabe and Ito's colours for the colour-blind, with grey for their yellow, which is faint on white.
+/// The palette of Okabe and Ito for colour-blind readers. Grey replaces their yellow, which is faint on white.
 pub const SERIES: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -66,7 +67,7 @@ pub const SERIES: [RGBColor; 8] = [
     RGBColor(136, 136, 136),
 ];
 
-/// For names on a map: Paul Tol's muted scheme for the colour-blind, with its pale grey first, and a dark grey.
+/// Colours of classes: Paul Tol's muted scheme for colour-blind readers, its pale grey first, and a dark grey.
 pub const CLASSES: [RGBColor; 12] = [
     RGBColor(221, 221, 221),
     RGBColor(204, 102, 119),

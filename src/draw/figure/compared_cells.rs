@@ -1,4 +1,4 @@
-//! Cells of maps that compare machines: striped where nothing is decided, with words in them, and the key beside them.
+//! Cells of maps that compare machines: striped if undecided, labelled, and explained by a key.
 
 use plotters::style::RGBColor;
 
@@ -9,7 +9,7 @@ use super::geometry::{Rect, Xy};
 use super::text::{self, Side, Type};
 use apexmap_base::error::Result;
 
-/// The largest type in which everything fits its cell, if any does.
+/// Returns the largest type size at which every label fits its cell, or the smallest size if none does.
 pub fn type_size(all: impl Iterator<Item = (String, Rect)> + Clone) -> f64 {
     let fits = |size: &f64| all.clone().all(|(words, rect)| Type::new(*size).width(&words) + 8.0 <= rect.width());
     [14.0, 13.0, 12.0, 11.0, 10.0].into_iter().find(fits).unwrap_or(10.0)
@@ -23,7 +23,7 @@ pub fn tile(canvas: &mut Canvas, rect: Rect, colour: RGBColor, undecided: bool) 
     canvas.outline(rect, WHITE, 1.0)
 }
 
-/// Slanted lines through a rectangle.
+/// Draws slanted lines through a rectangle.
 fn stripes(canvas: &mut Canvas, rect: Rect, colour: RGBColor) -> Result<()> {
     let ground = |c: u8| (f64::from(c) * 0.55 + 140.0 * 0.45) as u8;
     let colour = RGBColor(ground(colour.0), ground(colour.1), ground(colour.2));
@@ -37,7 +37,7 @@ fn stripes(canvas: &mut Canvas, rect: Rect, colour: RGBColor) -> Result<()> {
     Ok(())
 }
 
-/// Words in the middle of a cell on its own colour; whether there was room.
+/// Draws words in the middle of a cell on the cell's colour. Returns whether they fit.
 pub fn label(canvas: &mut Canvas, rect: Rect, colour: RGBColor, words: &str, size: f64) -> Result<bool> {
     let kind = Type::new(size).coloured(readable_on(colour));
     let width = kind.width(words);
@@ -49,18 +49,18 @@ pub fn label(canvas: &mut Canvas, rect: Rect, colour: RGBColor, words: &str, siz
     Ok(true)
 }
 
-/// What the key explains.
+/// An entry of the key.
 #[derive(Clone, Copy)]
 pub enum Key {
     Faster,
     Slower,
-    /// With what it may be.
+    /// With the words that explain it.
     Undecided(&'static str),
     Unfinished,
     Missing,
 }
 
-/// The key in the lower right corner beside the frame.
+/// Draws the key in the lower right corner, to the right of the frame.
 pub fn draw_key(canvas: &mut Canvas, area: &Rect, key: &[Key]) -> Result<()> {
     for (k, mark) in key.iter().rev().enumerate() {
         let at: Xy = (area.right + 31.0, area.bottom - 20.0 * (k as f64 + 0.5) + 2.0);

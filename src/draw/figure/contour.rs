@@ -14,29 +14,29 @@ use super::text::{self, Side, Type};
 use super::ticks::{self, Scale};
 use apexmap_base::error::Result;
 
-/// What divides a quantity into bands, and their colours.
+/// The levels that divide a quantity into bands, and the colours of the bands.
 pub struct Bands {
     pub z: Scale,
     pub levels: Vec<f64>,
-    /// The colour at a share of the way from the first band to the last.
+    /// Maps a share of the way from the first band to the last to a colour.
     pub colour: fn(f64) -> RGBColor,
-    /// Points (row, column) that are marked otherwise than as measured.
+    /// Points (row, column) with a mark other than "measured".
     pub marks: Vec<((usize, usize), Mark)>,
 }
 
 impl Bands {
-    /// Round levels over these magnitudes, from dark to light.
+    /// Creates bands between round levels, from dark to light.
     pub fn of_magnitudes(z: Scale) -> Self {
         Self { z, levels: ticks::levels(&z), colour: viridis, marks: Vec::new() }
     }
 
-    /// The colour of the k-th band.
+    /// Returns the colour of band `k`.
     pub fn of(&self, k: usize) -> RGBColor {
         (self.colour)((k as f64 + 0.5) / (self.levels.len() - 1) as f64)
     }
 }
 
-/// A grid in bands of magnitudes, on a scale that reaches over `range` too.
+/// A grid in bands of magnitudes. Its scale also covers `range`.
 pub struct Contour<'a> {
     pub grid: &'a Grid,
     pub range: Option<(f64, f64)>,
@@ -85,14 +85,14 @@ pub fn draw_bands(canvas: &mut Canvas, grid: &Grid, bands: &Bands) -> Result<()>
     frame::key(canvas, &frame.area, &marks)
 }
 
-/// The grid's triangles in pixels, with positions on the z scale as values.
+/// Returns the grid's triangles in pixels. Their values are positions on the z scale.
 pub fn triangles(grid: &Grid, frame: &Frame, z: &Scale) -> Vec<[Corner; 3]> {
     let x: Vec<f64> = grid.x.values.iter().map(|v| frame.at(*v, frame.y.low).0).collect();
     let y: Vec<f64> = grid.y.values.iter().map(|v| frame.at(frame.x.low, *v).1).collect();
     bands::triangles(&x, &y, &grid.values.mapv(|v| z.place(v)))
 }
 
-/// Fills the bands; `levels` are the positions of theirs on the z scale.
+/// Fills the bands. `levels` are the positions of their limits on the z scale.
 pub fn fill(canvas: &mut Canvas, triangles: &[[Corner; 3]], levels: &[f64], bands: &Bands) -> Result<()> {
     let count = levels.len() - 1;
     for triangle in triangles {
@@ -106,7 +106,7 @@ pub fn fill(canvas: &mut Canvas, triangles: &[[Corner; 3]], levels: &[f64], band
     Ok(())
 }
 
-/// All iso-lines with their names, long ones first.
+/// Returns all iso-lines with their labels, the longest first.
 pub fn lines<'a>(triangles: &[[Corner; 3]], levels: &[f64], names: &'a [String]) -> Vec<(Vec<Xy>, &'a str)> {
     let mut all: Vec<(Vec<Xy>, &str)> = Vec::new();
     for k in 1..levels.len() - 1 {
@@ -117,7 +117,7 @@ pub fn lines<'a>(triangles: &[[Corner; 3]], levels: &[f64], names: &'a [String])
     all
 }
 
-/// Names the lines where there is room: inside the frame, clear of other names and, if possible, of measured points.
+/// Labels the lines where space is free: inside the frame, clear of other labels and, if possible, of measured points.
 pub fn label(canvas: &mut Canvas, lines: &[(Vec<Xy>, &str)], grid: &Grid, frame: &Frame) -> Result<()> {
     let points = grid.values.indexed_iter().filter(|(_, v)| !v.is_nan());
     let dots: Vec<Rect> =
@@ -134,7 +134,7 @@ pub fn label(canvas: &mut Canvas, lines: &[(Vec<Xy>, &str)], grid: &Grid, frame:
         if length(line) < 1.5 * width {
             continue;
         }
-        // From the middle of the line outwards.
+        // Try the middle of the line first, then outwards.
         let shares = (0..20).map(|k| 0.5 + 0.045 * f64::from((k + 1) / 2) * if k % 2 == 0 { 1.0 } else { -1.0 });
         let free: Vec<Rect> = shares
             .map(|share| Rect::around(along(line, share), width, height))
@@ -156,7 +156,7 @@ fn length(line: &[Xy]) -> f64 {
     line.windows(2).map(|pair| (pair[1].0 - pair[0].0).hypot(pair[1].1 - pair[0].1)).sum()
 }
 
-/// The point at a share of the line's length.
+/// Returns the point at a share of the line's length.
 fn along(line: &[Xy], share: f64) -> Xy {
     let mut left = share * length(line);
     for pair in line.windows(2) {
@@ -170,7 +170,7 @@ fn along(line: &[Xy], share: f64) -> Xy {
     line[line.len() - 1]
 }
 
-/// Dots where something was measured, crosses where that failed; returns the kinds of marks drawn.
+/// Draws dots at measured points and crosses at failed ones. Returns the kinds of marks drawn.
 fn marks(canvas: &mut Canvas, grid: &Grid, frame: &Frame, known: &[((usize, usize), Mark)]) -> Result<Vec<Mark>> {
     let mut seen = Vec::new();
     for ((j, i), _) in grid.values.indexed_iter().filter(|(_, value)| !value.is_nan()) {

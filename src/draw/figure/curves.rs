@@ -1,4 +1,4 @@
-//! Curves of one axis: lines with markers and 95 % intervals as bands.
+//! Curves over one axis: lines with markers, and 95 % intervals as bands.
 
 use plotters::style::RGBColor;
 
@@ -17,36 +17,36 @@ use super::text::{self, Side, Type};
 use super::ticks::Scale;
 use apexmap_base::error::{Error, Result};
 
-/// What the legend has room for; more could not be distinguished anyway.
+/// Maximum number of series in one figure. The legend has no space for more, and readers could not distinguish them.
 const MOST_SERIES: usize = 21;
 
-/// Quantities over one axis.
+/// Quantities as curves over one axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curves {
-    /// The heading.
+    /// Title of the figure.
     pub title: String,
-    /// A line below the heading: machine, kernel, number of samples. May be empty.
+    /// Line below the title: machine, kernel, number of samples. May be empty.
     pub subtitle: String,
-    /// What the horizontal axis shows; its scale spans the points that have a value.
+    /// Quantity of the horizontal axis. Its scale spans the points that have a value.
     pub x: Quantity,
-    /// What the vertical axis shows; its scale spans the points, and their intervals up to a factor of 3 beyond.
+    /// Quantity of the vertical axis. Its scale spans the points, and their intervals up to a factor of 3 beyond.
     pub y: Quantity,
-    /// The curves, in the order of the legend; more than 21 are refused.
+    /// Curves in the order of the legend; more than 21 are an error.
     pub series: Vec<Series>,
-    /// Values of x worth a line, such as cache sizes; those beyond the points are left out.
+    /// Values of x that are drawn as lines, such as cache sizes. Those outside the points' range are left out.
     pub marks: Vec<Landmark>,
 }
 
 /// One curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Its name in the legend; empty for a single curve.
+    /// Name in the legend; empty for a single curve.
     pub label: String,
-    /// In any order; they are drawn by ascending x.
+    /// Points in any order; they are drawn by ascending x.
     pub points: Vec<CurvePoint>,
 }
 
-/// A point of a curve, with its interval.
+/// A point of a curve with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
     /// Position on the x axis, in the unit of [`Curves::x`].
@@ -64,8 +64,9 @@ impl CurvePoint {
         Span { y: self.y, low: self.low, high: self.high }
     }
 
-    /// This value over `times` another. The interval has the uncertainty of both: half-widths of logarithms add in squares, as
-    /// those of independent estimates; where launches have both in common it is too wide. A value over itself is certain.
+    /// Returns the ratio of this value to `factor` times the other. Its interval includes the uncertainty of both:
+    /// half-widths of logarithms add in quadrature, as for independent estimates. If both estimates come from the same
+    /// launches, the interval is too wide. The ratio of a value to itself is certain.
     pub fn over(&self, base: &Self, times: f64) -> Self {
         let y = self.y / (times * base.y);
         if self == base {
@@ -80,9 +81,9 @@ impl CurvePoint {
 /// Curves drawn as lines with markers.
 pub struct CurvePlot<'a> {
     pub curves: &'a Curves,
-    /// So many series belong together, in one colour: a measurement, a model or limit of it, and what is attainable.
+    /// Number of consecutive series that share a colour: a measurement, its model or limit, and the attainable rate.
     pub together: usize,
-    /// A value at which a line is drawn across, whatever the values.
+    /// A value at which a horizontal line is always drawn.
     pub level: Option<f64>,
 }
 
@@ -212,7 +213,7 @@ fn by_x(points: &[CurvePoint]) -> Vec<CurvePoint> {
     sorted
 }
 
-/// Stretches of neighbouring points that all pass.
+/// Returns the runs of neighbouring points that all pass.
 fn stretches(points: &[CurvePoint], pass: impl Fn(&CurvePoint) -> bool) -> Vec<Vec<CurvePoint>> {
     points.split(|p| !pass(p)).filter(|s| !s.is_empty()).map(<[CurvePoint]>::to_vec).collect()
 }
@@ -235,7 +236,7 @@ fn intervals(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: S
     Ok(())
 }
 
-/// Marks at the edge of the frame where an interval continues beyond it.
+/// Draws arrows at the edge of the frame where an interval continues beyond it.
 fn arrows(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
     for point in points.iter().filter(|point| !point.y.is_nan()) {
         let (below, above) = is_beyond(point.span(), &frame.y);
@@ -255,7 +256,7 @@ fn line(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style)
         if pixels.len() > 1 && style.part != Part::Markers {
             canvas.dashed(&pixels, style.colour, 1.8, style.dashes(canvas.sheet.style))?;
         }
-        // A line of one point would not be seen.
+        // A line of one point would be invisible.
         if pixels.len() > 1 && matches!(style.part, Part::Line | Part::Dots) {
             continue;
         }
@@ -266,10 +267,10 @@ fn line(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style)
     Ok(())
 }
 
-/// Markers there are.
+/// Number of marker shapes.
 const SHAPES: usize = 7;
 
-/// Colour and marker of a series; both change from one to the next, pairs repeat after 56.
+/// Colour and marker of a series. Both change from one series to the next; pairs repeat after 56.
 #[derive(Clone, Copy)]
 struct Style {
     colour: RGBColor,
@@ -297,7 +298,7 @@ impl Style {
         Self { colour: SERIES[k % SERIES.len()], shape: (k + k / SERIES.len()) % SHAPES, part }
     }
 
-    /// Lengths of dashes and gaps: on paper, where colours may be lost, they differ too.
+    /// Returns the lengths of dashes and gaps. On paper, where colours may be lost, series differ in these too.
     fn dashes(self, look: Look) -> &'static [f64] {
         const PATTERNS: [&[f64]; SHAPES] = [
             &[],
@@ -339,7 +340,7 @@ impl Style {
     }
 }
 
-/// A regular polygon with a corner at `angle` degrees.
+/// Returns a regular polygon with a corner at `angle` degrees.
 fn polygon((x, y): Xy, radius: f64, corners: usize, angle: f64) -> Vec<Xy> {
     let corner = |k: usize| {
         let turn = (angle + 360.0 * k as f64 / corners as f64).to_radians();
@@ -348,7 +349,7 @@ fn polygon((x, y): Xy, radius: f64, corners: usize, angle: f64) -> Vec<Xy> {
     (0..corners).map(corner).collect()
 }
 
-/// The legend, where no data are.
+/// Draws the legend outside the area of the data.
 fn draw_legend(canvas: &mut Canvas, curves: &Curves, together: usize, legend: &Legend, corner: Xy) -> Result<()> {
     let kind = Type::new(text::TICK);
     for (k, line) in legend.title.iter().enumerate() {

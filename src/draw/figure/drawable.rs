@@ -1,24 +1,24 @@
-//! What every figure can do.
+//! The interface of every figure.
 
 use super::canvas::Canvas;
 use super::sheet::Room;
 use super::table::FigureTable;
 use apexmap_base::error::Result;
 
-/// A figure: how it is drawn, and what it shows for those who cannot see it.
+/// A figure that can be drawn, tabulated and described in words.
 pub trait Drawable {
-    /// Draws it, with a spot on the canvas for each row of its table that is shown.
+    /// Draws the figure. Records a spot on the canvas for each shown row of its table.
     ///
-    /// Errors say what about the data cannot be drawn.
+    /// Fails if the data cannot be drawn; the error names the cause.
     fn draw(&self, canvas: &mut Canvas) -> Result<()>;
 
-    /// Its values.
+    /// Returns the figure's values.
     fn table(&self) -> FigureTable;
 
-    /// What it shows, in a few words.
+    /// Returns a short description of the figure.
     fn description(&self) -> String;
 
-    /// What a sheet of paper makes room for.
+    /// Returns the space that the figure needs on a sheet of paper.
     fn room(&self) -> Room {
         Room::Flat
     }

@@ -1,12 +1,12 @@
-//! What the vertical axis of curves shows, and what of their intervals lies beyond it.
+//! The range of the vertical axis of curves, and intervals that exceed it.
 
 use super::ticks::Scale;
 use apexmap_base::units::is_known;
 
-/// The ends of intervals widen the axis by at most this factor beyond all values.
+/// Ends of intervals widen the axis by at most this factor beyond all values.
 const ROOM: f64 = 3.0;
 
-/// A value with the ends of its interval, which are NaN if there is none.
+/// A value with the ends of its interval. The ends are NaN if it has no interval.
 #[derive(Clone, Copy)]
 pub struct Span {
     pub y: f64,
@@ -14,8 +14,8 @@ pub struct Span {
     pub high: f64,
 }
 
-/// What the axis must show: all values, and the ends of intervals that say something, as far as there is room for them. The lower end
-/// may be 0 or less where a log axis ends long before.
+/// Returns the values that the axis must cover: all points, and the ends of known intervals up to a factor of `ROOM`
+/// beyond them. On a log axis a lower end may be 0 or less; such ends are ignored.
 pub fn reach(points: impl Iterator<Item = Span> + Clone, log: bool) -> Vec<f64> {
     let mut values: Vec<f64> = points.clone().map(|point| point.y).collect();
     let (least, most) = values.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), y| (l.min(*y), m.max(*y)));
@@ -25,13 +25,13 @@ pub fn reach(points: impl Iterator<Item = Span> + Clone, log: bool) -> Vec<f64> 
     values
 }
 
-/// Whether the lower end of an interval lies below an axis, and the upper end above it.
+/// Returns whether the lower end of an interval is below the axis, and whether the upper end is above it.
 pub fn is_beyond(point: Span, y: &Scale) -> (bool, bool) {
     let banded = point.low.is_finite() && point.high.is_finite();
     (banded && point.low < y.low, banded && point.high > y.high)
 }
 
-/// A subtitle that explains the arrows.
+/// Returns the subtitle with an explanation of the arrows.
 pub fn with_arrows(subtitle: &str) -> String {
     const ARROWS: &str = "arrows: intervals that continue beyond the axis";
     let (words, warning) = subtitle.split_once('\n').unwrap_or((subtitle, ""));

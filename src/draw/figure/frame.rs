@@ -12,13 +12,13 @@ use super::ticks::{self, Scale};
 use apexmap_base::error::Result;
 use apexmap_base::units::Unit;
 
-/// Tick values of an axis and what stands beside them.
+/// Tick values of an axis and their labels.
 pub struct Ticks {
     pub values: Vec<f64>,
     pub labels: Vec<String>,
 }
 
-/// The first set of ticks whose labels fit.
+/// Returns the first set of ticks whose labels fit.
 pub fn choose(
     sets: Vec<Vec<f64>>,
     quantity: &Quantity,
@@ -33,7 +33,7 @@ pub fn choose(
         }
         last = Ticks { values, labels };
     }
-    // Nothing fits: one label is better than a heap of them.
+    // No set fits. One label is more readable than overlapping ones.
     last.values.truncate(1);
     last.labels.truncate(1);
     last
@@ -43,9 +43,9 @@ pub fn choose(
 pub struct FrameAxis<'a> {
     pub quantity: &'a Quantity,
     pub scale: Scale,
-    /// Where something was measured: marked by small ticks, and labelled if there is room.
+    /// Values at which something was measured. Small ticks mark them, and they are labelled where space allows.
     pub measured: &'a [f64],
-    /// Label these values and no others.
+    /// Label only the measured values.
     pub only_measured: bool,
 }
 
@@ -55,7 +55,7 @@ impl<'a> FrameAxis<'a> {
     }
 
     fn ticks(&self, length: f64, extent: impl Fn(&str) -> f64) -> Ticks {
-        // Sizes on a log scale are said in KiB and MiB, also where some lie between powers of two.
+        // Label sizes on a log scale in KiB and MiB, even if some lie between powers of two.
         let sizes = self.quantity.unit == Unit::Bytes && self.scale.log && self.scale.low >= 1.0;
         let binary = sizes || ticks::is_binary(self.measured);
         let sets = if self.only_measured {
@@ -70,7 +70,7 @@ impl<'a> FrameAxis<'a> {
     }
 }
 
-/// Where data are drawn.
+/// The area where data are drawn, with its scales.
 pub struct Frame {
     pub area: Rect,
     pub x: Scale,
@@ -78,7 +78,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The pixel of a pair of positions along the axes, 0 to 1 each.
+    /// Returns the pixel at a pair of positions along the axes, 0 to 1 each.
     pub fn pixel(&self, x: f64, y: f64) -> Xy {
         (self.area.left + x * self.area.width(), self.area.bottom - y * self.area.height())
     }
@@ -90,7 +90,7 @@ impl Frame {
 
 const TICK_LENGTH: f64 = 6.0;
 
-/// Lays out the axes below `top` and left of `right`; draws ticks, labels and titles, and grid lines if wanted.
+/// Lays out the axes below `top` and left of `right`. Draws ticks, labels and titles, and grid lines if requested.
 pub fn axes(
     canvas: &mut Canvas,
     top: f64,
@@ -150,8 +150,8 @@ fn small_ticks(canvas: &mut Canvas, frame: &Frame, x: &[f64], y: &[f64]) -> Resu
     Ok(())
 }
 
-/// A colour bar from bottom to top: the positions 0 to 1 at which its colours begin, and those of its labelled ticks.
-/// Its title reads upwards beside it.
+/// A colour bar from bottom to top. `parts` holds the positions, 0 to 1, where its colours begin; `ticks` those of its
+/// labels. The title to its right reads upwards.
 pub struct ColourBar {
     pub parts: Vec<(f64, RGBColor)>,
     pub ticks: Vec<(f64, String)>,
@@ -159,8 +159,8 @@ pub struct ColourBar {
 }
 
 impl ColourBar {
-    /// A bar of colours that change evenly along a scale, labelled by the first of the `sets` of ticks whose labels have room
-    /// beside a frame.
+    /// Creates a bar whose colours change evenly along a scale. Its ticks are the first of `sets` whose labels fit the
+    /// height of the frame.
     pub fn smooth(
         z: &Scale,
         colour: impl Fn(f64) -> RGBColor,
@@ -179,13 +179,13 @@ impl ColourBar {
         Self { parts, ticks, title }
     }
 
-    /// Draws the bar right of `frame`, as high as `frame` above the `key` lines below it.
+    /// Draws the bar to the right of `frame`. It ends above `key_lines` lines of a key.
     pub fn draw(&self, canvas: &mut Canvas, frame: &Rect, key_lines: usize) -> Result<()> {
         let bottom = frame.bottom - key_lines as f64 * KEY_LINE - if key_lines > 0 { 12.0 } else { 0.0 };
         let gap = canvas.sheet.margin + 8.0;
         let bar = Rect { left: frame.right + gap, right: frame.right + gap + 18.0, top: frame.top, bottom };
         let at = |place: f64| bar.bottom - place * bar.height();
-        // Each part reaches to the top, so that no seam shows below the next.
+        // Fill each part up to the top, so that no seam shows below the next part.
         for (low, colour) in &self.parts {
             canvas.fill(Rect { bottom: at(*low), ..bar }, *colour)?;
         }
@@ -205,7 +205,7 @@ impl ColourBar {
 
 const KEY_LINE: f64 = 20.0;
 
-/// What a mark in the figure means.
+/// The meaning of a mark in a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mark {
     Measured,
@@ -219,7 +219,7 @@ pub enum Mark {
     Gap,
 }
 
-/// The key of marks in the lower right corner beside the frame.
+/// Draws the key of marks in the lower right corner, to the right of the frame.
 pub fn key(canvas: &mut Canvas, frame: &Rect, marks: &[Mark]) -> Result<()> {
     for (k, kind) in marks.iter().rev().enumerate() {
         let at = (frame.right + canvas.sheet.margin + 17.0, frame.bottom - KEY_LINE * (k as f64 + 0.5) + 2.0);
@@ -230,7 +230,7 @@ pub fn key(canvas: &mut Canvas, frame: &Rect, marks: &[Mark]) -> Result<()> {
 }
 
 impl Mark {
-    /// That of a point (row, column), given those that are marked otherwise than as measured.
+    /// Returns the mark of a point (row, column): the one listed in `special`, otherwise "measured".
     pub fn at(others: &[((usize, usize), Mark)], point: (usize, usize)) -> Self {
         others.iter().find(|(at, _)| *at == point).map_or(Mark::Measured, |(_, mark)| *mark)
     }
@@ -250,7 +250,7 @@ impl Mark {
 pub fn mark(canvas: &mut Canvas, at: Xy, mark: Mark) -> Result<()> {
     match mark {
         Mark::Measured => measured(canvas, at),
-        // Faster and slower are marked without colours too.
+        // Triangles distinguish faster and slower without colour.
         Mark::Faster => triangle(canvas, at, -1.0),
         Mark::Slower => triangle(canvas, at, 1.0),
         Mark::Undecided => {
@@ -267,12 +267,12 @@ pub fn measured(canvas: &mut Canvas, at: Xy) -> Result<()> {
     canvas.dot(at, 1.8, INK)
 }
 
-/// How large marks are: on paper, where points lie closer, smaller.
+/// Returns the relative size of marks: smaller on paper, where points lie closer.
 fn size(canvas: &Canvas) -> f64 {
     if canvas.sheet.style == Style::Paper { 0.75 } else { 1.0 }
 }
 
-/// A triangle with a white rim that points up, for -1, or down.
+/// Draws a triangle with a white rim. It points up for -1 and down for 1.
 fn triangle(canvas: &mut Canvas, (x, y): Xy, way: f64) -> Result<()> {
     let times = size(canvas);
     for (size, colour) in [(6.4 * times, WHITE), (4.6 * times, INK)] {
@@ -283,10 +283,10 @@ fn triangle(canvas: &mut Canvas, (x, y): Xy, way: f64) -> Result<()> {
     Ok(())
 }
 
-/// A pale rectangle with slanted lines: nothing is known here.
+/// Draws a pale rectangle with slanted lines, the sign of an unknown value.
 pub fn hatch(canvas: &mut Canvas, rect: Rect) -> Result<()> {
     canvas.fill(rect, RGBColor(244, 244, 244))?;
-    // Lines x + y = c, cut at the rectangle's sides.
+    // Lines x + y = c, clipped to the rectangle.
     let (first, last) = (rect.left + rect.top, rect.right + rect.bottom);
     let mut c = (first / 7.0).ceil() * 7.0;
     while c < last {
@@ -297,7 +297,7 @@ pub fn hatch(canvas: &mut Canvas, rect: Rect) -> Result<()> {
     canvas.outline(rect, RGBColor(200, 200, 200), 0.7)
 }
 
-/// Words in the middle of the frame where there is nothing else to see.
+/// Writes a remark in the middle of an otherwise empty frame.
 pub fn remark(canvas: &mut Canvas, frame: &Rect, words: &str) -> Result<()> {
     canvas.text(words, frame.centre(), Side::Middle, Type::new(text::AXIS).coloured(GREY))
 }

@@ -13,6 +13,7 @@ pub struct Rect {
 }
 
 impl Rect {
+    /// Creates a rectangle from its centre.
     pub fn around(centre: Xy, width: f64, height: f64) -> Self {
         let (x, y) = centre;
         Self { left: x - width / 2.0, top: y - height / 2.0, right: x + width / 2.0, bottom: y + height / 2.0 }
@@ -30,6 +31,7 @@ impl Rect {
         ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0)
     }
 
+    /// Returns the rectangle with each side moved outwards by this many pixels.
     pub fn grown(&self, by: f64) -> Self {
         Self { left: self.left - by, top: self.top - by, right: self.right + by, bottom: self.bottom + by }
     }
@@ -43,7 +45,7 @@ impl Rect {
     }
 }
 
-/// A convex polygon with its sides moved outwards, its sharpest corners a little less.
+/// Moves the sides of a convex polygon outwards. Its sharpest corners move a little less.
 pub fn grown(points: &[Xy], by: f64) -> Vec<Xy> {
     let mut points = points.to_vec();
     points.dedup_by(|a, b| (a.0 - b.0).hypot(a.1 - b.1) < 1e-6);

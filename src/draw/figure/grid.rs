@@ -1,4 +1,4 @@
-//! What figures are made of: quantities, axes, and a quantity over two others.
+//! The data of figures: quantities, axes, and grids of a quantity over two others.
 
 use ndarray::Array2;
 
@@ -6,48 +6,48 @@ use super::ticks::{self, Scale};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::Unit;
 
-/// What is measured along an axis or as a colour.
+/// A quantity along an axis or as a colour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
-    /// As on an axis title: "alpha (temporal locality)".
+    /// Text of the axis title: "alpha (temporal locality)".
     pub label: String,
-    /// The unit of the values; sets how ticks are labelled.
+    /// Unit of the values; it determines how ticks are labelled.
     pub unit: Unit,
-    /// Drawn on a log scale; values must then be positive.
+    /// Whether the scale is logarithmic; all values must then be positive.
     pub log: bool,
 }
 
 /// One axis of a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What the axis shows.
+    /// Quantity of the axis.
     pub quantity: Quantity,
-    /// The values measured at, strictly ascending.
+    /// Measured values, strictly ascending.
     pub values: Vec<f64>,
 }
 
-/// A quantity measured over two others.
+/// A quantity over two others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
-    /// The heading.
+    /// Title of the figure.
     pub title: String,
-    /// Machine, ranks, page size, number of samples and the like; after a line break what must be known before using it, which
-    /// stands on paper too.
+    /// Line below the title: machine, ranks, page size, number of samples. Text after a line break is a warning, which
+    /// figures for papers show too.
     pub subtitle: String,
-    /// The horizontal axis: the columns of `values`.
+    /// Horizontal axis: the columns of `values`.
     pub x: Axis,
-    /// The vertical axis, on surfaces the depth: the rows of `values`.
+    /// Vertical axis, the depth of a surface: the rows of `values`.
     pub y: Axis,
-    /// What `values` are: heights or colours.
+    /// Quantity of `values`: heights or colours.
     pub z: Quantity,
-    /// Values at [y, x], so as many rows as `y` has values and columns as `x`; NaN is a gap.
+    /// Values at [y, x], one row per value of `y` and one column per value of `x`. NaN is a gap.
     pub values: Array2<f64>,
-    /// Cells (y, x) whose measurement failed, to be marked.
+    /// Cells (y, x) whose measurement failed; they are marked.
     pub failed: Vec<(usize, usize)>,
 }
 
 impl Axis {
-    /// Refuses an axis whose values do not ascend strictly.
+    /// Checks that the values ascend strictly.
     pub fn check(&self) -> Result<()> {
         if self.values.windows(2).all(|pair| pair[0] < pair[1]) {
             return Ok(());
@@ -58,14 +58,14 @@ impl Axis {
         ))
     }
 
-    /// The scale that spans the values.
+    /// Returns the scale that spans the values.
     pub fn scale(&self) -> Result<Scale> {
         Scale::spanning(self.values.iter().copied(), self.quantity.log, &self.quantity.label)
     }
 }
 
 impl Grid {
-    /// With its axes exchanged.
+    /// Returns the grid with its axes exchanged.
     pub fn turned(&self) -> Self {
         Self {
             x: self.y.clone(),
@@ -76,7 +76,7 @@ impl Grid {
         }
     }
 
-    /// Errors if the parts do not belong together.
+    /// Checks that the sizes of the parts match.
     pub fn check(&self) -> Result<()> {
         self.x.check()?;
         self.y.check()?;
@@ -94,12 +94,12 @@ impl Grid {
         Ok(())
     }
 
-    /// Errors if there are not two values along each axis, as anything that interpolates needs.
+    /// Checks that each axis has at least two values, as interpolation needs them.
     pub fn check_two_by_two(&self, what: &str) -> Result<()> {
         let Some(axis) = [&self.x, &self.y].into_iter().find(|axis| axis.values.len() < 2) else { return Ok(()) };
         Err(Error::input(
             format!(
-                "a {what} needs at least two values of \"{}\", there are {}",
+                "a {what} needs at least two values of \"{}\", but it has {}",
                 axis.quantity.label,
                 axis.values.len()
             ),
@@ -107,22 +107,22 @@ impl Grid {
         ))
     }
 
-    /// The scales of x, y and the values, or one that reaches over `range` too, as the surface is drawn on.
+    /// Returns the scales of x, y and the values. The scale of the values also covers `range`.
     ///
-    /// Errors if there is nothing to draw.
+    /// Fails if the grid has nothing to draw.
     pub fn scales(&self, range: Option<(f64, f64)>) -> Result<[Scale; 3]> {
         self.check()?;
         self.check_two_by_two("surface")?;
         Ok([self.x.scale()?, self.y.scale()?, self.z_scale(range)?.rounded()])
     }
 
-    /// Cells (y, x) that hold a value or a failure, row by row.
+    /// Returns the cells (y, x) that hold a value or a failure, row by row.
     pub fn filled_cells(&self) -> Vec<(usize, usize)> {
         let known = |&((j, i), value): &((usize, usize), &f64)| !value.is_nan() || self.failed.contains(&(j, i));
         self.values.indexed_iter().filter(known).map(|(at, _)| at).collect()
     }
 
-    /// The scale of the values, or one that reaches over `range` too.
+    /// Returns the scale of the values. It also covers `range`.
     pub fn z_scale(&self, range: Option<(f64, f64)>) -> Result<Scale> {
         let measured = self.values.iter().copied().filter(|z| !z.is_nan());
         let ends = range.into_iter().flat_map(|(low, high)| [low, high]);
@@ -131,7 +131,7 @@ impl Grid {
 }
 
 impl Quantity {
-    /// The axis title, with the unit unless the tick labels say it.
+    /// Returns the axis title, with the unit unless the tick labels include it.
     pub fn title(&self) -> String {
         let symbol = self.unit.symbol();
         if symbol.is_empty() || ticks::labels_carry(self.unit) {

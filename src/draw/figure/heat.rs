@@ -1,4 +1,4 @@
-//! Heat maps: one rectangle a cell, its value written into it if there is room.
+//! Heat maps: one rectangle per cell, labelled with its value where space allows.
 
 use plotters::style::RGBColor;
 
@@ -14,13 +14,14 @@ use super::text::{Side, Type};
 use super::ticks::{self, Scale};
 use apexmap_base::error::Result;
 
-/// What colours mean.
+/// The meaning of colours.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Palette {
     Magnitude,
-    /// Distance from 1, on a log scale that reaches as far up as down.
+    /// Distance from 1, on a log scale that extends equally above and below 1.
     Ratio,
-    /// Distance from 0, on a linear scale that reaches as far up as down, at least to 1: noise around 0 stays pale.
+    /// Distance from 0, on a linear scale that extends equally above and below 0, at least to 1. Noise around 0 stays
+    /// pale.
     Elasticity,
 }
 
@@ -46,17 +47,17 @@ impl Palette {
         }
     }
 
-    /// A value in its cell.
+    /// Returns the text of a value in its cell.
     fn written(self, value: f64, grid: &Grid) -> String {
         match self {
-            // Without a sign that rounding leaves.
+            // Adding 0 turns the -0 of rounding into 0.
             Palette::Elasticity => format!("{:.2}", (value * 100.0).round() / 100.0 + 0.0),
             _ => ticks::short(value, grid.z.unit),
         }
     }
 }
 
-/// A grid cell by cell, on a scale that reaches over `range` too.
+/// A grid as a heat map. Its scale also covers `range`.
 pub struct Heat<'a> {
     pub grid: &'a Grid,
     pub range: Option<(f64, f64)>,
@@ -114,7 +115,7 @@ fn cells(canvas: &mut Canvas, grid: &Grid, (z, palette): (&Scale, Palette), area
     Ok(())
 }
 
-/// Colour bar and key.
+/// Draws colour bar and key to the right of the frame.
 fn beside(canvas: &mut Canvas, grid: &Grid, (z, palette): (&Scale, Palette), frame: &Rect) -> Result<()> {
     let mut marks = Vec::new();
     if grid.values.iter().any(|v| v.is_nan()) {
@@ -123,7 +124,7 @@ fn beside(canvas: &mut Canvas, grid: &Grid, (z, palette): (&Scale, Palette), fra
     if !grid.failed.is_empty() {
         marks.push(Mark::Failed);
     }
-    // Ratios are halves and doubles.
+    // Tick values of ratios are powers of two.
     let doublings = palette == Palette::Ratio && z.high >= 2.0;
     let mut sets = ticks::tick_sets(z, &[], grid.z.unit, doublings);
     if doublings && z.high == 2.0 {

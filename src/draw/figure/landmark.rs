@@ -1,4 +1,4 @@
-//! Values of x worth a line, such as sizes of caches.
+//! Vertical lines at particular values of x, such as cache sizes.
 
 use super::canvas::Canvas;
 use super::colour::{GREY, INK};
@@ -10,23 +10,23 @@ use apexmap_base::error::Result;
 /// A value of x that a vertical line marks, such as the size of a cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Landmark {
-    /// Where on the x axis, in its unit.
+    /// Position on the x axis, in its unit.
     pub x: f64,
-    /// What stands at the line: "L2".
+    /// Label of the line: "L2".
     pub label: String,
-    /// How it is drawn.
+    /// Style of the line.
     pub style: LandmarkStyle,
 }
 
-/// How a [`Landmark`] is drawn.
+/// The style of a [`Landmark`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum LandmarkStyle {
-    /// A dashed line, its label at the lower end.
+    /// A dashed line with its label at the lower end.
     #[default]
     Line,
-    /// A line in a band between these ends of its 95 % interval, its label at the upper end.
+    /// A line within a band that spans its 95 % interval, with its label at the upper end.
     Range(f64, f64),
-    /// A tick above the axis, without its label.
+    /// A tick above the axis, without a label.
     Tick,
 }
 

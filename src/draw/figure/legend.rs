@@ -1,16 +1,16 @@
-//! The legend of curves: what all names have in common stands once above it, long names are broken into lines.
+//! The legend of curves. The parts that all names share appear once, above the legend; long names are wrapped.
 
 use super::geometry::Xy;
 use super::text;
 
-/// What the names have in common, and what is left of each.
+/// The shared part of all names, and the rest of each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Names {
     pub common: String,
     pub own: Vec<String>,
 }
 
-/// Takes from names of the form `a, b = 1, c` the parts that all share at the same place.
+/// Splits names of the form `a, b = 1, c`: parts that all names share in the same place become the common part.
 pub fn names(labels: &[&str]) -> Names {
     let parts: Vec<Vec<&str>> = labels.iter().map(|label| label.split(", ").collect()).collect();
     let kept = Names { common: String::new(), own: labels.iter().map(|label| label.to_string()).collect() };
@@ -27,33 +27,33 @@ pub fn names(labels: &[&str]) -> Names {
     Names { common: join(first, &shared), own: parts.iter().map(|of| join(of, &own)).collect() }
 }
 
-/// A curve's name, broken into lines, and where its sample of the curve is centred, from the legend's corner.
+/// A curve's name in lines, and the centre of its line sample relative to the legend's corner.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LegendEntry {
     pub lines: Vec<String>,
     pub sample: Xy,
 }
 
-/// A legend laid out; empty if no curve has a name.
+/// A legend with its layout; empty if no curve has a name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Legend {
-    /// What all have in common, in lines.
+    /// The shared part of the names, in lines.
     pub title: Vec<String>,
     pub entries: Vec<LegendEntry>,
     pub size: Xy,
 }
 
-/// From the middle of the sample of a curve to the name.
+/// Distance from the middle of a line sample to the name.
 pub const NAME_AT: f64 = 22.0;
 /// Half of the sample's length.
 pub const SAMPLE: f64 = 14.0;
-/// The most that names may take beside the axes, and what they take before being broken.
+/// Maximum width of names next to the axes, and the width at which they wrap.
 const WIDEST: f64 = 300.0;
 const WIDE: f64 = 230.0;
 
 impl Legend {
     fn named(labels: &[&str]) -> Option<Names> {
-        // A single curve is what the title says.
+        // The title already describes a single curve.
         labels.iter().any(|label| !label.is_empty()).then(|| names(labels))
     }
 
@@ -69,8 +69,8 @@ impl Legend {
         self.size.1
     }
 
-    /// One column beside the axes, at most `height` high. Names that need more lines than there is room for lose their
-    /// middle: what tells curves apart is mostly at an end.
+    /// Lays out one column next to the axes, at most `height` high. Names that need more lines than fit are cut in the
+    /// middle, because curves usually differ at the ends of their names.
     pub fn beside(labels: &[&str], height: f64) -> Self {
         let Some(names) = Self::named(labels) else { return Self::none() };
         let width = |text: &String| text::width(text, text::TICK, false);
@@ -84,7 +84,7 @@ impl Legend {
             true => Vec::new(),
             false => text::wrapped(&names.common, text::TICK, false, room + NAME_AT + SAMPLE, 6),
         };
-        // Broken lines stand closer than names.
+        // Lines within a name are closer to each other than names are.
         let tall = |lines: &[Vec<String>], title: &[String]| {
             lines.iter().map(|of| line + (of.len().max(1) - 1) as f64 * CLOSE).sum::<f64>() + titled(title)
         };
@@ -107,7 +107,7 @@ impl Legend {
         Self { title, entries, size: (room + NAME_AT + SAMPLE, y) }
     }
 
-    /// As many columns as fit below axes of this width.
+    /// Lays out the largest number of columns that fits below axes of this width.
     pub fn below(labels: &[&str], width: f64) -> Self {
         let Some(names) = Self::named(labels) else { return Self::none() };
         let width_of = |text: &String| text::width(text, text::TICK, false);
@@ -135,12 +135,12 @@ impl Legend {
     }
 }
 
-/// Distance of the lines of one name.
+/// Distance between the lines of one name.
 pub const CLOSE: f64 = 15.0;
-/// Distance of names in a legend below the axes.
+/// Distance between names in a legend below the axes.
 const BELOW: f64 = 18.0;
 
-/// Height of the title.
+/// Returns the height of the title.
 fn titled(lines: &[String]) -> f64 {
     if lines.is_empty() { 0.0 } else { lines.len() as f64 * CLOSE + 6.0 }
 }

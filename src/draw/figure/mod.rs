@@ -1,6 +1,6 @@
 //! Figures from plain data: surfaces, contours, heat maps and curves, as SVG or PNG.
 //!
-//! The font is part of the program; pictures are for a screen, 900 by 640 pixels, or for a column of a paper.
+//! The program contains the font. Pictures are for a screen, 900 by 640 pixels, or for a column of a paper.
 
 pub mod bands;
 mod bitmap;
@@ -63,59 +63,59 @@ use surface::Surface;
 use svg::Svg;
 use table::FigureTable;
 
-/// A figure, with all that it shows. [`svg()`] and [`png`](png()) draw it.
+/// A figure with all its data. [`svg()`] and [`png`](png()) draw it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Figure {
     /// 3-D performance surface (Apex-Map paper, Figures 3 to 6).
     Surface(Grid, View),
-    /// Filled contours with labelled iso-lines (Apex-Map paper, Figure 7).
+    /// Coloured rectangles, one per cell; failed cells carry a cross.
     Contour(Grid),
     /// Every cell as a coloured rectangle; failed cells carry a cross.
     Heat(Grid),
-    /// Heat map of ratios: red below 1, white at 1, blue above, as far up as down in logarithms.
+    /// Heat map of ratios: red below 1, white at 1, blue above, on a log scale symmetric about 1.
     Ratio(Grid),
-    /// Heat map of elasticities: red below 0, white at 0, blue above, to 1 at least.
+    /// Heat map of elasticities: red below 0, white at 0, blue above; the scale reaches at least to 1.
     Elasticity(Grid),
-    /// Cells by name: the bottleneck of each.
+    /// Map of the bottleneck of each cell, by name.
     Regions(Regions),
     /// Lines with markers and 95 % intervals, over one axis.
     Curves(Curves),
-    /// The ratio of one machine to another: every cell, as a surface (Apex-Map paper, Figures 5 and 6), as contours.
+    /// Ratio of one machine to another: a map of cells (Apex-Map paper, Figures 5 and 6).
     RatioMap(Ratios),
-    /// The same as a 3-D surface.
+    /// Ratio of one machine to another as a 3-D surface.
     RatioSurface(Ratios, View),
-    /// The same as filled contours.
+    /// Ratio of one machine to another as filled contours.
     RatioContour(Ratios),
     /// A ratio over one axis, with a line at 1.
     RatioCurve(Curves),
-    /// Which machine is fastest where.
+    /// Map of the fastest machine of each cell.
     Winners(Winners),
-    /// Contours next to each other on one scale (Apex-Map paper, Figure 7).
+    /// Contours side by side on one scale (Apex-Map paper, Figure 7).
     Panels(Panels),
-    /// Series in pairs: a measurement as markers, then a model of it as a line with its band, in one colour.
+    /// Pairs of series in one colour: a measurement as markers, and its model as a line with a band.
     Model(Curves),
-    /// Series in threes: a measurement as markers, its bound as a line, and what is attainable as dots, in one colour.
+    /// Triples of series in one colour: a measurement as markers, its bound as a line, and the attainable rate as dots.
     Limited(Curves),
-    /// A surface, and over it as a net the bound that belongs to each of its points, by [y, x].
+    /// A surface, and above it a net of the bounds of its points, by [y, x].
     Layers(Grid, Array2<f64>, View),
-    /// What each cell is, and its value.
+    /// A class and a value for each cell.
     Classes(Classes),
-    /// A surface, contour or heat map whose heights and colours span this range, so that several can be compared.
+    /// A surface, contour or heat map whose heights and colours span this range, so that figures can be compared.
     Within(Box<Figure>, (f64, f64)),
 }
 
 impl Figure {
-    /// Its values.
+    /// Returns the figure's values.
     pub fn table(&self) -> FigureTable {
         self.drawable(None).table()
     }
 
-    /// What it shows, in a few words.
+    /// Returns a short description of the figure.
     pub fn description(&self) -> String {
         self.drawable(None).description()
     }
 
-    /// `range` is that of magnitudes; without it, it is that of the data.
+    /// `range` is the range of magnitudes; `None` takes it from the data.
     fn drawable(&self, range: Option<(f64, f64)>) -> Box<dyn Drawable + '_> {
         let curve_plot = |curves, together, level| Box::new(CurvePlot { curves, together, level });
         match self {
@@ -141,30 +141,30 @@ impl Figure {
     }
 }
 
-/// A figure drawn.
+/// A drawn figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
     pub svg: String,
-    /// Width and height that `spots` are given in.
+    /// Width and height in the units of `spots`.
     pub size: (f64, f64),
-    /// Where the rows of the figure's table lie.
+    /// Positions of the rows of the figure's table.
     pub spots: Vec<Spot>,
 }
 
-/// The figure as an SVG document, for a screen.
+/// Returns the figure as an SVG document for a screen.
 ///
 /// # Errors
-/// If the data cannot be drawn: axes that do not ascend, values that are not positive on a log scale, nothing but gaps, too
-/// many curves. The error says which.
+/// If the data cannot be drawn: axes that do not ascend, values that are not positive on a log scale, only gaps, or too
+/// many curves. The error names the cause.
 /// # Panics
 /// If the bounds of a [`Figure::Layers`] have more rows or columns than its grid.
 pub fn svg(figure: &Figure) -> Result<String> {
     Ok(drawing(figure, Style::Screen)?.svg)
 }
 
-/// The figure as an SVG document, and where its values lie in it.
+/// Returns the figure as an SVG document, with the positions of its values.
 ///
-/// Errors say what about the data cannot be drawn.
+/// Fails if the data cannot be drawn; the error names the cause.
 pub fn drawing(figure: &Figure, style: Style) -> Result<Drawing> {
     text::register()?;
     let figure = figure.drawable(None);
@@ -184,26 +184,29 @@ pub fn drawing(figure: &Figure, style: Style) -> Result<Drawing> {
 /// Writes the figure as a PNG file for a screen; `path` must end in `.png`.
 ///
 /// # Errors
-/// As [`svg()`], and if the name has another ending or the file cannot be written.
+/// As for [`svg()`], and if the name has another ending, or if the file cannot be written.
 /// # Panics
-/// As [`svg()`].
+/// As for [`svg()`].
 pub fn png(figure: &Figure, path: &Path) -> Result<()> {
     png_in(figure, Style::Screen, path)
 }
 
-/// Writes the figure as a PNG file that knows its size in inches; `path` must end in `.png`.
+/// Writes the figure as a PNG file that records its size in inches; `path` must end in `.png`.
 ///
-/// Errors say what about the data cannot be drawn, or why the file cannot be written.
+/// Fails if the data cannot be drawn or the file cannot be written.
 pub fn png_in(figure: &Figure, style: Style, path: &Path) -> Result<()> {
     if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
-        return Err(Error::input(format!("{} is not the name of a PNG file", path.display()), "let it end in .png"));
+        return Err(Error::input(
+            format!("{} is not the name of a PNG file", path.display()),
+            "use a name that ends in .png",
+        ));
     }
     new_file::write_named_by(path, png_bytes(figure, style)?)
 }
 
-/// The figure as a PNG document that knows its size in inches.
+/// Returns the figure as PNG data that record their size in inches.
 ///
-/// Errors say what about the data cannot be drawn.
+/// Fails if the data cannot be drawn; the error names the cause.
 pub fn png_bytes(figure: &Figure, style: Style) -> Result<Vec<u8>> {
     text::register()?;
     let figure = figure.drawable(None);

@@ -1,4 +1,4 @@
-//! What a file format must be able to paint for a [`super::canvas::Canvas`]: everything in pixels of a sheet.
+//! The operations that a file format provides for a [`super::canvas::Canvas`], all in pixels of a sheet.
 
 use plotters::style::RGBColor;
 
@@ -7,18 +7,19 @@ use super::text::{Side, Type};
 use apexmap_base::error::Result;
 
 pub trait Painter {
-    /// A filled polygon.
+    /// Draws a filled polygon.
     fn polygon(&mut self, corners: &[Xy], colour: RGBColor, opacity: f64) -> Result<()>;
 
-    /// A line from point to point.
+    /// Draws a line from point to point.
     fn line(&mut self, points: &[Xy], colour: RGBColor, width: f64) -> Result<()>;
 
-    /// A filled rectangle.
+    /// Draws a filled rectangle.
     fn rect(&mut self, rect: Rect, colour: RGBColor) -> Result<()>;
 
-    /// A disc of this radius within a rim up to the `outer` radius.
+    /// Draws a disc with a rim between the radii `radius` and `outer`.
     fn disc(&mut self, at: Xy, radius: f64, colour: RGBColor, outer: f64, rim: RGBColor) -> Result<()>;
 
-    /// A line of text whose capitals are centred on `at`, across the direction in which it reads; it may read upwards.
+    /// Draws a line of text. Perpendicular to its direction, its capitals are centred on `position`. It may read
+    /// upwards.
     fn text(&mut self, text: &str, at: Xy, side: Side, kind: Type, upwards: bool) -> Result<()>;
 }

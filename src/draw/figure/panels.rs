@@ -1,4 +1,4 @@
-//! Contours of several machines next to each other on one scale (Apex-Map paper, Figure 7).
+//! Contours of several machines side by side on one scale (Apex-Map paper, Figure 7).
 
 use super::bands;
 use super::canvas::Canvas;
@@ -18,11 +18,11 @@ use apexmap_base::error::{Error, Result};
 pub struct Panels {
     pub title: String,
     pub subtitle: String,
-    /// Their titles name them; all have the axes' quantities of the first.
+    /// The grids. Their titles are the names of the panels; the axes have the quantities of the first grid.
     pub grids: Vec<Grid>,
 }
 
-/// More would be too small to read.
+/// Maximum number of panels; more would be too small to read.
 pub const MOST_PANELS: usize = 4;
 
 const GAP: f64 = 34.0;
@@ -89,7 +89,7 @@ impl Drawable for &Panels {
         ColourBar { parts, ticks, title: first.z.title() }.draw(canvas, &frame.area, 0)
     }
 
-    /// All panels one below the other, in one unit.
+    /// Returns the values of all panels, one below the other, in one unit.
     fn table(&self) -> FigureTable {
         let Some(first) = self.grids.first() else { return FigureTable { head: Vec::new(), rows: Vec::new() } };
         let values: Vec<f64> = self.grids.iter().flat_map(|grid| grid.values.iter().copied()).collect();
@@ -111,7 +111,7 @@ impl Drawable for &Panels {
     }
 }
 
-/// The contours of one machine under its name.
+/// Draws the contours of one machine below its name.
 fn panel(canvas: &mut Canvas, grid: &Grid, frame: &Frame, bands: &Bands, names: &[String]) -> Result<()> {
     let triangles: Vec<[bands::Corner; 3]> = contour::triangles(grid, frame, &bands.z);
     let places: Vec<f64> = bands.levels.iter().map(|level| bands.z.place(*level)).collect();
@@ -138,7 +138,7 @@ fn panel(canvas: &mut Canvas, grid: &Grid, frame: &Frame, bands: &Bands, names: 
     canvas.text(&name, at, Side::Middle, Type::bold(text::AXIS))
 }
 
-/// The densest ticks whose labels do not touch.
+/// Returns the densest ticks whose labels do not touch.
 fn ticks_of(axis: &Axis, scale: &Scale, length: f64, extent: impl Fn(&str) -> f64) -> Ticks {
     let binary = ticks::is_binary(&axis.values);
     let sets = ticks::tick_sets(scale, &axis.values, axis.quantity.unit, binary);

@@ -1,4 +1,5 @@
-//! The ratio of one machine to another: every cell, as a surface (Apex-Map paper, Figures 5 and 6), as contours.
+//! The ratio of one machine to another: as a map of cells and a surface (Apex-Map paper, Figures 5 and 6), and as
+//! contours.
 
 use super::canvas::Canvas;
 use super::cells::Cells;
@@ -22,18 +23,18 @@ use apexmap_base::units::Unit;
 /// The ratio of one machine to another over two parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ratios {
-    /// `z` is the ratio; `failed` are points that one of the two did not finish.
+    /// Ratios in `z`; `failed` are points that one of the two machines did not finish.
     pub grid: Grid,
     /// Cells (row, column) whose difference from 1 is not significant, or that have no interval.
     pub undecided: Vec<(usize, usize)>,
-    /// What the legend calls them.
+    /// Words of the legend for undecided cells.
     pub undecided_label: &'static str,
-    /// Who did not finish, in the order of the grid's `failed`.
+    /// The machine that did not finish, for each of the grid's `failed`.
     pub unfinished: Vec<String>,
 }
 
 impl Ratios {
-    /// What is decided of each cell (row, column).
+    /// Returns the mark of each cell (row, column).
     fn marks(&self) -> Vec<((usize, usize), Mark)> {
         let mark = |at: (usize, usize), ratio: f64| match ratio > 1.0 {
             _ if self.undecided.contains(&at) => Mark::Undecided,
@@ -43,14 +44,15 @@ impl Ratios {
         self.grid.values.indexed_iter().filter(|(_, v)| !v.is_nan()).map(|(at, v)| (at, mark(at, *v))).collect()
     }
 
-    /// Up to 4 by roots of doublings: a scale that is twice as long as need be leaves pale colours.
+    /// Returns the scale. Up to 4 its ends are powers of the root of two, beyond they are powers of two. A scale that
+    /// is much longer than needed makes all colours pale.
     fn scale(&self) -> Result<Scale> {
         let ratios = || self.grid.values.iter().copied();
         let fine = Scale::around_one(ratios(), 0.5, &self.grid.z.label)?;
         if fine.high <= 4.0 { Ok(fine) } else { Scale::around_one(ratios(), 1.0, &self.grid.z.label) }
     }
 
-    /// The table of the grid, and whether a ratio is decided or who did not finish.
+    /// Returns the table of the grid with one more column: whether the ratio is decided, or who did not finish.
     fn table(&self) -> FigureTable {
         let mut table = FigureTable::of_grid(&self.grid);
         table.head.push("differs from 1".into());
@@ -70,7 +72,7 @@ impl Ratios {
     }
 }
 
-/// Levels at powers of a root of two, 1 among them, in at most twelve bands.
+/// Returns levels at powers of a root of two, 1 among them, in at most twelve bands.
 fn levels(scale: &Scale) -> Vec<f64> {
     let reach = scale.high.log2();
     let steps = [0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
@@ -79,7 +81,7 @@ fn levels(scale: &Scale) -> Vec<f64> {
     (-most..=most).map(|k| (f64::from(k) * step).exp2()).collect()
 }
 
-/// The ratio of every cell; striped where its difference from 1 is not significant.
+/// A map of ratios, striped where the difference from 1 is not significant.
 pub struct RatioMap<'a>(pub &'a Ratios);
 
 impl Drawable for RatioMap<'_> {
@@ -161,7 +163,7 @@ impl Drawable for RatioContour<'_> {
     }
 }
 
-/// A surface of the ratio with a line along it at 1.
+/// A surface of the ratio, with a line along it at 1.
 pub struct RatioSurface<'a>(pub &'a Ratios, pub View);
 
 impl Drawable for RatioSurface<'_> {
@@ -186,12 +188,12 @@ impl Drawable for RatioSurface<'_> {
     }
 }
 
-/// Ticks of ratios are plain numbers.
+/// Returns the quantity of ratios: its ticks are plain numbers.
 fn plain() -> Quantity {
     Quantity { label: String::new(), unit: Unit::None, log: true }
 }
 
-/// A cross, and whose it is where there is room.
+/// Draws a cross, and the name of the machine where space allows.
 fn unfinished(canvas: &mut Canvas, rect: Rect, who: &str) -> Result<()> {
     let (x, y) = rect.centre();
     let kind = Type::new(11.0);

@@ -1,4 +1,4 @@
-//! Maps of names: one colour a name, the name written into each cell if there is room.
+//! Maps of names: one colour per name, and the name in each cell where space allows.
 
 use ndarray::Array2;
 
@@ -15,7 +15,7 @@ use apexmap_base::error::{Error, Result};
 
 const KEY_LINE: f64 = 24.0;
 
-/// A name over two quantities.
+/// A name for each pair of values of two quantities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regions {
     pub title: String,
@@ -28,22 +28,22 @@ pub struct Regions {
 }
 
 impl Regions {
-    /// Cells (y, x) that have a name, and its index, row by row.
+    /// Returns the cells (y, x) that have a name, with its index, row by row.
     pub fn filled_cells(&self) -> Vec<((usize, usize), usize)> {
         self.cells.indexed_iter().filter_map(|(at, name)| Some((at, (*name)?))).collect()
     }
 }
 
 impl Drawable for &Regions {
-    /// Errors also if there are more names than colours, or the parts do not belong together.
+    /// Fails also if there are more names than colours, or if the parts do not match in size.
     fn draw(&self, canvas: &mut Canvas) -> Result<()> {
         self.x.check()?;
         self.y.check()?;
         if self.cells.dim() != (self.y.values.len(), self.x.values.len()) {
-            return Err(Error::internal("a map of names got cells that are not those of its axes"));
+            return Err(Error::internal("the cells of a map of names do not match its axes"));
         }
         if self.names.len() > SERIES.len() || self.cells.iter().flatten().any(|name| *name >= self.names.len()) {
-            return Err(Error::internal("a map of names got names that it has no colours for"));
+            return Err(Error::internal("a map of names has more names than colours"));
         }
         let area = Cells::new(canvas, (&self.title, &self.subtitle), (&self.x, &self.y))?;
         for ((j, i), name) in self.cells.indexed_iter() {

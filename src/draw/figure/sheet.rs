@@ -1,24 +1,24 @@
-//! What a figure is drawn for: a screen, or a column of a paper.
+//! The sizes of figures for a screen and for a column of a paper.
 
 use super::text;
 
-/// The looks of a figure.
+/// The medium that a figure is drawn for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
     /// 900 by 640 pixels, with title and subtitle.
     #[default]
     Screen,
-    /// One column of a paper, 3.3 inches wide, names of axes in 8 points and numbers in 7; no title, as the caption says it.
-    /// Curves differ by marks and dashes too, to be distinguished in grey. PNG files have 600 dots per inch.
+    /// One column of a paper, 3.3 inches wide. Axis names are 8 points and numbers 7 points high. The caption replaces
+    /// the title. Markers and dashes distinguish curves in grey. PNG files have 600 dots per inch.
     Paper,
 }
 
 impl Style {
-    /// By the names that `--style` takes.
+    /// All styles by the names that `--style` accepts.
     pub const ALL: [(&'static str, Style); 2] = [("screen", Style::Screen), ("paper", Style::Paper)];
 }
 
-/// The sizes of a style. A pixel is what figures are laid out in; it is not a dot of a PNG file.
+/// The sizes of a style. Layout uses pixels, which are not the dots of a PNG file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sheet {
     pub style: Style,
@@ -26,32 +26,33 @@ pub struct Sheet {
     pub height: f64,
     /// Free space at the edges.
     pub margin: f64,
-    /// From axes to the middle of the name below them.
+    /// Distance from the axes to the middle of the name below them.
     pub name_at: f64,
-    /// Room below the axes for labels, name and what comes after.
+    /// Space below the axes for labels, name and legend.
     pub below: f64,
-    /// Room right of the axes for a colour bar with labels and title.
+    /// Space to the right of the axes for a colour bar with labels and title.
     pub bar: f64,
-    /// Pixels in an inch.
+    /// Pixels per inch.
     pub inch: f64,
-    /// Dots of a PNG file in a pixel, and how many times finer it is drawn before.
+    /// Dots of a PNG file per pixel.
     pub dots: f64,
+    /// Pixels per dot, along each axis, of the picture that a PNG file is computed from.
     pub finer: usize,
 }
 
-/// What a sheet of paper makes room for.
+/// The space that a figure needs on a sheet of paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Room {
     Flat,
-    /// Three dimensions: taller.
+    /// A figure in three dimensions, which is taller.
     Solid,
     /// A legend of this height below the axes.
     Legend(f64),
 }
 
-/// Pixels in an inch of paper: names of axes come out as 8 of the 72 points in an inch.
+/// Pixels per inch of paper, so that axis names are 8 points high; an inch has 72 points.
 const PAPER_INCH: f64 = text::AXIS / 8.0 * 72.0;
-/// A column in pixels: 3.3 inches.
+/// Width of a column in pixels: 3.3 inches.
 pub const PAPER_WIDTH: f64 = 3.3 * PAPER_INCH;
 
 impl Sheet {
@@ -93,12 +94,12 @@ impl Sheet {
         }
     }
 
-    /// Whether title and subtitle are drawn.
+    /// Returns whether title and subtitle are drawn.
     pub fn headed(&self) -> bool {
         self.style == Style::Screen
     }
 
-    /// Width and height of a PNG file.
+    /// Returns width and height of a PNG file in dots.
     pub fn png_size(&self) -> (usize, usize) {
         ((self.width * self.dots).round() as usize, (self.height * self.dots).round() as usize)
     }

@@ -1,5 +1,5 @@
-//! What stands in the box of a 3-D surface: its cells from the far corner to the near one, so that what is nearer covers what is
-//! behind.
+//! The contents of the box of a 3-D surface. Cells are drawn from the far corner to the near one, so that nearer cells
+//! cover those behind them.
 
 use ndarray::Array2;
 use plotters::style::RGBColor;
@@ -14,14 +14,14 @@ use super::ticks::Scale;
 use super::view::BOX_HEIGHT;
 use apexmap_base::error::Result;
 
-/// A cell is drawn as patches of one colour each; this many would span the whole height.
+/// Patches across the whole height. A cell is drawn as patches of one colour each.
 const SHADES: f64 = 36.0;
-/// Patches of a whole surface at most: more would make a heavy picture, not a finer one.
+/// Maximum patches of a surface. More make the file larger without a visible gain.
 const MOST_PATCHES: f64 = 6000.0;
-/// Lines of the bound.
+/// Colour of the bound's lines.
 const BOUND: RGBColor = RGBColor(213, 94, 0);
 
-/// The data in the box: places 0 to 1 along x and y, heights 0 to `BOX_HEIGHT`, by [row][column].
+/// The data in the box by [row][column]: positions 0 to 1 along x and y, heights 0 to `BOX_HEIGHT`.
 pub struct Solid<'a> {
     pub x: Vec<f64>,
     pub y: Vec<f64>,
@@ -31,15 +31,15 @@ pub struct Solid<'a> {
     pub look: Look<'a>,
 }
 
-/// How a surface looks besides its heights.
+/// The appearance of a surface apart from its heights.
 pub struct Look<'a> {
-    /// The colour at a share of the height.
+    /// Maps a share of the height to a colour.
     pub colour: fn(f64) -> RGBColor,
-    /// A net that lies over it.
+    /// Bounds that are drawn as a net above the surface.
     pub bounds: Option<&'a Array2<f64>>,
-    /// A share of the height at which a line is drawn along it.
+    /// Share of the height at which a line is drawn along the surface.
     pub level: Option<f64>,
-    /// Points (row, column) that are marked otherwise than as measured.
+    /// Points (row, column) with a mark other than "measured".
     pub marks: &'a [((usize, usize), Mark)],
 }
 
@@ -50,7 +50,8 @@ impl Look<'_> {
 }
 
 impl Solid<'_> {
-    /// Where to mark a point without a value: as high as its neighbours, on the floor if they have no value either.
+    /// Returns the position of a mark for a point without a value: at the mean height of its neighbours, or on the
+    /// floor if they have no value either.
     pub fn guessed(&self, i: usize, j: usize) -> [f64; 3] {
         let at = |i: usize, j: usize| self.heights.get(j).and_then(|row| row.get(i)).copied();
         let around = [at(i + 1, j), at(i.wrapping_sub(1), j), at(i, j + 1), at(i, j.wrapping_sub(1))];
@@ -59,12 +60,12 @@ impl Solid<'_> {
     }
 }
 
-/// Heights in the box, by [row][column].
+/// Returns heights in the box, by [row][column].
 pub fn heights(values: &Array2<f64>, z: &Scale) -> Vec<Vec<f64>> {
     values.rows().into_iter().map(|row| row.iter().map(|value| z.place(*value) * BOX_HEIGHT).collect()).collect()
 }
 
-/// Cell by cell, the far ones first.
+/// Draws the surface cell by cell, far cells first.
 pub fn draw(canvas: &mut Canvas, camera: &Camera, solid: &Solid) -> Result<()> {
     for (i, j) in camera.view.cell_order(solid.x.len() - 1, solid.y.len() - 1) {
         let corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)];
@@ -72,13 +73,14 @@ pub fn draw(canvas: &mut Canvas, camera: &Camera, solid: &Solid) -> Result<()> {
             cell(canvas, camera, solid, i, j)?;
             level(canvas, camera, solid, &corners)?;
         }
-        // Edges and points of cells with a gap are shown too; what a nearer cell covers is repeated there.
+        // Draw edges and points of cells with a gap too. Edges that a nearer cell covers are drawn again with that
+        // cell.
         mesh(canvas, camera, solid, &corners)?;
     }
     Ok(())
 }
 
-/// One cell as bilinear patches, the far ones first.
+/// Draws one cell as bilinear patches, far patches first.
 fn cell(canvas: &mut Canvas, camera: &Camera, solid: &Solid, i: usize, j: usize) -> Result<()> {
     let heights = [(j, i), (j, i + 1), (j + 1, i), (j + 1, i + 1)].map(|(j, i)| solid.heights[j][i]);
     let rise = heights.into_iter().fold(f64::MIN, f64::max) - heights.into_iter().fold(f64::MAX, f64::min);
@@ -99,7 +101,7 @@ fn cell(canvas: &mut Canvas, camera: &Camera, solid: &Solid, i: usize, j: usize)
     Ok(())
 }
 
-/// The line along a cell at the level of its look.
+/// Draws the line along a cell at the level of the look.
 fn level(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(usize, usize); 4]) -> Result<()> {
     let Some(level) = solid.look.level else { return Ok(()) };
     let height = |(i, j): (usize, usize)| solid.heights[j][i];
@@ -119,7 +121,7 @@ fn level(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(usize,
     Ok(())
 }
 
-/// The sides of a cell and the measured points at its corners.
+/// Draws the sides of a cell and the measured points at its corners.
 fn mesh(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(usize, usize); 4]) -> Result<()> {
     let known = |(i, j): (usize, usize)| {
         let z = solid.heights[j][i];
@@ -139,7 +141,7 @@ fn mesh(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(usize, 
     Ok(())
 }
 
-/// The bound, which lies above the surface, as lines that let it be seen.
+/// Draws the bound, which lies above the surface, as a net of lines that keeps the surface visible.
 pub fn net(
     canvas: &mut Canvas,
     camera: &Camera,

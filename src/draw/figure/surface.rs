@@ -1,6 +1,6 @@
-//! The 3-D performance surface (Apex-Map paper, Figures 3 to 6), correct from every side.
+//! The 3-D performance surface (Apex-Map paper, Figures 3 to 6), correct from every direction.
 //!
-//! Back panels are painted first, then the surface from its far corner to the near one, cell by cell.
+//! Back panels are painted first, then the surface cell by cell, from its far corner to the near one.
 
 use ndarray::Array2;
 use plotters::style::RGBColor;
@@ -29,7 +29,7 @@ struct BoxAxis<'a> {
     values: &'a [f64],
 }
 
-/// A surface on a scale that reaches over `range` too, and over it as a net the bounds of its points.
+/// A surface, and a net of the bounds of its points above it. Its scale also covers `range`.
 pub struct Surface<'a> {
     pub grid: &'a Grid,
     pub bounds: Option<&'a Array2<f64>>,
@@ -59,7 +59,7 @@ impl Drawable for Surface<'_> {
     }
 }
 
-/// With scales and a look.
+/// Draws a surface with these scales and this look.
 pub fn draw_coloured(canvas: &mut Canvas, grid: &Grid, view: View, [x, y, z]: [Scale; 3], look: Look) -> Result<()> {
     view.check()?;
     let solid = Solid {
@@ -100,16 +100,16 @@ pub fn draw_coloured(canvas: &mut Canvas, grid: &Grid, view: View, [x, y, z]: [S
     Ok(())
 }
 
-/// An edge of the box with its ticks and title, as laid out around the box.
+/// An edge of the box with the layout of its ticks and title.
 struct LabelledEdge {
     axis: usize,
     start: [f64; 3],
     end: [f64; 3],
-    /// Pixel direction away from the box.
+    /// Direction away from the box, in pixels.
     outward: Xy,
     scale: Scale,
     ticks: Ticks,
-    /// None for a label left out.
+    /// Positions of the labels; `None` for a label that is left out.
     labels: Vec<Option<Rect>>,
     title: String,
     title_at: Rect,
@@ -143,7 +143,7 @@ impl LabelledEdge {
     }
 }
 
-/// The largest box that leaves room for its labels, centred in `room`.
+/// Returns the largest box that fits `room` with its labels, centred in it.
 fn fitted(view: View, axes: &[BoxAxis; 3], room: Rect) -> (Camera, Vec<LabelledEdge>) {
     let mut pixels = room.width();
     loop {
@@ -160,7 +160,7 @@ fn fitted(view: View, axes: &[BoxAxis; 3], room: Rect) -> (Camera, Vec<LabelledE
     }
 }
 
-/// The rectangle around the box and all its labels.
+/// Returns the rectangle around the box and all its labels.
 fn bounds(camera: &Camera, edges: &[LabelledEdge]) -> Rect {
     let corners = (0..8).map(|k| camera.pixel([(k & 1) as f64, (k >> 1 & 1) as f64, (k >> 2) as f64 * BOX_HEIGHT]));
     let corners = corners.map(|at| Rect::around(at, 4.0, 4.0));
@@ -174,7 +174,7 @@ fn bounds(camera: &Camera, edges: &[LabelledEdge]) -> Rect {
     })
 }
 
-/// Chooses an outer edge for each axis and places its labels clear of those placed before.
+/// Chooses an outer edge for each axis and places its labels clear of the earlier ones.
 fn labelled(camera: &Camera, axes: &[BoxAxis; 3]) -> Vec<LabelledEdge> {
     let mut edges: Vec<LabelledEdge> = Vec::new();
     for (axis, what) in axes.iter().enumerate() {
@@ -184,7 +184,7 @@ fn labelled(camera: &Camera, axes: &[BoxAxis; 3]) -> Vec<LabelledEdge> {
     edges
 }
 
-/// x and y are labelled along the lowest of their outer edges, z along the leftmost.
+/// Returns the edge to label: for x and y the lowest outer edge, for z the leftmost.
 fn best_edge(camera: &Camera, axis: usize) -> ([f64; 3], [f64; 3]) {
     let rank = |(start, end): &([f64; 3], [f64; 3])| {
         let (a, b) = (camera.pixel(*start), camera.pixel(*end));
@@ -227,8 +227,8 @@ fn label_edge(camera: &Camera, axis: usize, what: &BoxAxis, taken: &[Rect]) -> L
     edge
 }
 
-/// Moves labels that would overprint others a little towards the middle of their edge; drops them if that is not
-/// enough, as where an edge is seen from its end.
+/// Moves labels that would overlap others slightly towards the middle of their edge. Drops them if that is not enough,
+/// as on an edge that points at the viewer.
 fn nudged(wanted: &[Rect], taken: &[Rect], (a, b): (Xy, Xy)) -> Vec<Option<Rect>> {
     let middle = ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0);
     let mut placed: Vec<Rect> = Vec::new();
@@ -247,7 +247,7 @@ fn nudged(wanted: &[Rect], taken: &[Rect], (a, b): (Xy, Xy)) -> Vec<Option<Rect>
     wanted.iter().map(&mut place).collect()
 }
 
-/// The title lies beyond the middle of its edge, as near as the labels leave room.
+/// Places the title outside the middle of its edge, as near as the labels allow.
 fn title_place(camera: &Camera, edge: &LabelledEdge, taken: &[Rect]) -> Rect {
     let (a, b) = (camera.pixel(edge.start), camera.pixel(edge.end));
     let middle = ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0);
@@ -264,7 +264,8 @@ fn title_place(camera: &Camera, edge: &LabelledEdge, taken: &[Rect]) -> Rect {
     }
 }
 
-/// Unit vector square to the edge, away from the middle of the box. Labels of z stand beside it, never above.
+/// Returns the unit vector perpendicular to the edge, away from the middle of the box. Labels of z are always to the
+/// left or right of their edge, never above it.
 fn outward(camera: &Camera, axis: usize, a: Xy, b: Xy) -> Xy {
     let away = ((a.0 + b.0) / 2.0 - camera.centre.0, (a.1 + b.1) / 2.0 - camera.centre.1);
     let (along, length) = ((b.0 - a.0, b.1 - a.1), (b.0 - a.0).hypot(b.1 - a.1));
@@ -279,13 +280,13 @@ fn outward(camera: &Camera, axis: usize, a: Xy, b: Xy) -> Xy {
     (square.0 * side, square.1 * side)
 }
 
-/// A rectangle of this size just beyond `at`: nothing of it lies nearer than `gap` along `outward`.
+/// Returns a rectangle of this size outside `anchor`. No part of it is nearer than `gap` along `outward`.
 fn beyond(at: Xy, outward: Xy, gap: f64, (width, height): (f64, f64)) -> Rect {
     let reach = gap + outward.0.abs() * width / 2.0 + outward.1.abs() * height / 2.0;
     Rect::around((at.0 + outward.0 * reach, at.1 + outward.1 * reach), width, height)
 }
 
-/// The three sides of the box behind the surface, with grid lines at the ticks.
+/// Draws the three sides of the box behind the surface, with grid lines at the ticks.
 fn panels(canvas: &mut Canvas, camera: &Camera, axes: &[BoxAxis; 3], edges: &[LabelledEdge]) -> Result<()> {
     let size = [1.0, 1.0, BOX_HEIGHT];
     for axis in 0..3 {

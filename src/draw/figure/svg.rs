@@ -1,5 +1,5 @@
-//! SVG documents, written short: a surface or a contour plot is made of thousands of patches, and an HTML page holds many
-//! figures. Neighbouring polygons or lines of one look become one path with short steps from corner to corner.
+//! Compact SVG documents: a surface or a contour plot consists of thousands of patches, and an HTML page holds many
+//! figures. Neighbouring polygons or lines of one look become one path with relative steps from corner to corner.
 
 use std::fmt::Write;
 
@@ -10,22 +10,23 @@ use super::painter::Painter;
 use super::text::{Side, Type};
 use apexmap_base::error::Result;
 
-/// Units of the view box in a pixel: coordinates are whole numbers, for tenths of pixels.
+/// Units of the view box per pixel. Coordinates are whole numbers of tenths of pixels.
 const FINER: f64 = 10.0;
-/// From the place of a line of text down to its base line, in font sizes.
+/// Distance from the anchor of a line of text down to its base line, in font sizes.
 const BASELINE: f64 = 0.76;
 
 type Corner = (i64, i64);
 
-/// An SVG document that grows.
+/// An SVG document under construction.
 pub struct Svg {
     document: String,
-    /// The look of the path that is not closed yet; empty if there is none.
+    /// Attributes of the open path; empty if no path is open.
     look: String,
 }
 
 impl Svg {
-    /// `printed` are the width and height that a viewer shows it in, with units or as pixels; (`width`, `height`) are pixels.
+    /// Starts a document of (`width`, `height`) pixels. `printed` are the displayed width and height, with units or in
+    /// pixels.
     pub fn new((width, height): (f64, f64), printed: [String; 2]) -> Self {
         let (across, down) = corner((width, height));
         let [width, height] = printed;
@@ -48,7 +49,7 @@ impl Svg {
         }
     }
 
-    /// Adds to the path of this look, or begins one.
+    /// Adds to the open path if it has this look, otherwise starts a new path.
     fn path(&mut self, look: String, corners: &[Corner], closed: bool) {
         if self.look != look {
             self.end_path();
@@ -98,7 +99,7 @@ impl Painter for Svg {
 
     fn disc(&mut self, at: Xy, radius: f64, colour: RGBColor, outer: f64, rim: RGBColor) -> Result<()> {
         let ((x, y), [small, large]) = (corner(at), [radius, outer].map(|radius| (radius * FINER).round()));
-        // Half of a rim lies within the radius.
+        // The rim is centred on its radius, so half of its width lies inside.
         let (wide, middle) = (large - small, (large + small) / 2.0);
         let (colour, rim) = (hexadecimal(colour), hexadecimal(rim));
         self.element(format_args!(
@@ -150,7 +151,8 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Adds a polygon or line to a path. Polygons always run in the same sense: where two overlap, they must not cancel.
+/// Adds a polygon or line to a path. All polygons run in the same direction, because overlapping ones of opposite
+/// direction would cancel.
 fn outline(path: &mut String, corners: &[Corner], closed: bool) {
     let next = |k: usize| corners[(k + 1) % corners.len()];
     let twice: i64 = corners.iter().enumerate().map(|(k, a)| a.0 * next(k).1 - next(k).0 * a.1).sum();
@@ -162,7 +164,7 @@ fn outline(path: &mut String, corners: &[Corner], closed: bool) {
     let _ = write!(path, "M{} {}l", first.0, first.1);
     let mut at = *first;
     for (k, corner) in rest.iter().enumerate() {
-        // A sign separates numbers as well as a space does.
+        // A minus sign separates numbers as well as a space does.
         for (distance, leads) in [(corner.0 - at.0, k == 0), (corner.1 - at.1, false)] {
             let _ = write!(path, "{}{distance}", if leads || distance < 0 { "" } else { " " });
         }

@@ -1,18 +1,18 @@
-//! A figure's data as a table, and what it shows in words: for those who cannot see it, and for calculations.
+//! A figure's data as a table, and its description in words, for readers who cannot see it and for calculations.
 
 use super::grid::{Grid, Quantity};
 use apexmap_base::units::{self, NumberStyle, Unit, plural};
 
-/// The values of a figure. Its rows are numbered as the spots of its drawing are.
+/// The values of a figure. Row numbers are those of the spots of its drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FigureTable {
-    /// Names with units.
+    /// Column names with units.
     pub head: Vec<String>,
     pub rows: Vec<Vec<String>>,
 }
 
-/// The name of a quantity for a column, and how its values are written there: all in one unit, so that they can be
-/// calculated with.
+/// Returns the name of a quantity's column, and a function that formats its values. All values have one unit, so that
+/// readers can calculate with them.
 pub fn column(quantity: &Quantity, values: &[f64]) -> (String, impl Fn(f64) -> String + use<>) {
     let mut known: Vec<f64> = values.iter().map(|v| v.abs()).filter(|v| v.is_finite() && *v > 0.0).collect();
     known.sort_by(f64::total_cmp);
@@ -34,13 +34,13 @@ fn prefixed(value: f64, names: &[(f64, &str)]) -> (f64, String) {
     (*factor, (*name).to_owned())
 }
 
-/// A number in a table; nothing for what is not known.
+/// Formats a number for a table; an unknown value gives an empty cell.
 pub fn written(value: f64) -> String {
     if value.is_nan() { String::new() } else { units::number(value, NumberStyle::Table) }
 }
 
 impl FigureTable {
-    /// One row per cell: x, y and what is known there.
+    /// Returns one row per cell: x, y and the value.
     pub fn of_grid(grid: &Grid) -> Self {
         let (x, write_x) = column(&grid.x.quantity, &grid.x.values);
         let (y, write_y) = column(&grid.y.quantity, &grid.y.values);
@@ -55,7 +55,7 @@ impl FigureTable {
     }
 }
 
-/// What is shown over what, and where it is smallest and largest.
+/// Returns a sentence with the quantities of a grid, and its least and greatest value with their positions.
 pub fn extremes(grid: &Grid) -> String {
     let known = || grid.values.indexed_iter().filter(|(_, value)| !value.is_nan());
     let least = known().min_by(|a, b| a.1.total_cmp(b.1));
@@ -75,12 +75,12 @@ pub fn extremes(grid: &Grid) -> String {
     format!("{z} over {x} and {y}, {}, from {} to {}.", plural(known().count(), "point"), at(least), at(most))
 }
 
-/// `L` of `L (spatial locality)`.
+/// Returns `L` for `L (spatial locality)`.
 fn short(label: &str) -> &str {
     label.split(" (").next().unwrap_or(label)
 }
 
-/// A value with its unit in words.
+/// Returns a value with its unit in words.
 pub fn in_words(value: f64, quantity: &Quantity) -> String {
     match quantity.unit {
         Unit::None | Unit::Words => units::exact(value),

@@ -1,4 +1,4 @@
-//! Text of a figure: the embedded font, how wide words are in it, and how long ones are made to fit.
+//! Text of a figure: the embedded font, the width of text in it, and the cutting and wrapping of long text.
 
 use std::sync::OnceLock;
 
@@ -7,15 +7,15 @@ use plotters::style::{FontDesc, FontFamily, FontStyle, RGBColor, register_font};
 use super::colour::INK;
 use apexmap_base::error::{Error, Result};
 
-/// Sizes of type in pixels of the em.
+/// Font sizes in pixels of the em.
 pub const TITLE: f64 = 18.0;
 pub const AXIS: f64 = 15.0;
 pub const TICK: f64 = 13.0;
 
-/// A line of DejaVu Sans is this many ems high, and plotters sizes bitmap type by the line.
+/// Line height of DejaVu Sans in ems. plotters sizes bitmap type by the line.
 pub const LINE_PER_EM: f64 = 1.164;
 
-/// Makes the embedded font known to plotters, so that no figure depends on what a system has installed.
+/// Registers the embedded font with plotters, so that figures do not depend on installed fonts.
 pub fn register() -> Result<()> {
     static DONE: OnceLock<bool> = OnceLock::new();
     let register = || {
@@ -29,7 +29,7 @@ pub fn font(size: f64, bold: bool) -> FontDesc<'static> {
     FontDesc::new(FontFamily::SansSerif, size, if bold { FontStyle::Bold } else { FontStyle::Normal })
 }
 
-/// How a line of text is set.
+/// The size, weight and colour of a line of text.
 #[derive(Clone, Copy)]
 pub struct Type {
     pub size: f64,
@@ -54,13 +54,13 @@ impl Type {
         width(text, self.size, self.bold)
     }
 
-    /// From the middle of the capitals down to the base line.
+    /// Returns the distance from the middle of the capitals down to the base line.
     pub fn half_capital(&self) -> f64 {
         0.36 * self.size
     }
 }
 
-/// Which end of a line of text lies at its place.
+/// The end of a line of text that lies at its position.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Side {
     Left,
@@ -68,24 +68,25 @@ pub enum Side {
     Right,
 }
 
-/// Width in pixels of a line of text; `register` must have been called.
+/// Returns the width of a line of text in pixels; `register` must be called first.
 pub fn width(text: &str, size: f64, bold: bool) -> f64 {
-    // Measured large: plotters rounds to whole pixels.
+    // Measure a larger size, because plotters rounds to whole pixels.
     const LARGE: f64 = 16.0;
     let layout = font(size * LINE_PER_EM * LARGE, bold).layout_box(text);
     layout.map(|((left, _), (right, _))| f64::from(right - left) / LARGE).unwrap_or(0.0)
 }
 
-/// The text without what XML cannot hold or a figure cannot show: control characters become spaces.
+/// Replaces control characters and characters that XML forbids by spaces.
 pub fn clean(text: &str) -> String {
     let shown = |c: char| if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') { ' ' } else { c };
     text.chars().map(shown).collect()
 }
 
-/// No line of a figure has room for more characters: what is longer is cut before it is measured.
+/// Maximum number of characters of a line. Longer text is cut before it is measured, because no figure has space for
+/// it.
 const LONGEST: usize = 400;
 
-/// The text cut to `room` pixels, with an ellipsis if something had to go.
+/// Cuts text to `room` pixels, and marks the cut with an ellipsis.
 pub fn cut(text: &str, size: f64, bold: bool, room: f64) -> String {
     let head: Vec<char> = text.chars().take(LONGEST + 1).collect();
     shortened(text, head.len(), (size, bold, room), |kept| {
@@ -93,7 +94,7 @@ pub fn cut(text: &str, size: f64, bold: bool, room: f64) -> String {
     })
 }
 
-/// The text cut to `room` pixels by taking characters out of its middle.
+/// Cuts text to `room` pixels by removing characters from its middle.
 pub fn cut_inside(text: &str, size: f64, bold: bool, room: f64) -> String {
     let head: Vec<char> = text.chars().take(LONGEST + 1).collect();
     let back: Vec<char> = text.chars().rev().take(head.len()).collect();
@@ -102,8 +103,8 @@ pub fn cut_inside(text: &str, size: f64, bold: bool, room: f64) -> String {
     })
 }
 
-/// The text, or the longest of its shorter versions, of so many of its characters, that fits. A version of more characters is
-/// wider, so that few of them are measured.
+/// Returns the text if it fits, otherwise the longest version that does. `version` returns the text with a given number
+/// of characters. More characters are wider, so a binary search measures only a few versions.
 fn shortened(
     text: &str,
     characters: usize,
@@ -113,7 +114,7 @@ fn shortened(
     if characters <= LONGEST && width(text, size, bold) <= room {
         return text.to_owned();
     }
-    // Versions of fewer characters than `fitting` fit, and of `too_many` do not.
+    // Versions with fewer than `fitting` characters fit; those with `too_many` do not.
     let (mut fitting, mut too_many) = (0, characters);
     while fitting < too_many {
         let kept = fitting.midpoint(too_many);
@@ -122,14 +123,14 @@ fn shortened(
     fitting.checked_sub(1).map(version).unwrap_or_default()
 }
 
-/// The text broken at spaces into at most `most` lines of at most `room` pixels; what does not fit is cut.
+/// Breaks text at spaces into at most `max_lines` lines of at most `room` pixels, and cuts lines that are too long.
 pub fn wrapped(text: &str, size: f64, bold: bool, room: f64, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         let word = word.char_indices().nth(LONGEST + 1).map_or(word, |(end, _)| &word[..end]);
         let count = lines.len();
         match lines.last_mut() {
-            // The last line takes all the rest, to be cut.
+            // The last line takes the rest of the text and is then cut.
             Some(line) if count == most || width(&format!("{line} {word}"), size, bold) <= room => {
                 line.push(' ');
                 line.push_str(word);

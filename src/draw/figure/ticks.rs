@@ -1,12 +1,13 @@
-//! Scales, tick values and tick labels: where a value lies on an axis and how it is written there.
+//! Scales, tick values and tick labels: the position of a value on an axis, and its text.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{NumberStyle, Unit, number};
 
-/// Magnitudes beyond this, or below its inverse, are no measurements and would overflow what is computed from them.
+/// Largest magnitude; its inverse is the smallest. Values beyond are not measurements, and would overflow in later
+/// calculations.
 const EXTREME: f64 = 1e100;
 
-/// The range of an axis and how it is divided.
+/// The range of an axis, and whether it is logarithmic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     pub low: f64,
@@ -15,10 +16,10 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// The range of `values`, widened if they are all equal.
+    /// Returns the range of `values`, widened if they are all equal.
     ///
-    /// `name` is the axis as its user knows it. Errors: no value, a value that is not finite or beyond any measurement,
-    /// a value <= 0 on a log axis.
+    /// `name` is the name of the axis for users. Fails without values, and for values that are not finite, too extreme
+    /// to be measurements, or <= 0 on a log axis.
     pub fn spanning(values: impl IntoIterator<Item = f64>, log: bool, name: &str) -> Result<Self> {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values {
@@ -42,7 +43,7 @@ impl Scale {
                 "check that the selection contains measured points",
             ));
         }
-        // What differs by rounding only is one value.
+        // Values that differ only by rounding count as equal.
         if high - low <= 1e-9 * low.abs().max(high.abs()) {
             let by = if low == 0.0 { 1.0 } else { low.abs() / 2.0 };
             (low, high) = if log { (low / 2.0, low * 2.0) } else { (low - by, low + by) };
@@ -50,8 +51,8 @@ impl Scale {
         Ok(Self { low, high, log })
     }
 
-    /// The log scale of ratios, of which NaN are none: it reaches as far above 1 as below, up to 1.1, 1.25 or 1.5, else to a
-    /// power of two whose exponent is a multiple of `step`.
+    /// Returns a log scale for ratios, symmetric about 1; NaN is ignored. It ends at 1.1, 1.25, 1.5, or a power of two
+    /// whose exponent is a multiple of `step`.
     pub fn around_one(ratios: impl Iterator<Item = f64>, step: f64, name: &str) -> Result<Self> {
         let seen = Self::spanning(ratios.filter(|ratio| !ratio.is_nan()).chain([1.0]), true, name)?;
         let farthest = seen.high.max(1.0 / seen.low);
@@ -64,35 +65,35 @@ impl Scale {
         if self.log { value.ln() } else { value }
     }
 
-    /// Position of `value` along the axis: 0 at `low`, 1 at `high`.
+    /// Returns the position of `value` along the axis: 0 at `low`, 1 at `high`.
     pub fn place(&self, value: f64) -> f64 {
         (self.inner(value) - self.inner(self.low)) / (self.inner(self.high) - self.inner(self.low))
     }
 
-    /// The value at a position along the axis, the inverse of `place`.
+    /// Returns the value at a position along the axis, the inverse of `place`.
     pub fn at(&self, place: f64) -> f64 {
         let inner = self.inner(self.low) + place * (self.inner(self.high) - self.inner(self.low));
         if self.log { inner.exp() } else { inner }
     }
 
-    /// The same scale with its ends moved outwards by a share of its length.
+    /// Returns the scale with its ends moved outwards by a share of its length.
     pub fn padded(&self, share: f64) -> Self {
         Self { low: self.at(-share), high: self.at(1.0 + share), log: self.log }
     }
 
-    /// The same scale with its ends moved outwards to round values.
+    /// Returns the scale with its ends moved outwards to round values.
     pub fn rounded(&self) -> Self {
         let steps = levels(self);
         Self { low: steps[0], high: steps[steps.len() - 1], log: self.log }
     }
 
-    /// Whether `value` lies on the axis, to rounding.
+    /// Returns whether `value` lies on the axis, within rounding.
     pub fn holds(&self, value: f64) -> bool {
         (-1e-9..=1.0 + 1e-9).contains(&self.place(value))
     }
 }
 
-/// Multiples of a round step (1, 2 or 5 times a power of ten) that cover the scale in at most `most` steps.
+/// Returns multiples of a round step (1, 2 or 5 times a power of ten) that cover the scale in at most `most` steps.
 fn linear_steps(scale: &Scale, most: usize) -> Vec<f64> {
     let raw = (scale.high - scale.low) / most as f64;
     let power = 10f64.powf(raw.log10().floor());
@@ -101,13 +102,14 @@ fn linear_steps(scale: &Scale, most: usize) -> Vec<f64> {
     let fits = |times: &&f64| ends(power * **times).1 - ends(power * **times).0 <= most as f64 + 1e-9;
     let step = power * times.iter().find(fits).copied().unwrap_or(100.0);
     let (first, last) = ends(step);
-    // Far from zero neighbouring steps can be one and the same number.
+    // Far from zero, neighbouring steps can be the same floating-point number.
     let mut steps: Vec<f64> = (0..=(last - first).max(1.0) as usize).map(|k| (first + k as f64) * step).collect();
     steps.dedup();
     steps
 }
 
-/// `multiples` of every `stride`-th power of `base` that cover a log scale, the ends just outside it or on them.
+/// Returns `multiples` of every `stride`-th power of `base` that cover a log scale. The first and last lie on its ends
+/// or just outside.
 fn log_steps(scale: &Scale, base: f64, multiples: &[f64], stride: usize) -> Vec<f64> {
     let first = scale.low.log(base).floor() as i32 - 1;
     let last = scale.high.log(base).ceil() as i32 + stride as i32;
@@ -125,8 +127,8 @@ fn log_steps(scale: &Scale, base: f64, multiples: &[f64], stride: usize) -> Vec<
 const EIGHT: [f64; 8] = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0];
 const ONE_TWO_FIVE: [f64; 3] = [1.0, 2.0, 5.0];
 
-/// The limits of contour bands, ascending: round values, about 6 to 14 bands, the first limit at or below the
-/// scale's low end and the last at or above its high end.
+/// Returns the limits of about 6 to 14 contour bands: round values, ascending. The first is at or below the low end of
+/// the scale, the last at or above its high end.
 pub fn levels(scale: &Scale) -> Vec<f64> {
     if !scale.log {
         return linear_steps(scale, 10);
@@ -147,9 +149,9 @@ pub fn levels(scale: &Scale) -> Vec<f64> {
     log_steps(scale, 10.0, &[1.0], (decades / 14.0).ceil() as usize)
 }
 
-/// Sets of tick values for an axis, dense ones first: an axis takes the first whose labels fit.
+/// Returns sets of tick values for an axis, the densest first. The axis takes the first set whose labels fit.
 ///
-/// The measured `values` come first if their labels say them exactly; `binary` asks for powers of two.
+/// The measured `values` come first if their labels are exact. `binary` asks for powers of two.
 pub fn tick_sets(scale: &Scale, values: &[f64], unit: Unit, binary: bool) -> Vec<Vec<f64>> {
     let mut sets = Vec::new();
     if values.len() <= 40 && values.iter().all(|v| is_exact(*v, unit, binary)) {
@@ -170,18 +172,18 @@ pub fn tick_sets(scale: &Scale, values: &[f64], unit: Unit, binary: bool) -> Vec
     sets
 }
 
-/// All values, every second, every third ...
+/// Returns all values, every second, every third and so on.
 pub fn every_nth(values: &[f64]) -> Vec<Vec<f64>> {
     (1..=values.len().div_ceil(2)).map(|n| values.iter().copied().step_by(n).collect()).collect()
 }
 
-/// Whether an axis of these values is one of powers of two: 1 Ki rather than 1 k.
+/// Returns whether these values are powers of two, which are labelled 1 Ki rather than 1 k.
 pub fn is_binary(values: &[f64]) -> bool {
     let power = |v: &f64| *v >= 1.0 && v.log2().fract() == 0.0;
     values.len() > 1 && values.iter().all(power) && values.iter().any(|v| *v >= 16.0)
 }
 
-/// Factor and name of the prefix for a value of this magnitude.
+/// Returns factor and name of the prefix for a value of this magnitude.
 fn prefix(value: f64, unit: Unit, binary: bool) -> (f64, &'static str) {
     const DECIMAL: [(f64, &str); 6] = [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
     const BINARY: [(f64, &str); 5] = [
@@ -198,11 +200,11 @@ fn prefix(value: f64, unit: Unit, binary: bool) -> (f64, &'static str) {
         _ if binary => &BINARY,
         _ => &DECIMAL,
     };
-    // A hair below a prefix belongs to it: rounding would print 1000.
+    // A value just below a prefix takes that prefix, because rounding would print 1000.
     table.iter().copied().find(|(factor, _)| value.abs() * (1.0 + 1e-9) >= *factor).unwrap_or(table[table.len() - 1])
 }
 
-/// Whether three digits and a prefix say this value exactly.
+/// Returns whether three digits and a prefix represent this value exactly.
 fn is_exact(value: f64, unit: Unit, binary: bool) -> bool {
     let (factor, _) = prefix(value, unit, binary);
     let scaled = value / factor;
@@ -210,7 +212,7 @@ fn is_exact(value: f64, unit: Unit, binary: bool) -> bool {
     (shown - scaled).abs() <= 1e-9 * scaled.abs()
 }
 
-/// Whether tick labels carry the unit themselves (`10 MB/s`); otherwise the axis title does (`L (words)`).
+/// Returns whether tick labels include the unit (`10 MB/s`). Otherwise the axis title does (`L (words)`).
 pub fn labels_carry(unit: Unit) -> bool {
     !matches!(unit, Unit::None | Unit::Words | Unit::Cycles)
 }
@@ -226,14 +228,14 @@ fn label(value: f64, unit: Unit, binary: bool, digits: usize, with_unit: bool) -
     if tail.is_empty() { number } else { format!("{number} {tail}") }
 }
 
-/// Labels of tick values with SI (or binary) prefixes, with as many digits as make them differ.
+/// Returns labels of tick values with SI (or binary) prefixes, and enough digits to distinguish them.
 pub fn labels(values: &[f64], unit: Unit, binary: bool) -> Vec<String> {
     let written = |digits| values.iter().map(|v| label(*v, unit, binary, digits, true)).collect::<Vec<_>>();
     let distinct = |labels: &Vec<String>| labels.windows(2).all(|pair| pair[0] != pair[1]);
     (3..12).map(written).find(distinct).unwrap_or_else(|| written(12))
 }
 
-/// A value in a cell: three digits and the prefix, the unit being said elsewhere.
+/// Returns the text of a value in a cell: three digits and the prefix. The unit is shown elsewhere.
 pub fn short(value: f64, unit: Unit) -> String {
     label(value, unit, false, 3, false)
 }

@@ -1,21 +1,21 @@
-//! The orthographic view of the 3-D surface: projection, what faces the viewer, what is drawn first.
+//! The orthographic view of the 3-D surface: projection, visible faces and drawing order.
 
 use apexmap_base::error::{Error, Result};
 
 /// Height of the box around the surface; its floor is 1 by 1.
 pub const BOX_HEIGHT: f64 = 0.62;
 
-/// Where the viewer stands.
+/// The direction of the viewer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
-    /// Degrees anticlockwise from the x axis, seen from above: at -90 the x axis runs to the right.
+    /// Degrees anticlockwise from the x axis, seen from above. At -90 the x axis points to the right.
     pub azimuth: f64,
     /// Degrees above the floor, -90 to 90.
     pub elevation: f64,
 }
 
 impl Default for View {
-    /// The corner of largest x and least y is in front, as alpha = 1, L = 1 in the Apex-Map papers' surfaces.
+    /// Shows the corner of largest x and least y in front, as alpha = 1, L = 1 in the Apex-Map papers' surfaces.
     fn default() -> Self {
         Self { azimuth: -52.0, elevation: 26.0 }
     }
@@ -30,7 +30,7 @@ pub struct Projected {
 }
 
 impl View {
-    /// Refuses angles that no viewer can have.
+    /// Checks the angles.
     pub fn check(&self) -> Result<()> {
         if self.azimuth.is_finite() && (-90.0..=90.0).contains(&self.elevation) {
             return Ok(());
@@ -41,13 +41,13 @@ impl View {
         ))
     }
 
-    /// Unit vector from the surface to the viewer.
+    /// Returns the unit vector from the surface to the viewer.
     pub fn towards(&self) -> [f64; 3] {
         let (a, e) = (self.azimuth.to_radians(), self.elevation.to_radians());
         [e.cos() * a.cos(), e.cos() * a.sin(), e.sin()]
     }
 
-    /// Orthographic projection of a point.
+    /// Projects a point orthographically.
     pub fn project(&self, [x, y, z]: [f64; 3]) -> Projected {
         let (a, e) = (self.azimuth.to_radians(), self.elevation.to_radians());
         let away = x * a.cos() + y * a.sin();
@@ -58,18 +58,19 @@ impl View {
         }
     }
 
-    /// Whether the viewer sees the outer side of the box's face at the low (false) or high (true) end of an axis.
-    /// Of two faces seen edge-on the low one counts as seen, so that there are always three in front and three behind.
+    /// Returns whether the viewer sees the outer side of the box's face at the low (false) or high (true) end of an
+    /// axis. If both faces are edge-on, the low one counts as visible, so that three faces are always in front and
+    /// three behind.
     pub fn faces_viewer(&self, axis: usize, high: bool) -> bool {
         (self.towards()[axis] > 1e-9) == high
     }
 
-    /// The order in which the cells of a `width` by `height` grid are to be painted, as (column, row): no cell is
-    /// hidden by one that comes before it.
+    /// Returns the drawing order of the cells of a `width` by `height` grid, as (column, row). No later cell is hidden
+    /// by an earlier one.
     ///
-    /// Cells stand on disjoint rectangles of the floor, so a cell can only hide cells that lie farther along both
-    /// floor axes, whatever their heights: sorting by the distance of centres can err, walking the grid from the far
-    /// corner cannot.
+    /// Cells occupy disjoint rectangles of the floor. A cell can therefore hide only cells that are farther along both
+    /// floor axes, whatever their heights. Walking the grid from the far corner is always correct; sorting by the
+    /// distance of centres is not.
     pub fn cell_order(&self, width: usize, height: usize) -> Vec<(usize, usize)> {
         let towards = self.towards();
         let from_far = |n: usize, towards: f64| -> Vec<usize> {
@@ -79,8 +80,8 @@ impl View {
         from_far(width, towards[0]).into_iter().flat_map(|i| rows.iter().map(move |j| (i, *j))).collect()
     }
 
-    /// The two box edges along an axis, as (start, end), that lie between a face seen and one not seen.
-    /// Labels beside such an edge never lie over the box.
+    /// Returns the two box edges along an axis, as (start, end), between a visible face and a hidden one. Labels next
+    /// to such an edge never overlap the box.
     pub fn outer_edges(&self, axis: usize) -> Vec<([f64; 3], [f64; 3])> {
         let (p, q) = ((axis + 1) % 3, (axis + 2) % 3);
         let size = |k: usize| if k == 2 { BOX_HEIGHT } else { 1.0 };

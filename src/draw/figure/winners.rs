@@ -1,4 +1,4 @@
-//! Who is fastest in every cell, and by how much; striped where the next may be as fast.
+//! Maps of the fastest machine in each cell and its lead, striped where the second may be as fast.
 
 use ndarray::Array2;
 use plotters::style::RGBColor;
@@ -16,7 +16,7 @@ use super::{frame, ticks};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{Unit, plural};
 
-/// Which machine is fastest over two parameters.
+/// The fastest machine over two parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Winners {
     pub title: String,
@@ -24,20 +24,20 @@ pub struct Winners {
     pub x: Axis,
     pub y: Axis,
     pub names: Vec<String>,
-    /// The fastest at [y, x]; `None` where nobody has a value.
+    /// The fastest machine at [y, x]; `None` where no machine has a value.
     pub fastest: Array2<Option<usize>>,
-    /// By how much the fastest beats the next; NaN where it has no other.
+    /// Ratio of the fastest machine's speed to the second's; NaN if there is no second.
     pub margin: Array2<f64>,
     /// Cells (row, column) where the 95 % interval does not separate the fastest from the next.
     pub undecided: Vec<(usize, usize)>,
-    /// What the legend calls them.
+    /// Words of the legend for undecided cells.
     pub undecided_label: &'static str,
-    /// Cells that someone did not finish.
+    /// Cells that at least one machine did not finish.
     pub failed: Vec<(usize, usize)>,
 }
 
 impl Winners {
-    /// Cells (row, column) that have a fastest machine, and which.
+    /// Returns the cells (row, column) that have a fastest machine, with its index.
     pub fn filled_cells(&self) -> Vec<((usize, usize), usize)> {
         self.fastest.indexed_iter().filter_map(|(at, who)| Some((at, (*who)?))).collect()
     }
@@ -49,7 +49,7 @@ impl Drawable for &Winners {
         self.y.check()?;
         let shape = (self.y.values.len(), self.x.values.len());
         if self.fastest.dim() != shape || self.margin.dim() != shape || self.names.len() > MOST_WINNERS {
-            return Err(Error::internal("a map of winners got parts that do not belong together"));
+            return Err(Error::internal("the parts of a map of winners do not match"));
         }
         let area = Cells::new(canvas, (&self.title, &self.subtitle), (&self.x, &self.y))?;
         let (frame, cell) = (&area.frame, |j: usize, i: usize| area.at(j, i));
@@ -63,7 +63,7 @@ impl Drawable for &Winners {
         let cells = self.filled_cells();
         let all = || cells.iter().map(|((j, i), who)| (written(*who, self.margin[(*j, *i)]), cell(*j, *i)));
         let size = type_size(all());
-        // Numbers in all cells or in none.
+        // Write numbers either in all cells or in none.
         let numbers = all().all(|(words, rect)| Type::new(size).width(&words) + 8.0 <= rect.width());
         for ((j, i), who) in self.fastest.indexed_iter() {
             let rect = cell(j, i);
@@ -123,16 +123,16 @@ impl Drawable for &Winners {
     }
 }
 
-/// The mark of a machine in cells and key: colours alone cannot be distinguished in grey.
+/// Returns the letter of a machine in cells and key, because colours are not distinct in grey.
 fn letter(machine: usize) -> &'static str {
     LETTERS[machine]
 }
 
 const LETTERS: [&str; 7] = ["A", "B", "C", "D", "E", "F", "G"];
-/// Machines that a map of winners can distinguish.
+/// Maximum number of machines in a map of winners.
 pub const MOST_WINNERS: usize = LETTERS.len();
 
-/// The colour of a machine where it is not known to be the fastest.
+/// Returns the colour of a machine where its lead is not certain.
 fn pale(colour: RGBColor) -> RGBColor {
     let lighter = |c: u8| (f64::from(c) * 0.4 + 255.0 * 0.6) as u8;
     RGBColor(lighter(colour.0), lighter(colour.1), lighter(colour.2))

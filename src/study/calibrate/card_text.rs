@@ -1,4 +1,4 @@
-//! A card for people: one line per number, and one for all steps of a ladder.
+//! The text of a card for people: one line per number, and one for all steps of a ladder.
 
 use super::OVER_LAUNCHES;
 use apexmap_base::text_table::{Align, TextTable};
@@ -7,12 +7,12 @@ use apexmap_theory::machine::{Card, DISTURBED, NumberName, UNKNOWN, Word};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Steps from which on they are a ladder.
+/// Minimum number of steps that are shown as one ladder.
 const LADDER: usize = 3;
 
-/// What a card says. Numbers that differ in a size or a share only, `read_seconds--64KiB-huge-independent` and the like, have
-/// one row: how many they are, their least and greatest value, their first and last step. Lines are at most `width` long where
-/// meanings are the reason that they are longer.
+/// Returns the text of a card. Numbers that differ only in a size or a share, such as
+/// `read_seconds--64KiB-huge-independent`, share one row. It shows their number, their least and greatest value, and
+/// their first and last step. Meanings are wrapped so that lines are at most `width` long.
 pub fn card_text(card: &Card, width: Option<usize>) -> String {
     let names: Vec<NumberName> = card.numbers().keys().filter_map(|name| NumberName::parse(name).ok()).collect();
     let mut ladders: BTreeMap<String, Vec<(f64, &NumberName)>> = BTreeMap::new();
@@ -49,7 +49,7 @@ pub fn card_text(card: &Card, width: Option<usize>) -> String {
     text
 }
 
-/// Name, value, interval and meaning.
+/// Returns name, value, interval and meaning.
 fn number(card: &Card, name: &NumberName) -> [String; 4] {
     let (text, unit) = (name.to_string(), name.entry.unit);
     let value = card.get(&text).map_or_else(String::new, |value| amount(value, unit));
@@ -59,7 +59,7 @@ fn number(card: &Card, name: &NumberName) -> [String; 4] {
     [text, value, interval, name.entry.meaning.to_owned()]
 }
 
-/// `not known (2 launches)` of a number whose interval says nothing of it.
+/// Returns `not known (2 launches)` for a number without a meaningful interval.
 pub fn not_known(card: &Card, name: &str) -> Option<String> {
     let over = || {
         let how = &card.numbers().get(name)?.how;
@@ -81,7 +81,7 @@ fn spread(low: f64, high: f64, unit: Unit) -> String {
     format!("{} to {}", amount(low, unit), amount(high, unit))
 }
 
-/// The ladder that a number is a step of, with `*` for the step; and where on it.
+/// Returns the ladder of a number, with `*` in place of the step, and the position of the step on it.
 fn step(name: &NumberName) -> Option<(String, f64)> {
     let at = match name.qualifier.first()? {
         Word::Bytes(at) | Word::PerCent(at) => *at as f64,

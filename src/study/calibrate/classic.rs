@@ -1,5 +1,5 @@
-//! The classic numbers of a node in the fields' own words: STREAM, GUPS, the latency of each level, sizes of caches, TLB reach,
-//! loaded latency, latency from core to core.
+//! The classic numbers of a node under their usual names: STREAM, GUPS, the latency of each level, cache sizes, TLB
+//! reach, loaded latency, and latency from core to core.
 
 use super::Probe;
 use super::card_text::not_known;
@@ -15,27 +15,27 @@ use serde::Serialize;
 /// A line of the table. Cells may be empty.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// STREAM, GUPS, latency and so on; of the first row of each only.
+    /// STREAM, GUPS, latency and so on; only in the first row of each group.
     pub group: String,
     pub name: String,
     pub value: String,
-    /// 95 %; of few launches or runs their range.
+    /// 95 % interval, or the range of a few launches or runs.
     pub interval: String,
     pub note: String,
 }
 
-/// In a card's provenance: bytes of each of STREAM's arrays over all ranks, and of the last-level caches.
+/// Keys in a card's provenance: bytes of each STREAM array over all ranks, and bytes of the last-level caches.
 const ARRAYS: &str = "stream_array_bytes";
 const CACHES: &str = "last_cache_bytes";
 
-/// In a card's provenance: bytes of the tables of all ranks together, and of which number.
+/// Keys in a card's provenance: bytes of the tables of all ranks together, each with its number.
 const TABLES: [(&str, &Entry, Option<Word>); 3] = [
     ("star_table_bytes", catalogue::NODE_UPDATES_PER_SECOND, Some(Word::Star)),
     ("shared_table_bytes", catalogue::NODE_UPDATES_PER_SECOND, Some(Word::Shared)),
     ("single_table_bytes", catalogue::LOCAL_SECONDS, None),
 ];
 
-/// Tells a card how large the arrays of its STREAM and the tables of its updates are.
+/// Adds the sizes of STREAM's arrays and of the update tables to a card.
 pub fn describe(card: &mut Card, probes: &[Probe], host: &Host) {
     let Some(stream) =
         probes.iter().find(|probe| probe.number.entry.name == catalogue::STREAM_TRIAD_BYTES_PER_SECOND.name)
@@ -56,7 +56,7 @@ pub fn describe(card: &mut Card, probes: &[Probe], host: &Host) {
     }
 }
 
-/// The table of a card: what it has of the classic numbers. Empty for a card that was not measured.
+/// Returns the table of the classic numbers that a card has. It is empty for a card that was not measured.
 pub fn table(card: &Card) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for (group, part) in [
@@ -74,7 +74,8 @@ pub fn table(card: &Card) -> Vec<Row> {
     rows
 }
 
-/// The table for a terminal, and below it the matrix of cores where it fits; empty for a card that was not measured.
+/// Returns the table for a terminal, followed by the matrix of cores if it fits. The text is empty for a card that was
+/// not measured.
 pub fn text(card: &Card, width: Option<usize>) -> String {
     let rows = table(card);
     if rows.is_empty() {
@@ -100,7 +101,7 @@ pub fn text(card: &Card, width: Option<usize>) -> String {
         }
         let matrix = table.to_string();
         if width.is_none_or(|width| matrix.lines().all(|line| line.len() <= width)) {
-            text.push_str(&format!("From core to core, by rank:\n{matrix}"));
+            text.push_str(&format!("Core to core, by rank:\n{matrix}"));
         }
     }
     text
@@ -110,7 +111,7 @@ fn row(name: impl Into<String>, value: String, interval: String, note: impl Into
     Row { group: String::new(), name: name.into(), value, interval, note: note.into() }
 }
 
-/// A number of a card as a row.
+/// Returns a number of a card as a row.
 fn number(card: &Card, number: &NumberName, name: impl Into<String>, note: impl Into<String>) -> Option<Row> {
     let (id, unit) = (number.to_string(), number.entry.unit);
     let range = card.range(&id).map(|ends| range_text(spread(ends, unit)));
@@ -122,7 +123,7 @@ fn number(card: &Card, number: &NumberName, name: impl Into<String>, note: impl 
     Some(row(name, amount(card.get(&id)?, unit), interval, notes.join("; ")))
 }
 
-/// Instead of an interval, which says little of few launches.
+/// Formats the range that few launches show in place of an interval, which says little for them.
 fn range_text(spread: String) -> String {
     format!("range {spread}")
 }
@@ -134,7 +135,7 @@ fn spread((low, high): (f64, f64), unit: Unit) -> String {
     }
 }
 
-/// `all 2 cores`
+/// Returns `all 2 cores`.
 fn all_cores(card: &Card) -> String {
     card.get(catalogue::CORES.name)
         .map_or_else(|| "all cores".into(), |cores| format!("all {}", plural(cores as usize, "core")))
@@ -145,7 +146,7 @@ fn stream(card: &Card) -> Vec<Row> {
     let arrays = told(ARRAYS).map_or_else(String::new, |arrays| {
         let rule = told(CACHES).filter(|caches| *caches > 0.0).map_or_else(String::new, |caches| {
             let times = arrays / caches;
-            let below = if times < STREAM_RULE as f64 { ": fewer than STREAM's rule asks for, 4" } else { "" };
+            let below = if times < STREAM_RULE as f64 { "; STREAM's rule asks for at least 4 x" } else { "" };
             format!(", {} x the last-level caches{below}", significant(times))
         });
         format!(", arrays of {}{rule}", units::bytes(arrays))
@@ -167,7 +168,7 @@ fn stream(card: &Card) -> Vec<Row> {
     rows
 }
 
-/// Random updates. Their tables are too small for HPCC's rules, so the rows do not bear its name.
+/// Returns the rows of random updates. HPCC's rules require larger tables, so the rows do not bear its name.
 fn gups(card: &Card) -> Vec<Row> {
     let of = |word| NumberName::new(catalogue::NODE_UPDATES_PER_SECOND).with([word]);
     let all = all_cores(card);
@@ -192,12 +193,12 @@ fn gups(card: &Card) -> Vec<Row> {
             range.or_else(|| not_known(card, catalogue::LOCAL_SECONDS.name)).or_else(interval).unwrap_or_default();
         row("GUPS, one core", amount(1.0 / seconds, unit), interval, format!("table {single}"))
     });
-    // Old cards have the last only, which by itself is no line of this table.
+    // Old cards have only the last number. It is not a row of this table without the others.
     let shown = star.is_some() || shared.is_some();
     [star, shared, single.filter(|_| shown)].into_iter().flatten().collect()
 }
 
-/// What the tables would have to be.
+/// The rule that the tables do not meet.
 const RULES: &str = "HPCC's rules ask for half";
 
 fn latency(card: &Card) -> Vec<Row> {
@@ -218,11 +219,11 @@ fn latency(card: &Card) -> Vec<Row> {
         ("L3", catalogue::L3_LATENCY_SECONDS),
         ("memory", catalogue::MEMORY_LATENCY_SECONDS),
     ];
-    // Published cards have latencies, too, and no staircase.
+    // Published cards also have latencies, but no staircase.
     if lines(card).is_empty() { Vec::new() } else { levels.into_iter().filter_map(one).collect() }
 }
 
-/// Words for a step that is not to be seen.
+/// Text for a step that the measurements do not show.
 const NO_STEP: &str = "no visible step";
 
 fn sizes(card: &Card) -> Vec<Row> {
@@ -232,7 +233,7 @@ fn sizes(card: &Card) -> Vec<Row> {
     let one = |(level, measured, size): (&str, &'static Entry, &Entry)| {
         let told = card.get(size.name);
         let reported = told.map(units::bytes).map_or_else(String::new, |size| format!("the system reports {size}"));
-        // The size that contradicts the system's says so itself.
+        // A number that contradicts the system's contains the system's size.
         let how = card.numbers().get(size.name).map(|number| number.how.clone());
         let other = how.and_then(|how| how.rsplit_once("; the system reports ").map(|(_, size)| size.to_owned()));
         let reported = other.map_or(reported, |size| format!("the system reports {size}"));
@@ -300,7 +301,7 @@ fn share(name: &NumberName) -> Option<u64> {
 /// Two ranks, the smaller first, and the seconds from the core of one to that of the other.
 pub type Handover = ((u64, u64), f64);
 
-/// The ranks whose cores were looked at, and each pair.
+/// Returns the ranks whose cores were measured, and the time of each pair.
 pub fn matrix(card: &Card) -> (Vec<u64>, Vec<Handover>) {
     let pair = |name: NumberName| match name.qualifier[..] {
         [Word::Pair(first, second)] => Some(((first, second), card.get(&name.to_string())?)),
@@ -324,7 +325,7 @@ fn core_to_core(card: &Card) -> Vec<Row> {
     };
     let of = |row: Option<Row>| {
         let all = card.get(catalogue::CORES.name).filter(|&all| all > cores.len() as f64);
-        let which = all.map_or_else(String::new, |all| format!(", of {all} cores {} evenly spread", cores.len()));
+        let which = all.map_or_else(String::new, |all| format!(" of {} cores, evenly spread over {all}", cores.len()));
         row.map(|row| Row { note: format!("{}; {}{which}", row.note, plural(pairs.len(), "pair")), ..row })
     };
     match pairs.len() {

@@ -1,4 +1,5 @@
-//! How many messages a run sends, from a first timing: thousands are nothing between cores, and seconds on a network.
+//! Chooses the number of messages of a run from a first timing: thousands take almost no time between cores, but
+//! seconds on a network.
 
 use super::Probe;
 use apexmap_base::point::Value;
@@ -6,14 +7,15 @@ use apexmap_base::units::WORD_BYTES;
 use apexmap_results::samples::Samples;
 use apexmap_theory::machine::catalogue;
 
-/// A run of messages between nodes should not take much longer, in seconds.
+/// Target for the longest run of messages between nodes, in seconds.
 const SECONDS: f64 = 0.03;
-/// Remote accesses of a run, where so many take longer than that: at most, and at least where each brings many bytes.
+/// Remote accesses of a run that would otherwise exceed that time: the maximum, and the minimum for accesses of many
+/// bytes.
 const REMOTE: (f64, f64) = (100.0, 32.0);
 /// Bytes of the longer messages of the first timing.
 const LONG: u64 = 16 << 10;
 
-/// Short runs of what others are estimated from.
+/// Returns short runs from which the others are estimated.
 pub fn first() -> Vec<Probe> {
     let one = |kernel, bytes: u64, messages: u64| {
         Probe::new(catalogue::MESSAGE_SECONDS, kernel, 2).with("message_bytes", bytes).with("messages", messages)
@@ -25,18 +27,18 @@ pub fn first() -> Vec<Probe> {
     ]
 }
 
-/// What messages cost, in seconds.
+/// Costs of messages in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// From one rank to another.
+    /// Latency from one rank to another.
     pub latency: f64,
-    /// From one to the next.
+    /// Time from one message to the next.
     pub gap: f64,
     pub per_byte: f64,
 }
 
 impl Costs {
-    /// Of the samples of [`first`]; `None` if some are missing.
+    /// Computes the costs from the samples of [`first`]. Returns `None` if some are missing.
     pub fn of(samples: &Samples) -> Option<Self> {
         let seconds = |probe: &Probe| Some(1.0 / probe.chosen(samples).good().median("operations_per_second")?);
         let [latency, gap, long] = [0, 1, 2].map(|at| seconds(&first()[at]));
@@ -45,7 +47,7 @@ impl Costs {
     }
 }
 
-/// The probe with fewer messages, where a run would take too long.
+/// Reduces the number of messages of a probe whose run would take too long.
 pub fn fitting(probe: Probe, costs: Costs) -> Probe {
     let number = |name: &str| setting(&probe, name);
     let bytes = number("message_bytes").unwrap_or(0.0) * costs.per_byte;
@@ -69,14 +71,14 @@ pub fn fitting(probe: Probe, costs: Costs) -> Probe {
         return probe;
     }
     let fewer = replaced(probe, name, fits as u64);
-    // A window of more messages than there are is refused.
+    // The kernel rejects a window of more messages than the run sends.
     match name {
         "messages" if window > fits => replaced(fewer, "window", fits as u64),
         _ => fewer,
     }
 }
 
-/// Fewer accesses, where the remote ones of a run would take too long.
+/// Reduces the number of accesses of a probe whose remote accesses would take too long.
 fn of_accesses(probe: Probe, costs: Costs) -> Probe {
     let number = |name: &str| setting(&probe, name);
     let (Some(indices), Some(block)) = (number("I"), number("L")) else { return probe };
@@ -90,7 +92,7 @@ fn of_accesses(probe: Probe, costs: Costs) -> Probe {
     replaced(replaced(probe, "I", accesses.min(indices) as u64), "N", arrays as u64)
 }
 
-/// What a probe sets a parameter to, or else the kernel's default.
+/// Returns the value of a parameter: the probe's, or else the kernel's default.
 fn setting(probe: &Probe, name: &str) -> Option<f64> {
     let set = probe.settings.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
     let default = || probe.parameters().iter().find(|parameter| parameter.name == name)?.default_value();

@@ -1,5 +1,5 @@
-//! Numbers of a card that follow from several measured ones: sizes of caches, the reach of address translation, and lines in
-//! flight. Each is absent where what it follows from does not show it.
+//! Numbers of a card that follow from several measured ones: cache sizes, the reach of address translation, and lines
+//! in flight. A number is absent if the measurements do not show it.
 
 use super::levels::Sizes;
 use super::staircase::{Rung, Step, places, rungs, step};
@@ -8,17 +8,18 @@ use apexmap_base::provenance::Host;
 use apexmap_base::units::{self, BASE_PAGE_BYTES, HUGE_PAGE_BYTES};
 use apexmap_theory::machine::{Card, Entry, Number, NumberName, Word, catalogue};
 
-/// A cache that serves less than this share of what the system reports is not what it reports.
+/// A cache that serves less than this share of the reported size contradicts the system.
 const LEAST_SHARE: f64 = 0.6;
-/// A cache serves at most this multiple of what the system reports.
+/// A cache serves at most this multiple of the reported size.
 const MOST_SHARE: f64 = 1.6;
-/// A TLB of so many pages is a first-level one.
+/// Maximum number of pages of a first-level TLB.
 const FIRST_TLB: f64 = 256.0;
-/// Pages, and their bytes.
+/// Kinds of pages and their sizes in bytes.
 pub const PAGES: [(Word, f64); 2] = [(Word::Base, BASE_PAGE_BYTES as f64), (Word::Huge, HUGE_PAGE_BYTES as f64)];
 
-/// Adds them to a card. The size of a cache that serves much less than the system reports becomes the measured one, and says
-/// both. What is not to be seen though the system reports it is said, a sentence each.
+/// Adds the derived numbers to a card. If a cache serves much less than the system reports, its size becomes the
+/// measured one, and its origin contains both. Returns a sentence for each reported number that the measurements do not
+/// show.
 pub fn add(card: &mut Card, host: &Host) -> Result<Vec<String>> {
     let mut unseen = caches(card)?;
     for (pages, page) in PAGES {
@@ -31,7 +32,7 @@ pub fn add(card: &mut Card, host: &Host) -> Result<Vec<String>> {
     Ok(unseen)
 }
 
-/// Dependent random reads of whole regions.
+/// Returns the times of dependent random reads of whole regions.
 pub fn lines(card: &Card) -> Vec<Rung> {
     rungs(card, catalogue::READ_SECONDS.name, &[Word::Huge, Word::Dependent])
 }
@@ -67,9 +68,7 @@ fn caches(card: &mut Card) -> Result<Vec<String>> {
             nearer = reported.or(at).unwrap_or(nearer);
             unseen.extend(reported.map(|size| {
                 let (level, size) = (level.to_uppercase(), units::bytes(size));
-                format!(
-                    "{level}: the system reports {size}, but the latency of random reads has no step that tells a size"
-                )
+                format!("{level}: the system reports {size}, but the latency of random reads shows no clear step")
             }));
             continue;
         };
@@ -84,7 +83,7 @@ fn caches(card: &mut Card) -> Result<Vec<String>> {
     Ok(unseen)
 }
 
-/// Of the places of steps, that of a level beyond a nearer one.
+/// Returns the step of a level, given the possible steps and the size of the nearer level.
 fn place(all: &[f64], nearer: f64, reported: Option<f64>) -> Option<f64> {
     let beyond = all.iter().copied().filter(|&place| place > 1.5 * nearer);
     match reported {
@@ -93,7 +92,7 @@ fn place(all: &[f64], nearer: f64, reported: Option<f64>) -> Option<f64> {
     }
 }
 
-/// The sizes of caches by the first stage of the staircase; where it shows none, those that the system reports.
+/// Returns the cache sizes from the first stage of the staircase, or the reported ones where it shows none.
 pub fn sizes(card: &Card, reported: Sizes) -> Sizes {
     let all = places(&lines(card));
     let told = reported.iter().any(Option::is_some);
@@ -108,12 +107,13 @@ pub fn sizes(card: &Card, reported: Sizes) -> Sizes {
     })
 }
 
-/// Of two sizes that nearer to a third, on a log scale.
+/// Returns the one of two sizes that is closer to a third on a log scale.
 fn nearest(size: f64, a: f64, b: f64) -> f64 {
     if (a / size).ln().abs() <= (b / size).ln().abs() { a } else { b }
 }
 
-/// Dependent reads of one line a page; the part is what they take beyond those of as many lines next to each other.
+/// Returns the times of dependent reads of one line per page. `part` is the time in excess of the same number of
+/// adjacent lines.
 pub fn page_reads(card: &Card, pages: &Word, page: f64) -> Vec<Rung> {
     let lines = lines(card);
     let beyond = |rung: Rung| {
@@ -123,7 +123,7 @@ pub fn page_reads(card: &Card, pages: &Word, page: f64) -> Vec<Rung> {
     rungs(card, catalogue::PAGE_READ_SECONDS.name, std::slice::from_ref(pages)).into_iter().filter_map(beyond).collect()
 }
 
-/// The time in a region between those measured, where time times size is a straight line.
+/// Interpolates the time of a region between the measured ones. The product of time and size is linear in between.
 fn between(ladder: &[Rung], size: f64, time: impl Fn(&Rung) -> f64) -> Option<f64> {
     let above = ladder.iter().position(|rung| rung.size >= size)?;
     let (high, low) = (&ladder[above], &ladder[above.saturating_sub(1)]);
@@ -138,7 +138,7 @@ fn translation(card: &mut Card, pages: &Word, page: f64, entries: Option<f64>) -
     let ladder = page_reads(card, pages, page);
     let all = places(&ladder);
     let name = |number: &'static Entry| NumberName::new(number).with([pages.clone()]).to_string();
-    let against = "dependent reads of one line a page, beyond that of as many lines side by side,";
+    let against = "dependent reads of one line per page, minus that of the same number of adjacent lines,";
     let first = all.first().copied().filter(|&place| place <= FIRST_TLB * page);
     let second = all.iter().copied().filter(|&place| Some(place) != first);
     let second = match entries {
@@ -164,14 +164,14 @@ fn translation(card: &mut Card, pages: &Word, page: f64, entries: Option<f64>) -
     let unseen = reach.filter(|_| card.get(&name(catalogue::TLB_REACH_BYTES)).is_none()).map(|reach| {
         let (page, reach) = (units::bytes(page), units::bytes(reach));
         format!(
-            "TLB reach with {page} pages: the processor reports {reach}, but the latency of reads of one line a page has no step \
-             that tells a size"
+            "TLB reach with {page} pages: the processor reports {reach}, but the latency of reads of one line per page shows no \
+             clear step"
         )
     });
     Ok(unseen.into_iter().collect())
 }
 
-/// Latency of dependent reads over the time of prefetched ones, in the largest region.
+/// Returns the ratio of the latency of dependent reads to the time of prefetched ones, in the largest region.
 fn in_flight(card: &Card) -> Option<Number> {
     let (latency, reads) = (lines(card), rungs(card, catalogue::READ_SECONDS.name, &[Word::Huge, Word::Prefetched]));
     let (read, latency) =

@@ -1,4 +1,4 @@
-//! The numbers of Apex-Map's model, fitted to reads and requests that do not know the power law.
+//! Fits the numbers of Apex-Map's model to reads and requests that are independent of the power law.
 
 use crate::model_fit;
 use apexmap_base::error::Result;
@@ -11,11 +11,11 @@ use apexmap_theory::machine::{Card, Number, NumberName, Word, catalogue};
 use apexmap_theory::models::apex_map::{Reads, Requests};
 use apexmap_theory::models::{Model, Parameter, on_card};
 
-/// Regions between these multiples of the last cache tell its size, not what it costs.
+/// Regions between these multiples of the last cache depend on its size more than on its costs.
 const PARTLY_CACHED: std::ops::Range<f64> = 0.3..6.0;
 
-/// Adds them to a card, which has the sizes of caches. Where the measurements do not identify a number, none is added; why not is
-/// said, a sentence each.
+/// Adds the fitted numbers to a card that has the cache sizes. Numbers that the measurements do not identify are not
+/// added; returns a sentence for each reason.
 pub fn add(card: &mut Card, samples: &Samples, host: &Host) -> Result<Vec<String>> {
     let reach = card.get(&NumberName::new(catalogue::TLB_REACH_BYTES).with([Word::Base]).to_string());
     let reach = reach.map(|bytes| (bytes / BASE_PAGE_BYTES as f64, "tlb_reach_bytes--base in pages of 4 KiB"));
@@ -52,7 +52,7 @@ pub fn add(card: &mut Card, samples: &Samples, host: &Host) -> Result<Vec<String
     Ok(unknown)
 }
 
-/// Fits what a card does not give, and adds it.
+/// Fits the numbers that the card does not have, and adds them.
 fn fit_to(card: &mut Card, samples: &Samples, model: &dyn Model) -> Result<Option<String>> {
     let about = model.about();
     let unknown = |refusal: apexmap_base::error::Error| {
@@ -89,8 +89,8 @@ fn fit_to(card: &mut Card, samples: &Samples, model: &dyn Model) -> Result<Optio
     Ok(None)
 }
 
-/// What a number is taken to be where the fit does not identify it, and from which of the card's numbers: a level that other users
-/// of a cache leave little of shows in few points.
+/// Returns a substitute for a number that the fit does not identify, and its origin. The card's other numbers give it.
+/// For example, few points show a cache level if other users leave little of it.
 fn instead(card: &Card, number: &str) -> Option<(f64, String)> {
     let lines = [
         (catalogue::L2_LINE_SECONDS, catalogue::L2_BANDWIDTH_BYTES_PER_SECOND),
@@ -100,7 +100,7 @@ fn instead(card: &Card, number: &str) -> Option<(f64, String)> {
     if let Some((_, bandwidth)) = lines.iter().find(|(line, _)| line.name == number) {
         let (name, first) = (bandwidth.name, catalogue::L1_BANDWIDTH_BYTES_PER_SECOND.name);
         let seconds = LINE_BYTES * (1.0 / card.get(name)? - 1.0 / card.get(first)?);
-        return (seconds > 0.0).then(|| (seconds, format!("a line by {name}, less one by {first}")));
+        return (seconds > 0.0).then(|| (seconds, format!("time of a line from {name}, minus that from {first}")));
     }
     let latencies = [
         (catalogue::L3_ALONE_SECONDS, NumberName::new(catalogue::L3_LATENCY_SECONDS)),

@@ -1,19 +1,21 @@
-//! What bounds are made of: the same small thing measured over a range of sizes, each number with its size as qualifier.
+//! The measurements that bounds are computed from: small operations over a range of sizes. The size is the qualifier of
+//! each number.
 
 use super::Probe;
 use super::derived::{PAGES, lines, page_reads};
 use super::staircase::places;
 use apexmap_theory::machine::{Card, Entry, NumberName, Word, catalogue};
 
-/// From this many bytes on, runs are longer.
+/// Regions of this many bytes or more get longer runs.
 const SETTLED: u64 = 32 << 20;
 
-/// A number of this size, and further words.
+/// Returns the name of a number of this size, with further words.
 fn of_size(number: &'static Entry, bytes: u64, further: impl IntoIterator<Item = Word>) -> NumberName {
     NumberName::new(number).with([Word::Bytes(bytes)].into_iter().chain(further))
 }
 
-/// Of a core: random reads and streams in regions of `least` to `most` bytes, powers of two.
+/// Returns the probes of a core's memory: random reads and streams in regions of `least` to `most` bytes, in powers of
+/// two.
 pub fn memory(least: u64, most: u64) -> Vec<Probe> {
     let sizes = || std::iter::successors(Some(least), |bytes| Some(2 * bytes)).take_while(|bytes| *bytes <= most);
     let mut all = Vec::new();
@@ -37,7 +39,7 @@ pub fn memory(least: u64, most: u64) -> Vec<Probe> {
 }
 
 fn read(bytes: u64, pages: &Word, order: &Word) -> Probe {
-    // A large cache takes long to hold what random reads need instead of what was there before.
+    // In a large cache, random reads take long to replace the earlier contents.
     let reads = match (order, bytes) {
         (Word::Dependent, _) => 1u64 << 16,
         (_, ..SETTLED) => 1 << 18,
@@ -48,7 +50,8 @@ fn read(bytes: u64, pages: &Word, order: &Word) -> Probe {
     probe.with("order", order).with("reads", reads)
 }
 
-/// Of a core: dependent reads of one line a page, over pages of 4 KiB in up to the first and of 2 MiB in up to the second.
+/// Returns the probes of a core's address translation: dependent reads of one line per page. Regions of 4 KiB pages
+/// have up to `most_base` bytes, those of 2 MiB pages up to `most_huge`.
 pub fn pages(most_base: u64, most_huge: u64) -> Vec<Probe> {
     let mut all = Vec::new();
     for ((pages, page), most) in PAGES.into_iter().zip([most_base, most_huge]) {
@@ -67,26 +70,26 @@ fn page_read(bytes: u64, pages: &Word) -> Probe {
     probe.with("pages", pages).with("order", "dependent").with("spread", "pages").with("reads", 1u64 << 16)
 }
 
-/// Sizes around a step: from 1/3.7 of it to 3.7 times it, a quarter of an octave apart. None is a power of two, as those of the first
-/// stage are.
+/// Returns sizes around a step, from 1/3.7 to 3.7 times its size, a quarter of an octave apart. None is a power of two,
+/// unlike those of the first stage.
 fn around(place: f64, unit: f64, most: u64) -> impl Iterator<Item = u64> {
     let sizes = (-8..8).map(move |k| place * 2f64.powf((f64::from(k) + 0.5) / 4.0));
     let whole = sizes.map(move |size| ((size / unit).round() * unit) as u64);
     whole.filter(move |&bytes| bytes >= unit as u64 && bytes <= most && !bytes.is_power_of_two())
 }
 
-/// The second stage of a latency staircase: regions around each step that the first stage has put on a card, and pages around
-/// each of address translation, with as many lines side by side.
+/// Returns the second stage of a latency staircase. It has regions around each step that the first stage has put on a
+/// card. Around each step of address translation it has pages, and the same number of adjacent lines.
 pub fn fine(card: &Card, most: u64) -> Vec<Probe> {
     let mut all = Vec::new();
     for place in places(&lines(card)) {
-        // Sizes as one would write them.
+        // Round the sizes to a readable unit.
         let unit = if place < 1e6 { 1024.0 } else { 65536.0 };
         all.extend(around(place, unit, most).map(|bytes| read(bytes, &Word::Huge, &Word::Dependent)));
     }
     for (pages, page) in PAGES {
         for place in places(&page_reads(card, &pages, page)) {
-            // The kernel reads 1 KiB of lines at least.
+            // The kernel reads at least 1 KiB of lines.
             for bytes in around(place, 4.0 * page, most).filter(|&bytes| bytes >= 16 * page as u64) {
                 all.push(page_read(bytes, &pages));
                 all.push(read(bytes / page as u64 * 64, &Word::Huge, &Word::Dependent));
@@ -103,7 +106,8 @@ pub fn fine(card: &Card, most: u64) -> Vec<Probe> {
     all
 }
 
-/// Of a node: the latency of one core's reads while the others read for so much of the time.
+/// Returns the probes of a node's loaded latency: the latency of one core while the others read for a share of the
+/// time.
 pub fn loaded(bytes: u64, cores: usize) -> Vec<Probe> {
     let at = |share: u64| {
         let probe = |number: &'static Entry| {
@@ -116,13 +120,13 @@ pub fn loaded(bytes: u64, cores: usize) -> Vec<Probe> {
     [0, 25, 50, 75, 100].into_iter().flat_map(at).flatten().collect()
 }
 
-/// Of a rank: messages by all ways that kernels send them.
+/// Returns the probes of a rank's messages, for every method of sending that kernels use.
 pub fn messages() -> Vec<Probe> {
     let mut all = Vec::new();
     let each = |number: NumberName, kernel, bytes: u64, count: u64| {
         Probe::of(number, kernel, 2).with("message_bytes", bytes).with("messages", count)
     };
-    // The shortest twice, as what they cost depends on how many places they go to.
+    // The shortest size appears twice, because its cost depends on the number of places that messages go to.
     let sizes = [
         (4u64, 1024u64, Some(Word::Few)),
         (4, 16384, None),
@@ -145,7 +149,7 @@ pub fn messages() -> Vec<Probe> {
             all.push(per_rank(one_way.clone(), 1.0));
             let both =
                 each(name(Some(Word::Both)), "message_rate.bidirectional", bytes, count).with("operation", &operation);
-            // The operations of both directions; a rank's own are half of them.
+            // The column counts both directions; half of the operations are a rank's own.
             all.push(per_rank(both, 2.0));
             if few.is_none() {
                 let to_one = Probe { number: name(Some(Word::One)), ..one_way.with("buffers", "one") };
@@ -156,7 +160,7 @@ pub fn messages() -> Vec<Probe> {
     for (bytes, count) in [(8u64, 16384u64), (1 << 10, 4096), (8 << 10, 1024)] {
         all.push(each(of_size(catalogue::MESSAGE_SECONDS, bytes, [Word::Mailbox]), "calibrate.mailbox", bytes, count));
     }
-    // Short runs, as the best of them counts, and a long one is always interrupted on a busy machine.
+    // Runs are short because the best one counts, and a busy machine always interrupts a long one.
     for (bytes, count) in [(8u64, 2048u64), (4 << 10, 1024), (64 << 10, 128), (512 << 10, 16)] {
         for (window, way) in [(1u64, Word::One), (16, Word::Many)] {
             let get = each(of_size(catalogue::GET_SECONDS, bytes, [way]), "calibrate.get", bytes, count);
@@ -171,7 +175,7 @@ pub fn messages() -> Vec<Probe> {
     all
 }
 
-/// From the operations per second of all ranks.
+/// Takes the number from the operations per second of all ranks.
 fn per_rank(probe: Probe, times: f64) -> Probe {
     Probe { inverse: true, times, ..probe.from("operations_per_second") }
 }

@@ -1,21 +1,22 @@
-//! Latency and bandwidth of each cache level and of memory, each measured well inside the plateau of the level.
+//! Latency and bandwidth of each cache level and of memory, measured well within the plateau of the level.
 
 use super::{CHASES, MOST_BEYOND, Probe, within};
 use apexmap_base::provenance::Host;
 use apexmap_theory::machine::catalogue;
 
-/// Bytes of the first, second and third level, as far as they are known.
+/// Bytes of the first, second and third level; `None` for an unknown one.
 pub type Sizes = [Option<f64>; 3];
 
-/// Where memory's latency is measured, as a multiple of the largest cache: of a region that is read in turn, a cache serves its share.
+/// Size of the region for memory's latency, as a multiple of the largest cache. A cache serves its share of any region
+/// that is read repeatedly, so the region is large.
 const FAR: u64 = 16;
 
-/// As the system reports them.
+/// Returns the sizes that the system reports.
 pub fn reported(host: &Host) -> Sizes {
     [1, 2, 3].map(|level| host.caches.iter().find(|cache| cache.level == level).map(|cache| cache.bytes as f64))
 }
 
-/// Twice the largest cache, as far as there is memory.
+/// Returns twice the size of the largest cache, limited by the memory.
 pub fn beyond_caches(host: &Host) -> u64 {
     within((2 * largest(host)).min(host.memory_bytes / 8).max(1 << 20))
 }
@@ -24,14 +25,14 @@ pub fn largest(host: &Host) -> u64 {
     host.caches.iter().map(|cache| cache.bytes).max().unwrap_or(32 << 20)
 }
 
-/// Where memory's latency is measured.
+/// Returns the size of the region for memory's latency.
 fn far(host: &Host) -> u64 {
     let wanted = (FAR * largest(host)).min(MOST_BEYOND.max(2 * largest(host)));
     within(wanted.min(host.memory_bytes / 8).max(1 << 20))
 }
 
-/// The region in which a level is measured, a power of two: half of the first one; else the geometric mean of the level and the
-/// nearer one, at least twice the nearer one and at most half of the level.
+/// Returns the region for a level, a power of two. For the first level it is half of the level. For others it is the
+/// geometric mean of the level and the nearer one, at least twice the nearer one and at most half of the level.
 fn plateau(nearer: Option<f64>, size: f64) -> u64 {
     let half = within(size as u64 / 2);
     let Some(nearer) = nearer else { return half };
@@ -39,7 +40,7 @@ fn plateau(nearer: Option<f64>, size: f64) -> u64 {
     middle.max(2 * (nearer as u64).next_power_of_two()).min(half)
 }
 
-/// What is measured of levels of these sizes.
+/// Returns the probes of levels of these sizes.
 pub fn probes(host: &Host, sizes: Sizes) -> Vec<Probe> {
     let [first, second, third] = sizes;
     let region = |nearer: Option<f64>, size: Option<f64>| size.map(|size| plateau(nearer, size));

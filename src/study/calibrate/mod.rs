@@ -1,4 +1,4 @@
-//! Calibration: a sweep of the kernels that measure what models take as given, and the machine card made of its result.
+//! Calibration: a sweep of the kernels that measure the inputs of models, and the machine card from its result.
 
 mod card_text;
 pub mod classic;
@@ -36,20 +36,20 @@ pub use shapes::shapes;
 /// A number of a card, and the point whose samples give it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
-    /// Its name on the card.
+    /// Name on the card.
     pub number: NumberName,
     pub kernel: &'static str,
     pub ranks: usize,
     pub settings: Vec<(&'static str, Value)>,
-    /// The column whose median it is,
+    /// Column whose median gives the number.
     pub column: &'static str,
-    /// times this, or one over it.
+    /// Factor of the median, or of its inverse if `inverse` is set.
     pub times: f64,
     pub inverse: bool,
 }
 
 impl Probe {
-    /// Of a number without a qualifier.
+    /// Creates a probe for a number without a qualifier.
     fn new(number: &'static Entry, kernel: &'static str, ranks: usize) -> Self {
         Self::of(NumberName::new(number), kernel, ranks)
     }
@@ -72,12 +72,12 @@ impl Probe {
         kernels::find(self.kernel).map_or(&[], |kernel| kernel.parameters())
     }
 
-    /// What is run; several numbers may come from one point.
+    /// Returns the point of this probe; several numbers may come from one point.
     fn point(&self) -> (&str, usize, &[(&'static str, Value)]) {
         (self.kernel, self.ranks, &self.settings)
     }
 
-    /// The samples of this point.
+    /// Returns the samples of this point.
     fn chosen(&self, samples: &Samples) -> Samples {
         let table = samples.table();
         let column = |name: &str| self.parameters().iter().find(|parameter| parameter.name == name).map(|p| p.column);
@@ -103,7 +103,7 @@ impl Probe {
         samples.only(of_point)
     }
 
-    /// Median, interval and best run, if there are samples.
+    /// Returns median, interval and best run, or `None` without samples.
     fn measured(&self, samples: &Samples) -> Option<Number> {
         let chosen = self.chosen(samples).good();
         let found = chosen.summary(self.column)?;
@@ -139,10 +139,10 @@ impl Probe {
     }
 }
 
-/// Fewer launches, or samples of a single one, are shown with their range.
+/// Fewer launches than this, or fewer samples of a single launch, are shown with their range.
 const FEW: usize = 6;
 
-/// The least and the greatest of few launches' medians, or of few samples of a single launch.
+/// Returns the least and the greatest of few launches' medians, or of few samples of a single launch.
 fn range_of_few(samples: &Samples, column: &str, found: &Summary) -> Option<(f64, f64)> {
     let medians = estimate::medians(&samples.by_launch(column));
     match medians.len() {
@@ -153,28 +153,28 @@ fn range_of_few(samples: &Samples, column: &str, found: &Summary) -> Option<(f64
         }
     }
 }
-/// How a number over several launches came about; their number follows.
+/// Origin of a number over several launches; the number of launches follows.
 const OVER_LAUNCHES: &str = "geometric mean of the medians of ";
 
-/// Chases that are as many as a core has use for.
+/// Concurrent chases: enough to use all of a core's parallel misses.
 const CHASES: u64 = 32;
 
-/// Larger regions are read only where half of them is cached, as far as the system tells: they take long.
+/// Larger regions take long to read. They are read only if, by the system's sizes, a cache holds half of them.
 const MOST_BEYOND: u64 = 512 << 20;
 
-/// A power of two.
+/// Returns the largest power of two up to this size.
 fn within(bytes: u64) -> u64 {
     if bytes.is_power_of_two() { bytes } else { bytes.next_power_of_two() / 2 }
 }
 
-/// What is measured on a machine of these caches: each level well inside, and memory beyond all of them.
+/// Returns the probes of a machine with these caches: each level well within its size, and memory beyond all of them.
 pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     let (reported, memory) = (levels::reported(host), levels::beyond_caches(host));
     let mut all = levels::probes(host, reported);
     let node = Probe::new(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND, "calibrate.stream", cores).with("access", "read");
     all.push(node.with("bytes", memory).with("passes", 1u64).from("bytes_per_second"));
     all.extend(updates(memory));
-    // The size of a cache shows in regions of twice and four times as much.
+    // A step at the size of a cache shows in regions of two and four times that size.
     let beyond = (4 * levels::largest(host)).next_power_of_two().min(MOST_BEYOND).min(within(host.memory_bytes / 8));
     let least = reported[0].map_or(16 << 10, |bytes| within(bytes as u64 / 2));
     all.extend(ladders::memory(least, memory.max(beyond)));
@@ -187,11 +187,11 @@ pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     all
 }
 
-/// The second stage: the points around the steps of the latency staircase that the first stage shows, and the levels whose sizes by
-/// these steps move the region in which they are measured. It is the same whenever the samples are.
+/// Returns the second stage: points around the steps of the latency staircase that the first stage shows, and the
+/// levels whose regions move because of these steps. Equal samples give an equal second stage.
 ///
 /// # Errors
-/// If what was measured is no number that a card takes.
+/// If a measured value is not valid on a card.
 pub fn second_stage(probes: &[Probe], samples: &Samples, host: &Host) -> Result<Vec<Probe>> {
     let mut card = Card::default();
     let of_staircase = |probe: &&Probe| {
@@ -204,7 +204,7 @@ pub fn second_stage(probes: &[Probe], samples: &Samples, host: &Host) -> Result<
     Ok(further)
 }
 
-/// Both stages: a number that the second one measures anew is no longer that of the first.
+/// Merges both stages. A number that the second stage measures again replaces that of the first.
 pub fn both_stages(first: Vec<Probe>, second: Vec<Probe>) -> Vec<Probe> {
     let again = |probe: &Probe| second.iter().any(|other| other.number == probe.number);
     let mut all: Vec<Probe> = first.into_iter().filter(|probe| !again(probe)).collect();
@@ -221,7 +221,7 @@ fn measured<'a>(card: &mut Card, probes: impl IntoIterator<Item = &'a Probe>, sa
     Ok(())
 }
 
-/// The parts of RandomAccess, on a table of this many bytes.
+/// Returns the probes of the parts of RandomAccess, on a table of this many bytes.
 fn updates(memory: u64) -> Vec<Probe> {
     let words = memory / units::WORD_BYTES;
     let share = (1u64 << 23) as f64 / words as f64;
@@ -265,7 +265,7 @@ fn updates(memory: u64) -> Vec<Probe> {
     ]
 }
 
-/// Between two ranks.
+/// Returns the probes between two ranks.
 fn network() -> Vec<Probe> {
     let two = |number, kernel| Probe::new(number, kernel, 2);
     let rate = |number, kernel, bytes: u64, column| two(number, kernel).with("message_bytes", bytes).from(column);
@@ -284,8 +284,8 @@ fn network() -> Vec<Probe> {
     ]
 }
 
-/// The sweep that measures them, as a text; `launch` is the content of its table of that name but for the launches of each
-/// rank count, of which each takes two minutes at most.
+/// Returns the text of the sweep that measures these probes. `launch` is the content of its `launch` table without the
+/// number of launches per rank count. Each launch takes at most two minutes.
 pub fn sweep(probes: &[Probe], launch: &str, launches: u32) -> String {
     let mut text = format!(
         "# Made by `apexmap calibrate` for this machine's caches and cores: the numbers of a machine card.\n\n\
@@ -309,10 +309,10 @@ pub fn sweep(probes: &[Probe], launch: &str, launches: u32) -> String {
     text
 }
 
-/// Refuses samples of a disturbed machine: a card's numbers would be those of the machine and something else.
+/// Rejects samples of a disturbed machine, because a card's numbers must not include other work.
 ///
 /// # Errors
-/// If they are.
+/// If the samples are disturbed.
 pub fn require_quiet(samples: &Samples) -> Result<()> {
     let health = Health::of(samples);
     if health.verdict() != Quietness::Disturbed {
@@ -324,7 +324,7 @@ pub fn require_quiet(samples: &Samples) -> Result<()> {
     ))
 }
 
-/// The card of what has been measured; numbers that were not are absent.
+/// Makes a card from the samples. Numbers that were not measured are absent.
 pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> Result<Card> {
     let carriers: Vec<String> = ["transport", "library", "launcher"]
         .into_iter()

@@ -5,30 +5,30 @@ use apexmap_base::provenance::Host;
 use apexmap_base::units::WORD_BYTES;
 use apexmap_theory::machine::{NumberName, Word, catalogue};
 
-/// STREAM's rule: each of its arrays has at least this many times the size of the last-level caches.
+/// STREAM's rule: each array is at least this many times as large as the last-level caches.
 pub const STREAM_RULE: u64 = 4;
-/// All arrays or tables of the node have this many bytes at most: beyond, filling and checking them takes long.
+/// Maximum bytes of all arrays or tables of the node; filling and checking larger ones takes long.
 const MOST: u64 = 2 << 30;
-/// Cores whose pairs are all measured; of more, so many evenly spread ones.
+/// Maximum number of cores whose pairs are measured. Larger nodes use this many evenly spread cores.
 pub const MOST_CORES: usize = 16;
 
-/// Bytes of the last-level caches of a node.
+/// Returns the bytes of the last-level caches of a node.
 pub fn last_caches(host: &Host) -> Option<u64> {
     let last = host.caches.iter().max_by_key(|cache| cache.level)?;
     let threads = host.processors.machine_hardware_threads.unwrap_or(last.shared_by);
     Some(last.bytes * u64::from(threads / last.shared_by.max(1)).max(1))
 }
 
-/// Bytes of each rank's three arrays together: a power of two.
+/// Returns the bytes of each rank's three arrays together, a power of two.
 fn arrays(host: &Host, cores: usize) -> u64 {
     let wanted = (3 * STREAM_RULE * last_caches(host).unwrap_or(32 << 20)).min(MOST).min(host.memory_bytes / 4);
     let each = (wanted / cores as u64).max(1 << 14);
     let rounded = each.next_power_of_two();
-    // Rounded up, but not beyond what was allowed.
+    // Round up within the limit.
     if rounded * cores as u64 <= MOST.min(host.memory_bytes / 4) { rounded } else { rounded / 2 }
 }
 
-/// All of them, on threads of one process.
+/// Returns the probes of the node, which run on threads of one process.
 pub fn node(host: &Host, cores: usize) -> Vec<Probe> {
     let bytes = arrays(host, cores);
     let mut all = Vec::new();
@@ -41,7 +41,8 @@ pub fn node(host: &Host, cores: usize) -> Vec<Probe> {
         let probe = Probe::new(number, "calibrate.stream", cores).with("access", access).with("bytes", bytes);
         all.push(probe.with("passes", 2u64).from("bytes_per_second"));
     }
-    // As large as one of the arrays, about; all cores' tables together, and their one table, are powers of two.
+    // The tables are about as large as one of the arrays. The total of all cores' tables and the shared table are
+    // powers of two.
     let own = bytes / 2 / WORD_BYTES;
     let shared = super::within(own * cores as u64);
     let updates = |words: u64, count: u64| (count as f64 / words as f64).min(4.0);
@@ -58,7 +59,7 @@ pub fn node(host: &Host, cores: usize) -> Vec<Probe> {
     all
 }
 
-/// Each pair of the cores that are looked at.
+/// Returns a probe for each pair of the measured cores.
 fn core_to_core(cores: usize) -> Vec<Probe> {
     let looked_at = cores.min(MOST_CORES);
     let rank = |k: usize| (k * cores / looked_at.max(1)) as u64;

@@ -1,11 +1,11 @@
-//! What cannot be: numbers of a card that contradict the system or each other.
+//! Contradictions: numbers of a card that contradict the system or each other.
 
 use apexmap_base::provenance::{Cache, Host};
 use apexmap_base::units::{self, Unit, amount};
 use apexmap_theory::machine::{Card, Entry, NumberName, Word, catalogue, unit_of};
 
-/// Caches of which the card has another size than the system reports, and numbers that are in no physical order, each as a
-/// sentence.
+/// Returns a sentence for each cache whose size on the card differs from the reported one, and for each pair of numbers
+/// in an impossible order.
 pub fn contradictions(card: &Card, host: &Host) -> Vec<String> {
     let one = |cache: &Cache| {
         let (told, found) = (cache.bytes as f64, card.get(&format!("l{}_bytes", cache.level))?);
@@ -19,7 +19,7 @@ pub fn contradictions(card: &Card, host: &Host) -> Vec<String> {
     host.caches.iter().filter_map(one).chain(disorder(card)).collect()
 }
 
-/// Pairs of which the first is never above the second.
+/// Returns pairs of names. The first number of a pair is never above the second.
 fn pairs(card: &Card) -> Vec<(String, String)> {
     let with = |base: &'static Entry, word: Word| NumberName::new(base).with([word]).to_string();
     let chain = |names: &[&str]| -> Vec<String> {
@@ -51,7 +51,7 @@ fn pairs(card: &Card) -> Vec<(String, String)> {
     all
 }
 
-/// Intervals that lie the wrong way round.
+/// Returns a sentence for each pair whose intervals are in the wrong order.
 fn disorder(card: &Card) -> Vec<String> {
     let ends = |name: &str| card.interval(name).or_else(|| card.get(name).map(|value| (value, value)));
     let unit = |name: &str| unit_of(name).unwrap_or(Unit::None);

@@ -1,4 +1,5 @@
-//! How long others leave the lines of the last cache: from the latency of a region that nobody has read for some time.
+//! Measures how long other users leave lines in the last cache, from the latency of a region after a time without
+//! reads.
 
 use apexmap_base::error::Result;
 use apexmap_results::samples::Samples;
@@ -9,48 +10,50 @@ use apexmap_theory::statistics::median;
 const KERNEL: &str = "calibrate.residence";
 const NUMBER: &str = catalogue::L3_DISPLACEMENTS_PER_SECOND.name;
 
-/// After one wait, medians of its runs.
+/// Medians of the runs after one wait.
 struct Wait {
-    /// Fraction of the lines that were left.
+    /// Fraction of the lines still in the cache.
     left: f64,
-    /// Seconds since they were last read.
+    /// Seconds since the lines were last read.
     unused: f64,
 }
 
-/// Adds the rate to a card that has the latency of memory: others fill what the region leaves them of the cache in the time after which
-/// half of its lines are left. Nothing where they stay. The interval is that between the waits around it. What cannot be told is said.
+/// Adds the displacement rate to a card that has the latency of memory. The rate is the share of the cache that others
+/// fill, divided by the time after which half of the region's lines remain. Adds nothing if the lines stay. The
+/// interval spans the waits before and after that time. Returns a sentence if the rate cannot be determined.
 ///
 /// # Errors
-/// If it is no number that a card takes.
+/// If the rate is not valid on a card.
 pub fn add(card: &mut Card, samples: &Samples) -> Result<Option<String>> {
     let samples = samples.with_word("kernel", &[KERNEL]).good();
     let Some(memory) = card.get(catalogue::MEMORY_LATENCY_SECONDS.name) else { return Ok(None) };
     let waits = waits(&samples, memory);
     let Some(at) = waits.iter().position(|wait| wait.left < 0.5) else { return Ok(None) };
     let Some(before) = at.checked_sub(1).map(|at| &waits[at]) else {
-        return Ok(Some(format!("the card has no {NUMBER}: more than half of a part of L3 is lost at once")));
+        return Ok(Some(format!(
+            "the card has no {NUMBER}: more than half of a region in L3 is lost after the shortest wait"
+        )));
     };
     let after = &waits[at];
     let share = (before.left - 0.5) / (before.left - after.left);
     let half = before.unused * (after.unused / before.unused).powf(share);
     let room = room(card, &samples);
     let how = format!(
-        "the share of L3 that others had to fill, {room:.2}, over the time after which half of a part of it is lost, by the latencies of \
-         {KERNEL}"
+        "the share of L3 that others fill, {room:.2}, over the time after which half of a region is lost, from the latencies of {KERNEL}"
     );
     let number = Number::new(room / half, "1/s", how).with_interval(room / after.unused, room / before.unused);
     card.set(NUMBER, number)?;
     Ok(None)
 }
 
-/// The share of the last cache that the region leaves to others.
+/// Returns the share of the last cache that the region leaves to others.
 fn room(card: &Card, samples: &Samples) -> f64 {
     let cache = on_card(card, catalogue::L3_BYTES.name).unwrap_or(f64::INFINITY);
     let region = samples.rows().first().map_or(0.0, |&row| samples.table().number("region_bytes", row));
     1.0 - (region / cache).min(0.5)
 }
 
-/// By wait, the shortest first.
+/// Returns one entry per wait, the shortest first.
 fn waits(samples: &Samples, memory: f64) -> Vec<Wait> {
     let table = samples.table();
     let of = |name: &str| samples.rows().iter().map(|&row| table.number(name, row)).collect::<Vec<f64>>();

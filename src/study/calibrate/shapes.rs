@@ -1,27 +1,28 @@
-//! What the numbers of Apex-Map's model are fitted to: reads that are drawn uniformly, and accesses of which a given share is remote.
-//! None of them knows the power law.
+//! The measurements that Apex-Map's model is fitted to: uniformly drawn reads, and accesses with a given remote share.
+//! They are independent of the power law.
 
 use super::Probe;
 use apexmap_base::provenance::Host;
 use apexmap_base::units::WORD_BYTES;
 use apexmap_theory::machine::{Entry, Word, catalogue};
 
-/// Fractions of reads that miss, from hardly any on; that of all is read anyhow.
+/// Fractions of reads that miss. Another probe covers reads that all miss.
 const SHARES: [f64; 6] = [1.0 / 1024.0, 1.0 / 128.0, 1.0 / 32.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0];
 /// Words of a block.
 const BLOCKS: [u64; 12] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 16384];
-/// The same between ranks.
+/// Words of a block between ranks.
 const REMOTE_BLOCKS: [u64; 6] = [1, 16, 64, 256, 1024, 4096];
 /// Fractions of accesses that are remote.
 const REMOTE_SHARES: [f64; 5] = [1.0 / 1024.0, 1.0 / 64.0, 1.0 / 8.0, 0.5, 1.0];
 
-/// Seconds for which a part of L3 is not read.
+/// Seconds without reads of a region in L3.
 const WAITS: [f64; 6] = [1e-6, 1e-3, 3e-3, 1e-2, 3e-2, 0.1];
 
-/// The largest region, where memory allows: far beyond the caches, as the memory of a sweep is.
+/// Largest region in bytes, if the memory allows: far beyond the caches, like the memory of a sweep.
 const FAR: u64 = 512 << 20;
 
-/// Points beside those of the card's own numbers, each under the number that it tells most of.
+/// Returns the points in addition to those of the card's own numbers. Each is listed under the number that it
+/// determines best.
 pub fn shapes(host: &Host, cores: usize) -> Vec<Probe> {
     let level = |level: u32| host.caches.iter().find(|cache| cache.level == level).map(|cache| cache.bytes);
     let part = |bytes: u64, of: u64| (bytes / of).next_power_of_two();
@@ -30,7 +31,7 @@ pub fn shapes(host: &Host, cores: usize) -> Vec<Probe> {
     all.extend(blocks(catalogue::ISSUE_SECONDS_PER_BYTE, part(level(1).unwrap_or(32 << 10), 2), &Word::Huge));
     for (level, alone, line, by) in [
         (level(2), catalogue::L2_LINE_SECONDS, catalogue::L2_LINE_SECONDS, 2),
-        // Others use it, too: of a large part of it some is lost. Half of it may be.
+        // Others use L3 too, so a large region in it loses some lines. Half of L3 may belong to others.
         (level(3), catalogue::L3_ALONE_SECONDS, catalogue::L3_LINE_SECONDS, 8),
         (Some(far), catalogue::MEMORY_ALONE_SECONDS, catalogue::MEMORY_LINE_SECONDS, 1),
     ] {
@@ -58,7 +59,7 @@ fn blocks(number: &'static Entry, bytes: u64, pages: &Word) -> Vec<Probe> {
     let words = bytes / WORD_BYTES;
     let one = |block: u64| {
         let probe = Probe::new(number, "calibrate.blocks", 1).with("bytes", bytes).with("pages", pages);
-        // So that a run takes a millisecond or more, and few more.
+        // A run then takes one or a few milliseconds.
         probe.with("L", block).with("reads", ((1 << 22) / block).clamp(256, 1 << 18))
     };
     BLOCKS.into_iter().filter(|block| 4 * block <= words).map(one).collect()
@@ -76,7 +77,7 @@ fn residence(bytes: u64, wait: f64) -> Probe {
     Probe::new(catalogue::L3_DISPLACEMENTS_PER_SECOND, "calibrate.residence", 1).with("bytes", bytes).with("wait", wait)
 }
 
-/// Between two ranks, whose blocks lie in their nearest caches.
+/// Returns a probe between two ranks whose blocks are in their nearest caches.
 fn request(number: &'static Entry, by: &str, block: u64, share: f64) -> Probe {
     let probe = Probe::new(number, "calibrate.request", 2).with("by", by).with("M", 2 * block.max(1024));
     probe.with("L", block).with("given_remote_share", share)

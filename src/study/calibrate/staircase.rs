@@ -1,9 +1,10 @@
-//! Steps in the latency of random reads over the size of their region: where a cache, or the reach of address translation, ends.
+//! Finds steps in the latency of random reads over the size of their region. A step marks the size of a cache or the
+//! reach of address translation.
 //!
-//! Something of C bytes serves C of R bytes that are read uniformly, at `inner` seconds, and the rest takes `outer`. So t R, the time
-//! times the size, grows by `inner` up to C and by `outer` beyond: a straight line with a bend at C, whatever lies nearer. A
-//! rounded step, as of a cache whose lines compete for places before it is full, has its bend where it serves half of what it ends
-//! up serving.
+//! A level of C bytes serves C of R bytes that are read uniformly, at `inner` seconds; the rest takes `outer`. Time
+//! times size, t R, therefore grows by `inner` up to C and by `outer` beyond it: a straight line with a bend at C,
+//! whatever the nearer levels do. A rounded step, as of a cache whose lines compete for places before it is full, has
+//! its bend where the cache serves half of its final amount.
 
 use apexmap_theory::machine::{Card, NumberName, Word};
 use apexmap_theory::statistics::distributions::f_quantile_beyond;
@@ -14,40 +15,40 @@ use nalgebra::{DMatrix, DVector};
 pub struct Rung {
     pub size: f64,
     pub seconds: f64,
-    /// Its 95 % interval.
+    /// 95 % interval.
     pub low: f64,
     pub high: f64,
-    /// The part of it that steps are sought in; all, or the part of address translation.
+    /// Time that is searched for steps: all of it, or the part of address translation.
     pub part: f64,
 }
 
-/// Where something ends, with a 95 % range.
+/// The size at which a level ends, with a 95 % range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     pub size: f64,
     pub low: f64,
     pub high: f64,
-    /// Regions that it was found from, the smallest and the largest.
+    /// Number of regions used, with the smallest and the largest.
     pub regions: usize,
     pub from: f64,
     pub to: f64,
 }
 
-/// A step adds at least this share of the time,
+/// Minimum rise at a step, as a share of the time.
 const RISE: f64 = 0.25;
-/// and where only sizes a factor of two apart are known, multiplies the slope by this at least, from each to the next.
+/// Minimum ratio of successive slopes where only sizes a factor of two apart are known.
 const STEEPER: f64 = 1.5;
-/// Regions between one over this of a step's size and this times it tell of it. Where the step is not what it is taken to be, say
-/// rounded, fewer of them tell another size; where it is, the same.
+/// Fits use regions from 1/REACH to REACH times the size of the step. If the step differs from the model, for example
+/// because it is rounded, narrower fits give another size; otherwise they give the same.
 const REACHES: [f64; 3] = [4.0, 2.8, 2.0];
-/// Sizes at which a bend is sought, evenly spread over them on a log scale: less than 1 % apart.
+/// Number of sizes at which a bend is tried, evenly spaced on a log scale, less than 1 % apart.
 const CANDIDATES: usize = 400;
-/// Parameters of a step: the bend, both slopes, and what lies nearer.
+/// Parameters of a step: the bend, both slopes, and the effect of nearer levels.
 const PARAMETERS: usize = 4;
-/// A range that is wider tells no size.
+/// Maximum ratio of the ends of a range; a wider range does not determine a size.
 const WIDEST: f64 = 2.0;
 
-/// The numbers `NAME--SIZE` of a card whose further words are these, by size.
+/// Returns the numbers `NAME--SIZE` of a card that have these further words, by size.
 pub fn rungs(card: &Card, number: &str, further: &[Word]) -> Vec<Rung> {
     let rung = |name: NumberName| match name.qualifier.as_slice() {
         [Word::Bytes(bytes), rest @ ..] if rest == further => {
@@ -62,9 +63,9 @@ pub fn rungs(card: &Card, number: &str, further: &[Word]) -> Vec<Rung> {
     rungs
 }
 
-/// Where steps may be, by the rungs whose sizes are powers of two: the first stage. Between two of them t R grows by some slope;
-/// where slopes rise, one rung after the other, the bend lies where two straight lines, of the slopes before and after, have
-/// the same growth.
+/// Returns possible steps from the first stage, the rungs whose sizes are powers of two. Between two rungs t R grows
+/// with some slope. Where slopes rise from rung to rung, the bend is the intersection of two straight lines, with the
+/// slopes before and after, that have the same total growth.
 pub fn places(rungs: &[Rung]) -> Vec<f64> {
     let coarse: Vec<Rung> = rungs.iter().copied().filter(coarse).collect();
     let total = |rung: &Rung| rung.part * rung.size;
@@ -89,15 +90,17 @@ pub fn places(rungs: &[Rung]) -> Vec<f64> {
     found
 }
 
-/// The step near a place, from the rungs of the second stage around it, up to half way to other places; those of the first were
-/// measured in another launch, with other frames of memory. Times are fitted by least squares of their relative errors for each
-/// possible bend. The 95 % range holds every bend whose sum of squares is within F of the least (profile likelihood, F with 1 and
-/// n - 4 degrees of freedom): it is as wide as the scatter around the bent line asks for. SOURCE: Seber and Wild, Nonlinear
-/// Regression, 1989, Section 9.3. That of all regions up to 4 times away is joined with those of fewer regions, up to 2.8 and 2 times
-/// away, where these show a step, too.
+/// Returns the step near a place, from the rungs of the second stage around it, halfway to the neighbouring places.
+/// Rungs of the first stage are excluded: they were measured in another launch, with other physical pages.
 ///
-/// `None` if no bend is visible: without one, times are fitted as well as chance (0.1 %) makes it; the step is low; or its range
-/// reaches the ends or more than a factor of two.
+/// For each possible bend, times are fitted by least squares of their relative errors. The 95 % range holds every bend
+/// whose sum of squares is within F of the least (profile likelihood, F with 1 and n - 4 degrees of freedom). It is as
+/// wide as the scatter around the bent line requires. SOURCE: Seber and Wild, Nonlinear Regression, 1989, Section 9.3.
+/// The range from regions up to 4 times away is joined with the ranges from those up to 2.8 and 2 times away, if these
+/// show a step.
+///
+/// Returns `None` if no bend is visible. This is the case if a straight line fits as well, except by chance (0.1 %), if
+/// the step is low, or if its range reaches the ends or exceeds a factor of two.
 pub fn step(rungs: &[Rung], near: f64, places: &[f64]) -> Option<Step> {
     let half_way = |other: f64| (other * near).sqrt();
     let nearer = places.iter().copied().filter(|&place| place < near).fold(0.0, f64::max);
@@ -113,7 +116,7 @@ pub fn step(rungs: &[Rung], near: f64, places: &[f64]) -> Option<Step> {
     (found.high < WIDEST * found.low).then_some(found)
 }
 
-/// The bend in these rungs, and its range.
+/// Returns the bend in these rungs, and its range.
 fn bend(rungs: &[Rung]) -> Option<Step> {
     let freedom = rungs.len().checked_sub(PARAMETERS).filter(|&freedom| freedom > 0)?;
     let (first, last) = rungs.first().zip(rungs.last())?;
@@ -131,18 +134,18 @@ fn bend(rungs: &[Rung]) -> Option<Step> {
     let most = least * (1.0 + f_quantile_beyond(1, freedom, 0.05) / freedom as f64);
     let mut possible = fits.iter().filter(|(_, squares, _)| *squares <= most).map(|(bend, ..)| *bend);
     let low = possible.next()?;
-    // Between candidates, too.
+    // The ends may also lie between candidates.
     let (low, high) = (low / ratio, possible.next_back().unwrap_or(low) * ratio);
     let sound = low > first.size * ratio && high < last.size / ratio && high < WIDEST * low;
     sound.then_some(Step { size, low, high, regions: rungs.len(), from: first.size, to: last.size })
 }
 
-/// Of the first stage.
+/// Returns whether a rung belongs to the first stage.
 fn coarse(rung: &Rung) -> bool {
     rung.size.log2().fract() == 0.0
 }
 
-/// Sum of squares of the relative errors, and by how much the slope rises; `None` if it does not.
+/// Returns the sum of squares of the relative errors, and the rise of the slope; `None` if the slope does not rise.
 fn fitted(rungs: &[Rung], bend: Option<f64>) -> Option<(f64, f64)> {
     let columns = if bend.is_some() { 3 } else { 2 };
     let scale = rungs[0].size;

@@ -1,4 +1,5 @@
-//! What a machine card alone says of a measurement: numbers measured one by one, or published, and nothing fitted.
+//! Predicts a measurement from a machine card alone, without a fit. The card's numbers were measured individually, or
+//! published.
 
 pub use super::adequacy::NEAR;
 use super::adequacy::{bias, failure};
@@ -11,7 +12,7 @@ use apexmap_theory::machine::Card;
 use apexmap_theory::models::Model;
 use apexmap_theory::models::scan::{Numbers, at};
 
-/// Predictions of a card beside a measurement.
+/// The predictions of a card for a measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CardPrediction {
     pub numbers: Numbers,
@@ -19,14 +20,14 @@ pub struct CardPrediction {
     pub smape: f64,
     /// Share of the points whose measurement is within a factor of [`NEAR`] of the prediction.
     pub near: f64,
-    /// Median of measured by predicted.
+    /// Median of measured over predicted rates.
     pub bias: f64,
 }
 
-/// Predicts these samples from a card. The bands are what the intervals of the card's numbers make of it.
+/// Predicts these samples from a card. The bands follow from the intervals of the card's numbers.
 ///
 /// # Errors
-/// If the card lacks a number that the model needs at these points, or the samples are of several kinds.
+/// If the card does not have a number that the model needs at these points, or if the samples are of several kinds.
 pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Data, CardPrediction)> {
     let data = observations(samples, model, &[])?;
     let numbers = Numbers::new(model, card, &[])?;
@@ -49,7 +50,7 @@ pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Dat
     if let Some(wrong) = points.iter().find(|point| !point.predicted.is_finite()) {
         let place = super::place(model, &wrong.x, &(0..wrong.x.len()).collect::<Vec<_>>());
         return Err(apexmap_base::error::Error::input(
-            format!("the card of {} lacks inputs that {} needs at {place}", card.name, model.about().id),
+            format!("the card of {} has no value for some inputs of {} at {place}", card.name, model.about().id),
             "calibrate with at least two ranks, which also measures the network: apexmap calibrate",
         ));
     }
@@ -64,7 +65,7 @@ pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Dat
     Ok((data, predicted))
 }
 
-/// How well a card predicts a measurement, and where it does not: one sentence.
+/// Returns one sentence about how well a card predicts a measurement, and where it does not.
 pub fn sentence(model: &dyn Model, card: &Card, predicted: &CardPrediction) -> String {
     let way = if predicted.bias >= 1.0 { "faster" } else { "slower" };
     let off = predicted.bias.max(1.0 / predicted.bias);

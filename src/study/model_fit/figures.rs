@@ -1,4 +1,4 @@
-//! Pictures of a model beside a measurement: curves with bands; surfaces, their ratio, and the bottleneck where.
+//! Figures of a model and a measurement: curves with bands, surfaces, their ratio, and bottlenecks.
 
 use super::varied;
 use apexmap_base::units::Unit;
@@ -9,10 +9,10 @@ use apexmap_theory::models::Model;
 use apexmap_theory::statistics::median;
 use ndarray::Array2;
 
-/// Maximum curves in one picture, and planes shown.
+/// Maximum number of curves in one figure, and of planes shown.
 const MOST: usize = 3;
 
-/// A picture, by a name that is part of a file's.
+/// A figure with a name that becomes part of its file name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelFigure {
     pub name: String,
@@ -20,16 +20,16 @@ pub struct ModelFigure {
     pub figure: Figure,
 }
 
-/// A variable that varies, and its values, ascending.
+/// The index of a variable that varies, and its values, ascending.
 type Varied = (usize, Vec<f64>);
 
-/// Curves over the variable with the most values; over the two with the most values, where at least half of their
-/// combinations were measured, surfaces, ratios, and bottlenecks.
+/// Returns curves over the variable with the most values. If at least half of the combinations of the two variables
+/// with the most values were measured, returns surfaces, ratios and bottlenecks over these too.
 pub fn of(model: &dyn Model, points: &[Point], subtitle: &str) -> Vec<ModelFigure> {
     let values = |at: usize| ascending(points.iter().map(|point| point.x[at]));
     let mut variables: Vec<Varied> = varied(points).into_iter().map(|at| (at, values(at))).collect();
     let is_word = |at: usize| !model.about().variables[at].words.is_empty();
-    // Words are no axis.
+    // Words cannot be an axis.
     variables.sort_by_key(|(at, values)| (is_word(*at), std::cmp::Reverse(values.len())));
     let Some(((x, _), others)) = variables.split_first() else { return Vec::new() };
     let mut shown = vec![ModelFigure {
@@ -69,7 +69,7 @@ pub(super) fn ascending(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// The different combinations of some variables.
+/// Returns the distinct combinations of some variables.
 fn slices(points: &[Point], variables: &[usize]) -> Vec<Vec<f64>> {
     let mut all: Vec<Vec<f64>> = points.iter().map(|point| variables.iter().map(|&at| point.x[at]).collect()).collect();
     all.sort_by(|a, b| {
@@ -83,7 +83,7 @@ fn lies_in(point: &Point, variables: &[usize], slice: &[f64]) -> bool {
     variables.iter().zip(slice).all(|(&at, value)| point.x[at] == *value)
 }
 
-/// First, middle and last.
+/// Returns the first, the middle and the last item.
 fn spread<T: Clone>(all: &[T]) -> Vec<T> {
     match all.len() {
         0..=MOST => all.to_vec(),
@@ -91,11 +91,11 @@ fn spread<T: Clone>(all: &[T]) -> Vec<T> {
     }
 }
 
-/// `alpha = 0.1, L = 64`.
+/// Returns `alpha = 0.1, L = 64`.
 pub(super) fn named(model: &dyn Model, variables: &[usize], slice: &[f64]) -> String {
     let one = |(&at, value): (&usize, &f64)| {
         let (name, said) = (model.about().variables[at].name, super::value_text(model, at, *value));
-        // A kernel is known by the end of its name.
+        // The end of a kernel's name identifies it.
         if name == "kernel" { said.rsplit('.').next().unwrap_or_default().into() } else { format!("{name} = {said}") }
     };
     variables.iter().zip(slice).map(one).collect::<Vec<_>>().join(", ")
@@ -119,10 +119,10 @@ pub(super) fn rates_of(model: &dyn Model, rates: &[f64]) -> Quantity {
     quantity(columns::describe(about.column).label, about.unit, rates)
 }
 
-/// The median of the launches at each value of x, measured, and the prediction with its band.
+/// Returns measured rates, the median of the launches at each x, and the prediction with its band.
 fn curves(model: &dyn Model, points: &[Point], subtitle: &str, x: usize, others: &[usize]) -> Curves {
     let mut series = Vec::new();
-    // A curve needs two points; with one each, there is nothing better.
+    // A curve needs two points. If no slice has two, show the single points.
     let long = |slice: &&Vec<f64>| {
         let here = points.iter().filter(|point| lies_in(point, others, slice));
         ascending(here.map(|point| point.x[x])).len() > 1
@@ -158,7 +158,7 @@ fn curves(model: &dyn Model, points: &[Point], subtitle: &str, x: usize, others:
     }
 }
 
-/// Points that differ in two variables only.
+/// Points that differ only in two variables.
 struct Plane<'a> {
     model: &'a dyn Model,
     points: &'a [&'a Point],
@@ -182,12 +182,12 @@ impl<'a> Plane<'a> {
         2 * known >= self.x.1.len() * self.y.1.len()
     }
 
-    /// A value at each [y, x], from the points there; NaN where there is none.
+    /// Returns a value at each [y, x], computed from the points there; NaN without points.
     fn cells(&self, value: impl Fn(&[&Point]) -> f64) -> Array2<f64> {
         self.here.map(|here| if here.is_empty() { f64::NAN } else { value(here) })
     }
 
-    /// All of the first plane; of others the ratio and the bottleneck.
+    /// Returns all figures of the first plane, and ratio and bottleneck of the others.
     fn pictures(&self, number: usize) -> Vec<ModelFigure> {
         let measured = self.cells(|here| middle(here, |point| point.measured));
         let predicted = self.cells(|here| here[0].predicted);
@@ -241,7 +241,7 @@ impl<'a> Plane<'a> {
         }
     }
 
-    /// The bottleneck at each point; `None` if it is the same everywhere.
+    /// Returns the bottleneck at each point; `None` if it is the same everywhere.
     fn regions(&self) -> Option<Regions> {
         let mut names: Vec<&'static str> = self.points.iter().map(|point| point.bottleneck).collect();
         names.sort_unstable();

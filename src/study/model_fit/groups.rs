@@ -1,4 +1,5 @@
-//! The parts of a store that a model can be fitted to: one kernel each, and alike in all that the model does not know.
+//! Splits a result into groups that a model can be fitted to: one kernel each, with equal values of all columns that
+//! the model ignores.
 
 use super::{by_point, explained, over_kernels, parts, values_at};
 use apexmap_base::error::{Error, Result};
@@ -11,23 +12,23 @@ use std::collections::HashSet;
 /// Samples that one fit may use.
 #[derive(Clone, Debug)]
 pub struct FitGroup {
-    /// The kernel, then what tells this group from the others: `apex_map.sequential, pages = huge`.
+    /// The kernel, then the values that distinguish this group: `apex_map.sequential, pages = huge`.
     pub label: String,
     pub samples: Samples,
-    /// Different points of the model.
+    /// Number of different points of the model.
     pub points: usize,
 }
 
-/// The groups of the good samples that a model explains; those with the most points first.
+/// Returns the groups of the good samples that a model explains, those with the most points first.
 ///
-/// Points that the model is not about are left out: [`left_out`] says which.
+/// Points outside the model's domain are left out: [`left_out`] returns their number and the reason.
 ///
 /// # Errors
-/// If it is about none of them, of whatever kernel, or a variable that it needs is no column of the store.
+/// If no kernel has a point in the model's domain, or if the result has no column for a variable that the model needs.
 pub fn groups(samples: &Samples, model: &dyn Model) -> Result<Vec<FitGroup>> {
     let (mut found, mut refusal) = (Vec::new(), None);
     let explains = model.about().explains;
-    // One kernel at a time, or all at once.
+    // Take one kernel at a time, or all at once.
     let together: Vec<&[&str]> = if over_kernels(model) { vec![explains] } else { explains.chunks(1).collect() };
     for kernels in together {
         let (about, others): (Vec<Samples>, Vec<Samples>) = parts(&explained(samples, kernels), model)
@@ -57,7 +58,8 @@ pub fn groups(samples: &Samples, model: &dyn Model) -> Result<Vec<FitGroup>> {
     Ok(found)
 }
 
-/// How many points of the sweep a model is not about, though it explains their kernel, and why not.
+/// Returns the number of points outside the model's domain although it explains their kernel, and the first reason.
+/// Returns `None` if every point is inside.
 pub fn left_out(samples: &Samples, model: &dyn Model) -> Option<(usize, Error)> {
     let refusal = |part: Samples| values_at(&part, model, &[]).err();
     let mut refusals = parts(&explained(samples, model.about().explains), model).into_iter().filter_map(refusal);
@@ -68,7 +70,8 @@ pub fn left_out(samples: &Samples, model: &dyn Model) -> Option<(usize, Error)> 
 /// Values of some columns, and the samples that have them.
 type Part = (Vec<Option<Value>>, Samples);
 
-/// The samples by the values of the columns. Where a kernel does not have a column, its samples go with every value of it.
+/// Splits the samples by the values of the columns. Samples of a kernel without a column join every value of that
+/// column.
 fn parted(samples: &Samples, splits: &[&str]) -> Vec<Part> {
     let key = |part: &Samples| splits.iter().map(|name| part.first(name)).collect();
     let parts: Vec<Part> = samples.alike(splits).into_iter().map(|part| (key(&part), part)).collect();
@@ -87,7 +90,7 @@ fn parted(samples: &Samples, splits: &[&str]) -> Vec<Part> {
     whole.into_iter().map(joined).collect()
 }
 
-/// Columns that differ among the samples of a point of the model, or say which machine it was.
+/// Returns the columns that differ among the samples of a point of the model, or that identify a machine.
 fn splits<'a>(samples: &'a Samples, model: &dyn Model, points: &[(Vec<f64>, Samples)]) -> Vec<&'a str> {
     let names = columns::of_points(samples.table()).into_iter().filter(|name| !["seed", "kernel"].contains(name));
     let splits = |name: &&str| {

@@ -1,4 +1,4 @@
-//! A model against a store: its observations, what is known of the machine, and one sentence about the fit.
+//! Compares a model with a result: its observations, the known numbers of the machine, and one sentence about the fit.
 
 pub mod adequacy;
 pub mod card;
@@ -22,7 +22,7 @@ use apexmap_theory::machine::{Card, catalogue};
 use apexmap_theory::models::{Break, Model, Parameter, on_card};
 use std::collections::HashMap;
 
-/// What a model is fitted to.
+/// The data that a model is fitted to.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Data {
@@ -30,22 +30,23 @@ pub struct Data {
     pub observations: Vec<Observation>,
     /// Id of the kernel that was measured; several are joined by "with".
     pub kernel: String,
-    /// Number of samples whose medians the observations are.
+    /// Number of samples in the medians.
     pub samples: usize,
     /// Whether some launches had more ranks than hardware threads.
     pub oversubscribed: bool,
 }
 
-/// The observations of a model among these samples; `given` are variables that stores do not know.
+/// Returns the observations of a model among these samples. `given` are variables that results do not contain.
 ///
 /// # Errors
-/// If no sample has a kernel that the model explains, or samples would be mixed that differ in something the model does not know.
+/// If no sample has a kernel that the model explains, or if a point would mix samples that differ in a column the model
+/// ignores.
 pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Data> {
     let about = model.about();
     let samples = explained(samples, about.explains);
     if samples.is_empty() {
         let next = match about.explains {
-            [] => "no kernel measures what it predicts: it cannot be fitted".to_owned(),
+            [] => "choose another model: no kernel measures the rates of this one".to_owned(),
             kernels => format!("widen --where, or run a sweep of {}", kernels.join(" or ")),
         };
         return Err(Error::input(
@@ -72,12 +73,12 @@ pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)
     })
 }
 
-/// The good samples of some kernels.
+/// Returns the good samples of some kernels.
 fn explained(samples: &Samples, kernels: &[&str]) -> Samples {
     samples.good().with_word("kernel", kernels)
 }
 
-/// The samples in parts that have one point of the model each: one point of the sweep, or what the model asks for besides.
+/// Splits the samples into parts. Each part is one point of the sweep, with one value of each of the model's variables.
 fn parts(samples: &Samples, model: &dyn Model) -> Vec<Samples> {
     let asked = model.about().variables.iter().map(|variable| columns::resolve(variable.name));
     let names = columns::of_points(samples.table()).into_iter().chain(asked);
@@ -85,7 +86,7 @@ fn parts(samples: &Samples, model: &dyn Model) -> Vec<Samples> {
     samples.alike(&varied)
 }
 
-/// The model's points, each with its samples.
+/// Returns the model's points, each with its samples.
 fn by_point(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Vec<(Vec<f64>, Samples)>> {
     let mut points: Vec<(Vec<f64>, Vec<usize>)> = Vec::new();
     let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
@@ -101,16 +102,16 @@ fn by_point(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Re
     Ok(points.into_iter().map(|(x, rows)| (x, samples.at(rows))).collect())
 }
 
-/// The model's variables at the first of these samples; `given` come first.
+/// Returns the model's variables at the first of these samples. `given` values take precedence.
 ///
 /// # Errors
-/// If one is missing, or the model is not about such samples.
+/// If a variable is missing, or if the samples are outside the model's domain.
 pub fn values_at(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Vec<f64>> {
     let words = |name: &str| model.about().variables.iter().find(|variable| variable.name == name).map(|v| v.words);
     let number = |name: &str| samples.first(name).and_then(|value| value.as_f64());
     let known = |name: &str| {
         let given = given.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
-        // A variable of words is the index of the row's word.
+        // The value of a variable of words is the index of the row's word.
         let word = samples.first_word(columns::resolve(name));
         let index = words(name).and_then(|words| words.iter().position(|known| *known == word));
         // Threads of one process are on one node.
@@ -125,23 +126,23 @@ pub fn values_at(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) 
     model.variables(&known)
 }
 
-/// Whether a model explains several kernels at once.
+/// Returns whether a model explains several kernels at once.
 fn over_kernels(model: &dyn Model) -> bool {
     model.about().variables.iter().any(|variable| variable.name == "kernel")
 }
 
-/// The kernels of these samples.
+/// Returns the kernels of these samples.
 fn kernels(samples: &Samples) -> String {
     let mut all = samples.words("kernel");
     all.sort_unstable();
     all.join(" with ")
 }
 
-/// Columns that say on which machine a sample was made, and over what.
+/// Columns that identify the machine of a sample and its transport.
 const OF_MACHINES: [&str; 2] = ["host", "transport"];
 
-/// One kernel, and one point of the sweep at each point of the model. What changes together with the model's variables is
-/// theirs, but seeds.
+/// Requires one kernel, and one point of the sweep at each point of the model. Columns that change together with the
+/// model's variables are allowed, and so are seeds.
 fn refuse_mixtures(samples: &Samples, model: &dyn Model, points: &[(Vec<f64>, Samples)]) -> Result<()> {
     for name in samples.mixed(&["seed"]) {
         let apart = OF_MACHINES.contains(&name) || model.apart().contains(&columns::short(name));
@@ -160,7 +161,7 @@ fn refuse_mixtures(samples: &Samples, model: &dyn Model, points: &[(Vec<f64>, Sa
     Ok(())
 }
 
-/// Terms as fractions of their sum, the largest first, without those below one in a hundred: "memory 61 %, TLB 30 %".
+/// Returns terms as fractions of their sum, the largest first, without those below 1 %: "memory 61 %, TLB 30 %".
 pub fn budget(terms: &[(&str, f64)]) -> String {
     let all: f64 = terms.iter().map(|term| term.1).sum();
     let mut parts: Vec<(f64, &str)> = terms.iter().map(|(name, seconds)| (100.0 * seconds / all, *name)).collect();
@@ -169,7 +170,7 @@ pub fn budget(terms: &[(&str, f64)]) -> String {
     parts.iter().map(|(share, name)| format!("{name} {share:.0} %")).collect::<Vec<_>>().join(", ")
 }
 
-/// A number of the machine that the operating system or the processor reported: sizes of caches and of the TLB.
+/// Returns a number that the operating system or the processor reported: sizes of caches and of the TLB.
 pub fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
     if number == catalogue::TLB_ENTRIES.name {
         return host.tlb_entries_4k.map(f64::from);
@@ -179,22 +180,22 @@ pub fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
     }
     let level = number.strip_prefix('l')?.strip_suffix("_bytes")?.parse::<u32>().ok()?;
     let caches = &host.caches;
-    // Where there is no third level, it holds what the second does and serves nothing.
+    // Without a third level, its size is that of the second level, and it serves nothing.
     let most = caches.iter().map(|cache| cache.level).max()?;
     caches.iter().find(|cache| cache.level == level.min(most)).map(|cache| cache.bytes as f64)
 }
 
-/// A number that samples hold besides their rate: the load of a core with a role. Only where three cores route is it the load of one
-/// dimension each.
+/// Returns a number that samples hold in addition to their rate: the load of a core with a role. It is the load of one
+/// dimension only if three cores route.
 pub fn loads(samples: &Samples, number: &str) -> Option<f64> {
     let role = number.strip_prefix("role_")?.strip_suffix("_seconds")?;
     let three = samples.only(|row| samples.table().number("node_routers", row) == 3.0);
     three.median(&format!("core{role}_load_seconds"))
 }
 
-/// What is to be held, fitted, or is not known: `held` first, then what is to be fitted (`free` although it is usually given),
-/// then the card, then what is `reported` by the operating system or the samples. A number that is fitted has the card's value where
-/// the points do not identify it, unless it is `free`.
+/// Decides which parameters are held, fitted or unknown. `held` comes first, then the parameters to fit (`free` ones
+/// even if they are usually given), then the card, then `reported` values of the operating system or the samples. A
+/// fitted parameter takes the card's value if the points do not identify it, unless it is `free`.
 pub fn roles(
     model: &dyn Model,
     reported: &dyn Fn(&str) -> Option<f64>,
@@ -213,16 +214,16 @@ pub fn roles(
         }
         let known = on_card.or_else(|| reported(name)).or(parameter.otherwise);
         if free.contains(&name) || !parameter.given {
-            // Sizes are reported well enough to begin at.
+            // Reported sizes are good starting values.
             return known.filter(|_| parameter.given).map_or(Role::Fit, Role::From);
         }
-        // Where a model jumps can be found from the data.
+        // The data show the position of a jump in a model.
         known.map_or(if matches!(parameter.breaks, Break::At(_)) { Role::Fit } else { Role::Unknown }, Role::Hold)
     };
     model.about().parameters.iter().map(role).collect()
 }
 
-/// Where a model is farthest off: "worst at P = 8: the measurement is 0.70 times the prediction".
+/// Returns the point with the largest error: "worst at P = 8: the measurement is 0.70 times the prediction".
 pub fn farthest(model: &dyn Model, points: &[Point]) -> Option<String> {
     let worst = points.iter().max_by(|a, b| off(a.measured / a.predicted).total_cmp(&off(b.measured / b.predicted)))?;
     let place = place(model, &worst.x, &varied(points));
@@ -231,13 +232,13 @@ pub fn farthest(model: &dyn Model, points: &[Point]) -> Option<String> {
     Some(format!("worst{place}: the measurement is {ratio:.2} times the prediction"))
 }
 
-/// `P = 8, Q = 1024`.
+/// Returns `P = 8, Q = 1024`.
 pub fn place(model: &dyn Model, x: &[f64], variables: &[usize]) -> String {
     let one = |&at: &usize| format!("{} = {}", model.about().variables[at].name, value_text(model, at, x[at]));
     variables.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// The value of a variable for people: its word, if it is one of words; `64 Mwords` for a large size.
+/// Returns the value of a variable for people: a word if its values are words, `64 Mwords` for a large size.
 pub fn value_text(model: &dyn Model, variable: usize, value: f64) -> String {
     const MWORDS: f64 = 1048576.0;
     let variable = &model.about().variables[variable];
@@ -250,8 +251,8 @@ pub fn value_text(model: &dyn Model, variable: usize, value: f64) -> String {
     }
 }
 
-/// The bottleneck along the one variable that varies: "latency up to message_bytes = 4096, bandwidth from 16384 on". `None` if
-/// none or several vary.
+/// Returns the bottleneck along the only variable that varies: "latency up to message_bytes = 4096, bandwidth from
+/// 16384 on". Returns `None` if none or several vary.
 pub fn bottleneck(model: &dyn Model, points: &[Point]) -> Option<String> {
     let [at] = *varied(points) else { return None };
     let mut ordered: Vec<(f64, &str)> = points.iter().map(|point| (point.x[at], point.bottleneck)).collect();
@@ -279,13 +280,13 @@ fn off(ratio: f64) -> f64 {
     ratio.ln().abs()
 }
 
-/// Indices of the variables that differ between points.
+/// Returns the indices of the variables that differ between points.
 pub fn varied(points: &[Point]) -> Vec<usize> {
     let Some(first) = points.first() else { return Vec::new() };
     (0..first.x.len()).filter(|&at| points.iter().any(|point| point.x[at] != first.x[at])).collect()
 }
 
-/// What the rate of a model is a rate of, for baselines: P where it is a variable and the rate is of all ranks.
+/// Returns the work that a baseline divides rates by: P if it is a variable and the rate is of all ranks, otherwise 1.
 pub fn work(model: &dyn Model) -> impl Fn(&[f64]) -> f64 {
     let about = model.about();
     let ranks = about
@@ -296,10 +297,10 @@ pub fn work(model: &dyn Model) -> impl Fn(&[f64]) -> f64 {
     move |x| ranks.map_or(1.0, |at| x[at])
 }
 
-/// Splits `NAME=VALUE`, for a parameter of the model.
+/// Splits `NAME=VALUE` for a parameter of the model.
 ///
 /// # Errors
-/// If the name is none of the model's parameters or the value no number.
+/// If the model has no parameter of this name.
 pub fn setting(model: &dyn Model, text: &str) -> Result<(&'static str, Option<String>)> {
     let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
     let known: Vec<_> = model.about().parameters.iter().map(|parameter| parameter.number).collect();

@@ -1,6 +1,7 @@
-//! The theoretical lines of Figures 11 to 13 of the NIC message-rate paper, from its own equations and its own machine.
+//! The theoretical lines of Figures 11 to 13 of the NIC message-rate paper, from its equations and its simulated
+//! machine.
 //!
-//! The paper's measured points are bars and curves without printed numbers, so that they cannot be drawn.
+//! The paper's measured points are bars and curves without printed numbers, so they cannot be drawn.
 
 use apexmap_base::error::Result;
 use apexmap_base::units::Unit;
@@ -11,20 +12,20 @@ use apexmap_theory::models::nic::{Nic, bounds, potential_io_bandwidth};
 
 /// A figure with its caption.
 pub struct NicFigure {
-    /// Name of its file, without ending.
+    /// Name of its file, without extension.
     pub file: &'static str,
     pub title: String,
     pub caption: String,
     pub figure: Figure,
 }
 
-/// Cycles to inject a message that the text discusses: Section 6.
+/// Cycles to inject a message that the text discusses (Section 6).
 const CYCLES: [f64; 3] = [20.0, 50.0, 100.0];
 
-/// Figures 11, 12 (a), 12 (b) and 13.
+/// Returns Figures 11, 12 (a), 12 (b) and 13.
 ///
 /// # Errors
-/// If the card of the paper's machine lacks a number: a defect of the program.
+/// If the card of the paper's machine has no value for a number, which is a defect of the program.
 pub fn paper() -> Result<Vec<NicFigure>> {
     let card = Card::find("simulated-nic")?;
     let parameters = Nic.parameters(&card)?;
@@ -88,14 +89,14 @@ fn rate(card: &Card, parameters: &[f64], file: &'static str, number: &str, cores
     let title = format!("Message rate limits of {plural} (Figure {number})");
     let caption = format!(
         "The limits that Figure {number} of the paper compares with the actual message rate of {plural}, by Equations (4) to \
-         (6), with one cycle more for every 4 bytes. Of the values of N the text names 20, 50 and 100 cycles. The paper prints \
-         no numbers of its measured points."
+         (6), with one cycle more for every 4 bytes. Lines of cores are for the values of N that the text names: 20, 50 and 100 \
+         cycles. The paper prints no numbers of its measured points."
     );
     let y = Quantity { label: "messages per second".into(), unit: Unit::PerSecond, log: true };
     Ok(NicFigure { file, caption, figure: curves(&title, y, series), title })
 }
 
-/// Whether these figures belong to a model.
+/// Returns whether these figures belong to a model.
 pub fn are_of(model: &dyn Model) -> bool {
     model.about().id == Nic.about().id
 }

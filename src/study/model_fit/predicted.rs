@@ -1,4 +1,4 @@
-//! Pictures of predictions alone: a model with the numbers of a card, without a measurement.
+//! Figures of predictions alone: a model with the numbers of a card, without a measurement.
 
 use super::figures::{ascending, axis, named, rates_of};
 use super::{place, value_text};
@@ -8,21 +8,21 @@ use apexmap_theory::models::Model;
 use apexmap_theory::models::scan::ScanPoint;
 use ndarray::Array2;
 
-/// How predictions are drawn.
+/// The kind of a figure of predictions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PredictedKind {
     /// 3-D surface over two variables.
     Surface,
     /// Filled contours over two variables.
     Contour,
-    /// Lines over one variable, with the band of each; one line for each combination of the others.
+    /// Lines with bands over one variable; one line for each combination of the others.
     Curves,
 }
 
-/// Draws predictions of a model with the numbers of a machine; title and subtitle say that nothing of it was measured.
+/// Draws predictions of a model with the numbers of a machine. Title and subtitle state that they are not measured.
 ///
 /// # Errors
-/// If the variables that vary are not those that this kind shows.
+/// If the variables that vary do not fit this kind of figure.
 pub fn figure(model: &dyn Model, machine: &str, rows: &[ScanPoint], kind: PredictedKind) -> Result<Figure> {
     let about = model.about();
     let values = |at: usize| ascending(rows.iter().map(|row| row.at[at]));
@@ -38,7 +38,7 @@ pub fn figure(model: &dyn Model, machine: &str, rows: &[ScanPoint], kind: Predic
     let comma = if at.is_empty() { "" } else { "; " };
     let title = format!("{}: predicted, not measured", about.id);
     let subtitle = format!("PREDICTED with the card of {machine}{comma}{at}");
-    // The variable with the most values lies along x; of two alike the later one, as L after alpha.
+    // The variable with the most values is x; among equals it is the last, as L after alpha.
     let along = varied.iter().filter(|(at, _)| is_number(*at)).max_by_key(|(at, values)| (values.len(), *at));
     let names: Vec<&str> = varied.iter().map(|(at, _)| about.variables[*at].name).collect();
     let Some(x) = along else { return Err(no_range(model, "curves need a range of a number", &names)) };
@@ -61,11 +61,7 @@ pub fn figure(model: &dyn Model, machine: &str, rows: &[ScanPoint], kind: Predic
     };
     let y = if a.0 == x.0 { b } else { a };
     if !is_number(y.0) {
-        return Err(no_range(
-            model,
-            "a surface or contours need ranges of two numbers, of which words are none",
-            &names,
-        ));
+        return Err(no_range(model, "a surface or contours need ranges of two numeric variables", &names));
     }
     let position = |(at, values): &(usize, Vec<f64>), row: &ScanPoint| values.partition_point(|v| *v < row.at[*at]);
     let mut cells = Array2::from_elem((y.1.len(), x.1.len()), f64::NAN);
@@ -86,7 +82,7 @@ fn no_range(model: &dyn Model, what: &str, varied: &[&str]) -> Error {
     Error::input(format!("{what}; here {here}"), format!("{next}; variables are {}", known.join(", ")))
 }
 
-/// One curve for each combination of the other variables, in the order of the rows.
+/// Returns one curve for each combination of the other variables, in the order of the rows.
 fn curves(model: &dyn Model, rows: &[ScanPoint], x: usize, others: &[usize]) -> Vec<Series> {
     let mut found: Vec<(Vec<f64>, Series)> = Vec::new();
     for row in rows {

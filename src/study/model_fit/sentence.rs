@@ -1,4 +1,4 @@
-//! What a fit is worth, in words: what its numbers cannot be, whether it explains anything, and where it does not.
+//! Judges a fit in words: impossible numbers, whether the fit explains the measurement, and where it does not.
 
 use super::{adequacy, farthest};
 use apexmap_base::units::{Unit, amount};
@@ -6,18 +6,18 @@ use apexmap_theory::fit::baseline::Baseline;
 use apexmap_theory::fit::{Estimate, Fit};
 use apexmap_theory::models::{Model, scan};
 
-/// Ends of an interval that are this many times apart say nothing about a number.
+/// Minimum ratio of the ends of an interval that leaves a number unknown.
 const WIDE: f64 = 100.0;
 
-/// A nearer level may be slower than a farther one by this factor through noise.
+/// Factor by which noise may make a nearer level seem slower than a farther one.
 const SAME: f64 = 1.1;
 
 fn shown(model: &dyn Model, name: &str, value: f64) -> String {
     amount(value, scan::parameter(model, name).map_or(Unit::None, |parameter| parameter.unit()))
 }
 
-/// What is impossible about the numbers of a fit, or not known of them at all: "l2_access_seconds (52 ns) is above
-/// l3_access_seconds (0 s)".
+/// Returns the numbers of a fit that are impossible or unknown: "l2_access_seconds (52 ns) is above l3_access_seconds
+/// (0 s)".
 ///
 /// # Panics
 /// If the fit is of another model.
@@ -38,7 +38,7 @@ pub fn doubts(model: &dyn Model, fit: &Fit) -> Vec<String> {
         let open = estimate.high >= 0.999 * most;
         let wide = match estimate {
             Estimate { low, high, .. } if *low > 0.0 => high / low >= WIDE,
-            // What the data do without may be anything up to what they would show.
+            // A number that the data do not need can have any value up to one that they would show.
             Estimate { value, high, .. } => *value > 0.0 && high / value >= WIDE.sqrt(),
         };
         if open || wide {
@@ -50,7 +50,7 @@ pub fn doubts(model: &dyn Model, fit: &Fit) -> Vec<String> {
     all
 }
 
-/// The error of a model and of the baseline where all points of a value of a variable are left out.
+/// The errors of a model and of the baseline with all points of a value of a variable left out.
 struct Line {
     variable: &'static str,
     /// `None` if the other values do not identify the model's numbers.
@@ -59,7 +59,7 @@ struct Line {
 }
 
 impl Line {
-    /// As far as the printed digits tell them apart.
+    /// Returns whether the model is no worse than the baseline, in the printed digits.
     fn won(&self) -> bool {
         let shown = |error: f64| (1000.0 * error).round();
         self.model.is_some_and(|error| shown(error) <= shown(self.baseline))
@@ -69,7 +69,7 @@ impl Line {
 fn of_lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<Line> {
     let variables = model.about().variables;
     let of_model = |variable: usize| fit.quality.lines_left_out.iter().find(|line| line.variable == variable);
-    // Words have no course that a missing one could be predicted by.
+    // Words have no order from which a missing value could be predicted.
     let courses = baseline.lines_left_out.iter().filter(|line| variables[line.variable].words.is_empty());
     let one = |line: &apexmap_theory::fit::quality::LinesLeftOut| Line {
         variable: variables[line.variable].name,
@@ -79,7 +79,8 @@ fn of_lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<Line> {
     courses.map(one).collect()
 }
 
-/// The errors of a model and of the baseline where all points of a value of a variable are left out: "alpha 24.8 %, 14.2 %".
+/// Returns the errors of a model and of the baseline with all points of a value of a variable left out: "alpha 24.8 %,
+/// 14.2 %".
 ///
 /// # Panics
 /// If the fit is of another model with more variables.
@@ -91,11 +92,12 @@ pub fn lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<String> {
     of_lines(model, fit, baseline).into_iter().map(shown).collect()
 }
 
-/// What explains the measurement, how well, and where it does not. Numbers that cannot be true come first.
+/// Returns a sentence about what explains the measurement, how well, and where it does not. Impossible numbers come
+/// first.
 ///
-/// A model explains a measurement if, of every variable that has at least three values, it predicts the points of each value
-/// from all others better than the baseline does, no number of it is in doubt, and it is near enough to describe it at all
-/// (`adequacy`).
+/// A model explains a measurement under three conditions. For every variable with at least three values, it predicts
+/// the points of each value from all others no worse than the baseline does. None of its numbers is in doubt. It is
+/// accurate enough to describe the measurement at all (`adequacy`).
 ///
 /// # Panics
 /// If the fit is of another model with more variables.
@@ -143,7 +145,8 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
     text
 }
 
-/// The model beside the baseline: ` It does not explain it: ...`. `but` is why it does not although it is no worse.
+/// Compares the model with the baseline: ` It does not explain it: ...`. `but` is the reason why it fails although it
+/// is no worse.
 fn compared(lines: &[Line], baseline: &Baseline, but: Option<&str>) -> String {
     let per_cent = |error: f64| format!("{:.1} %", 100.0 * error);
     let against = |line: &Line| {
@@ -161,7 +164,7 @@ fn compared(lines: &[Line], baseline: &Baseline, but: Option<&str>) -> String {
     let all = |lines: Vec<&Line>| lines.into_iter().map(against).collect::<Vec<_>>().join(", ");
     let lost: Vec<&Line> = lines.iter().filter(|line| !line.won()).collect();
     if lines.is_empty() {
-        return " No variable has three values, so that no model can be told from a curve.".into();
+        return " No variable has three values, so the model cannot be distinguished from a curve.".into();
     }
     if lost.is_empty() {
         let it = but.map_or(" It".into(), |why| format!(" It does not explain it {why}, though it"));

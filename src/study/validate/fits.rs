@@ -1,4 +1,4 @@
-//! Models fitted to published measurements, beside what the papers say.
+//! Fits models to published measurements, and compares them with the papers.
 
 use super::PublishedFit;
 use apexmap_base::error::Result;
@@ -13,7 +13,7 @@ pub fn all() -> Result<Vec<PublishedFit>> {
     Ok(vec![hypercube()?, hypercube_by_parts()?, multi_core()?, free, held])
 }
 
-/// Observations of rates in GUPS.
+/// Returns observations from rates in GUPS.
 fn observations(model: &dyn Model, rows: &[(Vec<(&str, f64)>, f64)]) -> Result<Vec<Observation>> {
     let one = |(given, gups): &(Vec<(&str, f64)>, f64)| {
         let value = |name: &str| given.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
@@ -22,7 +22,7 @@ fn observations(model: &dyn Model, rows: &[(Vec<(&str, f64)>, f64)]) -> Result<V
     rows.iter().map(one).collect()
 }
 
-/// Given parameters come from the card, and so do those that are `held`; all others are fitted.
+/// Fits a model to rows. Given parameters and those in `held` come from the card; the others are fitted.
 fn fitted(
     id: &str,
     card: &str,
@@ -84,7 +84,7 @@ fn hypercube_by_parts() -> Result<PublishedFit> {
     rows.extend(table.pairs("look_ahead", "gups").into_iter().map(|(q, gups)| (vec![("P", 32.0), ("Q", q)], gups)));
     let remarks = [
         "bandwidth held at the paper's 1.1 GB/s: it scales with Q as copying does, and the data cannot separate them",
-        "the latency fitted is above the 7 us printed: it holds all that a stage costs whatever Q is, not the message alone",
+        "the fitted latency exceeds the printed 7 us: it includes all costs of a stage that do not depend on Q",
     ];
     let source = "hypercube paper, Tables 2 and 4 together";
     let mut found = fitted("random_access.all_to_all", "red-storm", source, &rows, &remarks, &[])?;
@@ -94,13 +94,14 @@ fn hypercube_by_parts() -> Result<PublishedFit> {
     Ok(found)
 }
 
-/// In how many dimensions an exchange of 1024 processors is fastest by the fitted numbers, the hypercube's 10 among them.
+/// Returns in how many dimensions an exchange of 1024 processors is fastest with the fitted numbers; the hypercube's 10
+/// is one of the choices.
 fn best_dimension(model: &dyn Model, parameters: &[f64]) -> String {
     let rate = |d: f64| model.predict(&[1024.0, 1024.0, d], parameters).value;
     let best = (1..=10).map(f64::from).max_by(|a, b| rate(*a).total_cmp(&rate(*b))).unwrap_or(10.0);
     format!(
-        "by these numbers 1024 processors, Q = 1024, are fastest in {best} dimensions: {:.2} times the hypercube's rate, {:.0} times \
-         that of one dimension",
+        "with these numbers, 1024 processors with Q = 1024 are fastest in {best} dimensions: {:.2} times the hypercube's rate, {:.0} \
+         times that of one dimension",
         rate(best) / rate(10.0),
         rate(best) / rate(1.0)
     )
@@ -113,7 +114,7 @@ fn multi_core() -> Result<PublishedFit> {
     fitted("random_access.roles", "bluegene-p", "Blue Gene/P paper, Table 4, multi-core", &rows, &remarks, &[])
 }
 
-/// Both parameters, which large tori cannot separate, and the hop alone.
+/// Fits both parameters, which large tori cannot separate, and then the hop alone.
 fn single_core() -> Result<(PublishedFit, PublishedFit)> {
     let pairs = published::table("bluegene-table-4")?.pairs("nodes", "bgp_single_gups");
     let rows: Vec<_> = pairs.into_iter().map(|(nodes, gups)| (vec![("P", nodes)], gups)).collect();

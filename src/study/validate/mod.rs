@@ -1,5 +1,5 @@
-//! The models against the papers: every published model value recomputed, every model that can be fitted to published
-//! measurements fitted, and every disagreement reported, with its reason if known.
+//! Validates the models against the papers. Recomputes every published model value, fits every model that published
+//! measurements allow, and reports every disagreement, with its reason if known.
 
 mod checks;
 mod fits;
@@ -14,49 +14,49 @@ use apexmap_theory::models;
 use serde::Serialize;
 use std::fmt::Write;
 
-/// The rate of one processor of Red Storm, GUPS (hypercube paper, Table 2).
+/// Rate of one processor of Red Storm in GUPS (hypercube paper, Table 2).
 pub const SINGLE: f64 = 0.0180;
 
-/// What became of a published value.
+/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Within the printed digits, or the tolerance that the check states.
+    /// The values agree within the printed digits, or within the tolerance of the check.
     Agrees,
-    /// It does not: [`Check::at_fault`] says whose fault that is, the remark says how.
+    /// The values differ. [`Check::at_fault`] is the side at fault, and the remark gives details.
     Differs,
-    /// The model is not made to explain this, or cannot.
+    /// The model does not or cannot explain this value.
     NotExplained,
 }
 
-/// Whose fault a difference is.
+/// The side at fault for a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
     /// The paper contradicts its own formula, text or table.
     Paper,
-    /// The model leaves out what the value depends on.
+    /// The model omits something that the value depends on.
     Model,
 }
 
-/// What a published value is compared with.
+/// The kind of comparison of a published value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Arithmetic of printed numbers alone: it tests the transcription, and no model.
+    /// Arithmetic of printed numbers alone. It tests the transcription, not a model.
     Identity,
     /// A value that the paper derives, recomputed by its formula from its printed inputs.
     Model,
-    /// A value that the paper measured, by numbers that were fitted to the same rows: it tests the form of a model alone.
+    /// A measured value compared with numbers fitted to the same rows. It tests only the form of a model.
     Fitted,
-    /// A value that the paper measured, by numbers that were not fitted to it: printed ones, or those fitted to the other rows.
+    /// A measured value compared with numbers not fitted to it: printed ones, or those fitted to the other rows.
     Predicted,
 }
 
 impl Kind {
     pub const ALL: [Kind; 4] = [Kind::Identity, Kind::Model, Kind::Fitted, Kind::Predicted];
 
-    /// One word.
+    /// Returns the kind in few words.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Identity => "identity",
@@ -66,26 +66,26 @@ impl Kind {
         }
     }
 
-    /// For people, of several.
+    /// Returns the kind in words for several values.
     pub fn plural(self) -> &'static str {
         match self {
             Kind::Identity => "identities of printed numbers",
             Kind::Model => "model values, recomputed by the papers' formulas from their printed inputs",
-            Kind::Fitted => "measured values beside numbers fitted to these rows",
+            Kind::Fitted => "measured values compared with numbers fitted to these rows",
             Kind::Predicted => "measured values predicted by numbers not fitted to them",
         }
     }
 
-    /// Whether the paper measured the value.
+    /// Returns whether the paper measured the value.
     pub fn is_measured(self) -> bool {
         matches!(self, Kind::Fitted | Kind::Predicted)
     }
 }
 
-/// One published value and the program's.
+/// A published value and the program's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// Paper and place.
+    /// Paper and place in it.
     pub source: String,
     pub kind: Kind,
     pub what: String,
@@ -93,21 +93,21 @@ pub struct Check {
     pub recomputed: f64,
     pub unit: String,
     pub verdict: Verdict,
-    /// Whose fault it is that the value differs, if it does.
+    /// Side at fault if the value differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_fault: Option<Fault>,
-    /// Why it differs, or what was compared.
+    /// Reason for a difference, or details of the comparison.
     pub remark: String,
 }
 
 impl Check {
-    /// Relative difference of the recomputed value, in per cent, to the tenth that is printed.
+    /// Returns the relative difference of the recomputed value in per cent, rounded to the printed tenth.
     pub fn difference(&self) -> f64 {
-        // No -0.0.
+        // Adding 0 turns -0 into 0.
         (1000.0 * (self.recomputed / self.published - 1.0)).round() / 10.0 + 0.0
     }
 
-    /// `DIFFERS (the model's fault)`.
+    /// Returns words such as `DIFFERS (the model's fault)`.
     pub fn verdict_words(&self) -> &'static str {
         match (self.verdict, self.at_fault) {
             (Verdict::Agrees, _) => "agrees",
@@ -117,7 +117,7 @@ impl Check {
         }
     }
 
-    /// What, published, recomputed, difference and verdict, as text.
+    /// Returns description, published and recomputed value, difference and verdict as text.
     fn cells(&self) -> [String; 5] {
         let verdict = self.verdict_words();
         [
@@ -135,37 +135,37 @@ impl Check {
 pub struct PublishedFit {
     pub source: String,
     pub model: &'static str,
-    /// The numbers found, with their intervals, and what the paper says, or why there is no fit.
+    /// The fitted numbers with their intervals and the paper's values, or why the fit was refused.
     pub lines: Vec<String>,
     pub smape: Option<f64>,
-    /// The fit itself; `None` if it was refused.
+    /// The fit; `None` if it was refused.
     #[serde(skip)]
     pub fit: Option<Fit>,
 }
 
-/// Everything that is compared.
+/// The result of a validation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Validation {
     pub checks: Vec<Check>,
     pub fits: Vec<PublishedFit>,
-    /// Paper by paper what is reproduced, and what is not.
+    /// Reproduced and missing parts, paper by paper.
     pub papers: Vec<papers::Row>,
 }
 
-/// How many values of a kind, and what became of them.
+/// The number of values of a kind, by outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Count {
     pub kind: Kind,
     pub values: usize,
     pub agree: usize,
     pub differ: usize,
-    /// Those of the differing that are the model's fault; the others are the paper's.
+    /// Differing values for which the model is at fault; the paper is at fault for the others.
     pub model_at_fault: usize,
     pub unexplained: usize,
 }
 
 impl Count {
-    /// The checks of a kind.
+    /// Counts the checks of a kind.
     fn new<'a>(kind: Kind, checks: impl Iterator<Item = &'a Check>) -> Self {
         let own: Vec<&Check> = checks.filter(|check| check.kind == kind).collect();
         let with = |verdict: Verdict| own.iter().filter(|check| check.verdict == verdict).count();
@@ -179,7 +179,7 @@ impl Count {
         }
     }
 
-    /// `50 model values: 40 agree, 10 differ (7 by the paper's fault, 3 by the model's), 0 unexplained`.
+    /// Returns `50 model values: 40 agree, 10 differ (7 by the paper's fault, 3 by the model's), 0 unexplained`.
     fn words(&self) -> String {
         let Count { kind, values, agree, differ, model_at_fault, unexplained } = self;
         let paper = differ - model_at_fault;
@@ -191,10 +191,10 @@ impl Count {
     }
 }
 
-/// Recomputes and fits.
+/// Recomputes all published values and makes all fits.
 ///
 /// # Errors
-/// If a table or card of the program is at fault.
+/// If a table or card of the program is invalid.
 pub fn validate() -> Result<Validation> {
     let fits = fits::all()?;
     let checks = checks::all(&fits)?;
@@ -209,14 +209,14 @@ pub fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Result<models::Pr
 }
 
 impl Validation {
-    /// The values of each kind, counted apart.
+    /// Returns the counts of each kind.
     pub fn counts(&self) -> [Count; 4] {
         Kind::ALL.map(|kind| Count::new(kind, self.checks.iter()))
     }
 
-    /// Text for a terminal, in lines of at most `width` where remarks are the reason that they are longer.
+    /// Returns the text for a terminal. Remarks are wrapped so that lines have at most `width` columns.
     pub fn text(&self, width: Option<usize>) -> String {
-        let mut text = String::from("Published values beside those of the papers' equations and of models\n");
+        let mut text = String::from("Published values compared with the papers' equations and with models\n");
         for checks in self.checks.chunk_by(|a, b| a.source == b.source && a.kind == b.kind) {
             let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Right, Align::Left]);
             table.row(["", "published", "recomputed", "difference", "verdict"]);
@@ -228,7 +228,7 @@ impl Validation {
         for count in self.counts() {
             let _ = writeln!(text, "{}", count.words());
         }
-        text.push_str("A measured value whose numbers are fitted to its row is among the predicted ones, too, where the other rows give them.\n");
+        text.push_str("A measured value that is fitted with its own row also counts as predicted if the other rows suffice for a fit.\n");
         let mut table = TextTable::new([Align::Left; 6]);
         table.row(["paper", "place", "models", "sweeps", "values", "missing, and why"]);
         for row in &self.papers {
@@ -236,7 +236,7 @@ impl Validation {
             let (models, sweeps) = (row.models.join(", "), row.sweeps.join(", "));
             table.row([row.paper.to_owned(), place, models, sweeps, row.counts(), row.missing.to_owned()]);
         }
-        let _ = write!(text, "\nWhat of each table and figure is reproduced\n\n{}", table.indented(2).within(width));
+        let _ = write!(text, "\nReproduced parts of each table and figure\n\n{}", table.indented(2).within(width));
         text.push_str("\nModels fitted to the published measurements\n");
         for fitted in &self.fits {
             let smape = fitted.smape.map_or(String::new(), |smape| format!("; SMAPE {:.1} %", 100.0 * smape));
@@ -249,7 +249,7 @@ impl Validation {
     }
 }
 
-/// Four significant digits.
+/// Returns four significant digits.
 pub fn digits(value: f64) -> String {
     number(value, NumberStyle::Fixed(4))
 }

@@ -1,4 +1,4 @@
-//! What of each table and figure of the papers is reproduced, by what, and what is not, and why.
+//! The tables and figures of the papers: what reproduces them, and the reasons for missing ones.
 
 use super::{Check, Count, Kind};
 use apexmap_base::source::{
@@ -10,16 +10,16 @@ use serde::Serialize;
 #[derive(Debug)]
 pub struct Item {
     pub paper: &'static Source,
-    /// `Table 3`.
+    /// Place in the paper: `Table 3`.
     pub place: &'static str,
     pub what: &'static str,
     /// Models that predict it.
     pub models: &'static [&'static str],
     /// Sweeps that measure the same on another machine.
     pub sweeps: &'static [&'static str],
-    /// How the sources of its checks begin.
+    /// Prefixes of the sources of its checks.
     pub checks: &'static [&'static str],
-    /// What is missing, and why; empty if nothing is.
+    /// Missing parts and the reason; empty if complete.
     pub missing: &'static str,
 }
 
@@ -41,13 +41,13 @@ impl Item {
         Self { missing, ..self }
     }
 
-    /// Whether a check belongs to it.
+    /// Returns whether a check belongs to this item.
     pub fn has(&self, check: &Check) -> bool {
         self.checks.iter().any(|source| check.source.starts_with(source))
     }
 }
 
-/// An item with what became of its values.
+/// An item with the outcomes of its values.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     pub paper: &'static str,
@@ -58,19 +58,19 @@ pub struct Row {
     /// Sweeps that measure it.
     pub sweeps: Vec<&'static str>,
     pub missing: &'static str,
-    /// Its values, by kind; kinds without a value are not among them.
+    /// Outcomes of its values by kind; kinds without values are left out.
     pub values: Vec<Count>,
 }
 
 impl Row {
-    /// `identity: 5 of 5 agree; predicted: 7 of 10 agree`.
+    /// Returns `identity: 5 of 5 agree; predicted: 7 of 10 agree`.
     pub fn counts(&self) -> String {
         let one = |count: &Count| format!("{}: {} of {} agree", count.kind.word(), count.agree, count.values);
         self.values.iter().map(one).collect::<Vec<_>>().join("; ")
     }
 }
 
-/// The table, paper by paper.
+/// Returns the table, paper by paper.
 pub fn rows(checks: &[Check]) -> Vec<Row> {
     let row = |item: &Item| {
         let count = |kind: Kind| Count::new(kind, checks.iter().filter(|check| item.has(check)));
@@ -93,7 +93,7 @@ const H: &Source = &HYPERCUBE_RANDOM_ACCESS;
 const B: &Source = &BLUE_GENE_P_RANDOM_ACCESS;
 const N: &Source = &NIC_MESSAGE_RATE;
 
-/// Every table and figure of the five papers, and what else they quote in numbers.
+/// Every table and figure of the five papers, and their other quoted numbers.
 pub const ALL: &[Item] = &[
     item(A, "Section 2", "share of remote accesses")
         .models(&["apex_map.surface"])
@@ -108,17 +108,17 @@ pub const ALL: &[Item] = &[
         .models(&["apex_map.surface"])
         .sweeps(&["paper-figure-2", "eager-limit"])
         .checks(&["Apex-Map paper, Section 3.2,"])
-        .missing("its values are a drawing, without printed numbers; the report draws the ratio"),
+        .missing("the values are only drawn, not printed; the report draws the ratio"),
     item(A, "Figures 3, 4, 7", "surfaces and contours of 256 processes")
         .models(&["apex_map.surface"])
         .sweeps(&["paper-figures-3-to-7", "quickstart"])
         .missing(
             "the factors 85, 128 and 16 of Section 3.3 need latencies and caches of the platforms, which are not printed: \
-             reports give the same factors of a measured surface, beside the paper's",
+             reports give the same factors for a measured surface, with the paper's",
         ),
     item(A, "Figures 5, 6", "ratios of two platforms")
         .sweeps(&["paper-figures-3-to-7"])
-        .missing("2-4, 6-8 and 12 are read from surfaces that are drawn only; `apexmap compare` makes these figures of two results"),
+        .missing("the ratios 2-4, 6-8 and 12 are read from drawn surfaces; `apexmap compare` makes these figures of two results"),
     item(A, "Section 2.1", "increasing performance up to 1000s of processors")
         .models(&["apex_map.surface"])
         .sweeps(&["apex-map-ranks"])
@@ -131,7 +131,7 @@ pub const ALL: &[Item] = &[
         ),
     item(D, "Figures 1, 2", "bandwidth over the share of random accesses (MAPS)")
         .sweeps(&["memory-random-share"])
-        .missing("drawn only, without printed numbers: the sweep makes the same figure"),
+        .missing("the values are only drawn, not printed; the sweep makes the same figure"),
     item(D, "Definition", "polynomial and period of the stream")
         .checks(&["HPCC RandomAccess definition"]),
     item(D, "Figures 3 to 7", "sequential, star and global RandomAccess").sweeps(&["random-access-hpcc"]).missing("no numbers"),
@@ -159,7 +159,7 @@ pub const ALL: &[Item] = &[
         .models(&["random_access.all_to_all"])
         .sweeps(&["random-access-lookahead"])
         .checks(&["hypercube paper, Table 4"])
-        .missing("the fall from Q = 8192 to 32768, as of a cache, is in no model; the fit is below"),
+        .missing("no model has the drop from Q = 8192 to 32768, which resembles that of a cache; the fit is below"),
     item(H, "Footnote 1", "updates stored beyond the look-ahead").checks(&["hypercube paper, Footnote 1"]),
     item(H, "Section 4", "mapping the hypercube onto the network")
         .missing("the paper has not tried it; launchers place ranks"),
@@ -168,17 +168,17 @@ pub const ALL: &[Item] = &[
         .checks(&["Blue Gene/P paper, Section 4,"]),
     item(B, "Table 1", "mapping modes")
         .sweeps(&["random-access-modes"])
-        .missing("modes 2 to 4 are not meaningful (Section 3.2); the paper has no numbers of the others"),
+        .missing("modes 2 to 4 are not meaningful (Section 3.2); the paper has no numbers for the others"),
     item(B, "Table 2 (a)", "error rates")
         .models(&["random_access.lost_updates"])
         .sweeps(&["random-access-locks"])
         .checks(&["Blue Gene/P paper, Table 2 (a)"])
-        .missing("the standard deviations by one size of bursts, which is fitted: nothing derives it"),
+        .missing("the standard deviations use one fitted burst size, which no model derives"),
     item(B, "Table 2 (b)", "locks")
         .models(&["random_access.locks"])
         .sweeps(&["random-access-locks"])
         .checks(&["Blue Gene/P paper, Table 2 (b)", "Blue Gene/P paper, Section 3.3"])
-        .missing("2.58 of four cores without locks needs the memory's rate for several cores, which is not printed"),
+        .missing("the value 2.58 for four cores without locks needs the memory's rate for several cores, which is not printed"),
     item(B, "Section 4.4, Table 3", "numbers of nodes that are no powers of two")
         .models(&["random_access.roles"])
         .sweeps(&["random-access-division"])
@@ -186,7 +186,7 @@ pub const ALL: &[Item] = &[
     item(B, "Theorem 4.1", "owners by prediction are at most one too high").checks(&["Blue Gene/P paper, Theorem 4.1"]),
     item(B, "Section 4.3.1", "buckets; packets received four at a time")
         .models(&["random_access.roles"])
-        .missing("BktSize is in Table 4; the full buckets that it saves are not in the kernels (receiving four packets at once is: `packets`)"),
+        .missing("BktSize is in Table 4; the kernels receive four packets at once (`packets`), but have no full buckets"),
     item(B, "Section 5.1", "load of the cores")
         .models(&["random_access.roles"])
         .sweeps(&["random-access-loads"])
@@ -208,12 +208,12 @@ pub const ALL: &[Item] = &[
         .models(&["message_rate.nic_latency"])
         .sweeps(&["message-rate-sizes"])
         .checks(&["NIC message-rate paper, Section 5.2 and Figure 5 (b)"])
-        .missing("what is neither bus nor router is not printed: 114 ns by the share of 70 %"),
+        .missing("the time of neither bus nor router is not printed: 114 ns from the share of 70 %"),
     item(N, "Figures 3, 4, 7 to 10", "message rates of 1, 2 and 4 cores")
         .models(&["message_rate.nic"])
         .sweeps(&["message-rate-sizes", "message-rate-senders", "message-rate-one-to-n"])
         .checks(&["NIC message-rate paper, Sections 5.2 and 7"])
-        .missing("the model has one overhead per message, and differs for the patterns that do more work: the paper does not print it"),
+        .missing("the model has one overhead per message, not those of patterns with more work, which the paper does not print"),
     item(N, "Figure 6", "bidirectional bandwidth")
         .sweeps(&["message-rate-sizes"])
         .missing("a core's copy bandwidth of 2 GB/s is stated, not derived; Equation (6) has 8 GB/s"),
@@ -225,5 +225,5 @@ pub const ALL: &[Item] = &[
         .models(&["message_rate.nic"])
         .sweeps(&["random-access-puts"])
         .checks(&["NIC message-rate paper, Section 7, Figure 15"])
-        .missing("rates over sockets are drawn only; the 2 us of the simulator's barrier cannot be set"),
+        .missing("rates over sockets are only drawn; the 2 us of the simulator's barrier cannot be set"),
 ];

@@ -1,4 +1,4 @@
-//! What takes several rows of a table: numbers fitted to them, or to all but the row that a check is about.
+//! Checks that use several rows of a table: numbers fitted to all rows, or to all but the row of the check.
 
 use super::call::Call;
 use super::{Names, Place};
@@ -7,7 +7,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_theory::models;
 use apexmap_theory::published;
 
-/// Intercept and slope of the straight line through points of x, y and the standard deviation of y, by least squares.
+/// Returns intercept and slope of the least-squares line through points of x, y and the standard deviation of y.
 fn line(points: &[(f64, f64, f64)]) -> (f64, f64) {
     let sum = |of: &dyn Fn(f64, f64) -> f64| points.iter().map(|(x, y, sd)| of(*x, *y) / (sd * sd)).sum::<f64>();
     let (weights, x, y) = (sum(&|_, _| 1.0), sum(&|x, _| x), sum(&|_, y| y));
@@ -25,7 +25,8 @@ fn median(values: &[f64]) -> f64 {
     (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0
 }
 
-/// The values of formulas, argument by argument, in the rows of the check's table; `others` leaves out the row of the check.
+/// Returns the values of formulas, one per argument, in the rows of the check's table. `others` leaves out the row of
+/// the check.
 fn rows<const N: usize>(call: &Call, keys: [&str; N], others: bool) -> Result<Vec<[f64; N]>> {
     let place = call.names.place.ok_or_else(|| Error::internal("the check is not about a row of a table"))?;
     let Place { table, row } = place;
@@ -41,14 +42,15 @@ fn rows<const N: usize>(call: &Call, keys: [&str; N], others: bool) -> Result<Ve
     Ok(values)
 }
 
-/// The mean of a formula in the other rows.
+/// Returns the mean of a formula over the other rows.
 pub fn other_rows_mean(call: &Call) -> Result<f64> {
     let values: Vec<f64> = rows(call, ["of"], true)?.into_iter().flatten().collect();
     Ok(mean(&values))
 }
 
-/// GUPS of P processors by T_1 and T_C that fit the powers of two of the hypercube paper's Table 2 best, up to `most` and but for
-/// `without`: least squares of the relative errors of T_P, the time of a round.
+/// Returns the GUPS of P processors from the T_1 and T_C that best fit the powers of two in the hypercube paper's Table
+/// 2. The fit uses rows up to `most` except `without`: least squares of the relative errors of T_P, the time of a
+/// round.
 pub fn table_2_rate(call: &Call) -> Result<f64> {
     let (ranks, most, without) = (call.number("P")?, call.number("most")?, call.number("without")?);
     let rows = published::table("hypercube-table-2")?.pairs("processors", "gups").into_iter();
@@ -58,8 +60,8 @@ pub fn table_2_rate(call: &Call) -> Result<f64> {
     Ok(ranks / (round + stage * ranks.log2()))
 }
 
-/// The median of what the runs of a column of the hypercube paper's Table 3 take longer than `single`, for each stage; but for those
-/// on `without` processors.
+/// Returns the median extra time per stage of the runs in a column of the hypercube paper's Table 3, relative to
+/// `single`. Runs on `without` processors are left out.
 pub fn table_3_stage(call: &Call) -> Result<f64> {
     let (single, without) = (call.number("single")?, call.number("without")?);
     let rows = published::table("hypercube-table-3")?.pairs("processors", call.word("column")?);
@@ -68,7 +70,8 @@ pub fn table_3_stage(call: &Call) -> Result<f64> {
     Ok(median(&stages))
 }
 
-/// GUPS at Q by the round in parts, fitted to the hypercube paper's Tables 2 and 4 together, or by the fit `without` this point.
+/// Returns the GUPS at Q from the round in parts, fitted to the hypercube paper's Tables 2 and 4 together, or from the
+/// fit `without` this point.
 pub fn table_4_rate(call: &Call) -> Result<f64> {
     let (look_ahead, without) = (call.number("Q")?, call.number("without")?);
     let by_parts = call.names.published.fits.iter().find(|fitted| fitted.model == "random_access.all_to_all");
@@ -79,22 +82,23 @@ pub fn table_4_rate(call: &Call) -> Result<f64> {
     Ok(1e-9 * rate)
 }
 
-/// Wrong words of a word by the straight line through the other rows of the Blue Gene/P paper's Table 2 (a).
+/// Returns the wrong words per word from the straight line through the other rows of the Blue Gene/P paper's Table 2
+/// (a).
 pub fn error_rate(call: &Call) -> Result<f64> {
     let points: Vec<_> = rows(call, ["x", "y", "deviation"], true)?.into_iter().map(Into::into).collect();
     let (none, slope) = line(&points);
     Ok(none + slope * call.number("x")?)
 }
 
-/// Variance by mean of the number of wrong words, of all these rows: their geometric mean.
+/// Returns the geometric mean over these rows of the ratio of variance to mean of the number of wrong words.
 pub fn burst(call: &Call) -> Result<f64> {
     let rows = rows(call, ["words", "ratio"], call.number("others")? == 1.0)?;
     let logarithms: Vec<f64> = rows.iter().map(|[words, ratio]| (ratio * ratio * words).ln()).collect();
     Ok(mean(&logarithms).exp())
 }
 
-/// Updates of four cores that queue for locks, relative to one core, by the hold and free time of the other two rows of the Blue Gene/P
-/// paper's Table 2 (b).
+/// Returns the updates of four cores that queue for locks, relative to one core. Hold and free time come from the other
+/// two rows of the Blue Gene/P paper's Table 2 (b).
 pub fn lock_rate(call: &Call) -> Result<f64> {
     let (locks, model) = (call.number("locks")?, models::find("random_access.locks")?);
     let rate = |locks: f64, hold: f64, free: f64| model.predict(&[4.0, locks, 2.0], &[hold, free]).value;
@@ -105,8 +109,9 @@ pub fn lock_rate(call: &Call) -> Result<f64> {
     Ok(rate(locks, hold, free))
 }
 
-/// Hold and free time, in units of the serial update, by which the queue gives two numbers of locks their rates. All rates are
-/// inverse to the times, and the fewer locks lose less the longer cores are free: their ratio gives free by hold.
+/// Returns the hold and free time, in units of the serial update, with which the queue gives two numbers of locks their
+/// rates. All rates are inversely proportional to the times, and fewer locks lose less the longer cores are free. The
+/// ratio of the rates therefore gives free over hold.
 fn hold_and_free(rows: [(f64, f64); 2], rate: &dyn Fn(f64, f64, f64) -> f64) -> (f64, f64) {
     let [(fewer, slow), (more, fast)] = rows;
     let (mut low, mut high): (f64, f64) = (1e-6, 1e6);
@@ -119,7 +124,8 @@ fn hold_and_free(rows: [(f64, f64); 2], rate: &dyn Fn(f64, f64, f64) -> f64) -> 
     (hold, hold * low)
 }
 
-/// Rows of the Blue Gene/P paper's Table 4 in which the bisection does not limit the multi-core algorithm.
+/// Returns the number of rows of the Blue Gene/P paper's Table 4 where the bisection does not limit the multi-core
+/// algorithm.
 pub fn rows_below_bisection(_: &Call) -> Result<f64> {
     let mut rows = 0.0;
     for (nodes, _) in published::table("bluegene-table-4")?.pairs("nodes", "bgp_multi_gups") {

@@ -1,18 +1,18 @@
-//! A call of a function in `quantities`.
+//! Calls of functions in `quantities`.
 
 use super::names::Names;
 use crate::validate::predict;
 use apexmap_base::error::{Error, Result};
 
-/// The arguments of a function.
+/// A function call: the names it may use, and its arguments.
 pub struct Call<'a> {
     pub names: &'a Names<'a>,
-    /// Names and formulas.
+    /// Pairs of name and formula.
     pub arguments: Vec<(&'a str, &'a str)>,
 }
 
 impl Call<'_> {
-    /// An argument as it stands.
+    /// Returns an argument without evaluating it.
     pub fn word(&self, key: &str) -> Result<&str> {
         let argument = self.arguments.iter().find(|(known, _)| *known == key);
         argument.map(|(_, word)| *word).ok_or_else(|| Error::internal(format!("{key} is not given")))
@@ -22,12 +22,12 @@ impl Call<'_> {
         self.names.number(self.word(key)?)
     }
 
-    /// The values of all arguments.
+    /// Returns the values of all arguments.
     pub fn numbers(&self) -> Result<Vec<f64>> {
         self.arguments.iter().map(|(_, formula)| self.names.number(formula)).collect()
     }
 
-    /// The rate by a model.
+    /// Returns the rate that a model predicts.
     pub fn predict(&self, model: &str) -> Result<f64> {
         let variables = self.arguments.iter().filter(|(key, _)| *key != "card");
         let given: Vec<_> =

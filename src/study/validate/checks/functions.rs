@@ -1,6 +1,7 @@
-//! The functions of `quantities`: the models, formulas of the papers, and what is computed from several rows of a table.
+//! The functions of `quantities`: models, formulas of the papers, and values computed from several rows of a table.
 //!
-//! `NAME = FUNCTION KEY=FORMULA KEY=FORMULA`; a model is given its `card` and its variables. `NAME = FORMULA` is arithmetic alone.
+//! The syntax is `NAME = FUNCTION KEY=FORMULA KEY=FORMULA`. A model takes its `card` and its variables. `NAME =
+//! FORMULA` is arithmetic alone.
 
 use super::across;
 use super::call::Call;
@@ -46,7 +47,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("rows_below_bisection", across::rows_below_bisection),
 ];
 
-/// The value of a quantity.
+/// Returns the value of a quantity.
 pub fn value(names: &Names, formula: &str) -> Result<f64> {
     let (first, rest) = formula.split_once(' ').unwrap_or((formula, ""));
     let function = FUNCTIONS.iter().find(|(name, _)| *name == first);
@@ -62,13 +63,14 @@ pub fn value(names: &Names, formula: &str) -> Result<f64> {
     }
 }
 
-/// The numbers of the simulated network interface.
+/// Returns the parameters of the simulated network interface.
 fn interface() -> Result<Vec<f64>> {
     models::find("message_rate.nic")?.parameters(&Card::find("simulated-nic")?)
 }
 
-/// Steps after which x modulo a polynomial over GF(2) of degree up to 64 is back at 1, without the factor x^k, in which it never is.
-/// `terms` are the exponents; only polynomials whose order is small enough to count.
+/// Returns the order of x modulo a polynomial over GF(2): the number of steps after which it returns to 1. `terms` are
+/// the exponents; the degree is at most 64. A factor x^k is removed first, because x never returns to 1 modulo x^k. The
+/// order must be small enough to count.
 fn period(terms: &[u32]) -> u64 {
     let least = terms.iter().min().copied().unwrap_or(0);
     let terms: Vec<u32> = terms.iter().map(|term| term - least).collect();
@@ -87,13 +89,14 @@ fn period(terms: &[u32]) -> u64 {
     steps
 }
 
-/// Mean of what a processor receives beyond Q in a round, as a share of Q. It receives Q' of P Q updates, each with probability
-/// 1/P: by the normal distribution the mean of what is above the mean is the standard deviation over sqrt(2 pi).
+/// Returns the mean number of updates that a processor receives beyond Q in a round, as a share of Q. It receives Q' of
+/// P Q updates, each with probability 1/P. For the normal distribution, the mean excess over the mean is the standard
+/// deviation over sqrt(2 pi).
 fn excess_share(ranks: f64, look_ahead: f64) -> f64 {
     ((1.0 - 1.0 / ranks) / (2.0 * PI * look_ahead)).sqrt()
 }
 
-/// The first power of two of nodes at which a model's bottleneck is the bisection.
+/// Returns the first power of two of nodes at which a model's bottleneck is the bisection.
 fn crossover(call: &Call) -> Result<f64> {
     let (model, per_node) = (call.word("model")?, call.number("ranks_per_node")?);
     let mut nodes = 2.0;
@@ -106,7 +109,7 @@ fn crossover(call: &Call) -> Result<f64> {
     }
 }
 
-/// Tables of 2^4 to 2^13 words over every number of nodes that Theorem 4.1 is about.
+/// Returns tables of 2^4 to 2^13 words over every number of nodes that Theorem 4.1 covers.
 fn layouts() -> impl Iterator<Item = Layout> {
     (4..=13u32).flat_map(|bits| {
         let about = move |nodes: &usize| (*nodes as u64) < (1 << bits) / *nodes as u64;
@@ -114,7 +117,7 @@ fn layouts() -> impl Iterator<Item = Layout> {
     })
 }
 
-/// Words whose owner is the predicted one or the one before it.
+/// Returns the number of words whose owner is the predicted node or the one before it.
 fn predicted_owners(layout: &Layout) -> u64 {
     let holds = |word: &u64| {
         let (owner, predicted) = (layout.by_division(*word), layout.prediction(*word));

@@ -1,9 +1,10 @@
-//! Published values beside what the models give: the rows of `models/checks-*.csv`.
+//! Compares published values with those of the models: the rows of `models/checks-*.csv`.
 //!
-//! A row is one check or, with a table, a check for each row of that table. Its columns: `source`, `kind`, `unit`; `fault`, whose fault
-//! a difference is, if not the kind's; `table`, and `rows`, a condition on its rows; `quantities`, what the formulas need besides the
-//! names of [`names`]; `what`; `published` and `recomputed`, formulas; `agrees`, a condition, without which the value is not
-//! explained; `remark`, and `why`, which replaces it where the value differs.
+//! A row is one check or, if it names a table, one check per row of that table. Its columns are `source`, `kind` and
+//! `unit`; `fault`, the side at fault for a difference if it is not the kind's default; `table`, and `rows`, a
+//! condition on its rows; `quantities`, further names for the formulas in addition to those of [`names`]; `what`;
+//! `published` and `recomputed`, formulas; `agrees`, a condition, without which the value counts as not explained;
+//! `remark`, and `why`, which replaces it if the value differs.
 
 mod across;
 mod call;
@@ -18,10 +19,10 @@ use names::{Names, words};
 /// The tables of checks, in the order of the papers.
 const CHECKS: [&str; 4] = ["checks-apex-map", "checks-hypercube", "checks-bluegene", "checks-nic"];
 
-/// What all checks may look up.
+/// The values that all checks can look up.
 struct Published<'a> {
     numbers: names::Numbers,
-    /// Those to published measurements.
+    /// Fits to published measurements.
     fits: &'a [PublishedFit],
 }
 
@@ -32,7 +33,7 @@ struct Place<'a> {
     row: usize,
 }
 
-/// `fits` are those to published measurements.
+/// Evaluates all checks. `fits` are those to published measurements.
 pub fn all(fits: &[PublishedFit]) -> Result<Vec<Check>> {
     let published = Published { numbers: names::numbers()?, fits };
     let mut checks = Vec::new();
@@ -74,7 +75,7 @@ impl Line<'_> {
         Ok(checks)
     }
 
-    /// Whether the table's row has all that the check takes from it, and is one of `rows`.
+    /// Returns whether the table's row has all values that the check needs, and satisfies `rows`.
     fn is_about(&self, names: &Names) -> Result<bool> {
         let formulas = ["rows", "published", "recomputed", "quantities"].map(|column| self.word(column));
         let lacks = |word: &str| names.is_column(word) && names.get(word).is_none();
@@ -124,7 +125,8 @@ impl Line<'_> {
         })
     }
 
-    /// The paper's own arithmetic and formulas are the paper's; what it measured is right until shown otherwise.
+    /// Returns the side at fault. The paper's own arithmetic and formulas are the paper's; its measurements count as
+    /// correct.
     fn fault(&self, kind: Kind) -> Result<Fault> {
         Ok(match self.word("fault") {
             "" if kind.is_measured() => Fault::Model,
@@ -135,7 +137,7 @@ impl Line<'_> {
     }
 }
 
-/// Half a unit of the last digit of a printed number.
+/// Returns half a unit of the last digit of a printed number.
 fn half_digit(printed: &str) -> f64 {
     let decimals = printed.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     0.500001 * 10f64.powi(-(decimals as i32))

@@ -1,5 +1,5 @@
-//! The names that formulas of checks may use, and the texts that are filled with them: columns of the row that a check is about,
-//! quoted figures (`tc_us`), numbers of published machines (`red_storm.stage_seconds`, in base units), cells of tables by the
+//! The names that formulas and texts of checks may use. These are columns of the row that a check is about, quoted
+//! figures (`tc_us`), numbers of published machines (`red_storm.stage_seconds`, in base units), cells of tables by the
 //! first field of their row (`bluegene_table_4.64.bgp_multi_gups`), and a check's own quantities.
 
 use super::{Place, Published};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 pub type Numbers = BTreeMap<String, f64>;
 
-/// Quoted figures, numbers of published machines and cells of tables.
+/// Returns quoted figures, numbers of published machines and cells of tables.
 pub fn numbers() -> Result<Numbers> {
     let mut numbers = Numbers::new();
     for (name, _) in TABLES.iter().filter(|(name, _)| !super::CHECKS.contains(name)) {
@@ -33,7 +33,7 @@ pub fn numbers() -> Result<Numbers> {
     Ok(numbers)
 }
 
-/// What is known to a check.
+/// The names that a check can use.
 pub struct Names<'a> {
     pub published: &'a Published<'a>,
     pub place: Option<Place<'a>>,
@@ -41,7 +41,7 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// With the numbers of a table's row, if the check is about one.
+    /// Creates the names, with the numbers of a table's row if the check is about one.
     pub fn new(published: &'a Published<'a>, place: Option<Place<'a>>) -> Self {
         let columns = |Place { table, row }: Place<'a>| {
             let cell = move |column: &String| Some((column.clone(), table.number(row, column)?));
@@ -58,17 +58,17 @@ impl<'a> Names<'a> {
         self.own.get(name).or_else(|| self.published.numbers.get(name)).copied()
     }
 
-    /// Whether the check's table has this column.
+    /// Returns whether the check's table has this column.
     pub fn is_column(&self, name: &str) -> bool {
         self.place.is_some_and(|place| place.table.columns.iter().any(|column| column == name))
     }
 
-    /// The field of a column, or the value of another name, as the paper prints it.
+    /// Returns the field of a column as the paper prints it; empty for other names.
     pub fn printed(&self, name: &str) -> &str {
         self.place.filter(|_| self.is_column(name)).map_or("", |place| place.table.word(place.row, name))
     }
 
-    /// The value of a formula.
+    /// Returns the value of a formula.
     pub fn number(&self, formula: &str) -> Result<f64> {
         let number = Formula::parse(formula, &self.known(formula))?.number(&|name| self.get(name).map(Value::Real));
         number.ok_or_else(|| Error::internal(format!("\"{formula}\" has no value")))
@@ -83,7 +83,8 @@ impl<'a> Names<'a> {
         words(formula).filter(|word| self.get(word).is_some()).map(|word| (word, NameType::Number)).collect()
     }
 
-    /// A text with the values of its formulas: `{P}`, `{share:.1}` with one decimal, `{residual:+.1}` with the sign, too.
+    /// Fills a text with the values of its formulas: `{P}`, `{share:.1}` with one decimal, `{residual:+.1}` with a
+    /// sign.
     pub fn text(&self, template: &str) -> Result<String> {
         let mut parts = template.split('{');
         let mut text = parts.next().unwrap_or_default().to_owned();
@@ -103,7 +104,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// What may be names in a formula.
+/// Returns the words of a formula that may be names.
 pub fn words(formula: &str) -> impl Iterator<Item = &str> {
     formula.split(|letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == '.'))
 }
