@@ -520,7 +520,7 @@ fn what_the_partition_does_not_give_is_refused_before_it_waits_in_the_queue() {
     assert!(said.contains("can never start") && (limit || config), "{said}");
     assert!(
         said.contains(if limit {
-            "help: name a shorter time with --time-limit"
+            "help: set a shorter time with --time-limit"
         } else {
             "a shorter time (--time-limit)"
         }),

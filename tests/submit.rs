@@ -739,7 +739,7 @@ fn a_result_of_somebody_else_starts_no_program_of_its_choice() {
     for command in ["status", "cancel"] {
         let output = apexmap(&[command, folder.to_str().expect("a path")]);
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(said.contains("nothing that a result names is run"), "{command}: {said}");
+        assert!(said.contains("apexmap runs only its built-in templates for a result"), "{command}: {said}");
     }
     assert!(!touched.exists());
 }
@@ -771,7 +771,7 @@ fn a_job_that_asks_for_what_it_cannot_get_is_cancelled_and_the_last_of_its_part(
     let stopped = case.follow().expect("an end");
     assert_eq!(
         stopped["all"],
-        "a job can never start: it asks for what the batch system does not give (Priority), and another would not either"
+        "a job can never start: it requests more than the batch system allows (Priority), and another would not either"
     );
     let submitted = case.cluster.jobs.len();
     assert!(submitted > 1, "it was a chain");
