@@ -332,7 +332,7 @@ fn unknown_systems_and_broken_templates_are_refused() {
     assert!(error.next.contains("slurm"), "{error}");
     let parse = |text: &str| Template::parse(text, Path::new("x.toml")).expect_err("a refusal").what;
     let slurm = ALL[0].1;
-    assert!(parse(&slurm.replace("{script}", "{scrpit}")).contains("{scrpit} is not known here"));
+    assert!(parse(&slurm.replace("{script}", "{scrpit}")).contains("unknown placeholder {scrpit}"));
     assert!(parse(&slurm.replace("prefix =", "prefxi =")).contains("prefxi"));
     assert!(parse(&slurm.replace("\"completed\"", "\"complete\"")).contains("complete"));
     assert!(parse(&slurm.replace("cancel = [\"scancel\", \"{ids}\"]", "cancel = []")).contains("cancel is empty"));

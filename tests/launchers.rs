@@ -183,13 +183,13 @@ fn a_launch_that_says_what_it_was_not_asked_for_is_a_fault_and_none_of_that_coun
         (sed("/\"hello\"/d"), "a start before the launch said what it is"),
         (sed("0,/\"sample\"/{/\"sample\"/d}"), "a start before the last run's sample"),
         (sed("/\"sample\"/p"), "a sample without a start"),
-        (sed("p"), "a second launch speaks"),
+        (sed("p"), "a second launch begins"),
         (sed("/\"hello\"/s/\"ranks\":2/\"ranks\":3/"), "another launch speaks"),
         (sed("/\"sample\"/s/\"key\":\"[^\"]*\"/\"key\":\"another\"/"), "a sample of another point"),
         (sed("/\"sample\"/s/\"I\":64/\"I\":32/"), "a sample of another point"),
         (sed("/\"sample\"/s/\"repetition\":2/\"repetition\":7/"), "a sample of another run"),
         (sed("/\"sample\"/s/\"repetition\":3/\"repetition\":7/"), "a sample of another run"),
-        (sed("/\"hello\"/h;/\"sample\"/{/\"repetition\":3/G}"), "a second launch speaks"),
+        (sed("/\"hello\"/h;/\"sample\"/{/\"repetition\":3/G}"), "a second launch begins"),
         (sed("/\"sample\"/s/\"block\":0/\"block\":1/"), "a sample of another run"),
         (sed("/\"start\"/s/\"index\":[01]/\"index\":9/"), "a start of a point that is not in the job"),
         (sed("/\"start\"/s/\"repetition\":2/\"repetition\":0/"), "a start of repetition 0 instead of 2"),
@@ -197,7 +197,7 @@ fn a_launch_that_says_what_it_was_not_asked_for_is_a_fault_and_none_of_that_coun
         (sed("/\"start\"/s/.*/{\"event\":\"done\",\"budget_spent\":false}/"), "an end before all points were measured"),
         (sed("/\"start\"/s/.*/{\"event\":\"done\",\"budget_spent\":true}/"), "an end for lack of time"),
         (sed("/\"start\"/s/^/{\"event\":\"ended\",\"status\":\"ok\",\"message\":\"\"}\\n/"), "a line of the driver's"),
-        ("\"$@\" & \"$@\" & wait".to_owned(), "a second launch speaks"),
+        ("\"$@\" & \"$@\" & wait".to_owned(), "a second launch begins"),
         ("head -c 2000000 /dev/zero; exec \"$@\"".to_owned(), "a start before the launch said what it is"),
         (
             "while :; do echo '{\"event\":\"memory\",\"ranks\":[]}'; done".to_owned(),
@@ -328,10 +328,10 @@ fn what_a_launcher_says_on_standard_output_is_kept_and_its_cause_told() {
     let text = errors(&output);
     assert_eq!(output.status.code(), Some(6), "{text}");
     assert!(
-        text.contains("did not start: the worker was not found, or may not be executed, on a node: [proxy:0:0@n1]"),
+        text.contains("did not start: a node cannot find or execute the worker: [proxy:0:0@n1]"),
         "{text}"
     );
-    assert!(text.contains("put the worker on a file system that the nodes share"), "{text}");
+    assert!(text.contains("put the worker on a file system that all nodes mount at the same path"), "{text}");
     let kept = std::fs::read_to_string(case.out.join("journals/0001.stderr")).unwrap();
     assert!(kept.contains("execvp error"), "{kept}");
 }

@@ -445,9 +445,9 @@ fn a_job_gets_the_memory_of_its_nodes_and_one_that_is_killed_for_it_says_so() {
     let output = followed(&cluster, follower);
     let said = text(&output);
     assert_eq!(output.status.code(), Some(4), "{said}");
-    assert!(said.contains("Slurm killed a step for lack of memory") && said.contains("help: lower M"), "{said}");
+    assert!(said.contains("Slurm killed a step that ran out of memory") && said.contains("help: lower M"), "{said}");
     let status = text(&cluster.apexmap(&["status", "result"]));
-    assert!(status.contains("for lack of memory") && status.contains("help: lower M"), "{status}");
+    assert!(status.contains("that ran out of memory") && status.contains("help: lower M"), "{status}");
 }
 
 /// The commands of docs/clusters.md and README.md, on nodes for which they are meant.

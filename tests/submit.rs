@@ -789,13 +789,13 @@ fn why_a_job_ended_is_looked_for_at_the_end_of_its_log() {
         (
             "slurmstepd: error: Exceeded job memory limit\n",
             JobState::Ended,
-            "Slurm killed a step for lack of memory",
+            "Slurm killed a step that ran out of memory",
             "lower M",
         ),
         (
             "slurmstepd-n1: error: Step 5.batch exceeded memory limit (1 > 0), being killed\n",
             JobState::Failed,
-            "for lack of memory",
+            "that ran out of memory",
             "lower M",
         ),
         (

@@ -1,4 +1,4 @@
-//! `local`: the worker itself, whose ranks are threads.
+//! `local`: starts the worker directly; its ranks are threads.
 
 use super::{CommandLine, LaunchJob, Launcher, LauncherEntry};
 use apexmap_measure::comm::TransportKind;
