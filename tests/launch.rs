@@ -261,9 +261,9 @@ fn hosts_that_cannot_be_used_are_refused_before_anything_runs() {
         refused(&[&["run", &file, "--out", &out], flags].concat())
     };
     let error = refuse("", &["--hosts", "a,b"]);
-    assert!(error.contains("launcher \"local\" cannot be told of hosts"), "{error}");
+    assert!(error.contains("launcher \"local\" does not accept hosts"), "{error}");
     let error = refuse("hosts = [\"a\", \"a\"]", &[]);
-    assert!(error.contains("a is named twice"), "{error}");
+    assert!(error.contains("host a is listed twice"), "{error}");
     let error = refuse("hosts = [\"a\"]\nhostfile = \"f\"", &[]);
     assert!(error.contains("hosts and hostfile are both set"), "{error}");
     assert!(!scratch.join("result").exists());

@@ -491,9 +491,9 @@ fn a_worker_program_that_does_not_say_what_it_is_is_refused_in_time_and_ended() 
     };
     let limit = Duration::from_millis(300);
     for (name, text, limit, what) in [
-        ("silent", "sleep 1000", limit, "does not say what it is within 0.3 s"),
+        ("silent", "sleep 1000", limit, "does not describe itself within 0.3 s"),
         ("endless", "exec yes", Duration::from_secs(600), "is not apexmap"),
-        ("loud", "yes >&2", limit, "does not say what it is within 0.3 s"),
+        ("loud", "yes >&2", limit, "does not describe itself within 0.3 s"),
         ("wrong", "echo 1.2.3", Duration::from_secs(600), "is not apexmap"),
     ] {
         let error = ask(&program(name, text), limit).expect_err(name);

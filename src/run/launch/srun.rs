@@ -27,7 +27,7 @@ pub fn offers(library: &str) -> Option<String> {
         Err(_) => format!("{TYPE} is not set"),
     };
     Some(match fitting(library, &types) {
-        Some(fit) => format!("set {TYPE}={fit} for {library}: now {used}, and srun offers {list}"),
+        Some(fit) => format!("set {TYPE}={fit} for {library}: {used}, and srun offers {list}"),
         None => format!("{used}; srun offers {list}, and apexmap knows none of them to work with {library}"),
     })
 }
