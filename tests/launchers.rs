@@ -310,8 +310,8 @@ fn a_fault_of_the_set_up_is_told_once_and_points_wait_for_its_repair() {
     let output = case.run(&launcher, PATIENT, 2);
     let text = errors(&output);
     assert_eq!(output.status.code(), Some(6), "{text}");
-    let said = "error: 3 launches in a row ended for the same reason, which is the set-up's, not a point's: MPI_Win_create fails";
-    assert!(text.contains(said) && text.contains("5 points wait for that"), "{text}");
+    let said = "error: 3 consecutive launches failed for the same reason, so the set-up is at fault, not a point: MPI_Win_create fails";
+    assert!(text.contains(said) && text.contains("5 points wait for the fix"), "{text}");
     assert!(text.contains("An error occurred in MPI_Win_create; the launch ended with exit code 53"), "{text}");
     let status = apexmap(&["status", case.out.to_str().unwrap()]);
     assert!(!String::from_utf8_lossy(&status.stdout).contains("5 failed"), "{status:?}");

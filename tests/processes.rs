@@ -255,6 +255,6 @@ fn a_kill_while_the_system_counts_one_more_for_lack_of_memory_is_told_as_such() 
         let limits = limits(PATIENT, PATIENT, PATIENT);
         let ending = executor.execute(&command, &scratch.join("stderr"), limits, &mut |_| Ok(())).expect("an ending");
         assert_eq!((ending.lacked_memory, ending.abrupt), (lacked, true), "{script}: {ending:?}");
-        assert_eq!(ending.message.contains("lack of memory"), lacked, "{ending:?}");
+        assert_eq!(ending.message.contains("out of memory"), lacked, "{ending:?}");
     }
 }

@@ -148,7 +148,7 @@ impl Cluster {
             End::Never(state) => return state,
             End::SetUp => {
                 self.own(&job, &started);
-                let message = "3 launches in a row ended for the same reason, which is the set-up's".into();
+                let message = "3 consecutive launches failed for the same reason, so the set-up is at fault".into();
                 self.own(&job, &Own::Ended { code: 6, message, help: "set it up".into() });
                 return JobState::Failed;
             }
@@ -752,7 +752,7 @@ fn a_job_that_finds_the_set_up_at_fault_is_the_last_of_its_part() {
     let stopped = case.follow().expect("an end");
     assert_eq!(stopped.len(), 1);
     let why = stopped.values().next().expect("a reason");
-    assert!(why.contains("which is the set-up's") && why.contains("fix this first"), "{why}");
+    assert!(why.contains("the set-up is at fault") && why.contains("fix this first"), "{why}");
     let store = Jobs::of(&case.cluster.folder);
     let job = store.read().expect("the record").1.remove(0);
     assert_eq!(log::advice(&store, &job).expect("files").as_deref(), Some("set it up"));
