@@ -180,11 +180,11 @@ fn a_launch_that_says_what_it_was_not_asked_for_is_a_fault_and_none_of_that_coun
     let sed = |script: &str| format!("\"$@\" | sed -u '{script}'");
     let wrong = [
         (sed("/\"start\"/d"), "a sample without a start"),
-        (sed("/\"hello\"/d"), "a start before the launch said what it is"),
+        (sed("/\"hello\"/d"), "a start before the greeting"),
         (sed("0,/\"sample\"/{/\"sample\"/d}"), "a start before the last run's sample"),
         (sed("/\"sample\"/p"), "a sample without a start"),
         (sed("p"), "a second launch begins"),
-        (sed("/\"hello\"/s/\"ranks\":2/\"ranks\":3/"), "another launch speaks"),
+        (sed("/\"hello\"/s/\"ranks\":2/\"ranks\":3/"), "a greeting of another launch"),
         (sed("/\"sample\"/s/\"key\":\"[^\"]*\"/\"key\":\"another\"/"), "a sample of another point"),
         (sed("/\"sample\"/s/\"I\":64/\"I\":32/"), "a sample of another point"),
         (sed("/\"sample\"/s/\"repetition\":2/\"repetition\":7/"), "a sample of another run"),
@@ -195,13 +195,13 @@ fn a_launch_that_says_what_it_was_not_asked_for_is_a_fault_and_none_of_that_coun
         (sed("/\"start\"/s/\"repetition\":2/\"repetition\":0/"), "a start of repetition 0 instead of 2"),
         (sed("/\"start\"/{h;d};/\"sample\"/G"), "a sample without a start"),
         (sed("/\"start\"/s/.*/{\"event\":\"done\",\"budget_spent\":false}/"), "an end before all points were measured"),
-        (sed("/\"start\"/s/.*/{\"event\":\"done\",\"budget_spent\":true}/"), "an end for lack of time"),
+        (sed("/\"start\"/s/.*/{\"event\":\"done\",\"budget_spent\":true}/"), "an end of the budget"),
         (sed("/\"start\"/s/^/{\"event\":\"ended\",\"status\":\"ok\",\"message\":\"\"}\\n/"), "a line of the driver's"),
         ("\"$@\" & \"$@\" & wait".to_owned(), "a second launch begins"),
-        ("head -c 2000000 /dev/zero; exec \"$@\"".to_owned(), "a start before the launch said what it is"),
+        ("head -c 2000000 /dev/zero; exec \"$@\"".to_owned(), "a start before the greeting"),
         (
             "while :; do echo '{\"event\":\"memory\",\"ranks\":[]}'; done".to_owned(),
-            "a line about memory before the launch said what it is",
+            "a line about memory before the greeting",
         ),
     ];
     let expected: Vec<String> = wrong.iter().map(|(_, why)| format!("{MISFIT}: {why}")).collect();

@@ -121,7 +121,7 @@ pub fn find(name: &str) -> Result<Template> {
     ))
 }
 
-/// Returns the first system whose submit program is on the PATH `search`.
+/// Returns the first system whose submit program is on the PATH `search_path`.
 ///
 /// # Errors
 /// If none is.

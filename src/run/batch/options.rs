@@ -117,7 +117,7 @@ impl SubmitTable {
         }
     }
 
-    /// Checks the table and returns the options for this system. `seconds` parses a time.
+    /// Checks the table and returns the options for this system. `parse_seconds` parses a time.
     ///
     /// # Errors
     /// The error holds what is wrong, and the next step.

@@ -194,7 +194,7 @@ pub trait Launcher {
 }
 
 /// Checks, before any launch, that the worker is an executable file and the launcher is installed. Returns the program that
-/// starts the ranks. `search` is the PATH.
+/// starts the ranks. `search_path` is the PATH.
 ///
 /// # Errors
 /// If the worker is not an executable file or its path is not UTF-8, or if no program of the launcher is on the PATH.

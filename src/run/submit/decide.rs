@@ -19,8 +19,8 @@ pub enum Next {
 /// Maximum number of consecutive jobs without a new sample.
 const FRUITLESS: usize = 2;
 
-/// Chooses the next step for a part. `open`: whether points are left; `jobs`: the jobs of the part in the order of their
-/// submission. The first `asked` of them were submitted by earlier commands. They do not count as tries, because the user
+/// Chooses the next step for a part. `points_left`: whether points are left; `jobs`: the jobs of the part in the order of their
+/// submission. The first `earlier_jobs` of them were submitted by earlier commands. They do not count as tries, because the user
 /// requests more jobs by rerunning the command.
 pub fn next(open: bool, jobs: &[&Job], asked: usize, tries: u32) -> Next {
     if !open {

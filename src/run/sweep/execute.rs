@@ -255,7 +255,7 @@ fn hung() -> Ending {
     Ending::new(Status::Hung, "all output was written, but the launch did not end")
 }
 
-/// Returns the ending for an exit status. `kills`: whether the system has killed a process since the start because memory ran
+/// Returns the ending for an exit status. `has_kills`: whether the system has killed a process since the start because memory ran
 /// out.
 fn judge(status: ExitStatus, errors: &Errors, kills: bool) -> Ending {
     if status.success() {

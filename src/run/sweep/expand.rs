@@ -239,7 +239,7 @@ fn in_file_order<T>(table: &Entries<T>) -> Vec<(&Spanned<String>, &Spanned<T>)> 
     entries
 }
 
-/// Calls `take` with every combination of a grid's dials. The last dial moves fastest.
+/// Calls `visit` with every combination of a grid's dials. The last dial moves fastest.
 fn combinations(grid: &AxisGrid, mut take: impl FnMut(&[usize])) {
     let mut at = vec![0; grid.dials.len()];
     loop {
