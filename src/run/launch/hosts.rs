@@ -22,7 +22,7 @@ pub struct Hosts {
     slots: Vec<Option<usize>>,
 }
 
-/// What is wrong, and the next step.
+/// The fault, and the next step.
 type Wrong = (String, String);
 
 impl HostsSource {

@@ -1,4 +1,5 @@
-//! Reads the end of a job's log. The log often shows why a job ended if the batch system does not, and what to do about it.
+//! Reads the end of a job's log. The log often shows why a job ended if the batch system does not. The advice follows from that
+//! cause.
 
 use super::record::{Job, Jobs};
 use crate::batch::{JobState, answer};

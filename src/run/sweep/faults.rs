@@ -13,8 +13,8 @@ use apexmap_measure::hardware::Hardware;
 use apexmap_measure::worker::unix_seconds;
 use std::collections::{BTreeMap, HashSet};
 
-/// Returns the error of a group that the driver gives up. `ended_without`: number of launches and what they did not produce, if
-/// the last one greeted.
+/// Returns the error of a group that the driver gives up. `ended_without`: number of launches and their missing result, if the
+/// last one greeted.
 pub fn given_up(launch: &str, size: LaunchSize, ended: Option<(u32, &str)>, ending: &Ending) -> Error {
     if let Some(Cause { nature: Nature::Setup, next, .. }) = ending.cause {
         let what = format!("launch {launch} on {size} did not start: {}", reason(ending));

@@ -21,7 +21,7 @@ pub struct Context {
     pub transport: TransportKind,
     pub launcher: &'static LauncherEntry,
     pub ranks_per_node: Option<usize>,
-    /// The order in which ranks take cores, if it is not the launcher's default.
+    /// The order of cores for the ranks of a node, if it is not the launcher's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     pub machine: String,

@@ -27,7 +27,7 @@ pub struct LaunchSpec {
     pub ranks_per_node: Option<usize>,
     /// Hosts to place the ranks on; the launcher's default if `None`.
     pub hosts: Option<HostsSource>,
-    /// The order in which ranks take cores, if it is not the launcher's default.
+    /// The order of cores for the ranks of a node, if it is not the launcher's default.
     pub place: Option<Place>,
     /// Number of launches for each rank count.
     pub launches: u32,
@@ -183,7 +183,7 @@ fn start_timeout(file: &File, page: &Page) -> Result<Option<f64>> {
     }
 }
 
-/// Returns the order in which ranks take cores, if it is not the launcher's default.
+/// Returns the order of cores for the ranks of a node, if it is not the launcher's default.
 fn place(file: &File, launcher: &LauncherEntry, command: &[String], page: &Page) -> Result<Option<Place>> {
     let Some(place) = &file.launch.place else { return Ok(None) };
     let known = (launcher.make)(command)?.places();

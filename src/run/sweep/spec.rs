@@ -181,9 +181,9 @@ pub struct Launch {
     /// A file with these hosts, one per line, with their ranks if they differ: "node1", "node1:4" or "node1 slots=4".
     #[schemars(with = "Option<String>")]
     pub hostfile: Option<Spanned<String>>,
-    /// Order in which ranks take the hardware threads of a machine: "spread" (one on each core first, in turn over packages and
-    /// NUMA nodes; the default of threads), "compact" (one on each core first, one package after the other) or "smt" (all
-    /// hardware threads of a core first). Over MPI, the launcher's own order by default.
+    /// Order of a machine's hardware threads for its ranks: "spread" (one on each core first, in turn over packages and NUMA
+    /// nodes; the default of threads), "compact" (one on each core first, one package after the other) or "smt" (all hardware
+    /// threads of a core first). Over MPI, the launcher's own order by default.
     #[schemars(with = "Option<Place>")]
     pub place: Option<Spanned<Place>>,
     /// Launches for each rank count, 1 by default. Launches differ more than samples within one: use 5 for fitting.
@@ -192,8 +192,8 @@ pub struct Launch {
     /// Another build of this program to start on the ranks; this one by default.
     pub worker: Option<String>,
     /// Longest time without a sign of life in one sample, and from there to the next, such as "300 s". A point that takes longer
-    /// is recorded as timed out. Filling and verifying large memory gives signs of life, a run on the clock gives none. By
-    /// default 60 s, and more for points with much memory or work.
+    /// is recorded as timed out. Filling and verifying large memory gives signs of life, a run on the clock gives none. The
+    /// default is 60 s, and more for points with much memory or work.
     #[schemars(with = "Option<Scalar>")]
     pub timeout: Option<Spanned<Scalar>>,
     /// Longest time from the start of a launch to its first sample, such as "300 s" (the default); longer if the launcher waits
