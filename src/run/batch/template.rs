@@ -56,6 +56,7 @@ pub struct Template {
     pub reasons: BTreeMap<String, JobState>,
 }
 
+/// The format of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum TimeFormat {
     #[serde(rename = "hh:mm:ss")]

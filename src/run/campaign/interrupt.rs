@@ -23,6 +23,7 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
+    /// Starts to record the signals, except those that this process ignores.
     pub fn catch() -> Self {
         RECEIVED.store(0, Ordering::Relaxed);
         let mut before = Vec::new();

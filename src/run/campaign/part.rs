@@ -38,7 +38,7 @@ pub fn run(request: &Request, path: &Path, display: Display) -> Result<()> {
     let code = result.as_ref().map_or_else(Error::exit_code, |()| 0);
     jobs.append_own(&part.job, &Own::Ended { code, message: message.clone(), help })?;
     if !message.is_empty() && code == 0 {
-        note(&format!("{message}; the next job measures the remaining points"));
+        note(&format!("the job stops: {message}; the next job measures the remaining points"));
     }
     result
 }

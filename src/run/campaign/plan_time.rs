@@ -28,6 +28,7 @@ pub struct PlanTime {
 }
 
 impl PlanTime {
+    /// Estimates the remaining time of a plan. The machine card is used for points without samples.
     pub fn new(plan: &Plan, records: &[Record<SampleOutcome>], progress: &Progress, card: Option<&Card>) -> Self {
         let costs = cost::measured(records);
         let limits = card.map(Limits::of);

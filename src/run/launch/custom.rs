@@ -5,6 +5,7 @@ use crate::placeholder::{arguments, escaped};
 use apexmap_base::error::{Error, Result};
 use apexmap_measure::comm::TransportKind;
 
+/// Returns the registry entry of `custom`.
 pub fn entry() -> LauncherEntry {
     LauncherEntry {
         id: ID,

@@ -6,6 +6,7 @@ use apexmap_measure::hardware::Place;
 
 pub struct Local;
 
+/// Returns the registry entry of `local`.
 pub fn entry() -> LauncherEntry {
     LauncherEntry {
         id: Local.id(),

@@ -140,6 +140,7 @@ pub struct Here {
 }
 
 impl Here {
+    /// Detects this machine and its allocation.
     pub fn look() -> Self {
         let hardware = Hardware::here();
         let nodes = allocation::nodes(|name| env::var(name).ok());

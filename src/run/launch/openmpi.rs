@@ -6,6 +6,7 @@ use apexmap_measure::hardware::Place;
 
 pub struct OpenMpi;
 
+/// Returns the registry entry of `openmpi`.
 pub fn entry() -> LauncherEntry {
     LauncherEntry {
         id: OpenMpi.id(),

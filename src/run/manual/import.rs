@@ -219,6 +219,7 @@ pub struct Held {
 }
 
 impl Held {
+    /// Indexes the journals of a result.
     pub fn of(folder: &Folder, records: &[Record<SampleOutcome>]) -> Self {
         let mut held = Self { journals: HashMap::new(), runs: HashMap::new() };
         for record in records {

@@ -226,7 +226,7 @@ fn refused(argv: &[String], reply: &Reply, next: &str) -> Error {
     let said = if reply.errors.trim().is_empty() { &reply.output } else { &reply.errors };
     let words: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let words: String = printable(&words.join("; ")).chars().take(SHOWN).collect();
-    let words = if words.is_empty() { "it does not say why".to_owned() } else { words };
+    let words = if words.is_empty() { "it gave no reason".to_owned() } else { words };
     Error::environment(format!("{} refused: {words}", argv[0]), next)
 }
 

@@ -132,6 +132,7 @@ impl Job {
 }
 
 impl Jobs {
+    /// Returns the jobs of this result.
     pub fn of(folder: &Folder) -> Self {
         Self { folder: folder.path.join("jobs") }
     }
@@ -161,10 +162,12 @@ impl Jobs {
         self.folder.join("jobs.jsonl")
     }
 
+    /// Returns the path of a job's script.
     pub fn script(&self, job: &str) -> PathBuf {
         self.folder.join(format!("{job}.sh"))
     }
 
+    /// Returns the path of a job's part file.
     pub fn part_file(&self, job: &str) -> PathBuf {
         self.folder.join(format!("{job}.json"))
     }

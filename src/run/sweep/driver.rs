@@ -250,6 +250,7 @@ fn limits(plan: &Plan, group: &Group, setting: &Setting) -> LaunchLimits {
     LaunchLimits { line: setting.limits.line + RANK_BYTES * group.size.ranks, sample, ..setting.limits }
 }
 
+/// Returns the worker's job for a launch of this group.
 pub fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>, preflight_seconds: f64) -> Job {
     let task = |pending: &Pending| Task {
         key: plan.entries[pending.entry].key.clone(),

@@ -16,6 +16,7 @@ const OVERLAP: usize = 1 << 12;
 /// Number of lines shown in a message.
 const LAST_LINES: usize = 6;
 
+/// Collects the output of a launch besides its events.
 pub struct Errors {
     file: File,
     bytes: usize,
@@ -30,6 +31,7 @@ pub struct Errors {
 }
 
 impl Errors {
+    /// Creates the file.
     pub fn create(path: &Path) -> Result<Self> {
         let file = new_file::create(path)?;
         Ok(Self { file, bytes: 0, beginning: Vec::new(), end: Vec::new(), line: Vec::new(), told: None })

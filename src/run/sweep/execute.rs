@@ -41,6 +41,7 @@ pub struct Ending {
 }
 
 impl Ending {
+    /// Creates an ending without a known cause.
     pub fn new(status: Status, message: impl Into<String>) -> Self {
         Self { status, message: shortened(message.into()), abrupt: false, lacked_memory: false, cause: None }
     }

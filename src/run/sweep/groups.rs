@@ -27,6 +27,7 @@ pub fn open(plan: &Plan, progress: &Progress, cost: &dyn Fn(&Entry) -> f64) -> V
     to_do(plan, &groups(plan, progress, false), cost)
 }
 
+/// Returns the launches of these groups.
 pub fn to_do(plan: &Plan, groups: &[Group], cost: &dyn Fn(&Entry) -> f64) -> Vec<OpenLaunch> {
     let point = |pending: &Pending| {
         let entry = &plan.entries[pending.entry];
@@ -40,6 +41,7 @@ pub fn to_do(plan: &Plan, groups: &[Group], cost: &dyn Fn(&Entry) -> f64) -> Vec
     groups.iter().map(launch).collect()
 }
 
+/// Returns the groups of a plan's unfinished points, block after block. `retry_failed`: failed points count as unfinished.
 pub fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
     let by_size = plan.by_size();
     let mut groups = Vec::new();

@@ -133,6 +133,7 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Collects the samples of a plan's points.
     pub fn new<S: Run>(plan: &Plan, records: &[Record<S>]) -> Self {
         let keys = plan.entries.iter().map(|entry| entry.key.clone());
         Self::of(keys, plan.blocks, plan.repeat, records)
@@ -181,6 +182,7 @@ impl Progress {
         self.points.get(key)?.iter().find(|(other, _)| *other == block).map(|(_, held)| held)
     }
 
+    /// Returns the state of a point in a block.
     pub fn state(&self, key: &str, block: u32) -> State {
         let Some(held) = self.of_point(key, block) else { return State::Missing };
         let enough = self.repeat.satisfied(&held.seconds)

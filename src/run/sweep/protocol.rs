@@ -31,6 +31,7 @@ enum Stage {
 }
 
 impl Protocol {
+    /// Creates the protocol of this job, before its first line.
     pub fn new(job: Job) -> Self {
         let progress = |task: &Task| Progress {
             next_repetition: task.next_repetition,
@@ -50,6 +51,7 @@ impl Protocol {
         if let Stage::Running { index, .. } = self.stage { Some(index) } else { None }
     }
 
+    /// Returns true if the launch has reported its end.
     pub fn done(&self) -> bool {
         self.stage == Stage::Done
     }

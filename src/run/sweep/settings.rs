@@ -95,6 +95,7 @@ fn no_folder_name(name: &str) -> String {
     format!("\"{name}\" cannot be the name of a folder")
 }
 
+/// Checks `[launch]`.
 pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
     let launch = &file.launch;
     let transport = launch.transport.as_ref().map_or(TransportKind::Threads, |t| *t.get_ref());
@@ -244,6 +245,7 @@ fn command(file: &File, launcher: &LauncherEntry, page: &Page) -> Result<Vec<Str
     }
 }
 
+/// Checks `[repeat]`.
 pub fn repeat(repeat: &Repeat, page: &Page) -> Result<worker::Repeat> {
     let min = at_least_one(&repeat.min, "min", page)?.unwrap_or(DEFAULT_MIN);
     let budget_seconds = seconds(&repeat.budget, "budget", page)?;

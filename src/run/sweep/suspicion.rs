@@ -25,6 +25,7 @@ pub struct Failed {
 }
 
 impl Failed {
+    /// Writes the end of the launch's journal, with the failed sample if its point is to blame.
     pub fn write(mut self, blamed: bool, watcher: &mut dyn Watcher) -> Result<()> {
         if let Some(sample) = self.failure.filter(|_| blamed) {
             watcher.sample(&sample, true, &Watch::default());
@@ -45,6 +46,7 @@ pub struct Suspicion {
 }
 
 impl Suspicion {
+    /// `has_worked`: whether the result already has samples.
     pub fn new(worked: bool) -> Self {
         Self { reason: String::new(), launches: Vec::new(), worked }
     }

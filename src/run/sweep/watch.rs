@@ -21,6 +21,7 @@ pub struct Watch {
 }
 
 impl Watch {
+    /// Records the start of a launch.
     pub fn launched(&mut self, launch: &Launch) {
         self.oversubscribed = launch.oversubscribed;
     }
@@ -39,6 +40,7 @@ impl Watch {
         (verdict, text)
     }
 
+    /// Adds a sample.
     pub fn sample(&mut self, sample: &Sample) {
         self.remember(sample.disturbance);
         self.samples += 1;
