@@ -176,7 +176,10 @@ fn a_run_on_several_hosts_tries_its_launch_first_and_tells_of_a_card_of_another_
     let names = network.names();
     let run = ["run", "s.toml", "--out", "result", "--hosts", &names, "--card", "card.toml", "--card-of-another-host"];
     let said = network.apexmap(&run);
-    assert!(said.contains("trial of the largest launch") && said.contains("ranks      2 on 2 nodes (h1, h2)"), "{said}");
+    assert!(
+        said.contains("trial of the largest launch") && said.contains("ranks      2 on 2 nodes (h1, h2)"),
+        "{said}"
+    );
     assert!(said.contains("The card is of another network: a short message takes 1 us on it"), "{said}");
     let page = fs::read_to_string(network.scratch.join("result/report.html")).expect("a report");
     assert!(page.contains("The card is of another network"));

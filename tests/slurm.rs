@@ -504,7 +504,8 @@ fn what_the_partition_does_not_give_is_refused_before_it_waits_in_the_queue() {
         fs::write(cluster.scratch.join("s.toml"), sweep).expect("a file");
         let output = dry(&["--partition", "main"]);
         assert_eq!(output.status.code(), Some(2));
-        let told = "a job would need 9 nodes with 2 ranks on each, but according to sinfo, partition main allows at most 4";
+        let told =
+            "a job would need 9 nodes with 2 ranks on each, but according to sinfo, partition main allows at most 4";
         assert!(text(&output).contains(told), "{}", text(&output));
     }
     // What Slurm finds out itself. A directive is the user's word against all limits.

@@ -199,11 +199,7 @@ fn launch_and_repetitions_that_do_not_fit_are_refused() {
     check_wrong(&launch("launches = »0«"), "at least 1", "");
     check_wrong(&launch("place = »\"spred\"«"), "\"spred\"", "did you mean \"spread\"?");
     let placed = "transport = \"mpi\"\nlauncher = \"srun\"\nplace = »\"smt\"«";
-    check_wrong(
-        &launch(placed),
-        "launcher \"srun\" does not support place = \"smt\"",
-        "\"spread\" or \"compact\"",
-    );
+    check_wrong(&launch(placed), "launcher \"srun\" does not support place = \"smt\"", "\"spread\" or \"compact\"");
     let placed = "transport = \"mpi\"\nlauncher = \"pals\"\nplace = »\"spread\"«";
     check_wrong(&launch(placed), "does not support place", "remove place: the result records where each rank ran");
     check_wrong(&launch("timeout = »\"0 s\"«"), "longer than 0 s", "");
@@ -231,7 +227,11 @@ fn launch_and_repetitions_that_do_not_fit_are_refused() {
 #[test]
 fn figures_that_cannot_be_drawn_are_refused() {
     let figure = |lines: &str| sequential(&format!("[[figure]]\n{lines}"));
-    check_wrong(&figure("kind = »\"pie\"«\nx = \"L\""), "unknown kind of figure \"pie\"", "surface, contour, heat, curves");
+    check_wrong(
+        &figure("kind = »\"pie\"«\nx = \"L\""),
+        "unknown kind of figure \"pie\"",
+        "surface, contour, heat, curves",
+    );
     check_wrong(&figure("kind = »\"heat\"«\nx = \"L\""), "a heat has two axes", "one in y");
     check_wrong(&figure("kind = \"heat\"\nx = \"L\"\ny = »\"alpha, M\"«"), "two axes", "one in y");
     check_wrong(
