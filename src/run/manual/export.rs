@@ -1,4 +1,4 @@
-//! Writes a plan's launches as files: for each launch its job, as the worker reads it, and a script; and a page with
+//! Writes a plan's launches as files: for each launch its job, as the worker reads it, and a script; and README.txt with
 //! instructions.
 
 use super::script::Script;
@@ -21,7 +21,7 @@ pub struct Start<'a> {
     pub programs: &'a [&'a str],
     /// The worker's path on the other machine.
     pub worker: &'a str,
-    /// The command that imports the outputs, shown on the page.
+    /// The command that imports the outputs, shown in README.txt.
     pub import: &'a str,
 }
 

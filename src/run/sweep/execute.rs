@@ -51,7 +51,7 @@ impl Ending {
         self.cause.is_some_and(|cause| cause.nature == Nature::Over)
     }
 
-    /// Creates an ending whose message has the cause and its line first, then `how` the launch ended.
+    /// Creates an ending whose message has the cause and its line first, then `end_text`.
     fn because(status: Status, found: &Found, how: &str) -> Self {
         let how = if how.is_empty() { String::new() } else { format!("; {how}") };
         let ending = Self::new(status, format!("{}: {}{how}", found.cause.what, found.line));
