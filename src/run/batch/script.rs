@@ -78,7 +78,7 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Returns the command that submits a script, to start after the job `after` ends.
+/// Returns the command that submits a script, to start after the job `predecessor` ends.
 ///
 /// # Errors
 /// If a placeholder of the template has no value.

@@ -356,7 +356,7 @@ pub fn find(text: &str) -> Option<Found> {
     Some(Found { cause, line: printable(&line).chars().take(SHOWN).collect() })
 }
 
-/// Returns the position of the most specific cause that this line shows, if it is below `most`.
+/// Returns the position of the most specific cause that this line shows, if it is below `limit`.
 fn rank(line: &str, mut most: usize) -> Option<usize> {
     let (signs, mut best, mut tried) = (signs(), None, Vec::new());
     for begin in line.as_bytes().windows(BEGINNING) {

@@ -14,7 +14,7 @@ pub enum HostsSource {
     File(PathBuf),
 }
 
-/// Distinct hosts, in the order that ranks are placed on them.
+/// Distinct hosts, in the order of placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hosts {
     pub names: Vec<String>,

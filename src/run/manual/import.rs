@@ -151,7 +151,7 @@ impl<'a> Hearing<'a> {
         };
         let broken = match self.fatal {
             Some(message) => {
-                // The point that was running has failed, because it would fail the same way in another launch.
+                // The running point counts as failed, because it would fail the same way in another launch.
                 let ending = Ending::new(Status::Failed, message);
                 heard.events.extend(heard.failure(&ending));
                 Some(ending.message)

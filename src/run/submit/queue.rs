@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 
 /// Submits, queries and cancels jobs. Tests use a scripted implementation.
 pub trait Queue {
-    /// Submits a script, to start after the job `after` ends if one is given. Returns the new job's id, or `None` if the system
-    /// may have accepted the job without printing an id.
+    /// Submits a script, to start after the job `predecessor` ends if one is given. Returns the new job's id, or `None` if the
+    /// system may have accepted the job without printing an id.
     fn submit(&mut self, script: &Path, after: Option<&str>) -> Result<Option<String>>;
     /// Asks for all jobs of this user in one question. If the system also keeps accounts of ended jobs, a second question covers
     /// the `ids` missing from the first answer.
