@@ -69,7 +69,7 @@ fn a_slurm_script_says_what_was_asked() {
 #SBATCH --exclusive
 #SBATCH --mem=0
 #SBATCH --mail-type=END
-# Written by apexmap. What was measured is kept, however this job ends.
+# Written by apexmap. All samples are kept, however this job ends.
 module load gcc/13
 module load 'open mpi/4'
 export UCX_TLS='rc, it'\\''s'
@@ -270,9 +270,9 @@ fn what_cannot_stand_in_a_script_is_refused() {
         change(&mut table);
         table.options("slurm", sweep::time).expect_err("a refusal").0
     };
-    assert_eq!(wrong(|t| t.account = Some("a\nb".into())), "account = \"a\\nb\" cannot stand in a job's script");
-    assert_eq!(wrong(|t| t.partition = Some("$(id)".into())), "partition = \"$(id)\" cannot stand in a job's script");
-    assert_eq!(wrong(|t| t.qos = Some(String::new())), "qos = \"\" cannot stand in a job's script");
+    assert_eq!(wrong(|t| t.account = Some("a\nb".into())), "account = \"a\\nb\" is not allowed in a job script");
+    assert_eq!(wrong(|t| t.partition = Some("$(id)".into())), "partition = \"$(id)\" is not allowed in a job script");
+    assert_eq!(wrong(|t| t.qos = Some(String::new())), "qos = \"\" is not allowed in a job script");
     assert_eq!(
         wrong(|t| t.directives.push("a\nrm -r x".into())),
         "directives: \"a\\nrm -r x\" is not one line of text"
@@ -282,10 +282,10 @@ fn what_cannot_stand_in_a_script_is_refused() {
         wrong(|t| {
             t.environment.insert("A;B".into(), String::new());
         }),
-        "environment: \"A;B\" cannot be the name of a variable"
+        "environment: \"A;B\" is not a valid name of a variable"
     );
     assert_eq!(wrong(|t| t.time_limit = Some("10 s".into())), "time_limit is shorter than a minute");
-    assert_eq!(wrong(|t| t.tries = Some(0)), "tries = 0 allows no job");
+    assert_eq!(wrong(|t| t.tries = Some(0)), "tries is 0, which allows no job");
     assert!(wrong(|t| t.time_limit = Some("soon".into())).starts_with("time_limit: "));
 }
 
@@ -301,7 +301,7 @@ fn what_a_result_says_is_checked_like_what_a_user_writes() {
     let name = file.to_str().expect("a path");
     assert!(batch::find(name).is_ok(), "a user may name a file");
     let error = batch::known(name).expect_err("a refusal");
-    assert!(error.what.contains("nothing that a result names is run"), "{error}");
+    assert!(error.what.contains("apexmap runs only its built-in templates for a result"), "{error}");
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn unknown_systems_and_broken_templates_are_refused() {
     assert!(error.next.contains("slurm"), "{error}");
     let parse = |text: &str| Template::parse(text, Path::new("x.toml")).expect_err("a refusal").what;
     let slurm = ALL[0].1;
-    assert!(parse(&slurm.replace("{script}", "{scrpit}")).contains("{scrpit} is not known here"));
+    assert!(parse(&slurm.replace("{script}", "{scrpit}")).contains("unknown placeholder {scrpit}"));
     assert!(parse(&slurm.replace("prefix =", "prefxi =")).contains("prefxi"));
     assert!(parse(&slurm.replace("\"completed\"", "\"complete\"")).contains("complete"));
     assert!(parse(&slurm.replace("cancel = [\"scancel\", \"{ids}\"]", "cancel = []")).contains("cancel is empty"));

@@ -147,7 +147,7 @@ fn a_site_is_used(system: &'static str, killed: &str) {
     site.wait("a chain and its samples", || site.samples("long").len() > 2 && site.jobs().len() > 4);
     kill(Pid::from_raw(follower.id() as i32), Signal::SIGINT).expect("a signal");
     let left = text(&site.ended(follower, "long"));
-    assert!(left.contains("the jobs go on"), "{left}");
+    assert!(left.contains("the jobs continue"), "{left}");
     assert_eq!(site.after(3), None, "the first of the chain waits for nothing");
     assert_eq!((site.after(4).as_deref(), site.after(5).as_deref()), (Some("3"), Some("4")));
     assert_eq!(site.jobs()[2..5], ["running", "waiting", "waiting"]);

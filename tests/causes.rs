@@ -11,17 +11,17 @@ macro_rules! recorded {
 }
 
 const LIBRARY: &str = "a shared library";
-const WORKER: &str = "the worker was not found";
-const CORES: &str = "fewer cores or nodes";
+const WORKER: &str = "a node cannot find or execute the worker";
+const CORES: &str = "needs more cores or nodes";
 const PMI: &str = "process management (PMI)";
 const NETWORK: &str = "cannot use the network";
 const OPTION: &str = "does not know one of its options";
-const KILLED: &str = "ended by signal 9";
-const REACHED: &str = "a node was not reached";
+const KILLED: &str = "signal 9 killed a rank";
+const REACHED: &str = "this machine cannot reach a node";
 const OTHER: &str = "belongs to another MPI";
 const LOST: &str = "a node was lost";
-const TIME: &str = "the time of the job is over";
-const MEMORY: &str = "killed a step for lack of memory";
+const TIME: &str = "the job reached its time limit";
+const MEMORY: &str = "killed a step that ran out of memory";
 
 /// Printed by Open MPI 4.1.4, MPICH 4.0.2 and Slurm 22.05 on one machine; a part of the cause, a part of the line that tells.
 const RECORDED: &[(&str, &str, &str)] = &[
@@ -39,7 +39,7 @@ const RECORDED: &[(&str, &str, &str)] = &[
     (recorded!("openmpi-ucx"), NETWORK, "PML ucx cannot be selected"),
     (recorded!("openmpi-ofi"), NETWORK, "No components were able to be opened"),
     (recorded!("openmpi-unknown-option"), OPTION, "--nosuchflag"),
-    (recorded!("openmpi-root"), "does not run as root", "detected an attempt to run as root"),
+    (recorded!("openmpi-root"), "refuses to run as root", "detected an attempt to run as root"),
     (recorded!("openmpi-killed"), KILLED, "process rank 0 with PID 0 on node vm"),
     (recorded!("openmpi-crash"), "a rank crashed", "signal 11 (Segmentation fault)"),
     (recorded!("mpich-no-worker"), WORKER, "execvp error on file /nonexistent/apexmap"),
@@ -51,7 +51,7 @@ const RECORDED: &[(&str, &str, &str)] = &[
     (recorded!("mpich-ucx"), NETWORK, "No such device"),
     (recorded!("mpich-killed"), KILLED, "Killed (signal 9)"),
     (recorded!("mpich-crash"), "a rank crashed", "(signal 11)"),
-    (recorded!("mpich-error"), "the MPI library ended", "Invalid rank"),
+    (recorded!("mpich-error"), "the MPI library aborted", "Invalid rank"),
     (recorded!("srun-no-plugin"), "does not have the MPI plugin", "mpi/nonsense"),
     (recorded!("srun-no-worker"), WORKER, "execve(): /nonexistent/apexmap"),
     (recorded!("srun-not-executable"), WORKER, "execve(): /etc/passwd: Permission denied"),
@@ -65,7 +65,7 @@ const RECORDED: &[(&str, &str, &str)] = &[
     (recorded!("srun-killed"), KILLED, "n1: tasks 0-1: Killed"),
     (recorded!("srun-cancelled"), "the step was cancelled", "STEP 15.0 ON n1 CANCELLED"),
     (recorded!("srun-job-over"), "the job is over", "Slurm job 15 has expired"),
-    (recorded!("srun-no-slurm"), "Slurm's own settings", "Could not establish a configuration source"),
+    (recorded!("srun-no-slurm"), "no Slurm configuration", "Could not establish a configuration source"),
 ];
 
 /// Composed after the programs' documentation and sources: nobody has seen them here.
@@ -94,12 +94,12 @@ const COMPOSED: &[(&str, &str, &str)] = &[
     ),
     (
         "Host key verification failed.\nORTE was unable to reliably start one or more daemons.",
-        "ssh key is not known",
+        "does not know a node's ssh key",
         "Host key",
     ),
     (
         "user@n2: Permission denied (publickey,password).\nORTE was unable to reliably start one or more daemons.",
-        "ssh may not log in",
+        "refuses the ssh login",
         "n2",
     ),
     (
@@ -191,7 +191,7 @@ fn the_errors_of_a_launch_are_searched_once_as_they_come_however_long_they_are()
     add(&mut errors, "\nssh: connect to ho");
     assert!(errors.told().is_none());
     add(&mut errors, "st n2 port 22: Connection refused\n");
-    assert!(errors.told().expect("a cause").cause.what.contains("a node was not reached"));
+    assert!(errors.told().expect("a cause").cause.what.contains("this machine cannot reach a node"));
     (0..160).for_each(|_| add(&mut errors, &chunk));
     let found = errors.cause().expect("a cause that was found stays");
     assert_eq!(found.line, "ssh: connect to host n2 port 22: Connection refused");

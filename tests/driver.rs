@@ -146,7 +146,7 @@ fn a_kill_for_lack_of_memory_is_told_with_the_plan_and_no_point_fails_for_it() {
     let mut case = Case::new(&[2], 1, times(2));
     let error =
         case.drive_with(&[Script::LacksMemoryAfter(1), Script::LacksMemoryAfter(2)], false).expect_err("no memory");
-    assert!(error.what.contains("for lack of memory, twice; the plan promised"), "{error}");
+    assert!(error.what.contains("twice: out of memory; the plan estimated"), "{error}");
     assert!(error.what.contains("the node has") && error.next.contains("lower M"), "{error}");
     assert_eq!(case.jobs.len(), 2);
     assert_eq!(case.failures(), []);
@@ -510,11 +510,11 @@ fn a_fault_that_three_launches_share_is_the_set_ups_and_no_point_is_marked() {
         let error = case.drive_with(&vec![Script::SaysAfter(samples, NO_WINDOW); 99], false).expect_err("a set-up");
         assert_eq!((error.kind, error.exit_code(), case.jobs.len()), (ErrorKind::Setup, 6, 3), "{error}");
         assert!(
-            error.what.starts_with("3 launches in a row ended for the same reason, which is the set-up's"),
+            error.what.starts_with("3 consecutive launches failed for the same reason, so the set-up is at fault"),
             "{error}"
         );
         assert!(error.what.contains(NO_WINDOW) && error.next.starts_with("set OMPI_MCA_osc=pt2pt"), "{error}");
-        assert!(error.next.contains(&format!("{} points wait for that", case.waiting())), "{error}");
+        assert!(error.next.contains(&format!("{} points wait for the fix", case.waiting())), "{error}");
         assert!(case.failures().is_empty(), "no point is to blame");
         assert_eq!(case.endings(), [Status::Failed; 3], "each launch has its end");
         // The same command goes on when that is mended.
@@ -588,7 +588,7 @@ fn a_kill_for_lack_of_memory_that_only_the_launcher_tells_of_marks_no_point() {
     let mut case = Case::new(&[2], 1, times(1));
     let oom = "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=3.0.";
     let error = case.drive_with(&vec![Script::SaysAfter(1, oom); 9], false).expect_err("no memory");
-    assert!(error.what.contains("for lack of memory, twice"), "{error}");
+    assert!(error.what.contains("twice: out of memory"), "{error}");
     assert_eq!((case.jobs.len(), case.failures().len()), (2, 0));
 }
 

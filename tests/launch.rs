@@ -207,13 +207,13 @@ fn list(words: &[&str]) -> Result<Hosts, String> {
 
 #[test]
 fn hosts_that_are_none_or_named_twice_are_refused() {
-    assert_eq!(list(&[]).unwrap_err(), "hosts: there is no host");
-    assert_eq!(list(&["a", "b:2", "a:4"]).unwrap_err(), "hosts: a is named twice");
+    assert_eq!(list(&[]).unwrap_err(), "hosts: the list is empty");
+    assert_eq!(list(&["a", "b:2", "a:4"]).unwrap_err(), "hosts: host a is listed twice");
     for wrong in ["", " ", "-a", "a b", "n[1-4]", "a,b", "a slots", "a:2 slots=2", "a;b"] {
         assert_eq!(list(&["x", wrong]).unwrap_err(), format!("hosts: \"{wrong}\" is not a host"));
     }
     for wrong in ["a:0", "a:", "a:-1", "a slots=x"] {
-        assert_eq!(list(&[wrong]).unwrap_err(), format!("hosts: \"{wrong}\" has no number of ranks"));
+        assert_eq!(list(&[wrong]).unwrap_err(), format!("hosts: \"{wrong}\" has no valid number of ranks"));
     }
 }
 
@@ -231,7 +231,7 @@ fn a_host_file_may_be_that_of_either_mpi() {
         assert_eq!(hosts.ranks_per_node(None).unwrap(), 4);
     }
     let empty = read("# nothing\n").unwrap_err();
-    assert!(empty.what.ends_with("hosts: there is no host"), "{empty}");
+    assert!(empty.what.ends_with("hosts: the list is empty"), "{empty}");
     std::fs::remove_file(&path).unwrap();
     let absent = HostsSource::File(path.clone()).read().unwrap_err();
     assert!(absent.what.contains("cannot read") && absent.what.contains("hosts"), "{absent}");
@@ -261,9 +261,9 @@ fn hosts_that_cannot_be_used_are_refused_before_anything_runs() {
         refused(&[&["run", &file, "--out", &out], flags].concat())
     };
     let error = refuse("", &["--hosts", "a,b"]);
-    assert!(error.contains("launcher \"local\" cannot be told of hosts"), "{error}");
+    assert!(error.contains("launcher \"local\" does not accept hosts"), "{error}");
     let error = refuse("hosts = [\"a\", \"a\"]", &[]);
-    assert!(error.contains("a is named twice"), "{error}");
+    assert!(error.contains("host a is listed twice"), "{error}");
     let error = refuse("hosts = [\"a\"]\nhostfile = \"f\"", &[]);
     assert!(error.contains("hosts and hostfile are both set"), "{error}");
     assert!(!scratch.join("result").exists());
@@ -326,7 +326,7 @@ fn templates_with_unknown_keys_or_placeholders_are_refused() {
     let good = "summary = \"x\"\nprograms = [\"x\"]\ninstall = \"x\"\ncommand = [[\"{program}\", \"-n{ranks}\"]]\n";
     assert!(template::entry("x", good).is_ok());
     let error = wrong(&good.replace("{ranks}", "{rank}"));
-    assert!(error.what.contains("{rank} is not known here"), "{error}");
+    assert!(error.what.contains("unknown placeholder {rank}"), "{error}");
     let error = wrong(&good.replace("programs", "program"));
     assert!(error.what.contains("no key \"program\""), "{error}");
     assert!(wrong(&format!("{good}[binding]\ncores = [[\"{{core}}\"]]\n")).what.contains("{core}"));

@@ -180,28 +180,28 @@ fn a_launch_that_says_what_it_was_not_asked_for_is_a_fault_and_none_of_that_coun
     let sed = |script: &str| format!("\"$@\" | sed -u '{script}'");
     let wrong = [
         (sed("/\"start\"/d"), "a sample without a start"),
-        (sed("/\"hello\"/d"), "a start before the launch said what it is"),
+        (sed("/\"hello\"/d"), "a start before the greeting"),
         (sed("0,/\"sample\"/{/\"sample\"/d}"), "a start before the last run's sample"),
         (sed("/\"sample\"/p"), "a sample without a start"),
-        (sed("p"), "a second launch speaks"),
-        (sed("/\"hello\"/s/\"ranks\":2/\"ranks\":3/"), "another launch speaks"),
+        (sed("p"), "a second launch begins"),
+        (sed("/\"hello\"/s/\"ranks\":2/\"ranks\":3/"), "a greeting of another launch"),
         (sed("/\"sample\"/s/\"key\":\"[^\"]*\"/\"key\":\"another\"/"), "a sample of another point"),
         (sed("/\"sample\"/s/\"I\":64/\"I\":32/"), "a sample of another point"),
         (sed("/\"sample\"/s/\"repetition\":2/\"repetition\":7/"), "a sample of another run"),
         (sed("/\"sample\"/s/\"repetition\":3/\"repetition\":7/"), "a sample of another run"),
-        (sed("/\"hello\"/h;/\"sample\"/{/\"repetition\":3/G}"), "a second launch speaks"),
+        (sed("/\"hello\"/h;/\"sample\"/{/\"repetition\":3/G}"), "a second launch begins"),
         (sed("/\"sample\"/s/\"block\":0/\"block\":1/"), "a sample of another run"),
         (sed("/\"start\"/s/\"index\":[01]/\"index\":9/"), "a start of a point that is not in the job"),
         (sed("/\"start\"/s/\"repetition\":2/\"repetition\":0/"), "a start of repetition 0 instead of 2"),
         (sed("/\"start\"/{h;d};/\"sample\"/G"), "a sample without a start"),
         (sed("/\"start\"/s/.*/{\"event\":\"done\",\"budget_spent\":false}/"), "an end before all points were measured"),
-        (sed("/\"start\"/s/.*/{\"event\":\"done\",\"budget_spent\":true}/"), "an end for lack of time"),
+        (sed("/\"start\"/s/.*/{\"event\":\"done\",\"budget_spent\":true}/"), "an end of the budget"),
         (sed("/\"start\"/s/^/{\"event\":\"ended\",\"status\":\"ok\",\"message\":\"\"}\\n/"), "a line of the driver's"),
-        ("\"$@\" & \"$@\" & wait".to_owned(), "a second launch speaks"),
-        ("head -c 2000000 /dev/zero; exec \"$@\"".to_owned(), "a start before the launch said what it is"),
+        ("\"$@\" & \"$@\" & wait".to_owned(), "a second launch begins"),
+        ("head -c 2000000 /dev/zero; exec \"$@\"".to_owned(), "a start before the greeting"),
         (
             "while :; do echo '{\"event\":\"memory\",\"ranks\":[]}'; done".to_owned(),
-            "a line about memory before the launch said what it is",
+            "a line about memory before the greeting",
         ),
     ];
     let expected: Vec<String> = wrong.iter().map(|(_, why)| format!("{MISFIT}: {why}")).collect();
@@ -310,8 +310,8 @@ fn a_fault_of_the_set_up_is_told_once_and_points_wait_for_its_repair() {
     let output = case.run(&launcher, PATIENT, 2);
     let text = errors(&output);
     assert_eq!(output.status.code(), Some(6), "{text}");
-    let said = "error: 3 launches in a row ended for the same reason, which is the set-up's, not a point's: MPI_Win_create fails";
-    assert!(text.contains(said) && text.contains("5 points wait for that"), "{text}");
+    let said = "error: 3 consecutive launches failed for the same reason, so the set-up is at fault, not a point: MPI_Win_create fails";
+    assert!(text.contains(said) && text.contains("5 points wait for the fix"), "{text}");
     assert!(text.contains("An error occurred in MPI_Win_create; the launch ended with exit code 53"), "{text}");
     let status = apexmap(&["status", case.out.to_str().unwrap()]);
     assert!(!String::from_utf8_lossy(&status.stdout).contains("5 failed"), "{status:?}");
@@ -327,11 +327,8 @@ fn what_a_launcher_says_on_standard_output_is_kept_and_its_cause_told() {
     let output = case.run(launcher, PATIENT, 2);
     let text = errors(&output);
     assert_eq!(output.status.code(), Some(6), "{text}");
-    assert!(
-        text.contains("did not start: the worker was not found, or may not be executed, on a node: [proxy:0:0@n1]"),
-        "{text}"
-    );
-    assert!(text.contains("put the worker on a file system that the nodes share"), "{text}");
+    assert!(text.contains("did not start: a node cannot find or execute the worker: [proxy:0:0@n1]"), "{text}");
+    assert!(text.contains("put the worker on a file system that all nodes mount at the same path"), "{text}");
     let kept = std::fs::read_to_string(case.out.join("journals/0001.stderr")).unwrap();
     assert!(kept.contains("execvp error"), "{kept}");
 }
@@ -491,9 +488,9 @@ fn a_worker_program_that_does_not_say_what_it_is_is_refused_in_time_and_ended() 
     };
     let limit = Duration::from_millis(300);
     for (name, text, limit, what) in [
-        ("silent", "sleep 1000", limit, "does not say what it is within 0.3 s"),
+        ("silent", "sleep 1000", limit, "does not describe itself within 0.3 s"),
         ("endless", "exec yes", Duration::from_secs(600), "is not apexmap"),
-        ("loud", "yes >&2", limit, "does not say what it is within 0.3 s"),
+        ("loud", "yes >&2", limit, "does not describe itself within 0.3 s"),
         ("wrong", "echo 1.2.3", Duration::from_secs(600), "is not apexmap"),
     ] {
         let error = ask(&program(name, text), limit).expect_err(name);

@@ -25,7 +25,7 @@ fn more_ranks_than_threads_that_a_machine_runs_are_refused() {
         "apex_map.sequential\"\nM = 4096\nI = 64\nN = 2\n[axes]\nL = [1, 8]",
         "calibrate.get\"\nranks = 16777216",
     );
-    assert!(said.contains("16777216 ranks as threads"), "{said}");
+    assert!(said.contains("P = 16777216 is more than 4096 ranks"), "{said}");
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn an_output_that_was_cut_off_gives_what_it_has_and_the_rest_comes_later() {
     std::fs::write(&outputs[0], cut(&whole[0], 10)).expect("written");
     std::fs::remove_file(&outputs[1]).expect("removed");
     let first = trip.import();
-    says(&first, 4, "its output ends before the launch was done");
+    says(&first, 4, "its output ends before the launch was complete");
     says(&first, 4, "has no output");
     // Of the four launches, two are whole.
     assert_eq!(trip.samples(), ALL / 2 + 10);
@@ -211,7 +211,7 @@ fn what_is_left_after_a_cut_is_run_or_exported_again() {
         assert_eq!(trip.samples(), ALL);
         // Its own rest was measured by others in the meantime, and must not count twice.
         std::fs::write(&outputs[0], &whole).expect("written");
-        says(&trip.import(), 3, "measured the same in the meantime");
+        says(&trip.import(), 3, "has already measured it");
         assert_eq!(trip.samples(), ALL);
     }
 }
@@ -245,16 +245,16 @@ fn outputs_of_other_plans_and_broken_ones_are_refused_with_the_reason() {
     let seconds =
         lines[sample].split("\"seconds\":").nth(1).and_then(|rest| rest.split([',', '}']).next()).expect("a time");
     let cases = [
-        (String::new(), "no line of a worker is in it"),
-        ("what a launcher says\n".into(), "no line of a worker is in it"),
+        (String::new(), "it contains no line of a worker"),
+        ("what a launcher says\n".into(), "it contains no line of a worker"),
         (line(0, lines[0].replace(build, "another")), "another build"),
         (line(0, lines[0].replace(&schema, "\"schema\":99")), "another version"),
         (line(0, lines[0].replace("\"launch\":\"", "\"launch\":\"../../")), "was not exported from this result"),
-        (lines[1..].join("\n"), "does not say what launch it is"),
+        (lines[1..].join("\n"), "does not name a launch"),
         (good.repeat(2), "after the launch was done"),
         (line(sample, format!("{0}\n{0}", lines[sample])), "a sample without a start"),
         (line(sample, String::new()), "before the last run's sample"),
-        (line(sample, lines[sample].replace(seconds, "-1.0")), "a time that is not positive"),
+        (line(sample, lines[sample].replace(seconds, "-1.0")), "a time is not positive"),
         ("{\"event\":\"fatal\",\"message\":\"no such job\"}\n".into(), "no launch began: no such job"),
     ];
     let file = trip.scratch.join("one.out");

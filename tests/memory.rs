@@ -190,7 +190,7 @@ fn is_ended_once_and_then_measured(name: &str, launch: &str, reason: &str) {
     fs::remove_file(&hog).expect("the file in memory");
     assert!(filled.success(), "{name}: room in /dev/shm");
     assert_eq!(code, Some(3), "{name}: {said}");
-    assert!(said.contains(reason) && said.contains("end what else takes memory, and rerun"), "{name}: {said}");
+    assert!(said.contains(reason) && said.contains("end other programs, and rerun"), "{name}: {said}");
     let (code, said) = run();
     assert_eq!(code, Some(0), "{name}: {said}");
     let records = Folder::open(&scratch.join("r")).expect("a result").records().expect("samples");
@@ -201,7 +201,7 @@ fn is_ended_once_and_then_measured(name: &str, launch: &str, reason: &str) {
 #[test]
 fn a_launch_that_the_system_ends_for_lack_of_memory_is_told_as_such_and_measured_when_there_is_some() {
     needs!(MemoryLimits);
-    let twice = "was killed by the system for lack of memory, twice; the plan promised";
+    let twice = "was killed by the system twice: out of memory; the plan estimated";
     is_ended_once_and_then_measured("threads", "", twice);
     needs!(Mpi);
     for (mpi, launcher) in [(&OPEN_MPI, "openmpi"), (&MPICH, "mpich")] {

@@ -147,7 +147,7 @@ impl Mock {
                 ok
             }
             Script::LacksMemoryAfter(samples) => {
-                let ending = Ending::new(Status::Failed, "killed by the system for lack of memory");
+                let ending = Ending::new(Status::Failed, "killed by the system: out of memory");
                 Self::begin(job, say, samples).and(Ok(Ending { abrupt: true, lacked_memory: true, ..ending }))
             }
             Script::TimesOutAfter(samples) => {

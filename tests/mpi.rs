@@ -184,7 +184,7 @@ fn where_open_mpi_cannot_open_windows_it_gets_the_component_that_can_once_told_a
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(said.matches(noted).count(), 1, "{said}");
     assert!(
-        said.contains("OMPI_MCA_osc=pt2pt is set for the launches from here on") && said.contains("fallback = false"),
+        said.contains("OMPI_MCA_osc=pt2pt is set for all further launches") && said.contains("fallback = false"),
         "{said}"
     );
     assert_eq!(of_launches("default"), [true; 6]);
@@ -196,7 +196,7 @@ fn where_open_mpi_cannot_open_windows_it_gets_the_component_that_can_once_told_a
     let (code, said) = run(&["run", "s.toml", "--no-report", "--out", "default"], None);
     assert_eq!(code, Some(0), "{said}");
     assert!(
-        said.contains("OMPI_MCA_osc=pt2pt is set for the launches, as before in this result") && !said.contains(noted),
+        said.contains("OMPI_MCA_osc=pt2pt is set for all launches, as earlier in this result") && !said.contains(noted),
         "{said}"
     );
     assert_eq!(of_launches("default"), [true; 7]);

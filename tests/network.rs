@@ -176,13 +176,16 @@ fn a_run_on_several_hosts_tries_its_launch_first_and_tells_of_a_card_of_another_
     let names = network.names();
     let run = ["run", "s.toml", "--out", "result", "--hosts", &names, "--card", "card.toml", "--card-of-another-host"];
     let said = network.apexmap(&run);
-    assert!(said.contains("first the largest launch") && said.contains("ranks      2 on 2 nodes (h1, h2)"), "{said}");
+    assert!(
+        said.contains("trial of the largest launch") && said.contains("ranks      2 on 2 nodes (h1, h2)"),
+        "{said}"
+    );
     assert!(said.contains("The card belongs to another network: a short message takes 1 us on it"), "{said}");
     let page = fs::read_to_string(network.scratch.join("result/report.html")).expect("a report");
     assert!(page.contains("The card belongs to another network"));
     let left: Vec<_> = fs::read_dir(&*network.scratch).expect("a folder").flatten().map(|e| e.file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().contains("-try-")), "{left:?}");
-    assert!(!network.apexmap(&run).contains("first the largest launch"), "it is known");
+    assert!(!network.apexmap(&run).contains("trial of the largest launch"), "it is known");
 }
 
 #[test]
@@ -232,9 +235,9 @@ fn more_ranks_than_the_hosts_take_are_refused_before_anything_is_launched() {
     fs::write(&file, sweep).expect("a file");
     let (file, out) = (file.to_str().expect("UTF-8"), scratch.join("result").display().to_string());
     let error = refused(&["run", file, "--out", &out]);
-    assert!(error.contains("8 ranks take 8 hosts, there are 2 hosts: h1, h2"), "{error}");
+    assert!(error.contains("8 ranks take 8 hosts, but the list has 2 hosts: h1, h2"), "{error}");
     let error = refused(&["run", file, "--out", &out, "--hosts", "h1,h2,h3", "--ranks-per-node", "2"]);
-    assert!(error.contains("8 ranks take 4 hosts, there are 3 hosts"), "{error}");
+    assert!(error.contains("8 ranks take 4 hosts, but the list has 3 hosts"), "{error}");
     let error = refused(&["run", file, "--out", &out, "--ranks-per-node", "4", "--submit=slurm"]);
     assert!(error.contains("a batch system chooses the hosts"), "{error}");
     assert!(!scratch.join("result").exists());

@@ -86,7 +86,7 @@ fn a_launcher_that_has_told_why_no_rank_can_start_is_not_waited_for_as_long_as_a
     let script = "echo 'error: execve(): /nonexistent: No such file or directory' >&2; sleep 100";
     let (ending, _) = shell(script, limits(PATIENT, PATIENT, 0.1));
     assert_eq!(ending.status, Status::TimedOut);
-    assert!(ending.message.starts_with("the worker was not found"), "{}", ending.message);
+    assert!(ending.message.starts_with("a node cannot find or execute the worker"), "{}", ending.message);
     // Whoever has greeted is there, whatever is printed.
     let script = format!(
         "{}{script_of_error}sleep 0.3; {}{}{}",
@@ -255,6 +255,6 @@ fn a_kill_while_the_system_counts_one_more_for_lack_of_memory_is_told_as_such() 
         let limits = limits(PATIENT, PATIENT, PATIENT);
         let ending = executor.execute(&command, &scratch.join("stderr"), limits, &mut |_| Ok(())).expect("an ending");
         assert_eq!((ending.lacked_memory, ending.abrupt), (lacked, true), "{script}: {ending:?}");
-        assert_eq!(ending.message.contains("lack of memory"), lacked, "{ending:?}");
+        assert_eq!(ending.message.contains("out of memory"), lacked, "{ending:?}");
     }
 }

@@ -240,7 +240,7 @@ fn from_a_login_node_a_sweep_runs_as_jobs_of_two_and_of_four_nodes() {
     let said = text(&output);
     // The nodes' network has no remote memory: the trial finds that out, and the launches get what works.
     let logs = cluster.job_logs();
-    assert!(logs.contains("first the largest launch") && logs.contains("note: MPI_Win_create fails"), "{logs}");
+    assert!(logs.contains("trial of the largest launch") && logs.contains("note: MPI_Win_create fails"), "{logs}");
     let records = Folder { path: cluster.scratch.join("result") }.records().expect("journals");
     let launches: Vec<_> = records.iter().filter_map(|record| record.launch.as_ref()).collect();
     assert!(launches.iter().all(|launch| launch.environment["OMPI_MCA_osc"] == "pt2pt"), "{logs}");
@@ -255,7 +255,7 @@ fn from_a_login_node_a_sweep_runs_as_jobs_of_two_and_of_four_nodes() {
     let mut inside = cluster.command(env!("CARGO_BIN_EXE_apexmap"), &["run", "s.toml", "--out", "other"]);
     let output = inside.env("SLURM_JOB_ID", "1").env("SLURM_JOB_NUM_NODES", "2").output().expect("the program");
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));
-    assert!(text(&output).contains("take 4 nodes, this job has 2 nodes"), "{}", text(&output));
+    assert!(text(&output).contains("take 4 nodes, but this job has 2 nodes"), "{}", text(&output));
     assert!(text(&output).contains("SLURM_JOB_ID is set"), "{}", text(&output));
     assert!(!cluster.scratch.join("other").exists());
 }
@@ -270,7 +270,7 @@ fn whoever_leaves_finds_the_jobs_going_on_and_cancels_them() {
     kill(Pid::from_raw(follower.id() as i32), Signal::SIGINT).expect("a signal");
     let output = ended(follower);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output));
-    assert!(text(&output).contains("the jobs go on"), "{}", text(&output));
+    assert!(text(&output).contains("the jobs continue"), "{}", text(&output));
     let before = cluster.samples();
     wait(|| "another sample".into(), || cluster.samples() > before);
 
@@ -372,7 +372,7 @@ fn cores_of_a_sweep_that_is_submitted_are_those_of_the_nodes() {
     };
     sweep("64 kwords per rank");
     let said = text(&cluster.apexmap(&["run", "s.toml", "--no-report", "--out", "result"]));
-    let told = "sinfo says that a node of the default partition has 2 cores and 1.95 GiB";
+    let told = "according to sinfo, a node of the default partition has 2 cores and 1.95 GiB";
     assert!(said.contains(told), "{said}");
     cluster.assert_whole(4);
     let manifest = fs::read_to_string(cluster.scratch.join("result/manifest.json")).expect("a manifest");
@@ -445,9 +445,9 @@ fn a_job_gets_the_memory_of_its_nodes_and_one_that_is_killed_for_it_says_so() {
     let output = followed(&cluster, follower);
     let said = text(&output);
     assert_eq!(output.status.code(), Some(4), "{said}");
-    assert!(said.contains("Slurm killed a step for lack of memory") && said.contains("help: lower M"), "{said}");
+    assert!(said.contains("Slurm killed a step that ran out of memory") && said.contains("help: lower M"), "{said}");
     let status = text(&cluster.apexmap(&["status", "result"]));
-    assert!(status.contains("for lack of memory") && status.contains("help: lower M"), "{status}");
+    assert!(status.contains("that ran out of memory") && status.contains("help: lower M"), "{status}");
 }
 
 /// The commands of docs/clusters.md and README.md, on nodes for which they are meant.
@@ -475,7 +475,7 @@ fn the_commands_of_the_guide_run_as_they_stand_there() {
         assert!(output.status.success(), "{command}: {said}");
         assert!(said.contains("#SBATCH --nodes=2\n") && said.contains("--machine test"), "{command}: {said}");
         if command.contains("paper-figures-3-to-7") {
-            assert!(said.contains("each node gets 128 ranks, one for each of its cores"), "{said}");
+            assert!(said.contains("each node gets 128 ranks, one per core"), "{said}");
             assert!(
                 said.contains("#SBATCH --ntasks-per-node=128\n") && said.contains("--ranks-per-node=128"),
                 "{said}"
@@ -493,10 +493,10 @@ fn what_the_partition_does_not_give_is_refused_before_it_waits_in_the_queue() {
     let dry =
         |further: &[&str]| cluster.apexmap(&[&["run", "s.toml", "--out", "result", "--dry-run"], further].concat());
     let said = text(&dry(&[]));
-    assert!(said.contains("#SBATCH --time=00:10:00\n") && said.contains("in a chain"), "{said}");
+    assert!(said.contains("#SBATCH --time=00:10:00\n") && said.contains("a chain of"), "{said}");
     let output = dry(&["--time-limit", "30 min"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output).contains("the default partition gives 10 min at most"), "{}", text(&output));
+    assert!(text(&output).contains("the default partition allows at most 10 min"), "{}", text(&output));
     let sweep = "[fixed]\nkernel = \"message_rate.ping_pong\"\nranks = 18\n[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"\n\
                  ranks_per_node = 2\nworker = \"WORKER\"\nsubmit = \"slurm\"\n";
     if crate::needs::Group::Mpi.is_here() {
@@ -504,7 +504,8 @@ fn what_the_partition_does_not_give_is_refused_before_it_waits_in_the_queue() {
         fs::write(cluster.scratch.join("s.toml"), sweep).expect("a file");
         let output = dry(&["--partition", "main"]);
         assert_eq!(output.status.code(), Some(2));
-        let told = "a job would need 9 nodes with 2 ranks on each; sinfo says that partition main gives 4 at most";
+        let told =
+            "a job would need 9 nodes with 2 ranks on each, but according to sinfo, partition main allows at most 4";
         assert!(text(&output).contains(told), "{}", text(&output));
     }
     // What Slurm finds out itself. A directive is the user's word against all limits.
@@ -520,7 +521,7 @@ fn what_the_partition_does_not_give_is_refused_before_it_waits_in_the_queue() {
     assert!(said.contains("can never start") && (limit || config), "{said}");
     assert!(
         said.contains(if limit {
-            "help: name a shorter time with --time-limit"
+            "help: set a shorter time with --time-limit"
         } else {
             "a shorter time (--time-limit)"
         }),

@@ -125,7 +125,7 @@ fn words_for_ranks_are_counts_of_the_machine() {
     assert_eq!(ranks(range, machine).expect("a sweep"), [4, 8, 16]);
     let unknown = Machine { cores_of_numa_node: None, ..machine };
     let error = ranks("\"node\"", unknown).expect_err("not known");
-    assert!(error.what.contains("does not tell which cores its NUMA nodes have"), "{error}");
+    assert!(error.what.contains("does not report the cores of its NUMA nodes"), "{error}");
 }
 
 #[test]
@@ -192,27 +192,23 @@ fn tables_that_contradict_each_other_are_refused() {
 #[test]
 fn launch_and_repetitions_that_do_not_fit_are_refused() {
     let launch = |text: &str| sequential(&format!("[launch]\n{text}"));
-    check_wrong(&launch("launcher = »\"srun\"«"), "does not start transport \"threads\"", "transport \"mpi\"");
-    check_wrong(&launch("transport = \"mpi\"\nlauncher = »\"local\"«"), "does not start", "\"local\"");
+    check_wrong(&launch("launcher = »\"srun\"«"), "does not support transport \"threads\"", "transport \"mpi\"");
+    check_wrong(&launch("transport = \"mpi\"\nlauncher = »\"local\"«"), "does not support", "\"local\"");
     check_wrong(&launch("transport = »\"mpi\"«"), "needs a launcher", "openmpi");
     check_wrong(&launch("ranks_per_node = »2«"), "no meaning", "mpi");
     check_wrong(&launch("launches = »0«"), "at least 1", "");
     check_wrong(&launch("place = »\"spred\"«"), "\"spred\"", "did you mean \"spread\"?");
     let placed = "transport = \"mpi\"\nlauncher = \"srun\"\nplace = »\"smt\"«";
-    check_wrong(
-        &launch(placed),
-        "launcher \"srun\" cannot be told to place ranks as \"smt\"",
-        "\"spread\" or \"compact\"",
-    );
+    check_wrong(&launch(placed), "launcher \"srun\" does not support place = \"smt\"", "\"spread\" or \"compact\"");
     let placed = "transport = \"mpi\"\nlauncher = \"pals\"\nplace = »\"spread\"«";
-    check_wrong(&launch(placed), "cannot be told to place ranks", "remove place: the result says where each rank ran");
+    check_wrong(&launch(placed), "does not support place", "remove place: the result records where each rank ran");
     check_wrong(&launch("timeout = »\"0 s\"«"), "longer than 0 s", "");
     check_wrong(&launch("start_timeout = »\"0 s\"«"), "longer than 0 s", "start_timeout = \"90 s\"");
     check_wrong(&launch("start_timeout = »\"1 s\"«"), "longer than preflight, which is 1 s", "preflight = \"0 s\"");
     let custom = |command: &str| launch(&format!("transport = \"mpi\"\nlauncher = \"custom\"\ncommand = {command}"));
     check_wrong(&custom("[\"run\", »\"{rank}\"«, \"{worker}\", \"{arguments}\"]"), "{rank}", "did you mean \"ranks\"?");
     check_wrong(&custom("[»\"{ranks_per_node}\"«, \"{worker}\", \"{arguments}\"]"), "not set", "ranks_per_node = 1");
-    check_wrong(&custom("»[\"run\", \"{worker}\"]«"), "lacks the argument \"{arguments}\"", "");
+    check_wrong(&custom("»[\"run\", \"{worker}\"]«"), "the command has no \"{arguments}\"", "");
     check_wrong(&launch("transport = \"mpi\"\nlauncher = »\"custom\"«"), "needs a command", "command = [");
     check_wrong(
         &launch("transport = \"mpi\"\nlauncher = \"srun\"\ncommand = »[\"x\"]«"),
@@ -220,7 +216,7 @@ fn launch_and_repetitions_that_do_not_fit_are_refused() {
         "custom",
     );
     let repeat = |text: &str| sequential(&format!("[repeat]\n{text}"));
-    check_wrong(&repeat("min = »5«\nwidth = 0.05"), "no 95 % interval", "min = 6");
+    check_wrong(&repeat("min = »5«\nwidth = 0.05"), "too few for a 95 % interval", "min = 6");
     check_wrong(&repeat("min = 8\nmax = »7«\nwidth = 0.05"), "less than min = 8", "");
     check_wrong(&repeat("max = »7«"), "without width", "");
     check_wrong(&repeat("width = »0«"), "greater than 0", "0.05");
@@ -231,7 +227,11 @@ fn launch_and_repetitions_that_do_not_fit_are_refused() {
 #[test]
 fn figures_that_cannot_be_drawn_are_refused() {
     let figure = |lines: &str| sequential(&format!("[[figure]]\n{lines}"));
-    check_wrong(&figure("kind = »\"pie\"«\nx = \"L\""), "no kind of figure \"pie\"", "surface, contour, heat, curves");
+    check_wrong(
+        &figure("kind = »\"pie\"«\nx = \"L\""),
+        "unknown kind of figure \"pie\"",
+        "surface, contour, heat, curves",
+    );
     check_wrong(&figure("kind = »\"heat\"«\nx = \"L\""), "a heat has two axes", "one in y");
     check_wrong(&figure("kind = \"heat\"\nx = \"L\"\ny = »\"alpha, M\"«"), "two axes", "one in y");
     check_wrong(
@@ -502,7 +502,7 @@ fn ranks_nodes_and_ranks_per_node_that_contradict_each_other_are_refused() {
     const MPI: &str = "[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"\n";
     let mpi = |tables: &str| two_sided(&format!("M = \"1 kwords per rank\"\n{tables}{MPI}"));
     check_wrong(&mpi("»ranks« = 4\nnodes = 2\nranks_per_node = 2\n"), "ranks follows from nodes", "remove ranks");
-    check_wrong(&mpi("[axes]\n»nodes« = [1, 2]\n"), "nodes alone does not say", "ranks_per_node = \"cores\"");
+    check_wrong(&mpi("[axes]\n»nodes« = [1, 2]\n"), "nodes alone does not determine", "ranks_per_node = \"cores\"");
     let twice = mpi("[axes]\nnodes = [1, 2]\n»ranks_per_node« = [1, 2]\n") + "ranks_per_node = 2\n";
     check_wrong(&twice, "here and in [launch]", "keep one");
     check_wrong(&mpi("ranks = 3\n[axes]\n»ranks_per_node« = [1, 2]\n"), "ranks = 3 is not nodes = 2 times", "exclude");

@@ -148,7 +148,7 @@ impl Cluster {
             End::Never(state) => return state,
             End::SetUp => {
                 self.own(&job, &started);
-                let message = "3 launches in a row ended for the same reason, which is the set-up's".into();
+                let message = "3 consecutive launches failed for the same reason, so the set-up is at fault".into();
                 self.own(&job, &Own::Ended { code: 6, message, help: "set it up".into() });
                 return JobState::Failed;
             }
@@ -178,7 +178,7 @@ impl Cluster {
             }
             End::InOrder(samples) => {
                 self.drive(&job, samples);
-                self.own(&job, &Own::Ended { code: 0, message: "its time was over".into(), help: String::new() });
+                self.own(&job, &Own::Ended { code: 0, message: "its time limit was near".into(), help: String::new() });
                 JobState::Completed
             }
             End::Requeued(samples) => {
@@ -390,7 +390,7 @@ fn a_job_that_its_user_cancels_is_submitted_again_on_demand_only() {
     for samples in 1..=10 {
         let mut case = Case::new(&[End::Killed(samples, JobState::Cancelled)]);
         let stopped = case.follow().expect("an end");
-        assert_eq!(stopped["all"], "the last job was cancelled (Priority): it is not submitted again");
+        assert_eq!(stopped["all"], "the last job was cancelled (Priority): no further job is submitted");
         assert_eq!(case.cluster.samples(), samples);
         assert!(case.follow().expect("an end").is_empty());
         case.assert_whole();
@@ -401,7 +401,7 @@ fn a_job_that_its_user_cancels_is_submitted_again_on_demand_only() {
 fn jobs_that_bring_nothing_are_not_submitted_for_ever() {
     let mut case = Case::new(&[End::Refuses; 5]);
     let stopped = case.follow().expect("an end");
-    assert_eq!(stopped["all"], "the last job ended with an error (no srun): 2 jobs in a row brought no sample");
+    assert_eq!(stopped["all"], "the last job ended with an error (no srun): 2 consecutive jobs measured no new sample");
     assert_eq!(case.cluster.jobs.len(), 2);
     let mut case = Case::new(&[End::Killed(1, JobState::TimeLimit); 9]);
     case.tries = 4;
@@ -646,7 +646,7 @@ fn a_job_of_a_result_of_other_hands_makes_no_jobs_of_a_run_here() {
     let run = ["run", "--no-report", "--out", out, sweep];
     let (code, said) = apexmap(&run);
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("1 job without an end, and the batch system does not know them"), "{said}");
+    assert!(said.contains("1 job without a recorded end, and the batch system does not know them"), "{said}");
     assert!(said.contains("add --submit") && said.contains("apexmap cancel"), "{said}");
     let called = || std::fs::read_to_string(scratch.join("called")).unwrap_or_default();
     assert!(!called().contains("sbatch"), "{}", called());
@@ -689,7 +689,7 @@ fn parts_know_their_nodes() {
     let points = plan.entries.iter().map(|entry| entry.point.clone()).collect();
     let error =
         parts(&Plan::new(context, points, 1, REPEAT, 1).expect("a plan"), Division::One).expect_err("a refusal");
-    assert!(error.what.contains("does not say on how many nodes 2 ranks are"), "{error}");
+    assert!(error.what.contains("the number of nodes for 2 ranks is unknown"), "{error}");
 }
 
 #[test]
@@ -739,7 +739,7 @@ fn a_result_of_somebody_else_starts_no_program_of_its_choice() {
     for command in ["status", "cancel"] {
         let output = apexmap(&[command, folder.to_str().expect("a path")]);
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(said.contains("nothing that a result names is run"), "{command}: {said}");
+        assert!(said.contains("apexmap runs only its built-in templates for a result"), "{command}: {said}");
     }
     assert!(!touched.exists());
 }
@@ -752,7 +752,7 @@ fn a_job_that_finds_the_set_up_at_fault_is_the_last_of_its_part() {
     let stopped = case.follow().expect("an end");
     assert_eq!(stopped.len(), 1);
     let why = stopped.values().next().expect("a reason");
-    assert!(why.contains("which is the set-up's") && why.contains("no other is submitted"), "{why}");
+    assert!(why.contains("the set-up is at fault") && why.contains("fix this first"), "{why}");
     let store = Jobs::of(&case.cluster.folder);
     let job = store.read().expect("the record").1.remove(0);
     assert_eq!(log::advice(&store, &job).expect("files").as_deref(), Some("set it up"));
@@ -771,7 +771,7 @@ fn a_job_that_asks_for_what_it_cannot_get_is_cancelled_and_the_last_of_its_part(
     let stopped = case.follow().expect("an end");
     assert_eq!(
         stopped["all"],
-        "a job can never start: it asks for what the batch system does not give (Priority), and another would not either"
+        "a job can never start: it requests more than the batch system allows (Priority); no further job is submitted"
     );
     let submitted = case.cluster.jobs.len();
     assert!(submitted > 1, "it was a chain");
@@ -789,13 +789,13 @@ fn why_a_job_ended_is_looked_for_at_the_end_of_its_log() {
         (
             "slurmstepd: error: Exceeded job memory limit\n",
             JobState::Ended,
-            "Slurm killed a step for lack of memory",
+            "Slurm killed a step that ran out of memory",
             "lower M",
         ),
         (
             "slurmstepd-n1: error: Step 5.batch exceeded memory limit (1 > 0), being killed\n",
             JobState::Failed,
-            "for lack of memory",
+            "that ran out of memory",
             "lower M",
         ),
         (

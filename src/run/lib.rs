@@ -1,6 +1,6 @@
 //! Runs: sweeps, plans, launchers and batch systems.
 
-// Listed in clippy.toml: what opens a file of a result has to go through `regular_file` or `new_file`.
+// Files of a result must be opened through `regular_file` or `new_file`. The other functions are listed in clippy.toml.
 #![warn(clippy::disallowed_methods)]
 
 pub mod batch;

@@ -1,28 +1,28 @@
-//! Texts with placeholders in braces, such as `{nodes}`: what batch systems, launchers and custom commands are written in.
+//! Texts with placeholders in braces, such as `{nodes}`, for batch systems, launchers and custom commands.
 
 use apexmap_base::error::{Error, Result};
 use std::path::Path;
 
-/// Refuses placeholders other than these.
+/// Checks that the texts use only the placeholders in `known`.
 ///
 /// # Errors
-/// If a text of this file names another one.
+/// If a text of the file at `path` uses another placeholder.
 pub fn check<'a>(path: &Path, texts: impl IntoIterator<Item = &'a str>, known: &[&str]) -> Result<()> {
     match texts.into_iter().flat_map(names).find(|name| !known.contains(name)) {
         Some(name) => Err(Error::input(
-            format!("{}: {{{name}}} is not known here", path.display()),
-            format!("write one of {}; {{{{ and }}}} are braces", known.join(", ")),
+            format!("{}: unknown placeholder {{{name}}}", path.display()),
+            format!("use one of {}; write {{{{ and }}}} for braces", known.join(", ")),
         )),
         None => Ok(()),
     }
 }
 
-/// The names in single braces.
+/// Returns the names in single braces.
 pub fn names(text: &str) -> impl Iterator<Item = &str> {
     pieces(text).into_iter().filter_map(|piece| if let Piece::Name(name) = piece { Some(name) } else { None })
 }
 
-/// The text with values in place of names; `None` if one has no value.
+/// Replaces the placeholders by values. Returns `None` if one has no value.
 pub fn filled(text: &str, value: impl Fn(&str) -> Option<String>) -> Option<String> {
     pieces(text)
         .into_iter()
@@ -33,8 +33,8 @@ pub fn filled(text: &str, value: impl Fn(&str) -> Option<String>) -> Option<Stri
         .collect()
 }
 
-/// The arguments of a command; `None` if a placeholder has no value. The values of a placeholder become an argument each where it is
-/// alone, and are joined by commas elsewhere.
+/// Builds the arguments of a command; returns `None` if a placeholder has no value. A placeholder that is a whole argument
+/// becomes one argument per value; inside an argument, the values are joined by commas.
 pub fn arguments<T: AsRef<str>>(texts: &[T], value: impl Fn(&str) -> Option<Vec<String>>) -> Option<Vec<String>> {
     let one = |text: &T| match pieces(text.as_ref())[..] {
         [Piece::Text(""), Piece::Name(name), Piece::Text("")] => value(name),
@@ -49,7 +49,7 @@ enum Piece<'a> {
     Name(&'a str),
 }
 
-/// A text cut at its placeholders. Doubled braces are braces.
+/// Splits a text at its placeholders. A doubled brace is a plain brace.
 fn pieces(mut text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     while let Some(at) = text.find(['{', '}']) {
@@ -71,7 +71,7 @@ fn pieces(mut text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// A text in which these names alone are placeholders, and all other braces stay as they are.
+/// Escapes all braces except those around these names.
 pub fn escaped(text: &str, names: &[&str]) -> String {
     let doubled = text.replace('{', "{{").replace('}', "}}");
     names.iter().fold(doubled, |text, name| text.replace(&format!("{{{{{name}}}}}"), &format!("{{{name}}}")))

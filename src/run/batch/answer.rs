@@ -1,4 +1,4 @@
-//! What batch systems answer.
+//! Parses the answers of batch systems.
 
 use super::JobState;
 use super::template::{Question, Template};
@@ -6,20 +6,20 @@ use crate::launch::causes::has;
 use nix::unistd::Uid;
 use std::collections::BTreeMap;
 
-/// What is known of a job.
+/// The state of a job, as the batch system reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub id: String,
     /// The job's name, if the answer has it.
     pub name: String,
     pub state: JobState,
-    /// The system's own words: the reason why a job waits, the state where that is not known here.
+    /// The reason why the job waits, in the system's words. For a state that this program does not know, it names the state.
     pub reason: String,
-    /// When the system expects it to start, in its own words.
+    /// The expected start, in the system's words.
     pub start: String,
 }
 
-/// The id of a job that was just submitted; `None` if the output has none.
+/// Returns the id of the job that was just submitted, or `None` if the output contains none.
 pub fn submitted(template: &Template, output: &str) -> Option<String> {
     let between = &template.id;
     let line = |line: &str| {
@@ -28,12 +28,13 @@ pub fn submitted(template: &Template, output: &str) -> Option<String> {
         let id = line[start..].trim_start().split(end).next()?;
         is_id(id).then(|| id.to_owned())
     };
-    // Sites print news before the answer.
+    // Sites print news before the answer, so the last id counts.
     output.lines().rev().find_map(line)
 }
 
-/// Whether a word can be the id of one job: a number that is not 0, whatever follows it; or as Flux writes it, `ƒ` or `f` and digits
-/// and letters. Others are options of a command, and words that stand for all jobs of a user: `0` of LSF, `all` of Torque.
+/// Returns true if the word can be the id of one job. An id starts with digits that are not all 0, or it has Flux's form: `ƒ` or
+/// `f`, then letters and digits with at least one digit. Other words are options, or stand for all jobs of a user: `0` in LSF,
+/// `all` in Torque.
 pub fn is_id(word: &str) -> bool {
     let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
     let is_number = digits.contains(|digit| digit != '0');
@@ -43,7 +44,7 @@ pub fn is_id(word: &str) -> bool {
     (is_number || of_flux) && !word.contains(|c: char| c.is_whitespace() || c.is_control() || c == ',')
 }
 
-/// The jobs in an answer, by their short ids. Lines that do not fit are news of the site.
+/// Returns the jobs of an answer by their short ids. Lines with other columns are news of the site.
 pub fn jobs(template: &Template, question: &Question, output: &str) -> BTreeMap<String, Answer> {
     let mut jobs = BTreeMap::new();
     for line in output.lines() {
@@ -70,7 +71,7 @@ pub fn jobs(template: &Template, question: &Question, output: &str) -> BTreeMap<
     jobs
 }
 
-/// Whether a line has all columns of a question.
+/// Returns true if a line with this number of fields has all columns of the question.
 fn fields_fit(question: &Question, fields: usize) -> bool {
     let columns = [Some(question.id), Some(question.state), question.name, question.reason, question.start];
     columns
@@ -79,9 +80,9 @@ fn fields_fit(question: &Question, fields: usize) -> bool {
         .all(|at| if at < 0 { at.unsigned_abs() as usize <= fields } else { (at as usize) < fields })
 }
 
-/// What a word for a state means, and what more there is to say. Whatever is not known may still run: the job is watched on.
+/// Translates a state into a [`JobState`] and a reason. A job with an unknown state counts as running, so it is still watched.
 fn meaning(template: &Template, word: &str, reason: String) -> (JobState, String) {
-    // "CANCELLED by 1000", and a + where a column is too narrow.
+    // sacct prints "CANCELLED by 1000", and appends a + where a column is too narrow.
     let (first, by) = word.split_once(" by ").unwrap_or((word.trim_end_matches('+'), ""));
     let known = template.states.get(first);
     let by_reason = template.reasons.iter().find(|(part, _)| has(&reason, part)).map(|(_, state)| *state);
@@ -91,11 +92,11 @@ fn meaning(template: &Template, word: &str, reason: String) -> (JobState, String
             (JobState::Removed, format!("by user {by}"))
         }
         (Some(state), None) => (*state, reason),
-        (None, None) => (JobState::Running, format!("its state {word} is not known here")),
+        (None, None) => (JobState::Running, format!("apexmap does not know its state {word}")),
     }
 }
 
-/// What the least of a partition's nodes has.
+/// The smallest size of each resource among the nodes of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeSize {
     pub cores_of_socket: usize,
@@ -105,16 +106,16 @@ pub struct NodeSize {
     pub memory: u64,
 }
 
-/// What a partition gives to one job.
+/// The limits of one job in a partition.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// The longest time, in seconds; `None` where there is no limit, or none is told.
+    /// The longest time in seconds; `None` without a limit, or if the system reports none.
     pub seconds: Option<f64>,
-    /// The most nodes; `None` where that is not told.
+    /// The largest number of nodes; `None` if the system reports none.
     pub nodes: Option<usize>,
 }
 
-/// The least of each among the nodes of an answer: of the default partition, if one is marked.
+/// Returns the smallest value of each resource among the listed nodes. If a default partition is marked, only its nodes count.
 pub fn nodes(text: &str) -> Option<NodeSize> {
     let node = |line: &str| {
         let mut words = line.split_whitespace();
@@ -138,14 +139,14 @@ pub fn nodes(text: &str) -> Option<NodeSize> {
     })
 }
 
-/// Lines of nodes that a job may get: those of the default partition, if one is marked.
+/// Returns the lines of nodes that a job may get: those of the default partition, if one is marked.
 fn meant(text: &str) -> impl Iterator<Item = &str> {
     let is_default = |line: &&str| line.split_whitespace().next().is_some_and(|name| name.ends_with('*'));
     let marked = text.lines().any(|line| is_default(&line));
     text.lines().filter(move |line| !marked || is_default(line))
 }
 
-/// What these nodes' partition gives to one job; the most of each where there are several.
+/// Returns the limits of one job on these nodes. With several partitions, each limit is the largest of them.
 pub fn limits(text: &str) -> Limits {
     let mut partitions: BTreeMap<&str, (usize, Option<&str>, Option<&str>)> = BTreeMap::new();
     for line in meant(text) {
@@ -166,7 +167,7 @@ pub fn limits(text: &str) -> Limits {
     }
 }
 
-/// `1-12:00:00`, `12:00:00`, `30:00` or minutes, in seconds.
+/// Parses `1-12:00:00`, `12:00:00`, `30:00` or a number of minutes, and returns seconds.
 fn duration(text: &str) -> Option<f64> {
     let (days, rest) = text.split_once('-').map_or((None, text), |(days, rest)| (Some(days), rest));
     let parts: Vec<f64> = rest.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
@@ -182,7 +183,7 @@ fn duration(text: &str) -> Option<f64> {
     Some(days * 86400.0 + seconds).filter(|seconds| *seconds > 0.0)
 }
 
-/// The cluster's name.
+/// Parses the cluster's name.
 pub fn cluster(text: &str) -> Option<String> {
     let value = text.lines().find_map(|line| line.trim().strip_prefix("ClusterName"))?;
     let name = value.trim_start_matches([' ', '=']).trim();
@@ -190,27 +191,27 @@ pub fn cluster(text: &str) -> Option<String> {
     (!name.is_empty() && name.chars().all(plain)).then(|| name.to_owned())
 }
 
-/// What to do about a job that can never start, by the system's reason.
+/// Returns the advice for a job that can never start, by the system's reason.
 pub fn advice(reason: &str) -> &'static str {
     let about: [(&[&str], &str); 6] = [
         (
             &["TimeLimit", "WallDuration", "Minutes"],
-            "name a shorter time with --time-limit: longer sweeps become chains of jobs",
+            "set a shorter time with --time-limit; a longer sweep becomes a chain of jobs",
         ),
-        (&["Node"], "name fewer ranks, or more ranks on a node (--ranks-per-node), or another partition (--partition)"),
+        (&["Node"], "use fewer ranks, more ranks per node (--ranks-per-node) or another partition (--partition)"),
         (
             &["BadConstraints"],
-            "name features that nodes of the partition have (--constraint; `sinfo --format='%P %f'` lists them)",
+            "choose features that the partition's nodes have (--constraint; `sinfo --format='%P %f'` lists them)",
         ),
-        (&["Mem"], "lower M, or name fewer ranks on a node (--ranks-per-node) or another partition (--partition)"),
+        (&["Mem"], "lower M, or use fewer ranks per node (--ranks-per-node) or another partition (--partition)"),
         (
             &["Account", "QOS"],
-            "name an account or QOS that you may use (--account, --qos; `sacctmgr show associations` lists them), or ask \
-                               for less: its limits are in `sacctmgr show qos`",
+            "use an account or QOS that you have access to (--account, --qos; `sacctmgr show associations` lists them), \
+                               or request less (`sacctmgr show qos` lists the limits)",
         ),
         (
             &[""],
-            "name fewer nodes, a shorter time (--time-limit), other features (--constraint) or another partition (--partition): `sinfo` \
+            "request fewer nodes, a shorter time (--time-limit), other features (--constraint) or another partition (--partition); `sinfo` \
              shows what a partition has",
         ),
     ];

@@ -1,7 +1,7 @@
-//! Batch systems: a job as a script, commands that submit it, ask for it and cancel it, and what their answers mean.
+//! Batch systems: the job script, the commands that submit, query and cancel jobs, and the parsing of their answers.
 //!
-//! A system is a [`Template`], a TOML file in `batch/templates/` and its line in [`ALL`]; a user's own file serves as well. All is
-//! text and lists of arguments: no shell sees a command, and what stands in a script is quoted.
+//! Each system is a [`Template`]: a TOML file in `batch/templates/`, listed in [`ALL`], or a file of the user. Commands are lists
+//! of arguments that no shell interprets, and texts in scripts are quoted.
 
 pub mod answer;
 pub mod options;
@@ -18,7 +18,7 @@ use apexmap_base::toml_file;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The systems of the program: name and template.
+/// The built-in systems: name and template.
 pub const ALL: &[(&str, &str)] = &[
     ("slurm", include_str!("templates/slurm.toml")),
     ("pbs", include_str!("templates/pbs.toml")),
@@ -27,45 +27,45 @@ pub const ALL: &[(&str, &str)] = &[
     ("flux", include_str!("templates/flux.toml")),
 ];
 
-/// Environment variables that hold the id of the job in which a process runs.
+/// Environment variables that hold the id of the job that this process runs in.
 pub const VARIABLES: &[&str] = &["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_ENCLOSING_ID", "FLUX_JOB_ID"];
 
-/// What a batch system says of a job.
+/// The state of a job, as the batch system reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {
-    /// In the queue, held, or put back into it.
+    /// In the queue, held or requeued.
     Waiting,
-    /// On its nodes; also while it is suspended, or ends.
+    /// On its nodes, including suspended and completing.
     Running,
     Completed,
-    /// Its script ended with an error.
+    /// The script ended with an error.
     Failed,
     TimeLimit,
     NodeFailure,
     Preempted,
-    /// By its user, as far as the system tells.
+    /// Cancelled by its own user, as far as the system reports it.
     Cancelled,
-    /// Cancelled by somebody else.
+    /// Cancelled by another user.
     Removed,
     OutOfMemory,
     /// It could not end before its deadline.
     Deadline,
-    /// What it depends on will not come.
+    /// Its dependency can never be satisfied.
     NeverStarts,
-    /// It asks for more than the system gives to any job.
+    /// It requests more than the system gives to any job.
     Unsatisfiable,
-    /// It is not in the queue any more, and the system does not say how it ended.
+    /// It has left the queue, and the system does not report how it ended.
     Ended,
 }
 
 impl JobState {
-    /// Whether it may still measure something.
+    /// Returns true if the job is waiting or running.
     pub fn is_alive(self) -> bool {
         matches!(self, Self::Waiting | Self::Running)
     }
 
-    /// In a sentence that begins with the job.
+    /// Returns the predicate of a sentence whose subject is the job.
     pub fn words(self) -> &'static str {
         match self {
             Self::Waiting => "is waiting in the queue",
@@ -76,34 +76,35 @@ impl JobState {
             Self::NodeFailure => "lost a node",
             Self::Preempted => "was preempted",
             Self::Cancelled => "was cancelled",
-            Self::Removed => "was cancelled by somebody else",
-            Self::OutOfMemory => "was killed for lack of memory",
+            Self::Removed => "was cancelled by another user",
+            Self::OutOfMemory => "ran out of memory",
             Self::Deadline => "was ended at its deadline",
-            Self::NeverStarts => "can never start: what it waits for did not come",
-            Self::Unsatisfiable => "can never start: it asks for what the batch system does not give",
+            Self::NeverStarts => "can never start: its dependency cannot be satisfied",
+            Self::Unsatisfiable => "can never start: it requests more than the batch system allows",
             Self::Ended => "has left the queue",
         }
     }
 }
 
-/// The system of this name, one of the program's own: names in results are not those of files.
+/// Returns the built-in system of this name. Names in results are resolved only here, because a result must not choose a file to
+/// run.
 ///
 /// # Errors
-/// If there is none.
+/// If no built-in system has this name.
 pub fn known(name: &str) -> Result<Template> {
     match ALL.iter().find(|(known, _)| *known == name) {
         Some((name, text)) => Template::parse(text, Path::new(name)),
         None => Err(Error::input(
-            format!("the jobs were submitted with the template {name}, and nothing that a result names is run"),
-            "name the template yourself: --submit=FILE of `run`, --system FILE of `cancel`",
+            format!("the result names the template {name}, and apexmap runs only its built-in templates for a result"),
+            "name the template on the command line: `run --submit=FILE` or `cancel --system FILE`",
         )),
     }
 }
 
-/// The system of this name, or of the template file at this path.
+/// Returns the built-in system of this name, or the template file at this path.
 ///
 /// # Errors
-/// If there is neither, or the file is no template.
+/// If neither exists, or the file is not a template.
 pub fn find(name: &str) -> Result<Template> {
     if let Ok(template) = known(name) {
         return Ok(template);
@@ -115,15 +116,15 @@ pub fn find(name: &str) -> Result<Template> {
     }
     let known: Vec<&str> = ALL.iter().map(|(name, _)| *name).collect();
     Err(Error::input(
-        format!("there is no batch system \"{name}\", and no template file of this name"),
+        format!("\"{name}\" is neither a batch system nor a template file"),
         format!("{}; or name a template file (docs/clusters.md)", suggest(name, &known)),
     ))
 }
 
-/// The system whose program is on this PATH.
+/// Returns the first system whose submit program is on the PATH `search_path`.
 ///
 /// # Errors
-/// If there is none.
+/// If none is.
 pub fn here(search: &std::ffi::OsStr) -> Result<Template> {
     let templates = ALL.iter().map(|(name, text)| Template::parse(text, Path::new(name)));
     let found = |template: &Template| {
@@ -138,7 +139,7 @@ pub fn here(search: &std::ffi::OsStr) -> Result<Template> {
     }
     let names: Vec<&str> = ALL.iter().map(|(name, _)| *name).collect();
     Err(Error::environment(
-        "no batch system's program is on the PATH (sbatch, qsub, bsub, flux)",
+        "no batch system found: none of sbatch, qsub, bsub and flux is on the PATH",
         format!("run this on a login node, or name the system: --submit with one of {}", names.join(", ")),
     ))
 }

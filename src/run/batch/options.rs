@@ -1,26 +1,26 @@
-//! What a user asks of the batch system: `[launch] submit` of a sweep, and the flags of the same names.
+//! The user's requests to the batch system: `[launch] submit` of a sweep, and the flags of the same names.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The value of `submit`: the system's name, or a table with what its jobs need.
+/// The value of `submit`: the name of a batch system, or a table with the resources of its jobs.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Submit {
     /// "slurm", "pbs", "torque", "lsf", "flux", or the path of a template.
     System(String),
-    /// With further settings.
+    /// A table with further settings.
     Table(Box<SubmitTable>),
 }
 
-/// How jobs are submitted.
+/// The table `submit`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubmitTable {
-    /// "slurm", "pbs", "torque", "lsf", "flux", or the path of a template; the one whose programs are here if absent.
+    /// "slurm", "pbs", "torque", "lsf", "flux", or the path of a template; by default the system whose programs are installed.
     pub system: Option<String>,
-    /// Account or project that pays.
+    /// Account or project to charge.
     pub account: Option<String>,
     /// Partition or queue.
     pub partition: Option<String>,
@@ -28,13 +28,15 @@ pub struct SubmitTable {
     pub qos: Option<String>,
     /// Features that the nodes must have.
     pub constraint: Option<String>,
-    /// A reservation to run in.
+    /// Reservation to run in.
     pub reservation: Option<String>,
-    /// Longest time of one job, such as "2 h"; a sweep that takes longer becomes a chain of jobs. Absent: as long as the plan takes.
+    /// Longest time of one job, such as "2 h". A longer sweep becomes a chain of jobs. The default is the estimated time of the
+    /// plan.
     pub time_limit: Option<String>,
-    /// "per node count" (the default) or "one": a job for each number of nodes, or one on the most nodes for all.
+    /// "per node count" (the default): one job for each number of nodes; "one": one job with the largest number of nodes for all
+    /// launches.
     pub jobs: Option<Jobs>,
-    /// Whether nodes are for these jobs only; true by default.
+    /// Request nodes exclusively; true by default.
     pub exclusive: Option<bool>,
     /// Environment modules to load.
     #[serde(default)]
@@ -45,23 +47,23 @@ pub struct SubmitTable {
     /// Further directives of the system, such as "--mail-type=END".
     #[serde(default)]
     pub directives: Vec<String>,
-    /// Most jobs for one number of nodes; 10 by default.
+    /// Largest number of jobs for one number of nodes; 10 by default.
     pub tries: Option<u32>,
 }
 
 /// How a sweep is divided into jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Jobs {
-    /// A job for each number of nodes.
+    /// One job for each number of nodes.
     #[default]
     #[serde(rename = "per node count")]
     PerNodeCount,
-    /// One job for all.
+    /// One job for all launches.
     #[serde(rename = "one")]
     One,
 }
 
-/// What every job is submitted with.
+/// The options of every job, checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobOptions {
     /// The system's name, or the path of its template.
@@ -81,11 +83,11 @@ pub struct JobOptions {
     pub tries: u32,
 }
 
-/// Most jobs for one number of nodes, unless the user says otherwise.
+/// Default of the largest number of jobs for one number of nodes.
 pub const TRIES: u32 = 10;
 
 impl Submit {
-    /// The table that it stands for.
+    /// Converts the value into a table.
     pub fn table(&self) -> SubmitTable {
         match self {
             Submit::System(system) => SubmitTable { system: Some(system.clone()), ..SubmitTable::default() },
@@ -95,7 +97,7 @@ impl Submit {
 }
 
 impl SubmitTable {
-    /// This, and what it leaves open from another.
+    /// Fills the fields that `self` leaves open from `other`. Lists are concatenated, those of `other` first.
     pub fn or(self, other: SubmitTable) -> SubmitTable {
         let longer = |own: Vec<String>, other: Vec<String>| [other, own].concat();
         SubmitTable {
@@ -115,23 +117,26 @@ impl SubmitTable {
         }
     }
 
-    /// Checked, for this system. `seconds` reads a time.
+    /// Checks the table and returns the options for this system. `parse_seconds` parses a time.
     ///
     /// # Errors
-    /// What is wrong, and what to write instead.
+    /// The error holds what is wrong, and the next step.
     pub fn options(
         self,
         system: &str,
         seconds: impl Fn(&str) -> Result<f64, String>,
     ) -> Result<JobOptions, (String, String)> {
         if self.tries == Some(0) {
-            return Err(("tries = 0 allows no job".into(), "write tries = 1 or more".into()));
+            return Err(("tries is 0, which allows no job".into(), "set tries to 1 or more".into()));
         }
         let time_limit_seconds = match self.time_limit.as_deref().map(seconds) {
             None => None,
             Some(Ok(seconds)) if seconds >= 60.0 => Some(seconds),
             Some(Ok(_)) => {
-                return Err(("time_limit is shorter than a minute".into(), "write \"5 min\" or more".into()));
+                return Err((
+                    "time_limit is shorter than a minute".into(),
+                    "write time_limit = \"5 min\" or more".into(),
+                ));
             }
             Some(Err(what)) => return Err((format!("time_limit: {what}"), "write time_limit = \"2 h\"".into())),
         };
@@ -155,10 +160,10 @@ impl SubmitTable {
 }
 
 impl JobOptions {
-    /// Checks that all of it can stand in a script without meaning anything else there.
+    /// Checks that each text can be written into a script without a special meaning.
     ///
     /// # Errors
-    /// What cannot, and what to write instead.
+    /// The error holds what is wrong, and the next step.
     pub fn check(&self) -> Result<(), (String, String)> {
         let words = [
             ("account", &self.account),
@@ -170,30 +175,36 @@ impl JobOptions {
         for (name, value) in words.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
             let odd = |c: char| c.is_whitespace() || c.is_control() || "'\"\\`$".contains(c);
             if value.is_empty() || value.contains(odd) {
-                let next = "write it as the batch system takes it: one word, without blanks, quotes, $ and backslashes";
-                return Err((format!("{name} = {value:?} cannot stand in a job's script"), next.into()));
+                let next = "write one word without blanks, quotes, backticks, $ and backslashes";
+                return Err((format!("{name} = {value:?} is not allowed in a job script"), next.into()));
             }
         }
         let lines = self.modules.iter().map(|line| ("modules", line));
         for (name, line) in lines.chain(self.directives.iter().map(|line| ("directives", line))) {
             if line.trim().is_empty() || line.contains(char::is_control) {
-                return Err((format!("{name}: {line:?} is not one line of text"), "write one line for each".into()));
+                return Err((
+                    format!("{name}: {line:?} is not one line of text"),
+                    "write each entry as one line".into(),
+                ));
             }
         }
         for (name, value) in &self.environment {
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
             if name.is_empty() || !name.chars().all(plain) || name.starts_with(|c: char| c.is_ascii_digit()) {
-                let next = "write letters, digits and _, as in UCX_TLS";
-                return Err((format!("environment: {name:?} cannot be the name of a variable"), next.into()));
+                let next = "use letters, digits and _, as in UCX_TLS";
+                return Err((format!("environment: {name:?} is not a valid name of a variable"), next.into()));
             }
             if value.contains(char::is_control) {
-                return Err((format!("environment: {name} = {value:?} is not one line"), "write one line".into()));
+                return Err((
+                    format!("environment: {name} = {value:?} is not one line"),
+                    "write the value as one line".into(),
+                ));
             }
         }
         Ok(())
     }
 
-    /// Whether it names what changes how programs run: no result is trusted with that.
+    /// Returns true if the options change how programs run. Such options are never taken from a result.
     pub fn changes_programs(&self) -> bool {
         !(self.modules.is_empty() && self.environment.is_empty() && self.directives.is_empty())
     }

@@ -1,4 +1,4 @@
-//! A job as text, and the arguments of commands.
+//! Writes job scripts, and the command lines of batch systems.
 
 use super::options::JobOptions;
 use super::template::Template;
@@ -7,25 +7,25 @@ use apexmap_base::error::{Error, Result};
 use std::fmt::Write;
 use std::path::Path;
 
-/// What a job's script says.
+/// The contents of a job script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobScript<'a> {
-    /// Of the job, for the batch system; unique.
+    /// The job's unique name for the batch system.
     pub name: &'a str,
     pub nodes: usize,
-    /// The most of all its launches, if they are known.
+    /// The largest number of ranks per node among the job's launches, if known.
     pub ranks_per_node: Option<usize>,
     pub seconds: f64,
-    /// Where the job's output goes, relative to `folder`.
+    /// The file for the job's output, relative to `folder`.
     pub log: &'a str,
-    /// The result folder, absolute.
+    /// The absolute path of the result folder.
     pub folder: &'a Path,
-    /// What it runs.
+    /// The command that the job runs.
     pub command: &'a [String],
 }
 
 impl JobScript<'_> {
-    /// The script.
+    /// Returns the text of the script.
     pub fn text(&self, template: &Template, options: &JobOptions) -> String {
         let value = |name: &str| match name {
             "name" => Some(self.name.to_owned()),
@@ -40,7 +40,7 @@ impl JobScript<'_> {
             "reservation" => options.reservation.clone(),
             _ => None,
         };
-        // Modules are a function of login shells.
+        // Only login shells define the function `module`.
         let shell = if options.modules.is_empty() { "#!/bin/bash\n" } else { "#!/bin/bash -l\n" };
         let mut text = shell.to_owned();
         let exclusive =
@@ -49,7 +49,7 @@ impl JobScript<'_> {
         for line in lines.chain(options.directives.iter().cloned()) {
             let _ = writeln!(text, "{}{line}", template.prefix);
         }
-        text.push_str("# Written by apexmap. What was measured is kept, however this job ends.\n");
+        text.push_str("# Written by apexmap. All samples are kept, however this job ends.\n");
         for module in &options.modules {
             let _ = writeln!(text, "module load {}", quoted(module));
         }
@@ -63,12 +63,13 @@ impl JobScript<'_> {
     }
 }
 
-/// Whether the user's directives name this option themselves, or one that begins like it: `--mem-per-cpu` excludes `--mem`.
+/// Returns true if the user's directives contain this option or a longer option with the same beginning: `--mem-per-cpu` replaces
+/// `--mem`.
 fn is_said(line: &str, directives: &[String]) -> bool {
     line.split_once('=').is_some_and(|(option, _)| directives.iter().any(|other| other.starts_with(option)))
 }
 
-/// For a shell: in single quotes, unless it is plain.
+/// Quotes a word for a shell, unless it has only plain characters.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -77,10 +78,10 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// The arguments that submit a script.
+/// Returns the command that submits a script, to start after the job `predecessor` ends.
 ///
 /// # Errors
-/// If the template leaves something open.
+/// If a placeholder of the template has no value.
 pub fn submit(template: &Template, script: &str, after: Option<&str>) -> Result<Vec<String>> {
     let value = |name: &str| match name {
         "script" => Some(vec![script.to_owned()]),
@@ -93,10 +94,11 @@ pub fn submit(template: &Template, script: &str, after: Option<&str>) -> Result<
     arguments(&[before, further, rest].concat(), value).ok_or_else(|| open(template, "submit"))
 }
 
-/// The arguments of a question or of `cancel`; `{ids}` alone becomes an argument for each, elsewhere they are joined by commas.
+/// Returns the command of a question or of `cancel`. An argument `{ids}` becomes one argument per id; inside an argument, the ids
+/// are joined by commas.
 ///
 /// # Errors
-/// If the template leaves something open.
+/// If a placeholder of the template has no value.
 pub fn about(template: &Template, command: &[String], user: &str, ids: &[String]) -> Result<Vec<String>> {
     let value = |name: &str| match name {
         "user" => Some(vec![user.to_owned()]),
@@ -106,7 +108,7 @@ pub fn about(template: &Template, command: &[String], user: &str, ids: &[String]
     arguments(command, value).ok_or_else(|| open(template, "a command"))
 }
 
-/// The arguments of the question about nodes; empty if the template has none.
+/// Returns the command that asks for the sizes of nodes; empty if the template has none.
 pub fn nodes(template: &Template, partition: Option<&str>) -> Vec<String> {
     let value = |name: &str| partition.filter(|_| name == "partition").map(str::to_owned);
     template.nodes.iter().filter_map(|text| filled(text, value)).collect()
@@ -115,6 +117,6 @@ pub fn nodes(template: &Template, partition: Option<&str>) -> Vec<String> {
 fn open(template: &Template, what: &str) -> Error {
     Error::input(
         format!("the template \"{}\": {what} has a placeholder without a value", template.name),
-        "see docs/clusters.md for what each command may name",
+        "see docs/clusters.md for the placeholders of each command",
     )
 }

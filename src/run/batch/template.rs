@@ -8,53 +8,55 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// How jobs are written, submitted, asked for and cancelled. Texts hold placeholders in braces, such as `{nodes}`.
+/// How to write, submit, query and cancel jobs. Texts hold placeholders in braces, such as `{nodes}`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Template {
-    /// As users call it.
+    /// The name that users write.
     pub name: String,
-    /// What a line of the script begins with that is for the batch system: `#SBATCH `.
+    /// The beginning of a line of the script that the batch system reads: `#SBATCH `.
     pub prefix: String,
-    /// Such lines, without the prefix. A line whose placeholder has no value is left out.
+    /// These lines, without the prefix. A line whose placeholder has no value is left out.
     pub directives: Vec<String>,
-    /// Further ones if the nodes are for the job only.
+    /// Further lines for exclusive nodes.
     #[serde(default)]
     pub exclusive: Vec<String>,
-    /// How times are written: "hh:mm:ss", "hh:mm" or "minutes".
+    /// The format of times: "hh:mm:ss", "hh:mm" or "minutes".
     pub time: TimeFormat,
     /// Submits a script, `{script}`.
     pub submit: Vec<String>,
-    /// Further arguments of `submit`, before the script, for a job that begins after another has ended, `{after}`.
+    /// Further arguments of `submit`, before the script, for a job that starts after the job `{after}` ends.
     pub after: Vec<String>,
-    /// The script goes to the standard input of `submit`.
+    /// `submit` reads the script from its standard input.
     #[serde(default)]
     pub by_input: bool,
-    /// Where the job's id is in the output of `submit`.
+    /// The position of the job's id in the output of `submit`.
     pub id: Between,
-    /// An id means the same without what follows this text, and answers may lack some of that.
+    /// The text where the short form of an id ends. Some answers contain only the short form.
     pub short_id: Option<String>,
-    /// Asks for all jobs of `{user}`, or for `{ids}`.
+    /// Asks for all jobs of `{user}`, or for the jobs `{ids}`.
     pub ask: Question,
-    /// Asks for jobs that the first answer lacks, as they ended some time ago, and for those that were cancelled.
+    /// Asks for the jobs that are not in the first answer because they ended some time ago, and for cancelled jobs.
     pub ask_ended: Option<Question>,
-    /// Asks what the nodes of `{partition}` are: a line for each, with its partition (`*` after the default one), sockets, cores of a
-    /// socket, hardware threads of a core, and memory in MiB; then, if it tells, the longest time of a job (`[days-]hours:minutes:seconds` or `infinite`) and its most nodes
-    /// (`1-4` or `1-infinite`). An argument whose placeholder has no value is left out.
+    /// Asks for the nodes of `{partition}`. The answer has one line per node: partition (`*` after the default one), sockets,
+    /// cores per socket, hardware threads per core, and memory in MiB. Two more columns are optional: the longest time of a job
+    /// (`[days-]hours:minutes:seconds` or `infinite`) and its largest number of nodes (`1-4` or `1-infinite`). An argument whose
+    /// placeholder has no value is left out.
     #[serde(default)]
     pub nodes: Vec<String>,
-    /// Tells the cluster's name, in a line `ClusterName = NAME`: login nodes have names of their own.
+    /// Prints the cluster's name in a line `ClusterName = NAME`. Login nodes have other names than the cluster.
     #[serde(default)]
     pub cluster: Vec<String>,
-    /// Cancels `{ids}`, each an argument of its own.
+    /// Cancels the jobs `{ids}`; each id is one argument.
     pub cancel: Vec<String>,
-    /// The system's words for states.
+    /// The state for each word of the system.
     pub states: BTreeMap<String, JobState>,
-    /// Parts of reasons that say more than the state; `..` stands for anything.
+    /// Reasons that are more specific than the state; `..` matches any text.
     #[serde(default)]
     pub reasons: BTreeMap<String, JobState>,
 }
 
+/// The format of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum TimeFormat {
     #[serde(rename = "hh:mm:ss")]
@@ -65,25 +67,25 @@ pub enum TimeFormat {
     Minutes,
 }
 
-/// The text behind one text and before another.
+/// Selects the text after one text and before another.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Between {
     #[serde(default)]
     pub behind: String,
-    /// Any of these characters ends it, as does a blank or the end of the line.
+    /// Each of these characters ends the text, as does a blank or the end of the line.
     #[serde(default)]
     pub until: String,
 }
 
-/// A command whose answer has a line for each job.
+/// A command whose answer has one line per job.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
     pub command: Vec<String>,
-    /// What separates columns; blanks if absent.
+    /// The separator of columns; blanks if absent.
     pub separator: Option<String>,
-    /// Columns by their numbers from 0; a negative number counts from the end, -1 being the last.
+    /// Columns, counted from 0; negative numbers count from the end, -1 is the last.
     pub id: i32,
     pub state: i32,
     pub name: Option<i32>,
@@ -91,9 +93,9 @@ pub struct Question {
     pub start: Option<i32>,
 }
 
-/// What `submit`, `after`, questions and `cancel` may name.
+/// Placeholders of `submit`, `after`, questions and `cancel`.
 const IN_COMMANDS: &[&str] = &["script", "after", "user", "ids"];
-/// What directives may name.
+/// Placeholders of directives.
 pub const IN_DIRECTIVES: &[&str] = &[
     "name",
     "nodes",
@@ -109,6 +111,8 @@ pub const IN_DIRECTIVES: &[&str] = &[
 ];
 
 impl Template {
+    /// Parses a template.
+    ///
     /// # Errors
     /// If the text is not a template.
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
@@ -126,18 +130,21 @@ impl Template {
             [("submit", &template.submit), ("ask", &template.ask.command), ("cancel", &template.cancel)]
         {
             if command.is_empty() {
-                return Err(Error::input(format!("{}: {name} is empty", path.display()), "name the program to run"));
+                return Err(Error::input(
+                    format!("{}: {name} is empty", path.display()),
+                    "write the program and its arguments",
+                ));
             }
         }
         Ok(template)
     }
 
-    /// The part of an id that tells jobs apart, also where a table has cut the rest off.
+    /// Returns the short form of an id, which identifies a job where a table cuts off the rest.
     pub fn short<'a>(&self, id: &'a str) -> &'a str {
         self.short_id.as_deref().and_then(|end| id.split_once(end)).map_or(id, |(short, _)| short)
     }
 
-    /// A time as the system takes it, rounded up to a minute.
+    /// Formats a time for the system, rounded up to a minute.
     pub fn time(&self, seconds: f64) -> String {
         let minutes = (seconds / 60.0).ceil().max(1.0) as u64;
         match self.time {

@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM and SIGHUP while a sweep runs: the launch ends, what was measured is kept, and the user is told how to
+//! Handles Ctrl-C, SIGTERM and SIGHUP while a sweep runs: the launch ends, its samples are kept, and the error shows how to
 //! resume.
 
 use crate::sweep::plan::{Plan, Progress};
@@ -9,20 +9,21 @@ use apexmap_results::disk::Folder;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// The signal that came; 0 if none did.
+/// The received signal; 0 if none.
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn receive(signal: nix::libc::c_int) {
     RECEIVED.store(signal, Ordering::Relaxed);
 }
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP are noted; a second SIGINT ends the program at once, and its launch with it.
-/// Batch systems and terminals that close may send the others twice.
+/// Records SIGINT, SIGTERM and SIGHUP while it exists. A second SIGINT ends the program and its launch at once. A second SIGTERM
+/// or SIGHUP does not, because batch systems and closing terminals may send them twice.
 pub struct Interrupt {
     before: Vec<(Signal, SigAction)>,
 }
 
 impl Interrupt {
+    /// Starts to record the signals, except those that this process ignores.
     pub fn catch() -> Self {
         RECEIVED.store(0, Ordering::Relaxed);
         let mut before = Vec::new();
@@ -32,8 +33,8 @@ impl Interrupt {
             // SAFETY: the handler only stores to an atomic variable.
             let Ok(old) = (unsafe { sigaction(signal, &action) }) else { continue };
             if matches!(old.handler(), SigHandler::SigIgn) {
-                // `nohup` and shells that run scripts in the background mean that.
-                // SAFETY: this puts back what was there.
+                // `nohup` and shells with background jobs ignore the signal on purpose.
+                // SAFETY: this restores the previous action.
                 let _ = unsafe { sigaction(signal, &old) };
             } else {
                 before.push((signal, old));
@@ -42,8 +43,10 @@ impl Interrupt {
         Self { before }
     }
 
+    /// Checks for a signal.
+    ///
     /// # Errors
-    /// If a signal came.
+    /// If a signal was received.
     pub fn check(&self) -> Result<()> {
         match RECEIVED.load(Ordering::Relaxed) {
             0 => Ok(()),
@@ -55,13 +58,13 @@ impl Interrupt {
 impl Drop for Interrupt {
     fn drop(&mut self) {
         for (signal, action) in &self.before {
-            // SAFETY: this puts back what was there.
+            // SAFETY: this restores the previous action.
             let _ = unsafe { sigaction(*signal, action) };
         }
     }
 }
 
-/// The error of an interrupted sweep: what is kept, and how to resume. Other errors stay.
+/// Adds to the error of an interrupted sweep what is kept and how to resume. Other errors stay unchanged.
 pub fn explain(error: Error, plan: &Plan, folder: &Folder) -> Error {
     let ErrorKind::Interrupted(signal) = error.kind else { return error };
     let name = match Signal::try_from(i32::from(signal)) {
@@ -70,7 +73,7 @@ pub fn explain(error: Error, plan: &Plan, folder: &Folder) -> Error {
         Err(_) => "a signal",
     };
     let kept = folder.outcomes().map_or_else(
-        |_| "what was measured is kept".to_owned(),
+        |_| "all samples are kept".to_owned(),
         |records| {
             let progress = Progress::new(plan, &records);
             let (points, samples) = (plan.entries.len(), plural(progress.samples(), "sample"));
@@ -80,7 +83,7 @@ pub fn explain(error: Error, plan: &Plan, folder: &Folder) -> Error {
     );
     Error::new(
         error.kind,
-        format!("interrupted by {name}: {kept}, in {}", folder.path.display()),
+        format!("interrupted by {name}: {kept} in {}", folder.path.display()),
         format!("resume with: {}", command()),
     )
 }

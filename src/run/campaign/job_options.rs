@@ -1,4 +1,4 @@
-//! The options of jobs: flags, the sweep, or those that jobs of the same result had before.
+//! Options of jobs: from flags, from the sweep, or from earlier jobs of the same result.
 
 use super::Campaign;
 use crate::batch::options::SubmitTable;
@@ -7,10 +7,11 @@ use crate::sweep;
 use apexmap_base::error::{Error, Result};
 use std::path::Path;
 
-/// Takes the options from the flags, and the others from the sweep; without either from earlier jobs of this result.
+/// Takes the options from the flags, and those not set there from the sweep. Without both, takes those of earlier jobs of this
+/// result.
 ///
 /// # Errors
-/// If an option is wrong, or an earlier one is not trusted.
+/// If an option is invalid, or an option of the result is not trusted.
 pub fn job_options(
     campaign: &Campaign,
     flags: &SubmitTable,
@@ -18,13 +19,13 @@ pub fn job_options(
 ) -> Result<(JobOptions, Template)> {
     let of_sweep = campaign.sweep.launch.submit.as_ref().map(batch::Submit::table);
     if let (Some(earlier), None, true) = (earlier, &of_sweep, *flags == SubmitTable::default()) {
-        // What stands in a result is read with care: it may come from somebody else.
+        // The options of a result are checked, because it may come from another user.
         let wrong =
             |(what, next): (String, String)| Error::input(format!("{}: {what}", campaign.folder.display()), next);
         earlier.check().map_err(wrong)?;
         if earlier.changes_programs() {
-            let what = "jobs were submitted with modules, environment variables or directives, which no result is trusted with";
-            return Err(wrong((what.into(), "follow them with the command that submitted them".into())));
+            let what = "apexmap does not take the jobs' modules, environment variables or directives from a result";
+            return Err(wrong((what.into(), "rerun the command that submitted them".into())));
         }
         let template = batch::known(&earlier.system)?;
         return Ok((earlier, template));

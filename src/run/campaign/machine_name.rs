@@ -1,4 +1,5 @@
-//! What a machine is called in results. Names tell samples apart, and the login nodes of a cluster have names of their own.
+//! The machine's name in results. It distinguishes samples of different machines. Login nodes of one cluster have different
+//! names, so the cluster's name is preferred.
 
 use crate::batch::{self, Submit};
 use crate::submit::{Jobs, System};
@@ -7,10 +8,10 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use std::path::{Path, PathBuf};
 
-/// As the user says; for a result with jobs as before; in an allocation of Slurm, and for jobs, the name of the cluster; else that of
-/// this host.
+/// Returns the first known name: the user's, that of the result's earlier jobs, the cluster's name in a Slurm allocation, the
+/// cluster's name from the batch system of jobs, or this host's name.
 ///
-/// `system`: the batch system of jobs that flags ask for, empty for the one that is here; `submit`: what the sweep says of jobs.
+/// `system` is the batch system requested by flags, empty for the installed one; `submit` is the sweep's setting.
 pub fn machine_name(named: Option<&str>, system: Option<&str>, submit: Option<&Submit>, result: &Path) -> String {
     let of_sweep = || submit.map(|submit| submit.table().system.unwrap_or_default());
     let system = system.map(str::to_owned).or_else(of_sweep);
@@ -21,7 +22,7 @@ pub fn machine_name(named: Option<&str>, system: Option<&str>, submit: Option<&S
         .unwrap_or_else(provenance::host_name)
 }
 
-/// The name in a result whose launches are those of jobs.
+/// Returns the name in a result that has jobs.
 fn of_jobs(result: &Path) -> Option<String> {
     let folder = Folder { path: result.to_owned() };
     if !Jobs::of(&folder).exist() {
@@ -35,7 +36,7 @@ fn of_allocation() -> Option<String> {
     std::env::var("SLURM_CLUSTER_NAME").ok().filter(|name| !name.is_empty())
 }
 
-/// As the batch system tells, which is the one that is here if the name is empty.
+/// Returns the name that the batch system reports. An empty `system` is the installed one.
 fn of_cluster(system: &str) -> Option<String> {
     let template = match system {
         "" => batch::here(&std::env::var_os("PATH").unwrap_or_default()),

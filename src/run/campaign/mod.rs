@@ -1,7 +1,7 @@
-//! A campaign: a sweep, planned, tried, launched, followed and concluded.
+//! A campaign: plans a sweep, tries it, carries it out and summarises the result.
 //!
-//! Three carriers carry out its launches: [`carriers::local`] here, [`carriers::batch`] as jobs of a batch system, and
-//! [`carriers::manual`] on a machine where only the worker runs.
+//! Its launches have three carriers: [`carriers::local`] on this machine or allocation, [`carriers::batch`] as jobs of a batch
+//! system, and [`carriers::manual`] on a machine that has only the worker.
 
 pub mod carriers;
 pub mod fallback;
@@ -38,27 +38,27 @@ use machine_name::machine_name;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// What a user asks for: which sweep, with which worker, where, under which name.
+/// The user's request: the sweep, the worker, the result folder and the machine's name.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// A sweep file, or the name of a ready sweep; the quickstart if absent.
     pub sweep: Option<PathBuf>,
     /// The result folder; `results/NAME` if absent.
     pub out: Option<PathBuf>,
-    /// The worker program; this one if absent.
+    /// The worker program; this program if absent.
     pub worker: Option<PathBuf>,
-    /// The description that a worker gave of itself elsewhere, if it cannot be started here.
+    /// The description that a worker gave of itself on another machine, if it cannot be started here.
     pub worker_info: Option<PathBuf>,
     /// The machine's name in results.
     pub machine: Option<String>,
     pub ranks_per_node: Option<u32>,
-    /// The batch system of jobs that flags ask for; empty for the one whose programs are here.
+    /// The batch system requested by flags; empty for the installed one.
     pub submit: Option<String>,
     pub hosts: Vec<String>,
     pub hostfile: Option<PathBuf>,
 }
 
-/// What a run does besides measuring what is missing.
+/// Options of a run besides the points to measure.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Conduct {
     pub retry_failed: bool,
@@ -68,13 +68,13 @@ pub struct Conduct {
 /// Makes the display of a run from its plan.
 pub type Display<'a> = &'a dyn Fn(&Plan) -> Box<dyn Watcher>;
 
-/// What a run left: its samples, and which points are done.
+/// The result of a run: its table, and the progress of its points.
 pub struct Measured {
     pub table: Table,
     pub progress: Progress,
 }
 
-/// A sweep with its plan, its worker and its result folder: all that a run needs to begin or to resume.
+/// A sweep with its plan, worker and result folder: everything to start or resume a run.
 #[derive(Clone)]
 pub struct Campaign {
     pub sweep: Sweep,
@@ -82,11 +82,11 @@ pub struct Campaign {
     pub worker: PathBuf,
     pub worker_info: WorkerInfo,
     pub folder: PathBuf,
-    /// The hosts that the launcher is to use; empty if it chooses.
+    /// The hosts for the launcher; empty if the launcher chooses.
     pub hosts: Vec<String>,
     /// The machine that the sweep was read for.
     pub machine: Machine,
-    /// The source of the size of the nodes, if the sweep was read for another machine than this one.
+    /// The source of the node size, if the sweep was read for another machine than this one.
     pub sized_for: Option<String>,
 }
 
@@ -94,7 +94,7 @@ impl Campaign {
     /// Plans the sweep of a request for this machine.
     ///
     /// # Errors
-    /// If the sweep, the worker or the hosts are not as they must be.
+    /// If the sweep, the worker or the hosts are invalid.
     pub fn plan(request: &Request) -> Result<Self> {
         Self::plan_for(request, Machine::here())
     }
@@ -102,21 +102,23 @@ impl Campaign {
     /// Plans the sweep of a request for another machine than this one.
     ///
     /// # Errors
-    /// As of [`Campaign::plan`].
+    /// As for [`Campaign::plan`].
     pub fn plan_for(request: &Request, machine: Machine) -> Result<Self> {
         let sweep = request.sweep.as_deref().unwrap_or(Path::new(ready::QUICKSTART));
         let campaign = Self::plan_sweep(ready::open(sweep, machine)?, request)?;
         Ok(Self { machine, ..campaign })
     }
 
-    /// Plans this sweep, whatever the request names.
+    /// Plans this sweep instead of the request's.
     ///
     /// # Errors
-    /// As of [`Campaign::plan`].
+    /// As for [`Campaign::plan`].
     pub fn plan_sweep(sweep: Sweep, request: &Request) -> Result<Self> {
         if let (Some(number), TransportKind::Threads) = (request.ranks_per_node, sweep.launch.transport) {
             return Err(Error::input(
-                format!("--ranks-per-node {number}: the ranks of this sweep are threads, all on this machine"),
+                format!(
+                    "--ranks-per-node {number} does not apply: the ranks of this sweep are threads on this machine"
+                ),
                 "remove it, or choose a sweep with transport = \"mpi\"",
             ));
         }
@@ -131,8 +133,8 @@ impl Campaign {
                 (hosts.names, Some(ranks))
             }
             None if sweep.launch.command.iter().any(|argument| argument.contains("{hosts}")) => {
-                let what = "the command of launcher \"custom\" names {hosts}, and there are none";
-                return Err(Error::input(what, "add --hosts node1,node2, for example, or hosts to [launch]"));
+                let what = "the command of launcher \"custom\" contains {hosts}, but no hosts are given";
+                return Err(Error::input(what, "add --hosts (such as --hosts node1,node2), or hosts to [launch]"));
             }
             None => (Vec::new(), asked),
         };
@@ -158,8 +160,8 @@ impl Campaign {
         Ok(Self { sweep, plan, worker, worker_info, folder, hosts, machine: Machine::here(), sized_for: None })
     }
 
-    /// What the result folder holds if it is the result of another sweep: one without a point of this one, or one of another
-    /// name whose points are not the same.
+    /// Describes the result folder if it holds another sweep: one without a common point, or one with another name and other
+    /// points.
     ///
     /// # Errors
     /// If its plan cannot be read.
@@ -177,10 +179,10 @@ impl Campaign {
         }))
     }
 
-    /// Refuses a result folder that holds another sweep's result, or keeps that result under another name.
+    /// Checks that the result folder does not hold another sweep's result, or moves that result aside.
     ///
     /// # Errors
-    /// If there is one and it is not to be replaced, or it cannot be moved.
+    /// If it holds another sweep's result and `replace` is false, or if that result cannot be moved.
     pub fn keep_apart(&self, replace: bool) -> Result<()> {
         let Some(other) = self.other_sweep()? else { return Ok(()) };
         let path = self.folder.display();
@@ -188,7 +190,7 @@ impl Campaign {
             return Err(Error::input(
                 format!("{path} holds the result of another sweep, {other}"),
                 format!(
-                    "name another folder with --out, or begin anew with --replace, which keeps that result as {path}.1"
+                    "choose another folder with --out, or start afresh with --replace, which keeps the other result as {path}.1"
                 ),
             ));
         }
@@ -200,19 +202,19 @@ impl Campaign {
         Ok(())
     }
 
-    /// What is to be known before ranks of MPICH wait for each other on too few cores.
+    /// Returns a warning if ranks of MPICH share hardware threads.
     pub fn crowd(&self) -> Option<String> {
         let ranks = self.plan.entries.iter().map(|entry| entry.point.ranks).max()?;
         cost::crowded(&self.plan.context, ranks).then(|| {
             format!(
-                "up to {ranks} ranks of MPICH share {} here: they wait without giving up their core, so that every \
+                "up to {ranks} ranks of MPICH share {} of this machine. They do not yield their core while they wait, so every \
                  barrier takes milliseconds; use fewer ranks, or Open MPI, whose ranks yield",
                 plural(Hardware::here().hardware_threads(), "hardware thread"),
             )
         })
     }
 
-    /// Checks that the largest launch fits into memory, unless its ranks may be on other machines.
+    /// Checks that the largest launch fits into memory, unless its ranks may run on other machines.
     pub fn check_memory(&self) -> Result<()> {
         let here = Here::look();
         if here.nodes > 1 || self.plan.context.launcher.remote {
@@ -226,12 +228,12 @@ impl Campaign {
         let who = if ranks == 1 { "one rank needs".into() } else { format!("{ranks} ranks need a total of") };
         let (bytes, memory) = (units::bytes(bytes as f64), units::bytes(memory as f64));
         Err(Error::input(
-            format!("{}: {who} {bytes}, this machine has {memory}", self.sweep.path.display()),
+            format!("{}: {who} {bytes}, but this machine has {memory}", self.sweep.path.display()),
             "reduce M, the number of ranks, or the index arrays (I, N)",
         ))
     }
 
-    /// Writes the plan into the result folder before it runs.
+    /// Writes the plan into the result folder before the sweep runs.
     pub fn describe(&self, folder: &Folder) -> Result<()> {
         folder.replace_text(&folder.sweep(), &self.sweep.text)?;
         let mut lines = String::new();
@@ -243,7 +245,7 @@ impl Campaign {
         self.manifest().with_records(&folder.outcomes()?).write(folder)
     }
 
-    /// What is known of a result before its journals.
+    /// Returns the manifest of the result without its launches.
     pub fn manifest(&self) -> Manifest {
         Manifest {
             schema: apexmap_base::sample::SCHEMA_VERSION,
@@ -267,25 +269,27 @@ impl Campaign {
         }
     }
 
-    /// The error for failed and incomplete points, if there are any.
+    /// Returns an error if points failed or are incomplete.
     pub fn verdict(&self, folder: &Folder, done: &Progress) -> Result<()> {
         let [_, partial, missing, failed] = done.counts();
         let (mut what, mut next) = (Vec::new(), Vec::new());
         if failed > 0 {
             what.push(format!("{} failed", plural(failed, "point")));
             let status = format!("`apexmap status {}`", folder.path.display());
-            next.push(format!("{status} lists what failed and why; --retry-failed measures it again"));
+            next.push(format!(
+                "{status} lists the failures with their reasons; --retry-failed measures these points again"
+            ));
         }
         if partial + missing > 0 {
             let points = plural(self.plan.entries.len(), "point");
             let have = if partial + missing == 1 { "has" } else { "have" };
             what.push(format!("{} of {points} {have} too few samples", partial + missing));
-            next.push("rerun the same command to continue, or raise `budget` in the sweep".to_owned());
+            next.push("rerun the same command to resume, or raise `budget` in the sweep".to_owned());
         }
         if what.is_empty() { Ok(()) } else { Err(Error::measurement(what.join(", "), next.join("; "))) }
     }
 
-    /// Writes what the journals hold into the manifest and the table.
+    /// Writes the contents of the journals into the manifest and the table.
     ///
     /// # Errors
     /// If a file cannot be read or written.
@@ -298,24 +302,24 @@ impl Campaign {
     }
 }
 
-/// The hosts, if the launcher can be told of them.
+/// Reads the hosts, if the launcher accepts hosts.
 fn read_hosts(sweep: &Sweep, source: &HostsSource) -> Result<Hosts> {
     let launch = &sweep.launch;
     let hosts = source.read()?;
     match (launch.launcher.make)(&launch.command)?.takes_hosts() {
         true => Ok(hosts),
         false if launch.launcher.takes_command => Err(Error::input(
-            "hosts are given, but the command of launcher \"custom\" does not name {hosts}",
-            "add {hosts} to the command, which becomes a list with commas, or remove the hosts",
+            "hosts are given, but the command of launcher \"custom\" does not contain {hosts}",
+            "add {hosts} to the command (it becomes a list with commas), or remove the hosts",
         )),
         false => Err(Error::input(
-            format!("launcher \"{}\" cannot be told of hosts", launch.launcher.id),
-            "remove the hosts, or choose a launcher that takes them, such as openmpi, mpich or srun",
+            format!("launcher \"{}\" does not accept hosts", launch.launcher.id),
+            "remove the hosts, or choose a launcher that accepts them, such as openmpi, mpich or srun",
         )),
     }
 }
 
-/// Checks that there are hosts for the largest launch.
+/// Checks that the largest launch has enough hosts.
 fn check_host_count(plan: &Plan, hosts: &[String]) -> Result<()> {
     if hosts.is_empty() {
         return Ok(());
@@ -324,18 +328,18 @@ fn check_host_count(plan: &Plan, hosts: &[String]) -> Result<()> {
     match plan.by_size().into_keys().map(needed).max_by_key(|(nodes, _)| *nodes) {
         Some((nodes, size)) if nodes > hosts.len() => Err(Error::input(
             format!(
-                "{size} take {}, there are {}: {}",
+                "{size} take {}, but the list has {}: {}",
                 plural(nodes, "host"),
                 plural(hosts.len(), "host"),
                 hosts.join(", ")
             ),
-            "name more hosts, put more ranks on each with --ranks-per-node, or name fewer ranks in the sweep",
+            "list more hosts, put more ranks on each with --ranks-per-node, or use fewer ranks in the sweep",
         )),
         _ => Ok(()),
     }
 }
 
-/// The ranks get paths in the result folder as arguments, which are texts.
+/// Checks that the folder's path is valid UTF-8, because ranks get it as an argument.
 fn check_path(folder: &Path) -> Result<()> {
     match std::path::absolute(folder) {
         Ok(path) if path.to_str().is_none() => Err(Error::input(

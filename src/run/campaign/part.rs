@@ -1,4 +1,4 @@
-//! `apexmap run --part`: what a batch job runs, the launches of its part of a sweep, until its time is nearly over.
+//! `apexmap run --part`: a batch job measures its part of a sweep until its time is nearly over.
 
 use super::interrupt::Interrupt;
 use super::starter::Starter;
@@ -16,10 +16,10 @@ use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Time between two tries to get the part to itself: an earlier job of the chain may still be ending.
+/// Time between two attempts to lock the part. An earlier job of the chain may still be ending.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Measures what is missing of a part. A job that ran out of time ended as it should.
+/// Measures the missing points of a part. Running out of time is a normal end.
 pub fn run(request: &Request, path: &Path, display: Display) -> Result<()> {
     let begun = Instant::now();
     let part = Jobs::read_part(path)?;
@@ -31,14 +31,14 @@ pub fn run(request: &Request, path: &Path, display: Display) -> Result<()> {
     let out_of_time = Cell::new(false);
     let result = measure(request, &part, &folder, begun, &out_of_time, display);
     let (result, message, help) = match result {
-        Err(_) if out_of_time.get() => (Ok(()), "its time was over".to_owned(), String::new()),
+        Err(_) if out_of_time.get() => (Ok(()), "its time limit was near".to_owned(), String::new()),
         Err(error) => (Err(error.clone()), error.what, error.next),
         Ok(()) => (Ok(()), String::new(), String::new()),
     };
     let code = result.as_ref().map_or_else(Error::exit_code, |()| 0);
     jobs.append_own(&part.job, &Own::Ended { code, message: message.clone(), help })?;
     if !message.is_empty() && code == 0 {
-        note(&format!("{message}; what is left is for the next job"));
+        note(&format!("the job stops: {message}; the next job measures the remaining points"));
     }
     result
 }
@@ -55,8 +55,8 @@ fn measure(
     let planned = folder.planned_keys()?.unwrap_or_default();
     if let Some(entry) = campaign.plan.entries.iter().find(|entry| !planned.contains(&entry.key)) {
         return Err(Error::environment(
-            format!("the plan of this job is not that which was submitted: {} is new", entry.point.label()),
-            "the program, the worker or the sweep changed since: submit again",
+            format!("the plan has changed since this job was submitted: {} is new", entry.point.label()),
+            "the program, the worker or the sweep has changed; submit the sweep again",
         ));
     }
     campaign.plan.entries.retain(|entry| part.part.sizes.contains(&entry.point.launch_size()));
@@ -69,7 +69,7 @@ fn measure(
             return Ok(());
         }
         out_of_time.set(true);
-        Err(Error::new(ErrorKind::Interrupted(15), "the job's time is over", ""))
+        Err(Error::new(ErrorKind::Interrupted(15), "the job's time limit is near", ""))
     };
     let _shared = folder.share()?;
     let jobs = Jobs::of(folder);

@@ -1,4 +1,4 @@
-//! What a sweep's jobs get: the nodes of their partition, and how long and how many.
+//! Adapts a sweep to the partition of its jobs: to its nodes, and to its limits of time and nodes.
 
 use super::job_options::job_options;
 use super::{Campaign, Request};
@@ -15,16 +15,16 @@ use apexmap_base::units::{self, plural};
 use apexmap_results::disk::Folder;
 use std::path::PathBuf;
 
-/// A partition, or queue, as the batch system tells.
+/// A partition or queue, as the batch system reports it.
 pub struct Partition {
-    /// `partition batch`
+    /// The name for messages: `partition batch`.
     name: String,
     limits: Limits,
-    /// The program that told.
+    /// The program that reported it.
     program: String,
 }
 
-/// The same sweep for the nodes on which its jobs will run, if the batch system tells what they are.
+/// Plans the sweep again for the nodes of its partition, if the batch system reports their size.
 pub fn for_nodes(campaign: Campaign, flags: &SubmitTable, request: &Request) -> Result<(Campaign, Option<Partition>)> {
     let store = Jobs::of(&Folder { path: campaign.folder.clone() });
     let earlier = if store.exist() { store.read()?.0 } else { None };
@@ -40,35 +40,35 @@ pub fn for_nodes(campaign: Campaign, flags: &SubmitTable, request: &Request) -> 
     };
     let name = options.partition.map_or("the default partition".into(), |name| format!("partition {name}"));
     let (cores, memory) = (plural(node.cores, "core"), units::bytes(node.memory as f64));
-    let source = format!("{program} says that a node of {name} has {cores} and {memory}");
+    let source = format!("according to {program}, a node of {name} has {cores} and {memory}");
     let mut campaign = Campaign { sized_for: Some(source.clone()), ..Campaign::plan_for(request, machine)? };
-    note(&format!("note: {source}: \"cores\" and sizes that follow the machine are those"));
+    note(&format!("note: {source}; \"cores\" and sizes that depend on the machine use these numbers"));
     let is_open = |campaign: &Campaign| {
         campaign.plan.by_size().into_keys().any(|size| nodes(size, &campaign.plan.context).is_none())
     };
     if is_open(&campaign) {
-        // Neither the sweep nor the user says how many.
+        // Neither the sweep nor the user sets the ranks per node.
         let request = Request { ranks_per_node: u32::try_from(node.cores).ok(), ..request.clone() };
         campaign = Campaign { sized_for: Some(source.clone()), ..Campaign::plan_for(&request, machine)? };
         note(&format!(
-            "note: each node gets {}, one for each of its cores; --ranks-per-node says otherwise",
+            "note: each node gets {}, one per core; --ranks-per-node changes this",
             plural(node.cores, "rank")
         ));
     }
     let (bytes, ranks) = largest_memory(&campaign.plan);
     if bytes > node.memory {
         let (ranks, needed) = (plural(ranks, "rank"), units::bytes(bytes as f64));
-        let what = format!("{}: {ranks} on a node take {needed}, and {source}", campaign.sweep.path.display());
-        return Err(Error::input(what, "reduce M or the ranks on a node, or choose another partition"));
+        let what = format!("{}: {ranks} on a node take {needed}, but {source}", campaign.sweep.path.display());
+        return Err(Error::input(what, "reduce M or the ranks per node, or choose another partition"));
     }
     Ok((campaign, Some(Partition { name, limits, program })))
 }
 
 impl Partition {
-    /// The options of jobs that it can start: none takes longer than it allows.
+    /// Applies the partition's limits to the options of jobs. Without a time limit, jobs get the longest one allowed.
     ///
     /// # Errors
-    /// If a part needs more nodes than a job gets, or the user asks for more time: such a job would wait for ever.
+    /// If a part needs more nodes than a job can get, or the user requests a longer time. Such a job would wait forever.
     pub fn within(&self, options: JobOptions, parts: &[Part]) -> Result<JobOptions> {
         let Self { name, limits, program } = self;
         let largest = parts.iter().max_by_key(|part| part.nodes);
@@ -79,10 +79,10 @@ impl Partition {
                 part.ranks_per_node.map_or(String::new(), |ranks| format!(" with {} on each", plural(ranks, "rank")));
             return Err(Error::input(
                 format!(
-                    "a job would need {}{on_each}; {program} says that {name} gives {most} at most",
+                    "a job would need {}{on_each}, but according to {program}, {name} allows at most {most}",
                     plural(part.nodes, "node")
                 ),
-                "name fewer ranks in the sweep, more ranks on a node (--ranks-per-node), or another partition (--partition)",
+                "use fewer ranks in the sweep, more ranks per node (--ranks-per-node) or another partition (--partition)",
             ));
         }
         let Some(most) = limits.seconds else { return Ok(options) };
@@ -90,11 +90,11 @@ impl Partition {
             // A QOS may allow more than the partition.
             Some(limit) if limit > most && options.qos.is_none() => Err(Error::input(
                 format!(
-                    "a time limit of {} is too long; {program} says that {name} gives {} at most",
+                    "a time limit of {} is too long: according to {program}, {name} allows at most {}",
                     units::seconds(limit),
                     units::seconds(most)
                 ),
-                "name a shorter time with --time-limit, or leave it out: longer sweeps become chains of jobs",
+                "set a shorter time with --time-limit, or leave it out; a longer sweep becomes a chain of jobs",
             )),
             Some(_) => Ok(options),
             None => Ok(JobOptions { time_limit_seconds: Some(most), ..options }),

@@ -1,4 +1,4 @@
-//! How long a sweep will take, before it runs: from the result's own samples, a machine card's bounds, or a rough estimate.
+//! Estimates how long a sweep will take, from the result's own samples, a machine card's bounds, or the kernel's work.
 
 use crate::sweep::cost;
 use crate::sweep::driver;
@@ -19,15 +19,16 @@ use std::fmt::Write;
 /// Fraction of its bound that a point is assumed to reach.
 const SHARE: f64 = 0.6;
 
-/// The time that is left of a plan.
+/// The remaining time of a plan.
 pub struct PlanTime {
     repeat: Repeat,
     launches: Vec<OpenLaunch>,
-    /// Points, by the source of their time: samples, the machine card, a rough estimate.
+    /// Number of points whose estimate comes from samples, from the machine card, and from the kernel's work.
     sources: [usize; 3],
 }
 
 impl PlanTime {
+    /// Estimates the remaining time of a plan. The machine card is used for points without samples.
     pub fn new(plan: &Plan, records: &[Record<SampleOutcome>], progress: &Progress, card: Option<&Card>) -> Self {
         let costs = cost::measured(records);
         let limits = card.map(Limits::of);
@@ -46,13 +47,13 @@ impl PlanTime {
         Self { repeat: plan.repeat, launches, sources: sources.map(Cell::into_inner) }
     }
 
-    /// Of the launches of a size, whatever the budget.
+    /// Describes the time of the launches of one size, without the budget.
     pub fn of_size(&self, size: LaunchSize) -> String {
         let own: Vec<OpenLaunch> = self.launches.iter().filter(|launch| launch.size == size).cloned().collect();
         if own.is_empty() { "done".into() } else { about(seconds(self.unlimited(), &own)) }
     }
 
-    /// Wall time of the launches of these sizes, in seconds, and how many they are.
+    /// Returns the wall time of the launches of these sizes in seconds, and their number.
     pub fn of_sizes(&self, sizes: &[LaunchSize]) -> (f64, usize) {
         let own: Vec<OpenLaunch> =
             self.launches.iter().filter(|launch| sizes.contains(&launch.size)).cloned().collect();
@@ -63,7 +64,7 @@ impl PlanTime {
         Repeat { budget_seconds: None, ..self.repeat }
     }
 
-    /// The time of all launches within the budget, and where the estimate comes from.
+    /// Describes the time of all launches within the budget, and the sources of the estimate.
     pub fn total(&self) -> String {
         if self.launches.is_empty() {
             return "wall time: nothing is left to measure\n".into();
@@ -79,7 +80,7 @@ impl PlanTime {
         if let Some(budget) = self.repeat.budget_seconds {
             let _ = write!(text, ", at most {} (budget)", units::seconds(budget));
             if least > budget {
-                text.push_str("; even the fewest samples may not fit into the budget");
+                text.push_str("; the budget may be too short even for the smallest number of samples");
             }
         }
         text.push('\n');
@@ -91,7 +92,7 @@ impl PlanTime {
         let names = [
             "samples in the result".to_owned(),
             format!("the machine card, at {:.0} % of its bounds", 100.0 * SHARE),
-            "the kernel's work, very roughly: 50 ns per operation and 8 GB/s on a rank".to_owned(),
+            "the kernel's work, very roughly: 50 ns per operation and 8 GB/s per rank".to_owned(),
         ];
         let parts: Vec<String> = (self.sources.iter().zip(names))
             .filter(|(count, _)| **count > 0)
@@ -105,7 +106,7 @@ fn seconds(repeat: Repeat, launches: &[OpenLaunch]) -> f64 {
     Forecast::new(repeat, launches, 0.0).outlook(0.0).seconds
 }
 
-/// Wall time of a sample by a machine card; as much again as on the clock is assumed off it.
+/// Returns the wall time of a sample by a machine card. Work outside the clock is assumed to take as long as the timed run.
 fn bounded(point: &Point, limits: &Limits, context: &Context) -> Option<f64> {
     let library = match context.transport {
         TransportKind::Threads => comm::library(TransportKind::Threads).unwrap_or_default(),
@@ -124,7 +125,7 @@ fn bounded(point: &Point, limits: &Limits, context: &Context) -> Option<f64> {
     Some(cost::OVERHEAD + 2.0 * cost::bounded(point, work.operations / rate / SHARE))
 }
 
-/// A time in two digits.
+/// Formats a time with two digits.
 pub fn about(seconds: f64) -> String {
     if seconds < 1.0 {
         return "less than 1 s".into();

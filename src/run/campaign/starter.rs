@@ -1,4 +1,4 @@
-//! Starting launches: the launcher of a campaign, the program that it starts, and the launches that the result does not have yet.
+//! Starts the launches of a campaign: holds its launcher and the launcher's program, and measures the missing points.
 
 use super::fallback::Fallback;
 use super::{Campaign, Conduct};
@@ -18,17 +18,17 @@ use std::time::Duration;
 
 /// Time limit for a launch to end after its last sample.
 const END_LIMIT: Duration = Duration::from_secs(15);
-/// Longest line that a worker writes, in bytes, apart from what it tells of each rank.
+/// Longest line of a worker in bytes, without the parts that grow with the number of ranks.
 const LINE_LIMIT: usize = 1 << 20;
 
-/// The launcher of a campaign, and the program that it starts.
+/// The launcher of a campaign, and its program.
 pub struct Starter {
     launcher: Box<dyn Launcher>,
     program: String,
 }
 
 impl Starter {
-    /// Looks for the launcher's program and the worker.
+    /// Finds the launcher's program and the worker.
     ///
     /// # Errors
     /// If one of them is missing.
@@ -39,10 +39,10 @@ impl Starter {
         Ok(Self { launcher, program })
     }
 
-    /// Finds the launcher, and checks memory and nodes before anything is launched.
+    /// Finds the launcher, and checks memory and nodes before any launch.
     ///
     /// # Errors
-    /// If one of them does not suffice.
+    /// If the launcher or the worker is missing, or if memory or nodes do not suffice.
     pub fn check(campaign: &Campaign) -> Result<Self> {
         campaign.check_memory()?;
         let starter = Self::find(campaign)?;
@@ -50,10 +50,10 @@ impl Starter {
         Ok(starter)
     }
 
-    /// Runs the launches that the result does not have yet.
+    /// Runs the launches for the missing points.
     ///
     /// # Errors
-    /// If a launch fails for a reason that is not a point's, or `interrupted` says so.
+    /// If a launch fails for a reason that is not a point's, or `interrupted` returns an error.
     pub fn measure(
         &self,
         campaign: &Campaign,
@@ -67,7 +67,9 @@ impl Starter {
         let library = &campaign.plan.context.library;
         let chosen = launcher.chosen(library);
         if let Some((name, value)) = &chosen {
-            watcher.say(&format!("note: {name}={value} is set for the launches, as the worker is built for {library}"));
+            watcher.say(&format!(
+                "note: {name}={value} is set for the launches, because the worker is built for {library}"
+            ));
         }
         let fallback = Fallback::new(campaign, folder)?;
         fallback.note().iter().for_each(|text| watcher.say(text));
@@ -116,7 +118,7 @@ impl Starter {
     }
 }
 
-/// Checks that this job has as many nodes as the largest launch takes.
+/// Checks that this job has enough nodes for the largest launch.
 fn check_nodes(campaign: &Campaign) -> Result<()> {
     let here = Here::look();
     let context = &campaign.plan.context;
@@ -129,18 +131,18 @@ fn check_nodes(campaign: &Campaign) -> Result<()> {
     match most {
         Some((nodes, size)) if nodes > here.nodes => Err(Error::input(
             format!(
-                "{}: {size} take {}, this job has {}",
+                "{}: {size} take {}, but this job has {}",
                 campaign.sweep.path.display(),
                 plural(nodes, "node"),
                 plural(here.nodes, "node")
             ),
-            "ask the batch system for as many nodes, or name fewer ranks in the sweep",
+            "request that number of nodes from the batch system, or use fewer ranks in the sweep",
         )),
         _ => Ok(()),
     }
 }
 
-/// A job for the ranks of a launch, which this program and worker start.
+/// Returns the job of a launch, started by this program and worker.
 pub fn launch_job(
     (context, hosts): (&Context, &[String]),
     (program, worker): (&str, &Path),

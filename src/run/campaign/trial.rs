@@ -1,4 +1,4 @@
-//! A trial: the largest launch of a sweep for a few seconds, before hours are spent on it.
+//! A trial: runs the largest launch of a sweep for a few seconds before the sweep.
 
 use super::starter::Starter;
 use super::{Campaign, Conduct, Display};
@@ -23,21 +23,21 @@ use apexmap_results::table::columns;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What a trial showed.
+/// The outcome of a trial.
 pub struct Shown {
     pub launch: Launch,
     pub manifest: Manifest,
     pub samples: Samples,
-    /// One-sided operations had to be made of messages.
+    /// Whether one-sided operations had to use messages.
     by_messages: bool,
 }
 
-/// The launch that a trial is about.
+/// Returns the size of the largest launch, which the trial runs.
 pub fn largest(campaign: &Campaign) -> Option<LaunchSize> {
     campaign.plan.by_size().into_keys().max_by_key(|size| size.ranks)
 }
 
-/// Makes a launch of this size with a few runs, in a folder beside its result, which is removed if all went well.
+/// Runs a launch of this size with a few runs, in a folder next to the result. The folder is removed if the trial succeeds.
 ///
 /// # Errors
 /// If the launch fails, or its ranks are on another number of nodes than the sweep asks for.
@@ -96,18 +96,18 @@ fn measure(
     }
 }
 
-/// A run of the trial that failed. No point of the sweep is to blame: the set-up is.
+/// Returns the error of a failed run. It blames the set-up, not a point of the sweep.
 fn failure(sample: &Sample) -> Error {
     let (message, next) = sample.message.split_once(faults::ADVICE).unwrap_or((&sample.message, ""));
-    let next = if next.is_empty() { "see why, and fix that" } else { next };
+    let next = if next.is_empty() { "fix the cause" } else { next };
     Error::new(
         ErrorKind::Setup,
-        format!("the trial of the largest launch failed, in {}: {message}", sample.point.kernel),
+        format!("the trial of the largest launch failed in {}: {message}", sample.point.kernel),
         format!("{next}; then rerun the same command"),
     )
 }
 
-/// Before the first sample of a sweep on several nodes: the first numbers are told, and kept for the report.
+/// Runs a trial before the first sample of a sweep on several nodes. Prints the first numbers, and keeps them for the report.
 pub fn before_all(
     campaign: &Campaign,
     folder: &Folder,
@@ -118,7 +118,7 @@ pub fn before_all(
     let (context, Some(size)) = (&campaign.plan.context, largest(campaign)) else { return Ok(()) };
     let nodes = parts::nodes(size, context).unwrap_or(1);
     let watched = campaign.sweep.launch.preflight_seconds > 0.0;
-    // In a queue of its own it would wait as long as a launch that measures.
+    // If each launch waits in the queue, the trial would wait as long as a launch that measures.
     let waits = context.launcher.waits_in_queue();
     if nodes < 2 || context.transport != TransportKind::Mpi || !watched || waits {
         return Ok(());
@@ -126,7 +126,7 @@ pub fn before_all(
     if folder.trial()?.is_some_and(|trial| size.ranks <= trial.ranks) {
         return Ok(());
     }
-    note("first the largest launch, for a moment (preflight = \"0 s\" in [launch] leaves this out)");
+    note("trial of the largest launch (preflight = \"0 s\" in [launch] skips it)");
     let shown = carry_out(campaign, size, starter, display, interrupted)?;
     describe(&shown.launch, &shown.samples).lines().for_each(note);
     if shown.by_messages {
@@ -135,7 +135,7 @@ pub fn before_all(
     folder.replace_trial(&record(&shown))
 }
 
-/// The first numbers, for the report.
+/// Returns the first numbers, for the report.
 fn record(shown: &Shown) -> Trial {
     let median = |kernel: &str, column: &str| shown.samples.of_kernel(kernel).good().median(column);
     Trial {
@@ -146,11 +146,11 @@ fn record(shown: &Shown) -> Trial {
     }
 }
 
-/// The trial of a sweep: a few runs on the ranks of a launch, with the sweep's settings of launches.
+/// Plans the trial of a sweep: a few runs on the ranks of one launch, with the sweep's launch settings.
 fn plan(campaign: &Campaign, size: LaunchSize, folder: PathBuf) -> Result<Campaign> {
     let mut points = runs(size.ranks);
     let threads = campaign.plan.context.transport == TransportKind::Threads;
-    // Its check puts to all ranks. It is no run of a single rank.
+    // The kernel's verification puts to all ranks, so it needs remote memory, and more than one rank.
     if size.ranks > 1 && (threads || campaign.sweep.points.iter().any(remote_memory::is_used)) {
         points.push(Point::new("calibrate.barrier", size.ranks).with("barriers", FEW));
     }
@@ -170,7 +170,7 @@ fn plan(campaign: &Campaign, size: LaunchSize, folder: PathBuf) -> Result<Campai
     Ok(Campaign { sweep, plan, folder, ..campaign.clone() })
 }
 
-/// Runs of a trial, by messages alone: not every network has remote memory.
+/// Returns the runs of a trial. They use only messages, because not every network has remote memory.
 fn runs(ranks: usize) -> Vec<Point> {
     if !ranks.is_multiple_of(2) {
         let words = 4096 * ranks as u64;
@@ -180,7 +180,7 @@ fn runs(ranks: usize) -> Vec<Point> {
     vec![messages(PING_PONG, 8), messages(STREAMING, 64 << 10)]
 }
 
-/// Where the ranks are, and the first numbers.
+/// Describes the placement of the ranks, and the first numbers.
 pub fn describe(launch: &Launch, samples: &Samples) -> String {
     let nodes = nodes(&launch.placement);
     let each: Vec<usize> = nodes.values().copied().collect();
@@ -207,29 +207,30 @@ pub fn describe(launch: &Launch, samples: &Samples) -> String {
     text
 }
 
-/// The time of a barrier where its own kernel did not run: that of the barriers before each run, which need no remote memory.
+/// Returns the median time of the barriers before each run, if the barrier's own kernel did not run. These barriers need no
+/// remote memory.
 fn before_runs(samples: &Samples, what: &str) -> Option<f64> {
     samples.good().median("canary_barrier_seconds").filter(|_| what == BARRIER)
 }
 
-/// Names of nodes that are shown, at most.
+/// Largest number of node names shown.
 const NAMED: usize = 8;
 
 const PING_PONG: &str = "message_rate.ping_pong";
 const BARRIER: &str = "barrier";
 const STREAMING: &str = "message_rate.streaming";
 
-/// Messages and barriers of a run.
+/// Number of messages or barriers of a run.
 const FEW: u64 = 64;
 
-/// What is shown of the runs: their kernel, how it is called, a column, and of what it is.
+/// The numbers to show: kernel, label, column and condition.
 const NUMBERS: [(&str, &str, &str, &str); 3] = [
     ("calibrate.barrier", BARRIER, "operation_seconds", " of all ranks"),
     (PING_PONG, "ping-pong", "message_seconds_p50", " one way, 8 bytes, all pairs at once"),
-    (STREAMING, "streaming", "bytes_per_second", " of all pairs together, 64 KiB a message"),
+    (STREAMING, "streaming", "bytes_per_second", " of all pairs together, 64 KiB per message"),
 ];
 
-/// The nodes, with the number of their ranks.
+/// Returns the nodes with their numbers of ranks.
 fn nodes(placement: &[Placement]) -> BTreeMap<&str, usize> {
     let mut nodes = BTreeMap::new();
     placement.iter().for_each(|rank| *nodes.entry(rank.node.as_str()).or_default() += 1);
@@ -241,12 +242,12 @@ fn on_as_many_nodes(launch: &Launch, expected: Option<usize>) -> Result<()> {
     match expected {
         Some(expected) if expected != found && launch.transport == "mpi" => Err(Error::environment(
             format!(
-                "{} are on {}, and the sweep asks for {}",
+                "{} are on {}, but the sweep asks for {}",
                 plural(launch.ranks, "rank"),
                 plural(found, "node"),
                 plural(expected, "node")
             ),
-            "see how many nodes this job has, and which ranks per node the launcher takes",
+            "check the number of nodes of this job, and the ranks per node that the launcher uses",
         )),
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! The worker of a campaign: the program that runs on the ranks, with its description of itself.
+//! Finds the worker of a campaign, and asks it for its description.
 
 use super::interrupt::Interrupt;
 use crate::sweep::Sweep;
@@ -10,7 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The program that runs on the ranks, with its description of itself.
+/// Returns the worker program and its description of itself.
+///
+/// # Errors
+/// If the worker cannot be asked, does not support the sweep's transport, or has another version than this program.
 pub fn find(named: Option<&Path>, info: Option<&Path>, sweep: &Sweep) -> Result<(PathBuf, WorkerInfo)> {
     let (program, info) = match (named, info) {
         (named, Some(info)) => (named.unwrap_or(Path::new("./apexmap")).to_owned(), read_info(info)?),
@@ -19,7 +22,7 @@ pub fn find(named: Option<&Path>, info: Option<&Path>, sweep: &Sweep) -> Result<
             (own, apexmap_measure::worker::info())
         }
         (Some(path), None) => {
-            // From here on every launcher means this file, wherever it looks for programs and from whatever folder.
+            // An absolute path names the same file for every launcher, in every working folder.
             let path = std::path::absolute(path).map_err(|e| Error::file("find", path, e))?;
             let info = ask(&path, ASKING)?;
             (path, info)
@@ -29,7 +32,7 @@ pub fn find(named: Option<&Path>, info: Option<&Path>, sweep: &Sweep) -> Result<
     if !info.transports.iter().any(|known| *known == transport.name()) {
         return Err(Error::environment(
             format!("the worker {} does not support the transport {transport}", program.display()),
-            "build one that does: cargo build --release -p apexmap-measure --features mpi; \
+            "build a worker with MPI: cargo build --release -p apexmap-measure --features mpi; \
              then add --worker target/release/apexmap-worker",
         ));
     }
@@ -37,7 +40,7 @@ pub fn find(named: Option<&Path>, info: Option<&Path>, sweep: &Sweep) -> Result<
     if info.build.version != own.version {
         return Err(Error::environment(
             format!(
-                "the worker {} is version {}, this program is {}",
+                "the worker {} is version {}, but this program is version {}",
                 program.display(),
                 info.build.version,
                 own.version
@@ -48,11 +51,11 @@ pub fn find(named: Option<&Path>, info: Option<&Path>, sweep: &Sweep) -> Result<
     Ok((program, info))
 }
 
-/// What a worker said of itself elsewhere.
+/// Reads the description that a worker gave of itself on another machine.
 fn read_info(path: &Path) -> Result<WorkerInfo> {
-    let text = read_text(path).map_err(|e| Error::file("read what the worker says of itself in", path, e))?;
+    let text = read_text(path).map_err(|e| Error::file("read the worker's description", path, e))?;
     serde_json::from_str(&text).map_err(|error| {
-        let what = format!("{} is not what a worker says of itself: {error}", path.display());
+        let what = format!("{} is not a worker's description: {error}", path.display());
         Error::input(what, "write it on the other machine: apexmap worker --info > worker.json")
     })
 }
@@ -62,12 +65,12 @@ const ASKING: Duration = Duration::from_secs(30);
 /// Longest description, in bytes.
 const DESCRIPTION: usize = 1 << 16;
 
-/// What a worker program says of itself, within a time.
+/// Asks a worker program for its description, within a time limit.
 pub fn ask(worker: &Path, limit: Duration) -> Result<WorkerInfo> {
     let wrong = |cause: &str| {
         Error::environment(
             format!("cannot use the worker {}: {cause}", worker.display()),
-            "name a build of apexmap that runs on this machine, with --worker or `worker =` in the sweep",
+            "pass a build of apexmap that runs on this machine, with --worker or `worker =` in the sweep",
         )
     };
     let mut command = Command::new(worker);
@@ -85,9 +88,9 @@ pub fn ask(worker: &Path, limit: Duration) -> Result<WorkerInfo> {
     while listen(&mut said) && said.len() < DESCRIPTION {
         interrupt.check()?;
         if begun.elapsed() >= limit {
-            return Err(wrong(&format!("it does not say what it is within {} s", limit.as_secs_f64())));
+            return Err(wrong(&format!("it does not describe itself within {} s", limit.as_secs_f64())));
         }
     }
     process.end()?;
-    serde_json::from_slice(&said).map_err(|_| wrong("it is not apexmap, or of another version"))
+    serde_json::from_slice(&said).map_err(|_| wrong("it is not apexmap, or it is another version"))
 }

@@ -1,37 +1,38 @@
-//! Causes: what launchers, MPI libraries and batch systems say when a launch fails, what it means, and what to do next.
+//! Known causes of failed launches: messages of launchers, MPI libraries and batch systems, their meaning, and the next step.
 //!
-//! Their messages are long, and the line that tells is seldom the last. [`find`] looks for known lines; the first cause of [`ALL`]
-//! that has one is the one to tell, so what is special stands before what follows from it.
+//! These messages are long, and the informative line is rarely the last one. [`find`] looks for known texts in all lines. If
+//! several causes match, the first of [`ALL`] is reported, so a specific cause precedes its consequences.
 
 use apexmap_base::terminal::printable;
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// Whose fault it is.
+/// The kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nature {
-    /// The set-up's: every launch of the kind will end the same way until somebody mends it.
+    /// A fault of the set-up: every launch of this kind ends the same way until the set-up is fixed.
     Setup,
-    /// A node's lack of memory.
+    /// A node ran out of memory.
     Memory,
-    /// The job's, which is over.
+    /// The job is over.
     Over,
-    /// It may not come again: a node or a connection was lost, a process died.
+    /// A fault that may not recur: a node or a connection was lost, or a process died.
     Passing,
 }
 
 /// One cause.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cause {
-    /// In plain words.
+    /// The cause in plain words.
     pub what: &'static str,
-    /// What to do.
+    /// The next step.
     pub next: &'static str,
     pub nature: Nature,
-    /// Any of these texts in a line tells of it; `..` stands for anything. No text begins with fewer than four bytes before that.
+    /// A line with one of these texts shows this cause; `..` matches any text. At least [`BEGINNING`] bytes precede the first
+    /// `..`.
     signs: &'static [&'static str],
-    /// So many lines after that one belong to it.
+    /// Number of lines after the matching one that belong to the message.
     more: usize,
 }
 
@@ -51,10 +52,10 @@ impl Cause {
     }
 }
 
-/// Of Open MPI between hosts without remote memory.
+/// The cause of failed windows: Open MPI between hosts without remote memory access.
 pub const NO_WINDOW: &str = "MPI_Win_create fails: the one-sided component of Open MPI cannot use this network";
 
-/// Every known cause, the most special first.
+/// All known causes, the most specific first.
 pub const ALL: &[Cause] = &[
     setup(
         NO_WINDOW,
@@ -62,18 +63,18 @@ pub const ALL: &[Cause] = &[
         "set OMPI_MCA_osc=pt2pt in the environment (Open MPI 1 to 4)",
     ),
     setup(
-        "a shared library that the worker needs is not on a node, or is of another version",
+        "a node does not have a shared library of the worker, or has another version of it",
         &["error while loading shared libraries", "symbol lookup error", "version `..' not found", "cannot open shared object"],
-        "load the modules that the worker was built with, in the job too (--module), or set LD_LIBRARY_PATH; `ldd WORKER` on the \
-         node lists what is missing",
+        "load the modules that the worker was built with, also in the job (--module), or set LD_LIBRARY_PATH; `ldd WORKER` on the \
+         node lists the missing libraries",
     ),
     setup(
-        "a node has another kind of processor than the one that the worker was built for",
+        "the worker was built for another kind of processor than a node has",
         &["Illegal instruction", "Exec format error"],
-        "build the worker on such a node, or for the oldest processor among the nodes",
+        "build the worker on that node, or for the oldest processor of all nodes",
     ),
     setup(
-        "the worker was not found, or may not be executed, on a node",
+        "a node cannot find or execute the worker",
         &[
             "execvp error on file",
             "error: execve():",
@@ -83,40 +84,40 @@ pub const ALL: &[Cause] = &[
             "exec failed: file",
             "Could not chdir to or execute",
         ],
-        "put the worker on a file system that the nodes share, by a path that is the same on them, and see that it is executable",
+        "put the worker on a file system that all nodes mount at the same path, and make it executable",
     ),
     setup(
-        "the worker was not found, or may not be executed, on a node",
+        "a node cannot find or execute the worker",
         &["or execute an executable", "could not be executed because of..Executable"],
-        "put the worker on a file system that the nodes share, by a path that is the same on them, and see that it is executable",
+        "put the worker on a file system that all nodes mount at the same path, and make it executable",
     )
     .lines(2),
     setup(
-        "the working folder is not on a node",
+        "a node does not have the working folder",
         &["change to the specified working directory"],
-        "run in a folder that is on a file system that the nodes share",
+        "run in a folder on a file system that all nodes share",
     )
     .lines(2),
     setup(
-        "a node cannot read the job's file: the result folder is not on a file system that the nodes share",
+        "a node cannot read the job's file, because the result folder is not on a shared file system",
         &["cannot read the job "],
         "choose a result folder on a shared file system with --out",
     ),
     setup(
-        "the worker is of another version than this program",
+        "the worker and this program have different versions",
         &["unknown variant", "missing field `", "unexpected argument '--", "is of another version"],
         "build both from the same sources, and name the worker with --worker",
     ),
     setup(
-        "the launcher belongs to another MPI than the worker: each process takes itself for the only rank",
+        "the launcher belongs to another MPI than the worker, so each process runs as a single rank",
         &["MPI started a world of"],
-        "start it with the launcher of the worker's own MPI; with srun set SLURM_MPI_TYPE=pmix for Open MPI, pmi2 for MPICH \
-         (`srun --mpi=list` lists what there is)",
+        "use the launcher of the worker's MPI; with srun, set SLURM_MPI_TYPE=pmix for Open MPI, pmi2 for MPICH \
+         (`srun --mpi=list` lists the plugins)",
     ),
     setup(
-        "srun does not have the MPI plugin that SLURM_MPI_TYPE (or the cluster's default) names",
+        "srun does not have the MPI plugin named by SLURM_MPI_TYPE or the cluster's default",
         &["Couldn't find the specified plugin name for mpi/", "Invalid MPI type", "--mpi=list for acceptable types"],
-        "set SLURM_MPI_TYPE to one that `srun --mpi=list` names: pmix for Open MPI, pmi2 for MPICH",
+        "set SLURM_MPI_TYPE to a plugin that `srun --mpi=list` lists: pmix for Open MPI, pmi2 for MPICH",
     ),
     setup(
         "srun does not offer the process management (PMI) that the worker's MPI needs",
@@ -131,17 +132,17 @@ pub const ALL: &[Cause] = &[
             "pmix_init:startup:internal-failure",
             "MPI was not built with PMI support",
         ],
-        "set SLURM_MPI_TYPE=pmix for Open MPI, pmi2 for MPICH; `srun --mpi=list` lists what there is. Where neither works, use \
+        "set SLURM_MPI_TYPE=pmix for Open MPI, pmi2 for MPICH; `srun --mpi=list` lists the plugins. If neither works, use \
          mpirun of the worker's MPI in the allocation (launcher = \"openmpi\" or \"mpich\")",
     ),
     setup(
-        "Slurm killed a step for lack of memory",
+        "Slurm killed a step that ran out of memory",
         &["oom-kill event", "oom_kill event", "Out Of Memory", "OUT_OF_MEMORY", "xceeded job memory limit", "exceeded memory limit", "TERM_MEMLIMIT"],
-        "lower M or the ranks on a node, or ask for more memory (in a job of Slurm --directive=--mem=0 asks for all of a node)",
+        "lower M or the ranks per node, or request more memory (in Slurm, --directive=--mem=0 requests all memory of a node)",
     )
     .of(Nature::Memory),
     setup(
-        "the time of the job is over",
+        "the job reached its time limit",
         &["DUE TO TIME LIMIT", "TERM_RUNLIMIT", "walltime .. exceeded limit", "Job/step already completing"],
         "rerun the same command in another job: all samples are kept",
     )
@@ -155,11 +156,11 @@ pub const ALL: &[Cause] = &[
     setup(
         "a node was lost",
         &["DUE TO NODE FAILURE", "Node failure on", "lost communication with", "node .. is unresponsive", "NODE_FAIL"],
-        "leave that node out (--exclude of Slurm) if it happens again",
+        "if it happens again, exclude that node (--exclude in Slurm)",
     )
     .of(Nature::Passing),
     setup(
-        "the batch system refuses what the launch asks for",
+        "the batch system refuses the launch's request",
         &[
             "Invalid partition name",
             "invalid partition specified",
@@ -168,10 +169,10 @@ pub const ALL: &[Cause] = &[
             "Memory specification can not be satisfied",
             "Job violates accounting",
         ],
-        "correct partition, account, QOS or memory: SLURM_* and SBATCH_* in the environment, or the flags of --submit",
+        "correct the partition, account, QOS or memory: SLURM_* and SBATCH_* in the environment, or the flags of --submit",
     ),
     setup(
-        "the job has fewer cores or nodes than the launch takes",
+        "the launch needs more cores or nodes than the job has",
         &[
             "More processors requested than permitted",
             "Only allocated .. nodes asked for",
@@ -185,26 +186,26 @@ pub const ALL: &[Cause] = &[
             "insufficient resources",
             "unsatisfiable request",
         ],
-        "ask for more nodes or cores, or name fewer ranks, or another ranks_per_node, in the sweep",
+        "request more nodes or cores, or set fewer ranks or another ranks_per_node in the sweep",
     )
     .lines(1),
     setup(
-        "Slurm's own settings were not found here",
+        "this machine has no Slurm configuration, or cannot reach Slurm's controller",
         &["Could not establish a configuration source", "Unable to contact slurm controller"],
-        "run this on a login or compute node of the cluster, and see whether `sinfo` answers",
+        "run this on a login or compute node of the cluster, and check that `sinfo` answers",
     ),
     setup(
-        "a node's ssh key is not known here, or it has changed",
+        "this machine does not know a node's ssh key, or the key has changed",
         &["Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED"],
-        "log in to that node once by ssh and accept its key (ssh-keyscan NODE >> ~/.ssh/known_hosts), or use the batch system's launcher",
+        "log in to that node once with ssh and accept its key (ssh-keyscan NODE >> ~/.ssh/known_hosts), or use the batch system's launcher",
     ),
     setup(
-        "ssh may not log in on a node",
+        "a node refuses the ssh login",
         &["Permission denied (publickey", "Permission denied, please try again", "Too many authentication failures"],
-        "let ssh log in without a password (ssh-copy-id NODE), or use the batch system's launcher",
+        "set up ssh without a password (ssh-copy-id NODE), or use the batch system's launcher",
     ),
     setup(
-        "a node was not reached",
+        "this machine cannot reach a node",
         &[
             "Could not resolve hostname",
             "ssh: connect to host",
@@ -212,15 +213,15 @@ pub const ALL: &[Cause] = &[
             "unable to find interface",
             "unable to get network interface",
         ],
-        "check the names of hosts and interfaces, and that this machine may log in on them with ssh",
+        "check the names of hosts and interfaces, and that `ssh NODE` works from this machine",
     ),
     setup(
         "the daemons of mpirun did not start on a node",
         &["unable to reliably start one or more daemons", "ORTE daemon has unexpectedly failed", "PRTE has lost communication"],
-        "see that the same MPI is installed, by the same path, on all nodes (PATH and LD_LIBRARY_PATH there), and that ssh works",
+        "check that all nodes have the same MPI at the same path (PATH and LD_LIBRARY_PATH there), and that ssh works",
     ),
     setup(
-        "nodes have different versions of MPI or of its helpers",
+        "the nodes have different versions of MPI or its helpers",
         &[
             "PMIX_ERR_NOT_SUPPORTED",
             "Data unpack had inadequate space",
@@ -228,10 +229,10 @@ pub const ALL: &[Cause] = &[
             "incompatible version",
             "PMI version mismatch",
         ],
-        "use the same MPI, by the same path, on all nodes",
+        "install the same MPI at the same path on all nodes",
     ),
     setup(
-        "the MPI library cannot use the network that it was told to",
+        "the MPI library cannot use the network that its settings choose",
         &[
             "no usable transports/devices",
             "PML .. cannot be selected",
@@ -246,27 +247,27 @@ pub const ALL: &[Cause] = &[
             "No provider found",
             "Destination is unreachable",
         ],
-        "check UCX_TLS, UCX_NET_DEVICES, FI_PROVIDER and OMPI_MCA_* in the environment; without them the library chooses",
+        "check UCX_TLS, UCX_NET_DEVICES, FI_PROVIDER and OMPI_MCA_* in the environment; without them, the library chooses itself",
     ),
     setup(
-        "the network's memory registration failed",
+        "the network library cannot register memory",
         &["ibv_reg_mr", "Cannot allocate memory..registration", "failed to register memory", "locked memory"],
         "raise the limit of locked memory on the nodes (ulimit -l unlimited)",
     ),
     setup(
-        "mpirun does not run as root unless it is told twice",
+        "mpirun refuses to run as root",
         &["has detected an attempt to run as root"],
         "run as another user, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
     ),
     setup(
-        "the launcher does not know one of its options: it is of another kind or version than this launcher of the sweep",
+        "the launcher does not know one of its options: the program on the PATH is another kind or version than the sweep's launcher",
         &["unknown option", "unrecognized argument", "unrecognized option", "invalid option --"],
-        "choose the launcher that fits the program on the PATH, or `custom` with a command of your own",
+        "choose the launcher that fits the program on the PATH, or `custom` with your own command",
     ),
     setup(
-        "a rank was ended by signal 9: by the system for lack of memory, or by somebody",
+        "signal 9 killed a rank: the system ran out of memory, or a user killed it",
         &["signal 9 (Killed)", "(signal 9)", "task ..: Killed", "tasks ..: Killed"],
-        "see how much memory the plan takes (`apexmap plan`) and what else runs on that node",
+        "compare the plan's memory (`apexmap plan`) with the node's, and check for other programs on that node",
     )
     .of(Nature::Passing),
     setup(
@@ -278,7 +279,7 @@ pub const ALL: &[Cause] = &[
     setup(
         "a connection between ranks was lost",
         &["Connection reset by peer", "Connection timed out", "Transport retry count exceeded", "Endpoint timeout"],
-        "see whether all nodes are well, and rerun",
+        "check that all nodes are healthy, and rerun",
     )
     .of(Nature::Passing),
     setup(
@@ -288,7 +289,7 @@ pub const ALL: &[Cause] = &[
     )
     .of(Nature::Passing),
     setup(
-        "the MPI library ended the launch",
+        "the MPI library aborted the launch",
         &["*** An error occurred in", "*** MPI_ERR_", "Fatal error in "],
         "see the .stderr file next to the launch's journal",
     )
@@ -296,7 +297,7 @@ pub const ALL: &[Cause] = &[
     .lines(1),
 ];
 
-/// A cause with the line that tells of it.
+/// A cause, and the line that shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     pub cause: &'static Cause,
@@ -304,27 +305,28 @@ pub struct Found {
 }
 
 impl Found {
-    /// The cause and its line.
+    /// Returns the cause and its line as one sentence.
     pub fn sentence(&self) -> String {
         format!("{}: {}", self.cause.what, self.line)
     }
 }
 
-/// Whether a message tells that launcher and library do not go together: no world of ranks came about.
+/// Returns true if a message says that launcher and MPI library do not fit, so that no world of ranks started.
 pub fn is_of_launcher(message: &str) -> bool {
     ["MPI plugin", "process management (PMI)", "belongs to another MPI"].iter().any(|words| message.contains(words))
 }
 
-/// Characters of a line that are shown.
+/// Largest number of characters shown of a line.
 const SHOWN: usize = 300;
 
-/// Bytes with which every sign begins, by which lines that may have one are found in one pass over a text.
+/// Length of the prefix by which signs are indexed, in bytes. With the index, one pass over a text finds all lines that may
+/// contain a sign.
 const BEGINNING: usize = 4;
 
-/// Signs with the places of their causes in [`ALL`], by their first bytes.
+/// Signs and the positions of their causes in [`ALL`], by prefix.
 type Signs = HashMap<&'static [u8], Vec<(usize, &'static str)>, RandomState>;
 
-/// All signs.
+/// Returns the index of all signs.
 fn signs() -> &'static Signs {
     static SIGNS: OnceLock<Signs> = OnceLock::new();
     SIGNS.get_or_init(|| {
@@ -338,7 +340,7 @@ fn signs() -> &'static Signs {
     })
 }
 
-/// The most special cause that a line of this text tells of.
+/// Returns the most specific cause that a line of this text shows.
 pub fn find(text: &str) -> Option<Found> {
     let (mut best, mut start) = (None, 0);
     for line in text.split_inclusive('\n') {
@@ -354,7 +356,7 @@ pub fn find(text: &str) -> Option<Found> {
     Some(Found { cause, line: printable(&line).chars().take(SHOWN).collect() })
 }
 
-/// The place of the most special cause that a line tells of, if that is before `most`.
+/// Returns the position of the most specific cause that this line shows, if it is below `limit`.
 fn rank(line: &str, mut most: usize) -> Option<usize> {
     let (signs, mut best, mut tried) = (signs(), None, Vec::new());
     for begin in line.as_bytes().windows(BEGINNING) {
@@ -370,13 +372,13 @@ fn rank(line: &str, mut most: usize) -> Option<usize> {
     best
 }
 
-/// The more special of two causes, the first if they are the same.
+/// Returns the more specific of two causes, or the first if they are equal.
 pub fn more_special(first: Option<Found>, second: Option<Found>) -> Option<Found> {
     let rank = |found: &Found| ALL.iter().position(|cause| *cause == *found.cause);
     [first, second].into_iter().flatten().min_by_key(rank)
 }
 
-/// Whether a line has the parts of a sign in their order.
+/// Returns true if the line contains the parts of the sign in their order.
 pub fn has(line: &str, sign: &str) -> bool {
     let mut rest = line;
     sign.split("..").all(|part| match rest.find(part) {

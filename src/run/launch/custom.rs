@@ -5,6 +5,7 @@ use crate::placeholder::{arguments, escaped};
 use apexmap_base::error::{Error, Result};
 use apexmap_measure::comm::TransportKind;
 
+/// Returns the registry entry of `custom`.
 pub fn entry() -> LauncherEntry {
     LauncherEntry {
         id: ID,
@@ -19,12 +20,12 @@ pub fn entry() -> LauncherEntry {
 
 const ID: &str = "custom";
 
-/// What a command may name in braces.
+/// The placeholders of a command.
 pub const PLACEHOLDERS: &[&str] = &["ranks", "nodes", "ranks_per_node", "hosts", "worker", "arguments"];
 
 pub const EXAMPLE: &str = "command = [\"mpiexec\", \"-n\", \"{ranks}\", \"{worker}\", \"{arguments}\"]";
 
-/// The first placeholder that a command needs and does not have; `{arguments}` must be an argument of its own.
+/// Returns the first required placeholder that is not in the command. `{arguments}` must be a separate argument.
 pub fn missing_placeholder(command: &[String]) -> Option<&'static str> {
     let has = |needed: &str| match needed {
         "{arguments}" => command.iter().any(|argument| argument == needed),
@@ -39,13 +40,17 @@ pub struct Custom {
 }
 
 impl Custom {
-    /// The command's arguments may contain `{ranks}`, `{nodes}`, `{ranks_per_node}`, `{hosts}` and `{worker}`; the argument `{arguments}`
-    /// is replaced by all of the worker's. `{ranks}`, `{worker}` and `{arguments}` are needed. All other braces stay.
+    /// Checks a command. Its arguments may contain `{ranks}`, `{nodes}`, `{ranks_per_node}`, `{hosts}` and `{worker}`. The
+    /// worker's arguments replace the argument `{arguments}`. `{ranks}`, `{worker}` and `{arguments}` are required. All other
+    /// braces stay.
+    ///
+    /// # Errors
+    /// If a required placeholder is missing.
     pub fn new(command: Vec<String>) -> Result<Self> {
         match missing_placeholder(&command) {
             None => Ok(Self { command }),
             Some(missing) => {
-                let what = format!("the command of launcher \"custom\" lacks the argument \"{missing}\"");
+                let what = format!("the command of launcher \"custom\" has no \"{missing}\"");
                 Err(Error::input(what, format!("write it as in {EXAMPLE}")))
             }
         }
@@ -65,7 +70,8 @@ impl Launcher for Custom {
         "correct the first word of the command in the sweep, or install that program"
     }
 
-    /// Without ranks per node in the sweep, `{ranks_per_node}` is the number of ranks: all of them on one node.
+    /// Builds the command line. Without ranks per node in the sweep, `{ranks_per_node}` is the number of ranks, so all of them
+    /// are on one node.
     fn command(&self, job: &LaunchJob) -> CommandLine {
         let each = job.ranks_per_node.unwrap_or(job.ranks);
         let value = |name: &str| match name {
@@ -81,13 +87,14 @@ impl Launcher for Custom {
         CommandLine { argv: arguments(&texts, value).unwrap_or_default(), env: Vec::new() }
     }
 
-    /// They stand in the command itself.
+    /// Returns true if the command contains `{hosts}`.
     fn takes_hosts(&self) -> bool {
         self.command.iter().any(|argument| argument.contains("{hosts}"))
     }
 }
 
-/// An argument of the command as a text with placeholders. `{arguments}` is one where it is alone.
+/// Converts an argument of the command into a text with placeholders. `{arguments}` is a placeholder only if it is the whole
+/// argument.
 fn template(argument: &str) -> String {
     match argument {
         "{arguments}" => argument.to_owned(),

@@ -1,33 +1,35 @@
-//! Hosts that a launcher is told to use: a list, or a file with one on each line.
+//! Hosts for a launcher: a list, or a file with one host per line.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::plural;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Where the hosts stand.
+/// The source of the hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostsSource {
     /// Each as `NAME` or `NAME:RANKS`.
     List(Vec<String>),
-    /// A file with one on each line, as `NAME`, `NAME:RANKS` or `NAME slots=RANKS`; `#` begins a comment.
+    /// A file with one host per line, as `NAME`, `NAME:RANKS` or `NAME slots=RANKS`; `#` begins a comment.
     File(PathBuf),
 }
 
-/// Hosts in the order in which ranks take them, none of them twice.
+/// Distinct hosts, in the order of placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hosts {
     pub names: Vec<String>,
-    /// Ranks on each, if it is said: of a host at most so many.
+    /// The largest number of ranks on each host, if given.
     slots: Vec<Option<usize>>,
 }
 
-/// What is wrong, and what to do.
+/// The fault, and the next step.
 type Wrong = (String, String);
 
 impl HostsSource {
+    /// Reads the hosts.
+    ///
     /// # Errors
-    /// If the file cannot be read, or there is no host, one twice, or something else than a host.
+    /// If the file cannot be read, if there are no hosts, if a host occurs twice, or if an entry is not a host.
     #[expect(clippy::disallowed_methods, reason = "the user names the file, which may be a pipe")]
     pub fn read(&self) -> Result<Hosts> {
         match self {
@@ -46,27 +48,30 @@ impl HostsSource {
 }
 
 impl Hosts {
-    /// Of entries such as `node1`, `node1:4` or `node1 slots=4`.
+    /// Parses entries such as `node1`, `node1:4` or `node1 slots=4`.
     fn of<'a>(entries: impl Iterator<Item = &'a str>) -> std::result::Result<Self, Wrong> {
         let (mut names, mut slots, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
         for entry in entries {
             let (name, number) = read(entry)?;
             if !seen.insert(name) {
-                return Err((format!("{name} is named twice"), format!("name it once; for several ranks: {name}:2")));
+                return Err((
+                    format!("host {name} is listed twice"),
+                    format!("list it once; for 2 ranks on it, write {name}:2"),
+                ));
             }
             names.push(name.to_owned());
             slots.push(number);
         }
         match names.is_empty() {
-            true => Err(("there is no host".into(), "name one or more, such as node1,node2".into())),
+            true => Err(("the list is empty".into(), "list one or more hosts, such as node1,node2".into())),
             false => Ok(Self { names, slots }),
         }
     }
 
-    /// Ranks on each host, from what the sweep asks for and what the hosts say they take; one if neither says it.
+    /// Returns the number of ranks per host: the sweep's, else that of the hosts, else one.
     ///
     /// # Errors
-    /// If a host takes fewer than asked for, or they take different numbers and nothing is asked for.
+    /// If a host takes fewer ranks than the sweep asks for, or if the sweep asks for none and the hosts differ.
     pub fn ranks_per_node(&self, asked: Option<usize>) -> Result<usize> {
         let said = || self.names.iter().zip(&self.slots).filter_map(|(name, slots)| Some((name, (*slots)?)));
         let Some(asked) = asked else {
@@ -75,13 +80,13 @@ impl Hosts {
                 true => Ok(first.unwrap_or(1)),
                 false => Err(Error::input(
                     "the hosts take different numbers of ranks",
-                    "say how many each gets: --ranks-per-node, or ranks_per_node in [launch]",
+                    "set the ranks per node with --ranks-per-node, or ranks_per_node in [launch]",
                 )),
             };
         };
         match said().find(|(_, slots)| *slots < asked) {
             Some((name, slots)) => Err(Error::input(
-                format!("host {name} takes {}, the sweep puts {asked} on a node", plural(slots, "rank")),
+                format!("host {name} takes {}, but the sweep puts {asked} on each node", plural(slots, "rank")),
                 "lower --ranks-per-node, or correct the number of that host",
             )),
             None => Ok(asked),
@@ -89,7 +94,7 @@ impl Hosts {
     }
 }
 
-/// A host's name and how many ranks it takes.
+/// Parses a host's name and its number of ranks.
 fn read(entry: &str) -> std::result::Result<(&str, Option<usize>), Wrong> {
     let wrong = |what: String| (what, "write a host as node1 or, with its ranks, as node1:4".to_owned());
     let mut words = entry.split_whitespace();
@@ -98,7 +103,7 @@ fn read(entry: &str) -> std::result::Result<(&str, Option<usize>), Wrong> {
     for word in words {
         number = match (word.split_once('='), number) {
             (Some(("slots", slots)), None) => Some(slots),
-            // What Open MPI would allow beyond its slots is not asked for.
+            // Open MPI may use more than its slots up to this limit, but no launch here asks for that.
             (Some(("max_slots" | "max-slots", _)), number) => number,
             _ => return Err(wrong(format!("\"{entry}\" is not a host"))),
         };
@@ -110,11 +115,11 @@ fn read(entry: &str) -> std::result::Result<(&str, Option<usize>), Wrong> {
     match number.map(str::parse::<usize>) {
         None => Ok((name, None)),
         Some(Ok(number)) if number > 0 => Ok((name, Some(number))),
-        Some(_) => Err(wrong(format!("\"{entry}\" has no number of ranks"))),
+        Some(_) => Err(wrong(format!("\"{entry}\" has no valid number of ranks"))),
     }
 }
 
-/// Hosts from the command line, or else from a host file named there.
+/// Returns the hosts of the command line: the list if it is not empty, else the host file.
 pub fn given(hosts: &[String], file: Option<&Path>) -> Option<HostsSource> {
     match (hosts, file) {
         ([], None) => None,

@@ -1,4 +1,4 @@
-//! `local`: the worker itself, whose ranks are threads.
+//! `local`: starts the worker directly; its ranks are threads.
 
 use super::{CommandLine, LaunchJob, Launcher, LauncherEntry};
 use apexmap_measure::comm::TransportKind;
@@ -6,6 +6,7 @@ use apexmap_measure::hardware::Place;
 
 pub struct Local;
 
+/// Returns the registry entry of `local`.
 pub fn entry() -> LauncherEntry {
     LauncherEntry {
         id: Local.id(),

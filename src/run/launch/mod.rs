@@ -1,8 +1,8 @@
-//! Launchers: what starts a worker on its ranks.
+//! Launchers: the programs that start a worker on its ranks.
 //!
-//! A launcher is a TOML file in `launch/templates/` and a line in [`registry`], or a file of code where a [`template`] does not suffice;
-//! sweeps, their schema, `apexmap calibrate --launcher`, help and errors take it from there. Command lines are pure functions of the
-//! job, and no shell sees them.
+//! Most launchers are TOML files in `launch/templates/` with a line in [`registry`]. A launcher whose behaviour no [`template`]
+//! can express is a Rust file. Sweeps, their schema, `apexmap calibrate --launcher`, help and errors read the registry. A command
+//! line is a pure function of the job, and no shell interprets it.
 
 pub mod allocation;
 pub mod causes;
@@ -29,26 +29,26 @@ use std::path::{Path, PathBuf};
 
 /// A launcher's line in the registry.
 pub struct LauncherEntry {
-    /// Its name in sweep files and on the command line.
+    /// The launcher's name in sweep files and on the command line.
     pub id: &'static str,
     /// One line for help and schemas.
     pub summary: String,
     /// The transport whose ranks it starts.
     pub transport: TransportKind,
-    /// It may start ranks on nodes that this process knows nothing about.
+    /// Whether ranks may start on nodes that this process knows nothing about.
     pub remote: bool,
-    /// The environment variable that is set where it has an allocation: elsewhere each launch waits in the queue.
+    /// The environment variable that is set inside an allocation. Outside one, each launch waits in the queue.
     pub allocation: Option<String>,
-    /// It takes its command line from the sweep's `command`, which the others refuse.
+    /// Whether the launcher requires the sweep's `command`, which the others reject.
     pub takes_command: bool,
-    /// The launcher, from the sweep's `command` (empty for those that take none).
+    /// Creates the launcher from the sweep's `command` (empty for launchers without one).
     pub make: Box<Make>,
 }
 
 type Make = dyn Fn(&[String]) -> Result<Box<dyn Launcher>> + Send + Sync;
 
 impl LauncherEntry {
-    /// Whether each launch will be a job of its own, which waits in the queue.
+    /// Returns true if each launch will be a separate job that waits in the queue.
     pub fn waits_in_queue(&self) -> bool {
         self.allocation.as_ref().is_some_and(|variable| env::var_os(variable).is_none())
     }
@@ -72,30 +72,31 @@ impl Serialize for LauncherEntry {
     }
 }
 
-/// A program to start with its arguments and further environment variables: no shell is involved.
+/// A program with its arguments and additional environment variables. No shell interprets them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLine {
     pub argv: Vec<String>,
     pub env: Vec<(String, String)>,
 }
 
-/// A worker to be started on its ranks.
+/// A worker to start on its ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchJob {
-    /// The program that [`check`] found for the launcher.
+    /// The launcher's program, as [`check`] returned it.
     pub program: String,
     pub worker: PathBuf,
     pub arguments: Vec<String>,
     pub ranks: usize,
-    /// The launcher's own choice if absent.
+    /// Number of nodes; the launcher's default if absent.
     pub nodes: Option<usize>,
-    /// The launcher's own choice if absent.
+    /// Ranks per node; the launcher's default if absent.
     pub ranks_per_node: Option<usize>,
-    /// Hosts that take the ranks, in this order; the launcher's own choice if empty.
+    /// Hosts to place ranks on, in this order; the launcher's default if empty.
     pub hosts: Vec<String>,
-    /// The order in which ranks take the cores of a node, one of the launcher's [`places`](Launcher::places); its own if absent.
+    /// The order of cores for the ranks of a node, one of the launcher's [`places`](Launcher::places); the launcher's default if
+    /// absent.
     pub place: Option<Place>,
-    /// Names of environment variables that ranks on all nodes must get as they are here, as they change how messages are sent.
+    /// Names of environment variables that change how messages are sent. Ranks on all nodes must get their values.
     pub variables: Vec<String>,
     pub here: Here,
 }
@@ -105,13 +106,13 @@ impl LaunchJob {
         std::iter::once(self.worker.to_string_lossy().into_owned()).chain(self.arguments.iter().cloned())
     }
 
-    /// The hosts that this launch needs of those given, and the ranks on each.
+    /// Returns the hosts that this launch needs, and the ranks on each.
     fn used_hosts(&self) -> (&[String], usize) {
         let each = self.ranks_per_node.unwrap_or(1).max(1);
         (&self.hosts[..self.ranks.div_ceil(each).min(self.hosts.len())], each)
     }
 
-    /// How the ranks of the fullest node fit, assuming that all nodes are like this one.
+    /// Returns how the ranks of the fullest node fit, assuming that all nodes are like this one.
     fn fit(&self) -> Fit {
         let ranks = self.ranks_per_node.unwrap_or(self.ranks.div_ceil(self.here.nodes.max(1)));
         match () {
@@ -127,18 +128,19 @@ impl LaunchJob {
 pub struct Here {
     /// Cores of this machine that this process may use.
     pub cores: usize,
-    /// The same in hardware threads.
+    /// Hardware threads of this machine that this process may use.
     pub hardware_threads: usize,
     /// Packages of this machine.
     pub packages: usize,
     /// Nodes of the allocation that this process runs in; 1 without an allocation.
     pub nodes: usize,
-    /// This process runs in an allocation whose nodes are known.
+    /// Whether this process runs in an allocation with a known number of nodes.
     pub allocated: bool,
     pub root: bool,
 }
 
 impl Here {
+    /// Detects this machine and its allocation.
     pub fn look() -> Self {
         let hardware = Hardware::here();
         let nodes = allocation::nodes(|name| env::var(name).ok());
@@ -153,7 +155,7 @@ impl Here {
     }
 }
 
-/// How the ranks of a node fit on it.
+/// How the ranks of a node fit onto its cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fit {
     /// Each rank has a core.
@@ -164,42 +166,46 @@ enum Fit {
     Oversubscribed,
 }
 
-/// Something that starts ranks.
+/// Starts ranks.
 pub trait Launcher {
-    /// Its name in the registry.
+    /// Returns the launcher's name in the registry.
     fn id(&self) -> &'static str;
-    /// The programs it can use; the first that is on the PATH is used. Empty if it starts the worker itself.
+    /// Returns the launcher's possible programs; the first on the PATH is used. Empty if the launcher starts the worker directly.
     fn programs(&self) -> Vec<&str>;
-    /// How to install one of them.
+    /// Returns how to install one of the programs.
     fn install(&self) -> &str;
     fn command(&self, job: &LaunchJob) -> CommandLine;
-    /// Whether it can be told of hosts.
+    /// Returns true if the launcher accepts a list of hosts.
     fn takes_hosts(&self) -> bool {
         false
     }
-    /// The orders in which it can be told to put the ranks of a node on cores.
+    /// Returns the orders of cores on a node that the launcher supports.
     fn places(&self) -> Vec<Place> {
         Vec::new()
     }
-    /// A variable that it needs for workers of this MPI library, where the environment and the machine's settings choose none.
+    /// Returns the variable to set for workers of this MPI library if neither the environment nor the machine's settings choose
+    /// one.
     fn chosen(&self, _library: &str) -> Option<(String, String)> {
         None
     }
-    /// What this machine offers to workers of this MPI library, for errors of launches in which no world of ranks came about.
+    /// Describes what this machine offers to workers of this MPI library, for errors of launches that started no world of ranks.
     fn offers(&self, _library: &str) -> Option<String> {
         None
     }
 }
 
-/// Checks, before anything is started, that the worker is an executable file and the launcher is installed. Returns the
-/// program that starts the ranks. `search` is the PATH.
+/// Checks, before any launch, that the worker is an executable file and the launcher is installed. Returns the program that
+/// starts the ranks. `search_path` is the PATH.
+///
+/// # Errors
+/// If the worker is not an executable file or its path is not UTF-8, or if no program of the launcher is on the PATH.
 pub fn check(launcher: &dyn Launcher, worker: &Path, search: &OsStr) -> Result<String> {
     check_worker(worker)?;
     let programs = launcher.programs();
     if programs.is_empty() {
         let worker = worker.to_str().ok_or_else(|| {
             let what = format!("the path of the worker {} is not UTF-8", worker.display());
-            Error::environment(what, "move the worker to a path in UTF-8")
+            Error::environment(what, "move the worker to a path that is valid UTF-8")
         })?;
         return Ok(worker.to_owned());
     }
@@ -216,6 +222,8 @@ pub fn check(launcher: &dyn Launcher, worker: &Path, search: &OsStr) -> Result<S
     }
 }
 
+/// Checks the worker.
+///
 /// # Errors
 /// If the worker is not an executable file.
 pub fn check_worker(worker: &Path) -> Result<()> {
@@ -225,7 +233,7 @@ pub fn check_worker(worker: &Path) -> Result<()> {
     let what = if worker.exists() { "is not an executable file" } else { "does not exist" };
     Err(Error::environment(
         format!("the worker {} {what}", worker.display()),
-        "name a build of apexmap; for MPI: cargo build --release -p apexmap-measure --features mpi",
+        "pass a build of apexmap; build one with MPI by: cargo build --release -p apexmap-measure --features mpi",
     ))
 }
 

@@ -1,4 +1,4 @@
-//! `openmpi`: Open MPI's mpirun, alone or in an allocation that it recognises.
+//! `openmpi`: mpirun of Open MPI, alone or in an allocation that it recognises.
 
 use super::{CommandLine, Fit, LaunchJob, Launcher, LauncherEntry};
 use apexmap_measure::comm::TransportKind;
@@ -6,6 +6,7 @@ use apexmap_measure::hardware::Place;
 
 pub struct OpenMpi;
 
+/// Returns the registry entry of `openmpi`.
 pub fn entry() -> LauncherEntry {
     LauncherEntry {
         id: OpenMpi.id(),
@@ -23,7 +24,7 @@ impl Launcher for OpenMpi {
         "openmpi"
     }
 
-    /// Debian's name first: there, `mpirun` is whichever MPI was chosen last.
+    /// Returns Debian's name first: on Debian, `mpirun` is the MPI that was chosen last.
     fn programs(&self) -> Vec<&str> {
         vec!["mpirun.openmpi", "mpirun"]
     }
@@ -40,22 +41,22 @@ impl Launcher for OpenMpi {
             let slots: Vec<String> = hosts.iter().map(|host| format!("{host}:{each}")).collect();
             argv.extend(["--host".into(), slots.join(",")]);
         }
-        // Without the second, a hardware thread is no slot of its own.
+        // Without --use-hwthread-cpus, mpirun counts cores as slots, not hardware threads.
         let (binding, settings): (&[&str], &[(&str, &str)]) = match job.fit() {
             Fit::Cores => (&["--bind-to", "core"], &[]),
             Fit::HardwareThreads => (&["--use-hwthread-cpus", "--bind-to", "hwthread"], &[]),
-            // Ranks that wait must yield: without this, a barrier takes milliseconds instead of microseconds.
+            // Waiting ranks must yield. Without this, a barrier takes milliseconds instead of microseconds.
             Fit::Oversubscribed => (
                 &["--bind-to", "none"],
                 &[("OMPI_MCA_rmaps_base_oversubscribe", "1"), ("OMPI_MCA_mpi_yield_when_idle", "1")],
             ),
         };
         argv.extend(binding.iter().map(|argument| argument.to_string()));
-        // By itself it passes its own variables on to other nodes, and no others.
+        // mpirun passes only its own variables, OMPI_*, to other nodes.
         let passed = job.variables.iter().filter(|name| !name.starts_with("OMPI_"));
         argv.extend(passed.flat_map(|name| ["-x".into(), name.clone()]));
         argv.extend(job.worker_line());
-        // Open MPI refuses to run as root unless it is allowed twice.
+        // Open MPI refuses to run as root unless both variables are set.
         let root = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"].map(|name| (name, "1"));
         let env = settings.iter().copied().chain(root.into_iter().filter(|_| job.here.root));
         CommandLine { argv, env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).collect() }
@@ -70,7 +71,7 @@ impl Launcher for OpenMpi {
     }
 }
 
-/// How ranks are mapped to nodes, and to cores where there is one for each.
+/// Returns the options that map ranks to nodes, and to cores if each rank has one.
 fn mapping(job: &LaunchJob) -> Vec<String> {
     let place = job.place.filter(|_| job.fit() != Fit::Oversubscribed);
     let packages = job.here.packages;
@@ -78,7 +79,8 @@ fn mapping(job: &LaunchJob) -> Vec<String> {
         (Some(Place::Spread), Some(ranks)) if ranks % packages == 0 => {
             vec![format!("ppr:{}:socket", ranks / packages), "--rank-by".into(), "socket".into()]
         }
-        // In turn over the packages of a node for as many ranks as it has slots; a launch with another number on a node is refused.
+        // Ranks take the packages of a node in turn, up to the node's number of slots. mpirun refuses a launch with another
+        // number of ranks per node.
         (Some(Place::Spread), _) => vec!["socket".into()],
         (_, Some(ranks)) => vec![format!("ppr:{ranks}:node")],
         (Some(Place::Compact), None) => vec!["core".into()],

@@ -1,4 +1,4 @@
-//! The list of launchers, and the names that sweep files, schemas and command lines take from it.
+//! The list of launchers. Sweep files, schemas and command lines take their names from it.
 
 use super::{LauncherEntry, custom, local, openmpi, template};
 use apexmap_base::error::{Error, Result};
@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// Launchers that are data: name and template.
+/// Launchers defined by a template: name and template.
 const TEMPLATES: &[(&str, &str)] = &[
     ("mpich", include_str!("templates/mpich.toml")),
     ("srun", include_str!("templates/srun.toml")),
@@ -16,13 +16,14 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("flux", include_str!("templates/flux.toml")),
 ];
 
-/// Every launcher of the program. A test reads each template.
+/// All launchers of the program. A test reads each template.
 pub static ALL: LazyLock<Vec<LauncherEntry>> = LazyLock::new(|| {
     let templates = TEMPLATES.iter().filter_map(|(id, text)| template::entry(id, text).ok());
     [local::entry(), openmpi::entry()].into_iter().chain(templates).chain([custom::entry()]).collect()
 });
 
-/// Launchers of machines that are no longer in service, the commands that start ranks as they did, and the arguments for ranks on a node.
+/// Launchers of machines that are no longer in service: the name, the equivalent `custom` command, and its arguments for ranks
+/// per node.
 const RETIRED: &[(&str, &str, &str)] = &[
     (
         "aprun",
@@ -36,27 +37,30 @@ const RETIRED: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The launcher with this id; the error names the nearest one.
+/// Returns the launcher with this id.
+///
+/// # Errors
+/// If no launcher has it; the error suggests the nearest name.
 pub fn find(id: &str) -> Result<&'static LauncherEntry> {
     if let Some(entry) = ALL.iter().find(|entry| entry.id == id) {
         return Ok(entry);
     }
     if let Some((_, command, per_node)) = RETIRED.iter().find(|(retired, ..)| *retired == id) {
         return Err(Error::input(
-            format!("launcher \"{id}\" was removed: its machines are no longer in service"),
-            format!("use launcher = \"custom\" with command = {command}; where ranks_per_node is set, add {per_node}"),
+            format!("apexmap no longer has the launcher \"{id}\": its machines are out of service"),
+            format!("use launcher = \"custom\" with command = {command}; if ranks_per_node is set, add {per_node}"),
         ));
     }
     let ids: Vec<&str> = ALL.iter().map(|entry| entry.id).collect();
-    Err(Error::input(format!("\"{id}\" is not known here"), suggest(id, &ids)))
+    Err(Error::input(format!("unknown launcher \"{id}\""), suggest(id, &ids)))
 }
 
-/// The launchers of a transport.
+/// Returns the launchers of a transport.
 pub fn starting(transport: TransportKind) -> impl Iterator<Item = &'static LauncherEntry> {
     ALL.iter().filter(move |entry| entry.transport == transport)
 }
 
-/// `"openmpi", "mpich" or "srun"`.
+/// Lists the ids, as in `"openmpi", "mpich" or "srun"`.
 pub fn ids(entries: impl Iterator<Item = &'static LauncherEntry>) -> String {
     let names: Vec<String> = entries.map(|entry| format!("\"{}\"", entry.id)).collect();
     match names.split_last() {
@@ -72,6 +76,6 @@ impl JsonSchema for LauncherEntry {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let one = |entry: &LauncherEntry| serde_json::json!({ "description": entry.summary, "type": "string", "const": entry.id });
-        json_schema!({ "description": "What starts the ranks.", "oneOf": ALL.iter().map(one).collect::<Vec<_>>() })
+        json_schema!({ "description": "The program that starts the ranks.", "oneOf": ALL.iter().map(one).collect::<Vec<_>>() })
     }
 }

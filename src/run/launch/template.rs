@@ -1,4 +1,4 @@
-//! A launcher as data: a TOML file in `launch/templates/`.
+//! Launchers defined by data: a TOML file in `launch/templates/`.
 
 use super::{CommandLine, Fit, LaunchJob, Launcher, LauncherEntry, srun};
 use crate::placeholder::{arguments, check};
@@ -9,26 +9,26 @@ use apexmap_measure::hardware::Place;
 use serde::Deserialize;
 use std::path::Path;
 
-/// Arguments that belong together: they are used if all their placeholders have values.
+/// Arguments that belong together. The group is left out if one of its placeholders has no value.
 type Group = Vec<String>;
 
-/// What a launcher of MPI is and how it is started.
+/// A launcher of MPI, and its command line.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Template {
-    /// As users call it: the name of the file.
+    /// The name that users write: the name of the file.
     #[serde(skip)]
     id: &'static str,
     summary: String,
     #[serde(default)]
     remote: bool,
     allocation: Option<String>,
-    /// It chooses and names MPI plugins as Slurm's srun does.
+    /// Whether the launcher chooses MPI plugins as Slurm's srun does.
     #[serde(default)]
     slurm_plugins: bool,
     programs: Vec<String>,
     install: String,
-    /// The command line. Its groups may name what [`NAMES`] lists.
+    /// The command line. Its groups may use the placeholders in [`NAMES`].
     command: Vec<Group>,
     #[serde(default)]
     binding: Binding,
@@ -36,7 +36,7 @@ pub struct Template {
     place: Words,
 }
 
-/// What `{binding}` is: the first group whose placeholders all have values. Without one it has no value.
+/// The value of `{binding}` is the first group whose placeholders all have values. Without such a group it has no value.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Binding {
@@ -48,7 +48,7 @@ struct Binding {
     shared: Vec<Group>,
 }
 
-/// What `{place}` is in the launcher's words. A place without a word is one that it does not know.
+/// The value of `{place}` in the launcher's words. The launcher does not support a place without a word.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Words {
@@ -57,7 +57,8 @@ struct Words {
     smt: Option<String>,
 }
 
-/// What a command may name. `{nodes}` are those that the sweep names, `{needed_nodes}` also those that follow from its ranks on a node.
+/// The placeholders of a command. `{nodes}` is the sweep's number of nodes; `{needed_nodes}` also covers the number that follows
+/// from the ranks per node.
 const NAMES: &[&str] = &[
     "program",
     "ranks",
@@ -71,7 +72,7 @@ const NAMES: &[&str] = &[
     "arguments",
 ];
 
-/// The entry of this launcher, whose template is this text.
+/// Returns the registry entry for the launcher with this template.
 ///
 /// # Errors
 /// If the text is not a template.
@@ -106,7 +107,7 @@ impl Template {
         }
     }
 
-    /// The values of a placeholder.
+    /// Returns the values of a placeholder.
     fn value(&self, name: &str, job: &LaunchJob) -> Option<Vec<String>> {
         let one = |text: &str| vec![text.to_owned()];
         let number = |number: usize| vec![number.to_string()];

@@ -1,4 +1,5 @@
-//! A plan's launches as files: for each its job, as the worker reads it, and a script; and a page that says what to do.
+//! Writes a plan's launches as files: for each launch its job, as the worker reads it, and a script; and README.txt with
+//! instructions.
 
 use super::script::Script;
 use crate::launch::CommandLine;
@@ -12,19 +13,19 @@ use std::path::Path;
 
 pub use super::script::{JOB, WORKER};
 
-/// How exported launches are started.
+/// How to start exported launches.
 pub struct Start<'a> {
-    /// The command of a launch of this size, with [`WORKER`] and [`JOB`] in their places.
+    /// Returns the command of a launch of this size, with the markers [`WORKER`] and [`JOB`] for the two paths.
     pub command: &'a dyn Fn(LaunchSize) -> CommandLine,
-    /// Programs of which the first that is on the other machine starts the ranks.
+    /// Possible launcher programs; the first one that exists on the other machine starts the ranks.
     pub programs: &'a [&'a str],
-    /// The worker, as the other machine knows it.
+    /// The worker's path on the other machine.
     pub worker: &'a str,
-    /// What stands on the page for readers: the command that brings the outputs into the result.
+    /// The command that imports the outputs, shown in README.txt.
     pub import: &'a str,
 }
 
-/// A name that no other export has: what it is made of, the time and the process make it.
+/// Returns an id that no other export has: a hash of the jobs, the time and the process.
 pub fn new_id(jobs: &[(LaunchSize, Job)]) -> Result<String> {
     use sha2::{Digest, Sha256};
     let mut hash = Sha256::new();
@@ -35,15 +36,15 @@ pub fn new_id(jobs: &[(LaunchSize, Job)]) -> Result<String> {
     Ok(hash.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Writes jobs into a result and, with their scripts, into a new folder.
+/// Writes the jobs into the result and, with their scripts, into a new folder.
 ///
 /// # Errors
-/// If the folder holds something, or a file cannot be written.
+/// If the folder is not empty, or a file cannot be written.
 pub fn write(result: &Folder, to: &Path, jobs: &[(LaunchSize, Job)], start: &Start) -> Result<()> {
     std::fs::create_dir_all(to).map_err(|e| Error::file("create", to, e))?;
     let mut there = std::fs::read_dir(to).map_err(|e| Error::file("list", to, e))?;
     if there.next().is_some() {
-        return Err(Error::input(format!("{} is not empty", to.display()), "name a folder that is not there yet"));
+        return Err(Error::input(format!("{} is not empty", to.display()), "name a folder that does not exist yet"));
     }
     let (mut scripts, mut commands) = (String::new(), String::new());
     for (size, job) in jobs {
@@ -54,26 +55,26 @@ pub fn write(result: &Folder, to: &Path, jobs: &[(LaunchSize, Job)], start: &Sta
         let text = serde_json::to_string(job).map_err(|e| Error::internal(e.to_string()))?;
         new_file::replace_by(&to.join(format!("{name}.job")), &text)?;
         new_file::replace_by(&to.join(format!("{name}.sh")), script.text())?;
-        // What comes back is checked against this one.
+        // The import checks the output against this job, not against the copy on the other machine.
         result.replace_text(&result.journals().join(format!("{name}.job")), &text)?;
         scripts.push_str(&format!("    sh {name}.sh        # {about}\n"));
         commands.push_str(&format!("    {}\n", script.shown()));
     }
     let page = format!(
-        "Launches for the worker of apexmap {version}. The machine needs the worker and its launcher, nothing else.
+        "Launches for the worker of apexmap {version}. The machine needs only the worker and its launcher.
 
-1. Copy this folder to the machine. The worker is expected there as
+1. Copy this folder to the machine. The scripts start the worker
     {worker}
-   With APEXMAP_WORKER=/another/path in the environment the scripts take that one.
+   To use another worker, set APEXMAP_WORKER=/another/path in the environment.
 
-2. Run these, one after the other and in any order, on a machine that does nothing else; under a batch system,
-   in jobs of your own with as many nodes and ranks.
+2. Run these scripts one at a time, in any order, on an otherwise idle machine. Under a batch system,
+   run each in a job with its number of nodes and ranks.
 
 {scripts}
-   The worker's lines go into NAME.out, which is never written over, its messages into NAME.err. A script that was
-   stopped leaves what it has measured. Nobody ends a launch that hangs: give it a time limit.
+   The worker writes its samples to NAME.out, which is never overwritten, and its messages to NAME.err. A stopped
+   script keeps its samples. Set a time limit, because nothing else ends a launch that hangs.
 
-3. Bring the files NAME.out back, and on the machine with the result:
+3. Copy the files NAME.out back to the machine with the result, and run:
 
     {import}
 

@@ -1,5 +1,6 @@
-//! What a worker wrote elsewhere, into the result that its job was exported from. Nothing in it is run, and no path is made of it:
-//! it is lines, which count if they are those of one launch of an exported job, and it becomes a journal as the driver writes it.
+//! Imports a worker's output from another machine into the result that its job was exported from. The output is untrusted:
+//! nothing in it runs, and no path is built from it. Its lines count only if they belong to one launch of an exported job. They
+//! become a journal like the driver's.
 
 use super::script::VARIABLE;
 use crate::sweep::environment::is_messaging;
@@ -19,45 +20,45 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Longest line of a worker in bytes, and what each rank adds to one that tells of all.
+/// Length limit of a worker's line in bytes, and the additional length per rank for lines that describe all ranks.
 const LINE: usize = 1 << 20;
 const RANK: usize = 1 << 10;
-/// Bytes that are read at once.
+/// Bytes per read.
 const CHUNK: usize = 1 << 16;
 
-/// A launch as its worker told of it.
+/// A launch, as recorded in the worker's output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
-    /// Its name, which is that of an exported job.
+    /// The launch's name, which is that of an exported job.
     pub launch: String,
-    /// The lines of its journal, from the first to the one that says how it ended.
+    /// The lines of its journal, from the first to the one that records its end.
     pub events: Vec<Event>,
     pub samples: usize,
-    /// How it ended, if not by itself with all its points measured.
+    /// Why the launch is incomplete, or `None` if it measured all its points.
     pub broken: Option<String>,
 }
 
-/// What came of an output.
+/// The outcome of importing an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// In this journal, with so many samples that the result did not have.
+    /// A journal was written or extended, with this number of samples that the result did not have.
     New { journal: String, samples: usize },
-    /// The result has all of it.
+    /// The result already has all of the output.
     Known,
 }
 
-/// Opens an output; pipes and devices are refused: whoever opens one may wait for ever.
+/// Opens an output. Rejects pipes and devices, because opening one can block forever.
 ///
 /// # Errors
-/// If it cannot be opened or is not a file.
+/// If the file cannot be opened or is not a regular file.
 pub fn open(path: &Path) -> Result<File> {
     regular_file::open(path).map_err(|error| match error.raw_os_error() {
         Some(_) => Error::file("read", path, error),
-        None => Error::input(format!("cannot read {}: {error}", path.display()), "name a file NAME.out of an export"),
+        None => Error::input(format!("cannot read {}: {error}", path.display()), "pass a file NAME.out of an export"),
     })
 }
 
-/// Reads an output. `build`: the worker's, for which the plan was made. `Err`: why none of it counts.
+/// Reads an output. `build` is the worker's build in the plan. Returns `Err` with the reason if none of the output counts.
 pub fn read(mut output: impl Read, jobs: &BTreeMap<String, Job>, build: &str) -> std::result::Result<Told, String> {
     let ranks = jobs.values().map(|job| job.ranks).max().unwrap_or(0);
     let (mut lines, mut buffer) = (Lines::new(LINE + RANK * ranks), vec![0; CHUNK]);
@@ -73,14 +74,14 @@ pub fn read(mut output: impl Read, jobs: &BTreeMap<String, Job>, build: &str) ->
     hearing.end()
 }
 
-/// The lines of one output so far.
+/// The state of reading one output.
 struct Hearing<'a> {
     jobs: &'a BTreeMap<String, Job>,
     build: &'a str,
-    /// Of the script that started the launch, what changes how messages are sent.
+    /// The script's environment variables that change how messages are sent.
     environment: BTreeMap<String, String>,
     heard: Option<Heard<'a>>,
-    /// The worker's last word.
+    /// The worker's fatal error.
     fatal: Option<String>,
 }
 
@@ -90,21 +91,21 @@ struct Heard<'a> {
     greeted: f64,
     events: Vec<Event>,
     samples: usize,
-    /// Of the point whose run has begun.
+    /// The point and repetition of the run that has begun.
     running: Option<(usize, u32)>,
 }
 
 impl<'a> Hearing<'a> {
     fn line(&mut self, line: &[u8]) -> std::result::Result<(), String> {
-        // Launchers print among the worker's lines.
+        // Launchers print between the worker's lines.
         let Some(mut event) = event(line) else {
             self.environment.extend(variable(line).filter(|_| self.heard.is_none()));
             return Ok(());
         };
         if self.fatal.is_some() {
-            // Other ranks may say something, too, before they end.
+            // Other ranks may still report errors before they end.
             let again = matches!(event, Event::Hello(_));
-            return if again { Err("its lines do not fit together: a second launch speaks".into()) } else { Ok(()) };
+            return if again { Err("its lines do not fit together: a second launch begins".into()) } else { Ok(()) };
         }
         if let Event::Fatal { message } = event {
             self.fatal = Some(message);
@@ -119,9 +120,9 @@ impl<'a> Hearing<'a> {
         self.heard.as_mut().map_or(Ok(()), |heard| heard.take(event))
     }
 
-    /// The launch that a first line tells of.
+    /// Checks the first line and returns the launch that it describes.
     fn greet(&self, event: &Event) -> std::result::Result<Heard<'a>, String> {
-        let Event::Hello(launch) = event else { return Err("its first line does not say what launch it is".into()) };
+        let Event::Hello(launch) = event else { return Err("its first line does not name a launch".into()) };
         let Some(job) = self.jobs.get(&launch.launch) else {
             return Err(format!("its launch \"{}\" was not exported from this result", launch.launch));
         };
@@ -129,7 +130,7 @@ impl<'a> Hearing<'a> {
             return Err("another version of apexmap wrote it".into());
         }
         if launch.build != self.build {
-            return Err("its worker is another build than the one that the plan was made for".into());
+            return Err("its worker is another build than the plan's".into());
         }
         check_nodes(job, launch)?;
         Ok(Heard {
@@ -146,17 +147,17 @@ impl<'a> Hearing<'a> {
         let Some(mut heard) = self.heard else {
             return Err(self
                 .fatal
-                .map_or("no line of a worker is in it".into(), |why| format!("no launch began: {why}")));
+                .map_or("it contains no line of a worker".into(), |why| format!("no launch began: {why}")));
         };
         let broken = match self.fatal {
             Some(message) => {
-                // Others of the kind would not go better: the point that ran then has failed.
+                // The running point counts as failed, because it would fail the same way in another launch.
                 let ending = Ending::new(Status::Failed, message);
                 heard.events.extend(heard.failure(&ending));
                 Some(ending.message)
             }
             None if heard.protocol.done() => None,
-            None => Some("its output ends before the launch was done".to_owned()),
+            None => Some("its output ends before the launch was complete".to_owned()),
         };
         let status = if broken.is_some() { Status::Failed } else { Status::Ok };
         heard.events.push(Event::Ended { status, message: broken.clone().unwrap_or_default(), doubtful: false });
@@ -164,7 +165,7 @@ impl<'a> Hearing<'a> {
     }
 }
 
-/// A variable that changes how messages are sent, of a line that the script wrote.
+/// Parses a line of the script with a variable that changes how messages are sent.
 fn variable(line: &[u8]) -> Option<(String, String)> {
     let text = String::from_utf8_lossy(line.strip_prefix(VARIABLE.as_bytes())?).into_owned();
     let (name, value) = text.trim_end_matches('\n').split_once('=')?;
@@ -188,7 +189,7 @@ impl Heard<'_> {
             Event::Sample(sample) => {
                 let possible = sample.seconds.is_none_or(|seconds| seconds > 0.0 && seconds.is_finite());
                 if !possible {
-                    return Err("its lines do not fit together: a time that is not positive".into());
+                    return Err("its lines do not fit together: a time is not positive".into());
                 }
                 self.running = None;
                 self.samples += 1;
@@ -199,7 +200,7 @@ impl Heard<'_> {
         Ok(())
     }
 
-    /// The same whenever it is read: its time is that of the launch.
+    /// Returns the sample of the failed point. Its time is that of the launch, so the same output always gives the same sample.
     fn failure(&self, ending: &Ending) -> Option<Event> {
         let (index, repetition) = self.running?;
         let task = &self.job.tasks[index];
@@ -209,15 +210,16 @@ impl Heard<'_> {
     }
 }
 
-/// What a result holds, for comparison with outputs.
+/// The contents of a result, to compare with outputs.
 pub struct Held {
     /// The journals of launches, by their names.
     journals: HashMap<String, PathBuf>,
-    /// Which launch measured a point's run in a block.
+    /// The launch that measured a point's run in a block.
     runs: HashMap<(String, u32, u32), String>,
 }
 
 impl Held {
+    /// Indexes the journals of a result.
     pub fn of(folder: &Folder, records: &[Record<SampleOutcome>]) -> Self {
         let mut held = Self { journals: HashMap::new(), runs: HashMap::new() };
         for record in records {
@@ -230,8 +232,8 @@ impl Held {
         held
     }
 
-    /// Puts a launch into the result, unless it is there: as a new journal, or in place of its own one that holds less of it. The
-    /// outer error is one of this machine, the inner says why the launch is not taken.
+    /// Imports a launch into the result, unless the result has it: as a new journal, or in place of its journal that holds fewer
+    /// lines. The outer error is a fault of this machine. The inner error is the reason why the launch is rejected.
     ///
     /// # Errors
     /// If a journal cannot be read or written.
@@ -240,10 +242,7 @@ impl Held {
         let foreign = |sample: &&&Sample| self.runs.get(&run(**sample)).is_some_and(|launch| *launch != told.launch);
         if let Some(sample) = samples.iter().find(foreign) {
             let (launch, label) = (&self.runs[&run(*sample)], sample.point.label());
-            return Ok(Err(format!(
-                "launch {launch} measured the same in the meantime: {label}, sample {}",
-                sample.repetition
-            )));
+            return Ok(Err(format!("launch {launch} has already measured it: {label}, sample {}", sample.repetition)));
         }
         let lines: Vec<String> = told.events.iter().map(line).collect::<Result<_>>()?;
         let before = match self.journals.get(&told.launch) {
@@ -261,14 +260,14 @@ impl Held {
         if old == lines {
             return Ok(Ok(Taken::Known));
         }
-        // The last line is not the worker's.
+        // The worker did not write the last line.
         old.pop_if(|line| matches!(serde_json::from_str(line), Ok(Event::Ended { .. })));
         let new = &lines[..lines.len() - 1];
         if old.len() >= new.len() && old.iter().zip(new).all(|(old, new)| old == new) {
             return Ok(Ok(Taken::Known));
         }
         if !old.iter().zip(new).all(|(old, new)| old == new) {
-            return Ok(Err(format!("the result has another output of its launch, {}", told.launch)));
+            return Ok(Err(format!("the result already has a different output of its launch {}", told.launch)));
         }
         let known = samples.iter().filter(|sample| self.runs.contains_key(&run(**sample))).count();
         folder.replace_text(&before, &(lines.join("\n") + "\n"))?;

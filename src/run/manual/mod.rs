@@ -1,11 +1,11 @@
-//! Launches on a machine where only the worker runs: job files and scripts out, the worker's output in.
+//! Launches on a machine that has only the worker: writes job files and scripts, and reads the worker's output.
 //!
 //! ```text
 //! plan -> RESULT/journals/ID-1.job, a copy in DIR with a script -> (another machine) DIR/ID-1.out -> a journal of RESULT
 //! ```
 //!
-//! The job in the result folder is the one that counts: what comes back is checked against it line by line, as the driver checks a
-//! launch that it started.
+//! The job in the result folder is authoritative. The import checks the output against it line by line, as the driver checks its
+//! own launches.
 
 pub mod export;
 pub mod import;
@@ -21,7 +21,8 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::{Record, Run};
 use std::collections::{BTreeMap, HashSet};
 
-/// The jobs that were exported from a result, by the names of their launches. Those of the driver's own launches have numbers.
+/// Returns the jobs exported from a result, by the names of their launches. Their names contain a hyphen; those of the driver's
+/// launches are numbers.
 ///
 /// # Errors
 /// If the folder cannot be listed, or one of its jobs cannot be read.
@@ -36,21 +37,18 @@ pub fn exported_jobs(folder: &Folder) -> Result<BTreeMap<String, Job>> {
         match serde_json::from_str::<Job>(&text) {
             Ok(job) if job.launch == name && !job.tasks.is_empty() => _ = jobs.insert(name.to_owned(), job),
             _ => {
-                let what = format!("{} is not a job", path.display());
-                return Err(Error::environment(
-                    what,
-                    "remove it; the launches that it was for are to be exported again",
-                ));
+                let what = format!("{} is not a valid job file", path.display());
+                return Err(Error::environment(what, "remove it and export its launches again"));
             }
         }
     }
     Ok(jobs)
 }
 
-/// The exported launches of which nothing was imported.
+/// Returns the exported launches without any imported output.
 ///
 /// # Errors
-/// As of [`exported_jobs`].
+/// As for [`exported_jobs`].
 pub fn outstanding<S: Run>(folder: &Folder, records: &[Record<S>]) -> Result<Vec<Job>> {
     if !folder.journals().is_dir() {
         return Ok(Vec::new());

@@ -1,38 +1,39 @@
-//! An exported launch as a script for any POSIX shell. All texts are quoted: none is run as a command.
+//! Writes an exported launch as a script for any POSIX shell. All texts are quoted, so none of them runs as a command.
 
 use crate::batch::script::quoted;
 use crate::launch::CommandLine;
 use crate::sweep::environment;
 
-/// Stand for what is only known on the other machine; no text of a sweep has these characters.
+/// Markers for paths that are known only on the other machine. No text of a sweep contains these characters.
 pub const WORKER: &str = "\u{1}worker\u{1}";
 pub const JOB: &str = "\u{1}job\u{1}";
 
-/// Lines of an output that begin so have a variable of the environment in which its script was started.
+/// Prefix of the lines of an output that record environment variables of the script.
 pub const VARIABLE: &str = "apexmap environment: ";
 
-/// What a script is made of.
+/// The contents of a script.
 pub struct Script<'a> {
-    /// Of the launch; its files are called so.
+    /// The launch's name, and the stem of its files.
     pub name: &'a str,
-    /// For readers: plain words.
+    /// A comment for readers.
     pub about: &'a str,
-    /// With [`WORKER`] and [`JOB`] in their places.
+    /// The command, with the markers [`WORKER`] and [`JOB`].
     pub command: &'a CommandLine,
-    /// Programs of which the first that is there starts the ranks: the first of the command is any of them.
+    /// Possible launcher programs. The first one that exists replaces the first word of the command.
     pub programs: &'a [&'a str],
-    /// The worker, as the other machine knows it.
+    /// The worker's path on the other machine.
     pub worker: &'a str,
 }
 
 impl Script<'_> {
-    /// The script: it runs the launch in its own folder, and refuses to write over what the launch has written.
+    /// Returns the script's text. The script runs the launch in its own folder, and refuses to overwrite earlier output.
     pub fn text(&self) -> String {
         let name = self.name;
         let mut lines = vec![
             "#!/bin/sh".to_owned(),
             format!("# {}, written by apexmap {}.", self.about, env!("CARGO_PKG_VERSION")),
-            "# APEXMAP_WORKER names another worker than the one below. What was measured is never written over.".into(),
+            "# Set APEXMAP_WORKER to use another worker than the one below. Earlier output is never overwritten."
+                .into(),
             "set -C".into(),
             "cd \"$(dirname \"$0\")\" || exit 3".into(),
             "folder=$(pwd) || exit 3".into(),
@@ -56,21 +57,21 @@ impl Script<'_> {
             *first = "\"$launcher\"".into();
         }
         lines.extend([
-            "# Variables that change how messages are sent belong to the result.".into(),
+            "# The result records the variables that change how messages are sent.".into(),
             format!("env | grep -E '{}' | sed 's/^/{VARIABLE}/' >{name}.out || exit 3", environment::pattern()),
             format!("exec {} \\\n    </dev/null >>{name}.out 2>|{name}.err", words.join(" ")),
         ]);
         lines.join("\n") + "\n"
     }
 
-    /// The command for readers, as it stands in the script but for the worker's path.
+    /// Returns the command for readers: the script's command with the worker's path filled in.
     pub fn shown(&self) -> String {
         let plain = |word: &str| quoted(&word.replace(WORKER, self.worker).replace(JOB, &format!("{}.job", self.name)));
         let words: Vec<String> = self.command.argv.iter().map(|text| plain(text)).collect();
         format!("{} >{}.out", words.join(" "), self.name)
     }
 
-    /// For the script: quoted, with the worker and the job as the script knows them.
+    /// Quotes a word for the script, with the script's variables for the worker and the job.
     fn word(&self, word: &str) -> String {
         let job = format!("\"$folder\"/{}.job", quoted(self.name));
         let plain = |text: &str| if text.is_empty() { String::new() } else { quoted(text) };

@@ -1,4 +1,4 @@
-//! Jobs followed to their ends.
+//! Follows jobs to their end.
 
 use super::decide::{Next, next};
 use super::known::cancel;
@@ -18,25 +18,26 @@ use apexmap_results::disk::Folder;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Shortest time between two questions to the batch system, whoever asks: schedulers of large sites must not be asked more often.
+/// Shortest time between two questions to the batch system by any process of this result. Schedulers of large sites must not be
+/// asked more often.
 pub const ASK_EVERY: Duration = Duration::from_secs(30);
-/// Time between two looks at the journals.
+/// Time between two reads of the journals.
 pub const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Wall time of the launches of some sizes that are still to be made, in seconds, and how many they are.
+/// Returns the wall time of the remaining launches of these sizes in seconds, and their number.
 pub type Measuring<'a> = dyn Fn(&Progress, &[LaunchSize]) -> (f64, usize) + 'a;
 
-/// What a follower needs.
+/// The inputs of [`follow`].
 pub struct Follower<'a> {
     pub plan: &'a Plan,
     pub folder: &'a Folder,
     pub parts: &'a [Part],
     pub options: &'a JobOptions,
-    /// Points that failed before are measured again, by the first job of each part that ends in order.
+    /// Whether failed points are measured again. The first job of each part that ends normally does this.
     pub retry_failed: bool,
     pub queue: &'a mut dyn Queue,
     pub watcher: &'a mut dyn Watcher,
-    /// Writes the files of a job: its name, its part, its time limit in seconds.
+    /// Writes the files of a job, from its name, its part and its time limit in seconds.
     pub prepare: &'a dyn Fn(&str, &Part, f64) -> Result<()>,
     pub measuring: &'a Measuring<'a>,
     /// Wall time of one sample of a point, in seconds.
@@ -46,26 +47,26 @@ pub struct Follower<'a> {
     pub look_every: Duration,
 }
 
-/// How it ended: parts that are not done, and why.
+/// Reasons why parts are incomplete, by part.
 pub type Stopped = BTreeMap<String, String>;
 
-/// What changes on the way.
+/// The state that changes while jobs are followed.
 struct Followed {
     jobs: Vec<Job>,
-    /// Samples that were last counted, by part.
+    /// Number of samples at the last count, by part.
     counted: BTreeMap<String, usize>,
-    /// Jobs of earlier commands, by part.
+    /// Number of jobs from earlier commands, by part.
     before: BTreeMap<String, usize>,
-    /// What was last said of a job.
+    /// The last reported state of each job.
     said: BTreeMap<String, String>,
     stopped: Stopped,
     done: Vec<String>,
 }
 
-/// Submits what must be, and follows until nothing is left or to be hoped for.
+/// Submits the missing jobs, and follows all jobs until each part is done or stopped.
 ///
 /// # Errors
-/// If a job is refused, a file cannot be written, or `interrupted` says so: the jobs go on then.
+/// If the batch system refuses a job, a file cannot be written, or `interrupted` returns an error. Submitted jobs continue.
 pub fn follow(follower: &mut Follower) -> Result<Stopped> {
     let store = Jobs::of(follower.folder);
     let progress = progress(follower)?;
@@ -91,7 +92,7 @@ pub fn follow(follower: &mut Follower) -> Result<Stopped> {
             tail.read(follower.folder, follower.plan, follower.watcher)?;
             return Ok(state.stopped);
         }
-        // The batch system may have been waited for meanwhile.
+        // Asking the batch system may have taken long.
         (follower.interrupted)()?;
         while looked.elapsed() < follower.look_every {
             (follower.interrupted)()?;
@@ -105,7 +106,7 @@ fn progress(follower: &Follower) -> Result<Progress> {
     Ok(Progress::new(follower.plan, &follower.folder.outcomes()?))
 }
 
-/// Samples of a part, and whether points of it are open.
+/// Returns the number of samples of a part, and whether any of its points is open.
 fn of_part(plan: &Plan, progress: &Progress, part: &Part) -> (usize, bool) {
     let (mut samples, mut open) = (0, false);
     for entry in plan.entries.iter().filter(|entry| part.sizes.contains(&entry.point.launch_size())) {
@@ -117,13 +118,13 @@ fn of_part(plan: &Plan, progress: &Progress, part: &Part) -> (usize, bool) {
     (samples, open)
 }
 
-/// Whether points of a part have failed.
+/// Returns true if a point of the part has failed.
 fn has_failed(plan: &Plan, progress: &Progress, part: &Part) -> bool {
     let entries = plan.entries.iter().filter(|entry| part.sizes.contains(&entry.point.launch_size()));
     entries.into_iter().any(|entry| progress.point_state(&entry.key) == State::Failed)
 }
 
-/// Takes note of what the jobs' own drivers say; whether one has ended.
+/// Reads the records of the jobs' drivers. Returns true if a job has ended.
 fn look(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<bool> {
     let mut ended = Vec::new();
     for (at, job) in state.jobs.iter_mut().enumerate().filter(|(_, job)| job.ended.is_none()) {
@@ -133,7 +134,8 @@ fn look(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<b
             let text = format!("job {} ({}) has started", shown(job), job.part);
             follower.watcher.say(&text);
         }
-        // A driver that was told to end may be one whose job is put back into the queue: the batch system knows.
+        // A driver that was terminated by a signal may belong to a requeued job, so only the batch system knows whether the job
+        // has ended.
         if let Some((code @ ..128, message)) = &job.own_end {
             let how = if *code == 0 { JobState::Completed } else { JobState::Failed };
             ended.push((at, how, message.clone()));
@@ -155,7 +157,7 @@ fn end(follower: &mut Follower, store: &Jobs, state: &mut Followed, at: usize, h
     let more = samples.saturating_sub(std::mem::replace(state.counted.entry(job.part.clone()).or_default(), samples));
     let reason = if why.is_empty() { String::new() } else { format!(": {why}") };
     let text = format!(
-        "job {} ({}) {}{reason}; {} of its part are new",
+        "job {} ({}) {}{reason}; {} of its part added",
         shown(job),
         job.part,
         how.words(),
@@ -166,12 +168,12 @@ fn end(follower: &mut Follower, store: &Jobs, state: &mut Followed, at: usize, h
     Ok(())
 }
 
-/// The id that users know, or the name where there is none.
+/// Returns the id that users know, or the job's name if it has no id.
 fn shown(job: &Job) -> &str {
     job.id.as_deref().unwrap_or(&job.name)
 }
 
-/// Asks the batch system, if that is due; whether a job has ended.
+/// Asks the batch system if a question is due. Returns true if a job has ended.
 fn ask(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<bool> {
     let alive: Vec<usize> = (0..state.jobs.len()).filter(|at| state.jobs[*at].ended.is_none()).collect();
     if alive.is_empty() || !store.may_ask(follower.ask_every)? {
@@ -184,7 +186,7 @@ fn ask(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<bo
         Ok(answers) => answers,
         Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) => return Err(error),
         Err(error) => {
-            // The jobs do not need the answer: the next question may get one.
+            // The jobs continue without the answer, and the next question may succeed.
             follower.watcher.say(&format!("note: {}", error.what));
             return Ok(false);
         }
@@ -192,7 +194,7 @@ fn ask(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<bo
     let mut changed = false;
     for at in alive {
         let job = &state.jobs[at];
-        // Under an id that a result of other hands names, another job may run.
+        // A result of another user may name an id under which another job now runs.
         let is_it = |answer: &&Answer| answer.name.is_empty() || answer.name == job.name;
         let answer = job.id.as_ref().and_then(|id| answers.get(id)).filter(is_it);
         changed |= hear(follower, store, state, at, answer)?;
@@ -200,7 +202,7 @@ fn ask(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<bo
     Ok(changed)
 }
 
-/// Finds the ids of jobs by their names in the queue, where the batch system may have taken them and its answer is not known.
+/// Finds the ids of jobs by their names in the queue, if the batch system's answer to their submission is unknown.
 fn identify(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<()> {
     let is_unknown = |job: &&mut Job| job.ended.is_none() && job.id.is_none();
     let mut unknown = state.jobs.iter_mut().filter(is_unknown).peekable();
@@ -218,7 +220,7 @@ fn identify(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Resu
     Ok(())
 }
 
-/// Takes note of what the batch system says of a job; whether it has ended.
+/// Records the batch system's answer about a job. Returns true if the job has ended.
 fn hear(
     follower: &mut Follower,
     store: &Jobs,
@@ -230,7 +232,7 @@ fn hear(
     let (how, why, start) = match answer {
         Some(answer) => (answer.state, answer.reason.as_str(), answer.start.as_str()),
         None if job.id.is_none() && !job.started => {
-            (JobState::Ended, "the batch system does not know it: it was never submitted", "")
+            (JobState::Ended, "it is unknown to the batch system, so it was never submitted", "")
         }
         None => (JobState::Ended, "", ""),
     };
@@ -238,7 +240,7 @@ fn hear(
         follower.queue.cancel(job.id.as_slice())?;
     }
     if !how.is_alive() {
-        // Its own driver knows best what went wrong, unless it was told to end.
+        // The job's own driver knows the cause best, unless a signal terminated it.
         store.look(job)?;
         let (code, message) = job.own_end.clone().unwrap_or_default();
         let own = Some(message).filter(|message| !message.is_empty());
@@ -260,7 +262,7 @@ fn hear(
     Ok(false)
 }
 
-/// Submits what is left of parts whose jobs have ended, and cancels jobs of those that are done.
+/// Submits the remaining points of parts whose jobs have ended, and cancels the jobs of parts that are done.
 fn decide(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<()> {
     let progress = progress(follower)?;
     for part in follower.parts {
@@ -293,7 +295,7 @@ fn decide(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result
     Ok(())
 }
 
-/// Cancels the rest of a chain: it would find what the first job found.
+/// Cancels the rest of a chain, because it would fail like the first job.
 fn stop(follower: &mut Follower, store: &Jobs, state: &mut Followed, part: &str) -> Result<()> {
     let is_living = |job: &Job| job.part == part && job.ended.is_none();
     let living: Vec<usize> = (0..state.jobs.len()).filter(|at| is_living(&state.jobs[*at])).collect();
@@ -301,7 +303,7 @@ fn stop(follower: &mut Follower, store: &Jobs, state: &mut Followed, part: &str)
     living.into_iter().try_for_each(|at| end(follower, store, state, at, JobState::Cancelled, ""))
 }
 
-/// Submits the jobs for what is left of a part: one, or a chain in which each waits for the one before.
+/// Submits the jobs for the remaining points of a part: one job, or a chain of jobs that each wait for the one before.
 fn submit(
     follower: &mut Follower,
     store: &Jobs,
@@ -340,7 +342,7 @@ fn submit(
         let time = apexmap_base::units::seconds(seconds);
         follower.watcher.say(&match &id {
             Some(id) => format!("submitted job {id}: {nodes}, {time} at most{behind}"),
-            None => format!("job {name}: the batch system does not say whether it took it; it is looked for in the queue by its name"),
+            None => format!("note: job {name}: the batch system did not confirm the submission; apexmap looks for the job's name in the queue"),
         });
         if let Some(id) = &id {
             store.append(&Line::Submitted { job: name.clone(), id: id.clone() })?;
@@ -358,7 +360,7 @@ fn submit(
             started: false,
             own_end: None,
         });
-        // A job can wait for one only that has an id.
+        // The next job can only wait for a job whose id is known.
         if !is_known {
             break;
         }
@@ -366,7 +368,7 @@ fn submit(
     Ok(submitted)
 }
 
-/// Tells apart jobs of different results, and of this one should its record be lost.
+/// Returns a token that distinguishes jobs of different results, and jobs of this result if its record is lost.
 fn token() -> String {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_nanos());
     format!("{:06x}", (now as u64 ^ u64::from(std::process::id()) << 40) % (1 << 24))

@@ -1,13 +1,12 @@
-//! Jobs of a result that the batch system knows: by their ids and by the names with which they were submitted, as a result may come
-//! from somebody else.
+//! Finds jobs of a result in the queue. A result may come from another user, so an id alone is not trusted: the job's name must
+//! match too.
 
 use super::queue::Queue;
 use super::record::{Job, Jobs, Line};
 use apexmap_base::error::Result;
 use std::collections::BTreeMap;
 
-/// Cancels those of the jobs that the queue knows by the names with which they were submitted, and keeps that they were to be:
-/// under an id that a result of other hands names, another job may run. Returns their names and ids.
+/// Cancels those of the jobs that [`known`] finds in the queue, and records each cancellation first. Returns their names and ids.
 pub fn cancel(queue: &mut dyn Queue, store: &Jobs, jobs: &[&Job]) -> Result<BTreeMap<String, String>> {
     let known = known(queue, jobs)?;
     for job in known.keys() {
@@ -20,7 +19,8 @@ pub fn cancel(queue: &mut dyn Queue, store: &Jobs, jobs: &[&Job]) -> Result<BTre
     Ok(known)
 }
 
-/// Those of the jobs that the queue knows by the names with which they were submitted: their names and ids.
+/// Returns the names and ids of those jobs that the queue lists under their names. A result of another user may name an id under
+/// which another job now runs.
 pub fn known(queue: &mut dyn Queue, jobs: &[&Job]) -> Result<BTreeMap<String, String>> {
     let ids: Vec<String> = jobs.iter().filter_map(|job| job.id.clone()).collect();
     let by_id = if ids.is_empty() { BTreeMap::new() } else { queue.names(&ids)? };

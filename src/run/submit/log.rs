@@ -1,4 +1,5 @@
-//! The end of what a job printed: it often says why a job ended where the batch system does not, and what to do follows from that.
+//! Reads the end of a job's log. The log often shows why a job ended if the batch system does not. The advice follows from that
+//! cause.
 
 use super::record::{Job, Jobs};
 use crate::batch::{JobState, answer};
@@ -10,16 +11,16 @@ use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Bytes of the end that are read.
+/// Number of bytes to read from the end of the log.
 const END: u64 = 16 << 10;
 
-/// The known cause that the end of a job's log tells, for a job that ended in a way that has one.
+/// Returns the known cause in the end of a job's log, if the job's final state leaves the cause open.
 pub fn cause(store: &Jobs, job: &str, how: JobState) -> Option<Found> {
     let untold = matches!(how, JobState::Failed | JobState::OutOfMemory | JobState::Ended);
     untold.then(|| end_of(&store.script(job).with_extension("log"))).flatten().and_then(|text| causes::find(&text))
 }
 
-/// The end of a file; `None` where it is none.
+/// Returns the end of a file, or `None` if it is not a readable regular file.
 fn end_of(path: &Path) -> Option<String> {
     let mut file = regular_file::opened(OpenOptions::new().read(true), O_NOFOLLOW, path).ok()?;
     let meta = file.metadata().ok()?;
@@ -29,8 +30,8 @@ fn end_of(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What to do about a job that did not end well, as far as that is known: as its own driver advised, its log tells, or follows from
-/// the batch system's reason.
+/// Returns advice for a job that did not end well, if any is known. The sources are the batch system's reason, the job's driver
+/// and the job's log.
 ///
 /// # Errors
 /// If the files of the job cannot be read.

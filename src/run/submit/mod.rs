@@ -1,8 +1,8 @@
-//! A sweep as jobs of a batch system: divided, submitted, followed from the journals on the shared folder, submitted again where
-//! jobs end before their points are done.
+//! A sweep as jobs of a batch system. The sweep is divided into parts. Their jobs are submitted, followed through the journals on
+//! the shared file system, and submitted again if they end before their points are done.
 //!
-//! A job runs the same driver as a user does, for the launches of one number of nodes, and stops before its time is over. Whoever
-//! follows measures nothing and may leave at any time: all that must be known is in the result folder, `jobs/`.
+//! A job runs the same driver as a user, for the launches of one number of nodes, and stops before its time limit. The follower
+//! measures nothing and may stop at any time, because all its state is in the folder `jobs/` of the result.
 
 pub mod decide;
 pub mod follow;

@@ -1,4 +1,4 @@
-//! A plan divided into parts, each for the jobs of one number of nodes; and how long their jobs may take.
+//! Divides a plan into parts, one for the jobs of each number of nodes, and computes the time limits of these jobs.
 
 use crate::batch::options::Jobs;
 use crate::sweep::plan::{Context, Plan};
@@ -13,24 +13,24 @@ use std::collections::BTreeMap;
 pub struct Part {
     /// `nodes-4`, or `all`.
     pub name: String,
-    /// The most nodes that one of them takes.
+    /// The largest number of nodes of its launches.
     pub nodes: usize,
-    /// The most ranks on a node, if that is known.
+    /// The largest number of ranks per node, if known.
     pub ranks_per_node: Option<usize>,
     pub sizes: Vec<LaunchSize>,
 }
 
-/// The parts of a plan, the smallest first.
+/// Returns the parts of a plan, the smallest first.
 ///
 /// # Errors
-/// If the nodes of a launch are not known.
+/// If the number of nodes of a launch is unknown.
 pub fn parts(plan: &Plan, jobs: Jobs) -> Result<Vec<Part>> {
     let mut by_nodes: BTreeMap<usize, Vec<LaunchSize>> = BTreeMap::new();
     for size in plan.by_size().into_keys() {
         let nodes = nodes(size, &plan.context).ok_or_else(|| {
             Error::input(
-                format!("a job needs to know its nodes, and the sweep does not say on how many nodes {size} are"),
-                "say how many ranks a node gets: --ranks-per-node, or ranks_per_node in [launch]",
+                format!("the number of nodes for {size} is unknown, and a job must request it"),
+                "set the ranks per node with --ranks-per-node, or ranks_per_node in [launch]",
             )
         })?;
         by_nodes.entry(nodes).or_default().push(size);
@@ -46,7 +46,7 @@ pub fn parts(plan: &Plan, jobs: Jobs) -> Result<Vec<Part>> {
     })
 }
 
-/// Ranks on each node of a launch; threads are all on one.
+/// Returns the ranks on each node of a launch. Ranks that are threads are all on one node.
 fn ranks_per_node(size: LaunchSize, context: &Context) -> Option<usize> {
     match context.transport {
         TransportKind::Threads => Some(size.ranks),
@@ -54,27 +54,27 @@ fn ranks_per_node(size: LaunchSize, context: &Context) -> Option<usize> {
     }
 }
 
-/// Nodes of a launch, if they are known.
+/// Returns the number of nodes of a launch, if known.
 pub fn nodes(size: LaunchSize, context: &Context) -> Option<usize> {
     let by_ranks = || ranks_per_node(size, context).map(|each| size.ranks.div_ceil(each.max(1)));
     size.nodes.or_else(by_ranks).or((size.ranks == 1).then_some(1))
 }
 
-/// What a job needs besides measuring: its start, and that of each launch, in seconds.
+/// Time of a job for its start, and for the start of each launch, in seconds.
 const START: f64 = 60.0;
 const LAUNCH: f64 = 15.0;
-/// Times of plans are estimates.
+/// Factor on measuring times, because these are estimates.
 const MARGIN: f64 = 1.5;
-/// No job asks for less, in seconds.
+/// Shortest time limit of a job, in seconds.
 const LEAST: f64 = 5.0 * 60.0;
 
-/// The time limit of each job of a chain for so much measuring in so many launches, in seconds, and how many jobs there are; none of
-/// them is longer than the limit.
+/// Returns the time limit of each job of a chain, in seconds, and the number of jobs. The chain has room for `measuring` seconds
+/// in this number of launches, and no job is longer than `limit`.
 pub fn chain(measuring: f64, launches: usize, limit: Option<f64>) -> (f64, usize) {
     let work = MARGIN * measuring + LAUNCH * launches as f64;
     match limit {
         Some(limit) if work + START > limit => {
-            // Each job begins anew, and ends early.
+            // Each job has a start-up time and stops before its limit.
             let useful = (limit - START - stop_early(limit)).max(limit / 4.0);
             (limit, (work / useful).ceil().max(1.0) as usize)
         }
@@ -83,7 +83,7 @@ pub fn chain(measuring: f64, launches: usize, limit: Option<f64>) -> (f64, usize
     }
 }
 
-/// So long before the end of its time a job's driver stops, to end in order, in seconds.
+/// Returns how long before its time limit a job's driver stops, so that it ends normally, in seconds.
 pub fn stop_early(limit: f64) -> f64 {
     (0.05 * limit).clamp(10.0, 60.0)
 }

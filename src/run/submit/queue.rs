@@ -1,4 +1,4 @@
-//! The batch system, asked by its own programs.
+//! Runs the programs of the batch system.
 
 use crate::batch::JobState;
 use crate::batch::answer::{Answer, Limits, NodeSize, cluster, jobs, limits, nodes, submitted};
@@ -18,40 +18,40 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What submits jobs and tells of them; tests put a scripted one in its place.
+/// Submits, queries and cancels jobs. Tests use a scripted implementation.
 pub trait Queue {
-    /// Submits a script to begin after a job, if one is named; returns the new job's id. `None`: the system may have taken it and
-    /// does not say its id.
+    /// Submits a script, to start after the job `predecessor` ends if one is given. Returns the new job's id, or `None` if the
+    /// system may have accepted the job without printing an id.
     fn submit(&mut self, script: &Path, after: Option<&str>) -> Result<Option<String>>;
-    /// One question about all jobs of this user; those among `ids` that the answer lacks are asked for once more where the system
-    /// has another memory.
+    /// Asks for all jobs of this user in one question. If the system also keeps accounts of ended jobs, a second question covers
+    /// the `ids` missing from the first answer.
     fn ask(&mut self, ids: &[String]) -> Result<BTreeMap<String, Answer>>;
     fn cancel(&mut self, ids: &[String]) -> Result<()>;
 
-    /// Names of jobs in the queue, by their ids: of these jobs, of all where none is named. `None` where the system does not tell
-    /// names.
+    /// Returns the names of jobs in the queue by id: of these jobs, or of all jobs if `ids` is empty. A name is `None` if the
+    /// system does not report names.
     fn names(&mut self, ids: &[String]) -> Result<BTreeMap<String, Option<String>>>;
 }
 
-/// A batch system's programs.
+/// The programs of a batch system.
 pub struct System<'a> {
     pub template: Template,
-    /// Jobs begin here.
+    /// The working folder of the commands, and of submitted jobs.
     pub folder: PathBuf,
-    /// Whether the user wants to end: then no answer is waited for.
+    /// Returns an error if the user wants to stop. A pending question is then abandoned.
     pub interrupted: &'a dyn Fn() -> Result<()>,
 }
 
-/// What a command of a batch system is for.
+/// The purpose of a command of the batch system.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
-    /// It ends with this program, and when this program is to end.
+    /// It is killed when this program dies or is interrupted.
     Question,
-    /// It submits or cancels: its effect is unknown if it is ended half-way.
+    /// It submits or cancels. It is not interrupted, because its effect would be unknown.
     Order,
 }
 
-/// What a command of a batch system said; no status if it did not end in time.
+/// The output of a command. The status is `None` if the command did not end in time.
 struct Reply {
     status: Option<ExitStatus>,
     output: String,
@@ -64,16 +64,17 @@ impl Reply {
     }
 }
 
-/// Longest answer of a batch system, in bytes, and longest time for it.
+/// Largest answer of a batch system in bytes, and the time limit for it.
 const LONGEST: u64 = 16 << 20;
 const LIMIT: Duration = Duration::from_secs(60);
-/// So long after a command's end more of its output may come.
+/// Time to wait for further output after a command has ended.
 const GRACE: Duration = Duration::from_secs(2);
-/// Characters of a refusal that are shown.
+/// Largest number of characters shown of a refusal.
 const SHOWN: usize = 600;
 
 impl System<'_> {
-    /// Runs a command to its end. What a batch system starts is a job's, which outlives this: nothing but the command is ended.
+    /// Runs a command to its end. Only the command itself is ever killed: other processes that the batch system starts belong to
+    /// jobs and must survive.
     fn run(&self, argv: &[String], input: Option<&Path>, purpose: Purpose) -> Result<Reply> {
         let (program, arguments) = argv.split_first().ok_or_else(|| Error::internal("an empty command"))?;
         let input = match input {
@@ -88,7 +89,7 @@ impl System<'_> {
             unsafe { command.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?)) };
         }
         let mut child = command.spawn().map_err(|e| {
-            let next = "run this where the batch system's programs are, such as a login node";
+            let next = "run this on a machine with the batch system's programs, such as a login node";
             Error::environment(format!("cannot start {program}: {e}"), next)
         })?;
         let (output, errors) = (Pipe::read(child.stdout.take()), Pipe::read(child.stderr.take()));
@@ -97,7 +98,7 @@ impl System<'_> {
         Ok(Reply { status, output: output.text(until), errors: errors.text(until) })
     }
 
-    /// Waits for a command's end. `None` if that does not come in time.
+    /// Waits for a command's end. Returns `None` if the command does not end in time.
     fn wait(&self, child: &mut Child, program: &str, purpose: Purpose) -> Result<Option<ExitStatus>> {
         let begun = Instant::now();
         let end = |child: &mut Child| {
@@ -119,8 +120,8 @@ impl System<'_> {
         }
     }
 
-    /// What nodes a partition has, the default one if none is named, what it gives to a job, and the program that told; `None` if
-    /// that is not told.
+    /// Returns the node size and limits of a partition, or of the default partition, and the program that reported them. Returns
+    /// `None` if the system does not report them.
     pub fn nodes(&self, partition: Option<&str>) -> Option<(NodeSize, Limits, String)> {
         let argv = script::nodes(&self.template, partition);
         let program = argv.first()?.clone();
@@ -128,7 +129,7 @@ impl System<'_> {
         nodes(&reply.output).filter(|_| reply.is_success()).map(|size| (size, limits(&reply.output), program))
     }
 
-    /// The cluster's name, if the system tells.
+    /// Returns the cluster's name, if the system reports it.
     pub fn cluster(&self) -> Option<String> {
         self.template.cluster.first()?;
         let reply = self.run(&self.template.cluster, None, Purpose::Question).ok()?;
@@ -143,15 +144,15 @@ impl System<'_> {
         let argv = about(&self.template, &question.command, &user, ids)?;
         let reply = self.run(&argv, None, Purpose::Question)?;
         let found = jobs(&self.template, question, &reply.output);
-        // Some fail if they do not know one of several jobs, and tell of the others.
+        // Some programs fail if they do not know one of several jobs, but still list the others.
         if found.is_empty() && !reply.is_success() && !unknown(&reply.errors) {
-            return Err(refused(&argv, &reply, "see whether the batch system answers: the jobs go on meanwhile"));
+            return Err(refused(&argv, &reply, "check that the batch system answers; the jobs continue meanwhile"));
         }
         Ok(with_long_ids(&self.template, found, ids))
     }
 }
 
-/// The answers, by the ids that were asked for, where the system gave those in short.
+/// Replaces short ids in the answers by the ids that were asked for.
 fn with_long_ids(template: &Template, mut found: BTreeMap<String, Answer>, ids: &[String]) -> BTreeMap<String, Answer> {
     for id in ids {
         if let Some(answer) = found.remove(template.short(id)) {
@@ -161,7 +162,7 @@ fn with_long_ids(template: &Template, mut found: BTreeMap<String, Answer>, ids: 
     found
 }
 
-/// What a command writes to a pipe, read by a thread as it comes.
+/// The output of a command on a pipe, read by a thread.
 #[derive(Clone, Default)]
 struct Pipe(Arc<(Mutex<Written>, Condvar)>);
 
@@ -195,7 +196,7 @@ impl Pipe {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All of it; but what was left behind may hold the pipe open for ever, so what has come by then.
+    /// Returns all output. A process that the command left behind may hold the pipe open forever, so the wait ends at `until`.
     fn text(&self, until: Instant) -> String {
         let mut written = self.lock();
         while !written.ended {
@@ -209,7 +210,7 @@ impl Pipe {
     }
 }
 
-/// Whether a system says no more than that it does not know a job.
+/// Returns true if the errors only say that a job is unknown.
 fn unknown(errors: &str) -> bool {
     let errors = errors.to_lowercase();
     ["invalid job id", "unknown job", "not found", "no matching", "no unfinished job", "has finished"]
@@ -219,13 +220,13 @@ fn unknown(errors: &str) -> bool {
 
 fn refused(argv: &[String], reply: &Reply, next: &str) -> Error {
     if reply.status.is_none() {
-        let next = "see whether the batch system answers, and rerun: the same command continues";
+        let next = "check that the batch system answers, then rerun the same command: it resumes";
         return Error::environment(format!("{} does not answer within {} s", argv[0], LIMIT.as_secs()), next);
     }
     let said = if reply.errors.trim().is_empty() { &reply.output } else { &reply.errors };
     let words: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let words: String = printable(&words.join("; ")).chars().take(SHOWN).collect();
-    let words = if words.is_empty() { "it does not say why".to_owned() } else { words };
+    let words = if words.is_empty() { "it gave no reason".to_owned() } else { words };
     Error::environment(format!("{} refused: {words}", argv[0]), next)
 }
 
@@ -247,7 +248,7 @@ impl Queue for System<'_> {
         let told = |id: &String| found.get(id).is_some_and(|job| job.state != JobState::Cancelled);
         let missing: Vec<String> = ids.iter().filter(|id| !told(id)).cloned().collect();
         if let (Some(question), false) = (&self.template.ask_ended, missing.is_empty()) {
-            // Not every site keeps accounts: what is not told stays unknown.
+            // Not every site keeps accounts. Without them, the jobs stay unknown.
             found.extend(self.question(question, &missing).unwrap_or_default());
         }
         Ok(found)
@@ -268,7 +269,7 @@ impl Queue for System<'_> {
         if reply.is_success() || unknown(&reply.errors) {
             Ok(())
         } else {
-            Err(refused(&argv, &reply, "try again, or cancel them manually"))
+            Err(refused(&argv, &reply, "rerun the same command, or cancel the jobs manually"))
         }
     }
 }

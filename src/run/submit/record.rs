@@ -1,5 +1,5 @@
-//! What is kept of jobs, in the folder `jobs` of a result: `jobs.jsonl`, what was submitted and how it ended; for each job its
-//! script, the part of the plan that it measures, what it printed, and what its driver says of itself.
+//! The record of jobs, in the folder `jobs` of a result. `jobs.jsonl` holds the submissions and their ends. Each job has a
+//! script, a file with its part of the plan, a log, and a file that its driver writes.
 
 use super::Part;
 use crate::batch::answer::is_id;
@@ -30,7 +30,7 @@ pub struct Jobs {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Line {
-    /// What jobs are submitted with from here on.
+    /// The options of the jobs submitted after this line.
     Options {
         options: Box<JobOptions>,
         command: Vec<String>,
@@ -43,17 +43,18 @@ pub enum Line {
         after: Option<String>,
         samples: usize,
     },
-    /// The batch system took it.
+    /// The batch system accepted the job.
     Submitted {
         job: String,
         id: String,
     },
-    /// The batch system refused it, or its driver was killed before it took note of the answer and no such job is found.
+    /// The batch system refused the job. Or the submitting program was killed before it recorded the answer, and the queue has no
+    /// such job.
     Refused {
         job: String,
         why: String,
     },
-    /// The user asked to cancel it.
+    /// The user asked to cancel the job.
     Cancelling {
         job: String,
     },
@@ -65,7 +66,7 @@ pub enum Line {
     },
 }
 
-/// A line that a job's own driver writes.
+/// A line of the file that a job's driver writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Own {
@@ -74,56 +75,56 @@ pub enum Own {
         host: String,
         unix_seconds: f64,
     },
-    /// Its driver ended in order.
+    /// The driver ended normally.
     Ended {
         code: u8,
         message: String,
-        /// What to do about it.
+        /// The next step.
         #[serde(default)]
         help: String,
     },
 }
 
-/// What a job's driver must know besides the sweep.
+/// The inputs of a job's driver besides the sweep.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PartFile {
     pub job: String,
     pub part: Part,
-    /// For which the sweep was read.
+    /// The machine that the sweep was read for.
     pub machine: Machine,
     /// The time limit, in seconds.
     pub seconds: f64,
-    /// Points that failed before are measured again.
+    /// Whether failed points are measured again.
     #[serde(default)]
     pub retry_failed: bool,
 }
 
-/// A job, as its lines tell.
+/// A job, as its lines record it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     pub name: String,
     pub part: String,
     pub seconds: f64,
     pub after: Option<String>,
-    /// The batch system's.
+    /// The id from the batch system.
     pub id: Option<String>,
-    /// Samples of its part when it was submitted.
+    /// Number of samples of its part at submission.
     pub samples_before: usize,
     pub cancelling: bool,
-    /// How it ended, why, and the samples of its part then.
+    /// The final state, its reason, and the number of samples of the part at the end.
     pub ended: Option<(JobState, String, usize)>,
-    /// Told by its own driver.
+    /// Whether the driver recorded its start.
     pub started: bool,
     pub own_end: Option<(u8, String)>,
 }
 
 impl Job {
-    /// It has been through all that it was to measure.
+    /// Returns true if the job has measured all points of its part.
     pub fn is_through(&self) -> bool {
         self.ended.is_some() && self.own_end.as_ref().is_some_and(|(code, message)| *code == 0 && message.is_empty())
     }
 
-    /// Its driver found that launches fail for a reason that is the set-up's: another job would find the same.
+    /// Returns true if the driver found a fault of the set-up, which another job would meet too.
     pub fn met_setup_fault(&self) -> bool {
         let code = ErrorKind::Setup.exit_code();
         self.own_end.as_ref().is_some_and(|(own, _)| *own == code)
@@ -131,19 +132,20 @@ impl Job {
 }
 
 impl Jobs {
+    /// Returns the jobs of this result.
     pub fn of(folder: &Folder) -> Self {
         Self { folder: folder.path.join("jobs") }
     }
 
-    /// Whether jobs were ever submitted.
+    /// Returns true if jobs were ever submitted.
     pub fn exist(&self) -> bool {
         self.lines_file().is_file()
     }
 
-    /// Whether this user has submitted them, as far as the file's owner tells.
+    /// Returns true if this user submitted the jobs, judged by the file's owner.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the file cannot be read.
     pub fn is_own(&self) -> Result<bool> {
         let path = self.lines_file();
         let about = regular_file::open(&path).and_then(|file| file.metadata());
@@ -160,15 +162,17 @@ impl Jobs {
         self.folder.join("jobs.jsonl")
     }
 
+    /// Returns the path of a job's script.
     pub fn script(&self, job: &str) -> PathBuf {
         self.folder.join(format!("{job}.sh"))
     }
 
+    /// Returns the path of a job's part file.
     pub fn part_file(&self, job: &str) -> PathBuf {
         self.folder.join(format!("{job}.json"))
     }
 
-    /// What the job prints, relative to the result folder.
+    /// Returns the path of the job's log, relative to the result folder.
     pub fn log(job: &str) -> String {
         format!("jobs/{job}.log")
     }
@@ -177,12 +181,13 @@ impl Jobs {
         self.folder.join(format!("{job}.jsonl"))
     }
 
-    /// Whose time is that of the last question.
+    /// Returns the path of the file whose modification time is that of the last question.
     pub fn asked_file(&self) -> PathBuf {
         self.folder.join("asked")
     }
 
-    /// Whether so much time has passed since anybody asked the batch system; if so, notes that it is asked now.
+    /// Returns true if the time `every` has passed since the last question of any process to the batch system. If so, records a
+    /// question now.
     ///
     /// # Errors
     /// If the folder cannot be written.
@@ -196,50 +201,50 @@ impl Jobs {
         Ok(due)
     }
 
-    /// Keeps a second follower out.
+    /// Locks the jobs against a second follower.
     ///
     /// # Errors
-    /// If there is one.
+    /// If another follower holds the lock.
     pub fn lock(&self) -> Result<Flock<File>> {
         lock_file(&self.folder.join(".follower"), FlockArg::LockExclusiveNonblock)?.ok_or_else(|| {
             let result = self.folder.parent().unwrap_or(&self.folder).display();
-            let what = format!("another apexmap follows the jobs of {result}");
+            let what = format!("another apexmap already follows the jobs of {result}");
             Error::environment(what, format!("`apexmap status {result}` shows them"))
         })
     }
 
-    /// Keeps other jobs from the same part; `None` if one has it.
+    /// Locks a part against other jobs; returns `None` if another job holds the lock.
     pub fn lock_part(&self, part: &str) -> Result<Option<Flock<File>>> {
         lock_file(&self.folder.join(format!(".{part}")), FlockArg::LockExclusiveNonblock)
     }
 
-    /// Appends a line, in one write, and sees that it is on the disk: a job that is submitted must not be forgotten.
+    /// Appends a line in one write and syncs it to disk, because a submitted job must not be lost.
     pub fn append(&self, line: &Line) -> Result<()> {
         append(&self.lines_file(), line)
     }
 
-    /// Appends a line about itself; for a job's driver.
+    /// Appends a line to the file of a job's driver.
     pub fn append_own(&self, job: &str, line: &Own) -> Result<()> {
         append(&self.own_file(job), line)
     }
 
-    /// Writes the script and the part of a job.
+    /// Writes the script and the part file of a job.
     pub fn prepare(&self, script: &str, part: &PartFile) -> Result<()> {
         let text = serde_json::to_string(part).map_err(|e| Error::internal(e.to_string()))?;
         new_file::replace_by(&self.part_file(&part.job), text)?;
         new_file::replace_by(&self.script(&part.job), script)
     }
 
-    /// What a job's driver was given.
+    /// Reads the part file of a job's driver.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// If the file cannot be read or parsed.
     pub fn read_part(path: &Path) -> Result<PartFile> {
         let text = regular_file::read_text(path).map_err(|e| Error::file("read the job's part", path, e))?;
         serde_json::from_str(&text).map_err(|e| Error::file("read the job's part", path, e))
     }
 
-    /// All jobs in the order in which they were submitted, and with what.
+    /// Reads the last options, and all jobs in the order of their submission.
     pub fn read(&self) -> Result<(Option<JobOptions>, Vec<Job>)> {
         let (mut options, mut jobs) = (None, Vec::<Job>::new());
         for line in read::<Line>(&self.lines_file())? {
@@ -276,7 +281,7 @@ impl Jobs {
         Ok((options, jobs))
     }
 
-    /// What a job's own driver advised when it ended with an error.
+    /// Returns the advice of a job's driver that ended with an error.
     pub fn own_advice(&self, job: &str) -> Result<Option<String>> {
         let lines = read::<Own>(&self.own_file(job))?;
         Ok(lines.into_iter().rev().find_map(|line| match line {
@@ -285,11 +290,11 @@ impl Jobs {
         }))
     }
 
-    /// Takes note of what a job's own driver says.
+    /// Updates a job from the lines of its driver.
     pub fn look(&self, job: &mut Job) -> Result<()> {
         for line in read::<Own>(&self.own_file(&job.name))? {
             match line {
-                // A job that was put back into the queue starts again.
+                // A requeued job starts again.
                 Own::Started { id, .. } => {
                     job.started = true;
                     job.own_end = None;
@@ -312,7 +317,7 @@ fn append(path: &Path, line: &impl Serialize) -> Result<()> {
     write().map_err(|e| new_file::refused("write", path, e))
 }
 
-/// The lines of a file that are whole; none if it is not there.
+/// Returns the complete lines of a file; an absent file has none.
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
     match regular_file::read_text(path) {
         Ok(text) => Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()),

@@ -1,4 +1,4 @@
-//! Journals that others write, read as they grow.
+//! Reads journals while other programs write them.
 
 use crate::sweep::driver::Watcher;
 use crate::sweep::execute::Ending;
@@ -15,19 +15,19 @@ use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Longest line that is read, in bytes.
+/// Longest line to read, in bytes.
 const LONGEST: usize = 64 << 20;
 
 /// Follows all journals of a result.
 pub struct Tail {
     journals: HashMap<PathBuf, Followed>,
-    /// Times of the plan's points, by key and block.
+    /// Times of the plan's points in seconds, by key and block.
     seconds: HashMap<(String, u32), Vec<f64>>,
-    /// Samples that came since the beginning.
+    /// Number of samples since the start.
     pub samples: usize,
 }
 
-/// A journal, how far it was read, and its launch's state.
+/// A journal, the offset of its first unread byte, and the state of its launch.
 struct Followed {
     at: u64,
     lines: Lines,
@@ -42,7 +42,7 @@ impl Followed {
 }
 
 impl Tail {
-    /// From the present ends of the journals on, whose samples so far `progress` tells.
+    /// Starts at the present ends of the journals. `progress` holds the samples before that.
     pub fn new(folder: &Folder, plan: &Plan, progress: &Progress) -> Result<Self> {
         let length = |path: &PathBuf| path.metadata().map_or(0, |meta| meta.len());
         let journals = folder.journal_files()?;
@@ -57,7 +57,7 @@ impl Tail {
         Ok(Self { journals, seconds, samples: 0 })
     }
 
-    /// Tells the watcher what has come.
+    /// Reports new events to the watcher.
     ///
     /// # Errors
     /// If the journals cannot be listed or read.
@@ -112,7 +112,7 @@ impl Tail {
     }
 }
 
-/// What was written to a file behind this place.
+/// Returns the bytes of a file from this offset on.
 fn since(path: &Path, at: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if path.metadata()?.len() > at {
@@ -123,7 +123,7 @@ fn since(path: &Path, at: u64) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The size of a launch and its points, from its job file.
+/// Returns the size of a launch and its number of points, from its job file.
 fn launched(journal: &Path) -> Option<(LaunchSize, usize)> {
     let job: Job = serde_json::from_str(&regular_file::read_text(&journal.with_extension("job")).ok()?).ok()?;
     Some((job.tasks.first()?.point.launch_size(), job.tasks.len()))

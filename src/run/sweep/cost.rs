@@ -1,4 +1,4 @@
-//! What a sample is expected to cost, in seconds on the wall clock, before the sweep runs.
+//! Estimates the wall time of a sample in seconds, before the sweep runs.
 
 use super::plan::Context;
 use apexmap_base::point::{Point, Value};
@@ -9,19 +9,19 @@ use apexmap_measure::numerics::power_law::remote_share;
 use apexmap_results::disk::journal::{Record, SampleOutcome};
 use std::collections::HashMap;
 
-/// Between two samples, besides what a kernel does: the driver, the schedule, barriers.
+/// Wall time between two samples besides the kernel: the driver, the schedule and barriers, in seconds.
 pub const OVERHEAD: f64 = 2e-4;
 
-/// Seconds without a sign of life that any sample may take, where the sweep sets no limit.
+/// Shortest limit in seconds for a sample without a sign of life, if the sweep sets none.
 pub const LEAST_SILENCE: f64 = 60.0;
 
-/// Mean wall time of a sample of each point that journals hold, by key: the time since the sample before, so that
-/// verification and all else between two runs count.
+/// Returns the mean wall time of a sample of each point in the journals, by key. The time is measured from the previous sample,
+/// so it includes verification and everything else between two runs.
 pub fn measured(records: &[Record<SampleOutcome>]) -> HashMap<String, f64> {
     let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
     for record in records {
         for pair in record.samples.windows(2) {
-            // Clocks may be set back.
+            // Skip negative costs, because clocks may be set back.
             let cost = pair[1].unix_seconds - pair[0].unix_seconds;
             if cost > 0.0 {
                 let sum = sums.entry(&pair[1].key).or_default();
@@ -32,13 +32,14 @@ pub fn measured(records: &[Record<SampleOutcome>]) -> HashMap<String, f64> {
     sums.into_iter().map(|(key, (sum, count))| (key.to_owned(), sum / count)).collect()
 }
 
-/// A rough estimate from the kernel's work, as of a typical machine: 50 ns per operation, unless operations take memory in order,
-/// and 8 GB/s on each rank, five times that between ranks, half of it on the clock. The fraction of remote accesses is assumed to be Apex-Map's.
+/// Estimates the wall time of a sample from the kernel's work on a typical machine: 50 ns per operation, unless operations take
+/// memory in order, and 8 GB/s per rank. Access between ranks costs five times that, with Apex-Map's fraction of remote accesses.
+/// Half of the time is on the clock.
 pub fn rough(point: &Point) -> f64 {
     rough_on(point, Hardware::here().hardware_threads())
 }
 
-/// As [`rough`], on so many hardware threads.
+/// Estimates as [`rough`] does, for this number of hardware threads.
 pub fn rough_on(point: &Point, hardware_threads: usize) -> f64 {
     let Ok(kernel) = kernels::find(&point.kernel) else { return OVERHEAD };
     let work = kernel.work(point);
@@ -50,38 +51,38 @@ pub fn rough_on(point: &Point, hardware_threads: usize) -> f64 {
     OVERHEAD + bounded(point, seconds / 2.0) * 2.0
 }
 
-/// Longest time, in seconds, for which a rank at this point may give no sign of life: it cannot tell anything while its clock runs,
-/// and its memory may be filled by slower ranks than the first, which tells how far it is.
+/// Returns the longest time in seconds that a rank at this point may give no sign of life. A rank reports nothing while its clock
+/// runs. Only the first rank reports how far its memory is filled, and slower ranks may take longer.
 pub fn longest_silence(context: &Context, point: &Point) -> f64 {
-    /// How many times a run may take what is expected roughly: 250 ns for each operation.
+    /// Factor of a slow machine over the rough estimate: 250 ns per operation.
     const SLOWNESS: f64 = 5.0;
-    /// Bytes per second of memory that is touched for the first time, on one rank. A virtual machine gave 0.43 GB/s.
+    /// Bytes per second of one rank when it touches memory for the first time. A virtual machine reached 0.43 GB/s.
     const FIRST_TOUCH: f64 = 1e8;
-    // Where ranks run elsewhere, the processors of this machine say nothing.
+    // If ranks run elsewhere, this machine's processors are no guide.
     let threads = if context.launcher.remote { usize::MAX } else { Hardware::here().hardware_threads() };
     let memory = kernels::find(&point.kernel).map_or(0, |kernel| kernel.memory(point));
     LEAST_SILENCE + SLOWNESS * rough_on(point, threads) + memory as f64 / FIRST_TOUCH + of_crowd(context, point.ranks)
 }
 
-/// What a sample takes longer where more ranks of MPICH are on this machine than it has hardware threads: they wait without giving
-/// their core to those that they wait for, so that every barrier lasts until the system has given each rank its turn.
+/// Returns the additional wall time of a sample if more ranks of MPICH run on this machine than it has hardware threads. They
+/// wait without yielding their core, so every barrier lasts until the system has given each rank its turn.
 pub fn of_crowd(context: &Context, ranks: usize) -> f64 {
-    /// In a sample: gathers, broadcasts and barriers, a rough number; and a turn of Linux's scheduler, in seconds. Eight kernels of
-    /// MPICH 4.0 on 16 ranks of two cores took 12 s.
+    /// Number of gathers, broadcasts and barriers in a sample (a rough number), and a turn of Linux's scheduler in seconds. Eight
+    /// kernels of MPICH 4.0 on 16 ranks of two cores took 12 s.
     const TURNS: f64 = 10.0;
     const TURN: f64 = 4e-3;
     let threads = Hardware::here().hardware_threads();
     if crowded(context, ranks) { TURNS * TURN * ranks as f64 / threads as f64 } else { 0.0 }
 }
 
-/// Whether ranks of a launch wait for each other without yielding, on too few cores.
+/// Returns true if ranks of a launch wait without yielding while they share hardware threads.
 pub fn crowded(context: &Context, ranks: usize) -> bool {
     let here = !context.launcher.remote && context.ranks_per_node.is_none();
     let spins = context.transport == TransportKind::Mpi && context.library.contains("MPICH");
     here && spins && ranks > Hardware::here().hardware_threads()
 }
 
-/// The time of a run within the point's own time bound, if it has one.
+/// Limits the time of a run to the point's own time bound, if it has one.
 pub fn bounded(point: &Point, seconds: f64) -> f64 {
     match point.params.get("time_bound").and_then(Value::as_f64) {
         Some(bound) if bound > 0.0 => seconds.min(bound),

@@ -1,10 +1,10 @@
-//! Points without repetitions.
+//! Removes repeated points.
 
 use apexmap_base::point::{Point, Value};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Without the later ones of equal points.
+/// Returns the points, each only once, in the order of their first occurrence.
 pub fn distinct(points: Vec<Point>) -> Vec<Point> {
     struct PointIdentity<'a>(&'a Point);
     impl PartialEq for PointIdentity<'_> {

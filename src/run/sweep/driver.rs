@@ -1,4 +1,4 @@
-//! The driver: launches what is missing, keeps every line, continues after failures.
+//! The driver: runs the missing launches, keeps every line of their output, and continues after failures.
 
 use super::cost;
 use super::environment::messaging;
@@ -23,36 +23,36 @@ use apexmap_results::table::quietness::Quietness;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What a driver needs besides the plan.
+/// The inputs of the driver besides the plan.
 pub struct Setting<'a> {
     pub folder: &'a Folder,
     pub executor: &'a mut dyn Executor,
     /// The command line that runs this job file in a launch of this size.
     pub command: &'a dyn Fn(&Path, LaunchSize) -> CommandLine,
     pub limits: LaunchLimits,
-    /// Whether the limit of a sample is longer for points of much memory or work: the sweep sets none.
+    /// Whether points with much memory or work get a longer limit per sample, because the sweep sets none.
     pub limits_grow: bool,
     pub retry_failed: bool,
-    /// For so long the first launch watches the machine before it measures.
+    /// Time that the first launch watches the machine before it measures, in seconds.
     pub preflight_seconds: f64,
     /// Whether a disturbed machine before the first sample is an error.
     pub ends_if_noisy: bool,
-    /// Changes what the next launch gets, if that helps against such an ending; returns the note for the user. No point is to blame
-    /// then.
+    /// Changes the environment of the next launches if that helps against this ending, and returns the note for the user. No
+    /// point is blamed then.
     pub remedy: &'a dyn Fn(&Ending) -> Result<Option<String>>,
     pub watcher: &'a mut dyn Watcher,
-    /// Asked several times a second; its error ends the launch and the sweep.
+    /// Called several times a second. An error ends the launch and the sweep.
     pub interrupted: &'a dyn Fn() -> Result<()>,
 }
 
-/// Launches in a row that may end without a sample before the driver gives up.
+/// Maximum number of consecutive launches without a sample.
 const FRUITLESS_LAUNCHES: u32 = 3;
-/// Launches in a row that may end early, with samples, but without the last one of any point.
+/// Maximum number of consecutive launches that end early and finish no point, although they measure samples.
 const UNFINISHED_LAUNCHES: u32 = 25;
-/// Bytes of a line that tells of every rank, for each.
+/// Bytes per rank of a line that describes all ranks.
 const RANK_BYTES: usize = 1 << 10;
 
-/// Measures what the folder's journals lack of the plan.
+/// Measures the points of the plan that the folder's journals do not contain.
 pub fn drive(plan: &Plan, setting: &mut Setting) -> Result<()> {
     let records = setting.folder.outcomes()?;
     let progress = Progress::new(plan, &records);
@@ -74,7 +74,7 @@ pub fn drive(plan: &Plan, setting: &mut Setting) -> Result<()> {
     }
 }
 
-/// Points that lack samples.
+/// Returns the number of points with missing samples.
 fn waiting(plan: &Plan, setting: &Setting) -> Result<usize> {
     let [_, partial, missing, _] = Progress::new(plan, &setting.folder.outcomes()?).counts();
     Ok(partial + missing)
@@ -90,7 +90,7 @@ fn all(plan: &Plan, groups: Vec<Group>, setting: &mut Setting, suspicion: &mut S
         let share = budget.map(|budget| budget * points as f64 / left as f64);
         let begun = Instant::now();
         match measure(plan, group, share, setting, suspicion)? {
-            // A rank count that cannot be started does not keep others from being measured, if any can.
+            // A rank count that cannot start does not stop the others, once one has started.
             Some(error) if !started => return Err(error),
             Some(error) => failure = failure.or(Some(error)),
             None => started = true,
@@ -101,7 +101,7 @@ fn all(plan: &Plan, groups: Vec<Group>, setting: &mut Setting, suspicion: &mut S
     failure.map_or(Ok(()), Err)
 }
 
-/// Launches a group until none of its points is left; returns why it had to give up.
+/// Launches a group until all its points are settled. Returns an error if it has to give up.
 fn measure(
     plan: &Plan,
     mut group: Group,
@@ -154,11 +154,11 @@ fn measure(
             setting.watcher.ended(&ending);
             return Ok(Some(faults::lacked_memory(plan, group.size, &launch)));
         }
-        // A run that ended its launch is settled; it does not come a third time.
+        // A run that ended two launches is settled as failed, so it is not tried a third time.
         let progressed = samples > 0 || in_flight.is_some();
         fruitless = if progressed { 0 } else { fruitless + 1 };
         unfinished = if group.pending.len() < points { 0 } else { unfinished + 1 };
-        // Whoever dies before the first word may have been killed by chance, once.
+        // A process that dies before the greeting may have been killed by chance, once.
         let most = if hello { FRUITLESS_LAUNCHES } else { 1 + u32::from(ending.abrupt) };
         if fruitless >= most || unfinished >= UNFINISHED_LAUNCHES {
             let what = if fruitless >= most { "a sample" } else { "the last sample of any point" };
@@ -170,10 +170,10 @@ fn measure(
     Ok(None)
 }
 
-/// For a launch that the driver ended. If its lines do not fit together, none of its samples counts; those of other rank counts
-/// may fit.
+/// Ends a launch that the driver stopped. If its lines do not fit together, none of its samples counts, and other rank counts
+/// continue.
 fn break_off(mut attempt: Attempt, error: Error, watcher: &mut dyn Watcher) -> Result<Option<Error>> {
-    // Where the journal cannot be written either, the first error is the one to tell.
+    // If the journal cannot be written either, the first error is reported.
     if !matches!(error.kind, ErrorKind::Interrupted(_)) {
         let ended = Event::Ended { status: Status::Failed, message: error.what.clone(), doubtful: attempt.faulty };
         let _ = attempt.journal.append(&ended);
@@ -186,11 +186,11 @@ fn break_off(mut attempt: Attempt, error: Error, watcher: &mut dyn Watcher) -> R
     Ok(Some(error))
 }
 
-/// What a launch has shown so far.
+/// The state of a launch.
 struct Attempt {
     journal: Journal,
     protocol: Protocol,
-    /// It said what does not fit.
+    /// Whether its lines violate the protocol.
     faulty: bool,
     samples: u32,
     watch: Watch,
@@ -205,7 +205,7 @@ fn launch_once(
     setting: &mut Setting,
 ) -> Result<(Attempt, Result<Ending>)> {
     let path = setting.folder.journal(launch);
-    // Once a run: the machine does not change its ways between two launches that follow each other.
+    // Watch the machine once per run, because it rarely changes between two consecutive launches.
     let preflight_seconds = std::mem::take(&mut setting.preflight_seconds);
     let job_file = path.with_extension("job");
     let absolute = std::path::absolute(&job_file).map_err(|e| Error::file("find", &job_file, e))?;
@@ -241,7 +241,7 @@ fn launch_once(
     Ok((attempt, ending))
 }
 
-/// Those of a launch: of its points, the one with the most memory and work decides.
+/// Returns the limits of a launch. The point with the most memory and work determines the limit of a sample.
 fn limits(plan: &Plan, group: &Group, setting: &Setting) -> LaunchLimits {
     let silence = |pending: &Pending| cost::longest_silence(&plan.context, &plan.entries[pending.entry].point);
     let grown = group.pending.iter().filter(|_| setting.limits_grow).map(silence).fold(0.0, f64::max);
@@ -250,6 +250,7 @@ fn limits(plan: &Plan, group: &Group, setting: &Setting) -> LaunchLimits {
     LaunchLimits { line: setting.limits.line + RANK_BYTES * group.size.ranks, sample, ..setting.limits }
 }
 
+/// Returns the worker's job for a launch of this group.
 pub fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>, preflight_seconds: f64) -> Job {
     let task = |pending: &Pending| Task {
         key: plan.entries[pending.entry].key.clone(),
@@ -271,7 +272,7 @@ pub fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>
     }
 }
 
-/// Takes note of one event, which fits its launch.
+/// Records one event that passed the protocol's check.
 fn note(
     plan: &Plan,
     size: LaunchSize,
@@ -285,7 +286,7 @@ fn note(
             if launch.build != plan.context.build {
                 return Err(Error::input(
                     "the worker was rebuilt while the sweep ran: samples of two builds are not comparable",
-                    "rerun: the plan is then made for the new build",
+                    "rerun to plan for the new build",
                 ));
             }
             faults::check_nodes(size, launch)?;
@@ -323,7 +324,7 @@ fn note(
             }
         }
         (Event::Memory { .. } | Event::Done { .. }, _) => {}
-        // Told by the ending.
+        // The ending of the launch reports it.
         (Event::Fatal { .. }, _) => return Ok(()),
         (Event::Start { .. } | Event::Sample(_) | Event::Ended { .. }, _) => {
             return Err(Error::internal("a line of a launch was not checked"));
@@ -332,16 +333,16 @@ fn note(
     attempt.journal.append(&event)
 }
 
-/// Settles what the end of a launch means for its points, and drops those that need no other. Returns what becomes of the point
-/// that ran, if it is to blame.
+/// Settles the points of a launch that has ended, and drops those that need no further launch. Returns the failed sample of the
+/// point that was running, if it is to blame.
 fn conclude(plan: &Plan, group: &mut Group, in_flight: Option<usize>, ending: &Ending) -> Option<Sample> {
     let mut failure = None;
-    // Whatever ran when memory was lacking or the job ended is not to blame.
+    // The running point is not to blame if memory ran out or the job ended.
     if let Some(at) = in_flight.filter(|_| !ending.lacked_memory && !ending.is_over()) {
         let pending = &mut group.pending[at];
         if ending.abrupt && !pending.crashed {
             pending.crashed = true;
-            // What is the set-up's fault meets another point, too.
+            // A fault of the set-up meets other points too, so another point runs next.
             if ending.cause.is_some() {
                 group.pending[at..].rotate_left(1);
             }

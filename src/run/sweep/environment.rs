@@ -1,23 +1,23 @@
-//! Environment variables that are recorded with launches.
+//! Environment variables that are recorded with each launch.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-/// What begins like this changes how messages are sent.
+/// Prefixes of variables that change how messages are sent.
 const MESSAGING: [&str; 11] =
     ["FI_", "GASNET_", "HYDRA_", "I_MPI_", "MPICH_", "MPIR_CVAR_", "MV2_", "OMPI_", "PSM", "SLURM_MPI_TYPE", "UCX_"];
 
-/// Whether a variable of this name changes how messages are sent.
+/// Returns true if a variable of this name changes how messages are sent.
 pub fn is_messaging(name: &str) -> bool {
     MESSAGING.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// What lines of `env` with such variables match, for `grep -E`.
+/// Returns the pattern of `grep -E` for these variables in the output of `env`.
 pub fn pattern() -> String {
     format!("^({})", MESSAGING.join("|"))
 }
 
-/// Of the environment and of what a launch sets besides, what changes how messages are sent.
+/// Returns the variables that change how messages are sent, from this process's environment and from the launch's own variables.
 pub fn messaging(of_launch: &[(String, String)]) -> BTreeMap<String, String> {
     let text = |(name, value): (OsString, OsString)| (name.to_string_lossy().into(), value.to_string_lossy().into());
     let all = std::env::vars_os().map(text).chain(of_launch.iter().cloned());

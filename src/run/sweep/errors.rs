@@ -1,4 +1,4 @@
-//! What a launch prints besides its events: its beginning and its end in a file, its last words for messages.
+//! The output of a launch besides its events. Keeps its beginning and end in a file, and its last lines for messages.
 
 use crate::launch::causes::{self, Found};
 use apexmap_base::error::Result;
@@ -7,35 +7,37 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-/// Bytes of the beginning that are kept.
+/// Number of bytes kept from the beginning.
 const BEGINNING: usize = 1 << 20;
-/// Bytes of the end that are kept.
+/// Number of bytes kept from the end.
 const END: usize = 1 << 16;
-/// Bytes of a line that are searched together, at least: more than the longest sign of a cause has.
+/// Smallest number of bytes of a line that are searched together. It exceeds the longest sign of a cause.
 const OVERLAP: usize = 1 << 12;
-/// Lines that a message shows.
+/// Number of lines shown in a message.
 const LAST_LINES: usize = 6;
 
+/// Collects the output of a launch besides its events.
 pub struct Errors {
     file: File,
     bytes: usize,
-    /// The first bytes of all.
+    /// The first bytes of the output.
     beginning: Vec<u8>,
-    /// The last bytes of all, twice as many as are kept at most.
+    /// The last bytes of the output, at most twice the number kept.
     end: Vec<u8>,
-    /// The last line as far as it was searched, or its end.
+    /// The searched part of the last line, or the end of that part.
     line: Vec<u8>,
-    /// The most special cause of all lines so far.
+    /// The most specific cause in all lines so far.
     told: Option<Found>,
 }
 
 impl Errors {
+    /// Creates the file.
     pub fn create(path: &Path) -> Result<Self> {
         let file = new_file::create(path)?;
         Ok(Self { file, bytes: 0, beginning: Vec::new(), end: Vec::new(), line: Vec::new(), told: None })
     }
 
-    /// Keeps what was written. No measurement ends because the disk has no room for it. Returns how many bytes were searched for
+    /// Adds output. A full disk does not end a measurement, so write errors are ignored. Returns the number of bytes searched for
     /// causes.
     pub fn add(&mut self, bytes: &[u8]) -> usize {
         let beginning = BEGINNING.saturating_sub(self.bytes).min(bytes.len());
@@ -49,7 +51,7 @@ impl Errors {
         self.search(bytes)
     }
 
-    /// Searches what came, with the beginning of its first line: no byte is searched again with all before it.
+    /// Searches the new bytes, together with the beginning of their first line. Earlier bytes are searched at most once more.
     fn search(&mut self, bytes: &[u8]) -> usize {
         self.line.extend_from_slice(bytes);
         let searched = self.line.len();
@@ -60,12 +62,12 @@ impl Errors {
         searched
     }
 
-    /// The cause that a line told of as it came.
+    /// Returns the cause found in the output so far.
     pub fn told(&self) -> Option<&Found> {
         self.told.as_ref()
     }
 
-    /// Writes the end of what was too long for the file.
+    /// Writes the end of an output that was too long for the file.
     pub fn finish(&mut self) {
         let more = self.bytes.saturating_sub(BEGINNING);
         if more > 0 {
@@ -75,15 +77,14 @@ impl Errors {
         }
     }
 
-    /// The cause that its lines tell of, if that is known, with those that belong to it: for the end, as all that is kept is
-    /// searched once more.
+    /// Returns the known cause with all lines of its message. Call this at the end, because it searches all kept output again.
     pub fn cause(&self) -> Option<Found> {
         let end = if self.bytes > self.beginning.len() { self.end.as_slice() } else { &[] };
         let kept = causes::find(&String::from_utf8_lossy(&[&self.beginning, &b"\n"[..], end].concat()));
         causes::more_special(kept, self.told.clone())
     }
 
-    /// The last few lines, for messages.
+    /// Returns the last few lines, for messages.
     pub fn last_words(&self) -> String {
         let text = String::from_utf8_lossy(&self.end[self.end.len().saturating_sub(END)..]);
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

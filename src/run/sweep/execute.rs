@@ -1,4 +1,4 @@
-//! One launch seen from outside: start it, read its lines, watch its time, end it.
+//! Runs one launch: starts it, reads its lines, enforces its time limits and ends it.
 
 use super::errors::Errors;
 use super::lines::{Lines, event};
@@ -17,40 +17,41 @@ use std::time::{Duration, Instant};
 /// Limits of a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaunchLimits {
-    /// From the start of the launcher to the worker's first line, and from that to the start of the first sample.
+    /// Limit from the start of the launcher to the worker's first line, and from there to the start of the first sample.
     pub start: Duration,
-    /// One sample, and from there to the start of the next.
+    /// Limit of one sample, and from there to the start of the next.
     pub sample: Duration,
-    /// From the worker's last line to the end of the process.
+    /// Limit from the worker's last line to the end of the process.
     pub end: Duration,
-    /// Longest line that may be an event, in bytes; the driver adds what the ranks of a launch need.
+    /// Longest line that can be an event, in bytes. The driver adds the bytes for each rank.
     pub line: usize,
 }
 
-/// How a launch ended.
+/// The end of a launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ending {
     pub status: Status,
     pub message: String,
-    /// A process died without a word (killed from outside, out of memory): worth one more try.
+    /// Whether a process died without a message, for example when it was killed. One more try is worthwhile.
     pub abrupt: bool,
-    /// The system ended it for lack of memory.
+    /// Whether the system ended it because memory ran out.
     pub lacked_memory: bool,
-    /// What the message means, if that is known.
+    /// The cause of the failure, if known.
     pub cause: Option<&'static Cause>,
 }
 
 impl Ending {
+    /// Creates an ending without a known cause.
     pub fn new(status: Status, message: impl Into<String>) -> Self {
         Self { status, message: shortened(message.into()), abrupt: false, lacked_memory: false, cause: None }
     }
 
-    /// Whether the job ended it.
+    /// Returns true if the launch ended because its job ended.
     pub fn is_over(&self) -> bool {
         self.cause.is_some_and(|cause| cause.nature == Nature::Over)
     }
 
-    /// With the cause first, and the line that tells of it; `how` the launch ended goes after it.
+    /// Creates an ending whose message has the cause and its line first, then `end_text`.
     fn because(status: Status, found: &Found, how: &str) -> Self {
         let how = if how.is_empty() { String::new() } else { format!("; {how}") };
         let ending = Self::new(status, format!("{}: {}{how}", found.cause.what, found.line));
@@ -59,12 +60,12 @@ impl Ending {
     }
 }
 
-/// What is told of a launch: its events, and `None` a few times a second while none comes.
+/// Receives the events of a launch, and `None` several times a second while no event arrives.
 pub type Listener<'a> = dyn FnMut(Option<Event>) -> Result<()> + 'a;
 
-/// Runs launches; the driver's tests put a scripted one in place of processes.
+/// Runs launches. Tests of the driver use a scripted executor.
 pub trait Executor {
-    /// Runs one launch to its end, handing on its events as they come. An error of `on_event` ends the launch.
+    /// Runs one launch to its end, and passes its events to `on_event` as they arrive. An error of `on_event` ends the launch.
     fn execute(
         &mut self,
         command: &CommandLine,
@@ -74,13 +75,13 @@ pub trait Executor {
     ) -> Result<Ending>;
 }
 
-/// Longest time without a call of the listener.
+/// Longest time between two calls of the listener.
 const MOMENT: Duration = Duration::from_millis(200);
 
-/// Real processes.
+/// Runs real processes.
 pub struct Processes;
 
-/// Real processes on a machine whose counts stand in these files.
+/// Runs real processes, and reads the system's counts from these files.
 pub struct ProcessesOn<'a>(pub &'a dyn Files);
 
 impl Executor for Processes {
@@ -112,7 +113,7 @@ impl Executor for ProcessesOn<'_> {
         let mut process = Process::start(start)?;
         let result = follow(&mut process, &mut errors, limits, on_event);
         errors.finish();
-        // Whatever happened, nothing of this launch stays behind.
+        // Nothing of this launch may survive, whatever happened.
         let status = process.end()?;
         Ok(match result? {
             Some(ending) if ending.status == Status::TimedOut => match errors.cause() {
@@ -125,13 +126,13 @@ impl Executor for ProcessesOn<'_> {
     }
 }
 
-/// Why a launch is not followed any further.
+/// The reason to stop following a launch.
 enum Stop {
     Ending(Ending),
     Error(Error),
 }
 
-/// What was heard of a launch, and how long its next word may take.
+/// The state of a running launch, and its time limit.
 struct Hearing<'a, 'b> {
     limits: LaunchLimits,
     on_event: &'a mut Listener<'b>,
@@ -140,12 +141,12 @@ struct Hearing<'a, 'b> {
     greeted: bool,
     started: bool,
     done: bool,
-    /// Lines that are no events.
+    /// Lines that are not events.
     other: Vec<u8>,
 }
 
 impl Hearing<'_, '_> {
-    /// Launchers print warnings among the worker's lines; only events count, and only they are signs of life.
+    /// Handles a line. Launchers print warnings between the worker's lines. Only events are signs of life.
     fn hear(&mut self, line: &[u8]) -> std::result::Result<(), Stop> {
         let Some(event) = event(line) else {
             if !line.trim_ascii().is_empty() {
@@ -172,7 +173,7 @@ impl Hearing<'_, '_> {
         }))
     }
 
-    /// Before the first word something was told that keeps ranks from starting: few launchers end then by themselves.
+    /// Shortens the wait for the greeting if the output shows a fault of the set-up, because few launchers then end themselves.
     fn despair(&mut self, told: Option<&Found>) {
         if !self.greeted && told.is_some_and(|found| found.cause.nature == Nature::Setup) {
             self.allowed = self.allowed.min(self.since.elapsed() + self.limits.end);
@@ -183,7 +184,7 @@ impl Hearing<'_, '_> {
         self.allowed.saturating_sub(self.since.elapsed())
     }
 
-    /// For a launch that took too long.
+    /// Returns the ending of a launch that took too long.
     fn late(&self) -> Ending {
         if self.done {
             return hung();
@@ -192,7 +193,7 @@ impl Hearing<'_, '_> {
     }
 }
 
-/// Hands on events until the output ends or a limit passes. `None` if the process is to be judged by its exit.
+/// Passes on events until the output ends or a limit is exceeded. Returns `None` if the exit status decides.
 fn follow(
     process: &mut Process,
     errors: &mut Errors,
@@ -213,7 +214,7 @@ fn follow(
         if !open && result.is_ok() {
             result = hearing.hear(lines.rest());
         }
-        // Some launchers and libraries write what went wrong to standard output.
+        // Some launchers and libraries write errors to standard output.
         errors.add(&std::mem::take(&mut hearing.other));
         hearing.despair(errors.told());
         match result {
@@ -231,7 +232,7 @@ fn follow(
             (hearing.on_event)(None)?;
         }
     }
-    // The output has ended; the process should, too.
+    // The output has ended, so the process should end too.
     let (since, mut pause) = (Instant::now(), Duration::from_millis(1));
     let mut add = |output: Output| {
         if let Output::Error(bytes) = output {
@@ -246,7 +247,7 @@ fn follow(
         process.read(pause, &mut add);
         pause = (pause * 2).min(Duration::from_millis(20));
     }
-    // What it wrote last is still in the pipe.
+    // Its last output is still in the pipe.
     process.read(Duration::ZERO, &mut add);
     Ok(None)
 }
@@ -255,7 +256,8 @@ fn hung() -> Ending {
     Ending::new(Status::Hung, "all output was written, but the launch did not end")
 }
 
-/// `kills`: the system has ended something for lack of memory meanwhile.
+/// Returns the ending for an exit status. `has_kills`: whether the system has killed a process since the start because memory ran
+/// out.
 fn judge(status: ExitStatus, errors: &Errors, kills: bool) -> Ending {
     if status.success() {
         return Ending::new(Status::Ok, "");
@@ -268,7 +270,7 @@ fn judge(status: ExitStatus, errors: &Errors, kills: bool) -> Ending {
     let words = errors.last_words();
     let killed = status.signal() == Some(SIGKILL) || status.code() == Some(128 + SIGKILL) || tells_of_kill(&words);
     if kills && killed {
-        let ending = Ending::new(Status::Failed, "killed by the system for lack of memory");
+        let ending = Ending::new(Status::Failed, "killed by the system: out of memory");
         return Ending { abrupt: true, lacked_memory: true, ..ending };
     }
     let ending = match errors.cause() {
@@ -279,7 +281,7 @@ fn judge(status: ExitStatus, errors: &Errors, kills: bool) -> Ending {
     Ending { abrupt: true, ..ending }
 }
 
-/// Whether a launcher says that a rank was killed: mpirun of Open MPI and of MPICH, srun.
+/// Returns true if the output of a launcher says that a rank was killed: mpirun of Open MPI and of MPICH, srun.
 fn tells_of_kill(words: &str) -> bool {
     ["signal 9", "Signal: 9", "signal: 9", "Killed", "SIGKILL", "oom"].iter().any(|sign| words.contains(sign))
 }

@@ -1,4 +1,4 @@
-//! From the tables of a sweep to its points.
+//! Expands the tables of a sweep into its points.
 
 use super::distinct::distinct;
 use super::memory::{Sizes, default_amount};
@@ -20,18 +20,18 @@ use toml::Spanned;
 #[derive(Clone)]
 struct Column {
     name: String,
-    /// Where the name stands.
+    /// The position of the name in the file.
     span: Range<usize>,
     settings: Vec<Setting>,
 }
 
-/// Columns that advance together, all of one length.
+/// Columns that advance together, all with the same length.
 type Dial = Vec<Column>;
 
-/// Every combination of its dials.
+/// All combinations of its dials.
 struct AxisGrid {
     dials: Vec<Dial>,
-    /// Where the table stands.
+    /// The position of the table in the file.
     span: Range<usize>,
 }
 
@@ -45,9 +45,9 @@ impl AxisGrid {
     }
 }
 
-/// The points of a sweep, completed, without duplicates, in the order of the file.
+/// Returns the points of a sweep, completed, without duplicates, in the order of the file.
 ///
-/// Unless `launch` or the point tells how many ranks are on a node, all are.
+/// Unless `launch` or the point sets the ranks per node, all ranks are on one node.
 pub fn points(file: &File, machine: Machine, launch: &LaunchSpec, page: &Page) -> Result<Vec<Point>> {
     let values = Values { page, kernels: selected(file, page)?, machine };
     let sizes = Sizes { machine, ranks_per_node: launch.ranks_per_node };
@@ -63,7 +63,7 @@ pub fn points(file: &File, machine: Machine, launch: &LaunchSpec, page: &Page) -
         return Err(page.wrong(
             place,
             format!("the sweep has {} points, more than {MOST_POINTS}", apexmap_base::units::significant(count)),
-            format!("name fewer values; the longest lists are {}", sizes.join(", ")),
+            format!("use fewer values; the longest lists are {}", sizes.join(", ")),
         ));
     }
     let filter = Filter::new(file, &values)?;
@@ -93,20 +93,20 @@ pub fn points(file: &File, machine: Machine, launch: &LaunchSpec, page: &Page) -
     Ok(points)
 }
 
-/// Every launch measures all points of its size again.
+/// Limits the total number of points, because every launch measures all points of its size again.
 fn check_launches(file: &File, launch: &LaunchSpec, points: usize, page: &Page) -> Result<()> {
     let (each, most) = (plural(points, "point"), MOST_POINTS / points.max(1));
     match &file.launch.launches {
         Some(launches) if launch.launches as usize > most => Err(page.wrong(
             launches.span(),
-            format!("{} launches of {each} are more than {MOST_POINTS} points altogether", launch.launches),
-            format!("write launches = {most} or less, or name fewer points"),
+            format!("{} launches of {each} are more than {MOST_POINTS} points in total", launch.launches),
+            format!("write launches = {most} or less, or use fewer points"),
         )),
         _ => Ok(()),
     }
 }
 
-/// The kernels that the file names anywhere, in the order of the program's list.
+/// Returns the kernels that the file names in any table, in the order of the program's list.
 pub(super) fn selected(file: &File, page: &Page) -> Result<Vec<&'static dyn Kernel>> {
     let mut ids = BTreeSet::new();
     let mut note = |scalar: &Scalar, span| kernel_id(scalar, span, page).map(|id| ids.insert(id.to_string()));
@@ -131,13 +131,13 @@ pub(super) fn selected(file: &File, page: &Page) -> Result<Vec<&'static dyn Kern
     }
     if ids.is_empty() {
         let all: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
-        let next = format!("add kernel = \"{}\" to [fixed]; there are {}", all[0], all.join(", "));
+        let next = format!("add kernel = \"{}\" to [fixed]; the kernels are {}", all[0], all.join(", "));
         return Err(page.wrong(0..0, "the sweep names no kernel", next));
     }
     Ok(kernels::ALL.iter().copied().filter(|kernel| ids.contains(kernel.id())).collect())
 }
 
-/// The main grid and one for each include.
+/// Returns the main grid, and one grid for each include.
 fn grids(file: &File, values: &Values) -> Result<Vec<AxisGrid>> {
     let fixed: Vec<Dial> = (in_file_order(&file.fixed).into_iter())
         .map(|(name, scalar)| {
@@ -166,21 +166,19 @@ fn grids(file: &File, values: &Values) -> Result<Vec<AxisGrid>> {
     }
     grids.iter().try_for_each(|grid| check_once(grid, values.page))?;
     match grids.iter().find(|grid| grid.columns().all(|column| column.name != "kernel")) {
-        Some(grid) => Err(values.page.wrong(
-            grid.span.clone(),
-            "no kernel is named for these points",
-            "add kernel = ... to [fixed]",
-        )),
+        Some(grid) => {
+            Err(values.page.wrong(grid.span.clone(), "these points have no kernel", "add kernel = ... to [fixed]"))
+        }
         None => Ok(grids),
     }
 }
 
-/// The columns of a table whose parameters move together.
+/// Returns the dial of a `[[together]]` table.
 fn together(table: &Spanned<Entries<Axis>>, values: &Values) -> Result<Dial> {
     let dial = columns(table.get_ref(), values)?;
     let [first, rest @ ..] = dial.as_slice() else {
-        let next = "name parameters, or remove the table";
-        return Err(values.page.wrong(table.span(), "this table names no parameter", next));
+        let next = "add parameters, or remove the table";
+        return Err(values.page.wrong(table.span(), "this table has no parameters", next));
     };
     let length = first.settings.len();
     if let Some(other) = rest.iter().find(|column| column.settings.len() != length) {
@@ -195,7 +193,7 @@ fn together(table: &Spanned<Entries<Axis>>, values: &Values) -> Result<Dial> {
     Ok(dial)
 }
 
-/// Kernel and ranks of an extra point are never guessed where the grid varies them.
+/// Checks that extra points set the kernel and the ranks if the grid varies them. These are never guessed.
 fn check_include(grid: &AxisGrid, swept: &[String], values: &Values) -> Result<()> {
     for names in [&["kernel"][..], &["ranks", "nodes", "ranks_per_node"]] {
         let missing = grid.columns().all(|column| !names.contains(&column.name.as_str()));
@@ -211,7 +209,7 @@ fn check_nodes(grid: &AxisGrid, launch: &LaunchSpec, page: &Page) -> Result<()> 
     nodes::check(&|name| grid.columns().find(|column| column.name == name).map(|c| c.span.clone()), launch, page)
 }
 
-/// Two places that set one parameter contradict each other.
+/// Checks that each parameter is set only once.
 fn check_once(grid: &AxisGrid, page: &Page) -> Result<()> {
     let mut seen: BTreeMap<&str, &Column> = BTreeMap::new();
     for column in grid.columns() {
@@ -241,7 +239,7 @@ fn in_file_order<T>(table: &Entries<T>) -> Vec<(&Spanned<String>, &Spanned<T>)> 
     entries
 }
 
-/// Calls `take` with every combination of a grid's dials, the last dial moving fastest.
+/// Calls `visit` with every combination of a grid's dials. The last dial moves fastest.
 fn combinations(grid: &AxisGrid, mut take: impl FnMut(&[usize])) {
     let mut at = vec![0; grid.dials.len()];
     loop {
@@ -254,7 +252,8 @@ fn combinations(grid: &AxisGrid, mut take: impl FnMut(&[usize])) {
     }
 }
 
-/// The point at these positions of the dials: its kernel's parameters only, not yet checked together.
+/// Returns the point at these positions of the dials. It has only its kernel's parameters, and these are not yet checked
+/// together.
 fn point(grid: &AxisGrid, at: &[usize], sizes: Sizes) -> Point {
     let setting = |name: &str| {
         let mut columns = grid.dials.iter().zip(at).flat_map(|(dial, &at)| dial.iter().map(move |c| (c, at)));
@@ -306,7 +305,7 @@ impl Filter {
     }
 }
 
-/// A condition about the points of some kernels.
+/// Parses a condition about the points of some kernels.
 pub(super) fn condition(text: &Spanned<String>, kernels: &[&dyn Kernel], page: &Page) -> Result<Condition> {
     let words = |words: &[&str]| NameType::Word(words.iter().map(|&word| word.to_owned()).collect());
     let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
@@ -326,17 +325,17 @@ pub(super) fn condition(text: &Spanned<String>, kernels: &[&dyn Kernel], page: &
 /// Moves an error within a condition to its place in the file.
 fn placed(error: Error, condition: &Spanned<String>, page: &Page) -> Error {
     let inner = error.place.as_ref().map_or(0..0, |place| place.span.clone());
-    // Escapes in the text would shift the place: then the whole text is underlined.
+    // Escapes in the text would shift the place, so the whole text is underlined then.
     let start = page.text[condition.span()].find(condition.get_ref().as_str()).map(|at| condition.span().start + at);
     let span = start.map_or(condition.span(), |start| start + inner.start..start + inner.end);
     error.at(page.path, page.text, span)
 }
 
-/// Points that remain in the sweep but cannot be run.
+/// Points that pass the conditions but cannot run.
 #[derive(Default)]
 struct RefusedPoints {
     count: usize,
-    /// The first of each sort, which is the reason without its numbers.
+    /// The first point of each kind, with its reason. A kind is a reason without its numbers.
     first: Vec<(String, Point, String)>,
 }
 
@@ -358,7 +357,8 @@ impl RefusedPoints {
         for (_, point, reason) in &self.first {
             what.push_str(&format!(":\n{reason}\n(at {})", point.label()));
         }
-        // The parameters that the reason names and the sweep varies tell these points from the others.
+        // Suggest a condition from the parameters that the reason names and the sweep varies, because these distinguish the
+        // points.
         let words: Vec<&str> = reason.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
         let named = |name: &str| match name {
             "kernel" => true,

@@ -1,4 +1,4 @@
-//! What a driver says of launches that do not do what they should.
+//! Errors and failed samples of launches that go wrong.
 
 use super::execute::Ending;
 use super::memory;
@@ -13,7 +13,8 @@ use apexmap_measure::hardware::Hardware;
 use apexmap_measure::worker::unix_seconds;
 use std::collections::{BTreeMap, HashSet};
 
-/// `ended`: how many launches ended without what, if the last one said anything.
+/// Returns the error of a group that the driver gives up. `ended_without`: number of launches and their missing result, if the
+/// last one greeted.
 pub fn given_up(launch: &str, size: LaunchSize, ended: Option<(u32, &str)>, ending: &Ending) -> Error {
     if let Some(Cause { nature: Nature::Setup, next, .. }) = ending.cause {
         let what = format!("launch {launch} on {size} did not start: {}", reason(ending));
@@ -30,55 +31,54 @@ pub fn given_up(launch: &str, size: LaunchSize, ended: Option<(u32, &str)>, endi
     )
 }
 
-/// For so many launches that ended for the same reason, while so many points wait for its repair.
+/// Returns the error of a faulty set-up, after this number of launches. `waiting` points remain to be measured.
 pub fn of_set_up(ending: &Ending, launches: usize, waiting: usize) -> Error {
-    let known =
-        ending.cause.map_or("see the .stderr files next to the journals, and mend the cause", |cause| cause.next);
-    let ended = if launches == 1 { "a launch ended for a reason that is".into() } else { same(launches) };
+    let known = ending.cause.map_or("fix the cause (see the .stderr files next to the journals)", |cause| cause.next);
+    let ended = if launches == 1 { "a launch failed for a known reason".into() } else { same(launches) };
     let are = if waiting == 1 { "point waits" } else { "points wait" };
     Error::new(
         ErrorKind::Setup,
-        format!("{ended} the set-up's, not a point's: {}", reason(ending)),
-        format!("{known}; then rerun the same command: {waiting} {are} for that, and none is marked as failed"),
+        format!("{ended}, so the set-up is at fault, not a point: {}", reason(ending)),
+        format!("{known}; then rerun the same command: {waiting} {are} for the fix, and none is marked as failed"),
     )
 }
 
 fn same(launches: usize) -> String {
-    format!("{launches} launches in a row ended for the same reason, which is")
+    format!("{launches} consecutive launches failed for the same reason")
 }
 
-/// For a job that is over before the sweep is.
+/// Returns the error of a job that ends before the sweep.
 pub fn over(ending: &Ending) -> Error {
     let next = ending.cause.map_or("", |cause| cause.next);
     Error::environment(reason(ending), next)
 }
 
-/// For a launch that says what it was not asked for, or not when it should.
+/// Returns the error of a launch whose lines violate the protocol.
 pub fn misfit(launch: &str, size: LaunchSize, why: &str) -> Error {
     Error::environment(
         format!("launch {launch} on {size}: the launch's lines do not fit together: {why}"),
-        "see that the launcher starts the worker once, and passes on its output whole and in order; the samples of this \
-         launch stay in its journal and do not count: rerun to measure them again",
+        "check that the launcher starts the worker once, and passes on its output complete and in order; then rerun: \
+         the samples of this launch do not count and are measured again",
     )
 }
 
-/// For a launch that the system ended, again, for lack of memory.
+/// Returns the error of a launch that the system killed twice because memory ran out.
 pub fn lacked_memory(plan: &Plan, size: LaunchSize, launch: &str) -> Error {
     let entries = plan.by_size().remove(&size).unwrap_or_default();
     let planned = units::bytes(launch_memory(plan, size, &entries).0 as f64);
     let here = Some(Hardware::here()).filter(|_| !plan.context.launcher.remote);
     let has = here.and_then(Hardware::usable_memory_bytes);
-    let has = has.map_or(String::new(), |bytes| format!(", the node has {}", units::bytes(bytes as f64)));
+    let has = has.map_or(String::new(), |bytes| format!(", and the node has {}", units::bytes(bytes as f64)));
     Error::environment(
         format!(
-            "launch {launch} on {size} was killed by the system for lack of memory, twice; the plan promised {planned}{has}"
+            "launch {launch} on {size} was killed by the system twice: out of memory; the plan estimated {planned}{has}"
         ),
-        "lower M or the number of ranks, or end what else takes memory, and rerun: all samples are kept, and no point is \
-         counted as failed for this",
+        "lower M or the number of ranks, or end other programs, and rerun: all samples are kept, and no point is \
+         marked as failed",
     )
 }
 
-/// Not every launcher objects to nodes that it does not have.
+/// Checks that the launch has the number of nodes that it needs, because some launchers do not check it.
 pub fn check_nodes(size: LaunchSize, launch: &Launch) -> Result<()> {
     let Some(asked) = size.nodes else { return Ok(()) };
     let nodes: HashSet<&str> = launch.placement.iter().map(|place| place.node.as_str()).collect();
@@ -86,15 +86,16 @@ pub fn check_nodes(size: LaunchSize, launch: &Launch) -> Result<()> {
         return Ok(());
     }
     Err(Error::environment(
-        format!("launch {} was to have {size}, but its ranks are on {}", launch.launch, nodes.len()),
-        "ask the batch system for as many nodes, or name fewer in the sweep",
+        format!("launch {} needs {size}, but its ranks are on {}", launch.launch, units::plural(nodes.len(), "node")),
+        "request that number of nodes from the batch system, or use fewer in the sweep",
     ))
 }
 
-/// Part of a node's memory that ranks take at most.
+/// Largest share of a node's memory that ranks may take.
 const MOST_OF_MEMORY: f64 = 0.9;
 
-/// What ranks on other machines take of memory is known; what there is of it on each node its ranks tell.
+/// Checks that the ranks on each node fit into its memory, which they report. Launches on this machine are checked before they
+/// start.
 pub fn check_memory(plan: &Plan, size: LaunchSize, launch: &Launch) -> Result<()> {
     if !plan.context.launcher.remote {
         return Ok(());
@@ -116,31 +117,31 @@ pub fn check_memory(plan: &Plan, size: LaunchSize, launch: &Launch) -> Result<()
     let need = if ranks == 1 { "needs" } else { "need" };
     Err(Error::input(
         format!(
-            "launch {} on {size}: {who} on node {node} {need} {needed} of memory, the node has {has}",
+            "launch {} on {size}: {who} on node {node} {need} {needed} of memory, but the node has {has}",
             launch.launch
         ),
-        "reduce M or the ranks on a node, or ask the batch system for more memory; nothing was measured in this launch",
+        "reduce M or the ranks per node, or request more memory from the batch system; this launch measured nothing",
     ))
 }
 
-/// For a machine that is disturbed before anything is measured.
+/// Returns the error of a machine that is disturbed before the first sample.
 pub fn noisy(why: &str) -> Error {
     Error::new(
         ErrorKind::Regression,
         format!("the machine is disturbed: {why}"),
-        "free the machine, or leave out --fail-if noisy: samples are then marked as disturbed",
+        "stop other programs on the machine, or remove --fail-if noisy: samples are then marked as disturbed",
     )
 }
 
-/// Why a launch did not do what it was asked.
+/// Returns the reason why a launch ended.
 pub fn reason(ending: &Ending) -> &str {
     if ending.message.is_empty() { "the worker ended early" } else { &ending.message }
 }
 
-/// Before the advice in a failed sample's message.
+/// Separates the reason from the advice in a failed sample's message.
 pub const ADVICE: &str = "; what to do: ";
 
-/// A point that gave no number is a result with a status.
+/// Returns the failed sample of a point. A point without a number is still a result, with a status.
 pub fn failure(entry: &Entry, block: u32, repetition: u32, ending: &Ending) -> Sample {
     Sample {
         point: entry.point.clone(),

@@ -1,4 +1,4 @@
-//! The figures that a sweep asks its report for.
+//! Figures that a sweep requests for its report.
 
 use super::expand;
 use super::spec::{FigureSpec, File};
@@ -10,33 +10,34 @@ use apexmap_results::table::columns::{self, Role};
 use serde::Deserialize;
 use toml::Spanned;
 
-/// What to draw, as the sweep says it.
+/// A figure of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepFigure {
-    /// How it is drawn.
+    /// The kind of figure.
     pub kind: FigureKind,
-    /// Heading of the figure; `None` for the name of what is shown.
+    /// The heading; the name of the column shown if `None`.
     pub title: Option<String>,
-    /// Columns of the axes: a grid has two; of curves the second and further ones tell the curves apart.
+    /// Columns of the axes. A grid has two. In curves, the second and further columns distinguish the curves.
     pub axes: Vec<String>,
-    /// Column shown; `None` for the kernel's headline.
+    /// Column shown; the kernel's headline if `None`.
     pub z: Option<String>,
-    /// Which samples are drawn.
+    /// The condition on the samples to draw.
     pub condition: Option<String>,
 }
 
-/// The kinds that stand for themselves: a bottleneck needs a card.
+/// Returns the kinds that a sweep can request. A bottleneck is not one of them, because it needs a machine card.
 fn kinds() -> impl Iterator<Item = (&'static str, FigureKind)> + Clone {
     FigureKind::ALL.into_iter().filter(|(_, kind)| *kind != FigureKind::Bottleneck)
 }
 
-/// The names of the axes, as given.
+/// Returns the names of the axes, as given.
 fn names(figure: &FigureSpec) -> impl Iterator<Item = (&str, &Spanned<String>)> {
     let further = figure.y.iter().flat_map(|list| list.get_ref().split(',').map(move |name| (name.trim(), list)));
     std::iter::once((figure.x.get_ref().trim(), &figure.x)).chain(further)
 }
 
-/// The figures of a sweep's text, which was checked when it ran; those that this version does not understand are left out.
+/// Parses the figures of a sweep's text, which was checked when it ran. Figures that this version does not understand are left
+/// out.
 pub fn of(sweep: &str) -> Vec<SweepFigure> {
     #[derive(Deserialize)]
     struct Figures {
@@ -54,8 +55,10 @@ pub fn of(sweep: &str) -> Vec<SweepFigure> {
     figures.into_iter().filter_map(of).collect()
 }
 
+/// Checks the figures of a sweep.
+///
 /// # Errors
-/// If a figure has another kind, number of axes, column or condition than can be drawn.
+/// If a figure has an unknown kind, column or condition, or the wrong number of axes.
 pub(super) fn check(file: &File, page: &Page) -> Result<()> {
     let kernels = expand::selected(file, page)?;
     for figure in &file.figure {
@@ -63,7 +66,7 @@ pub(super) fn check(file: &File, page: &Page) -> Result<()> {
         if !kinds().any(|(name, _)| name == kind) {
             let all: Vec<&str> = kinds().map(|(name, _)| name).collect();
             let next = format!("write one of {}", all.join(", "));
-            return Err(page.wrong(figure.kind.span(), format!("there is no kind of figure \"{kind}\""), next));
+            return Err(page.wrong(figure.kind.span(), format!("unknown kind of figure \"{kind}\""), next));
         }
         let z = figure.z.iter().map(|z| (z.get_ref().trim(), z));
         for (name, place) in names(figure).chain(z) {
@@ -79,7 +82,7 @@ pub(super) fn check(file: &File, page: &Page) -> Result<()> {
         }
         if kind != "curves" && names(figure).count() != 2 {
             let place = figure.y.as_ref().map_or(figure.kind.span(), Spanned::span);
-            return Err(page.wrong(place, format!("a {kind} has two axes"), "name one in x and one in y"));
+            return Err(page.wrong(place, format!("a {kind} has two axes"), "set one in x and one in y"));
         }
         if let Some(text) = &figure.condition {
             expand::condition(text, &kernels, page)?;

@@ -1,17 +1,17 @@
-//! How long the rest of a sweep takes: expected samples times their time on the wall clock, launch after launch.
+//! Estimates how long the rest of a sweep takes: the expected number of samples times their wall time, launch after launch.
 //!
-//! A sample costs the wall time between it and the one before, so that verification, drawing of inputs and the driver count.
-//! A point that has no sample yet costs in proportion to what was expected of it beforehand. How many samples a point will
-//! need follows from its interval so far, which narrows with the square root of their number; until it has enough for that,
-//! from the other points; before those, half more than `min` are expected. The budget caps the time of
-//! each launch in the way the driver does.
+//! The wall time of a sample is the time since the previous one, so it includes verification, the drawing of inputs and the
+//! driver. A point without samples costs in proportion to its estimate. The number of samples that a point needs follows from its
+//! interval so far, which narrows with the square root of their number. A point with too few samples for an interval uses the
+//! mean of the other points. Before any point has one, the forecast assumes 1.5 times `min`. The budget caps the time of each
+//! launch as in the driver.
 
 use apexmap_base::point::LaunchSize;
 use apexmap_measure::numerics::statistics::Summary;
 use apexmap_measure::worker::Repeat;
 use std::collections::HashMap;
 
-/// A launch to be made: the points of one size in one block that are not done.
+/// A launch to run: the unfinished points of one size in one block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenLaunch {
     pub block: u32,
@@ -19,22 +19,22 @@ pub struct OpenLaunch {
     pub points: Vec<OpenPoint>,
 }
 
-/// A point of a launch to be made.
+/// A point of a launch to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenPoint {
     pub key: String,
-    /// Times of the samples that earlier launches took, in seconds.
+    /// Times of the samples of earlier launches, in seconds.
     pub seconds: Vec<f64>,
-    /// Wall time of one sample as expected beforehand, in seconds. Only ratios between points matter once there are samples.
+    /// Estimated wall time of one sample, in seconds. Once samples exist, only ratios between points matter.
     pub cost: f64,
 }
 
-/// What is left of a sweep.
+/// The remainder of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlook {
     /// Wall time, in seconds.
     pub seconds: f64,
-    /// Samples still to come.
+    /// Number of remaining samples.
     pub samples: f64,
 }
 
@@ -61,12 +61,12 @@ struct Point {
     key: String,
     seconds: Vec<f64>,
     expected: f64,
-    /// Of its first sample in this sweep, and of the later ones: the first may wait for memory.
+    /// Wall time of its first sample in this sweep, and of the later ones. The first one may include the allocation of memory.
     first: Option<f64>,
-    /// Its first sample was that of a launch, whose start is not told from it.
+    /// Whether its first sample was the first of a launch. The launch's start cannot be separated from such a sample.
     began: bool,
     later: Costs,
-    /// Samples that it needs in total, if its samples so far say.
+    /// Total number of samples that it needs, if its samples so far determine it.
     wanted: Option<f64>,
     finished: bool,
 }
@@ -79,7 +79,7 @@ struct Group {
     points: Vec<Point>,
 }
 
-/// Follows a sweep and tells how long the rest takes. All times are seconds on any one clock.
+/// Follows a sweep and estimates the remaining time. All times are seconds on one clock.
 #[derive(Debug)]
 pub struct Forecast {
     repeat: Repeat,
@@ -87,23 +87,23 @@ pub struct Forecast {
     /// The group being measured; `None` before the first launch.
     current: Option<usize>,
     begun: f64,
-    /// When the present group's first launch was started, and the time it may take.
+    /// Start of the present group's first launch, and the time that the group may take.
     group_begun: f64,
     share: Option<f64>,
-    /// When the last sample or launch came.
+    /// Time of the last sample or the last start of a launch.
     previous: f64,
-    /// A launch has been started and has not given a sample.
+    /// Whether a launch has started and has not yet measured a sample.
     starting: bool,
     startup: Costs,
     /// Group and point by block and key.
     places: HashMap<(u32, String), (usize, usize)>,
 }
 
-/// Start of a launch in seconds, before one was seen.
+/// Start-up time of a launch in seconds, until one was measured.
 const STARTUP: f64 = 0.5;
 
 impl Forecast {
-    /// Before the first launch, at the time `now`.
+    /// Creates a forecast before the first launch, at the time `now`.
     pub fn new(repeat: Repeat, launches: &[OpenLaunch], now: f64) -> Self {
         let point = |open: &OpenPoint| Point {
             key: open.key.clone(),
@@ -140,7 +140,7 @@ impl Forecast {
         }
     }
 
-    /// A launch of this size and block is started.
+    /// Records the start of a launch of this size and block.
     pub fn launched(&mut self, block: u32, size: LaunchSize, now: f64) {
         let at = self.groups.iter().position(|group| (group.block, group.size) == (block, size));
         if at.is_some() && at != self.current {
@@ -150,12 +150,12 @@ impl Forecast {
         (self.previous, self.starting) = (now, true);
     }
 
-    /// A sample of the point came, with its time if it is good; `finished` if the point needs no more.
+    /// Records a sample of a point, with its time if it succeeded. `is_finished`: the point needs no more samples.
     pub fn sample(&mut self, block: u32, key: &str, seconds: Option<f64>, finished: bool, now: f64) {
         let mut cost = now - self.previous;
         let began = self.starting;
         if began {
-            // What the first sample of a launch did not take itself is the launch's start.
+            // The launch's start-up takes the rest of the wall time of its first sample.
             let own = seconds.unwrap_or_default().min(cost);
             self.startup.add(cost - own);
             cost = own;
@@ -173,7 +173,7 @@ impl Forecast {
         point.wanted = if finished { Some(point.seconds.len() as f64) } else { wanted(&repeat, &point.seconds) };
     }
 
-    /// What is left at the time `now`.
+    /// Returns the remainder of the sweep at the time `now`.
     pub fn outlook(&self, now: f64) -> Outlook {
         let rates = Rates::of(self);
         let startup = self.startup.mean().unwrap_or(STARTUP);
@@ -188,7 +188,7 @@ impl Forecast {
                 work += count * rates.cost(point);
             }
             let share = if self.current == Some(at) {
-                // Part of what is being done is done.
+                // Subtract the time already spent on the running sample.
                 let waited = (now - self.previous).max(0.0);
                 let start = if self.starting { startup } else { 0.0 };
                 let one = if samples > 0.0 { work / samples } else { 0.0 };
@@ -210,22 +210,23 @@ impl Forecast {
         self.repeat.budget_seconds.map(|budget| (budget - (now - self.begun)).max(0.0))
     }
 
-    /// The part of a budget that a group may take: by its points among those of all groups to come, as the driver shares.
+    /// Returns the share of the budget for a group: its number of points relative to those of all remaining groups, as in the
+    /// driver.
     fn share_of(&self, at: usize, budget: Option<f64>) -> Option<f64> {
         let points: usize = self.groups[at..].iter().map(|group| group.points.len()).sum();
         budget.map(|budget| budget * self.groups[at].points.len() as f64 / points.max(1) as f64)
     }
 }
 
-/// What the samples so far say of those to come.
+/// Rates derived from the samples so far.
 struct Rates<'a> {
-    /// Samples per point where a point itself does not say, of the present group and of those to come.
+    /// Expected number of samples of a point whose own samples do not determine it, in the present group and in later ones.
     wanted: [f64; 2],
     /// Wall time of later samples relative to first ones.
     later: f64,
-    /// Wall time relative to what was expected beforehand, of the present group or else of all.
+    /// Wall time relative to the estimates, of the present group if possible, else of all.
     scale: f64,
-    /// Mean wall time of a sample of a point, by key, in other blocks.
+    /// Mean wall time of a point's samples in other blocks, by key.
     known: HashMap<&'a str, f64>,
     min: f64,
 }
@@ -236,7 +237,7 @@ impl<'a> Rates<'a> {
         let all = || forecast.groups.iter().flat_map(|group| &group.points);
         let mut wanted = Costs::default();
         all().filter_map(|point| point.wanted).for_each(|count| wanted.add(count));
-        // Where points need many more, a tenth of the sweep is enough to see it.
+        // The guess may be low, because a tenth of the sweep shows if points need many more samples.
         let first_guess = f64::from(repeat.max).min(1.5 * f64::from(repeat.min));
         let (mut first, mut later) = (0.0, 0.0);
         for (one, mean) in all().filter(|point| !point.began).filter_map(|point| point.first.zip(point.later.mean())) {
@@ -245,7 +246,7 @@ impl<'a> Rates<'a> {
         }
         let present = wanted.mean().unwrap_or(first_guess);
         let mut rates = Self {
-            // Other launches may be noisier or quieter: half way back to the first guess.
+            // Other launches may be noisier or quieter, so take the geometric mean with the first guess.
             wanted: [present, (present * first_guess).sqrt()],
             later: if first > 0.0 { (later / first).min(1.0) } else { 1.0 },
             scale: 1.0,
@@ -271,7 +272,7 @@ impl<'a> Rates<'a> {
         rates
     }
 
-    /// Mean wall time of a point's samples; `None` if it has none.
+    /// Returns the mean wall time of a point's samples, or `None` if it has none.
     fn own(&self, point: &Point) -> Option<f64> {
         point.later.mean().or(point.first.map(|first| first * self.later))
     }
@@ -281,29 +282,31 @@ impl<'a> Rates<'a> {
         self.own(point).or_else(known).unwrap_or(point.expected * self.scale)
     }
 
-    /// What so few samples say of a single point is chance; over many points it evens out.
+    /// Returns the expected number of samples of a point. A few samples of one point determine little, so their mean over many
+    /// points is used.
     fn wanted(&self, point: &Point, present: bool) -> f64 {
         let own = point.wanted.filter(|_| point.finished || point.seconds.len() > RANGE.len() + 1);
         own.unwrap_or(self.wanted[usize::from(!present)]).max(self.min)
     }
 }
 
-/// Range of n values of a normal distribution over its standard deviation, for n = 2 to 5 (factors d2 of control charts).
+/// Ratio of the range of n values to the standard deviation of their normal distribution, for n = 2 to 5 (factors d2 of control
+/// charts).
 const RANGE: [f64; 4] = [1.128, 1.693, 2.059, 2.326];
-/// The same for six values, whose range is the 95 % interval of their median.
+/// The same for six values. Their range is the 95 % interval of their median.
 const RANGE_OF_SIX: f64 = 2.534;
-/// Width of the median's 95 % interval over the standard deviation, times the square root of the number of values:
-/// 2 x 1.96 x sqrt(pi / 2).
+/// Width of the median's 95 % interval relative to the standard deviation, times the square root of the number of values: 2 x
+/// 1.96 x sqrt(pi / 2).
 const MEDIAN_WIDTH: f64 = 4.913;
 
-/// Samples that a point with these needs in total: the width of its interval goes with one over the square root of their number.
-/// `None` if there are too few to say.
+/// Returns the total number of samples that a point with these times needs. The width of its interval is inversely proportional
+/// to the square root of their number. Returns `None` for too few samples.
 fn wanted(repeat: &Repeat, seconds: &[f64]) -> Option<f64> {
     let Some(target) = repeat.width else { return Some(f64::from(repeat.min)) };
     let (summary, n) = (Summary::of(seconds)?, seconds.len() as f64);
     let within = |count: f64| Some(count.clamp(f64::from(repeat.min), f64::from(repeat.max)));
     if let Some(width) = summary.relative_width() {
-        // At 0 samples to go the point would be finished.
+        // The point is unfinished, so it needs at least one more sample.
         return within((n * (width / target).powi(2)).max(n + 1.0));
     }
     let range = RANGE.get(seconds.len().checked_sub(2)?)?;

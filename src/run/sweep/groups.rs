@@ -1,17 +1,17 @@
-//! What is left of a plan, in groups that launches take: the points of one size in one block.
+//! Groups the unfinished points of a plan by launch: the points of one size in one block.
 
 use super::forecast::{OpenLaunch, OpenPoint};
 use super::plan::{Entry, Plan, Progress, State};
 use apexmap_base::point::LaunchSize;
 
-/// A point on its way.
+/// A point to measure.
 pub struct Pending {
     pub entry: usize,
     pub seconds: Vec<f64>,
     pub next_repetition: u32,
-    /// A launch already died in it.
+    /// Whether it has already crashed a launch.
     pub crashed: bool,
-    /// It has given something that is not a number; more of the same would not help.
+    /// Whether it has failed, so that more runs would not help.
     pub failed: bool,
 }
 
@@ -22,11 +22,12 @@ pub struct Group {
     pub pending: Vec<Pending>,
 }
 
-/// The launches that are still to be made. `cost`: wall time of one sample of a point, in seconds.
+/// Returns the remaining launches. `cost` returns the wall time of one sample of a point, in seconds.
 pub fn open(plan: &Plan, progress: &Progress, cost: &dyn Fn(&Entry) -> f64) -> Vec<OpenLaunch> {
     to_do(plan, &groups(plan, progress, false), cost)
 }
 
+/// Returns the launches of these groups.
 pub fn to_do(plan: &Plan, groups: &[Group], cost: &dyn Fn(&Entry) -> f64) -> Vec<OpenLaunch> {
     let point = |pending: &Pending| {
         let entry = &plan.entries[pending.entry];
@@ -40,6 +41,7 @@ pub fn to_do(plan: &Plan, groups: &[Group], cost: &dyn Fn(&Entry) -> f64) -> Vec
     groups.iter().map(launch).collect()
 }
 
+/// Returns the groups of a plan's unfinished points, block after block. `retry_failed`: failed points count as unfinished.
 pub fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
     let by_size = plan.by_size();
     let mut groups = Vec::new();

@@ -1,7 +1,6 @@
-//! A copy of this process that sleeps until this process is gone, however it ended, and then ends a process group.
+//! A forked copy of this process that sleeps until this process ends for any reason. It then ends a process group.
 //!
-//! The signal that the system sends at a parent's death reaches only the child itself: where that is a script, the `mpirun`
-//! that it started would go on.
+//! The signal at a parent's death reaches only the direct child. If that is a script, the `mpirun` that it started would survive.
 
 use nix::libc;
 use nix::sys::signal::{Signal, kill};
@@ -10,15 +9,16 @@ use nix::unistd::{ForkResult, Pid, fork};
 use std::io::PipeWriter;
 use std::os::fd::{AsRawFd, RawFd};
 
-/// While it lives, the group ends with this process.
+/// Ends the group when this process ends, as long as the guardian exists.
 pub struct Guardian {
     pid: Pid,
-    /// Closed by the system when this process ends.
+    /// The system closes it when this process ends.
     _alive: PipeWriter,
 }
 
 impl Guardian {
-    /// `None` where the system gives no further process: the group's leader still ends with this process.
+    /// Forks the guardian of a group. Returns `None` if the system refuses a further process. The group's leader still ends with
+    /// this process then.
     pub fn of(group: Pid) -> Option<Self> {
         let (reader, alive) = std::io::pipe().ok()?;
         // SAFETY: the child calls only what may be called after a fork among threads, and never returns.
@@ -38,25 +38,25 @@ impl Drop for Guardian {
     }
 }
 
-/// Waits until the other end of the pipe is closed, then ends the group: politely, and after 3 s not so.
+/// Waits until the other end of the pipe is closed. Then sends SIGTERM to the group, and SIGKILL after 3 s.
 ///
 /// # Safety
 /// Only in a process that has just been forked.
 unsafe fn guard(group: libc::pid_t, pipe: RawFd) -> ! {
     // SAFETY: all of these are system calls without memory of this process, but for `byte` and `moment` on the stack.
     unsafe {
-        // Neither a terminal's Ctrl-C nor the end of a session is for this process.
+        // A terminal's Ctrl-C and the end of a session must not end this process.
         libc::setsid();
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
             libc::signal(signal, libc::SIG_IGN);
         }
-        // Nothing stays open because of it: no lock, no pipe of others, nor its own other end.
+        // Close all files except the pipe: locks, the pipes of others, and the pipe's own other end.
         close_between(0, pipe - 1);
         close_between(pipe + 1, RawFd::MAX);
         let mut byte = 0u8;
         while libc::read(pipe, (&raw mut byte).cast(), 1) < 0 && *libc::__errno_location() == libc::EINTR {}
         libc::kill(-group, libc::SIGTERM);
-        // Whoever was stopped hears it when it goes on.
+        // A stopped process receives SIGTERM only when it continues.
         libc::kill(-group, libc::SIGCONT);
         let moment = libc::timespec { tv_sec: 0, tv_nsec: 10_000_000 };
         for _ in 0..300 {
@@ -73,7 +73,7 @@ unsafe fn guard(group: libc::pid_t, pipe: RawFd) -> ! {
 /// Closes all files with these numbers.
 ///
 /// # Safety
-/// Nobody uses them any more.
+/// No code of this process may use these files any more.
 unsafe fn close_between(first: RawFd, last: RawFd) {
     if first > last {
         return;

@@ -1,4 +1,4 @@
-//! Memory: what the ranks of a point take, and sizes that follow the machine: shares of its memory, what lies beyond its caches.
+//! Memory of the ranks of a point, and sizes that depend on the machine: shares of its memory, and sizes beyond its caches.
 
 use super::spec::{Machine, Scalar};
 use apexmap_base::point::{Point, Value};
@@ -8,7 +8,8 @@ use apexmap_measure::comm::arena;
 use apexmap_measure::kernels::{self, Domain, Parameter};
 use apexmap_measure::observer;
 
-/// Of a process: the program and its libraries (x86_64, glibc). That of threads was measured, that of MPI is an estimate.
+/// Returns the bytes of a process with its libraries (x86_64, glibc). The value for threads was measured, the one for MPI is an
+/// estimate.
 fn of_process(transport: TransportKind) -> u64 {
     match transport {
         TransportKind::Threads => 12 << 20,
@@ -16,13 +17,13 @@ fn of_process(transport: TransportKind) -> u64 {
     }
 }
 
-/// Of a rank besides what it measures: its canary, what is used of its stack, and what the system and the library keep for it.
+/// Bytes of a rank besides its measurement: its canary, the used part of its stack, and memory of the system and the library.
 const OF_RANK: u64 = observer::MEMORY + (48 << 10);
-/// Of a rank for each point of its launch.
+/// Bytes of a rank for each point of its launch.
 const OF_TASK: u64 = 3 << 10;
 
-/// Bytes of memory that the ranks of a launch on one node take together at most. Every rank keeps memory for the largest point, one
-/// for each kind of pages that points ask for; what else a point needs is given back before the next.
+/// Returns the largest number of bytes that the ranks of a launch take on one node. Every rank keeps memory for the largest
+/// point, once for each kind of pages that points request. Other memory of a point is freed before the next point.
 pub fn of_launch<'a>(points: impl IntoIterator<Item = &'a Point>, transport: TransportKind, ranks: usize) -> u64 {
     let (mut words, mut kinds, mut rest, mut tasks) = (0, [false; 2], 0, 0);
     for point in points {
@@ -33,7 +34,7 @@ pub fn of_launch<'a>(points: impl IntoIterator<Item = &'a Point>, transport: Tra
             TransportKind::Threads => kernel.rings(point).iter().map(|rings| rings.bytes(point.ranks)).sum(),
             TransportKind::Mpi => 0,
         };
-        // Where the ranks of several nodes differ, some node may have all that need most.
+        // If ranks differ, one node may have only ranks that need the most memory.
         let memory = match ranks < point.ranks {
             true => kernel.memory(point),
             false => kernel.memory_of_all(point).div_ceil(point.ranks as u64),
@@ -51,30 +52,30 @@ pub fn of_launch<'a>(points: impl IntoIterator<Item = &'a Point>, transport: Tra
     rank.saturating_mul(ranks as u64).saturating_add(of_process(transport).saturating_mul(processes))
 }
 
-/// What a value is to be multiplied by, if anything.
+/// The way to compute a value from the number in the sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
     InAll,
     PerRank,
-    /// This share of a node's memory instead of the value.
+    /// This share of a node's memory. The number in the sweep is not used.
     OfMemory(f64),
-    /// So much for every rank, instead of the value, that its accesses leave all caches.
+    /// A size for every rank that exceeds all caches. The number in the sweep is not used.
     BeyondCaches,
 }
 
-/// The value of a [`Domain::Global`] that stands for [`Amount::BeyondCaches`].
+/// The value of a [`Domain::Global`] that means [`Amount::BeyondCaches`].
 pub const BEYOND_CACHES: &str = "beyond caches";
 
-/// The paper's size per rank (64 Mwords, Section 3.3), which is the least beyond caches.
+/// The paper's size per rank (64 Mwords, Section 3.3), which is the smallest size beyond caches.
 const LEAST_WORDS: u64 = 64 << 20;
-/// How many times the last cache memory is, so that little of it is cached.
+/// Ratio of memory to the last cache. Only a small part of the memory is then cached.
 const TIMES_CACHE: u64 = 4;
-/// Part of a node's memory that its ranks take at most, for each kind of pages.
+/// Largest share of a node's memory that its ranks take, for each kind of pages.
 const MOST_OF_MEMORY: f64 = 0.25;
-/// Memory that the system and other programs keep for themselves, in bytes, but not more than half of it.
+/// Memory in bytes that the system and other programs need, but at most half of all memory.
 const OF_OTHERS: u64 = 2 << 30;
 
-/// That of a parameter which a sweep does not name.
+/// Returns the amount of a parameter that a sweep does not set.
 pub fn default_amount(parameter: &Parameter) -> Amount {
     match parameter.domain {
         Domain::Size { .. } => Amount::OfMemory(0.5),
@@ -83,16 +84,16 @@ pub fn default_amount(parameter: &Parameter) -> Amount {
     }
 }
 
-/// The machine, and how many ranks share the memory of a node.
+/// The machine, and the number of ranks that share a node's memory.
 #[derive(Clone, Copy)]
 pub struct Sizes {
     pub machine: Machine,
-    /// All if absent.
+    /// All ranks if absent.
     pub ranks_per_node: Option<usize>,
 }
 
 impl Sizes {
-    /// Words that a parameter gets for this amount; `None` if the amount is a plain number.
+    /// Returns the number of words for this amount, or `None` if the amount is a plain number.
     pub fn words(&self, point: &Point, parameter: &Parameter, amount: Amount) -> Option<u64> {
         match amount {
             Amount::OfMemory(part) => Some(largest(point, parameter.name, self.bytes_per_rank(point, part))),
@@ -117,17 +118,17 @@ impl Sizes {
     }
 }
 
-/// Words of a rank's memory that lie beyond the caches of this machine: a power of two, 64 Mwords at least.
+/// Returns the words per rank that exceed the caches of this machine: a power of two, at least 64 Mwords.
 pub fn beyond_caches(machine: &Machine) -> u64 {
     LEAST_WORDS.max(TIMES_CACHE * machine.last_cache / WORD_BYTES).next_power_of_two()
 }
 
-/// The largest power of two that is not above this one; 1 at least.
+/// Returns the largest power of two up to this number, at least 1.
 fn power_below(words: u64) -> u64 {
     1 << words.max(1).ilog2()
 }
 
-/// The largest power of two of words for which a rank needs at most this many bytes for what the words count.
+/// Returns the largest power of two for the parameter such that a rank needs at most this number of bytes.
 fn largest(point: &Point, name: &str, bytes: f64) -> u64 {
     let Ok(kernel) = kernels::find(&point.kernel) else { return 1 };
     let fits = |words: &u64| {
@@ -137,7 +138,7 @@ fn largest(point: &Point, name: &str, bytes: f64) -> u64 {
     (0..60).rev().map(|bits| 1 << bits).find(fits).unwrap_or(1)
 }
 
-/// "1/2 of memory", "25 % of memory", "0.1 of memory".
+/// Parses "1/2 of memory", "25 % of memory" or "0.1 of memory". Returns `None` for other values.
 pub fn share_of_memory(scalar: &Scalar) -> std::result::Result<Option<f64>, String> {
     let Scalar::Text(text) = scalar else { return Ok(None) };
     let Some(share) = text.trim_end().strip_suffix("of memory") else { return Ok(None) };

@@ -1,4 +1,5 @@
-//! From a sweep file to samples: its points, their plan, the progress of the plan, and the driver that completes it.
+//! Sweeps: reads a sweep file, expands its points, plans them, tracks the progress of the plan, and runs the driver that
+//! completes it.
 
 pub mod cost;
 mod distinct;

@@ -1,4 +1,4 @@
-//! Ranks by nodes: `nodes` and `ranks_per_node` among the parameters of a sweep.
+//! The parameters `nodes` and `ranks_per_node` of a sweep.
 
 use super::settings::LaunchSpec;
 use apexmap_base::error::Result;
@@ -7,7 +7,8 @@ use apexmap_base::toml_file::Page;
 use apexmap_measure::comm::TransportKind;
 use std::ops::Range;
 
-/// Refuses a grid that sets too many or too few of ranks, nodes and ranks per node. `place`: where a parameter stands.
+/// Checks that a grid sets neither too many nor too few of ranks, nodes and ranks per node. `place` returns a parameter's
+/// position.
 pub fn check(place: &dyn Fn(&str) -> Option<Range<usize>>, launch: &LaunchSpec, page: &Page) -> Result<()> {
     let (ranks, nodes, per_node) = (place("ranks"), place("nodes"), place("ranks_per_node"));
     if let (Some(ranks), Some(_)) = (ranks, &nodes) {
@@ -19,14 +20,14 @@ pub fn check(place: &dyn Fn(&str) -> Option<Range<usize>>, launch: &LaunchSpec, 
         return Err(page.wrong(place.clone(), what, "keep one of the two"));
     }
     if let (Some(place), None, None) = (nodes, &per_node, launch.ranks_per_node) {
-        let what = "nodes alone does not say how many ranks there are";
-        return Err(page.wrong(place, what, "add ranks_per_node = \"cores\", for example, to [fixed]"));
+        let what = "nodes alone does not determine the number of ranks";
+        return Err(page.wrong(place, what, "add ranks_per_node to [fixed], for example ranks_per_node = \"cores\""));
     }
     Ok(())
 }
 
-/// A point without other parameters, on as many ranks as these say: `ranks`, or `nodes` (one unless given) times
-/// `ranks_per_node`. `of_launches` are those on each node by the table of launches.
+/// Returns a point without other parameters. Its number of ranks is `ranks`, or `nodes` (1 by default) times `ranks_per_node`.
+/// `default_ranks_per_node` is from the launch table.
 pub fn spread(
     kernel: &str,
     ranks: Option<usize>,
@@ -43,17 +44,17 @@ pub fn spread(
     Point::new(kernel, ranks).with("nodes", nodes as u64).with("ranks_per_node", each as u64)
 }
 
-/// More threads than any machine runs at once only take memory, and time to start.
+/// Largest number of threads. More threads than any machine runs at once only need memory and start-up time.
 const MOST_THREADS: usize = 4096;
 
-/// The point, if its launch can have as many nodes and ranks.
+/// Returns the point if its launch can have these nodes and ranks.
 pub fn on_these(point: Point, launch: &LaunchSpec) -> std::result::Result<Point, String> {
     match point.launch_size().nodes {
         Some(nodes) if nodes > 1 && launch.transport == TransportKind::Threads => Err(format!(
             "nodes = {nodes}, but threads of one process are all on this machine; several nodes need transport = \"mpi\""
         )),
         _ if point.ranks > MOST_THREADS && launch.transport == TransportKind::Threads => Err(format!(
-            "P = {} ranks as threads of one process: there can be at most {MOST_THREADS}; more need transport = \"mpi\"",
+            "P = {} is more than {MOST_THREADS} ranks, the limit for threads of one process; more need transport = \"mpi\"",
             point.ranks
         )),
         _ => Ok(point),

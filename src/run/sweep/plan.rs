@@ -1,4 +1,4 @@
-//! The plan: every point of a sweep with its key, and the samples of it that a result already holds.
+//! The plan: all points of a sweep with their keys, and the samples that a result already has.
 
 use super::memory;
 use crate::launch::LauncherEntry;
@@ -15,19 +15,20 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// What must be equal, besides the point, for samples to belong together.
+/// The conditions besides the point that must be equal for samples to belong together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Context {
     pub transport: TransportKind,
     pub launcher: &'static LauncherEntry,
     pub ranks_per_node: Option<usize>,
-    /// The order in which ranks take cores, if it is not the launcher's own.
+    /// The order of cores for the ranks of a node, if it is not the launcher's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     pub machine: String,
     /// The worker's message library.
     pub library: String,
-    /// The worker's measuring code: all of it, and that of each family of kernels, which is what a point depends on.
+    /// Fingerprints of the worker's measuring code: of all code, and of each family of kernels. A point depends only on its
+    /// family's.
     #[serde(skip)]
     pub build: String,
     #[serde(skip)]
@@ -42,7 +43,7 @@ pub struct Entry {
     pub point: Point,
 }
 
-/// All points of a sweep, and how often each is measured.
+/// All points of a sweep, and the number of times that each is measured.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub context: Context,
@@ -54,8 +55,10 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Computes the keys of the points.
+    ///
     /// # Errors
-    /// If two different points have one key, which SHA-256 makes a fault of this program.
+    /// If two points have the same key. With SHA-256, only a fault of this program can cause this.
     pub fn new(context: Context, points: Vec<Point>, blocks: u32, repeat: Repeat, seed: u64) -> Result<Self> {
         let prefix = serde_json::to_vec(&context).map_err(|e| Error::internal(e.to_string()))?;
         let mut seen = HashSet::new();
@@ -74,7 +77,7 @@ impl Plan {
         Ok(Self { context, entries, blocks, repeat, seed })
     }
 
-    /// The sizes of launches with the indices of their entries, in ascending order.
+    /// Returns the sizes of launches with the indices of their entries, in ascending order.
     pub fn by_size(&self) -> BTreeMap<LaunchSize, Vec<usize>> {
         let mut groups: BTreeMap<LaunchSize, Vec<usize>> = BTreeMap::new();
         for (index, entry) in self.entries.iter().enumerate() {
@@ -89,17 +92,17 @@ impl Plan {
 pub struct PointSamples {
     pub seconds: Vec<f64>,
     pub next_repetition: u32,
-    /// How the last run ended, if not well.
+    /// The status of the last run, if it failed.
     pub failure: Option<Status>,
-    /// A launch that held it ran out of time: `min` samples then suffice.
+    /// Whether a launch with this point ran out of time. `min` samples suffice then.
     pub budget_spent: bool,
 }
 
-/// State of a point, in one block or in all.
+/// State of a point, in one block or in all blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     Done,
-    /// Some samples, but fewer or less precise than asked.
+    /// Has some samples, but fewer or less precise ones than required.
     Partial,
     Missing,
     Failed,
@@ -118,24 +121,25 @@ impl State {
     }
 }
 
-/// What a result holds of the points of a plan.
+/// The samples of a plan's points in a result.
 #[derive(Debug)]
 pub struct Progress {
     blocks: u32,
     repeat: Repeat,
-    /// By key, each with its block.
+    /// Samples by key, each with its block.
     points: HashMap<String, Vec<(u32, PointSamples)>>,
-    /// Samples whose key the plan does not have: another build, machine or plan.
+    /// Number of samples whose key is not in the plan. They come from another build, machine or plan.
     pub stale: usize,
 }
 
 impl Progress {
+    /// Collects the samples of a plan's points.
     pub fn new<S: Run>(plan: &Plan, records: &[Record<S>]) -> Self {
         let keys = plan.entries.iter().map(|entry| entry.key.clone());
         Self::of(keys, plan.blocks, plan.repeat, records)
     }
 
-    /// Of the points with these keys, each to be measured in this many blocks.
+    /// Collects the samples of the points with these keys. Each point is to be measured in this number of blocks.
     pub fn of<S: Run>(
         keys: impl IntoIterator<Item = String>,
         blocks: u32,
@@ -173,11 +177,12 @@ impl Progress {
         }
     }
 
-    /// The samples of a point in a block; `None` if there are none.
+    /// Returns the samples of a point in a block, or `None` if it has none.
     pub fn of_point(&self, key: &str, block: u32) -> Option<&PointSamples> {
         self.points.get(key)?.iter().find(|(other, _)| *other == block).map(|(_, held)| held)
     }
 
+    /// Returns the state of a point in a block.
     pub fn state(&self, key: &str, block: u32) -> State {
         let Some(held) = self.of_point(key, block) else { return State::Missing };
         let enough = self.repeat.satisfied(&held.seconds)
@@ -189,7 +194,7 @@ impl Progress {
         }
     }
 
-    /// The worst state of a point over its blocks; it is missing only if it is in all of them.
+    /// Returns the worst state of a point over its blocks. A point is missing only if it is missing in all blocks.
     pub fn point_state(&self, key: &str) -> State {
         let states = || (0..self.blocks).map(|block| self.state(key, block));
         match states().max() {
@@ -198,34 +203,34 @@ impl Progress {
         }
     }
 
-    /// Points of the plan in each state, in the order of [`State::ALL`].
+    /// Returns the number of points in each state, in the order of [`State::ALL`].
     pub fn counts(&self) -> [usize; 4] {
         let mut counts = [0; 4];
         self.points.keys().for_each(|key| counts[self.point_state(key) as usize] += 1);
         counts
     }
 
-    /// `18 done, 0 partial, 0 missing, 0 failed`
+    /// Formats the counts: `18 done, 0 partial, 0 missing, 0 failed`.
     pub fn summary(&self) -> String {
         let one = |(state, count): (State, usize)| format!("{count} {}", state.name());
         State::ALL.into_iter().zip(self.counts()).map(one).collect::<Vec<_>>().join(", ")
     }
 
-    /// Successful samples of the plan's points.
+    /// Returns the number of successful samples of the plan's points.
     pub fn samples(&self) -> usize {
         self.points.values().flatten().map(|(_, held)| held.seconds.len()).sum()
     }
 }
 
-/// Bytes of memory that the ranks of a launch of this size take together on a node, and how many ranks that are: all of them
-/// where nodes are not given.
+/// Returns the bytes that the ranks of a launch of this size take on one node, and the number of these ranks. Without nodes, all
+/// ranks are on one node.
 pub fn launch_memory(plan: &Plan, size: LaunchSize, entries: &[usize]) -> (u64, usize) {
     let ranks = size.ranks_per_node.unwrap_or(size.ranks);
     let points = entries.iter().map(|&entry| &plan.entries[entry].point);
     (memory::of_launch(points, plan.context.transport, ranks), ranks)
 }
 
-/// The largest of these.
+/// Returns the largest [`launch_memory`] of a plan.
 pub fn largest_memory(plan: &Plan) -> (u64, usize) {
     plan.by_size().iter().map(|(&size, entries)| launch_memory(plan, size, entries)).max().unwrap_or((0, 0))
 }

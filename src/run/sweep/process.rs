@@ -1,5 +1,5 @@
-//! A program started beside this one: its output is read as it comes, and it ends with this program, with all that it
-//! started.
+//! Runs a program next to this one. Its output is read as it arrives. The program and everything that it started end with this
+//! process.
 
 use super::guardian::Guardian;
 use apexmap_base::error::{Error, Result};
@@ -15,28 +15,29 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Whoever was asked to end gets so long before it is ended.
+/// Time between the request to end and the kill.
 const GRACE: Duration = Duration::from_secs(3);
-/// Nobody waits longer for what was killed: the system may be unable to end it.
+/// Longest wait for the end of the processes. The system may be unable to end killed ones.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Most that is read at once, in bytes: what a pipe holds.
+/// Bytes per read: the capacity of a pipe.
 const CHUNK: usize = 1 << 16;
 
-/// What a program wrote.
+/// A chunk of a program's output.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Output<'a> {
     Standard(&'a [u8]),
     Error(&'a [u8]),
 }
 
-/// A running program in a process group of its own.
+/// A running program in its own process group.
 pub struct Process {
     child: Child,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
-    /// Both ends it when this program dies; the second also what it started in its group.
+    /// Ends the group when this process dies.
     _guardian: Option<Guardian>,
-    /// `APEXMAP_LAUNCH=...`, as it stands in the environment of all that it starts, wherever that hides.
+    /// The entry `APEXMAP_LAUNCH=...` in the environment of the program and all its descendants, which finds those that left the
+    /// group.
     mark: String,
     status: Option<ExitStatus>,
     buffer: Vec<u8>,
@@ -51,8 +52,9 @@ impl Process {
         let mark = format!("{this}-{}", NEXT.fetch_add(1, Ordering::Relaxed));
         command.env(LAUNCH, &mark).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // SAFETY: prctl and sigaction are async-signal-safe. The program ends with this one, however this one ends. `nohup` and
-        // background jobs of scripts mean this one when they ignore signals: scripts that launch could trap none of them.
+        // SAFETY: prctl and sigaction are async-signal-safe. The program ends with this process, however this process ends. If
+        // `nohup` or a script's background job makes this process ignore signals, the program must not inherit that, because a
+        // script cannot trap signals that were ignored at its start.
         unsafe {
             command.pre_exec(|| {
                 let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
@@ -71,14 +73,14 @@ impl Process {
         Ok(Self { child, stdout, stderr, _guardian: guardian, mark, status: None, buffer: vec![0; CHUNK] })
     }
 
-    /// Hands on what has been written, after waiting for it for so long at most. `false` once standard output has ended.
+    /// Waits up to `wait` for output and passes it on. Returns `false` once standard output has ended.
     pub fn read(&mut self, wait: Duration, take: &mut dyn FnMut(Output)) -> bool {
         let ready = {
             let pipes = [self.stdout.as_ref().map(|pipe| pipe.as_fd()), self.stderr.as_ref().map(|pipe| pipe.as_fd())];
             let mut fds: Vec<PollFd> = pipes.iter().flatten().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
-            // Whole milliseconds, rounded up: 0 would not wait.
+            // Poll takes whole milliseconds. Round up, because 0 would not wait.
             let wait = wait.as_nanos().div_ceil(1_000_000).min(60_000) as u16;
-            // A signal ends the waiting: the caller has something to do then.
+            // A signal ends the wait, so that the caller can handle it.
             let _ = poll(&mut fds, PollTimeout::from(wait));
             let mut ready = fds.iter().map(|fd| fd.any().unwrap_or(true));
             pipes.map(|pipe| pipe.is_some() && ready.next().unwrap_or(false))
@@ -92,7 +94,7 @@ impl Process {
         self.stdout.is_some()
     }
 
-    /// Whether the program itself has ended; what it started may not have.
+    /// Returns true if the program itself has ended. Its descendants may still run.
     pub fn has_ended(&mut self) -> Result<bool> {
         if self.status.is_none() {
             self.status = self
@@ -103,9 +105,9 @@ impl Process {
         Ok(self.status.is_some())
     }
 
-    /// Ends the program with all that it started, and returns how it ended: by itself, if it had.
+    /// Ends the program with everything that it started, and returns its exit status.
     pub fn end(&mut self) -> Result<ExitStatus> {
-        // Whoever still writes learns that nobody reads.
+        // Close the pipes, so that a writing process notices that its output is no longer read.
         (self.stdout, self.stderr) = (None, None);
         let group = Pid::from_raw(self.child.id() as i32);
         let (begun, mut asked, mut pause) = (Instant::now(), Vec::new(), Duration::from_millis(1));
@@ -119,8 +121,8 @@ impl Process {
             if late && !ended {
                 let _ = killpg(group, Signal::SIGKILL);
             }
-            // mpirun and srun end their ranks, on all nodes, when they are asked politely: whoever left the group may be
-            // one of their ranks, and is asked after them.
+            // mpirun and srun end their ranks on all nodes when they receive SIGTERM. A process outside the group may be one of
+            // these ranks, so it is asked only after the group has ended.
             let in_group = living.iter().any(|process| process.in_group) || !ended;
             for process in living.iter().filter(|process| late || process.in_group || !in_group) {
                 if late {
@@ -128,7 +130,7 @@ impl Process {
                 } else if !asked.contains(&process.pid) {
                     asked.push(process.pid);
                     let _ = kill(process.pid, Signal::SIGTERM);
-                    // Whoever was stopped hears it when it goes on.
+                    // A stopped process receives SIGTERM only when it continues.
                     let _ = kill(process.pid, Signal::SIGCONT);
                 }
             }
@@ -136,8 +138,8 @@ impl Process {
             pause = (pause * 2).min(Duration::from_millis(50));
         }
         self.status.ok_or_else(|| {
-            let what = format!("process {group} of the launch does not end, not even when it is killed");
-            Error::environment(what, "see what it waits for, such as a file system that does not answer")
+            let what = format!("process {group} of the launch does not end even after SIGKILL");
+            Error::environment(what, "check what it waits for, such as a file system that does not answer")
         })
     }
 }
@@ -148,7 +150,7 @@ impl Drop for Process {
     }
 }
 
-/// Reads once; whatever cannot be read has ended.
+/// Reads once. A pipe that cannot be read counts as ended.
 fn read<P: Read>(pipe: &mut Option<P>, buffer: &mut [u8], take: impl FnOnce(&[u8])) {
     let Some(open) = pipe else { return };
     match open.read(buffer) {
@@ -164,13 +166,13 @@ struct Living {
     in_group: bool,
 }
 
-/// The processes of a group and those with this mark in their environment. What is dead and not yet buried does not count.
+/// Returns the processes of a group, and those with this mark in their environment. Zombies do not count.
 #[expect(clippy::disallowed_methods, reason = "/proc is the system's")]
 fn living(group: Pid, mark: &str) -> Vec<Living> {
     let process = |entry: std::fs::DirEntry| {
         let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?);
         let stat = std::fs::read(entry.path().join("stat")).ok()?;
-        // After the name, which may hold anything: state, parent, group.
+        // The fields after the name are state, parent and group. The name may contain any character.
         let fields = String::from_utf8_lossy(&stat[stat.iter().rposition(|&byte| byte == b')')? + 1..]).into_owned();
         let mut fields = fields.split_ascii_whitespace();
         let (state, of) = (fields.next()?, fields.nth(1)?.parse().ok()?);
@@ -183,7 +185,7 @@ fn living(group: Pid, mark: &str) -> Vec<Living> {
     };
     match std::fs::read_dir("/proc") {
         Ok(entries) => entries.flatten().filter_map(process).collect(),
-        // Without /proc the group is all that is known.
+        // Without /proc, only the group is known.
         Err(_) if killpg(group, None) != Err(Errno::ESRCH) => {
             vec![Living { pid: Pid::from_raw(-group.as_raw()), in_group: true }]
         }

@@ -1,4 +1,4 @@
-//! What a launch may say, and when: the one place where its lines are checked against its job.
+//! The protocol of a launch's lines. This is the only place that checks them against the job.
 //!
 //! ```text
 //! hello  preflight?  (start  progress*  memory?  sample)*  done
@@ -14,7 +14,7 @@ pub struct Protocol {
     stage: Stage,
 }
 
-/// A task on its way.
+/// The progress of a task.
 struct Progress {
     next_repetition: u32,
     seconds: Vec<f64>,
@@ -31,6 +31,7 @@ enum Stage {
 }
 
 impl Protocol {
+    /// Creates the protocol of this job, before its first line.
     pub fn new(job: Job) -> Self {
         let progress = |task: &Task| Progress {
             next_repetition: task.next_repetition,
@@ -40,31 +41,32 @@ impl Protocol {
         Self { tasks: job.tasks.iter().map(progress).collect(), job, stage: Stage::Silent }
     }
 
-    /// Whether the launch has said what it is.
+    /// Returns true if the launch has greeted.
     pub fn greeted(&self) -> bool {
         self.stage != Stage::Silent
     }
 
-    /// The task whose run has begun and not ended.
+    /// Returns the index of the task whose run has begun and not ended.
     pub fn in_flight(&self) -> Option<usize> {
         if let Stage::Running { index, .. } = self.stage { Some(index) } else { None }
     }
 
+    /// Returns true if the launch has reported its end.
     pub fn done(&self) -> bool {
         self.stage == Stage::Done
     }
 
-    /// Takes the next line and returns the task that its run is of, or says what is wrong with it: then it is of no use, and
-    /// neither are those after it.
+    /// Checks the next line and returns the index of the task that its run belongs to. The error says what is wrong. This line
+    /// and all later ones are then worthless.
     pub fn check(&mut self, event: &Event) -> Result<Option<usize>, String> {
         let running = self.in_flight();
         self.stage = match (event, self.stage) {
-            // Whoever cannot go on may say so at any time.
+            // A worker may report a fatal error at any time.
             (Event::Fatal { .. }, stage) => stage,
             (_, Stage::Done) => return Err(format!("{} after the launch was done", name(event))),
             (Event::Hello(launch), Stage::Silent) => self.hello(launch)?,
-            (Event::Hello(_), _) => return Err("a second launch speaks".into()),
-            (_, Stage::Silent) => return Err(format!("{} before the launch said what it is", name(event))),
+            (Event::Hello(_), _) => return Err("a second launch begins".into()),
+            (_, Stage::Silent) => return Err(format!("{} before the greeting", name(event))),
             (Event::Preflight { .. }, Stage::Greeted) => Stage::Between,
             (Event::Start { index, repetition }, Stage::Greeted | Stage::Between) => self.start(*index, *repetition)?,
             (Event::Progress { share, .. }, running @ Stage::Running { memory: false, .. })
@@ -92,7 +94,7 @@ impl Protocol {
         let said = (launch.launch.as_str(), launch.block, launch.ranks, launch.transport.as_str());
         let asked = (self.job.launch.as_str(), self.job.block, self.job.ranks, self.job.transport.as_str());
         if said != asked || launch.placement.len() != self.job.ranks {
-            return Err("another launch speaks".into());
+            return Err("a greeting of another launch".into());
         }
         Ok(Stage::Greeted)
     }
@@ -128,7 +130,7 @@ impl Protocol {
     fn end(&self, budget_spent: bool) -> Result<Stage, String> {
         let repeat = self.job.repeat;
         if budget_spent && repeat.budget_seconds.is_none() {
-            return Err("an end for lack of time without a limit of time".into());
+            return Err("an end of the budget, but the job has no budget".into());
         }
         let settled = |task: &Progress| task.failed || repeat.satisfied(&task.seconds);
         if !budget_spent && !self.tasks.iter().all(settled) {
@@ -138,7 +140,7 @@ impl Protocol {
     }
 }
 
-/// Of a kind of line, for messages.
+/// Returns the name of a kind of line, for messages.
 fn name(event: &Event) -> &'static str {
     match event {
         Event::Hello(_) => "a greeting",
@@ -148,7 +150,7 @@ fn name(event: &Event) -> &'static str {
         Event::Memory { .. } => "a line about memory",
         Event::Preflight { .. } => "a line about the machine",
         Event::Done { .. } => "an end",
-        Event::Fatal { .. } => "a last word",
+        Event::Fatal { .. } => "a fatal error",
         Event::Ended { .. } => "a line of the driver's",
     }
 }

@@ -1,6 +1,6 @@
-//! Reading a sweep file into a checked [`Sweep`].
+//! Reads a sweep file into a checked [`Sweep`].
 //!
-//! `spec` is the shape of the file, `values` reads parameters, `expand` makes the points, `settings` checks the rest.
+//! `spec` defines the shape of the file, `values` reads parameters, `expand` makes the points, `settings` checks the rest.
 
 use super::settings::LaunchSpec;
 use super::spec::Machine;
@@ -11,7 +11,7 @@ use apexmap_base::toml_file::{self, Page};
 use apexmap_measure::worker::Repeat;
 use std::path::{Path, PathBuf};
 
-/// A checked sweep: all its points can be run, as far as the kernels can check.
+/// A checked sweep. All its points can run, as far as the kernels can check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
     /// Name of the result.
@@ -20,7 +20,7 @@ pub struct Sweep {
     pub title: String,
     /// The file as given.
     pub text: String,
-    /// Where the file was; errors name it.
+    /// The path of the file, for errors.
     pub path: PathBuf,
     /// Seed of the random order of points and repetitions.
     pub seed: u64,
@@ -28,24 +28,24 @@ pub struct Sweep {
     pub points: Vec<Point>,
     /// How ranks are started.
     pub launch: LaunchSpec,
-    /// When a point has been measured often enough. The budget is of the whole sweep.
+    /// The number of samples of each point. The budget applies to the whole sweep.
     pub repeat: Repeat,
 }
 
 /// Reads a sweep file for a machine.
 ///
 /// # Errors
-/// If the file cannot be read, or it is not a sweep whose points can all be run. Every error names the file; those about its
-/// text hold the place.
+/// If the file cannot be read, or it is not a sweep whose points can all run. Every error names the file; errors in its text have
+/// a place.
 pub fn read(path: &Path, machine: Machine) -> Result<Sweep> {
     let text = toml_file::text(path, "sweep", "check the path; `apexmap sweeps` lists the ready sweeps")?;
     parse(&text, path, machine)
 }
 
-/// As [`read`], of the text of the file `path`, which need not exist.
+/// Parses the text of the file `path`, which need not exist.
 ///
 /// # Errors
-/// If the text is not a sweep whose points can all be run; the error holds the place.
+/// If the text is not a sweep whose points can all run. The error has the place.
 pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
     let page = Page { path, text, examples: "sweeps/" };
     let file: spec::File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
@@ -65,14 +65,14 @@ pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
     })
 }
 
-/// How often the points of a sweep are measured: in each launch, and in how many launches.
+/// Returns how often the points of a sweep are measured: in each launch, and in how many launches.
 pub fn repeat(text: &str, path: &Path) -> Result<(Repeat, u32)> {
     let page = Page { path, text, examples: "sweeps/" };
     let file: spec::File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
     Ok((settings::repeat(&file.repeat, &page)?, settings::launch(&file, &page)?.launches))
 }
 
-/// The JSON schema of sweep files, for editors: with every kernel's parameters.
+/// Returns the JSON schema of sweep files for editors, with the parameters of every kernel.
 pub fn schema() -> String {
     let mut schema = schemars::schema_for!(spec::File).to_value();
     let names: serde_json::Map<_, _> = values::all_parameters()

@@ -1,4 +1,4 @@
-//! The sweeps that are part of the program. A ready sweep is one file in `sweeps/` and its name in [`ALL`].
+//! The ready sweeps of the program. Each is one file in `sweeps/` with its name in [`ALL`].
 
 use super::read::{Sweep, parse, read};
 use super::spec::{self, Machine};
@@ -7,14 +7,14 @@ use apexmap_base::nearest::nearest;
 use apexmap_measure::comm::TransportKind;
 use std::path::Path;
 
-/// The sweep that runs if none is named.
+/// The default sweep.
 pub const QUICKSTART: &str = "quickstart";
 
-/// A sweep file that is part of the program.
+/// A ready sweep.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ReadySweep {
-    /// Its name: `memory-sizes`.
+    /// The sweep's name: `memory-sizes`.
     pub name: &'static str,
     /// The TOML file.
     pub text: &'static str,
@@ -26,7 +26,7 @@ macro_rules! ready_sweeps {
     };
 }
 
-/// Every ready sweep, in the order of `apexmap sweeps`.
+/// All ready sweeps, in the order of `apexmap sweeps`.
 pub const ALL: &[ReadySweep] = ready_sweeps![
     "quickstart",
     "memory-sizes",
@@ -68,12 +68,12 @@ pub const ALL: &[ReadySweep] = ready_sweeps![
 ];
 
 impl ReadySweep {
-    /// The question that it answers.
+    /// Returns the question that the sweep answers.
     pub fn question(&self) -> String {
         self.file().question.unwrap_or_default()
     }
 
-    /// What it needs besides this machine: `mpi, srun`; empty if its ranks are threads.
+    /// Returns what the sweep needs besides this machine: `mpi, srun`; empty if its ranks are threads.
     pub fn needs(&self) -> String {
         match self.file().launch {
             spec::Launch { transport: Some(transport), launcher: Some(launcher), .. }
@@ -90,7 +90,7 @@ impl ReadySweep {
     }
 }
 
-/// The ready sweep with this name; `memory-sizes.toml` and `sweeps/memory-sizes.toml` name `memory-sizes`, too.
+/// Returns the ready sweep with this name. `memory-sizes.toml` and `sweeps/memory-sizes.toml` also name `memory-sizes`.
 pub fn named(given: &Path) -> Option<&'static ReadySweep> {
     let name = given.strip_prefix("sweeps").unwrap_or(given).to_str()?;
     let name = name.strip_suffix(".toml").unwrap_or(name);
@@ -100,7 +100,7 @@ pub fn named(given: &Path) -> Option<&'static ReadySweep> {
 /// The ready sweep with this name.
 ///
 /// # Errors
-/// If there is none: the error names the nearest one.
+/// If no ready sweep has this name. The error suggests the nearest one.
 pub fn find(given: &Path) -> Result<&'static ReadySweep> {
     named(given).ok_or_else(|| {
         let what = format!("there is no ready sweep \"{}\"", given.display());
@@ -108,10 +108,10 @@ pub fn find(given: &Path) -> Result<&'static ReadySweep> {
     })
 }
 
-/// Reads a sweep file if there is one at this path, or else the ready sweep of this name.
+/// Reads the sweep file at this path if it exists, else the ready sweep of this name.
 ///
 /// # Errors
-/// If there is neither (an error of the environment), or the sweep is wrong.
+/// If neither exists (an error of the environment), or the sweep is invalid.
 pub fn open(given: &Path, machine: Machine) -> Result<Sweep> {
     if given.exists() && !given.is_dir() {
         return read(given, machine);

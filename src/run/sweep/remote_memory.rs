@@ -1,14 +1,15 @@
-//! Which points reach other ranks' memory through a window: not every network and MPI library has that.
+//! Finds the points that access other ranks' memory through a window. Not every network and MPI library supports that.
 //!
-//! It is told here and not by the kernels, whose sources distinguish builds: a change there makes samples stale.
+//! This list is not part of the kernels, because their sources determine the fingerprint: a change there makes samples stale.
 
 use apexmap_base::point::{Point, Value};
 use apexmap_results::samples::Samples;
 
-/// Kernels whose runs always do.
+/// Kernels that always use a window.
 const ALWAYS: [&str; 4] = ["apex_map.one_sided", "random_access.one_sided", "calibrate.get", "calibrate.barrier"];
 
-/// Whether a run of this point gets, puts or accumulates in a window. Memory that ranks of one node share is none.
+/// Returns true if a run of this point gets, puts or accumulates in a window. Memory shared by the ranks of one node is not a
+/// window.
 pub fn is_used(point: &Point) -> bool {
     let says = |name: &str, word: &str| matches!(point.params.get(name), Some(Value::Text(text)) if text == word);
     match point.kernel.as_str() {
@@ -18,7 +19,7 @@ pub fn is_used(point: &Point) -> bool {
     }
 }
 
-/// Whether some of these samples are of such points.
+/// Returns true if one of these samples belongs to such a point.
 pub fn is_in(samples: &Samples) -> bool {
     let says = |column: &str, word: &str| samples.words(column).contains(&word);
     ALWAYS.iter().any(|kernel| says("kernel", kernel)) || says("operation", "put") || says("remote_by", "gets")

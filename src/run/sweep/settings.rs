@@ -1,4 +1,4 @@
-//! Name, launch and repetitions of a sweep, checked.
+//! Checks the name, the launch and the repetitions of a sweep.
 
 use super::spec::{File, Repeat, Scalar};
 use super::values::quantity;
@@ -14,41 +14,42 @@ use apexmap_measure::worker;
 use std::path::PathBuf;
 use toml::Spanned;
 
-/// How the ranks of a sweep are started.
+/// The settings of a sweep's launches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchSpec {
-    /// What carries data between the ranks: threads of one process, or MPI.
+    /// The transport: threads of one process, or MPI.
     pub transport: TransportKind,
-    /// What starts them: `local`, `srun`, `openmpi` and others.
+    /// The launcher that starts the ranks: `local`, `srun`, `openmpi` and others.
     pub launcher: &'static LauncherEntry,
     /// Arguments of the custom launcher, with placeholders; empty for the others.
     pub command: Vec<String>,
-    /// How many ranks a node gets; `None` leaves it to the launcher.
+    /// Ranks per node; the launcher's default if `None`.
     pub ranks_per_node: Option<usize>,
-    /// The hosts that take the ranks; `None` leaves them to the launcher.
+    /// Hosts to place the ranks on; the launcher's default if `None`.
     pub hosts: Option<HostsSource>,
-    /// Where ranks that are threads run.
+    /// The order of cores for the ranks of a node, if it is not the launcher's default.
     pub place: Option<Place>,
-    /// Launches for each rank count.
+    /// Number of launches for each rank count.
     pub launches: u32,
-    /// Another build of this program to start, as the file names it; `None` is this program.
+    /// Another build of this program to start, as the file names it; this program if `None`.
     pub worker: Option<PathBuf>,
-    /// Longest time without a sign of life in one sample, and from there to the next one's start, in seconds; `None` if the sweep does
-    /// not say.
+    /// Longest time in seconds without a sign of life in one sample, and from there to the start of the next; `None` if the sweep
+    /// sets none.
     pub timeout_seconds: Option<f64>,
-    /// Longest time from a launcher's start to its worker's first line, and from that to the first sample's start, in seconds;
-    /// `None` if the sweep does not say.
+    /// Longest time in seconds from the start of a launcher to its worker's first line, and from there to the start of the first
+    /// sample; `None` if the sweep sets none.
     pub start_timeout_seconds: Option<f64>,
-    /// How long the machine is watched before the first sample of a run, in seconds.
+    /// Time that the machine is watched before the first sample of a run, in seconds.
     pub preflight_seconds: f64,
-    /// Whether Open MPI gets its one-sided component that needs messages only, where its default one cannot use the network.
+    /// Whether Open MPI falls back to its one-sided component that uses only messages, if its default one cannot use the network.
     pub fallback: bool,
-    /// How the sweep becomes jobs of a batch system; `None` if it runs here.
+    /// The options of jobs of a batch system; `None` if the sweep runs here.
     pub submit: Option<Submit>,
 }
 
 impl LaunchSpec {
-    /// Longest time of a start, in seconds. A launcher that waits in a queue may wait for ever, unless the sweep says otherwise.
+    /// Returns the time limit for a start, in seconds. A launch that waits in a queue has practically no limit, unless the sweep
+    /// sets one.
     pub fn start_limit(&self, queued: bool) -> f64 {
         let usual =
             if queued { LONGEST_SECONDS } else { DEFAULT_START_TIMEOUT_SECONDS.max(2.0 * self.preflight_seconds) };
@@ -60,12 +61,12 @@ const DEFAULT_START_TIMEOUT_SECONDS: f64 = 300.0;
 const DEFAULT_PREFLIGHT_SECONDS: f64 = 1.0;
 const DEFAULT_MIN: u32 = 6;
 const DEFAULT_MAX: u32 = 30;
-/// No sweep, and nothing in it, takes longer.
+/// Upper limit of all times in a sweep.
 const LONGEST_SECONDS: f64 = 1e9;
-/// With fewer samples even the whole range is no 95 % interval of the median: 1 - 2 (1/2)^5 = 93.75 %.
+/// With fewer samples, even the whole range is not a 95 % interval of the median: 1 - 2 (1/2)^5 = 93.75 %.
 const LEAST_FOR_INTERVAL: u32 = 6;
 
-/// The sweep's name, which becomes a folder's.
+/// Returns the sweep's name, which becomes the name of a folder.
 pub fn name(file: &File, page: &Page) -> Result<String> {
     match &file.name {
         Some(name) => {
@@ -78,7 +79,7 @@ pub fn name(file: &File, page: &Page) -> Result<String> {
         None => {
             let stem = page.path.file_stem().map_or("sweep".into(), |stem| stem.to_string_lossy().into_owned());
             if !is_folder_name(&stem) {
-                let next = "name the sweep in its file, with name = \"quickstart\", for example, or rename the file";
+                let next = "set its name in the file, for example name = \"quickstart\", or rename the file";
                 return Err(Error::input(format!("{}: {}", page.path.display(), no_folder_name(&stem)), next));
             }
             Ok(stem)
@@ -94,6 +95,7 @@ fn no_folder_name(name: &str) -> String {
     format!("\"{name}\" cannot be the name of a folder")
 }
 
+/// Checks `[launch]`.
 pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
     let launch = &file.launch;
     let transport = launch.transport.as_ref().map_or(TransportKind::Threads, |t| *t.get_ref());
@@ -109,14 +111,14 @@ pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
     };
     if launcher.transport != transport {
         let place = launch.launcher.as_ref().map_or(0..0, Spanned::span);
-        let what = format!("launcher \"{}\" does not start transport \"{transport}\"", launcher.id);
+        let what = format!("launcher \"{}\" does not support transport \"{transport}\"", launcher.id);
         let one = |kind: &TransportKind| {
             format!("transport \"{kind}\" goes with launcher {}", launch::ids(launch::starting(*kind)))
         };
         return Err(page.wrong(place, what, TransportKind::ALL.iter().map(one).collect::<Vec<_>>().join("; ")));
     }
     if let (TransportKind::Threads, Some(number)) = (transport, &launch.ranks_per_node) {
-        let what = "threads all run on this machine: ranks_per_node has no meaning";
+        let what = "ranks_per_node has no meaning for threads, because all run on this machine";
         return Err(page.wrong(number.span(), what, "remove it, or choose transport = \"mpi\""));
     }
     let command = command(file, launcher, page)?;
@@ -137,7 +139,7 @@ pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
     })
 }
 
-/// Whether they are hosts is found out when they are used: command lines may name others.
+/// Returns the source of the hosts. The hosts are checked only when used, because the command line may replace them.
 fn hosts(file: &File, page: &Page) -> Result<Option<HostsSource>> {
     let launch = &file.launch;
     match (&launch.hosts, &launch.hostfile) {
@@ -147,7 +149,7 @@ fn hosts(file: &File, page: &Page) -> Result<Option<HostsSource>> {
     }
 }
 
-/// What `submit` says, if it can be done.
+/// Checks and returns `submit`.
 fn submit(file: &File, page: &Page) -> Result<Option<Submit>> {
     let Some(submit) = &file.launch.submit else { return Ok(None) };
     let table = submit.get_ref().table();
@@ -158,10 +160,10 @@ fn submit(file: &File, page: &Page) -> Result<Option<Submit>> {
     Ok(Some(submit.get_ref().clone()))
 }
 
-/// A time such as "2 h", in seconds.
+/// Parses a time such as "2 h" and returns seconds.
 ///
 /// # Errors
-/// If the text is none.
+/// If the text is not a time.
 pub fn time(text: &str) -> std::result::Result<f64, String> {
     match quantity(&Scalar::Text(text.to_owned()), Unit::Seconds)?.as_f64() {
         Some(seconds) if (0.0..=LONGEST_SECONDS).contains(&seconds) => Ok(seconds),
@@ -169,7 +171,7 @@ pub fn time(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
-/// Longer than the ranks watch the machine before their first sample.
+/// Returns the start timeout. It must exceed the time that the ranks watch the machine before their first sample.
 fn start_timeout(file: &File, page: &Page) -> Result<Option<f64>> {
     let launch = &file.launch;
     let preflight = seconds_or_none(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS);
@@ -182,7 +184,7 @@ fn start_timeout(file: &File, page: &Page) -> Result<Option<f64>> {
     }
 }
 
-/// The order in which ranks take cores, if it is not the launcher's own.
+/// Returns the order of cores for the ranks of a node, if it is not the launcher's default.
 fn place(file: &File, launcher: &LauncherEntry, command: &[String], page: &Page) -> Result<Option<Place>> {
     let Some(place) = &file.launch.place else { return Ok(None) };
     let known = (launcher.make)(command)?.places();
@@ -191,11 +193,11 @@ fn place(file: &File, launcher: &LauncherEntry, command: &[String], page: &Page)
         let is_default = launcher.transport == TransportKind::Threads && *place.get_ref() == Place::default();
         return Ok(Some(*place.get_ref()).filter(|_| !is_default));
     }
-    let what = format!("launcher \"{}\" cannot be told to place ranks as \"{}\"", launcher.id, place.get_ref().name());
+    let what = format!("launcher \"{}\" does not support place = \"{}\"", launcher.id, place.get_ref().name());
     let known: Vec<String> = known.iter().map(|place| format!("\"{}\"", place.name())).collect();
     let next = match known.is_empty() {
-        true => "remove place: the result says where each rank ran".to_owned(),
-        false => format!("write {}, or remove place: the result says where each rank ran", known.join(" or ")),
+        true => "remove place: the result records where each rank ran".to_owned(),
+        false => format!("write {}, or remove place: the result records where each rank ran", known.join(" or ")),
     };
     Err(page.wrong(place.span(), what, next))
 }
@@ -219,13 +221,17 @@ fn command(file: &File, launcher: &LauncherEntry, page: &Page) -> Result<Vec<Str
         for name in argument.get_ref().split('{').skip(1).filter_map(|part| part.split_once('}')).map(|(name, _)| name)
         {
             if !custom::PLACEHOLDERS.contains(&name) {
-                let what = format!("the command names {{{name}}}, which is unknown");
+                let what = format!("the command contains the unknown placeholder {{{name}}}");
                 return Err(page.wrong(argument.span(), what, suggest(name, custom::PLACEHOLDERS)));
             }
             let per_node = launch.ranks_per_node.is_some() || file.names("ranks_per_node");
             if matches!(name, "nodes" | "ranks_per_node") && !per_node {
-                let what = format!("the command names {{{name}}}, which is not set");
-                return Err(page.wrong(argument.span(), what, "add ranks_per_node = 1, for example, to [launch]"));
+                let what = format!("the command contains {{{name}}}, which is not set");
+                return Err(page.wrong(
+                    argument.span(),
+                    what,
+                    "add ranks_per_node to [launch], for example ranks_per_node = 1",
+                ));
             }
         }
     }
@@ -233,19 +239,20 @@ fn command(file: &File, launcher: &LauncherEntry, page: &Page) -> Result<Vec<Str
     match custom::missing_placeholder(&arguments) {
         None => Ok(arguments),
         Some(missing) => {
-            let what = format!("the command lacks the argument \"{missing}\"");
+            let what = format!("the command has no \"{missing}\"");
             Err(page.wrong(command.span(), what, format!("write it as in {}", custom::EXAMPLE)))
         }
     }
 }
 
+/// Checks `[repeat]`.
 pub fn repeat(repeat: &Repeat, page: &Page) -> Result<worker::Repeat> {
     let min = at_least_one(&repeat.min, "min", page)?.unwrap_or(DEFAULT_MIN);
     let budget_seconds = seconds(&repeat.budget, "budget", page)?;
     let Some(width) = &repeat.width else {
         if let Some(max) = &repeat.max {
             let what = "max has no meaning without width: every point is measured min times";
-            return Err(page.wrong(max.span(), what, "add width = 0.05, for example, or remove max"));
+            return Err(page.wrong(max.span(), what, "add width, for example width = 0.05, or remove max"));
         }
         return Ok(worker::Repeat { min, max: min, width: None, budget_seconds });
     };
@@ -254,7 +261,8 @@ pub fn repeat(repeat: &Repeat, page: &Page) -> Result<worker::Repeat> {
         return Err(page.wrong(width.span(), what, "write width = 0.05 for 5 % of the median"));
     }
     if let Some(place) = repeat.min.as_ref().filter(|_| min < LEAST_FOR_INTERVAL) {
-        let what = format!("{min} samples have no 95 % interval of the median; it needs {LEAST_FOR_INTERVAL}");
+        let what =
+            format!("{min} samples are too few for a 95 % interval of the median, which needs {LEAST_FOR_INTERVAL}");
         return Err(page.wrong(
             place.span(),
             what,
@@ -288,7 +296,7 @@ fn seconds(time: &Option<Spanned<Scalar>>, name: &str, page: &Page) -> Result<Op
     }
 }
 
-/// A time that may be 0.
+/// Parses a time that may be 0.
 fn seconds_or_none(time: &Option<Spanned<Scalar>>, name: &str, page: &Page) -> Result<Option<f64>> {
     let Some(time) = time else { return Ok(None) };
     let read = quantity(time.get_ref(), Unit::Seconds).map_err(|what| not_seconds(time, name, page, what))?.as_f64();
@@ -302,5 +310,5 @@ fn seconds_or_none(time: &Option<Spanned<Scalar>>, name: &str, page: &Page) -> R
 }
 
 fn not_seconds(time: &Spanned<Scalar>, name: &str, page: &Page, what: String) -> Error {
-    page.wrong(time.span(), what, format!("write {name} = \"90 s\", for example"))
+    page.wrong(time.span(), what, format!("write a time, for example {name} = \"90 s\""))
 }

@@ -1,4 +1,4 @@
-//! The shape of a sweep file. What stands here as documentation becomes the JSON schema for editors.
+//! The shape of a sweep file. Doc comments here become the JSON schema for editors and tables in docs/sweeps.md.
 
 use crate::batch::Submit;
 use crate::launch::LauncherEntry;
@@ -15,10 +15,10 @@ use toml::Spanned;
 /// Parameters by name, each with its value or values.
 pub type Entries<T> = BTreeMap<Spanned<String>, Spanned<T>>;
 
-/// A sweep: which kernels run, at which points, on how many ranks, how often.
+/// A sweep: the kernels to run, their points, the numbers of ranks and the repetitions.
 ///
-/// The grid is every combination of `[axes]` and `[[together]]`; `[fixed]` holds for all points; what no table names takes
-/// the kernel's default. `kernel` and `ranks` (also called `P`) stand wherever a parameter may; so do `nodes` and
+/// The grid is every combination of `[axes]` and `[[together]]`. `[fixed]` applies to all points. Parameters in no table take the
+/// kernel's default. `kernel` and `ranks` (also called `P`) are allowed in every table of parameters. So are `nodes` and
 /// `ranks_per_node`, whose product is then the number of ranks.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -34,12 +34,12 @@ pub struct File {
     /// Seed of the random order of points and repetitions.
     #[serde(default)]
     pub seed: u64,
-    /// Conditions that every point must meet, such as "L * P <= M". A condition does not apply to points whose
-    /// kernel lacks a parameter that it names. Must be above the first `[table]`.
+    /// Conditions that every point must meet, such as "L * P <= M". A condition does not apply to points whose kernel does not
+    /// have all its parameters. Must be above the first `[table]`.
     #[serde(default, rename = "where")]
     #[schemars(with = "Vec<String>")]
     pub conditions: Vec<Spanned<String>>,
-    /// Points that meet one of these conditions are left out. Must be above the first `[table]`.
+    /// Conditions of points to leave out. Must be above the first `[table]`.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub exclude: Vec<Spanned<String>>,
@@ -47,15 +47,15 @@ pub struct File {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Scalar>")]
     pub fixed: Entries<Scalar>,
-    /// Parameters that are varied: every combination of their values is a point.
+    /// Parameters to vary: every combination of their values is a point.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Axis>")]
     pub axes: Entries<Axis>,
-    /// Parameters that advance in step: their lists have one length. Several such tables are combined like axes.
+    /// Parameters that advance together: their lists have the same length. Several such tables are combined like axes.
     #[serde(default)]
     #[schemars(with = "Vec<BTreeMap<String, Axis>>")]
     pub together: Vec<Spanned<Entries<Axis>>>,
-    /// Further points, outside the grid. What is not named here comes from `[fixed]` or is the kernel's default.
+    /// Further points outside the grid. Parameters not set here come from `[fixed]` or are the kernel's default.
     #[serde(default)]
     #[schemars(with = "Vec<BTreeMap<String, Axis>>")]
     pub include: Vec<Spanned<Entries<Axis>>>,
@@ -65,13 +65,13 @@ pub struct File {
     /// How often each point is measured.
     #[serde(default)]
     pub repeat: Repeat,
-    /// Figures that the report begins with, besides those that every result gets.
+    /// Figures at the top of the report, before those of every result.
     #[serde(default)]
     pub figure: Vec<FigureSpec>,
 }
 
 impl File {
-    /// Whether a table of parameters names this one.
+    /// Returns true if a table of parameters contains this one.
     pub fn names(&self, parameter: &str) -> bool {
         let tables = self.together.iter().chain(&self.include).map(Spanned::get_ref).chain([&self.axes]);
         tables.flat_map(BTreeMap::keys).chain(self.fixed.keys()).any(|name| name.get_ref() == parameter)
@@ -82,7 +82,7 @@ impl File {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FigureSpec {
-    /// How it is drawn: "surface", "contour", "heat", "curves", or "elasticity": the power of x with which the value grows.
+    /// The kind of figure: "surface", "contour", "heat", "curves", or "elasticity", the exponent of the local power law in x.
     #[schemars(with = "String")]
     pub kind: Spanned<String>,
     /// The heading; the name of the column shown if absent.
@@ -90,21 +90,21 @@ pub struct FigureSpec {
     /// Horizontal axis: a parameter by its name, or a column of results such as "traffic_bytes_per_second".
     #[schemars(with = "String")]
     pub x: Spanned<String>,
-    /// The second axis of a surface, of contours or of a map. Of curves what tells them apart: names, separated by commas.
+    /// The second axis of a surface, of contours or of a map. For curves, the columns that distinguish them, separated by commas.
     #[schemars(with = "Option<String>")]
     pub y: Option<Spanned<String>>,
     /// Column shown; the kernel's headline rate if absent.
     #[schemars(with = "Option<String>")]
     pub z: Option<Spanned<String>>,
-    /// Only points that meet this condition are drawn.
+    /// Condition on the points to draw.
     #[serde(rename = "where")]
     #[schemars(with = "Option<String>")]
     pub condition: Option<Spanned<String>>,
 }
 
-/// A number, or a text: a quantity with its unit ("64 Mwords", "2 GiB", "60 s"), the same for every rank ("64 Mwords per
-/// rank", which is multiplied by the number of ranks), a size that follows the machine ("1/4 of memory" for RandomAccess's
-/// table, "beyond caches" for Apex-Map's M), or a word.
+/// A number, or a text: a quantity with its unit ("64 Mwords", "2 GiB", "60 s"), a quantity per rank ("64 Mwords per rank",
+/// multiplied by the number of ranks), a size that depends on the machine ("1/4 of memory" for RandomAccess's table, "beyond
+/// caches" for Apex-Map's M), or a word.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(untagged)]
 pub enum Scalar {
@@ -113,8 +113,8 @@ pub enum Scalar {
     Text(String),
 }
 
-/// The values of a parameter: one, a list, or a range. `ranks` and `ranks_per_node` also take the words "cores",
-/// "hardware threads" and "node".
+/// The values of a parameter: one, a list, or a range. `ranks` and `ranks_per_node` also take the words "cores", "hardware
+/// threads" and "node".
 #[derive(Debug, JsonSchema)]
 #[schemars(untagged)]
 pub enum Axis {
@@ -123,7 +123,7 @@ pub enum Axis {
     Range(Box<Steps>),
 }
 
-/// Values from `from` to `to`: by `factor`, by `step`, as many as `points`, or by a logarithmic `scale`.
+/// Values from `from` to `to`: by `factor`, by `step`, by the number of `points`, or by a logarithmic `scale`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Range")]
@@ -134,17 +134,17 @@ pub struct Steps {
     /// Last value; `factor` and `step` end at or below it.
     #[schemars(with = "Scalar")]
     pub to: Spanned<Scalar>,
-    /// Each value is this many times the one before; greater than 1.
+    /// Ratio of each value to the one before; greater than 1.
     #[schemars(with = "Option<f64>")]
     pub factor: Option<Spanned<f64>>,
-    /// Each value is this much more than the one before.
+    /// Difference between each value and the one before.
     #[schemars(with = "Option<Scalar>")]
     pub step: Option<Spanned<Scalar>>,
-    /// How many values, both ends included, evenly spaced on the `scale`.
+    /// Number of values, both ends included, evenly spaced on the `scale`.
     #[schemars(with = "Option<u32>")]
     pub points: Option<Spanned<u32>>,
-    /// "linear" (the default beside `points`), "log2" or "log10". Without `points`, log2 doubles from value to value and
-    /// log10 multiplies by ten.
+    /// "linear" (the default with `points`), "log2" or "log10". Without `points`, log2 doubles from value to value and log10
+    /// multiplies by ten.
     #[schemars(with = "Option<Scale>")]
     pub scale: Option<Spanned<Scale>>,
 }
@@ -157,58 +157,58 @@ pub enum Scale {
     Log10,
 }
 
-/// How the ranks are started.
+/// How to start the ranks.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Launch {
     /// "threads" (the default: ranks are threads of one process on this machine) or "mpi".
     #[schemars(with = "Option<TransportKind>")]
     pub transport: Option<Spanned<TransportKind>>,
-    /// What starts the ranks; needed for "mpi".
+    /// The launcher that starts the ranks; required for "mpi".
     #[schemars(with = "Option<LauncherEntry>")]
     pub launcher: Option<Spanned<String>>,
-    /// The command of the custom launcher, one argument per item, with {ranks}, {worker} and, as an argument of its own,
-    /// {arguments}; {nodes}, {ranks_per_node} and {hosts} where they are needed.
+    /// The command of the custom launcher, one argument per item. It contains {ranks}, {worker} and, as a separate argument,
+    /// {arguments}; also {nodes}, {ranks_per_node} and {hosts} if needed.
     #[schemars(with = "Option<Vec<String>>")]
     pub command: Option<Spanned<Vec<Spanned<String>>>>,
-    /// Ranks on each node of a cluster; the launcher's own choice if absent. It may also stand in a table of parameters, with
-    /// several values.
+    /// Ranks on each node of a cluster; the launcher's default if absent. It may instead be a parameter, with several values.
     #[schemars(with = "Option<u32>")]
     pub ranks_per_node: Option<Spanned<u32>>,
-    /// Hosts that take the ranks, in this order: ["node1", "node2"]. Each gets `ranks_per_node` ranks, one if that is absent. For
-    /// launchers that choose no hosts themselves, or to choose among those of an allocation.
+    /// Hosts to place the ranks on, in this order: ["node1", "node2"]. Each gets `ranks_per_node` ranks, or one if that is
+    /// absent. For launchers that choose no hosts themselves, or to choose among those of an allocation.
     #[schemars(with = "Option<Vec<String>>")]
     pub hosts: Option<Spanned<Vec<String>>>,
-    /// A file with these hosts, one on each line, with their ranks if they differ: "node1", "node1:4" or "node1 slots=4".
+    /// A file with these hosts, one per line, with their ranks if they differ: "node1", "node1:4" or "node1 slots=4".
     #[schemars(with = "Option<String>")]
     pub hostfile: Option<Spanned<String>>,
-    /// Order in which ranks take the hardware threads of a machine: "spread" (one on each core first, in turn over packages and
-    /// NUMA nodes; the default of threads), "compact" (one on each core first, a package after the other) or "smt" (all hardware
+    /// Order of a machine's hardware threads for its ranks: "spread" (one on each core first, in turn over packages and NUMA
+    /// nodes; the default of threads), "compact" (one on each core first, one package after the other) or "smt" (all hardware
     /// threads of a core first). Over MPI, the launcher's own order by default.
     #[schemars(with = "Option<Place>")]
     pub place: Option<Spanned<Place>>,
-    /// Launches for each rank count, 1 by default. Launches differ more than samples within one: 5 for fitting.
+    /// Launches for each rank count, 1 by default. Launches differ more than samples within one: use 5 for fitting.
     #[schemars(with = "Option<u32>")]
     pub launches: Option<Spanned<u32>>,
     /// Another build of this program to start on the ranks; this one by default.
     pub worker: Option<String>,
-    /// Longest time without a sign of life in one sample, and from there to the next, such as "300 s"; a point that takes longer
-    /// is recorded as timed out. Large memory that is filled or verified gives signs of life, a run on the clock gives none. By
-    /// default 60 s, and more for points of much memory or work.
+    /// Longest time without a sign of life in one sample, and from there to the next, such as "300 s". A point that takes longer
+    /// is recorded as timed out. Filling and verifying large memory gives signs of life, a run on the clock gives none. The
+    /// default is 60 s, and more for points with much memory or work.
     #[schemars(with = "Option<Scalar>")]
     pub timeout: Option<Spanned<Scalar>>,
-    /// Longest time until a launch that was started begins its first sample, such as "300 s" (the default); longer where a
-    /// launcher waits for an allocation.
+    /// Longest time from the start of a launch to its first sample, such as "300 s" (the default); longer if the launcher waits
+    /// for an allocation.
     #[schemars(with = "Option<Scalar>")]
     pub start_timeout: Option<Spanned<Scalar>>,
-    /// How long the ranks watch the machine before the first sample of a run, "1 s" by default: whether other programs take time
-    /// from them. "0 s" leaves it out.
+    /// Time that the ranks watch the machine for other programs before the first sample of a run, "1 s" by default. "0 s" skips
+    /// it.
     #[schemars(with = "Option<Scalar>")]
     pub preflight: Option<Spanned<Scalar>>,
-    /// Whether Open MPI 1 to 4 get OMPI_MCA_osc=pt2pt, and so make gets and puts of messages, where their default one-sided component
-    /// cannot use the network; true by default. It is told and recorded. With false such a launch is an error.
+    /// Whether Open MPI 1 to 4 fall back to OMPI_MCA_osc=pt2pt, which makes gets and puts of messages, if their default one-sided
+    /// component cannot use the network; true by default. The fallback is reported and recorded. If false, such a launch is an
+    /// error.
     pub fallback: Option<bool>,
-    /// `apexmap run` submits the sweep as jobs of this batch system, and follows them.
+    /// The batch system of `apexmap run`, which submits the sweep as jobs and follows them.
     #[schemars(with = "Option<Submit>")]
     pub submit: Option<Spanned<Submit>>,
 }
@@ -220,11 +220,11 @@ pub struct Repeat {
     /// Samples of every point, in each launch; 6 by default.
     #[schemars(with = "Option<u32>")]
     pub min: Option<Spanned<u32>>,
-    /// Most samples of a point where `width` asks for more than `min`; 30 by default, or `min` if that is more.
+    /// Largest number of samples of a point if `width` needs more than `min`; 30 by default, or `min` if that is more.
     #[schemars(with = "Option<u32>")]
     pub max: Option<Spanned<u32>>,
     /// Measure until the 95 % interval of the median is this narrow, relative to the median: 0.05 is 5 %. Needs at least 6
-    /// samples. Without it every point is measured `min` times.
+    /// samples. Without it, every point is measured `min` times.
     #[schemars(with = "Option<f64>")]
     pub width: Option<Spanned<f64>>,
     /// Measuring time of the whole sweep, such as "100 s"; unlimited if absent.
@@ -289,23 +289,23 @@ impl<'de> Deserialize<'de> for Axis {
     }
 }
 
-/// The machine that a sweep is read for: what words for `ranks` and a share of memory are.
+/// The machine that a sweep is read for. It determines the words for `ranks` and shares of memory.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Machine {
-    /// Cores that this process may use, hardware threads where the system does not report cores: `ranks = "cores"`.
+    /// Cores that this process may use, or hardware threads if the system does not report cores: `ranks = "cores"`.
     pub cores: usize,
     /// Hardware threads that this process may use: `ranks = "hardware threads"`.
     pub hardware_threads: usize,
     /// Cores of one NUMA node, if the system reports them: `ranks = "node"`.
     pub cores_of_numa_node: Option<usize>,
-    /// Memory of a node, in bytes; 0 if it is not known.
+    /// Memory of a node in bytes; 0 if unknown.
     pub memory: u64,
-    /// The largest cache that a core reaches, shared or not, in bytes; 0 if it is not known.
+    /// The largest cache that a core reaches, shared or not, in bytes; 0 if unknown.
     pub last_cache: u64,
 }
 
 impl Machine {
-    /// This machine: the processors that this process may use, and the memory, or less where its control group is limited.
+    /// Returns this machine: the processors that this process may use, and the memory within the limit of its control group.
     pub fn here() -> Self {
         let hardware = Hardware::here();
         Self {
@@ -317,7 +317,7 @@ impl Machine {
         }
     }
 
-    /// One NUMA node of cores with one hardware thread each, whose caches are small.
+    /// Returns a machine with one NUMA node of cores. Each core has one hardware thread, and the caches are small.
     pub fn plain(cores: usize, memory: u64) -> Self {
         Self { cores, hardware_threads: cores, cores_of_numa_node: Some(cores), memory, last_cache: 0 }
     }

@@ -1,7 +1,6 @@
-//! Whether launches that fail share one fault, which is the set-up's and not that of any point.
+//! Detects set-up faults. If launches fail for the same reason at different points, the set-up is at fault, not the points.
 //!
-//! What failed in a launch is written down only when another launch has ended in another way: until then all of its points may be
-//! innocent.
+//! A failed point is recorded only after a later launch has ended differently. Until then, all of its points may be innocent.
 
 use super::execute::Ending;
 use super::watch::Watch;
@@ -12,20 +11,21 @@ use apexmap_base::sample::{Event, Sample, Status};
 use apexmap_results::disk::journal::Journal;
 use std::collections::HashSet;
 
-/// Launches in a row that make a fault the set-up's.
+/// Number of consecutive launches with the same reason that show a fault of the set-up.
 const SAME: usize = 3;
 
-/// A launch that did not do what it was asked.
+/// A launch that failed.
 pub struct Failed {
     pub journal: Journal,
-    /// What becomes of the point that ran, if it is to blame.
+    /// The failed sample of the point that was running, if the point is to blame.
     pub failure: Option<Sample>,
     pub ending: Ending,
-    /// The point that ran, or what was to be launched.
+    /// The point that was running, or the size of the launch.
     pub at: String,
 }
 
 impl Failed {
+    /// Writes the end of the launch's journal, with the failed sample if its point is to blame.
     pub fn write(mut self, blamed: bool, watcher: &mut dyn Watcher) -> Result<()> {
         if let Some(sample) = self.failure.filter(|_| blamed) {
             watcher.sample(&sample, true, &Watch::default());
@@ -37,26 +37,27 @@ impl Failed {
     }
 }
 
-/// The launches that ended last, for one reason.
+/// The last launches, which failed for the same reason.
 pub struct Suspicion {
     reason: String,
     launches: Vec<Failed>,
-    /// Some launch has given a sample: only a fault that is known to be the set-up's can be.
+    /// Whether a launch has measured a sample. After that, only a known fault of the set-up counts.
     worked: bool,
 }
 
 impl Suspicion {
+    /// `has_worked`: whether the result already has samples.
     pub fn new(worked: bool) -> Self {
         Self { reason: String::new(), launches: Vec::new(), worked }
     }
 
-    /// A launch came to its end: what was held back is the fault of its points.
+    /// Records a launch that completed. The held-back failures are then the fault of their points.
     pub fn well(&mut self, watcher: &mut dyn Watcher) -> Result<()> {
         self.worked = true;
         self.acquit(watcher)
     }
 
-    /// Takes a launch that gave so many samples. Whether its fault is the set-up's.
+    /// Adds a launch with this number of samples. Returns true if the set-up is at fault.
     pub fn take(&mut self, failed: Failed, samples: u32, watcher: &mut dyn Watcher) -> Result<bool> {
         self.worked |= samples > 0;
         let reason = self.reason(&failed.ending);
@@ -73,18 +74,18 @@ impl Suspicion {
         Ok(self.launches.len() >= SAME && places.len() > 1)
     }
 
-    /// How many launches share the present reason.
+    /// Returns the number of launches that share the present reason.
     pub fn launches(&self) -> usize {
         self.launches.len()
     }
 
-    /// The last launch that failed points for a reason that is known to be the set-up's.
+    /// Returns the ending of the last launch with a failed point and a known fault of the set-up.
     pub fn known(&self) -> Option<&Ending> {
         let failed = |failed: &&Failed| failed.failure.is_some() && is_setup(&failed.ending);
         self.launches.iter().rev().find(failed).map(|failed| &failed.ending)
     }
 
-    /// Writes down what was held back, as nobody's fault if it is the set-up's.
+    /// Writes the held-back launches. Their points are blamed, unless the set-up is at fault.
     pub fn end(&mut self, condemned: bool, watcher: &mut dyn Watcher) -> Result<()> {
         let launches = std::mem::take(&mut self.launches);
         launches.into_iter().try_for_each(|failed| {
@@ -97,13 +98,13 @@ impl Suspicion {
         std::mem::take(&mut self.launches).into_iter().try_for_each(|failed| failed.write(true, watcher))
     }
 
-    /// By which launches are found to fail alike; `None` if the fault cannot be the set-up's.
+    /// Returns the text by which launches fail for the same reason, or `None` if the fault cannot be the set-up's.
     fn reason(&self, ending: &Ending) -> Option<String> {
         match ending.cause {
             Some(cause) if cause.nature == Nature::Setup => Some(cause.what.to_owned()),
             Some(cause) if cause.nature != Nature::Passing => None,
             _ if self.worked || ending.status != Status::Failed || ending.lacked_memory => None,
-            // Processes, ranks and times differ.
+            // Remove digits, because numbers of processes, ranks and times differ.
             _ => Some(ending.message.split(|c: char| c.is_ascii_digit()).collect()),
         }
     }

@@ -1,4 +1,4 @@
-//! The values of parameters: names, units, domains, lists and ranges.
+//! Reads the values of parameters: names, units, domains, lists and ranges.
 
 use super::memory::{Amount, BEYOND_CACHES, share_of_memory};
 use super::spec::{Axis, Machine, Scalar, Scale, Steps};
@@ -11,20 +11,20 @@ use apexmap_measure::kernels::{self, Domain, Kernel, Parameter};
 use std::ops::Range;
 use toml::Spanned;
 
-/// A sweep of more combinations than this is refused: at a millisecond each it would measure for hours.
+/// Largest number of points of a sweep. At a millisecond each, a larger sweep would take hours.
 pub const MOST_POINTS: usize = 1_000_000;
 
-/// The number of processes is read like a parameter.
+/// The number of processes, which is read like a parameter.
 const RANKS: Parameter = Parameter {
     name: "ranks",
     column: "ranks",
     unit: Unit::None,
     meaning: "number of processes, the papers' P; \"cores\" means one per core that this process may use, \"hardware threads\" \
-              one per hardware thread of these, \"node\" as many as one NUMA node has cores",
+              one per hardware thread of these, \"node\" one per core of one NUMA node",
     domain: Domain::Integer { least: 1, most: 1 << 24, default: 1 },
 };
 
-/// Every name that may appear in a table of parameters, with its meaning.
+/// Returns every name that a table of parameters may contain, with its meaning.
 pub fn all_parameters() -> Vec<(&'static str, String)> {
     let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
     let mut names = vec![("kernel", format!("what is measured: {}", ids.join(", ")))];
@@ -46,7 +46,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// The value on this many ranks.
+    /// Returns the value for this number of ranks.
     pub fn on(&self, ranks: usize) -> Value {
         match &self.value {
             Value::Integer(v) if self.amount == Amount::PerRank => {
@@ -58,7 +58,7 @@ impl Setting {
     }
 }
 
-/// Reads the parameters of the kernels that a sweep names.
+/// Reads the parameters of a sweep's kernels.
 pub struct Values<'a> {
     pub page: &'a Page<'a>,
     pub kernels: Vec<&'static dyn Kernel>,
@@ -66,7 +66,7 @@ pub struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// A name as written in the file, checked; `P` becomes `ranks`.
+    /// Checks a name in the file; `P` becomes `ranks`.
     pub fn name(&self, name: &Spanned<String>) -> Result<String> {
         let text = name.get_ref().as_str();
         if text == "P" {
@@ -99,7 +99,7 @@ impl Values<'_> {
         wrong(format!("there is no parameter \"{text}\""), suggest(text, &known))
     }
 
-    /// One value of a parameter, in its base unit and within its domain.
+    /// Reads one value of a parameter. The result is in the base unit and within the domain.
     pub fn setting(&self, name: &str, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
         match name {
             "kernel" => Ok(Setting { value: kernel_id(scalar, span, self.page)?, amount: Amount::InAll }),
@@ -123,7 +123,7 @@ impl Values<'_> {
             Scalar::Text(word) if word == "cores" => cores,
             Scalar::Text(word) if word == "hardware threads" => hardware_threads,
             Scalar::Text(word) if word == "node" => cores_of_numa_node.ok_or_else(|| {
-                let what = "this system does not tell which cores its NUMA nodes have";
+                let what = "this system does not report the cores of its NUMA nodes";
                 self.page.wrong(span, what, "write a whole number, or \"cores\"")
             })?,
             _ => {
@@ -134,7 +134,7 @@ impl Values<'_> {
         Ok(Setting { value: (count as u64).into(), amount: Amount::InAll })
     }
 
-    /// The value as the selected kernels understand it; they must agree on the unit.
+    /// Reads a value as the selected kernels understand it. They must agree on the unit.
     fn of_kernels(&self, name: &str, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
         let (mut accepted, mut refused): (Option<Setting>, Option<(String, String)>) = (None, None);
         for kernel in &self.kernels {
@@ -155,14 +155,14 @@ impl Values<'_> {
         accepted.ok_or_else(|| self.page.wrong(span, what, next))
     }
 
-    /// All values of an axis, in order.
+    /// Reads all values of an axis, in order.
     pub fn settings(&self, name: &str, axis: &Spanned<Axis>) -> Result<Vec<Setting>> {
         match axis.get_ref() {
             Axis::One(scalar) => Ok(vec![self.setting(name, scalar, axis.span())?]),
             Axis::List(list) if list.is_empty() => Err(self.page.wrong(
                 axis.span(),
                 format!("{name} has no values"),
-                "name at least one, or remove the line",
+                "write at least one value, or remove the line",
             )),
             Axis::List(list) => list.iter().map(|value| self.setting(name, value.get_ref(), value.span())).collect(),
             Axis::Range(steps) => self.range(name, steps, axis.span()),
@@ -183,8 +183,8 @@ impl Values<'_> {
         };
         let ((from, first), (to, last)) = (end(&steps.from)?, end(&steps.to)?);
         if first.amount != last.amount || matches!(first.amount, Amount::OfMemory(_) | Amount::BeyondCaches) {
-            let what = "the ends of the range are of different kinds: a total, per rank, or what the machine has";
-            return Err(self.page.wrong(span, what, "write \"per rank\" at both ends or at neither, and numbers"));
+            let what = "the ends of the range have different kinds: total, per rank, or relative to the machine";
+            return Err(self.page.wrong(span, what, "write numbers, with \"per rank\" at both ends or at neither"));
         }
         if from > to {
             let what = format!("the range of {name} begins at {from} but ends at {to}");
@@ -230,7 +230,7 @@ impl Values<'_> {
         Ok((0..count as usize).map(|k| tidy(from * factor.powi(k as i32), from, to)).collect())
     }
 
-    /// So many values, ends included.
+    /// Returns this number of values, ends included.
     fn spaced(&self, name: &str, points: &Spanned<u32>, scale: Option<Scale>, ends: (f64, f64)) -> Result<Vec<f64>> {
         let ((from, to), count) = (ends, *points.get_ref());
         if count < 2 && !(count == 1 && from == to) {
@@ -280,7 +280,7 @@ impl Values<'_> {
     }
 }
 
-/// Twelve digits are enough of a fraction, so that 0.1 + 0.2 becomes 0.3; never beyond the ends.
+/// Rounds to twelve digits, so that 0.1 + 0.2 becomes 0.3, but never beyond the ends.
 fn tidy(number: f64, from: f64, to: f64) -> f64 {
     if let Some(end) = [from, to].into_iter().find(|end| (number - end).abs() <= 1e-12 * end.abs()) {
         return end;
@@ -289,7 +289,7 @@ fn tidy(number: f64, from: f64, to: f64) -> f64 {
     rounded.clamp(from, to)
 }
 
-/// The id of an existing kernel.
+/// Reads the id of an existing kernel.
 pub fn kernel_id(scalar: &Scalar, span: Range<usize>, page: &Page) -> Result<Value> {
     let known: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
     match scalar {
@@ -299,7 +299,7 @@ pub fn kernel_id(scalar: &Scalar, span: Range<usize>, page: &Page) -> Result<Val
     }
 }
 
-/// The value of a parameter from the file, or what is wrong with it.
+/// Reads a value of a parameter. The error says what is wrong with it.
 fn accept(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting, String> {
     if matches!(parameter.domain, Domain::Choice(_)) {
         let value = match scalar {
@@ -329,7 +329,7 @@ fn accept(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting
     Ok(Setting { value: parameter.accept(&number)?, amount })
 }
 
-/// What to write instead of a value that was refused.
+/// Returns advice for a rejected value.
 fn advice(kernel: &str, parameter: &Parameter, scalar: &Scalar) -> String {
     let general = format!("see `apexmap kernels {kernel}` for the meaning and range of {}", parameter.name);
     let Scalar::Text(text) = scalar else { return general };
@@ -345,7 +345,7 @@ fn advice(kernel: &str, parameter: &Parameter, scalar: &Scalar) -> String {
     }
 }
 
-/// A number in the base unit.
+/// Reads a number in the base unit.
 pub fn quantity(scalar: &Scalar, unit: Unit) -> std::result::Result<Value, String> {
     match scalar {
         Scalar::Integer(v) => Ok(u64::try_from(*v).map_or(Value::Real(*v as f64), Value::Integer)),

@@ -1,4 +1,4 @@
-//! How quiet the machine is while a launch runs, judged sample by sample.
+//! Judges sample by sample how quiet the machine is during a launch.
 
 use apexmap_base::disturbance::Facts;
 use apexmap_base::sample::{Launch, Sample};
@@ -6,9 +6,9 @@ use apexmap_results::samples::health::Health;
 use apexmap_results::table::quietness::{Quietness, Reference, causes, judge, preflight_causes};
 use std::collections::VecDeque;
 
-/// Facts that say how fast the quiet machine is: the newest of a launch.
+/// Number of newest facts of a launch that show how fast the quiet machine is.
 const REMEMBERED: usize = 200;
-/// Samples that the health line is about.
+/// Number of samples in the health line.
 const RECENT: usize = 20;
 
 /// Follows one launch.
@@ -16,16 +16,17 @@ const RECENT: usize = 20;
 pub struct Watch {
     oversubscribed: bool,
     facts: VecDeque<Facts>,
-    /// How many of the facts are of samples.
+    /// Number of facts that belong to samples.
     samples: usize,
 }
 
 impl Watch {
+    /// Records the start of a launch.
     pub fn launched(&mut self, launch: &Launch) {
         self.oversubscribed = launch.oversubscribed;
     }
 
-    /// What the canaries before the first sample told; returns the verdict about them, and what to say.
+    /// Adds the canaries before the first sample. Returns the verdict about them, and its explanation.
     pub fn preflight(&mut self, canaries: &[Facts]) -> (Quietness, String) {
         canaries.iter().for_each(|facts| self.remember(*facts));
         let causes = preflight_causes(canaries, self.oversubscribed);
@@ -34,11 +35,12 @@ impl Watch {
         let text = match verdict {
             Quietness::Disturbed => told.join("; "),
             Quietness::Quiet => "nothing else takes time from the ranks".into(),
-            Quietness::Unknown => "the system does not tell whether something else takes time from the ranks".into(),
+            Quietness::Unknown => "the system does not report whether something else takes time from the ranks".into(),
         };
         (verdict, text)
     }
 
+    /// Adds a sample.
     pub fn sample(&mut self, sample: &Sample) {
         self.remember(sample.disturbance);
         self.samples += 1;
@@ -51,8 +53,8 @@ impl Watch {
         }
     }
 
-    /// About the last samples: `quiet: none of 20 samples disturbed`; nothing before the first. This judges them: ask for it
-    /// when it is shown, since the driver shares the machine with the ranks.
+    /// Describes the last samples: `quiet: none of 20 samples disturbed`; `None` before the first. This judges the samples, which
+    /// takes time from the ranks on the same machine. Call it only to show the line.
     pub fn line(&self) -> Option<String> {
         let reference = Reference::of(&self.facts);
         let mut health = Health::default();

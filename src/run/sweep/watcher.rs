@@ -1,4 +1,4 @@
-//! What is told of a run while it goes on.
+//! Reports of a run while it continues.
 
 use super::execute::Ending;
 use super::forecast::OpenLaunch;
@@ -10,24 +10,24 @@ use apexmap_results::table::quietness::Quietness;
 
 /// Follows a run, to show it to the user.
 pub trait Watcher {
-    /// What is still to be measured, in the order of the launches.
+    /// Reports the remaining launches in their order.
     fn begin(&mut self, launches: &[OpenLaunch], repeat: Repeat);
     fn launched(&mut self, launch: &str, block: u32, size: LaunchSize, points: usize);
-    /// The ranks are there, and say where.
+    /// Reports that the ranks have started, and their placement.
     fn greeted(&mut self, launch: &Launch);
-    /// A run of this point begins; these are its samples in this block so far.
+    /// Reports that a run of this point begins. `seconds` are the point's samples in this block so far.
     fn started(&mut self, point: &Point, seconds: &[f64]);
-    /// How far the run is in what no clock measures.
+    /// Reports how far an untimed phase of the run is.
     fn progressed(&mut self, phase: Phase, share: Option<f64>);
-    /// The machine was watched before the first sample: the verdict about it, and why.
+    /// Reports the verdict about the machine before the first sample, and its reason.
     fn preflight(&mut self, verdict: Quietness, text: &str);
-    /// A sample came; `finished` if its point needs no more. `watch` tells how quiet the machine was over the last ones.
+    /// Reports a sample; `finished` if its point needs no more. `watch` judges how quiet the machine was over the last samples.
     fn sample(&mut self, sample: &Sample, finished: bool, watch: &Watch);
-    /// A line about what happened.
+    /// Reports an event as one line.
     fn say(&mut self, text: &str);
-    /// Nothing has come for a moment.
+    /// Called while no event arrives.
     fn waiting(&mut self);
     fn ended(&mut self, ending: &Ending);
-    /// The lines of the last launch do not fit together: none of its samples counts.
+    /// Reports that the lines of the last launch do not fit together, so none of its samples counts.
     fn doubted(&mut self);
 }

@@ -1,4 +1,4 @@
-//! The launches of a campaign as jobs of a batch system, followed until they are done.
+//! Carries out a campaign as jobs of a batch system, and follows them until they are done.
 
 use crate::batch::options::SubmitTable;
 use crate::batch::{self, JobOptions, JobScript, JobState, Template};
@@ -23,11 +23,11 @@ use apexmap_results::disk::Folder;
 use apexmap_theory::machine::Card;
 use std::path::Path;
 
-/// Whether this sweep is to become jobs: asked for here, or in the sweep, unless this process is in a job itself; or it has become
-/// jobs before that have not ended.
+/// Returns true if the sweep is carried out by jobs. This is so if the user or the sweep asks for it outside a job, or if the
+/// result has earlier jobs that have not ended.
 ///
 /// # Errors
-/// If there are jobs that cannot be followed without being asked.
+/// If the result has open jobs that may not be followed without --submit.
 pub fn is_asked(campaign: &Campaign) -> Result<bool> {
     let folder = Folder { path: campaign.folder.clone() };
     let jobs = Jobs::of(&folder);
@@ -35,7 +35,7 @@ pub fn is_asked(campaign: &Campaign) -> Result<bool> {
     match (inside, campaign.sweep.launch.submit.is_some()) {
         (Some(name), true) => {
             note(&format!(
-                "note: this is a job already ({name} is set): the sweep runs here, `submit` is not followed"
+                "note: this process is already in a job ({name} is set): the sweep runs here, and `submit` is ignored"
             ));
             Ok(false)
         }
@@ -44,11 +44,11 @@ pub fn is_asked(campaign: &Campaign) -> Result<bool> {
     }
 }
 
-/// Whether jobs of this result that have not ended are followed without being asked for: if this user has submitted them, and the
-/// batch system knows them.
+/// Returns true if the result has open jobs that this user submitted and that the batch system knows.
 ///
 /// # Errors
-/// If there are such jobs of somebody else: nothing is submitted as a result says, unless the user says so too.
+/// If open jobs belong to another user, or the batch system does not know them. Only the user's own request makes apexmap act on
+/// a result's jobs.
 fn are_followed(store: &Jobs, folder: &Folder) -> Result<bool> {
     if !store.exist() {
         return Ok(false);
@@ -63,37 +63,37 @@ fn are_followed(store: &Jobs, folder: &Folder) -> Result<bool> {
     let why = match template.map(|template| template.and_then(known)) {
         _ if !store.is_own()? => "another user has submitted them".to_owned(),
         Some(Ok(known)) if !known.is_empty() => return Ok(true),
-        Some(Err(error)) => format!("the batch system does not tell of them: {}", error.what),
+        Some(Err(error)) => format!("apexmap cannot ask the batch system: {}", error.what),
         _ => "the batch system does not know them".to_owned(),
     };
     let (path, jobs) = (folder.path.display(), plural(open.len(), "job"));
     Err(Error::input(
-        format!("{path} has {jobs} without an end, and {why}"),
+        format!("{path} has {jobs} without a recorded end, and {why}"),
         format!(
-            "add --submit to follow them and to submit what is left; or end them with `apexmap cancel {path}` to measure here"
+            "add --submit to follow them and submit the remaining points, or run `apexmap cancel {path}` to measure here"
         ),
     ))
 }
 
-/// What the flags of a command say of jobs.
+/// Options of a command about jobs.
 pub struct JobRequest<'a> {
     pub flags: &'a SubmitTable,
-    /// Show the scripts of the jobs, and submit nothing.
+    /// Print the scripts of the jobs instead of submitting them.
     pub dry_run: bool,
     pub partition: Option<&'a Partition>,
 }
 
-/// What following the jobs of a campaign came to.
+/// The outcome of following the jobs of a campaign.
 pub struct Followed {
     pub measured: Measured,
-    /// Why jobs ended before their points were done, with what to do, if that is known.
+    /// The reason why jobs ended before their points were done, with the next step, if known.
     pub stop: Option<Error>,
 }
 
-/// Submits what is missing, and follows until all jobs have ended. A dry run prints the scripts, and returns nothing.
+/// Submits the missing jobs, and follows all jobs to their end. A dry run prints the scripts and returns `None`.
 ///
 /// # Errors
-/// If the batch system or a file cannot be used, or a signal came: the jobs continue then.
+/// If the batch system or a file cannot be used, or on a signal. The jobs continue then.
 pub fn carry_out(
     campaign: &Campaign,
     request: &JobRequest,
@@ -119,7 +119,7 @@ pub fn carry_out(
         show(&writer, &parts, &measuring)?;
         return Ok(None);
     }
-    // The launcher is looked for where the jobs run.
+    // The launcher is only needed on the machine where the jobs run.
     launch::check_worker(&campaign.worker)?;
     Folder::create(&folder.path)?;
     store.create()?;
@@ -164,7 +164,7 @@ fn follow_jobs(writer: &Writer, parts: &[Part], measuring: &Measuring, display: 
     stopped.map_err(|error| left(error, folder))
 }
 
-/// Why the jobs of a part ended before its points were done, with what to do, if that is known.
+/// Returns the reason why the jobs of a part ended before its points were done, with the next step, if known.
 fn stop(store: &Jobs, stopped: &Stopped) -> Result<Option<Error>> {
     let jobs = store.read()?.1;
     for part in stopped.keys() {
@@ -181,21 +181,21 @@ fn stop(store: &Jobs, stopped: &Stopped) -> Result<Option<Error>> {
     Ok(None)
 }
 
-/// The error of a follower that was interrupted: the jobs go on.
+/// Converts the error of an interrupted follower: the jobs continue.
 fn left(error: Error, folder: &Folder) -> Error {
     let ErrorKind::Interrupted(_) = error.kind else { return error };
     let path = folder.path.display();
     Error::new(
         error.kind,
-        "interrupted: the jobs go on",
+        "interrupted: the jobs continue",
         format!(
-            "follow them with: {}; `apexmap status {path}` shows them, `apexmap cancel {path}` ends them",
+            "follow them with: {}; `apexmap status {path}` lists them, `apexmap cancel {path}` cancels them",
             shell::command()
         ),
     )
 }
 
-/// What all jobs of a sweep are made from.
+/// The common inputs of all jobs of a sweep.
 struct Writer<'a> {
     campaign: &'a Campaign,
     folder: &'a Folder,
@@ -205,7 +205,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// The text of a job's script. `seconds` is its time limit.
+    /// Returns the text of a job's script. `seconds` is its time limit.
     fn script(&self, job: &str, part: &Part, seconds: f64) -> Result<String> {
         let driver = std::env::current_exe().map_err(|e| Error::internal(format!("cannot find this program: {e}")))?;
         let text = |path: &Path| path.to_string_lossy().into_owned();
@@ -243,7 +243,7 @@ impl Writer<'_> {
     }
 }
 
-/// What would be submitted.
+/// Prints the scripts and the commands that would submit them.
 fn show(writer: &Writer, parts: &[Part], measuring: &Measuring) -> Result<()> {
     let records = writer.folder.outcomes().unwrap_or_default();
     let progress = Progress::new(&writer.campaign.plan, &records);
@@ -255,9 +255,10 @@ fn show(writer: &Writer, parts: &[Part], measuring: &Measuring) -> Result<()> {
             continue;
         }
         let (limit, count) = chain(seconds, launches, writer.options.time_limit_seconds);
-        let chain = if count > 1 { format!(", {count} in a chain, each after the one before") } else { String::new() };
+        let chain =
+            if count > 1 { format!(", a chain of {count} jobs, each after the one before") } else { String::new() };
         let (seconds, most) = (units::number(seconds, NumberStyle::Rounded(2)), units::seconds(limit));
-        text.push_str(&format!("# {}: about {seconds} s of measuring, {most} at most{chain}\n", part.name));
+        text.push_str(&format!("# {}: about {seconds} s of measuring, time limit {most}{chain}\n", part.name));
         text.push_str(&writer.script("am-001-000000", part, limit)?);
         let submit = batch::script::submit(writer.template, "SCRIPT", (count > 1).then_some("JOB"))?;
         text.push_str(&format!("# submitted with: {}\n\n", submit.join(" ")));

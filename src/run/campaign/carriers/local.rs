@@ -1,4 +1,4 @@
-//! The launches of a campaign, carried out here: in this allocation, or on this machine.
+//! Carries out a campaign in this allocation or on this machine.
 
 use crate::campaign::interrupt::{self, Interrupt};
 use crate::campaign::starter::Starter;
@@ -9,10 +9,10 @@ use apexmap_base::units::plural;
 use apexmap_results::disk::Folder;
 use apexmap_theory::machine::Card;
 
-/// Measures what the result does not have yet. It keeps the card, if there is one.
+/// Measures the missing points. Stores the card in the result, if there is one.
 ///
 /// # Errors
-/// If nothing can be launched, a launch fails for a reason that is not a point's, or a signal came: the samples so far are kept.
+/// If no launch can start, a launch fails for a reason that is not a point's, or on a signal. The samples so far are kept.
 pub fn carry_out(campaign: &Campaign, card: Option<&Card>, conduct: Conduct, display: Display) -> Result<Measured> {
     let starter = Starter::check(campaign)?;
     let folder = Folder::create(&campaign.folder)?;
@@ -29,7 +29,7 @@ pub fn carry_out(campaign: &Campaign, card: Option<&Card>, conduct: Conduct, dis
     let mut watcher = display(&campaign.plan);
     let driven = starter.measure(campaign, &folder, conduct, watcher.as_mut(), &interrupted);
     drop(watcher);
-    // Samples are compacted even if the driver failed, but its error is the one to report.
+    // Samples are compacted even if the driver failed, but the driver's error is reported first.
     let measured = campaign.compact(&folder);
     driven.and_then(|()| interrupt.check()).map_err(|error| interrupt::explain(error, &campaign.plan, &folder))?;
     measured
@@ -37,13 +37,13 @@ pub fn carry_out(campaign: &Campaign, card: Option<&Card>, conduct: Conduct, dis
 
 fn announce(campaign: &Campaign, folder: &Folder) {
     let (name, points) = (&campaign.sweep.name, plural(campaign.plan.entries.len(), "point"));
-    note(&format!("{name}: {points} -> {} (Ctrl-C is safe: the same command resumes)", folder.path.display()));
+    note(&format!("{name}: {points} -> {} (Ctrl-C is safe: rerun the same command to resume)", folder.path.display()));
     campaign.crowd().into_iter().for_each(|text| note(&format!("note: {text}")));
     campaign.worker_info.build.cautions().into_iter().for_each(|text| note(&format!("note: {text}")));
     if campaign.plan.context.launcher.waits_in_queue() {
         note(
-            "note: there is no allocation here: each launch waits in the queue, as a job of its own; --submit makes jobs that \
-             take all launches of a number of nodes",
+            "note: this process has no allocation, so each launch waits in the queue as a separate job; --submit makes one job \
+             for all launches of a number of nodes",
         );
     }
 }

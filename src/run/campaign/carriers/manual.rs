@@ -1,4 +1,4 @@
-//! The launches of a campaign on a machine where only the worker runs: job files and scripts out, the worker's output in.
+//! Carries out a campaign on a machine that has only the worker: exports job files and scripts, and imports the worker's output.
 
 use crate::batch::script::quoted;
 use crate::campaign::Campaign;
@@ -20,7 +20,7 @@ use apexmap_results::disk::manifest::Manifest;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The machine as a launch elsewhere knows it: each rank has a core there.
+/// The assumed machine of an exported launch: each rank has a core.
 const ELSEWHERE: Here = Here {
     cores: usize::MAX,
     hardware_threads: usize::MAX,
@@ -30,15 +30,15 @@ const ELSEWHERE: Here = Here {
     root: false,
 };
 
-/// An export.
+/// The outcome of an export.
 pub struct Exported {
     pub launches: usize,
     pub points: usize,
-    /// The command that brings the outputs into the result.
+    /// The command that imports the outputs.
     pub import: String,
 }
 
-/// Writes the launches that the result does not have yet into a new folder. `None` if nothing is left to measure.
+/// Writes the missing launches into a new folder. Returns `None` if nothing is left to measure.
 ///
 /// # Errors
 /// If the result or the new folder cannot be written.
@@ -76,7 +76,7 @@ pub fn export(campaign: &Campaign, to: &Path, retry_failed: bool) -> Result<Opti
     Ok(Some(Exported { launches: open.len(), points, import }))
 }
 
-/// An import: the outputs by what became of them, and what the result has now.
+/// The outcome of an import: counts of outputs, and the progress of the result.
 pub struct Imported {
     pub launches: usize,
     pub samples: usize,
@@ -88,10 +88,10 @@ pub struct Imported {
     pub progress: Progress,
 }
 
-/// Takes what workers wrote elsewhere into the result that their launches were exported from. `outputs`: files, or folders of exports.
+/// Imports outputs into the result that their launches were exported from. `outputs` are files, or folders of exports.
 ///
 /// # Errors
-/// If the result cannot be read or written, or a folder has no launch of it.
+/// If the result cannot be read or written, or a folder contains no launch of it.
 pub fn import(out: &Path, outputs: &[PathBuf]) -> Result<Imported> {
     let folder = Folder::open(out)?;
     let _lock = folder.lock()?;
@@ -121,7 +121,7 @@ pub fn import(out: &Path, outputs: &[PathBuf]) -> Result<Imported> {
                 Ok(Taken::Known) => tally.known += 1,
                 Err(why) => {
                     tally.refused += 1;
-                    note(&format!("note: {file_name} is not taken: {why}"));
+                    note(&format!("note: {file_name} is not imported: {why}"));
                 }
             }
         }
@@ -129,7 +129,7 @@ pub fn import(out: &Path, outputs: &[PathBuf]) -> Result<Imported> {
     conclude(&folder, manifest, tally)
 }
 
-/// The outputs at a path: itself, or in a folder those of exported launches.
+/// Returns the outputs at a path: the file itself, or a folder's outputs of exported launches.
 fn files(path: &Path, jobs: &BTreeMap<String, Job>, tally: &mut Tally) -> Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -146,19 +146,19 @@ fn files(path: &Path, jobs: &BTreeMap<String, Job>, tally: &mut Tally) -> Result
             found.push(output);
         } else {
             tally.absent += 1;
-            note(&format!("note: launch {name} has no output: {} is not there", output.display()));
+            note(&format!("note: launch {name} has no output: {} does not exist", output.display()));
         }
     }
     if exported == 0 {
         return Err(Error::input(
-            format!("{} has no launch that was exported from this result", path.display()),
-            "name the folder of an export, or its outputs, and with --out the result that it was exported from",
+            format!("{} contains no launch that was exported from this result", path.display()),
+            "pass the folder of an export or its outputs, and with --out the result that it was exported from",
         ));
     }
     Ok(found)
 }
 
-/// Brings the result up to date.
+/// Updates the manifest and the tables, and returns the counts.
 fn conclude(folder: &Folder, manifest: Manifest, tally: Tally) -> Result<Imported> {
     let records = folder.outcomes()?;
     if tally.launches > 0 {
@@ -174,7 +174,7 @@ fn conclude(folder: &Folder, manifest: Manifest, tally: Tally) -> Result<Importe
     Ok(Imported { launches, samples, known, broken, absent, refused, points: keys.len(), progress })
 }
 
-/// Counts of outputs by what became of them.
+/// Counts of outputs by their outcome.
 #[derive(Default)]
 struct Tally {
     launches: usize,

@@ -1,4 +1,4 @@
-//! The carriers of a campaign: how its launches are carried out.
+//! The carriers of a campaign: the ways to carry out its launches.
 
 pub mod batch;
 pub mod local;
