@@ -94,7 +94,9 @@ impl RegressionCheck {
                     percent(slowdown)
                 )
             }
-            None => "this check could not have found a slow-down, because half of its points have no interval".to_owned(),
+            None => {
+                "this check could not have found a slow-down, because half of its points have no interval".to_owned()
+            }
         }
     }
 
@@ -181,7 +183,12 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
     warnings.extend(limits_of(&done, (&base.given, &new.given))?);
     let missing = comparison.unmatched().filter(|point| point.by_machine[0].is_some()).count();
     if missing > 0 {
-        warnings.push(format!("{} of {} are missing in {} and were not checked", plural(missing, "point"), base.given, new.given));
+        warnings.push(format!(
+            "{} of {} are missing in {} and were not checked",
+            plural(missing, "point"),
+            base.given,
+            new.given
+        ));
     }
     let q = adjusted(&done.iter().map(|test| test.tested.p).collect::<Vec<_>>());
     let all: Vec<Tested> = done.into_iter().zip(q).map(|(test, q)| Tested { q, ..test.tested }).collect();
@@ -356,8 +363,8 @@ struct CheckRows {
     percent: String,
     /// The smallest slowdown that it could have found.
     power: String,
-    /// Point, slowdown, interval, p and adjusted p of every finding.
-/// Point, slowdown, interval, p value and adjusted p value of every finding.
+    /// Point, slowdown, interval, p value and adjusted p value of every finding.
+    rows: Vec<[String; 5]>,
 }
 
 impl Check {
