@@ -177,7 +177,7 @@ fn verdict(check: &RegressionCheck) -> Result<()> {
         Verdict::Undecided => {
             return Err(Error::measurement(
                 format!(
-                    "cannot decide whether {} is slower than {}: {}, and the limit is {} %",
+                    "undecided whether {} is slower than {}: {}, and the limit is {} %",
                     check.new,
                     check.base,
                     check.power(),

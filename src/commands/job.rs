@@ -87,7 +87,7 @@ fn export(arguments: &ExportArguments) -> Result<()> {
         ..Request::default()
     })?;
     let Some(exported) = manual::export(&campaign, &arguments.folder, arguments.retry_failed)? else {
-        return print("all points are already measured\n");
+        return print("nothing is left to measure\n");
     };
     print(&format!(
         "{} of {}: {}\ninstructions: {}; then run: {}\n",

@@ -40,7 +40,7 @@ fn unchecked(mut table: Table, file: &Path) -> Table {
     let untimed = table.fail_untimed();
     if untimed > 0 {
         let runs = plural(untimed, "run");
-        note(&format!("note: {runs} of {file} succeeded without a valid time and count as failed"));
+        note(&format!("note: {runs} of {file} succeeded without a valid time; they count as failed"));
     }
     table
 }
@@ -49,7 +49,7 @@ fn unchecked(mut table: Table, file: &Path) -> Table {
 pub fn of_folder(folder: &Folder) -> Result<Samples> {
     let loaded = folder.load()?;
     if let Some(why) = &loaded.fallback {
-        note(&format!("note: {why}; reading its journals instead; `apexmap run` writes the file again"));
+        note(&format!("note: {why}; its journals are read instead; `apexmap run` writes the file again"));
     }
     for damage in &loaded.damages {
         note(&format!("note: {}", damage.sentence()));
@@ -70,7 +70,7 @@ pub fn names<'a>(flag: &str, list: &'a str, samples: &Samples) -> Result<Vec<&'a
     }
     if found.is_empty() && !list.trim().is_empty() {
         return Err(Error::input(
-            format!("{flag} {list} contains no column"),
+            format!("{flag} {list} names no column"),
             "separate columns by commas, such as alpha,L",
         ));
     }

@@ -142,7 +142,7 @@ fn intervals(folder: &Folder, text: &mut String) {
     match folder.load_some(&|column| METHOD_COLUMNS.contains(&column)) {
         Ok(loaded) => {
             if let Some(why) = loaded.fallback {
-                note(&format!("note: {why}; reading its journals instead; `apexmap run` writes the file again"));
+                note(&format!("note: {why}; its journals are read instead; `apexmap run` writes the file again"));
             }
             let samples = Samples::from(loaded.table).current().good();
             if !samples.is_empty() {

@@ -134,7 +134,7 @@ pub fn text(control: &Control, sweep: &str) -> String {
     let percent = |share: f64| format!("{} %", significant(100.0 * share));
     let (low, high) = control.interval;
     let mut text = format!(
-        "{sweep}: {} of A and of B each, alternating, with one build on one machine\n",
+        "{sweep}: {} each of A and B, alternating, with one build on one machine\n",
         plural(control.launches, "launch")
     );
     let _ = writeln!(

@@ -46,8 +46,8 @@ const TEMPLATE: &str = include_str!("report.html");
 
 /// The output of a report, for the end of a run.
 pub struct ReportOutput {
-    /// The corners, the worst and the best point of every group.
-/// Corners, worst and best point of every group.
+    /// Corners, worst and best point of every group.
+    pub rows: Vec<summary::SummaryRow>,
     /// Quietness of the machine.
     pub health: Health,
     /// Warnings about the placement of ranks and memory.

@@ -4,7 +4,7 @@
 use super::Section;
 use crate::compare::Comparison;
 use crate::compare::groups::MatchedGroup;
-use apexmap_base::units::{amount, plural, significant};
+use apexmap_base::units::{amount, significant};
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_theory::machine::{CATALOGUE, catalogue};
 use apexmap_theory::statistics::median;
@@ -112,9 +112,9 @@ fn argument(comparison: &Comparison, group: &MatchedGroup, rows: &[NumberRow], o
     );
     let within = found.len() - above - below;
     text += &format!(
-        "{} in total: {above} exceed every hardware ratio (largest: {high_name}), {below} are below every one \
+        "{} points in total: {above} exceed every hardware ratio (largest: {high_name}), {below} are below every one \
          (smallest: {low_name}), {within} lie between. ",
-        plural(found.len(), "point")
+        found.len()
     );
     if group.is_surface() {
         let corner = |alpha_high: bool, block_high: bool| -> Option<f64> {
