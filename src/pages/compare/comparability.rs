@@ -8,7 +8,7 @@ use apexmap_base::units;
 use apexmap_results::table::columns;
 use std::collections::BTreeSet;
 
-/// One way in which matched points differ.
+/// A difference between matched points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// Its name for `--allow`.

@@ -19,12 +19,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 /// How rank counts are matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum MatchRanks {
-    /// By role if ranks are threads and the machines have different numbers of cores, otherwise by number
+    /// Match by role if ranks are threads and the machines have different numbers of cores, otherwise by number
     #[default]
     Auto,
-    /// One core with one core, all cores with all cores, other rank counts by number
+    /// Match one core with one core, all cores with all cores, and other rank counts by number
     Role,
-    /// By number of ranks
+    /// Match rank counts by number
     Number,
 }
 

@@ -50,9 +50,9 @@ pub struct Comparison<'a> {
     pub decision: Decision,
     /// Maps and curves of the matched points.
     pub groups: Vec<MatchedGroup>,
-    /// By machine: its ratios to the first one over all matched points; empty for the first machine.
+    /// Ratios of each machine to the first one over all matched points; empty for the first machine.
     pub ratios: Vec<ScopeRatios>,
-    /// By machine: its ratios by role of the rank count; empty if ranks are matched by number.
+    /// Ratios of each machine to the first one by role of the rank count; empty if ranks are matched by number.
     pub by_role: Vec<Vec<ScopeRatios>>,
 }
 

@@ -242,7 +242,7 @@ impl Part {
 /// Number of cores of each machine, for matching rank counts by role.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Roles {
-    /// By machine.
+    /// Number of cores, in the order of the machines.
     pub cores: Vec<u64>,
 }
 

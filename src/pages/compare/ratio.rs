@@ -1,6 +1,6 @@
 //! Ratios of two machines: by point, their geometric mean, and the decision which differ from 1.
 //!
-//! Of twenty points without any difference, one has a 95 % interval that excludes 1. Decisions over many points are therefore
+//! One of twenty points without any difference has a 95 % interval that excludes 1. Decisions over many points are therefore
 //! adjusted, so that on average at most 5 % of the points called different are false (Benjamini and Hochberg, see
 //! [`apexmap_theory::statistics::rank_tests`]).
 

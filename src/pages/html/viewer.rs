@@ -20,7 +20,7 @@ pub struct ViewerSurface {
     pub x: ViewerAxis,
     pub y: ViewerAxis,
     pub z: ViewerAxis,
-    /// By [row of y][column of x]; `None` for missing points.
+    /// Values at [row of y][column of x]; `None` for missing points.
     pub values: Vec<Vec<Option<f64>>>,
     /// Cells (row, column) that failed.
     pub failed: Vec<(usize, usize)>,

@@ -107,7 +107,7 @@ struct Head<'a> {
 #[derive(Serialize)]
 struct Surfaces {
     sections: Vec<Section>,
-    /// By surface, a map of its bottlenecks; requires a machine card.
+    /// Maps of the bottlenecks of each surface; these require a machine card.
     bottlenecks: Vec<Picture>,
     unshown: Vec<String>,
 }

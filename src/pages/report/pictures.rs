@@ -181,7 +181,7 @@ fn at_corners(mut chosen: Samples, others: &[&str], axis: &str) -> Result<Sample
 }
 
 /// Returns the samples of a curve for every combination of words, such as the algorithm. The remaining parameters have the values
-/// of most points, unless each curve has one value of its own or the parameter follows the axis.
+/// of most points, unless each curve has only one value or the parameter follows the axis.
 fn by_words(mut chosen: Samples, others: &[&str], axis: &str, by: &[&str]) -> Result<Samples> {
     for &other in others {
         let mut own = true;

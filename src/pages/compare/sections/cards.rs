@@ -43,7 +43,7 @@ impl Section for Cards {
 pub struct NumberRow {
     pub number: &'static str,
     pub meaning: &'static str,
-    /// By machine; empty if its card does not contain the number.
+    /// Values of each machine; empty if its card does not contain the number.
     pub values: Vec<String>,
     /// Values of the other machines relative to the first.
     pub ratios: Vec<Option<f64>>,
