@@ -3,7 +3,7 @@
 /// Sweeps: TOML files that say which points to measure.
 ///
 /// [`read`](sweeps::read) reads a file, [`parse`](sweeps::parse) a text, and [`open`](sweeps::ready::open) a ready sweep of the
-/// program. Each returns a list of complete, valid points. `apexmap run` measures them.
+/// program. Each returns a [`Sweep`](sweeps::Sweep) with a list of complete, valid points. `apexmap run` measures them.
 ///
 /// ```
 /// use apexmap::sweeps::{self, Machine};

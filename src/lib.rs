@@ -21,15 +21,15 @@
 //! src/base       errors, units, points, samples, provenance, conditions, files, terminal
 //! ```
 //!
-//! On compute nodes only `src/measure` is built. It needs Rust, and MPI if you select it. The driver runs on a laptop without
-//! MPI.
+//! Compute nodes build only `src/measure`, which needs Rust, and MPI if requested. The driver runs on a laptop without MPI.
 //! `tests/architecture.rs` defines the order within each crate.
 //!
 //! # First steps
 //!
 //! Programs that use this crate need [`kernels`], [`sweeps`], [`results`], [`models`], [`fits`] and [`figures`]. Each has an
-//! example that runs; `examples/` has whole programs. The members of the workspace are internal and promise no stability: `cargo
-//! doc --workspace --document-private-items` shows them.
+//! example that runs; `examples/` has whole programs. The members of the workspace are internal and promise no stability. To read
+//! their documentation, run
+//! `cargo doc --workspace --document-private-items`.
 //!
 //! # How to add ...
 //!

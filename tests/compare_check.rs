@@ -167,7 +167,7 @@ fn the_command_ends_undecided_with_4_and_on_a_disturbed_machine_with_5_if_asked(
     let (code, out, error) = run(&["--fail-if", "slower=5%", "--no-page"]);
     assert_eq!(code, 4, "{out}{error}");
     assert!(out.contains("warning: DISTURBED: ") && out.contains("UNDECIDED: 0 of 5 points"), "{out}");
-    assert!(out.contains("The smallest slow-down that this check could have found is"), "{out}");
+    assert!(out.contains("The smallest slowdown that this check could have found is"), "{out}");
     assert!(error.contains("undecided whether b is slower than a"), "{error}");
     assert!(
         error.contains("and the limit is 5 %") && error.contains("help: measure both on a quiet machine"),

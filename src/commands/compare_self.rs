@@ -34,7 +34,7 @@ const LEAST_LAUNCHES: u32 = 3;
 /// The two sides, measured in alternating launches.
 pub struct Sides {
     pub name: String,
-    /// Holds the page and `self.json`; the samples are in its folder `result`.
+    /// Holds the HTML page and `self.json`; the samples are in its folder `result`.
     pub folder: PathBuf,
     pub machines: Vec<Machine>,
 }

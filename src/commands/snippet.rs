@@ -19,7 +19,7 @@ pub struct Snippet {
     pub span: Range<usize>,
     /// Number of lines of the whole text before the excerpt.
     lines_before: usize,
-    /// Column of the place in the whole text, in bytes.
+    /// Start of the place within its line of the whole text, in bytes.
     column: usize,
 }
 

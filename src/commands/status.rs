@@ -78,7 +78,7 @@ fn title(manifest: &Manifest) -> String {
     format!("{}: {} ({points}, {launches} per rank count)\n", manifest.name, manifest.title)
 }
 
-/// Writes a line about a launch (transport, host, samples, end), and a line about damage of its journal.
+/// Writes a line about a launch (ranks, library, host, samples, end), and a line about damage of its journal.
 fn launch(record: &Record<SampleOutcome>, text: &mut String) {
     let end = record.ended.as_ref().map_or("did not finish (interrupted?)", |(status, _)| status.name());
     let samples = plural(record.samples.len(), "sample");

@@ -1,4 +1,4 @@
-//! Options of batch jobs: flags of `run`, which take precedence over the sweep and earlier jobs of the same result.
+//! Flags of `run` for batch jobs. The other sources of these options are the sweep, and earlier jobs of the same result.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_run::batch::options::{Jobs as Division, SubmitTable};

@@ -61,7 +61,7 @@ struct FitSection<'a> {
     pictures: Vec<Picture>,
 }
 
-/// Writes `validate.html` and its figures into a folder, and returns the page's path.
+/// Writes `validate.html` and its figures into a folder, and returns the path of the HTML page.
 ///
 /// # Errors
 /// If a file cannot be written.

@@ -69,7 +69,7 @@ fn of_point(machines: &[Machine], point: &Point) -> Vec<(&'static str, String)> 
     found
 }
 
-/// Returns the differences if all are allowed; they are then printed on every page and figure.
+/// Returns the differences if all are allowed; they are then printed on every HTML page and figure.
 ///
 /// # Errors
 /// If a difference is not allowed.
@@ -130,7 +130,7 @@ pub fn nothing_in_common(machines: &[Machine], points: &Points) -> Error {
     }
     let next = match differ("P") {
         true => {
-            "run the same sweep on both; points with different numbers of ranks are matched only where they are all cores of \
+            "run the same sweep on both; points with different numbers of ranks are matched only if they use all cores of \
              their machine: --match-ranks role"
         }
         false => {

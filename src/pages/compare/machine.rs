@@ -23,7 +23,7 @@ pub enum Origin {
 pub struct Machine {
     /// Unique name in tables and legends.
     pub name: String,
-    /// Text on the command line, for messages and the page's provenance.
+    /// Text on the command line, for messages and for the provenance.
     pub given: String,
     pub origin: Origin,
     /// Current samples that the condition selects.

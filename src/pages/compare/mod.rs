@@ -5,8 +5,8 @@
 //! The first machine is the base: ratios are speeds of the others relative to its speed. A speed is the kernel's headline rate,
 //! or the reciprocal if the headline is a time.
 //!
-//! Points are matched ([`matching`]), grouped ([`groups`]) and compared ([`ratio`]) once, into a [`Comparison`]. The page is a
-//! list of [`sections`] that are made from it. To add a section, add a file there and a line in its list.
+//! Points are matched ([`matching`]), grouped ([`groups`]) and compared ([`ratio`]) once, into a [`Comparison`]. The HTML page is
+//! a list of [`sections`] that are made from it. To add a section, add a file there and a line in its list.
 
 pub mod comparability;
 pub mod control;
@@ -125,8 +125,8 @@ impl Comparison<'_> {
         same.next().map(|(a, b)| [a, b].map(|k| self.machines[k].name.as_str()))
     }
 
-    /// Returns the warnings of every page: allowed differences, ignored parameters, disturbed machines, and numbers that were not
-    /// measured.
+    /// Returns the warnings of every HTML page: allowed differences, ignored parameters, disturbed machines, and numbers that
+    /// were not measured.
     pub fn stamps(&self) -> Vec<String> {
         let mut stamps = self.conditions();
         stamps.extend(self.disturbed().map(|(name, health)| format!("DISTURBED: {name} was {}", health.sentence())));

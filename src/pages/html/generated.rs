@@ -74,7 +74,7 @@ fn remove(folder: &Path, file: &str, made: &str) -> std::io::Result<()> {
         Ok(())
     };
     match remove().map_err(|error: std::io::Error| (error.raw_os_error().map(Errno::from_raw), error)) {
-        // Another process removed it first, or a link is in the way.
+        // Another report removed it first, or a link is in the way.
         Err((Some(Errno::ENOENT | Errno::ELOOP | Errno::ENOTDIR), _)) => Ok(()),
         removed => removed.map_err(|(_, error)| error),
     }

@@ -81,8 +81,8 @@ pub fn picture(folder: &Path, drawn: &Figure, file: String, title: String, capti
     Ok(Picture { file, title, caption, svg, description, width, height, head, rows, left_out })
 }
 
-/// Returns the figure, or `None` if its values cannot be drawn. In that case, adds the reason to `undrawn`; the page is complete
-/// without the figure.
+/// Returns the figure, or `None` if its values cannot be drawn. In that case, adds the reason to `undrawn`; the HTML page is
+/// complete without the figure.
 ///
 /// # Errors
 /// If files cannot be written.

@@ -1,5 +1,5 @@
 // The interactive 3-D surface. Projection and painting order are those of the figures (src/draw/figure/view.rs, surface.rs).
-// Panels are painted first, then the surface, cell by cell from its far corner to the near one.
+// Back panels are painted first, then the surface, cell by cell from its far corner to the near one.
 
 (function () {
   const BOX_HEIGHT = 0.62; // the floor of the box is 1 by 1
@@ -508,7 +508,7 @@
       }
     }
 
-    // Draws another surface as a wireframe; the parts outside the box are left out.
+    // Draws another surface as a wireframe on top; parts outside the box are left out.
     paintNet(solid) {
       const inside = (i, j) => [solid.x[i], solid.y[j], solid.z[j][i] / BOX_HEIGHT].every((v) => v >= -1e-9 && v <= 1 + 1e-9);
       const at = (i, j) => this.project([solid.x[i], solid.y[j], solid.z[j][i]]);

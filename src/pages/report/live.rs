@@ -6,7 +6,7 @@ use apexmap_draw::plot::{FigureKind, Request, figure};
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 
-/// Maximum number of values in all surfaces of a page.
+/// Maximum number of values in all surfaces of an HTML page.
 const MOST_VALUES: usize = 40_000;
 
 /// Returns all surfaces of a result, including those without a figure.

@@ -310,7 +310,7 @@ fn is_shown(number: usize, groups: usize, most: usize) -> bool {
     groups <= most || (0..most).any(|k| k * (groups - 1) / (most - 1).max(1) == number)
 }
 
-/// Returns the number of these surfaces that fit into a page.
+/// Returns the number of these surfaces that fit into a report.
 fn most_surfaces(groups: &[&SampleGroup]) -> usize {
     let points = |group: &&SampleGroup| group.alphas.len().max(1) * group.blocks.len().max(1);
     let largest = groups.iter().map(points).max().unwrap_or(1);

@@ -167,7 +167,7 @@ fn effects(samples: &Samples) -> Result<Vec<(&'static str, Vec<Effect>)>> {
     Ok(found.into_iter().map(|(_, id, of)| (id, of)).collect())
 }
 
-/// Returns the median ratio of the largest to the smallest rate among cells that differ only in the value at `at`.
+/// Returns the median ratio of the largest to the smallest rate among cells that differ only in the value at `index`.
 fn effect(cells: &[(Vec<Value>, f64)], at: usize) -> Option<f64> {
     let mut alike: std::collections::HashMap<String, (usize, f64, f64)> = std::collections::HashMap::new();
     for (by, rate) in cells {

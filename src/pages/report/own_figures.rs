@@ -28,7 +28,7 @@ fn drawn(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> 
     let title = wanted.title.clone().unwrap_or_else(|| title(&samples, wanted.kind, x, &z));
     let request = Request { kind: wanted.kind, title: title.clone(), x: x.clone(), by: by.to_vec(), z };
     let drawn = with_bounds(&samples, &request, figure(&samples, &request)?)?;
-    let mut caption = String::from("Medians, in a figure that the sweep requests");
+    let mut caption = String::from("Requested by the sweep; medians");
     if let Some(condition) = &wanted.condition {
         caption.push_str(&format!("; only {condition}"));
     }

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 /// Maximum number of surfaces with figures; the report lists further groups, which `apexmap plot` can draw.
 pub const MOST_SURFACES: usize = 6;
-/// Maximum number of points in all surfaces. Every point is in six figures, and a page should stay below 6 MB.
+/// Maximum number of points in all surfaces. Every point is in six figures, and a report should stay below 6 MB.
 pub const MOST_POINTS: usize = 3500;
 /// Maximum number of curves in a figure. If there are more, some are drawn, evenly spread.
 const MOST_CURVES: usize = 12;

@@ -43,7 +43,7 @@ pub struct ShareRow {
     pub share: String,
     /// Prediction from the card, and the fraction of it that was reached; empty without a model.
     pub attainable: String,
-    /// The other limits, lowest first.
+    /// The other limits as multiples of the bound.
     pub others: Vec<String>,
 }
 

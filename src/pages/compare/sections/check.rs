@@ -84,18 +84,18 @@ pub struct RegressionCheck {
 }
 
 impl RegressionCheck {
-    /// Returns `the smallest slow-down that this check could have found is 45 % (median point)`.
+    /// Returns `the smallest slowdown that this check could have found is 45 % (median point)`.
     pub fn power(&self) -> String {
         let percent = |slowdown: f64| format!("{} %", significant(100.0 * (slowdown - 1.0)));
         match self.smallest_found {
             Some(slowdown) => {
                 format!(
-                    "the smallest slow-down that this check could have found is {} (median point)",
+                    "the smallest slowdown that this check could have found is {} (median point)",
                     percent(slowdown)
                 )
             }
             None => {
-                "this check could not have found a slow-down, because half of its points have no interval".to_owned()
+                "this check could not have found a slowdown, because half of its points have no interval".to_owned()
             }
         }
     }
@@ -286,7 +286,7 @@ fn limits_of(done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> {
     match needed {
         None => Err(Error::input(
             format!(
-                "--fail-if: the check cannot find any slow-down: with so few samples the smallest possible p value is \
+                "--fail-if: the check cannot find any slowdown: with so few samples the smallest possible p value is \
                  {:.2e}",
                 least.first().copied().unwrap_or(1.0)
             ),
@@ -368,7 +368,7 @@ struct CheckRows {
 }
 
 impl Check {
-    /// Omits the warnings in `stamps`, which the page already shows.
+    /// Omits the warnings in `stamps`, which the HTML page already shows.
     pub fn new(check: Option<&RegressionCheck>, stamps: &[String]) -> Self {
         let row = |tested: &Tested| {
             let interval = format_interval(tested.interval).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The sections of a comparison's page, which also provide the lines for the terminal and the CSV tables.
+//! The sections of a comparison's HTML page, which also provide the lines for the terminal and the CSV tables.
 
 pub mod cards;
 pub mod check;
@@ -42,7 +42,7 @@ const PAGE: &str = include_str!("compare.html");
 /// Maximum number of groups with figures.
 const MOST_GROUPS: usize = 6;
 
-/// A section of the page, which is the context of its template.
+/// A section of the HTML page, which is the context of its template.
 pub trait Section: Serialize {
     /// Identifier of the heading, and its name in the table of contents; `None` if the section has no separate heading.
     const HEADING: Option<[&'static str; 2]>;
@@ -58,7 +58,7 @@ pub trait Section: Serialize {
         Vec::new()
     }
 
-    /// Returns the tables in the folder of the page: file name and CSV. `None` removes the table of an earlier comparison.
+    /// Returns the tables in the folder of the HTML page: file name and CSV. `None` removes the table of an earlier comparison.
     fn tables(&self) -> Vec<(&'static str, Option<String>)> {
         Vec::new()
     }
@@ -137,15 +137,15 @@ pub struct ComparisonOutput {
     pub summary: String,
 }
 
-/// The context of the page.
+/// The context of the HTML page.
 #[derive(Serialize)]
 struct Page {
     title: String,
     sections: Vec<Part>,
 }
 
-/// Writes `compare.html`, `figures/`, `cells.csv`, `unmatched.csv` and, if terms are known, `terms.csv` into a folder. The page
-/// shows `command` as the way to reproduce it.
+/// Writes `compare.html`, `figures/`, `cells.csv`, `unmatched.csv` and, if terms are known, `terms.csv` into a folder. The HTML
+/// page shows `command` as the way to reproduce it.
 ///
 /// # Errors
 /// If a file cannot be written or a figure cannot be drawn.
@@ -170,7 +170,7 @@ pub fn write(
     Ok(ComparisonOutput { page, summary })
 }
 
-/// Writes a table or the page; `None` removes the file of an earlier comparison.
+/// Writes a table or the HTML page; `None` removes the file of an earlier comparison.
 fn save(path: &Path, text: Option<&str>) -> Result<()> {
     match text {
         Some(text) => new_file::replace_by(path, text),

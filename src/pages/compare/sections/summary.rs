@@ -1,4 +1,4 @@
-//! The head of the page: the machines, and warnings to read before using a number.
+//! The head of the HTML page: the machines, and warnings to read before using a number.
 
 use super::Section;
 use crate::compare::Comparison;
