@@ -1,9 +1,9 @@
 //! The regression check: finds points of a new result that are slower than a limit allows, beyond their uncertainty.
 //!
-//! Every matched point is tested one-sidedly for a slowdown (base speed / new speed) above the limit, with the test of its
-//! interval: Welch's over launches. Benjamini and Hochberg's procedure controls the false discovery rate over all points at 5 %.
-//! Runs of the same program therefore fail the check in at most 5 % of cases, if launches are draws from one distribution. Points
-//! with one launch are not tested unless allowed, because their variation between launches is unknown.
+//! Every matched point is tested one-sidedly for a slowdown (base speed / new speed) above the limit, by Welch's test over
+//! launches. Benjamini and Hochberg's procedure controls the false discovery rate over all points at 5 %. Runs of one program
+//! therefore fail in at most 5 % of cases, if launches are draws from one distribution. Points with one launch are not tested
+//! unless allowed, because the variation between launches is unknown.
 //!
 //! A point shows a slowdown if the lower end of its interval is above the limit. A check without findings states the slowdown
 //! that it could have found. If that is more than [`FAR`] times the limit at the median point, the check is undecided.
@@ -94,9 +94,7 @@ impl RegressionCheck {
                     percent(slowdown)
                 )
             }
-            None => {
-                "this check could not have found a slowdown, because half of its points have no interval".to_owned()
-            }
+            None => "this check cannot find any slowdown, because half of its points have no interval".to_owned(),
         }
     }
 
@@ -147,8 +145,7 @@ struct Test {
 /// Checks the second machine of a comparison against the first.
 ///
 /// # Errors
-/// If there are not two machines, no testable point, only points with single launches (unless allowed), or too few samples to
-/// find any slowdown.
+/// If there are not two machines, no testable point, only single launches (unless allowed), or too few samples.
 pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<RegressionCheck> {
     let [base, new] = comparison.machines else {
         return Err(Error::input(
