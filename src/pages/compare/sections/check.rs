@@ -226,10 +226,8 @@ fn test(a: &PointData, b: &PointData, limit: SlowdownLimit, tests: &mut MannWhit
     Some(Test { tested, least })
 }
 
-/// Separates the tests of points with several launches from the points without. The latter are not tested unless allowed.
-///
-/// # Errors
-/// If no point has several launches.
+/// Separates the tests of points with several launches from the points without, which are not tested unless allowed. An error if
+/// no point has several launches.
 fn with_launches(
     comparison: &Comparison,
     done: Vec<Test>,
