@@ -564,8 +564,8 @@
       const taken = [];
       const free = (box) => taken.every((t) => box[2] < t[0] || t[2] < box[0] || box[3] < t[1] || t[3] < box[1]);
       axes.forEach((axis, k) => {
-Use the lowest edge for x and y, and the leftmost for z.
-        // x and y along the lowest of their edges, z along the leftmost.
+        const ends = this.outerEdges(k).map((edge) => edge.map((p) => this.project(p)));
+        // Use the lowest edge for x and y, and the leftmost for z.
         const rank = ([a, b]) => (k === 2 ? a.x + b.x : -(a.y + b.y));
         const edges = this.outerEdges(k).map((edge, n) => ({ edge, ends: ends[n] })).sort((a, b) => rank(a.ends) - rank(b.ends));
         const { edge: [start], ends: [a, b] } = edges[0];
