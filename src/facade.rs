@@ -1,9 +1,9 @@
-//! What programs that use the crate need of the exploring wing.
+//! The public modules of the library, except `kernels`: sweeps, results, models, fits and figures.
 
-/// Sweeps: TOML files that say what to measure.
+/// Sweeps: TOML files that say which points to measure.
 ///
-/// [`read`](sweeps::read) a file, [`parse`](sweeps::parse) a text, or [`open`](sweeps::ready::open) one that is part of the
-/// program: the result is a list of complete points that can all be run. `apexmap run` measures them.
+/// [`read`](sweeps::read) reads a file, [`parse`](sweeps::parse) a text, and [`open`](sweeps::ready::open) a ready sweep of the
+/// program. Each returns a [`Sweep`](sweeps::Sweep) with a list of complete, valid points. `apexmap run` measures them.
 ///
 /// ```
 /// use apexmap::sweeps::{self, Machine};
@@ -21,7 +21,7 @@
 /// assert_eq!(sweep.points.len(), 3 * 7);
 /// assert_eq!(sweep.points[0].integer("M"), 64 << 20);
 ///
-/// // Errors name the place and say what to do.
+/// // Errors name the place and the next step.
 /// let wrong = sweeps::parse(&text.replace("alpha", "alhpa"), Path::new("my.toml"), Machine::here());
 /// assert!(wrong.unwrap_err().next.contains("did you mean \"alpha\"?"));
 /// # Ok::<(), apexmap::Error>(())
@@ -33,10 +33,10 @@ pub mod sweeps {
     pub use apexmap_run::sweep::{LaunchSpec, Machine, Sweep, parse, read, schema};
 }
 
-/// Results: folders with the samples of a sweep; which samples; their medians.
+/// Results: folders with the samples of a sweep, selections of samples, and their medians.
 ///
-/// Open a [`Folder`](results::Folder), choose some of its [`Samples`](results::Samples) with a condition, and group them into
-/// [cells](results::Samples::cells) or a table of medians with [`groups`](results::groups).
+/// Open a [`Folder`](results::Folder), choose [`Samples`](results::Samples) with a condition, and group them into
+/// [cells](results::Samples::cells) or into a table of medians with [`groups`](results::groups).
 ///
 /// ```no_run
 /// use apexmap::results::{Folder, Samples};
@@ -50,7 +50,7 @@ pub mod sweeps {
 /// # Ok::<(), apexmap::Error>(())
 /// ```
 ///
-/// Tables can be made by hand, too:
+/// A [`TableBuilder`](results::TableBuilder) makes a table of other data:
 ///
 /// ```
 /// use apexmap::Value;
@@ -68,19 +68,19 @@ pub mod sweeps {
 /// # Ok::<(), apexmap::Error>(())
 /// ```
 ///
-/// A [cube](results::Samples::cube) has the medians of samples as an array over named axes, with slices, ratios and slopes. With the
-/// feature `polars` samples are DataFrames, too, and back: `Samples::to_frame` and `Samples::from_frame`.
+/// A [cube](results::Samples::cube) is an array of medians over named axes, with slices, ratios and slopes. The feature `polars`
+/// adds conversions between samples and DataFrames: `Samples::to_frame` and `Samples::from_frame`.
 pub mod results {
     pub use apexmap_base::condition::Condition;
     pub use apexmap_base::sample::Status;
     pub use apexmap_results::disk::Folder;
-    /// The polars of this crate, with the feature `polars`.
+    /// The version of polars that this crate uses; requires the feature `polars`.
     ///
     /// ```
     /// use apexmap::results::Samples;
     /// use apexmap::results::polars::prelude::*;
     ///
-    /// // A bandwidth that grows as the root of L, on one rank and on two.
+    /// // A bandwidth that is proportional to the square root of L, on one rank and on two.
     /// let frame = df!(
     ///     "ranks" => [1u64, 1, 1, 2, 2, 2],
     ///     "block_words" => [1u64, 4, 16, 1, 4, 16],
@@ -108,15 +108,15 @@ pub mod results {
     pub use apexmap_theory::statistics::Summary;
 }
 
-/// Analytic models of the papers, and the numbers of machines that they predict from.
+/// Analytic models of the papers, and the machine parameters that they use.
 ///
-/// [`find`](models::find) a model, take its parameters from the [`Card`](models::Card) of a machine, and predict the rate at a
-/// point and the bottleneck that sets it.
+/// [`find`](models::find) a model, take its parameters from the [`Card`](models::Card) of a machine, and predict the rate and the
+/// bottleneck at a point.
 ///
 /// ```
 /// use apexmap::models::{self, Card};
 ///
-/// // Red Storm on 1024 processors with a look-ahead of 1024: Table 2 of the hypercube paper says 2.71 GUPS.
+/// // Red Storm on 1024 processors with a look-ahead of 1024: Table 2 of the hypercube paper gives 2.71 GUPS.
 /// let model = models::find("random_access.hypercube")?;
 /// let numbers = model.parameters(&Card::find("red-storm")?)?;
 /// let gups = model.predict(&[1024.0, 1024.0], &numbers).value / 1e9;
@@ -131,14 +131,15 @@ pub mod models {
 
 /// Fits of models to measurements.
 ///
-/// Make [`observations`](fits::observations) of samples, or by hand, say which parameters are known, and [`fit`](fits::fit()) the
-/// others: each comes with a 95 % interval. [`Fit::card`](fits::Fit::card) keeps them for predictions elsewhere.
+/// Take [`observations`](fits::observations) from samples or make your own, state which parameters are known, and
+/// [`fit`](fits::fit()) the others. Each estimate has a 95 % interval. [`Fit::card`](fits::Fit::card) makes a machine card of the
+/// estimates, for predictions at other points.
 ///
 /// ```
 /// use apexmap::fits::{Observation, Options, Role, fit};
 /// use apexmap::models;
 ///
-/// // Messages of one latency and bandwidth: 2 us and 1 GB/s. Copies and rendezvous are left out.
+/// // Messages with one latency and one bandwidth: 2 us and 1 GB/s. Copies and rendezvous are left out.
 /// let model = models::find("point_to_point.switch")?;
 /// let rate = |bytes: f64| 1.0 / (2e-6 + bytes * 1e-9);
 /// let sizes = [8.0, 64.0, 512.0, 4096.0, 32768.0];
@@ -156,10 +157,10 @@ pub mod fits {
     pub use apexmap_theory::fit::{Estimate, Fit, Observation, Options, Point, Role, fit};
 }
 
-/// Surfaces, contours, heat maps and curves, of samples or of plain data, as SVG or PNG.
+/// Surfaces, contours, heat maps and curves of samples or plain data, as SVG or PNG.
 ///
-/// [`figure`](figures::figure()) makes a [`Figure`](figures::Figure) of samples; of plain data it is built by hand. Draw it with
-/// [`svg`](figures::svg) or [`png`](figures::png()).
+/// [`figure`](figures::figure()) makes a [`Figure`](figures::Figure) from samples; for other data, fill in a `Figure` yourself.
+/// Draw it with [`svg`](figures::svg) or [`png`](figures::png()).
 ///
 /// ```
 /// use apexmap::figures::{self, CurvePoint, Curves, Figure, Quantity, Series, Unit};

@@ -1,4 +1,4 @@
-//! Parse, dispatch, exit code.
+//! The program `apexmap`.
 
 use std::process::ExitCode;
 

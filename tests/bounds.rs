@@ -427,7 +427,7 @@ fn a_share_above_the_limit_says_at_once_that_the_card_is_wrong() {
     assert_eq!(made.rows[0].limit, "131 %, above the limit: card is wrong");
     let told = made.warnings.iter().find(|text| text.contains("1 point above the limit: the card is wrong"));
     assert!(told.is_some_and(|text| text.contains("calibrate again")), "{:?}", made.warnings);
-    let summary = page.find("What limits most:").expect("a summary");
+    let summary = page.find("Fraction of the limit:").expect("a summary");
     assert!(page[summary..].split("</p>").next().is_some_and(|text| text.contains("the card is wrong")));
 }
 

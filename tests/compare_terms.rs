@@ -115,7 +115,7 @@ fn what_the_cards_do_not_say_is_called_unexplained() {
     let leading: Vec<usize> = pair.cells.iter().filter_map(|cell| Some(cell.leading()?.term)).collect();
     assert!(!leading.is_empty() && leading.iter().all(|&term| term == pair.terms.len()), "{leading:?}");
     let text = told(&machines)[0].sentences.join("\n");
-    assert!(text.contains("which the model mostly does not explain (100 % of it)"), "{text}");
+    assert!(text.contains("mostly not explained by the model (100 % of it)"), "{text}");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_card_that_lacks_numbers_is_named_instead_of_guessed() {
     let silent = with_cards(&|machine| machine.card = None);
     assert!(silent.pair.is_none() && silent.groups.is_empty() && silent.sentences.len() == 1);
     let told_what_to_do =
-        ": apexmap calibrate, then apexmap report RESULT --card results/calibrate/card.toml, explains the ratio.";
+        ". To explain the ratio, run apexmap calibrate, then apexmap report RESULT --card results/calibrate/card.toml.";
     assert_eq!(silent.sentences[0], format!("b has no machine card{told_what_to_do}"));
     let neither = {
         let mut machines =
@@ -150,7 +150,7 @@ fn a_card_that_lacks_numbers_is_named_instead_of_guessed() {
     let told = with_cards(&|machine| machine.card = Some(half.clone()));
     let pair = told.pair.expect("some points");
     assert_eq!((pair.cells.len(), pair.left_out.values().sum::<usize>()), (25, 25));
-    assert!(told.sentences[0].contains("25 points, because the card of b lacks the numbers of messages"));
+    assert!(told.sentences[0].contains("25 points, because the card of b has no numbers of messages"));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn the_page_maps_the_terms_and_the_terminal_says_which_counts() {
     let page = || std::fs::read_to_string(out.join("compare.html")).expect("a page");
     let text = printed(&["compare", &old, &new, "--out", to]);
     assert!(text.contains("new has no machine card") && !out.join("terms.csv").exists(), "{text}");
-    assert!(page().contains("What separates the machines, term by term"));
+    assert!(page().contains("Differences between the machines, term by term"));
     let card = format!(",{}", scratch.join("new.toml").display());
     let text = printed(&["compare", &old, &new, "--out", to, "--cards", &card]);
     assert!(text.contains("times slower than old at") && text.contains("because of memory ("), "{text}");

@@ -114,7 +114,7 @@ fn the_command_measures_both_sides_in_turn_and_keeps_them() {
         String::from_utf8(run.stdout).unwrap()
     };
     let text = of(&[]);
-    assert!(text.contains("2 launches of A and as many of B in turn") && text.contains(" of 4 points"), "{text}");
+    assert!(text.contains("2 launches each of A and B, alternating") && text.contains(" of 4 points"), "{text}");
     assert!(text.contains("over all 3 ways"), "{text}");
     let folder = scratch.join("control");
     let page = std::fs::read_to_string(folder.join("compare.html")).unwrap();
@@ -130,8 +130,8 @@ fn the_command_measures_both_sides_in_turn_and_keeps_them() {
     assert_eq!(journals.count(), 4);
     for (arguments, what) in [
         (&["compare", "--self", sweep, "a", "b"][..], "cannot be used with"),
-        (&["compare", "a", "b", "--launches", "3"], "--launches is about"),
-        (&["compare", "a", "b", "--json"], "--json is about the check"),
+        (&["compare", "a", "b", "--launches", "3"], "--launches applies only to"),
+        (&["compare", "a", "b", "--json"], "--json applies only to --fail-if"),
     ] {
         let run = apexmap(arguments);
         let said = String::from_utf8_lossy(&run.stderr).into_owned();

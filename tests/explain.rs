@@ -102,7 +102,10 @@ fn fit_prints_estimates_and_a_card_that_predict_takes() {
     let folder = result(&scratch, &ranks_1_to_16());
     let path = folder.path.to_str().expect("a path");
     let text = printed(&["fit", path, "--model", "random_access.hypercube"]);
-    assert!(text.contains("round_seconds (T_1)") && text.contains("SMAPE") && text.contains("It assumes"), "{text}");
+    assert!(
+        text.contains("round_seconds (T_1)") && text.contains("SMAPE") && text.contains("The model assumes"),
+        "{text}"
+    );
     let card = printed(&["fit", path, "--model", "random_access.hypercube", "--format", "toml"]);
     let file = scratch.join("card.toml");
     std::fs::write(&file, &card).expect("written");
@@ -355,7 +358,7 @@ fn a_fit_with_a_card_holds_what_the_points_do_not_identify_and_without_one_it_sa
     assert!(error.contains("cannot identify") && error.contains("--machine CARD"), "{error}");
     let card = scratch.join("one-size.toml");
     let text = printed(&[&fit[..], &["--machine", card.to_str().expect("a path")]].concat());
-    assert!(text.contains("the card's: not identified here"), "{text}");
+    assert!(text.contains("from the card: not identified by the data"), "{text}");
     assert!(text.contains("These points do not identify ") && text.contains("l3_alone_seconds"), "{text}");
 }
 

@@ -189,7 +189,7 @@ fn where_open_mpi_cannot_open_windows_it_gets_the_component_that_can_once_told_a
     );
     assert_eq!(of_launches("default"), [true; 6]);
     let page = std::fs::read_to_string(scratch.join("default/report.html")).unwrap();
-    assert!(page.contains("Open MPI made gets and puts of messages in launch 0002"), "the report warns");
+    assert!(page.contains("Open MPI implemented gets and puts by messages in launch 0002"), "the report warns");
 
     // What is measured later in this result is measured the same way, at once.
     std::fs::write(scratch.join("s.toml"), sweep.clone() + "[repeat]\nmin = 7\n").unwrap();

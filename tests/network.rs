@@ -239,7 +239,7 @@ fn more_ranks_than_the_hosts_take_are_refused_before_anything_is_launched() {
     let error = refused(&["run", file, "--out", &out, "--hosts", "h1,h2,h3", "--ranks-per-node", "2"]);
     assert!(error.contains("8 ranks take 4 hosts, but the list has 3 hosts"), "{error}");
     let error = refused(&["run", file, "--out", &out, "--ranks-per-node", "4", "--submit=slurm"]);
-    assert!(error.contains("a batch system chooses the hosts"), "{error}");
+    assert!(error.contains("the batch system chooses the hosts"), "{error}");
     assert!(!scratch.join("result").exists());
     let plan = printed(&["plan", file, "--out", &out, "--ranks-per-node", "4"]);
     assert!(plan.contains("hosts: h1, h2, 4 ranks on each"), "{plan}");

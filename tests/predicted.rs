@@ -121,7 +121,7 @@ fn a_report_sets_compact_models_beside_the_large_one() {
     let samples = Samples::from(folder.table().expect("a table"));
     apexmap_pages::report::make(&folder, &samples).expect("a report");
     let page = std::fs::read_to_string(folder.report()).expect("a page");
-    assert!(page.contains("How much of the machine few numbers tell"), "no ladder");
+    assert!(page.contains("How well few numbers describe the machine"), "no ladder");
     assert!(page.contains("<td>apex_map.linear</td><td class=\"number\">2</td>"), "two numbers of the linear model");
     // Fitted, or refused with what would identify its numbers.
     assert!(page.contains("apex_map.two_level_linear"));

@@ -6,7 +6,7 @@ use apexmap_base::terminal::print;
 #[derive(clap::Args)]
 #[command(after_help = "Example: apexmap completions bash > ~/.local/share/bash-completion/completions/apexmap")]
 pub struct Arguments {
-    /// bash, elvish, fish, powershell or zsh
+    /// Shell to print the script for
     shell: clap_complete::Shell,
 }
 

@@ -1,4 +1,4 @@
-//! `apexmap man`: manual pages, one per command, from the text of `--help`.
+//! `apexmap man`: manual pages, one per command, made from the text of `--help`.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::nearest::suggest;
@@ -13,9 +13,9 @@ use std::path::PathBuf;
   apexmap man fit | man -l -
   apexmap man --out ~/.local/share/man/man1    then: man apexmap, man apexmap-fit")]
 pub struct Arguments {
-    /// The command [default: the program]
+    /// Command to document [default: the program]
     command: Option<String>,
-    /// Write the manual pages of the program and of all its commands into this folder
+    /// Write the manual pages of the program and all its commands into this folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
     out: Option<PathBuf>,
 }
@@ -42,7 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     print(&page(command)?)
 }
 
-/// `apexmap-fit`.
+/// Returns the page's name, such as `apexmap-fit`.
 fn name(command: &clap::Command) -> String {
     command.get_display_name().unwrap_or(command.get_name()).to_owned()
 }
@@ -54,7 +54,7 @@ fn page(command: &clap::Command) -> Result<String> {
     Ok(examples_as_they_stand(&page))
 }
 
-/// Keeps the line ends of what follows the options: examples are commands, not running text.
+/// Keeps the line breaks of the examples after the options, because they are commands, not running text.
 fn examples_as_they_stand(page: &str) -> String {
     let Some((before, after)) = page.split_once(".SH EXTRA\n") else { return page.to_owned() };
     let (extra, rest) = after.find("\n.SH").map_or((after, ""), |at| after.split_at(at + 1));

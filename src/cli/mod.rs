@@ -1,7 +1,7 @@
 //! The command line of `apexmap`.
 //!
-//! Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or incomplete;
-//! 5 `--fail-if` found something; 6 the set-up is at fault; 70 internal error; 129, 130, 143 interrupted.
+//! Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or incomplete; 5 a condition of
+//! `--fail-if` is met; 6 the set-up is at fault; 70 internal error; 129, 130, 143 interrupted.
 
 mod completions;
 mod man;
@@ -25,16 +25,16 @@ struct Cli {
 }
 
 const AFTER_HELP: &str = "Examples:
-  apexmap run                    map this machine (20 s to 2 min), then write a report
+  apexmap run                    measure this machine (20 s to 2 min) and write a report
   apexmap sweeps                 ready sweeps, by the question they answer
-  apexmap plan memory-sizes      what a sweep would run, and what is already done
-  apexmap run memory-sizes       run a sweep, or resume it
+  apexmap plan memory-sizes      show the points of a sweep, and which are done
+  apexmap run memory-sizes       run or resume a sweep
   apexmap plot results/quickstart contour --where 'P == 1'
   apexmap predict random_access.hypercube --machine red-storm --ranks 1..131072
-  apexmap kernels                what can be measured
+  apexmap kernels                list the kernels
 
 Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or incomplete, or a check undecided; \
-5 `--fail-if` found something; 6 all launches fail for one reason, which is the set-up's; 70 internal error; \
+5 a condition of `--fail-if` is met; 6 all launches fail for the same reason (a set-up fault); 70 internal error; \
 129, 130, 143 interrupted.";
 
 #[derive(Subcommand)]
@@ -47,16 +47,16 @@ enum Command {
     Completions(completions::Arguments),
     /// Print a manual page, or write those of all commands
     Man(man::Arguments),
-    /// Internal: started by launchers on each rank
+    /// Internal: launchers start this on each rank
     #[command(hide = true)]
     Worker(worker::Arguments),
 }
 
 /// Runs the command line of `apexmap` on the arguments of this process, and prints errors to standard error.
 ///
-/// Returns the exit code: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or
-/// incomplete; 5 `--fail-if` found something; 6 all launches fail for one reason, which is the set-up's; 70 internal
-/// error; 129, 130, 143 interrupted.
+/// Returns the exit code: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or incomplete; 5 a
+/// condition of `--fail-if` is met; 6 all launches fail for the same reason (a set-up fault); 70 internal error; 129, 130, 143
+/// interrupted.
 pub fn main() -> ExitCode {
     ExitCode::from(crash::guard(code))
 }
@@ -72,7 +72,7 @@ fn code() -> u8 {
     exit_code(result)
 }
 
-/// Shows an error, if it is one.
+/// Prints the error, if any, and returns the exit code.
 fn exit_code(result: Result<()>) -> u8 {
     match result {
         Ok(()) => 0,
@@ -93,12 +93,12 @@ fn run(command: &Command) -> Result<()> {
     }
 }
 
-/// The whole command line, for manual pages, completions and errors.
+/// Returns the definition of the command line, for manual pages, completions and errors.
 fn program() -> clap::Command {
     Cli::command()
 }
 
-/// The error for a first word that is no command.
+/// Returns the error for a first word that is not a command.
 fn wrong_command(error: &clap::Error) -> Option<Error> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     if error.kind() != ErrorKind::InvalidSubcommand {
@@ -116,7 +116,7 @@ fn wrong_command(error: &clap::Error) -> Option<Error> {
     Some(Error::input(format!("there is no command \"{word}\""), next))
 }
 
-/// Prints help, the version or what clap refuses, with our label for advice.
+/// Prints help, the version or an error of clap, with `help:` as the label of advice.
 fn usage(error: &clap::Error) -> u8 {
     if !error.use_stderr() {
         let printed = error.print().or_else(|cause| match cause.kind() {
@@ -132,10 +132,10 @@ fn usage(error: &clap::Error) -> u8 {
     2
 }
 
-/// Most bytes of a line about the command line: it repeats arguments.
+/// Maximum length of a line of an error in bytes. The error repeats arguments, which may be long.
 const LONGEST_LINE: usize = 500;
 
-/// The text with lines that are not too long.
+/// Cuts lines that are longer than [`LONGEST_LINE`].
 fn cut(text: &str) -> String {
     let line = |line: &str| match line.char_indices().map(|(at, _)| at).find(|&at| at >= LONGEST_LINE) {
         Some(end) => format!("{} ...", &line[..end]),
@@ -144,14 +144,14 @@ fn cut(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The same for a terminal that takes colours, of arguments that hold none.
+/// Parses again with unprintable characters removed from the arguments, and returns the error in colours.
 fn coloured() -> Option<String> {
     let arguments = std::env::args_os().map(|argument| printable(&argument.to_string_lossy()).into_owned());
     let error = Cli::try_parse_from(arguments).err()?;
     Some(error.render().ansi().to_string())
 }
 
-/// The whole command line, for tests that check a command without running it.
+/// Returns the definition of the command line, for tests that check a command without running it.
 pub fn command() -> clap::Command {
     <Cli as clap::CommandFactory>::command()
 }

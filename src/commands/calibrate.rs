@@ -27,42 +27,42 @@ use std::path::{Path, PathBuf};
       --worker target/release/apexmap-worker --out results/network
   apexmap predict random_access.all_to_all --machine results/calibrate/card.toml --ranks 1..1024")]
 pub struct Arguments {
-    /// The machine card to write, beside card.toml in the result folder
+    /// Also write the machine card to this file, next to card.toml in the result folder
     #[arg(long, value_name = "FILE")]
     card: Option<PathBuf>,
-    /// Folder of the samples [default: results/calibrate]
+    /// Folder for the samples [default: results/calibrate]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Measure over MPI, started by this launcher
+    /// Measure over MPI, with this launcher
     #[arg(long, value_name = "LAUNCHER", value_parser = mpi_launcher())]
     launcher: Option<&'static LauncherEntry>,
-    /// Ranks on each node, for the launcher
+    /// Ranks on each node
     #[arg(long, value_name = "NUMBER", requires = "launcher", value_parser = clap::value_parser!(u32).range(1..))]
     ranks_per_node: Option<u32>,
-    /// Hosts that take the ranks, such as node1,node2
+    /// Hosts for the ranks, such as node1,node2
     #[arg(long, value_name = "HOST,...", requires = "launcher", value_delimiter = ',')]
     hosts: Vec<String>,
-    /// File with these hosts, one on each line
+    /// File that lists the hosts, one per line
     #[arg(long, value_name = "FILE", requires = "launcher", conflicts_with = "hosts")]
     hostfile: Option<PathBuf>,
     /// Worker program to start on the ranks, such as a build for the cluster's MPI [default: this program]
     #[arg(long, value_name = "PROGRAM")]
     worker: Option<PathBuf>,
-    /// Launches of each rank count: with several, intervals of the card's numbers include how launches differ
+    /// Launches per rank count; with several, the intervals of the card include the differences between launches
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     launches: u32,
-    /// Write the card also if the machine was disturbed while it was measured; the card then says so
+    /// Write the card even if the machine was disturbed; the card then says so
     #[arg(long)]
     allow_disturbed: bool,
-    /// If the folder holds another result, keep that as FOLDER.1 and begin anew
+    /// If the folder holds another result, keep that as FOLDER.1 and start again
     #[arg(long)]
     replace: bool,
-    /// Name of this machine on the card [default: in an allocation of Slurm the cluster's name, else the host's]
+    /// Name of this machine on the card [default: in a Slurm allocation the cluster's name, otherwise the host's]
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
 }
 
-/// The launchers of MPI that need no command.
+/// Returns a parser for the MPI launchers that need no command.
 fn mpi_launcher() -> impl TypedValueParser<Value = &'static LauncherEntry> {
     let known = launch::starting(TransportKind::Mpi).filter(|launcher| !launcher.takes_command);
     let values = known.map(|launcher| PossibleValue::new(launcher.id).help(launcher.summary.as_str()));
@@ -72,7 +72,7 @@ fn mpi_launcher() -> impl TypedValueParser<Value = &'static LauncherEntry> {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let host = provenance::host();
     let cores = Hardware::here().cores_or_threads();
-    // Over a network there are two ranks even where this machine has one core.
+    // A network measurement needs two ranks, even if this machine has one core.
     let cores = if arguments.launcher.is_some() { cores.max(2) } else { cores };
     let probes = calibrate::probes(&host, cores);
     let mut launch = match arguments.launcher {
@@ -83,14 +83,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         launch.push_str(&format!("ranks_per_node = {number}\n"));
     }
     let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join("calibrate"));
-    // The node's own numbers are those of threads that share its memory.
+    // Only threads that share the node's memory measure the numbers of the node itself.
     let node = if arguments.launcher.is_none() { calibrate::node(&host, cores) } else { Vec::new() };
     let mut probes = [probes, node].concat();
     let mut shapes = calibrate::shapes(&host, cores);
     if let Some(source) = hosts::given(&arguments.hosts, arguments.hostfile.as_deref()) {
         let hosts = source.read()?;
         let each = hosts.ranks_per_node(arguments.ranks_per_node.map(|ranks| ranks as usize))?;
-        // What a node with all its cores does needs all of them.
+        // Probes of the whole node run only if the hosts have ranks for all its cores.
         probes.retain(|probe| probe.ranks <= hosts.names.len() * each);
         shapes.retain(|probe| probe.ranks <= hosts.names.len() * each);
     }
@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 *all = std::mem::take(all).into_iter().map(|probe| fitting(probe, costs)).collect();
             }
         }
-        // They stay in the plan: another start finds them, and so the same numbers of messages.
+        // Keep these points in the plan: a resumed run reads them and chooses the same numbers of messages.
         shapes.extend(first);
     }
     let (campaign, mut measured) = measure(&probes, &shapes, &launch, arguments, &folder)?;
@@ -132,7 +132,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     measured
 }
 
-/// Measures what is missing of these. Failures of some points are told at the end, and so are not errors here.
+/// Measures the missing points of these probes. Failed points are returned as the inner result, because the caller continues with
+/// the rest.
 fn measure(
     probes: &[Probe],
     shapes: &[Probe],
@@ -160,7 +161,7 @@ fn measure(
     }
 }
 
-/// The samples of the plan that a folder was last measured for.
+/// Returns the samples of the folder that belong to its current plan.
 fn current(folder: &Path) -> Result<Samples> {
     Ok(Samples::from(Folder::open(folder)?.table()?).current())
 }

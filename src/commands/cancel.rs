@@ -1,4 +1,4 @@
-//! `apexmap cancel`: ends the jobs of a result.
+//! `apexmap cancel`: cancels the batch jobs of a result.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print};
@@ -13,11 +13,11 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = "Example: apexmap cancel results/paper-figures-3-to-7
 
-What was measured is kept; `apexmap run` with the same sweep submits what is left.")]
+Samples are kept; `apexmap run` with the same sweep submits jobs for the missing points.")]
 pub struct Arguments {
     /// The result folder
     result: PathBuf,
-    /// Template of the batch system, if it is not one that the program has
+    /// Template of the batch system, if the program does not include it
     #[arg(long, value_name = "FILE")]
     system: Option<PathBuf>,
 }
@@ -28,8 +28,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let store = Jobs::of(&folder);
     let (options, jobs) = store.read()?;
     let Some(options) = options else {
-        let what = format!("{} has no jobs", arguments.result.display());
-        return Err(Error::input(what, "jobs are those of `apexmap run --submit`"));
+        let what = format!("{} has no batch jobs", arguments.result.display());
+        return Err(Error::input(what, "name a result of `apexmap run --submit`"));
     };
     let living: Vec<&Job> = jobs.iter().filter(|job| job.ended.is_none()).collect();
     if living.is_empty() {
@@ -44,9 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let gone = living.iter().filter(|job| !cancelled.contains_key(&job.name));
     for Job { name, id, part, .. } in gone {
         let id = id.as_ref().map_or(String::new(), |id| format!(" {id}"));
-        note(&format!(
-            "note: job{id} ({part}) is not cancelled: the batch system has no job{id} with its name, {name}"
-        ));
+        note(&format!("note: job{id} ({part}) is not cancelled: the batch system has no job{id} named {name}"));
         let why = "the batch system does not know it".to_owned();
         store.append(&Line::Ended { job: name.clone(), state: JobState::Ended, why, samples: 0 })?;
     }

@@ -1,4 +1,4 @@
-//! The machine card of a result: the source of its bounds.
+//! The option `--card`: the machine card that a result's bounds come from.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::provenance::Host;
@@ -8,8 +8,7 @@ use std::path::PathBuf;
 
 #[derive(clap::Args, Clone, Default)]
 pub struct CardArguments {
-    /// Machine card that `apexmap calibrate` wrote here: rates are then shown relative to the machine's limit; a copy is kept
-    /// in the result
+    /// Show rates relative to the limits of this machine card; the result keeps a copy
     #[arg(long, value_name = "CARD")]
     pub card: Option<PathBuf>,
     /// Accept a card that was measured on another host; the report says so
@@ -18,7 +17,7 @@ pub struct CardArguments {
 }
 
 impl CardArguments {
-    /// The card, if one was given: of one of these hosts, or of the machine that the result names.
+    /// Returns the card, if one was given. It must come from one of these hosts, or from the machine that the result names.
     pub fn find(&self, machine: &str, hosts: &[&Host]) -> Result<Option<Card>> {
         let Some(path) = &self.card else { return Ok(None) };
         let mut card = match path.to_str() {
@@ -43,11 +42,11 @@ impl CardArguments {
 fn foreign(path: &std::path::Path, limits: &Limits, machine: &str) -> Error {
     let of = match (&limits.host, &limits.cpu_model) {
         (Some(host), Some(model)) => format!("was measured on {host} ({model}), the samples on {machine}"),
-        _ => "does not say on which host it was measured".to_owned(),
+        _ => "does not name the host that it was measured on".to_owned(),
     };
     Error::input(
-        format!("{} {of}: its numbers are no bounds of these samples", path.display()),
-        "run `apexmap calibrate` on that machine and name its card; to compare with another machine's limits all the same, \
+        format!("{} {of}: its numbers do not bound these samples", path.display()),
+        "run `apexmap calibrate` on that machine and name its card; to use the limits of another machine anyway, \
          add --card-of-another-host",
     )
 }

@@ -1,4 +1,4 @@
-//! `apexmap compare`: machines against each other.
+//! `apexmap compare`: compares results and published machines.
 
 use super::compare_folder;
 use super::compare_self::{self, SelfArguments};
@@ -34,58 +34,57 @@ use std::path::{Path, PathBuf};
       --allow page-size --names 4KiB,2MiB
   apexmap compare red-storm results/random-access-ranks
   apexmap compare results/base results/new --fail-if slower=5%,noisy --no-page
-  apexmap compare --self quickstart --launches 5     how often is a difference found where there is none?
+  apexmap compare --self quickstart --launches 5     how often does a comparison find a false difference?
 
-Ratios are speeds relative to the first machine: above 1 is faster.")]
+Ratios are speeds relative to the first machine; above 1 means faster.")]
 pub struct Arguments {
-    /// Result folders, Parquet files of samples, published machines or machine cards; a condition in brackets chooses samples
+    /// Result folders, Parquet files of samples, published machines or machine cards; a condition in brackets selects samples
     #[arg(required_unless_present = "control", num_args = 2.., value_name = "RESULT")]
     inputs: Vec<String>,
-    /// Measure this sweep in launches that are alternately called A and B, compare A with B, and print the rate of differences
-    /// found, all of which are false; a sweep file or the name of a ready sweep
+    /// Measure this sweep (a file or a ready sweep) in launches that alternate between A and B, and print how many differences a
+    /// comparison of A and B finds; all are false
     #[arg(long = "self", value_name = "SWEEP", conflicts_with_all = ["inputs", "names", "cards", "condition", "ignore", "fail_if"])]
     control: Option<PathBuf>,
-    /// Launches of A, and of B, of each rank count [default: those of the sweep, at least 3]
+    /// Launches of A, and of B, per rank count [default: those of the sweep, at least 3]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(2..=50))]
     launches: Option<u32>,
     /// Folder for the HTML page, its figures and tables, and the samples of --self [default: compare/A-vs-B, compare/self-SWEEP]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// If the folder holds something else, such as the comparison of other results, keep that as FOLDER.1 and begin anew
+    /// If the folder holds something else, such as another comparison, keep that as FOLDER.1 and start again
     #[arg(long)]
     replace: bool,
     /// Names of the machines, comma-separated [default: their own names]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     names: Vec<String>,
-    /// Machine cards of the results, in their order, comma-separated, for those that hold none or another; an empty one leaves a
-    /// result its own
+    /// Machine cards for the results, in their order, comma-separated; an empty entry keeps a result's own card
     #[arg(long, value_delimiter = ',', value_name = "CARDS")]
     cards: Vec<String>,
-    /// Accept these differences, which are then printed on every figure: page-size, oversubscription, transport, version,
-    /// kernel, one-launch
+    /// Accept these differences and print them on every figure: page-size, oversubscription, transport, version, kernel,
+    /// one-launch
     #[arg(long, value_delimiter = ',', value_name = "DIFFERENCES")]
     allow: Vec<String>,
-    /// Parameters to ignore when points are matched, such as I,N
+    /// Ignore these parameters when matching points, such as I,N
     #[arg(long, value_delimiter = ',', value_name = "PARAMETERS")]
     ignore: Vec<String>,
-    /// How rank counts are matched
+    /// Match rank counts in this way
     #[arg(long, value_name = "HOW", default_value = "auto")]
     match_ranks: MatchRanks,
-    /// How maps and counts decide which points differ
+    /// Decide in this way which points differ, in maps and counts
     #[arg(long, value_name = "HOW", default_value = "adjusted")]
     significance: Decision,
-    /// Samples to compare, of all results
+    /// Select samples of all results
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
-    /// slower=5%: end with exit code 5 if points of the second are slower than those of the first by more than this, beyond their
-    /// uncertainty, or did not finish, and with 4 if the check could hardly have found that; noisy: end with 5 if a machine was disturbed
+    /// Exit with code 5 if a condition is met. slower=5%: points of the second result are slower by more than 5 %, beyond their
+    /// uncertainty, or did not finish (code 4 if the check could hardly detect that); noisy: a machine was disturbed
     #[arg(long, value_name = "CONDITION,...", value_delimiter = ',')]
     fail_if: Vec<String>,
     /// paper: also write each figure for one column of a paper, into figures/paper
     #[arg(long, default_value = "screen",
         value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
     style: String,
-    /// Only check, write no HTML page
+    /// Only check; do not write the HTML page
     #[arg(long)]
     no_page: bool,
     /// Print the check, or the rate of false findings, as JSON
@@ -103,13 +102,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return control(arguments, sweep, matching);
     }
     if arguments.launches.is_some() {
-        let next = "name the sweep: apexmap compare --self quickstart --launches 5";
-        return Err(Error::input("--launches is about the launches that --self makes", next));
+        let next = "add the sweep: apexmap compare --self quickstart --launches 5";
+        return Err(Error::input("--launches applies only to --self", next));
     }
     if (arguments.no_page || arguments.json) && arguments.fail_if.is_empty() {
         let flag = if arguments.no_page { "--no-page" } else { "--json" };
         return Err(Error::input(
-            format!("{flag} is about the check of --fail-if, or of --self"),
+            format!("{flag} applies only to --fail-if and --self"),
             "add --fail-if slower=5%, for example",
         ));
     }
@@ -118,14 +117,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     name_all(&mut machines, &arguments.names)?;
     let Conditions { limit, noisy } = Conditions::parse(&arguments.fail_if)?;
     if arguments.json && limit.is_none() {
-        return Err(Error::input("--json prints the check of a slow-down", "add slower=5% to --fail-if, for example"));
+        return Err(Error::input("--json prints the check of slower=", "add slower=5% to --fail-if, for example"));
     }
     let comparison = Comparison { decision: arguments.significance, ..compare(&machines, matching)? };
     if let (Some(_), Some([one, other])) = (&limit, comparison.same_samples()) {
-        return Err(Error::input(
-            format!("{one} and {other} are the same samples, which are never slower than themselves"),
-            "name the result of another run",
-        ));
+        return Err(Error::input(format!("{one} and {other} are the same samples"), "name the result of another run"));
     }
     if let Some(text) = environments(&machines) {
         note(&format!("note: {text}"));
@@ -135,7 +131,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&machines));
         compare_folder::take(&folder, machines.iter().map(compare_folder::side).collect(), arguments.replace)?;
         let made = page(arguments, &folder, &comparison, check.as_ref())?;
-        // Standard output is the check's alone where it is JSON.
+        // With --json, standard output contains only the check.
         if arguments.json { note(made.trim_end()) } else { print(&made)? }
     }
     if let Some(check) = &check {
@@ -148,7 +144,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     check.as_ref().map_or(Ok(()), verdict)
 }
 
-/// Ends with exit code 5 if a machine was disturbed.
+/// Returns an error with exit code 5 if a machine was disturbed.
 fn require_quiet(comparison: &Comparison) -> Result<()> {
     let disturbed: Vec<String> =
         comparison.disturbed().map(|(name, health)| format!("{name} was {}", health.sentence())).collect();
@@ -162,7 +158,7 @@ fn require_quiet(comparison: &Comparison) -> Result<()> {
     }
 }
 
-/// A sweep against itself.
+/// Measures a sweep twice and compares it with itself.
 fn control(arguments: &Arguments, sweep: &Path, matching: Matching) -> Result<()> {
     let (launches, out, replace) = (arguments.launches, arguments.out.as_deref(), arguments.replace);
     let sides = compare_self::measure(&SelfArguments { sweep, launches, out, replace })?;
@@ -202,7 +198,11 @@ fn verdict(check: &RegressionCheck) -> Result<()> {
         ));
     }
     if !check.not_finished.is_empty() {
-        found.push(format!("{} finished by {} did not finish", plural(check.not_finished.len(), "point"), check.base));
+        found.push(format!(
+            "{} that {} finished did not finish",
+            plural(check.not_finished.len(), "point"),
+            check.base
+        ));
     }
     Err(Error::new(
         ErrorKind::Regression,
@@ -236,7 +236,7 @@ fn parameter(name: &str) -> Result<String> {
     Err(Error::input(format!("--ignore {name}: no kernel has this parameter"), suggest(name, &known)))
 }
 
-/// `compare/A-vs-B`, of characters that any file system takes.
+/// Returns `compare/A-vs-B`, in characters that every file system accepts.
 fn default_folder(machines: &[Machine]) -> PathBuf {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' };
     let one = |machine: &Machine| {
@@ -248,7 +248,7 @@ fn default_folder(machines: &[Machine]) -> PathBuf {
     Path::new("compare").join(name)
 }
 
-/// All machines in the order given; published ones are predicted at the points of those that are measured.
+/// Reads all machines in the order given. Published machines are predicted at the points of the measured ones.
 fn all(inputs: &[String], condition: Option<&str>) -> Result<Vec<Machine>> {
     let cards: Vec<Option<Card>> = inputs.iter().map(|input| card(input)).collect::<Result<_>>()?;
     let mut measured = Vec::new();
@@ -266,12 +266,12 @@ fn all(inputs: &[String], condition: Option<&str>) -> Result<Vec<Machine>> {
     Ok(cards.iter().filter_map(next).collect())
 }
 
-/// Gives machines the cards that were asked for.
+/// Gives the machines the cards of `--cards`.
 fn give_cards(machines: &mut [Machine], cards: &[String]) -> Result<()> {
     if !cards.is_empty() && cards.len() != machines.len() {
         return Err(Error::input(
             format!("--cards has {} for {}", plural(cards.len(), "card"), plural(machines.len(), "machine")),
-            "give one card per machine, separated by commas; nothing between two commas leaves a result its own",
+            "give one card per machine, separated by commas; an empty entry keeps a result's own card",
         ));
     }
     for (machine, card) in machines.iter_mut().zip(cards).filter(|(_, card)| !card.is_empty()) {
@@ -280,7 +280,7 @@ fn give_cards(machines: &mut [Machine], cards: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The card of a published machine, or of a file that is one.
+/// Returns the card if the input is a published machine or a card file.
 fn card(given: &str) -> Result<Option<Card>> {
     let published = apexmap_theory::machine::PUBLISHED.iter().any(|(known, _)| *known == given);
     let path = Path::new(given);
@@ -290,7 +290,7 @@ fn card(given: &str) -> Result<Option<Card>> {
     }
 }
 
-/// A result folder or a Parquet file, with a condition in brackets.
+/// Opens a result folder or a Parquet file, with an optional condition in brackets.
 fn open(given: &str, everywhere: Option<&str>) -> Result<Machine> {
     let (path, own) = match given.strip_suffix(']').and_then(|rest| rest.split_once('[')) {
         Some((path, own)) if !Path::new(given).exists() => (path, Some(own)),

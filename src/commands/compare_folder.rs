@@ -1,4 +1,4 @@
-//! The folder of a comparison: which results it compares is written in it, so that no other comparison overwrites it.
+//! The folder of a comparison. It records which results it compares, so that no other comparison overwrites it.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
@@ -9,17 +9,17 @@ use apexmap_results::disk::Folder;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The file that names the results.
+/// Name of the record.
 const RECORD: &str = "comparison.json";
 
-/// What a folder is about.
+/// The record of a folder's comparison.
 #[derive(Debug, Deserialize, PartialEq, Serialize)]
 struct Record {
-    /// The results in their order: absolute paths, with a condition in brackets; names of published machines.
+    /// The results in order: absolute paths, with a condition in brackets, or names of published machines.
     compares: Vec<String>,
 }
 
-/// A machine as the record names it.
+/// Returns the entry of a machine in the record.
 pub fn side(machine: &Machine) -> String {
     match (&machine.run, machine.origin) {
         (Some(run), Origin::Measured) => {
@@ -30,10 +30,12 @@ pub fn side(machine: &Machine) -> String {
     }
 }
 
-/// Takes a folder for the comparison of these results, as [`side`] names them. The same comparison overwrites its own folder.
+/// Prepares a folder for the comparison of these results, as [`side`] names them. The same comparison may overwrite its own
+/// folder.
 ///
 /// # Errors
-/// If the folder holds something else, unless that is to be kept as FOLDER.1; if it cannot be written.
+/// If the folder holds something else and `replace` is false, or if it cannot be written. With `replace`, the old folder is kept
+/// as FOLDER.1.
 pub fn take(path: &Path, compares: Vec<String>, replace: bool) -> Result<()> {
     let record = Record { compares };
     if let Some(other) = other(path, &record)? {
@@ -41,13 +43,11 @@ pub fn take(path: &Path, compares: Vec<String>, replace: bool) -> Result<()> {
         if !replace {
             return Err(Error::input(
                 format!("{shown} holds {other}"),
-                format!(
-                    "name another folder with --out, or begin anew with --replace, which keeps {shown} as {shown}.1"
-                ),
+                format!("name another folder with --out, or add --replace, which keeps {shown} as {shown}.1"),
             ));
         }
         let folder = Folder { path: path.to_owned() };
-        // A driver that writes there is not disturbed.
+        // Fails if a driver is writing there.
         let lock = folder.lock()?;
         let kept = folder.move_aside()?;
         drop(lock);
@@ -58,7 +58,7 @@ pub fn take(path: &Path, compares: Vec<String>, replace: bool) -> Result<()> {
     new_file::replace_by(&path.join(RECORD), text + "\n")
 }
 
-/// What else a folder holds; `None` if it is free or of this comparison.
+/// Describes other contents of a folder; returns `None` if the folder is free or holds this comparison.
 fn other(path: &Path, wanted: &Record) -> Result<Option<String>> {
     let has = |name: &str| path.join(name).exists();
     if has("journals") || has("samples.parquet") {
@@ -67,12 +67,12 @@ fn other(path: &Path, wanted: &Record) -> Result<Option<String>> {
     let file = path.join(RECORD);
     if !file.is_file() {
         let page = has("compare.html") || has("cells.csv");
-        return Ok(page.then(|| format!("a comparison, and no {RECORD} that says of which results")));
+        return Ok(page.then(|| format!("a comparison without {RECORD}")));
     }
     let text = regular_file::read_text(&file).map_err(|e| Error::file("read", &file, e))?;
     Ok(match serde_json::from_str::<Record>(&text) {
         Ok(known) if known == *wanted => None,
         Ok(known) => Some(format!("another comparison: {}", known.compares.join(" with "))),
-        Err(_) => Some(format!("a comparison, and its {RECORD} cannot be read")),
+        Err(_) => Some(format!("a comparison whose {RECORD} cannot be read")),
     })
 }

@@ -16,38 +16,39 @@ use apexmap_run::campaign::{Campaign, Conduct, Request};
 use apexmap_run::sweep::{self, ready};
 use std::path::{Path, PathBuf};
 
-/// What is measured, and where it is kept.
+/// Arguments of a comparison of a sweep with itself.
 pub struct SelfArguments<'a> {
     /// A sweep file, or the name of a ready sweep.
     pub sweep: &'a Path,
-    /// Launches of each side; those of the sweep if absent.
+    /// Launches of each side [default: those of the sweep].
     pub launches: Option<u32>,
     pub out: Option<&'a Path>,
-    /// Keep what else the folder holds as FOLDER.1.
+    /// Keep other contents of the folder as FOLDER.1.
     pub replace: bool,
 }
 
-/// Fewer launches of a side leave intervals so wide that hardly anything is found, be it there or not.
+/// Smallest number of launches per side. With fewer, intervals are so wide that a comparison finds hardly any difference, true or
+/// false.
 const LEAST_LAUNCHES: u32 = 3;
 
-/// The two sides, measured in turn.
+/// The two sides, measured in alternating launches.
 pub struct Sides {
     pub name: String,
-    /// For the page and `self.json`; the samples are in its folder `result`.
+    /// Holds the HTML page and `self.json`; the samples are in its folder `result`.
     pub folder: PathBuf,
     pub machines: Vec<Machine>,
 }
 
-/// Measures what is missing of both sides.
+/// Measures the missing samples of both sides.
 ///
 /// # Errors
-/// As of a run.
+/// Those of a run.
 pub fn measure(arguments: &SelfArguments) -> Result<Sides> {
     let mut sweep = ready::open(arguments.sweep, sweep::Machine::here())?;
     let asked = sweep.launch.launches;
     let launches = 2 * arguments.launches.unwrap_or(asked.max(LEAST_LAUNCHES));
     sweep.launch.launches = launches;
-    // Each side gets the time of the sweep for as many launches.
+    // The budget is that of the sweep, scaled to the number of launches.
     if let Some(budget) = &mut sweep.repeat.budget_seconds {
         *budget *= f64::from(launches) / f64::from(asked);
     }
@@ -73,12 +74,12 @@ pub fn measure(arguments: &SelfArguments) -> Result<Sides> {
 }
 
 impl Sides {
-    /// A against B.
+    /// Compares A with B.
     pub fn compare(&self, matching: Matching) -> Result<Comparison<'_>> {
         compare(&self.machines, matching)
     }
 
-    /// Counts the findings, keeps them as `self.json`, and says them; as JSON if asked.
+    /// Counts the findings, writes them to `self.json`, and returns them as text or JSON.
     pub fn conclude(&self, comparison: &Comparison, json: bool) -> Result<String> {
         let found = control::of(comparison)?;
         let path = self.folder.join("self.json");

@@ -11,12 +11,12 @@ use apexmap_run::campaign::{Campaign, Conduct, Measured};
 use apexmap_run::sweep::driver::Watcher;
 use apexmap_run::sweep::plan::Plan;
 
-/// The display of a run on this terminal.
+/// Returns the progress display of a run on this terminal.
 pub fn display(plan: &Plan) -> Box<dyn Watcher> {
     Box::new(Progress::new(plan))
 }
 
-/// Draws figures and writes the report if asked; then the verdict.
+/// Draws figures and writes the report if requested, then returns the verdict.
 pub fn conclude(campaign: &Campaign, measured: Measured, conduct: Conduct, with_report: bool) -> Result<()> {
     let folder = Folder { path: campaign.folder.clone() };
     let samples = Samples::from(measured.table);
@@ -25,7 +25,7 @@ pub fn conclude(campaign: &Campaign, measured: Measured, conduct: Conduct, with_
     }
     let health = Health::of(&samples.current());
     if conduct.ends_if_noisy && health.verdict() == Quietness::Disturbed {
-        let next = "free the machine, and measure anew with --replace or into another folder";
+        let next = "free the machine, and measure again with --replace or into another folder";
         return Err(Error::new(ErrorKind::Regression, format!("the machine was {}", health.sentence()), next));
     }
     campaign.verdict(&folder, &measured.progress)

@@ -1,4 +1,4 @@
-//! Errors on the terminal: what is wrong, the place underlined, advice.
+//! Prints errors on the terminal: the error, the underlined place, and the next step.
 
 use super::snippet::{Snippet, cut};
 use apexmap_base::error::{Error, ErrorKind};
@@ -17,10 +17,10 @@ struct Complaint {
     span: SourceSpan,
 }
 
-/// Most characters of what is wrong, and of the advice: who listed a million numbers need not read them again.
+/// Maximum number of characters of the error and of the help. Arguments may be longer, and the error need not repeat them.
 const LONGEST: usize = 4000;
 
-/// The text of an error for a terminal of `width` columns: printable, and of bounded length.
+/// Formats an error for a terminal of `width` columns, in printable characters and with bounded length.
 pub fn render(error: &Error, colour: bool, width: usize) -> String {
     let error = &Error { what: cut(&error.what, LONGEST), next: cut(&error.next, LONGEST), ..error.clone() };
     if let ErrorKind::Interrupted(_) = error.kind {
@@ -43,10 +43,10 @@ pub fn render(error: &Error, colour: bool, width: usize) -> String {
     }
 }
 
-/// A terminal that calls itself narrower does not know its width.
+/// Smallest terminal width that is believed. Terminals that report less do not know their width.
 const NARROWEST: usize = 20;
 
-/// Prints an error on standard error.
+/// Prints an error to standard error.
 pub fn show(error: &Error) {
     let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let width = width.filter(|&width| width >= NARROWEST).unwrap_or(100);

@@ -1,4 +1,4 @@
-//! `apexmap export`: samples for other programs.
+//! `apexmap export`: writes samples in the formats of other programs.
 
 use super::samples::{names, read};
 use apexmap_base::error::{Error, Result};
@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// One line per sample; with --out also FILE-metadata.json, with each column's meaning, unit and type (CSVW)
+    /// One line per sample; with --out also FILE-metadata.json, which describes each column (CSVW)
     Csv,
     /// One JSON object per sample
     Jsonl,
-    /// Extra-P's text format: the parameters that vary, and the samples of each point (read it with `extrap --text`)
+    /// Extra-P's text format: the varying parameters, and the samples of each point (read it with `extrap --text`)
     ExtraP,
 }
 
@@ -34,14 +34,14 @@ pub struct Arguments {
     /// Output format
     #[arg(long, value_enum, default_value = "csv")]
     format: Format,
-    /// Samples to write, such as 'P == 2 && alpha <= 0.1'
+    /// Select samples, such as 'P == 2 && alpha <= 0.1'
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
     /// Columns to write, comma-separated [default: all]; for extra-p the metrics [default: seconds and the kernels' headline
     /// rates]
     #[arg(long, value_name = "COLUMNS")]
     select: Option<String>,
-    /// For extra-p: the parameters, comma-separated [default: those that vary]
+    /// Parameters for extra-p, comma-separated [default: those that vary]
     #[arg(long, value_name = "COLUMNS")]
     parameters: Option<String>,
     /// Include samples of other builds, machines and plans (column stale)
@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return Err(all.current().none_meets(condition.as_ref()));
     }
     if arguments.parameters.is_some() && arguments.format != Format::ExtraP {
-        return Err(Error::input("--parameters is for --format extra-p", "choose columns with --select instead"));
+        return Err(Error::input("--parameters is for --format extra-p", "select columns with --select instead"));
     }
     let selected = arguments.select.as_deref().map(|list| names("--select", list, &samples)).transpose()?;
     let title = format!("Samples of {}", arguments.result.display());
@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 let text = export::metadata::of(&chosen, out, &title);
                 to(Some(&side), |out| out.write_all(text.as_bytes()))?;
                 let samples = plural(samples.len(), "sample");
-                note(&format!("{}: {samples}; {}: their columns", out.display(), side.display()));
+                note(&format!("{}: {samples}; {}: column descriptions", out.display(), side.display()));
             }
         }
         Format::ExtraP => {
@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Writes to a file or to standard output, where a closed pipe ends the output.
+/// Writes to a file or to standard output. A closed pipe ends the output without an error.
 fn to(out: Option<&Path>, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let Some(path) = out else { return write_data(write) };
     new_file::write_named(path, |file| {

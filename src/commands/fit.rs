@@ -1,4 +1,4 @@
-//! `apexmap fit`: a model's parameters from a result.
+//! `apexmap fit`: fits a model's parameters to a result.
 
 use super::predict::{Format, between, number, pretty};
 use super::samples;
@@ -25,33 +25,33 @@ use std::path::{Path, PathBuf};
       --format toml > my-machine.toml
   apexmap predict random_access.hypercube --machine my-machine.toml --ranks 1..8192
 
-Parameters that are not fitted (sizes) are taken from --hold, then --machine, then the result's host. Those that the data do not \
-identify are held at the values of the card of --machine, and named; without a card the fit is refused.")]
+Parameters that are not fitted (sizes) come from --hold, then --machine, then the result's host. Parameters that the data do not \
+identify keep the values of the card of --machine and are listed; without a card the fit is refused.")]
 pub struct Arguments {
     /// A result folder
     result: PathBuf,
-    /// The model; `apexmap models` lists them
+    /// Model to fit; `apexmap models` lists them
     #[arg(long)]
     model: String,
-    /// Samples to fit to, such as 'P <= 64 && pages == "huge"'
+    /// Select the samples to fit, such as 'P <= 64 && pages == "huge"'
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
-    /// Machine card with values of parameters that are not fitted, or that the data do not identify
+    /// Machine card with values for parameters that are not fitted or not identified by the data
     #[arg(long, value_name = "CARD")]
     machine: Option<String>,
     /// Hold this parameter at a value, in base units or with a unit
     #[arg(long, value_name = "NAME=VALUE")]
     hold: Vec<String>,
-    /// Fit this parameter although it is usually given
+    /// Fit this parameter, which is given by default
     #[arg(long, value_name = "NAME")]
     free: Vec<String>,
-    /// A variable of the model that is not in the result, such as ranks_per_node=2
+    /// Set a variable of the model that the result does not contain, such as ranks_per_node=2
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
     /// Seed of the bootstrap
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Folder for figures of the fit: model and measurement, residual map
+    /// Folder for figures of the fit: model with measurement, and residual map
     #[arg(long, value_name = "FOLDER")]
     figures: Option<PathBuf>,
     /// Output format; toml writes a machine card
@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// Writes the pictures, and names them on standard error: standard output is the fit's.
+/// Writes the figures, and prints their names to standard error, because standard output contains the fit.
 fn draw(model: &dyn Model, fit: &Fit, (data, samples): (&Data, &Samples), to: &Path) -> Result<()> {
     std::fs::create_dir_all(to).map_err(|e| Error::file("create", to, e))?;
     let over = if data.oversubscribed { ", oversubscribed" } else { "" };
@@ -115,13 +115,13 @@ fn variables(model: &dyn Model, settings: &[String]) -> Result<Vec<(String, f64)
         let values = super::predict::values(variable, value)?;
         match values.as_slice() {
             [value] => Ok((name.to_owned(), *value)),
-            _ => Err(Error::input(format!("--set {text}: one value is needed here"), "give one value")),
+            _ => Err(Error::input(format!("--set {text}: expected one value"), "give one value")),
         }
     };
     settings.iter().map(one).collect()
 }
 
-/// What is held, fitted, or not known.
+/// Returns the role of each parameter: held, fitted or unknown.
 fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest, samples: &Samples) -> Result<Vec<Role>> {
     let card = arguments.machine.as_deref().map(Card::find).transpose()?;
     let mut held = Vec::new();
@@ -139,13 +139,13 @@ fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest, samples:
     Ok(model_fit::roles(model, &reported, card.as_ref(), &held, &free))
 }
 
-/// Head of the column of bootstrap intervals.
+/// Heading of the column of bootstrap intervals.
 const BOOTSTRAP: &str = "bootstrap over launches, without lack of fit";
 
-/// Why a number that is usually fitted has none but the card's value.
-const NOT_IDENTIFIED: &str = "the card's: not identified here";
+/// Remark on a parameter that is usually fitted but has only the card's value.
+const NOT_IDENTIFIED: &str = "from the card: not identified by the data";
 
-/// Points shown at most in the table of residuals.
+/// Maximum number of points in the table of residuals.
 const MOST_POINTS: usize = 24;
 
 fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -> String {
@@ -160,12 +160,12 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -
     if quality.fitted_points < quality.points {
         let _ = writeln!(
             text,
-            "The numbers are fitted to {} of the points, evenly spread, and judged on all.\n",
+            "The fit uses {} of the points, evenly spread; its quality is computed from all.\n",
             quality.fitted_points
         );
     }
     if data.oversubscribed {
-        text.push_str("Oversubscribed: some launches had more ranks than hardware threads; this is no model of a machine with enough.\n\n");
+        text.push_str("Oversubscribed: some launches had more ranks than hardware threads; the fit is not for a machine with enough.\n\n");
     }
     let _ = writeln!(
         text,
@@ -188,11 +188,11 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -
         let _ = writeln!(text, "AICc {aicc:.1}");
     }
     residuals(model, fit, &mut text);
-    let _ = writeln!(text, "\n{}\nIt assumes: {}.", model_fit::sentence(model, fit, curve), about.assumes);
+    let _ = writeln!(text, "\n{}\nThe model assumes: {}.", model_fit::sentence(model, fit, curve), about.assumes);
     text
 }
 
-/// The numbers of the machine: estimates with their intervals, and why others have none.
+/// Returns the table of the machine's parameters: estimates with intervals, or the reason why an estimate is missing.
 fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
     let unit = |name| models::scan::parameter(model, name).map_or(apexmap_base::units::Unit::None, |p| p.unit());
     let mut table = TextTable::new([Align::Left, Align::Right, Align::Left, Align::Left]);
@@ -220,7 +220,7 @@ fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
     table
 }
 
-/// The points that are farthest off, or all if they are few.
+/// Writes the table of residuals: all points, or the [`MOST_POINTS`] with the largest deviation.
 fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
     let varied = model_fit::varied(&fit.points);
     let mut points: Vec<&fit::Point> = fit.points.iter().collect();
@@ -228,7 +228,7 @@ fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
     if points.len() > MOST_POINTS {
         points.sort_by(|a, b| ratio(b).ln().abs().total_cmp(&ratio(a).ln().abs()));
         points.truncate(MOST_POINTS);
-        let _ = writeln!(text, "\nThe {MOST_POINTS} of {} points that are farthest off:", fit.points.len());
+        let _ = writeln!(text, "\nThe {MOST_POINTS} of {} points with the largest deviation:", fit.points.len());
     } else {
         text.push('\n');
     }

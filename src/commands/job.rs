@@ -1,4 +1,4 @@
-//! `apexmap job`: launches for a machine where only the worker runs.
+//! `apexmap job`: exports launches to a machine that runs only the worker, and imports their outputs.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::print;
@@ -18,9 +18,9 @@ pub struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// Write the launches that a sweep still lacks into a new folder: job files, scripts, and a README.txt with what to do
+    /// Write the missing launches of a sweep into a new folder: job files, scripts, and instructions in README.txt
     Export(ExportArguments),
-    /// Take what the worker wrote into the result that the launches were exported from
+    /// Add the worker's outputs to the result that the launches were exported from
     Import(ImportArguments),
 }
 
@@ -29,20 +29,20 @@ enum What {
   apexmap job export my.toml jobs --worker target/release/apexmap-worker
   apexmap job export my.toml jobs --worker /opt/apexmap --worker-info worker.json --machine node17
 
-On the other machine, `apexmap worker --info > worker.json` writes what its worker says of itself. Sizes that follow the machine
+On the other machine, `apexmap worker --info > worker.json` describes its worker. Sizes that depend on the machine \
 (\"cores\" and the like) are those of this one.")]
 struct ExportArguments {
     /// A sweep file (TOML), or the name of a ready sweep (see apexmap sweeps)
     sweep: PathBuf,
-    /// The folder to write, which is not there yet
+    /// Folder to write; it must not exist yet
     folder: PathBuf,
-    /// Result folder, which the outputs are imported into [default: results/NAME, NAME being the sweep's]
+    /// Result folder that the outputs are imported into [default: results/NAME, NAME being the sweep's]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Worker program to start on the ranks; with --worker-info its path on the other machine [default: this program]
     #[arg(long, value_name = "PROGRAM")]
     worker: Option<PathBuf>,
-    /// What the worker says of itself, if it cannot be started here
+    /// Description of the worker (worker.json), if the worker cannot be started here
     #[arg(long, value_name = "FILE", requires = "machine")]
     worker_info: Option<PathBuf>,
     /// Name of the machine in results [default: this one's host name]
@@ -51,7 +51,7 @@ struct ExportArguments {
     /// Ranks on each node [default: the sweep's]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     ranks_per_node: Option<u32>,
-    /// Also the points that failed in an earlier run
+    /// Include the points that failed in an earlier run
     #[arg(long)]
     retry_failed: bool,
 }
@@ -59,7 +59,7 @@ struct ExportArguments {
 #[derive(clap::Args)]
 #[command(after_help = "Example: apexmap job import jobs --out results/paper-figure-2
 
-What was imported before is not taken twice, so the same command may be given again while outputs still come.")]
+Outputs that were imported before are skipped, so you can repeat the command whenever new outputs arrive.")]
 struct ImportArguments {
     /// Folders of exported launches, or single outputs (NAME.out)
     #[arg(required = true, value_name = "FOLDER|FILE")]
@@ -90,7 +90,7 @@ fn export(arguments: &ExportArguments) -> Result<()> {
         return print("nothing is left to measure\n");
     };
     print(&format!(
-        "{} of {}: {}\nwhat to do there stands in {}; then: {}\n",
+        "{} of {}: {}\ninstructions: {}; then run: {}\n",
         plural(exported.launches, "launch"),
         plural(exported.points, "point"),
         arguments.folder.display(),
@@ -111,7 +111,7 @@ fn import(arguments: &ImportArguments) -> Result<()> {
         imported.progress.summary()
     ))?;
     let counted = [
-        (imported.refused, "output", "not taken"),
+        (imported.refused, "output", "refused"),
         (imported.broken, "launch", "not complete"),
         (imported.absent, "output", "missing"),
     ];
@@ -121,8 +121,8 @@ fn import(arguments: &ImportArguments) -> Result<()> {
         (_, true) => Ok(()),
         (0, _) => Err(Error::measurement(
             what.join(", "),
-            "import again when the rest is there; `apexmap job export` or `apexmap run` measures what is left",
+            "import again when the other outputs arrive; `apexmap job export` or `apexmap run` measures missing points",
         )),
-        _ => Err(Error::environment(what.join(", "), "see the notes above; what was taken is kept")),
+        _ => Err(Error::environment(what.join(", "), "see the notes above; imported samples are kept")),
     }
 }

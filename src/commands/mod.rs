@@ -1,4 +1,4 @@
-//! The commands of the exploring wing: one file each, and one line in `commands!`.
+//! The commands: one file each, and one line each in `commands!`.
 
 mod calibrate;
 mod cancel;
@@ -33,7 +33,7 @@ use apexmap_base::error::Result;
 use apexmap_run::sweep::ready;
 use std::path::Path;
 
-/// Makes the parser and the dispatch of commands: each is a module with `Arguments` and `run(&Arguments)`.
+/// Defines the parser and the dispatch of the commands. Each command is a module with `Arguments` and `run(&Arguments)`.
 macro_rules! commands {
     ($($(#[$about:meta])* $name:ident => $module:ident,)*) => {
         /// The commands, in the order of `apexmap --help`.
@@ -44,7 +44,7 @@ macro_rules! commands {
         }
 
         /// # Errors
-        /// Whatever the command refuses.
+        /// Those of the command.
         pub fn run(command: &Command) -> Result<()> {
             match command {
                 $(Command::$name(arguments) => $module::run(arguments),)*
@@ -58,15 +58,15 @@ commands! {
     Run => run,
     /// List the ready sweeps by the question they answer; print or write them
     Sweeps => sweeps,
-    /// Show what a sweep would run and what is already done
+    /// Show the points of a sweep, and which are already done
     Plan => plan,
-    /// Launch a sweep's ranks for a few seconds: where they are, and the network's first numbers
+    /// Launch a sweep's ranks for a few seconds; show their placement and first network numbers
     Try => try_launch,
-    /// Show what a result holds, what failed and why
+    /// Show what a result contains, and which points failed and why
     Status => status,
-    /// End the batch jobs of a result
+    /// Cancel the batch jobs of a result
     Cancel => cancel,
-    /// Write a sweep's launches as files for a machine where only the worker runs, and read back what it wrote
+    /// Export a sweep's launches to a machine that runs only the worker, and import its outputs
     Job => job,
     /// Draw a surface, contours, a heat map or curves from a result
     Plot => plot,
@@ -76,11 +76,11 @@ commands! {
     Export => export,
     /// Redraw a result's figures and rewrite its report
     Report => report,
-    /// Compare results, or published machines: ratios point by point, fastest regions, regressions
+    /// Compare results or published machines: ratios by point, regions where each is faster, regressions
     Compare => compare,
     /// Measure basic latencies and bandwidths, and write a machine card
     Calibrate => calibrate,
-    /// Show a machine card: the classic numbers (STREAM, GUPS, latencies, cache sizes, TLB reach), and all others
+    /// Show a machine card: the classic numbers (STREAM, GUPS, latencies, cache sizes, TLB reach), then all others
     Card => show_card,
     /// List the models and the published machines; show a model with its variables, parameters and source
     Models => models,
@@ -92,7 +92,7 @@ commands! {
     Validate => validate,
 }
 
-/// Whether `apexmap run WORD` would run a sweep: for advice when the word stands where a command should.
+/// Returns whether `apexmap run WORD` would run a sweep. Used for advice if the word is given as a command.
 pub fn is_sweep(word: &str) -> bool {
     Path::new(word).is_file() || ready::named(Path::new(word)).is_some()
 }

@@ -1,4 +1,4 @@
-//! `apexmap models`: the models and the published machines.
+//! `apexmap models`: lists and describes the models and the published machines.
 
 use super::predict::value_text;
 use apexmap_base::error::{Error, Result};
@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  apexmap models                                      one line per model
-  apexmap models random_access                        the models of a family
+  apexmap models                                      list the models
+  apexmap models random_access                        describe the models of a family
   apexmap models random_access.hypercube
-  apexmap models message_rate.nic --figures figures   draw Figures 11 to 13 of its paper")]
+  apexmap models message_rate.nic --figures figures   also draw Figures 11 to 13 of its paper")]
 pub struct Arguments {
-    /// A family or a model, such as random_access or random_access.hypercube [default: one line per model]
+    /// Family or model, such as random_access or random_access.hypercube [default: one line per model]
     #[arg(value_name = "FAMILY|ID")]
     model: Option<String>,
     /// Draw the figures of the model's paper into this folder, as SVG and PNG
@@ -58,8 +58,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 fn draw(model: &dyn Model, folder: &Path, text: &mut String) -> Result<()> {
     if !nic::are_of(model) {
-        let what = format!("apexmap has no figures of the paper of {}", model.about().id);
-        return Err(Error::input(what, "name message_rate.nic, or draw a fit with apexmap fit --figures"));
+        let what = format!("apexmap does not have the figures of the paper of {}", model.about().id);
+        return Err(Error::input(what, "use message_rate.nic, or draw a fit with apexmap fit --figures"));
     }
     std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
     for drawing in nic::paper()? {
@@ -70,7 +70,7 @@ fn draw(model: &dyn Model, folder: &Path, text: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Names, and what they mean.
+/// Returns an empty table of names and meanings.
 fn meanings(indent: usize) -> TextTable {
     TextTable::new([Align::Left; 2]).indented(indent).within(width())
 }
@@ -85,7 +85,7 @@ fn describe(model: &dyn Model, text: &mut String) {
     }
     let machines = published_machines(model);
     let machines = if machines.is_empty() {
-        "none has all numbers; fit them, or write a card".to_owned()
+        "no card has all parameters; fit them, or write a card".to_owned()
     } else {
         machines.join(", ")
     };

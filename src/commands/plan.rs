@@ -1,4 +1,4 @@
-//! `apexmap plan`: what a sweep would run and what is already done.
+//! `apexmap plan`: shows the points of a sweep, and which are already done.
 
 use super::card::CardArguments;
 use super::sweep_arguments::SweepArguments;
@@ -23,7 +23,7 @@ use std::fmt::Write;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  apexmap plan                             what the quickstart would run
+  apexmap plan                             plan the quickstart
   apexmap plan protocol --points
   apexmap plan --schema > sweep.schema.json")]
 pub struct Arguments {
@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     campaign.check_memory()
 }
 
-/// The card that was given, or the one that the result holds.
+/// Returns the card of `--card`, or the one in the result folder.
 fn card(campaign: &Campaign, given: &CardArguments) -> Result<Option<Card>> {
     match given.find(&campaign.plan.context.machine, &[&provenance::host()])? {
         Some(card) => Ok(Some(card)),
@@ -77,7 +77,7 @@ fn card(campaign: &Campaign, given: &CardArguments) -> Result<Option<Card>> {
     }
 }
 
-/// The expanded grid: the values of each parameter.
+/// Writes the values of each parameter.
 fn axes(campaign: &Campaign, text: &mut String) {
     let mut values: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     let mut kernels: Vec<&str> = Vec::new();
@@ -92,7 +92,7 @@ fn axes(campaign: &Campaign, text: &mut String) {
     let mut table = TextTable::new([Align::Left; 2]).indented(2).within(width());
     table.row(["kernel", &kernels.join(", ")]);
     for (name, mut seen) in values {
-        // Points of a grid repeat values in runs: without those, little is left to sort.
+        // Points of a grid repeat values in runs. Removing them first leaves few values to sort.
         seen.dedup();
         seen.sort_by(|a, b| order(a, b));
         seen.dedup();
@@ -103,7 +103,7 @@ fn axes(campaign: &Campaign, text: &mut String) {
     let _ = write!(text, "{table}");
 }
 
-/// Numbers by size, words by letters.
+/// Compares numbers by value and words alphabetically.
 fn order(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Text(a), Value::Text(b)) => a.cmp(b),
@@ -136,14 +136,14 @@ fn launches(campaign: &Campaign, forecast: &PlanTime, text: &mut String) {
         ]);
     }
     let (bytes, ranks) = largest_memory(plan);
-    let total = if ranks == 1 { "on one rank".into() } else { format!("on {ranks} ranks together") };
+    let total = if ranks == 1 { "on one rank".into() } else { format!("in total on {ranks} ranks") };
     let _ = writeln!(text, "{table}largest launch: {} {total}", units::bytes(bytes as f64));
     inside_caches(campaign, text);
     campaign.crowd().into_iter().for_each(|note| _ = writeln!(text, "{note}"));
     let _ = write!(text, "{}", forecast.total());
 }
 
-/// Says where the memory of a rank is smaller than what lies beyond the caches of this machine, as memory may be too small for it.
+/// Warns if the memory of a rank fits into the caches of this machine in part, because its points may then not measure memory.
 fn inside_caches(campaign: &Campaign, text: &mut String) {
     let context = &campaign.plan.context;
     let machine = Machine::here();
@@ -160,7 +160,7 @@ fn inside_caches(campaign: &Campaign, text: &mut String) {
     if let Some(words) = inside.iter().max() {
         let _ = writeln!(
             text,
-            "{} of {} keep part of their memory in caches: M is at most {} per rank there, and {} would be beyond the last cache \
+            "{} of {} have memory that caches hold in part: M is at most {} per rank, but {} is needed to exceed the last cache \
              of {}",
             inside.len(),
             plural(sizes.len(), "point"),

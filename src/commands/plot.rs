@@ -1,4 +1,4 @@
-//! `apexmap plot`: any figure from any result.
+//! `apexmap plot`: draws a figure of any result.
 
 use super::samples::{column, names, read};
 use apexmap_base::error::{Error, Result};
@@ -23,11 +23,11 @@ use std::path::{Path, PathBuf};
 pub struct Arguments {
     /// A result folder, or a Parquet file of samples
     result: PathBuf,
-    /// surface, contour, heat, curves; bottleneck: which of the machine's limits is the bottleneck, and the fraction of it
-    /// reached; or elasticity: the power of --x with which --z grows, 1 where doubling --x doubles it
+    /// surface, contour, heat, curves; bottleneck: the limit that is the bottleneck at each point, and the fraction of it that
+    /// was reached; elasticity: the power of --x with which --z grows, 1 if doubling --x doubles it
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(FigureKind::ALL.map(|(name, _)| name)))]
     kind: String,
-    /// First axis: a parameter by the paper's name or a column
+    /// First axis: a parameter by the paper's name, or a column
     #[arg(long, default_value = "L")]
     x: String,
     /// Second axis of a grid; for curves, the parameters that distinguish them, comma-separated, or none
@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Column to show, such as bytes_per_second, cycles_per_operation or seconds [default: the kernel's headline rate]
     #[arg(long)]
     z: Option<String>,
-    /// Samples to draw, such as 'P == 2 && alpha <= 0.1'
+    /// Select samples, such as 'P == 2 && alpha <= 0.1'
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
     /// Title of the figure [default: the column's name]
@@ -51,7 +51,7 @@ pub struct Arguments {
     style: String,
 }
 
-/// The style of a name that the parser of the command line knows.
+/// Returns the style with this name; the command line accepts only known names.
 pub fn style(name: &str) -> Style {
     Style::ALL.into_iter().find(|(known, _)| *known == name).map_or(Style::Screen, |(_, style)| style)
 }
@@ -91,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Writes a figure as what its name ends in.
+/// Writes a figure in the format of the file name's extension.
 pub fn write(drawn: &Figure, file: &Path) -> Result<()> {
     write_in(drawn, Style::Screen, file)
 }
@@ -101,8 +101,8 @@ fn write_in(drawn: &Figure, style: Style, file: &Path) -> Result<()> {
         Some("svg") => new_file::write_named_by(file, figure::drawing(drawn, style)?.svg),
         Some("png") => figure::png_in(drawn, style, file),
         _ => Err(Error::input(
-            format!("--out {} is neither .svg nor .png", file.display()),
-            "choose a name that ends in .svg or .png",
+            format!("--out {} ends in neither .svg nor .png", file.display()),
+            "use a name that ends in .svg or .png",
         )),
     }
 }

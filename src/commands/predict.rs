@@ -1,4 +1,4 @@
-//! `apexmap predict`: a model's equation with a machine's numbers.
+//! `apexmap predict`: predicts rates from a model and a machine card.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::nearest::suggest;
@@ -13,7 +13,7 @@ use apexmap_theory::models::{self, Model, Variable};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// How results are printed.
+/// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     Table,
@@ -35,9 +35,9 @@ pub enum Format {
   apexmap predict random_access.hypercube --machine red-storm --ranks 1..8192 \\
       --set Q=256,1024,4096 --plot curves --out predicted.png
 
-FROM..TO means FROM, 2 FROM, 4 FROM and so on up to TO. Machines are published ones, or files.")]
+FROM..TO means FROM, 2 FROM, 4 FROM and so on up to TO. A machine is a published one, or a file.")]
 pub struct Arguments {
-    /// A model; `apexmap models` lists them
+    /// Model to use; `apexmap models` lists them
     model: String,
     /// Machine card: the name of a published machine, or a file
     #[arg(long, value_name = "CARD")]
@@ -45,7 +45,7 @@ pub struct Arguments {
     /// Values of P, such as 1..131072 or 1,4,16
     #[arg(long, value_name = "VALUES", allow_negative_numbers = true)]
     ranks: Option<String>,
-    /// Values of a variable, or a parameter of the machine in base units or with a unit
+    /// Set values of a variable, or a parameter of the machine in base units or with a unit
     #[arg(long, value_name = "NAME=VALUES")]
     set: Vec<String>,
     /// Output format
@@ -59,7 +59,7 @@ pub struct Arguments {
     out: Option<PathBuf>,
 }
 
-/// How predictions are drawn.
+/// Kinds of figures of predictions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum PlotKind {
     Surface,
@@ -109,18 +109,18 @@ pub fn pretty(value: &impl serde::Serialize) -> Result<String> {
     text.map(|text| text + "\n").map_err(|e| Error::internal(format!("cannot write JSON: {e}")))
 }
 
-/// A variable of a model by its name.
+/// Returns the variable of a model with this name.
 pub fn variable(model: &dyn Model, name: &str) -> Result<&'static Variable> {
     let about = model.about();
     let variables = about.variables.iter();
     variables.clone().find(|variable| variable.name == name).ok_or_else(|| {
         let numbers = about.parameters.iter().map(|parameter| parameter.number);
         let known: Vec<_> = variables.map(|variable| variable.name).chain(numbers).collect();
-        Error::input(format!("{} has no \"{name}\"", about.id), suggest(name, &known))
+        Error::input(format!("{} has no variable or parameter \"{name}\"", about.id), suggest(name, &known))
     })
 }
 
-/// A number with or without a unit.
+/// Parses a finite, non-negative number with or without a unit.
 pub fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
     let value =
         units::parse(text, unit).map_err(|what| Error::input(format!("{name}: {what}"), "correct the value"))?;
@@ -131,7 +131,7 @@ pub fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
     Ok(value)
 }
 
-/// `4`, `1,2,4`, `1..64` or words.
+/// Parses `4`, `1,2,4`, `1..64` or words.
 pub fn values(variable: &Variable, text: &str) -> Result<Vec<f64>> {
     let name = variable.name;
     let one = |text: &str| match variable.words.iter().position(|word| *word == text) {
@@ -149,13 +149,13 @@ pub fn values(variable: &Variable, text: &str) -> Result<Vec<f64>> {
     let Some((from, to)) = text.split_once("..") else { return text.split(',').map(|text| one(text.trim())).collect() };
     let (from, to) = (one(from)?, one(to)?);
     if from <= 0.0 || to < from {
-        let what = format!("{name}={text} is no range of powers of two");
-        return Err(Error::input(what, "begin above 0 and end at or above the beginning, as in 1..1024"));
+        let what = format!("{name}={text} is not a range of powers of two");
+        return Err(Error::input(what, "give a start above 0 and an end that is not smaller, as in 1..1024"));
     }
     Ok(std::iter::successors(Some(from), |value| Some(2.0 * value)).take_while(|value| *value <= to).collect())
 }
 
-/// A variable's value as text.
+/// Formats a value of a variable.
 pub fn value_text(variable: &Variable, value: f64) -> String {
     match variable.words.get(value as usize) {
         Some(word) => (*word).to_owned(),
@@ -176,15 +176,17 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) 
         let name = format!("{} ({})", parameter.number, parameter.symbol);
         known.row([name, amount(*value, parameter.unit()), interval]);
     }
-    let _ = writeln!(text, "{known}it assumes: {}\n", about.assumes);
+    let _ = writeln!(text, "{known}the model assumes: {}\n", about.assumes);
     if numbers.joint.as_ref().is_some_and(|joint| joint.noise > 0.0) {
-        text.push_str("bands: where 95 % of further measurements are, by the fit's covariance and spread\n\n");
+        text.push_str(
+            "bands: expected range of 95 % of further measurements, from the fit's covariance and spread\n\n",
+        );
     }
     let _ = write!(text, "{}", predictions(model, numbers, rows));
     text
 }
 
-/// An interval with its unit: `[1.2 us, 1.4 us]`; `not known` if it says nothing.
+/// Formats an interval with its unit: `[1.2 us, 1.4 us]`, or `not known` if it is too wide.
 pub fn between((low, high): (f64, f64), unit: Unit) -> String {
     if high.is_finite() && !is_known((low, high)) {
         return "not known".into();
@@ -192,7 +194,7 @@ pub fn between((low, high): (f64, f64), unit: Unit) -> String {
     format!("[{}, {}]", amount(low, unit), amount(high, unit))
 }
 
-/// The variables that vary, the rate, its band if there is one, and what sets it.
+/// Returns a table of the variables that vary, the rate, its band (if known), and the bottleneck.
 fn predictions(model: &dyn Model, numbers: &Numbers, rows: &[ScanPoint]) -> TextTable {
     let about = model.about();
     let varied = |at: usize| rows.iter().any(|row| row.at[at] != rows[0].at[at]);
@@ -222,7 +224,7 @@ fn predictions(model: &dyn Model, numbers: &Numbers, rows: &[ScanPoint]) -> Text
     table
 }
 
-/// For JSON and TOML; both know no NaN.
+/// Predictions for JSON and TOML. Neither format can represent NaN.
 #[derive(serde::Serialize)]
 struct Structured<'a> {
     model: &'a str,

@@ -1,4 +1,4 @@
-//! Progress of a run: a bar and what is being measured on a terminal, a line every few seconds elsewhere.
+//! Progress of a run: on a terminal a bar with the current point, otherwise a line every few seconds.
 
 use apexmap_base::point::{LaunchSize, Point, Value};
 use apexmap_base::sample::{Launch, Phase, Sample, Status};
@@ -21,17 +21,17 @@ use std::time::{Duration, Instant};
 
 /// Time between two plain lines.
 const QUIET: Duration = Duration::from_secs(10);
-/// Shortest time between two drawings of the bar.
+/// Shortest time between two updates of the bar.
 const FRAME: Duration = Duration::from_millis(200);
-/// Drawings take at most one part in so many of the time: the ranks need the processors.
+/// Updates take at most 1 / `REST` of the time, because the ranks need the processors.
 const REST: u32 = 200;
-/// Steps of the bar.
+/// Resolution of the bar.
 const STEPS: u64 = 1000;
 
 pub struct Progress {
     bar: Option<ProgressBar>,
     started: Instant,
-    /// When the next drawing or line is due.
+    /// Time of the next update.
     due: Instant,
     forecast: Forecast,
     repeat: Repeat,
@@ -43,17 +43,17 @@ pub struct Progress {
     done: usize,
     failed: usize,
     samples: usize,
-    /// Points done and failed, and samples, before this launch.
+    /// Points done, points failed, and samples before this launch.
     before: [usize; 3],
-    /// The point being measured, and its samples so far.
+    /// The current point, and the times of its samples.
     point: Option<Point>,
     seconds: Vec<f64>,
-    /// What the ranks do with it: `filling 38 %`.
+    /// Phase of the point, such as `filling 38 %`.
     doing: String,
     position: u64,
-    /// How quiet the machine is.
+    /// Quietness of the machine.
     health: String,
-    /// What was said of launches that began.
+    /// Messages about started launches, to print each only once.
     arrivals: BTreeSet<String>,
 }
 
@@ -87,7 +87,7 @@ impl Progress {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// What is done, and the time that is left.
+    /// Returns the points done and the remaining time.
     fn counts(&self, left: f64, samples: f64) -> String {
         let mut line = format!("{}/{}", self.done, plural(self.points, "point"));
         if self.failed > 0 {
@@ -98,7 +98,7 @@ impl Progress {
         format!("{line}, {}, {} left", units::seconds(self.elapsed().floor()), about(left))
     }
 
-    /// What is being measured, and how precise it is.
+    /// Returns the current point and the precision of its median.
     fn now(&self) -> String {
         let launch = format!("launch {} of {}", self.launch, self.launches);
         let Some(point) = &self.point else { return format!("{launch} is starting") };
@@ -114,7 +114,7 @@ impl Progress {
         format!("{launch}: {label}, sample {sample}{precision}{asked}{doing}")
     }
 
-    /// Draws the bar, or writes a line, if that is due.
+    /// Updates the bar or prints a line, if it is time.
     fn show(&mut self) {
         let begun = Instant::now();
         if begun < self.due {
@@ -142,10 +142,10 @@ impl Progress {
     }
 }
 
-/// Width of the bar, in characters.
+/// Width of the bar in characters.
 const BAR: usize = 16;
 
-/// The parameters of which a plan has several values; `P` if it has several rank counts.
+/// Returns the parameters with several values in the plan; `P` if there are several rank counts.
 fn varied(plan: &Plan) -> BTreeSet<String> {
     let mut varied = BTreeSet::new();
     let Some(first) = plan.entries.first() else { return varied };
@@ -159,7 +159,7 @@ fn varied(plan: &Plan) -> BTreeSet<String> {
     varied
 }
 
-/// Kernel and varied parameters: `apex_map.two_sided P=2 L=64 alpha=0.1`.
+/// Returns kernel and varying parameters: `apex_map.two_sided P=2 L=64 alpha=0.1`.
 fn label(point: &Point, varied: &BTreeSet<String>) -> String {
     let mut text = point.kernel.clone();
     if varied.contains("P") {
@@ -175,7 +175,7 @@ fn label(point: &Point, varied: &BTreeSet<String>) -> String {
     text
 }
 
-/// `4 ranks of Open MPI v4.1.4 on 2 nodes, the first on n1, 2 on the fullest; each may run on one core only`.
+/// Returns `4 ranks of Open MPI v4.1.4 on 2 nodes, the first on n1, 2 on the fullest; each may run on one core only`.
 fn arrival(launch: &Launch) -> String {
     let mut nodes = BTreeMap::<&str, usize>::new();
     launch.placement.iter().for_each(|place| *nodes.entry(&place.node).or_default() += 1);
@@ -193,7 +193,7 @@ fn arrival(launch: &Launch) -> String {
     )
 }
 
-/// The text, cut to so many characters.
+/// Cuts the text to `width` characters.
 fn cut(text: &str, width: usize) -> String {
     text.chars().take(width).collect()
 }
@@ -226,7 +226,7 @@ impl Watcher for Progress {
 
     fn greeted(&mut self, launch: &Launch) {
         let text = arrival(launch);
-        // Launches of one size seldom differ.
+        // Launches of one size usually print the same message.
         if launch.transport == TransportKind::Mpi.name() && self.arrivals.insert(text.clone()) {
             self.say(&text);
         }

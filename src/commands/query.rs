@@ -1,4 +1,4 @@
-//! `apexmap query`: medians by groups, from any result.
+//! `apexmap query`: prints medians of groups of samples.
 
 use super::predict::pretty;
 use super::samples::{names, read};
@@ -9,7 +9,7 @@ use apexmap_results::query::{self, QueryGroups};
 use apexmap_results::table::columns;
 use std::path::PathBuf;
 
-/// Output formats of groups.
+/// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// Aligned columns, with units
@@ -28,17 +28,17 @@ pub enum Format {
       --select operations_per_second --format csv
   apexmap query results/quickstart --where 'status == \"ok\"' --group-by kernel,P
 
-n counts the successful samples; failed ones have a column of their own. Each median has a 95 % interval by order \
-statistics, which needs six samples. Rates are per second; units follow from the column's name. `apexmap kernels ID` \
+n counts the successful samples; failed ones have a separate column. Each median has a 95 % interval from order \
+statistics, which requires six samples. Rates are per second; the column name states the unit. `apexmap kernels ID` \
 lists a kernel's parameters and outputs.")]
 pub struct Arguments {
     /// A result folder, or a Parquet file of samples
     result: PathBuf,
-    /// Samples to use, such as 'P == 2 && alpha <= 0.1'
+    /// Select samples, such as 'P == 2 && alpha <= 0.1'
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
-    /// Columns to group by, comma-separated, by the papers' names or their own; '' for a single group [default: the
-    /// parameters that vary]
+    /// Columns to group by, comma-separated, by the papers' names or their own; '' for a single group [default: the parameters
+    /// that vary]
     #[arg(long, value_name = "COLUMNS")]
     group_by: Option<String>,
     /// Columns to summarise, comma-separated, such as seconds,bytes_per_second [default: the kernels' headline rates]
@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Notes about the table; on standard error, because standard output may be a file.
+/// Prints notes about the table to standard error, because standard output may be a file.
 fn warn(groups: &QueryGroups) {
     if !groups.mixed.is_empty() {
         let mixed: Vec<&str> = groups.mixed.iter().map(|name| columns::short(name)).collect();
@@ -81,6 +81,6 @@ fn warn(groups: &QueryGroups) {
     }
     if groups.left_out > 0 {
         let samples = plural(groups.left_out, "sample");
-        note(&format!("note: {samples} without a value in a grouping column left out"));
+        note(&format!("note: excluded {samples} without a value in a grouping column"));
     }
 }

@@ -24,7 +24,7 @@ pub struct Arguments {
     result: PathBuf,
     #[command(flatten)]
     card: CardArguments,
-    /// paper: also write each figure for one column of a paper, into figures/paper, which later reports keep up to date
+    /// paper: also write each figure for one column of a paper, into figures/paper; later reports update them
     #[arg(long, default_value = "screen",
         value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
     style: String,
@@ -36,8 +36,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let _lock = folder.lock()?;
         if folder.journal_files()?.is_empty() {
             return Err(Error::input(
-                format!("{} has no journals, from which bounds are made", arguments.result.display()),
-                "draw the report without --card, or with the whole result folder",
+                format!("{} has no journals, which bounds are computed from", arguments.result.display()),
+                "omit --card, or use the complete result folder",
             ));
         }
         let manifest = Manifest::read(&folder)?;

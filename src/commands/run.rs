@@ -1,4 +1,4 @@
-//! `apexmap run`: measures whatever the sweep still lacks, then draws figures and writes the report.
+//! `apexmap run`: measures the missing points of a sweep, then draws figures and writes the report.
 
 use super::card::CardArguments;
 use super::conclude::{conclude, display};
@@ -15,24 +15,24 @@ use std::path::PathBuf;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  apexmap run                      the quickstart
-  apexmap run protocol             a ready sweep (see apexmap sweeps); the same command resumes it
+  apexmap run                      run the quickstart
+  apexmap run protocol             run or resume a ready sweep (see apexmap sweeps)
   apexmap run paper-figure-2 --worker target/release/apexmap-worker
   apexmap run my.toml --out results/monday --machine node17
   apexmap run my.toml --hosts node1,node2 --ranks-per-node 1
-  apexmap run --card results/calibrate/card.toml     with the fraction of the limit")]
+  apexmap run --card results/calibrate/card.toml     show fractions of the limit")]
 pub struct Arguments {
     #[command(flatten)]
     pub sweep: SweepArguments,
     #[command(flatten)]
     pub card: CardArguments,
-    /// Measure again the points that failed in an earlier run
+    /// Measure points again that failed in an earlier run
     #[arg(long)]
     pub retry_failed: bool,
-    /// If the result folder holds another sweep, keep that as FOLDER.1 and begin anew
+    /// If the result folder holds another sweep, keep that as FOLDER.1 and start again
     #[arg(long)]
     pub replace: bool,
-    /// Do not draw figures, do not write the report
+    /// Do not draw figures and do not write the report
     #[arg(long)]
     pub no_report: bool,
     #[command(flatten)]
@@ -45,10 +45,10 @@ pub struct Arguments {
     pub fail_if: Option<FailIf>,
 }
 
-/// What makes a run an error besides failed and missing points.
+/// Conditions that end a run with an error, in addition to failed and missing points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum FailIf {
-    /// Something else took time from the ranks
+    /// Other activity took time from the ranks
     Noisy,
 }
 
@@ -74,7 +74,7 @@ fn card(campaign: &Campaign, arguments: &Arguments) -> Result<Option<Card>> {
     arguments.card.find(&campaign.plan.context.machine, &[&provenance::host()])
 }
 
-/// Runs the sweep as jobs of a batch system.
+/// Runs the sweep as batch jobs.
 fn submit(
     campaign: Campaign,
     arguments: &Arguments,
@@ -83,8 +83,8 @@ fn submit(
     with_report: bool,
 ) -> Result<()> {
     if !campaign.hosts.is_empty() {
-        let next = "remove --hosts, --hostfile, and hosts and hostfile of [launch], or run it here without --submit";
-        return Err(Error::input("a batch system chooses the hosts of its jobs itself", next));
+        let next = "remove --hosts, --hostfile, and hosts and hostfile of [launch], or run without --submit";
+        return Err(Error::input("hosts are given, but the batch system chooses the hosts of its jobs", next));
     }
     let flags = arguments.submit.table()?;
     let (campaign, partition) = for_nodes(campaign, &flags, request)?;

@@ -1,4 +1,4 @@
-//! The samples that a command is about: read from a result, chosen by a condition, and columns of them by name.
+//! Reads the samples of a result, and resolves the columns that flags name.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::note;
@@ -9,8 +9,8 @@ use apexmap_results::samples::Samples;
 use apexmap_results::table::Table;
 use std::path::{Path, PathBuf};
 
-/// The result folder that is named, itself or by its samples: a manifest beside them tells whether they are whole. `None` for
-/// any other file.
+/// Returns the result folder if the path names it or its samples, because the manifest is needed to check them; `None` for any
+/// other file.
 pub fn folder(named: &Path) -> Option<PathBuf> {
     if !named.is_file() {
         return Some(named.to_owned());
@@ -21,7 +21,7 @@ pub fn folder(named: &Path) -> Option<PathBuf> {
     of_folder.then_some(folder.path)
 }
 
-/// All samples of a result folder, or of a Parquet file.
+/// Reads all samples of a result folder or a Parquet file.
 pub fn read(result: &Path) -> Result<Samples> {
     if let Some(folder) = folder(result) {
         return of_folder(&Folder::open(&folder)?);
@@ -31,25 +31,25 @@ pub fn read(result: &Path) -> Result<Samples> {
     Ok(unchecked(table, result).into())
 }
 
-/// Samples of a file without a manifest: what that leaves open is told on standard error.
+/// Prints notes on standard error about samples without a checksum, and marks invalid times as failed.
 fn unchecked(mut table: Table, file: &Path) -> Table {
     let file = file.display();
     note(&format!(
-        "note: {file} has no checksum, as no manifest.json beside it is of it: values that changed on the way are not noticed"
+        "note: {file} has no checksum, because no manifest.json for it is in its folder: changed values cannot be detected"
     ));
     let untimed = table.fail_untimed();
     if untimed > 0 {
         let runs = plural(untimed, "run");
-        note(&format!("note: {runs} of {file} ended well after no time, or one that cannot be: they count as failed"));
+        note(&format!("note: {runs} of {file} succeeded without a valid time; they count as failed"));
     }
     table
 }
 
-/// All samples of a result folder. What was lost is told on standard error.
+/// Reads all samples of a result folder. Prints notes about lost samples on standard error.
 pub fn of_folder(folder: &Folder) -> Result<Samples> {
     let loaded = folder.load()?;
     if let Some(why) = &loaded.fallback {
-        note(&format!("note: {why}; its journals are read instead, and `apexmap run` writes it again"));
+        note(&format!("note: {why}; its journals are read instead; `apexmap run` writes the file again"));
     }
     for damage in &loaded.damages {
         note(&format!("note: {}", damage.sentence()));
@@ -58,7 +58,7 @@ pub fn of_folder(folder: &Folder) -> Result<Samples> {
     Ok(table.into())
 }
 
-/// The columns that a flag lists with commas.
+/// Resolves the comma-separated columns of a flag.
 pub fn names<'a>(flag: &str, list: &'a str, samples: &Samples) -> Result<Vec<&'a str>> {
     let mut found = Vec::new();
     for given in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
@@ -77,7 +77,7 @@ pub fn names<'a>(flag: &str, list: &'a str, samples: &Samples) -> Result<Vec<&'a
     Ok(found)
 }
 
-/// A column that a flag names, by its own or the paper's name.
+/// Resolves a column that a flag names, by the column's or the paper's name.
 pub fn column<'a>(flag: &str, given: &'a str, samples: &Samples) -> Result<&'a str> {
     let name = samples.resolve(given);
     let known = samples.require(name).map(|_| name);

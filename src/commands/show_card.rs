@@ -1,4 +1,4 @@
-//! `apexmap card`: shows what a machine card says.
+//! `apexmap card`: shows a machine card.
 
 use apexmap_base::error::Result;
 use apexmap_base::terminal::{print, width};
@@ -7,11 +7,11 @@ use apexmap_theory::machine::Card;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  apexmap card                                          the card of results/calibrate
+  apexmap card                                          show the card of results/calibrate
   apexmap card mine.toml
-  apexmap card red-storm                                a published machine")]
+  apexmap card red-storm                                show a published machine")]
 pub struct Arguments {
-    /// A card that `apexmap calibrate` wrote, or the name of a published machine (see apexmap models)
+    /// Machine card that `apexmap calibrate` wrote, or the name of a published machine (see apexmap models)
     #[arg(value_name = "CARD", default_value = "results/calibrate/card.toml")]
     card: String,
 }
@@ -21,7 +21,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     print(&text(&card))
 }
 
-/// The classic numbers, as far as a card has them, and all numbers.
+/// Returns the classic numbers that the card contains, then all its numbers.
 pub fn text(card: &Card) -> String {
     let (classic, all) = (classic::text(card, width()), card_text(card, width()));
     if classic.is_empty() { all } else { format!("{classic}\n{all}") }

@@ -1,25 +1,25 @@
-//! The lines around a place in a text, cut to what a terminal can show, for miette to underline.
+//! An excerpt of a text around a place, short enough for a terminal. miette underlines the place.
 
 use apexmap_base::error::Place;
 use apexmap_base::terminal::printable;
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 use std::ops::Range;
 
-/// Characters that are kept on either side of the place, and of each line within it.
+/// Maximum number of characters on either side of the place, and of each line within it.
 const BESIDE: usize = 100;
-/// Lines that are kept of the place.
+/// Maximum number of lines within the place.
 const LINES: usize = 12;
 
-/// The line of a place, those within it and the ones before and after. Where something is left out there are three dots.
+/// The lines of a place with one line before and after. Three dots mark omitted text.
 #[derive(Debug)]
 pub struct Snippet {
     name: String,
     text: String,
-    /// The place within `text`.
+    /// The place, as a range of `text`.
     pub span: Range<usize>,
-    /// Lines of the whole text that are not in this one.
+    /// Number of lines of the whole text before the excerpt.
     lines_before: usize,
-    /// Where the place begins in its line of the whole text, in bytes.
+    /// Start of the place within its line of the whole text, in bytes.
     column: usize,
 }
 
@@ -75,12 +75,12 @@ impl SourceCode for Snippet {
     }
 }
 
-/// The nearest byte at or before this one where a character begins.
+/// Returns the nearest character boundary at or before a byte offset.
 fn boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// A text, printable, with three dots for what is more than `most` characters.
+/// Cuts a text to `most` characters, makes it printable, and marks the cut with three dots.
 pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}...", printable(&text[..end])),
@@ -88,7 +88,7 @@ pub fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// The last characters, printable, with three dots for what is before them.
+/// Returns the last `most` characters in printable form, with three dots for omitted text.
 fn end_of(text: &str, most: usize) -> String {
     match text.char_indices().rev().nth(most) {
         Some(_) => {

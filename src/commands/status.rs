@@ -1,4 +1,4 @@
-//! `apexmap status`: what a result holds, what failed and why.
+//! `apexmap status`: shows the samples, launches, jobs and failures of a result.
 
 use apexmap_base::error::Result;
 use apexmap_base::regular_file::read_text;
@@ -28,7 +28,7 @@ pub struct Arguments {
     result: PathBuf,
 }
 
-/// For results without a sweep file: one sample completes a point.
+/// // A result without a sweep file: one sample completes a point.
 const ANY: Repeat = Repeat { min: 1, max: 1, width: None, budget_seconds: None };
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -37,7 +37,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let samples = records.iter().flat_map(|record| &record.samples);
     let keys = folder.planned_keys()?.unwrap_or_else(|| samples.clone().map(|sample| sample.key.clone()).collect());
     let manifest = manifest(&folder);
-    // The manifest keeps the sweep, too.
+    // The manifest contains a copy of the sweep.
     let kept = read_text(&folder.sweep()).ok();
     let kept =
         kept.or_else(|| manifest.as_ref().map(|manifest| manifest.sweep.clone()).filter(|text| !text.is_empty()));
@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     print(&text)
 }
 
-/// The manifest, if it can be read.
+/// Reads the manifest; prints a note if that fails.
 fn manifest(folder: &Folder) -> Option<Manifest> {
     let read = Manifest::read(folder);
     if let (Err(error), true) = (&read, folder.manifest().is_file()) {
@@ -72,13 +72,13 @@ fn manifest(folder: &Folder) -> Option<Manifest> {
     read.ok()
 }
 
-/// Name, title and size of the sweep.
+/// Returns name, title and size of the sweep.
 fn title(manifest: &Manifest) -> String {
     let (points, launches) = (plural(manifest.points, "point"), plural(manifest.blocks as usize, "launch"));
     format!("{}: {} ({points}, {launches} per rank count)\n", manifest.name, manifest.title)
 }
 
-/// A line about a launch: what it ran on, its samples, and how it ended; and one about what its journal lost.
+/// Writes a line about a launch (ranks, library, host, samples, end), and a line about damage of its journal.
 fn launch(record: &Record<SampleOutcome>, text: &mut String) {
     let end = record.ended.as_ref().map_or("did not finish (interrupted?)", |(status, _)| status.name());
     let samples = plural(record.samples.len(), "sample");
@@ -88,14 +88,15 @@ fn launch(record: &Record<SampleOutcome>, text: &mut String) {
             let ranks = plural(launch.ranks, "rank");
             writeln!(text, "launch {name}: {ranks} on {library}, {host}, {samples}, {end}")
         }
-        None => writeln!(text, "journal {}: it does not tell of its launch, {samples}, {end}", record.journal),
+        None => writeln!(text, "journal {}: no launch record, {samples}, {end}", record.journal),
     };
     if let Some(damage) = record.damage() {
         let _ = writeln!(text, "{}", damage.sentence());
     }
 }
 
-/// A line per job of a batch system. Its own driver tells most; the batch system is asked if nobody did so of late.
+/// Writes a line per batch job. The job's records contain most states; the batch system is asked only if the last query is old
+/// enough.
 fn jobs(folder: &Folder, text: &mut String) -> Result<()> {
     let store = Jobs::of(folder);
     if !store.exist() {
@@ -136,12 +137,12 @@ fn words(state: JobState, why: &str) -> String {
     if why.is_empty() || why == "None" { state.words().to_owned() } else { format!("{} ({why})", state.words()) }
 }
 
-/// How intervals of the samples come about, and how alike successive samples are.
+/// Writes how the intervals of the samples were computed, and how strongly successive samples correlate.
 fn intervals(folder: &Folder, text: &mut String) {
     match folder.load_some(&|column| METHOD_COLUMNS.contains(&column)) {
         Ok(loaded) => {
             if let Some(why) = loaded.fallback {
-                note(&format!("note: {why}; its journals are read instead, and `apexmap run` writes it again"));
+                note(&format!("note: {why}; its journals are read instead; `apexmap run` writes the file again"));
             }
             let samples = Samples::from(loaded.table).current().good();
             if !samples.is_empty() {
@@ -152,7 +153,7 @@ fn intervals(folder: &Folder, text: &mut String) {
     }
 }
 
-/// A line per failed sample of the plan.
+/// Writes a line per failed sample of the plan.
 fn failures(records: &[Record<SampleOutcome>], keys: &HashSet<String>, text: &mut String) {
     let samples = records.iter().flat_map(|record| &record.samples).filter(|sample| keys.contains(&sample.key));
     for sample in samples.filter_map(|sample| sample.failure.as_deref()) {

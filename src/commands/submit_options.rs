@@ -1,4 +1,4 @@
-//! What jobs are submitted with: flags of `run`, the sweep, and what jobs of the same result had before.
+//! Flags of `run` for batch jobs. The other sources of these options are the sweep, and earlier jobs of the same result.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_run::batch::options::{Jobs as Division, SubmitTable};
@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 #[derive(clap::Args, Clone, Default)]
 #[command(next_help_heading = "Batch jobs")]
 pub struct SubmitArguments {
-    /// Submit the sweep as jobs of a batch system and follow them; Ctrl-C leaves the jobs, the same command follows again.
-    /// slurm, pbs, torque, lsf, flux, or a template file [default: the one whose programs are here]
+    /// Submit the sweep as batch jobs and follow them; Ctrl-C stops following but leaves the jobs, and the same command follows
+    /// them again. slurm, pbs, torque, lsf, flux, or a template file [default: the system whose programs are installed here]
     #[arg(long, value_name = "SYSTEM", num_args = 0..=1, default_missing_value = "", require_equals = true)]
     pub submit: Option<String>,
-    /// Show the scripts of the jobs, and submit nothing
+    /// Show the job scripts without submitting them
     #[arg(long)]
     pub dry_run: bool,
-    /// Account or project that pays for the jobs
+    /// Account or project to charge for the jobs
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
     /// Partition or queue of the jobs
@@ -23,39 +23,39 @@ pub struct SubmitArguments {
     /// Quality of service of the jobs
     #[arg(long, value_name = "NAME")]
     qos: Option<String>,
-    /// Features that the nodes must have
+    /// Required features of the nodes
     #[arg(long, value_name = "FEATURES")]
     constraint: Option<String>,
-    /// Reservation to run in
+    /// Reservation of the jobs
     #[arg(long, value_name = "NAME")]
     reservation: Option<String>,
-    /// Longest time of one job, such as 2h: longer sweeps become chains of jobs
+    /// Time limit of a job, such as 2h; longer sweeps become chains of jobs
     #[arg(long, value_name = "TIME")]
     time_limit: Option<String>,
-    /// One job on the most nodes for all launches, instead of one for each number of nodes
+    /// Run all launches in one job on the largest number of nodes, instead of one job per number of nodes
     #[arg(long)]
     one_job: bool,
-    /// Environment module to load; may be given several times
+    /// Environment module to load; may be repeated
     #[arg(long, value_name = "NAME")]
     module: Vec<String>,
-    /// Environment variable to set in the jobs; may be given several times
+    /// Environment variable to set in the jobs; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     environment: Vec<String>,
-    /// Further directive of the batch system, such as --mail-type=END; may be given several times
+    /// Further directive of the batch system, such as --mail-type=END; may be repeated
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     directive: Vec<String>,
 }
 
 impl SubmitArguments {
-    /// The options that the flags give.
+    /// Returns the options that the flags set.
     ///
     /// # Errors
-    /// If one is no option.
+    /// If `--environment` has no `=`.
     pub fn table(&self) -> Result<SubmitTable> {
         let mut environment = BTreeMap::new();
         for text in &self.environment {
             let (name, value) = text.split_once('=').ok_or_else(|| {
-                Error::input(format!("--environment {text}: there is no ="), "write --environment NAME=VALUE")
+                Error::input(format!("--environment {text} has no ="), "write --environment NAME=VALUE")
             })?;
             environment.insert(name.to_owned(), value.to_owned());
         }
@@ -77,7 +77,7 @@ impl SubmitArguments {
     }
 }
 
-/// The system that flags name for jobs, empty for the one whose programs are here; `None` if they ask for no jobs.
+/// Returns the batch system of the flags: empty for the one installed here, `None` if no jobs are requested.
 pub fn system(given: &SubmitArguments) -> Option<String> {
     given.submit.clone().or_else(|| given.dry_run.then(String::new))
 }

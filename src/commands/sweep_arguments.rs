@@ -1,4 +1,4 @@
-//! The arguments of `run`, `plan` and `try`: which sweep, with which worker, where.
+//! Arguments that `run`, `plan` and `try` share: the sweep, the worker and the hosts.
 
 use apexmap_run::campaign::Request;
 use std::path::PathBuf;
@@ -13,16 +13,17 @@ pub struct SweepArguments {
     /// Worker program to start on the ranks, such as a build for the cluster's MPI [default: this program]
     #[arg(long, value_name = "PROGRAM")]
     pub worker: Option<PathBuf>,
-    /// Name of this machine in results [default: in jobs and allocations of Slurm the cluster's name, else the host's]
+    /// Name of this machine in results [default: in Slurm jobs and allocations the cluster's name, otherwise the host's]
     #[arg(long, value_name = "NAME")]
     pub machine: Option<String>,
-    /// Ranks on each node of a cluster, for the launcher and for batch jobs [default: the sweep's]
+    /// Ranks on each node of a cluster, for the launcher and batch jobs [default: the sweep's]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks_per_node: Option<u32>,
-    /// Hosts that take the ranks, such as node1,node2; with their ranks node1:4 [default: the sweep's, else the launcher's choice]
+    /// Hosts for the ranks, such as node1,node2, or with their ranks node1:4 [default: the sweep's, otherwise the launcher's
+    /// choice]
     #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
     pub hosts: Vec<String>,
-    /// File with these hosts, one on each line
+    /// File that lists the hosts, one per line
     #[arg(long, value_name = "FILE", conflicts_with = "hosts")]
     pub hostfile: Option<PathBuf>,
 }

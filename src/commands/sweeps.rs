@@ -1,4 +1,4 @@
-//! `apexmap sweeps`: the ready sweeps, by the question they answer.
+//! `apexmap sweeps`: lists, prints and writes the ready sweeps.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  apexmap sweeps                                  list them
+  apexmap sweeps                                  list the ready sweeps
   apexmap sweeps memory-sizes                     print one
   apexmap sweeps memory-sizes > my.toml           change it, then: apexmap run my.toml
-  apexmap sweeps --write sweeps                   write all of them into the folder sweeps
-  apexmap sweeps --write . quickstart protocol    write these two here")]
+  apexmap sweeps --write sweeps                   write all into the folder sweeps
+  apexmap sweeps --write . quickstart protocol    write two into this folder")]
 pub struct Arguments {
     /// Ready sweeps to print or write [default: list all, or write all]
     #[arg(value_name = "NAME")]
@@ -41,12 +41,12 @@ fn list() -> String {
         table.row([sweep.name.to_owned(), sweep.needs(), sweep.question()]);
     }
     format!(
-        "{table}\nRun one: apexmap run NAME; see its size first: apexmap plan NAME; print it: apexmap sweeps NAME\n\
-         Sweeps that need mpi run on a cluster, or with another [launch] in a copy of the file.\n"
+        "{table}\nRun a sweep: apexmap run NAME; show its size: apexmap plan NAME; print it: apexmap sweeps NAME\n\
+         Sweeps that need mpi run on a cluster; to run them elsewhere, change [launch] in a copy of the file.\n"
     )
 }
 
-/// Writes all or, if a file would be overwritten, none.
+/// Writes all sweeps, or none if a file would be overwritten.
 fn write(sweeps: &[&ReadySweep], folder: &Path) -> Result<()> {
     let file = |sweep: &ReadySweep| folder.join(sweep.name).with_extension("toml");
     for (sweep, file) in sweeps.iter().map(|sweep| (sweep, file(sweep))) {

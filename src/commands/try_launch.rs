@@ -1,4 +1,4 @@
-//! `apexmap try`: the largest launch of a sweep for a few seconds, before hours are spent on it.
+//! `apexmap try`: runs the largest launch of a sweep for a few seconds, to test it before a long run.
 
 use super::conclude::display;
 use super::sweep_arguments::SweepArguments;
@@ -12,10 +12,10 @@ use apexmap_run::campaign::{Campaign, trial};
 #[derive(clap::Args)]
 #[command(after_help = "Example: apexmap try my.toml --worker target/release/apexmap-worker
 
-It starts the sweep's launcher with as many ranks as its largest launch has, and says where they are, what a barrier takes and what
-messages do between the first half of the ranks and the second (of an even number of ranks). It opens no window of remote memory
-unless a kernel of the sweep does. Run it where the sweep will run, such as in an allocation. Nothing
-of it is kept if all went well. apexmap run does the same first where a sweep has several nodes.")]
+Starts the sweep's launcher with the ranks of its largest launch. Prints the placement of the ranks, the time of a barrier, and the
+message times between the first and the second half of the ranks (if their number is even). Creates a window of remote memory only
+if a kernel of the sweep does. Run it where the sweep will run, such as in an allocation. Keeps no files if the launch succeeds.
+apexmap run does the same first if a sweep uses several nodes.")]
 pub struct Arguments {
     #[command(flatten)]
     sweep: SweepArguments,
@@ -26,7 +26,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(other) = campaign.other_sweep()? {
         return Err(Error::input(
             format!("{} holds the result of another sweep, {other}", campaign.folder.display()),
-            "name another folder with --out, or begin anew with apexmap run --replace, which keeps that result",
+            "name another folder with --out, or use apexmap run --replace, which keeps that result",
         ));
     }
     let Some(size) = trial::largest(&campaign) else { return print("the sweep has no point\n") };

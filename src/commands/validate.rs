@@ -1,4 +1,4 @@
-//! `apexmap validate`: the models against the papers.
+//! `apexmap validate`: compares the models with the papers.
 
 use super::predict::{Format, pretty};
 use apexmap_base::error::{Error, Result};
@@ -10,11 +10,11 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   apexmap validate
   apexmap validate --format json
-  apexmap validate --report validation       an HTML page with figures: validation/validate.html
+  apexmap validate --report validation       write an HTML page with figures: validation/validate.html
 
-Values are of four kinds, counted apart: identities (arithmetic of printed numbers), model values (a paper's formula, recomputed \
-from its printed inputs), measured values beside numbers fitted to these rows, and measured values predicted by numbers not fitted \
-to them. Where values differ, the verdict says whether the paper is at fault or the model.")]
+Values are of four kinds, counted separately: identities (arithmetic of printed numbers), model values (a paper's formula, recomputed \
+from its printed inputs), measured values with numbers fitted to the same rows, and measured values predicted with numbers fitted \
+to other data. If values differ, the verdict says whether the paper or the model is wrong.")]
 pub struct Arguments {
     /// Output format
     #[arg(long, value_enum, default_value = "table")]

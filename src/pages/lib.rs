@@ -1,6 +1,6 @@
-//! Pages: reports and comparisons as HTML.
+//! HTML pages: reports, comparisons and the validation.
 
-// Listed in clippy.toml: what opens a file of a result has to go through `regular_file` or `new_file`.
+// clippy.toml forbids other ways: files of a result are opened by `regular_file` and `new_file`.
 #![warn(clippy::disallowed_methods)]
 
 pub mod compare;

@@ -20,7 +20,7 @@ const TEMPLATE: &str = include_str!("validation.html");
 struct Context<'a> {
     counts: Vec<CountLine>,
     papers: Vec<PaperLine<'a>>,
-    /// Differences, then everything, by source.
+    /// Checks that differ; `sources` has all checks.
     differences: Vec<CheckLine<'a>>,
     sources: Vec<Source<'a>>,
     fits: Vec<FitSection<'a>>,
@@ -61,7 +61,7 @@ struct FitSection<'a> {
     pictures: Vec<Picture>,
 }
 
-/// Writes `validate.html` and its figures into a folder, and returns the page's path.
+/// Writes `validate.html` and its figures into a folder, and returns the path of the HTML page.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -129,7 +129,7 @@ fn line(check: &Check) -> CheckLine<'_> {
     }
 }
 
-/// Model and measurement of a fit: over P, and over Q where that varies at one P.
+/// Returns the figures of a fit: model and measurement over P, and over Q if it varies at one P.
 fn of_fit(fitted: &PublishedFit) -> Result<Vec<figures::ModelFigure>> {
     let Some(fit) = &fitted.fit else { return Ok(Vec::new()) };
     let model = models::find(fitted.model)?;
@@ -177,9 +177,9 @@ fn ratios(report: &Validation) -> Drawn {
     let subtitle =
         "Red Storm (hypercube, all_to_all: hypercube paper, Table 2), Blue Gene/P (roles, routed: its paper, Table 4)";
     let (x, y) =
-        (quantity("P (processors or nodes)", Unit::None, true), quantity("measured by fitted", Unit::None, false));
-    let curves = curves("Published measurements by the models fitted to them", subtitle, x, y, all);
-    ("measured-by-fitted", "Measured by fitted over P, at Q = 1024: 1 is a model that equals the measurement.", curves)
+        (quantity("P (processors or nodes)", Unit::None, true), quantity("measured / fitted", Unit::None, false));
+    let curves = curves("Published measurements relative to the models fitted to them", subtitle, x, y, all);
+    ("measured-by-fitted", "Measured / fitted over P, at Q = 1024. At 1 the model equals the measurement.", curves)
 }
 
 fn bottlenecks() -> Result<Drawn> {
@@ -196,12 +196,11 @@ fn bottlenecks() -> Result<Drawn> {
         ratio("Blue Gene/P, one core", "bgp_single_gups", "bgp_single_bottleneck"),
         ratio("Blue Gene/L", "bgl_gups", "bgl_bottleneck"),
     ];
-    let (x, y) =
-        (quantity("nodes", Unit::None, true), quantity("measured by the printed bottleneck", Unit::None, false));
-    let curves = curves("Efficiency against the processors' bottleneck", "Blue Gene/P paper, Table 4", x, y, all);
+    let (x, y) = (quantity("nodes", Unit::None, true), quantity("measured / printed bottleneck", Unit::None, false));
+    let curves = curves("Efficiency relative to the processors' bottleneck", "Blue Gene/P paper, Table 4", x, y, all);
     Ok((
         "bottlenecks",
-        "Measured rates by the processors' bottlenecks that the paper prints; for many nodes they are \u{201c}within 70% percent\u{201d} (Section 5.3).",
+        "Measured rates relative to the processors' bottlenecks that the paper prints; for many nodes they are \u{201c}within 70% percent\u{201d} (Section 5.3).",
         curves,
     ))
 }
@@ -221,15 +220,17 @@ fn efficiency_over_p() -> Result<Drawn> {
     }
     let all = vec![
         of("measured, hypercube", "gups"),
-        of("measured, before", "gups_unoptimized"),
+        of("measured, not optimized", "gups_unoptimized"),
         of("the paper's model", "gups_model"),
         series("recomputed model", model),
     ];
-    let (x, y) =
-        (quantity("P (processors)", Unit::None, true), quantity("efficiency against one processor", Unit::None, true));
+    let (x, y) = (
+        quantity("P (processors)", Unit::None, true),
+        quantity("efficiency relative to one processor", Unit::None, true),
+    );
     let subtitle = "Red Storm, Q = 1024; hypercube paper, Table 2, and T_P = T_1 + T_C log2 P";
     let curves = curves("Parallel efficiency over P", subtitle, x, y, all);
-    let caption = "Rate of a processor among P over that of one alone. 200, 300 and 10240 processors are no powers of two and need extra messages.";
+    let caption = "Rate per processor on P processors / rate of a single processor. 200, 300 and 10240 are not powers of two and need extra messages.";
     Ok(("efficiency-over-p", caption, curves))
 }
 
@@ -240,17 +241,19 @@ fn efficiency_over_q(report: &Validation) -> Result<Drawn> {
     if let Some(fit) = by_parts.and_then(|fitted| fitted.fit.as_ref()) {
         let of_32 = fit.points.iter().filter(|point| point.x[0] == 32.0);
         all.push(series(
-            "model in parts, fitted",
+            "fitted model of several terms",
             of_32.map(|point| (point.x[1], point.predicted / 1e9 / (32.0 * SINGLE))),
         ));
     }
-    let (x, y) =
-        (quantity("Q (look-ahead)", Unit::None, true), quantity("efficiency against one processor", Unit::None, true));
+    let (x, y) = (
+        quantity("Q (look-ahead)", Unit::None, true),
+        quantity("efficiency relative to one processor", Unit::None, true),
+    );
     let subtitle = "Red Storm, 32 processors; hypercube paper, Table 4";
     let curves = curves("Parallel efficiency over Q", subtitle, x, y, all);
     Ok((
         "efficiency-over-q",
-        "Longer look-ahead spreads the latency over more updates. The paper measures less at Q = 32768 than at 8192, which the model does not have.",
+        "Longer look-ahead spreads the latency over more updates. The paper measures less at Q = 32768 than at 8192; the model does not predict this.",
         curves,
     ))
 }
@@ -274,7 +277,7 @@ fn crossover() -> Result<Drawn> {
     let mut curves = curves("Bottleneck: processors, then the bisection", subtitle, x, y, all);
     let nodes = published::quoted("virtual_node_crossover_nodes")?;
     curves.marks = vec![Landmark { x: nodes, label: "the paper: 4 ranks per node".into(), style: LandmarkStyle::Line }];
-    let caption = "Equation (1) for a node: level where processors are the bottleneck, falling where the bisection is. The paper names 8 Ki nodes for four ranks per node, and beyond 256 Ki for one.";
+    let caption = "Equation (1) per node: constant if the processors are the bottleneck, falling if the bisection is. The paper gives the crossover as 8 Ki nodes for four ranks per node, and beyond 256 Ki for one.";
     Ok(("crossover", caption, curves))
 }
 
@@ -292,7 +295,7 @@ fn network_interface() -> Result<Drawn> {
     let curves = curves("Message rate per node", subtitle, x, y, all);
     Ok((
         "network-interface",
-        "The minimum of what cores, I/O bus and link allow: cores limit short messages, the bus long ones.",
+        "The lowest of the limits of cores, I/O bus and link: cores limit short messages, the bus long ones.",
         curves,
     ))
 }

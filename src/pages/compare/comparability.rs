@@ -1,4 +1,4 @@
-//! What makes a comparison unfair, and what was allowed all the same.
+//! Differences that make a comparison unfair, and those that were allowed.
 
 use super::machine::Machine;
 use super::matching::Allowed;
@@ -8,7 +8,7 @@ use apexmap_base::units;
 use apexmap_results::table::columns;
 use std::collections::BTreeSet;
 
-/// One way in which matched points differ.
+/// A difference between matched points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// Its name for `--allow`.
@@ -16,11 +16,11 @@ pub struct Difference {
     pub points: usize,
     /// `page size: 4 KiB (old), 2 MiB (new)`
     pub text: String,
-    /// A point where it is so.
+    /// A point with this difference.
     pub example: String,
 }
 
-/// All differences between the machines at matched points.
+/// Returns all differences between the machines at matched points.
 pub fn differences(machines: &[Machine], points: &Points) -> Vec<Difference> {
     let mut found: Vec<Difference> = Vec::new();
     let varying = points.varying();
@@ -42,7 +42,7 @@ fn of_point(machines: &[Machine], point: &Point) -> Vec<(&'static str, String)> 
         .filter_map(|(machine, data)| Some((machine.name.as_str(), &data.as_ref()?.facts)))
         .collect();
     let mut found = Vec::new();
-    // A side that does not report it is not known to differ.
+    // A side that does not report the property counts as equal.
     let mut differ = |name: &'static str, what: &str, say: &dyn Fn(&Facts) -> String| {
         let reported: Vec<(&str, String)> =
             facts.iter().map(|(machine, facts)| (*machine, say(facts))).filter(|(_, text)| !text.is_empty()).collect();
@@ -69,10 +69,10 @@ fn of_point(machines: &[Machine], point: &Point) -> Vec<(&'static str, String)> 
     found
 }
 
-/// The differences that were allowed, to be printed everywhere.
+/// Returns the differences if all are allowed; they are then printed on every HTML page and figure.
 ///
 /// # Errors
-/// If one was not.
+/// If a difference is not allowed.
 pub fn admitted(differences: Vec<Difference>, mut allowed: Allowed) -> Result<Vec<Difference>> {
     let mut is_allowed = |difference: &Difference| allowed.flag(difference.name).is_some_and(|flag| *flag);
     let refused: Vec<&Difference> = differences.iter().filter(|difference| !is_allowed(difference)).collect();
@@ -92,7 +92,7 @@ pub fn admitted(differences: Vec<Difference>, mut allowed: Allowed) -> Result<Ve
     ))
 }
 
-/// Which parameters keep the points apart.
+/// Returns the error for machines without a common point, with the parameters that differ.
 pub fn nothing_in_common(machines: &[Machine], points: &Points) -> Error {
     let names: Vec<&str> = machines.iter().map(|machine| machine.given.as_str()).collect();
     let of = |k: usize| points.points.iter().filter(move |point| point.by_machine[k].is_some());
@@ -130,7 +130,7 @@ pub fn nothing_in_common(machines: &[Machine], points: &Points) -> Error {
     }
     let next = match differ("P") {
         true => {
-            "run the same sweep on both; points with different numbers of ranks are matched only where they are all cores of \
+            "run the same sweep on both; points with different numbers of ranks are matched only if they use all cores of \
              their machine: --match-ranks role"
         }
         false => {

@@ -1,5 +1,5 @@
-//! The control of comparisons: launches of one thing, alternately called A and B. Every difference that is found between them is
-//! false, so that their rate says whether intervals of comparisons on this machine are wide enough.
+//! The control of comparisons: launches of one build on one machine, alternately called A and B. Every difference found between
+//! them is false. Their rate shows whether the intervals of comparisons are wide enough on this machine.
 
 use super::Comparison;
 use super::points::PointData;
@@ -16,35 +16,35 @@ use std::fmt::Write;
 /// The names of the two sides.
 pub const SIDES: [&str; 2] = ["A", "B"];
 
-/// The samples of the first, third, fifth launch of each rank count, and of those between.
+/// Returns the samples of the first, third, fifth ... launch of each rank count, and those of the other launches.
 ///
 /// # Errors
-/// If they do not say which launch they are of.
+/// If the samples do not state their launch.
 pub fn sides(samples: &Samples) -> Result<[Samples; 2]> {
     let block = samples.require("block")?;
     Ok([0, 1].map(|side| samples.only(|row| block.number(row) % 2.0 == f64::from(side))))
 }
 
-/// What a control found.
+/// Findings of a control.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Control {
     /// Points with an interval.
     pub points: usize,
     /// Points whose 95 % interval excludes 1.
     pub found: usize,
-    /// Their share, and its 95 % interval (Clopper and Pearson, Biometrika 26, 1934), as if points were independent.
+    /// Fraction of points found, and its 95 % interval (Clopper and Pearson, Biometrika 26, 1934), for independent points.
     pub rate: f64,
     pub interval: (f64, f64),
-    /// Points found once adjusted for their number.
+    /// Points found after adjustment for their number.
     pub found_adjusted: usize,
-    /// The share of points found over all ways to divide the launches into two sides, and the number of ways; absent where there
-    /// are too many.
+    /// Fraction of points found over all ways to divide the launches into two sides, and the number of ways; `None` if there are
+    /// too many.
     pub over_all_ways: Option<(f64, usize)>,
     /// Points without an interval, or without a value on one side.
     pub untested: usize,
-    /// Launches of each side at a point, at most.
+    /// Maximum number of launches of a side at a point.
     pub launches: usize,
-    /// B by A over all points, its interval's ends.
+    /// Speed of B relative to A over all points.
     pub ratio: f64,
     pub ratio_interval: Option<(f64, f64)>,
 }
@@ -85,7 +85,7 @@ pub fn of(comparison: &Comparison) -> Result<Control> {
     })
 }
 
-/// Clopper and Pearson's 95 % interval of a share of which `found` of `all` were seen.
+/// Returns Clopper and Pearson's 95 % interval of the fraction `found` / `all`.
 pub fn binomial(found: usize, all: usize) -> (f64, f64) {
     let quantile =
         |a: usize, b: usize, share: f64| Beta::new(a as f64, b as f64).map_or(f64::NAN, |beta| beta.inverse_cdf(share));
@@ -94,10 +94,11 @@ pub fn binomial(found: usize, all: usize) -> (f64, f64) {
     (low, high)
 }
 
-/// More blocks can be divided in too many ways.
+/// Maximum number of blocks; more can be divided in too many ways.
 const MOST_BLOCKS: usize = 12;
 
-/// The share of points found over all ways to divide the blocks of launches into two sides of equal size, and how many there are.
+/// Returns the fraction of points found over all ways to divide the blocks of launches into two equal sides, and the number of
+/// ways.
 fn over_all_ways(pairs: &[(&PointData, &PointData)], tests: &mut MannWhitney) -> Option<(f64, usize)> {
     let both = || pairs.iter().flat_map(|(of, to)| of.launches.iter().chain(&to.launches));
     let blocks: Option<BTreeSet<u64>> = both().map(|launch| launch.block).collect();
@@ -105,7 +106,7 @@ fn over_all_ways(pairs: &[(&PointData, &PointData)], tests: &mut MannWhitney) ->
     if blocks.len() > MOST_BLOCKS || blocks.len() % 2 == 1 || blocks.len() < 4 {
         return None;
     }
-    // The first block is always on the first side: the names of the sides do not matter.
+    // The first block is always on the first side, because exchanging the sides changes nothing.
     let halves = (0u32..1 << blocks.len()).filter(|way| way & 1 == 1 && way.count_ones() as usize * 2 == blocks.len());
     let (mut ways, mut found, mut tested) = (0, 0, 0);
     for way in halves {
@@ -128,12 +129,12 @@ fn over_all_ways(pairs: &[(&PointData, &PointData)], tests: &mut MannWhitney) ->
     (tested > 0).then(|| (found as f64 / tested as f64, ways))
 }
 
-/// The finding in words, for a terminal.
+/// Formats the findings for a terminal.
 pub fn text(control: &Control, sweep: &str) -> String {
     let percent = |share: f64| format!("{} %", significant(100.0 * share));
     let (low, high) = control.interval;
     let mut text = format!(
-        "{sweep}: {} of A and as many of B in turn, of one build on one machine\n",
+        "{sweep}: {} each of A and B, alternating, with one build on one machine\n",
         plural(control.launches, "launch")
     );
     let _ = writeln!(

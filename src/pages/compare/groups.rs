@@ -1,4 +1,4 @@
-//! How matched points fall into maps: surfaces over alpha and L, or over whatever else varies.
+//! Groups of matched points: surfaces over alpha and L, and maps or curves over other parameters.
 
 use super::points::Points;
 use apexmap_base::point::Value;
@@ -11,22 +11,22 @@ use apexmap_results::samples::groups::{has_surface, key_label};
 use apexmap_results::table::columns::{ALPHA, BLOCK, label};
 use ndarray::Array2;
 
-/// Points that differ in one or two numbers, and in what follows from them.
+/// Points that differ in one or two numbers, and in the parameters that follow from them.
 #[derive(Clone, Debug)]
 pub struct MatchedGroup {
     pub label: String,
-    /// The kernel by which it is judged.
+    /// The kernel of the group.
     pub kernel: &'static str,
-    /// The column that its kernel is judged by.
+    /// The headline column of the kernel.
     pub headline: &'static str,
     /// Columns of the axes: x, then y if there are two. For surfaces L and alpha.
     pub axes: Vec<String>,
-    /// Indices of its points.
+    /// Indices of the points.
     pub points: Vec<usize>,
 }
 
 impl MatchedGroup {
-    /// Whether it is a surface over alpha and L.
+    /// Returns whether the axes are alpha and L.
     pub fn is_surface(&self) -> bool {
         self.axes == [BLOCK, ALPHA]
     }
@@ -35,18 +35,18 @@ impl MatchedGroup {
         self.axes.len() == 2
     }
 
-    /// The values of an axis, ascending.
+    /// Returns the values of an axis, ascending.
     pub fn values(&self, points: &Points, axis: usize) -> Vec<f64> {
         numbers(points, &self.points, &self.axes[axis])
     }
 
-    /// An axis of figures.
+    /// Returns an axis for figures.
     pub fn axis(&self, points: &Points, axis: usize) -> Axis {
         let values = self.values(points, axis);
         Axis { quantity: quantity(&self.axes[axis], &values), values }
     }
 
-    /// The grid of its points' indices: [y, x].
+    /// Returns the indices of the points as a grid: [y, x].
     pub fn grid(&self, points: &Points) -> Array2<Option<usize>> {
         let place = |&at: &usize| {
             let number = |axis: usize| points.points[at].number(&self.axes[axis]);
@@ -55,14 +55,14 @@ impl MatchedGroup {
         Cube::scatter([&self.axes[1], &self.axes[0]], self.points.iter().filter_map(place).collect()).values
     }
 
-    /// The speed of a machine at each [y, x]; NaN where it has none.
+    /// Returns the speed of a machine at each [y, x]; NaN for missing points.
     pub fn speeds(&self, points: &Points, machine: usize) -> Array2<f64> {
         let speed = |at: usize| points.points[at].by_machine[machine].as_ref()?.speed();
         self.grid(points).map(|index| index.and_then(speed).unwrap_or(f64::NAN))
     }
 }
 
-/// The different numbers of some points in a column, ascending.
+/// Returns the distinct numbers of some points in a column, ascending.
 fn numbers(points: &Points, members: &[usize], column: &str) -> Vec<f64> {
     let mut values: Vec<f64> = members.iter().filter_map(|&at| points.points[at].number(column)).collect();
     values.sort_by(f64::total_cmp);
@@ -70,13 +70,13 @@ fn numbers(points: &Points, members: &[usize], column: &str) -> Vec<f64> {
     values
 }
 
-/// An axis of a column; log where its values spread.
+/// Returns label, unit and scale of a column; the scale is logarithmic if the values spread widely.
 pub fn quantity(column: &str, values: &[f64]) -> Quantity {
     let quantity = plot::quantity(column, values.iter().copied());
     if column == "message_bytes" { Quantity { label: "message size".into(), ..quantity } } else { quantity }
 }
 
-/// The groups of these points, kernel by kernel.
+/// Groups these points, kernel by kernel.
 pub fn of(points: &Points, chosen: &[usize]) -> Vec<MatchedGroup> {
     let mut found = Vec::new();
     for kernel in kernels::ALL.iter().copied() {
@@ -89,11 +89,11 @@ pub fn of(points: &Points, chosen: &[usize]) -> Vec<MatchedGroup> {
     found
 }
 
-/// The groups of points of one class, by whose kernel it is judged.
+/// Groups the points of one class of kernels.
 fn of_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usize]) -> Vec<MatchedGroup> {
     let design = points.design(members);
     let surface = [ALPHA, BLOCK];
-    // The number of index arrays follows from alpha, L and P together.
+    // The number of index arrays follows from alpha, L and P.
     let known = [ALPHA, BLOCK, "ranks"];
     let beyond = |name: &&str| !known.contains(name) && !design.follows(name, &known);
     let varying: Vec<&str> = std::iter::once("ranks").chain(design.varying().into_iter().filter(beyond)).collect();
@@ -123,7 +123,7 @@ fn of_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usize]
     found
 }
 
-/// Splits a group by all numbers but the two that take the most values; what follows from others is no axis.
+/// Splits a group by all numbers except the two with the most values. A parameter that follows from others is not an axis.
 fn parts(points: &Points, design: &Design, group: MatchedGroup, axes: Vec<&str>) -> Vec<MatchedGroup> {
     let distinct = |axis: &&str| numbers(points, &group.points, axis).len();
     let mut free: Vec<&str> = axes.into_iter().filter(|axis| distinct(axis) > 1).collect();

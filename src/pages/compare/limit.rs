@@ -1,13 +1,13 @@
-//! Conditions that end a comparison with an error.
+//! Conditions that end a comparison with an error (`--fail-if`).
 
 use apexmap_base::error::{Error, Result};
 
-/// What ends a comparison with an error.
+/// The conditions of `--fail-if`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Conditions {
-    /// Points that are slower than this.
+    /// A point is slower than this.
     pub limit: Option<SlowdownLimit>,
-    /// A disturbed machine.
+    /// A machine was disturbed.
     pub noisy: bool,
 }
 
@@ -15,7 +15,7 @@ impl Conditions {
     /// Reads `slower=5%` and `noisy`.
     ///
     /// # Errors
-    /// If one of them is neither, or there are two limits.
+    /// If a condition is neither of them, or if there are two limits.
     pub fn parse(texts: &[String]) -> Result<Self> {
         let mut found = Self::default();
         for text in texts {
@@ -29,10 +29,10 @@ impl Conditions {
     }
 }
 
-/// What fails a comparison.
+/// The slowdown that fails a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlowdownLimit {
-    /// A slowdown, such as 1.05.
+    /// Ratio of times, such as 1.05.
     pub slowdown: f64,
 }
 
@@ -40,7 +40,7 @@ impl SlowdownLimit {
     /// Reads `slower=5%`.
     ///
     /// # Errors
-    /// If it is not of this form, or the share not between 0 and 1000 %.
+    /// If the text has another form, or the value is not between 0 and 1000 %.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |what: &str| Error::input(format!("--fail-if {text}: {what}"), "write --fail-if slower=5%");
         let share = text.strip_prefix("slower=").ok_or_else(|| wrong("the conditions are slower=PERCENT and noisy"))?;

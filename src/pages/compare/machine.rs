@@ -1,4 +1,4 @@
-//! What is compared: the samples of a result, or what is published of a machine.
+//! The machines of a comparison: samples of a result, or published values.
 
 use crate::html::utc;
 use apexmap_base::error::{Error, Result};
@@ -10,35 +10,35 @@ use apexmap_theory::machine::{Card, catalogue, entry_of};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Where a machine's numbers come from.
+/// Source of a machine's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     Measured,
-    /// A paper's tables and, where they have nothing, models with the numbers of a machine card.
+    /// Tables of a paper and, where they have no value, models with the numbers of a machine card.
     Published,
 }
 
 /// One side of a comparison.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// As in tables and legends; different from all others.
+    /// Unique name in tables and legends.
     pub name: String,
-    /// As on the command line: for messages and for the page's provenance.
+    /// Text on the command line, for messages and for the provenance.
     pub given: String,
     pub origin: Origin,
-    /// Those that count: current, and chosen by a condition.
+    /// Current samples that the condition selects.
     pub samples: Samples,
     pub manifest: Option<Manifest>,
     pub card: Option<Card>,
-    /// The run that measured the samples: results of the same run share their launches. `None` if unknown.
+    /// The run that measured the samples, or `None` if unknown. Results of the same run share their launches.
     pub run: Option<Arc<str>>,
 }
 
 impl Machine {
-    /// A machine of measured samples.
+    /// Makes a machine of measured samples.
     ///
     /// # Errors
-    /// If no sample is of a known kernel; `given` is named.
+    /// If there are no samples, or none of a known kernel. The message names `given`.
     pub fn measured(given: &str, samples: Samples, manifest: Option<Manifest>) -> Result<Self> {
         if samples.is_empty() {
             let (what, next) = match samples.table().rows {
@@ -58,32 +58,32 @@ impl Machine {
         Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, samples, manifest, card, run: None })
     }
 
-    /// Whether its card has numbers that were measured or published, not only what the operating system reports.
+    /// Returns whether the card has measured or published numbers, not only those that the operating system reports.
     pub fn has_card(&self) -> bool {
         self.card.as_ref().is_some_and(|card| card.source != REPORTED)
     }
 
-    /// The host of rank 0 of its first launch.
+    /// Returns the host of rank 0 in the first launch.
     pub fn host(&self) -> Option<&Host> {
         let manifest = self.manifest.as_ref()?;
         Some(manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host))
     }
 
-    /// When its samples were taken: from, to (seconds since 1970), and the median load average.
+    /// Returns the times of the first and the last sample (seconds since 1970), and the median load average.
     pub fn moments(&self) -> Option<(f64, f64, f64)> {
         let times = self.numbers("unix_seconds");
         let load = self.samples.median("load");
         Some((*times.first()?, *times.last()?, load.unwrap_or(f64::NAN)))
     }
 
-    /// Distinct words of a column, in order.
+    /// Returns the distinct words of a column, sorted.
     pub fn words(&self, column: &str) -> Vec<String> {
         let mut words: Vec<String> = self.samples.words(column).into_iter().map(str::to_owned).collect();
         words.sort();
         words
     }
 
-    /// Distinct numbers of a column that are not negative, ascending.
+    /// Returns the distinct non-negative numbers of a column, ascending.
     pub fn numbers(&self, column: &str) -> Vec<f64> {
         let mut numbers = self.samples.distinct(column);
         numbers.retain(|number| *number >= 0.0);
@@ -91,13 +91,13 @@ impl Machine {
     }
 }
 
-/// Source of a card without a measurement of its own.
+/// Source of a card that contains only values from the operating system.
 const REPORTED: &str = "reported by the operating system during the measurement";
 
-/// What the operating system reported of a machine, as a card.
+/// Makes a card of the values that the operating system reported.
 ///
 /// # Errors
-/// If the manifest has a value that is none, such as a negative clock.
+/// If the manifest has an invalid value, such as a negative clock.
 fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
     let host = manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host);
     let mut card = Card::new(name, &host.cpu_model, REPORTED);
@@ -105,18 +105,17 @@ fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
     numbers.extend(host.processors.cores.map(|cores| (catalogue::CORES.name.to_owned(), f64::from(cores))));
     numbers.extend(host.cycle_hertz.map(|hertz| (catalogue::CLOCK_HZ.name.to_owned(), hertz)));
     numbers.extend(host.caches.iter().map(|cache| (format!("l{}_bytes", cache.level), cache.bytes as f64)));
-    // A level that cards do not know is left out.
+    // Cards have no entry for some cache levels.
     for (number, value) in numbers.into_iter().filter(|(number, _)| entry_of(number).is_some()) {
         card.set_base(&number, value, "reported by the operating system")?;
     }
     Ok(card)
 }
 
-/// Gives every machine a name of its own: what was asked for, or what it is called, with what was given where that is not
-/// enough to tell them apart.
+/// Gives every machine a unique name: the requested name, or its own name, extended by the input if several machines share it.
 ///
 /// # Errors
-/// If the names asked for are too few, too many, or not different.
+/// If there are too few or too many requested names, or two are equal.
 pub fn name_all(machines: &mut [Machine], asked: &[String]) -> Result<()> {
     if !asked.is_empty() && asked.len() != machines.len() {
         return Err(Error::input(
@@ -140,8 +139,8 @@ pub fn name_all(machines: &mut [Machine], asked: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The names of machines, of which those that are called the same get others: by the first of host, folder, folders above it and date
-/// that tells them apart, else by numbers.
+/// Returns unique names. Machines with the same name get the first of host, folder, parent folders and date that distinguishes
+/// them, otherwise a number.
 fn distinct(machines: &[Machine]) -> Vec<String> {
     let host = |machine: &Machine| machine.host().map_or_else(String::new, |host| host.name.clone());
     let schemes: [&dyn Fn(&Machine) -> String; 5] =
@@ -166,14 +165,14 @@ fn distinct(machines: &[Machine]) -> Vec<String> {
     names
 }
 
-/// `quickstart@2026-11-24T21:14`, by the first sample.
+/// Returns `quickstart@2026-11-24T21:14`, with the time of the first sample.
 fn dated(machine: &Machine) -> String {
     let first = machine.numbers("unix_seconds").first().map(|seconds| utc(*seconds));
     let date = first.map_or_else(String::new, |utc| format!("@{}", utc.trim_end_matches(" UTC").replace(' ', "T")));
     format!("{}{date}", short(machine, 1))
 }
 
-/// `quickstart` of `results/quickstart/`, or its last two folders and so on; a condition stays.
+/// Returns the last folders of the path, such as `quickstart` of `results/quickstart/`, and keeps the condition.
 fn short(machine: &Machine, folders: usize) -> String {
     let given = machine.given.as_str();
     let (path, condition) = given.find('[').map_or((given, ""), |at| given.split_at(at));

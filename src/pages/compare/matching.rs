@@ -1,8 +1,8 @@
-//! Matching of points by their parameters, and what may differ.
+//! Matches points by their parameters, and defines the differences that may be allowed.
 //!
-//! A server of 64 cores and one of 32 have no rank count in common that means the same on both but 1. Their points are
-//! therefore matched by the role of the rank count, and sizes that the sweep made for the machine (M beyond its caches, a table
-//! of half its memory) are left to the machines. Ratios on all cores are given of the whole machines and per core.
+//! A server with 64 cores and one with 32 share no rank count with the same meaning except 1. Their points are therefore matched
+//! by the role of the rank count. Sizes that the sweep adapts to the machine (M beyond its caches, a table of half its memory)
+//! may then differ. Ratios on all cores are given for the whole machines and per core.
 
 use super::machine::{Machine, Origin};
 use super::points::{Facts, Part, Point, PointData, Points, Roles};
@@ -19,29 +19,29 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 /// How rank counts are matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum MatchRanks {
-    /// By role where ranks are threads and the machines have different numbers of cores, by number otherwise
+    /// Match by role if ranks are threads and the machines have different numbers of cores, otherwise by number
     #[default]
     Auto,
-    /// One core with one core, all cores with all cores, other rank counts by number
+    /// Match one core with one core, all cores with all cores, and other rank counts by number
     Role,
-    /// By number
+    /// Match rank counts by number
     Number,
 }
 
-/// Differences that are refused unless allowed.
+/// Differences that a comparison refuses unless they are allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allowed {
-    /// Pages granted, and the parameter that asks for them.
+    /// Granted page size, and the parameter that requests it.
     pub page_size: bool,
-    /// More ranks than hardware threads on one side only.
+    /// Oversubscription on one side only.
     pub oversubscription: bool,
-    /// What carried the messages: threads or MPI. Libraries of MPI may always differ.
+    /// Transport: threads or MPI. MPI libraries may always differ.
     pub transport: bool,
-    /// Another build of the measuring code.
+    /// Build of the measuring code.
     pub version: bool,
-    /// Another kernel of the same family; points are then matched by the parameters that they share.
+    /// Kernel of the same family; points are then matched by the parameters that both have.
     pub kernel: bool,
-    /// A regression check of results with one launch, which cannot know how launches differ.
+    /// A regression check of results with one launch, where the variation between launches is unknown.
     pub one_launch: bool,
 }
 
@@ -57,7 +57,7 @@ impl Allowed {
         let mut allowed = Self::default();
         for name in names {
             *allowed.flag(name).ok_or_else(|| {
-                Error::input(format!("--allow {name}: there is no such difference"), suggest(name, &NAMES))
+                Error::input(format!("--allow {name}: no such difference exists"), suggest(name, &NAMES))
             })? = true;
         }
         Ok(allowed)
@@ -76,7 +76,7 @@ impl Allowed {
     }
 }
 
-/// What points are matched by besides all of their parameters.
+/// Options of the matching.
 #[derive(Clone, Debug, Default)]
 pub struct Matching {
     pub allowed: Allowed,
@@ -88,7 +88,7 @@ pub struct Matching {
 /// Matches the points of all machines.
 ///
 /// # Errors
-/// If a cell would mix points of one machine, which is then named with what tells them apart.
+/// If a point would mix samples of one machine that differ in another parameter. The message names the machine and the parameter.
 pub fn matched(machines: &[Machine], matching: &Matching) -> Result<Points> {
     let mut found = Points {
         points: Vec::new(),
@@ -147,12 +147,12 @@ fn values(point: &Point) -> Vec<Value> {
     point.at.iter().map(|(_, value)| value.clone()).collect()
 }
 
-/// The samples of a machine by kernel.
+/// Groups the samples of a machine by kernel.
 fn by_kernel(machine: &Machine) -> HashMap<&'static str, Samples> {
     machine.samples.kernels().into_iter().map(|(kernel, samples)| (kernel.id(), samples)).collect()
 }
 
-/// The columns that the points of a class are matched by: parameters that all machines report.
+/// Returns the columns that match the points of a class: the rank count, and parameters that all machines report.
 fn columns_of(
     machines: &[Machine],
     samples: &[Samples],
@@ -164,7 +164,7 @@ fn columns_of(
     let mut columns = vec!["ranks"];
     for parameter in kernels.iter().flat_map(|kernel| kernel.parameters()) {
         let by_allowance = matching.allowed.page_size && parameter.column == "pages";
-        // Other random numbers are no other point.
+        // Other seeds give the same point.
         if !columns.contains(&parameter.column) && parameter.column != "seed" && !by_allowance {
             columns.push(parameter.column);
         }
@@ -183,9 +183,10 @@ fn columns_of(
     columns.into_iter().filter(|column| !missing.contains(column)).map(str::to_owned).collect()
 }
 
+/// Values of the matching columns, data of the machine, and number of unusable samples.
 type Found = (Vec<Value>, PointData, usize);
 
-/// The cells of one machine.
+/// Returns the points of one machine.
 fn point_data(
     machine: &Machine,
     samples: &Samples,
@@ -202,7 +203,7 @@ fn point_data(
     let by: Vec<&str> = columns.iter().map(String::as_str).collect();
     let smaller_is_better = matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles);
     let cells = samples.cells(&by)?;
-    // Seeds may differ.
+    // Points may differ in their seed.
     cells::single_points(&cells, &[&by[..], &["seed"]].concat()).map_err(|mixed| {
         let why = if matching.ignored.is_empty() && matching.allowed == Allowed::default() { "" } else { " now" };
         Error::input(
@@ -228,10 +229,10 @@ fn point_data(
     Ok(cells.into_iter().map(found).collect())
 }
 
-/// `None` where rank counts are matched by number.
+/// Returns the roles of rank counts, or `None` if they are matched by number.
 ///
 /// # Errors
-/// If roles are asked for and a machine does not say how many cores it has.
+/// If matching by role is requested and a machine does not report its number of cores.
 fn roles(machines: &[Machine], how: MatchRanks) -> Result<Option<Roles>> {
     let cores: Vec<Option<u64>> = machines.iter().map(cores).collect();
     let unknown = cores.iter().position(Option::is_none);
@@ -239,21 +240,21 @@ fn roles(machines: &[Machine], how: MatchRanks) -> Result<Option<Roles>> {
         (MatchRanks::Number, _) | (MatchRanks::Auto, Some(_)) => return Ok(None),
         (MatchRanks::Role, Some(at)) => {
             return Err(Error::input(
-                format!("{} does not say how many cores it has", machines[at].given),
+                format!("{} does not report its number of cores", machines[at].given),
                 "match by number: --match-ranks number",
             ));
         }
         _ => {}
     }
     let cores: Vec<u64> = cores.into_iter().flatten().collect();
-    // Processes may be on several nodes, of which each has its cores.
+    // Processes may run on several nodes, each with its own cores.
     let threads = machines.iter().all(|machine| machine.samples.words("transport") == ["threads"]);
     let differ = threads && cores.windows(2).any(|pair| pair[0] != pair[1]);
     Ok((differ || how == MatchRanks::Role).then_some(Roles { cores }))
 }
 
-/// The sizes that the machines have each of their own: parameters that a sweep makes for the machine, of which every machine has
-/// one value a rank, and not all the same.
+/// Returns the sizes that each machine has its own value of: sizes that a sweep adapts to the machine, if every machine has one
+/// value per rank and the values differ between machines.
 fn own_sizes(samples: &[Samples], kernels: &[&'static dyn Kernel], columns: &[String]) -> Vec<&'static str> {
     let parameters = kernels.iter().flat_map(|kernel| kernel.parameters());
     let made = parameters.filter(|p| matches!(p.domain, Domain::Global { .. } | Domain::Size { .. }));
@@ -271,14 +272,14 @@ fn own_sizes(samples: &[Samples], kernels: &[&'static dyn Kernel], columns: &[St
     found
 }
 
-/// The different values of a parameter divided by the ranks.
+/// Returns the distinct values of a parameter divided by the number of ranks.
 fn values_per_rank(samples: &Samples, column: &str) -> BTreeSet<u64> {
     let table = samples.table();
     let one = |&row: &usize| (table.number(column, row) / table.number("ranks", row)).to_bits();
     samples.rows().iter().map(one).collect()
 }
 
-/// Cores that ranks could have on a machine: of the host that measured.
+/// Returns the number of cores that ranks can use on the measuring host.
 fn cores(machine: &Machine) -> Option<u64> {
     if machine.origin == Origin::Published {
         return None;
@@ -287,7 +288,8 @@ fn cores(machine: &Machine) -> Option<u64> {
     processors.cores.or(processors.hardware_threads).map(u64::from)
 }
 
-/// Whether a headline is a rate of all ranks together, `Some(false)` of each rank; `None` if it is no such rate.
+/// Returns whether a headline is a rate of all ranks together (`Some(true)`) or per rank (`Some(false)`); `None` if it is not
+/// such a rate.
 fn is_total(headline: &str) -> Option<bool> {
     if headline.ends_with("_per_rank") {
         return Some(false);

@@ -1,12 +1,12 @@
-//! Machines against each other: points matched, ratios with their uncertainty, and what the shapes say.
+//! Comparison of machines: matched points, ratios with their uncertainty, and shapes of surfaces.
 //!
 //! SOURCE: Apex-Map paper, Sections 3.2 and 3.3, Figures 5 to 7.
 //!
-//! The first machine is the base: ratios are speeds of the others by its speed. Speeds are what a kernel is judged by, or one
-//! over it where that is a time.
+//! The first machine is the base: ratios are speeds of the others relative to its speed. A speed is the kernel's headline rate,
+//! or the reciprocal if the headline is a time.
 //!
-//! Points are matched ([`matching`]), grouped ([`groups`]) and compared ([`ratio`]) once, into a [`Comparison`]. The page is a
-//! list of [`sections`] that are made of it; a new section is a file there, and a line in its list.
+//! Points are matched ([`matching`]), grouped ([`groups`]) and compared ([`ratio`]) once, into a [`Comparison`]. The HTML page is
+//! a list of [`sections`] that are made from it. To add a section, add a file there and a line in its list.
 
 pub mod comparability;
 pub mod control;
@@ -34,32 +34,32 @@ use ratio::{Decision, ScopeRatios, TestedRatio};
 
 pub use sections::write;
 
-/// Machines whose points are matched, and all that sections say of them together.
+/// Machines with matched points, and the results that several sections share.
 #[derive(Clone, Debug)]
 pub struct Comparison<'a> {
     pub machines: &'a [Machine],
     pub points: Points,
-    /// The points in words, without what is the same at all of them.
+    /// Labels of the points, without values that are the same at all points.
     pub names: Vec<String>,
     /// Unfair differences that were allowed.
     pub differences: Vec<Difference>,
-    /// Indices of the points that at least two machines have, with a number or without.
+    /// Indices of the points that at least two machines have, finished or not.
     pub matched: Vec<usize>,
     pub matching: Matching,
-    /// How it is decided which ratios differ from 1.
+    /// How to decide which ratios differ from 1.
     pub decision: Decision,
-    /// The matched points as maps and curves.
+    /// Maps and curves of the matched points.
     pub groups: Vec<MatchedGroup>,
-    /// By machine: its ratios to the first one over all matched points; the first one has none.
+    /// Ratios of each machine to the first one over all matched points; empty for the first machine.
     pub ratios: Vec<ScopeRatios>,
-    /// By machine: the same by the role of the rank count; empty where ranks are matched by number.
+    /// Ratios of each machine to the first one by role of the rank count; empty if ranks are matched by number.
     pub by_role: Vec<Vec<ScopeRatios>>,
 }
 
-/// Matches the points of machines, the first of which is the base.
+/// Matches and compares the points of machines; the first machine is the base.
 ///
 /// # Errors
-/// If there are fewer than two machines, an unfair difference was not allowed, a machine's points would be mixed, or measured
+/// If there are fewer than two machines, a difference is not allowed, a point would mix samples of one machine, or measured
 /// machines have no point in common.
 pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_>> {
     if machines.len() < 2 {
@@ -87,12 +87,12 @@ pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_
 }
 
 impl Comparison<'_> {
-    /// The ratio of a machine to the first one at a point.
+    /// Returns the ratio of a machine to the first one at a point.
     pub fn ratio(&self, of: usize, at: usize) -> Option<&TestedRatio> {
         self.ratios[of].ratios.get(&at)
     }
 
-    /// The ratios of a machine to the first one: over all matched points or, where ranks are matched by role, by role.
+    /// Returns the ratios of a machine to the first one over all matched points, or by role if ranks are matched by role.
     pub fn scopes(&self, of: usize) -> &[ScopeRatios] {
         if self.points.roles.is_some() { &self.by_role[of] } else { std::slice::from_ref(&self.ratios[of]) }
     }
@@ -101,18 +101,18 @@ impl Comparison<'_> {
         &self.machines[machine].name
     }
 
-    /// `b / a`
+    /// Returns `b / a`.
     pub fn title(&self, of: usize) -> String {
         format!("{} / {}", self.name(of), self.name(0))
     }
 
-    /// A subtitle of a figure of these points with its warnings, which have a line of their own.
+    /// Returns the subtitle of a figure of these points, with its warnings on a separate line.
     pub fn subtitle(&self, text: String, points: &[usize]) -> String {
         let stamps = self.stamps_at(points);
         if stamps.is_empty() { text } else { format!("{text}\n{}", stamps.join(". ")) }
     }
 
-    /// The first two machines that are the same samples under two names, if there are any.
+    /// Returns the names of the first two machines with the same samples, if any.
     pub fn same_samples(&self) -> Option<[&str; 2]> {
         let seconds = |k: usize| {
             let samples = &self.machines[k].samples;
@@ -125,7 +125,8 @@ impl Comparison<'_> {
         same.next().map(|(a, b)| [a, b].map(|k| self.machines[k].name.as_str()))
     }
 
-    /// What must stand on every page: what was allowed, what was ignored, and which numbers were never measured.
+    /// Returns the warnings of every HTML page: allowed differences, ignored parameters, disturbed machines, and numbers that
+    /// were not measured.
     pub fn stamps(&self) -> Vec<String> {
         let mut stamps = self.conditions();
         stamps.extend(self.disturbed().map(|(name, health)| format!("DISTURBED: {name} was {}", health.sentence())));
@@ -134,7 +135,7 @@ impl Comparison<'_> {
         stamps
     }
 
-    /// The same for a figure of these points, which has room for few words.
+    /// Returns the warnings in a short form, for a figure of these points.
     pub fn stamps_at(&self, points: &[usize]) -> Vec<String> {
         let mut stamps = self.conditions();
         let one =
@@ -146,14 +147,14 @@ impl Comparison<'_> {
         stamps
     }
 
-    /// The machines that were disturbed.
+    /// Returns the machines that were disturbed.
     pub fn disturbed(&self) -> impl Iterator<Item = (&str, Health)> {
         let health = |machine: &Machine| Health::of(&machine.samples);
         let each = self.machines.iter().map(move |machine| (machine.name.as_str(), health(machine)));
         each.filter(|(_, health)| health.verdict() == Quietness::Disturbed)
     }
 
-    /// What was allowed, ignored, matched by role, and never measured.
+    /// Returns warnings about allowed differences, ignored parameters, matching by role and published numbers.
     fn conditions(&self) -> Vec<String> {
         let mut stamps: Vec<String> =
             self.differences.iter().map(|difference| format!("UNEQUAL CONDITIONS: {}", difference.text)).collect();
@@ -166,7 +167,7 @@ impl Comparison<'_> {
             let mut text = format!("MATCHED BY ROLE: one core, all cores ({})", each.collect::<Vec<_>>().join(", "));
             if !self.points.own_sizes.is_empty() {
                 let names: Vec<&str> = self.points.own_sizes.iter().map(String::as_str).collect();
-                text += &format!("; {} as each machine's sweep made it", names.join(", "));
+                text += &format!("; {} as in each machine's sweep", names.join(", "));
             }
             stamps.push(text);
         }
@@ -182,7 +183,7 @@ impl Comparison<'_> {
         stamps
     }
 
-    /// Where ranks were at another distance from each other than in another result.
+    /// Describes results whose ranks were at different distances from each other.
     fn distances(&self) -> Vec<String> {
         let mut found = Vec::new();
         for (k, machine) in self.machines.iter().enumerate().filter(|(_, machine)| machine.origin == Origin::Measured) {
@@ -195,7 +196,7 @@ impl Comparison<'_> {
         found
     }
 
-    /// At how many of these points ranks shared hardware threads.
+    /// Counts the points with oversubscription.
     fn crowded(&self, points: &[usize]) -> Option<String> {
         let is_crowded =
             |point: &Point| point.by_machine.iter().flatten().any(|data| data.facts.oversubscribed == Some(true));
@@ -205,12 +206,12 @@ impl Comparison<'_> {
         })
     }
 
-    /// The points that at least two machines have.
+    /// Returns the points that at least two machines have.
     pub fn matched_points(&self) -> Vec<&Point> {
         self.matched.iter().map(|&at| &self.points.points[at]).collect()
     }
 
-    /// Points that not all machines have.
+    /// Returns the points that not all machines have.
     pub fn unmatched(&self) -> impl Iterator<Item = &Point> {
         self.points.points.iter().filter(|point| !point.is_in_all())
     }

@@ -1,4 +1,4 @@
-//! What machines hold of each point: speeds by launch, and the circumstances in which they were measured.
+//! Data of each machine at a point: speeds by launch, and the measurement conditions.
 
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
@@ -12,35 +12,35 @@ use apexmap_theory::statistics::Summary;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// What a machine holds of one point.
+/// Data of one machine at one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointData {
-    /// The speeds of its good samples, by launch. A speed is a rate, or one over a time: more is better.
+    /// Speeds of the good samples, by launch. A speed is a rate, or the reciprocal of a time.
     pub launches: Vec<LaunchValues>,
-    /// The run that they are of: results of the same run share their launches. `None` if unknown.
+    /// The run of the samples, or `None` if unknown. Results of the same run share their launches.
     pub run: Option<Arc<str>>,
-    /// By what intervals within single launches are widened; `None` refuses them.
+    /// Factor that widens intervals within single launches; `None` if such intervals are not allowed.
     pub widening: Option<f64>,
-    /// Status of the samples that gave no number.
+    /// Status of the samples without a value.
     pub failures: Vec<Status>,
     pub facts: Facts,
-    /// Published: a value without uncertainty.
+    /// Whether the value is published, and so has no uncertainty.
     pub exact: bool,
-    /// On how many ranks it was measured; NaN if unknown.
+    /// Number of ranks; NaN if unknown.
     pub ranks: f64,
-    /// The first row of its good samples, of the machine's; `None` if there is none.
+    /// First row of the good samples in the machine's table, if any.
     pub row: Option<usize>,
-    /// Whether the speed is of all ranks together, `Some(false)` of each; `None` if it is one over a time.
+    /// Whether the speed is that of all ranks together (`Some(true)`) or per rank (`Some(false)`); `None` for a reciprocal time.
     pub total: Option<bool>,
 }
 
 impl PointData {
-    /// Median, interval and extremes of its speed; `None` if no sample is good.
+    /// Returns median, interval and extremes of the speed; `None` without good samples.
     pub fn summary(&self) -> Option<Summary> {
         estimate::summary(&self.launches, self.widening)
     }
 
-    /// The median speed; `None` if no sample is good.
+    /// Returns the median speed; `None` without good samples.
     pub fn speed(&self) -> Option<f64> {
         self.summary().map(|summary| summary.median)
     }
@@ -49,7 +49,7 @@ impl PointData {
         self.launches.iter().map(|launch| launch.values.len()).sum()
     }
 
-    /// Logarithms of the speeds of all samples, ascending.
+    /// Returns the logarithms of all speeds, ascending.
     pub fn all(&self) -> Vec<f64> {
         let mut all: Vec<f64> =
             self.launches.iter().flat_map(|launch| &launch.values).map(|speed| speed.ln()).collect();
@@ -57,12 +57,12 @@ impl PointData {
         all
     }
 
-    /// Logarithms of the launches' medians.
+    /// Returns the logarithms of the launches' medians.
     pub fn medians(&self) -> Vec<f64> {
         estimate::log_medians(&self.launches)
     }
 
-    /// Whether both were measured in the same run.
+    /// Returns whether both were measured in the same run.
     pub fn same_run(&self, other: &Self) -> bool {
         self.run.is_some() && self.run == other.run
     }
@@ -71,32 +71,32 @@ impl PointData {
 /// A point that at least one machine has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// A kernel, or a family where kernels were allowed to differ.
+    /// A kernel, or a family if kernels may differ.
     pub class: String,
-    /// Columns that it was matched by and their values.
+    /// Columns that the point was matched by, with their values.
     pub at: Vec<(String, Value)>,
-    /// By machine, in their order.
+    /// Data of each machine, in the order of the machines.
     pub by_machine: Vec<Option<PointData>>,
 }
 
 impl Point {
-    /// What it has in a column.
+    /// Returns the value in a column.
     pub fn value(&self, column: &str) -> Option<&Value> {
         self.at.iter().find(|(name, _)| name == column).map(|(_, value)| value)
     }
 
-    /// The number that it has in a column.
+    /// Returns the number in a column.
     pub fn number(&self, column: &str) -> Option<f64> {
         self.value(column)?.as_f64()
     }
 
-    /// The number that it has in a column on a machine: ranks differ where roles are matched.
+    /// Returns the number in a column on a machine. With matching by role, rank counts differ between machines.
     pub fn number_on(&self, machine: usize, column: &str) -> Option<f64> {
         let ranks = || self.by_machine[machine].as_ref().map(|data| data.ranks).filter(|ranks| !ranks.is_nan());
         if column == "ranks" { ranks() } else { self.number(column) }
     }
 
-    /// `P = 2, L = 64, alpha = 0.1`, without what is the same at all points.
+    /// Returns `P = 2, L = 64, alpha = 0.1`, without values that are the same at all points.
     pub fn short(&self, varying: &HashSet<&str>) -> String {
         let named = self.at.iter().filter(|(column, _)| varying.contains(column.as_str()));
         let words: Vec<String> = named.map(|(column, value)| label(column, value)).collect();
@@ -106,18 +106,18 @@ impl Point {
         }
     }
 
-    /// Its class and its values in some columns, as in tables.
+    /// Returns the class and the values in some columns, for tables.
     pub fn row(&self, columns: &[&str]) -> Vec<String> {
         let value = |column: &&str| self.value(column).map(Value::to_string).unwrap_or_default();
         std::iter::once(self.class.clone()).chain(columns.iter().map(value)).collect()
     }
 
-    /// Whether two machines have it, with a number or without.
+    /// Returns whether two machines have the point, finished or not.
     pub fn has_both(&self, of: usize, to: usize) -> bool {
         self.by_machine[of].is_some() && self.by_machine[to].is_some()
     }
 
-    /// Whether at least two machines have it, with a number or without.
+    /// Returns whether at least two machines have the point, finished or not.
     pub fn is_matched(&self) -> bool {
         self.by_machine.iter().flatten().count() > 1
     }
@@ -132,26 +132,26 @@ impl Point {
 pub struct Points {
     /// Sorted by class and values.
     pub points: Vec<Point>,
-    /// Class to its first kernel, by whose headline it is judged.
+    /// First kernel of each class; its headline is that of the class.
     pub classes: BTreeMap<String, &'static str>,
-    /// Parameters that points were not matched by, because a machine does not report them: machine, class, their names.
+    /// Parameters that matching ignores because a machine does not report them: machine, class, names.
     pub unreported: Vec<(String, String, Vec<String>)>,
-    /// Values that are no rate, by machine: not positive, not finite.
+    /// Number of unusable samples by machine: rates that are not positive and finite.
     pub unusable: Vec<usize>,
-    /// Where rank counts are matched by role.
+    /// Roles of rank counts; `None` if ranks are matched by number.
     pub roles: Option<Roles>,
-    /// Parameters of which each machine has a size of its own, by which points were then not matched: in words.
+    /// Names of parameters that matching ignores because each machine has its own size.
     pub own_sizes: BTreeSet<String>,
 }
 
 impl Points {
-    /// The column that a class is judged by.
+    /// Returns the headline column of a class.
     pub fn headline(&self, class: &str) -> &'static str {
         let kernel = self.classes.get(class).and_then(|id| kernels::find(id).ok());
         kernel.map_or("seconds", |kernel| kernel.about().headline)
     }
 
-    /// All columns, in the order in which points have them.
+    /// Returns all columns, in the order of the points.
     pub fn columns(&self) -> Vec<&str> {
         let mut columns: Vec<&str> = Vec::new();
         for (column, _) in self.points.iter().flat_map(|point| &point.at) {
@@ -162,13 +162,13 @@ impl Points {
         columns
     }
 
-    /// The head of [`Point::row`] with all columns.
+    /// Returns the head of [`Point::row`] with all columns.
     pub fn head(&self) -> Vec<String> {
         ["kernel"].into_iter().chain(self.columns()).map(str::to_owned).collect()
     }
 
-    /// Columns that distinguish points; `kernel` if there are several classes. What follows from others, as N does from L where
-    /// a sweep moves them together, is left out.
+    /// Returns the columns that distinguish points, including `kernel` if there are several classes. Omits a column that follows
+    /// from others, as N follows from L if a sweep varies both together.
     pub fn varying(&self) -> HashSet<&str> {
         const FIRST: [&str; 6] = ["kernel", ALPHA, BLOCK, "ranks", "look_ahead", "message_bytes"];
         let all: Vec<usize> = (0..self.points.len()).collect();
@@ -180,7 +180,7 @@ impl Points {
         kept
     }
 
-    /// The parameters of some points, and as `kernel` their classes.
+    /// Returns the design of some points: their parameters, and their classes as `kernel`.
     pub fn design(&self, members: &[usize]) -> Design<'_> {
         let mut names: Vec<&str> = Vec::new();
         for (name, _) in members.iter().flat_map(|&at| &self.points[at].at) {
@@ -202,7 +202,7 @@ impl Points {
         design
     }
 
-    /// The points by their values in some columns, which come in order.
+    /// Splits the points by their values in some columns, sorted by these values.
     pub fn parts(&self, members: &[usize], names: &[&str]) -> Vec<(Vec<Value>, Vec<usize>)> {
         let mut places: HashMap<Vec<Part>, usize> = HashMap::new();
         let mut parts: Vec<(Vec<Value>, Vec<usize>)> = Vec::new();
@@ -219,7 +219,7 @@ impl Points {
     }
 }
 
-/// A value that is equal for equal parameters, whatever their type and last digits.
+/// A value for comparison: equal parameters are equal regardless of type and rounding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     Number(u64),
@@ -230,7 +230,7 @@ impl Part {
     pub fn of(value: &Value) -> Self {
         match value {
             Value::Text(word) => Part::Word(word.clone()),
-            // Twelve digits: another program may have computed 0.1 otherwise.
+            // Compare twelve digits, because another program may have rounded 0.1 differently.
             value => {
                 let number = value.as_f64().unwrap_or(f64::NAN);
                 Part::Number(format!("{number:.11e}").parse().unwrap_or(number).to_bits())
@@ -239,15 +239,15 @@ impl Part {
     }
 }
 
-/// The cores of each machine, where rank counts are matched by role.
+/// Number of cores of each machine, for matching rank counts by role.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Roles {
-    /// By machine, in their order.
+    /// Number of cores, in the order of the machines.
     pub cores: Vec<u64>,
 }
 
 impl Roles {
-    /// The role of a rank count on a machine; the number where it has none.
+    /// Returns the role of a rank count on a machine, or the number if it has no role.
     pub fn role(&self, machine: usize, ranks: &Value) -> Value {
         match ranks.as_f64() {
             Some(1.0) => ONE_CORE.into(),
@@ -260,18 +260,18 @@ impl Roles {
 pub const ONE_CORE: &str = "one core";
 pub const ALL_CORES: &str = "all cores";
 
-/// The circumstances of a machine's samples of one point.
+/// Conditions of a machine's samples at one point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
-    /// Bytes of the pages granted; empty if unknown.
+    /// Granted page sizes in bytes; empty if unknown.
     pub pages: BTreeSet<u64>,
-    /// What was asked for.
+    /// Requested pages.
     pub pages_asked: BTreeSet<String>,
     pub oversubscribed: Option<bool>,
     pub transports: BTreeSet<String>,
     pub builds: BTreeSet<String>,
     pub kernels: BTreeSet<String>,
-    /// Of published numbers: what measured or predicted them.
+    /// Sources of published numbers.
     pub origins: BTreeSet<String>,
 }
 
@@ -291,21 +291,21 @@ impl Facts {
     }
 }
 
-/// A part of the matched points of which a mean is said.
+/// A subset of the matched points with a separate mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All matched points, where ranks are matched by number.
+    /// All matched points, with ranks matched by number.
     All,
     OneCore,
-    /// The whole machine against the whole machine.
+    /// All cores, rates of the whole machines.
     AllCores,
     PerCore,
-    /// Rank counts that have no role, matched by number.
+    /// Rank counts without a role, matched by number.
     OtherRanks,
 }
 
 impl Scope {
-    /// Those of machines whose ranks are matched by role, with the indices of their points.
+    /// Returns the scopes for matching by role, with the indices of their points.
     pub fn roles(points: &[Point], matched: &[usize]) -> Vec<(Self, Vec<usize>)> {
         let of_role = |role: Option<&str>| -> Vec<usize> {
             let is = |at: &&usize| match (points[**at].value("ranks"), role) {
@@ -326,7 +326,7 @@ impl Scope {
         scopes.into_iter().filter(|(_, points)| !points.is_empty()).collect()
     }
 
-    /// As tables and sentences name it.
+    /// Returns the name of the scope in tables and sentences.
     pub fn label(self) -> &'static str {
         match self {
             Self::All => "all compared points",
@@ -337,7 +337,8 @@ impl Scope {
         }
     }
 
-    /// The logarithm of what a ratio of headlines is to be multiplied by: headlines are rates of a rank, or of all.
+    /// Returns the logarithm of the factor that converts a ratio of headlines to this scope. Headlines are rates per rank or of
+    /// all ranks.
     pub fn factor(self, point: &Point, of: usize, to: usize) -> f64 {
         let (Some(a), Some(b)) = (&point.by_machine[of], &point.by_machine[to]) else { return 0.0 };
         let ranks = (a.ranks / b.ranks).ln();
@@ -349,12 +350,12 @@ impl Scope {
     }
 }
 
-/// Some points of a list, and that there are more: `L = 1; L = 4; ...`.
+/// Returns the first points of a list, with dots if there are more: `L = 1; L = 4; ...`.
 pub fn list_first(points: &[String]) -> String {
     let more = if points.len() > LISTED { "; ..." } else { "" };
     let first: Vec<&str> = points.iter().take(LISTED).map(String::as_str).filter(|point| !point.is_empty()).collect();
     format!("{}{more}", first.join("; "))
 }
 
-/// Points that a sentence names.
+/// Maximum number of points in a sentence.
 const LISTED: usize = 4;

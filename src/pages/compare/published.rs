@@ -1,4 +1,4 @@
-//! Published machines as sides of a comparison: what the papers' tables print, and what models say with their cards.
+//! Published machines as sides of a comparison: rates from the papers' tables, and predictions from their cards.
 
 use super::machine::{Machine, Origin};
 use apexmap_base::error::Result;
@@ -12,23 +12,23 @@ use apexmap_theory::models::scan::Numbers;
 use apexmap_theory::models::{self, Model};
 use apexmap_theory::published::table;
 
-/// A column of a published table that holds rates of a machine.
+/// A column of a published table with the rates of a machine.
 struct PrintedRates {
     /// Name of the machine's card.
     machine: &'static str,
     table: &'static str,
     rate: &'static str,
     kernel: &'static str,
-    /// Column of P or of the look-ahead, and what the other one is.
+    /// Column of P or of the look-ahead in the table; `column` is its name in results, and `fixed` has the other one.
     axis: &'static str,
     column: &'static str,
-    /// Ranks by a value of the axis.
+    /// Number of ranks per unit of the axis.
     times: f64,
     fixed: &'static [(&'static str, u64)],
     source: &'static str,
 }
 
-/// Where the papers print rates of whole machines. Rates are in 1e9 updates per second.
+/// The tables of the papers with rates of whole machines, in 1e9 updates per second.
 const PRINTED: &[PrintedRates] = &[
     PrintedRates {
         machine: "red-storm",
@@ -87,11 +87,11 @@ const PRINTED: &[PrintedRates] = &[
     },
 ];
 
-/// A machine of a card: what is printed of it, and at the points of the others, or at powers of two of ranks if they are
-/// published too, what models say. Its rows say which in the column `origin`.
+/// Makes a machine from a card, with its printed rates and predictions of models. Predictions are made at the points of the other
+/// machines, or at powers of two of ranks if all are published. The column `origin` distinguishes printed and predicted rates.
 ///
 /// # Errors
-/// If a published table cannot be read, which is a fault of the program.
+/// If a published table cannot be read; this is an internal error.
 pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
     let mut rates = Vec::new();
     for printed in PRINTED.iter().filter(|printed| printed.machine == given) {
@@ -131,10 +131,10 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
     })
 }
 
-/// A rate of a machine as published.
+/// A published rate.
 struct Rate {
     kernel: &'static str,
-    /// Columns of parameters and their values.
+    /// Columns of parameters with their values.
     at: Vec<(&'static str, f64)>,
     column: &'static str,
     rate: f64,
@@ -157,7 +157,7 @@ fn samples(rates: &[Rate]) -> Samples {
     table.finish().into()
 }
 
-/// Adds a model's predictions where nothing is printed.
+/// Adds a model's predictions at points without printed rates.
 fn predict(
     rates: &mut Vec<Rate>,
     model: &dyn Model,
@@ -188,8 +188,8 @@ fn predict(
     Ok(())
 }
 
-/// Adds a model's message rates at the points that others measured, times the bytes of a message: kernels of messages are judged by
-/// bandwidths. Streams have no parameter for their senders, which are the first half of the ranks.
+/// Adds a model's message rates, times the bytes of a message, at the points that other machines measured: the headline of these
+/// kernels is a bandwidth. Streams have no parameter for their senders, which are the first half of the ranks.
 fn predict_messages(
     rates: &mut Vec<Rate>,
     model: &dyn Model,
@@ -242,7 +242,7 @@ fn origin(model: &dyn Model) -> String {
     format!("predicted: {} with the numbers of the card", model.about().id)
 }
 
-/// Of which kernels a published machine has rates, and if of none, why.
+/// Describes the kernels that a published machine has rates of, or the reason why it has none.
 pub fn rates(machine: &Machine) -> String {
     let (name, kernels) = (&machine.name, machine.words("kernel"));
     if !kernels.is_empty() {
@@ -250,18 +250,18 @@ pub fn rates(machine: &Machine) -> String {
     }
     match machine.given.as_str() {
         "seaborg" | "cheetah" | "phoenix" => format!(
-            "{name} has no rates, because the Apex-Map paper prints its surface as a picture, without numbers: only its card is compared"
+            "{name} has no rates, because the Apex-Map paper shows its surface only as a picture; only its card is compared"
         ),
         "simulated-nic" => format!(
-            "{name} has no measured rates, and its model message_rate.nic predicts those of message_rate.streaming, cyclic, \
-             block_cyclic and indirect, at the points of a result with them"
+            "{name} has no measured rates; its model message_rate.nic predicts those of message_rate.streaming, cyclic, \
+             block_cyclic and indirect at the points of a result with these kernels"
         ),
         _ => format!("{name} has no rates: no model predicts a kernel of the other results from its card"),
     }
 }
 
-/// Where to predict: at the points that others measured of this kernel; at powers of two of ranks if nobody did and the model
-/// has defaults for all else.
+/// Returns the points to predict: those that other machines measured with this kernel, or powers of two of ranks if all machines
+/// are published and the model has defaults for the other variables.
 fn wanted(model: &dyn Model, kernel: &'static dyn Kernel, names: &[&str], others: &[Machine]) -> Result<Vec<Vec<f64>>> {
     let mut wanted: Vec<Vec<f64>> = Vec::new();
     for other in others {

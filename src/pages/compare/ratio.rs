@@ -1,8 +1,8 @@
-//! Ratios of one machine to another: point by point, and their geometric mean; and which of them differ from 1.
+//! Ratios of two machines: by point, their geometric mean, and the decision which differ from 1.
 //!
-//! One of twenty points without any difference has a 95 % interval that excludes 1. A map of many points therefore also has
-//! decisions that are adjusted: of the points that they call different at most 5 % are not, on average (Benjamini and
-//! Hochberg, see [`apexmap_theory::statistics::rank_tests`]).
+//! One of twenty points without any difference has a 95 % interval that excludes 1. Decisions over many points are therefore
+//! adjusted, so that on average at most 5 % of the points called different are false (Benjamini and Hochberg, see
+//! [`apexmap_theory::statistics::rank_tests`]).
 
 use super::points::{Point, PointData, Points, Scope};
 use apexmap_base::units::{NumberStyle, is_known, number};
@@ -19,23 +19,23 @@ pub struct Ratio {
     /// 95 % interval.
     pub interval: Option<(f64, f64)>,
     pub basis: Basis,
-    /// The probability of a ratio as far from 1 as this one or farther, if the truth is 1.
+    /// Probability of a ratio at least this far from 1 if the true ratio is 1.
     pub p: Option<f64>,
 }
 
 impl Ratio {
-    /// Whether the 95 % interval leaves 1 outside; without an interval nothing is decided.
+    /// Returns whether the 95 % interval excludes 1; false without an interval.
     pub fn is_decided(&self) -> bool {
         self.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0)
     }
 
-    /// Of its logarithm.
+    /// Makes a ratio from the estimate and interval of its logarithm.
     fn of(shift: f64, interval: Option<(f64, f64)>, basis: Basis, p: Option<f64>) -> Self {
         Self { value: shift.exp(), interval: interval.map(|(low, high)| (low.exp(), high.exp())), basis, p }
     }
 }
 
-/// The mean over launches of one side, where it is known how launches differ or the value is exact.
+/// Returns the mean over launches of one side, if the variation between launches is known or the value is exact.
 pub fn mean(data: &PointData) -> Option<Mean> {
     let medians = data.medians();
     match medians[..] {
@@ -44,8 +44,8 @@ pub fn mean(data: &PointData) -> Option<Mean> {
     }
 }
 
-/// The logarithm of the speed of one side by that of the other, where it is known how launches differ; both published values
-/// have no uncertainty to know.
+/// Returns the logarithm of the ratio of two speeds, if the variation between launches is known. Returns `None` for two published
+/// values, which have no uncertainty.
 pub fn shift(of: &PointData, to: &PointData) -> Option<(Mean, Basis)> {
     match (of.exact, to.exact) {
         (true, true) => None,
@@ -54,12 +54,12 @@ pub fn shift(of: &PointData, to: &PointData) -> Option<(Mean, Basis)> {
     }
 }
 
-/// `of` by `to`; `None` where one of them has no good sample.
+/// Returns the ratio of two speeds; `None` if one of them has no good sample.
 pub fn ratio(of: &PointData, to: &PointData, tests: &mut MannWhitney) -> Option<Ratio> {
     scaled_ratio(of, to, 0.0, tests)
 }
 
-/// The same with `of` multiplied by a factor, given as its logarithm.
+/// Returns the ratio of two speeds, with the first multiplied by a factor, which is given as its logarithm.
 pub fn scaled_ratio(of: &PointData, to: &PointData, factor: f64, tests: &mut MannWhitney) -> Option<Ratio> {
     if of.launches.is_empty() || to.launches.is_empty() {
         return None;
@@ -71,7 +71,7 @@ pub fn scaled_ratio(of: &PointData, to: &PointData, factor: f64, tests: &mut Man
     let (base, new) = (to.all(), of.all().into_iter().map(|speed| speed + factor).collect::<Vec<_>>());
     let (shift, interval) = tests.shift(&base, &new)?;
     let Some((low, high)) = interval else { return Some(Ratio::of(shift, None, Basis::Nothing, None)) };
-    // Successive samples that are alike tell less than as many independent ones.
+    // Correlated samples contain less information than independent ones, so widen the interval.
     let Some(widening) = of.widening.zip(to.widening).map(|(of, to)| of.max(to)) else {
         return Some(Ratio::of(shift, None, Basis::Nothing, None));
     };
@@ -84,19 +84,20 @@ pub fn scaled_ratio(of: &PointData, to: &PointData, factor: f64, tests: &mut Man
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GeometricMean {
     pub value: f64,
-    /// 95 % interval: of the measurement by [`Basis`], of the choice of points where that is [`Basis::Nothing`]; absent for a
-    /// single point without uncertainty.
+    /// 95 % interval of the measurement, or of the choice of points if the basis is [`Basis::Nothing`]; `None` for a single point
+    /// without uncertainty.
     pub interval: Option<(f64, f64)>,
     pub basis: Basis,
     pub cells: usize,
-    /// Further points, which have no interval: the mean is that of the others.
+    /// Number of points without an interval, which the mean does not include.
     pub left_out: usize,
     pub least: f64,
     pub most: f64,
 }
 
 impl GeometricMean {
-    /// Of these points, the mean multiplied by the mean of their factors, given as logarithms. The extremes are left.
+    /// Multiplies the mean by the geometric mean of the points' factors, which are given as logarithms. The extremes keep their
+    /// points.
     pub fn scaled(self, factor: impl Fn(&Point) -> f64, points: &[&Point]) -> Self {
         let all: f64 = points.iter().map(|point| factor(point)).sum();
         let times = (all / points.len().max(1) as f64).exp();
@@ -105,14 +106,14 @@ impl GeometricMean {
     }
 }
 
-/// Half the width of a 95 % interval of a normal distribution, in standard deviations.
+/// Half-width of a 95 % interval of the standard normal distribution.
 const NORMAL: f64 = 1.959_964;
 
-/// The geometric mean of the speeds of machine `of` by those of machine `to`, over these points.
+/// Returns the geometric mean of the speeds of one machine relative to another over these points.
 ///
-/// Its interval is that of this mean over these very points: launches are the unit, with all of their points together, since
-/// a launch that was slow was so at all of them. Where a side has single launches it is put together from the points'
-/// own intervals, as if they were independent. Points without an interval are left out where others have one.
+/// The interval is that of the mean over exactly these points. Launches are the unit, each with all its points, because a slow
+/// launch is slow at all of them. If a side has single launches, the interval is combined from the points' own intervals as if
+/// these were independent. Points without an interval are excluded if others have one.
 pub fn geometric_mean(points: &[&Point], of: usize, to: usize, tests: &mut MannWhitney) -> Option<GeometricMean> {
     let both: Vec<(&PointData, &PointData, Ratio)> = points
         .iter()
@@ -131,7 +132,7 @@ pub fn geometric_mean(points: &[&Point], of: usize, to: usize, tests: &mut MannW
     Some(of_known.map_or(mean, |of_known| GeometricMean { left_out: all - known.len(), ..of_known }))
 }
 
-/// Of all of these points.
+/// Returns the mean over all these points.
 fn mean_of_points(both: &[(&PointData, &PointData, Ratio)]) -> Option<GeometricMean> {
     if both.is_empty() {
         return None;
@@ -169,8 +170,8 @@ fn mean_of_points(both: &[(&PointData, &PointData, Ratio)]) -> Option<GeometricM
     Some(found(value, Mean::of(&logs).map(|mean| mean.interval()), Basis::Nothing))
 }
 
-/// The mean over points of differences between two sides of one run, block by block; `None` unless each point has two blocks of
-/// both.
+/// Returns the mean over points of the paired differences between two sides of one run, block by block; `None` unless both sides
+/// of each point have two common blocks.
 fn in_pairs(both: &[(&PointData, &PointData, Ratio)]) -> Option<Mean> {
     let mut sets: BTreeMap<BTreeSet<u64>, Vec<Vec<f64>>> = BTreeMap::new();
     for (of, to, _) in both.iter().filter(|(of, to, _)| of.same_run(to)) {
@@ -181,8 +182,8 @@ fn in_pairs(both: &[(&PointData, &PointData, Ratio)]) -> Option<Mean> {
     if total < both.len() { None } else { mean_of(sets.into_values(), total) }
 }
 
-/// The mean of log speeds over points, by launches: points measured in the same number of launches were measured in the
-/// same ones, as a sweep launches all points of a rank count together.
+/// Returns the mean over points of the log speeds, with launches as the unit. Points with the same number of launches were
+/// measured in the same launches, because a sweep launches all points of a rank count together.
 pub fn over_points(data: &[PointData]) -> Option<Mean> {
     let mut exact = Vec::new();
     let mut sets: BTreeMap<usize, Vec<Vec<f64>>> = BTreeMap::new();
@@ -206,7 +207,7 @@ pub fn over_points(data: &[PointData]) -> Option<Mean> {
     Some(Mean::sum(&[known, (1.0 - weight, rest)]))
 }
 
-/// The mean over all points of sets of points: in each set the points' rows have one value a launch, in the same launches.
+/// Returns the mean over all points of several sets. The rows of a set have one value per launch, in the same launches.
 fn mean_of(sets: impl Iterator<Item = Vec<Vec<f64>>>, points: usize) -> Option<Mean> {
     let of_set = |rows: Vec<Vec<f64>>| {
         let mean_in = |launch: usize| rows.iter().map(|row| row[launch]).sum::<f64>() / rows.len() as f64;
@@ -217,35 +218,35 @@ fn mean_of(sets: impl Iterator<Item = Vec<Vec<f64>>>, points: usize) -> Option<M
     parts.filter(|parts| !parts.is_empty()).map(|parts| Mean::sum(&parts))
 }
 
-/// A one-sided p value where the normal deviate is smaller by a factor than it was taken for.
+/// Returns the one-sided p value if the normal deviate is divided by `times`.
 pub fn weakened(p: f64, times: f64) -> f64 {
     let Some(normal) = Normal::new(0.0, 1.0).ok().filter(|_| times > 1.0) else { return p };
     normal.cdf(normal.inverse_cdf(p) / times)
 }
 
-/// The share of false findings that is accepted.
+/// Accepted fraction of false findings.
 pub const FALSE_FINDINGS: f64 = 0.05;
 
-/// How it is decided whether a ratio differs from 1.
+/// Rules to decide whether a ratio differs from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Decision {
-    /// Over all points of two machines together: at most 5 % of those called different are not, on average
+    /// All points of two machines together: on average at most 5 % of the points called different are false
     #[default]
     Adjusted,
-    /// Each point for itself: its 95 % interval excludes 1; of points without a difference one in twenty is called different
+    /// Each point separately, if its 95 % interval excludes 1: one in twenty equal points is called different
     Unadjusted,
 }
 
 impl Decision {
-    /// As captions say it.
+    /// Returns the text for captions.
     pub fn text(self) -> &'static str {
         match self {
-            Self::Adjusted => "adjusted for the number of points: at most 5 % of the points called different are not",
-            Self::Unadjusted => "unadjusted: each point for itself, its 95 % interval excludes 1",
+            Self::Adjusted => "adjusted for the number of points: at most 5 % of the points called different are false",
+            Self::Unadjusted => "unadjusted: each point separately, by whether its 95 % interval excludes 1",
         }
     }
 
-    /// As legends mark what is not decided.
+    /// Returns the label of undecided points in legends.
     pub fn undecided(self) -> &'static str {
         match self {
             Self::Adjusted => "n.s. (adjusted)",
@@ -253,7 +254,8 @@ impl Decision {
         }
     }
 
-    /// Whether a ratio differs from 1. The intervals of few samples are wider than their test: what they leave open stays so.
+    /// Returns whether a ratio differs from 1. The interval must exclude 1 too, because with few samples it is wider than the
+    /// test implies.
     pub fn differs(self, tested: &TestedRatio) -> bool {
         let adjusted = self == Self::Unadjusted || tested.q.is_some_and(|q| q <= FALSE_FINDINGS);
         tested.ratio.is_decided() && adjusted
@@ -264,7 +266,7 @@ impl Decision {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TestedRatio {
     pub ratio: Ratio,
-    /// Its p value adjusted for all of them; `None` where there is no test.
+    /// The p value adjusted for all these ratios; `None` without a test.
     pub q: Option<f64>,
 }
 
@@ -279,9 +281,9 @@ pub fn adjust(ratios: Vec<Ratio>) -> Vec<TestedRatio> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScopeRatios {
     pub scope: Scope,
-    /// Indices of its points.
+    /// Indices of the points.
     pub points: Vec<usize>,
-    /// At the points that have one, by their index.
+    /// Ratios by index of their point.
     pub ratios: BTreeMap<usize, TestedRatio>,
     /// `None` without a ratio.
     pub mean: Option<GeometricMean>,
@@ -303,12 +305,12 @@ impl ScopeRatios {
     }
 }
 
-/// A ratio in three digits, or in up to five if needed to differ from 1.
+/// Formats a ratio with three digits, or with up to five if needed to differ from 1.
 pub fn format_ratio(ratio: f64) -> String {
     number(ratio, NumberStyle::Ratio)
 }
 
-/// `1.23 [1.2, 1.26]`
+/// Formats `1.23 [1.2, 1.26]`.
 pub fn format_with_interval(ratio: f64, interval: Option<(f64, f64)>) -> String {
     let interval = format_interval(interval).map(|interval| format!(" {interval}"));
     format!("{}{}", format_ratio(ratio), interval.unwrap_or_default())

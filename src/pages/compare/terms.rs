@@ -1,15 +1,15 @@
-//! The terms of Apex-Map's model at the matched points of two machines, and what each has to do with their ratio.
+//! Explains the ratio of two machines by the terms of Apex-Map's model at the matched points.
 //!
-//! Both machines' cards give the times of all terms. What the cards do not predict of the measured ratio is a part of its own, so that
-//! the parts of a point add up to the logarithm of the measured ratio of times.
+//! The cards of both machines give the times of all terms. The part of the measured ratio that the cards do not predict is a
+//! separate term, so that the parts of a point add up to the logarithm of the measured ratio of times.
 //!
 //! SOURCE: B. W. Ang, The LMDI approach to decomposition analysis: a practical guide, Energy Policy 33 (2005), pages 867 to 871:
 //!   the logarithmic mean Divisia index (LMDI-I), of sums.
-//! DEFINITION: Of ln(B / A), where A and B are sums of terms, the term i makes (b_i - a_i) / L(A, B), with the logarithmic mean
+//! DEFINITION: let A and B be sums of terms. The term i contributes (b_i - a_i) / L(A, B) to ln(B / A), with the logarithmic mean
 //!   L(A, B) = (B - A) / ln(B / A).
 //!
-//! The parts add up whatever the terms and however far apart the sums. They only change their signs where the sides are
-//! exchanged, and depend on no order in which terms are replaced. A term may be zero on one side or both.
+//! The parts always add up, for any terms and any distance between the sums. If the sides are exchanged, they only change their
+//! signs. They do not depend on an order of the terms. A term may be zero on one side or both.
 
 use super::Comparison;
 use super::machine::Machine;
@@ -18,13 +18,13 @@ use apexmap_theory::models::Model;
 use apexmap_theory::models::apex_map::Surface;
 use std::collections::BTreeMap;
 
-/// Times that are less than this factor apart are called alike: to ask which term separates them is to ask about noise.
+/// Factor below which two times count as equal: to explain smaller differences would be to explain noise.
 pub const ALIKE: f64 = 1.1;
 
-/// What the model leaves, beside its terms.
+/// Name of the part that no term explains.
 pub const UNEXPLAINED: &str = "not explained";
 
-/// A machine against the base, term by term.
+/// The terms of a machine and the base.
 #[derive(Clone, Debug)]
 pub struct TermPair {
     /// Index of the machine.
@@ -32,7 +32,7 @@ pub struct TermPair {
     /// Names of the terms.
     pub terms: Vec<&'static str>,
     pub cells: Vec<TermCell>,
-    /// Why points have no terms, and how many.
+    /// Reasons why points have no terms, with the number of points.
     pub left_out: BTreeMap<String, usize>,
 }
 
@@ -43,45 +43,45 @@ pub struct TermCell {
     pub at: usize,
     /// ln(time of the machine / time of the base), measured.
     pub measured: f64,
-    /// Seconds of each term in an access, of the base and of the machine.
+    /// Seconds of each term per access, of the base and of the machine.
     pub seconds: [Vec<f64>; 2],
-    /// What each term makes of the logarithm of the ratio; their sum is what the cards predict of it.
+    /// Part of each term in the logarithm of the ratio; the sum is the prediction of the cards.
     pub parts: Vec<f64>,
 }
 
-/// What makes most of a ratio.
+/// The term that contributes most to a ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Leading {
-    /// Index of the term; as many as there are terms stands for what the model does not explain.
+    /// Index of the term; the number of terms stands for the part that is not explained.
     pub term: usize,
-    /// As a fraction of the logarithm of the measured ratio: more than 1 where others act against it.
+    /// Fraction of the logarithm of the measured ratio; above 1 if other terms act against it.
     pub share: f64,
 }
 
 impl TermPair {
-    /// The terms and what is left, by the place of [`Leading::term`].
+    /// Returns the names in the order of [`Leading::term`]: the terms, then the part that is not explained.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.terms.iter().copied().chain([UNEXPLAINED])
     }
 }
 
 impl TermCell {
-    /// ln(time of the machine / time of the base), as the cards predict it.
+    /// Returns ln(time of the machine / time of the base) as the cards predict it.
     pub fn predicted(&self) -> f64 {
         self.parts.iter().sum()
     }
 
-    /// What the terms do not make of the measured ratio, in logarithms.
+    /// Returns the part of the logarithm of the measured ratio that the terms do not explain.
     pub fn unexplained(&self) -> f64 {
         self.measured - self.predicted()
     }
 
-    /// Each term's part, then what is not explained, as fractions of the logarithm of the measured ratio.
+    /// Returns the parts as fractions of the logarithm of the measured ratio: each term, then the part that is not explained.
     pub fn shares(&self) -> Vec<f64> {
         self.parts.iter().chain([&self.unexplained()]).map(|part| part / self.measured).collect()
     }
 
-    /// `None` where the machines are alike.
+    /// Returns the leading term; `None` if the times differ by less than [`ALIKE`].
     pub fn leading(&self) -> Option<Leading> {
         if self.measured.abs() < ALIKE.ln() {
             return None;
@@ -91,10 +91,10 @@ impl TermCell {
     }
 }
 
-/// A machine against the base; `None` where they share no point that the model is about.
+/// Compares a machine with the base; `None` if the model covers none of their common points.
 ///
 /// # Errors
-/// Says, in a sentence, which card lacks what.
+/// A sentence about the numbers that a card does not contain.
 pub fn of_pair(comparison: &Comparison, of: usize) -> Option<Result<TermPair, String>> {
     let sides = [0, of];
     let rows = |at: usize| {
@@ -137,7 +137,7 @@ pub fn of_pair(comparison: &Comparison, of: usize) -> Option<Result<TermPair, St
     Some(Ok(pair))
 }
 
-/// The model's numbers from the card of a machine.
+/// Returns the model's parameters from the card of a machine.
 fn numbers(machine: &Machine) -> Result<Vec<f64>, String> {
     let card = machine.card.as_ref().ok_or_else(|| format!("{} has no machine card", machine.name))?;
     let uncertain: Vec<&str> = Surface
@@ -149,12 +149,12 @@ fn numbers(machine: &Machine) -> Result<Vec<f64>, String> {
         .collect();
     if !uncertain.is_empty() {
         let names = uncertain.join(", ");
-        return Err(format!("the card of {} does not know {names} (95 % intervals over decades)", machine.name));
+        return Err(format!("the card of {} does not determine {names} (95 % intervals span decades)", machine.name));
     }
     Surface.parameters(card).map_err(|refusal| refusal.what)
 }
 
-/// The same sentence for every pair of a comparison.
+/// Returns a sentence about missing cards; it is the same for every pair of a comparison.
 fn without_card(comparison: &Comparison) -> String {
     let all = comparison.machines;
     let bare: Vec<&str> =
@@ -166,19 +166,19 @@ fn without_card(comparison: &Comparison) -> String {
         (false, several) => format!("{} have no machine card", several.join(" and ")),
     };
     format!(
-        "{who}: apexmap calibrate, then apexmap report RESULT --card results/calibrate/card.toml, explains the ratio."
+        "{who}. To explain the ratio, run apexmap calibrate, then apexmap report RESULT --card results/calibrate/card.toml."
     )
 }
 
 fn silence(comparison: &Comparison, of: usize, lacking: &[String]) -> String {
     let [base, other] = [0, of].map(|k| comparison.machines[k].name.as_str());
     format!(
-        "Which terms separate {other} from {base} is not known: {}. Cards of apexmap calibrate tell it: name them with --cards.",
+        "The terms that separate {other} from {base} are unknown: {}. Pass cards of apexmap calibrate with --cards.",
         lacking.join("; ")
     )
 }
 
-/// The terms at the point of a row, if they add up to a time.
+/// Returns the terms at the point of a row; an error if their sum is not a positive time.
 fn terms(machine: &Machine, row: usize, numbers: &[f64]) -> Result<Vec<(&'static str, f64)>, String> {
     let x = values_at(&machine.samples.at(vec![row]), &Surface, &[]).map_err(|refusal| refusal.what)?;
     let terms = Surface.budget(&x, numbers);
@@ -191,18 +191,18 @@ fn terms(machine: &Machine, row: usize, numbers: &[f64]) -> Result<Vec<(&'static
     } else {
         "of main memory"
     };
-    Err(format!("the card of {} lacks the numbers {lacks}", machine.name))
+    Err(format!("the card of {} has no numbers {lacks}", machine.name))
 }
 
-/// The part of each term in ln(sum of `b` / sum of `a`); both sums are positive.
+/// Returns the part of each term in ln(sum of `b` / sum of `a`); both sums must be positive.
 pub fn parts(a: &[f64], b: &[f64]) -> Vec<f64> {
     let mean = logarithmic_mean(a.iter().sum(), b.iter().sum());
     a.iter().zip(b).map(|(a, b)| (b - a) / mean).collect()
 }
 
-/// (b - a) / ln(b / a), which is a where both are equal.
+/// Returns (b - a) / ln(b / a), or a if both are equal.
 fn logarithmic_mean(a: f64, b: f64) -> f64 {
     let apart = (b - a) / a;
-    // Not of b / a, which rounding would make 1 too soon.
+    // Do not use ln(b / a): the ratio of two close values rounds to 1.
     if apart == 0.0 { a } else { (b - a) / apart.ln_1p() }
 }

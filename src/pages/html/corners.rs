@@ -1,9 +1,9 @@
-//! The first thing to read of a map: its four corners, in words and numbers.
+//! The four corners of a map, in words and numbers.
 
 use apexmap_base::units::significant;
 use serde::Serialize;
 
-/// The corners of some groups that have the same ones.
+/// The corners of groups that share the same axes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Corners {
     pub groups: Vec<String>,
@@ -13,24 +13,24 @@ pub struct Corners {
 /// One corner, in each group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CornerRow {
-    /// The kinds of locality that there are.
+    /// The kinds of locality at this corner: none, temporal, spatial or both.
     pub locality: &'static str,
     pub place: String,
     pub cells: Vec<CornerCell>,
 }
 
-/// What was found there; empty where nothing was.
+/// The value at a corner of a group; empty if not measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CornerCell {
     pub value: String,
     pub interval: String,
-    /// What limits it; empty where that is not known.
+    /// Fraction of the limit and bottleneck; empty if unknown.
     pub limit: String,
 }
 
 impl Corners {
-    /// The corners of groups over these values of alpha and L, both ascending; `cell` finds what is at a group's number,
-    /// alpha and L. `None` unless both axes have two values.
+    /// Returns the corners of groups over these values of alpha and L, both ascending; `None` unless both axes have two values.
+    /// `cell` returns the value for a group's index, alpha and L.
     pub fn of(
         groups: Vec<String>,
         alphas: &[f64],

@@ -1,4 +1,4 @@
-//! The files of a folder of figures that an HTML report wrote: a list next to them names them.
+//! The figures that an HTML report wrote into a folder. A list in the folder names them.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
@@ -13,13 +13,13 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The folder within a folder of figures that holds their print-ready versions.
+/// The subfolder of a folder of figures for their print versions.
 pub const PAPER: &str = "paper";
-/// The list in a folder of figures, one line per file, as `sha256sum` writes and checks it.
+/// The list of generated files, one line per file in the format of `sha256sum`.
 const LIST: &str = ".made";
 
-/// Removes the figures of an earlier HTML report in this folder that `page`, the new one, does not have, and lists those
-/// that it has. Other files stay: those of `apexmap plot`, and those that someone changed.
+/// Removes figures that an earlier report wrote and `page`, the new one, does not contain, and lists the current ones. Keeps
+/// other files: figures of `apexmap plot`, and files that were changed since.
 ///
 /// # Errors
 /// If a file cannot be read, removed or written.
@@ -46,15 +46,14 @@ pub fn remove_unmade(folder: &Path, page: &str) -> Result<()> {
     new_file::replace_by(&list, now)
 }
 
-/// Whether an HTML report gives figures such names.
+/// Returns whether an HTML report can have written a figure with this name.
 fn is_figure(name: &str) -> bool {
     let stem = name.strip_suffix(".svg").or_else(|| name.strip_suffix(".png")).unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.=+".contains(c);
     !stem.is_empty() && !stem.starts_with('.') && stem.chars().all(plain)
 }
 
-/// Removes a figure that still is as it was made. Anyone can edit the list, so it reaches neither beyond the folder nor through a
-/// link to another: where there is one, nothing is removed.
+/// Removes a figure if it is unchanged. Anyone can edit the list, so names outside the folder and links are refused.
 fn remove(folder: &Path, file: &str, made: &str) -> std::io::Result<()> {
     let name = file.strip_prefix(&format!("{PAPER}/"));
     if !is_figure(name.unwrap_or(file)) {
@@ -75,18 +74,18 @@ fn remove(folder: &Path, file: &str, made: &str) -> std::io::Result<()> {
         Ok(())
     };
     match remove().map_err(|error: std::io::Error| (error.raw_os_error().map(Errno::from_raw), error)) {
-        // Another report was quicker, or a link lies there.
+        // Another report removed it first, or a link is in the way.
         Err((Some(Errno::ENOENT | Errno::ELOOP | Errno::ENOTDIR), _)) => Ok(()),
         removed => removed.map_err(|(_, error)| error),
     }
 }
 
-/// As `sha256sum` prints it.
+/// Returns the digest in the format of `sha256sum`.
 fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// None of what does not exist.
+/// Returns the digest of a file; `None` if it does not exist.
 fn digest(path: &Path) -> Result<Option<String>> {
     match regular_file::read(path) {
         Ok(bytes) => Ok(Some(hash(&bytes))),
@@ -95,7 +94,7 @@ fn digest(path: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Names of the figures of an HTML report.
+/// Returns the names of the figures of an HTML report.
 fn figures(page: &str) -> impl Iterator<Item = &str> {
     page.split(" data-file=\"").skip(1).filter_map(|rest| rest.split('"').next())
 }

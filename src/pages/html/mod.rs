@@ -1,8 +1,8 @@
-//! What every HTML file of apexmap shares, from its style to its figures.
+//! The style, the figures and the other parts that all HTML pages share.
 //!
-//! A template extends `page.html` and takes its parts from `parts.html`; a context of plain data fills it. The template
-//! engine escapes whatever comes from files. An HTML page is one file that fetches nothing and runs one script,
-//! `page.js`, which adds the interaction; without it everything is still shown.
+//! A template extends `page.html`, takes its parts from `parts.html`, and is filled with a context of plain data. The template
+//! engine escapes all text from files. An HTML page is one file. It loads nothing and runs one script, `page.js`, which adds
+//! interaction; without the script all content is visible.
 
 mod corners;
 mod generated;
@@ -21,23 +21,23 @@ pub use corners::{CornerCell, Corners};
 pub use generated::{PAPER, remove_unmade};
 pub use viewer::{Viewer, ViewerSurface};
 
-/// A figure in an HTML page and, as SVG and PNG, next to it.
+/// A figure in an HTML page, also written as SVG and PNG next to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Picture {
-    /// Name of its files, without ending.
+    /// Name of the files without extension.
     pub file: String,
     pub title: String,
     pub caption: String,
     pub svg: String,
-    /// What it shows, in words.
+    /// Description for readers who cannot see the figure.
     pub description: String,
-    /// Pixels that the rows' places are given in.
+    /// Size in pixels, the unit of the rows' positions.
     pub width: f64,
     pub height: f64,
-    /// Its values as a table.
+    /// The values as a table.
     pub head: Vec<String>,
     pub rows: Vec<PictureRow>,
-    /// Number of further rows, for which there is no room.
+    /// Number of rows beyond the maximum.
     pub left_out: usize,
 }
 
@@ -45,16 +45,16 @@ pub struct Picture {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PictureRow {
     pub cells: Vec<String>,
-    /// Where it lies in the figure: `x y`.
+    /// Position in the figure: `x y`.
     pub at: String,
 }
 
 /// Maximum rows of a figure's table.
 const MOST_ROWS: usize = 5000;
-/// From this many bytes of SVG on, an HTML page holds the figure's pixels instead; the SVG is still written next to it.
+/// Size of an SVG in bytes above which the HTML page contains pixels instead; the SVG is still written next to it.
 const HEAVY: usize = 600_000;
 
-/// Draws a figure into an HTML page and into files of a folder; also a print-ready version, if the folder has a folder
+/// Draws a figure for an HTML page and writes its files into a folder. Also writes a print version if the folder has a subfolder
 /// [`PAPER`].
 ///
 /// # Errors
@@ -81,8 +81,8 @@ pub fn picture(folder: &Path, drawn: &Figure, file: String, title: String, capti
     Ok(Picture { file, title, caption, svg, description, width, height, head, rows, left_out })
 }
 
-/// A figure, or nothing if its values are such that it cannot be drawn: then `undrawn` says why, and the rest of the page is as
-/// good as without it.
+/// Returns the figure, or `None` if its values cannot be drawn. In that case, adds the reason to `undrawn`; the HTML page is
+/// complete without the figure.
 ///
 /// # Errors
 /// If files cannot be written.
@@ -104,7 +104,7 @@ fn files(folder: &Path, drawn: &Figure, file: &str, style: Style) -> Result<(fig
     Ok((drawing, png))
 }
 
-/// A PNG file as an SVG document.
+/// Wraps a PNG file in an SVG document.
 fn pixels(png: &[u8], (width, height): (f64, f64)) -> String {
     format!(
         "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" xmlns=\"http://www.w3.org/2000/svg\">\
@@ -119,7 +119,7 @@ const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("viewer.js"))
 /// Renders a template that extends `page.html`.
 ///
 /// # Errors
-/// If the template uses a name that the context does not have: a defect of the program.
+/// If the template uses a name that the context does not define; this is an internal error.
 pub fn render(template: &str, context: &impl Serialize) -> Result<String> {
     fill(template, context).map_err(|e| Error::internal(format!("cannot render the HTML page: {e:#}")))
 }
@@ -140,7 +140,7 @@ fn fill(template: &str, context: &impl Serialize) -> std::result::Result<String,
     engine.get_template("this.html")?.render(minijinja::Value::from(minijinja::value::Serde(context)))
 }
 
-/// Text in which no line breaks between a number and its unit, nor within `L = 64`.
+/// Replaces spaces by non-breaking ones between a number and its unit, and within `L = 64`.
 fn bound(text: &str) -> String {
     let all: Vec<char> = text.chars().collect();
     let at = |k: usize| all.get(k).copied().unwrap_or_default();
@@ -151,19 +151,19 @@ fn bound(text: &str) -> String {
     all.iter().enumerate().map(|(k, &c)| if c == ' ' && bound(k) { '\u{a0}' } else { c }).collect()
 }
 
-/// With a capital letter in front.
+/// Capitalizes the first letter.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// A moment, in seconds since 1970: `2026-11-21 03:04 UTC`; `-` if the calendar does not reach so far.
+/// Formats a time in seconds since 1970: `2026-11-21 03:04 UTC`, or `-` if it is out of range.
 pub fn utc(unix_seconds: f64) -> String {
     let moment = chrono::DateTime::from_timestamp(unix_seconds as i64, 0);
     moment.map_or_else(|| "-".into(), |moment| moment.format("%Y-%m-%d %H:%M UTC").to_string())
 }
 
-/// JSON that is safe in an HTML page: nothing in it can end a script or begin markup, whatever it contains.
+/// Returns JSON that cannot end a script or begin markup in an HTML page, for any content.
 fn json(value: &minijinja::Value) -> std::result::Result<String, minijinja::Error> {
     let text = serde_json::to_string(value)
         .map_err(|e| minijinja::Error::new(minijinja::ErrorKind::BadSerialization, e.to_string()))?;

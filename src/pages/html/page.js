@@ -1,9 +1,9 @@
-// What the script adds to an HTML page of apexmap: downloads, values under the pointer, a switch for light and dark.
-// The whole content is there without it. Text from files only ever becomes text (textContent), never markup.
+// The script of apexmap's HTML pages: downloads, values under the pointer, a switch for light and dark.
+// All content is visible without it. Text from files only becomes text (textContent), never markup.
 "use strict";
 
 const page = {
-  // An element with attributes and children; strings become text.
+  // Makes an element with attributes and children; strings become text.
   make(name, attributes = {}, ...children) {
     const element = document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) {
@@ -14,12 +14,12 @@ const page = {
     return element;
   },
 
-  // `of`: distinguishes it from other buttons with the same text, for screen readers.
+  // `of`: distinguishes the button from others with the same text, for screen readers.
   button(text, title, onclick, of = "") {
     return page.make("button", { type: "button", title, onclick, "aria-label": `${text}: ${title}${of && ", " + of}` }, text);
   },
 
-  // Hands a file to the reader.
+  // Downloads a file.
   save(name, blob) {
     const link = page.make("a", { href: URL.createObjectURL(blob), download: name });
     document.body.append(link);
@@ -28,7 +28,7 @@ const page = {
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   },
 
-  // What a file name may hold, of any text.
+  // Converts a text to a file name.
   fileName(text) {
     return text.normalize("NFKD").replace(/[^\w.=-]+/g, "-").replace(/^[-.]+|-+$/g, "").slice(0, 80) || "table";
   },
@@ -36,7 +36,7 @@ const page = {
 
 // ---- Tables: as CSV ----
 
-// RFC 4180. A text that a spreadsheet would take for a formula is led by an apostrophe.
+// RFC 4180. An apostrophe precedes text that a spreadsheet would take for a formula.
 page.csv = function (table) {
   const field = (cell) => {
     const text = cell.textContent.replace(/\s+/g, " ").trim();
@@ -46,7 +46,7 @@ page.csv = function (table) {
   return [...table.rows].map((row) => [...row.cells].map(field).join(",") + "\r\n").join("");
 };
 
-// Its caption, or the heading before it.
+// Returns the caption, or the heading before the table.
 page.titleOf = function (table) {
   if (table.caption && table.caption.textContent.length < 60) return table.caption.textContent;
   const before = [...document.querySelectorAll("h1, h2, h3")].filter(
@@ -56,7 +56,7 @@ page.titleOf = function (table) {
 
 page.nameOf = (table) => page.fileName(table.dataset.name || page.titleOf(table));
 
-// What does not fit can be scrolled by keys, and a fading edge shows that there is more.
+// Makes boxes with hidden content scrollable by keys, and marks them with a fading edge.
 page.enhanceScroll = function (box) {
   const mark = () => {
     const hidden = box.scrollWidth - box.clientWidth;
@@ -85,7 +85,7 @@ page.enhanceTable = function (table) {
 
 page.svgText = (svg) => new XMLSerializer().serializeToString(svg);
 
-// Twice as fine as on the page, on white paper.
+// Draws the figure at twice its size, on white paper.
 page.pngOf = function (svg, width, height) {
   const copy = svg.cloneNode(true);
   copy.setAttribute("width", 2 * width);
@@ -102,7 +102,7 @@ page.pngOf = function (svg, width, height) {
   });
 };
 
-// The label that follows the pointer. One for the whole page.
+// The label that follows the pointer, one for the whole page.
 page.hint = page.make("div", { class: "hint", hidden: "" });
 
 page.showHint = function (x, y, pairs) {
@@ -160,7 +160,7 @@ page.enhanceFigure = function (figure) {
     const box = svg.getBoundingClientRect();
     const x = ((event.clientX - box.left) / box.width) * width;
     const y = ((event.clientY - box.top) / box.height) * height;
-    let [best, least] = [-1, 60 * 60]; // a pointer farther off than this means none
+    let [best, least] = [-1, 60 * 60]; // maximum distance of the pointer from a point, squared
     places.forEach(([px, py], k) => {
       const distance = (px - x) ** 2 + (py - y) ** 2;
       if (distance < least) [best, least] = [k, distance];
@@ -170,11 +170,11 @@ page.enhanceFigure = function (figure) {
   };
   drawing.addEventListener("pointermove", point);
   drawing.addEventListener("pointerdown", point);
-  // A finger that is lifted leaves too: what it touched stays, until it scrolls or touches something else.
+  // The value under a lifted finger stays visible until the finger scrolls or touches something else.
   drawing.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && hide());
   drawing.addEventListener("pointercancel", hide);
 
-  // By keys: from point to point, announced by screen readers.
+  // Arrow keys step from point to point; screen readers announce the values.
   const live = page.make("p", { class: "live", role: "status", "aria-live": "polite" });
   figure.append(live);
   drawing.tabIndex = 0;
@@ -224,10 +224,10 @@ page.addThemeSwitch = function () {
 document.body.append(page.hint);
 page.addThemeSwitch();
 document.querySelectorAll("figure.picture").forEach(page.enhanceFigure);
-// The corners are in the table of all points too.
+// The table of all points contains the corners, so they need no download.
 document.querySelectorAll("table:not(.corners)").forEach(page.enhanceTable);
 document.querySelectorAll(".scroll, .drawing").forEach(page.enhanceScroll);
-// On paper nothing can be unfolded.
+// Unfold all details for printing.
 let folded = [];
 addEventListener("beforeprint", () => {
   folded = [...document.querySelectorAll("details.fold:not([open])")];

@@ -1,14 +1,14 @@
-// The interactive 3-D surface: the same projection and painting order as the figures (src/figure/view.rs, surface.rs), on a canvas.
-// Back panels first, then the surface from its far corner to the near one, cell by cell.
+// The interactive 3-D surface. Projection and painting order are those of the figures (src/draw/figure/view.rs, surface.rs).
+// Back panels are painted first, then the surface, cell by cell from its far corner to the near one.
 
 (function () {
   const BOX_HEIGHT = 0.62; // the floor of the box is 1 by 1
   const HOME = { azimuth: -52, elevation: 26, zoom: 1 };
-  const STEP = 6; // degrees a key or button turns
+  const STEP = 6; // degrees per key press or click
   const radians = (degrees) => (degrees * Math.PI) / 180;
   const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
-  // Three significant digits with a prefix: 2.13 GB/s.
+  // Formats three significant digits with a prefix: 2.13 GB/s.
   function written(value, unit) {
     const digits = (v) => String(Number(v.toPrecision(3)));
     const scaled = { "B/s": 1, "1/s": 1, s: 1 }[unit];
@@ -19,7 +19,7 @@
     return digits(value / factor) + " " + prefix + unit.replace("1/", "/");
   }
 
-  // Decades, or 1, 2 and 5 of each if there are few; on a linear scale about six round steps.
+  // Ticks at decades, or at 1, 2 and 5 of each if there are few decades; about six round steps on a linear scale.
   function roundTicks(low, high, log, unit) {
     const found = [];
     if (log) {
@@ -39,13 +39,13 @@
       .map((value) => ({ value, label: written(value, unit) }));
   }
 
-  // Position of a value along an axis: 0 at its low end, 1 at its high end.
+  // Returns the position of a value along an axis: 0 at its low end, 1 at its high end.
   function place(axis, value) {
     const inner = (v) => (axis.log ? Math.log(v) : v);
     return (inner(value) - inner(axis.low)) / (inner(axis.high) - inner(axis.low));
   }
 
-  // Colours by place from 0 to 1, mixed between the given ones.
+  // Returns a function from 0 to 1 to a colour, interpolated between the stops.
   function colourMap(stops) {
     const parsed = stops.map((stop) => [1, 3, 5].map((at) => parseInt(stop.slice(at, at + 2), 16)));
     return (share) => {
@@ -86,7 +86,7 @@
       return machines.size > 1 && label ? machine + ": " + label : machines.size > 1 ? machine : label || machine;
     }
 
-    // Surfaces of the same quantity may share a scale and lie over one another.
+    // Surfaces of the same quantity can share a scale and be shown over one another.
     comparable(k) {
       const z = this.surfaces[this.chosen].z;
       return this.surfaces[k].z.label === z.label && this.surfaces[k].z.unit === z.unit && this.surfaces[k].z.log === z.log;
@@ -186,14 +186,14 @@
         this.redraw();
       });
       this.canvas.addEventListener("pointerup", () => (from = null));
-      // The page scrolls instead: the surface stays as it was.
+      // The browser scrolls the page instead: restore the surface.
       this.canvas.addEventListener("pointercancel", () => {
         if (from) Object.assign(this.camera, { azimuth: from.azimuth, elevation: from.elevation });
         from = null;
         this.leave();
         this.redraw();
       });
-      // The value under a finger stays when it is lifted.
+      // The value under a finger stays visible when it is lifted.
       this.canvas.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.leave());
       // The wheel scrolls the page unless the surface has the focus and can still zoom.
       this.canvas.addEventListener("wheel", (event) => {
@@ -218,7 +218,7 @@
       else this.leave();
     }
 
-    // Whether a cell in front covers a point.
+    // Returns whether a cell in front covers a point.
     hidden(point) {
       return this.cells.some((cell) => {
         if (cell.corners.some((c) => c.i === point.i && c.j === point.j)) return false;
@@ -301,7 +301,7 @@
       };
     }
 
-    // Unit vector to the reader.
+    // Returns the unit vector towards the reader.
     towards() {
       const [a, e] = [radians(this.camera.azimuth), radians(this.camera.elevation)];
       return [Math.cos(e) * Math.cos(a), Math.cos(e) * Math.sin(a), Math.sin(e)];
@@ -311,14 +311,14 @@
       return this.towards()[axis] > 1e-9 === high;
     }
 
-    // Cells of a grid, no one hidden by one before it.
+    // Returns the cells of a grid from far to near, so that no cell is hidden by an earlier one.
     order(width, height) {
       const [tx, ty] = this.towards();
       const from = (n, towards) => Array.from({ length: n }, (_, k) => (towards >= 0 ? k : n - 1 - k));
       return from(width, tx).flatMap((i) => from(height, ty).map((j) => [i, j]));
     }
 
-    // Colours of the page, light or dark.
+    // Returns the colours of the page, light or dark.
     inks() {
       const probe = this.probe || (this.probe = this.section.appendChild(page.make("i", { hidden: "" })));
       const of = (name) => {
@@ -345,7 +345,7 @@
       this.ink = this.inks();
       context.fillStyle = this.ink.ground;
       context.fillRect(0, 0, width, height);
-      // The colours stand at the right; on a small screen they lie below, so that the surface has the width.
+      // The colour bar is at the right. On a small screen it is below, so that the surface has the full width.
       const [wide, high] = this.small ? [width, height - 62] : [width - 104, height];
       this.middle = [wide / 2 + (this.small ? 28 : 34), high / 2 - 12];
       [this.edge, this.floor] = [wide, high];
@@ -368,7 +368,7 @@
       this.report();
     }
 
-    // What a reader without eyes, and a test, can learn of the picture.
+    // Describes the picture for screen readers and tests.
     report() {
       const { azimuth, elevation, zoom } = this.camera;
       const data = this.section.dataset;
@@ -382,7 +382,7 @@
         `seen from ${round(elevation)} degrees above. N steps through its points.`);
     }
 
-    // The data in the box, on the axes of the chosen surface.
+    // Converts the data to positions in the box, on the axes of the chosen surface.
     solid(surface) {
       const { x, y } = this.surfaces[this.chosen];
       const height = (value) => (value === null ? NaN : place(this.z, value) * BOX_HEIGHT);
@@ -431,7 +431,7 @@
       context.stroke();
     }
 
-    // The three sides of the box behind the surface, with lines at the ticks.
+    // Draws the three sides of the box behind the surface, with lines at the ticks.
     panels(axes) {
       const size = [1, 1, BOX_HEIGHT];
       for (let axis = 0; axis < 3; axis++) {
@@ -456,7 +456,7 @@
       this.cells = [];
       const at = (i, j) => ({ ...this.project([solid.x[i], solid.y[j], solid.z[j][i]]), i, j, value: solid.values[j][i] });
       const known = (i, j) => Number.isFinite(solid.z[j][i]);
-      // Small cells need few patches for their colours to flow.
+      // Use few patches for small cells; their colours still look smooth.
       const fine = clamp(Math.round(Math.sqrt(5000 / ((columns - 1) * (rows - 1)))), 1, 8);
       for (const [i, j] of this.order(columns - 1, rows - 1)) {
         const corners = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]];
@@ -479,7 +479,7 @@
       }
     }
 
-    // One cell as bilinear patches, the far ones first.
+    // Paints one cell as bilinear patches, the far ones first.
     cell(solid, i, j, fine, colour) {
       const mix = (a, b, t) => a + t * (b - a);
       const point = (u, v) => {
@@ -494,7 +494,7 @@
       }
     }
 
-    // A point without a value is as high as its neighbours.
+    // A point without a value gets the mean height of its neighbours.
     guessed(solid, i, j) {
       const around = [[i + 1, j], [i - 1, j], [i, j + 1], [i, j - 1]].map(([a, b]) => solid.z[b] && solid.z[b][a]).filter(Number.isFinite);
       return around.reduce((sum, z) => sum + z, 0) / Math.max(around.length, 1);
@@ -508,7 +508,7 @@
       }
     }
 
-    // Another surface as a net, wherever it lies.
+    // Draws another surface as a wireframe on top; parts outside the box are left out.
     paintNet(solid) {
       const inside = (i, j) => [solid.x[i], solid.y[j], solid.z[j][i] / BOX_HEIGHT].every((v) => v >= -1e-9 && v <= 1 + 1e-9);
       const at = (i, j) => this.project([solid.x[i], solid.y[j], solid.z[j][i]]);
@@ -542,7 +542,8 @@
       return context.measureText(words).width;
     }
 
-    // The two box edges along an axis between a face seen and one not seen: labels beside them never lie over the box.
+    // Returns the two box edges along an axis between a visible and a hidden face. Labels outside these edges never cover the
+    // box.
     outerEdges(axis) {
       const [p, q] = [(axis + 1) % 3, (axis + 2) % 3];
       const size = [1, 1, BOX_HEIGHT];
@@ -564,12 +565,12 @@
       const free = (box) => taken.every((t) => box[2] < t[0] || t[2] < box[0] || box[3] < t[1] || t[3] < box[1]);
       axes.forEach((axis, k) => {
         const ends = this.outerEdges(k).map((edge) => edge.map((p) => this.project(p)));
-        // x and y along the lowest of their edges, z along the leftmost.
+        // Use the lowest edge for x and y, and the leftmost for z.
         const rank = ([a, b]) => (k === 2 ? a.x + b.x : -(a.y + b.y));
         const edges = this.outerEdges(k).map((edge, n) => ({ edge, ends: ends[n] })).sort((a, b) => rank(a.ends) - rank(b.ends));
         const { edge: [start], ends: [a, b] } = edges[0];
         const long = Math.hypot(b.x - a.x, b.y - a.y);
-        if (long < 40) return; // seen from its end
+        if (long < 40) return; // the axis points at the reader
         const centre = { x: this.middle[0], y: this.middle[1] };
         const away = { x: (a.x + b.x) / 2 - centre.x, y: (a.y + b.y) / 2 - centre.y };
         let out = k === 2 ? { x: -1, y: 0 } : { x: -(b.y - a.y) / long, y: (b.x - a.x) / long };
@@ -592,7 +593,7 @@
           this.text(label, x, y, "center", this.ink.ink, size);
           widest = Math.max(widest, wide);
         }
-        // A small screen has room for names only, and has that of the height with the colours.
+        // A small screen has room only for the names of x and y; the colour bar shows the name of the height.
         if (this.small && k === 2) return;
         const label = this.narrow ? axis.label.split(" (")[0] : axis.label;
         const title = label + (axis.unit === "words" || axis.unit === "cycles" ? ` (${axis.unit})` : "");
@@ -600,7 +601,7 @@
       });
     }
 
-    // Beyond the middle of its edge, as near as the labels leave room; that of the height reads upwards.
+    // Draws the title beyond the middle of its edge, as near as the labels allow. The title of the height reads upwards.
     title(words, a, b, out, widest, upward, taken, free) {
       const context = this.context;
       const size = 14;

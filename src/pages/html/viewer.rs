@@ -5,22 +5,22 @@ use apexmap_draw::figure::ticks::{self, Scale};
 use apexmap_draw::figure::{Grid, Quantity, colour};
 use serde::Serialize;
 
-/// The surfaces that a reader can choose from; `parts.viewer(viewer)` places it, once per HTML page.
+/// The surfaces to choose from. `parts.viewer(viewer)` places the viewer, once per HTML page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Viewer {
     pub surfaces: Vec<ViewerSurface>,
 }
 
-/// A quantity over two others, with all that its drawing needs: the script only projects and paints.
+/// A quantity over two others, with all data that drawing needs; the script only projects and paints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ViewerSurface {
     pub machine: String,
-    /// Distinguishes it from the other surfaces of its machine.
+    /// Distinguishes the surface from others of the same machine.
     pub label: String,
     pub x: ViewerAxis,
     pub y: ViewerAxis,
     pub z: ViewerAxis,
-    /// By [row of y][column of x]; none is a gap.
+    /// Values at [row of y][column of x]; `None` for missing points.
     pub values: Vec<Vec<Option<f64>>>,
     /// Cells (row, column) that failed.
     pub failed: Vec<(usize, usize)>,
@@ -32,13 +32,13 @@ pub struct ViewerSurface {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ViewerAxis {
     pub label: String,
-    /// As it stands after a value: `B/s`; empty for a pure number.
+    /// Unit after a value: `B/s`; empty for a pure number.
     pub unit: &'static str,
     pub log: bool,
     pub low: f64,
     pub high: f64,
     pub ticks: Vec<Tick>,
-    /// The values measured at; none for the height.
+    /// Measured values; empty for the height.
     pub values: Vec<f64>,
     /// The same values as printed.
     pub names: Vec<String>,
@@ -50,13 +50,13 @@ pub struct Tick {
     pub label: String,
 }
 
-/// Maximum labels per axis.
+/// Maximum number of labels per axis.
 const MOST_TICKS: usize = 10;
-/// Colours from which the script mixes those between.
+/// Number of colours that the script interpolates between.
 const COLOURS: usize = 33;
 
 impl ViewerSurface {
-    /// The surface of a grid, in the colours and on the scales of its figures.
+    /// Makes the surface of a grid, with the colours and scales of its figures.
     ///
     /// # Errors
     /// If the grid has nothing to draw.

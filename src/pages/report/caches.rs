@@ -1,4 +1,4 @@
-//! The caches that a rank has: their sizes as measured where a card contradicts the system, and its part of shared ones.
+//! The caches of a rank: measured sizes if the card contradicts the system, and the rank's part of shared caches.
 
 use apexmap_base::provenance::Cache;
 use apexmap_base::sample::Launch;
@@ -6,18 +6,18 @@ use apexmap_base::units;
 use apexmap_measure::hardware::Place;
 use apexmap_theory::machine::Card;
 
-/// A cache as one rank of a launch has it.
+/// A cache from the viewpoint of one rank.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankCache {
     pub level: u32,
-    /// Its part, in bytes.
+    /// Size of the rank's part in bytes.
     pub bytes: f64,
-    /// Of the whole cache, as measured and as the system reports it, where these differ.
+    /// Measured and reported size of the whole cache, if they differ.
     pub contradiction: Option<(f64, f64)>,
 }
 
 impl RankCache {
-    /// `L3 (36 MiB measured, 480 MiB reported)`
+    /// Returns `L3 (36 MiB measured, 480 MiB reported)`.
     pub fn label(&self) -> String {
         match self.contradiction {
             None => format!("L{}", self.level),
@@ -29,7 +29,7 @@ impl RankCache {
     }
 }
 
-/// Those of a rank on the host of rank 0. The card is that of the same machine.
+/// Returns the caches of a rank on the host of rank 0. The card must be that of the same machine.
 pub fn of_rank(launch: &Launch, card: Option<&Card>) -> Vec<RankCache> {
     let host = &launch.host;
     let ranks = launch.placement.iter().filter(|place| place.node == host.name).count().max(1) as u32;
@@ -46,8 +46,9 @@ pub fn of_rank(launch: &Launch, card: Option<&Card>) -> Vec<RankCache> {
     host.caches.iter().map(one).collect()
 }
 
-/// Ranks that share a cache of so many hardware threads. Spread over the machine they take one cache after the other; in any other
-/// order they fill the first, and launchers' orders are not known.
+/// Returns the number of ranks that share a cache of `shared_by` hardware threads. Ranks that are spread over the machine fill
+/// one cache after the other. For other orders, assume that they all share the first cache, because the launcher's order is
+/// unknown.
 fn sharing(shared_by: u32, hardware_threads: u32, ranks: u32, place: Option<Place>) -> u32 {
     let instances = (hardware_threads / shared_by.max(1)).max(1);
     let each = if place == Some(Place::Spread) { ranks.div_ceil(instances) } else { ranks };

@@ -1,4 +1,4 @@
-//! What the report of a calibration begins with: the classic numbers, and the figures of what they follow from.
+//! The first section of a calibration's report: the classic numbers, and figures of the measurements behind them.
 
 use super::input::Input;
 use crate::html::{Picture, picture};
@@ -12,17 +12,17 @@ use apexmap_theory::machine::{Card, NumberName, UNKNOWN, Word, catalogue};
 use ndarray::Array2;
 use serde::Serialize;
 
-/// Of one machine.
+/// The classic numbers of one machine.
 #[derive(Serialize)]
 pub struct Classic {
     pub rows: Vec<Row>,
-    /// What the measurements do not tell, and why.
+    /// Numbers that the measurements do not determine, with the reason.
     pub unknown: Vec<String>,
-    /// The staircase first.
+    /// Starts with the staircase.
     pub pictures: Vec<Picture>,
 }
 
-/// Of a result that a calibration made its card of; `None` of any other.
+/// Makes the section if a calibration wrote a card into the result; otherwise `None`.
 pub fn of(input: &Input) -> Result<Option<Classic>> {
     let path = input.folder.own_card();
     if !path.is_file() {
@@ -59,7 +59,7 @@ fn title(figure: &Figure) -> &str {
     }
 }
 
-/// File, figure and caption of each: the staircase first, and the others where the card has what they show.
+/// Returns file, figure and caption of each figure: the staircase first, then the others for which the card has data.
 pub fn figures(card: &Card, host: Option<&Host>) -> Vec<(&'static str, Figure, &'static str)> {
     let mut all = vec![(
         "latency-staircase",
@@ -70,8 +70,8 @@ pub fn figures(card: &Card, host: Option<&Host>) -> Vec<(&'static str, Figure, &
     let pages = pages(card, host);
     if !pages.series.is_empty() {
         let caption = "Dependent reads of one line in each page, over the memory that the pages span. Bands: the reach of address \
-                       translation as measured, with its 95 % range; ticks above the axis: of the second-level TLB as the processor \
-                       reports it. What caches add, the staircase shows.";
+                       translation as measured, with its 95 % range; ticks above the axis: reach of the second-level TLB as the processor \
+                       reports it. The staircase shows the effect of caches.";
         all.push(("address-translation", Figure::Curves(pages), caption));
     }
     let loaded = loaded(card);
@@ -81,8 +81,8 @@ pub fn figures(card: &Card, host: Option<&Host>) -> Vec<(&'static str, Figure, &
         all.push(("loaded-latency", Figure::Curves(loaded), caption));
     }
     if let Some(grid) = matrix(card) {
-        let caption = "A cache line handed from the core of one rank to that of another: medians, in ns. Half of it is measured, as a handover \
-                       takes both directions.";
+        let caption = "Time to pass a cache line from one rank's core to another's: medians, in ns. Only half of the matrix is measured, \
+                       because a handover takes both directions.";
         all.push(("core-to-core", Figure::Heat(grid), caption));
     }
     all
@@ -103,7 +103,7 @@ fn series(card: &Card, label: &str, number: &str, further: &[Word]) -> Option<Se
     (!points.is_empty()).then(|| Series { label: label.into(), points })
 }
 
-/// A measured size with its range.
+/// Returns a landmark for a measured size with its range.
 fn measured(card: &Card, number: &str, label: &str) -> Option<Landmark> {
     let x = card.get(number)?;
     let (low, high) = card.interval(number).unwrap_or((x, x));
@@ -165,7 +165,7 @@ fn loaded(card: &Card) -> Curves {
     let point = |name: NumberName| {
         let bandwidth =
             NumberName::new(catalogue::LOADED_BANDWIDTH_BYTES_PER_SECOND).with(name.qualifier.clone()).to_string();
-        // Without load there is no bandwidth.
+        // Without load the bandwidth of the other cores is zero.
         let x = if name.qualifier == [Word::PerCent(0)] { 0.0 } else { card.get(&bandwidth)? };
         let (low, high) = card.interval(&name.to_string()).unwrap_or((f64::NAN, f64::NAN));
         Some(CurvePoint { x, y: card.get(&name.to_string())?, low, high })
@@ -181,7 +181,7 @@ fn loaded(card: &Card) -> Curves {
     }
 }
 
-/// Of three cores or more: two have one number.
+/// Returns the latency matrix of three cores or more; two cores have only one latency.
 fn matrix(card: &Card) -> Option<Grid> {
     let (cores, pairs) = classic::matrix(card);
     if cores.len() < 3 {
@@ -191,7 +191,7 @@ fn matrix(card: &Card) -> Option<Grid> {
     let mut values = Array2::from_elem((cores.len(), cores.len()), f64::NAN);
     for ((first, second), seconds) in pairs {
         let (first, second) = at(first).zip(at(second))?;
-        // Whole nanoseconds, so that they fit into the cells.
+        // Round to whole nanoseconds to fit into the cells.
         let seconds = if seconds >= 1e-8 { (seconds * 1e9).round() / 1e9 } else { seconds };
         values[[first, second]] = seconds;
         values[[second, first]] = seconds;

@@ -5,10 +5,10 @@ use crate::html::{CornerCell, Corners};
 use apexmap_base::error::Result;
 use apexmap_results::samples::groups::SampleGroup;
 
-/// Surfaces beside each other; the table of all points has the others.
+/// Maximum number of surfaces side by side; the table of all points contains the others.
 const MOST_SURFACES: usize = 2;
 
-/// Of the first surface, and the next with the same axes; `None` without a surface.
+/// Returns the corners of the first surface, and of the next one with the same axes; `None` without a surface.
 pub fn of(groups: &[SampleGroup]) -> Result<Option<Corners>> {
     let surfaces: Vec<&SampleGroup> = groups.iter().filter(|group| group.is_surface()).collect();
     let Some(first) = surfaces.first() else { return Ok(None) };

@@ -1,11 +1,11 @@
-//! The machine and the settings of a result, for the report's last section.
+//! Facts about the machine and the settings of a result, for the report's last section.
 
 use apexmap_base::point::Value;
 use apexmap_base::units;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 
-/// Names and values, in the order in which they are shown.
+/// Returns names and values in display order.
 pub fn of(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> {
     let distinct = |column: &str| {
         let mut values: Vec<String> = samples.values(column).iter().map(Value::to_string).collect();

@@ -1,4 +1,4 @@
-//! What a report is made of, read once.
+//! The input of a report, read once.
 
 use crate::html::if_drawable;
 use apexmap_base::error::Result;
@@ -16,15 +16,15 @@ use std::collections::HashMap;
 pub struct Input<'a> {
     pub folder: &'a Folder,
     pub manifest: &'a Manifest,
-    /// Those of the present plan.
+    /// Samples of the current plan.
     pub samples: &'a Samples,
     pub groups: Vec<SampleGroup>,
-    /// How quiet the machine was.
+    /// Quietness of the machine.
     pub health: Health,
     pub card: Option<Card>,
     /// The limits at every point, by key; empty without a card.
     pub terms: HashMap<String, Terms>,
-    /// Figures that cannot be drawn, and why.
+    /// Figures that cannot be drawn, with the reason.
     pub undrawn: RefCell<Vec<String>>,
 }
 
@@ -33,19 +33,19 @@ impl<'a> Input<'a> {
         let card = folder.card()?;
         let terms = card.as_ref().map(|card| terms(samples, manifest, &Limits::of(card))).unwrap_or_default();
         let mut groups = samples.groups()?;
-        // Surfaces first: what was measured at one value of an axis only is for comparison with them.
+        // Surfaces first: groups with one value of an axis are for comparison with them.
         groups.sort_by_key(|group| !group.is_surface());
         let health = Health::of(samples);
         Ok(Self { folder, manifest, samples, groups, health, card, terms, undrawn: RefCell::default() })
     }
 
-    /// A figure, or nothing if it cannot be drawn, which is told at the end.
+    /// Returns a figure, or `None` if it cannot be drawn. The end of the report lists the reasons.
     pub fn if_drawable<T>(&self, title: &str, drawn: Result<T>) -> Result<Option<T>> {
         if_drawable(drawn, title, &mut self.undrawn.borrow_mut())
     }
 }
 
-/// From the columns of the first sample of each point and the placement of its launch.
+/// Computes the limits from the columns of the first sample of each point and the placement of its launch.
 fn terms(samples: &Samples, manifest: &Manifest, limits: &Limits) -> HashMap<String, Terms> {
     let launches: HashMap<&str, _> =
         manifest.launches.iter().map(|end| (end.launch.launch.as_str(), &end.launch)).collect();

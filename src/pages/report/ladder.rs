@@ -1,11 +1,12 @@
-//! How much of a machine few numbers tell: compact models beside the large one, fitted to the same samples.
+//! Comparison of compact models with the large one, fitted to the same samples. It shows how much of a machine few numbers
+//! describe.
 
 use apexmap_study::model_fit::groups::FitGroup;
 use apexmap_theory::fit::Fit;
 use apexmap_theory::models::{self, Model};
 use serde::Serialize;
 
-/// A fit beside the others of its group.
+/// A fit, for comparison with the others of its group.
 #[derive(Serialize)]
 pub struct LadderRow {
     group: String,
@@ -16,7 +17,7 @@ pub struct LadderRow {
     left_out: String,
 }
 
-/// The line of a fit.
+/// Returns the row of a fit.
 pub fn row(model: &dyn Model, group: &FitGroup, fit: &Fit) -> LadderRow {
     LadderRow {
         group: group.label.clone(),
@@ -28,7 +29,7 @@ pub fn row(model: &dyn Model, group: &FitGroup, fit: &Fit) -> LadderRow {
     }
 }
 
-/// Keeps the fits of groups to which a compact model was fitted, group by group, those with the most numbers first.
+/// Keeps the groups that a compact model was fitted to. Sorts by group, then by the number of parameters, largest first.
 pub fn keep_compact(rows: &mut Vec<LadderRow>) {
     let compact = |row: &&LadderRow| models::find(row.model).is_ok_and(|model| model.compact());
     let groups: Vec<String> = rows.iter().filter(compact).map(|row| row.group.clone()).collect();
@@ -36,7 +37,7 @@ pub fn keep_compact(rows: &mut Vec<LadderRow>) {
     rows.sort_by(|a, b| a.group.cmp(&b.group).then(b.numbers.cmp(&a.numbers)));
 }
 
-/// `12.3 %` of a share of 0.123.
+/// Returns `12.3 %` for a fraction of 0.123.
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }

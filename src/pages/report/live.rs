@@ -1,4 +1,4 @@
-//! The surfaces that a reader of the report can turn.
+//! The surfaces of the report's interactive viewer.
 
 use crate::html::{Viewer, ViewerSurface};
 use apexmap_draw::figure::Figure;
@@ -6,10 +6,10 @@ use apexmap_draw::plot::{FigureKind, Request, figure};
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 
-/// Values in all surfaces of a page at most.
+/// Maximum number of values in all surfaces of an HTML page.
 const MOST_VALUES: usize = 40_000;
 
-/// All surfaces of a result, those not drawn as figures too.
+/// Returns all surfaces of a result, including those without a figure.
 pub fn viewer(groups: &[SampleGroup], machine: &str) -> Viewer {
     let (mut viewer, mut values) = (Viewer::default(), 0);
     for group in groups.iter().filter(|group| group.is_surface()) {
@@ -25,7 +25,7 @@ pub fn viewer(groups: &[SampleGroup], machine: &str) -> Viewer {
             by: vec![BLOCK.into()],
             z: group.headline.into(),
         };
-        // A group without a number has no surface.
+        // A group without any value has no surface.
         if let Ok(Figure::Surface(grid, _)) = figure(&group.samples, &request) {
             viewer.surfaces.extend(ViewerSurface::of(machine, group.label(), &grid).ok());
         }

@@ -1,6 +1,6 @@
 //! The report: one self-contained HTML file about one result.
 //!
-//! A context of plain data is filled into `report.html`; the template engine escapes whatever comes from files.
+//! The report renders `report.html` with a context of plain data. The template engine escapes all text from files.
 
 pub mod caches;
 pub mod classic;
@@ -44,13 +44,13 @@ use serde::Serialize;
 
 const TEMPLATE: &str = include_str!("report.html");
 
-/// What was made, for the end of a run.
+/// The output of a report, for the end of a run.
 pub struct ReportOutput {
-    /// The corners, the worst and the best point of every group.
+    /// Corners, worst and best point of every group.
     pub rows: Vec<summary::SummaryRow>,
-    /// How quiet the machine was.
+    /// Quietness of the machine.
     pub health: Health,
-    /// About where ranks and their memory were.
+    /// Warnings about the placement of ranks and memory.
     pub warnings: Vec<String>,
 }
 
@@ -66,72 +66,72 @@ struct Context<'a> {
     sources: Sources,
     overview: Overview,
     viewer: Viewer,
-    /// The first picture of a result without a surface.
+    /// The main picture of a result without a surface.
     lead: Option<Picture>,
-    /// Of a calibration.
+    /// The first section of a calibration's report.
     classic: Option<classic::Classic>,
     corners: Option<Corners>,
     summary: &'a [summary::SummaryRow],
-    /// The samples tell what disturbed them.
+    /// Whether the samples have a verdict about disturbances.
     watched: bool,
-    /// Groups, and how quiet the machine was for each.
+    /// Groups with the quietness of the machine during their samples.
     quietness: Vec<(String, String)>,
-    /// Name, meaning and limit of what disturbs a sample.
+    /// Name, meaning and limit of each cause of disturbance.
     causes: Vec<(&'static str, &'static str, String)>,
-    /// Some of its kernels have rules to follow.
+    /// Whether some kernels have rules that make a run conformant.
     ruled: bool,
     shares: Option<share::Shares>,
     explained: model_fits::Explained,
     failures: Vec<Failure>,
-    /// How medians and their intervals come about.
+    /// How medians and intervals were computed.
     intervals: String,
-    /// Figures that could not be drawn, and why.
+    /// Figures that could not be drawn, with the reason.
     undrawn: Vec<String>,
 }
 
-/// What was measured, where and when.
+/// The measurement: what, where and when.
 #[derive(Serialize)]
 struct Head<'a> {
     manifest: &'a Manifest,
     made: String,
     facts: Vec<(&'static str, String)>,
     health: String,
-    /// In red, if the machine was disturbed.
+    /// Banner for a disturbed machine, shown in red.
     disturbed: Option<String>,
     warnings: Vec<String>,
     launches: Vec<Launched<'a>>,
     samples_good: usize,
 }
 
-/// The surfaces that are drawn, and the names of those that are not.
+/// The surfaces that are drawn, and the names of the others.
 #[derive(Serialize)]
 struct Surfaces {
     sections: Vec<Section>,
-    /// Of each surface what limits it where, with a machine card.
+    /// Maps of the bottlenecks of each surface; these require a machine card.
     bottlenecks: Vec<Picture>,
     unshown: Vec<String>,
 }
 
-/// The effects of other parameters.
+/// The effects of the other parameters.
 #[derive(Serialize)]
 struct Parameters {
     effects: Vec<Picture>,
-    /// The first of them is the sweep's own.
+    /// Whether the first figures are those that the sweep requests.
     #[serde(skip)]
     own: bool,
 }
 
-/// How it was measured, and after whom.
+/// Methods and sources.
 #[derive(Serialize)]
 struct Sources {
     methods: Vec<&'static str>,
     sources: Vec<String>,
     rates: Vec<String>,
-    /// Some of its kernels could have bounds.
+    /// Whether some kernels could have bounds.
     unbounded: bool,
 }
 
-/// One surface and what follows from it.
+/// A surface and the tables derived from it.
 #[derive(Serialize)]
 struct Section {
     label: String,
@@ -155,8 +155,8 @@ struct Failure {
 pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     if !folder.manifest().is_file() {
         return Err(Error::input(
-            format!("{} holds samples but no manifest.json, which a report needs", folder.path.display()),
-            "take the whole result folder; `apexmap plot`, `query`, `export` and `compare` need samples.parquet only",
+            format!("{} holds samples but no manifest.json, which a report requires", folder.path.display()),
+            "use the complete result folder; `apexmap plot`, `query`, `export` and `compare` need only samples.parquet",
         ));
     }
     let manifest = Manifest::read(folder)?;
@@ -206,7 +206,7 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     Ok(ReportOutput { warnings: warnings.collect(), rows: summary, health: input.health })
 }
 
-/// Takes the sweep's first own picture, or the one with the most points, from where it would stand.
+/// Removes the first picture that the sweep requests, or the one with the most points, from its section and returns it.
 fn lead(parameters: &mut Parameters, surfaces: &mut Surfaces) -> Option<Picture> {
     if parameters.own {
         return Some(parameters.effects.remove(0));
@@ -218,7 +218,7 @@ fn lead(parameters: &mut Parameters, surfaces: &mut Surfaces) -> Option<Picture>
     Some(list.remove(at))
 }
 
-/// The groups of a result with something disturbed, and what that was.
+/// Returns the groups with disturbed samples, with the causes.
 fn quietness(input: &Input) -> Vec<(String, String)> {
     let of = |group: &SampleGroup| (group.label(), Health::of(&group.samples));
     let found = input.groups.iter().map(of).filter(|(_, health)| health.disturbed() > 0);
@@ -304,12 +304,13 @@ fn cited(about: &'static About) -> String {
     )
 }
 
-/// Of many groups a few are drawn, evenly spread, the first and the last among them.
+/// Returns whether a group is drawn. If there are too many groups, some are drawn, evenly spread, including the first and the
+/// last.
 fn is_shown(number: usize, groups: usize, most: usize) -> bool {
     groups <= most || (0..most).any(|k| k * (groups - 1) / (most - 1).max(1) == number)
 }
 
-/// How many of these groups a page has room for.
+/// Returns the number of these surfaces that fit into a report.
 fn most_surfaces(groups: &[&SampleGroup]) -> usize {
     let points = |group: &&SampleGroup| group.alphas.len().max(1) * group.blocks.len().max(1);
     let largest = groups.iter().map(points).max().unwrap_or(1);
@@ -341,13 +342,13 @@ fn section(input: &Input, group: &SampleGroup, slices: Vec<Picture>, views: Vec<
     })
 }
 
-/// Median bandwidths of a process by alpha and L; NaN where nothing was measured.
+/// Returns the median bandwidths per process by alpha and L; NaN for missing points.
 fn bandwidths(group: &SampleGroup) -> Result<Vec<Vec<f64>>> {
     let medians = group.samples.cube([ALPHA, BLOCK], group.headline)?.values;
     Ok(medians.rows().into_iter().map(|row| row.to_vec()).collect())
 }
 
-/// Only where memory size, ranks and host are the same all over the group.
+/// Returns the regimes by alpha; empty unless memory size, ranks and host are the same for the whole group.
 fn regimes(group: &SampleGroup, input: &Input) -> Vec<Regime> {
     let number = |name: &str| group.samples.same(name).and_then(|value| value.as_f64());
     let launch = group.samples.first_word("launch");

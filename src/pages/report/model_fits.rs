@@ -1,5 +1,4 @@
-//! Model against measurement: each model that explains a kernel of the result, fitted to it, and what a machine card alone
-//! predicts.
+//! The section on models: each model that explains a kernel of the result, fitted to it, and the predictions of the machine card.
 
 use super::input::Input;
 use super::ladder::{self, LadderRow, percent};
@@ -16,19 +15,19 @@ use apexmap_theory::models::{self, Model};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Groups of a model shown at most, those with the most points; the others are named.
+/// Maximum number of groups per model, those with the most points; the others are listed.
 const MOST_GROUPS: usize = 3;
 
-/// Enough for an interval; `apexmap fit` draws more.
+/// Number of bootstrap resamples, enough for an interval; `apexmap fit` draws more.
 const RESAMPLES: u32 = 199;
 
-/// Points fitted to at most; `apexmap fit` takes more.
+/// Maximum number of points of a fit; `apexmap fit` uses more.
 const MOST_POINTS: usize = 200;
 
 /// The section of a report.
 #[derive(Serialize)]
 pub struct Explained {
-    /// Fits of models of which some are compact, one line each.
+    /// Fits of groups with compact models, one line each.
     ladder: Vec<LadderRow>,
     entries: Vec<FitEntry>,
     refused: Vec<RefusedModel>,
@@ -41,21 +40,21 @@ pub struct Explained {
 #[derive(Serialize)]
 struct FitEntry {
     title: String,
-    /// Whether its numbers were fitted to these samples; otherwise they are a card's.
+    /// Whether the parameters were fitted to these samples; otherwise they come from a card.
     fitted: bool,
     about: String,
     sentence: String,
     bottleneck: Option<String>,
     numbers: Vec<NumberRow>,
     quality: Vec<(&'static str, String)>,
-    /// What shows at once where the model errs, and what limits.
+    /// Figures of the model's errors and of the bottlenecks.
     shown: Vec<Picture>,
     folded: Vec<Picture>,
     assumes: &'static str,
     oversubscribed: bool,
 }
 
-/// A number of the machine.
+/// A parameter of the machine.
 #[derive(Serialize)]
 struct NumberRow {
     name: String,
@@ -65,7 +64,7 @@ struct NumberRow {
     bootstrap: String,
 }
 
-/// A model that could not be fitted, or a card that could not predict, with the groups it was tried on.
+/// A model that could not be fitted, or a card that could not predict, with the groups in question.
 #[derive(Serialize)]
 struct RefusedModel {
     model: String,
@@ -74,10 +73,10 @@ struct RefusedModel {
     next: String,
 }
 
-/// Fits every model to what it explains, and draws it.
+/// Fits every model to the groups that it explains, and draws the fits.
 ///
 /// # Errors
-/// If a file cannot be written. A model that cannot be fitted is no error.
+/// If a file cannot be written. A model that cannot be fitted is not an error; the section lists it.
 pub fn section(input: &Input) -> Result<Explained> {
     let mut section = FitSections { input, number: 0, explained: empty(&input.card) };
     for model in models::ALL {
@@ -115,10 +114,10 @@ fn empty(card: &Option<Card>) -> Explained {
     }
 }
 
-/// The section being made.
+/// The section under construction.
 struct FitSections<'a> {
     input: &'a Input<'a>,
-    /// Entries with pictures so far.
+    /// Number of entries with pictures so far.
     number: usize,
     explained: Explained,
 }
@@ -134,7 +133,7 @@ impl FitSections<'_> {
             Err(refusal) => self.refuse(model, group.label.clone(), &refusal),
         }
         let family = model.about().id.split('.').next().unwrap_or_default();
-        // No calibration gives the numbers of a compact model.
+        // No calibration measures the parameters of a compact model.
         let from_card = ["random_access", "apex_map"].contains(&family) && !model.compact();
         let Some(card) = self.input.card.as_ref().filter(|_| from_card) else {
             return Ok(());
@@ -188,7 +187,7 @@ impl FitSections<'_> {
     ) -> Result<FitEntry> {
         let subtitle = subtitle(group, data, &format!("fitted, SMAPE {:.1} %", 100.0 * fit.quality.smape));
         let mut figures = figures::of(model, &fit.points, &subtitle);
-        // Of a compact model its errors are of interest, not another surface.
+        // For a compact model, show its errors rather than another surface.
         let alone = figures.len() == 1;
         figures.retain(|figure| !model.compact() || alone || figure.name.starts_with("ratio"));
         let (shown, folded) = self.pictures(figures, true)?;
@@ -236,7 +235,7 @@ impl FitSections<'_> {
         })
     }
 
-    /// The pictures to show at once, if asked, and those to fold away.
+    /// Draws figures, and returns those to show and those to fold away.
     fn pictures(&mut self, figures: Vec<ModelFigure>, show: bool) -> Result<(Vec<Picture>, Vec<Picture>)> {
         self.number += 1;
         let (mut shown, mut folded) = (Vec::new(), Vec::new());
@@ -253,7 +252,7 @@ impl FitSections<'_> {
     }
 }
 
-/// How well a card predicts, and what its terms add where most and least is to be had.
+/// Returns how well a card predicts, and the terms at the slowest and the fastest point.
 fn of_prediction(model: &dyn Model, predicted: &card::CardPrediction) -> Vec<(&'static str, String)> {
     let mut lines = vec![
         ("SMAPE", percent(predicted.smape)),
@@ -273,7 +272,7 @@ fn of_prediction(model: &dyn Model, predicted: &card::CardPrediction) -> Vec<(&'
     lines
 }
 
-/// Every point counts alike.
+/// Returns the mean share of each term; all points have the same weight.
 fn mean_budget(model: &dyn Model, predicted: &card::CardPrediction) -> String {
     let mut sums: Vec<(&str, f64)> = Vec::new();
     for point in &predicted.points {
@@ -285,7 +284,7 @@ fn mean_budget(model: &dyn Model, predicted: &card::CardPrediction) -> String {
     model_fit::budget(&sums)
 }
 
-/// What a fit and a card have in common.
+/// Returns the parts of an entry that fits and predictions share.
 fn entry(model: &dyn Model, group: &FitGroup, data: &Data) -> FitEntry {
     let about = model.about();
     FitEntry {
@@ -336,7 +335,7 @@ fn numbers(model: &dyn Model, fit: &Fit) -> Vec<NumberRow> {
     });
     let held = fit.held.iter().map(|(name, value)| {
         let card = fit.not_identified.contains(name);
-        let how = if card { "the card's, as these points do not identify it" } else { "given" };
+        let how = if card { "from the card, because these points do not identify it" } else { "given" };
         number(name, Some(*value), how.into(), String::new())
     });
     let absent = fit.absent.iter().map(|name| number(name, None, "no point depends on it".into(), String::new()));
@@ -356,7 +355,7 @@ fn quality(model: &dyn Model, fit: &Fit, curve: Option<&Baseline>) -> Vec<(&'sta
         ("geometric standard deviation of measured/predicted", format!("{:.3}", quality.geometric_spread)),
     ];
     if quality.fitted_points < quality.points {
-        lines.push(("points fitted to, evenly spread; the others are predicted", quality.fitted_points.to_string()));
+        lines.push(("fitted points, evenly spread; the others are predicted", quality.fitted_points.to_string()));
     }
     lines.extend(quality.left_out.map(|error| ("SMAPE of held-out points", percent(error))));
     lines.extend(quality.largest_left_out.map(|(ranks, error)| {

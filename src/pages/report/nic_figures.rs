@@ -1,5 +1,4 @@
-//! Figures 11 to 13 of the NIC message-rate paper for the machine of a result: a stream of messages against each of the
-//! machine's limits.
+//! Figures 11 to 13 of the NIC message-rate paper for the machine of a result: message streams and the machine's limits.
 
 use super::input::Input;
 use crate::html::{Picture, picture};
@@ -10,7 +9,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
 use apexmap_theory::bounds;
 
-/// Draws them for each operation and number of senders, where the result has streams over message sizes and a card.
+/// Draws the figures for each operation and number of senders, if the result has streams over message sizes and a card.
 pub fn of_streams(input: &Input) -> Result<Vec<Picture>> {
     let needed = ["message_bytes", "operation"];
     if needed.iter().any(|name| input.samples.column(name).is_none()) {
@@ -35,7 +34,7 @@ struct Stream<'a> {
 }
 
 impl Stream<'_> {
-    /// `None` below two message sizes, or without a limit.
+    /// Draws one figure; `None` with fewer than two message sizes, or without a limit.
     fn picture(&self, column: &str, number: &str, quantity: &str, unit: Unit) -> Result<Option<Picture>> {
         let found = self.samples.cells(&["message_bytes"])?;
         let limits = self.limits(&found, unit == Unit::BytesPerSecond);
@@ -69,7 +68,7 @@ impl Stream<'_> {
         self.input.if_drawable(&title, drawn)
     }
 
-    /// A line for each limit that applies somewhere, in messages or bytes per second.
+    /// Returns a curve for each limit that applies to any of the points, in messages or bytes per second.
     fn limits(&self, found: &[Cell], in_bytes: bool) -> Vec<Series> {
         let line = |name: &&'static str| {
             let point = |cell: &Cell| {

@@ -1,4 +1,4 @@
-//! What a manager reads first: a few plain sentences and key numbers, computed from the samples.
+//! The overview of a report: a few plain sentences and key numbers, computed from the samples.
 
 use super::distinct;
 use super::input::Input;
@@ -12,19 +12,19 @@ use apexmap_theory::statistics::{median, quantile};
 use apexmap_theory::trade::Trade;
 use serde::Serialize;
 
-/// The first screen, but for the map and its corners.
+/// The sentences of the first screen, next to the map and its corners.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Overview {
-    /// What was measured, where, and how much.
+    /// The measurement: kernels, machine, and number of samples.
     pub measured: String,
     pub sentences: Vec<String>,
 }
 
-/// Kernels and rank counts with a sentence about their extremes; the table has all.
+/// Maximum number of sentences about extremes; the table has all.
 const MOST_EXTREMES: usize = 4;
 
-/// What a result says at a glance, besides the corners of its surfaces. `held` are, of each surface shown, its name and what
-/// holding a bandwidth asks for there.
+/// Returns the overview of a result. `held` contains, for each surface shown, its name and the blocks needed to sustain a
+/// bandwidth.
 pub fn overview(input: &Input, held: &[(&str, &[Trade])]) -> Result<Overview> {
     let mut sentences = Vec::new();
     let mut extremes = extremes(&input.groups)?;
@@ -38,7 +38,7 @@ pub fn overview(input: &Input, held: &[(&str, &[Trade])]) -> Result<Overview> {
     Ok(Overview { measured: measured(input), sentences })
 }
 
-/// `a, b and c`; of many only the first and how many more.
+/// Formats `a, b and c`. Names only the first of a long list, and the number of the others.
 fn list(words: &[String]) -> String {
     const SHOWN: usize = 4;
     match words {
@@ -73,20 +73,20 @@ fn measured(Input { manifest, samples, .. }: &Input) -> String {
     )
 }
 
-/// The smallest and the largest median of a group's headline, and where. Groups are not mixed: one core's best against
-/// all cores' worst says nothing.
+/// The smallest and the largest median of a group's headline, with their points. Groups are not mixed, because the best value of
+/// one core and the worst of all cores are not comparable.
 struct Extremes {
-    /// Kernel and ranks; empty if there is no other.
+    /// Kernel and ranks; empty if there is only one group.
     group: String,
     described: Described,
     lowest: (f64, String),
     highest: (f64, String),
 }
 
-/// The median of each cell of a group, and where it is.
+/// Medians of a group's cells, with the labels of the cells.
 type Places = Vec<(f64, String)>;
 
-/// Of every group without corners; groups of one cell each, as of a sweep over ranks, are taken together.
+/// Returns the extremes of every group without corners. Groups of one cell each, such as those of a sweep over ranks, are merged.
 fn extremes(groups: &[SampleGroup]) -> Result<Vec<Extremes>> {
     let groups: Vec<&SampleGroup> = groups.iter().filter(|group| !group.is_surface()).collect();
     let mut found = Vec::new();
@@ -138,18 +138,18 @@ impl Extremes {
     }
 }
 
-/// What was varied, and by what factor it mattered.
+/// A varied parameter, and the factor of its effect.
 type Effect = (String, f64);
 
-/// For each kernel, those with most cells first: what was varied and the factor between its best and its worst value with all
-/// else equal, the median over all else; largest first.
+/// Returns the effects of the varied parameters by kernel, kernels with most cells first. An effect is the ratio of the best to
+/// the worst value with all other parameters fixed, the median over these; effects are sorted, largest first.
 fn effects(samples: &Samples) -> Result<Vec<(&'static str, Vec<Effect>)>> {
     let mut found = Vec::new();
     for (kernel, samples) in samples.kernels() {
         let about = kernel.about();
         let mut names: Vec<&str> = samples.key_columns().into_iter().filter(|name| *name != "kernel").collect();
         names.extend([ALPHA, BLOCK]);
-        // Samples without one of these would be left out of all cells.
+        // Samples without one of these columns would be missing in all cells.
         names.retain(|name| samples.all_have(name));
         let names = samples.independent(&names);
         let all: Vec<(Vec<Value>, f64)> = samples
@@ -167,7 +167,7 @@ fn effects(samples: &Samples) -> Result<Vec<(&'static str, Vec<Effect>)>> {
     Ok(found.into_iter().map(|(_, id, of)| (id, of)).collect())
 }
 
-/// The median factor between the largest and the least rate among cells that differ in the value at `at` only.
+/// Returns the median ratio of the largest to the smallest rate among cells that differ only in the value at `index`.
 fn effect(cells: &[(Vec<Value>, f64)], at: usize) -> Option<f64> {
     let mut alike: std::collections::HashMap<String, (usize, f64, f64)> = std::collections::HashMap::new();
     for (by, rate) in cells {
@@ -180,7 +180,7 @@ fn effect(cells: &[(Vec<Value>, f64)], at: usize) -> Option<f64> {
     median(&factors)
 }
 
-/// What matters most in the kernels with the most points.
+/// Describes the largest effects of the kernels with the most points.
 fn most(effects: &[(&str, Vec<Effect>)]) -> Option<String> {
     const KERNELS: usize = 2;
     let one =
@@ -195,7 +195,7 @@ fn most(effects: &[(&str, Vec<Effect>)]) -> Option<String> {
     })
 }
 
-/// The middle of the bandwidths that can be held all along alpha.
+/// Describes the trade-off at the middle one of the bandwidths that can be sustained at all alphas.
 fn hold(name: &str, trades: &[Trade]) -> Option<String> {
     let possible: Vec<&Trade> = trades.iter().filter(|trade| trade.factor.is_some()).collect();
     let trade = possible.get(possible.len() / 2)?;
@@ -206,7 +206,7 @@ fn hold(name: &str, trades: &[Trade]) -> Option<String> {
     ))
 }
 
-/// Half-widths of the intervals, relative to the medians.
+/// Describes the half-widths of the intervals, relative to the medians.
 fn precision(groups: &[SampleGroup]) -> Result<Option<String>> {
     let (mut widths, mut without, mut single) = (Vec::new(), 0, 0);
     for group in groups {
@@ -221,13 +221,13 @@ fn precision(groups: &[SampleGroup]) -> Result<Option<String>> {
         }
     }
     widths.sort_by(f64::total_cmp);
-    // Two launches that differ tell hardly anything.
+    // Two launches that differ give an interval too wide to be of use.
     let percent = |share: f64| match share {
         0.0..10.0 => format!("± {} %", significant(share * 100.0)),
         _ => "more than ± 1000 %".to_owned(),
     };
     let (Some(half), Some(most)) = (quantile(&widths, 0.5), quantile(&widths, 0.9)) else {
-        let warning = "No point has the two launches, or the six samples in one launch, needed for a 95 % interval; \
+        let warning = "No point has the two launches, or six samples in one launch, that a 95 % interval requires; \
                        differences between these numbers may be noise.";
         return Ok((without > 0).then(|| warning.into()));
     };
@@ -238,7 +238,7 @@ fn precision(groups: &[SampleGroup]) -> Result<Option<String>> {
     let basis = match single {
         0 => "over launches",
         _ if single == widths.len() => "within one launch",
-        _ => "over launches or, where there is one, within it",
+        _ => "over launches, or within a single launch",
     };
     Ok(Some(format!(
         "95 % interval half-width, {basis}: median {}, 90th percentile {}{rest}.",

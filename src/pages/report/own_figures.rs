@@ -1,4 +1,4 @@
-//! The figures that the sweep itself asks for.
+//! The figures that the sweep requests.
 
 use super::input::Input;
 use crate::html::{Picture, picture};
@@ -7,7 +7,7 @@ use apexmap_draw::plot::{Request, figure, title, with_bounds};
 use apexmap_measure::kernels;
 use apexmap_run::sweep::figures::{self, SweepFigure};
 
-/// Those that can be drawn from these samples, in the sweep's order.
+/// Draws the requested figures that these samples allow, in the sweep's order.
 pub fn of_sweep(input: &Input) -> Result<Vec<Picture>> {
     let mut pictures = Vec::new();
     for (number, wanted) in (1..).zip(figures::of(&input.manifest.sweep)) {
@@ -28,7 +28,7 @@ fn drawn(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> 
     let title = wanted.title.clone().unwrap_or_else(|| title(&samples, wanted.kind, x, &z));
     let request = Request { kind: wanted.kind, title: title.clone(), x: x.clone(), by: by.to_vec(), z };
     let drawn = with_bounds(&samples, &request, figure(&samples, &request)?)?;
-    let mut caption = String::from("As the sweep asks for it, of medians");
+    let mut caption = String::from("Requested by the sweep; medians");
     if let Some(condition) = &wanted.condition {
         caption.push_str(&format!("; only {condition}"));
     }

@@ -1,4 +1,4 @@
-//! Which figures a result deserves.
+//! The figures of a report.
 
 use super::caches::{self, RankCache};
 use super::input::Input;
@@ -15,11 +15,11 @@ use apexmap_results::table::derive::SHARE;
 use apexmap_theory::machine::Card;
 use serde::Serialize;
 
-/// Surfaces shown in full; further groups are named in the report and can be drawn with `apexmap plot`.
+/// Maximum number of surfaces with figures; the report lists further groups, which `apexmap plot` can draw.
 pub const MOST_SURFACES: usize = 6;
-/// And points in all of them: every one is in six figures, and a page shall stay below 6 MB.
+/// Maximum number of points in all surfaces. Every point is in six figures, and a report should stay below 6 MB.
 pub const MOST_POINTS: usize = 3500;
-/// Curves in a figure; of more, some evenly spread are drawn.
+/// Maximum number of curves in a figure. If there are more, some are drawn, evenly spread.
 const MOST_CURVES: usize = 12;
 
 /// The figures of one group.
@@ -58,7 +58,7 @@ pub fn of_group(input: &Input, group: &SampleGroup, number: usize) -> Result<Gro
     let (mut slices, mut views, mut bottleneck) = (Vec::new(), Vec::new(), None);
     let intervals = "Medians; the bands are their 95 % intervals (see Method).";
     if group.blocks.len() > 1 {
-        // Uniform blocks have no alpha: a curve for each region, or for each share that is remote.
+        // Uniform blocks have no alpha: draw a curve for each region, or for each remote share.
         let others = || group.samples.axes().into_iter().filter(|&axis| axis != BLOCK).collect();
         let (name, by) = match group.alphas.is_empty() {
             true => (group.samples.describe(group.headline).label + " over L", others()),
@@ -77,8 +77,8 @@ pub fn of_group(input: &Input, group: &SampleGroup, number: usize) -> Result<Gro
                        of locality hardly matters.";
         views.extend(add(FigureKind::Contour, "contours", BLOCK, &[ALPHA], caption)?);
         views.extend(add(FigureKind::Heat, "heat map", BLOCK, &[ALPHA], "Median of each measured point.")?);
-        let caption = "Where longer blocks pay: d log(bandwidth) / d log(L), the power of L with which the bandwidth grows. At 1 twice \
-                       the block length gives twice the bandwidth, at 0 it gives nothing. Central differences of the logarithms of \
+        let caption = "Benefit of longer blocks: d log(bandwidth) / d log(L), the power of L with which the bandwidth grows. At 1 twice \
+                       the block length gives twice the bandwidth, at 0 it has no effect. Central differences of the logarithms of \
                        the medians at neighbouring points; one-sided at the edges and next to missing points.";
         views.extend(add(FigureKind::Elasticity, "elasticity in L", BLOCK, &[ALPHA], caption)?);
         if group.samples.has(SHARE) {
@@ -89,7 +89,7 @@ pub fn of_group(input: &Input, group: &SampleGroup, number: usize) -> Result<Gro
     Ok(GroupPictures { slices, views, bottleneck })
 }
 
-/// Leaves as many as can be distinguished, evenly spread, including the first and the last.
+/// Keeps [`MOST_CURVES`] curves, evenly spread, including the first and the last.
 fn thin(series: &mut Vec<Series>) {
     let last = series.len() - 1;
     let kept: Vec<usize> = (0..MOST_CURVES).map(|k| k * last / (MOST_CURVES - 1)).collect();
@@ -97,7 +97,7 @@ fn thin(series: &mut Vec<Series>) {
     series.retain(|_| at.next().is_some_and(|k| kept.contains(&k)));
 }
 
-/// The effect of every other parameter that the sweep varies, for all kernels judged by the same column together.
+/// Draws the effect of every other parameter that the sweep varies, in one figure for all kernels with the same headline.
 pub fn of_parameters(input: &Input) -> Result<Vec<Picture>> {
     let (folder, samples) = (input.folder, input.samples);
     let mut by_headline: Vec<(&str, Vec<usize>)> = Vec::new();
@@ -120,7 +120,7 @@ pub fn of_parameters(input: &Input) -> Result<Vec<Picture>> {
             if let (Figure::Curves(curves), "memory_words") = (&mut drawn, axis) {
                 curves.marks = landmarks(&chosen, input.manifest, input.card.as_ref());
             }
-            let caption = "Medians with 95 % intervals; parameters not named have their most frequent values.";
+            let caption = "Medians with 95 % intervals; other parameters have their most frequent values.";
             let file = format!("effect-of-{}{which}", columns::short(axis));
             if let Some(efficiency) = efficiency(&drawn, axis, headline) {
                 let caption = "Rate per rank on P ranks / rate of a single rank, from medians; intervals are those \
@@ -137,7 +137,7 @@ pub fn of_parameters(input: &Input) -> Result<Vec<Picture>> {
     Ok(pictures)
 }
 
-/// What shows the effect of one parameter, and the samples for it. `None` if it has no effect to show.
+/// Returns the figure that shows the effect of one parameter, and its samples; `None` if it has no effect to show.
 fn effect(samples: &Samples, keys: &[&str], axis: &str, headline: &str) -> Result<Option<(Request, Samples)>> {
     let chosen = samples.only(|row| !samples.table().number(axis, row).is_nan());
     let surface = chosen.has(ALPHA);
@@ -152,7 +152,7 @@ fn effect(samples: &Samples, keys: &[&str], axis: &str, headline: &str) -> Resul
         true => at_corners(chosen, &others, axis)?,
         false => by_words(chosen, &others, axis, &by)?,
     };
-    // A parameter that follows from those of the curves varies, but not along any of them.
+    // A parameter that follows from those of the curves varies between the curves, but not along any.
     if !chosen.cells(&by)?.iter().any(|curve| curve.samples.varies(axis)) {
         return Ok(None);
     }
@@ -161,7 +161,7 @@ fn effect(samples: &Samples, keys: &[&str], axis: &str, headline: &str) -> Resul
     Ok(Some((Request { kind: FigureKind::Curves, title, x: axis.into(), by, z: headline.into() }, chosen)))
 }
 
-/// Whether a parameter goes with the axis: what grows with the ranks, as memory does; the number of messages with their length.
+/// Returns whether a parameter follows the axis, as memory follows the ranks, and the number of messages follows their length.
 fn goes_with(samples: &Samples, other: &str, axis: &str) -> Result<bool> {
     let cells = match axis {
         "ranks" | "message_bytes" => samples.cells(&[axis])?,
@@ -170,7 +170,7 @@ fn goes_with(samples: &Samples, other: &str, axis: &str) -> Result<bool> {
     Ok(!cells.is_empty() && cells.iter().all(|cell| cell.samples.constant(other)))
 }
 
-/// Those at the corners of alpha and L; the remaining parameters at the values of most points.
+/// Returns the samples at the corners of alpha and L. Each remaining parameter has the value of most points.
 fn at_corners(mut chosen: Samples, others: &[&str], axis: &str) -> Result<Samples> {
     for &other in others {
         if other == "kernel" || !goes_with(&chosen, other, axis)? {
@@ -180,8 +180,8 @@ fn at_corners(mut chosen: Samples, others: &[&str], axis: &str) -> Result<Sample
     Ok(corners(&chosen))
 }
 
-/// Those of a curve for every algorithm and other choice. The remaining parameters are at the values of most points, but
-/// for those that an algorithm has at one value of its own, and those that go with the ranks, as memory does.
+/// Returns the samples of a curve for every combination of words, such as the algorithm. The remaining parameters have the values
+/// of most points, unless each curve has only one value or the parameter follows the axis.
 fn by_words(mut chosen: Samples, others: &[&str], axis: &str, by: &[&str]) -> Result<Samples> {
     for &other in others {
         let mut own = true;
@@ -196,7 +196,7 @@ fn by_words(mut chosen: Samples, others: &[&str], axis: &str, by: &[&str]) -> Re
     Ok(chosen.at(curves.flat_map(|curve| curve.samples.rows().to_vec()).collect()))
 }
 
-/// Those at the value of `column` that occurs at most places of the curves, and those that have no such value.
+/// Returns the samples with the value of `column` that covers most points of the curves, and those without a value.
 fn at_most_covering(samples: &Samples, column: &str, axis: &str, by: &[&str]) -> Result<Samples> {
     let places: Vec<&str> = by.iter().copied().chain([axis]).collect();
     let mut kept = samples.only(|row| samples.table().value(column, row).is_none()).rows().to_vec();
@@ -211,7 +211,7 @@ fn at_most_covering(samples: &Samples, column: &str, axis: &str, by: &[&str]) ->
     Ok(samples.at(kept))
 }
 
-/// Curves over P become efficiencies against one rank, where there is one.
+/// Converts curves over P to efficiencies relative to one rank, if they include one rank.
 fn efficiency(drawn: &Figure, axis: &str, headline: &str) -> Option<Figure> {
     let Figure::Curves(curves) = drawn else { return None };
     let mut curves = curves.clone();
@@ -230,7 +230,7 @@ fn efficiency(drawn: &Figure, axis: &str, headline: &str) -> Option<Figure> {
     Some(Figure::Curves(curves))
 }
 
-/// The global memory at which the ranks' shares outgrow a cache or the reach of the TLB.
+/// Returns landmarks at the global memory sizes where a rank's part exceeds a cache or the reach of the TLB.
 fn landmarks(samples: &Samples, manifest: &Manifest, card: Option<&Card>) -> Vec<Landmark> {
     let number = |name: &str| samples.first(name).and_then(|value| value.as_f64()).unwrap_or(f64::NAN);
     let launch = manifest.launches.iter().find(|end| end.launch.launch == samples.first_word("launch"));
@@ -250,7 +250,7 @@ fn landmarks(samples: &Samples, manifest: &Manifest, card: Option<&Card>) -> Vec
         .collect()
 }
 
-/// Those at the value of `column` that occurs with the most values of `axis`.
+/// Returns the samples with the value of `column` that occurs with the most values of `axis`.
 fn at_most_frequent(samples: Samples, column: &str, axis: &str) -> Result<Samples> {
     let mut best: Option<(usize, Samples)> = None;
     for cell in samples.cells(&[column])? {
@@ -262,7 +262,7 @@ fn at_most_frequent(samples: Samples, column: &str, axis: &str) -> Result<Sample
     Ok(best.map_or(samples, |(_, chosen)| chosen))
 }
 
-/// Those at the smallest, the middle and the largest alpha and L.
+/// Returns the samples at the smallest, the middle and the largest alpha and L.
 fn corners(samples: &Samples) -> Samples {
     let picks = |name: &str| {
         let values = samples.distinct(name);

@@ -1,4 +1,4 @@
-//! Where ranks and their memory were, and what of it a reader must know before using a number.
+//! Placement of ranks and memory, and warnings about it.
 
 use apexmap_base::provenance::Placement;
 use apexmap_base::units::plural;
@@ -9,10 +9,10 @@ use apexmap_run::sweep::remote_memory;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A larger share of a rank's pages on other NUMA nodes than its own is told.
+/// Fraction of a rank's pages on other NUMA nodes above which the report warns.
 const PAGES_ELSEWHERE: f64 = 0.05;
 
-/// A launch, and where its ranks ran, as text.
+/// A launch, with the placement of its ranks as text.
 #[derive(Serialize)]
 pub struct Launched<'a> {
     end: &'a LaunchEnd,
@@ -37,28 +37,28 @@ impl<'a> Launched<'a> {
     }
 }
 
-/// Ranks that nobody pinned, that shared cores, or whose memory was on another NUMA node.
+/// Returns warnings about ranks that were not pinned, shared cores, or had their memory on another NUMA node.
 pub fn warnings(manifest: &Manifest, samples: &Samples) -> Vec<String> {
     let current: BTreeSet<&str> = samples.words("launch").into_iter().collect();
     let launches: Vec<&LaunchEnd> =
         manifest.launches.iter().filter(|end| current.contains(end.launch.launch.as_str())).collect();
-    // Ranks that take turns on a hardware thread are told as oversubscribed.
+    // Ranks that share a hardware thread are reported as oversubscribed instead.
     let settled: Vec<&LaunchEnd> = launches.iter().copied().filter(|end| !end.launch.oversubscribed).collect();
     let unpinned = which(&settled, |ranks| ranks.iter().any(|rank| !rank.pinned)).map(|launches| {
         format!(
-            "Ranks were not pinned to a core in {launches}: the system could move them while they were measured. Let the \
+            "Ranks were not pinned to a core in {launches}: the system could move them during the measurement. Let the \
              launcher bind each rank to a core."
         )
     });
     let shared = which(&settled, share_cores).map(|launches| {
-        format!("Ranks shared cores in {launches}, each on a hardware thread of its own. Rates per rank are not rates of a core.")
+        format!("Ranks shared cores in {launches}, each on a separate hardware thread. Rates per rank are not rates per core.")
     });
     let one_machine = which(&launches, |ranks| nodes_on_one_machine(ranks).is_some()).map(|which| {
         let of = |end: &&LaunchEnd| nodes_on_one_machine(&end.launch.placement);
         let nodes = launches.iter().find_map(of).unwrap_or_default();
         format!(
-            "Several nodes are one machine in {which}: {}. What went between them did not pass a network between machines, and \
-             their ranks share its processors.",
+            "Several nodes are one machine in {which}: {}. Messages between them did not use a network between machines, and \
+             their ranks share the processors of the machine.",
             nodes.join(", ")
         )
     });
@@ -66,19 +66,19 @@ pub fn warnings(manifest: &Manifest, samples: &Samples) -> Vec<String> {
     unpinned.into_iter().chain(shared).chain(one_machine).chain(further).collect()
 }
 
-/// Gets and puts that the library made of messages.
+/// Returns a warning if the MPI library implements gets and puts by messages.
 fn by_messages(launches: &[&LaunchEnd], samples: &Samples) -> Option<String> {
     let is_so =
         |end: &&&LaunchEnd| end.launch.environment.get(VARIABLE).is_some_and(|component| component == BY_MESSAGES);
     let launches: Vec<&LaunchEnd> = launches.iter().filter(is_so).copied().collect();
     let which = which(&launches, |_| true).filter(|_| remote_memory::is_in(samples))?;
     Some(format!(
-        "Open MPI made gets and puts of messages in {which} ({VARIABLE}={BY_MESSAGES}): their times are those of messages that the other \
-         rank answers, and bounds and predictions for remote memory do not hold."
+        "Open MPI implemented gets and puts by messages in {which} ({VARIABLE}={BY_MESSAGES}): their times are those of messages that the \
+         other rank answers, and bounds and predictions for remote memory do not apply."
     ))
 }
 
-/// The launches whose ranks are so, as text.
+/// Names the launches whose ranks meet a condition.
 fn which(launches: &[&LaunchEnd], are: impl Fn(&[Placement]) -> bool) -> Option<String> {
     let found: Vec<&str> =
         (launches.iter()).filter(|end| are(&end.launch.placement)).map(|end| end.launch.launch.as_str()).collect();
@@ -89,7 +89,7 @@ fn which(launches: &[&LaunchEnd], are: impl Fn(&[Placement]) -> bool) -> Option<
     }
 }
 
-/// Nodes of different names with one kernel below them.
+/// Returns nodes with different names that run on the same kernel, and so on the same machine.
 fn nodes_on_one_machine(ranks: &[Placement]) -> Option<Vec<String>> {
     let mut nodes = BTreeMap::<&str, BTreeSet<&str>>::new();
     for rank in ranks {

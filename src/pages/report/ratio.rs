@@ -1,4 +1,4 @@
-//! Apex-Map against ping-pong: Figure 2 of the Apex-Map paper.
+//! Comparison of Apex-Map with ping-pong: Figure 2 of the Apex-Map paper.
 
 use crate::html::{Picture, picture};
 use apexmap_base::error::Result;
@@ -10,7 +10,7 @@ use apexmap_results::samples::cells::Cell;
 use apexmap_results::samples::estimate;
 use apexmap_results::table::columns::{ALPHA, BLOCK, label};
 
-/// The paper's three effects (Section 3.2), beside what was measured.
+/// The three effects that the paper identifies (Section 3.2), for comparison with the measurement.
 const EFFECTS: &str = "The paper identifies three effects. (1) Short messages: the pattern is unpredictable and its \
      overhead is higher than that of ping-pong, so the ratio is low; for longer messages this constant overhead \
      matters less. (2) At alpha = 1 on two processes half of the accesses are local, and several requests are \
@@ -20,7 +20,7 @@ const EFFECTS: &str = "The paper identifies three effects. (1) Short messages: t
      loading them into registers for the sum lowers the ratio again on Seaborg and Cheetah, but not on the vector \
      machine Phoenix.";
 
-/// Draws the ratio where a result has both: Apex-Map with alpha = 1, and ping-pong by sends, both on two ranks.
+/// Draws the ratio if a result contains both on two ranks: Apex-Map with alpha = 1, and ping-pong with sends.
 pub fn of_ping_pong(folder: &Folder, samples: &Samples) -> Result<Option<Picture>> {
     let series = ratios(samples)?;
     if series.is_empty() {
@@ -30,8 +30,8 @@ pub fn of_ping_pong(folder: &Folder, samples: &Samples) -> Result<Option<Picture
     let found: Vec<String> = series.iter().filter_map(findings).collect();
     let caption = format!(
         "Bandwidth per process of Apex-Map / bandwidth of ping-pong with messages of the same length, as in Figure \
-         2 of the Apex-Map paper. Ratios of medians; the bands are 95 % intervals of the ratio over blocks of launches where there are several, otherwise the lower limit of \
-         one within its launch by the upper limit of the other. {EFFECTS} Here: {}.",
+         2 of the Apex-Map paper. Ratios of medians. Bands are 95 % intervals of the ratio over blocks of launches if there are several, otherwise the lower limit of \
+         one within its launch divided by the upper limit of the other. {EFFECTS} Here: {}.",
         found.join("; ")
     );
     let curves = Curves {
@@ -46,7 +46,7 @@ pub fn of_ping_pong(folder: &Folder, samples: &Samples) -> Result<Option<Picture
     picture(&folder.figures(), &Figure::Curves(curves), file, title.into(), caption).map(Some)
 }
 
-/// The ratio over message size in bytes, a series for each kernel and combination of what else varies.
+/// Returns the ratio over message size in bytes, a series for each kernel and combination of the other varying parameters.
 pub fn ratios(samples: &Samples) -> Result<Vec<Series>> {
     let needed = ["message_bytes", "operation", ALPHA, BLOCK];
     if needed.iter().any(|name| samples.column(name).is_none()) {
@@ -72,13 +72,13 @@ pub fn ratios(samples: &Samples) -> Result<Vec<Series>> {
     Ok(series)
 }
 
-/// `None` where ping-pong has no messages of the length of a block.
+/// Returns the ratio at one block length; `None` if ping-pong has no messages of this length.
 fn ratio(cell: &Cell, pong: &[Cell]) -> Option<CurvePoint> {
     const RATES: [&str; 2] = ["bytes_per_second_per_rank", "bytes_per_second"];
     let x = cell.by.last()?.as_f64()? * WORD_BYTES as f64;
     let pong = pong.iter().find(|cell| cell.by[0].as_f64() == Some(x))?;
     let (of, to) = (cell.samples.by_launch(RATES[0]), pong.samples.by_launch(RATES[1]));
-    // Both were measured on two ranks, by the same launches.
+    // The same launches measured both on two ranks.
     if let Some((shift, _)) = estimate::shift(&of, &to, true) {
         let (low, high) = shift.interval();
         return Some(CurvePoint { x, y: shift.value.exp(), low: low.exp(), high: high.exp() });
@@ -91,7 +91,7 @@ fn ratio(cell: &Cell, pong: &[Cell]) -> Option<CurvePoint> {
     Some(CurvePoint { x, y: apex.median / pong.median, low, high })
 }
 
-/// What of the three effects a series shows, in words.
+/// Describes the first, the largest and the last ratio of a series.
 fn findings(series: &Series) -> Option<String> {
     let (first, last) = (series.points.first()?, series.points.last()?);
     let best = series.points.iter().max_by(|a, b| a.y.total_cmp(&b.y))?;

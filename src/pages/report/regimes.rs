@@ -1,27 +1,27 @@
-//! Which level of the memory the accesses of a point are expected to reach, from the power law and the level sizes.
+//! The memory levels that the accesses of a point are expected to reach, from the power law and the level sizes.
 //!
-//! The hottest addresses are the lowest of a rank's own memory: P(address < c) = (c/M)^alpha (Apex-Map paper, Section
-//! 2). A cache is taken to hold the hottest addresses that fit; a shared one is split evenly over the ranks that share it.
-//! What a cache really holds is for measurements to say.
+//! The hottest addresses are the lowest of a rank's own memory: P(address < c) = (c/M)^alpha (Apex-Map paper, Section 2). A cache
+//! is assumed to hold the hottest addresses that fit; a shared cache is split evenly among the ranks that share it. These are
+//! expectations; only a measurement shows the contents of a cache.
 
 use super::caches::RankCache;
 use apexmap_base::provenance::Host;
 use apexmap_measure::numerics::power_law::remote_share;
 use serde::Serialize;
 
-/// Shares of the accesses at one alpha; they sum to one.
+/// Fractions of the accesses at one alpha; they sum to one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Regime {
     pub alpha: f64,
-    /// Name and share: `L1`, `L2`, `L3`, `DRAM`, `remote`.
+    /// Name and fraction: `L1`, `L2`, `L3`, `DRAM`, `remote`.
     pub levels: Vec<(String, f64)>,
-    /// The level with the largest share.
+    /// The level with the largest fraction.
     pub dominant: String,
-    /// Share beyond the reach of the second-level TLB, if its size is known.
+    /// Fraction beyond the reach of the second-level TLB, if its size is known.
     pub beyond_tlb: Option<f64>,
 }
 
-/// `memory_bytes` is M in bytes; the caches are those of a rank.
+/// Computes the fractions. `memory_bytes` is M in bytes; the caches are those of a rank.
 pub fn regime(
     alpha: f64,
     memory_bytes: f64,

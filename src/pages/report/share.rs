@@ -1,4 +1,4 @@
-//! The share of the machine's own limit: which limit binds where, and how much of it was reached.
+//! Fractions of the machine's limits: the bottleneck of each point, and the fraction of the bound that was reached.
 
 use super::input::Input;
 use apexmap_base::error::Result;
@@ -17,15 +17,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shares {
     pub machine: String,
-    /// Set if the card is not known to be of the host of the samples: why it was taken.
+    /// Why the card was accepted, if it may come from another host than the samples.
     pub accepted: Option<String>,
     pub sentence: String,
-    /// How near the measurement is to what the card's numbers predict; `None` where no model does.
+    /// Agreement of the measurement with the card's prediction; `None` without a model.
     pub predicted: Option<String>,
-    /// Points whose share is above one, by the lower end of its interval: the calibration is at fault.
+    /// Points above their bound beyond their uncertainty, because the calibration is wrong.
     pub above: Vec<String>,
     pub rows: Vec<ShareRow>,
-    /// Limits whose inputs the card lacks, by kernel.
+    /// Limits that the card has no numbers for, by kernel.
     pub missing: Vec<String>,
     pub limits: Vec<Formula>,
 }
@@ -34,16 +34,16 @@ pub struct Shares {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShareRow {
     pub group: String,
-    /// `least`, `median` or `most` of the shares of the group.
+    /// `smallest`, `median` or `largest` fraction of the group.
     pub which: &'static str,
     pub place: String,
     pub rate: String,
     pub bound: String,
     pub by: String,
     pub share: String,
-    /// What the card's numbers predict, and what share of it was reached; empty where no model does.
+    /// Prediction from the card, and the fraction of it that was reached; empty without a model.
     pub attainable: String,
-    /// The other limits, the next one first.
+    /// The other limits as multiples of the bound.
     pub others: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ pub struct Formula {
     pub source: String,
 }
 
-/// The shares of all groups; `None` where the result has no card, or none of its points a bound.
+/// Returns the fractions of all groups; `None` if the result has no card, or no point a bound.
 pub fn of(input: &Input) -> Result<Option<Shares>> {
     let Some(card) = input.card.as_ref().filter(|_| input.samples.column(SHARE).is_some()) else { return Ok(None) };
     let (groups, terms) = (&input.groups, &input.terms);
@@ -100,23 +100,24 @@ pub fn of(input: &Input) -> Result<Option<Shares>> {
     }))
 }
 
-/// Whether a share is above one beyond its uncertainty: no machine exceeds its limit, so that the card is wrong.
+/// Returns whether a fraction exceeds one beyond its uncertainty. No machine exceeds its limit, so the card is then wrong.
 pub fn is_above(share: &Summary) -> bool {
     share.interval.filter(|ends| units::is_known(*ends)).map_or(share.median, |(low, _)| low) > 1.0
 }
 
-/// What follows from such shares; `None` if there is none.
+/// Returns a sentence about points above the bound; `None` if there are none.
 fn card_is_wrong(above: usize) -> Option<String> {
     (above > 0).then(|| {
         format!(
-            "{} above the limit: the card is wrong, for a slower machine or one that was disturbed; calibrate again, just before measuring.",
+            "{} above the limit: the card is wrong, because the machine was slower during calibration; \
+             calibrate again, just before measuring.",
             plural(above, "point")
         )
     })
 }
 
 impl Shares {
-    /// For the terminal: that the card is wrong, if it is.
+    /// Returns the warning for the terminal, if the card is wrong.
     pub fn warning(&self) -> Option<String> {
         card_is_wrong(self.above.len())
     }
@@ -126,7 +127,7 @@ fn family(group: &SampleGroup) -> &str {
     kernels::family(group.samples.first_word("kernel"))
 }
 
-/// Of the fastest run: bounds are made of the best runs of a calibration.
+/// Returns the fraction that the fastest run reached, because bounds are computed from the best runs of a calibration.
 fn best(cell: &Cell) -> f64 {
     cell.samples.numbers(SHARE).into_iter().fold(0.0, f64::max)
 }
@@ -161,7 +162,7 @@ fn row(
     }
 }
 
-/// Of all points that Apex-Map's model explains; with the one that is farthest off.
+/// Describes the agreement with the prediction over all points that Apex-Map's model explains, and the largest disagreement.
 fn predicted(groups: &[SampleGroup]) -> Result<Option<String>> {
     let mut all: Vec<(f64, String)> = Vec::new();
     for group in groups.iter().filter(|group| group.samples.column(ATTAINED).is_some()) {
@@ -172,8 +173,8 @@ fn predicted(groups: &[SampleGroup]) -> Result<Option<String>> {
     let Some((share, place)) = all.iter().max_by(|a, b| off(a.0).total_cmp(&off(b.0))) else { return Ok(None) };
     let near = all.iter().filter(|(share, _)| off(*share) <= NEAR).count();
     Ok(Some(format!(
-        "What this machine should attain is what Apex-Map's model predicts from the card, which knows nothing of the surface: {} of \
-         {} are within a factor of {NEAR} of it. The largest disagreement: {} % of the prediction at {place}.",
+        "Apex-Map's model predicts the attainable rates from the card alone, without the measured surface: {} of \
+         {} are within a factor of {NEAR} of the prediction. Largest disagreement: {} % of the prediction at {place}.",
         near,
         plural(all.len(), "point"),
         units::significant(100.0 * share)
@@ -186,7 +187,8 @@ fn attainable(cell: &Cell, unit: Unit) -> String {
     rate.zip(share).map(text).unwrap_or_default()
 }
 
-/// The limits that do not bind, each at its least, as multiples of the bound; and the program's own loop, which is none.
+/// Returns the other limits as multiples of the bound, each with its smallest value, after the program's own loop, which is not a
+/// limit.
 fn others(terms: &Terms) -> Vec<String> {
     let Some(bottleneck) = terms.bottleneck() else { return Vec::new() };
     let mut least: BTreeMap<&str, f64> = BTreeMap::new();
@@ -208,7 +210,7 @@ fn sentence(all: &mut [f64], bottlenecks: &BTreeMap<String, usize>) -> String {
     names.sort_by(|a, b| b.1.cmp(a.1));
     let names: Vec<String> = names.iter().map(|(name, count)| format!("{name} at {count}")).collect();
     format!(
-        "{} with a bound: the best run of each reaches {} to {} % of it, at half of them at least {} %. Bottlenecks: {}.",
+        "{} with a bound: the best run of each reaches {} to {} % of it, half of them at least {} %. Bottlenecks: {}.",
         plural(all.len(), "point"),
         at(0),
         at(last),

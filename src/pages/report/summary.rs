@@ -1,4 +1,4 @@
-//! The table that ends a run and opens a report: of every group the corners of its surface, its best and its worst point.
+//! The summary table at the end of a run and in a report: the corners of every group's surface, its best and its worst point.
 
 use super::share;
 use apexmap_base::error::Result;
@@ -15,38 +15,38 @@ use apexmap_results::table::quietness::Quietness;
 use apexmap_theory::statistics::Summary;
 use serde::Serialize;
 
-/// A point for people.
+/// A point as text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SummaryRow {
     pub group: String,
-    /// The first row of its group.
+    /// Whether it is the first row of its group.
     pub first: bool,
     /// `corner`, `best`, `worst`, or two of them.
     pub which: String,
     pub place: String,
-    /// The values of its axes: alpha and L of a surface.
+    /// Values of the axes: alpha and L of a surface.
     #[serde(skip)]
     pub at: Vec<Option<f64>>,
     /// The median of the kernel's headline.
     pub median: String,
-    /// Its 95 % interval; empty where there are too few samples.
+    /// 95 % interval; empty with too few samples.
     pub interval: String,
-    /// The median of the headline's rates as corrected by the canary; empty where there is none.
+    /// Median rate as corrected with the canary; empty without a correction.
     pub corrected: String,
-    /// The verdict about the samples, with the number of disturbed ones; empty where nothing was watched.
+    /// Verdict about the samples, with the number of disturbed ones; empty if the run has no verdict.
     pub quietness: String,
     /// Bandwidth of all ranks.
     pub aggregate: String,
     pub cycles: String,
-    /// Fraction of the bound, and the bottleneck; empty where no bound is known.
+    /// Fraction of the bound, and the bottleneck; empty without a bound.
     pub limit: String,
-    /// RandomAccess: whether the runs followed all rules of the definition, and which they broke. Empty for other kernels.
+    /// RandomAccess: whether the runs followed all rules of the definition, and the broken rules. Empty for other kernels.
     pub conformant: String,
     pub samples: usize,
 }
 
-/// The four corners of a surface, from the least locality to the most; before and after them the worst and the best point. None
-/// for a group without a good sample.
+/// Returns the four corners of a surface, from the least locality to the most, with the worst point before and the best point
+/// after them. Empty for a group without a good sample.
 pub fn rows(group: &SampleGroup) -> Result<Vec<SummaryRow>> {
     let mut found = group.ranked(group.headline)?;
     if group.samples.describe(group.headline).unit == Unit::Seconds {
@@ -73,7 +73,7 @@ pub fn rows(group: &SampleGroup) -> Result<Vec<SummaryRow>> {
     Ok(rows.collect())
 }
 
-/// Which of these points have the smallest or the largest value of both axes: alpha falling, then L rising.
+/// Returns the indices of the corner points: alpha descending, then L ascending.
 fn corners(group: &SampleGroup, points: &[(Cell, Summary)]) -> Vec<usize> {
     let ends = |values: &[f64]| [values.first().copied(), values.last().copied()].map(Option::unwrap_or_default);
     let ([least, most], [short, long]) = (ends(&group.alphas), ends(&group.blocks));
@@ -111,7 +111,7 @@ fn row(group: &SampleGroup, first: bool, which: String, (cell, summary): &(Cell,
     }
 }
 
-/// `84 %, memory`; a share that no machine can have says so.
+/// Returns `84 %, memory`. A fraction above the limit is marked.
 fn limit(share: &Summary, bound_by: &str) -> String {
     let percent = format!("{:.0} %", 100.0 * share.median);
     match (share::is_above(share), share.median > 1.0) {
@@ -121,7 +121,7 @@ fn limit(share: &Summary, bound_by: &str) -> String {
     }
 }
 
-/// `quiet`, `disturbed, 3 of 6`.
+/// Returns `quiet` or `disturbed, 3 of 6`.
 fn quietness(samples: &Samples) -> String {
     if !samples.has(QUIETNESS) {
         return String::new();
@@ -133,7 +133,7 @@ fn quietness(samples: &Samples) -> String {
     }
 }
 
-/// `yes`, or `no` with the rules that the runs broke.
+/// Returns `yes`, or `no` with the rules that the runs broke.
 fn conformant(samples: &Samples) -> String {
     let kept: Vec<f64> = samples.numbers("conformant").into_iter().filter(|kept| !kept.is_nan()).collect();
     if kept.is_empty() {
@@ -149,15 +149,15 @@ fn conformant(samples: &Samples) -> String {
     }
 }
 
-/// Groups that a terminal shows.
+/// Maximum number of groups on a terminal.
 const TERMINAL_GROUPS: usize = 6;
 
-/// The rows of the first groups as text, columns aligned.
+/// Formats the rows of the first groups as aligned text.
 pub fn text(rows: &[SummaryRow]) -> String {
     let firsts = rows.iter().enumerate().filter(|(_, row)| row.first);
     let end = firsts.map(|(at, _)| at).nth(TERMINAL_GROUPS).unwrap_or(rows.len());
     let (rows, rest) = rows.split_at(end);
-    // Without a machine card no limit is known.
+    // Limits are known only with a machine card.
     let limited = rows.iter().any(|row| !row.limit.is_empty());
     let mut aligned = vec![Align::Left; 4];
     aligned.extend([Align::Right; 2]);

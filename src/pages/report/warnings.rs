@@ -1,4 +1,4 @@
-//! What a reader must know before using a number.
+//! Warnings to read before using a number.
 
 use super::placement;
 use apexmap_base::error::Result;
@@ -10,7 +10,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::distance;
 use apexmap_theory::machine::Card;
 
-/// Each as a sentence or two; `stale` samples are left out of the report.
+/// Returns the warnings of a report, each one or two sentences. `stale` is the number of samples that the report excludes.
 pub fn of(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     if samples.oversubscribed() {
@@ -32,50 +32,50 @@ pub fn of(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String> {
     warnings.extend(unsteady(samples));
     if stale > 0 {
         warnings.push(format!(
-            "{} of another build, machine or plan in the result, not in this report.",
+            "The result also has {} of another build, machine or plan, which this report excludes.",
             plural(stale, "sample")
         ));
     }
     warnings.extend(manifest.compaction.iter().flat_map(|made| &made.damages).map(Damage::sentence));
     if manifest.launches.iter().any(|l| l.budget_spent) {
         warnings.push(
-            "The time budget was used up before every point reached the requested precision; n and the \
-             interval show the precision of each point."
+            "The time budget was used up before every point reached the requested precision. The columns n and \
+             95 % CI show the precision of each point."
                 .into(),
         );
     }
     warnings
 }
 
-/// About a card: messages did not go as when it was measured.
+/// Returns warnings about a card that was measured over another network or distance, or that has uncertain numbers.
 pub fn of_card(folder: &Folder, samples: &Samples) -> Result<Vec<String>> {
     let Some(card) = folder.card()? else { return Ok(Vec::new()) };
     let network = folder.trial()?.and_then(|trial| trial.of_another_network(&card));
     Ok(network.into_iter().chain(distance::from_card(samples, &card)).chain(uncertain(&card)).collect())
 }
 
-/// Names of numbers in a sentence, at most.
+/// Maximum number of names in a sentence.
 const MOST_NAMES: usize = 4;
 
-/// About numbers of a card that its own measurements do not tell.
+/// Returns a warning about numbers that the card's measurements do not determine.
 fn uncertain(card: &Card) -> Option<String> {
     let names = card.uncertain();
     let further = names.len().saturating_sub(MOST_NAMES);
     let further = if further > 0 { format!(" and {further} more") } else { String::new() };
     (!names.is_empty()).then(|| {
         format!(
-            "The card of {} does not know {}{further}: the ends of their 95 % intervals are a factor of {WIDEST_INTERVAL} apart, or more. \
-             No limit and no attainable rate is computed from them; models that predict from the card use their medians.",
+            "The card of {} does not determine {}{further}: their 95 % intervals span at least a factor of {WIDEST_INTERVAL}. \
+             Limits and attainable rates do not use them; models that predict from the card use their medians.",
             card.name,
             names[..names.len().min(MOST_NAMES)].join(", ")
         )
     })
 }
 
-/// Share of samples that drifted from which a reader is told.
+/// Fraction of drifting samples above which the report warns.
 const UNSTEADY: f64 = 0.1;
 
-/// About samples whose rate was another at their end than at their beginning.
+/// Returns a warning about samples whose rate changed between beginning and end.
 fn unsteady(samples: &Samples) -> Option<String> {
     let steady = samples.good().numbers("steady");
     let drifted = steady.iter().filter(|&&steady| steady == 0.0).count();

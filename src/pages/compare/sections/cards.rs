@@ -1,5 +1,5 @@
-//! Ratios of the machines' own numbers, beside the ratios of what was measured (Apex-Map paper, Section 3.3): is a machine
-//! faster by its clock, its memory or its network, or by more than any of them?
+//! Ratios of the machines' hardware numbers, next to the measured ratios (Apex-Map paper, Section 3.3). They show whether the
+//! clock, the memory or the network explains a speed-up, or none of them.
 
 use super::Section;
 use crate::compare::Comparison;
@@ -10,11 +10,11 @@ use apexmap_theory::machine::{CATALOGUE, catalogue};
 use apexmap_theory::statistics::median;
 use serde::Serialize;
 
-/// The machines' own numbers, under the heading of the shapes.
+/// Ratios of hardware numbers, under the heading of the shapes.
 #[derive(Serialize)]
 pub struct Cards {
     pub cards: Vec<NumberRow>,
-    /// Which of their ratios the measured ratios are near.
+    /// Compares the measured ratios with the hardware ratios.
     arguments: Vec<String>,
     pub read_off: Vec<String>,
 }
@@ -38,19 +38,19 @@ impl Section for Cards {
     }
 }
 
-/// A number that at least two machines have.
+/// A number that at least two machine cards contain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NumberRow {
     pub number: &'static str,
     pub meaning: &'static str,
-    /// By machine; empty where a card does not have it.
+    /// Values of each machine; empty if its card does not contain the number.
     pub values: Vec<String>,
-    /// By that of the first machine, for the others.
+    /// Values of the other machines relative to the first.
     pub ratios: Vec<Option<f64>>,
     pub shown: Vec<String>,
 }
 
-/// Every number that the base's card and another's have.
+/// Returns every number that the base's card and another card contain.
 pub fn rows(comparison: &Comparison) -> Vec<NumberRow> {
     let value = |machine: usize, name: &str| comparison.machines[machine].card.as_ref().and_then(|card| card.get(name));
     let mut rows = Vec::new();
@@ -71,7 +71,7 @@ pub fn rows(comparison: &Comparison) -> Vec<NumberRow> {
     rows
 }
 
-/// Speeds that a ratio of whole machines is usually explained by: rates, and one over times.
+/// Returns the ratios that usually explain a speed-up: ratios of rates, and reciprocal ratios of times.
 fn speeds(rows: &[NumberRow], of: usize) -> Vec<(&'static str, f64)> {
     const SPEEDS: [(&str, &str); 8] = [
         (catalogue::CLOCK_HZ.name, "clock"),
@@ -90,7 +90,7 @@ fn speeds(rows: &[NumberRow], of: usize) -> Vec<(&'static str, f64)> {
     SPEEDS.iter().filter_map(speed).collect()
 }
 
-/// The paper's argument for a surface: which of the ratios of the cards the measured ratio is near, where.
+/// Compares the measured ratios of a surface with the hardware ratios, as the paper does.
 fn argument(comparison: &Comparison, group: &MatchedGroup, rows: &[NumberRow], of: usize) -> Option<String> {
     let speeds = speeds(rows, of);
     let (&(low_name, low), &(high_name, high)) =
@@ -112,7 +112,7 @@ fn argument(comparison: &Comparison, group: &MatchedGroup, rows: &[NumberRow], o
     );
     let within = found.len() - above - below;
     text += &format!(
-        "Of {} points, {above} exceed every hardware ratio (largest: {high_name}), {below} are below every one \
+        "{} points in total: {above} exceed every hardware ratio (largest: {high_name}), {below} are below every one \
          (smallest: {low_name}), {within} lie between. ",
         found.len()
     );
@@ -147,7 +147,7 @@ fn argument(comparison: &Comparison, group: &MatchedGroup, rows: &[NumberRow], o
     Some(text)
 }
 
-/// What the Apex-Map paper reads off the surfaces of its machines, which it prints no numbers of.
+/// Returns the paper's statements about the surfaces of its machines; it prints no numbers of the surfaces themselves.
 pub fn read_off(comparison: &Comparison) -> Vec<String> {
     use apexmap_theory::published::quoted;
     let given: Vec<&str> = comparison.machines.iter().map(|machine| machine.given.as_str()).collect();
@@ -167,7 +167,7 @@ pub fn read_off(comparison: &Comparison) -> Vec<String> {
     if both("phoenix", "cheetah") {
         found.push(format!(
             "Phoenix / Cheetah (Figure 6): up to {} where spatial locality is high and temporal locality poor; \
-             below 1 where spatial locality is poor or temporal locality high.",
+             below 1 where spatial locality is poor or temporal locality is high.",
             one("phoenix_over_cheetah_most")
         ));
     }

@@ -1,13 +1,12 @@
-//! The regression check: which points of a new result are slower than asked, beyond their uncertainty.
+//! The regression check: finds points of a new result that are slower than a limit allows, beyond their uncertainty.
 //!
-//! Every matched point is tested one-sidedly: is its slowdown, the base's speed by the new one, above the limit? The test is that
-//! of the point's interval: Welch's over launches. False discoveries over all points are controlled
-//! at 5 % by Benjamini and Hochberg's procedure. Between runs of the same thing every finding is false, so that they trip the
-//! check in at most 5 % of tries. That holds for launches that are draws of one distribution: points with one launch are not
-//! tested unless allowed, as it is not known then how launches differ, and a result that has no others is refused.
+//! Every matched point is tested one-sidedly for a slowdown (base speed / new speed) above the limit, by Welch's test over
+//! launches. Benjamini and Hochberg's procedure controls the false discovery rate over all points at 5 %. Runs of one program
+//! therefore fail in at most 5 % of cases, if launches are draws from one distribution. Points with one launch are not tested
+//! unless allowed, because the variation between launches is unknown.
 //!
-//! A check that finds nothing says what it could have found: a point shows a slowdown where the lower end of its interval is above the
-//! limit. Where the median point shows none below [`FAR`] times the limit, the check is undecided.
+//! A point shows a slowdown if the lower end of its interval is above the limit. A check without findings states the slowdown
+//! that it could have found. If that is more than [`FAR`] times the limit at the median point, the check is undecided.
 
 use super::Section;
 use crate::compare::Comparison;
@@ -25,21 +24,21 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tested {
     pub point: String,
-    /// The base's speed by the new one.
+    /// The base's speed divided by the new speed.
     pub slowdown: f64,
-    /// 95 % interval of it.
+    /// 95 % interval of the slowdown.
     pub interval: Option<(f64, f64)>,
     pub basis: Basis,
-    /// One-sided, of a slowdown at most the limit.
+    /// One-sided p value of the hypothesis that the slowdown is at most the limit.
     pub p: f64,
-    /// Adjusted over all tested points.
+    /// p value adjusted over all tested points.
     pub q: f64,
 }
 
-/// A check is undecided where the smallest slowdown that it could have found is more than this many times the limit.
+/// Largest ratio between the smallest slowdown that a check could have found and the limit. Beyond it the check is undecided.
 pub const FAR: f64 = 3.0;
 
-/// Smaller limits count as this one there.
+/// Smallest limit that the comparison with [`FAR`] uses.
 const SMALLEST_LIMIT: f64 = 0.01;
 
 /// The outcome of a check.
@@ -48,7 +47,7 @@ const SMALLEST_LIMIT: f64 = 0.01;
 pub enum Verdict {
     Passed,
     Failed,
-    /// Nothing was found, and little could have been.
+    /// The check found no slowdown, but could have found only a large one.
     Undecided,
 }
 
@@ -62,44 +61,44 @@ impl Verdict {
     }
 }
 
-/// What the check found.
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RegressionCheck {
     pub base: String,
     pub new: String,
     pub limit: f64,
     pub verdict: Verdict,
-    /// The smallest slowdown that the check could have found at the median point, such as 1.45; absent where it could have found none.
+    /// Smallest slowdown that the check could have found at the median point, such as 1.45; `None` if none.
     pub smallest_found: Option<f64>,
     pub false_findings: f64,
-    /// Points slower than the limit, the slowest first.
+    /// Points slower than the limit, slowest first.
     pub slower: Vec<Tested>,
     /// Points that only the base finished.
     pub not_finished: Vec<String>,
     pub tested: usize,
-    /// Matched points that cannot be tested: nobody finished them, or there are too few samples for any interval.
+    /// Matched points that cannot be tested: unfinished on both sides, or too few samples for an interval.
     pub untested: usize,
-    /// Points of the base that the new result lacks.
+    /// Points of the base that are missing in the new result.
     pub missing: usize,
     pub warnings: Vec<String>,
 }
 
 impl RegressionCheck {
-    /// `the smallest slow-down that this check could have found is 45 % (median point)`
+    /// Returns `the smallest slowdown that this check could have found is 45 % (median point)`.
     pub fn power(&self) -> String {
         let percent = |slowdown: f64| format!("{} %", significant(100.0 * (slowdown - 1.0)));
         match self.smallest_found {
             Some(slowdown) => {
                 format!(
-                    "the smallest slow-down that this check could have found is {} (median point)",
+                    "the smallest slowdown that this check could have found is {} (median point)",
                     percent(slowdown)
                 )
             }
-            None => "this check could have found no slow-down, because half of its points have no interval".to_owned(),
+            None => "this check cannot find any slowdown, because half of its points have no interval".to_owned(),
         }
     }
 
-    /// The outcome in a sentence.
+    /// Returns the outcome as a sentence.
     pub fn sentence(&self) -> String {
         format!(
             "Regression check {}: {} of {} more than {} % slower, {} unfinished; {}.",
@@ -112,13 +111,13 @@ impl RegressionCheck {
         )
     }
 
-    /// The limit in per cent.
+    /// Returns the limit in per cent.
     pub fn percent(&self) -> String {
         significant(100.0 * (self.limit - 1.0))
     }
 }
 
-/// The smallest slowdown that would have been found at the median one of some points; `None` if half of them have no interval.
+/// Returns the smallest slowdown that would have been found at the median point; `None` if half of the points have no interval.
 fn smallest_found(tested: &[Tested], limit: SlowdownLimit) -> Option<f64> {
     let one =
         |tested: &Tested| tested.interval.map_or(f64::INFINITY, |(low, _)| limit.slowdown * tested.slowdown / low);
@@ -136,23 +135,22 @@ fn verdict(slower: &[Tested], not_finished: &[String], smallest: Option<f64>, li
     }
 }
 
-/// A point's test before the adjustment.
+/// A point's test before the p values are adjusted.
 struct Test {
     tested: Tested,
-    /// The smallest p that this many samples can give.
+    /// Smallest p value that the number of samples allows.
     least: f64,
 }
 
 /// Checks the second machine of a comparison against the first.
 ///
 /// # Errors
-/// If there are not exactly two machines, nothing can be tested, the points have single launches and that was not allowed, or
-/// so few samples that no point could ever be found.
+/// If there are not two machines, no testable point, only single launches (unless allowed), or too few samples.
 pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<RegressionCheck> {
     let [base, new] = comparison.machines else {
         return Err(Error::input(
-            format!("--fail-if compares one result with a base, but {} results were given", comparison.machines.len()),
-            "name two: apexmap compare BASE NEW --fail-if slower=5%",
+            format!("--fail-if compares two results, but {} were given", comparison.machines.len()),
+            "name two results: apexmap compare BASE NEW --fail-if slower=5%",
         ));
     };
     let mut tests = MannWhitney::default();
@@ -182,7 +180,12 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
     warnings.extend(limits_of(&done, (&base.given, &new.given))?);
     let missing = comparison.unmatched().filter(|point| point.by_machine[0].is_some()).count();
     if missing > 0 {
-        warnings.push(format!("{} of {} not in {} and not checked", plural(missing, "point"), base.given, new.given));
+        warnings.push(format!(
+            "{} of {} are missing in {} and were not checked",
+            plural(missing, "point"),
+            base.given,
+            new.given
+        ));
     }
     let q = adjusted(&done.iter().map(|test| test.tested.p).collect::<Vec<_>>());
     let all: Vec<Tested> = done.into_iter().zip(q).map(|(test, q)| Tested { q, ..test.tested }).collect();
@@ -212,7 +215,7 @@ fn test(a: &PointData, b: &PointData, limit: SlowdownLimit, tests: &mut MannWhit
         Some((shift, _)) => (shift.p_above(margin), 0.0),
         None => {
             let (base, new) = (a.all(), b.all());
-            // The base, slowed down as far as is accepted, against the new one.
+            // Test the new speeds against the base's speeds reduced by the limit.
             let slowed: Vec<f64> = base.iter().map(|speed| speed - margin).collect();
             let widening = a.widening.zip(b.widening).map(|(a, b)| a.max(b))?;
             let p = |p: f64| weakened(p, widening);
@@ -223,10 +226,8 @@ fn test(a: &PointData, b: &PointData, limit: SlowdownLimit, tests: &mut MannWhit
     Some(Test { tested, least })
 }
 
-/// The tests whose points tell how launches differ, and the points of the others, which are not tested unless that was allowed.
-///
-/// # Errors
-/// If there is no other.
+/// Separates the tests of points with several launches from the points without, which are not tested unless allowed. An error if
+/// no point has several launches.
 fn with_launches(
     comparison: &Comparison,
     done: Vec<Test>,
@@ -239,8 +240,8 @@ fn with_launches(
     if known.is_empty() && !single.is_empty() {
         return Err(Error::input(
             format!(
-                "--fail-if: {0} of {0} points measured in a single launch in {base} or {new}; launches vary more than \
-                 samples within a launch, so such a check would often fail for two identical runs",
+                "--fail-if: all {0} points were measured in a single launch in {base} or {new}; launches vary more than \
+                 samples within a launch, so the check would often fail for two identical runs",
                 single.len()
             ),
             "measure both with launches = 5 in the sweep's [launch], or accept this with --allow one-launch",
@@ -249,11 +250,11 @@ fn with_launches(
     Ok((known, single.into_iter().map(|test| test.tested.point).collect()))
 }
 
-/// Names the points that are left out.
+/// Returns a warning that lists the points with a single launch.
 fn without_launches(points: &[String], all: usize) -> Option<String> {
     (!points.is_empty()).then(|| {
         format!(
-            "{} of {all} points not tested, because they have a single launch on one side: {}; --allow one-launch tests them by \
+            "{} of {all} points were not tested, because they have a single launch on one side: {}; --allow one-launch tests them with \
              their samples",
             points.len(),
             list_first(points)
@@ -261,18 +262,18 @@ fn without_launches(points: &[String], all: usize) -> Option<String> {
     })
 }
 
-/// What limits the check; refusals where it could not find anything.
+/// Returns warnings about points with single launches; an error if no slowdown could be found with these samples.
 fn limits_of(done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> {
     let single = done.iter().filter(|test| !test.tested.basis.knows_launches()).count();
     if single == 0 {
         return Ok(Vec::new());
     }
     let mut warnings = vec![format!(
-        "{single} of {} points measured in a single launch in {base} or {new}: their tests ignore launch-to-launch variation and \
+        "{single} of {} points were measured in a single launch in {base} or {new}: their tests ignore launch-to-launch variation and \
          may fail for two identical runs",
         done.len()
     )];
-    // If all points were as slow as can be, which would be found? And how many must be slower together?
+    // Assume that every point has its smallest possible p value: how many points must be slower for the first to be found?
     let mut least: Vec<f64> = done.iter().map(|test| test.least).collect();
     least.sort_by(f64::total_cmp);
     let total = least.len() as f64;
@@ -280,7 +281,7 @@ fn limits_of(done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> {
     match needed {
         None => Err(Error::input(
             format!(
-                "--fail-if: no point can be found slower: the smallest p value possible with so few samples is \
+                "--fail-if: the check cannot find any slowdown: with so few samples the smallest possible p value is \
                  {:.2e}",
                 least.first().copied().unwrap_or(1.0)
             ),
@@ -299,7 +300,7 @@ fn limits_of(done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> {
     }
 }
 
-/// The finding as plain text for a terminal or the log of a CI job, without the warnings that are printed already.
+/// Formats the result for a terminal or the log of a CI job, without warnings that are already printed.
 pub fn text(check: &RegressionCheck, printed: &[String]) -> String {
     use std::fmt::Write;
     let percent = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
@@ -343,7 +344,7 @@ pub fn text(check: &RegressionCheck, printed: &[String]) -> String {
     text
 }
 
-/// The check on the page; absent without one.
+/// The check on the HTML page, if there was one.
 #[derive(Serialize)]
 pub struct Check {
     check: Option<CheckRows>,
@@ -351,18 +352,18 @@ pub struct Check {
 
 #[derive(Serialize)]
 struct CheckRows {
-    /// The check with its numbers.
+    /// The numbers of the check.
     #[serde(flatten)]
     check: RegressionCheck,
     percent: String,
-    /// What it could have found.
+    /// The smallest slowdown that it could have found.
     power: String,
-    /// Point, slowdown, interval, p and adjusted p of every finding.
+    /// Point, slowdown, interval, p value and adjusted p value of every finding.
     rows: Vec<[String; 5]>,
 }
 
 impl Check {
-    /// `stamps`: the warnings that the page has already.
+    /// Omits the warnings in `stamps`, which the HTML page already shows.
     pub fn new(check: Option<&RegressionCheck>, stamps: &[String]) -> Self {
         let row = |tested: &Tested| {
             let interval = format_interval(tested.interval).unwrap_or_default();

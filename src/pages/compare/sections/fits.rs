@@ -1,4 +1,4 @@
-//! The numbers of models fitted to each machine, side by side.
+//! Parameters of models fitted to each machine, side by side.
 
 use super::Section;
 use crate::compare::Comparison;
@@ -36,24 +36,24 @@ struct ModelFit {
     kernel: &'static str,
     summary: &'static str,
     rows: Vec<ParameterRow>,
-    /// SMAPE by machine, in per cent; empty where it was not fitted.
+    /// SMAPE by machine, in per cent; empty if the model was not fitted.
     errors: Vec<String>,
-    /// Why a machine was not fitted.
+    /// Machines without a fit, with the reason.
     refused: Vec<String>,
 }
 
-/// One number of the model.
+/// A parameter of the model.
 #[derive(Serialize)]
 struct ParameterRow {
     number: &'static str,
     symbol: &'static str,
     /// Estimate with its 95 % interval, by machine.
     values: Vec<String>,
-    /// That of the others by the base's; "apart" if the intervals are.
+    /// Estimates of the other machines relative to the base, with a remark if the intervals are disjoint.
     ratios: Vec<String>,
 }
 
-/// A side-by-side fit is to about this many points at most; `apexmap fit` takes more.
+/// Maximum number of points of a side-by-side fit; `apexmap fit` uses more.
 const MOST_POINTS: usize = 150;
 
 /// Fits every model that explains a kernel of at least two measured machines.
@@ -131,7 +131,7 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str
     })
 }
 
-/// `None` for a machine without samples of this kernel.
+/// Fits the model to the kernel's samples of a machine; returns `None` if there are none.
 fn one(machine: &Machine, model: &dyn Model, kernel: &str) -> Option<Result<Fit, String>> {
     let samples = machine.samples.of_kernel(kernel);
     if samples.is_empty() || machine.origin == Origin::Published {

@@ -1,6 +1,6 @@
-//! Means over points: of each machine by the base, of each pair of machines, and a ranking of three or more.
+//! Means over points: of each machine relative to the base, of each pair of machines, and a ranking of three or more.
 //!
-//! Only ratios are averaged, and only geometrically, over points that all machines finished.
+//! Only ratios are averaged, with the geometric mean, over points that all machines finished.
 
 use super::Section;
 use crate::compare::Comparison;
@@ -24,7 +24,7 @@ pub struct Means {
     matrix: Vec<Vec<String>>,
     matrix_cells: usize,
     ranks: Vec<[String; 5]>,
-    /// The first of the ranking, in a sentence.
+    /// The fastest machine, as a sentence.
     #[serde(skip)]
     pub fastest: Option<String>,
 }
@@ -53,7 +53,7 @@ impl Section for Means {
     }
 }
 
-/// The geometric mean of one machine over the base for one group of points, or for all.
+/// The geometric mean of a machine's speeds relative to the base, over a group of points or all.
 #[derive(Serialize)]
 struct MeanLine {
     machine: String,
@@ -63,11 +63,11 @@ struct MeanLine {
     interval: String,
     least: String,
     most: String,
-    /// By what the interval is known.
+    /// Basis of the interval.
     basis: &'static str,
 }
 
-/// Groups first, then all compared points together, by role where ranks are matched by role.
+/// Returns the means by group, then over all compared points. With ranks matched by role there is one mean per role.
 fn lines(comparison: &Comparison) -> Vec<MeanLine> {
     let mut tests = MannWhitney::default();
     let mut lines = Vec::new();
@@ -101,21 +101,21 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> MeanLine {
     }
 }
 
-/// A machine's place among all.
+/// The rank of a machine among all.
 struct MachineRank {
     machine: String,
-    /// From 1, by the mean of the log speeds.
+    /// Rank from 1, by the mean logarithm of the speed.
     rank: usize,
-    /// The ranks that 95 % of the draws lie in; absent if it is not known how launches of every machine differ.
+    /// Range that contains the rank in 95 % of the draws; `None` if the variation between launches is unknown for any machine.
     range: Option<(usize, usize)>,
-    /// The share of draws in which it is first.
+    /// Fraction of draws with this machine first.
     first: Option<f64>,
-    /// Geometric mean of its speeds by those of the geometric mean of all machines.
+    /// Geometric mean of the speeds, relative to the geometric mean of all machines.
     speed: f64,
 }
 
 impl MachineRank {
-    /// Rank, machine, speed, range of ranks, share of draws in which it is first.
+    /// Returns rank, machine, speed, range of ranks, and fraction of draws with the machine first.
     fn row(&self) -> [String; 5] {
         let unknown = || "unknown".to_owned();
         let range = self.range.map_or_else(unknown, |(low, high)| match low == high {
@@ -132,15 +132,16 @@ impl MachineRank {
     }
 }
 
-/// Points that all machines finished.
+/// Returns the points that all machines finished.
 fn finished<'a>(comparison: &'a Comparison) -> Vec<&'a Point> {
     let all = |point: &&Point| point.by_machine.iter().all(|data| data.as_ref().is_some_and(|data| data.samples() > 0));
     comparison.matched_points().into_iter().filter(all).collect()
 }
 
-/// The geometric mean of every machine's speed by every other's: `1.23 [1.2, 1.26], n = 9`; empty if no two have a point.
+/// Returns the geometric means of every machine's speeds relative to every other's, such as `1.23 [1.2, 1.26], n = 9`. Empty if
+/// no two machines have a common point.
 fn matrix(comparison: &Comparison, finished: &[&Point]) -> Vec<Vec<String>> {
-    // Without a point that all have, each pair has its own.
+    // If no point was finished by all machines, each pair uses its own common points.
     let points = if finished.is_empty() { comparison.matched_points() } else { finished.to_vec() };
     let mut tests = MannWhitney::default();
     let mut mean = |of: usize, to: usize| if of == to { None } else { geometric_mean(&points, of, to, &mut tests) };
@@ -158,9 +159,9 @@ fn matrix(comparison: &Comparison, finished: &[&Point]) -> Vec<Vec<String>> {
 
 const DRAWS: usize = 10_000;
 
-/// The ranking over points that all machines finished; empty if there are none.
+/// Ranks the machines over the points that all finished; empty without such points.
 ///
-/// Its uncertainty is that of the measurement: means over launches, redrawn from their t distributions.
+/// The uncertainty of the ranks is that of the measurement: the means over launches are drawn from their t distributions.
 fn ranking(comparison: &Comparison, points: &[&Point]) -> Vec<MachineRank> {
     if points.is_empty() {
         return Vec::new();
@@ -203,7 +204,7 @@ fn ranking(comparison: &Comparison, points: &[&Point]) -> Vec<MachineRank> {
     ranks
 }
 
-/// Draws of all machines' means.
+/// Draws the means of all machines.
 fn drawn(means: &[Mean]) -> Vec<Vec<f64>> {
     let mut random = Pcg64Mcg::seed_from_u64(SEED);
     let mut draw = |mean: &Mean| match StudentT::new(mean.freedom.min(1e6)) {

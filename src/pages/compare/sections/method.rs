@@ -1,4 +1,4 @@
-//! How points are matched, tested and averaged.
+//! The section on the method: how points are matched, tested and averaged.
 
 use super::Section;
 use crate::compare::Comparison;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 #[derive(Serialize)]
 pub struct Method {
-    /// By what the intervals of the points are known.
+    /// Bases of the points' intervals, as sentences.
     pub bases: Vec<String>,
     pub has_terms: bool,
     pub has_check: bool,
@@ -19,7 +19,7 @@ impl Section for Method {
     const TEMPLATE: &'static str = include_str!("method.html");
 }
 
-/// By what the intervals of the matched points are known.
+/// Returns the bases of the matched points' intervals, one sentence per machine.
 pub fn bases(comparison: &Comparison) -> Vec<String> {
     let mut found = Vec::new();
     for of in 1..comparison.machines.len() {

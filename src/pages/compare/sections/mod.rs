@@ -1,4 +1,4 @@
-//! The page of a comparison: a list of sections, which also say what the terminal and the tables get.
+//! The sections of a comparison's HTML page, which also provide the lines for the terminal and the CSV tables.
 
 pub mod cards;
 pub mod check;
@@ -39,32 +39,32 @@ use terms::Terms;
 
 const PAGE: &str = include_str!("compare.html");
 
-/// Groups drawn in full.
+/// Maximum number of groups with figures.
 const MOST_GROUPS: usize = 6;
 
-/// A section of the page, which is the context of its template.
+/// A section of the HTML page, which is the context of its template.
 pub trait Section: Serialize {
-    /// The identifier of its heading, and its name in the table of contents; `None` if it has no heading of its own.
+    /// Identifier of the heading, and its name in the table of contents; `None` if the section has no separate heading.
     const HEADING: Option<[&'static str; 2]>;
     const TEMPLATE: &'static str;
 
-    /// Whether it has anything to show.
+    /// Returns whether the section has anything to show.
     fn applies(&self) -> bool {
         true
     }
 
-    /// Its lines for the terminal.
+    /// Returns the lines for the terminal.
     fn lines(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Tables beside the page: file name and CSV; without a text, what an earlier comparison left there is removed.
+    /// Returns the tables in the folder of the HTML page: file name and CSV. `None` removes the table of an earlier comparison.
     fn tables(&self) -> Vec<(&'static str, Option<String>)> {
         Vec::new()
     }
 }
 
-/// A section as it is written; without a heading and HTML if it does not apply.
+/// A rendered section; without heading and HTML if it does not apply.
 #[derive(Serialize)]
 struct Part {
     heading: Option<[&'static str; 2]>,
@@ -89,7 +89,7 @@ impl Part {
     }
 }
 
-/// What a template is filled with.
+/// The context of a section's template.
 #[derive(Serialize)]
 struct Context<'a, S> {
     names: Vec<&'a str>,
@@ -101,7 +101,7 @@ fn machine_names<'a>(comparison: &Comparison<'a>) -> Vec<&'a str> {
     comparison.machines.iter().map(|machine| machine.name.as_str()).collect()
 }
 
-/// All sections in their order. Figures are written into a folder.
+/// Makes all sections in their order, and writes their figures into a folder.
 fn all(comparison: &Comparison, figures: &Path, command: &str, check: Option<&RegressionCheck>) -> Result<Vec<Part>> {
     let mut ratios = RatioFigures::new(comparison, figures)?;
     let mut rates = Rates::new(comparison, figures)?;
@@ -129,25 +129,26 @@ fn all(comparison: &Comparison, figures: &Path, command: &str, check: Option<&Re
     ])
 }
 
-/// The files that were written.
+/// The files of a comparison.
 #[derive(Clone, Debug)]
 pub struct ComparisonOutput {
     pub page: PathBuf,
-    /// For the terminal.
+    /// Text for the terminal.
     pub summary: String,
 }
 
-/// The context of the page.
+/// The context of the HTML page.
 #[derive(Serialize)]
 struct Page {
     title: String,
     sections: Vec<Part>,
 }
 
-/// Writes `compare.html`, `figures/`, `cells.csv`, `unmatched.csv` and, where terms are known, `terms.csv` into a folder. `command` is what made them.
+/// Writes `compare.html`, `figures/`, `cells.csv`, `unmatched.csv` and, if terms are known, `terms.csv` into a folder. The HTML
+/// page shows `command` as the way to reproduce it.
 ///
 /// # Errors
-/// If a file cannot be written or a figure not be drawn.
+/// If a file cannot be written or a figure cannot be drawn.
 pub fn write(
     comparison: &Comparison,
     folder: &Path,
@@ -169,7 +170,7 @@ pub fn write(
     Ok(ComparisonOutput { page, summary })
 }
 
-/// Writes a table or the page; without a text, removes what an earlier comparison left there.
+/// Writes a table or the HTML page; `None` removes the file of an earlier comparison.
 fn save(path: &Path, text: Option<&str>) -> Result<()> {
     match text {
         Some(text) => new_file::replace_by(path, text),
@@ -180,17 +181,17 @@ fn save(path: &Path, text: Option<&str>) -> Result<()> {
     }
 }
 
-/// A figure to be drawn.
+/// A figure and its texts.
 struct Drawing {
     figure: Figure,
-    /// Its files' name, without ending.
+    /// Name of the files without extension.
     file: String,
     title: String,
     caption: String,
 }
 
 impl Drawing {
-    /// The picture, or nothing if its values are such that it cannot be drawn: then `undrawn` says why.
+    /// Draws the picture. If its values cannot be drawn, returns `None` and adds the reason to `undrawn`.
     fn draw(self, folder: &Path, undrawn: &mut Vec<String>) -> Result<Option<Picture>> {
         let Self { figure, file, title, caption } = self;
         html::if_drawable(html::picture(folder, &figure, file, title.clone(), caption), &title, undrawn)

@@ -1,4 +1,4 @@
-//! The first screen: who is faster, by how much, how sure that is.
+//! The first screen: which machine is faster, by which factor, and with which uncertainty.
 
 use super::Section;
 use crate::compare::Comparison;
@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 
 #[derive(Serialize)]
 pub struct Overview {
-    /// Who is faster, where, and how sure that is, for each machine but the base; nothing where no point matches.
+    /// For each machine except the base, whether it is faster, where, and with which uncertainty; empty if no points match.
     verdicts: Vec<String>,
-    /// The outcome of the check, and the first of the ranking.
+    /// The outcome of the check, and the fastest machine of the ranking.
     judged: Vec<String>,
     lead: Option<Picture>,
     corners: Option<Corners>,
@@ -38,7 +38,7 @@ impl Section for Overview {
     }
 }
 
-/// Who is faster: of each machine but the base, first the points that are left out, then a sentence for each scope.
+/// Returns sentences for each machine except the base: first the points that are not compared, then one sentence per scope.
 pub fn verdicts(comparison: &Comparison) -> Vec<String> {
     let mut verdicts = Vec::new();
     for of in (1..comparison.machines.len()).filter(|_| !comparison.matched.is_empty()) {
@@ -57,7 +57,7 @@ pub fn verdicts(comparison: &Comparison) -> Vec<String> {
     verdicts
 }
 
-/// A machine against the base, over the points of a scope.
+/// A machine relative to the base, over the points of a scope.
 struct MachineVerdict<'a> {
     comparison: &'a Comparison<'a>,
     of: usize,
@@ -102,7 +102,7 @@ impl MachineVerdict<'_> {
         )
     }
 
-    /// The least and the largest ratio and where they are.
+    /// Returns the smallest and the largest ratio, and their points.
     fn extremes(&self) -> [(String, &str); 2] {
         let mut known: Vec<(f64, usize)> =
             self.over.ratios.iter().map(|(at, tested)| (tested.ratio.value, *at)).collect();
@@ -112,7 +112,7 @@ impl MachineVerdict<'_> {
         })
     }
 
-    /// `the 9 points compared`: nothing is said of others.
+    /// Returns `the 9 points compared`, or only `9 points` if no others exist.
     fn members(&self) -> String {
         let points = plural(self.mean.cells, "point");
         match (self.mean.left_out, dropped_points(self.comparison, self.of).next()) {
@@ -122,7 +122,7 @@ impl MachineVerdict<'_> {
         }
     }
 
-    /// `Faster at 46 points, slower at 0, undecided at 3`; a count is left out where it cannot differ from zero.
+    /// Returns `Faster at 46 points, slower at 0, undecided at 3`. Omits a count that is always zero.
     fn counts(&self) -> String {
         let points = |count: usize| plural(count, "point");
         let comparison = self.comparison;
@@ -146,7 +146,7 @@ impl MachineVerdict<'_> {
             parts.push(format!("Faster at {}, slower at {slower}, undecided at {open}{how}", points(faster)));
         }
         if !bare.is_empty() {
-            let left_out = if self.mean.left_out > 0 { ", which the mean leaves out" } else { "" };
+            let left_out = if self.mean.left_out > 0 { ", not included in the mean" } else { "" };
             parts.push(format!("No interval at {}{left_out}: {}", points(bare.len()), list_first(&bare)));
         }
         let both = |at: &&usize| comparison.points.points[**at].has_both(self.of, 0);
@@ -158,12 +158,12 @@ impl MachineVerdict<'_> {
     }
 }
 
-/// The points that only one of a machine and the base has.
+/// Returns the points that either the machine or the base has, but not both.
 fn dropped_points<'a>(comparison: &'a Comparison, of: usize) -> impl Iterator<Item = &'a Point> {
     comparison.points.points.iter().filter(move |point| point.by_machine[of].is_some() != point.by_machine[0].is_some())
 }
 
-/// What of a machine and the base is not compared, because the other lacks it; `None` if all is.
+/// Describes the points that are not compared because they exist on one side only; `None` if there are none.
 fn dropped(comparison: &Comparison, of: usize) -> Option<String> {
     let side = |machine: usize| -> Option<String> {
         let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
@@ -181,16 +181,17 @@ fn dropped(comparison: &Comparison, of: usize) -> Option<String> {
         (left > 0).then(|| format!("{left} of {} of {name} ({})", plural(all, "point"), parts.join("; ")))
     };
     let sides: Vec<String> = [0, of].into_iter().filter_map(side).collect();
-    (!sides.is_empty()).then(|| format!("Not compared, because the other side lacks them: {}.", sides.join("; ")))
+    (!sides.is_empty()).then(|| format!("Not compared, because they exist on one side only: {}.", sides.join("; ")))
 }
 
-/// Kinds of points that a sentence names.
+/// Maximum number of kinds of points in a sentence.
 const MOST_KINDS: usize = 4;
 
-/// Ratios beside each other; the maps have the others.
+/// Maximum number of ratios shown side by side; the maps show the others.
 const MOST_RATIOS: usize = 2;
 
-/// The ratios to the first machine on the first surface, and on the next with the same axes; `None` without a surface.
+/// Returns the ratios to the first machine on the first surface, and on the next one with the same axes; `None` without a
+/// surface.
 fn corners(comparison: &Comparison) -> Option<Corners> {
     let points = &comparison.points;
     let surfaces: Vec<&MatchedGroup> = comparison.groups.iter().filter(|group| group.is_surface()).collect();

@@ -1,4 +1,4 @@
-//! Which points match, which do not, and the tables of both.
+//! The section on points: which points match, which do not, and a table of each.
 
 use super::Section;
 use crate::compare::Comparison;
@@ -14,7 +14,7 @@ pub struct MatchedPoints {
     unmatched: Vec<Unmatched>,
     unmatched_all: usize,
     unreported: Vec<String>,
-    /// Points that a machine has without a number.
+    /// Points that a machine did not finish, as sentences.
     pub unfinished: Vec<String>,
     #[serde(skip)]
     cells_table: String,
@@ -22,7 +22,7 @@ pub struct MatchedPoints {
     unmatched_table: String,
 }
 
-/// Points of one machine that the others do not have.
+/// Points of some machines that the others do not have.
 #[derive(Serialize)]
 struct Unmatched {
     who: String,
@@ -87,7 +87,7 @@ fn unreported(comparison: &Comparison) -> Vec<String> {
     comparison.points.unreported.iter().map(one).collect()
 }
 
-/// Points that a machine has without a number, first of all those that another finished.
+/// Describes the points that each machine did not finish, with an example.
 fn unfinished(comparison: &Comparison) -> Vec<String> {
     let mut found = Vec::new();
     for (k, machine) in comparison.machines.iter().enumerate() {
@@ -105,7 +105,7 @@ fn unfinished(comparison: &Comparison) -> Vec<String> {
     found
 }
 
-/// Every matched point with the speeds and ratios.
+/// Returns the table of matched points, with speeds and ratios.
 fn cells(comparison: &Comparison) -> String {
     let columns = comparison.points.columns();
     let mut head = comparison.points.head();
@@ -129,15 +129,15 @@ fn cells(comparison: &Comparison) -> String {
     csv::text(rows)
 }
 
-/// Speed, launches and samples of a machine at a point; empty where it has none.
+/// Returns speed, launches and samples of a machine at a point; empty if the machine does not have the point.
 fn speed(data: Option<&PointData>) -> [String; 3] {
     let Some(data) = data else { return Default::default() };
     let speed = data.speed().map_or(String::new(), |speed| speed.to_string());
     [speed, data.launches.len().to_string(), data.samples().to_string()]
 }
 
-/// Ratio of a machine to the first one, the ends of its interval, the interval's basis, its p value and that adjusted for all
-/// points; empty where one lacks the point.
+/// Returns the ratio of a machine to the first, the ends of its interval, the interval's basis, its p value and the p value
+/// adjusted for all points; empty if one of them does not have the point.
 fn compared(found: Option<&TestedRatio>, both: bool) -> [String; 6] {
     let Some(TestedRatio { ratio, q }) = found else {
         return ["", "", "", if both { "did not finish" } else { "" }, "", ""].map(str::to_owned);
@@ -147,7 +147,7 @@ fn compared(found: Option<&TestedRatio>, both: bool) -> [String; 6] {
     [ratio.value.to_string(), low, high, ratio.basis.name().to_owned(), number(ratio.p), number(*q)]
 }
 
-/// Every point that not all machines have, and who has it.
+/// Returns the table of points that not all machines have, with the machines that have them.
 fn unmatched(comparison: &Comparison) -> String {
     let columns = comparison.points.columns();
     let mut head = comparison.points.head();

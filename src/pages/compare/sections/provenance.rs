@@ -1,4 +1,4 @@
-//! What is known of each machine, and how the comparison is made again.
+//! The section on provenance: facts about each machine, and the command that reproduces the comparison.
 
 use super::Section;
 use crate::compare::Comparison;
@@ -25,7 +25,7 @@ impl Section for Provenance {
     const TEMPLATE: &'static str = include_str!("provenance.html");
 }
 
-/// One machine in the table of what is compared.
+/// The facts about a machine.
 #[derive(Serialize)]
 struct About {
     name: String,
@@ -33,7 +33,7 @@ struct About {
     facts: Vec<(&'static str, String)>,
 }
 
-/// Environment variables that were not the same on all measured machines, each with its values; `None` if there are none.
+/// Describes environment variables that differ between the measured machines, with their values; `None` if all are the same.
 pub fn environments(machines: &[Machine]) -> Option<String> {
     let measured = machines.iter().filter(|machine| machine.origin == Origin::Measured);
     let of = |machine: &Machine| -> BTreeSet<String> {

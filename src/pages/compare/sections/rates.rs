@@ -1,4 +1,4 @@
-//! Rates of all machines over one parameter: GUPS over P, GUPS over the look-ahead Q, whether the points match or not.
+//! Rates of all machines over one parameter, such as GUPS over P or over the look-ahead Q, for matched and unmatched points.
 
 use super::{Drawing, Section};
 use crate::compare::Comparison;
@@ -14,19 +14,19 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
-/// Parameters worth curves, by their columns: P, Q, message size.
+/// Columns of parameters that get curves: P, Q and message size.
 const AXES: [&str; 3] = ["ranks", "look_ahead", "message_bytes"];
 
-/// More curves cannot be distinguished.
+/// Maximum number of curves, because more cannot be distinguished.
 const MOST_CURVES: usize = 12;
 
-/// One curve: a machine, a kernel and the values of all that the axis does not decide.
+/// A curve: a machine, a kernel, and the values that the axis does not determine.
 struct Curve {
     machine: usize,
     kernel: String,
     label: String,
     points: Vec<CurvePoint>,
-    /// Machines that have a curve of the same kernel and values.
+    /// Number of machines that have a curve of the same kernel and values.
     shared: usize,
 }
 
@@ -34,9 +34,9 @@ struct Curve {
 pub struct Rates {
     rates: Vec<Picture>,
     efficiencies: Vec<Efficiency>,
-    /// What was left out, in words.
+    /// Figures that are not drawn, with the reason.
     omitted: Vec<String>,
-    /// Whether the first picture is on the first screen.
+    /// Whether the first picture is on the first screen instead.
     is_first_elsewhere: bool,
 }
 
@@ -49,18 +49,18 @@ impl Section for Rates {
     }
 }
 
-/// How a machine's rate grows with its ranks.
+/// The rate of a machine as its number of ranks grows.
 #[derive(Serialize)]
 struct Efficiency {
     label: String,
-    /// The least number of ranks, whose rate a rank is 100 %.
+    /// Smallest number of ranks; its rate per rank is 100 %.
     from: String,
-    /// P and the rate a rank by that.
+    /// P, and the rate per rank relative to that at the smallest P.
     shares: Vec<(String, String)>,
 }
 
 impl Rates {
-    /// Figures of the rate of every machine over P, Q and message size, where it varies.
+    /// Draws the rate of every machine over P, Q and message size, if they vary.
     pub fn new(comparison: &Comparison, folder: &Path) -> Result<Self> {
         let mut found = Self::default();
         let headlines: BTreeSet<&str> =
@@ -83,13 +83,13 @@ impl Rates {
                 curves.sort_by(|a, b| (a.machine, &a.label).cmp(&(b.machine, &b.label)));
                 if all > curves.len() {
                     found.omitted.push(format!(
-                        "{title}: {} of {all} curves are drawn, those shared by most machines.",
+                        "{title}: {} of {all} curves are drawn, those that most machines share.",
                         curves.len()
                     ));
                 }
                 let curves = series(comparison, curves);
                 let drawn = figure(comparison, &what, title.clone(), curves.clone());
-                let caption = "Medians of each machine at all of its points, matched or not; bands are 95 % intervals of the median. \
+                let caption = "Medians of each machine at all its points, matched or not; bands are 95 % intervals of the median. \
                                Published values have none.";
                 let name = format!("{headline}-over-{}", columns::short(axis)).replace('_', "-");
                 let drawn = Drawing { figure: drawn, file: name, title, caption: caption.into() };
@@ -102,14 +102,14 @@ impl Rates {
         Ok(found)
     }
 
-    /// The first picture, for the first screen.
+    /// Returns the first picture, for the first screen.
     pub fn lead(&mut self) -> Option<Picture> {
         self.is_first_elsewhere = true;
         self.rates.first().cloned()
     }
 }
 
-/// What is drawn over what.
+/// A rate over a parameter.
 struct Rate<'a> {
     axis: &'a str,
     headline: &'a str,
@@ -117,7 +117,7 @@ struct Rate<'a> {
 }
 
 impl Rate<'_> {
-    /// What the rate is called.
+    /// Returns the label of the rate.
     fn label(&self) -> String {
         self.described().label
     }
@@ -133,7 +133,7 @@ impl Rate<'_> {
     }
 }
 
-/// The same curves by the rate a rank at their least P.
+/// Draws the same curves relative to the rate per rank at their smallest P.
 fn efficiency(
     comparison: &Comparison,
     what: &Rate,
@@ -167,7 +167,7 @@ fn efficiency(
     Ok(())
 }
 
-/// The curves with the machines' names, where several have any.
+/// Returns the curves with the names of their machines.
 fn series(comparison: &Comparison, curves: Vec<Curve>) -> Vec<Series> {
     let with_name = |curve: Curve| {
         let machine = &comparison.machines[curve.machine].name;
@@ -232,7 +232,7 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
     found.iter().map(curve).filter(|curve| curve.points.len() > 1).collect()
 }
 
-/// What is printed and what a model says make no curve together.
+/// Returns the origin of published values, because printed and predicted values must not share a curve.
 fn origin(point: &Point, machine: usize) -> &'static str {
     let origins = point.by_machine[machine].iter().flat_map(|data| &data.facts.origins);
     match origins.map(|origin| origin.starts_with("predicted")).next() {
@@ -243,7 +243,7 @@ fn origin(point: &Point, machine: usize) -> &'static str {
 }
 
 fn place(point: &Point, axis: &str, machine: usize, headline: &str) -> Option<CurvePoint> {
-    // From speeds to what the kernel is judged by.
+    // Convert speeds back to the unit of the headline.
     let inverse = matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles);
     let back = |speed: f64| if inverse { 1.0 / speed } else { speed };
     let summary = point.by_machine[machine].as_ref()?.summary()?;
@@ -256,8 +256,8 @@ fn place(point: &Point, axis: &str, machine: usize, headline: &str) -> Option<Cu
     })
 }
 
-/// Columns that vary at one value of the axis: they distinguish curves. What grows with the axis, as memory does with the
-/// ranks, goes along.
+/// Returns the columns that distinguish curves: those that vary at one value of the axis. Columns that follow the axis, as memory
+/// follows the ranks, do not count.
 fn keys<'a>(points: &[&'a Point], machine: usize, axis: &str) -> Vec<&'a str> {
     let mut data: BTreeMap<(&str, u64), &Value> = BTreeMap::new();
     let mut keys: Vec<&str> = Vec::new();

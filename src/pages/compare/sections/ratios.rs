@@ -1,4 +1,4 @@
-//! Figures of the ratios, group by group: maps, curves, contours, surfaces, and the machines' own contours.
+//! Figures of the ratios by group: maps, curves, contours, surfaces, and the contours of each machine.
 
 use super::{Drawing, MOST_GROUPS, Section};
 use crate::compare::Comparison;
@@ -20,7 +20,7 @@ use std::path::Path;
 #[derive(Serialize)]
 pub struct RatioFigures {
     sections: Vec<GroupFigures>,
-    /// Groups without figures, and what cannot be drawn.
+    /// Groups without figures, and figures that cannot be drawn.
     unshown: Vec<String>,
 }
 
@@ -30,9 +30,9 @@ pub struct GroupFigures {
     label: String,
     /// Maps and curves of ratios.
     pub shown: Vec<Picture>,
-    /// The same as contours and surfaces, and the medians themselves.
+    /// Contours and surfaces of the ratios, and the medians.
     folded: Vec<Picture>,
-    /// The surface of each machine, to be turned.
+    /// The surface of each machine, for the interactive viewer.
     #[serde(skip)]
     surfaces: Vec<ViewerSurface>,
     #[serde(skip)]
@@ -54,7 +54,7 @@ impl RatioFigures {
         Ok(Self { sections, unshown })
     }
 
-    /// The first map of ratios, for the first screen: it leaves its group.
+    /// Removes the first map of ratios from its group and returns it, for the first screen.
     pub fn take_lead(&mut self) -> Option<Picture> {
         let with_surfaces = self.sections.iter().position(|section| !section.surfaces.is_empty()).unwrap_or(0);
         let first = self.sections.get_mut(with_surfaces).filter(|section| !section.shown.is_empty())?;
@@ -76,7 +76,7 @@ impl Section for RatioFigures {
 }
 
 impl GroupFigures {
-    /// All figures of a group; `number` is part of their files' names.
+    /// Draws all figures of a group; `number` is part of their file names.
     ///
     /// # Errors
     /// If a figure cannot be written.
@@ -92,14 +92,14 @@ impl GroupFigures {
         }
         let grids = if group.is_surface() { of_group.medians() } else { Vec::new() };
         drawings.extend(of_group.contours(&grids));
-        // A surface needs two values along each axis; contours say so.
+        // A surface needs two values along each axis. The contours report this, so skip the surface silently.
         let surface = |grid: &Grid| ViewerSurface::of(grid.title.clone(), group.label.clone(), &grid.turned()).ok();
         let surfaces = grids.iter().filter_map(surface).collect();
         let (mut shown, mut folded, mut undrawn) = (Vec::new(), Vec::new(), Vec::new());
         for drawing in drawings {
             let list = match drawing.figure {
                 Figure::RatioMap(_) | Figure::RatioCurve(_) => &mut shown,
-                // Between two machines the ratio tells who wins.
+                // With two machines, the ratio already shows which is faster.
                 Figure::Winners(_) if comparison.machines.len() > 2 => &mut shown,
                 _ => &mut folded,
             };
@@ -110,25 +110,25 @@ impl GroupFigures {
     }
 }
 
-/// A group whose figures are made.
+/// A group and its comparison.
 struct Group<'a> {
     comparison: &'a Comparison<'a>,
     group: &'a MatchedGroup,
 }
 
 impl Group<'_> {
-    /// The subtitle of every figure: the points, the basis, and every unequal condition that was allowed.
+    /// Returns the subtitle of every figure: the points, the basis, and every allowed difference in conditions.
     fn subtitle(&self, text: &str) -> String {
         self.comparison.subtitle(format!("{}: {text}", self.group.label), &self.group.points)
     }
 
-    /// A grid over both axes, of ratios or speeds.
+    /// Makes a grid over both axes, of ratios or speeds.
     fn grid(&self, title: String, subtitle: String, z: Quantity, values: Array2<f64>, failed: Vec<Place>) -> Grid {
         let [x, y] = [0, 1].map(|axis| self.group.axis(&self.comparison.points, axis));
         Grid { title, subtitle, x, y, z, values, failed }
     }
 
-    /// The ratio of a machine to the first one as a map and, where there are four neighbours, as contours and as a surface.
+    /// Draws the ratio of a machine to the first as a map and, if four neighbouring points exist, as contours and a surface.
     fn ratio_maps(&self, of: usize) -> Vec<Drawing> {
         let found = self.ratios(of);
         if found.grid.values.iter().all(|ratio| ratio.is_nan()) {
@@ -145,7 +145,7 @@ impl Group<'_> {
             caption,
         };
         let caption = format!(
-            "Speed of {name} relative to {base} at every point: above 1 (blue) {name} is faster, below 1 (red) slower. Hatched: \
+            "Speed of {name} relative to {base} at every point: above 1 (blue) {name} is faster, below 1 (red) it is slower. Hatched: \
              not significant ({how}), or too few samples for an interval."
         );
         let map = drawing(Figure::RatioMap(found.clone()), "map", caption);
@@ -159,7 +159,7 @@ impl Group<'_> {
         let caption = format!("The same ratio as contours{like}. {marks}");
         let contours = drawing(Figure::RatioContour(found.clone()), "contours", caption);
         let undecided = found.undecided.iter().map(|(j, i)| (*i, *j)).collect();
-        // With alpha along x, as the paper's surfaces have it.
+        // Turn the grid so that alpha is along x, as in the paper's surfaces.
         let turned = Ratios { grid: found.grid.turned(), undecided, ..found };
         let caption = format!("The same ratio as a surface{like}; white and the bold line mark 1. {marks}");
         vec![map, contours, drawing(Figure::RatioSurface(turned, View::default()), "surface", caption)]
@@ -195,7 +195,7 @@ impl Group<'_> {
         Ratios { grid, undecided, undecided_label: decision.undecided(), unfinished }
     }
 
-    /// The ratio over a single axis, with its interval.
+    /// Draws the ratio over a single axis, with its interval.
     fn ratio_curve(&self, of: usize) -> Option<Drawing> {
         let point = |&at: &usize| {
             let ratio = self.comparison.ratio(of, at)?.ratio;
@@ -245,7 +245,7 @@ impl Group<'_> {
                 && let (Some(a), Some(b)) = (&data[first], &data[second])
                 && let Some(found) = ratio(a, b, &mut tests)
             {
-                // By the ratio as everywhere: where two are close, it may turn the order of the medians around.
+                // Decide by the ratio, as elsewhere. If two machines are close, it may reverse the order of the medians.
                 if found.value < 1.0 {
                     first = second;
                 }
@@ -278,7 +278,7 @@ impl Group<'_> {
         Some(Drawing { figure: Figure::Winners(winners), file: "winners".to_owned(), title, caption })
     }
 
-    /// The medians of each machine, where there are four neighbours.
+    /// Returns a grid of each machine's medians, if four neighbouring points exist.
     fn medians(&self) -> Vec<Grid> {
         let points = &self.comparison.points;
         let places = self.group.grid(points);
@@ -301,7 +301,7 @@ impl Group<'_> {
         grids
     }
 
-    /// Figure 7: contour plots of the machines next to each other, on one scale.
+    /// Draws contour plots of the machines side by side on one scale, as in Figure 7 of the Apex-Map paper.
     fn contours(&self, grids: &[Grid]) -> Vec<Drawing> {
         let panels = |(number, grids): (usize, &[Grid])| {
             let title = "Contours side by side, on the same scale".to_owned();
@@ -318,7 +318,7 @@ impl Group<'_> {
 /// Row and column of a grid.
 type Place = (usize, usize);
 
-/// Whether there are four neighbours, between which contours and surfaces are drawn.
+/// Returns whether four neighbouring points have values. Contours and surfaces need them.
 fn has_square(values: &Array2<f64>) -> bool {
     values.windows((2, 2)).into_iter().any(|four| four.iter().all(|value| !value.is_nan()))
 }

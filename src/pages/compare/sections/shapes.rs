@@ -1,5 +1,5 @@
-//! What the shapes of performance surfaces say: the trade of one locality for the other, sensitivity along each axis, the ratio
-//! of best to worst, and how rates scale with ranks.
+//! The shapes of performance surfaces: the trade-off between the localities, the sensitivity along each axis, and the ratio of
+//! best to worst.
 //!
 //! SOURCE: Apex-Map paper, Section 3.3.
 
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 pub struct Shapes {
     shapes: Vec<Shape>,
     sentences: Vec<String>,
-    /// Whether the machines' own numbers follow under the same heading.
+    /// Whether the section on hardware numbers follows under the same heading.
     #[serde(skip)]
     with_cards: bool,
 }
@@ -40,7 +40,7 @@ impl Section for Shapes {
     }
 }
 
-/// How a group's speed varies on each machine.
+/// The variation of a group's speed on each machine.
 #[derive(Serialize)]
 struct Shape {
     label: String,
@@ -50,7 +50,7 @@ struct Shape {
     ranges: Vec<Range>,
 }
 
-/// One bandwidth held over all alphas, by machine.
+/// The blocks that reach one bandwidth, by machine and alpha.
 #[derive(Serialize)]
 struct LevelTrades {
     /// `10 MB/s`
@@ -58,24 +58,24 @@ struct LevelTrades {
     machines: Vec<(String, Trade)>,
 }
 
-/// What one machine gains along one axis.
+/// The gain of one machine along one axis.
 #[derive(Serialize)]
 struct Sensitivity {
     machine: String,
     axis: String,
-    /// Median over lines along this axis of the speed at its best end by that at the other.
+    /// Speed at the best end of this axis relative to the other end; median over the lines along the axis.
     gain: String,
     #[serde(skip)]
     times: f64,
     #[serde(skip)]
     column: String,
-    /// d ln(speed) / d ln(axis) between neighbouring points: median, least and most.
+    /// d ln(speed) / d ln(axis) between neighbouring points: median; `least` and `most` are the extremes.
     elasticity: String,
     least: String,
     most: String,
 }
 
-/// The best and the worst point of a machine.
+/// The fastest and the slowest point of a machine.
 #[derive(Serialize)]
 struct Range {
     machine: String,
@@ -107,13 +107,13 @@ fn shape(comparison: &Comparison, group: &MatchedGroup) -> Shape {
     shape
 }
 
-/// The speeds of one machine by alpha and L; NaN where it has none.
+/// Returns the speeds of a machine by alpha and L; NaN for missing points.
 fn surface(comparison: &Comparison, group: &MatchedGroup, machine: usize) -> Vec<Vec<f64>> {
     let speeds = group.speeds(&comparison.points, machine);
     speeds.rows().into_iter().map(|row| row.to_vec()).collect()
 }
 
-/// The levels of the paper and those of the base's surface, as far as any other machine reaches them.
+/// Returns the trade-offs at the bandwidths of the paper and of the base's surface, if at least two machines reach them.
 fn trades(comparison: &Comparison, group: &MatchedGroup) -> Vec<LevelTrades> {
     let blocks = group.values(&comparison.points, 0);
     let surfaces: Vec<Vec<Vec<f64>>> =
@@ -127,12 +127,12 @@ fn trades(comparison: &Comparison, group: &MatchedGroup) -> Vec<LevelTrades> {
             machines.map(|(machine, surface)| (machine.name.clone(), trade::trade(&blocks, surface, level))).collect();
         LevelTrades { level: quantity(level, Unit::BytesPerSecond), machines }
     };
-    // A level that only one machine's surface spans tells nothing of the others.
+    // Show a level only if at least two machines' surfaces span it.
     let tells = |held: &LevelTrades| held.machines.iter().filter(|(_, trade)| trade.factor.is_some()).count() > 1;
     levels.into_iter().map(held).filter(tells).collect()
 }
 
-/// Lines of points that differ along one axis only: (axis, ln speed), ascending.
+/// Returns lines of points that differ in one axis only, as (axis value, ln speed), ascending.
 fn lines(comparison: &Comparison, group: &MatchedGroup, machine: usize, axis: &str) -> Vec<Vec<(f64, f64)>> {
     let mut lines: BTreeMap<Vec<u64>, Vec<(f64, f64)>> = BTreeMap::new();
     for &at in &group.points {
@@ -162,7 +162,7 @@ fn sensitivity(
 ) -> Option<Sensitivity> {
     let lines = lines(comparison, group, machine, axis);
     let (low, high) = ends(&lines)?;
-    // Locality grows as alpha falls.
+    // Locality increases as alpha decreases.
     let sign = if axis == ALPHA { -1.0 } else { 1.0 };
     let gain = |line: &Vec<(f64, f64)>| Some(sign * (line.last()?.1 - line.first()?.1));
     let gains: Vec<f64> = lines.iter().filter_map(gain).collect();
@@ -210,7 +210,7 @@ fn range(comparison: &Comparison, group: &MatchedGroup, machine: usize, name: &s
     known.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (worst, best) = (known.first()?, known.last()?);
     let unit = columns::describe_of(group.headline, [group.kernel]).unit;
-    // A speed is one over a time where times are measured.
+    // If the kernel measures times, a speed is the reciprocal of a time.
     let shown = |speed: f64| match unit {
         Unit::Seconds => apexmap_base::units::seconds(1.0 / speed),
         Unit::Cycles => significant(1.0 / speed),
@@ -230,7 +230,7 @@ fn range(comparison: &Comparison, group: &MatchedGroup, machine: usize, name: &s
     })
 }
 
-/// Which of two localities each machine is more sensitive to, in a sentence; only for surfaces.
+/// Returns a sentence about the locality that each machine gains more from; `None` if the group is not a surface.
 fn sentence(shape: &Shape) -> Option<String> {
     let gain = |machine: &str, axis: &str| -> Option<f64> {
         shape.sensitivities.iter().find(|s| s.machine == machine && s.column == axis).map(|s| s.times)

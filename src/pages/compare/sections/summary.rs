@@ -1,4 +1,4 @@
-//! The head of the page: what is compared, and what must be known before using a number.
+//! The head of the HTML page: the machines, and warnings to read before using a number.
 
 use super::Section;
 use crate::compare::Comparison;
@@ -35,12 +35,12 @@ fn warnings(comparison: &Comparison) -> Vec<String> {
     if comparison.matched.is_empty() {
         let published = comparison.machines.iter().filter(|machine| machine.origin == Origin::Published);
         warnings.push(format!(
-            "These machines have no point in common, so only their cards are compared. {}.",
+            "These machines have no common point, so only their cards are compared. {}.",
             published.map(published::rates).collect::<Vec<_>>().join("; ")
         ));
     }
     if let Some([one, other]) = comparison.same_samples() {
-        warnings.push(format!("{one} and {other} hold the same samples: all their ratios are 1."));
+        warnings.push(format!("{one} and {other} contain the same samples: all their ratios are 1."));
     }
     warnings.extend(one_after_the_other(comparison));
     for (machine, unusable) in comparison.machines.iter().zip(&comparison.points.unusable) {
@@ -55,7 +55,8 @@ fn warnings(comparison: &Comparison) -> Vec<String> {
     warnings
 }
 
-/// A warning where results of one host were taken one after the other: launches know nothing of what changed in between.
+/// Returns a warning if results of one host were measured one after the other, because the variation between launches does not
+/// include changes in between.
 fn one_after_the_other(comparison: &Comparison) -> Option<String> {
     let measured = comparison.machines.iter().filter(|machine| machine.origin == Origin::Measured);
     let mut when: Vec<_> = measured.filter_map(|machine| Some((machine, machine.moments()?))).collect();
@@ -72,7 +73,7 @@ fn one_after_the_other(comparison: &Comparison) -> Option<String> {
     };
     Some(format!(
         "Measured one after the other on one host ({}): anything else that changed in between appears as a \
-         difference and is not covered by the intervals. Alternate the runs, or repeat one of them, to see how \
+         difference and is not covered by the intervals. Alternate the runs, or repeat one, to see how \
          large this effect is.",
         when.iter().map(one).collect::<Vec<_>>().join("; ")
     ))

@@ -1,4 +1,4 @@
-//! The machines' surfaces, to be turned.
+//! The section with the interactive view of the machines' surfaces.
 
 use super::Section;
 use crate::html::Viewer;

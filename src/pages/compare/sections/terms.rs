@@ -1,5 +1,5 @@
-//! Why one machine is faster than another, term by term, in words and in numbers: the terms of [`crate::compare::terms`] over
-//! regions, with maps of which term separates two machines, and of what the model leaves.
+//! Explains speed ratios term by term, in words and numbers: the terms of [`crate::compare::terms`] over regions, with maps of
+//! the leading term and of the part that the model does not explain.
 
 use super::{Drawing, MOST_GROUPS, Section};
 use crate::compare::Comparison;
@@ -20,14 +20,14 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Parts below this fraction of a ratio are not named.
+/// Smallest fraction of a ratio that a sentence names.
 const SMALL: f64 = 0.05;
 
-/// Every machine against the base, where the model is about any of their points.
+/// The explanation of every machine relative to the base, if the model covers any of their points.
 #[derive(Serialize)]
 pub struct Terms {
     pub explained: Vec<Explained>,
-    /// Every point with its terms; `None` without any.
+    /// Table of all points with their terms; `None` without points.
     #[serde(skip)]
     table: Option<String>,
 }
@@ -40,7 +40,7 @@ impl Terms {
         for of in 1..comparison.machines.len() {
             match of_pair(comparison, of) {
                 None => {}
-                // Several machines without cards need one sentence.
+                // Report the same reason only once, such as missing cards.
                 Some(Err(why)) if explained.iter().any(|known| known.sentences.contains(&why)) => {}
                 Some(Err(why)) => {
                     let (title, sentences, groups) = (comparison.title(of), vec![why], Vec::new());
@@ -72,18 +72,18 @@ impl Section for Terms {
     }
 }
 
-/// A machine against the base.
+/// The explanation of a machine relative to the base.
 #[derive(Debug, Serialize)]
 pub struct Explained {
     pub title: String,
-    /// How well the cards predict the ratio, what separates the machines, and where most.
+    /// How well the cards predict the ratio, which terms separate the machines, and where most.
     pub sentences: Vec<String>,
     pub groups: Vec<ExplainedGroup>,
     #[serde(skip)]
     pub pair: Option<TermPair>,
 }
 
-/// A surface: where which term separates the machines.
+/// A surface, with the leading term of each point.
 #[derive(Debug, Serialize)]
 pub struct ExplainedGroup {
     pub label: String,
@@ -93,14 +93,14 @@ pub struct ExplainedGroup {
     pub rows: Vec<RegionRow>,
 }
 
-/// The points of a region in the mean.
+/// Means over the points of a region.
 #[derive(Debug, Serialize)]
 pub struct RegionRow {
     pub region: String,
     pub points: usize,
     pub measured: String,
     pub predicted: String,
-    /// By which each term multiplies the speed; last what is not explained.
+    /// Factors of the speed, by term; the last one is the part that is not explained.
     pub factors: Vec<String>,
 }
 
@@ -128,7 +128,7 @@ impl Explained {
 fn sentences(comparison: &Comparison, pair: &TermPair) -> Vec<String> {
     let mut all = Vec::new();
     for (why, points) in &pair.left_out {
-        all.push(format!("Without terms: {}, because {why}.", plural(*points, "point")));
+        all.push(format!("Terms are unknown at {}, because {why}.", plural(*points, "point")));
     }
     if pair.cells.is_empty() {
         return all;
@@ -139,7 +139,7 @@ fn sentences(comparison: &Comparison, pair: &TermPair) -> Vec<String> {
     all
 }
 
-/// How well the cards predict the ratio.
+/// Returns a sentence about how well the cards predict the ratio.
 fn agreement(comparison: &Comparison, pair: &TermPair) -> String {
     let [base, other] = [0, pair.of].map(|k| comparison.machines[k].name.as_str());
     let off: Vec<f64> = pair.cells.iter().map(|cell| cell.unexplained().abs()).collect();
@@ -156,7 +156,7 @@ fn agreement(comparison: &Comparison, pair: &TermPair) -> String {
     )
 }
 
-/// At how many points which term makes most of the ratio.
+/// Returns a sentence with the number of points that each term leads.
 fn leaders(pair: &TermPair) -> String {
     let mut counts = vec![0; pair.terms.len() + 1];
     let leading: Vec<Leading> = pair.cells.iter().filter_map(TermCell::leading).collect();
@@ -167,14 +167,15 @@ fn leaders(pair: &TermPair) -> String {
     let each: Vec<String> = named.into_iter().map(|(count, name)| format!("{name} at {count}")).collect();
     let alike = match alike {
         0 => String::new(),
-        all if all == pair.cells.len() => return format!("No point is {ALIKE} times faster or slower."),
-        some => format!("; at {some} the machines are less than {ALIKE} times apart"),
+        all if all == pair.cells.len() => return format!("No point is faster or slower by a factor of {ALIKE}."),
+        some => format!("; at {some} the machines differ by less than a factor of {ALIKE}"),
     };
     let points = plural(pair.cells.len(), "point");
-    format!("What makes most of the ratio, of {points}: {}{alike}.", each.join(", "))
+    format!("The largest contribution to the ratio, over {points}: {}{alike}.", each.join(", "))
 }
 
-/// Where the machine is slowest and where fastest against the base, and by what. Points whose ratio is decided come first.
+/// Returns a sentence about the slowest and the fastest point relative to the base, and their causes. Prefers points with a
+/// decided ratio.
 fn verdicts(comparison: &Comparison, pair: &TermPair) -> Vec<String> {
     let decided =
         |cell: &&TermCell| comparison.ratio(pair.of, cell.at).is_some_and(|tested| comparison.decision.differs(tested));
@@ -186,7 +187,7 @@ fn verdicts(comparison: &Comparison, pair: &TermPair) -> Vec<String> {
     slowest.into_iter().chain(fastest).filter_map(|cell| verdict(comparison, pair, cell)).collect()
 }
 
-/// `b is 1.80 times slower than a at alpha = 1, L = 1, mostly because of memory (62 % of it), then TLB (30 %).`
+/// Returns `b is 1.80 times slower than a at alpha = 1, L = 1, mostly because of memory (62 % of it), then TLB (30 %).`
 fn verdict(comparison: &Comparison, pair: &TermPair, cell: &TermCell) -> Option<String> {
     let leading = cell.leading()?;
     let [base, other] = [0, pair.of].map(|k| comparison.machines[k].name.as_str());
@@ -203,8 +204,8 @@ fn verdict(comparison: &Comparison, pair: &TermPair, cell: &TermCell) -> Option<
     let left = rest.first().map_or(0.0, |(share, _)| *share);
     let mut why = match with.split_first() {
         _ if leading.term == pair.terms.len() => {
-            let but = if with.is_empty() { String::new() } else { format!("; of its terms act {}", list(&with)) };
-            format!("which the model mostly does not explain ({} of it){but}", per_cent(left))
+            let but = if with.is_empty() { String::new() } else { format!("; its terms contribute {}", list(&with)) };
+            format!("mostly not explained by the model ({} of it){but}", per_cent(left))
         }
         Some(((share, name), further)) => {
             let mostly = if *share >= 0.5 { "mostly" } else { "most of all" };
@@ -214,25 +215,25 @@ fn verdict(comparison: &Comparison, pair: &TermPair, cell: &TermCell) -> Option<
         None => return None,
     };
     if !against.is_empty() {
-        why += &format!("; against it {}", list(&against));
+        why += &format!("; {} act against it", list(&against));
     }
     if leading.term < pair.terms.len() && left.abs() >= SMALL {
         why += &match left > 0.0 {
             true => format!("; {} is not explained", per_cent(left)),
-            false => format!("; the terms make {} more than was measured", per_cent(-left)),
+            false => format!("; the terms predict {} more than was measured", per_cent(-left)),
         };
     }
     let at = place(comparison, cell);
     Some(format!("{other} is {} times {how} than {base}{at}, {why}.", format_ratio(cell.measured.abs().exp())))
 }
 
-/// ` at L = 64`; empty for the only point.
+/// Returns ` at L = 64`; empty if there is only one point.
 fn place(comparison: &Comparison, cell: &TermCell) -> String {
     let name = &comparison.names[cell.at];
     if name.is_empty() { String::new() } else { format!(" at {name}") }
 }
 
-/// The regions of a group: the names of the terms that matter in it, and a row each.
+/// Returns the names of the relevant terms of a group, and a row for each region.
 fn region_table(comparison: &Comparison, pair: &TermPair, cells: &[&TermCell]) -> (Vec<String>, Vec<RegionRow>) {
     let regions = regions(comparison, cells);
     let mean = |cells: &[&TermCell], part: &dyn Fn(&TermCell) -> f64| {
@@ -241,7 +242,7 @@ fn region_table(comparison: &Comparison, pair: &TermPair, cells: &[&TermCell]) -
     let least = 1.005f64.ln();
     let matters = |term: &usize| regions.iter().any(|(_, cells)| mean(cells, &|cell| cell.parts[*term]).abs() >= least);
     let kept: Vec<usize> = (0..pair.terms.len()).filter(matters).collect();
-    // Times of the machine by the base's; speeds are the other way round.
+    // The parts are logarithms of times; speeds have the opposite sign.
     let speed = |logarithm: f64| number((-logarithm).exp(), NumberStyle::Fixed(3));
     let row = |(region, cells): &(String, Vec<&TermCell>)| {
         let of = |term: &usize| speed(mean(cells, &|cell| cell.parts[*term]));
@@ -258,7 +259,7 @@ fn region_table(comparison: &Comparison, pair: &TermPair, cells: &[&TermCell]) -
     (names.collect(), regions.iter().map(row).collect())
 }
 
-/// All points, then halves by L and by alpha.
+/// Returns all points, then their halves by L and by alpha.
 fn regions<'a>(comparison: &Comparison, cells: &[&'a TermCell]) -> Vec<(String, Vec<&'a TermCell>)> {
     let mut found = vec![("all points".to_owned(), cells.to_vec())];
     let value_of = |cell: &TermCell, column: &str| comparison.points.points[cell.at].number(column);
@@ -290,7 +291,7 @@ fn regions<'a>(comparison: &Comparison, cells: &[&'a TermCell]) -> Vec<(String, 
     found
 }
 
-/// The maps of a group over two axes; none of others. Files begin with the name.
+/// Draws the maps of a group over two axes; empty for other groups. File names begin with `name`.
 fn maps(
     comparison: &Comparison,
     group: &MatchedGroup,
@@ -315,32 +316,33 @@ fn maps(
         Grid { title, subtitle, x, y, z, values, failed }
     };
     let title = format!("Which term separates {other} from {base}");
-    let share = Quantity { label: "its part of the logarithm of the ratio".into(), unit: Unit::None, log: false };
+    let share = Quantity { label: "part of the logarithm of the ratio".into(), unit: Unit::None, log: false };
     let leading = Classes {
         grid: grid(&title, share, &|cell| cell.leading().map_or(f64::NAN, |leading| leading.share)),
         classes: cells.map(|cell| Some(cell.as_ref()?.leading().map_or(0, |leading| leading.term + 1))),
-        names: std::iter::once(format!("less than {ALIKE} times apart"))
+        names: std::iter::once(format!("less than a factor of {ALIKE}"))
             .chain(pair.names().map(str::to_owned))
             .collect(),
     };
     let caption = format!(
-        "The term of the model that makes most of the measured ratio of {other} to {base}, and how much of its logarithm: above 100 % \
-         where other terms act against it. Dark grey: most is not explained."
+        "The term that contributes most to the measured ratio of {other} to {base}, and its part of the logarithm: above 100 % \
+         if other terms act against it. Dark grey: most is not explained."
     );
     let leading = Drawing { figure: Figure::Classes(leading), file: name.to_owned(), title, caption };
     let title = format!("Speed of {other} relative to {base}: measured / predicted");
     let ratio = Quantity { label: "measured / predicted".into(), unit: Unit::None, log: true };
     let left = grid(&title, ratio, &|cell| (-cell.unexplained()).exp());
     let caption = format!(
-        "What the cards do not predict of the ratio: above 1 (blue) {other} is faster than its card and that of {base} say, below 1 \
-         (red) slower."
+        "The part of the ratio that the cards do not predict: above 1 (blue) {other} is faster than both cards predict, below 1 \
+         (red) it is slower."
     );
-    // Noise stays pale.
+    // Within the factor NEAR colours stay pale, because such deviations are noise.
     let figure = Figure::Within(Box::new(Figure::Ratio(left)), (1.0 / NEAR, NEAR));
     vec![leading, Drawing { figure, file: format!("{name}-left"), title, caption }]
 }
 
-/// Every point whose terms are known on both sides: their seconds, and what each makes of the logarithm of the ratio of times.
+/// Returns the table of all points whose terms are known on both sides: seconds, and each term's part of the logarithm of the
+/// ratio of times.
 fn table(comparison: &Comparison, pairs: &[&TermPair]) -> String {
     let columns = comparison.points.columns();
     let names = pairs.first().map(|pair| pair.terms.clone()).unwrap_or_default();
