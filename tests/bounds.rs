@@ -1,4 +1,5 @@
-//! Tests of bounds: known values, missing numbers, and that nothing on this machine exceeds the bounds of its own card.
+//! Tests of bounds: known values, missing numbers, and that nothing on this machine exceeds the bounds computed from
+//! its card.
 
 use crate::common::{self, Scratch, apexmap, launch, sample};
 use crate::mpi_worker::{OPEN_MPI, alone};

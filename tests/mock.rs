@@ -22,7 +22,7 @@ pub const LIMITS: LaunchLimits = LaunchLimits {
     line: 1 << 20,
 };
 
-/// What a scripted launch does with its job.
+/// Actions of a scripted launch.
 #[derive(Clone)]
 pub enum Script {
     /// Measures everything and ends well.
@@ -112,7 +112,7 @@ impl Mock {
         Ok(None)
     }
 
-    /// Announces the run in which the launch dies.
+    /// Announces the run that the launch does not survive.
     fn begin(job: &Job, say: Sink, samples: usize) -> Result<()> {
         match Self::measure(job, samples, None, say)? {
             Some((index, repetition)) => say(Event::Start { index, repetition }),

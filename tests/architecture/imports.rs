@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A path of a file relative to `src/`: `explore/store/mod.rs`.
 pub type File = String;
 
-/// A module: its file, its code, and what it declares and imports.
+/// A module: its file, its code, its declarations and its imports.
 struct Module {
     file: File,
     code: String,
