@@ -8,7 +8,7 @@
 //! - `licences`: licences of all dependencies
 //! - `cli`: every command has help, examples and a manual page
 //!
-//! From foundations to reports:
+//! The program, in the order of its layers:
 //! - `units`: quantities as users write them and as they are printed
 //! - `text_table`: aligned columns, and text that is wrapped to fit a terminal
 //! - `numerics`: power law, mixing, order statistics
