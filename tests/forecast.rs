@@ -97,7 +97,7 @@ fn a_budget_caps_the_time_left_as_the_driver_shares_it() {
     assert_eq!(forecast.outlook(0.0).seconds, 100.0);
     forecast.launched(0, size(1), 0.0);
     assert_eq!(forecast.outlook(0.0).seconds, 100.0);
-    // The launch's share of the budget was 25 s, of which 15 s are left. The other launch gets 75 s.
+    // The launch's share of the budget was 25 s, and 15 s of it are left. The other launch gets 75 s.
     forecast.sample(0, "1-0", Some(10.0), false, 10.0);
     assert!((forecast.outlook(10.0).seconds - 90.0).abs() < 1e-9);
     // The next launch gets the budget that a launch leaves.
