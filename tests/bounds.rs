@@ -610,6 +610,7 @@ fn label(table: &Table, row: usize) -> String {
 
 /// Asserts that no point exceeds the card's bounds. To show that an error would be detected, most points must exceed
 /// the bounds of a machine that is five times slower.
+///
 /// Other users of the machine may slow down one measurement and not another. Therefore a point counts only if it
 /// exceeds its bound every time, and detection has to succeed only once.
 fn assert_bounded(measure: impl Fn(&Scratch) -> (Folder, Card), points: usize, on_slower: usize) {

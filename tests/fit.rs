@@ -403,6 +403,7 @@ fn intervals_cover_the_truth_about_as_often_as_they_say() {
 
 /// Returns the shares of data sets with intervals of T_1 and T_C that contain the parameters of the model that fits
 /// best over all misfits.
+///
 /// There are 20 points. The misfit of a point is the same in all launches; the noise of a sample is 5 %.
 fn coverage_with_misfit(misfit: f64, launches: u32, sets: usize, seed: u64) -> Vec<f64> {
     let points = (0..20).map(|i| vec![2f64.powf(f64::from(i) * 13.0 / 19.0).round(), 1024.0 + f64::from(i)]).collect();

@@ -1,6 +1,6 @@
 //! Tests of the fingerprint of the measuring code: which changes make samples stale, and which do not. Cargo runs the
-//! build script on a copy of the sources outside of any repository. The script's module is called directly to check
-//! which file is in which key.
+//! build script on a copy of the sources outside of any repository. A second test calls the module of the script and
+//! checks the files of each key.
 
 #[path = "../src/measure/fingerprint.rs"]
 mod fingerprint;

@@ -145,6 +145,7 @@ pub fn is_root_above(file: &str, other: &str) -> bool {
 }
 
 /// Returns groups of files that import each other, directly or indirectly.
+///
 /// Imports from the root of an enclosing module do not count. A root declares the common items of its files and lists
 /// them, as `kernels/mod.rs` has the trait `Kernel` and the list of all kernels.
 pub fn circles(imports: &BTreeMap<File, BTreeSet<File>>) -> Vec<BTreeSet<File>> {

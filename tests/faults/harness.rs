@@ -21,11 +21,11 @@ const SWEEP: &str = "[launch]\nlaunches = 2\npreflight = 0\n[repeat]\nmin = 3\n[
 /// Time limit of a program; a program that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Counts of what went wrong in the tries of one fault.
+/// Counts of the problems in all tries of one fault.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     pub tries: u32,
-    /// Tries in which the fault struck; other tries ended before.
+    /// Tries that the fault struck; other tries ended before.
     pub struck: u32,
     /// Samples that were in a journal and are lost.
     pub lost: usize,

@@ -58,6 +58,7 @@ impl Network {
     }
 
     /// Writes a replacement for ssh, which starts a process in all namespaces of a host.
+    ///
     /// The first argument that is not an option is the host; the rest is for its shell.
     fn write_agent(&self) {
         let mut text = String::from("#!/bin/sh\nwhile :; do case \"$1\" in -*) shift;; *) break;; esac; done\n");

@@ -1,4 +1,5 @@
 //! A switch in user space. It delivers frames between TAP devices after the time on their links plus a delay.
+//!
 //! A host has one link, with a rate for each direction. A frame leaves its host after earlier frames of this host,
 //! arrives at the other host at the same rate after earlier frames to that host, and one delay later.
 
