@@ -85,7 +85,7 @@ fn module(file: &str) -> Option<&str> {
 fn refused(floors: &[&[&str]], imports: &BTreeMap<File, BTreeSet<File>>) -> Vec<String> {
     let floor = |module: &str| {
         let number = floors.iter().position(|floor| floor.contains(&module));
-        number.unwrap_or_else(|| panic!("module {module} has no floor: add it to FLOORS in tests/architecture.rs"))
+        number.unwrap_or_else(|| panic!("module {module} has no layer: add it to LAYERS in tests/architecture.rs"))
     };
     let mut wrong = Vec::new();
     for (file, imported) in imports {
@@ -95,7 +95,7 @@ fn refused(floors: &[&[&str]], imports: &BTreeMap<File, BTreeSet<File>>) -> Vec<
             if floor(to) > floor(from) {
                 wrong.push(format!("{file} imports {other} from above"));
             } else if [("report", "compare"), ("compare", "report")].contains(&(from, to)) {
-                wrong.push(format!("{file} imports {other} of its neighbour: what both need belongs on a lower floor"));
+                wrong.push(format!("{file} imports {other} of its neighbour: move the common part to a lower layer"));
             }
         }
     }

@@ -123,8 +123,8 @@ struct Coverage {
 
 const SAMPLES: usize = 6;
 
-/// Simulates log-normal samples. `of_launches` and `of_samples` are the standard deviations of launches and of samples
-/// in a launch.
+/// Simulates log-normal samples. `launch_deviation` and `sample_deviation` are the standard deviations of launches and
+/// of samples in a launch.
 fn simulate(launches: usize, of_launches: f64, of_samples: f64, tries: usize, random: &mut Pcg64Mcg) -> Coverage {
     let (mut held, mut pooled, mut widths) = (0, 0, Vec::new());
     for _ in 0..tries {

@@ -117,7 +117,7 @@ pub fn machine(name: &str, plan: Plan, numbers: &[f64]) -> Machine {
     machine
 }
 
-/// Creates a result folder of such a machine and its card. With `keeps`, the card is in the folder.
+/// Creates a result folder of such a machine and its card. With `keep_card_in_folder`, the card is in the folder.
 pub fn folder(scratch: &Scratch, name: &str, plan: Plan, numbers: &[f64], keeps: bool) -> PathBuf {
     let folder = Folder::create(&scratch.join(name)).expect("a folder");
     let mut random = Pcg64Mcg::seed_from_u64(name.bytes().map(u64::from).sum());

@@ -28,7 +28,7 @@ launches = 2
 [repeat]
 min = 6
 "#;
-/// Number of samples of `SMALL`.
+/// Number of samples of `SMALL_SWEEP`.
 const ALL: usize = 2 * 2 * 2 * 2 * 6;
 
 /// A sweep, the result folder and the folder of the exported launches.

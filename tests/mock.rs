@@ -71,7 +71,7 @@ impl Mock {
         Self { scripts: scripts.iter().rev().cloned().collect(), jobs: Vec::new(), samples: Vec::new() }
     }
 
-    /// Measures the points in rounds, in order, up to `most` samples. Returns the next run if samples remain.
+    /// Measures the points in rounds, in order, up to `max_samples`. Returns the next run if samples remain.
     fn measure(job: &Job, most: usize, wrong: Option<usize>, say: Sink) -> Result<Option<(usize, u32)>> {
         Self::measure_telling(job, most, wrong, &[], say)
     }

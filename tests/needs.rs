@@ -16,7 +16,7 @@ pub enum Group {
     Python,
     /// Slurm's controller and node daemons, and the right to start them.
     Slurm,
-    /// Hosts of namespaces with a switch between them; needs root, see `network::lacks`.
+    /// Hosts of namespaces with a switch between them; needs root, see `network::missing_requirement`.
     Network,
     /// Control groups that limit memory, and the right to create them.
     MemoryLimits,

@@ -38,7 +38,7 @@ fn two_sided(rest: &str) -> String {
 }
 
 /// Checks the error of a wrong sweep file. `marked` is its text, with » and « around the part that the error must
-/// underline. The message must contain `what`, the advice `next`.
+/// underline. The message must contain `expected_message`, the advice `expected_advice`.
 fn check_wrong(marked: &str, what: &str, next: &str) {
     let (start, end) = (marked.find('»').expect("a mark"), marked.find('«').expect("a mark") - '»'.len_utf8());
     let text = marked.replace(['»', '«'], "");

@@ -107,7 +107,7 @@ fn describe(name: &str, family: &[&dyn Kernel]) -> String {
     for cells in shared(family, parameters) {
         row(&mut text, &cells);
     }
-    let _ = writeln!(text, "\n### Outputs of {name}\n\nThe time and the rates come first. Headline columns:\n");
+    let _ = writeln!(text, "\n### Outputs of {name}\n\nEach kernel also reports time and rates. Headline columns:\n");
     for about in family.iter().map(|kernel| kernel.about()) {
         let _ = writeln!(text, "* `{}`: `{}`", about.id, about.headline);
     }

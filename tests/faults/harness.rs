@@ -45,7 +45,7 @@ impl Tally {
     }
 }
 
-/// Returns a pseudo-random number below `most`, the same in each run of the tests.
+/// Returns a pseudo-random number below `limit`, the same in each run of the tests.
 pub fn dice(seed: u64, most: u64) -> u64 {
     mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)) % most.max(1)
 }
