@@ -77,7 +77,7 @@ proptest! {
     }
 }
 
-/// A machine with round numbers: 1 ns for a read from L1, 10 ns beyond 1 MiB, 8 lines in flight.
+/// Returns the card of a machine with round numbers: 1 ns for a read from L1, 10 ns beyond 1 MiB, 8 lines in flight.
 fn card() -> Card {
     let mut card = Card::new("round", "made up", "this test");
     for (name, text) in [
@@ -367,7 +367,7 @@ fn every_limit_that_a_family_uses_is_explained() {
     }
 }
 
-/// A result of one point with 10 ms per sample.
+/// Creates a result of one point with 10 ms per sample.
 fn result(scratch: &Scratch) -> Folder {
     let folder = Folder::create(&scratch.join("result")).expect("a folder");
     let mut journal = Journal::create(&folder.journal("0001")).expect("a journal");

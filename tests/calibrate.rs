@@ -22,7 +22,7 @@ use rand_pcg::Pcg64Mcg;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// A machine with so little memory that its calibration takes no time.
+/// Returns a machine with so little memory that its calibration takes almost no time.
 fn small() -> Host {
     let cache = |level, bytes| Cache { level, bytes, shared_by: 1 };
     Host { caches: vec![cache(1, 4096), cache(2, 1 << 14), cache(3, 1 << 16)], memory_bytes: 1 << 23, ..host() }

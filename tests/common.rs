@@ -34,9 +34,9 @@ const LONGEST_PROGRAM: Duration = Duration::from_secs(900);
 /// Folders of running tests, with the names of the tests and their start times.
 static RUNNING: Mutex<Vec<(PathBuf, String, Instant)>> = Mutex::new(Vec::new());
 
-/// Makes programs that tests start receive signals. `nohup` and `&` in scripts ignore some signals, and programs
-/// inherit that. A handler is not inherited: it ends when a program starts. This process itself still ignores the
-/// signals.
+/// Ensures that programs which tests start can receive signals. `nohup` and `&` in scripts ignore some signals, and
+/// child processes inherit this. A handler, in contrast, is reset when a program starts. This process itself still
+/// ignores the signals.
 pub fn pass_on_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

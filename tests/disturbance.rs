@@ -24,7 +24,7 @@ use perf_event::events::{Event, Software};
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
 
-/// A run of 10 ms without disturbance.
+/// Returns the facts of a run of 10 ms without disturbance.
 fn quiet() -> Facts {
     let zero = [Fact::OffCoreShare, Fact::RunDelayShare, Fact::StealShare, Fact::OtherCores, Fact::ThrottledSeconds];
     let facts = zero.into_iter().fold(Facts::default(), |facts, fact| facts.with(fact, 0.0));

@@ -265,9 +265,9 @@ fn a_fit_of_published_rates_is_that_of_scipy() {
 
 #[test]
 fn the_covariance_is_the_sandwich_of_numpy() {
-    // Points are measured one to three times. NumPy 2.4.6 computes A^-1 B A^-1 from its own least squares. J holds the
-    // derivatives of ln f, e the mean residuals of points, A = sum n J J', B = s^2 sum n^2 J J', s^2 = sum e^2 / (6 -
-    // 2).
+    // Points are measured one to three times. NumPy 2.4.6 computes A^-1 B A^-1 from its own least squares. A = sum n J
+    // J' and B = s^2 sum n^2 J J' with s^2 = sum e^2 / (6 - 2). J holds the derivatives of ln f, e the mean residuals
+    // of points.
     let model = models::find("random_access.hypercube").expect("a model");
     let times: [(f64, &[f64]); 6] = [
         (1.0, &[52e-6, 55e-6, 54e-6]),

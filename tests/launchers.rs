@@ -450,7 +450,7 @@ fn a_driver_that_ignores_ctrl_c_measures_on_and_its_launchers_may_hear_it() {
     let heard = case.scratch.join("heard");
     let launcher = format!("trap 'echo > {}' INT; kill -INT $$; kill -INT $PPID; \"$@\"", heard.display());
     let mut command = case.command(&launcher, PATIENT, 2);
-    // SAFETY: a system call that may be called after a fork.
+    // SAFETY: the closure makes one system call, which is allowed after a fork.
     unsafe {
         command.pre_exec(|| {
             nix::sys::signal::signal(Signal::SIGINT, nix::sys::signal::SigHandler::SigIgn)?;

@@ -89,8 +89,8 @@ fn hit_ratios_are_those_of_a_simulated_cache() {
     }
 }
 
-/// Returns the hit ratio of each of several streams of single lines that share a cache. Stream k reads line `line(k,
-/// draw)`.
+/// Returns the hit ratio of each of several streams of single lines that share a cache.
+/// Stream k reads line `line(k, draw)`.
 fn shared(
     streams: usize,
     lines: u32,
@@ -193,7 +193,7 @@ fn others_who_fill_a_cache_in_three_bursts_take_the_lines_that_are_read_least() 
     for (alpha, others) in [(1.0, 2.0), (0.3, 0.5), (0.3, 8.0), (0.05, 4.0)] {
         let (lines, cache) = (512.0, 8192);
         let accesses = Accesses { alpha, lines, ranks: 1.0, block: 1.0, once: 0.0, others };
-        // Only from the third burst on, the cache has no room for a line and everything read since.
+        // The third burst is the first after which the cache has no room for a line and everything read since.
         let burst = ((cache as f64 - lines) / 2.9) as usize;
         let (found, expected) =
             (accesses.hits(cache as f64).own.lines, beside_bursts(&accesses, cache, burst, 4_000_000));

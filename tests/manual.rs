@@ -1,5 +1,5 @@
-//! Tests launches that are exported, run manually by their scripts where only the worker is installed, and imported,
-//! and damage to their outputs in between.
+//! Tests of launches that users run manually: exported, run by scripts where only the worker is installed, and
+//! imported. Their outputs may be damaged in between.
 
 use super::common::{Scratch, apexmap, job_of, launch, refused, sample, small_point};
 use super::mpi_worker::{MPICH, Mpi, OPEN_MPI, alone};

@@ -1,5 +1,5 @@
-//! Tests that models reproduce the numbers that their papers print where the papers follow their own equations, that
-//! the models differ where the papers do not, and that published tables are complete.
+//! Tests of models. They reproduce the printed numbers wherever a paper follows its own equations, and differ
+//! elsewhere. Published tables are complete.
 
 use apexmap_measure::kernels::random_access::recursive_halving;
 use apexmap_measure::kernels::shared::updates::layout::Layout;
@@ -256,8 +256,8 @@ fn equation_1_gives_both_crossovers_that_the_paper_names() {
         let given = [("P", nodes as f64 * per_node), ("ranks_per_node", per_node)];
         predict("random_access.bottleneck", "bluegene-p", &given).bottleneck
     };
-    // Virtual-node mode has four ranks per node and becomes network-bound at 8 Ki nodes; co-processor mode has one and
-    // does so beyond 256 Ki.
+    // With four ranks per node (virtual-node mode), the bisection becomes the bottleneck at 8 Ki nodes; with one
+    // (co-processor mode), only beyond 256 Ki.
     assert_eq!([bottleneck(4096, 4.0), bottleneck(8192, 4.0)], ["processors", "bisection"]);
     assert_eq!([bottleneck(262_144, 1.0), bottleneck(524_288, 1.0)], ["processors", "bisection"]);
 }
@@ -391,8 +391,8 @@ fn the_time_of_a_read_that_hits_is_its_issue_and_that_of_one_that_misses_its_lat
     let found = rate(0.5, 64.0, 2048.0);
     let expected = 512.0 / (0.6e-9 + 5e-12 * 504.0);
     assert!((found.value / expected - 1.0).abs() < 1e-12 && found.bottleneck == "issue", "{found:?}");
-    // Nearly all of 2^40 words are in memory, so all single words miss. 24 / 0.6 of the misses lie within the
-    // look-ahead, and each of the first lines of a block costs 1.5 gaps more. Latency and gaps hide part of each other.
+    // Nearly all of 2^40 words are in memory, so all single words miss. The look-ahead contains 24 / 0.6 further
+    // misses, and each of the first lines of a block costs 1.5 gaps more. Latency and gaps hide part of each other.
     let (found, ahead) = (rate(1.0, 1.0, 2f64.powi(40)), 24.0 / 0.6);
     let seconds = 0.6e-9 + (150e-9_f64 / (1.0 + ahead)).hypot(2.5f64 * 2.5e-9) + 50e-9 / (1.0 + ahead);
     assert!((8.0 / found.value / seconds - 1.0).abs() < 1e-4 && found.bottleneck == "memory", "{found:?} {seconds}");

@@ -16,7 +16,7 @@ use std::process::Output;
 use std::time::{Duration, Instant};
 pub use switch::{Links, Setting};
 
-/// A setting whose delay is much longer than the time in the hosts' network stacks.
+/// A slow network. The time in the hosts' network stacks is small in comparison.
 const SLOW: Setting = Setting { delay: Duration::from_micros(200), rate: 12.5e6 };
 const FAST: Setting = Setting { delay: Duration::from_micros(50), rate: 125e6 };
 

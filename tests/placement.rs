@@ -140,8 +140,8 @@ fn bound(launcher: &dyn Launcher, place: Place, ranks: usize, per_node: Option<u
     ranks.into_values().collect()
 }
 
-/// Parses `Process OMPI jobid: [1,1] App: 0 Process rank: 1 Bound: socket 1[core 4[hwt
-/// 0-1]]:[../../../..][BB/../../..]`.
+/// Parses a line of Open MPI:
+/// `Process OMPI jobid: [1,1] App: 0 Process rank: 1 Bound: socket 1[core 4[hwt 0-1]]:[../../../..][BB/../../..]`
 fn map(line: &str) -> Option<(usize, Vec<usize>)> {
     let (rank, bound) = line.split_once("Process rank: ")?.1.split_once(" Bound: ")?;
     let threads = bound.split_once("]:[")?.1.chars().filter(|c| "B.".contains(*c)).enumerate();

@@ -42,8 +42,8 @@ fn card() -> Card {
 
 #[test]
 fn the_rate_is_that_at_which_others_fill_what_a_region_leaves_them_until_half_of_it_is_left() {
-    // The best run in the cache takes 10 ns, so half of the lines are lost at 80 ns. That is the middle of 10 and 40 ms
-    // in logarithms. The region leaves four fifths of the cache.
+    // The best run in the cache takes 10 ns and memory takes 150 ns, so half of the lines are lost at 80 ns. The
+    // latency is 80 ns at 20 ms, the logarithmic middle of 10 and 40 ms. The region leaves four fifths of the cache.
     let measured = samples(&[(1e-3, 10.0 / 0.98), (1e-2, 45.0), (4e-2, 115.0), (0.1, 150.0)]);
     let mut card = card();
     assert_eq!(residence::add(&mut card, &measured).expect("a number"), None);

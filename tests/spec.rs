@@ -440,7 +440,8 @@ fn the_memory_of_apex_map_lies_beyond_the_caches_unless_told_otherwise() {
     assert_eq!(words(two, 64 << 30, 32 * MIB), [64 << 20]);
     assert_eq!(words(two, 64 << 30, 129 * MIB), [128 << 20]);
     assert_eq!(words(two, 23 << 30, 480 * MIB), [256 << 20]);
-    // A quarter of 8 GiB minus 2 GiB for other programs: for two ranks, for three, and for two on each of many nodes.
+    // 8 GiB minus 2 GiB for other programs leaves 6 GiB, a quarter of them for M: for two ranks, for three, and for two
+    // on each of many nodes.
     assert_eq!(words(two, 8 << 30, 480 * MIB), [64 << 20]);
     assert_eq!(words(&two.replace("ranks = 2", "ranks = 3"), 8 << 30, 480 * MIB), [64 << 20]);
     let cluster = "[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"\nranks_per_node = 2";

@@ -30,7 +30,8 @@ fn uniform(levels: &[(f64, f64)], memory: f64, region: f64) -> f64 {
     (total + (region - held) * memory) / region
 }
 
-/// A simulated machine with three caches and TLBs of two levels. `noise` is the relative deviation of its latencies.
+/// A simulated machine with three caches and TLBs of two levels. `noise` is the standard deviation of the logarithms of
+/// its latencies.
 struct Machine {
     caches: [(f64, f64); 3],
     memory: f64,
@@ -192,7 +193,7 @@ fn no_size_is_named_where_no_step_is_visible() {
     let text = classic::text(&card, None);
     let line = text.lines().find(|line| line.contains("L3")).unwrap_or_else(|| panic!("{text}"));
     assert!(line.contains("no visible step") && line.contains("the system reports 480 MiB"), "{line}");
-    // Other users take a varying part of the cache, so latencies deviate by 60 %.
+    // Other users take a varying part of the cache, so latencies have a deviation of 0.6 in logarithms.
     let (card, ..) = derive(Machine::new([32.0 * KIB, MIB, 32.0 * MIB], 0.6, 4), [32.0 * KIB, MIB, 32.0 * MIB]);
     for level in ["l1", "l2", "l3"] {
         let range = card.interval(&format!("{level}_measured_bytes"));
@@ -213,7 +214,7 @@ fn caches_that_the_system_does_not_report_are_named_in_order() {
     assert!((reach / (8.0 * MIB) - 1.0).abs() < 0.05, "{reach}");
 }
 
-/// Two sockets of 64 cores, each with 8 last-level caches of 32 MiB.
+/// Returns a host with two sockets of 64 cores, each with 8 last-level caches of 32 MiB.
 fn large() -> Host {
     let cache = |level, bytes, shared_by| Cache { level, bytes, shared_by };
     Host {
@@ -224,7 +225,7 @@ fn large() -> Host {
     }
 }
 
-/// A card of the large machine. Transfers between sockets take longer.
+/// Returns a card of the large machine. Transfers between sockets take longer.
 fn large_card() -> Card {
     let (mut card, ..) =
         derive(Machine::new([32.0 * KIB, 512.0 * KIB, 32.0 * MIB], 0.01, 6), [32.0 * KIB, 512.0 * KIB, 32.0 * MIB]);

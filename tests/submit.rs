@@ -34,7 +34,7 @@ use std::time::Duration;
 
 const REPEAT: Repeat = Repeat { min: 3, max: 3, width: None, budget_seconds: None };
 
-/// Plan with twelve points on two nodes and twelve on four, and 2 launches.
+/// Returns a plan with twelve points on two nodes and twelve on four, and 2 launches.
 fn plan() -> Plan {
     let context = Context {
         transport: TransportKind::Mpi,
@@ -262,7 +262,7 @@ struct Case {
 }
 
 impl Case {
-    /// The last element of `ends` is the end of the first job.
+    /// Creates a case with these ends of jobs. The last element of `ends` belongs to the first job.
     fn new(ends: &[End]) -> Self {
         let scratch = Scratch::new();
         let folder = Folder::create(&scratch.join("result")).expect("a folder");
@@ -366,7 +366,7 @@ fn points_that_failed_are_measured_again_by_one_further_job_if_that_is_asked() {
 #[test]
 fn however_jobs_end_what_is_left_is_submitted_again_and_no_sample_is_lost_or_doubled() {
     use JobState::*;
-    // Runs each way ten times, after 1 to 34 samples.
+    // Tries each way to end ten times, after 1 to 34 samples.
     for samples in (0..10).map(|k| 1 + 11 * k % 34) {
         let killed = [TimeLimit, NodeFailure, Preempted, Removed, OutOfMemory, Deadline, Failed];
         let mut ends: Vec<(End, Vec<JobState>)> =
@@ -481,7 +481,7 @@ fn a_job_whose_id_the_batch_system_does_not_say_is_found_by_its_name_and_one_tha
     assert_eq!(after[..2], [None, None]);
 }
 
-/// A batch system with a script in the place of each of Slurm's programs.
+/// Returns a batch system with a script in the place of each of Slurm's programs.
 fn system<'a>(scratch: &Scratch, script: &str, interrupted: &'a dyn Fn() -> Result<()>) -> System<'a> {
     let program = scratch.join("program");
     std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("a file");

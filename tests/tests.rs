@@ -20,7 +20,7 @@
 //! - `arena`: a rank's memory and its pages
 //! - `threads`: the embedded transport keeps the contract of `Comm` and its parts
 //! - `comm`: the part of `Comm` that moves many words, and words into others' memory; the separate package `loom`
-//! checks its synchronisation
+//!   checks its synchronisation
 //! - `mpi`: the MPI transport keeps the contract, and the kernels and workers on it
 //! - `apex_map`: the kernel, its verification and its refusals
 //! - `writes`: Apex-Map with writes, with chains, and with busy neighbours
@@ -36,7 +36,7 @@
 //! - `latency`: pointer chases, runs in parts, regions inside the plateaus of levels, ranges from few launches
 //! - `residence`: the rate at which others displace lines of the last cache, from simulated latencies after waits
 //! - `staircase`: sizes of caches and the reach of TLBs from simulated latencies, the table of classic numbers and its
-//! figures
+//!   figures
 //! - `bounds`: known values, missing numbers, and that nothing exceeds the bounds of this machine's card
 //! - `worker`: reads a job, writes lines
 //! - `identity`: changes that make samples stale
@@ -44,7 +44,7 @@
 //! - `fuzz`: readers on arbitrary bytes: every case that fuzzing found, and seeds for more
 //! - `store`: journals, Parquet, cells
 //! - `damage`: results with files that are damaged, copied or written by others: readable data are read, the rest is
-//! reported
+//!   reported
 //! - `samples`: varying columns, groups, mixtures, the registry of columns
 //! - `cube`: medians as arrays over named axes, their slices, ratios and slopes, and the map of elasticities
 //! - `spec`: sweep files, their expansion and their errors

@@ -380,8 +380,7 @@ fn misuse_is_caught_before_it_touches_memory() {
     assert!(outside.iter().any(|message| message.contains("outside of a memory of 10")), "{outside:?}");
 }
 
-/// Returns memory of a rank's stack frame that is large enough to be unmapped on drop. A later access by another rank
-/// crashes.
+/// Returns memory for a rank's stack frame. It is so large that dropping it unmaps it, and a later access crashes.
 fn mapped() -> Vec<u32> {
     vec![0; 1 << 20]
 }

@@ -145,7 +145,7 @@ fn the_place_of_every_rank_is_told_however_long_its_node_is_called() {
 fn an_unreachable_width_is_given_up_at_the_maximum() {
     let repeat = Repeat { width: Some(0.0), ..times(2, 9) };
     let events = work(&job(1, repeat));
-    // Two equal medians in a row are possible except for the clock's resolution, so only bounds are certain.
+    // The clock's resolution can make two medians in a row equal, so only bounds are certain.
     for index in 0..5 {
         let n = order(&events).iter().filter(|&&at| at == index).count();
         assert!((6..=9).contains(&n), "point {index}: {n} repetitions");
