@@ -1,4 +1,4 @@
-//! Shared functions: temporary folders, made-up records, programs with a time limit.
+//! Shared functions: temporary folders, example records, programs with a time limit.
 
 use apexmap_base::disturbance::Facts;
 use apexmap_base::point::{Point, Value};
