@@ -129,9 +129,9 @@ fn files_and_modules_do_not_import_each_other_in_circles() {
         let imports = imports(name);
         assert!(!imports.is_empty(), "{name}");
         let found = circles(&imports);
-        assert!(found.is_empty(), "files of {name} in circles: {found:#?}");
+        assert!(found.is_empty(), "files of {name} in cycles: {found:#?}");
         let found = circles(&modules(&imports));
-        assert!(found.is_empty(), "modules of {name} in circles: {found:#?}");
+        assert!(found.is_empty(), "modules of {name} in cycles: {found:#?}");
     }
 }
 
@@ -191,7 +191,7 @@ fn circles_between_files_are_found() {
     assert_eq!(found(&closed("use super::a::A; pub struct C;")), 1, "c, a, b");
     assert_eq!(found(&closed("use super::A; pub struct C;")), 1, "through the re-export of the root");
     assert_eq!(found(&closed("use super::*; pub struct C(A);")), 1, "through a glob import");
-    assert_eq!(found(&closed("use super::T; pub struct C;")), 0, "what the root declares");
+    assert_eq!(found(&closed("use super::T; pub struct C;")), 0, "a declaration of the root");
     let outside =
         [&closed("use crate::y::Y; pub struct C;")[..], &[("y.rs", "use crate::x::A; pub struct Y;")]].concat();
     assert_eq!(found(&outside), 1, "through another module");

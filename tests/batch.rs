@@ -200,7 +200,7 @@ fn answers_say_who_cancelled_and_what_never_starts() {
     assert_eq!(of(&format!("9|CANCELLED by {own}\n")).state, JobState::Cancelled);
     let other = of("9|CANCELLED by 4711\n");
     assert_eq!((other.state, other.reason.as_str()), (JobState::Removed, "by user 4711"));
-    assert_eq!(of("9|OUT_OF_ME+\n").state, JobState::Running, "what is not known may still run");
+    assert_eq!(of("9|OUT_OF_ME+\n").state, JobState::Running, "an unknown job may still run");
     let never = answer::jobs(&slurm, &slurm.ask, "7|PENDING|am-1|DependencyNeverSatisfied|N/A\n");
     assert_eq!(never["7"].state, JobState::NeverStarts);
     // Reasons in squeue(1) that waiting does not resolve.
@@ -390,7 +390,7 @@ fn what_a_partition_gives_to_a_job_is_read_of_the_same_answer() {
     assert_eq!(
         limits("main* 2 64 2 257000\n"),
         Limits { seconds: None, nodes: Some(1) },
-        "a template that does not ask"
+        "a template without such a query"
     );
     assert_eq!(limits("nonsense\n"), Limits::default());
     // Other partitions are ignored. If several are meant, the largest limit counts.

@@ -109,7 +109,7 @@ impl Site {
         assert_eq!(samples.len(), expected);
         samples.sort();
         samples.dedup();
-        assert_eq!(samples.len(), expected, "samples were doubled");
+        assert_eq!(samples.len(), expected, "samples were duplicated");
     }
 }
 

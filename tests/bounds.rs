@@ -77,7 +77,7 @@ proptest! {
     }
 }
 
-/// Returns the card of a machine with round numbers: 1 ns for a read from L1, 10 ns beyond 1 MiB, 8 lines in flight.
+/// Returns the card of a machine with round numbers: 1 ns for a read from L1, 10 ns beyond 1 MiB, 8 outstanding lines.
 fn card() -> Card {
     let mut card = Card::new("round", "made up", "this test");
     for (name, text) in [
@@ -148,7 +148,7 @@ fn limits_of_apex_map_are_those_of_the_formulas() {
     let point = |alpha: f64, block: u64| {
         Point::new("apex_map.sequential", 1).with("M", 1u64 << 20).with("alpha", alpha).with("L", block)
     };
-    // 8 MiB, uniform. At 10 ns per read with 8 lines in flight, each line takes 80 ns.
+    // 8 MiB, uniform. At 10 ns per read with 8 outstanding lines, each line takes 80 ns.
     let found = terms(point(1.0, 1), &[("page_bytes", Value::Integer(4096))], THREADS);
     // The machine loads an index and a word at four loads per cycle of 0.5 ns; the loop that reads them takes 1 ns.
     close(rate(&found, bounds::ISSUE), 4e9);
@@ -339,7 +339,7 @@ fn a_limit_without_numbers_is_left_out_and_named() {
     let base = Point::new("random_access.base", 2).with("N_words", 1u64 << 20);
     let elsewhere = terms(base, &[("messages_per_update", Value::Real(0.5))], "another library");
     assert_eq!(elsewhere.missing, [bounds::MESSAGES, bounds::LINK, bounds::BISECTION]);
-    assert_eq!(elsewhere.bottleneck().unwrap().name, bounds::MEMORY, "what is known still bounds");
+    assert_eq!(elsewhere.bottleneck().unwrap().name, bounds::MEMORY, "known numbers still set bounds");
     let pong = Point::new("message_rate.ping_pong", 2);
     assert_eq!(terms(pong, &[], "another library").bottleneck(), None, "no number, no bound");
     let (limits, point) = (Limits::of(&card()), kernels::complete(Point::new("calibrate.owner", 1)).unwrap());

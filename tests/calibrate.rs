@@ -60,7 +60,7 @@ fn runs_on_a_slow_network_send_fewer_messages_and_others_as_many_as_ever() {
     let all = [probes(&small(), 2), shapes(&small(), 2)].concat();
     let costs = |latency, gap, per_byte| Costs { latency, gap, per_byte };
     for probe in &all {
-        assert_eq!(fitting(probe.clone(), costs(2e-7, 5e-8, 1e-11)), *probe, "between cores nothing takes long");
+        assert_eq!(fitting(probe.clone(), costs(2e-7, 5e-8, 1e-11)), *probe, "nothing takes long between cores");
     }
     let slow: Vec<Probe> = all.iter().map(|probe| fitting(probe.clone(), costs(3e-4, 1e-5, 8e-8))).collect();
     let changed = all.iter().zip(&slow).filter(|(before, after)| before != after).count();
@@ -153,7 +153,7 @@ fn a_card_is_listed_with_a_line_for_all_steps_of_a_ladder() {
     assert!(ladder.starts_with("read_seconds--*-huge-dependent 3 steps 2 ns to 9 ns "), "{ladder}");
     assert!(ladder.ends_with("; 64KiB to 1MiB"), "{ladder}");
     assert!(line("loaded_latency_seconds--*").ends_with("; 20 % to 90 %"));
-    assert!(line("message_seconds--4B-send-few").contains(" 100 ns 90 ns to 110 ns "), "two are no ladder");
+    assert!(line("message_seconds--4B-send-few").contains(" 100 ns 90 ns to 110 ns "), "two steps are no ladder");
     assert!(line("update_seconds").contains(" 10 ns 9 ns to 11 ns "));
     assert!(list.ends_with("the card has all 6 steps\n"), "{list}");
 }

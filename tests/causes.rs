@@ -195,7 +195,7 @@ fn the_errors_of_a_launch_are_searched_once_as_they_come_however_long_they_are()
     add(&mut errors, "st n2 port 22: Connection refused\n");
     assert!(errors.told().expect("a cause").cause.what.contains("a node was not reached"));
     (0..160).for_each(|_| add(&mut errors, &chunk));
-    let found = errors.cause().expect("a cause that was found stays");
+    let found = errors.cause().expect("a cause stays once it is found");
     assert_eq!(found.line, "ssh: connect to host n2 port 22: Connection refused");
     // A more specific cause replaces the first one, even before the end of its line.
     add(&mut errors, "\nHost key verification failed.");

@@ -202,7 +202,7 @@ fn a_put_whose_last_item_has_come_has_come_whole() {
 #[test]
 fn what_lies_outside_of_a_window_is_refused_also_near_the_end_of_all_numbers() {
     fn refused(work: impl FnOnce()) {
-        let panic = catch_unwind(AssertUnwindSafe(work)).expect_err("it is outside");
+        let panic = catch_unwind(AssertUnwindSafe(work)).expect_err("an access outside of memory");
         let message = panic.downcast_ref::<String>().expect("a message");
         assert!(message.contains("outside of a memory of"), "{message}");
     }

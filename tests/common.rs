@@ -47,7 +47,7 @@ pub fn pass_on_signals() {
             unsafe {
                 let before = sigaction(signal, &ignore).expect("a handler");
                 if !matches!(before.handler(), SigHandler::SigIgn) {
-                    sigaction(signal, &before).expect("the handler before");
+                    sigaction(signal, &before).expect("the previous handler");
                 }
             }
         }

@@ -122,7 +122,7 @@ fn launches_are_the_unit_where_there_are_two_and_samples_where_there_is_one() {
     let found = ratio(&single, &many, &mut tests).unwrap();
     assert_eq!(found.basis, Basis::Samples);
     assert!(found.is_decided() && found.value > 1.5);
-    assert!(ratio(&point_data(&[]), &many, &mut tests).is_none(), "what did not finish has no ratio");
+    assert!(ratio(&point_data(&[]), &many, &mut tests).is_none(), "an unfinished point has no ratio");
     assert_eq!(ratio(&point_data(&[&[1.0]]), &point_data(&[&[2.0]]), &mut tests).unwrap().basis, Basis::Nothing);
 }
 

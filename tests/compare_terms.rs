@@ -198,6 +198,6 @@ fn the_page_maps_the_terms_and_the_terminal_says_which_counts() {
         assert!((numbers.iter().sum::<f64>() - ratio.ln()).abs() < 1e-9, "{line}");
     }
     printed(&["compare", &old, &new, "--out", to]);
-    assert!(!out.join("terms.csv").exists(), "an earlier one is gone");
+    assert!(!out.join("terms.csv").exists(), "the earlier file is removed");
     assert!(refused(&["compare", &old, &new, "--cards", "a.toml"]).contains("--cards has 1 card for 2 machines"));
 }

@@ -32,7 +32,7 @@ fn ranks_share_the_processors_and_helpers_stay_on_those_of_the_process() {
     let here = Hardware::here();
     let threads = here.hardware_threads();
     assert!(Crew::new(1).threads() <= threads && Crew::nearby(1).threads() <= threads);
-    assert_eq!((Crew::new(threads).threads(), Crew::new(10 * threads).threads()), (1, 1), "others have the rest");
+    assert_eq!((Crew::new(threads).threads(), Crew::new(10 * threads).threads()), (1, 1), "other ranks use the rest");
     assert_eq!(Crew::default().threads(), 1);
     // A rank on one processor has helpers on the others.
     let first = here.allowed[0];

@@ -47,7 +47,7 @@ fn facts_of_ranks_are_put_together_as_each_says() {
     assert_eq!(all.get(Fact::RunDelayShare), Some(0.4), "the largest");
     assert_eq!(all.get(Fact::InvoluntarySwitches), Some(7.0), "the sum");
     assert_eq!(all.get(Fact::HertzBefore), Some(2e9), "the smallest");
-    assert_eq!(all.get(Fact::StealShare), Some(0.2), "that of the rank that has it");
+    assert_eq!(all.get(Fact::StealShare), Some(0.2), "the value of the rank that has one");
     assert_eq!(all.get(Fact::EnergyJoules), None);
 }
 
@@ -165,7 +165,7 @@ fn a_common_factor_is_taken_out_of_the_rates_of_points_that_follow_it_and_of_no_
         let corrected = point.iter().zip(&factors).map(|(run, factor)| (run.seconds / factor).ln()).collect::<Vec<_>>();
         let mean = corrected.iter().sum::<f64>() / 20.0;
         let spread = (corrected.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 19.0).sqrt();
-        assert!(spread < 0.025, "{spread}: what is left is the jitter of 1.4 %");
+        assert!(spread < 0.025, "{spread}: only the jitter of 1.4 % remains");
         assert!((mean.exp() / 0.5 - 1.0).abs() < 0.02, "the quiet machine takes 0.5 s, found {}", mean.exp());
     }
 }
@@ -203,7 +203,7 @@ fn ranks_at_another_distance_than_on_the_card_or_in_another_result_are_told() {
     let (near, far) = (at_distance(50e-9), at_distance(200e-9));
     let mut card = Card::new("here", "a machine", "measured");
     card.set("barrier_seconds", Number::new(60e-9, "s", "measured")).expect("a number");
-    assert_eq!(distance::from_card(&far, &card), None, "what carried its messages is not known");
+    assert_eq!(distance::from_card(&far, &card), None, "the transport of the card is unknown");
     card.provenance.insert("transport".into(), near.first_word("transport").into());
     assert_eq!(distance::from_card(&near, &card), None);
     let told = distance::from_card(&far, &card).expect("they are farther");
@@ -265,7 +265,7 @@ fn every_figure_of_a_disturbed_result_says_so_in_one_short_line() {
     let noisy = stored(6, false);
     assert_eq!(stamped(&noisy), "n = 20\nDISTURBED (6 of 20 samples)");
     let quiet_part = noisy.at((6..20).collect());
-    assert_eq!(stamped(&quiet_part), stamped(&noisy), "also of those of its samples that were not disturbed");
+    assert_eq!(stamped(&quiet_part), stamped(&noisy), "the label also covers its quiet samples");
     assert_eq!(noisy.stamped("x\nUNEQUAL".into()), "x\nUNEQUAL. DISTURBED (6 of 20 samples)");
     let (kind, title) = (FigureKind::Curves, "t".to_owned());
     let request = Request { kind, title, x: "block_words".into(), by: Vec::new(), z: "seconds".into() };

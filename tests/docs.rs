@@ -218,7 +218,7 @@ fn the_readme_is_short_and_leads_to_every_page() {
     assert!(long.is_empty(), "{long:#?}");
     assert!(
         readme.contains(concat!("Rust ", env!("CARGO_PKG_RUST_VERSION"))),
-        "README.md names another Rust than Cargo.toml"
+        "README.md and Cargo.toml name different versions of Rust"
     );
     let index = text("docs/README.md");
     for (path, _) in pages.iter().filter(|(path, _)| path.starts_with("docs") && !path.ends_with("README.md")) {

@@ -215,7 +215,7 @@ fn a_point_that_takes_too_long_gets_a_status_and_the_rest_continues_in_a_new_lau
     assert_eq!(case.states(0), [State::Done, State::Failed, State::Done]);
     assert_eq!(case.failures(), [(Status::TimedOut, "no sign of life".to_owned())]);
     assert_eq!((case.jobs.len(), case.jobs[1].tasks.len()), (2, 1));
-    assert_eq!(case.repetitions(1), [0], "what it gave before is kept");
+    assert_eq!(case.repetitions(1), [0], "earlier samples are kept");
     assert_eq!(case.recorder.finished, 3);
 }
 
@@ -274,7 +274,7 @@ fn failed_points_are_tried_again_only_on_request_and_can_then_succeed() {
     assert!(case.jobs.is_empty(), "not without being asked");
     case.drive_with(&[], true).expect("the sweep comes to its end");
     assert_eq!((case.jobs.len(), case.jobs[0].tasks.len()), (1, 1));
-    assert_eq!(case.states(0), [State::Done; 3], "what counts is how it went last");
+    assert_eq!(case.states(0), [State::Done; 3], "the last attempt counts");
     case.drive_with(&[], true).expect("nothing to do");
     assert!(case.jobs.is_empty());
 }
@@ -352,7 +352,7 @@ fn an_interrupted_sweep_ends_with_the_interruption() {
         interrupted: &interrupted,
     };
     assert_eq!(drive(&case.plan, &mut setting).expect_err("interrupted").what, "interrupted");
-    assert_eq!((mock.jobs.len(), case.samples().len()), (1, 1), "what came before is kept");
+    assert_eq!((mock.jobs.len(), case.samples().len()), (1, 1), "earlier samples are kept");
     assert_eq!((case.recorder.waits, case.recorder.started.as_slice()), (1, &[0][..]));
 }
 
@@ -388,7 +388,7 @@ fn more_memory_more_work_and_a_longer_time_bound_lengthen_the_limit_of_a_sample(
         let point = point.with("updates", updates).with("time_bound", bound);
         cost::longest_silence(&case.plan.context, &kernels::complete(point).expect("a point"))
     };
-    assert!((60.0..61.0).contains(&silence(10, 4.0, 0)), "a small point has the least");
+    assert!((60.0..61.0).contains(&silence(10, 4.0, 0)), "a small point has the smallest limit");
     // 8 GiB at 0.1 GB/s, and five times twice the time bound.
     assert!((240.0..260.0).contains(&silence(30, 4.0, 10)), "{}", silence(30, 4.0, 10));
     assert!(silence(30, 4.0, 100) > silence(30, 4.0, 10) + 100.0);
@@ -515,7 +515,7 @@ fn a_fault_that_three_launches_share_is_the_set_ups_and_no_point_is_marked() {
         );
         assert!(error.what.contains(NO_WINDOW) && error.next.starts_with("set OMPI_MCA_osc=pt2pt"), "{error}");
         assert!(error.next.contains(&format!("{} points wait for that", case.waiting())), "{error}");
-        assert!(case.failures().is_empty(), "no point is to blame");
+        assert!(case.failures().is_empty(), "no point is at fault");
         assert_eq!(case.endings(), [Status::Failed; 3], "each launch has its end");
         // The same command continues when the cause is fixed.
         case.drive(&[]);

@@ -141,9 +141,9 @@ fn noisy_points_are_expected_to_need_more_samples() {
         }
         forecast.outlook(4.0).samples
     };
-    assert_eq!(left(0.001), 2.0, "up to the least");
+    assert_eq!(left(0.001), 2.0, "up to the minimum");
     assert!(left(0.03) > 2.0 && left(0.03) < 26.0, "{}", left(0.03));
-    assert_eq!(left(1.0), 26.0, "up to the most");
+    assert_eq!(left(1.0), 26.0, "up to the maximum");
 }
 
 /// Simulates a sweep of two launches. `costs` are seconds per sample and launch. The share `clocked` is measured by the

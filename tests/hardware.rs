@@ -237,7 +237,7 @@ fn the_smallest_limit_of_the_job_and_of_all_groups_above_it_counts() {
     assert_eq!(limits(&unlimited), (None, 32, Some(16)));
     assert_eq!(limits("proc/self/cgroup = 0::/a\\n"), (None, 32, Some(16)), "nothing is mounted");
     let outside = format!("{SECOND}proc/self/cgroup = 0::/../other\\n\nsys/fs/cgroup/memory.max = 2147483648");
-    assert_eq!(limits(&outside).0, Some(2 << 30), "of a group outside of the tree only the tree's own limit");
+    assert_eq!(limits(&outside).0, Some(2 << 30), "for a group outside of the tree, only the limit of the tree counts");
 }
 
 #[test]

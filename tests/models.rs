@@ -423,7 +423,7 @@ fn others_that_use_the_last_cache_leave_lines_there_for_the_time_on_the_card() {
     };
     // 4 MiB drawn uniformly: on average, one line is used every 16 thousand accesses or so, in 0.1 ms or less.
     let (mine, words) = (seconds(1.0, 524288.0, 0.0, 0.0), 524288.0);
-    assert!((seconds(1.0, words, 1.0, 0.0) / mine - 1.0).abs() < 1e-6, "a second is long");
+    assert!((seconds(1.0, words, 1.0, 0.0) / mine - 1.0).abs() < 1e-6, "a second is a long time");
     assert!((seconds(1.0, words, 10.0, 0.0) / mine - 1.0).abs() < 0.01);
     // If others displace a line after a microsecond, L3 does not help: data that L2 does not hold come from memory.
     let none = MACHINE.map(|number| if number == 3.2e7 { 524288.0 } else { number });

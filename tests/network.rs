@@ -86,7 +86,7 @@ fn frames_follow_each_other_on_each_link_and_take_the_delay_once() {
     assert_eq!(links.send(now, 2, &[1], 976, setting), [now + 3 * frame + delay], "one link leads to host 1");
     assert_eq!(links.send(now, 1, &[2], 976, setting), [now + frame + delay], "the other direction is free");
     let later = now + 10 * frame;
-    assert_eq!(links.send(later, 0, &[1, 2], 976, setting), [later + frame + delay; 2], "one for all leaves once");
+    assert_eq!(links.send(later, 0, &[1, 2], 976, setting), [later + frame + delay; 2], "a broadcast leaves once");
     let faster = Setting { delay: 2 * delay, rate: 2e6 };
     assert_eq!(links.send(later, 0, &[1], 976, faster), [later + frame + frame / 2 + 2 * delay]);
 }

@@ -167,7 +167,7 @@ fn two_users_share_a_result_if_they_may_and_are_told_who_may_not() {
     }
     mode(&result.join(".lock"), 0o644);
     let (code, said) = as_other(&run);
-    assert_eq!(code, Some(0), "the lock needs no right to write: {said}");
+    assert_eq!(code, Some(0), "the lock needs no permission to write: {said}");
     // In a sticky folder, only the owner of a file may replace it.
     printed(&run);
     mode(&result, 0o1777);

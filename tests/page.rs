@@ -183,7 +183,7 @@ fn hostile_names_are_text_everywhere_and_run_nowhere() {
     let path = page(&scratch, attack);
     let (dom, console) = browser::open(&path);
     assert_eq!(console, Vec::<String>::new());
-    assert!(!dom.contains("<img") && dom.contains("{{ 7 * 7 }}"), "an attack became markup");
+    assert!(!dom.contains("<img") && dom.contains("{{ 7 * 7 }}"), "a hostile name became markup");
     assert_eq!(dom.matches("<script").count(), 2, "the viewer's data and the page's own script");
     // Also without the page's protection against foreign scripts.
     let told = browser::ask(

@@ -91,7 +91,7 @@ fn a_rank_has_its_part_of_a_cache_that_other_ranks_share() {
     assert_eq!(l3(4, Some(Place::Spread)), 32.0, "one rank on each of the four caches");
     assert_eq!(l3(8, Some(Place::Spread)), 16.0);
     assert_eq!(l3(4, Some(Place::Compact)), 16.0, "two on each of the first two");
-    assert_eq!((l3(1, None), l3(2, None)), (32.0, 16.0), "where a launcher puts them is not known");
+    assert_eq!((l3(1, None), l3(2, None)), (32.0, 16.0), "the placement by the launcher is unknown");
 }
 
 #[test]

@@ -352,7 +352,7 @@ fn a_table_that_a_fault_left_wrong_is_filled_anew() {
         arena.restored(Pages::Base);
         (anew, arena.words(Pages::Base, 10, 7, |i| i as u64).unwrap().0[3])
     });
-    assert_eq!(results[0], Ok((3, 99)), "filled anew, and kept when it was declared whole");
+    assert_eq!(results[0], Ok((3, 99)), "filled again, and kept after it was declared complete");
 }
 
 #[test]
@@ -682,7 +682,7 @@ fn a_time_bound_leaves_the_updates_that_have_time() {
         assert_eq!(work(&outputs).operations, number(&outcome, "updates_made"));
         number(&outcome, "updates_made")
     };
-    assert_eq!(bounded(4.0, 3600), 4096.0, "all that were asked for");
+    assert_eq!(bounded(4.0, 3600), 4096.0, "all requested updates");
     let made = bounded(1e6, 1);
     assert!((1.0..1024e6).contains(&made), "{made}");
 }

@@ -67,7 +67,7 @@ fn one_sweep_measures_both_and_the_report_shows_the_ratio_with_its_effects() {
     let (scratch, sweep) = (Scratch::new(), "sweeps/paper-figure-2.toml");
     let text =
         std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(sweep)).expect("the sweep");
-    let head = &text[..text.find("\n[launch]").expect("how it is launched")];
+    let head = &text[..text.find("\n[launch]").expect("the launch settings")];
     let small = head.replace("64 Mwords", "1 Mwords").replace("I = 1024", "I = 16");
     assert_ne!(head, small);
     let (file, out) = (scratch.join("sweep.toml"), scratch.join("result"));

@@ -177,7 +177,7 @@ fn another_sweep_takes_over_a_result_only_when_told_and_then_keeps_it() {
     let refused = run(&other, &out);
     assert_eq!(refused.status.code(), Some(2));
     assert!(errors(&refused).contains("another sweep, \"sweep\"") && errors(&refused).contains("--replace"));
-    assert_eq!(samples(&out), first, "nothing was touched");
+    assert_eq!(samples(&out), first, "nothing was changed");
     std::fs::write(&other, SMALL).unwrap();
     assert!(run(&other, &out).status.success());
 
@@ -262,7 +262,7 @@ fn an_interrupted_sweep_says_what_it_kept_and_how_to_resume_and_leaves_nothing_b
         kill(nix::unistd::Pid::from_raw(driver.id() as i32), signal).unwrap();
         let ended = ended(driver);
         assert_eq!(ended.status.code(), Some(code), "{}", errors(&ended));
-        assert_eq!(launched_from(&out), 0, "nothing of the launch stays behind");
+        assert_eq!(launched_from(&out), 0, "no process of the launch stays behind");
         let text = errors(&ended);
         let kept = samples(&out).len();
         assert!(text.contains(&format!("interrupted by {name}: {kept} sample")), "{text}");

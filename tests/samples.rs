@@ -102,7 +102,7 @@ fn what_follows_from_two_columns_together_is_no_axis() {
     assert_eq!(design.independent(&["a", "b", "both", "same"]), ["a", "b"]);
     assert_eq!(design.independent(&["both", "a", "b"]), ["both"], "the first stays");
     assert!(design.follows("gap", &["a", "b"]) && !design.follows("gap", &["b"]));
-    assert!(!design.follows("b", &["gap"]), "what some points do not have says nothing of them");
+    assert!(!design.follows("b", &["gap"]), "a column says nothing about points without a value");
     design.add("within", codes(|a, b| (a == 0).then_some(b / 2)));
     assert!(design.follows("within", &["gap"]), "both are of the same points");
 }
@@ -215,7 +215,7 @@ proptest! {
         prop_assert_eq!(apart(&axes), apart(&names));
         for spared in &axes {
             let rest: Vec<&str> = axes.iter().copied().filter(|name| name != spared).collect();
-            prop_assert!(apart(&rest) < apart(&axes), "{} can be spared of {:?}", spared, axes);
+            prop_assert!(apart(&rest) < apart(&axes), "{} is not needed in {:?}", spared, axes);
         }
     }
 

@@ -179,7 +179,7 @@ impl Cluster {
         assert_eq!(all.len(), samples);
         all.sort_by_key(|sample| (&sample.key, sample.block, sample.repetition));
         all.dedup_by_key(|sample| (&sample.key, sample.block, sample.repetition));
-        assert_eq!(all.len(), samples, "samples were doubled");
+        assert_eq!(all.len(), samples, "samples were duplicated");
     }
 }
 
@@ -234,7 +234,7 @@ fn from_a_login_node_a_sweep_runs_as_jobs_of_two_and_of_four_nodes() {
     fs::write(cluster.scratch.join("s.toml"), sweep).expect("a file");
     let shown = text(&cluster.apexmap(&["run", "s.toml", "--out", "result", "--dry-run"]));
     assert!(shown.contains("#SBATCH --nodes=4\n") && shown.contains("export UCX_TLS=tcp\n"), "{shown}");
-    assert!(!cluster.scratch.join("result").exists(), "what is only shown leaves nothing behind");
+    assert!(!cluster.scratch.join("result").exists(), "a dry run leaves no files");
 
     let output = cluster.apexmap(&["run", "s.toml", "--out", "result"]);
     assert!(output.status.success(), "{}", text(&output));

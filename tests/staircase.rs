@@ -151,7 +151,7 @@ fn a_tlb_of_two_levels_shows_in_pages_of_either_size() {
             assert!((found / truth).ln().abs() < 0.25, "{name}: {found} is not {truth}");
             (inside, all) = (inside + u32::from(low <= truth && truth <= high), all + 1);
         }
-        assert_eq!(card.get("tlb_reach_bytes--huge"), None, "4 GiB is beyond all that was read");
+        assert_eq!(card.get("tlb_reach_bytes--huge"), None, "4 GiB is larger than every region that was read");
     }
     assert!(all == 60 && inside >= 50, "{inside} of {all}");
 }
@@ -295,7 +295,7 @@ fn the_table_says_the_classic_numbers_in_the_fields_words() {
     has(
         "GUPS, one table 0.7 GUPS 0.63 to 0.77 GUPS all 128 cores, updates unprotected, table of 1 GiB, 0.195 % of memory",
     );
-    assert!(!text.contains("(HPCC)"), "no number of small tables bears the name");
+    assert!(!text.contains("(HPCC)"), "no number of small tables has the name");
     has("Latency L1 1.5 ns");
     has("the system reports 32 KiB");
     has("L1 TLB, 4 KiB pages");

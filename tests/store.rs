@@ -363,7 +363,7 @@ fn files_that_differ_in_their_ending_do_not_meet_while_they_are_written() {
 fn the_lock_keeps_a_second_driver_out_until_the_first_is_gone() {
     let (_scratch, folder) = folder();
     let lock = folder.lock().expect("no other driver holds the lock");
-    let refused = folder.lock().expect_err("somebody is here");
+    let refused = folder.lock().expect_err("another driver holds the lock");
     assert!(refused.what.contains("another apexmap is writing to"), "{refused}");
     drop(lock);
     assert!(folder.lock().is_ok());

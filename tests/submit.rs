@@ -776,7 +776,7 @@ fn a_job_that_asks_for_what_it_cannot_get_is_cancelled_and_the_last_of_its_part(
     );
     let submitted = case.cluster.jobs.len();
     assert!(submitted > 1, "it was a chain");
-    assert_eq!(case.cluster.cancelled.len(), submitted, "nothing of it stays in the queue");
+    assert_eq!(case.cluster.cancelled.len(), submitted, "no job stays in the queue");
     assert_eq!(case.ended()[0], JobState::Unsatisfiable);
     // The next command tries again.
     assert!(case.follow().expect("an end").is_empty());
@@ -851,6 +851,6 @@ fn a_machine_is_called_by_its_cluster_in_an_allocation_and_as_before_where_jobs_
         .append(&Line::Submitting { job: job.clone(), part: "all".into(), seconds: 60.0, after: None, samples: 0 })
         .expect("a line");
     store.append(&Line::Ended { job, state: JobState::Completed, why: String::new(), samples: 2 }).expect("a line");
-    assert!(run(&["plan"], false).contains("1 done"), "whatever this host is called");
+    assert!(run(&["plan"], false).contains("1 done"), "whatever the name of this host is");
     assert!(run(&["plan", "--machine", "other"], false).contains("2 stale samples"), "the user's word comes first");
 }

@@ -215,7 +215,7 @@ fn exchange(comm: &ThreadComm, plan: &Traffic, sends: usize, words: usize) -> Ve
             let serial = words[0] as usize;
             let (to, length) = plan[from][serial];
             assert_eq!(to, comm.rank(), "it went to the wrong rank");
-            assert_eq!(words, message(from, serial, length), "it was changed on its way");
+            assert_eq!(words, message(from, serial, length), "the message was changed in transit");
             got[from].push(serial);
         });
         match taken {

@@ -64,7 +64,7 @@ fn a_late_message_blocks_nobody(comm: &MpiComm, folder: &Path) {
                     let came = inbox.take(|from, words| {
                         let start = words[0] >> 8;
                         let right = (start..).zip(words).all(|(word, found)| *found == word << 8 | from as u64);
-                        assert!(right, "it was changed on its way");
+                        assert!(right, "the message was changed in transit");
                         (from, words.len())
                     });
                     order.extend(came);
@@ -99,10 +99,10 @@ fn a_send_handle_is_busy_until_its_message_has_left(comm: &MpiComm, folder: &Pat
     comm.memory_mailbox(Tag::Reply, limits, &memory, |inbox, outbox| match comm.rank() {
         0 => {
             assert!(outbox.send(1, 0, LONG) && outbox.send(1, 0, LONG), "two handles");
-            assert!(!outbox.ready() && !outbox.send(1, 0, LONG), "two are on their way");
+            assert!(!outbox.ready() && !outbox.send(1, 0, LONG), "two messages are outstanding");
             tell(folder, "sent");
             while !outbox.ready() {}
-            assert!(outbox.send(1, 1, 1), "one has left");
+            assert!(outbox.send(1, 1, 1), "one message has left");
         }
         1 => {
             await_file(folder, "sent");

@@ -179,7 +179,7 @@ pub fn on_host<T: Send>(space: &Path, what: impl FnOnce() -> T + Send) -> T {
             setns(space, CloneFlags::CLONE_NEWNET).expect("a way into the host's network");
             what()
         });
-        there.join().expect("what is done there ends well")
+        there.join().expect("the action does not panic")
     })
 }
 

@@ -83,7 +83,7 @@ impl Switch {
         shared.set(setting);
         let (its, (ready, is_ready)) = (Arc::clone(&shared), mpsc::channel());
         let carry = move || {
-            ready.send(real_time()).expect("who started it waits");
+            ready.send(real_time()).expect("the starting thread waits");
             Carrier::new(ports).carry(&its);
         };
         let thread = std::thread::Builder::new().name("switch".into()).spawn(carry).expect("a thread");
