@@ -1,4 +1,4 @@
-//! Apex-Map on the embedded transport: what is measured, what is verified, what is refused.
+//! Tests of Apex-Map on the embedded transport: measurements, verification, refusals.
 
 use super::common::small_point;
 use apexmap_base::point::{Point, Value};
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 const VARIANTS: [&str; 3] = ["apex_map.sequential", "apex_map.two_sided", "apex_map.one_sided"];
 const PARALLEL: [&str; 2] = ["apex_map.two_sided", "apex_map.one_sided"];
 
-/// What rank 0 says of one run, with every rank's arena prepared by `prepare`.
+/// Runs a point and returns rank 0's outcome. `prepare` fills the arena of each rank first.
 fn run_on(point: &Point, stream: u64, prepare: impl Fn(&mut Arena, usize) + Sync) -> Outcome {
     let kernel = find(&point.kernel).expect("a kernel");
     let outcomes = threads::run(point.ranks, |comm, arena| {
@@ -34,7 +34,7 @@ fn number(outcome: &Outcome, name: &str) -> f64 {
     outcome.outputs[name].as_f64().expect("a number")
 }
 
-/// The point with another value of one parameter, complete and checked.
+/// Returns the point with another value of one parameter, complete and checked.
 fn changed(point: &Point, name: &str, value: impl Into<Value>) -> Point {
     complete(point.clone().with(name, value)).expect("a valid point")
 }
@@ -85,12 +85,12 @@ fn polling_less_often_changes_how_often_and_nothing_else() {
             assert_eq!(outcome.verdict, Ok(()), "{}", point.label());
             assert!(number(&outcome, "poll_seconds") > 0.0, "{}", point.label());
             let polls = number(&outcome, "polls");
-            // 128 accesses of each rank; those that wait for replies or for each other poll as well.
+            // 128 accesses per rank. Ranks that wait for replies or for each other poll, too.
             assert!(polls >= (ranks as u64 * (128 / every)) as f64, "{}: {polls}", point.label());
             polls
         });
         if ranks == 1 {
-            assert!(polls[0] < 2.0 * 128.0 && polls[3] < polls[0], "one rank waits for nobody: {polls:?}");
+            assert!(polls[0] < 2.0 * 128.0 && polls[3] < polls[0], "one rank waits for no other: {polls:?}");
         }
     }
 }
@@ -124,13 +124,13 @@ fn requests_are_served_for_every_remote_access_and_only_by_messages() {
     }
 }
 
-/// The contents of memory, from their description alone: differences of a mixing function.
+/// Returns the word that memory must contain, computed from its definition: differences of a mixing function.
 fn right(rank: u64, word: u64) -> u64 {
     let potential = |word: u64| mix(rank << 40 ^ word);
     potential(word + 1).wrapping_sub(potential(word))
 }
 
-/// Runs with memory that already holds `contents` under the name of the right ones.
+/// Runs a point on memory that already holds `contents`, as if they were the right ones.
 fn run_with_contents(point: &Point, contents: impl Fn(u64, u64) -> u64 + Sync) -> Outcome {
     let words = point.integer("M") as usize / point.ranks;
     run_on(point, 5, |arena, rank| {
@@ -156,7 +156,7 @@ fn wrong_words_are_noticed() {
                 let message = verdict.expect_err(&point.label());
                 assert!(message.contains("the sum of the words read is wrong on"), "{message}");
             };
-            // As a kernel that reads nothing, the neighbouring word, or another rank's memory.
+            // Contents as seen by a kernel that reads nothing, a neighbouring word, or another rank's memory.
             wrong(&|_, _| 0);
             wrong(&|rank, word| right(rank, word + 1));
             wrong(&|rank, word| right(rank + 1, word));
@@ -164,7 +164,7 @@ fn wrong_words_are_noticed() {
     }
 }
 
-/// One word of one rank, read by all: every access counts, none can be left out unnoticed.
+/// All ranks read one wrong word of one rank. The verification includes every access, so this word cannot go unnoticed.
 #[test]
 fn a_single_wrong_word_is_noticed() {
     for variant in VARIANTS {
@@ -224,7 +224,7 @@ proptest! {
 fn a_block_beyond_memory_panics_instead_of_reading_it() {
     for block in [1, 2, 3, 4, 8, 16, 17] {
         let beyond = 33 - block as u64;
-        // Places are looked at in fours and one by one.
+        // The loop checks offsets in groups of four and one by one.
         for offsets in [vec![beyond], vec![0, 0, beyond, 0], vec![u64::MAX; 4], vec![0, 0, 0, 0, beyond]] {
             let result = std::panic::catch_unwind(|| sum_all(&[1; 32], &offsets, block));
             assert!(result.is_err(), "{block} {offsets:?}");
@@ -268,7 +268,7 @@ fn points_that_cannot_run_are_refused_with_the_reason() {
     assert!(complete(Point::new("apex_map", 2)).expect_err("no such kernel").contains("there is no kernel"));
 }
 
-/// What a warm-up with these times per array does: the arrays of each of its groups.
+/// Runs a warm-up with these times per array and returns the numbers of arrays in its groups.
 fn groups(seconds: impl Fn(usize) -> f64, spent: impl Fn(usize) -> f64) -> Vec<u64> {
     let (mut warm_up, mut groups) = (WarmUp::default(), Vec::new());
     while let Some(arrays) = warm_up.next_group() {
@@ -282,7 +282,7 @@ fn groups(seconds: impl Fn(usize) -> f64, spent: impl Fn(usize) -> f64) -> Vec<u
 fn a_warm_up_that_must_be_checked_ends_when_it_is_steady_and_enough_was_written() {
     let mut warm_up = WarmUp::default();
     warm_up.note(1e-4, 1e-4, true);
-    assert_eq!(warm_up.next_group(), Some(2), "one group says nothing of what changes");
+    assert_eq!(warm_up.next_group(), Some(2), "one group shows no change");
     warm_up.note(2.5e-4, 2.5e-4, true);
     assert_eq!(warm_up.next_group(), Some(4), "it was slower than the one before");
     warm_up.note(5e-4, 5e-4, true);
@@ -292,13 +292,14 @@ fn a_warm_up_that_must_be_checked_ends_when_it_is_steady_and_enough_was_written(
 #[test]
 fn the_warm_up_doubles_until_an_array_takes_as_long_as_before() {
     let quick = |group| if group == 0 { WarmUp::LEAST } else { 1e-6 };
-    // Steady at once; after getting faster by 6 % four times; after getting slower, as what was read ahead leaves the caches.
+    // Steady at once; steady after four speed-ups by 6 %; steady after slowing down, as prefetched data leave the
+    // caches.
     assert_eq!(groups(|_| 1e-4, quick), [1, 2]);
     assert_eq!(groups(|group| 1e-4 * 0.94_f64.powi(group.min(4) as i32), quick), [1, 2, 4, 8, 16, 32]);
     assert_eq!(groups(|group| 1e-4 * 1.5_f64.powi(group.min(2) as i32), quick), [1, 2, 4, 8]);
-    // Steady at once, but not yet for long enough.
+    // Steady at once, but not for long enough.
     assert_eq!(groups(|_| 1e-4, |_| WarmUp::LEAST / 2.5), [1, 2, 4]);
-    // Never steady: the time of all groups together is bounded.
+    // Never steady: the total time of the groups is bounded.
     assert_eq!(groups(|group| 1e-4 * 0.9_f64.powi(group as i32), |_| WarmUp::BUDGET / 2.5), [1, 2, 4]);
     assert_eq!(groups(|_| 1.0, |_| 1.0), [1]);
 }
@@ -308,7 +309,7 @@ fn every_run_tells_how_warm_and_how_long_it_was() {
     for variant in VARIANTS {
         let point = small_point(variant, *ranks_of(variant).end());
         let outcome = run(&point, 4);
-        // An array of I at least, in whole arrays.
+        // At least one array of I accesses, and only complete arrays.
         let warm_up = number(&outcome, "warm_up_accesses");
         assert!(warm_up >= 64.0 && warm_up % 64.0 == 0.0, "{variant}: {warm_up}");
         let (drift, steady) = (number(&outcome, "drift"), number(&outcome, "steady"));
@@ -316,14 +317,15 @@ fn every_run_tells_how_warm_and_how_long_it_was() {
         assert!(number(&outcome, "clock_ticks") >= 1.0, "{variant}");
         let mean = number(&outcome, "rank_seconds_mean");
         assert!(number(&outcome, "rank_seconds_min") <= mean && mean <= number(&outcome, "rank_seconds_max"));
-        // Fewer accesses than quarters have no first and last.
+        // Fewer accesses than quarters: there is no first and no last quarter.
         let outcome = run(&changed(&changed(&point, "I", 3u64), "N", 1u64), 4);
         assert_eq!((outcome.verdict, outcome.outputs.get("drift")), (Ok(()), None), "{variant}");
     }
 }
 
 proptest! {
-    /// Long enough for the clock, remote accesses enough, within bounds, and no more than twice what is needed.
+    /// A run is long enough for the clock, has enough remote accesses, is within bounds, and is at most twice as long
+    /// as needed.
     #[test]
     fn the_number_of_index_arrays_follows_from_the_point(
         variant in prop::sample::select(VARIANTS.to_vec()),
@@ -339,14 +341,14 @@ proptest! {
         let accesses = (point.integer("N") * indices) as f64;
         let share = remote_share(ranks, alpha);
         let wanted = |accesses: f64| {
-            // 0.5 ns, 0.025 ns a word and 100 ns where it is remote, and 1 ms in all.
+            // 0.5 ns, plus 0.025 ns per word, plus 100 ns if remote; at least 1 ms in total.
             let seconds = accesses * (0.5e-9 + 0.025e-9 * block as f64 + 100e-9 * share);
             let bounded = accesses >= f64::from(1 << 22) || accesses * block as f64 >= f64::from(1 << 27);
             bounded || (seconds >= 1e-3 && (ranks == 1 || accesses * share >= 400.0))
         };
         prop_assert!(wanted(accesses * (1.0 + 1e-9)), "{}", point.label());
         prop_assert!(point.integer("N") == 1 || !wanted(accesses / 2.0 * (1.0 - 1e-9)), "{}", point.label());
-        // A number that is given stays, and so does the one that was chosen.
+        // A given number stays, and so does the chosen one.
         prop_assert_eq!(complete(point.clone()), Ok(point.clone()));
         prop_assert_eq!(complete(point.with("N", 3u64)).expect("a valid point").integer("N"), 3);
     }
@@ -379,10 +381,10 @@ fn a_request_of_a_given_share_goes_to_others_and_finds_their_words() {
             let served = if by == "messages" { number(&outcome, "remote_share") * 12000.0 } else { 0.0 };
             assert_eq!(number(&outcome, "requests_served").round(), served.round(), "{by} {share}");
         }
-        // Words of the other ranks that are not what they should be.
+        // Wrong words in another rank's memory.
         let wrong = run_with_contents(&asked(by, 1.0), |rank, word| right(rank, word) + u64::from(rank == 1));
         assert!(wrong.verdict.expect_err("wrong words").contains("sum of the words read is wrong"), "{by}");
     }
-    let alone = complete(Point::new("calibrate.request", 1)).expect_err("nobody to ask");
+    let alone = complete(Point::new("calibrate.request", 1)).expect_err("no other rank");
     assert!(alone.contains("use 2 ranks"), "{alone}");
 }

@@ -1,4 +1,4 @@
-//! What holds for the code itself: imports go downwards, no cycles, nothing too long to read.
+//! Checks of the code itself: imports go downwards, there are no cycles, and no file or function is too long.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ mod imports;
 
 use imports::{Crate, File, circles};
 
-/// The crates; the compiler keeps the order in which they depend on each other. The last is the root package.
+/// The crates, each depending only on earlier ones, which the compiler checks. The last is the root package.
 const CRATES: [&str; 9] = ["base", "measure", "theory", "results", "draw", "run", "study", "pages", ""];
 
-/// The floors within a crate, from the ground up; a module imports from its own floor and those below.
+/// The layers within a crate, from the ground up. A module imports from its own layer and those below.
 const FLOORS: [(&str, &[&[&str]]); 8] = [
     (
         "base",
@@ -44,7 +44,7 @@ const FLOORS: [(&str, &[&[&str]]); 8] = [
 const LONGEST_FILE: usize = 400;
 const LONGEST_FUNCTION: usize = 70;
 
-/// The source files in a folder of the repository, by their paths in it, with their texts.
+/// Returns the source files in a folder of the repository: paths relative to the repository, and texts.
 pub fn sources(folder: &str) -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut found, mut folders) = (Vec::new(), vec![root.join(folder)]);
@@ -63,7 +63,7 @@ pub fn sources(folder: &str) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Which files of a crate import from which.
+/// Returns the imports of each file of a crate.
 pub fn imports(name: &str) -> BTreeMap<File, BTreeSet<File>> {
     let folder = Path::new("src").join(name);
     let plain = |file: &Path| {
@@ -75,17 +75,17 @@ pub fn imports(name: &str) -> BTreeMap<File, BTreeSet<File>> {
     Crate::new(sources.filter_map(|(file, text)| Some((plain(&file)?, text)))).imports()
 }
 
-/// The top-level module that a file belongs to; `None` for the root of a crate.
+/// Returns the top-level module of a file, or `None` for the root of a crate.
 fn module(file: &str) -> Option<&str> {
     let name = file.split('/').next()?.trim_end_matches(".rs");
     (!["lib", "main", "build", "fingerprint"].contains(&name)).then_some(name)
 }
 
-/// Imports that lead to a higher floor, or between pages.
+/// Returns the imports that lead to a higher layer, or between the pages.
 fn refused(floors: &[&[&str]], imports: &BTreeMap<File, BTreeSet<File>>) -> Vec<String> {
     let floor = |module: &str| {
         let number = floors.iter().position(|floor| floor.contains(&module));
-        number.unwrap_or_else(|| panic!("module {module} has no floor: add it to FLOORS in tests/architecture.rs"))
+        number.unwrap_or_else(|| panic!("module {module} has no layer: add it to LAYERS in tests/architecture.rs"))
     };
     let mut wrong = Vec::new();
     for (file, imported) in imports {
@@ -95,7 +95,7 @@ fn refused(floors: &[&[&str]], imports: &BTreeMap<File, BTreeSet<File>>) -> Vec<
             if floor(to) > floor(from) {
                 wrong.push(format!("{file} imports {other} from above"));
             } else if [("report", "compare"), ("compare", "report")].contains(&(from, to)) {
-                wrong.push(format!("{file} imports {other} of its neighbour: what both need belongs on a lower floor"));
+                wrong.push(format!("{file} imports {other} of its neighbour: move the common part to a lower layer"));
             }
         }
     }
@@ -110,7 +110,7 @@ fn imports_within_a_crate_go_downwards() {
     }
 }
 
-/// Which top-level modules each one imports from.
+/// Returns the top-level modules that each module imports from.
 fn modules(imports: &BTreeMap<File, BTreeSet<File>>) -> BTreeMap<File, BTreeSet<File>> {
     let mut modules: BTreeMap<File, BTreeSet<File>> = BTreeMap::new();
     for (file, imported) in imports {
@@ -121,17 +121,17 @@ fn modules(imports: &BTreeMap<File, BTreeSet<File>>) -> BTreeMap<File, BTreeSet<
     modules
 }
 
-/// Files do not import each other in circles, nor do top-level modules. A file may import from the root of a module that it
-/// lies in, which declares what its files have in common and lists them; see [`circles`].
+/// Neither files nor top-level modules import each other in cycles. Imports from the root of an enclosing module are
+/// allowed, because a root declares and lists the common items of its files; see [`circles`].
 #[test]
 fn files_and_modules_do_not_import_each_other_in_circles() {
     for name in CRATES {
         let imports = imports(name);
         assert!(!imports.is_empty(), "{name}");
         let found = circles(&imports);
-        assert!(found.is_empty(), "files of {name} in circles: {found:#?}");
+        assert!(found.is_empty(), "files of {name} in cycles: {found:#?}");
         let found = circles(&modules(&imports));
-        assert!(found.is_empty(), "modules of {name} in circles: {found:#?}");
+        assert!(found.is_empty(), "modules of {name} in cycles: {found:#?}");
     }
 }
 
@@ -191,7 +191,7 @@ fn circles_between_files_are_found() {
     assert_eq!(found(&closed("use super::a::A; pub struct C;")), 1, "c, a, b");
     assert_eq!(found(&closed("use super::A; pub struct C;")), 1, "through the re-export of the root");
     assert_eq!(found(&closed("use super::*; pub struct C(A);")), 1, "through a glob import");
-    assert_eq!(found(&closed("use super::T; pub struct C;")), 0, "what the root declares");
+    assert_eq!(found(&closed("use super::T; pub struct C;")), 0, "a declaration of the root");
     let outside =
         [&closed("use crate::y::Y; pub struct C;")[..], &[("y.rs", "use crate::x::A; pub struct Y;")]].concat();
     assert_eq!(found(&outside), 1, "through another module");
@@ -229,7 +229,8 @@ fn files_can_be_read_in_one_sitting() {
     assert!(long.is_empty(), "more than {LONGEST_FILE} lines: {long:#?}");
 }
 
-/// Functions with their lengths: from the line of `fn` to the closing brace of the same indentation, as rustfmt sets it.
+/// Returns functions with their lengths: from the line of `fn` to the closing brace with the same indentation, as
+/// rustfmt formats it.
 fn functions(text: &str) -> Vec<(String, usize)> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
@@ -265,7 +266,8 @@ fn lengths_of_functions_are_counted_right() {
     assert_eq!(functions(text), [("a()".to_owned(), 3), ("c(".to_owned(), 6)]);
 }
 
-/// Unsafe functions without a section "Safety" in their documentation. Those of `impl Trait for` have their trait's.
+/// Returns unsafe functions without a section "Safety" in their documentation. For functions in `impl Trait for`, the
+/// trait has the section.
 fn unsafe_without_section(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().collect();
     let indentation = |line: &str| line.len() - line.trim_start().len();

@@ -1,4 +1,4 @@
-//! A rank's memory: contents, growth and pages.
+//! Tests of a rank's memory: contents, growth and pages.
 
 use apexmap_measure::comm::arena::{Arena, Pages};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -78,7 +78,7 @@ fn what_is_said_of_huge_pages_is_what_the_system_gave() {
     let mut arena = Arena::default();
     let (memory, granted) = arena.words(Pages::Huge, 1 << 20, 0, |i| i as u64).expect("memory");
     assert_eq!(memory.as_ptr() as usize % (2 << 20), 0, "memory begins on a huge-page boundary");
-    let share = granted.huge_share.expect("Linux tells");
+    let share = granted.huge_share.expect("Linux reports it");
     let allowed = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
     if allowed.is_empty() || allowed.contains("[never]") {
         assert_eq!(share, 0.0);
@@ -103,16 +103,16 @@ fn memory_that_the_machine_lacks_is_refused_with_a_reason() {
 #[test]
 fn memory_is_on_the_node_that_is_asked_for_or_nothing_is_measured() {
     let mut arena = Arena::default();
-    let error = arena.bind(Some(1000)).expect_err("no machine has so many nodes");
+    let error = arena.bind(Some(1000)).expect_err("no machine has this many nodes");
     assert!(error.what.contains("memory_node = 1000") && error.next.contains("name one of these"), "{error}");
     arena.bind(Some(0)).expect("every machine has this node");
     match arena.words(Pages::Base, 1 << 16, 1, |i| i as u64) {
         Ok((words, _)) => assert_eq!(words[77], 77),
-        // A container may not let us.
+        // A container may forbid mbind.
         Err(error) => return assert!(error.what.contains("mbind"), "{error}"),
     }
     assert!(arena.memory_nodes().keys().all(|node| *node == 0));
-    // The same node again keeps the memory, none at all gives it back.
+    // Binding to the same node again keeps the memory; binding to no node releases it.
     arena.bind(Some(0)).expect("the same");
     assert_eq!(arena.words(Pages::Base, 1 << 16, 1, |_| 0).expect("kept").0[77], 77);
     arena.bind(None).expect("anywhere");

@@ -1,4 +1,5 @@
-//! Baselines: the curves that made the data are found, and a model that does not beat them is said to explain nothing.
+//! Tests of baselines: they recover the curves that generated the data, and a model that is no better than its baseline
+//! explains nothing.
 
 use apexmap_study::model_fit::{self, adequacy};
 use apexmap_theory::fit::baseline::{Baseline, Curve, choose};
@@ -16,7 +17,7 @@ fn one(x: &[f64], y: f64) -> Observation {
     Observation { x: x.to_vec(), y, launch: 0 }
 }
 
-/// A grid of 7 values by 8 with these rates.
+/// Returns a grid of 7 by 8 values with these rates.
 fn grid(rate: impl Fn(f64, f64) -> f64) -> Vec<Observation> {
     let values = |n: i32| (0..n).map(|k| 4f64.powi(k));
     values(7).flat_map(|a| values(8).map(move |b| (a, b))).map(|(a, b)| one(&[a, b], rate(a, b))).collect()
@@ -53,7 +54,7 @@ fn polynomials_in_logarithms_are_found() {
     let found = chosen(&grid(|a, b| (1.0 + 0.2 * a.ln() - 0.1 * b.ln() * a.ln() + 0.05 * b.ln().powi(2)).exp()));
     assert_eq!(found.curve, Curve::Polynomial { degree: 2 });
     assert!(found.left_out < 1e-6 && found.lines_left_out.len() == 2, "{found:?}");
-    // Also where a variable has two values only, which no square can be of.
+    // This also holds if one variable has only two values, which determine no square.
     let two: Vec<_> =
         grid(|a, b| a * (1.0 + 0.1 * b.ln().powi(2)).exp()).into_iter().filter(|seen| seen.x[0] < 8.0).collect();
     assert!(chosen(&two).left_out < 1e-3, "{:?}", chosen(&two));
@@ -61,18 +62,18 @@ fn polynomials_in_logarithms_are_found() {
 
 #[test]
 fn neighbours_are_found_where_rates_have_edges() {
-    // Steps that no polynomial has, the same along one variable.
+    // Steps that no polynomial follows, the same for all values of the other variable.
     let edged = |a: f64, b: f64| b.powf(0.5) * [1.0, 5.0, 1.3, 9.0, 2.0, 7.0, 1.1][(a.log2() / 2.0) as usize];
     let found = chosen(&grid(edged));
     assert_eq!(found.lines_left_out.len(), 2);
-    // Along the other it is a power law, and lines between neighbours are exact.
+    // Along the other variable, the rate is a power law, and lines between neighbours are exact.
     assert!(found.lines_left_out[1].smape < 1e-9, "{found:?}");
     assert!(found.lines_left_out[0].smape > 0.5, "{found:?}");
 }
 
 #[test]
 fn a_choice_does_not_see_what_it_predicts() {
-    // Noise alone: whatever is chosen, the error on points left out is that of a guess, and no less.
+    // Pure noise: whatever curve is chosen, the error on points left out is that of a guess.
     let mut rng = Pcg64Mcg::seed_from_u64(4);
     let normal = Normal::new(0.0, 0.3).expect("a deviation");
     let (mut sum, sets) = (0.0, 20);
@@ -84,7 +85,7 @@ fn a_choice_does_not_see_what_it_predicts() {
     assert!(sum / f64::from(sets) > 0.24, "{}", sum / f64::from(sets));
 }
 
-/// The surface model on one core: alpha by L.
+/// Fits the surface model on one core, over alpha and L, and chooses the baseline.
 fn surface(truth: &dyn Fn(&[f64]) -> f64, noise: f64) -> (Fit, Baseline) {
     let model = models::find("apex_map.surface").expect("a model");
     let (mut rng, normal) = (Pcg64Mcg::seed_from_u64(11), Normal::new(0.0, noise).expect("a deviation"));
@@ -106,7 +107,7 @@ fn surface(truth: &dyn Fn(&[f64]) -> f64, noise: f64) -> (Fit, Baseline) {
     (fit, choose(&data, &model_fit::work(model)).expect("a baseline"))
 }
 
-/// Known besides sizes: one size of memory does not tell them.
+/// Parameters that are held in addition to the sizes, because a single size of memory does not identify them.
 const HELD: [&str; 4] = ["l3_alone_seconds", "startup_factor", "startup_lines", "overlap_seconds"];
 const NUMBERS: [f64; 28] = [
     32768.0, 524288.0, 3.2e7, 8.0, 1024.0, 0.0, 0.0, 0.6e-9, 5e-12, 0.3e-9, 0.8e-9, 2.5e-9, 1.5, 64.0, 15e-9, 150e-9,
@@ -120,13 +121,14 @@ fn a_model_that_made_the_data_explains_them_and_one_that_did_not_says_by_what_it
     let said = model_fit::sentence(model, &fit, Some(&baseline));
     assert!(said.starts_with("apex_map.surface explains the measurement to within 1."), "{said}");
     assert!(said.contains("no worse than the empirical baseline: ") && said.contains("of one L left out"), "{said}");
-    // A wave over alpha that no level has: the baseline follows it.
+    // A wave over alpha, which no level produces but the baseline follows.
     let wave = |x: &[f64]| (0.5 * (0.9 * x[0].ln()).cos()).exp();
     let (fit, baseline) = surface(&wave, 0.02);
     let said = model_fit::sentence(model, &fit, Some(&baseline));
     assert!(said.contains("apex_map.surface describes the measurement"), "{said}");
     assert!(said.contains("It does not explain it: the empirical baseline, "), "{said}");
-    // What it loses by are the numbers of both, or that its own are not identified without a row.
+    // The sentence gives the errors of both, or says that the model's parameters are not identified if a row is left
+    // out.
     let mut lost = 0;
     for theirs in &baseline.lines_left_out {
         let ours = fit.quality.lines_left_out.iter().find(|ours| ours.variable == theirs.variable);
@@ -141,7 +143,7 @@ fn a_model_that_made_the_data_explains_them_and_one_that_did_not_says_by_what_it
         lost += 1;
     }
     assert!(lost > 0, "{:?} {:?}", fit.quality, baseline);
-    // Without a baseline nothing is explained.
+    // Without a baseline, the sentence does not claim an explanation.
     assert!(model_fit::sentence(model, &fit, None).contains("describes"));
 }
 
@@ -156,7 +158,7 @@ fn a_model_that_is_far_off_describes_nothing_even_if_the_baseline_is_worse() {
         "apex_map.surface does not describe the measurement: its error is 50.9 % (SMAPE), more than 25 %; worst";
     assert!(said.starts_with(first) && !said.contains("surface explains"), "{said}");
     assert!(said.contains("It does not explain it with such an error, though it predicts what is left out"), "{said}");
-    // Half as fast again at every point: no error that is large, but none that is chance.
+    // Every point is 1.5 times faster than predicted: no error is large, but the bias is not by chance.
     fit.quality.smape = 0.2;
     fit.points.iter_mut().for_each(|point| point.measured = 1.5 * point.predicted);
     let said = model_fit::sentence(model, &fit, Some(&baseline));

@@ -1,4 +1,4 @@
-//! Batch systems: scripts as text, arguments, and what answers mean.
+//! Tests of batch systems: scripts as text, arguments, and the meaning of answers.
 
 use super::common::Scratch;
 use apexmap_run::batch::answer::{Limits, NodeSize, cluster, limits, nodes};
@@ -150,7 +150,7 @@ fn ids_are_found_in_what_systems_say_of_a_new_job() {
     assert_eq!(id("slurm", ""), None);
 }
 
-/// The states of squeue(1) and sacct(1) of Slurm 23.11, and what they mean here.
+/// The states of squeue(1) and sacct(1) of Slurm 23.11, and their meaning for a job.
 const SLURM: &[(&str, JobState)] = &[
     ("BOOT_FAIL", JobState::NodeFailure),
     ("CANCELLED", JobState::Cancelled),
@@ -200,10 +200,10 @@ fn answers_say_who_cancelled_and_what_never_starts() {
     assert_eq!(of(&format!("9|CANCELLED by {own}\n")).state, JobState::Cancelled);
     let other = of("9|CANCELLED by 4711\n");
     assert_eq!((other.state, other.reason.as_str()), (JobState::Removed, "by user 4711"));
-    assert_eq!(of("9|OUT_OF_ME+\n").state, JobState::Running, "what is not known may still run");
+    assert_eq!(of("9|OUT_OF_ME+\n").state, JobState::Running, "an unknown job may still run");
     let never = answer::jobs(&slurm, &slurm.ask, "7|PENDING|am-1|DependencyNeverSatisfied|N/A\n");
     assert_eq!(never["7"].state, JobState::NeverStarts);
-    // squeue(1): what no waiting helps against.
+    // Reasons in squeue(1) that waiting does not resolve.
     for reason in [
         "PartitionTimeLimit",
         "PartitionNodeLimit",
@@ -226,7 +226,7 @@ fn answers_say_who_cancelled_and_what_never_starts() {
     assert!(answer::advice("QOSMaxWallDurationPerJobLimit").contains("--time-limit"));
     assert!(answer::advice("PartitionNodeLimit").contains("--ranks-per-node"));
     assert!(answer::advice("BadConstraints").contains("--constraint"));
-    // What ends by itself.
+    // Reasons that end without action.
     for reason in
         ["AssocMaxJobsLimit", "QOSMaxJobsPerUserLimit", "AssocGrpNodeLimit", "Resources", "PartitionDown", "Dependency"]
     {
@@ -348,7 +348,7 @@ fn braces_are_placeholders_unless_they_are_doubled() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 30, ..ProptestConfig::default() })]
 
-    /// A shell gives back what was quoted.
+    /// A shell restores the word that was quoted.
     #[test]
     fn whatever_is_quoted_is_one_word_of_a_shell(word in "[^\u{0}]{0,20}") {
         let output = Command::new("sh").args(["-c", &format!("printf %s {}", quoted(&word))]).output().expect("a shell");
@@ -390,10 +390,10 @@ fn what_a_partition_gives_to_a_job_is_read_of_the_same_answer() {
     assert_eq!(
         limits("main* 2 64 2 257000\n"),
         Limits { seconds: None, nodes: Some(1) },
-        "a template that does not ask"
+        "a template without such a query"
     );
     assert_eq!(limits("nonsense\n"), Limits::default());
-    // Another partition is not meant; of several the most counts.
+    // Other partitions are ignored. If several are meant, the largest limit counts.
     let two = node("main*", "10:00 1-infinite") + &node("long", "infinite 1-infinite");
     assert_eq!(limits(&two), Limits { seconds: Some(600.0), nodes: Some(1) });
     let both = node("a", "10:00 1-infinite") + &node("b", "20:00 1-infinite").repeat(2);

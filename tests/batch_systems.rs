@@ -1,5 +1,5 @@
-//! OpenPBS, Torque, LSF and Flux: their programs are scripts that take what those take and answer as those answer; driver, jobs and
-//! launches are real.
+//! Tests with OpenPBS, Torque, LSF and Flux. Scripts replace their programs, with the same arguments and answers;
+//! driver, jobs and launches are real.
 
 use super::common::{self, Scratch};
 use apexmap_results::disk::Folder;
@@ -40,7 +40,7 @@ impl Site {
         self.scratch.join("queue")
     }
 
-    /// Points of one thread that take their time; each `repetitions` times.
+    /// Writes a sweep of slow points on one thread, with this number of repetitions.
     fn sweep(&self, name: &str, repetitions: u32) {
         let text = format!(
             "[fixed]\nkernel = \"apex_map.two_sided\"\nranks = 1\nM = \"64 kwords\"\nN = 400\n[axes]\nL = [1, 4, 16]\n\
@@ -69,7 +69,7 @@ impl Site {
         command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program")
     }
 
-    /// Waits until the follower ends; it may ask as often as it likes.
+    /// Waits until the follower ends, and lets it ask without pauses.
     fn ended(&self, mut follower: Child, out: &str) -> Output {
         self.wait("the end of the follower", || {
             let asked = fs::File::options().write(true).open(self.scratch.join(out).join("jobs/asked"));
@@ -87,7 +87,7 @@ impl Site {
         }
     }
 
-    /// The states of the jobs, in the order in which they were submitted.
+    /// Returns the states of the jobs in the order of submission.
     fn jobs(&self) -> Vec<String> {
         let word = |number: usize| fs::read_to_string(self.queue().join(format!("{number}/word"))).ok();
         (1..).map_while(word).map(|word| word.trim().to_owned()).collect()
@@ -109,7 +109,7 @@ impl Site {
         assert_eq!(samples.len(), expected);
         samples.sort();
         samples.dedup();
-        assert_eq!(samples.len(), expected, "samples were doubled");
+        assert_eq!(samples.len(), expected, "samples were duplicated");
     }
 }
 
@@ -129,7 +129,8 @@ fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// A job that is killed at its limit, and the next one; then a chain, which its user leaves, finds again, and cancels.
+/// Runs a job that is killed at its limit, and the next one. Then runs a chain, which the user leaves, finds again and
+/// cancels.
 fn a_site_is_used(system: &'static str, killed: &str) {
     let site = Site::new(system);
     site.sweep("s.toml", 30);
@@ -141,7 +142,7 @@ fn a_site_is_used(system: &'static str, killed: &str) {
     assert_eq!(site.jobs(), ["limit", "done"], "{said}");
     site.assert_whole("result", 90);
 
-    // Longer than one job may take.
+    // This sweep takes longer than the limit of one job.
     site.sweep("long.toml", 4_000_000);
     let follower = site.follow("long.toml", "long");
     site.wait("a chain and its samples", || site.samples("long").len() > 2 && site.jobs().len() > 4);

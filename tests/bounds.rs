@@ -1,4 +1,5 @@
-//! Bounds: known values, what is left out, and that nothing which this machine does exceeds what it measured of itself.
+//! Tests of bounds: known values, missing numbers, and that nothing on this machine exceeds the bounds computed from
+//! its card.
 
 use crate::common::{self, Scratch, apexmap, launch, sample};
 use crate::mpi_worker::{OPEN_MPI, alone};
@@ -26,7 +27,7 @@ fn close(found: f64, expected: f64) {
     assert!((found / expected - 1.0).abs() < 1e-9, "{found} instead of {expected}");
 }
 
-/// Mean cost of uniform draws below c, where a draw costs 1 below 4, 3 below 32 and 10 beyond.
+/// Returns the mean cost of uniform draws below c. A draw costs 1 below 4, 3 below 32 and 10 beyond.
 fn uniform(c: f64) -> f64 {
     [(0.0, 4.0, 1.0), (4.0, 32.0, 3.0), (32.0, f64::MAX, 10.0)]
         .iter()
@@ -37,7 +38,8 @@ fn uniform(c: f64) -> f64 {
 
 #[test]
 fn the_mean_of_a_power_law_is_that_of_a_mixture_of_uniform_laws() {
-    // NumPy: the ladder of these rungs, and of 4000; the mixture's integral by SciPy, 4.265257, is the law's own mean
+    // Computed by NumPy for the ladder of these rungs and for one of 4000 rungs. The integral of the mixture, by SciPy,
+    // is 4.265257, which is also the mean of the law.
     let ladder = |rungs: &[f64]| Ladder::new(rungs.iter().map(|&rung| (rung, uniform(rung))).collect());
     let exact =
         1.0 * 0.04f64.powf(0.3) + 3.0 * (0.32f64.powf(0.3) - 0.04f64.powf(0.3)) + 10.0 * (1.0 - 0.32f64.powf(0.3));
@@ -75,7 +77,7 @@ proptest! {
     }
 }
 
-/// A machine of round numbers: 1 ns to read from L1, 10 ns beyond 1 MiB; 8 lines in flight.
+/// Returns the card of a machine with round numbers: 1 ns for a read from L1, 10 ns beyond 1 MiB, 8 outstanding lines.
 fn card() -> Card {
     let mut card = Card::new("round", "made up", "this test");
     for (name, text) in [
@@ -119,7 +121,7 @@ fn card() -> Card {
         ("bisection_bytes_per_second", 1.0, "GB/s"),
     ];
     for (name, value, unit) in numbers {
-        // Bounds are made of the best run, whatever the median is.
+        // Bounds use the best run, whatever the median is.
         let better = if unit.ends_with("/s") || unit == "GHz" { 0.5 } else { 2.0 };
         let median = if unit.is_empty() || name.ends_with("_bytes") { value } else { value * better };
         card.set(name, Number::new(median, unit, "made up").with_best(value)).expect("a number");
@@ -146,9 +148,9 @@ fn limits_of_apex_map_are_those_of_the_formulas() {
     let point = |alpha: f64, block: u64| {
         Point::new("apex_map.sequential", 1).with("M", 1u64 << 20).with("alpha", alpha).with("L", block)
     };
-    // 8 MiB, uniform. A line is in flight for 80 ns, and 8 of them are at once, as 10 ns a read say.
+    // 8 MiB, uniform. At 10 ns per read with 8 outstanding lines, each line takes 80 ns.
     let found = terms(point(1.0, 1), &[("page_bytes", Value::Integer(4096))], THREADS);
-    // An index and a word, at four loads a cycle of 0.5 ns; the loop that reads them takes 1 ns.
+    // The machine loads an index and a word at four loads per cycle of 0.5 ns; the loop that reads them takes 1 ns.
     close(rate(&found, bounds::ISSUE), 4e9);
     close(found.program.expect("a loop"), 1e9);
     close(rate(&found, bounds::OUTSTANDING), 1e8);
@@ -157,11 +159,11 @@ fn limits_of_apex_map_are_those_of_the_formulas() {
     close(rate(&found, bounds::MEMORY), 1.0 / 7.5e-9);
     assert_eq!(found.bottleneck().unwrap().name, bounds::WALKS);
     assert_eq!(terms(point(1.0, 1), &[], THREADS).bottleneck().unwrap().name, bounds::OUTSTANDING);
-    // Translations of 2 MiB may happen to reach 2 MiB.
+    // The TLB may cover these 2 MiB, so no limit from page walks applies.
     let small = point(1.0, 1).with("M", 1u64 << 18);
     let found = terms(small, &[("page_bytes", Value::Integer(4096))], THREADS);
     assert!(found.found.iter().all(|term| term.name != bounds::WALKS), "{found:?}");
-    // Blocks of 64 words are 8 lines of 10 ns each, as long as 512 bytes at 64 GB/s are 8 ns.
+    // A block of 64 words has 8 lines of 10 ns each. Its 512 bytes take 8 ns at 64 GB/s.
     let found = terms(point(1.0, 64), &[], THREADS);
     close(rate(&found, bounds::ISSUE), 1.0 / (520.0 / 128.0 * 0.5e-9));
     close(found.program.expect("a loop"), 1.0 / 8e-9);
@@ -173,7 +175,7 @@ fn limits_of_apex_map_are_those_of_the_formulas() {
 
 #[test]
 fn limits_of_remote_accesses_are_those_of_messages_or_of_gets() {
-    // Uniform, on two ranks: half of the accesses go to the other, 8 L bytes each.
+    // Uniform, on two ranks: half of the accesses go to the other rank, 8 L bytes each.
     let point = |kernel: &str, buffers: u64| {
         let point = Point::new(kernel, 2).with("M", 1u64 << 20).with("alpha", 1.0);
         point.with("L", 4u64).with("B", buffers)
@@ -187,7 +189,7 @@ fn limits_of_remote_accesses_are_those_of_messages_or_of_gets() {
     close(rate(&found, bounds::MESSAGES), 2.0 / (0.5 * 2.0 * 100e-9));
     close(rate(&found, bounds::LINK), 2.0 / (0.5 * 32e-9));
     close(rate(&found, bounds::LATENCY), 2.0 / (0.5 * 400e-9 / 3.0));
-    // A quarter of all bytes crosses, an eighth each way.
+    // A quarter of all bytes crosses the bisection, an eighth in each direction.
     close(rate(&found, bounds::BISECTION), 1.0 / (0.5 * 2.0 / 2.0 / 2.0 * 32e-9));
 }
 
@@ -197,14 +199,14 @@ fn the_run_s_own_remote_share_counts() {
     let found = terms(point.clone(), &[("remote_share", Value::Real(0.01))], THREADS);
     close(rate(&found, bounds::LINK), 2.0 / (0.01 * 32e-9));
     close(rate(&found, bounds::BISECTION), 1.0 / (0.01 * 2.0 / 2.0 * 0.5 * 32e-9 * 1.0));
-    // A poll after each access, or after each eighth.
+    // One poll after each access, or after each eighth access.
     close(rate(&found, bounds::POLLS), 2.0 / 5e-9);
     close(rate(&terms(point.with("poll_every", 8u64), &[], THREADS), bounds::POLLS), 2.0 * 8.0 / 5e-9);
 }
 
 #[test]
 fn what_crosses_the_middle_is_what_the_power_law_sends_there() {
-    // All ranks and all distances one by one.
+    // Enumerates all ranks and all distances.
     for (ranks, alpha) in [(2u64, 0.5f64), (8, 1.0), (256, 0.1), (256, 0.316), (256, 0.01)] {
         let p = |d: u64| (((d + 1) as f64).powf(alpha) - (d as f64).powf(alpha)) / (ranks as f64).powf(alpha);
         let crosses = |from: u64, d: u64| (from < ranks / 2) != ((from + d) % ranks < ranks / 2);
@@ -212,7 +214,7 @@ fn what_crosses_the_middle_is_what_the_power_law_sends_there() {
         let sum: f64 = pairs.filter(|(from, d)| crosses(*from, *d)).map(|(_, d)| p(d)).sum();
         close(crossing(ranks as f64, alpha), sum / ranks as f64);
     }
-    // Of 256 ranks at alpha = 0.1, 0.28 of what is remote; if it were uniform, 0.502.
+    // 256 ranks at alpha = 0.1: 0.28 of the remote accesses cross; if they were uniform, 0.502 would.
     let of_remote = |alpha: f64| crossing(256.0, alpha) / (1.0 - 256f64.powf(-alpha));
     assert!((of_remote(0.1) - 0.28).abs() < 0.005 && (of_remote(0.316) - 0.36).abs() < 0.005, "{}", of_remote(0.316));
     close(of_remote(1.0), 128.0 / 255.0);
@@ -220,7 +222,8 @@ fn what_crosses_the_middle_is_what_the_power_law_sends_there() {
 
 #[test]
 fn a_cache_holds_the_same_part_of_a_block_and_of_its_accesses() {
-    // Blocks of 128 KiB in 512 MiB at alpha = 0.001: the hottest gets 99.17 %, of which 48 KiB hold three eighths.
+    // Blocks of 128 KiB in 512 MiB at alpha = 0.001: the hottest block gets 99.17 % of the accesses, and 48 KiB hold
+    // three eighths of it.
     let law = Law::power(0.001, 512.0 * 1048576.0).in_blocks(131072.0);
     let hottest = (131072.0f64 / (512.0 * 1048576.0)).powf(0.001);
     close(law.below(49152.0), 0.375 * hottest);
@@ -234,7 +237,7 @@ proptest! {
     fn the_law_of_blocks_is_that_of_their_accesses_one_by_one(
         alpha in 0.001f64..1.0, blocks in 1usize..40, cached in 0usize..400, away in 0.0f64..0.9,
     ) {
-        // Ten words a block. The words of all blocks by how often they are read; a cache holds the first of them.
+        // Ten words per block. The words of all blocks are in order of frequency; a cache holds the first of them.
         let (own, block) = (10.0 * blocks as f64, 10.0);
         let of = |k: usize| {
             let x = |k: usize| k as f64 / blocks as f64;
@@ -246,7 +249,8 @@ proptest! {
         let sum: f64 = words[..cached].iter().sum();
         let law = Law::power(alpha, own).in_blocks(block).with_remote(away);
         prop_assert!((law.below(cached as f64) - sum).abs() < 1e-9, "{} {sum}", law.below(cached as f64));
-        // A cost of 1 within the hottest words and 3 beyond: its means over first words, and of the law.
+        // Words cost 1 among the hottest seven and 3 beyond. Compares the means over the first n words with the mean
+        // over the law.
         let cost = |word: usize| if word < 7 { 1.0 } else { 3.0 };
         let mean_of_first = |n: usize| (0..n).map(cost).sum::<f64>() / n as f64;
         let ladder = Ladder::new((1..=words.len()).map(|n| (n as f64, mean_of_first(n))).collect());
@@ -262,10 +266,10 @@ fn index_arrays_that_no_cache_holds_are_streamed_beside_the_data() {
         let point = Point::new("apex_map.one_sided", 2).with("M", 1u64 << 20).with("alpha", 1.0);
         point.with("I", 1024u64).with("N", arrays)
     };
-    // Local or remote, all but 1 MiB + 32 KiB of 4 MiB come from memory, at 12.8 GB/s: 5 ns a line.
+    // All of 4 MiB but 1 MiB + 32 KiB, local or remote, comes from memory at 12.8 GB/s: 5 ns per line.
     let lines = 1.0 - (1.0 + 1.0 / 32.0) / 4.0;
     close(rate(&terms(point(1), &[], THREADS), bounds::MEMORY), 1.0 / (lines * 5e-9));
-    // 8 MiB of indices do, too: an eighth of a line more for every access.
+    // 8 MiB of indices also come from memory: an eighth of a line more per access.
     close(rate(&terms(point(1024), &[], THREADS), bounds::MEMORY), 1.0 / ((lines + 0.125) * 5e-9));
 }
 
@@ -295,7 +299,7 @@ fn limits_of_random_access_are_those_of_the_formulas() {
     close(rate(&found, bounds::ISSUE), 4e9);
     close(found.program.expect("a loop"), 1e9);
     close(rate(&found, bounds::OUTSTANDING), 1e8);
-    // 8 MiB, of which 1 MiB + 32 KiB are in caches: 128 bytes for the rest.
+    // 1 MiB + 32 KiB of the 8 MiB are in caches. The rest moves 128 bytes per update.
     close(rate(&found, bounds::MEMORY), 1e8 / (1.0 - (1.0 + 1.0 / 32.0) / 8.0));
     let base = Point::new("random_access.base", 2).with("N_words", 1u64 << 20);
     let counted = [("messages_per_update", Value::Real(0.5)), ("bytes_sent_per_update", Value::Real(4.0))];
@@ -316,7 +320,7 @@ fn rounds_wait_for_a_message_in_each_of_their_stages() {
         }
         terms(point, &[], THREADS).found.iter().find(|term| term.name == bounds::LATENCY).map(|term| term.rate)
     };
-    // 64 updates of each rank per round, and the latency of the card in each stage.
+    // Each rank sends 64 updates per round, and each stage takes the card's latency.
     const ONE_WAY: f64 = 200e-9;
     let stages = |kernel, ranks, dimensions| {
         latency(kernel, ranks, dimensions).map(|rate| (ranks as f64 * 64.0 / ONE_WAY / rate * 1e6).round() / 1e6)
@@ -326,7 +330,7 @@ fn rounds_wait_for_a_message_in_each_of_their_stages() {
     assert_eq!(stages("random_access.hypercube", 12, 0), Some(3.0));
     assert_eq!([1, 2, 9].map(|d| stages("random_access.exchange", 8, d)), [Some(1.0), Some(2.0), Some(3.0)]);
     assert_eq!(stages("random_access.exchange", 6, 2), Some(1.0), "there may be fewer factors");
-    assert_eq!(stages("random_access.base", 8, 0), None, "nobody waits for an answer");
+    assert_eq!(stages("random_access.base", 8, 0), None, "no rank waits for an answer");
     assert_eq!(stages("random_access.hypercube", 1, 0), None);
 }
 
@@ -335,7 +339,7 @@ fn a_limit_without_numbers_is_left_out_and_named() {
     let base = Point::new("random_access.base", 2).with("N_words", 1u64 << 20);
     let elsewhere = terms(base, &[("messages_per_update", Value::Real(0.5))], "another library");
     assert_eq!(elsewhere.missing, [bounds::MESSAGES, bounds::LINK, bounds::BISECTION]);
-    assert_eq!(elsewhere.bottleneck().unwrap().name, bounds::MEMORY, "what is known still bounds");
+    assert_eq!(elsewhere.bottleneck().unwrap().name, bounds::MEMORY, "known numbers still set bounds");
     let pong = Point::new("message_rate.ping_pong", 2);
     assert_eq!(terms(pong, &[], "another library").bottleneck(), None, "no number, no bound");
     let (limits, point) = (Limits::of(&card()), kernels::complete(Point::new("calibrate.owner", 1)).unwrap());
@@ -363,7 +367,7 @@ fn every_limit_that_a_family_uses_is_explained() {
     }
 }
 
-/// A result of one point, 10 ms a sample.
+/// Creates a result of one point with 10 ms per sample.
 fn result(scratch: &Scratch) -> Folder {
     let folder = Folder::create(&scratch.join("result")).expect("a folder");
     let mut journal = Journal::create(&folder.journal("0001")).expect("a journal");
@@ -386,12 +390,12 @@ fn a_result_with_a_card_knows_its_bounds_however_often_it_is_sealed() {
     for _ in 0..2 {
         assert_eq!(folder.table().expect("a table").word(BOUND_BY, 0), bounds::OUTSTANDING);
         let table = folder.compact().expect("a table");
-        // 2^18 updates in 10 ms are 26.2 million a second of 100 million.
+        // 2^18 updates in 10 ms are 26.2 million per second, of at most 100 million.
         close(table.number(SHARE, 0), 0.262144);
         close(table.number("bound_operations_per_second", 0), 1e8);
         close(table.number("bound_bytes_per_second_per_rank", 0), 8e8);
     }
-    // The columns of a row tell the same limits as its line in the journal.
+    // The columns of a row give the same limits as its line in the journal.
     let (table, records) = (folder.table().expect("a table"), folder.records().expect("journals"));
     let launch = records[0].launch.as_ref().expect("a launch");
     let terms = bound_columns::terms_at(&table, 0, launch, &Limits::of(&card())).expect("limits");
@@ -407,7 +411,7 @@ fn a_result_with_a_card_knows_its_bounds_however_often_it_is_sealed() {
     );
 }
 
-/// The report of a result of one point with this card: what it says, and its page.
+/// Writes the report of a result of one point with this card. Returns the report's output and its page.
 fn report(card: &Card) -> (report::ReportOutput, String) {
     let scratch = Scratch::new();
     let folder = result(&scratch);
@@ -503,7 +507,7 @@ fn a_card_of_another_host_is_refused_or_labelled() {
     assert!(drawn.contains(" %") && bounds::NAMES.iter().any(|name| drawn.contains(name)));
 }
 
-/// Points of all families, from the first cache on.
+/// Points of all families, starting in the first cache.
 const POINTS: &str = r#"
 [[include]]
 kernel = "apex_map.sequential"
@@ -569,7 +573,7 @@ updates = 0.25
 Q = [8, 1024]
 "#;
 
-/// The card that some probes give and the samples of some points, interleaved: what slows the machine slows both.
+/// Measures a card with `probes` and the samples of `points`. They are interleaved, so that a disturbance slows both.
 fn measured(scratch: &Scratch, probes: &[Probe], launch: &str, points: &str, more: &[&str]) -> (Folder, Card) {
     let sweep = calibrate::sweep(probes, launch, 1) + points;
     let sweep = sweep.replace("max = 20", "max = 6").replace("budget = \"2 min\"", "budget = \"1 h\"");
@@ -585,7 +589,7 @@ fn measured(scratch: &Scratch, probes: &[Probe], launch: &str, points: &str, mor
     (folder, card)
 }
 
-/// Points whose share is above one, even by the lower limit of its interval, and their shares.
+/// Returns the points with a share above one even at the lower end of its interval, with these shares.
 fn above(folder: &Folder, card: &Card, points: usize) -> BTreeMap<String, f64> {
     card.write(&folder.machine()).expect("written");
     let samples = Samples::from(folder.compact().expect("a table")).good();
@@ -604,10 +608,11 @@ fn label(table: &Table, row: usize) -> String {
     known.filter_map(|name| table.value(name, row)).map(|value| value.to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// No point exceeds the card's bounds; and it would be seen: most do on the card of a machine that is five times slower.
+/// Asserts that no point exceeds the card's bounds. To show that an error would be detected, most points must exceed
+/// the bounds of a machine that is five times slower.
 ///
-/// Others who use the machine slow one measurement down and not another: a point counts if it exceeds its bound every
-/// time, and what is noticed only has to be noticed once.
+/// Other users of the machine may slow down one measurement and not another. Therefore a point counts only if it
+/// exceeds its bound every time, and detection has to succeed only once.
 fn assert_bounded(measure: impl Fn(&Scratch) -> (Folder, Card), points: usize, on_slower: usize) {
     let (mut exceeding, mut noticed) = (None, 0);
     for _ in 0..10 {
@@ -626,7 +631,7 @@ fn assert_bounded(measure: impl Fn(&Scratch) -> (Folder, Card), points: usize, o
     panic!("{noticed} points are above the bounds of a slower machine, and above those of this one: {exceeding:#?}");
 }
 
-/// The card of a machine that is five times slower.
+/// Returns the card of a machine that is five times slower.
 fn slower(card: &Card) -> Card {
     let mut slower = card.clone();
     for (name, number) in card.numbers() {
@@ -645,7 +650,7 @@ fn slower(card: &Card) -> Card {
 #[test]
 #[ignore = "compares timings, on a quiet machine: cargo test --release --locked -- --ignored nothing_; `make bench` runs it"]
 fn nothing_here_is_faster_than_the_machine_says_of_itself() {
-    // Without the largest regions, which take long; the bounds are made of what is there.
+    // The largest regions take long and are skipped; the bounds use the others.
     let host = provenance::Host { memory_bytes: 256 << 20, ..apexmap_measure::provenance::host() };
     let probes = calibrate::probes(&host, 2);
     assert_bounded(|scratch| measured(scratch, &probes, "transport = \"threads\"\n", POINTS, &[]), 60, 20);
@@ -707,10 +712,11 @@ messages = 512
 buffers = ["one", "distinct"]
 "#;
 
-/// A share of a bound that no point exceeds by the lower end of its interval: bounds are made of the best of twenty runs.
+/// The largest accepted share of a bound at the lower end of its interval. Bounds use the best of twenty runs.
 const MOST_SHARE: f64 = 1.02;
 
-/// How many points reach which share of their bounds, by tenths: medians, and lower ends of intervals.
+/// Prints the number of points for each tenth of the share of their bounds: by median, and by lower end of the
+/// interval.
 fn histogram(shares: &[(f64, f64, String)]) -> String {
     let tenth = |share: f64| (10.0 * share) as usize;
     let count =
@@ -730,7 +736,7 @@ fn histogram(shares: &[(f64, f64, String)]) -> String {
 fn nothing_of_a_thousand_points_exceeds_its_bounds() {
     let host = provenance::Host { memory_bytes: 256 << 20, ..apexmap_measure::provenance::host() };
     let probes = calibrate::probes(&host, 2);
-    // What exceeds its bound does so again; a machine that was slower while one number was measured is another next time.
+    // A real violation repeats. A machine that was slow during one measurement is slow in another one next time.
     let mut exceeding: Option<Vec<String>> = None;
     for _ in 0..3 {
         let scratch = Scratch::new();
@@ -769,7 +775,7 @@ fn nothing_over_open_mpi_is_faster_than_its_calibration_there() {
     let mut host = provenance::Host { memory_bytes: 8 << 20, ..apexmap_measure::provenance::host() };
     host.caches.retain(|cache| cache.level == 1);
     let mut probes = calibrate::probes(&host, 2);
-    // They take long, and no limit is made of them.
+    // These probes take long, and no limit uses their numbers.
     probes.retain(|probe| {
         probe.kernel != "random_access.shared" && probe.number.to_string() != "network_bandwidth_bytes_per_second"
     });

@@ -1,4 +1,5 @@
-//! Numbers where a model jumps or bends, found from data: the eager limit of messages, the sizes of caches; and LogGP's numbers.
+//! Tests of parameters where a model jumps or bends, found from data (the eager limit of messages, sizes of caches),
+//! and of LogGP's parameters.
 
 use apexmap_theory::fit::{self, Fit, Observation, Options, Role};
 use apexmap_theory::machine::Card;
@@ -21,7 +22,7 @@ fn measured(model: &dyn Model, points: &[Vec<f64>], truth: &[f64], noise: f64, s
     points.iter().map(one).collect()
 }
 
-/// Messages of 8 bytes to 1 MiB, each length twice.
+/// Returns points with messages of 8 bytes to 1 MiB, each length twice.
 fn lengths() -> Vec<Vec<f64>> {
     (3..=20).chain(3..=20).map(|power| vec![f64::from(1 << power)]).collect()
 }
@@ -45,7 +46,7 @@ fn an_eager_limit_is_found_where_it_is() {
         let limit = fit.estimates.iter().find(|estimate| estimate.number == "eager_bytes").expect("a switch");
         held += u32::from(limit.low <= 8192.0 && 8192.0 < limit.high);
     }
-    // A break lies on few points, so that its interval is of whole steps and covers more often than 95 %.
+    // Few points determine a break. Its interval ends at measured lengths, so it covers more often than 95 %.
     assert!(held >= 93, "{held} of 100 intervals hold the limit");
 }
 
@@ -54,7 +55,7 @@ fn where_there_is_no_switch_none_is_found() {
     let truth = [300e-9, 5e-11, 0.0, 0.0, 1e12];
     let without = |seed: &u64| switch(&truth, 0.05, *seed).absent.contains(&"eager_bytes");
     let found = (0..200).filter(|seed| !without(seed)).count();
-    // Bonferroni's bound: at most one in twenty, within two standard errors.
+    // Bonferroni's bound: at most one set in twenty, within two standard errors.
     assert!(found <= 16, "{found} of 200 sets without a switch have one");
     let fit = switch(&truth, 0.05, (0..200).find(without).expect("one"));
     assert_eq!(fit.absent, ["rendezvous_seconds", "eager_seconds_per_byte", "eager_bytes"]);
@@ -76,7 +77,7 @@ fn too_few_lengths_show_no_switch() {
 
 #[test]
 fn quantiles_of_f_are_those_of_scipy() {
-    // scipy 1.17.1, scipy.stats.f.isf
+    // Computed by scipy 1.17.1, scipy.stats.f.isf.
     for (above, below, tail, known) in
         [(2, 10, 0.05, 4.102821015), (1, 30, 0.005, 9.179677278), (3, 44, 0.01, 4.260642873)]
     {
@@ -100,7 +101,7 @@ fn log_gp_is_identified_by_ping_pong_streaming_and_the_calls_together_and_by_no_
     assert!(refusal.what.contains("wire_latency_seconds") && refusal.next.contains("calibrate.send"), "{refusal}");
 }
 
-/// Ping-pong and streaming of several lengths, and the calls alone.
+/// Returns points of ping-pong and streaming for several lengths, and of the calls alone.
 fn log_gp_points() -> Vec<Vec<f64>> {
     let lengths = [8.0, 64.0, 512.0, 1024.0, 2048.0, 4096.0];
     let both = lengths.iter().flat_map(|&bytes| [vec![0.0, bytes], vec![1.0, bytes]]);
@@ -122,7 +123,7 @@ fn a_gap_that_the_overhead_hides_is_at_most_the_overhead_and_the_rest_is_fitted(
     assert_eq!((gap.number, gap.of), ("network_gap_seconds", "network_send_overhead_seconds"));
     assert!(gap.most == fit.estimates[1].high && gap.most > truth[3], "{gap:?}");
     assert!(!fit.held.iter().any(|(name, _)| *name == gap.number));
-    // What the card predicts is what the fit predicts.
+    // The card predicts the same values as the fit.
     let card = fit.card("hidden", "a test").expect("a card");
     let numbers = model.parameters(&card).expect("all numbers");
     for point in &fit.points {
@@ -184,7 +185,7 @@ fn sizes_of_caches_are_found_where_memory_sizes_span_them() {
             }
         }
     }
-    // What the system would tell, wrong by up to a factor of two.
+    // Sizes as the system might report them, wrong by up to a factor of two.
     let mut roles: Vec<Role> = truth.map(Role::Hold).into();
     [10, 11].iter().for_each(|at| roles[*at] = Role::Fit);
     (roles[0], roles[1], roles[2]) = (Role::From(65536.0), Role::From(6e5), Role::From(2.5e7));
@@ -195,7 +196,7 @@ fn sizes_of_caches_are_found_where_memory_sizes_span_them() {
         assert!((found.value / truth[at]).ln().abs() < 0.25, "{found:?} is not {}", truth[at]);
         assert!(found.low < truth[at] && truth[at] < found.high, "{found:?} does not hold {}", truth[at]);
     }
-    // One size of memory bends nowhere.
+    // With one size of memory, no bend is visible.
     let one: Vec<Vec<f64>> = points.iter().filter(|x| x[2] == 134217728.0).cloned().collect();
     let refusal = fit::fit(model, &measured(model, &one, &truth, 0.02, 4), &roles, QUICK).expect_err("one size");
     assert!(refusal.what.contains("cannot identify"), "{refusal}");

@@ -1,4 +1,4 @@
-//! A real browser, for pages: what it makes of a page, and what a script that looks at the page finds.
+//! Runs a real browser: returns the page as it renders it, and the results of scripts in a page.
 
 use crate::needs;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn browser(profile: &Path) -> Command {
     command
 }
 
-/// The page as the browser sees it after ten seconds of its own time, and what its console said.
+/// Opens a page. Returns its document after ten seconds of virtual time, and the messages of its console.
 pub fn open(page: &Path) -> (String, Vec<String>) {
     let mut command = browser(&page.with_extension("profile"));
     command.args(["--enable-logging=stderr", "--virtual-time-budget=10000", "--window-size=1280,900", "--dump-dom"]);
@@ -30,7 +30,7 @@ pub fn open(page: &Path) -> (String, Vec<String>) {
     (String::from_utf8_lossy(&output.stdout).into_owned(), console)
 }
 
-/// Prints the page.
+/// Prints the page to PDF.
 pub fn print(page: &Path) -> Vec<u8> {
     let paper = page.with_extension("pdf");
     let mut command = browser(&page.with_extension("profile"));
@@ -39,8 +39,9 @@ pub fn print(page: &Path) -> Vec<u8> {
     std::fs::read(paper).unwrap()
 }
 
-/// What a script's `await`ed body returns as an object, as JSON. The script runs in a copy of the page that lets it: the page
-/// itself runs no script but its own. A browser without a screen may never ask for a frame: here timers do.
+/// Runs an `await`ed script body in a page and returns its object as JSON. The script runs in a copy of the page
+/// without the content policy, because the page itself allows only its own script. A browser without a screen may never
+/// draw a frame, so timers replace frames.
 pub fn ask(page: &Path, body: &str) -> serde_json::Value {
     let text = std::fs::read_to_string(page).unwrap();
     let guard = "<meta http-equiv=\"Content-Security-Policy\"";
@@ -55,7 +56,7 @@ pub fn ask(page: &Path, body: &str) -> serde_json::Value {
     let copy = page.with_extension("asked.html");
     std::fs::write(&copy, format!("{before}{after}").replace("</body>", &format!("{asking}</body>"))).unwrap();
     let (dom, console) = open(&copy);
-    let (_, told) = dom.split_once("data-told=\"").unwrap_or_else(|| panic!("the script told nothing: {console:?}"));
+    let (_, told) = dom.split_once("data-told=\"").unwrap_or_else(|| panic!("the script failed: {console:?}"));
     let told = decoded(told.split_once('"').unwrap().0);
     let told: serde_json::Value = serde_json::from_str(&told).unwrap();
     assert!(told.get("error").is_none(), "{told}");
@@ -77,9 +78,9 @@ fn decoded(text: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Holds a page, with its scripts run, to what readers of all kinds need: names for figures and controls, headings in order,
-/// tables with heads, and on a screen 390 pixels wide nothing to scroll sideways but what scrolls within itself, and
-/// buttons that a finger hits.
+/// Asserts that a page, after its scripts have run, is accessible: figures and controls have names, headings are in
+/// order, tables have heads. On a screen 390 pixels wide, only parts with their own scroll bar scroll sideways, and
+/// buttons are large enough for a finger.
 pub fn check_usable(page: &Path) {
     needs!(Browser);
     let told = ask(
@@ -102,7 +103,7 @@ pub fn check_usable(page: &Path) {
         for (const one of all('nav a, a.skip')) if (!document.querySelector(one.getAttribute('href'))) say('leads nowhere', one);
         const known = all('[id]').map((one) => one.id);
         if (new Set(known).size !== known.length) faults.push('an id twice: ' + known);
-        // The page as scripts left it, on a telephone: the same rules of style, with a finger for a pointer.
+        // The page as scripts left it, on a telephone: the same style rules, with a finger as pointer.
         const phone = document.createElement('iframe');
         phone.style.cssText = 'width: 390px; height: 844px; border: 0';
         phone.srcdoc = '<!DOCTYPE html>' + document.documentElement.outerHTML.replace(/<script(?! type)[^]*?<\/script>/g, '')

@@ -1,4 +1,4 @@
-//! Calibration: the kernels of a core, the sweep of all numbers, and the card.
+//! Tests of the calibration: the kernels of a core, the sweep of all numbers, and the card.
 
 use crate::random_access::run;
 use apexmap_base::point::{Point, Value};
@@ -22,7 +22,7 @@ use rand_pcg::Pcg64Mcg;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// A machine small enough to be measured in no time.
+/// Returns a machine with so little memory that its calibration takes almost no time.
 fn small() -> Host {
     let cache = |level, bytes| Cache { level, bytes, shared_by: 1 };
     Host { caches: vec![cache(1, 4096), cache(2, 1 << 14), cache(3, 1 << 16)], memory_bytes: 1 << 23, ..host() }
@@ -37,7 +37,7 @@ fn points(host: &Host, cores: usize) -> Vec<Point> {
     parse(&text, Path::new("sweep.toml"), Machine::plain(cores, host.memory_bytes)).expect("a valid sweep").points
 }
 
-/// A row of a store, from one run.
+/// Runs a point and adds its row to a store.
 fn add(table: &mut TableBuilder, point: &Point) {
     let kernel = kernels::find(&point.kernel).unwrap();
     let outcome = run(point.clone());
@@ -60,12 +60,12 @@ fn runs_on_a_slow_network_send_fewer_messages_and_others_as_many_as_ever() {
     let all = [probes(&small(), 2), shapes(&small(), 2)].concat();
     let costs = |latency, gap, per_byte| Costs { latency, gap, per_byte };
     for probe in &all {
-        assert_eq!(fitting(probe.clone(), costs(2e-7, 5e-8, 1e-11)), *probe, "between cores nothing takes long");
+        assert_eq!(fitting(probe.clone(), costs(2e-7, 5e-8, 1e-11)), *probe, "nothing takes long between cores");
     }
     let slow: Vec<Probe> = all.iter().map(|probe| fitting(probe.clone(), costs(3e-4, 1e-5, 8e-8))).collect();
     let changed = all.iter().zip(&slow).filter(|(before, after)| before != after).count();
     assert!(changed > 40 && all.iter().zip(&slow).all(|(before, after)| before.ranks == 2 || before == after));
-    // Points of the sweep can still be run.
+    // The points of the sweep remain valid.
     let text = sweep(&slow, "transport = \"threads\"\n", 1);
     let points =
         parse(&text, Path::new("sweep.toml"), Machine::plain(2, small().memory_bytes)).expect("a sweep").points;
@@ -96,7 +96,7 @@ fn every_number_of_a_calibration_comes_from_a_point() {
         }
         let numbers: HashSet<_> = wanted.iter().map(|probe| probe.number.to_string()).collect();
         assert_eq!(numbers.len(), wanted.len());
-        assert_eq!(numbers.contains("network_latency_seconds"), cores > 1, "one core has nobody to write to");
+        assert_eq!(numbers.contains("network_latency_seconds"), cores > 1, "one core has no other core to write to");
     }
 }
 
@@ -122,7 +122,7 @@ fn a_card_holds_what_was_measured_and_nothing_else() {
         assert!(if rate { best >= number.value } else { best <= number.value }, "{}: {best}", probe.number);
     }
     assert!(!card.numbers().contains_key("barrier_seconds"), "not measured, so not on the card");
-    // By definition.
+    // This relation is the definition of lines_in_flight.
     let (latency, access) = (card.get("memory_latency_seconds").unwrap(), card.get("memory_access_seconds").unwrap());
     assert_eq!(card.get("lines_in_flight"), Some(latency / access));
     let again = Card::parse(&card.to_toml(), Path::new("card.toml")).expect("a card that can be read");
@@ -153,7 +153,7 @@ fn a_card_is_listed_with_a_line_for_all_steps_of_a_ladder() {
     assert!(ladder.starts_with("read_seconds--*-huge-dependent 3 steps 2 ns to 9 ns "), "{ladder}");
     assert!(ladder.ends_with("; 64KiB to 1MiB"), "{ladder}");
     assert!(line("loaded_latency_seconds--*").ends_with("; 20 % to 90 %"));
-    assert!(line("message_seconds--4B-send-few").contains(" 100 ns 90 ns to 110 ns "), "two are no ladder");
+    assert!(line("message_seconds--4B-send-few").contains(" 100 ns 90 ns to 110 ns "), "two steps are no ladder");
     assert!(line("update_seconds").contains(" 10 ns 9 ns to 11 ns "));
     assert!(list.ends_with("the card has all 6 steps\n"), "{list}");
 }
@@ -178,7 +178,7 @@ fn kernels_of_a_core_verify_their_work_on_all_settings() {
         let settings = [bytes.clone(), pages.clone(), ("values", Value::Integer(5000))];
         assert_eq!(run(point("calibrate.update", &settings)).verdict, Ok(()));
         for order in ["independent", "prefetched", "dependent"] {
-            // Of any whole lines and pages, unless prefetched.
+            // Any number of complete lines and pages is allowed, except for prefetched reads.
             let others = if order == "prefetched" { &[][..] } else { &[("words", 4160u64), ("pages", 3 << 21)][..] };
             for &(spread, bytes) in [("words", 1u64 << 12), ("pages", 1 << 22)].iter().chain(others) {
                 let settings = [
@@ -198,7 +198,7 @@ fn kernels_of_a_core_verify_their_work_on_all_settings() {
                 ("bytes", Value::Integer(1 << 14)),
                 ("pages", pages.into()),
                 ("random_share", Value::Real(share)),
-                // The rarest leave one run of the whole region.
+                // With the smallest share, the whole region is one run.
                 ("accesses", Value::Integer(if share < 0.001 { 2048 } else { 50000 })),
             ];
             assert_eq!(run(point("calibrate.mix", &settings)).verdict, Ok(()), "{share}");
@@ -248,13 +248,13 @@ fn reads_of_wrong_memory_are_caught_and_their_bytes_are_what_was_read() {
         };
         threads::run(1, run).swap_remove(0).expect("no panic").expect("no failure").verdict
     };
-    // All random, and runs of 15: every word is read several times.
+    // All accesses random, and runs of 15: every word is read several times.
     for share in [1.0, 1.0 / 16.0] {
         let settings = [("random_share", Value::Real(share)), ("accesses", Value::Integer(1 << 14))];
         assert!(
             verdict("calibrate.mix", &settings, 8.0 * 16384.0, 77).expect_err("a wrong word").contains("sums differ")
         );
-        // Near ones and far ones.
+        // A near word and a far one.
         for wrong in [77, 501] {
             let settings = [("random_share", Value::Real(share)), ("reads", Value::Integer(10))];
             let verdict = verdict("calibrate.sparse", &settings, 8.0 * 16384.0, wrong);
@@ -263,7 +263,7 @@ fn reads_of_wrong_memory_are_caught_and_their_bytes_are_what_was_read() {
     }
     for order in ["independent", "dependent", "prefetched"] {
         let settings = [("order", Value::from(order)), ("reads", Value::Integer(10))];
-        // A dependent read goes on from what it has read, here beyond the region.
+        // A dependent read continues from the value that it has read, here beyond the region.
         let verdict = verdict("calibrate.read", &settings, 8.0 * 16384.0, 77);
         assert!(verdict.expect_err("a wrong word").contains("sums differ"), "{order}");
     }
@@ -318,13 +318,13 @@ proptest! {
     }
 }
 
-/// A machine whose numbers of Apex-Map's model are known, in the order of `apex_map.requests`.
+/// A machine with known parameters of Apex-Map's model, in the order of `apex_map.requests`.
 const TRUTH: [f64; 26] = [
     32768.0,
     524288.0,
     3.3554432e7,
     1.0,
-    1024.0, // sizes, as the host tells
+    1024.0, // sizes, as reported by the host
     0.0,
     0.0, // no other users of L3
     0.6e-9,
@@ -337,7 +337,7 @@ const TRUTH: [f64; 26] = [
     15e-9,
     150e-9,
     24e-9,
-    50e-9, // a core
+    50e-9, // core
     13e-9,
     110e-9,
     7e-11,
@@ -345,7 +345,7 @@ const TRUTH: [f64; 26] = [
     9e-9,
     15e-9,
     2.4e-11,
-    25e-9, // messages, gets
+    25e-9, // messages and gets
 ];
 
 #[test]
@@ -398,6 +398,6 @@ fn the_numbers_of_the_surface_are_recovered_from_reads_that_do_not_know_the_powe
             (inside, all) = (inside + u32::from(low <= truth && truth <= high), all + 1);
         }
     }
-    // Of 95 intervals of 95 % about 90 hold the truth; fewer than 82 in hardly one of a thousand tests.
+    // About 90 of 95 intervals of 95 % contain the true value. Hardly one test in a thousand finds fewer than 82.
     assert!(all == 95 && inside >= 82, "{inside} of {all}");
 }

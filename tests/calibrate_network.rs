@@ -1,4 +1,4 @@
-//! The network's calibration: each kernel does what it says, on threads and both MPIs, and finds faults.
+//! Tests of the network's calibration: each kernel works on threads and on both MPIs, and detects faults.
 
 use crate::faulty::{Fault, Faulty};
 use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
@@ -16,7 +16,7 @@ fn point(kernel: &str, ranks: usize, settings: &[(&str, u64)]) -> Point {
     kernels::complete(point).expect("a valid point")
 }
 
-/// Small ones of every kernel that runs on so many ranks.
+/// Returns small points of every kernel that runs on this number of ranks.
 fn points(ranks: usize) -> Vec<Point> {
     let mut points = vec![point("copy", ranks, &[("copy_bytes", 1000), ("copies", 32)])];
     if ranks > 1 {
@@ -54,7 +54,7 @@ fn every_kernel_measures_and_verifies_on_one_to_five_ranks() {
         if point.kernel != "calibrate.bisection" {
             let a_rank = kernels::find(&point.kernel).unwrap().work(&point).operations / outcome.seconds;
             let told = 1.0 / outcome.outputs["operation_seconds"].as_f64().expect("a number");
-            // Work counts all ranks, or all pairs; of barriers there is one for all.
+            // Work counts all ranks or all pairs; a barrier counts once for all ranks.
             assert!(
                 [1.0, 0.5, 1.0 / point.ranks as f64].iter().any(|share| (a_rank * share / told - 1.0).abs() < 1e-9)
             );

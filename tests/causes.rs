@@ -1,4 +1,5 @@
-//! What launchers and MPI libraries print when a launch fails: the cause is known, and the line that tells is kept.
+//! Tests of the messages of launchers and MPI libraries when a launch fails: the cause is recognised, and the line that
+//! shows it is kept.
 
 use super::common::Scratch;
 use apexmap_run::launch::causes::{ALL, Nature, find};
@@ -23,7 +24,8 @@ const LOST: &str = "a node was lost";
 const TIME: &str = "the job reached its time limit";
 const MEMORY: &str = "killed a step that ran out of memory";
 
-/// Printed by Open MPI 4.1.4, MPICH 4.0.2 and Slurm 22.05 on one machine; a part of the cause, a part of the line that tells.
+/// Messages printed by Open MPI 4.1.4, MPICH 4.0.2 and Slurm 22.05 on one machine, with a part of the cause and a part
+/// of the line that shows it.
 const RECORDED: &[(&str, &str, &str)] = &[
     (recorded!("openmpi-slots"), CORES, "to satisfy the 64 slots"),
     (recorded!("openmpi-ppr"), CORES, "more processes than the ppr"),
@@ -68,7 +70,7 @@ const RECORDED: &[(&str, &str, &str)] = &[
     (recorded!("srun-no-slurm"), "no Slurm configuration", "Could not establish a configuration source"),
 ];
 
-/// Composed after the programs' documentation and sources: nobody has seen them here.
+/// Messages composed from the programs' documentation and sources, never observed here.
 const COMPOSED: &[(&str, &str, &str)] = &[
     (
         "slurmstepd: error: *** STEP 7.1 ON n2 CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME LIMIT ***\nsrun: error: n1: task 0: Terminated",
@@ -182,7 +184,7 @@ fn the_errors_of_a_launch_are_searched_once_as_they_come_however_long_they_are()
     let mut add = |errors: &mut Errors, text: &str| {
         searched += errors.add(text.as_bytes());
         written += text.len();
-        // A line's beginning is searched again with its rest.
+        // The beginning of a line is searched again with its rest.
         assert!(searched <= written + written.div_ceil(CHUNK) * 8192, "{searched} bytes for {written}");
     };
     (0..160).for_each(|_| add(&mut errors, &chunk));
@@ -193,9 +195,9 @@ fn the_errors_of_a_launch_are_searched_once_as_they_come_however_long_they_are()
     add(&mut errors, "st n2 port 22: Connection refused\n");
     assert!(errors.told().expect("a cause").cause.what.contains("this machine cannot reach a node"));
     (0..160).for_each(|_| add(&mut errors, &chunk));
-    let found = errors.cause().expect("a cause that was found stays");
+    let found = errors.cause().expect("a cause stays once it is found");
     assert_eq!(found.line, "ssh: connect to host n2 port 22: Connection refused");
-    // What is more special is told instead, also without the line's end.
+    // A more specific cause replaces the first one, even before the end of its line.
     add(&mut errors, "\nHost key verification failed.");
     assert!(errors.told().expect("a cause").cause.what.contains("ssh key"));
     assert!(errors.cause().expect("a cause").cause.what.contains("ssh key"));

@@ -1,8 +1,8 @@
-//! What holds for all commands: help with examples, a manual page, completions.
+//! Tests of properties of all commands: help with examples, a manual page, completions.
 
 use super::common::{Scratch, apexmap, printed, refused};
 
-/// The commands of `apexmap --help`.
+/// Returns the commands of `apexmap --help`.
 fn commands() -> Vec<String> {
     let help = printed(&["--help"]);
     let list = help.split_once("Commands:\n").expect("commands").1;
@@ -46,7 +46,7 @@ fn every_command_has_a_manual_page_and_the_program_names_them() {
     for name in &all {
         let page = read(&format!("apexmap-{name}.1"));
         for part in [".SH NAME", ".SH SYNOPSIS", ".SH EXAMPLES\n.nf\n"] {
-            assert!(page.contains(part), "{name} lacks {part}");
+            assert!(page.contains(part), "{name} has no {part}");
         }
         assert_eq!(page, printed(&["man", name]));
         assert!(program.contains(&format!("apexmap\\-{name}(1)")), "apexmap.1 does not name {name}");
@@ -67,14 +67,14 @@ fn a_misspelt_command_is_answered_with_the_nearest() {
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(2) && error.contains(what), "{arguments:?}: {error}");
     }
-    // A word that `apexmap run` would take is answered with that command.
+    // For a word that `apexmap run` would take, the help names that command.
     for word in ["memory-sizes", "sweeps/protocol.toml"] {
         let error = refused(&[word]);
         assert!(error.contains(&format!("help: apexmap run {word}")), "{error}");
     }
     assert!(refused(&["sweeps/none.toml"]).contains("there is no command \"sweeps/none.toml\""));
     assert_eq!(apexmap(&["run", "sweeps/none.toml"]).status.code(), Some(3));
-    // clap's advice has our label, too.
+    // Advice from clap also begins with `help:`.
     assert!(refused(&["plan", "--point"]).contains("help: a similar argument exists: '--points'"));
 }
 
@@ -154,7 +154,7 @@ fn a_card_without_memory_predicts_what_its_caches_hold_and_no_more() {
     let card = card.to_string_lossy().into_owned();
     let predict = ["predict", "apex_map.surface", "--machine", &card, "--set=P=1", "--set=alpha=1", "--set=L=1"];
     let within = |words: &'static str| [&predict[..], &["--set", words]].concat();
-    // 4096 of 65536 words in the first cache: 8 bytes in 1/16 of 1 ns and 15/16 of 4 ns.
+    // 4096 of 65536 words are in the first cache: 8 bytes take 1 ns with probability 1/16 and 4 ns with 15/16.
     assert!(printed(&within("M=65536")).contains("2.1 GB/s"), "{}", printed(&within("M=65536")));
     assert!(refused(&within("M=1048576")).contains("the card has no memory_line_seconds"));
 }

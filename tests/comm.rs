@@ -1,4 +1,4 @@
-//! What transports promise; here the threads. The same checks run on MPI in tests/mpi.rs.
+//! Tests of the contract of transports, here of threads. tests/mpi.rs runs the same checks on MPI.
 
 #[path = "mpi_checks/together.rs"]
 mod together;
@@ -10,7 +10,7 @@ use apexmap_measure::comm::{
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// On 1 to 5 ranks.
+/// Runs a function on 1 to 5 ranks.
 fn on_all(body: impl Fn(&ThreadComm) + Sync) {
     for ranks in 1..=5 {
         run(ranks, |comm, _| body(comm)).into_iter().for_each(|result| result.unwrap());
@@ -23,7 +23,7 @@ fn all_to_all_brings_every_word_to_its_rank_in_the_order_of_ranks() {
         let (rank, size) = (comm.rank() as u64, comm.size() as u64);
         let mut received = vec![1, 2, 3];
         for round in 0..20 {
-            // From a to b: a + b + round words of 100 a + b.
+            // Rank a sends (a + b + round) modulo 4 words of value 100 a + b to rank b.
             let counts: Vec<usize> = (0..size).map(|to| ((rank + to + round) % 4) as usize).collect();
             let words = |from: u64, to: u64| vec![100 * from + to; ((from + to + round) % 4) as usize];
             let send: Vec<u64> = (0..size).flat_map(|to| words(rank, to)).collect();
@@ -98,14 +98,14 @@ fn values_and_xors_have_arrived_after_a_fence() {
     });
 }
 
-/// The item at `place` of the message that `from` sends to `to` in a round.
+/// Returns the item at `place` of the message that `from` sends to `to` in a round.
 fn item(from: usize, to: usize, round: usize, place: usize) -> u32 {
     (((from * 10 + to) * 100 + round) * 1000 + place) as u32
 }
 
 #[test]
 fn messages_of_any_length_stand_where_they_were_to_be_received() {
-    // Longer and shorter than what travels in a ring, and more of them than a ring holds.
+    // Longer and shorter messages than a ring transfers, and more of them than a ring holds.
     for (items, messages) in [(1, 300), (2, 3), (12, 5), (13, 300), (999, 4)] {
         on_all(|comm| {
             let (me, size) = (comm.rank(), comm.size());
@@ -152,7 +152,7 @@ fn puts_of_any_length_stand_where_they_were_put() {
                         *word = item(me, i / items, round, i % items);
                     }
                     for to in (0..size).filter(|&to| to != me) {
-                        // SAFETY: each rank has a place of its own, looked at in fences only.
+                        // SAFETY: each rank has its own place, which is read in fences only.
                         unsafe { window.put(to * items, items, to, me * (items + 1)) };
                     }
                     window.flush();
@@ -178,12 +178,12 @@ fn a_put_whose_last_item_has_come_has_come_whole() {
         comm.rma_window(&mut origin, &mut memory, |mut window| {
             for round in 1..=200u32 {
                 window.origin().fill(round);
-                // SAFETY: the other rank is asked to answer, and puts nothing before it has been.
+                // SAFETY: the other rank is waiting for this put, and puts nothing before it arrives.
                 let put = |window: &mut ThreadRmaWindow<u32>| unsafe { window.put(0, items, other, 0) };
                 if comm.rank() == 0 {
                     put(&mut window);
                 }
-                // SAFETY: the last item of the put, and then all others, which stand still.
+                // SAFETY: first the last item of the put, then all others, which no longer change.
                 while unsafe { window.peek(items - 1) } != round {
                     comm.relax();
                 }
@@ -202,7 +202,7 @@ fn a_put_whose_last_item_has_come_has_come_whole() {
 #[test]
 fn what_lies_outside_of_a_window_is_refused_also_near_the_end_of_all_numbers() {
     fn refused(work: impl FnOnce()) {
-        let panic = catch_unwind(AssertUnwindSafe(work)).expect_err("it is outside");
+        let panic = catch_unwind(AssertUnwindSafe(work)).expect_err("an access outside of memory");
         let message = panic.downcast_ref::<String>().expect("a message");
         assert!(message.contains("outside of a memory of"), "{message}");
     }
@@ -219,7 +219,7 @@ fn what_lies_outside_of_a_window_is_refused_also_near_the_end_of_all_numbers() {
             comm.rma_window(&mut origin, &mut memory, |mut window| {
                 refused(|| window.put_value(other, place.max(8), 1));
                 refused(|| window.xor(other, place.max(8), 1));
-                // SAFETY: refused before anything is touched.
+                // SAFETY: the call is refused before it accesses memory.
                 refused(|| _ = unsafe { window.peek(place.max(8)) });
                 if other != me {
                     for (at, place) in [(0, place), (place, 0)] {

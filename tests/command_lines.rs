@@ -1,4 +1,4 @@
-//! Command lines of all launchers for the same jobs: they are recorded in `recorded/command-lines.txt`, and stay the same byte for byte.
+//! Compares the command lines of all launchers for the same jobs with `recorded/command-lines.txt`, byte for byte.
 
 use apexmap_measure::hardware::Place;
 use apexmap_run::launch::registry::ALL;
@@ -10,7 +10,8 @@ const CUSTOM: [&[&str]; 2] = [
     &["x", "{{ranks}}", "{other}", "}}{", "{ranks}x{ranks}", "--{arguments}", "{arguments}", "{worker}", "{hosts}"],
 ];
 
-/// Ranks, nodes, ranks on a node, hosts and place on a machine of one package with four cores of two hardware threads each.
+/// Returns a job with these ranks, nodes, ranks per node, hosts and place, on a machine of one package with four cores
+/// of two hardware threads each.
 fn job(ranks: usize, nodes: Option<usize>, each: Option<usize>, hosts: &[&str], place: Option<Place>) -> LaunchJob {
     LaunchJob {
         program: "PROGRAM".into(),
@@ -26,14 +27,14 @@ fn job(ranks: usize, nodes: Option<usize>, each: Option<usize>, hosts: &[&str], 
     }
 }
 
-/// As root, with variables, in an allocation of four nodes of two packages.
+/// Runs the job as root, with variables, in an allocation of four nodes of two packages.
 fn in_allocation(mut job: LaunchJob) -> LaunchJob {
     (job.here.nodes, job.here.packages, job.here.root) = (4, 2, true);
     job.variables = ["OMPI_MCA_btl", "UCX_TLS"].map(String::from).to_vec();
     job
 }
 
-/// The jobs, those with a place for launchers that know it.
+/// Returns the jobs. Those with a place are for launchers that support it.
 fn jobs(places: &[Place]) -> Vec<LaunchJob> {
     let hosts = &["a", "b", "c"];
     let mut jobs: Vec<LaunchJob> = [1, 4, 8, 9].map(|ranks| job(ranks, None, None, &[], None)).to_vec();
@@ -49,7 +50,7 @@ fn jobs(places: &[Place]) -> Vec<LaunchJob> {
     jobs
 }
 
-/// What every launcher is and makes of the jobs.
+/// Returns the properties of every launcher and its command lines for the jobs.
 fn lines() -> String {
     let mut text = String::new();
     for entry in ALL.iter() {

@@ -1,4 +1,4 @@
-//! What several topics need: folders that vanish, records made up, patience with a limit.
+//! Shared functions: temporary folders, example records, programs with a time limit.
 
 use apexmap_base::disturbance::Facts;
 use apexmap_base::point::{Point, Value};
@@ -23,30 +23,31 @@ use std::sync::mpsc::channel;
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A folder of this test alone, removed when the test ends, which must be within [`LONGEST`].
+/// A temporary folder of one test. It is removed at the end of the test, which must come within [`LONGEST`].
 pub struct Scratch(PathBuf);
 
-/// No test takes longer; most of it may be spent waiting for others that use the same processors.
+/// Time limit of a test. Most of it may be spent waiting for other tests on the same processors.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// No program that a test starts takes longer.
+/// Time limit of a program that a test starts.
 const LONGEST_PROGRAM: Duration = Duration::from_secs(900);
 
-/// The folders of tests that run, with the names of the tests and when they began.
+/// Folders of running tests, with the names of the tests and their start times.
 static RUNNING: Mutex<Vec<(PathBuf, String, Instant)>> = Mutex::new(Vec::new());
 
-/// Whatever this process was started with, programs that it starts hear signals: `nohup` and `&` in scripts leave some ignored, which
-/// programs inherit. A handler, unlike that, ends with the start of a program; this process itself still ignores them.
+/// Ensures that programs which tests start can receive signals. `nohup` and `&` in scripts ignore some signals, and
+/// child processes inherit this. A handler, in contrast, is reset when a program starts. This process itself still
+/// ignores the signals.
 pub fn pass_on_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         extern "C" fn nothing(_: nix::libc::c_int) {}
         let ignore = SigAction::new(SigHandler::Handler(nothing), SaFlags::SA_RESTART, SigSet::empty());
         for signal in [Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGTERM] {
-            // SAFETY: the handler does nothing; what was not ignored is put back.
+            // SAFETY: the handler does nothing, and a signal that was not ignored gets its old handler back.
             unsafe {
                 let before = sigaction(signal, &ignore).expect("a handler");
                 if !matches!(before.handler(), SigHandler::SigIgn) {
-                    sigaction(signal, &before).expect("the handler before");
+                    sigaction(signal, &before).expect("the previous handler");
                 }
             }
         }
@@ -54,7 +55,7 @@ pub fn pass_on_signals() {
     });
 }
 
-/// Ends all tests, and the programs that they started, when one takes too long: one that hangs would never be told.
+/// Ends all tests and their programs when one test takes too long; otherwise a test that hangs would go unreported.
 fn end_what_hangs() {
     loop {
         std::thread::sleep(Duration::from_secs(5));
@@ -100,7 +101,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Runs something that might hang if it is wrong, and fails instead of waiting for ever.
+/// Runs a function that may hang, and fails after a time limit.
 pub fn patiently<R: Send + 'static>(body: impl FnOnce() -> R + Send + 'static) -> R {
     let (sender, receiver) = channel();
     let thread = std::thread::spawn(move || sender.send(body()));
@@ -167,7 +168,7 @@ pub fn launch(name: &str, ranks: usize, build: &str) -> Launch {
     }
 }
 
-/// Of a result without launches.
+/// Returns the manifest of a result without launches.
 pub fn manifest() -> Manifest {
     Manifest {
         schema: SCHEMA_VERSION,
@@ -191,7 +192,7 @@ pub fn manifest() -> Manifest {
     }
 }
 
-/// The job of a launch of two ranks: points of blocks of one word and of two, two samples of each.
+/// Returns the job of a launch of two ranks: points with blocks of one word and of two, two samples of each.
 pub fn job_of(launch: &str, point: impl Fn(u64) -> Point) -> Job {
     let task = |block: u64| Task {
         key: format!("L{block}"),
@@ -213,7 +214,7 @@ pub fn job_of(launch: &str, point: impl Fn(u64) -> Point) -> Job {
     }
 }
 
-/// A complete point of a kernel, small enough to run in no time.
+/// Returns a complete point of a kernel that takes almost no time.
 pub fn small_point(kernel: &str, ranks: usize) -> Point {
     let mut point =
         Point::new(kernel, ranks).with("M", 4096 * ranks as u64).with("I", 64u64).with("N", 2u64).with("L", 8u64);
@@ -243,19 +244,19 @@ pub fn sample(point: &Point, key: &str, repetition: u32, seconds: f64) -> Sample
     }
 }
 
-/// Runs the program.
+/// Runs apexmap.
 pub fn apexmap(arguments: &[&str]) -> Output {
     output(Command::new(env!("CARGO_BIN_EXE_apexmap")).args(arguments))
 }
 
-/// Runs a program to its end, which must be within [`LONGEST_PROGRAM`].
+/// Runs a program to its end, within [`LONGEST_PROGRAM`].
 pub fn output(command: &mut Command) -> Output {
     pass_on_signals();
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn();
     ended(child.unwrap_or_else(|error| panic!("{command:?}: {error}")))
 }
 
-/// What a program printed and how it ended, which must be within [`LONGEST_PROGRAM`].
+/// Waits for a program to end, within [`LONGEST_PROGRAM`]. Returns its output and status.
 pub fn ended(child: Child) -> Output {
     let pid = Pid::from_raw(child.id() as i32);
     let (sender, receiver) = channel();
@@ -281,7 +282,7 @@ pub fn refused(arguments: &[&str]) -> String {
     String::from_utf8(output.stderr).expect("text")
 }
 
-/// L = 1 has nine samples of 1 to 9 s, L = 2 five and a failure; I = 64 / L follows from L.
+/// Returns nine samples of 1 to 9 s for L = 1, and five samples and a failure for L = 2. I = 64 / L follows from L.
 pub fn samples() -> Vec<Sample> {
     let point = |block: u64| small_point("apex_map.two_sided", 2).with("L", block).with("I", 64 / block);
     let of = |block: u64, seconds: f64| sample(&point(block), &format!("L{block}"), seconds as u32, seconds);
@@ -295,7 +296,7 @@ pub fn table(samples: Vec<Sample>) -> Table {
     tabulate(&[Record { launch: Some(launch("0001", 2, "b1")), samples, ..Record::default() }], |_| true)
 }
 
-/// A Parquet file of these samples.
+/// Writes these samples to a Parquet file and returns its path.
 pub fn file(scratch: &Scratch, samples: Vec<Sample>) -> PathBuf {
     let folder = Folder::create(&scratch.join("result")).expect("a folder");
     write(&folder, &table(samples));

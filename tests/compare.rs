@@ -1,4 +1,5 @@
-//! Machines against each other: statistics against known values, intervals that cover, checks that do not cry wolf.
+//! Tests of comparisons of machines: statistics against known values, the coverage of intervals, and checks without
+//! false alarms.
 
 use crate::browser;
 use crate::common::{Scratch, apexmap, refused};
@@ -29,7 +30,8 @@ fn logs(values: &[f64]) -> Vec<f64> {
     values.iter().map(|v| v.ln()).collect()
 }
 
-/// scipy 1.17.1: ttest_ind(b, a, equal_var=False) of the logarithms, its confidence_interval, and p against ln 1.05.
+/// Computed by scipy 1.17.1: ttest_ind(b, a, equal_var=False) of the logarithms, its confidence_interval, and p against
+/// ln 1.05.
 #[test]
 fn welch_is_that_of_scipy() {
     let a = Mean::of(&logs(&[10.0, 11.0, 12.5, 9.5, 10.7])).unwrap();
@@ -44,7 +46,8 @@ fn welch_is_that_of_scipy() {
     close(shift.p_above(1.05f64.ln()), 0.03955479553000884);
 }
 
-/// scipy 1.17.1: mannwhitneyu, exact without ties and asymptotic with; the distribution and the interval by enumeration.
+/// Computed by scipy 1.17.1: mannwhitneyu, exact without ties and asymptotic with ties; the distribution and the
+/// interval by enumeration.
 #[test]
 fn mann_whitney_and_hodges_lehmann_are_those_of_scipy() {
     let x = [1.1, 2.3, 3.1, 4.7, 5.2, 6.9];
@@ -64,7 +67,7 @@ fn mann_whitney_and_hodges_lehmann_are_those_of_scipy() {
     assert_eq!(tests.shift(&x[..2], &y[..3]).unwrap().1, None, "five samples have no 95 % interval");
 }
 
-/// scipy 1.17.1: stats.false_discovery_control.
+/// Computed by scipy 1.17.1: stats.false_discovery_control.
 #[test]
 fn adjusted_p_values_are_those_of_scipy() {
     let found = adjusted(&[0.001, 0.2, 0.03, 0.04, 0.5, 0.012]);
@@ -119,11 +122,11 @@ fn launches_are_the_unit_where_there_are_two_and_samples_where_there_is_one() {
     let found = ratio(&single, &many, &mut tests).unwrap();
     assert_eq!(found.basis, Basis::Samples);
     assert!(found.is_decided() && found.value > 1.5);
-    assert!(ratio(&point_data(&[]), &many, &mut tests).is_none(), "what did not finish has no ratio");
+    assert!(ratio(&point_data(&[]), &many, &mut tests).is_none(), "an unfinished point has no ratio");
     assert_eq!(ratio(&point_data(&[&[1.0]]), &point_data(&[&[2.0]]), &mut tests).unwrap().basis, Basis::Nothing);
 }
 
-/// A store of Apex-Map: speeds by point, launch and sample.
+/// Creates a store of Apex-Map samples: `speed` gives the speed by point and launch.
 fn store(
     given: &str,
     points: usize,
@@ -158,7 +161,7 @@ fn table(points: usize, launches: usize, samples: usize, mut speed: impl FnMut(u
     table.finish()
 }
 
-/// A run of a machine whose launches differ by 3 %, as a whole, and by 2 % at each point; samples by 4 %.
+/// Simulates a run of a machine. Launches differ by 3 % as a whole and by 2 % at each point, samples by 4 %.
 fn run(given: &str, points: usize, launches: usize, random: &mut Pcg64Mcg, slow: &[usize]) -> Machine {
     let whole: Vec<f64> = (0..launches).map(|_| noise(0.03, random)).collect();
     let each: Vec<f64> = (0..launches * points).map(|_| noise(0.02, random)).collect();
@@ -181,7 +184,7 @@ const FIVE: SlowdownLimit = SlowdownLimit { slowdown: 1.05 };
 #[test]
 fn runs_of_the_same_thing_trip_the_check_in_at_most_a_twentieth_of_tries() {
     let mut random = Pcg64Mcg::seed_from_u64(11);
-    // Against a limit of 0 %, which nothing but chance exceeds; 5 % forgives more.
+    // The limit is 0 %, so only chance exceeds it; a limit of 5 % would allow more.
     let limit = SlowdownLimit { slowdown: 1.0 };
     let tries = 240;
     let tripped = (0..tries)
@@ -190,7 +193,7 @@ fn runs_of_the_same_thing_trip_the_check_in_at_most_a_twentieth_of_tries() {
             check(&of(&machines, Allowed::default()), limit).unwrap().verdict == Verdict::Failed
         })
         .count();
-    // 5 % and three standard deviations of a binomial.
+    // 5 % plus three standard deviations of a binomial distribution.
     assert!(tripped as f64 <= tries as f64 * 0.05 + 3.0 * (tries as f64 * 0.0475).sqrt(), "{tripped} of {tries}");
 }
 
@@ -266,7 +269,7 @@ fn single_launches_are_refused_unless_allowed_and_too_few_samples_always() {
     let allowed = Allowed { one_launch: true, ..Allowed::default() };
     let found = check(&of(&machines, allowed), FIVE).unwrap();
     assert!(found.verdict != Verdict::Failed && found.warnings[0].contains("single launch"), "{found:#?}");
-    // Three against three give p = 0.05 at best, which is nothing over 24 tests.
+    // Three values against three give p >= 0.05, which is not significant over 24 tests.
     let few = check(&of(&single(2), allowed), FIVE).unwrap_err();
     assert!(few.what.contains("cannot find any slowdown") && few.next.contains("more samples"), "{few}");
 }
@@ -350,8 +353,8 @@ fn names_are_distinguished() {
     assert!(name_all(&mut machines, &["x".into(), "x".into()]).is_err());
 }
 
-/// Apex-Map paper, Section 3.3: "the ratio of processor speeds between these two systems is 3.47, the ratio of local memory
-/// bandwidth is 1.375, and of network bandwidth is 4".
+/// Apex-Map paper, Section 3.3: "the ratio of processor speeds between these two systems is 3.47, the ratio of local
+/// memory bandwidth is 1.375, and of network bandwidth is 4".
 #[test]
 fn ratios_of_published_cards_are_those_of_the_paper() {
     let card = |name: &str| published::machine(name, Card::find(name).unwrap(), &[]).unwrap();
@@ -429,7 +432,7 @@ fn two_results_make_a_page_with_figures_and_tables_and_harmful_names_show_as_tex
     let code = json.status.code();
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(json["tested"], 4);
-    // Two launches on a busy machine may leave it open.
+    // Two launches on a busy machine may give no decision.
     assert_eq!(code, Some(if json["verdict"] == "passed" { 0 } else { 4 }), "{json}");
     assert!(refused(&["compare", &parquet, &results[0], "--fail-if", "slower=5%"]).contains("are the same samples"));
 }

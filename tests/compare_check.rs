@@ -1,4 +1,5 @@
-//! Checks of regressions: what they could have found, and for which points; folders and names of comparisons; published machines.
+//! Tests of checks for regressions (what they can detect, and at which points), of folders and names of comparisons,
+//! and of published machines.
 
 use crate::common::{Scratch, apexmap, host, manifest, printed, refused};
 use apexmap_base::point::Value;
@@ -23,7 +24,8 @@ use std::path::Path;
 
 const FIVE: SlowdownLimit = SlowdownLimit { slowdown: 1.05 };
 
-/// Three samples of each point in each launch: `speed(launch, point)`, or no such launch of a point.
+/// Returns a table with three samples of each point in each launch. `speed(launch, point)` is `None` if the launch has
+/// not measured the point.
 fn table(points: usize, launches: usize, quietness: &str, speed: impl Fn(usize, usize) -> Option<f64>) -> Table {
     let mut table = TableBuilder::default();
     for (launch, point) in (0..launches).flat_map(|launch| (0..points).map(move |point| (launch, point))) {
@@ -57,7 +59,7 @@ fn of(machines: &[Machine], allowed: Allowed) -> Comparison<'_> {
     compare(machines, Matching { allowed, ..Matching::default() }).unwrap()
 }
 
-/// Factors of launches that differ by this much.
+/// Returns factors of launches that differ by this much.
 fn launches(spread: f64) -> impl Fn(usize, usize) -> Option<f64> {
     move |launch, point| Some(1.0 + spread * [0.0, 1.0, -1.0, 0.4, -0.4][(launch + point) % 5])
 }
@@ -70,7 +72,7 @@ fn a_check_says_what_it_could_have_found_and_is_undecided_where_that_is_far_abov
     let machines = pair(0.01, "quiet");
     let comparison = of(&machines, Allowed::default());
     let found = check(&comparison, FIVE).unwrap();
-    // A point shows a slowdown where the lower end of its interval exceeds 1.05.
+    // A point shows a slowdown if the lower end of its interval exceeds 1.05.
     let mut tests = MannWhitney::default();
     let mut each: Vec<f64> = Vec::new();
     for point in comparison.matched_points() {
@@ -91,12 +93,12 @@ fn a_check_says_what_it_could_have_found_and_is_undecided_where_that_is_far_abov
     assert!(found.warnings[0].starts_with("DISTURBED: base was disturbed: 60 of 60"), "{:?}", found.warnings);
     let sentence = found.sentence();
     assert!(sentence.starts_with("Regression check undecided") && sentence.contains("median point"), "{sentence}");
-    // What is slow enough is found all the same.
+    // A large slowdown is detected nevertheless.
     let slow = [machine("base", table(5, 4, "quiet", launches(0.01))), {
         machine("new", table(5, 4, "quiet", |launch, point| Some(0.5 * launches(0.01)(launch, point)?)))
     }];
     assert_eq!(check(&of(&slow, Allowed::default()), FIVE).unwrap().verdict, Verdict::Failed);
-    // Any limit below 1 % counts as 1 % here: a check against 0 % may pass.
+    // Any limit below 1 % counts as 1 %, so a check against 0 % can pass.
     let machines = pair(0.001, "quiet");
     let found = check(&of(&machines, Allowed::default()), SlowdownLimit { slowdown: 1.0 }).unwrap();
     assert_eq!(found.verdict, Verdict::Passed, "{found:#?}");
@@ -121,7 +123,7 @@ fn points_without_an_interval_do_not_veto_the_others_and_are_named() {
     assert_eq!((found.verdict, found.slower.len(), found.tested, found.untested), (Verdict::Failed, 4, 4, 2));
     let warning = &found.warnings[0];
     assert!(warning.starts_with("2 of 6 points were not tested") && warning.contains("L = 16; L = 32"), "{warning}");
-    // Where no point has launches, the check is refused as before.
+    // If no point has several launches, the check is refused as before.
     let single = ["base", "new"].map(|name| machine(name, table(3, 1, "quiet", launches(0.01))));
     let refused = check(&of(&single, Allowed::default()), FIVE).unwrap_err();
     assert!(refused.what.contains("all 3 points were measured in a single launch"), "{refused}");
@@ -143,7 +145,7 @@ fn a_curve_of_ratios_names_the_machine_that_is_faster_above_the_line() {
     );
 }
 
-/// A Parquet file in a folder of its own.
+/// Writes a Parquet file to a separate folder and returns its path.
 fn parquet(scratch: &Path, folder: &str, table: &Table) -> String {
     let path = scratch.join(folder).join("run.parquet");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -212,7 +214,7 @@ fn the_folder_of_a_comparison_is_not_taken_over_by_that_of_other_results() {
     std::fs::remove_file(folder.join("comparison.json")).unwrap();
     assert!(
         refused(&["compare", &a, &c, "--out", out]).contains("without comparison.json"),
-        "of which results is not known"
+        "the results of that comparison are unknown"
     );
 }
 
@@ -275,13 +277,13 @@ fn machines_that_are_called_the_same_get_names_by_host_folder_or_date() {
     assert_eq!(names(&mut hosts), ["node1", "node2"]);
     let mut folders = [day("results/q", "/w/results/q", 0.0), day("A/results/q", "/w/A/results/q", 0.0)];
     assert_eq!(names(&mut folders), ["w/results/q", "A/results/q"]);
-    // The same place, measured anew; 2026-11-24 21:14 and 22:00.
+    // The same folder, measured twice: 2026-11-24 21:14 and 22:00.
     let dates = [1_795_554_840.0, 1_795_557_600.0];
     assert_eq!(names(&mut dates.map(|date| day("q", "/w/q", date))), ["q@2026-11-24T21:14", "q@2026-11-24T22:00"]);
     assert_eq!(names(&mut [0.0; 2].map(|date| day("q", "/w/q", date))), ["q (1)", "q (2)"]);
 }
 
-/// Streams of messages from one rank to another.
+/// Returns a machine with streams of messages between two ranks.
 fn streams() -> Machine {
     let mut table = TableBuilder::default();
     for (bytes, speed) in [(8, 4e7), (1024, 1e9)] {

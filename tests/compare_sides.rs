@@ -1,4 +1,5 @@
-//! Sides of a comparison: of one run in pairs, of different size by role, dropped points first, decisions of many points.
+//! Tests of the sides of a comparison: pairs from one run, sides of different size matched by role, dropped points,
+//! decisions about many points.
 
 use crate::common::{host, manifest};
 use apexmap_base::point::Value;
@@ -20,12 +21,12 @@ fn normal(deviation: f64, random: &mut Pcg64Mcg) -> f64 {
     deviation * z
 }
 
-/// Samples of Apex-Map, six of each point in a launch.
+/// Samples of Apex-Map, six for each point of a launch.
 #[derive(Default)]
 struct Rows(TableBuilder);
 
 impl Rows {
-    /// The samples of a point in a launch of a rank count; `speed` is that of a rank.
+    /// Adds the samples of a point in a launch with this number of ranks. `speed` is the speed of one rank.
     fn add(
         &mut self,
         ranks: u64,
@@ -87,8 +88,8 @@ fn a_number_of_the_manifest_that_no_machine_has_is_told_and_an_unknown_level_lef
     assert!(error.what.contains("clock_hz must be finite and not negative"), "{error}");
 }
 
-/// Base and huge pages of the same six launches, which have these factors as a whole, in logarithms; at a point they differ by
-/// 4 %, samples by 2 %. Huge pages have 1.2 times the speed.
+/// Simulates base and huge pages in the same six launches. `common` are the logarithms of the launches' factors; points
+/// differ by 4 %, samples by 2 %. Huge pages have 1.2 times the speed.
 fn pages(same_run: bool, common: &[f64], random: &mut Pcg64Mcg) -> [Machine; 2] {
     let mut side = |name: &str, times: f64| {
         let mut rows = Rows::default();
@@ -152,14 +153,15 @@ fn a_comparison_of_one_run_says_that_it_is_in_pairs() {
     assert!(said[0].starts_with("No overall difference established"), "{said:?}");
 }
 
-/// A machine of some cores whose cores have this speed alone and together, measured on one core, on two and on all.
+/// Simulates a machine, measured on one core, on two and on all. Its cores have the speed `alone`, or `together` if all
+/// are in use.
 fn server(name: &str, cores: u64, alone: f64, together: f64, random: &mut Pcg64Mcg) -> Machine {
     let mut rows = Rows::default();
     for launch in 0..4 {
         for (ranks, speed) in [(1, alone), (2, alone), (cores, together)] {
             for point in 0..9 {
                 let level = speed * normal(0.01, random).exp();
-                // Memory beyond the caches of each.
+                // Larger than the caches of each machine.
                 rows.add(ranks, ("huge", (cores + 1) << 20), launch, point, || level * normal(0.01, random).exp());
             }
         }
@@ -170,7 +172,7 @@ fn server(name: &str, cores: u64, alone: f64, together: f64, random: &mut Pcg64M
 #[test]
 fn machines_of_different_size_are_compared_on_one_core_on_all_and_per_core() {
     let mut random = Pcg64Mcg::seed_from_u64(33);
-    // Four times the cores, each as fast alone, and half as fast where all run.
+    // Four times the cores. Each is as fast alone, and half as fast if all are in use.
     let machines = [server("small", 4, 1e9, 1e9, &mut random), server("large", 16, 1e9, 0.5e9, &mut random)];
     let comparison = of(&machines, MatchRanks::Auto);
     assert_eq!((comparison.matched.len(), comparison.unmatched().count()), (27, 0), "one, two and all cores");
@@ -214,7 +216,7 @@ fn what_is_not_compared_is_said_first_and_nothing_is_said_of_it() {
 #[test]
 fn decisions_of_many_points_are_adjusted_unless_asked_otherwise() {
     let mut random = Pcg64Mcg::seed_from_u64(35);
-    // 100 points, of which ten differ.
+    // 100 points, ten with a difference.
     let mut side = |name: &str, times: f64| {
         let mut rows = Rows::default();
         for launch in 0..5 {

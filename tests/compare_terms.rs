@@ -1,4 +1,5 @@
-//! Why one machine is faster than another, term by term: made-up machines that differ in one number, cards that lack some.
+//! Tests of the comparison of two machines term by term: simulated machines that differ in one parameter, and cards
+//! without some numbers.
 
 use crate::common::{Scratch, printed, refused};
 use crate::made_up::{NUMBERS, ONE, Plan, TWO, card, folder, machine, points, with};
@@ -67,7 +68,7 @@ fn the_one_number_that_differs_is_named_where_it_matters_and_nowhere_else() {
             assert!(cell.unexplained().abs() < 1e-9 && cell.seconds[0].len() == cell.parts.len(), "{cell:?}");
             let Some(leading) = cell.leading() else { continue };
             let name = *pair.terms.get(leading.term).expect("all is explained");
-            // What a block takes to issue hides misses, too.
+            // The time to issue a block also hides misses.
             let hidden = term == "issue" && ["TLB", "memory", "L3"].contains(&name);
             assert!(name == term || hidden, "{name} instead of {term}: {cell:?}");
             named += usize::from(name == term && leading.share > 0.5);
@@ -76,7 +77,7 @@ fn the_one_number_that_differs_is_named_where_it_matters_and_nowhere_else() {
         let alike = pair.cells.iter().filter(|cell| cell.measured.abs() < ALIKE.ln()).count();
         assert!(alike > 0, "{term} matters everywhere");
     }
-    // Node bandwidth is a term of its own, by what an access waits for it.
+    // Node bandwidth is a separate term: the time that an access waits for it.
     let x = [1.0, 4096.0, 2f64.powi(28), 16.0, 4096.0, 16.0, 0.0, 0.0];
     let time: f64 = Surface.budget(&x, &slow).iter().map(|term| term.1).sum();
     assert!((8.0 * 4096.0 / Surface.predict(&x, &slow).value / time - 1.0).abs() < 1e-12);
@@ -92,7 +93,7 @@ fn the_explanation_says_by_how_much_which_term_slows_a_machine_down_and_how_sure
     assert!(text.contains("within a factor of 1.25 at 50 of 50 points"), "{text}");
     assert!(text.contains("times slower than a at") && text.contains("because of memory ("), "{text}");
     assert!(!text.contains("times faster"), "{text}");
-    // A group for each memory size, each with both maps.
+    // One group per memory size, each with both maps.
     assert_eq!(one.groups.len(), 2);
     for group in &one.groups {
         assert_eq!(group.pictures.len(), 2, "{}", group.label);
@@ -142,7 +143,7 @@ fn a_card_that_lacks_numbers_is_named_instead_of_guessed() {
     assert_eq!(three, [format!("No result has a machine card{told_what_to_do}")], "once, not for each pair");
     let silent = with_cards(&|machine| machine.card = Some(Card::new("b", "", "")));
     assert!(silent.sentences[0].contains("the card of b has no l1_bytes"), "{:?}", silent.sentences);
-    // Without the numbers of messages, one rank is explained and two are not.
+    // Without the parameters of messages, one rank is explained and two are not.
     let mut half = Card::new("b", "", "");
     for (parameter, value) in Surface.about().parameters.iter().zip(NUMBERS).take(18) {
         half.set_base(parameter.number, value, "made up").expect("a number of cards");
@@ -186,7 +187,7 @@ fn the_page_maps_the_terms_and_the_terminal_says_which_counts() {
     let card = format!(",{}", scratch.join("new.toml").display());
     let text = printed(&["compare", &old, &new, "--out", to, "--cards", &card]);
     assert!(text.contains("times slower than old at") && text.contains("because of memory ("), "{text}");
-    // A surface for each rank count and size: N, which follows from alpha, L and P, divides none.
+    // A surface for each rank count and size. N follows from alpha, L and P, so it splits no surface.
     assert_eq!(page().matches("aria-label=\"Which term separates new from old\"").count(), 4);
     assert!(page().contains("<th>long blocks, L"));
     let csv = std::fs::read_to_string(out.join("terms.csv")).expect("a table");
@@ -197,6 +198,6 @@ fn the_page_maps_the_terms_and_the_terminal_says_which_counts() {
         assert!((numbers.iter().sum::<f64>() - ratio.ln()).abs() < 1e-9, "{line}");
     }
     printed(&["compare", &old, &new, "--out", to]);
-    assert!(!out.join("terms.csv").exists(), "an earlier one is gone");
+    assert!(!out.join("terms.csv").exists(), "the earlier file is removed");
     assert!(refused(&["compare", &old, &new, "--cards", "a.toml"]).contains("--cards has 1 card for 2 machines"));
 }

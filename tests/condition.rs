@@ -1,4 +1,4 @@
-//! Conditions: what they mean, by an evaluation written for this test, and the place of every error.
+//! Tests of conditions: their meaning, by an evaluation written for this test, and the place of every error.
 
 use apexmap_base::condition::{Condition, Formula, NameType};
 use apexmap_base::error::Error;
@@ -14,7 +14,7 @@ fn parse(text: &str) -> Result<Condition, Error> {
     Condition::parse(text, &known())
 }
 
-/// L = 2, P = 3, pages = "base".
+/// Returns the values L = 2, P = 3, pages = "base".
 fn at(name: &str) -> Option<Value> {
     match name {
         "L" => Some(Value::Integer(2)),
@@ -71,7 +71,7 @@ fn conditions_mean_what_they_say() {
     assert_eq!(condition.holds(&|_| Some("word".into())), None, "words instead of numbers");
 }
 
-/// The text between the marks is what the error must underline.
+/// The error must underline the text between the marks.
 #[test]
 fn every_error_has_its_place_and_says_what_was_expected() {
     for (marked, what, next) in [
@@ -172,7 +172,7 @@ impl Number {
         }
     }
 
-    /// With no more parentheses than needed; the number says how tightly it binds.
+    /// Formats an expression with the fewest parentheses. The number is its precedence.
     fn text(&self) -> (String, u8) {
         let within = |inner: &Number, least: u8| {
             let (text, binds) = inner.text();
@@ -276,7 +276,7 @@ fn truth() -> impl Strategy<Value = Truth> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// What is printed is read back as the same expression: it has the value that the tree has.
+    /// A printed expression is read back with the value of its tree.
     #[test]
     fn a_printed_expression_is_read_back_with_its_value(truth in truth()) {
         let text = truth.text().0;

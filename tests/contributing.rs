@@ -1,4 +1,4 @@
-//! The worked examples of docs/extending.md compile and run; `docs` checks that the page shows them as they are.
+//! Compiles and runs the examples of docs/extending.md; `docs` checks that the page shows these files.
 
 #[path = "worked/figure.rs"]
 mod figure;
@@ -43,7 +43,7 @@ fn the_kernel_runs_on_one_and_on_more_ranks_and_verifies() {
 #[test]
 fn the_model_predicts_and_finds_its_numbers_again() {
     let model = &model::SharedMemory;
-    // 10 GB/s a process beside 40 GB/s of the node: 8 GB/s and 20 GB/s.
+    // 10 GB/s per process and 40 GB/s per node: 8 GB/s for one process, 20 GB/s for four.
     let truth = [1e-10, 2.5e-11];
     let at = |ranks: f64| model.predict(&[ranks], &truth);
     assert!((at(1.0).value / 8e9 - 1.0).abs() < 1e-12 && at(1.0).bottleneck == "processes");
@@ -56,7 +56,7 @@ fn the_model_predicts_and_finds_its_numbers_again() {
         assert!((estimate.value / truth - 1.0).abs() < 1e-6, "{estimate:?}");
     }
     let one = vec![observations[0].clone(); 3];
-    assert!(fit(model, &one, &[Role::Fit, Role::Fit], options).is_err(), "one rank cannot tell the two");
+    assert!(fit(model, &one, &[Role::Fit, Role::Fit], options).is_err(), "one rank does not identify both");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The control of comparisons: how often a difference is found between launches of one thing.
+//! Tests of the control of comparisons: how often launches of the same point are found to differ.
 
 use crate::common::{Scratch, apexmap};
 use apexmap_base::point::Value;
@@ -12,7 +12,7 @@ use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
 
-/// scipy 1.17.1: binomtest(k, n).proportion_ci(0.95, "exact").
+/// Computed by scipy 1.17.1: binomtest(k, n).proportion_ci(0.95, "exact").
 #[test]
 fn the_interval_of_a_rate_is_that_of_scipy() {
     for (found, all, low, high) in [
@@ -25,7 +25,8 @@ fn the_interval_of_a_rate_is_that_of_scipy() {
     }
 }
 
-/// Six launches of 20 points; a launch differs by 5 % at each point, samples by 2 %; `odd` is the speed of odd blocks.
+/// Simulates six launches of 20 points. Launches differ by 5 % at each point, samples by 2 %; `odd` is the relative
+/// speed of odd blocks.
 fn samples(odd: f64, random: &mut Pcg64Mcg) -> Samples {
     let mut table = TableBuilder::default();
     let mut normal = |deviation: f64| -> f64 {
@@ -72,7 +73,7 @@ fn launches_of_one_thing_differ_falsely_in_at_most_a_twentieth_of_points() {
         all += rate / f64::from(tries);
         each += control.rate / f64::from(tries);
     }
-    // 3,000 points; Welch's test with three launches a side finds less than it may.
+    // 3,000 points. With three launches per side, Welch's test finds fewer differences than its level allows.
     assert!((0.02..=0.06).contains(&each), "{each}");
     assert!((0.02..=0.055).contains(&all), "{all}");
 }
@@ -122,7 +123,7 @@ fn the_command_measures_both_sides_in_turn_and_keeps_them() {
     let kept: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(folder.join("self.json")).unwrap()).unwrap();
     assert_eq!((&kept["points"], &kept["launches"]), (&4.into(), &2.into()));
-    // Again: nothing is measured, the finding is the same.
+    // The second call measures nothing and gives the same result.
     let again: serde_json::Value = serde_json::from_str(&of(&["--no-page", "--json"])).unwrap();
     assert_eq!(again, kept);
     let launches = std::fs::read_dir(folder.join("result/journals")).unwrap();

@@ -1,4 +1,5 @@
-//! A panic that escapes is one message with exit code 70: in the program, in a rank, and where nothing can unwind.
+//! Tests that a panic which escapes gives one message and exit code 70: in the program, in a rank, and where no
+//! unwinding is possible.
 
 use apexmap_base::crash::{EXIT_CODE, guard};
 use apexmap_base::error::Error;
@@ -56,7 +57,7 @@ fn child() {
     }
 }
 
-/// Exit code and standard error of a program that falls.
+/// Runs a program that panics and returns its exit code and standard error.
 fn fallen(how: &str) -> (Option<i32>, String) {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["crash::child", "--exact", "--ignored", "--nocapture"]).env(HOW, how).env("RUST_BACKTRACE", "1");

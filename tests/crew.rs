@@ -1,4 +1,4 @@
-//! The threads that help a rank while no clock runs, and what it tells meanwhile.
+//! Tests of the threads that help a rank while no clock runs, and of its progress reports.
 
 use apexmap_base::sample::Phase;
 use apexmap_measure::affinity;
@@ -32,7 +32,7 @@ fn ranks_share_the_processors_and_helpers_stay_on_those_of_the_process() {
     let here = Hardware::here();
     let threads = here.hardware_threads();
     assert!(Crew::new(1).threads() <= threads && Crew::nearby(1).threads() <= threads);
-    assert_eq!((Crew::new(threads).threads(), Crew::new(10 * threads).threads()), (1, 1), "others have the rest");
+    assert_eq!((Crew::new(threads).threads(), Crew::new(10 * threads).threads()), (1, 1), "other ranks use the rest");
     assert_eq!(Crew::default().threads(), 1);
     // A rank on one processor has helpers on the others.
     let first = here.allowed[0];
@@ -63,7 +63,7 @@ fn a_helper_that_panics_ends_the_rank_with_its_words() {
     assert!(words.contains("is too large"), "{words}");
 }
 
-/// What is told while `act` runs on this thread.
+/// Returns the reports of progress while `act` runs on this thread.
 fn reports_of(quiet: Duration, act: impl FnOnce()) -> Vec<(Phase, Option<f64>)> {
     let told = Rc::new(RefCell::new(Vec::new()));
     let list = told.clone();

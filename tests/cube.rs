@@ -1,4 +1,5 @@
-//! Cubes: medians over named axes, their slices, ratios, slopes and elasticities against known values, and the map of them.
+//! Tests of cubes: medians over named axes, their slices, ratios, slopes and elasticities against known values, and the
+//! map of elasticities.
 
 use apexmap_base::point::Value;
 use apexmap_base::units::Unit;
@@ -13,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const ALPHAS: [f64; 4] = [0.01, 0.1, 0.5, 1.0];
 const BLOCKS: [u64; 6] = [1, 2, 4, 16, 1024, 4096];
 
-/// Three samples at each alpha and L on 1 and 2 ranks whose median is this rate; none where it is NaN.
+/// Returns three samples with this median rate at each alpha and L on 1 and 2 ranks, and none where the rate is NaN.
 fn samples(rate: impl Fn(f64, f64, f64) -> f64) -> Samples {
     let mut table = TableBuilder::default();
     for (ranks, alpha, block) in
@@ -68,7 +69,7 @@ fn a_rate_that_saturates_has_its_elasticity_within_the_truncation_error() {
     for (power, value) in found.iter().enumerate() {
         let l = f64::from(1 << power);
         let exact = (b / l) / (a + b / l);
-        // h^2/6 times the largest third derivative, at the ends h/2 times the largest second.
+        // The error is h^2/6 times the largest third derivative; at the ends, h/2 times the largest second derivative.
         let h = 2f64.ln();
         let most = if power == 0 || power == 13 { h / 2.0 / 4.0 } else { h * h / 6.0 / (6.0 * 3f64.sqrt()) };
         assert!((value - exact).abs() <= most, "L = {l}: {value}, not {exact}");
@@ -84,7 +85,8 @@ fn slopes_beside_missing_values_are_those_to_the_other_neighbour() {
     };
     let cube = on_one_rank(gap).cube(["alpha", "L"], "bytes_per_second").expect("a cube");
     let slopes = cube.gradient("L").expect("slopes").values;
-    // A parabola has its derivative, whatever the steps; at the ends the slope to the neighbour.
+    // For a parabola, the slope equals the derivative whatever the steps; at the ends, it is the slope to the
+    // neighbour.
     for (place, exact) in [(1, 4.0), (2, 8.0), (3, 32.0), (4, 2048.0), (0, 3.0), (5, 5120.0)] {
         assert!(near(slopes[(0, place)] / exact, 1.0), "{place}: {}", slopes[(0, place)]);
     }
@@ -153,7 +155,7 @@ fn the_map_of_elasticities_is_of_its_first_axis() {
         assert!(svg.contains(&format!("\n{power:.2}\n")) && svg.contains("no value"), "{svg}");
         assert!(drawn.description().starts_with("Heat map of elasticities."));
     }
-    // What does not change has no sign.
+    // Without a change, the number has no sign.
     let flat = on_one_rank(|_, _, l| if l > 16.0 { 1.0 - 1e-9 } else { 1.0 });
     let svg = figure::svg(&figure(&flat, &request("block_words", "alpha")).expect("a figure")).expect("a picture");
     assert!(svg.contains("\n0.00\n") && !svg.contains("-0.00"), "{svg}");

@@ -1,4 +1,5 @@
-//! Results whose files are damaged, copied or of other hands: what is readable is read, the rest is told, and nothing panics.
+//! Tests of results with files that are damaged, copied or written by others: readable data are read, the rest is
+//! reported, and nothing panics.
 
 use super::common::{Scratch, apexmap, launch, manifest, patiently, printed, sample, small_point};
 use super::terminal::TINY;
@@ -23,7 +24,7 @@ use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A result of one launch with these lines, compacted, in a folder that vanishes.
+/// Creates a compacted result of one launch with these lines, in a temporary folder.
 fn result(lines: &[String]) -> (Scratch, Folder) {
     let scratch = Scratch::new();
     let folder = Folder::create(&scratch.join("result")).expect("a folder");
@@ -37,7 +38,7 @@ fn line(event: &Event) -> String {
     serde_json::to_string(event).expect("JSON") + "\n"
 }
 
-/// A launch, and six samples of each of four points.
+/// Returns the lines of a launch with six samples of each of four points.
 fn lines() -> Vec<String> {
     let mut all = vec![line(&Event::Hello(Box::new(launch("0001", 1, "b1"))))];
     for (at, (alpha, block)) in [(0.1, 1u64), (0.1, 8), (1.0, 1), (1.0, 8)].into_iter().enumerate() {
@@ -53,7 +54,7 @@ fn path(folder: &Folder) -> &str {
     folder.path.to_str().expect("a path")
 }
 
-/// What a command says on both outputs, and its exit code.
+/// Returns the text of a command on both outputs, and its exit code.
 fn said(arguments: &[&str]) -> (String, Option<i32>) {
     let output = apexmap(arguments);
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -117,7 +118,7 @@ fn samples_of_a_copied_journal_count_once_and_that_is_told() {
         assert!(text.contains("journal 0002.jsonl: 24 samples occurred before and count once"), "{text}");
         assert_eq!(code, Some(0));
     }
-    // Another run of the same repetition is no copy.
+    // Another run of the same repetition is not a copy.
     let again = lines()[1].replacen("\"unix_seconds\":1700000000.0", "\"unix_seconds\":1700000100.0", 1);
     std::fs::write(folder.journal("0002"), [lines()[0].clone(), again].concat()).expect("written");
     assert_eq!(folder.table().expect("a table").rows, 25);
@@ -133,7 +134,7 @@ fn a_line_that_does_not_end_is_not_held_in_memory() {
     assert_eq!((record.samples.len(), record.unreadable), (1, 1));
 }
 
-/// Lines as they are written have their own, quicker reader.
+/// Lines in the usual format have a separate, faster reader.
 #[test]
 fn a_sample_is_the_same_however_its_line_is_written() {
     let scratch = Scratch::new();
@@ -153,7 +154,7 @@ fn a_sample_is_the_same_however_its_line_is_written() {
         assert_eq!((quick.samples[0].block, quick.samples[0].repetition), (one.block, one.repetition), "{text}");
         assert_eq!(quick.samples[0].key, one.key, "{text}");
     }
-    // A field that comes twice is damage, wherever it comes.
+    // A duplicate field is damage, wherever it is.
     let twice = written.replacen("\"repetition\"", "\"key\":\"other\",\"repetition\"", 1);
     let path = scratch.join("0001.jsonl");
     std::fs::write(&path, twice).expect("written");
@@ -182,7 +183,7 @@ fn a_figure_that_no_axis_can_show_is_left_out_and_said() {
     assert!(page.contains("is not drawn"));
 }
 
-/// The contents of a file, changed by somebody.
+/// Changes the contents of a file.
 fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     let mut bytes = std::fs::read(path).expect("readable");
     change(&mut bytes);
@@ -193,12 +194,12 @@ fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
 fn a_store_knows_by_content_whether_its_parquet_file_is_current() {
     let (_scratch, folder) = result(&lines());
     let manifest = Manifest::read(&folder).expect("a manifest");
-    let compaction = manifest.compaction.expect("it tells of samples.parquet");
+    let compaction = manifest.compaction.expect("it lists samples.parquet");
     assert_eq!(
         compaction.sources.iter().map(|source| source.file.as_str()).collect::<Vec<_>>(),
         ["journals/0001.jsonl"]
     );
-    // Neither a time stamp of the future nor one of the past counts.
+    // Time stamps have no effect, neither a future nor a past one.
     let parquet = std::fs::File::options().append(true).open(folder.samples()).expect("the file");
     for seconds in [0, 1 << 33] {
         let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
@@ -209,7 +210,7 @@ fn a_store_knows_by_content_whether_its_parquet_file_is_current() {
         change(&folder.journal("0001"), |bytes| bytes.extend(more.bytes()));
         assert_eq!(folder.table().expect("a table").rows, if seconds == 0 { 25 } else { 26 });
     }
-    // Points of another plan are stale, whatever is newer.
+    // Points of another plan are stale, whatever file is newer.
     folder.compact().expect("compacted");
     std::fs::write(folder.points(), "{\"key\": \"k0\"}\n").expect("written");
     let table = folder.table().expect("a table");
@@ -231,7 +232,7 @@ fn a_changed_bit_of_the_parquet_file_is_told_and_its_journals_are_read() {
         change(&folder.samples(), |bytes| bytes[at] ^= 1 << (at % 8));
     }
     assert!(!said(&["query", path(&folder)]).0.contains("note:"));
-    // Without journals there is nothing to read instead.
+    // Without journals, only the Parquet file remains.
     std::fs::remove_dir_all(folder.journals()).expect("removed");
     assert!(said(&["query", path(&folder)]).1 == Some(0));
     change(&folder.samples(), |bytes| bytes[length / 2] ^= 1);
@@ -239,7 +240,7 @@ fn a_changed_bit_of_the_parquet_file_is_told_and_its_journals_are_read() {
     assert!(code == Some(3) && text.contains("does not match its checksum in manifest.json"), "{text}");
 }
 
-/// A table of two columns, one of them with gaps.
+/// Returns a table of two columns, one of them with gaps.
 fn small_table() -> Table {
     let mut table = TableBuilder::default();
     for row in 0..9u64 {
@@ -281,7 +282,7 @@ fn no_changed_bit_of_a_parquet_file_of_other_hands_ends_the_program() {
     }
 }
 
-/// Flipping one bit of a page's header makes the number of its values negative, which is taken for a very large one.
+/// One changed bit in a page's header makes the number of its values negative. As an unsigned number it is very large.
 #[test]
 fn a_parquet_file_that_asks_for_more_memory_than_there_is_is_refused_with_one_message() {
     let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/seeds/parquet/negative-page");
@@ -312,7 +313,7 @@ fn the_samples_of_a_result_are_checked_against_its_manifest_also_where_their_fil
     std::fs::remove_dir_all(folder.journals()).expect("removed");
     let (text, code) = said(&named);
     assert!(code == Some(3) && text.contains("does not match its checksum in manifest.json"), "{text}");
-    // Elsewhere it is a file like any other.
+    // In another folder, it is an ordinary file.
     change(&file, |bytes| bytes[100] ^= 1);
     let other = scratch.join("samples.parquet");
     std::fs::copy(&file, &other).expect("copied");
@@ -352,7 +353,7 @@ fn a_parquet_file_without_a_manifest_is_said_to_have_no_checksum_and_times_that_
     assert_eq!((value("samples"), value("failed")), ("1".into(), "5".into()), "{text}");
 }
 
-/// Names of a result's files, each to be a pipe without a writer.
+/// Files of a result that are replaced by a pipe without a writer.
 const PIPES: &[&str] = &[
     "manifest.json",
     "points.jsonl",
@@ -422,7 +423,7 @@ fn samples_of_a_launch_whose_lines_do_not_fit_together_stay_in_its_journal_and_c
     assert_eq!(table.rows, 24);
     folder.compact().expect("compacted");
     assert_eq!(folder.table().expect("a table"), table);
-    let damages = Manifest::read(&folder).expect("a manifest").compaction.expect("it tells of samples.parquet").damages;
+    let damages = Manifest::read(&folder).expect("a manifest").compaction.expect("it lists samples.parquet").damages;
     assert_eq!(
         damages.iter().map(|damage| (&*damage.journal, damage.doubtful)).collect::<Vec<_>>(),
         [("0002.jsonl", 24)]
@@ -458,7 +459,7 @@ fn a_damaged_manifest_plan_or_card_is_never_a_panic() {
     }
 }
 
-/// Any point of a kernel whose values are each within its domain, whether it can be run or not.
+/// Generates points of any kernel with each value within its domain, whether the point can run or not.
 fn any_point() -> impl Strategy<Value = Point> {
     let value = |domain: Domain| match domain {
         Domain::Integer { least, most, .. }
@@ -489,7 +490,7 @@ fn card() -> Card {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Combinations depend on the machine, so they are not checked where samples are read.
+    /// Valid combinations depend on the machine, so readers of samples do not check them.
     #[test]
     fn rates_and_bounds_of_any_sample_that_is_read_can_be_told(point in any_point(), seconds in 1e-9f64..1e3) {
         let scratch = Scratch::new();
@@ -544,7 +545,7 @@ fn a_pipe_in_the_place_of_a_file_of_a_result_keeps_nobody_waiting() {
             assert_eq!(folder.planned_points().is_err(), name == "points.jsonl");
             for command in ["status", "query"] {
                 let (text, code) = said(&[command, path(&folder)]);
-                // Samples in Parquet know whether they are stale.
+                // Samples in Parquet contain the information whether they are stale.
                 let asks = name == "points.jsonl" && command == "status";
                 assert_eq!(code, Some(if asks { 3 } else { 0 }), "{command} with {name}: {text}");
             }

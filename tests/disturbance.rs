@@ -1,4 +1,5 @@
-//! What disturbs a run: facts over ranks, verdicts with their limits, corrected rates, and what the system tells.
+//! Tests of disturbance: facts over ranks, verdicts with their limits, corrected rates, and counters of the operating
+//! system.
 
 use crate::common::{Scratch, host, launch, sample, small_point};
 use crate::mock::noise;
@@ -23,7 +24,7 @@ use perf_event::events::{Event, Software};
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
 
-/// A run of 10 ms that nothing disturbed.
+/// Returns the facts of a run of 10 ms without disturbance.
 fn quiet() -> Facts {
     let zero = [Fact::OffCoreShare, Fact::RunDelayShare, Fact::StealShare, Fact::OtherCores, Fact::ThrottledSeconds];
     let facts = zero.into_iter().fold(Facts::default(), |facts, fact| facts.with(fact, 0.0));
@@ -46,7 +47,7 @@ fn facts_of_ranks_are_put_together_as_each_says() {
     assert_eq!(all.get(Fact::RunDelayShare), Some(0.4), "the largest");
     assert_eq!(all.get(Fact::InvoluntarySwitches), Some(7.0), "the sum");
     assert_eq!(all.get(Fact::HertzBefore), Some(2e9), "the smallest");
-    assert_eq!(all.get(Fact::StealShare), Some(0.2), "that of the rank that has it");
+    assert_eq!(all.get(Fact::StealShare), Some(0.2), "the value of the rank that has one");
     assert_eq!(all.get(Fact::EnergyJoules), None);
 }
 
@@ -87,7 +88,7 @@ fn each_cause_is_found_alone_just_above_its_limit_and_not_just_below() {
         (Cause::CoreClock, Fact::HertzAfter, 2.86e9, 2.84e9),
         (Cause::CacheCanary, Fact::CacheCanary, 22.9e-6, 23.1e-6),
         (Cause::MemoryCanary, Fact::MemoryCanary, 22.4e-6, 22.6e-6),
-        // Ranks may come nearer to each other than in most runs, too.
+        // A barrier may also be faster than in most runs, if ranks are closer to each other.
         (Cause::BarrierCanary, Fact::BarrierCanary, 119e-9, 121e-9),
         (Cause::BarrierCanary, Fact::BarrierCanary, 31e-9, 29e-9),
     ];
@@ -102,7 +103,7 @@ fn each_cause_is_found_alone_just_above_its_limit_and_not_just_below() {
 fn what_is_not_told_is_unknown_and_so_is_an_oversubscribed_run() {
     assert_eq!(causes(&Facts::default(), &reference(), false), None);
     let silent = Facts::default().with(Fact::WatchedSeconds, 0.01).with(Fact::CacheCanary, 20e-6);
-    assert_eq!(causes(&silent, &reference(), false), None, "who waited is not told");
+    assert_eq!(causes(&silent, &reference(), false), None, "the number of waiting ranks is unknown");
     assert_eq!(causes(&noise(), &reference(), true), None, "ranks wait for each other");
     assert_eq!(judge(None), Quietness::Unknown);
 }
@@ -135,13 +136,14 @@ fn one_interruption_in_a_second_does_not_make_a_machine_disturbed_before_a_run()
     canaries[40] = noise().with(Fact::CacheCanary, 40e-6);
     assert_eq!(preflight_causes(&canaries, false), Some(Vec::new()));
     assert_eq!(preflight_causes(&vec![noise(); 100], false).expect("known")[0], (Cause::RunDelay, 0.5));
-    // A thread on the same core takes turns longer than a canary is watched: most see nothing of it.
+    // A thread on the same core takes turns that are longer than a canary, so most canaries do not see it.
     let turns: Vec<Facts> = (0..100).map(|canary| if canary % 4 == 0 { noise() } else { quiet() }).collect();
     let (cause, amount) = preflight_causes(&turns, false).expect("known")[0];
     assert!(cause == Cause::RunDelay && (amount - 0.125).abs() < 1e-12, "{cause} {amount}");
 }
 
-/// Two points of twenty runs; the machine is up to twice as slow in some, and the second point does not follow it.
+/// Returns runs of two points, twenty each. The machine is up to twice as slow in some runs; only the first point
+/// becomes slower with it.
 fn runs() -> Vec<(f64, Facts, bool)> {
     let of = |number: usize| {
         let slow = 1.0 + (number * 7 % 20) as f64 / 20.0;
@@ -163,7 +165,7 @@ fn a_common_factor_is_taken_out_of_the_rates_of_points_that_follow_it_and_of_no_
         let corrected = point.iter().zip(&factors).map(|(run, factor)| (run.seconds / factor).ln()).collect::<Vec<_>>();
         let mean = corrected.iter().sum::<f64>() / 20.0;
         let spread = (corrected.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 19.0).sqrt();
-        assert!(spread < 0.025, "{spread}: what is left is the jitter of 1.4 %");
+        assert!(spread < 0.025, "{spread}: only the jitter of 1.4 % remains");
         assert!((mean.exp() / 0.5 - 1.0).abs() < 0.02, "the quiet machine takes 0.5 s, found {}", mean.exp());
     }
 }
@@ -175,7 +177,7 @@ fn two_runs_are_too_few_to_correct() {
     assert_eq!(factors(&[run(1.0, &quiet()), run(2.0, &slow)]), [1.0, 1.0]);
 }
 
-/// Samples of two ranks, the first `noisy` of twenty disturbed.
+/// Returns samples of two ranks; the first `noisy` of twenty are disturbed.
 fn journal(noisy: usize, oversubscribed: bool) -> Vec<Record> {
     let point = small_point("apex_map.two_sided", 2);
     let of = |number: u32| {
@@ -187,7 +189,7 @@ fn journal(noisy: usize, oversubscribed: bool) -> Vec<Record> {
     vec![Record { launch: Some(launch), samples: (0..20).map(of).collect(), ..Record::default() }]
 }
 
-/// The same, quiet, with barriers of so many seconds.
+/// Returns the same samples without disturbance, with barriers of this number of seconds.
 fn at_distance(seconds: f64) -> Samples {
     let mut records = journal(0, false);
     for sample in &mut records[0].samples {
@@ -201,7 +203,7 @@ fn ranks_at_another_distance_than_on_the_card_or_in_another_result_are_told() {
     let (near, far) = (at_distance(50e-9), at_distance(200e-9));
     let mut card = Card::new("here", "a machine", "measured");
     card.set("barrier_seconds", Number::new(60e-9, "s", "measured")).expect("a number");
-    assert_eq!(distance::from_card(&far, &card), None, "what carried its messages is not known");
+    assert_eq!(distance::from_card(&far, &card), None, "the transport of the card is unknown");
     card.provenance.insert("transport".into(), near.first_word("transport").into());
     assert_eq!(distance::from_card(&near, &card), None);
     let told = distance::from_card(&far, &card).expect("they are farther");
@@ -250,7 +252,7 @@ fn a_result_of_a_disturbed_machine_has_a_banner_and_gives_no_card() {
     assert!(banner.starts_with("DISTURBED: something else took time from 6 of 20 samples"), "{banner}");
     let error = calibrate::require_quiet(&noisy).expect_err("refused");
     assert!(error.what.starts_with("no card was written"), "{}", error.what);
-    let card = calibrate::card(&[], &noisy, "m", &host()).expect("a card, if told to");
+    let card = calibrate::card(&[], &noisy, "m", &host()).expect("a card, if requested");
     assert!(calibrate::card_text(&card, None).starts_with("DISTURBED"));
     assert!(card.to_toml().contains("DISTURBED"));
     assert_eq!(Health::of(&stored(20, true)).verdict(), Quietness::Unknown, "ranks shared hardware threads");
@@ -263,7 +265,7 @@ fn every_figure_of_a_disturbed_result_says_so_in_one_short_line() {
     let noisy = stored(6, false);
     assert_eq!(stamped(&noisy), "n = 20\nDISTURBED (6 of 20 samples)");
     let quiet_part = noisy.at((6..20).collect());
-    assert_eq!(stamped(&quiet_part), stamped(&noisy), "also of those of its samples that were not disturbed");
+    assert_eq!(stamped(&quiet_part), stamped(&noisy), "the label also covers its quiet samples");
     assert_eq!(noisy.stamped("x\nUNEQUAL".into()), "x\nUNEQUAL. DISTURBED (6 of 20 samples)");
     let (kind, title) = (FigureKind::Curves, "t".to_owned());
     let request = Request { kind, title, x: "block_words".into(), by: Vec::new(), z: "seconds".into() };
@@ -290,7 +292,7 @@ fn times_of_the_host_are_read_and_told_over_a_second() {
     let first = HostTimes::read(&Below(&stat)).expect("times");
     assert_eq!(first, HostTimes { busy: 3678911 + 10239 + 440960 + 3947, idle: 725082 + 16523, stolen: 21655 });
     assert_eq!(HostTimes::read(&Below(&recorded(&[("proc/stat", "cpu  1 2\n")]))), None);
-    // Four hardware threads, one rank: in a second 100 ticks each, of which 20 stolen, 230 busy.
+    // Four hardware threads, one rank. In one second, each thread has 100 ticks; 20 of the 400 are stolen, 230 busy.
     let (mut watch, start) = (HostWatch::new(1, 4), Instant::now());
     watch.note(start, first);
     assert_eq!((watch.steal_share(), watch.other_cores()), (None, None), "nothing has passed");
@@ -298,7 +300,7 @@ fn times_of_the_host_are_read_and_told_over_a_second() {
     watch.note(start + Duration::from_secs(1), later);
     assert_eq!(watch.steal_share(), Some(0.05));
     assert_eq!(watch.other_cores().map(|cores| (cores * 1e6).round()), Some(1.3e6), "2.3 busy, 1 of them ours");
-    // What is long ago no longer counts.
+    // Old values no longer count.
     let idle = HostTimes { idle: later.idle + 400, ..later };
     watch.note(start + Duration::from_secs(2), idle);
     assert_eq!((watch.steal_share(), watch.other_cores()), (Some(0.0), Some(0.0)));
@@ -342,7 +344,7 @@ fn energy_is_that_of_all_packages_and_survives_a_counter_that_wraps() {
     assert!(Energy::open(&recorded(&[])).is_none());
 }
 
-/// Counters of software, which every system has, in place of the hardware's: a virtual machine may hide those.
+/// Uses software counters, which every system has, instead of hardware counters, which a virtual machine may hide.
 #[test]
 fn counters_count_between_start_and_stop_only() {
     let events = [(Fact::CacheMisses, Event::Software(Software::PAGE_FAULTS))];

@@ -1,4 +1,4 @@
-//! What people read stays true: commands and snippets run, links lead somewhere, generated parts are up to date.
+//! Checks documentation for users: commands and snippets run, links are valid, generated parts are up to date.
 
 pub mod generated;
 
@@ -16,7 +16,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The pages: path from the repository's root, and text.
+/// Returns the pages: path from the repository's root, and text.
 fn pages() -> Vec<(PathBuf, String)> {
     let docs = std::fs::read_dir(root().join("docs")).expect("docs/").flatten();
     let docs = docs.map(|entry| Path::new("docs").join(entry.file_name()));
@@ -30,18 +30,18 @@ fn pages() -> Vec<(PathBuf, String)> {
     paths.into_iter().map(read).collect()
 }
 
-/// The blocks of a page that are fenced with this word.
+/// Returns the blocks of a page that are fenced with this word.
 fn blocks<'a>(text: &'a str, fence: &str) -> Vec<&'a str> {
     let begin = format!("```{fence}\n");
     text.split(&begin).skip(1).filter_map(|rest| rest.split_once("```")).map(|(block, _)| block).collect()
 }
 
-/// A page's text without its fenced blocks.
+/// Returns the text of a page without its fenced blocks.
 fn prose(text: &str) -> String {
     text.split("```").step_by(2).collect()
 }
 
-/// The words of a shell line up to a comment, a pipe, a redirection or a connective.
+/// Splits a shell line into words, up to a comment, a pipe, a redirection or a connective.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in line.chars() {
@@ -60,14 +60,14 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The arguments of each line of the page that starts apexmap, by itself, through cargo or in an allocation.
+/// Returns the arguments of each line of a page that starts apexmap directly, through cargo or in an allocation.
 fn commands(text: &str) -> Vec<Vec<String>> {
     let arguments = |line: Vec<String>| {
         let cargo = line.starts_with(&["cargo".to_owned(), "run".to_owned()]) && !line.iter().any(|w| w == "--example");
         let at = line.iter().position(|word| if cargo { word == "--" } else { word.ends_with("apexmap") });
         at.map(|at| line[at + 1..].to_vec())
     };
-    // In running text a command stands between backticks; its name alone, without arguments, is no command.
+    // In running text, commands are between backticks. The program's name alone, without arguments, is not a command.
     let prose = prose(text);
     let quoted = prose.split('`').skip(1).step_by(2).filter(|code| code.starts_with("apexmap ")).map(words);
     let quoted = quoted.filter(|line| line.len() > 2);
@@ -90,7 +90,7 @@ fn every_command_of_the_guide_is_one_that_the_program_takes() {
     assert!(count > 40, "only {count} commands were found");
 }
 
-/// A folder with the results that the guide's commands read, small.
+/// Creates a folder with small results for the commands of the guide.
 fn results() -> Scratch {
     let scratch = Scratch::new();
     symlink(root().join("sweeps"), scratch.join("sweeps")).expect("a link");
@@ -114,7 +114,7 @@ fn results() -> Scratch {
     scratch
 }
 
-/// Commands that only read: those of results that [`results`] makes are run.
+/// Commands that only read. They run if [`results`] creates their results.
 const READING: [&str; 10] =
     ["plot", "query", "export", "report", "status", "compare", "kernels", "models", "predict", "fit"];
 
@@ -129,7 +129,7 @@ fn the_guides_commands_run_on_a_small_result() {
     for (path, text) in pages() {
         for arguments in commands(&text) {
             let reads = arguments.first().is_some_and(|command| READING.contains(&command.as_str()));
-            // A calibrated card takes minutes, and so does a machine against itself.
+            // A calibrated card takes minutes, and so does a comparison of a machine with itself.
             let slow = ["--card", "bottleneck", "apex_map.surface", "--self"];
             let slow = arguments.iter().any(|word| slow.contains(&word.as_str()));
             if !reads || slow || !arguments.iter().all(made) {
@@ -138,8 +138,9 @@ fn the_guides_commands_run_on_a_small_result() {
             count += 1;
             let mut program = Command::new(env!("CARGO_BIN_EXE_apexmap"));
             let output = program.args(&arguments).current_dir(&*scratch).output().expect("the program");
-            // 5: what --fail-if finds in two runs on a shared machine is no fault of the guide; nor is that it
-            // finds too little, or a fit that is refused because the few noisy samples of this result cannot identify its parameters.
+            // Three outcomes are not faults of the guide, because the results are small and the machine is shared:
+            // --fail-if finds a difference (exit code 5), it cannot decide, or a fit is refused because few noisy
+            // samples cannot identify its parameters.
             let error = String::from_utf8_lossy(&output.stderr);
             let refused = arguments[0] == "fit" && error.contains("cannot identify");
             let undecided = arguments[0] == "compare" && error.contains("undecided whether");
@@ -164,7 +165,7 @@ fn every_toml_of_the_guide_is_a_sweep_or_a_card() {
             if block.contains("[numbers.") {
                 Card::parse(block, &path).unwrap_or_else(|error| panic!("{place}: {error}\n{block}"));
             } else if !block.contains("example.stride") {
-                // A part of a sweep stands after the rest of it; its own kernel comes first, if it has one.
+                // A partial sweep is completed by the rest. If it names a kernel, no other kernel is added.
                 let kernel = if block.contains("kernel =") { "" } else { "[fixed]\nkernel = \"apex_map.two_sided\"\n" };
                 let whole = match block.find("[fixed]") {
                     Some(_) => block.to_owned(),
@@ -177,7 +178,7 @@ fn every_toml_of_the_guide_is_a_sweep_or_a_card() {
     assert!(count > 5, "only {count} blocks were found");
 }
 
-/// The anchor of a heading, as GitHub makes it.
+/// Returns the anchor that GitHub creates for a heading.
 fn anchor(heading: &str) -> String {
     let kept =
         heading.trim().to_lowercase().chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c)).collect::<String>();
@@ -217,7 +218,7 @@ fn the_readme_is_short_and_leads_to_every_page() {
     assert!(long.is_empty(), "{long:#?}");
     assert!(
         readme.contains(concat!("Rust ", env!("CARGO_PKG_RUST_VERSION"))),
-        "README.md names another Rust than Cargo.toml"
+        "README.md and Cargo.toml name different versions of Rust"
     );
     let index = text("docs/README.md");
     for (path, _) in pages.iter().filter(|(path, _)| path.starts_with("docs") && !path.ends_with("README.md")) {
@@ -245,7 +246,7 @@ fn the_guide_names_every_sweep_and_every_command() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// A result of messages of 1 us + 0.1 ns a byte: the times of a busy machine need not be those of any model.
+/// Creates a result with messages of 1 us + 0.1 ns per byte. Times measured on a busy machine might follow no model.
 fn messages(scratch: &Scratch) -> PathBuf {
     let folder = Folder::create(&scratch.join("result")).expect("a folder");
     let times = (3..16).step_by(2).map(|power| {
@@ -260,7 +261,7 @@ fn messages(scratch: &Scratch) -> PathBuf {
     scratch.join("result")
 }
 
-/// `cargo test` builds the examples beside the program.
+/// `cargo test` builds the examples next to the program.
 #[test]
 fn the_examples_in_rust_run() {
     let scratch = Scratch::new();

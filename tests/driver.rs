@@ -1,4 +1,4 @@
-//! The driver: what is launched, in which order, and what becomes of points whose launch did not end well.
+//! Tests of the driver: the launches and their order, and the points of launches that did not end well.
 
 use super::common::{Scratch, small_point};
 use super::mock::{LIMITS, Mock, Recorder, Script};
@@ -22,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
-/// A plan, its result folder, and what the last drive did.
+/// A plan, its result folder, and records of the last drive.
 struct Case {
     _scratch: Scratch,
     folder: Folder,
@@ -30,10 +30,10 @@ struct Case {
     recorder: Recorder,
     jobs: Vec<Job>,
     ends_if_noisy: bool,
-    /// How often what ended a launch is remedied.
+    /// Number of times that the cause of a failed launch is remedied.
     remedies: Cell<usize>,
     limits_grow: bool,
-    /// Of each launch of the last drive, the limit of a sample.
+    /// Time limits of a sample in the launches of the last drive.
     limits: Vec<Duration>,
 }
 
@@ -42,7 +42,7 @@ fn times(min: u32) -> Repeat {
 }
 
 impl Case {
-    /// Three points at each of these rank counts.
+    /// Creates a plan with three points for each of these rank counts.
     fn new(ranks: &[usize], blocks: u32, repeat: Repeat) -> Self {
         let scratch = Scratch::new();
         let folder = Folder::create(&scratch.join("result")).expect("a folder");
@@ -106,26 +106,26 @@ impl Case {
         self.plan.entries.iter().map(|entry| progress.state(&entry.key, block)).collect()
     }
 
-    /// Repetitions of the good samples of an entry, as they stand in the journals.
+    /// Returns the repetitions of the good samples of an entry, in the order of the journals.
     fn repetitions(&self, entry: usize) -> Vec<u32> {
         let good = |s: &&Sample| s.key == self.plan.entries[entry].key && s.status == Status::Ok;
         self.samples().iter().filter(good).map(|sample| sample.repetition).collect()
     }
 
-    /// Status and message of the samples that are not good.
+    /// Returns status and message of the samples that are not good.
     fn failures(&self) -> Vec<(Status, String)> {
         let bad = self.samples().into_iter().filter(|sample| sample.status != Status::Ok);
         bad.map(|sample| (sample.status, sample.message)).collect()
     }
 
-    /// Points that lack samples.
+    /// Returns the number of points without all their samples.
     fn waiting(&self) -> usize {
         let progress = Progress::new(&self.plan, &self.folder.records().expect("journals"));
         let [_, partial, missing, _] = progress.counts();
         partial + missing
     }
 
-    /// How each launch ended.
+    /// Returns the status at the end of each launch.
     fn endings(&self) -> Vec<Status> {
         let records = self.folder.records().expect("journals");
         records.iter().filter_map(|record| record.ended.as_ref().map(|(status, _)| *status)).collect()
@@ -151,7 +151,7 @@ fn a_kill_for_lack_of_memory_is_told_with_the_plan_and_no_point_fails_for_it() {
     assert_eq!(case.jobs.len(), 2);
     assert_eq!(case.failures(), []);
     assert_eq!(case.samples().len(), 3);
-    // Once may be another program's doing.
+    // After a single kill, another program may be the cause.
     case.drive(&[Script::LacksMemoryAfter(1)]);
     assert_eq!(case.states(0), [State::Done; 3]);
     assert_eq!(case.failures(), []);
@@ -215,7 +215,7 @@ fn a_point_that_takes_too_long_gets_a_status_and_the_rest_continues_in_a_new_lau
     assert_eq!(case.states(0), [State::Done, State::Failed, State::Done]);
     assert_eq!(case.failures(), [(Status::TimedOut, "no sign of life".to_owned())]);
     assert_eq!((case.jobs.len(), case.jobs[1].tasks.len()), (2, 1));
-    assert_eq!(case.repetitions(1), [0], "what it gave before is kept");
+    assert_eq!(case.repetitions(1), [0], "earlier samples are kept");
     assert_eq!(case.recorder.finished, 3);
 }
 
@@ -274,7 +274,7 @@ fn failed_points_are_tried_again_only_on_request_and_can_then_succeed() {
     assert!(case.jobs.is_empty(), "not without being asked");
     case.drive_with(&[], true).expect("the sweep comes to its end");
     assert_eq!((case.jobs.len(), case.jobs[0].tasks.len()), (1, 1));
-    assert_eq!(case.states(0), [State::Done; 3], "what counts is how it went last");
+    assert_eq!(case.states(0), [State::Done; 3], "the last attempt counts");
     case.drive_with(&[], true).expect("nothing to do");
     assert!(case.jobs.is_empty());
 }
@@ -314,8 +314,8 @@ fn launches_differ_in_ranks_nodes_and_ranks_per_node() {
     let points = vec![spread(4, 1), small_point("apex_map.two_sided", 4), spread(1, 4), spread(2, 2)];
     case.plan = Plan::new(case.plan.context.clone(), points, 1, times(1), 5).expect("a plan");
     let keys: HashSet<&str> = case.plan.entries.iter().map(|entry| entry.key.as_str()).collect();
-    assert_eq!(keys.len(), 4, "each is a measurement of its own");
-    // The mock's ranks are all on one node.
+    assert_eq!(keys.len(), 4, "each is a separate measurement");
+    // All ranks of the mock are on one node.
     let error = case.drive_with(&[], false).expect_err("on one node");
     assert!(error.what.contains("was to have 4 ranks on 2 nodes, but its ranks are on 1"), "{error}");
     let sizes: Vec<_> = case.jobs.iter().map(|job| job.tasks[0].point.launch_size()).collect();
@@ -352,7 +352,7 @@ fn an_interrupted_sweep_ends_with_the_interruption() {
         interrupted: &interrupted,
     };
     assert_eq!(drive(&case.plan, &mut setting).expect_err("interrupted").what, "interrupted");
-    assert_eq!((mock.jobs.len(), case.samples().len()), (1, 1), "what came before is kept");
+    assert_eq!((mock.jobs.len(), case.samples().len()), (1, 1), "earlier samples are kept");
     assert_eq!((case.recorder.waits, case.recorder.started.as_slice()), (1, &[0][..]));
 }
 
@@ -388,7 +388,7 @@ fn more_memory_more_work_and_a_longer_time_bound_lengthen_the_limit_of_a_sample(
         let point = point.with("updates", updates).with("time_bound", bound);
         cost::longest_silence(&case.plan.context, &kernels::complete(point).expect("a point"))
     };
-    assert!((60.0..61.0).contains(&silence(10, 4.0, 0)), "a small point has the least");
+    assert!((60.0..61.0).contains(&silence(10, 4.0, 0)), "a small point has the smallest limit");
     // 8 GiB at 0.1 GB/s, and five times twice the time bound.
     assert!((240.0..260.0).contains(&silence(30, 4.0, 10)), "{}", silence(30, 4.0, 10));
     assert!(silence(30, 4.0, 100) > silence(30, 4.0, 10) + 100.0);
@@ -410,7 +410,7 @@ fn the_budget_is_shared_by_the_points_of_all_launches() {
     let mut case = Case::new(&[1, 2, 4], 1, Repeat { width: Some(0.0), ..repeat });
     case.drive(&[Script::OutOfBudgetAfter(3), Script::OutOfBudgetAfter(3), Script::OutOfBudgetAfter(1)]);
     let budgets: Vec<f64> = case.jobs.iter().map(|job| job.repeat.budget_seconds.expect("a budget")).collect();
-    // The mock takes no time, so that what one launch leaves is for the others.
+    // The mock takes no time, so one launch leaves its budget to the others.
     for (budget, share) in budgets.iter().zip([333.3, 500.0, 1000.0]) {
         assert!((budget - share).abs() < 20.0, "{budgets:?}");
     }
@@ -483,7 +483,7 @@ fn a_disturbed_machine_is_told_and_ends_a_run_that_asked_for_a_quiet_one() {
     case.ends_if_noisy = false;
     case.drive(&[Script::Noisy]);
     assert_eq!(case.recorder.preflights[0].0, Quietness::Disturbed);
-    assert_eq!(case.samples().len(), 6, "otherwise it is measured and told");
+    assert_eq!(case.samples().len(), 6, "otherwise it is measured and reported");
     let records = case.folder.records().expect("journals");
     assert_eq!(records.last().map(|record| record.preflight.len()), Some(8), "the journal keeps it");
 }
@@ -500,7 +500,7 @@ fn launches_of_one_thing_are_alternately_of_one_side_and_of_the_other() {
     assert_eq!(launches, [["0001", "0002", "0005", "0006"], ["0003", "0004", "0007", "0008"]]);
 }
 
-/// What Open MPI says when a window cannot be created.
+/// Message of Open MPI when it cannot create a window.
 const NO_WINDOW: &str = "[n1:65] *** An error occurred in MPI_Win_create";
 
 #[test]
@@ -515,9 +515,9 @@ fn a_fault_that_three_launches_share_is_the_set_ups_and_no_point_is_marked() {
         );
         assert!(error.what.contains(NO_WINDOW) && error.next.starts_with("set OMPI_MCA_osc=pt2pt"), "{error}");
         assert!(error.next.contains(&format!("{} points wait for the fix", case.waiting())), "{error}");
-        assert!(case.failures().is_empty(), "no point is to blame");
+        assert!(case.failures().is_empty(), "no point is at fault");
         assert_eq!(case.endings(), [Status::Failed; 3], "each launch has its end");
-        // The same command goes on when that is mended.
+        // The same command continues when the cause is fixed.
         case.drive(&[]);
         assert_eq!((case.states(0), case.states(1)), (vec![State::Done; 6], vec![State::Done; 6]));
         case.assert_no_duplicates();
@@ -552,7 +552,7 @@ fn what_fails_before_anything_worked_is_the_set_ups_even_if_nobody_knows_it() {
     let error = case.drive_with(&vec![Script::SaysAfter(0, died); 9], false).expect_err("a set-up");
     assert_eq!((error.kind, case.jobs.len()), (ErrorKind::Setup, 3), "{error}");
     assert!(case.failures().is_empty());
-    // Where something has worked, points may be to blame.
+    // After a success, points may be the cause.
     let mut case = Case::new(&[2], 1, times(2));
     let worked = Script::DiesAfter { samples: 3, in_a_run: false };
     case.drive(&[vec![worked], vec![Script::SaysAfter(0, died); 6]].concat());
@@ -566,7 +566,7 @@ fn a_fault_that_another_launch_does_not_share_is_its_points() {
     case.drive(&[bad.clone(), bad, Script::Well]);
     assert_eq!(case.states(0), [State::Failed, State::Failed, State::Done]);
     assert_eq!(case.failures().len(), 2);
-    // A single point with a known fault waits for its repair.
+    // A single point with a known fault waits until it is fixed.
     let mut case = Case::new(&[2], 1, times(1));
     case.plan.entries.truncate(1);
     let error = case.drive_with(&vec![Script::SaysAfter(0, NO_WINDOW); 9], false).expect_err("a set-up");

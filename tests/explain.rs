@@ -1,4 +1,5 @@
-//! Models against stores and papers, by the library and by the commands `models`, `predict`, `fit` and `validate`.
+//! Tests of models against stores and papers, by the library and by the commands `models`, `predict`, `fit` and
+//! `validate`.
 
 use super::common::{Scratch, launch, manifest, printed, refused, sample};
 use crate::browser;
@@ -25,7 +26,8 @@ fn hypercube(ranks: usize, look_ahead: u64) -> Point {
     kernels::complete(point).expect("a valid point")
 }
 
-/// A result whose rates follow T_P = 50 us + 20 us log2 P, but for 1 % a launch, and an outlier within one launch.
+/// Creates a result with rates of T_P = 50 us + 20 us log2 P, launches that differ by 1 %, and one outlier in each
+/// launch.
 fn result(scratch: &Scratch, points: &[Point]) -> Folder {
     let folder = Folder::create(&scratch.join("result")).expect("a folder");
     let mut number = 0;
@@ -70,7 +72,7 @@ fn observations_are_the_medians_of_launches() {
     let model = models::find("random_access.hypercube").expect("a model");
     let data = model_fit::observations(&samples, model, &[]).expect("observations");
     assert_eq!((data.observations.len(), data.samples, data.kernel.as_str()), (25, 75, "random_access.hypercube"));
-    // The median of 1, 1.001 and 9 times a time.
+    // The median of a time multiplied by 1, 1.001 and 9.
     let first = &data.observations[0];
     let rate = 1024.0 / (0.985 * 1.001 * 50e-6);
     assert!(first.x == [1.0, 1024.0] && (first.y / rate - 1.0).abs() < 1e-9, "{first:?} {rate}");
@@ -117,7 +119,7 @@ fn fit_prints_estimates_and_a_card_that_predict_takes() {
     let rate = last["value"].as_f64().expect("a rate");
     assert_eq!(last["P"], 64.0);
     assert!((rate / (64.0 * 1024.0 / 170e-6) - 1.0).abs() < 0.01, "{text}");
-    // The card's intervals make a band.
+    // The card's intervals give a band.
     assert!(last["low"].as_f64().expect("low") < rate && rate < last["high"].as_f64().expect("high"), "{text}");
     let json: serde_json::Value =
         serde_json::from_str(&printed(&["fit", path, "--model", "random_access.hypercube", "--format", "json"]))
@@ -167,7 +169,7 @@ fn predict_takes_ranges_units_and_words() {
     assert!(models::ALL.iter().all(|model| list.contains(model.about().id)) && list.contains("red-storm"));
 }
 
-/// Values by which a paper contradicts its own formula, text or table, in the order of the checks.
+/// Values that contradict the formula, text or table of the same paper, in the order of the checks.
 const CONTRADICTIONS: &[&str] = &[
     "gain over ping-pong, by accesses",
     "\"the primitive polynomial\" X64 + X63 + X62",
@@ -195,7 +197,7 @@ const CONTRADICTIONS: &[&str] = &[
     "saving by E-registers",
 ];
 
-/// Values of which a model leaves out what they depend on.
+/// Values that depend on something that their model leaves out.
 const LACKS: &[&str] = &[
     "P = 4", // measured on few processors
     "P = 1", // by the other rows
@@ -253,13 +255,13 @@ fn validation_agrees_with_the_papers_but_for_the_known_disagreements() {
         let paper = count.differ - count.model_at_fault;
         let told =
             format!("| {} | {} | {} | {paper} | {} |", count.values, count.agree, count.differ, count.model_at_fault);
-        assert!(page("docs/models.md").contains(&told), "docs/models.md does not say of {:?}: {told}", count.kind);
+        assert!(page("docs/models.md").contains(&told), "docs/models.md has no row for {:?}: {told}", count.kind);
     }
     assert!(identity.values > 50 && model.values > 70, "{counts:?}");
     let fitted = &report.fits[0];
     assert!(fitted.lines[0].contains("54.7 us") && fitted.lines[0].contains("the paper: 56.9 us"), "{fitted:?}");
     assert!(fitted.lines[1].contains("31.6 us") && fitted.lines[1].contains("the paper: 33 us"), "{fitted:?}");
-    // The two parameters of routing on one core cannot be told from large tori.
+    // Large tori do not identify the two parameters of routing on one core.
     assert!(report.fits[3].lines[0].starts_with("refused") && report.fits[4].smape.is_some());
     let text = printed(&["validate"]);
     assert!(
@@ -295,7 +297,7 @@ fn the_table_of_the_papers_names_what_exists_and_has_every_value_once() {
         let of = papers::ALL.iter().filter(|item| item.has(check)).count();
         assert_eq!(of, 1, "{}: {}", check.source, check.what);
     }
-    // Every published table of values is among them.
+    // The list includes every published table of values.
     for paper in ["Table 1", "Table 2", "Table 3", "Table 4"] {
         assert!(papers::ALL.iter().filter(|item| item.place.contains(paper)).count() >= 2, "{paper}");
     }
@@ -330,7 +332,7 @@ fn every_number_fitted_to_rows_is_tried_on_each_row_left_out() {
         assert_eq!(found.len(), expected.len());
         found.iter().zip(expected).for_each(|(a, b)| assert!((a / b - 1.0).abs() < 2e-3, "{found:?} {expected:?}"));
     };
-    // Least squares and means by another program (Python).
+    // Least squares and means computed by another program (Python).
     let source = "hypercube paper, Table 2, measured powers of two by T_1";
     near(&of(source, Kind::Predicted), &[0.02517, 0.034246, 0.090339, 0.26810, 0.85329, 2.8384, 9.7777, 18.2347]);
     near(&of("Blue Gene/P paper, Table 2 (a), mean", Kind::Predicted), &[2.2549, 3.6750, 5.5454, 10.3442, 15.2666]);
@@ -339,9 +341,9 @@ fn every_number_fitted_to_rows_is_tried_on_each_row_left_out() {
     near(&of(source, Kind::Predicted), &[0.46714, 0.43349, 0.31003, 0.29517, 0.18990]);
     near(&of("Blue Gene/P paper, Table 2 (b)", Kind::Predicted), &[0.98072, 1.81257, 1.88927]);
     near(&of("Blue Gene/P paper, Table 3, owner by division", Kind::Predicted), &[0.33898, 0.67035, 1.25677, 2.57130]);
-    // 0.3989 sqrt((1 - 1/P) / 1024), in per cent: the statement "less than 1%" holds for two processors alone.
+    // 0.3989 sqrt((1 - 1/P) / 1024), in per cent: the statement "less than 1%" holds for two processors only.
     near(&of("hypercube paper, Footnote 1", Kind::Predicted), &[0.8815, 1.0797, 1.2271, 1.2466]);
-    // 7 us and 4096 bytes at 1.1 GB/s.
+    // 7 us plus 4096 bytes at 1.1 GB/s.
     near(&of("hypercube paper, Section 3, TC in parts", Kind::Model), &[10.7236]);
     assert_eq!(of("Blue Gene/P paper, Theorem 4.1: floor", Kind::Model), [1134224.0]);
 }
@@ -370,12 +372,12 @@ fn a_fit_of_the_surface_to_accesses_that_write_is_refused() {
     let error = refused(&["fit", folder.to_str().expect("a path"), "--model", "apex_map.surface"]);
     assert!(error.contains("apex_map.surface covers only access = \"read\""), "{error}");
     assert!(error.contains("--where 'access == \"read\"'"), "{error}");
-    // Reports leave such points out, and say how many.
+    // Reports leave such points out and give their number.
     let samples = |plan| made_up::machine("a", plan, &made_up::NUMBERS).samples;
     let (points, why) = left_out(&samples(plan), &Surface).expect("all of them");
     assert!(points == 25 && why.what.contains("access"), "{points} {why}");
     assert!(left_out(&samples(made_up::ONE), &Surface).is_none());
-    // Nor is anything predicted of them, whichever comes first.
+    // Predictions for such accesses are refused, too, whatever the order of the words.
     let card = folder.join("machine.toml");
     let predict = ["predict", "apex_map.surface", "--machine", card.to_str().expect("a path"), "--ranks", "1"];
     for access in ["access=write", "access=read,write"] {
@@ -395,7 +397,7 @@ fn groups_are_alike_in_all_that_a_model_does_not_know() {
         let found = groups(&samples, models::find(id).expect("a model")).expect("groups");
         found.into_iter().map(|group| (group.label, group.points)).collect::<Vec<_>>()
     };
-    // T_1 and T_C are those of one Q; the model in parts knows Q.
+    // T_1 and T_C belong to one Q; the model with separate parts has Q as a variable.
     let first = labels("random_access.hypercube").remove(0);
     assert!(first.0.contains("Q = 1024") && !first.0.contains("base") && first.1 == 5, "{first:?}");
     assert_eq!(labels("random_access.hypercube").len(), 3);
@@ -422,7 +424,7 @@ fn equation_1_is_not_fitted_to_updates_in_buckets() {
     let error = groups(&bucketed, model).expect_err("buckets alone");
     assert!(error.what.contains("covers only sending = \"immediate\""), "{error}");
     assert!(model_fit::observations(&bucketed, model, &[]).is_err());
-    // Single updates beside them are fitted, and so is another kernel of the same model.
+    // Single updates in the same store are fitted, and so is another kernel of the same model.
     let both = samples(&[base("bucketed"), base("immediate")].concat());
     let found = groups(&both, model).expect("groups");
     assert_eq!(found.iter().map(|group| group.points).collect::<Vec<_>>(), [3]);
@@ -456,7 +458,7 @@ fn a_card_alone_predicts_what_its_numbers_say() {
     );
     let lacking = predict(&samples, models::find("random_access.all_to_all").expect("a model"), &card);
 
-    assert!(lacking.expect_err("no parts").what.contains("local_seconds"));
+    assert!(lacking.expect_err("the card has no parts").what.contains("local_seconds"));
 }
 
 #[test]
@@ -522,7 +524,8 @@ fn a_saved_fit_is_a_card_for_predictions_and_reports() {
     let json: serde_json::Value = serde_json::from_str(&predicted).expect("JSON");
     let rows = json["predictions"].as_array().expect("rows");
     assert_eq!(rows.len(), 14);
-    // 8192 ranks of 1024 updates in 50 + 13 x 20 us. Launches differ by 1 %, of which 5 points make 3.2 times on either side.
+    // 8192 ranks of 1024 updates take 50 + 13 x 20 us. Launches differ by 1 %; with 5 points, the interval extends to
+    // 3.2 times that on both sides.
     let of = |name: &str| rows[13][name].as_f64().expect("a number") / (8192.0 * 1024.0 / 310e-6);
     assert!((of("value") - 1.0).abs() < 0.02, "{}", of("value"));
     assert!(of("low") > 0.93 && of("low") < 0.99 && of("high") > 1.01 && of("high") < 1.07, "{}", rows[13]);
@@ -543,7 +546,7 @@ fn an_all_to_all_is_an_exchange_in_one_dimension() {
     let model = models::find("random_access.all_to_all").expect("a model");
     let data = model_fit::observations(&samples, model, &[]).expect("observations");
     assert!(data.observations.iter().all(|seen| seen.x[2] == 1.0), "{:?}", data.observations);
-    // What the user says counts more than what the kernel settles.
+    // A value from the user takes precedence over the kernel's.
     let data = model_fit::observations(&samples, model, &[("d".into(), 2.0)]).expect("observations");
     assert!(data.observations.iter().all(|seen| seen.x[2] == 2.0), "{:?}", data.observations);
 }

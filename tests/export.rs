@@ -1,4 +1,4 @@
-//! Samples for other programs, and that those read them.
+//! Tests of samples exported for other programs, and that these programs read them.
 
 use super::common::{Scratch, apexmap, file, launch, printed, sample, samples, small_point, table, write};
 use crate::needs;
@@ -19,7 +19,7 @@ fn columns(table: &Table) -> Vec<(&str, &Column)> {
     table.names().iter().map(|name| (name.as_str(), table.column(name).expect("named"))).collect()
 }
 
-/// RFC 4180, read letter by letter.
+/// Parses RFC 4180 character by character.
 fn parsed(text: &str) -> Vec<Vec<String>> {
     let (mut lines, mut line, mut field) = (Vec::new(), Vec::new(), String::new());
     let (mut quoted, mut letters) = (false, text.chars().peekable());
@@ -77,7 +77,7 @@ proptest! {
                     Kind::Whole => Value::Integer(field.parse().expect("a whole number")),
                     Kind::Words => Value::Text(field.strip_prefix('\'').unwrap_or(field).to_owned()),
                 });
-                // An empty word and no value are both an empty cell.
+                // An empty word and a missing value are both an empty cell.
                 prop_assert_eq!(read, table.value(name, row).filter(|value| *value != Value::from("")));
             }
         }
@@ -118,13 +118,14 @@ fn cells_of_csv_are_quoted_only_where_they_must_be() {
     let lines = ["\"plain, or not\"", "\"a \"\"b\"\"\"", "\"two\nlines\"", "\"# 1\"", "µs ", "", ""];
     let lines: String = lines.iter().map(|word| format!("1e16,{word}\n")).collect();
     assert_eq!(String::from_utf8(text).expect("text"), format!("\"rate,\"\"B/s\"\"\",word\n{lines}"));
-    // A line of one empty cell is no empty line, which readers skip.
+    // A row of one empty cell is quoted, because readers skip empty lines.
     let mut text = Vec::new();
     csv::write(&columns(&table)[1..], &[5, 6], &mut text).expect("written");
     assert_eq!(text, b"word\n\"\"\n\"\"\n");
 }
 
-/// What is in one of the files and not in the other, and the number of lines; DuckDB finds the types itself.
+/// Prints the numbers of rows that only one of two files contains, and the number of lines. DuckDB detects the types
+/// itself.
 const READER: &str = r#"
 import sys, duckdb
 parquet, csv, jsonl = sys.argv[1:]
@@ -137,8 +138,8 @@ plain = lambda n: f'"{n}"::varchar' if n in words else f'"{n}"::double'
 for other in "cj":
     assert [row[0] for row in duckdb.sql(f"describe {other}").fetchall()] == names, other
     left, right = [f"select {', '.join(map(plain, names))} from {view}" for view in ("p", other)]
-    for one, two in ((left, right), (right, left)):
-        print(len(duckdb.sql(f"({one}) except all ({two})").fetchall()))
+    for first, second in ((left, right), (right, left)):
+        print(len(duckdb.sql(f"({first}) except all ({second})").fetchall()))
     print(duckdb.sql(f"select count(*), median(seconds) filter (status = 'ok') from {other}").fetchall())
 "#;
 
@@ -229,7 +230,7 @@ fn samples_of_other_plans_are_written_only_when_asked_for() {
     assert_eq!(printed(&["export", path, "--format", "jsonl", "--stale"]).lines().count(), 15);
 }
 
-/// Two points, two samples each; a third point with a failure only; a seed that changes within a point.
+/// Returns two points with two samples each and a third point with only a failure. The seed changes within a point.
 fn scaling() -> Vec<Sample> {
     let mut all = Vec::new();
     for (ranks, seconds) in [(1, [1.0, 1.5]), (2, [2.0, 2.5])] {

@@ -1,8 +1,10 @@
-//! Faults while a sweep runs: calls of the system that fail, processes that are killed, disks that are full, drivers that meet.
-//! No sample that a journal held is lost or doubled, nothing stays behind, and the next run completes the sweep.
+//! Injects faults into running sweeps: system calls that fail, processes that are killed, full disks, concurrent
+//! drivers. No sample in a journal is lost or duplicated, no process stays behind, and the next run completes the
+//! sweep.
 //!
-//! A few tries of each here; `make faults` makes a hundred, with a table (docs/faults.md). Its environment:
-//! `APEXMAP_FAULT_TRIES` (100), and `APEXMAP_FAULTS`, a part of the faults' names (all).
+//! These tests make a few tries of each fault; `make faults` makes a hundred and prints a table (docs/faults.md). It
+//! reads two environment variables: `APEXMAP_FAULT_TRIES` (100) and `APEXMAP_FAULTS`, a part of the faults' names
+//! (all).
 
 mod harness;
 
@@ -18,20 +20,20 @@ use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// What goes wrong.
+/// A fault to inject.
 #[derive(Clone, Copy)]
 enum Fault {
-    /// The driver's k-th call on a file of the result fails, or ends it: see `FAULT_ERROR` in shim.c.
+    /// The driver's k-th call on a file of the result fails or kills it: see `FAULT_ERROR` in shim.c.
     Call { error: i32, stays: bool },
-    /// The same while a report is made.
+    /// The same while a report is written.
     CallOfReport { error: i32 },
-    /// The driver gets this signal at any moment.
+    /// The driver gets this signal at a random moment.
     Driver(Signal),
-    /// The worker is killed at any moment.
+    /// The worker is killed at a random moment.
     Worker,
-    /// The disk takes no more.
+    /// The disk is full.
     FullDisk,
-    /// So many drivers begin at once, with readers among them.
+    /// This number of drivers starts at once, with readers among them.
     Drivers(usize),
 }
 
@@ -55,7 +57,8 @@ const FAULTS: [(&str, Fault); 17] = [
     ("three drivers at once", Fault::Drivers(3)),
 ];
 
-/// How many calls on files of the result a command makes: of a run those on journals and all, of a report all.
+/// Returns the numbers of calls on files of the result: of a run on journals, of a run on all files, and of a report on
+/// all files.
 fn calls() -> [u64; 3] {
     static COUNTED: OnceLock<[u64; 3]> = OnceLock::new();
     *COUNTED.get_or_init(|| {
@@ -83,7 +86,7 @@ fn after(seed: u64, most_milliseconds: u64) {
     std::thread::sleep(Duration::from_millis(dice(seed, most_milliseconds)));
 }
 
-/// The driver's child, the launch.
+/// Returns the driver's child, which is the launch.
 fn worker_of(driver: &Child) -> Option<i32> {
     let children = format!("/proc/{0}/task/{0}/children", driver.id());
     fs::read_to_string(children).ok()?.split_ascii_whitespace().next()?.parse().ok()
@@ -97,7 +100,7 @@ fn with_fault(command: &mut Command, case: &Case, part: &str, at: u64, error: i3
     }
 }
 
-/// Half of the faults strike a sweep that was interrupted before.
+/// Creates a case. Half of the cases contain a sweep that was interrupted before.
 fn begun(seed: u64) -> Case {
     let mut case = Case::new();
     if dice(seed, 2) == 1 {
@@ -110,14 +113,15 @@ fn begun(seed: u64) -> Case {
     case
 }
 
-/// One try of a fault.
+/// Runs one try of a fault.
 fn attempt(fault: Fault, seed: u64) -> Tally {
     let [of_journals, of_run, of_report] = calls();
     match fault {
         Fault::Call { error, stays } => {
             let mut case = begun(seed);
             let mut command = case.run(false);
-            // Most calls write the Parquet file: half of the faults strike journals, the others anything, most of them early.
+            // Most calls write the Parquet file. Therefore half of the faults strike journals and the others any file,
+            // with most of them early.
             let early = of_run.min(1 << dice(seed + 2, of_run.ilog2().into()));
             let (part, calls) = if dice(seed + 3, 2) == 0 { ("journals", of_journals) } else { ("", early) };
             with_fault(&mut command, &case, part, 1 + dice(seed + 4, calls), error, stays);
@@ -142,7 +146,7 @@ fn attempt(fault: Fault, seed: u64) -> Tally {
             after(seed + 2, 500);
             let struck = driver.try_wait().unwrap().is_none();
             let _ = kill(Pid::from_raw(driver.id() as i32), signal);
-            // Before the driver listens to signals, they end it.
+            // Until the driver handles signals, they kill it.
             if let Some(code) = case.wait(driver).and_then(|status| status.code()) {
                 case.expect([0, 128 + signal as i32].contains(&code), || format!("exit code {code} after {signal}"));
             }
@@ -163,7 +167,7 @@ fn attempt(fault: Fault, seed: u64) -> Tally {
     }
 }
 
-/// A file system that goes with the try.
+/// A mounted file system, which is unmounted at the end of the try.
 struct Mounted(PathBuf);
 
 impl Drop for Mounted {
@@ -172,7 +176,7 @@ impl Drop for Mounted {
     }
 }
 
-/// On a small file system where one can be mounted; elsewhere the shim says that there is no room.
+/// Runs a sweep on a small file system if one can be mounted; otherwise the shim reports a full disk.
 fn full_disk(seed: u64) -> Tally {
     let mut case = Case::new();
     fs::create_dir_all(case.disk()).unwrap();
@@ -199,7 +203,8 @@ fn full_disk(seed: u64) -> Tally {
     case.tally.clone()
 }
 
-/// One of the drivers measures; the others measure after it or are told to wait. Readers see a result or none.
+/// Starts drivers at once. One measures; the others measure after it or must wait. Readers see a complete result or
+/// none.
 fn together(number: usize, seed: u64) -> Tally {
     let mut case = Case::new();
     let mut children: Vec<(Child, &[i32])> = Vec::new();
@@ -222,10 +227,10 @@ fn together(number: usize, seed: u64) -> Tally {
     case.conclude(true)
 }
 
-/// Tries that go on at once: most of their time they wait.
+/// Number of concurrent tries. A try waits most of its time.
 const AT_ONCE: u64 = 4;
 
-/// So many tries, each with its own seed.
+/// Runs this number of tries, each with its own seed.
 fn campaign(fault: Fault, tries: u64) -> Tally {
     let part =
         |at: u64| (at..tries).step_by(AT_ONCE as usize).map(move |number| (number, attempt(fault, 1000 * number)));
@@ -313,7 +318,7 @@ fn drivers_that_meet_measure_once() {
     few(15..17, 1);
 }
 
-/// `make faults`.
+/// `make faults` runs this test.
 #[test]
 #[ignore = "takes a quarter of an hour: `make faults`"]
 fn each_fault_a_hundred_times() {

@@ -1,4 +1,4 @@
-//! Threads whose messages and puts go wrong, to see whether kernels find it out.
+//! A threads transport with faults in messages and puts, which kernels must detect.
 
 use apexmap_base::error::Result;
 use apexmap_measure::comm::threads::ThreadComm;
@@ -9,24 +9,24 @@ use apexmap_measure::comm::{
     Collectives, Comm, GetWindow, Item, Limits, Mailboxes, Messages, Outbox, PointToPoint, Posting, Rma, RmaWindow, Tag,
 };
 
-/// What goes wrong on the way from rank 0 to rank 1, and with [`Fault::Nothing`] everywhere.
+/// A fault of messages from rank 0 to rank 1; [`Fault::Nothing`] affects all ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     None,
-    /// No message is sent, and all are said to have come.
+    /// No message is sent, but all are reported as received.
     Nothing,
-    /// Every so-manieth message does not come, and is said to have.
+    /// Every n-th message is lost, but reported as received.
     Lost {
         every: usize,
     },
-    /// A bit of this item of every so-manieth message is wrong.
+    /// Every n-th message has a wrong bit in this item.
     Corrupted {
         every: usize,
         item: usize,
     },
-    /// Messages come to the places of their predecessors or successors.
+    /// Neighbouring messages are exchanged.
     Swapped,
-    /// Whoever opens a mailbox has a message that nobody sent.
+    /// Every new mailbox contains a message that no rank has sent.
     Unasked,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Faulty<'a> {
     }
 
     fn fault(&self, tag: Tag) -> Fault {
-        // Acknowledgements are not data; without them, one side would wait.
+        // Acknowledgements are not data. Without them, one side would wait forever.
         if matches!(tag, Tag::Data(_)) { self.fault } else { Fault::None }
     }
 }
@@ -63,7 +63,7 @@ impl Comm for Faulty<'_> {
     fn oversubscribed(&self) -> bool {
         self.comm.oversubscribed()
     }
-    /// Runs fast where messages may be lost, so that nobody waits long for them.
+    /// Runs faster where messages may be lost, so that ranks give up early.
     fn now(&self) -> f64 {
         let haste =
             if matches!(self.fault, Fault::Nothing | Fault::Lost { .. } | Fault::Corrupted { .. }) { 1e3 } else { 1.0 };
@@ -175,7 +175,7 @@ pub struct FaultyMessages<'m> {
     fault: Fault,
     sent: usize,
     received: usize,
-    /// Items to become wrong when they have come.
+    /// Items to corrupt after they have arrived.
     spoiled: Vec<usize>,
 }
 
@@ -194,7 +194,7 @@ impl Messages for FaultyMessages<'_> {
             Fault::Nothing => {}
             Fault::Lost { every } if self.rank == 0 && self.sent.is_multiple_of(every) => {}
             Fault::Swapped if self.rank == 0 => {
-                // Buffers come in pairs of neighbours, on lines of 16 items.
+                // Buffers are pairs of neighbours, aligned to lines of 16 items.
                 let stride = items.next_multiple_of(16);
                 self.messages.isend(((at / stride) ^ 1) * stride, items, to);
             }
@@ -257,7 +257,7 @@ impl<T: Item> RmaWindow<T> for FaultyRmaWindow<'_, T> {
             _ => None,
         };
         self.flip(spoiled);
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees it.
         unsafe { self.window.put(at, items, to, place) };
         self.flip(spoiled);
     }
@@ -271,7 +271,7 @@ impl<T: Item> RmaWindow<T> for FaultyRmaWindow<'_, T> {
         self.window.flush();
     }
     unsafe fn peek(&mut self, place: usize) -> T {
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees it.
         unsafe { self.window.peek(place) }
     }
     fn fence<R>(&mut self, work: impl FnOnce(&mut [T]) -> R) -> R {
@@ -284,7 +284,7 @@ pub struct FaultyGetWindow<'m> {
     rank: usize,
     fault: Fault,
     taken: usize,
-    /// What was fetched last.
+    /// Words of the last get.
     old: Vec<u64>,
 }
 

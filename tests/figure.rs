@@ -1,4 +1,4 @@
-//! Figures: ticks, contours and projection against known values; drawing against awkward data.
+//! Tests of figures: ticks, contours and projection against known values, and drawing of unusual data.
 
 use apexmap_base::units::Unit;
 use apexmap_draw::figure::bands::{Corner, band, iso_lines, triangles};
@@ -153,7 +153,7 @@ fn any_view() -> impl Strategy<Value = View> {
     (-400.0..400.0f64, -90.0..90.0f64).prop_map(|(azimuth, elevation)| View { azimuth, elevation })
 }
 
-/// Values that measurements and typing errors produce.
+/// Generates values that measurements and typing errors produce.
 fn any_value() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => 1e-3..1e10f64,
@@ -180,7 +180,7 @@ fn any_grid() -> impl Strategy<Value = Grid> {
     })
 }
 
-/// Rectangles that the texts of a document cover at least.
+/// Returns texts of a document with rectangles that they cover at least.
 fn text_boxes(document: &str) -> Vec<(String, [f64; 4])> {
     let attribute = |tag: &str, name: &str| -> String {
         let from = tag.find(&format!(" {name}=\"")).unwrap() + name.len() + 3;
@@ -237,7 +237,7 @@ proptest! {
     ) {
         let order = view.cell_order(size.0, size.1);
         let cell = |x: f64, y: f64| ((x * size.0 as f64) as usize, (y * size.1 as f64) as usize);
-        // What lies on the way from a point to the viewer may hide it.
+        // A cell on the way from a point to the viewer may hide the point.
         let towards = view.towards();
         let (x, y) = (at.0 + far * towards[0], at.1 + far * towards[1]);
         if (0.0..1.0).contains(&x) && (0.0..1.0).contains(&y) {
@@ -338,7 +338,7 @@ fn a_text_is_cut_to_the_longest_version_that_fits_and_no_more_of_it_is_measured_
         assert_eq!(text::cut_inside(words, 13.0, false, 150.0), expected);
     }
     assert_eq!(text::cut("word", 13.0, false, 1.0), "");
-    // Quadratic work on such a text would not end.
+    // With quadratic work, such a text would take forever.
     let long = "x".repeat(1 << 22);
     let line = "x".repeat(500);
     assert_eq!(text::cut(&long, 13.0, false, 900.0), text::cut(&line, 13.0, false, 900.0));
@@ -362,13 +362,13 @@ fn a_ratio_of_one_is_the_palest_and_the_scale_reaches_as_far_down_as_up() {
     // ColorBrewer's RdBu with eleven classes: its ends and its middle.
     let document = ratios(array![[0.25, 1.0, 4.0]]);
     assert!(["#67001F", "#F7F7F7", "#053061"].iter().all(|colour| document.contains(colour)));
-    // Nothing measured is faster than 1: the scale ends at 4 all the same, and 2 is three quarters up.
+    // No value is above 1, but the scale still ends at 4, and 2 is three quarters up.
     let document = ratios(array![[0.25, 0.5, 1.0]]);
     let boxes = text_boxes(&document);
     for tick in ["0.25", "0.5", "1", "2", "4"] {
         assert!(boxes.iter().any(|(words, _)| words == tick), "no tick {tick}");
     }
-    // Half way down in logarithms is half way from the middle to the end: between #F4A582 and #D6604D.
+    // Halfway down in logarithms is halfway from the middle to the end, between #F4A582 and #D6604D.
     assert!(document.contains("#E58368"));
 }
 
@@ -381,7 +381,7 @@ fn a_map_of_names_writes_each_name_and_hatches_gaps() {
     let mut regions =
         Regions { title: "what binds".into(), subtitle: String::new(), x: grid.x, y: grid.y, names, cells };
     let document = svg(&Figure::Regions(regions.clone())).unwrap();
-    // Of 24 cells 10 are above the diagonal; the key repeats both names.
+    // 10 of 24 cells are above the diagonal; the key repeats both names.
     assert_eq!(document.matches("&lt;b&gt;").count(), 11);
     assert_eq!(document.matches("L1\n").count(), 15);
     assert!(document.contains("#0072B2") && document.contains("#D55E00"));
@@ -396,7 +396,7 @@ fn a_model_is_a_line_and_its_measurement_marks_of_the_same_colour() {
     let count = |figure: Figure, what: &str| svg(&figure).unwrap().matches(what).count();
     assert!(count(Figure::Curves(figure.clone()), "#D55E00") > 0);
     assert_eq!(count(Figure::Model(figure.clone()), "#D55E00"), 0);
-    // One line of data, one in the legend.
+    // One line for the data, one for the legend.
     let document = svg(&Figure::Model(figure)).unwrap();
     let paths = document.lines().filter(|l| l.starts_with("<path fill=\"none\"") && l.contains("#0072B2"));
     assert_eq!(paths.map(|path| path.matches('M').count()).sum::<usize>(), 2);
@@ -406,7 +406,7 @@ fn a_model_is_a_line_and_its_measurement_marks_of_the_same_colour() {
 fn figures_within_one_range_have_one_scale() {
     let low = grid(vec![0.1, 1.0], vec![1.0, 2.0], array![[1.0, 2.0], [3.0, 10.0]]);
     let within = |grid: Grid| svg(&Figure::Within(Box::new(Figure::Heat(grid)), (1.0, 1000.0))).unwrap();
-    // Yellow is the largest of the range, not of the data.
+    // Yellow is the largest value of the range, not of the data.
     assert!(within(low.clone()).contains("#440154"));
     let has_tick = |document: &str| text_boxes(document).iter().any(|(words, _)| words == "1 kB/s");
     assert!(has_tick(&within(low.clone())) && !has_tick(&svg(&Figure::Heat(low)).unwrap()));
@@ -458,7 +458,7 @@ fn a_png_is_written_and_any_other_ending_refused() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// plotters sets the type of PNG files: another release may do it otherwise.
+/// plotters draws the type of PNG files; another release may do it differently.
 #[test]
 fn capitals_in_a_png_have_the_size_and_height_that_the_layout_gives_them() {
     let path = std::env::temp_dir().join(format!("apexmap-figure-type-{}.png", std::process::id()));
@@ -471,8 +471,8 @@ fn capitals_in_a_png_have_the_size_and_height_that_the_layout_gives_them() {
     let (rows, columns) = (0..45, 0..120);
     let inked: Vec<usize> = rows.clone().filter(|y| columns.clone().any(|x| dark(x, *y))).collect();
     let across: Vec<usize> = columns.clone().filter(|x| rows.clone().any(|y| dark(*x, y))).collect();
-    // The title has 18 pixels to the em and begins at 18 with its ink; capitals of DejaVu Sans are 0.73 em high. A bold H
-    // advances by 0.837 em, cut to 15 pixels, and has 0.09 em of space on either side.
+    // The title has 18 pixels per em, and its ink begins at 18. Capitals of DejaVu Sans are 0.73 em high. A bold H
+    // advances by 0.837 em, truncated to 15 pixels, and has 0.09 em of space on either side.
     let near = |seen: usize, wanted: f64| (seen as f64 - wanted).abs() <= 1.5;
     assert!(near(inked[0], 17.8) && near(inked[inked.len() - 1], 30.9), "{inked:?}");
     assert!(
@@ -492,7 +492,7 @@ fn what_must_be_known_before_using_a_figure_stays_on_paper() {
 
 #[test]
 fn an_efficiency_is_as_uncertain_as_both_of_its_rates() {
-    // The square root of ln(1.03)^2 + ln(1.04)^2 is 0.0491120 (Python).
+    // The square root of ln(1.03)^2 + ln(1.04)^2 is 0.0491120 (computed by Python).
     let point = |y: f64, width: f64| CurvePoint { x: 1.0, y, low: y / width, high: y * width };
     let found = point(3.0, 1.03).over(&point(2.0, 1.04), 2.0);
     assert_eq!(found.y, 0.75);
@@ -523,7 +523,7 @@ fn an_interval_over_decades_leaves_the_axis_to_the_data_and_is_marked_at_the_edg
     let arrows = "arrows: intervals that continue beyond the axis";
     let text = |curves: &Curves| svg(&Figure::Curves(curves.clone())).unwrap();
     assert!(text(&wide).contains(arrows) && !text(&curves(&[(1.0, 1e9), (2.0, 2e9)])).contains(arrows));
-    // An end that says something has room up to three times the largest value, and is cut there.
+    // The axis extends to at most three times the largest value, and a longer interval is cut there.
     (wide.series[0].points[2].low, wide.series[0].points[2].high) = (4.9e9, 5e10);
     assert!(spread(&wide) > 0.5 * plain && spread(&wide) < 0.8 * plain && text(&wide).contains(arrows));
     wide.subtitle = "five launches\nDISTURBED (9 of 9 samples)".into();

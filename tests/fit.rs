@@ -1,4 +1,5 @@
-//! Fits: known values from other programs, truths recovered, intervals that cover, designs refused.
+//! Tests of fits: known values from other programs, recovered parameters, the coverage of intervals, and designs that
+//! are refused.
 
 use crate::made_up::NUMBERS;
 use apexmap_study::model_fit;
@@ -23,7 +24,7 @@ fn near(a: f64, b: f64, relative: f64) {
     assert!((a / b - 1.0).abs() <= relative, "{a} is not {b}");
 }
 
-/// A design: model, truths with whether they are fitted, points.
+/// A design: a model, true values of its parameters with a flag for those that are fitted, and points.
 struct Design {
     model: &'static dyn Model,
     truth: Vec<(f64, bool)>,
@@ -39,7 +40,7 @@ impl Design {
         self.truth.iter().map(|&(value, fitted)| if fitted { Role::Fit } else { Role::Hold(value) }).collect()
     }
 
-    /// Measurements with log-normal noise.
+    /// Simulates measurements with log-normal noise.
     fn measured(&self, noise: f64, rng: &mut Pcg64Mcg) -> Vec<Observation> {
         let p: Vec<f64> = self.truth.iter().map(|truth| truth.0).collect();
         let normal = Normal::new(0.0, noise).expect("a deviation");
@@ -54,7 +55,8 @@ impl Design {
         fit::fit(self.model, data, &self.roles(), QUICK).unwrap_or_else(|e| panic!("{}: {e}", self.model.about().id))
     }
 
-    /// The shares of data sets in which each fitted parameter's interval holds its truth. Up to one in a hundred may be refused.
+    /// Returns for each fitted parameter the share of data sets with an interval that contains the true value. Up to
+    /// one data set in a hundred may be refused.
     fn coverage(&self, noise: f64, sets: usize, seed: u64) -> Vec<f64> {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
         let truths: Vec<f64> = self.truth.iter().filter(|truth| truth.1).map(|truth| truth.0).collect();
@@ -80,14 +82,15 @@ impl Design {
 /// Link and packets of Blue Gene/P.
 const TORUS: [(f64, bool); 5] = [(425e6, false), (32.0, false), (256.0, false), (16.0, false), (14.0, false)];
 
-/// Designs of `n` points of every model that can be fitted, with truths inside their bounds.
+/// Returns designs of `n` points for every model that can be fitted, with true values inside their bounds.
 fn designs(n: usize) -> Vec<Design> {
-    // A point again is a little beside itself: intervals count points, and of four there would be little left to tell.
+    // Repeated points are moved slightly, because intervals count distinct points. Four distinct points would leave too
+    // few degrees of freedom.
     let beside = |i: usize, every: usize| 1.0 + 1e-9 * (i / every) as f64;
     let cycle = |points: &[&[f64]]| {
         let point = |i: usize| {
             let at = points[i % points.len()];
-            // Words are whole, and the last variable that is above 1 is none.
+            // Words are whole numbers, and the last variable above 3 is not a number of words.
             let moved = at.iter().rposition(|v| *v > 3.0).unwrap_or(0);
             (0..at.len()).map(|k| if k == moved { at[k] * beside(i, points.len()) } else { at[k] }).collect()
         };
@@ -198,7 +201,7 @@ fn designs(n: usize) -> Vec<Design> {
     ]
 }
 
-/// Memory alone in a few points; the core, levels and messages in many.
+/// Identifies memory alone with few points; the core, the levels and messages with many.
 fn surface(n: usize) -> Design {
     let numbers = [
         vec![32768.0, 1048576.0, 3.6e7, 8.0, 1024.0, 0.0, 0.0],
@@ -233,7 +236,7 @@ fn surface(n: usize) -> Design {
     Design::new("apex_map.surface", &truth, points)
 }
 
-/// The powers of two of the hypercube paper's Table 2.
+/// Returns the powers of two of the hypercube paper's Table 2.
 fn table_2() -> Vec<Observation> {
     let pairs = published::table("hypercube-table-2").expect("a table").pairs("processors", "gups");
     let powers = pairs.into_iter().filter(|(ranks, _)| (*ranks as u64).is_power_of_two());
@@ -242,12 +245,13 @@ fn table_2() -> Vec<Observation> {
 
 #[test]
 fn a_fit_of_published_rates_is_that_of_scipy() {
-    // scipy 1.17.1, least_squares of ln(model) - ln(measured); intervals by brentq on its profile, t from scipy.stats.
+    // Computed by scipy 1.17.1: least_squares of ln(model) - ln(measured), intervals by brentq on its profile, t from
+    // scipy.stats.
     let model = models::find("random_access.hypercube").expect("a model");
     let fit = fit::fit(model, &table_2(), &[Role::Fit, Role::Fit], Options::default()).expect("a fit");
     near(fit.estimates[0].value, 5.46690399e-5, 1e-6);
     near(fit.estimates[1].value, 3.16137262e-5, 1e-6);
-    // The ends are sought to a hundredth of a standard deviation, 0.04 and 0.025 in logarithms.
+    // The search for the ends stops within a hundredth of a standard deviation, which is 0.04 and 0.025 in logarithms.
     near(fit.estimates[0].low, 4.914857651379366e-5, 1e-3);
     near(fit.estimates[0].high, 6.073927014820992e-5, 1e-3);
     near(fit.estimates[1].low, 2.9700058070334396e-5, 1e-3);
@@ -261,8 +265,9 @@ fn a_fit_of_published_rates_is_that_of_scipy() {
 
 #[test]
 fn the_covariance_is_the_sandwich_of_numpy() {
-    // Points measured one to three times. NumPy 2.4.6, from its own least squares: J the derivatives of ln f, e the mean residuals
-    // of points, A = sum n J J', B = s^2 sum n^2 J J', s^2 = sum e^2 / (6 - 2), and A^-1 B A^-1.
+    // Points are measured one to three times. NumPy 2.4.6 computes A^-1 B A^-1 from its own least squares. A = sum n J
+    // J' and B = s^2 sum n^2 J J' with s^2 = sum e^2 / (6 - 2). J holds the derivatives of ln f, e the mean residuals
+    // of points.
     let model = models::find("random_access.hypercube").expect("a model");
     let times: [(f64, &[f64]); 6] = [
         (1.0, &[52e-6, 55e-6, 54e-6]),
@@ -288,7 +293,7 @@ fn the_covariance_is_the_sandwich_of_numpy() {
 
 #[test]
 fn quantiles_and_criteria_are_the_known_ones() {
-    // scipy.stats.t.ppf(0.975, n)
+    // Computed by scipy.stats.t.ppf(0.975, n).
     near(t_quantile(1), 12.706204736174694, 1e-9);
     near(t_quantile(6), 2.4469118511449786, 1e-9);
     near(t_quantile(38), 2.0243941639119694, 1e-9);
@@ -299,7 +304,7 @@ fn quantiles_and_criteria_are_the_known_ones() {
 
 #[test]
 fn least_squares_with_positive_coefficients_are_those_of_scipy() {
-    // scipy 1.17.1, optimize.nnls
+    // Computed by scipy 1.17.1, optimize.nnls.
     let a = DMatrix::from_row_slice(5, 3, &[1.0, 0.5, 0.2, 1.0, 1.0, 0.1, 1.0, 2.0, 0.7, 1.0, 4.0, 0.4, 1.0, 8.0, 0.9]);
     let x = nnls(&a, &DVector::from_row_slice(&[1.0, 1.4, 2.7, 4.1, 8.8]));
     [0.24504615, 0.95301805, 0.87086498].iter().zip(x.iter()).for_each(|(known, found)| near(*found, *known, 1e-7));
@@ -318,7 +323,7 @@ fn columns_of_zeros_have_no_coefficient() {
 
 #[test]
 fn quantiles_of_students_t_are_those_of_tables_at_any_degrees_of_freedom() {
-    // scipy 1.17.1, stats.t.ppf and stats.t.sf; of infinitely many degrees stats.norm.
+    // Computed by scipy 1.17.1, stats.t.ppf and stats.t.sf; by stats.norm for infinitely many degrees of freedom.
     let known = [
         (0.5, 164.55767348048818, 0.22275744509156564),
         (1.0, 12.706204736174694, 0.14758361765043326),
@@ -338,7 +343,8 @@ fn quantiles_of_students_t_are_those_of_tables_at_any_degrees_of_freedom() {
 }
 
 proptest! {
-    /// Rates of 1e-25 a second beside times of 1e25 s are no reason for other coefficients, or to look for ever.
+    /// Scales such as 1e-25 per second next to 1e25 s neither change the coefficients nor prevent the search from
+    /// ending.
     #[test]
     fn nnls_of_any_scales_ends_and_is_that_of_equal_ones(
         values in proptest::collection::vec(-3.0..3.0f64, 18), target in proptest::collection::vec(-3.0..3.0f64, 6),
@@ -362,7 +368,8 @@ proptest! {
         let x = nnls(&a, &b);
         let gradient = a.transpose() * (&b - &a * &x);
         for j in 0..3 {
-            // Karush, Kuhn and Tucker: no negative coefficient, no descent into the positive, none along used ones.
+            // Karush-Kuhn-Tucker conditions: no coefficient is negative, the objective decreases in no positive
+            // direction, and its gradient is zero along coefficients in use.
             prop_assert!(x[j] >= 0.0 && gradient[j] <= 1e-8);
             prop_assert!(x[j] == 0.0 || gradient[j].abs() <= 1e-8, "{x} {gradient}");
         }
@@ -383,7 +390,8 @@ fn truths_are_recovered_from_rates_without_noise() {
 
 #[test]
 fn intervals_cover_the_truth_about_as_often_as_they_say() {
-    // 200 data sets see 95 % within 3.1 points (two standard errors); the table of 1000 is `coverage_of_all_models`.
+    // With 200 data sets, two standard errors of a coverage of 95 % are 3.1 points. `coverage_of_all_models` prints a
+    // table from 1000 data sets.
     for n in [8, 40] {
         for noise in [0.05, 0.2] {
             for share in designs(n).remove(0).coverage(noise, 200, 7) {
@@ -393,9 +401,10 @@ fn intervals_cover_the_truth_about_as_often_as_they_say() {
     }
 }
 
-/// 20 points, each with a misfit of its own that is the same in all launches, and launches that err by 5 % everywhere.
+/// Returns the shares of data sets with intervals of T_1 and T_C that contain the parameters of the model that fits
+/// best over all misfits.
 ///
-/// The shares of data sets in which the intervals of T_1 and T_C hold the parameters of the model that fits best over all misfits.
+/// There are 20 points. The misfit of a point is the same in all launches; the noise of a sample is 5 %.
 fn coverage_with_misfit(misfit: f64, launches: u32, sets: usize, seed: u64) -> Vec<f64> {
     let points = (0..20).map(|i| vec![2f64.powf(f64::from(i) * 13.0 / 19.0).round(), 1024.0 + f64::from(i)]).collect();
     let design = Design::new("random_access.hypercube", &[(56.9e-6, true), (33e-6, true)], points);
@@ -419,7 +428,7 @@ fn coverage_with_misfit(misfit: f64, launches: u32, sets: usize, seed: u64) -> V
 
 #[test]
 fn intervals_cover_what_fits_best_however_much_the_model_misses_and_however_many_launches() {
-    // 250 data sets see 95 % within 2.8 points (two standard errors); docs/models.md has 2000.
+    // With 250 data sets, two standard errors of a coverage of 95 % are 2.8 points; docs/models.md uses 2000 data sets.
     for misfit in [0.0, 0.13] {
         for launches in [1, 3, 10] {
             for share in coverage_with_misfit(misfit, launches, 250, 17) {
@@ -429,7 +438,7 @@ fn intervals_cover_what_fits_best_however_much_the_model_misses_and_however_many
     }
 }
 
-/// The rows of the table in docs/models.md.
+/// Prints the rows of the table in docs/models.md and checks them.
 fn assert_coverage_with(misfit: f64) {
     for launches in [1, 3, 5, 10] {
         let shares = coverage_with_misfit(misfit, launches, 2000, 20_261_122);
@@ -450,9 +459,9 @@ fn coverage_with_misfit_is_that_of_the_table() {
     assert_coverage_with(0.13);
 }
 
-/// The table of coverage, and the assertion that every share lies within 93 to 97 %.
+/// Prints the table of coverage and asserts that every share is within 93 to 97 %.
 fn assert_coverage(n: usize) {
-    // Loss, intervals and designs were settled on another seed: these data sets are none that they were chosen by.
+    // Loss, intervals and designs were chosen with another seed. These data sets are independent of that choice.
     const FRESH: u64 = 20_261_121;
     let mut outside = Vec::new();
     for noise in [0.05, 0.2] {
@@ -517,7 +526,7 @@ fn many_ranks_alone_cannot_part_an_update_from_its_message_and_few_can() {
     assert!(refusal.next.contains("P = 1, 2, 4 with one rank per node"), "{refusal}");
     let few = at(&[1.0, 2.0, 4.0, 8.0, 16.0]);
     few.fit(&few.measured(0.02, &mut Pcg64Mcg::seed_from_u64(5)));
-    // The standard errors in units of the noise: sqrt(diag(inv(J^T J))) by numpy 2.4.6 is 83.44 and 0.919.
+    // The standard errors in units of the noise, sqrt(diag(inv(J^T J))) by numpy 2.4.6, are 83.44 and 0.919.
     let errors = |ranks: &[f64]| {
         let rows = DMatrix::from_fn(ranks.len(), 2, |i, j| if j == 0 { 1.0 } else { 1.0 - 1.0 / ranks[i] });
         identify::errors(&rows, 1.0)[0]
@@ -537,7 +546,7 @@ fn too_few_points_unknown_numbers_and_impossible_rates_are_refused_with_reasons(
     assert!(refused(&data, Role::Hold(1e9)).what.contains("2 distinct points cannot identify 3 parameters"));
     let unknown = refused(&data, Role::Unknown);
     assert!(unknown.next.contains("--hold network_bandwidth_bytes_per_second="), "{unknown}");
-    // One Q: latency, and copying, scale alike with log2 P.
+    // With a single Q, latency and copying scale equally with log2 P.
     let one_q: Vec<_> = [1.0, 2.0, 4.0, 8.0, 16.0].map(|ranks| seen(ranks, 1024.0)).to_vec();
     let refusal = refused(&one_q, Role::Hold(1e9));
     assert!(refusal.next.contains("several Q"), "{refusal}");
@@ -545,12 +554,12 @@ fn too_few_points_unknown_numbers_and_impossible_rates_are_refused_with_reasons(
     assert!(refused(&zero, Role::Hold(1e9)).what.contains("positive"));
 }
 
-/// The surface of one core over alpha and L in one size of memory.
+/// Returns a design for the surface model: one core, varied alpha and L, one size of memory.
 fn one_surface(blocks: &[f64]) -> Design {
     let truth = NUMBERS.iter().zip(models::find("apex_map.surface").expect("a model").about().parameters);
     let truth: Vec<(f64, bool)> = truth.map(|(value, parameter)| (*value, !parameter.given)).collect();
     let mut points = Vec::new();
-    // Accesses that mostly hit would show what a miss alone costs.
+    // Accesses that mostly hit would reveal the cost of a miss alone.
     for alpha in [0.0316, 0.1, 0.316, 1.0] {
         points.extend(blocks.iter().map(|block| vec![alpha, *block, 67108864.0, 1.0, 2097152.0, 0.0, 0.0, 0.0]));
     }
@@ -563,7 +572,7 @@ fn what_the_points_do_not_identify_is_held_at_the_card_s_values_and_named() {
     let data = design.measured(0.02, &mut Pcg64Mcg::seed_from_u64(21));
     let refusal = fit::fit(design.model, &data, &design.roles(), QUICK).expect_err("one size of memory");
     assert!(refusal.what.contains("l3_alone_seconds") && refusal.next.contains("--machine CARD"), "{refusal}");
-    // A card of a machine that is like this one.
+    // The card of a similar machine.
     let role = |(value, fitted): &(f64, bool)| if *fitted { Role::OrHold(1.1 * value) } else { Role::Hold(*value) };
     let roles: Vec<Role> = design.truth.iter().map(role).collect();
     let found = fit::fit(design.model, &data, &roles, QUICK).expect("a fit");
@@ -577,14 +586,14 @@ fn what_the_points_do_not_identify_is_held_at_the_card_s_values_and_named() {
     }
     for name in ["issue_seconds", "memory_line_seconds", "memory_alone_seconds"] {
         let estimate = found.estimates.iter().find(|estimate| estimate.number == name).expect(name);
-        // What is held is 10 % off.
+        // The held parameters are 10 % off.
         near(estimate.value, truth(name), 0.2);
     }
     assert!(found.quality.smape < 0.03, "{}", found.quality.smape);
     assert_eq!(found.estimates.len() + found.not_identified.len() + found.absent.len(), 19);
     let said = model_fit::sentence(design.model, &found, None);
     assert!(said.contains("do not identify") && said.contains("l3_alone_seconds"), "{said}");
-    // Fewer points than numbers: most have the card's value.
+    // With fewer points than parameters, most parameters keep the card's value.
     let few = one_surface(&[1.0]);
     let found = fit::fit(few.model, &few.measured(0.02, &mut Pcg64Mcg::seed_from_u64(22)), &roles, QUICK);
     let found = found.expect("a fit");
@@ -599,7 +608,7 @@ fn a_parameter_on_which_no_point_depends_is_left_out() {
         vec![vec![1.0, 1024.0, 0.0], vec![1.0, 64.0, 0.0], vec![1.0, 16.0, 0.0]],
     );
     let mut roles = design.roles();
-    roles[2] = Role::Unknown; // not needed either
+    roles[2] = Role::Unknown; // no estimate needs it
     let data = design.measured(0.01, &mut Pcg64Mcg::seed_from_u64(5));
     let fit = fit::fit(design.model, &data, &roles, QUICK).expect("a fit");
     assert_eq!(fit.estimates.len(), 1);
@@ -611,7 +620,7 @@ fn the_bootstrap_resamples_launches_and_repeats_itself() {
     let design = designs(8).remove(0);
     let (mut rng, mut data) = (Pcg64Mcg::seed_from_u64(9), Vec::new());
     for launch in 0..6 {
-        // What a launch has in common: all its rates err alike.
+        // All rates of a launch share one error.
         let common: f64 = Normal::new(0.0, 0.1).expect("a deviation").sample(&mut rng);
         let measured = design.measured(0.02, &mut rng);
         data.extend(measured.into_iter().map(|seen| Observation { y: seen.y * common.exp(), launch, ..seen }));
@@ -625,7 +634,8 @@ fn the_bootstrap_resamples_launches_and_repeats_itself() {
     for (estimate, truth) in estimates.iter().zip(&design.truth) {
         let (low, high) = estimate.bootstrap.expect("enough launches");
         assert!(low < truth.0 && truth.0 < high, "{estimate:?}");
-        // Six launches that err by 10 % in common know less than 48 independent points: the bootstrap sees it.
+        // Six launches with common errors of 10 % contain less information than 48 independent points. The bootstrap
+        // shows it.
         assert!(high / low > estimate.high / estimate.low, "{estimate:?}");
     }
 }
@@ -669,7 +679,7 @@ fn bands_of_a_fitted_card_are_those_of_the_fit_and_know_that_errors_go_together(
         near(low, point.low, 1e-6);
         near(high, point.high, 1e-6);
     }
-    // T_1 and T_C are anticorrelated: without their covariance, and without the spread, the band is another.
+    // T_1 and T_C are anticorrelated. Without their covariance and without the noise, the band has another width.
     let mut alone = card.clone();
     alone.joint = None;
     let alone = Numbers::new(model, &alone, &[]).expect("all numbers");
@@ -680,10 +690,10 @@ fn bands_of_a_fitted_card_are_those_of_the_fit_and_know_that_errors_go_together(
     let mut certain = numbers.clone();
     certain.joint.as_mut().expect("fitted").noise = 0.0;
     assert!(width(&certain) < 0.99 * width(&alone), "{} {}", width(&certain), width(&alone));
-    // A number given on the command line has no error.
+    // A number from the command line has no error.
     let given = [("round_seconds".to_owned(), 50e-6), ("stage_seconds".to_owned(), 30e-6)];
     assert!(Numbers::new(model, &card, &given).expect("numbers").joint.is_none());
-    // One of the two leaves the other.
+    // If one of the two numbers is given, the joint distribution keeps the other.
     assert_eq!(Numbers::new(model, &card, &given[..1]).expect("numbers").joint.expect("one left").at, [1]);
 }
 

@@ -1,4 +1,5 @@
-//! How long the rest of a sweep takes: after a tenth of it, the estimate is within a factor of two.
+//! Tests of the estimated time to the end of a sweep: after a tenth of the sweep, the estimate is within a factor of
+//! two.
 
 use apexmap_base::point::{LaunchSize, Point};
 use apexmap_measure::worker::{Job, Repeat, Schedule, Task};
@@ -6,7 +7,7 @@ use apexmap_run::sweep::forecast::{Forecast, OpenLaunch, OpenPoint};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// What happens in a sweep, with its time in seconds since the beginning.
+/// An event of a sweep, with its time in seconds since the start.
 enum Happening {
     Launch { ranks: usize },
     Sample { ranks: usize, point: usize, seconds: f64 },
@@ -20,7 +21,7 @@ struct Recording {
 }
 
 impl Recording {
-    /// The estimate and the truth at this part of the whole time.
+    /// Returns the estimated and the true time left after this share of the total time.
     fn at(&self, part: f64) -> (f64, f64) {
         let now = self.end * part;
         let mut forecast = Forecast::new(self.repeat, &self.launches, 0.0);
@@ -61,7 +62,8 @@ fn repeat(min: u32, max: u32, width: Option<f64>, budget_seconds: Option<f64>) -
     Repeat { min, max, width, budget_seconds }
 }
 
-/// A quickstart as it ran, with nothing known of its points beforehand but a guess that two ranks take half longer.
+/// Reads a recorded quickstart. Its forecast knows nothing about the points except a guess that two ranks take half
+/// again as long.
 fn quickstart(recorded: &str) -> Recording {
     let (mut events, mut begun, mut ranks) = (Vec::new(), 0.0, 0);
     for line in recorded.lines().filter(|line| !line.starts_with('#')) {
@@ -82,7 +84,7 @@ fn quickstart(recorded: &str) -> Recording {
 
 #[test]
 fn after_a_tenth_of_the_quickstart_the_time_left_is_within_a_factor_of_two() {
-    // On a machine shared with others: noisy to its end, and noisy while its first launch ran.
+    // Two recordings on a shared machine: one noisy to its end, one noisy during its first launch.
     for recorded in [include_str!("recorded/quickstart.txt"), include_str!("recorded/quickstart-2.txt")] {
         quickstart(recorded).assert_within_two(&[0.1, 0.5, 0.7, 0.9]);
     }
@@ -95,10 +97,10 @@ fn a_budget_caps_the_time_left_as_the_driver_shares_it() {
     assert_eq!(forecast.outlook(0.0).seconds, 100.0);
     forecast.launched(0, size(1), 0.0);
     assert_eq!(forecast.outlook(0.0).seconds, 100.0);
-    // Its share was 25 s, of which 15 s are left; then come 75 s.
+    // The launch's share of the budget was 25 s, and 15 s of it are left. The other launch gets 75 s.
     forecast.sample(0, "1-0", Some(10.0), false, 10.0);
     assert!((forecast.outlook(10.0).seconds - 90.0).abs() < 1e-9);
-    // What a launch leaves is for the next.
+    // The next launch gets the budget that a launch leaves.
     forecast.launched(0, size(2), 20.0);
     assert!((forecast.outlook(20.0).seconds - 80.0).abs() < 1e-9);
 }
@@ -139,13 +141,13 @@ fn noisy_points_are_expected_to_need_more_samples() {
         }
         forecast.outlook(4.0).samples
     };
-    assert_eq!(left(0.001), 2.0, "up to the least");
+    assert_eq!(left(0.001), 2.0, "up to the minimum");
     assert!(left(0.03) > 2.0 && left(0.03) < 26.0, "{}", left(0.03));
-    assert_eq!(left(1.0), 26.0, "up to the most");
+    assert_eq!(left(1.0), 26.0, "up to the maximum");
 }
 
-/// A sweep of two launches on a simulated machine: `costs` per sample and launch, of which `clocked` is on the clock, with
-/// noise of this standard deviation.
+/// Simulates a sweep of two launches. `costs` are seconds per sample and launch. The share `clocked` is measured by the
+/// clock, with noise of this standard deviation.
 fn simulated(costs: [&[f64]; 2], clocked: f64, noise: f64, asked: Repeat, seed: u64) -> Recording {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let (mut events, mut now) = (Vec::new(), 0.0);
@@ -172,7 +174,7 @@ fn simulated(costs: [&[f64]; 2], clocked: f64, noise: f64, asked: Repeat, seed: 
         };
         let mut schedule = Schedule::new(&job);
         while let Some(point) = schedule.next_point() {
-            // Roughly normal.
+            // Approximately normal.
             let z: f64 = (0..12).map(|_| random.random_range(0.0..1.0)).sum::<f64>() - 6.0;
             let factor = (1.0 + noise * z).max(0.2);
             now += costs[point] * factor;
@@ -185,7 +187,8 @@ fn simulated(costs: [&[f64]; 2], clocked: f64, noise: f64, asked: Repeat, seed: 
     Recording { repeat: asked, launches, events, end: now }
 }
 
-/// Costs over four decades, little and much noise, little and much of a sample on the clock: the same sweeps every time.
+/// Sweeps with costs over four decades, little and much noise, and small and large clocked shares. They are the same in
+/// every run.
 #[test]
 fn after_a_tenth_of_a_simulated_sweep_the_time_left_is_nearly_always_within_a_factor_of_two() {
     const SWEEPS: u64 = 300;

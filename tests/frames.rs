@@ -1,4 +1,4 @@
-//! Samples as DataFrames of polars, and back. A test of the crate `apexmap-results` with its feature `polars`.
+//! Tests of samples as DataFrames of polars, and back. Tests the crate `apexmap-results` with its feature `polars`.
 
 use apexmap_base::point::Value;
 use apexmap_results::polars::prelude::*;
@@ -26,7 +26,7 @@ fn frames_of_other_programs_become_samples_or_the_column_is_named() {
     assert_eq!(Samples::from_frame(&DataFrame::empty()).expect("none").len(), 0);
 }
 
-/// A value of a column of real numbers, one of whole numbers and one of words; each may be missing.
+/// Values of three columns: real numbers, whole numbers and words. Each may be missing.
 type Row = (Option<f64>, Option<u64>, Option<String>);
 
 fn samples(rows: &[Row]) -> Samples {

@@ -1,4 +1,4 @@
-//! Every case that fuzzing found, and seeds for more: `fuzz/`.
+//! Runs every case that fuzzing found, and the seeds for more: `fuzz/`.
 
 #[path = "../fuzz/src/lib.rs"]
 mod targets;

@@ -1,4 +1,4 @@
-//! The streams of RandomAccess.
+//! Tests of the random streams of RandomAccess.
 
 use apexmap_measure::numerics::gf2::{PERIOD, lcg, leap, multiply, step, value_at};
 use proptest::prelude::*;

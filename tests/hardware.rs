@@ -1,4 +1,4 @@
-//! Machines and control groups read from recorded files; ranks put on them.
+//! Tests of machines and control groups read from recorded files, and of the placement of ranks on them.
 
 use crate::common::Scratch;
 use apexmap_measure::hardware::{
@@ -10,13 +10,14 @@ use apexmap_measure::provenance::processors;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The files of a listing by their paths.
+/// Files of a listing, by their paths.
 #[derive(Default)]
 struct Recorded(BTreeMap<String, String>);
 
 impl Recorded {
-    /// Each line is `path = content`, with \n and \t in the content; comments begin with #. After `[0-3,8]` a line is one for
-    /// each i of the list: {i} is i, {i+2} and {i-2} its neighbours.
+    /// Adds the files of a listing. Each line is `path = content`, with \n and \t in the content; lines with # are
+    /// comments. A line that starts with `[0-3,8]` repeats for each i of the list: {i} is i, {i+2} and {i-2} are i + 2
+    /// and i - 2.
     fn add(&mut self, listing: &str) {
         for line in listing.lines().filter(|line| !line.starts_with('#')) {
             let (list, pair) = match line.strip_prefix('[') {
@@ -68,7 +69,7 @@ const ARM: &str = include_str!("hardware/arm-2x64.txt");
 const HYBRID: &str = include_str!("hardware/hybrid-4x2+8.txt");
 const VIRTUAL: &str = include_str!("hardware/vm-2.txt");
 
-/// The machine of a listing, with further files.
+/// Returns the machine of a listing, with further files.
 fn machine(listing: &str, further: &str) -> Hardware {
     let mut files = Recorded::default();
     files.add(listing);
@@ -76,7 +77,7 @@ fn machine(listing: &str, further: &str) -> Hardware {
     Hardware::read(&files)
 }
 
-/// Packages, NUMA nodes, cores, hardware threads and last-level caches.
+/// Returns the numbers of packages, NUMA nodes, cores, hardware threads and last-level caches.
 fn counts(machine: &Hardware) -> [Option<usize>; 5] {
     [
         machine.count(|thread| thread.package),
@@ -107,7 +108,7 @@ fn ranks_are_put_on_the_cores_of_the_numa_node_that_a_point_names() {
     assert!(processor(&confined, 1, 0, 1).is_err(), "cores that this process may not use do not count");
 }
 
-/// Level, KiB and number of hardware threads of each of its caches.
+/// Returns level, KiB and number of hardware threads of each cache of a hardware thread.
 fn caches(machine: &Hardware, number: usize) -> Vec<(u32, u64, usize)> {
     let caches = &machine.thread(number).expect("a hardware thread").caches;
     caches.iter().map(|cache| (cache.level, cache.bytes >> 10, cache.threads.len())).collect()
@@ -142,7 +143,7 @@ fn machines_are_read_as_they_were_recorded() {
     assert_eq!(amd.memory_bytes, None, "not recorded");
 }
 
-/// Paths are those of real files: what is read from memory here is read from a folder there.
+/// The paths in listings are those of real files, so a folder with these files gives the same machine.
 #[test]
 fn a_folder_is_read_as_its_listing_is() {
     let root = Scratch::new();
@@ -169,7 +170,8 @@ fn kinds_of_core_are_told_apart() {
     assert_eq!((little.count(|thread| thread.kind), first), (Some(2), 64), "the faster cores first");
 }
 
-/// What the standard library finds by other means: affinity by a system call, quotas of control groups by its own reader.
+/// The standard library uses other sources: a system call for affinity, and its own reader for the quotas of control
+/// groups.
 #[test]
 fn this_machine_has_as_many_hardware_threads_as_the_standard_library_says() {
     let here = Hardware::here();
@@ -190,7 +192,7 @@ fn what_the_system_does_not_say_is_absent() {
     assert_eq!(counts(&sandbox), [None, None, None, Some(4), None]);
     assert_eq!((sandbox.cores(), sandbox.cores_or_threads(), sandbox.cores_of_numa_node()), (None, 4, None));
     assert_eq!(order(&sandbox.threads, &sandbox.allowed, Place::Spread), [0, 1, 2, 5]);
-    // Firmware that does not tell packages.
+    // Firmware that does not report packages.
     let arm = machine(ARM, "[0-127] sys/devices/system/cpu/cpu{i}/topology/physical_package_id = -1");
     assert_eq!((arm.count(|thread| thread.package), arm.cores()), (None, Some(128)));
     let garbled = machine(ARM, "sys/devices/system/cpu/online = 0-99999999999\nproc/meminfo = MemTotal: many");
@@ -205,7 +207,7 @@ fn affinity_and_offline_processors_are_respected() {
     assert_eq!((counts(&offline), offline.cores()), ([1, 1, 8, 16, 1].map(Some), Some(8)));
 }
 
-/// A second version of control groups at its usual place.
+/// Control groups of version 2 at their usual place.
 const SECOND: &str =
     "proc/self/mountinfo = 35 24 0:30 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\\n\n";
 
@@ -226,7 +228,7 @@ fn the_smallest_limit_of_the_job_and_of_all_groups_above_it_counts() {
     assert_eq!(limits(&nested), (Some(32 << 30), 6, Some(4)));
     let memory = machine(INTEL, &nested).usable_memory_bytes();
     assert_eq!(memory, Some(32 << 30));
-    // The root of the tree only, as in a container.
+    // Only the root of the tree is visible, as in a container.
     let container = format!(
         "{SECOND}proc/self/cgroup = 0::/\\n\nsys/fs/cgroup/memory.max = 1073741824\nsys/fs/cgroup/cpu.max = 50000 100000"
     );
@@ -235,7 +237,7 @@ fn the_smallest_limit_of_the_job_and_of_all_groups_above_it_counts() {
     assert_eq!(limits(&unlimited), (None, 32, Some(16)));
     assert_eq!(limits("proc/self/cgroup = 0::/a\\n"), (None, 32, Some(16)), "nothing is mounted");
     let outside = format!("{SECOND}proc/self/cgroup = 0::/../other\\n\nsys/fs/cgroup/memory.max = 2147483648");
-    assert_eq!(limits(&outside).0, Some(2 << 30), "of a group outside of the tree only the tree's own limit");
+    assert_eq!(limits(&outside).0, Some(2 << 30), "for a group outside of the tree, only the limit of the tree counts");
 }
 
 #[test]
@@ -255,7 +257,7 @@ fn control_groups_of_version_1_count_too() {
     assert_eq!(limits(&job), (Some(16 << 30), 2, Some(2)));
     let unlimited = job.replace("250000", "-1").replace("17179869184", "9223372036854771712");
     assert_eq!(limits(&unlimited), (None, 8, Some(8)));
-    // A container that sees its own group at the mount point, by the name that the group has outside.
+    // A container that sees its own group at the mount point, under the group's name outside of the container.
     let container = "proc/self/mountinfo = 35 31 0:32 /docker/f00 /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\\n\n\
                      proc/self/cgroup = 4:memory:/docker/f00\\n\nsys/fs/cgroup/memory/memory.limit_in_bytes = 536870912";
     assert_eq!(limits(container).0, Some(512 << 20));
@@ -286,14 +288,15 @@ fn the_threads_of_a_team_take_processors_in_the_order_of_ranks() {
     for place in Place::ALL {
         let all = team::processors(&intel, place);
         assert_eq!(all, order(&intel.threads, &intel.allowed, place)[..all.len()]);
-        // The first member is a rank: it has the first processor.
+        // The first member is a rank, which has the first processor.
         assert_eq!(team::left(&all, &all[..1]), all[1..]);
     }
     assert_eq!(team::left(&team::processors(&intel, Place::Smt), &[0])[..3], [16, 1, 17]);
     assert_eq!(team::left(&team::processors(&intel, Place::Spread), &[0])[..3], [8, 1, 9]);
 }
 
-/// A machine of packages with so many cores of so many hardware threads, numbered in turn over packages where asked.
+/// Returns a machine with this number of cores per package and of hardware threads per core. With `in_turn`, their
+/// numbers alternate between packages.
 fn regular(packages: usize, cores: usize, threads: usize, in_turn: bool) -> Vec<HardwareThread> {
     let all = packages * cores;
     let thread = |number: usize| {
@@ -305,7 +308,7 @@ fn regular(packages: usize, cores: usize, threads: usize, in_turn: bool) -> Vec<
     (0..all * threads).map(thread).collect()
 }
 
-/// How many of these there are of each.
+/// Counts the occurrences of each value.
 fn count(of: impl Iterator<Item = Option<usize>>) -> BTreeMap<usize, usize> {
     let mut counts = BTreeMap::new();
     for one in of.flatten() {
@@ -384,7 +387,7 @@ fn the_nodes_that_have_memory_are_those_that_the_system_names() {
         files.add(further);
         nodes_with_memory(&files)
     };
-    // Two packages with memory; one more node without (of a device, say); and where only folders tell.
+    // Two packages with memory and one node without (of a device, for example). Then a system with node folders only.
     let online = "sys/devices/system/node/online = 0-2";
     assert_eq!(nodes(INTEL, &format!("sys/devices/system/node/has_memory = 0-1\n{online}")), [0, 1]);
     assert_eq!(nodes(INTEL, online), [0, 1, 2]);

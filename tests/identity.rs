@@ -1,5 +1,6 @@
-//! The fingerprint of the measuring code: what makes samples stale, and what does not. The build script runs as cargo runs it,
-//! over a copy of the sources that stands in no repository; which files are in which key is asked of its module directly.
+//! Tests of the fingerprint of the measuring code: which changes make samples stale, and which do not. Cargo runs the
+//! build script on a copy of the sources outside of any repository. A second test calls the module of the script and
+//! checks the files of each key.
 
 #[path = "../src/measure/fingerprint.rs"]
 mod fingerprint;
@@ -17,14 +18,15 @@ use std::process::Command;
 
 const MEASURING: &str = "src/measure";
 
-/// What the build script told the compiler, by the variables' names, and whether the program was built again.
+/// Output of a build: the variables that the build script set for the compiler, and whether the program was already up
+/// to date.
 struct Built {
     told: BTreeMap<String, String>,
     fresh: bool,
 }
 
 impl Built {
-    /// Fingerprints by family.
+    /// Returns the fingerprints by family.
     fn families(&self) -> BTreeMap<&str, &str> {
         self.told["APEXMAP_BUILDS"].split(' ').filter_map(|one| one.split_once('=')).collect()
     }
@@ -43,7 +45,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The measuring wing in a folder, checked by cargo.
+/// Checks the measuring crate in a folder with cargo.
 fn build(folder: &Path, more: &[&str]) -> Built {
     let mut cargo = Command::new(env!("CARGO"));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("identity");
@@ -56,7 +58,7 @@ fn build(folder: &Path, more: &[&str]) -> Built {
         "--message-format=json",
     ]);
     cargo.args(more).arg("--target-dir").arg(target);
-    // What this test's own cargo has set is not meant for another build.
+    // Variables that cargo has set for this test do not apply to another build.
     let inherited = std::env::vars().map(|(name, _)| name);
     inherited.filter(|name| name.starts_with("CARGO_") && name != "CARGO_HOME").for_each(|name| {
         cargo.env_remove(name);
@@ -114,13 +116,14 @@ fn families() -> BTreeSet<&'static str> {
     kernels::ALL.iter().map(|kernel| kernels::family(kernel.id())).collect()
 }
 
-/// The family in whose folder a file of `src/measure` lies, if any.
+/// Returns the family whose folder contains a file of `src/measure`, if any.
 fn owner(file: &str) -> Option<&str> {
     let (folder, _) = file.strip_prefix("kernels/")?.split_once('/')?;
     (folder != "shared").then_some(folder)
 }
 
-/// Families whose keys have a file of `src/measure`, as the documentation of `src/measure/fingerprint.rs` says it.
+/// Returns the families with a file of `src/measure` in their keys, by the rules in the documentation of
+/// `src/measure/fingerprint.rs`.
 fn concerned<'a>(file: &str, families: &BTreeSet<&'a str>) -> BTreeSet<&'a str> {
     if IN_NO_KEY.contains(&file) {
         return BTreeSet::new();
@@ -133,7 +136,7 @@ fn keys(measuring: &Path) -> BTreeMap<String, String> {
     made.families.into_iter().chain([("whole".to_owned(), made.whole)]).collect()
 }
 
-/// Families whose keys differ.
+/// Returns the families whose keys differ.
 fn stale<'a>(then: &'a BTreeMap<String, String>, now: &BTreeMap<String, String>) -> BTreeSet<&'a str> {
     then.iter().filter(|(family, is)| now[*family] != **is).map(|(family, _)| family.as_str()).collect()
 }
@@ -161,7 +164,7 @@ fn each_file_of_the_measuring_code_is_in_the_keys_of_the_families_that_run_it() 
     }
     assert_eq!(keys(&measuring), first);
 
-    // A file more.
+    // Adds a file.
     fs::write(measuring.join("kernels/random_access/more.rs"), "//! A kernel.\n").expect("a file");
     assert_eq!(stale(&first, &keys(&measuring)), BTreeSet::from(["random_access", "whole"]));
 }

@@ -1,11 +1,11 @@
-//! Work on all processors: results in order, errors, and how much is in memory.
+//! Tests of work on all processors: results in order, errors, and the number of items in memory.
 
 use apexmap_base::in_order::in_order;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Work that takes the longer, the earlier it is in a group of eight.
+/// Takes longer for items that are earlier in a group of eight.
 fn slow(item: usize) -> usize {
     std::thread::sleep(Duration::from_micros(200 * (8 - item as u64 % 8)));
     item * item
@@ -58,7 +58,7 @@ fn no_more_than_a_few_items_are_begun_before_they_are_taken() {
         },
     );
     assert!(all.is_ok() && taken == 1000);
-    // Two for each of at most eight threads, and one that is looked at.
+    // Two items for each of at most eight threads, and one that the caller holds.
     assert!(most <= 17, "{most} at once");
 }
 

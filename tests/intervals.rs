@@ -1,4 +1,5 @@
-//! Intervals of medians: known values, their coverage when launches and samples vary, and alike samples.
+//! Tests of the intervals of medians: known values, their coverage when launches and samples vary, and correlated
+//! samples.
 
 use crate::docs::generated;
 use apexmap_base::point::Value;
@@ -27,7 +28,8 @@ fn launches(values: &[&[f64]]) -> Vec<LaunchValues> {
 
 #[test]
 fn an_interval_over_decades_is_not_known_and_tables_say_over_how_many_launches() {
-    // Two launches a factor of 1.5 apart: t(1, 0.975) = 12.7 half-differences, a factor of 1.5^12.7 = 173 between the ends.
+    // Two launches a factor of 1.5 apart: t(1, 0.975) = 12.7 half-differences, a factor of 1.5^12.7 = 173 between the
+    // ends.
     let wide = summary(&launches(&[&[2.0, 2.0], &[3.0, 3.0]]), None).unwrap();
     let (low, high) = wide.interval.unwrap();
     close((high / low).ln(), 12.706204736432095 * 1.5_f64.ln());
@@ -49,8 +51,8 @@ fn an_interval_over_decades_is_not_known_and_tables_say_over_how_many_launches()
     assert!(text.contains("2.45 s") && text.contains("not known (2 launches)"), "{text}");
 }
 
-/// scipy 1.17.1: exp of stats.t.interval(0.95, n - 1, mean, sem) of the logarithms of numpy.median of each launch; of the
-/// medians themselves where one is negative.
+/// Computed by scipy 1.17.1: exp of stats.t.interval(0.95, n - 1, mean, sem) of the logarithms of numpy.median of each
+/// launch. If a median is negative, the medians themselves are used.
 #[test]
 fn over_launches_the_interval_is_students_t_on_logarithms_of_medians() {
     let found = summary(&launches(&[&[10.0, 11.0, 12.5], &[9.5, 9.7, 10.7, 10.1], &[12.0, 13.1, 11.9]]), None).unwrap();
@@ -82,7 +84,8 @@ fn within_one_launch_the_interval_is_of_order_statistics_and_says_so() {
     assert_eq!(summary(&[], Some(1.0)), None);
 }
 
-/// scipy 1.17.1: ttest_rel and ttest_ind(equal_var=False) of the logarithms, their confidence_interval and p values.
+/// Computed by scipy 1.17.1: ttest_rel and ttest_ind(equal_var=False) of the logarithms, with their confidence_interval
+/// and p values.
 #[test]
 fn sides_of_one_run_are_compared_block_by_block_and_others_by_welch() {
     let base = launches(&[&[10.0], &[12.0], &[9.0], &[11.0]]);
@@ -103,24 +106,25 @@ fn sides_of_one_run_are_compared_block_by_block_and_others_by_welch() {
         .zip([0.9790730771775407, 1.4792601603777487])
         .for_each(|(found, known)| close(found, known));
     close(apart.p_apart(), 0.07043216255124037);
-    // Blocks that only one side has are no pairs.
+    // Blocks that only one side has form no pairs.
     assert_eq!(pairs(&new[1..], &base[..3]).unwrap().into_keys().collect::<Vec<_>>(), [1, 2]);
     assert_eq!(shift(&new[..2], &base[1..3], true).unwrap().1, Basis::Launches, "one common block is not enough");
 }
 
-/// A simulated share of intervals that hold the truth.
+/// Simulated shares of intervals that contain the true value.
 struct Coverage {
-    /// Over launches, as they are made.
+    /// Intervals over launches, as apexmap computes them.
     launches: f64,
-    /// Of all samples, as if they were independent.
+    /// Intervals over all samples, as if they were independent.
     samples: f64,
-    /// Median width of the former, relative to the median.
+    /// Median width of the intervals over launches, relative to the median.
     width: f64,
 }
 
 const SAMPLES: usize = 6;
 
-/// Log-normal samples with these standard deviations of launches and of samples in a launch.
+/// Simulates log-normal samples. `launch_deviation` and `sample_deviation` are the standard deviations of launches and
+/// of samples in a launch.
 fn simulate(launches: usize, of_launches: f64, of_samples: f64, tries: usize, random: &mut Pcg64Mcg) -> Coverage {
     let (mut held, mut pooled, mut widths) = (0, 0, Vec::new());
     for _ in 0..tries {
@@ -184,7 +188,7 @@ fn samples_of_several_launches_taken_as_independent_would_cover_far_too_little()
     assert!(found.samples < 0.75 && found.launches > 0.93, "{} {}", found.samples, found.launches);
 }
 
-/// A series whose values depend on the one before only, with correlation `r`.
+/// Returns a series with correlation `r` between successive values; each value depends only on the previous one.
 fn series(n: usize, r: f64, random: &mut Pcg64Mcg) -> Vec<f64> {
     let mut normal = || -> f64 { StandardNormal.sample(random) };
     let mut last = normal();
@@ -197,7 +201,7 @@ fn series(n: usize, r: f64, random: &mut Pcg64Mcg) -> Vec<f64> {
 }
 
 fn of(series: &[Vec<f64>]) -> Option<Autocorrelation> {
-    // One launch, all points of a round one after the other.
+    // One launch; each round measures all points in order.
     let rounds = series.iter().map(Vec::len).max().unwrap_or(0);
     let round = |at: usize| (0..series.len()).filter(move |&of| at < series[of].len()).map(move |of| (of, at));
     Autocorrelation::of(series, &[(0..rounds).flat_map(round).collect()])
@@ -217,22 +221,23 @@ fn the_correlation_of_a_simulated_process_is_found_from_few_samples_of_each_poin
     }
 }
 
-/// By hand: residuals of each point are 1, -1, -1, 1 in units, the sum of products of successive ones is -1, that of squares 4.
-/// The ratio -1/4 is what four independent values less their mean have on average, so that the correlation is 0.
+/// Calculated manually: the residuals of each point are 1, -1, -1, 1 in units. The sum of products of successive
+/// residuals is -1, the sum of squares is 4. Four independent values minus their mean give the ratio -1/4 on average,
+/// so the correlation is 0.
 #[test]
 fn a_known_series_has_the_correlations_computed_by_hand() {
     let points = vec![vec![1.1, 1.0 / 1.1, 1.0 / 1.1, 1.1]; 20];
     let found = of(&points[..]).unwrap();
     assert_eq!(found.pairs, 60);
     assert!(found.successive.unwrap().abs() < 1e-9, "{found:?}");
-    // 20 points in turn: within the four rounds all products are 1, between them -1, 1, -1.
+    // 20 points in turn: within the four rounds all products are 1, between rounds they are -1, 1, -1.
     close(found.neighbours, (4.0 * 19.0 - 1.0) / 80.0);
     assert!(of(&points[..9]).is_none(), "27 pairs are too few");
     let pairs = of(&vec![vec![1.0, 1.1]; 40]).unwrap();
     assert_eq!(
         (pairs.successive, pairs.widening()),
         (None, Some(1.0)),
-        "two samples tell nothing of their correlation"
+        "two samples do not determine their correlation"
     );
     assert!(of(&vec![vec![1.0; 4]; 20]).is_none(), "equal times have no correlation");
 }
@@ -264,7 +269,7 @@ fn intervals_of_alike_samples_cover_once_widened_and_are_refused_beyond() {
     assert!(found.widening().is_none() && found.sentence().contains("measure several launches"));
 }
 
-/// Samples of two points in launches whose rates differ, as a store has them.
+/// Samples of two points, in launches with different rates, as in a store.
 fn store(launches: usize, r: f64) -> Samples {
     let mut random = Pcg64Mcg::seed_from_u64(25);
     let mut table = TableBuilder::default();
@@ -313,7 +318,7 @@ fn samples_of_a_store_are_judged_by_launches_or_by_their_correlation() {
 fn launches_that_measured_different_points_give_no_interval_together() {
     let all = store(2, 0.0);
     let table = all.table();
-    // The second launch lacks a point.
+    // The second launch has no samples of one point.
     let part = all.only(|row| table.word("launch", row) == "0000" || table.word("key", row) != "k3");
     let found = part.summary("seconds").unwrap();
     assert_eq!((found.interval, found.basis), (None, Basis::Nothing));

@@ -1,4 +1,5 @@
-//! Latencies: pointer chases, runs in parts, regions inside the plateaus of levels, and the range of few launches.
+//! Tests of latencies: pointer chases, runs in parts, regions inside the plateaus of levels, and the range of few
+//! launches.
 
 use apexmap_base::point::{Point, Value};
 use apexmap_base::provenance::{Cache, Host};
@@ -15,7 +16,7 @@ use apexmap_study::calibrate::{Probe, both_stages, card, classic, node, probes, 
 use apexmap_theory::machine::Card;
 use std::path::Path;
 
-/// Four lines, each of which leads to the next.
+/// Returns four lines that form a chain.
 fn four_lines() -> Vec<u64> {
     let mut words = vec![0u64; 32];
     let first = words.as_ptr() as u64;
@@ -70,7 +71,7 @@ fn a_chase_through_overwritten_memory_is_found() {
     assert!(verdict.expect_err("all lines lead to the first").contains("did not end where they should"));
 }
 
-/// Whether another part follows each of these, with as much time spent as they took.
+/// Returns for each part whether another one follows, if the parts take these seconds.
 fn follow_parts(parts: &mut Parts, seconds: &[f64]) -> Vec<bool> {
     seconds.iter().map(|&seconds| parts.note(seconds, seconds)).collect()
 }
@@ -103,7 +104,7 @@ fn parts_that_are_never_alike_end_and_say_so() {
 #[test]
 fn parts_that_are_alike_while_others_warm_up_do_not_count() {
     let mut parts = Parts::new(0.75);
-    // A plateau of half a second, which is not the truth.
+    // A plateau of half a second with wrong values.
     let slow = [0.125; 4];
     assert_eq!(follow_parts(&mut parts, &slow), [true; 4]);
     assert_eq!(follow_parts(&mut parts, &[0.03, 0.03, 0.03]), [true; 3], "0.59 s");
@@ -126,7 +127,7 @@ fn a_run_says_how_many_parts_it_had() {
     }
 }
 
-/// A machine of these caches.
+/// Returns a machine with these caches.
 fn machine(caches: &[u64]) -> Host {
     let cache = |(level, &bytes): (u32, &u64)| Cache { level, bytes, shared_by: 1 };
     Host { caches: (1..).zip(caches).map(cache).collect(), memory_bytes: 16 << 30, ..host() }
@@ -156,7 +157,7 @@ fn each_level_is_measured_well_inside() {
             let region = region(&all, &format!("l{}_latency_seconds", k + 1));
             assert!(2 * region <= bytes, "{region} of {bytes}");
             let nearer = if k == 0 { 0 } else { caches[k - 1] };
-            assert!(region >= 2 * nearer || 4 * nearer > bytes, "{region} beside {nearer}");
+            assert!(region >= 2 * nearer || 4 * nearer > bytes, "{region} against {nearer}");
         }
         let memory = region(&all, "memory_latency_seconds");
         assert!(memory >= 4 * largest, "{memory} beyond {largest}");
@@ -167,7 +168,7 @@ fn each_level_is_measured_well_inside() {
     assert_eq!(region(&known, "memory_latency_seconds"), 512 << 20);
 }
 
-/// A row of a point's sample.
+/// Adds the row of a probe's sample.
 fn add(table: &mut TableBuilder, probe: &Probe, launch: &str, outputs: &[(&str, f64)]) {
     let point = Point::new(probe.kernel, probe.ranks);
     let point = probe.settings.iter().fold(point, |point, (name, value)| point.with(name, value.clone()));
@@ -183,7 +184,8 @@ fn add(table: &mut TableBuilder, probe: &Probe, launch: &str, outputs: &[(&str, 
     outputs.iter().for_each(|&(column, value)| table.set(column, &Value::Real(value)));
 }
 
-/// Seconds of dependent reads where L2 serves this many bytes, beside L1 of 32 KiB and L3 of 32 MiB.
+/// Returns the mean seconds of dependent reads in a region, with an L2 of this size, an L1 of 32 KiB and an L3 of 32
+/// MiB.
 fn read_seconds(second: f64, region: f64) -> f64 {
     let (mut held, mut total) = (0.0, 0.0);
     for (bytes, seconds) in [(32768.0, 2e-9), (second, 4e-9), (3.2e7, 15e-9), (f64::INFINITY, 110e-9)] {

@@ -1,4 +1,4 @@
-//! Command lines of launchers, and the checks before them.
+//! Tests of the command lines of launchers, and of the checks before them.
 
 use super::common::{Scratch, printed, refused};
 use apexmap_base::error::ErrorKind;
@@ -16,7 +16,7 @@ use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// A job on a machine of four cores with two hardware threads each.
+/// Returns a job on a machine of four cores with two hardware threads each.
 fn job(program: &str, ranks: usize, ranks_per_node: Option<usize>) -> LaunchJob {
     LaunchJob {
         program: program.into(),
@@ -34,14 +34,14 @@ fn job(program: &str, ranks: usize, ranks_per_node: Option<usize>) -> LaunchJob 
 
 const WORKER: &str = "/opt/a pex/apexmap|worker|--job|/tmp/0001.job; rm -rf *";
 
-/// The command line with its arguments between bars, then its environment.
+/// Returns the command line with bars between its arguments, and its environment.
 fn line(launcher: &dyn Launcher, job: &LaunchJob) -> (String, String) {
     let command = launcher.command(job);
     let env: Vec<_> = command.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
     (command.argv.join("|"), env.join(" "))
 }
 
-/// The launcher with this name, which needs no command.
+/// Returns the launcher with this name, which takes no command.
 fn named(id: &str) -> Box<dyn Launcher> {
     (find(id).expect("a launcher").make)(&[]).expect("a launcher")
 }
@@ -145,7 +145,7 @@ fn flux_gets_nodes_and_tasks_with_a_core_each_or_whole_nodes() {
 
 #[test]
 fn srun_knows_which_of_its_plugins_goes_with_an_mpi() {
-    // Recorded with Slurm 22.05; before that the lines began with "srun: ".
+    // Recorded with Slurm 22.05; in earlier versions, the lines begin with "srun: ".
     let list = types("MPI plugin types are...\n\tpmix\n\tnone\n\tcray_shasta\n\tpmi2\n");
     assert_eq!(list, ["pmix", "none", "cray_shasta", "pmi2"]);
     assert_eq!(types("srun: MPI types are...\nsrun: none\nsrun: pmi2\n"), ["none", "pmi2"]);
@@ -175,7 +175,7 @@ fn nodes_and_ranks_on_each_are_handed_to_every_launcher_that_knows_them() {
     assert_eq!(line(&*named("mpich"), &job).0, format!("x|-n|12|-ppn|3|-bind-to|core|{WORKER}"));
     let launcher = custom(&["x", "-N{nodes}", "-n{ranks_per_node}", "{ranks}", "{worker}", "{arguments}"]).unwrap();
     assert_eq!(line(&launcher, &job).0, format!("x|-N4|-n3|12|{WORKER}"));
-    // Where the sweep tells only the ranks on each node, the nodes follow.
+    // If the sweep gives only the ranks per node, the number of nodes follows.
     job.nodes = None;
     assert_eq!(line(&launcher, &job).0, format!("x|-N4|-n3|12|{WORKER}"));
 }
@@ -194,12 +194,12 @@ fn hosts_are_handed_to_every_launcher_that_can_be_told_of_them_as_many_as_a_laun
     assert!(launcher.takes_hosts());
     assert!(line(&*named("flux"), &job).0.contains("|--requires=hosts:a,b|"));
     assert!(line(&*named("pals"), &job).0.contains("|--ppn|2|--hosts|a,b|"));
-    // Others say that they cannot.
+    // Other launchers report that they cannot.
     assert!(!Local.takes_hosts());
     assert!(!custom(&["x", "{ranks}", "{worker}", "{arguments}"]).unwrap().takes_hosts());
 }
 
-/// Hosts of a list, or what is wrong with it.
+/// Returns the hosts of a list, or the message about a fault in it.
 fn list(words: &[&str]) -> Result<Hosts, String> {
     let source = HostsSource::List(words.iter().map(|word| word.to_string()).collect());
     source.read().map_err(|error| error.what)
@@ -313,7 +313,7 @@ fn every_launcher_is_found_by_its_id() {
     for entry in ALL.iter() {
         let found = find(entry.id).unwrap();
         assert_eq!((found.id, found.transport), (entry.id, entry.transport));
-        // What the registry makes is the launcher of that line.
+        // The registry creates the launcher of that entry.
         let launcher = (found.make)(if found.takes_command { &template } else { &[] }).unwrap();
         assert_eq!(launcher.id(), entry.id);
     }
@@ -352,7 +352,7 @@ fn a_launcher_that_was_removed_is_answered_with_the_command_that_replaces_it() {
     }
 }
 
-/// A folder with an executable and a plain file in it.
+/// Creates a folder with an executable and a plain file.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).unwrap();
@@ -408,7 +408,7 @@ fn a_sweep_is_tried_with_its_largest_launch_and_nothing_of_it_stays() {
     assert_eq!(left, ["s.toml"]);
 }
 
-/// Also of one rank, which has no pairs, and of an odd number.
+/// The trial also works for one rank, which has no pairs, and for an odd number of ranks.
 #[test]
 fn a_launch_of_one_rank_or_of_three_is_tried_too() {
     let scratch = Scratch::new();
@@ -447,7 +447,7 @@ fn nodes_of_a_job_are_those_that_its_batch_system_tells() {
     assert_eq!(nodes("HOME", "/"), None);
 }
 
-/// Over a node of two packages with four cores of two hardware threads each.
+/// On a node of two packages with four cores of two hardware threads each.
 #[test]
 fn ranks_of_a_node_are_placed_as_asked_where_the_launcher_can_be_told() {
     let argv = |launcher: &dyn Launcher, place, ranks, per_node| {

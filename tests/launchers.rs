@@ -1,4 +1,5 @@
-//! Launchers that misbehave: what a sweep makes of each of them, what it keeps, and that nothing of them stays behind.
+//! Tests of launchers that misbehave: how a sweep ends with each of them, what it keeps, and that no process stays
+//! behind.
 
 use super::common::{Scratch, apexmap, output, patiently};
 use super::mpi_worker::{MPICH, OPEN_MPI, alone, job};
@@ -16,16 +17,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-/// Passes the worker on as it should.
+/// Starts the worker correctly.
 const GOOD: &str = "exec \"$@\"";
-/// Nothing of these sweeps takes so long.
+/// Limits that these sweeps never reach.
 const PATIENT: &str = "timeout = \"600 s\"\nstart_timeout = \"600 s\"";
-/// For launches that never say what they should.
+/// Limits for launches that never send an expected line.
 const HASTY: &str = "timeout = \"0.3 s\"\nstart_timeout = \"0.3 s\"";
-/// For launches that begin well, and then do not end a run.
+/// Limits for launches that begin well and then never finish a run.
 const HASTY_RUNS: &str = "timeout = \"0.3 s\"\nstart_timeout = \"600 s\"";
 
-/// A sweep of two points, a launcher that is a script, and a worker that passes for one of MPI.
+/// A sweep of two points, a launcher that is a script, and a worker that poses as an MPI worker.
 struct Case {
     scratch: Scratch,
     out: PathBuf,
@@ -34,7 +35,7 @@ struct Case {
 }
 
 impl Case {
-    /// With samples that a good launcher has brought: two of each point.
+    /// Creates a case with samples from a good launcher: two of each point.
     fn new() -> Self {
         let case = Self::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\n[axes]\nL = [1, 8]");
         let output = case.run(GOOD, PATIENT, 2);
@@ -60,7 +61,7 @@ impl Case {
         Self { scratch, out, worker, kernel }
     }
 
-    /// The command that measures so many samples of each point through this launcher.
+    /// Returns the command that measures this number of samples of each point through this launcher.
     fn command(&self, launcher: &str, limits: &str, samples: u32) -> Command {
         let [script, sweep] = ["launcher", "sweep.toml"].map(|name| self.scratch.join(name));
         std::fs::write(&script, format!("ranks=$1; shift\n{launcher}\n")).unwrap();
@@ -76,7 +77,7 @@ impl Case {
         let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
         command.args(["run", "--no-report", "--out"]).arg(&self.out).arg(&sweep);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // By this, all that comes of it is known.
+        // This variable identifies all processes of the case.
         command.env("APEXMAP_TEST", self.scratch.as_os_str());
         command
     }
@@ -85,14 +86,14 @@ impl Case {
         output(&mut self.command(launcher, limits, samples))
     }
 
-    /// Identities of the good samples.
+    /// Returns key and repetition of the good samples.
     fn samples(&self) -> Vec<(String, u32)> {
         let records = Folder::open(&self.out).unwrap().records().unwrap();
         let good = records.into_iter().flat_map(|record| record.samples).filter(|s| s.status == Status::Ok);
         good.map(|sample| (sample.key, sample.repetition)).collect()
     }
 
-    /// Processes that come of this case.
+    /// Returns the processes of this case.
     fn processes(&self) -> Vec<i32> {
         let mark = format!("APEXMAP_TEST={}", self.scratch.display());
         let of_case = |entry: &std::fs::DirEntry| {
@@ -104,7 +105,7 @@ impl Case {
         processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
     }
 
-    /// Waits until nothing of this case is left.
+    /// Waits until no process of this case is left.
     fn assert_gone(&self, what: &str) {
         let tries = (0..3000).take_while(|_| !self.processes().is_empty());
         let tries = tries.map(|_| std::thread::sleep(Duration::from_millis(20))).count();
@@ -122,10 +123,11 @@ fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What a launcher does, the limits of its sweep, the exit code, and what is said.
+/// A launcher's script, the limits of its sweep, the exit code, and a part of the message.
 type Try<'a> = (&'a str, &'a str, i32, &'a str);
 
-/// With each of these launchers the sweep ends so, keeps what it had, and is complete after a good launch.
+/// Checks that a sweep with each of these launchers ends as expected, keeps its samples, and is complete after a good
+/// launch.
 fn check(tries: &[Try]) {
     let case = Case::new();
     let before = case.samples();
@@ -165,7 +167,7 @@ const MISFIT: &str = "the launch's lines do not fit together";
 #[test]
 fn whatever_a_launcher_prints_around_the_lines_of_the_worker_they_are_found() {
     check(&[
-        // A banner without its end.
+        // A banner without a line break.
         ("printf 'job 4711 starting... '; exec \"$@\"", PATIENT, 0, "2 of 2 points done"),
         ("\"$@\" | sed -u 's/^/[0] /'", PATIENT, 0, "2 of 2 points done"),
         ("\"$@\" | sed -u 's/$/\\r/'", PATIENT, 0, "2 of 2 points done"),
@@ -205,7 +207,7 @@ fn a_launch_that_says_what_it_was_not_asked_for_is_a_fault_and_none_of_that_coun
         ),
     ];
     let expected: Vec<String> = wrong.iter().map(|(_, why)| format!("{MISFIT}: {why}")).collect();
-    // Two worlds may meet anywhere, and some systems tell of the memory before the first start.
+    // The lines of two launches may interleave anywhere, and some systems report their memory before the first start.
     let open = |at: usize| ["&", "start\"/d", "{h;d}", "head"].iter().any(|part| wrong[at].0.contains(part));
     let said = |at: usize| if open(at) { MISFIT } else { expected[at].as_str() };
     check(&(0..wrong.len()).map(|at| (wrong[at].0.as_str(), PATIENT, 3, said(at))).collect::<Vec<_>>());
@@ -225,7 +227,7 @@ fn a_launch_that_says_nothing_or_nothing_that_ends_is_given_up_in_time() {
     ]);
 }
 
-/// Stops itself, and is the worker when it goes on.
+/// Stops its own process, and becomes the worker when it continues.
 const STOPPED: &str = "kill -STOP $$; exec \"$@\"";
 
 #[test]
@@ -288,7 +290,7 @@ fn launches_that_die_are_repeated_a_few_times_and_never_for_ever() {
         ("\"$@\" | sed -u '/\"hello\"/q'; exit 9", PATIENT, 3, again),
         ("\"$@\" | sed -u '/\"hello\"/q'; kill -9 $$", PATIENT, 3, again),
         ("\"$@\" | sed -u '/\"start\"/q'; exit 9", PATIENT, 4, "2 failed"),
-        // Each gives a sample, until there are enough.
+        // Each launch adds one sample, until the points are complete.
         ("\"$@\" | sed -u '/\"sample\"/q'; exit 9", PATIENT, 0, "exit code 9"),
     ]);
     let case = Case::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\nL = 1");
@@ -351,10 +353,10 @@ fn a_process_that_a_launcher_takes_out_of_its_launch_on_purpose_stays() {
     assert_eq!(case.processes().len(), 1, "it is left alone, as docs/faults.md says");
 }
 
-/// Four thousand million messages: minutes.
+/// Four thousand million messages, which take minutes.
 const LONG_RUN: &str = "kernel = \"calibrate.mailbox\"\nmessage_bytes = 8\nmessages = 4294967296";
 
-/// A sweep in the middle of a long run.
+/// Starts a sweep and waits until it is in a long run.
 fn measuring(case: &Case, launcher: &str) -> Child {
     let started = case.scratch.join("started");
     let _ = std::fs::remove_file(&started);
@@ -384,7 +386,7 @@ fn a_launch_in_the_middle_of_a_run_ends_with_its_driver_however_that_ends() {
     }
 }
 
-/// With the real thing in a script, which the signal that the system sends at a parent's death does not pass.
+/// Uses a real MPI inside a script. The system sends a signal when a parent dies, but the script does not forward it.
 #[test]
 fn an_mpi_launch_in_a_script_ends_with_its_driver_however_that_ends() {
     needs!(Mpi);
@@ -398,7 +400,7 @@ fn an_mpi_launch_in_a_script_ends_with_its_driver_however_that_ends() {
             case.worker.clone_from(&worker);
             let settings = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
                             OMPI_MCA_rmaps_base_oversubscribe=1";
-            // In a session of its own, only the first rank can notice.
+            // In another session, only the first rank can notice.
             let setsid = if signal == Signal::SIGKILL { "setsid" } else { "" };
             let command = format!("{settings}\n{setsid} {program} -n $ranks \"$@\" < /dev/null");
             let driver = measuring(&case, &command);
@@ -410,7 +412,7 @@ fn an_mpi_launch_in_a_script_ends_with_its_driver_however_that_ends() {
     }
 }
 
-/// As on another node, where all that the first rank sees of the driver is the pipe that it writes to.
+/// As on another node: the first rank sees of the driver only the pipe that it writes to.
 #[test]
 fn all_ranks_end_in_the_middle_of_a_run_when_nobody_reads_the_lines_of_the_first() {
     use std::io::{BufRead, BufReader};
@@ -437,7 +439,7 @@ fn all_ranks_end_in_the_middle_of_a_run_when_nobody_reads_the_lines_of_the_first
     }
 }
 
-/// As `nohup` and `&` in a script start it.
+/// As started by `nohup` and `&` in a script.
 #[test]
 fn a_driver_that_ignores_ctrl_c_measures_on_and_its_launchers_may_hear_it() {
     use std::os::unix::process::CommandExt;
@@ -445,7 +447,7 @@ fn a_driver_that_ignores_ctrl_c_measures_on_and_its_launchers_may_hear_it() {
     let heard = case.scratch.join("heard");
     let launcher = format!("trap 'echo > {}' INT; kill -INT $$; kill -INT $PPID; \"$@\"", heard.display());
     let mut command = case.command(&launcher, PATIENT, 2);
-    // SAFETY: a system call that may be called after a fork.
+    // SAFETY: the closure makes one system call, which is allowed after a fork.
     unsafe {
         command.pre_exec(|| {
             nix::sys::signal::signal(Signal::SIGINT, nix::sys::signal::SigHandler::SigIgn)?;
@@ -462,7 +464,7 @@ fn a_driver_that_ignores_ctrl_c_measures_on_and_its_launchers_may_hear_it() {
 fn a_second_ctrl_c_ends_driver_and_launch_at_once() {
     use std::os::unix::process::ExitStatusExt;
     let case = Case::empty(LONG_RUN);
-    // The first one waits for what does not listen.
+    // The driver waits after the first signal, because the launch ignores SIGTERM.
     let mut driver = measuring(&case, "(trap '' TERM; \"$@\")");
     let pid = Pid::from_raw(driver.id() as i32);
     let ended = loop {
@@ -506,7 +508,7 @@ fn a_worker_program_that_does_not_say_what_it_is_is_refused_in_time_and_ended() 
 fn a_worker_named_without_a_folder_is_the_one_that_is_here() {
     let scratch = Scratch::new();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_apexmap"), scratch.join("wk")).unwrap();
-    // Another program of the name is first on the PATH.
+    // The PATH has another program with this name first.
     std::fs::create_dir(scratch.join("path")).unwrap();
     std::os::unix::fs::symlink("/bin/false", scratch.join("path/wk")).unwrap();
     let text =

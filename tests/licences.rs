@@ -1,8 +1,8 @@
-//! Every crate in Cargo.lock, on whatever platform, permits what apexmap's own licences permit.
+//! Checks that the licence of every crate in Cargo.lock, for any platform, permits what apexmap's licences permit.
 
 use std::process::Command;
 
-/// Licences that ask for their text to be kept and for nothing else.
+/// Licences that only require their text to be kept.
 const PERMISSIVE: &[&str] = &[
     "0BSD",
     "Apache-2.0",
@@ -18,7 +18,7 @@ const PERMISSIVE: &[&str] = &[
     "Zlib",
 ];
 
-/// Whether an SPDX expression, or an older one with `/` for `OR`, leaves a way to use these licences alone.
+/// Returns whether these licences satisfy an SPDX expression. In older expressions, `/` means `OR`.
 fn permits(expression: &str) -> bool {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
@@ -26,14 +26,14 @@ fn permits(expression: &str) -> bool {
     any(&mut rest) == Some(true) && rest.is_empty()
 }
 
-/// What is next, if it is this word.
+/// Takes the next word if it is this one.
 fn take(rest: &mut &[&str], word: &str) -> bool {
     let is_next = rest.first() == Some(&word);
     *rest = &rest[usize::from(is_next)..];
     is_next
 }
 
-/// Licences to choose from; nothing if this is no expression.
+/// Parses alternatives. Returns whether one is permitted, or nothing if the expression is invalid.
 fn any(rest: &mut &[&str]) -> Option<bool> {
     let mut permitted = all(rest)?;
     while take(rest, "OR") {
@@ -42,7 +42,7 @@ fn any(rest: &mut &[&str]) -> Option<bool> {
     Some(permitted)
 }
 
-/// Licences that hold together.
+/// Parses licences that hold together. Returns whether all are permitted.
 fn all(rest: &mut &[&str]) -> Option<bool> {
     let mut permitted = one(rest)?;
     while take(rest, "AND") {
@@ -58,7 +58,7 @@ fn one(rest: &mut &[&str]) -> Option<bool> {
     }
     let (licence, after) = rest.split_first()?;
     *rest = after;
-    // An exception only permits more.
+    // An exception only grants further permissions.
     if take(rest, "WITH") {
         *rest = rest.split_first()?.1;
     }

@@ -1,10 +1,10 @@
-//! Sizes that no machine has are refused before anything is made of them.
+//! Tests that sizes which no machine has are refused before they are used.
 
 use super::common::{Scratch, apexmap, refused};
 use super::terminal::TINY;
 use proptest::prelude::*;
 
-/// What `plan` says of a changed sweep, which it refuses.
+/// Returns the message of `plan`, which refuses a changed sweep.
 fn refusal(from: &str, to: &str) -> String {
     let scratch = Scratch::new();
     let sweep = scratch.join("sweep.toml");

@@ -1,4 +1,4 @@
-//! Hit ratios by Che's approximation against a cache that is simulated line by line.
+//! Compares hit ratios by Che's approximation with a cache that is simulated line by line.
 
 use apexmap_measure::numerics::power_law::PowerLaw;
 use apexmap_theory::models::apex_map::lru::Accesses;
@@ -6,9 +6,9 @@ use rand::SeedableRng;
 use rand_distr::Distribution;
 use rand_pcg::Pcg64Mcg;
 
-/// A cache that replaces the line which was not used for longest: a list of lines, the latest first.
+/// A cache that replaces the least recently used line: a list of lines, the most recent first.
 struct Cache {
-    /// Neighbours of each line in the list; the last entry is its head and its end.
+    /// Neighbours of each line in the list. The last entry is both head and end.
     before: Vec<u32>,
     after: Vec<u32>,
     held: Vec<bool>,
@@ -29,7 +29,7 @@ impl Cache {
         self.room += 1;
     }
 
-    /// Whether the line was there.
+    /// Reads a line and returns whether the cache held it.
     fn read(&mut self, line: u32) -> bool {
         let (head, was) = (self.held.len(), self.held[line as usize]);
         if was {
@@ -47,10 +47,11 @@ impl Cache {
     }
 }
 
-/// The share of the lines of blocks that were in the cache, for accesses from `before` to `before + run` since it was empty.
+/// Returns the share of the lines of blocks that hit, for accesses `before` to `before + run` on a cache that starts
+/// empty.
 fn simulated(accesses: &Accesses, cache: usize, before: usize, run: usize, seed: u64) -> f64 {
     let (lines, block) = (accesses.lines as u32, accesses.block as u32);
-    // Lines that are read once come from a ring so long that none is still there.
+    // Lines that are read once come from a ring so long that the cache has evicted all of them.
     let ring = 2 * cache as u32 + 2;
     let mut held = Cache::new((lines + ring) as usize, cache);
     let law = PowerLaw::new(u64::from(lines / block), accesses.alpha);
@@ -88,7 +89,8 @@ fn hit_ratios_are_those_of_a_simulated_cache() {
     }
 }
 
-/// Hit ratios of each of several streams of single lines, which share a cache: stream k reads line `line(k, draw)`.
+/// Returns the hit ratio of each of several streams of single lines that share a cache.
+/// Stream k reads line `line(k, draw)`.
 fn shared(
     streams: usize,
     lines: u32,
@@ -135,7 +137,7 @@ fn what_a_rank_serves_others_shares_its_cache_with_what_it_reads() {
     for (alpha, ranks, cache) in [(1.0, 2u64, 2048), (0.3, 2, 2048), (0.3, 4, 1024), (0.02, 2, 512), (0.5, 12, 1024)] {
         let accesses = Accesses { alpha, lines: lines as f64, ranks: ranks as f64, block: 1.0, once: 0.0, others: 0.0 };
         let found = accesses.hits(cache as f64);
-        // Of all ranks' accesses those that fall on one rank's memory, which is farther for each rank before it.
+        // Selects from all ranks' accesses those to the memory of one rank. The distance to it grows from rank to rank.
         let expected = shared(ranks as usize, lines as u32, cache, lines * ranks, alpha, |stream, draw| {
             (draw / lines == stream as u64).then_some((draw % lines) as u32)
         });
@@ -145,7 +147,7 @@ fn what_a_rank_serves_others_shares_its_cache_with_what_it_reads() {
     }
 }
 
-/// The mean of the hit ratios of other ranks, weighed by their accesses.
+/// Returns the mean of the hit ratios of other ranks, weighted by their accesses.
 fn accesses_of(ratios: &[f64], alpha: f64, ranks: u64) -> f64 {
     let share =
         |rank: usize| (((rank + 1) as f64).powf(alpha) - (rank as f64).powf(alpha)) / (ranks as f64).powf(alpha);
@@ -158,13 +160,13 @@ fn a_block_longer_than_the_cache_is_never_found_there() {
     let accesses = Accesses { alpha: 0.01, lines: 4096.0, ranks: 1.0, block: 64.0, once: 0.0, others: 0.0 };
     assert_eq!(accesses.hits(32.0).own.lines, 0.0);
     assert_eq!(simulated(&accesses, 32, 0, 2000, 1), 0.0);
-    // All is found in what holds all, and nobody else asks.
+    // A cache that holds everything always hits, and no other rank sends requests.
     let all = accesses.hits(4096.0);
     assert!((all.own.lines - 1.0).abs() < 1e-12 && all.served.lines == 1.0, "{all:?}");
 }
 
-/// Like [`simulated`], for single lines, beside others who bring lines a burst at a time, at random times: three fill what the accesses leave of
-/// the cache.
+/// Simulates single lines like [`simulated`], with other users who bring bursts of lines at random times. Three bursts
+/// fill the part of the cache that the accesses leave.
 fn beside_bursts(accesses: &Accesses, cache: usize, burst: usize, run: usize) -> f64 {
     let lines = accesses.lines as u32;
     let ring = 2 * cache as u32 + 2;
@@ -191,14 +193,14 @@ fn others_who_fill_a_cache_in_three_bursts_take_the_lines_that_are_read_least() 
     for (alpha, others) in [(1.0, 2.0), (0.3, 0.5), (0.3, 8.0), (0.05, 4.0)] {
         let (lines, cache) = (512.0, 8192);
         let accesses = Accesses { alpha, lines, ranks: 1.0, block: 1.0, once: 0.0, others };
-        // The third burst is the first that leaves no room for a line and all that was read since.
+        // The third burst is the first after which the cache has no room for a line and everything read since.
         let burst = ((cache as f64 - lines) / 2.9) as usize;
         let (found, expected) =
             (accesses.hits(cache as f64).own.lines, beside_bursts(&accesses, cache, burst, 4_000_000));
         assert!((found - expected).abs() < 0.02, "{accesses:?}: {found:.4}, simulated {expected:.4}");
-        // Steady lines would take hardly any of what is read uniformly.
+        // A steady stream of lines would hardly displace lines that are read uniformly.
         let steady = Accesses { once: others, others: 0.0, ..accesses }.hits(cache as f64).own.lines;
-        assert!(alpha < 1.0 || expected < steady - 0.02, "{expected:.4}, beside steady lines {steady:.4}");
+        assert!(alpha < 1.0 || expected < steady - 0.02, "{expected:.4}, with steady lines {steady:.4}");
     }
 }
 
@@ -206,7 +208,7 @@ fn others_who_fill_a_cache_in_three_bursts_take_the_lines_that_are_read_least() 
 fn a_block_is_whole_until_the_first_of_its_lines_is_taken() {
     let (blocks, block, cache) = (64.0, 8.0, 65536.0);
     let mut random = Pcg64Mcg::seed_from_u64(7);
-    // Times, in accesses, for which a line stays: long and short against the 64 until its block is read again.
+    // Number of accesses for which a line stays: large and small relative to the 64 until its block is read again.
     for stays in [1000.0, 200.0, 60.0, 10.0] {
         let others = (cache - blocks * block) / stays;
         let accesses = Accesses { alpha: 1.0, lines: blocks * block, ranks: 1.0, block, once: 0.0, others };

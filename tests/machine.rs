@@ -1,4 +1,4 @@
-//! Machine cards: what is written is read back, what is wrong is answered with its place.
+//! Tests of machine cards: written cards are read back, and errors show their place.
 
 use super::architecture::sources;
 use apexmap_base::units::{self, Unit};
@@ -115,7 +115,7 @@ fn errors_show_the_place_and_what_would_be_right() {
     assert!(missing.what.contains("/nowhere/m.toml"), "{missing}");
 }
 
-/// A unit that a number of this kind may have.
+/// Returns a unit that is valid for numbers of this kind.
 fn unit(of: Unit) -> &'static str {
     match of {
         Unit::Seconds => "ns",
@@ -172,7 +172,7 @@ proptest! {
     }
 }
 
-/// Every name that a card or a calibration has is written as it was read.
+/// Every name in cards and calibrations survives reading and writing.
 #[test]
 fn names_of_numbers_are_written_as_they_are_read() {
     let mut names: Vec<String> = Vec::new();
@@ -193,7 +193,7 @@ fn names_of_numbers_are_written_as_they_are_read() {
     }
 }
 
-/// A wrong name does not compile.
+/// Constants make a wrong name a compile error.
 #[test]
 fn the_program_asks_cards_for_numbers_by_constants_of_the_catalogue() {
     for folder in ["src/theory", "src/study", "src/pages", "src/results", "src/commands"] {

@@ -1,4 +1,4 @@
-//! Made-up machines that behave as Apex-Map's model says, but for noise: their cards, samples and result folders.
+//! Simulates machines that follow Apex-Map's model except for noise: their cards, samples and result folders.
 
 use crate::common::{Scratch, launch, manifest, sample};
 use apexmap_base::point::{Point, Value};
@@ -17,7 +17,7 @@ use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
 use std::path::PathBuf;
 
-/// In the order of the surface's parameters.
+/// Numbers of a machine, in the order of the surface model's parameters.
 pub const NUMBERS: [f64; 28] = [
     32768.0, 524288.0, 3.2e7, 8.0, 1024.0, 0.0, 0.0, // sizes
     0.6e-9, 5e-12, 0.3e-9, 0.8e-9, 2.5e-9, 1.5, 64.0, 15e-9, 150e-9, 24e-9, 50e-9, // memory
@@ -25,7 +25,7 @@ pub const NUMBERS: [f64; 28] = [
     1e12, 1e10, // shared
 ];
 
-/// The same machine with other numbers.
+/// Returns the numbers of the same machine with these changes.
 pub fn with(changes: &[(&str, f64)]) -> [f64; 28] {
     let mut numbers = NUMBERS;
     for (name, value) in changes {
@@ -43,12 +43,12 @@ pub fn card(name: &str, numbers: &[f64]) -> Card {
     card
 }
 
-/// What is measured of a surface.
+/// The measured points of a surface.
 #[derive(Clone, Copy)]
 pub struct Plan {
     pub kernel: &'static str,
     pub ranks: &'static [usize],
-    /// Words of each rank.
+    /// Words per rank.
     pub words: &'static [u64],
     pub base_pages: bool,
     pub access: &'static str,
@@ -69,7 +69,7 @@ pub const TWO: Plan = Plan { kernel: "apex_map.two_sided", ranks: &[2], words: &
 const ALPHAS: [f64; 5] = [0.001, 0.01, 0.1, 0.316, 1.0];
 const BLOCKS: [u64; 5] = [1, 16, 64, 512, 4096];
 
-/// Every point with its variables of the model.
+/// Returns every point with its variables of the model.
 pub fn points(plan: Plan) -> Vec<(usize, u64, f64, u64, Vec<f64>)> {
     let page = if plan.base_pages { 4096.0 } else { 2097152.0 };
     let mut all = Vec::new();
@@ -86,7 +86,7 @@ pub fn points(plan: Plan) -> Vec<(usize, u64, f64, u64, Vec<f64>)> {
     all
 }
 
-/// A result of a machine that behaves as the model says, but for noise.
+/// Simulates a result of a machine that follows the model except for noise.
 pub fn machine(name: &str, plan: Plan, numbers: &[f64]) -> Machine {
     let mut random = Pcg64Mcg::seed_from_u64(name.bytes().map(u64::from).sum());
     let mut rows = TableBuilder::default();
@@ -117,7 +117,7 @@ pub fn machine(name: &str, plan: Plan, numbers: &[f64]) -> Machine {
     machine
 }
 
-/// A result folder of such a machine, and its card where it is kept.
+/// Creates a result folder of such a machine and its card. With `keep_card_in_folder`, the card is in the folder.
 pub fn folder(scratch: &Scratch, name: &str, plan: Plan, numbers: &[f64], keeps: bool) -> PathBuf {
     let folder = Folder::create(&scratch.join(name)).expect("a folder");
     let mut random = Pcg64Mcg::seed_from_u64(name.bytes().map(u64::from).sum());

@@ -1,5 +1,5 @@
-//! Launches carried out by hand where only the worker runs: exported, run by their scripts, imported, and whatever may happen to
-//! their outputs in between.
+//! Tests of launches that users run manually: exported, run by scripts where only the worker is installed, and
+//! imported. Their outputs may be damaged in between.
 
 use super::common::{Scratch, apexmap, job_of, launch, refused, sample, small_point};
 use super::mpi_worker::{MPICH, Mpi, OPEN_MPI, alone};
@@ -28,7 +28,7 @@ launches = 2
 [repeat]
 min = 6
 "#;
-/// Samples of that sweep.
+/// Number of samples of `SMALL_SWEEP`.
 const ALL: usize = 2 * 2 * 2 * 2 * 6;
 
 /// A sweep, the result folder and the folder of the exported launches.
@@ -63,7 +63,7 @@ impl Trip {
         files
     }
 
-    /// Runs all scripts, as the page says.
+    /// Runs all scripts, as README.txt describes.
     fn run_scripts(&self) {
         for script in self.files("sh") {
             let output = start(&script);
@@ -76,25 +76,25 @@ impl Trip {
         apexmap(&[&["run", "--no-report", "--out", &self.out, &self.sweep], more].concat())
     }
 
-    /// Points' runs in the result; none is there twice.
+    /// Returns the number of samples in the result, after asserting that no run is duplicated.
     fn samples(&self) -> usize {
         let records = Folder::open(Path::new(&self.out)).expect("a result").records().expect("journals");
         assert!(records.iter().all(|record| record.damage().is_none()), "a journal is damaged");
         let all = records.iter().flat_map(|record| &record.samples);
         let runs: Vec<_> = all.map(|sample| (sample.key.clone(), sample.block, sample.repetition)).collect();
-        assert_eq!(runs.iter().collect::<HashSet<_>>().len(), runs.len(), "a run is there twice");
+        assert_eq!(runs.iter().collect::<HashSet<_>>().len(), runs.len(), "a run is duplicated");
         runs.len()
     }
 }
 
-/// An output's beginning, up to the middle of the line of this sample.
+/// Cuts an output in the middle of the line of this sample.
 fn cut(output: &[u8], sample: usize) -> &[u8] {
     let text = std::str::from_utf8(output).expect("text");
-    let (at, line) = text.match_indices("{\"event\":\"sample\"").nth(sample).expect("so many samples");
+    let (at, line) = text.match_indices("{\"event\":\"sample\"").nth(sample).expect("enough samples");
     &output[..at + line.len() + 20]
 }
 
-/// The value of a variable.
+/// Value of an environment variable that a shell must not interpret.
 const ODD: &str = "it's \"a\" $(touch evil) = ü";
 
 fn start(script: &Path) -> Output {
@@ -119,7 +119,7 @@ fn what_was_run_by_hand_is_as_if_the_driver_had_run_it() {
     says(&trip.export(&[]), 0, "4 launches of 16 points");
     says(&apexmap(&["status", &trip.out]), 0, "no output imported yet");
     trip.run_scripts();
-    // A script that is started again writes over nothing.
+    // A script that is started again overwrites nothing.
     let script = &trip.files("sh")[0];
     let before = std::fs::read(script.with_extension("out")).expect("an output");
     assert!(!start(script).status.success());
@@ -127,7 +127,7 @@ fn what_was_run_by_hand_is_as_if_the_driver_had_run_it() {
 
     says(&trip.import(), 0, &format!("imported 4 launches with {ALL} samples"));
     assert_eq!(trip.samples(), ALL);
-    // What changes how messages are sent is recorded as it was where the scripts ran.
+    // Settings that change how messages are sent are recorded with their values on the machine of the scripts.
     for record in Folder::open(Path::new(&trip.out)).expect("a result").records().expect("journals") {
         let environment = record.launch.expect("a launch").environment;
         assert_eq!(environment.get("UCX_NOTE").map(String::as_str), Some(ODD));
@@ -172,9 +172,9 @@ fn an_output_that_was_cut_off_gives_what_it_has_and_the_rest_comes_later() {
     let first = trip.import();
     says(&first, 4, "its output ends before the launch was complete");
     says(&first, 4, "has no output");
-    // Of the four launches, two are whole.
+    // Two of the four launches are complete.
     assert_eq!(trip.samples(), ALL / 2 + 10);
-    // The same again, then a longer piece, then all.
+    // Imports the same again, then a longer part, then everything.
     says(&trip.import(), 4, "imported 0 launches with 0 samples");
     std::fs::write(&outputs[0], cut(&whole[0], 17)).expect("written");
     says(&trip.import(), 4, "imported 1 launch with 7 samples");
@@ -183,7 +183,7 @@ fn an_output_that_was_cut_off_gives_what_it_has_and_the_rest_comes_later() {
     std::fs::write(&outputs[1], &whole[1]).expect("written");
     says(&trip.import(), 0, "imported 2 launches");
     assert_eq!(trip.samples(), ALL);
-    // Less than was there before takes nothing away.
+    // An output that is shorter than the last import removes no samples.
     std::fs::write(&outputs[0], cut(&whole[0], 3)).expect("written");
     says(&trip.import(), 4, "imported 0 launches");
     assert_eq!(trip.samples(), ALL);
@@ -209,7 +209,7 @@ fn what_is_left_after_a_cut_is_run_or_exported_again() {
             says(&trip.run(&[]), 0, "");
         }
         assert_eq!(trip.samples(), ALL);
-        // Its own rest was measured by others in the meantime, and must not count twice.
+        // Another run has measured the rest of this launch in the meantime; the samples must not count twice.
         std::fs::write(&outputs[0], &whole).expect("written");
         says(&trip.import(), 3, "has already measured it");
         assert_eq!(trip.samples(), ALL);
@@ -263,11 +263,11 @@ fn outputs_of_other_plans_and_broken_ones_are_refused_with_the_reason() {
         says(&import(file.to_str().expect("a path")), 3, why);
         assert_eq!(trip.samples(), 0, "{why}");
     }
-    // A pipe, whose other end nobody opens.
+    // A pipe without a writer.
     nix::unistd::mkfifo(&trip.scratch.join("pipe.out"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
     says(&import(trip.scratch.join("pipe.out").to_str().expect("a path")), 2, "not a file");
     says(&import("/nonexistent.out"), 3, "/nonexistent.out");
-    // What is good among them is still taken.
+    // The valid outputs among them are still imported.
     says(&trip.import(), 0, "imported 4 launches");
 }
 
@@ -318,7 +318,7 @@ fn no_text_of_a_sweep_or_a_path_is_run_by_a_script() {
     }
     let evil = |folder: &Path| folder.join("evil").exists();
     assert!(!evil(Path::new(&trip.jobs)) && !evil(&trip.scratch) && !evil(Path::new(".")));
-    // Scripts are for any shell, and there is a page about them.
+    // The scripts run in any POSIX shell, and a page describes them.
     let page = std::fs::read_to_string(Path::new(&trip.jobs).join("README.txt")).expect("a page");
     trip.files("sh").iter().for_each(|script| {
         assert!(page.contains(script.file_name().expect("a name").to_str().expect("a name")), "{page}");
@@ -329,7 +329,7 @@ fn job() -> Job {
     job_of("0a-1", |block| small_point("apex_map.two_sided", 2).with("L", block).with("I", 64 / block))
 }
 
-/// What a worker writes that does all of its job.
+/// Returns the output of a worker that completes its job.
 fn good() -> Vec<u8> {
     let job = job();
     let mut events = vec![Event::Hello(Box::new(launch("0a-1", 2, "b")))];
@@ -344,7 +344,7 @@ fn good() -> Vec<u8> {
     events.iter().map(line).collect::<String>().into_bytes()
 }
 
-/// Whatever is taken is a journal of which every line counts, and of nothing but the job.
+/// Asserts that an output is either refused or gives a journal with valid lines that belong to the job.
 fn is_sound(bytes: &[u8]) -> Result<(), TestCaseError> {
     let jobs = BTreeMap::from([("0a-1".to_owned(), job())]);
     let Ok(told) = read(bytes, &jobs, "b") else { return Ok(()) };
@@ -380,7 +380,7 @@ proptest! {
         let whole = String::from_utf8_lossy(cut).split_inclusive('\n').filter(|line| line.ends_with('\n') && line.contains("\"sample\"")).count();
         let jobs = BTreeMap::from([("0a-1".to_owned(), job())]);
         match read(cut, &jobs, "b") {
-            // A line whose end alone is missing is whole, and so is an output whose last line it is.
+            // A line that misses only its line break counts as complete, and so does an output that ends with it.
             Ok(told) => {
                 prop_assert!((whole..=whole + 1).contains(&told.samples));
                 prop_assert_eq!(told.broken.is_some(), cut.len() + 1 < bytes.len());

@@ -1,4 +1,4 @@
-//! What launches take of memory is what plans say; and runs of which the system ends a launch for lack of memory.
+//! Tests that launches use the memory that plans predict, and tests of launches that the system kills for their memory.
 
 use super::common::Scratch;
 use super::mpi_worker::{MPICH, OPEN_MPI, alone};
@@ -14,7 +14,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A small point of a kernel, if it runs on so many ranks.
+/// Returns a small point of a kernel, if the kernel runs on this number of ranks.
 fn small(kernel: &dyn Kernel, ranks: usize) -> Option<Point> {
     let mut point = Point::new(kernel.id(), ranks);
     let has = |name: &str| kernel.parameters().iter().any(|parameter| parameter.name == name);
@@ -25,7 +25,7 @@ fn small(kernel: &dyn Kernel, ranks: usize) -> Option<Point> {
     kernels::complete(point).ok()
 }
 
-/// The most that the ranks of these points took of memory, in one launch.
+/// Returns the peak memory of all ranks that measure these points in one launch.
 fn taken(points: &[Point], ranks: usize) -> u64 {
     let task = |point: &Point| Task {
         key: point.label(),
@@ -61,7 +61,7 @@ fn taken(points: &[Point], ranks: usize) -> u64 {
             Event::Fatal { message } => panic!("{message}"),
             _ => {}
         }
-        // After the last line the process may be gone.
+        // The process may have exited after its last line.
         let status = std::fs::read_to_string(format!("/proc/{}/status", worker.id())).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0 kB");
         most = line.trim().trim_end_matches(" kB").parse::<u64>().unwrap().max(most);
@@ -89,7 +89,7 @@ fn points(family: &str, ranks: usize) -> Vec<Point> {
     let all = kernels::ALL.iter().filter(|kernel| kernels::family(kernel.id()) == family);
     let several = all.filter(|kernel| kernel.about().ranks == Ranks::Any);
     let points = several.filter_map(|kernel| small(*kernel, ranks));
-    // Costs of a core alone are the same on every rank.
+    // Kernels of a single core use the same memory on every rank, so they are left out.
     let of_messages =
         |point: &Point| family != "calibrate" || kernels::find(&point.kernel).unwrap().arena_words(point) == 0;
     points.filter(of_messages).collect()
@@ -126,7 +126,7 @@ fn twelve_kernels_take_as_much_memory_in_one_launch_as_is_planned() {
     is_as_planned("twelve", &ids.iter().map(point).collect::<Vec<_>>(), 64);
 }
 
-/// A control group whose processes have so much memory together.
+/// A control group with a common memory limit for its processes.
 struct Limited(PathBuf);
 
 impl Limited {
@@ -144,7 +144,7 @@ impl Limited {
         Ok(group)
     }
 
-    /// A command that begins in the group.
+    /// Returns a command that starts in the group.
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", r#"echo $$ > "$0"/cgroup.procs && exec "$@""#]).arg(&self.0).arg(program);
@@ -163,13 +163,14 @@ impl Drop for Limited {
     }
 }
 
-/// What is missing for such groups.
+/// Returns the requirement that is missing for such groups.
 pub fn lacks() -> Option<String> {
     let error = Limited::new("rights", 1 << 30).err()?;
     Some(format!("the right to make control groups of memory ({error})"))
 }
 
-/// In a group of 600 MiB of which a file in memory takes 350, a sweep that takes 280; and again without the file.
+/// Runs a sweep that takes 280 MiB in a group of 600 MiB, with a file of 350 MiB in memory. Then runs it again without
+/// the file.
 fn is_ended_once_and_then_measured(name: &str, launch: &str, reason: &str) {
     let (scratch, group) = (Scratch::new(), Limited::new(name, 600 << 20).expect("a group"));
     let sweep = format!(

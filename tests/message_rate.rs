@@ -1,4 +1,5 @@
-//! Message rates: the patterns' destinations, every pattern on threads, the verification against faults, refusals.
+//! Tests of message rates: destinations of the patterns, every pattern on threads, the verification against faults,
+//! refusals.
 
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -20,7 +21,8 @@ pub fn kernels_here() -> Vec<&'static str> {
     kernels::ALL.iter().map(|kernel| kernel.id()).filter(|id| id.starts_with("message_rate.")).collect()
 }
 
-/// Every pattern that runs on so many ranks, in every way, with short and long messages.
+/// Returns every pattern that runs on this number of ranks, with all operations and buffers, and with short and long
+/// messages.
 pub fn points(ranks: usize) -> Vec<Point> {
     let mut points = Vec::new();
     for kernel in kernels_here() {
@@ -58,7 +60,7 @@ fn verify(ranks: usize) {
         assert_eq!(number("rounds"), 2.0, "{}", point.label());
         assert!(number("warm_up_rounds") >= 2.0 && outcome.seconds > 0.0, "{}", point.label());
         let names = ["min", "p05", "p50", "p95", "p99", "max"].map(|p| number(&format!("message_seconds_{p}")));
-        // Of so few messages the shortest round may take no longer than its stamps, which are subtracted.
+        // With few messages, the shortest round may take no longer than its stamps, whose cost is subtracted.
         assert!(names[5] > 0.0 && names.is_sorted(), "{}: {names:?}", point.label());
         let cold = point.text("caches") == "cold";
         assert_eq!(outcome.outputs.contains_key("invalidated_bytes"), cold, "{}", point.label());
@@ -99,7 +101,7 @@ fn messages_are_counted_once_and_where_they_are_sent() {
     assert_eq!(work("random", 3, None), (3.0, 3.0));
 }
 
-/// Runs a pattern on a transport with a fault; the verdict of rank 0.
+/// Runs a pattern on a transport with a fault and returns rank 0's verdict.
 fn with_fault(kernel: &str, operation: &str, bytes: u64, fault: Fault) -> std::result::Result<(), String> {
     let point =
         Point::new(&format!("message_rate.{kernel}"), 2).with("message_bytes", bytes).with("operation", operation);
@@ -120,7 +122,7 @@ fn with_fault(kernel: &str, operation: &str, bytes: u64, fault: Fault) -> std::r
     outcomes.swap_remove(0).expect("no rank panics").expect("no rank fails").verdict
 }
 
-/// Patterns and operations.
+/// Returns all patterns with both operations.
 fn cases() -> Vec<(&'static str, &'static str)> {
     let ids: Vec<_> = kernels_here().into_iter().map(|id| id.trim_start_matches("message_rate.")).collect();
     let both = ids.into_iter().flat_map(|id| [(id, "send"), (id, "put")]);
@@ -275,7 +277,7 @@ fn random_destinations_are_each_as_likely() {
     let list = listed(&Random::new(40_000, 5, 2, 7));
     for to in [0, 1, 3, 4] {
         let count = list.iter().filter(|&&other| other == to).count() as f64;
-        // 10000 expected, a standard deviation of 87: five of them.
+        // 10000 are expected with a standard deviation of 87; the limit is five deviations.
         assert!((count - 1e4).abs() < 5.0 * 87.0, "{to}: {count}");
     }
     assert_ne!(list, listed(&Random::new(40_000, 5, 2, 8)));

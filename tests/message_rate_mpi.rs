@@ -1,4 +1,4 @@
-//! Message rates on both MPIs with real launches: every pattern, every message verified.
+//! Tests of message rates on both MPIs with real launches: every pattern, every message verified.
 
 use crate::message_rate::points;
 use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
@@ -6,7 +6,8 @@ use apexmap_base::point::Point;
 use apexmap_base::sample::{Event, Sample, Status};
 
 fn verify(mpi: &Mpi, ranks: usize) {
-    // More ranks than cores take turns, for milliseconds each: every point on one of three such numbers of ranks.
+    // More ranks than cores take turns, for milliseconds each. Therefore each point runs on only one of three such
+    // numbers of ranks.
     let mine = |(index, _): &(usize, Point)| ranks == 2 || index % 3 == ranks % 3;
     let points: Vec<Point> = points(ranks).into_iter().enumerate().filter(mine).map(|(_, point)| point).collect();
     let mut samples: Vec<Sample> = Vec::new();

@@ -1,4 +1,4 @@
-//! A launcher from a script: what the driver's tests put in place of processes.
+//! A scripted launcher, which the driver's tests use instead of processes.
 
 use super::common::{launch, sample};
 use apexmap_base::disturbance::{Fact, Facts};
@@ -22,33 +22,33 @@ pub const LIMITS: LaunchLimits = LaunchLimits {
     line: 1 << 20,
 };
 
-/// What a scripted launch does with its job.
+/// Actions of a scripted launch.
 #[derive(Clone)]
 pub enum Script {
-    /// Everything, to its end.
+    /// Measures everything and ends well.
     Well,
-    /// So many samples, then death without a word, in the middle of a run or between two.
+    /// Dies without a message after this number of samples, within a run or between two.
     DiesAfter {
         samples: usize,
         in_a_run: bool,
     },
-    /// So many samples, then the system ends it in a run for lack of memory.
+    /// The system kills it for its memory in a run, after this number of samples.
     LacksMemoryAfter(usize),
-    /// So many samples, then a run that takes too long.
+    /// A run takes too long, after this number of samples.
     TimesOutAfter(usize),
-    /// So many samples, then a word of farewell in the middle of a run.
+    /// Reports a fatal error within a run, after this number of samples.
     FatalAfter(usize),
-    /// So many samples, then death in a run with these words of a launcher.
+    /// Dies in a run after this number of samples, with this message of a launcher.
     SaysAfter(usize, &'static str),
-    /// So many samples, then out of time.
+    /// Its time runs out after this number of samples.
     OutOfBudgetAfter(usize),
-    /// Everything, to its end; each run tells how far it is.
+    /// Measures everything and ends well; each run reports its progress.
     Slow,
-    /// All samples, but the process stays.
+    /// Measures all samples, but its process does not exit.
     Hangs,
-    /// The samples of this point are wrong.
+    /// Returns wrong samples for this point.
     Wrong(usize),
-    /// Ends well in the middle of a run.
+    /// Ends with success within a run.
     LeavesEarly,
     NeverStarts,
     OtherBuild,
@@ -56,11 +56,11 @@ pub enum Script {
     Noisy,
 }
 
-/// Launches from a script, and the jobs they were given.
+/// A launcher that plays scripts, with the jobs that it received.
 pub struct Mock {
     scripts: Vec<Script>,
     pub jobs: Vec<Job>,
-    /// Of each launch, the limit of a sample.
+    /// Time limit of a sample, for each launch.
     pub samples: Vec<Duration>,
 }
 
@@ -71,12 +71,12 @@ impl Mock {
         Self { scripts: scripts.iter().rev().cloned().collect(), jobs: Vec::new(), samples: Vec::new() }
     }
 
-    /// Rounds over the points in order, as many samples as are wanted and allowed; the next run, if that was not all.
+    /// Measures the points in rounds, in order, up to `max_samples`. Returns the next run if samples remain.
     fn measure(job: &Job, most: usize, wrong: Option<usize>, say: Sink) -> Result<Option<(usize, u32)>> {
         Self::measure_telling(job, most, wrong, &[], say)
     }
 
-    /// The same; each run begins with these lines.
+    /// Measures like `measure`; each run begins with these events.
     fn measure_telling(
         job: &Job,
         most: usize,
@@ -112,7 +112,7 @@ impl Mock {
         Ok(None)
     }
 
-    /// Announces the run that the launch will not survive.
+    /// Announces the run that the launch does not survive.
     fn begin(job: &Job, say: Sink, samples: usize) -> Result<()> {
         match Self::measure(job, samples, None, say)? {
             Some((index, repetition)) => say(Event::Start { index, repetition }),
@@ -184,7 +184,7 @@ impl Mock {
 
 impl Executor for Mock {
     fn execute(&mut self, command: &CommandLine, _: &Path, limits: LaunchLimits, say: &mut Listener) -> Result<Ending> {
-        let text = std::fs::read_to_string(&command.argv[0]).expect("the job file is there");
+        let text = std::fs::read_to_string(&command.argv[0]).expect("the job file exists");
         let job: Job = serde_json::from_str(&text).expect("a job");
         assert_eq!(command.argv[1], job.ranks.to_string());
         let expected = LaunchLimits { line: LIMITS.line + 1024 * job.ranks, sample: limits.sample, ..LIMITS };
@@ -196,22 +196,22 @@ impl Executor for Mock {
     }
 }
 
-/// Facts of a rank whose core another thread has half of the time.
+/// Returns the facts of a rank that shares its core with another thread, which runs half of the time.
 pub fn noise() -> Facts {
     Facts::default().with(Fact::WatchedSeconds, 0.01).with(Fact::RunDelayShare, 0.5).with(Fact::OffCoreShare, 0.5)
 }
 
-/// What a watcher was told.
+/// The events that a watcher received.
 #[derive(Default)]
 pub struct Recorder {
     pub points: usize,
     pub launched: Vec<(String, usize, usize)>,
     pub finished: usize,
-    /// Samples that the points had when a run of them began.
+    /// Number of samples that a point had when a run of it began.
     pub started: Vec<usize>,
     pub waits: usize,
     pub endings: Vec<Status>,
-    /// Launches of which nothing counts.
+    /// Number of launches without a valid sample.
     pub doubted: usize,
     pub preflights: Vec<(Quietness, String)>,
     pub progress: Vec<(Phase, Option<f64>)>,

@@ -1,5 +1,5 @@
-//! Models reproduce the numbers that their papers print, where the papers follow their own equations, and are shown to
-//! differ where they do not; published tables are whole.
+//! Tests of models. They reproduce the printed numbers wherever a paper follows its own equations, and differ
+//! elsewhere. Published tables are complete.
 
 use apexmap_measure::kernels::random_access::recursive_halving;
 use apexmap_measure::kernels::shared::updates::layout::Layout;
@@ -9,7 +9,7 @@ use apexmap_theory::models::{self, ALL, Prediction, hypercube, lost_updates, nic
 use apexmap_theory::published;
 use std::collections::BTreeSet;
 
-/// Predicts with the numbers of a card; variables by name.
+/// Predicts with the numbers of a card. `given` holds pairs of a variable's name and its value.
 fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Prediction {
     let model = models::find(id).expect("a model");
     let card = Card::find(card).expect("a card");
@@ -18,7 +18,7 @@ fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Prediction {
     model.predict(&x, &model.parameters(&card).expect("parameters"))
 }
 
-/// A value as printed with as many digits as `printed` has.
+/// Formats a value with the number of digits of `printed`.
 fn as_printed(value: f64, printed: &str) -> String {
     let decimals = printed.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     format!("{value:.decimals$}")
@@ -54,7 +54,7 @@ fn linear_models_are_linear_in_what_they_fit() {
         let x: Vec<f64> = about.variables.iter().map(|v| v.default.unwrap_or_else(|| some(v))).collect();
         let first: Vec<f64> = about.parameters.iter().map(|parameter| parameter.first).collect();
         if about.id == "random_access.bottleneck" {
-            continue; // linear only where the processors bind: tested by its crossovers
+            continue; // linear only while the processors are the bottleneck; another test covers its crossovers
         }
         let time = |p: &[f64]| 1.0 / model.predict(&x, p).value;
         let base = time(&first);
@@ -86,25 +86,26 @@ fn the_hypercube_model_gives_the_paper_s_model_row_to_the_last_digit() {
 
 #[test]
 fn odd_stages_explain_the_ranks_of_table_2_that_are_no_powers_of_two() {
-    // T_1 and T_C are the paper's, of its powers of two. log2 P alone is 14 % to 26 % off at 200 and 300 ranks.
+    // T_1 and T_C are the paper's values for powers of two. log2 P alone is 14 % to 26 % off at 200 and 300 ranks.
     let table = published::table("hypercube-table-2").expect("a table");
     let others = |pair: &(f64, f64)| !(pair.0 as u64).is_power_of_two();
     let rows: Vec<(f64, f64)> = table.pairs("processors", "gups").into_iter().filter(others).collect();
     assert_eq!(rows.iter().map(|row| row.0).collect::<Vec<_>>(), [200.0, 300.0, 10240.0]);
-    // One more latency for each odd stage, nothing tuned: 3.5 % and 5.0 % above, 0.2 % below the measured rates.
+    // One additional latency for each odd stage, without tuning, gives 3.5 % and 5.0 % above and 0.2 % below the
+    // measured rates.
     for ((ranks, gups), per_cent) in rows.into_iter().zip([3.5, 5.0, -0.2]) {
         let model = predict("random_access.hypercube", "red-storm", &[("P", ranks)]).value / 1e9;
         assert!((100.0 * (model / gups - 1.0) - per_cent).abs() < 0.05, "{ranks}: {model} instead of {gups}");
     }
-    // 200: 100, 50, 25, then 13, 7 and 3 as the longest way, and 2: four odd sets, 25, 13, 7 and 3, of eight.
+    // 200 ranks: the longest path has eight sets, of 200, 100, 50, 25, 13, 7, 3 and 2 ranks. Four of them are odd.
     let found = [200.0, 300.0, 10240.0].map(|ranks| (hypercube::stages(ranks).all, hypercube::stages(ranks).odd));
     assert_eq!(found, [(8.0, 4.0), (9.0, 6.0), (14.0, 2.0)]);
 }
 
-/// The latency of Red Storm by its T_C.
+/// The latency of Red Storm in units of its T_C.
 const ODD_STAGE: f64 = 7.0 / 33.0;
 
-/// The longest way through all sets, by recursion.
+/// Returns the length of the longest path through all sets, by recursion.
 fn longest(ranks: u64) -> f64 {
     if ranks < 2 {
         return 0.0;
@@ -132,14 +133,15 @@ fn stages_are_those_of_the_kernel_and_log2_p_for_powers_of_two() {
 
 #[test]
 fn one_all_to_all_sends_a_message_to_every_other_rank() {
-    // Section 2: L = P - 1 and V = Q (P - 1) / P; the hypercube's are log2 P and Q log2(P) / 2.
+    // Section 2: L = P - 1 and V = Q (P - 1) / P for the all-to-all exchange, log2 P and Q log2(P) / 2 for the
+    // hypercube.
     let model = models::find("random_access.all_to_all").expect("a model");
     let at = |kernel: &str, p: [f64; 4]| {
         let given = |name: &str| if name == "P" { Some(1024.0) } else { model.of_kernel(kernel, name) };
         1024.0 * 1024.0 / model.predict(&model.variables(&given).expect("variables"), &p).value
     };
     let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-9, "{found} not {expected}");
-    // Only latency, only bandwidth, only copying.
+    // Latency only, bandwidth only, copying only.
     near(at("random_access.alltoallv", [0.0, 1e-6, 1e30, 0.0]), 1023e-6);
     near(at("random_access.hypercube", [0.0, 1e-6, 1e30, 0.0]), 10e-6);
     near(at("random_access.alltoallv", [0.0, 0.0, 1e9, 0.0]), 1023.0 * 8e-9);
@@ -157,10 +159,10 @@ fn the_hypercube_model_gives_44_gups_on_a_large_bluegene_l() {
 
 #[test]
 fn exchanges_send_the_messages_and_volumes_of_the_paper() {
-    // Section 2: 10000 processors send 9999 messages in one dimension and 198 in two ("200").
+    // Section 2: 10000 processors send 9999 messages in one dimension and 198 in two (the paper prints "200").
     assert_eq!(hypercube::messages(10000.0, 1.0), 9999.0);
     assert!((hypercube::messages(10000.0, 2.0) - 198.0).abs() < 1e-9);
-    // The hypercube: log2 P messages and log2(P) Q / 2 updates; one dimension: Q (P - 1) / P.
+    // The hypercube sends log2 P messages with log2(P) Q / 2 updates; one dimension sends Q (P - 1) / P updates.
     assert!((hypercube::messages(1024.0, 10.0) - 10.0).abs() < 1e-9);
     assert!((hypercube::volume(1024.0, 10.0, 1024.0) - 5120.0).abs() < 1e-6);
     assert_eq!(hypercube::volume(1024.0, 1.0, 1024.0), 1023.0);
@@ -174,7 +176,8 @@ fn buckets_of_roles_are_those_of_table_4_from_256_nodes_on_and_differ_below() {
         pairs.iter().map(|&(n, printed)| (n, printed, roles::bucket(n, 1024.0))).filter(|(_, a, b)| a != b).collect();
     assert_eq!(pairs.len(), 10);
     assert_eq!(differing, [(64.0, 29.0, 31.0), (128.0, 27.0, 28.0)]);
-    // With the printed buckets, 330 cycles a packet give the printed receive times, rounded or cut to one decimal.
+    // With the printed buckets, 330 cycles per packet give the printed receive times, rounded or truncated to one
+    // decimal.
     for (row, bucket) in pairs.iter().map(|pair| pair.1).enumerate() {
         let printed = table.number(row, "receive_cycles").expect("a number");
         assert!((330.0 / bucket - printed).abs() < 0.1, "{bucket}: {printed}");
@@ -200,11 +203,13 @@ fn any_division_of_the_cores_has_the_buckets_and_loads_that_are_counted_manually
     let division = |cores, routers, dimensions| roles::Division { cores, routers, dimensions };
     // 64 nodes, 4 x 4 x 4. The paper's four cores: 9 to other nodes, 12 received, 2 x 6 local: X + Y + Z + 21.
     assert_eq!(division(4, 3, 3).buckets(64.0), 33.0);
-    // One router: X and Y lead to one core of a node each, 6; Z to three that update, 9; 12 received; 2 x 3 local.
+    // One router: X and Y lead to one core of each node, 6; Z leads to three updating cores, 9; 12 received; 2 x 3
+    // local.
     assert_eq!(division(4, 1, 3).buckets(64.0), 6.0 + 9.0 + 12.0 + 6.0);
-    // Two routers: X and Y on the first, Z on the second. Local: to Z and to two that update, 3; to two that update, 2.
+    // Two routers: X and Y on the first, Z on the second. Local: to Z and to two updating cores, 3; to two updating
+    // cores, 2.
     assert_eq!(division(4, 2, 3).buckets(64.0), 6.0 + 6.0 + 12.0 + 10.0);
-    // Two dimensions, 8 x 8, on eight cores, two of which route: 7 + 7 x 6; 8 received; 2 (1 + 6 + 6) local.
+    // Two dimensions, 8 x 8, on eight cores with two routers: 7 + 7 x 6; 8 received; 2 (1 + 6 + 6) local.
     assert_eq!(division(8, 2, 2).buckets(64.0), 7.0 + 42.0 + 8.0 + 26.0);
 
     let cycles = |given: &[(&str, f64)]| {
@@ -215,17 +220,19 @@ fn any_division_of_the_cores_has_the_buckets_and_loads_that_are_counted_manually
     let near = |found: (f64, &'static str), load: f64, core: &str| {
         assert!((found.0 / load - 1.0).abs() < 1e-9 && found.1 == core, "{found:?} instead of {load}, {core}");
     };
-    // Loads 95, 112 and 114; updates cost 330/31 + 90 + 41.5 with 1024/33 updates in a bucket.
+    // Loads are 95, 112 and 114 cycles; an update costs 330/31 + 90 + 41.5 cycles with 1024/33 updates in a bucket.
     near(cycles(&[]), 330.0 / 31.0 + 131.5, "updating core");
     near(cycles(&[("routers", 2.0)]), 95.0 + 112.0, "core of several dimensions");
     near(cycles(&[("routers", 1.0)]), 95.0 + 112.0 + 114.0, "core of several dimensions");
     near(cycles(&[("routers", 0.0)]), 330.0 / 31.0 + 131.5, "best: 3 routers");
-    // Eight cores: five share the updates, so that the core of Z is the slowest; two routers are worse.
+    // Eight cores: five share the updates, so the core of Z is the slowest. Two routers are slower.
     near(cycles(&[("cores_per_node", 8.0)]), 114.0, "core of Z");
     near(cycles(&[("cores_per_node", 8.0), ("routers", 0.0)]), 114.0, "best: 3 routers");
-    // Three cores: two routers leave 207 on the first; one router has 321 where two share the updates.
+    // Three cores: two routers leave 207 cycles on the first core; one router leaves 321 on the two cores that share
+    // the updates.
     near(cycles(&[("cores_per_node", 3.0), ("routers", 0.0)]), 207.0, "best: 2 routers");
-    // Two dimensions, 8 x 8, on two cores: one routes, 207; the other updates, with 7 + 7 + 8 + 2 x 1 = 24 buckets of 43.
+    // Two dimensions, 8 x 8, on two cores: one routes, 207; the other updates, with 7 + 7 + 8 + 2 x 1 = 24 buckets of
+    // 43.
     near(cycles(&[("cores_per_node", 2.0), ("routers", 0.0), ("dimensions", 2.0)]), 207.0, "best: 1 router");
     // With a second router: 7 + 7 to other nodes, 8 received, 2 (2 + 1) local; 1024/28 = 37 updates in a bucket.
     near(
@@ -239,7 +246,7 @@ fn any_division_of_the_cores_has_the_buckets_and_loads_that_are_counted_manually
 fn routing_on_one_core_gives_the_measured_cost_on_64_nodes() {
     assert_eq!(roles::hops(64.0), 2.25);
     let rate = predict("random_access.routed", "bluegene-p", &[("P", 64.0)]).value;
-    assert!((64.0 * 850e6 / rate - 456.5).abs() < 1e-6); // printed 457
+    assert!((64.0 * 850e6 / rate - 456.5).abs() < 1e-6); // printed as 457
     assert_eq!(format!("{:.2}", rate / 1e9), "0.12");
 }
 
@@ -249,7 +256,8 @@ fn equation_1_gives_both_crossovers_that_the_paper_names() {
         let given = [("P", nodes as f64 * per_node), ("ranks_per_node", per_node)];
         predict("random_access.bottleneck", "bluegene-p", &given).bottleneck
     };
-    // Virtual-node mode, four ranks a node: at 8 Ki nodes. Co-processor mode, one: beyond 256 Ki.
+    // With four ranks per node (virtual-node mode), the bisection becomes the bottleneck at 8 Ki nodes; with one
+    // (co-processor mode), only beyond 256 Ki.
     assert_eq!([bottleneck(4096, 4.0), bottleneck(8192, 4.0)], ["processors", "bisection"]);
     assert_eq!([bottleneck(262_144, 1.0), bottleneck(524_288, 1.0)], ["processors", "bisection"]);
 }
@@ -276,18 +284,18 @@ fn the_bounds_of_the_network_interface_are_those_of_the_equations() {
     let card = Card::find("simulated-nic").expect("a card");
     let p = models::find("message_rate.nic").expect("a model").parameters(&card).expect("parameters");
     let [cores, io, link] = nic::bounds(&[8.0, 4.0, 0.0], &p);
-    // Worked by hand from Equations (1) to (5): 2.3e9 x 64/72 / 24 and 4.8e9 x 64/72 x 16/21 / 36.
+    // Calculated manually from Equations (1) to (5): 2.3e9 x 64/72 / 24 and 4.8e9 x 64/72 x 16/21 / 36.
     assert!((io.value / 85.185e6 - 1.0).abs() < 1e-4 && (io.value * 8.0 / 0.6815e9 - 1.0).abs() < 1e-4);
     assert!((link.value / 90.300e6 - 1.0).abs() < 1e-4 && (link.value * 8.0 / 0.7224e9 - 1.0).abs() < 1e-4);
     assert!((cores.value - 4.0 * 2e9 / 52.0).abs() < 1.0);
     // "Four-byte messages require just as much I/O bandwidth as 8-byte messages."
     assert_eq!(nic::bounds(&[4.0, 4.0, 0.0], &p)[1].value, io.value);
-    // The paper's queue is 8-byte aligned: 12 bytes take the room of 16.
+    // The paper's queue is 8-byte aligned: 12 bytes occupy 16.
     let io_of = |bytes: f64| nic::bounds(&[bytes, 4.0, 0.0], &p)[1].value;
     assert_eq!(io_of(12.0), io_of(16.0));
     assert_eq!((io_of(1.0), io_of(20.0), io_of(24.0)), (io.value, io_of(24.0), io_of(17.0)));
     assert!(io_of(16.0) < io.value && io_of(24.0) < io_of(16.0));
-    // "Even 100 cycles of overhead per message is acceptable": the equation leaves four cores 8 % short of the bus.
+    // "Even 100 cycles of overhead per message is acceptable": in the equation, four cores are then 8 % below the bus.
     let mut slow = p.clone();
     slow[0] = 100.0 / 2e9;
     let [cores, io, _] = nic::bounds(&[8.0, 4.0, 0.0], &slow);
@@ -309,7 +317,7 @@ fn each_pattern_of_messages_has_the_processor_time_of_its_own_or_that_of_streami
         let x = [8.0, 1.0, pattern];
         model.predict(&x, &model.parameters(card).expect("parameters")).value
     };
-    // Cycles of 2 GHz: 50, 56.7 and 52 of the pattern, and 2 to move 8 bytes.
+    // Cycles at 2 GHz: 50, 56.7 and 52 for the pattern, and 2 to move 8 bytes.
     for (pattern, cycles) in [(0.0, 50.0), (1.0, 56.7), (2.0, 52.0), (3.0, 56.7), (4.0, 56.7)] {
         let found = rate(&card, pattern) * (cycles + 2.0) / 2e9;
         assert!((found - 1.0).abs() < 1e-9, "{pattern}: {found}");
@@ -319,7 +327,7 @@ fn each_pattern_of_messages_has_the_processor_time_of_its_own_or_that_of_streami
             .iter()
             .all(|name| card.numbers()[*name].how.starts_with("fitted"))
     );
-    // A card with one number has it for all patterns.
+    // If a card has one number, it applies to all patterns.
     let mut plain = Card::new("plain", "made up", "nowhere");
     for parameter in model.about().parameters.iter().filter(|one| !["N_s", "N_b"].contains(&one.symbol)) {
         let value = card.get(parameter.number).expect("on the card");
@@ -340,21 +348,21 @@ fn compact_models_of_apex_map_give_the_values_that_are_counted_manually() {
     let near = |found: Prediction, value: f64, bottleneck: &str| {
         assert!((found.value / value - 1.0).abs() < 1e-12 && found.bottleneck == bottleneck, "{found:?} {value}");
     };
-    // A quarter of 8 MiB is near: at alpha = 0.5 half of the accesses hit it.
+    // A quarter of 8 MiB is near memory. At alpha = 0.5, half of the accesses hit it.
     let one = [("alpha", 0.5), ("L", 16.0), ("M", 1048576.0)];
     near(rate("apex_map.two_level", &one, &[1e-9, 9e-9, 2097152.0]), 128.0 / 80e-9, "far memory");
     near(rate("apex_map.linear", &one, &[20e-9, 1e-9]), 128.0 / 35e-9, "latency");
-    // Near 2 + 15 x 0.2, far 50 + 15 x 1; each half of the time.
+    // Near costs 2 + 15 x 0.2, far costs 50 + 15 x 1; each takes half of the accesses.
     let both = [2e-9, 2e-10, 50e-9, 1e-9, 2097152.0];
     near(rate("apex_map.two_level_linear", &one, &both), 128.0 / 35e-9, "far latency");
-    // All of a memory that is no larger than near memory is near.
+    // A memory that is no larger than near memory is entirely near.
     let small = [("alpha", 0.5), ("L", 16.0), ("M", 1024.0)];
     near(rate("apex_map.two_level_linear", &small, &both), 128.0 / 5e-9, "near gap");
-    // 16 ranks: the quarter 16^-0.5 of the accesses stays, whatever near_bytes is.
+    // 16 ranks: the fraction 16^-0.5 = 1/4 of the accesses stays local, whatever near_bytes is.
     let ranks = [("alpha", 0.5), ("L", 1.0), ("M", 1048576.0), ("P", 16.0)];
     near(rate("apex_map.two_level", &ranks, &[1e-9, 9e-9, 1.0]), 8.0 / 7e-9, "far memory");
     near(rate("apex_map.two_level_linear", &ranks, &both), 8.0 / 38e-9, "far latency");
-    // A rank alone of a kernel of ranks has nothing that is far.
+    // A kernel with remote accesses has no far memory on a single rank.
     let alone = [("alpha", 0.5), ("L", 1.0), ("M", 1048576.0), ("P", 1.0), ("far", 1.0)];
     near(rate("apex_map.two_level", &alone, &[1e-9, 9e-9, 1.0]), 8e9, "near memory");
     let model = models::find("apex_map.two_level").expect("a model");
@@ -365,7 +373,7 @@ fn compact_models_of_apex_map_give_the_values_that_are_counted_manually() {
     assert_eq!(model.of_kernel("apex_map.two_sided", "far"), Some(1.0));
 }
 
-/// Numbers of a machine, in the order of the surface's parameters.
+/// Numbers of a machine, in the order of the surface model's parameters.
 const MACHINE: [f64; 28] = [
     32768.0, 524288.0, 3.2e7, 8.0, 1024.0, 0.0, 0.0, // sizes
     0.6e-9, 5e-12, 0.3e-9, 0.8e-9, 2.5e-9, 1.5, 64.0, 15e-9, 150e-9, 24e-9, 50e-9, // memory
@@ -379,21 +387,22 @@ fn the_time_of_a_read_that_hits_is_its_issue_and_that_of_one_that_misses_its_lat
     let rate = |alpha: f64, block: f64, words: f64| {
         model.predict(&[alpha, block, words, 1.0, 2097152.0, 0.0, 0.0, 0.0], &MACHINE)
     };
-    // 16 KiB are in the first level: 0.6 ns and 5 ps for each of the block's further bytes.
+    // 16 KiB fit in the first level: 0.6 ns, and 5 ps for each further byte of the block.
     let found = rate(0.5, 64.0, 2048.0);
     let expected = 512.0 / (0.6e-9 + 5e-12 * 504.0);
     assert!((found.value / expected - 1.0).abs() < 1e-12 && found.bottleneck == "issue", "{found:?}");
-    // Nearly all of 2^40 words are in memory: single words miss alike, of which 24 / 0.6 lie ahead, and each of the first lines of a
-    // block takes 1.5 gaps more. Latency and gaps hide a part of each other.
+    // Nearly all of 2^40 words are in memory, so all single words miss. The look-ahead contains 24 / 0.6 further
+    // misses, and each of the first lines of a block costs 1.5 gaps more. Latency and gaps hide part of each other.
     let (found, ahead) = (rate(1.0, 1.0, 2f64.powi(40)), 24.0 / 0.6);
     let seconds = 0.6e-9 + (150e-9_f64 / (1.0 + ahead)).hypot(2.5f64 * 2.5e-9) + 50e-9 / (1.0 + ahead);
     assert!((8.0 / found.value / seconds - 1.0).abs() < 1e-4 && found.bottleneck == "memory", "{found:?} {seconds}");
-    // However far a core looks ahead, lines come no faster than at the gap.
+    // However large the look-ahead, lines come no faster than one per gap.
     let far = MACHINE.map(|number| if number == 24e-9 { 2400e-9 } else { number });
     let found = model.predict(&[1.0, 1.0, 2f64.powi(40), 1.0, 2097152.0, 0.0, 0.0, 0.0], &far);
     let seconds = 0.6e-9 + 2.5 * 2.5e-9 + 50e-9 / (1.0 + 100.0 * ahead);
     assert!((8.0 / found.value / seconds - 1.0).abs() < 1e-3, "{found:?} {seconds}");
-    // Blocks of four lines are two pairs, so that half as many accesses lie ahead; of 256 lines 64 come before prefetching runs.
+    // Blocks of four lines are two pairs, so half the number of accesses lie within the look-ahead. In blocks of 256
+    // lines, 64 lines come before prefetching starts.
     for (lines, gaps) in [(4.0, 4.0 + 1.5 * 4.0), (256.0, 256.0 + 1.5 * 64.0)] {
         let issue = 0.6e-9 + 5e-12 * (64.0 * lines - 8.0);
         let fewer = 1.0 + ahead * 2.0 / lines;
@@ -412,15 +421,15 @@ fn others_that_use_the_last_cache_leave_lines_there_for_the_time_on_the_card() {
         (numbers[at("l3_displacements_per_second")], numbers[at("draw_seconds")]) = (rate, drawing);
         8.0 / model.predict(&[alpha, 1.0, words, 1.0, 2097152.0, 0.0, 0.0, 0.0], &numbers).value
     };
-    // 4 MiB drawn uniformly, a line every 16 thousand accesses or so in the mean: 0.1 ms or less.
+    // 4 MiB drawn uniformly: on average, one line is used every 16 thousand accesses or so, in 0.1 ms or less.
     let (mine, words) = (seconds(1.0, 524288.0, 0.0, 0.0), 524288.0);
-    assert!((seconds(1.0, words, 1.0, 0.0) / mine - 1.0).abs() < 1e-6, "a second is long");
+    assert!((seconds(1.0, words, 1.0, 0.0) / mine - 1.0).abs() < 1e-6, "a second is a long time");
     assert!((seconds(1.0, words, 10.0, 0.0) / mine - 1.0).abs() < 0.01);
-    // If others leave a line for a microsecond, L3 is of no use: what L2 does not hold comes from memory.
+    // If others displace a line after a microsecond, L3 does not help: data that L2 does not hold come from memory.
     let none = MACHINE.map(|number| if number == 3.2e7 { 524288.0 } else { number });
     let none = 8.0 / model.predict(&[1.0, 1.0, words, 1.0, 2097152.0, 0.0, 0.0, 0.0], &none).value;
     assert!((seconds(1.0, words, 1e6, 0.0) / none - 1.0).abs() < 0.01, "{} {none}", seconds(1.0, words, 1e6, 0.0));
-    // Seldom used lines are lost first, and the more so the longer the time between accesses.
+    // Rarely used lines are lost first. The loss grows with the time between accesses.
     for alpha in [0.01, 0.1, 0.3] {
         let times = [0.0, 30.0, 300.0, 3000.0].map(|rate| seconds(alpha, words, rate, 0.0));
         assert!(times.is_sorted() && times[3] > 1.2 * times[0], "{alpha}: {times:?}");
@@ -455,9 +464,9 @@ fn the_terms_of_a_surface_add_up_to_its_time() {
                     let (sum, found) = (terms.iter().sum::<f64>(), model.predict(&x, &MACHINE));
                     assert!(terms.iter().all(|term| *term >= 0.0), "{terms:?}");
                     assert!((8.0 * block / found.value / sum - 1.0).abs() < 1e-12, "{found:?} {terms:?}");
-                    // Only they wait for what ranks share.
+                    // Only these points wait for a resource that ranks share.
                     assert_eq!(found.bottleneck == "node bandwidth", terms[7] > 0.0, "{terms:?}");
-                    // A single rank looks for nobody.
+                    // A single rank has no remote accesses.
                     assert_eq!(ranks == 1.0, terms[5] + terms[6] == 0.0, "{terms:?}");
                 }
             }
@@ -470,13 +479,13 @@ fn what_ranks_share_bounds_them_together() {
     let model = models::find("apex_map.surface").expect("a model");
     let at =
         |p: &[f64], on_node: f64| model.predict(&[1.0, 4096.0, 2f64.powi(40), 64.0, 2097152.0, on_node, 1.0, 0.0], p);
-    // 64 ranks read all from memory: each has a part of 100 GB/s.
+    // 64 ranks read from memory only, so they share 100 GB/s.
     let found = at(&MACHINE, 0.0);
     assert!((found.value * 64.0 / 1e11 - 1.0).abs() < 1e-3 && found.bottleneck == "node bandwidth", "{found:?}");
-    // On 64 nodes, half of the accesses cross the middle, half of these each way.
+    // On 64 nodes, half of the accesses cross the bisection, half of these in each direction.
     let found = at(&MACHINE, 1.0);
     assert!((found.value * 64.0 / 4.0 / 1e10 - 1.0).abs() < 1e-9 && found.bottleneck == "bisection", "{found:?}");
-    // Where a card says nothing of either, nothing is bounded.
+    // A card without these numbers sets no bound.
     let mut open = MACHINE;
     (open[26], open[27]) = (f64::NAN, f64::NAN);
     assert!(at(&open, 1.0).value > found.value);
@@ -486,13 +495,13 @@ fn what_ranks_share_bounds_them_together() {
 fn reads_and_requests_are_the_surface_where_it_is_uniform() {
     let [surface, reads, requests] =
         ["apex_map.surface", "apex_map.reads", "apex_map.requests"].map(|id| models::find(id).expect("a model"));
-    // alpha = 1 in what no cache holds a part of worth mentioning, and in what the second level holds.
+    // alpha = 1, in memory so large that no cache holds a relevant part, and in memory that fits in the second level.
     for (words, block) in [(2f64.powi(36), 1.0), (2f64.powi(36), 256.0), (2048.0, 16.0)] {
         let rate = reads.predict(&[8.0 * words, block, 1.0, 1.0, 2.0, 0.0], &MACHINE[..18]).value * 8.0 * block;
         let whole = surface.predict(&[1.0, block, words, 1.0, 4096.0, 0.0, 0.0, 0.0], &MACHINE).value;
         assert!((rate / whole - 1.0).abs() < 0.01, "{rate} {whole}");
     }
-    // Two ranks, half of the accesses to the other one.
+    // Two ranks; half of the accesses go to the other rank.
     for by in [0.0, 1.0] {
         let rate = requests.predict(&[0.5, 16.0, 2048.0, 2.0, by], &MACHINE[..26]).value;
         let whole = surface.predict(&[1.0, 16.0, 2048.0, 2.0, 2097152.0, 0.0, by, 0.0], &MACHINE).value;
@@ -512,21 +521,23 @@ fn wrong_words_grow_with_the_updates_of_a_word_as_published() {
         let deviation = table.number(row, "error_rate_deviation").expect("a number");
         assert!((1e6 * share(mebi / 16.0) - mean).abs() < 0.61 * deviation, "{mebi}");
     }
-    // By hand: 3 other cores, 254 of 90 cycles, 2^24 words: 3 x 254/90 / 2^24 = 0.5046e-6 an update and word.
+    // Calculated manually: 3 other cores, 254 of 90 cycles, 2^24 words give 3 x 254/90 / 2^24 = 0.5046e-6 per update
+    // and word.
     assert!((1e6 * (share(3.0) - share(2.0)) - 0.5046).abs() < 1e-3);
-    // One core loses nothing but what is always lost, and the results' own number of cores counts.
+    // One core loses only what is always lost. The number of cores in the results takes precedence.
     let model = models::find("random_access.lost_updates").expect("a model");
     let given = |name: &str| [("cores", 0.0), ("cores_used", 2.0), ("N_words", 64.0)].into_iter().find(|g| g.0 == name);
     assert_eq!(model.variables(&|name| given(name).map(|g| g.1)).expect("variables"), [2.0, 64.0, 4.0, 1.0]);
     assert_eq!(model.predict(&[1.0, 64.0, 4.0, 1.0], &[1e-6, 1e-8, 1e-7]).value, 1e-6);
-    // Atomic updates lose nothing, and are not what it is about.
+    // Atomic updates lose nothing, so this model does not apply to them.
     let atomic = model.variables(&|name| (name == "updates_by").then_some(0.0));
     assert!(atomic.expect_err("another way").next.contains("unlocked"));
 }
 
 #[test]
 fn losses_in_bursts_spread_more_than_independent_ones() {
-    // 100 wrong words, one by one: a Poisson distribution's sqrt(100) / 100. In bursts of 4: 25 bursts, sqrt(25) / 25.
+    // 100 wrong words, each independent: a Poisson distribution gives sqrt(100) / 100. In bursts of 4: 25 bursts,
+    // sqrt(25) / 25.
     assert_eq!(lost_updates::relative_deviation(100.0, 1.0), 0.1);
     assert_eq!(lost_updates::relative_deviation(100.0, 4.0), 0.2);
 }
@@ -539,7 +550,7 @@ fn equation_1_is_about_updates_that_are_messages_of_their_own() {
     let refusal = sending(0.0).expect_err("buckets");
     assert!(refusal.what.contains("random_access.bottleneck covers only sending = \"immediate\""), "{refusal}");
     assert!(refusal.next.contains("--where 'sending == \"immediate\"'"), "{refusal}");
-    // Kernels without buckets, as puts, do not say how they send.
+    // Kernels without buckets, such as those with puts, do not define how they send.
     let default = model.variables(&|name| (name == "P").then_some(4.0)).expect("variables");
     assert_eq!(sending(1.0).expect("variables"), default);
 }
@@ -548,10 +559,11 @@ fn equation_1_is_about_updates_that_are_messages_of_their_own() {
 fn cores_that_queue_for_locks_are_a_closed_network() {
     let model = models::find("random_access.locks").expect("a model");
     let rate = |cores: f64, locks: f64| model.predict(&[cores, locks, 2.0], &[2.0, 3.0]).value;
-    // One core never waits; two and one lock, by hand: the second finds 2/5 of a core there.
+    // One core never waits. Two cores and one lock, calculated manually: the second core finds 2/5 of a core at the
+    // lock.
     assert_eq!(rate(1.0, 1.0), 1.0 / 5.0);
     assert!((rate(2.0, 1.0) - 2.0 / (3.0 + 2.0 * (1.0 + 0.4))).abs() < 1e-12);
-    // Many cores keep one lock always taken; with many locks nobody waits.
+    // Many cores keep a single lock always taken; with many locks no core waits.
     assert!((rate(200.0, 1.0) - 0.5).abs() < 1e-6 && (rate(4.0, 1e9) - 4.0 / 5.0).abs() < 1e-6);
     assert_eq!(model.predict(&[64.0, 1.0, 2.0], &[2.0, 3.0]).bottleneck, "locks");
     assert_eq!(model.predict(&[1.0, 1.0, 2.0], &[2.0, 3.0]).bottleneck, "cores");
@@ -560,11 +572,12 @@ fn cores_that_queue_for_locks_are_a_closed_network() {
 #[test]
 fn buckets_of_updates_are_packets_of_the_paper_on_the_wire() {
     let network = [425e6, 32.0, 256.0, 16.0, 14.0];
-    // One update: 8 bytes and a header of 16 fill a packet of 32, acknowledged by 14: the card's 46 bytes.
+    // One update: 8 bytes and a header of 16 fill a packet of 32; its acknowledgement has 14. The sum is the card's 46
+    // bytes.
     assert_eq!(roles::wire_bytes(1.0, network), 46.0);
     assert_eq!(roles::wire_bytes(7.0, network), (96.0 + 14.0) / 7.0);
     assert_eq!(roles::wire_bytes(30.0, network), 270.0 / 30.0);
-    // 31 do not fit into 240 bytes.
+    // 31 updates do not fit into 240 bytes.
     assert_eq!(roles::wire_bytes(31.0, network), (270.0 + 46.0) / 31.0);
 }
 
@@ -573,11 +586,11 @@ fn the_network_becomes_the_bottleneck_of_routed_updates_where_the_paper_says() {
     let at = |model: &str, nodes: f64| predict(model, "bluegene-p", &[("P", nodes)]);
     let (below, above) = (at("random_access.roles", 32768.0), at("random_access.roles", 65536.0));
     assert_eq!((below.bottleneck, above.bottleneck), ("updating core", "bisection"));
-    // By hand: 2 x 32 x 32 links of 425 MB/s, 4 B / b with 110 bytes for 7 updates.
+    // Calculated manually: 2 x 32 x 32 links of 425 MB/s, 4 B / b with 110 bytes for 7 updates.
     assert!((above.value / (4.0 * 2048.0 * 425e6 / (110.0 / 7.0)) - 1.0).abs() < 1e-12);
     assert_eq!(at("random_access.routed", 262144.0).bottleneck, "routing");
     assert_eq!(at("random_access.routed", 524288.0).bottleneck, "bisection");
-    // A card that does not know the network has no such bound.
+    // A card without network numbers sets no such bound.
     let mut card = Card::new("cores", "made up", "made up");
     card.set_base("local_seconds", 1e-7, "made up").expect("a number");
     card.set_base("hop_seconds", 1e-7, "made up").expect("a number");
@@ -600,9 +613,9 @@ fn half_of_the_bandwidth_is_reached_by_messages_of_16_bytes() {
     let card = Card::find("simulated-nic").expect("a card");
     let p = models::find("message_rate.nic").expect("a model").parameters(&card).expect("parameters");
     assert!((nic::half_bandwidth_bytes(4.0, &p) - 16.0).abs() < 1e-9);
-    // One core is slower on short messages: 25 ns and 8 GB/s to half of 2.04 GB/s.
+    // One core is slower for short messages: 25 ns per message, and 8 GB/s up to half of 2.04 GB/s.
     assert!(nic::half_bandwidth_bytes(1.0, &p) > 16.0);
-    // Figure 5 (b): two crossings of the bus and two routers are 600 ns.
+    // Figure 5 (b): two bus crossings and two routers take 600 ns.
     let latency = predict("message_rate.nic_latency", "simulated-nic", &[]);
     assert!((1e9 / latency.value - 714.3).abs() < 1e-6);
     assert_eq!(latency.bottleneck, "I/O bus");
@@ -629,7 +642,7 @@ fn fields_of_published_tables_may_stand_in_quotes() {
 
 #[test]
 fn printed_columns_agree_with_each_other() {
-    // Parallel efficiencies of the hypercube paper follow from its rates (Table 2 and Table 4).
+    // The parallel efficiencies of the hypercube paper follow from its rates (Table 2 and Table 4).
     let table = published::table("hypercube-table-2").expect("a table");
     for ((ranks, gups), (_, efficiency)) in
         table.pairs("processors", "gups").into_iter().zip(table.pairs("processors", "efficiency_percent"))
@@ -649,7 +662,7 @@ fn printed_columns_agree_with_each_other() {
         let of = |column: &str| table.number(row, column).expect("a number");
         assert!((of("error_rate_deviation") / of("error_rate_mean") - of("ratio")).abs() < 0.006, "row {row}");
     }
-    // Table 1 of the NIC paper: the fields of a command sum to the printed totals.
+    // Table 1 of the NIC paper: the fields of a command add up to the printed totals.
     let table = published::table("nic-table-1").expect("a table");
     let bits: Vec<f64> = (0..table.rows.len()).filter_map(|row| table.number(row, "bits")).collect();
     assert_eq!((bits[..7].iter().sum::<f64>(), bits[7], bits[7] + bits[8]), (111.0, 111.0, bits[9]));
@@ -676,7 +689,7 @@ fn theoretical_lines_of_the_nic_paper_are_those_of_its_equations() {
     close(at(0, "Eq. (3)", 64.0), 64.0 / 72.0 * 64.0 / 72.0 * 2.3e9);
     close(at(1, "Eq. (4)", 8.0), 2.3e9 / (24.0 * 72.0 / 64.0));
     close(at(2, "Eq. (5)", 8.0), 4.8e9 / (36.0 * 72.0 / 64.0 * 21.0 / 16.0));
-    // Two cores, 50 cycles and two more for 8 bytes, at 2 GHz.
+    // Two cores at 2 GHz, 50 cycles and two more for 8 bytes.
     close(at(2, "50 cycles", 8.0), 2.0 * 2e9 / 52.0);
     close(at(3, "100 cycles", 128.0), 4.0 * 2e9 / 132.0);
 }

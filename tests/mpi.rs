@@ -1,4 +1,4 @@
-//! Both MPIs with real launches: every Apex-Map variant, and what goes wrong.
+//! Tests of both MPIs with real launches: every Apex-Map variant, and failures.
 
 use crate::common::{Scratch, apexmap, output};
 use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, alone, job};
@@ -15,7 +15,7 @@ fn point(kernel: &str, ranks: usize, block: u64) -> Point {
     point.with("N", 2).with("pages", "base")
 }
 
-/// Given shares of remote accesses, by messages and by gets, some and all of them.
+/// Returns points with a given share of remote accesses, by messages and by gets.
 fn requests(ranks: usize) -> Vec<Point> {
     let mut points = Vec::new();
     for by in ["messages", "gets"] {
@@ -27,7 +27,8 @@ fn requests(ranks: usize) -> Vec<Point> {
     points
 }
 
-/// Every variant that runs on so many ranks, with short and long messages, and with as few buffers as there can be.
+/// Returns every variant that runs on this number of ranks, with short and long messages and with the smallest number
+/// of buffers.
 fn variants(ranks: usize) -> Vec<Point> {
     let mut points = Vec::new();
     for kernel in kernels::ALL.iter().filter(|kernel| kernel.id().starts_with("apex_map.")) {
@@ -45,12 +46,12 @@ fn variants(ranks: usize) -> Vec<Point> {
         if has("SMSG") {
             choices.push(base.with("L", 8192).with("B", 4).with("SMSG", 1).with("NSER", 1));
         }
-        // Memory on a NUMA node of choice: the first is everywhere.
+        // Memory on a chosen NUMA node: node 0 exists on every machine.
         choices.push(choices[0].clone().with("memory_node", 0));
         points.extend(choices.into_iter().map(|point| kernels::complete(point).unwrap()));
     }
     match ranks {
-        1 => assert!(kernels::complete(point("calibrate.request", 1, 1)).is_err(), "nobody to ask"),
+        1 => assert!(kernels::complete(point("calibrate.request", 1, 1)).is_err(), "no other rank to request from"),
         _ => points.extend(requests(ranks)),
     }
     points
@@ -80,7 +81,7 @@ fn verify_variants(mpi: &Mpi, ranks: usize) {
             assert!(told.iter().all(|&fact| sample.disturbance.get(fact).is_some()), "{:?}", sample.disturbance);
             let barrier = sample.disturbance.get(Fact::BarrierCanary);
             assert_eq!(barrier.is_some(), ranks > 1 && !hello.oversubscribed, "{barrier:?}");
-            // These keep to their own memory.
+            // These kernels access their own memory only.
             if ["apex_map.chains", "apex_map.neighbours"].contains(&point.kernel.as_str()) {
                 continue;
             }
@@ -112,7 +113,8 @@ fn mpich_verifies_every_variant_on_one_to_five_ranks() {
 fn over_mpi_a_late_reply_blocks_nobody_and_send_handles_and_gets_are_limited() {
     needs!(Mpi);
     for mpi in [&OPEN_MPI, &MPICH] {
-        // As on a network, a long message needs its sender: Open MPI's receivers would read its memory by themselves.
+        // As on a network, a long message needs its sender: otherwise, Open MPI's receivers read the sender's memory
+        // themselves.
         let both_sides = [("OMPI_MCA_btl_vader_single_copy_mechanism", "none")];
         for (what, settings) in [("mailboxes", &both_sides[..]), ("windows", &[])] {
             let folder = Scratch::new();
@@ -123,7 +125,7 @@ fn over_mpi_a_late_reply_blocks_nobody_and_send_handles_and_gets_are_limited() {
     }
 }
 
-/// Sweeps over nodes and ranks on each, as users run them, on the one node that is here.
+/// Runs sweeps over nodes and ranks per node as users do, on the single node of this machine.
 fn verify_nodes(mpi: &Mpi) {
     let scratch = Scratch::new();
     let (launcher, worker) = (mpi.launcher, mpi.worker().display());
@@ -144,7 +146,7 @@ fn verify_nodes(mpi: &Mpi) {
     let of = |row| ["ranks", "nodes", "ranks_per_node"].map(|name| table.number(name, row));
     let found: Vec<_> = (0..table.rows).map(of).collect();
     assert_eq!((found.len(), found[0], found[11]), (12, [1.0, 1.0, 1.0], [2.0, 1.0, 2.0]));
-    // Open MPI finds no second node itself, which is a fault of the set-up; MPICH puts all ranks on the first.
+    // Open MPI finds no second node and reports a set-up fault; MPICH starts all ranks on the first node.
     let (output, table) = run("two", 2);
     let code = if mpi.name == "MPICH" { 3 } else { 6 };
     assert_eq!((output.status.code(), table.rows), (Some(code), 0), "{}", String::from_utf8_lossy(&output.stderr));
@@ -168,7 +170,7 @@ fn where_open_mpi_cannot_open_windows_it_gets_the_component_that_can_once_told_a
         let _alone = alone();
         let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
         command.current_dir(&*scratch).args(arguments);
-        // As between hosts without remote memory.
+        // Simulates hosts without remote memory access.
         command.env("OMPI_MCA_btl", "self,tcp").env("OMPI_MCA_btl_tcp_if_include", "lo");
         component.map(|component| command.env("OMPI_MCA_osc", component));
         let output = output(&mut command);
@@ -191,7 +193,7 @@ fn where_open_mpi_cannot_open_windows_it_gets_the_component_that_can_once_told_a
     let page = std::fs::read_to_string(scratch.join("default/report.html")).unwrap();
     assert!(page.contains("Open MPI implemented gets and puts by messages in launch 0002"), "the report warns");
 
-    // What is measured later in this result is measured the same way, at once.
+    // A later measurement of this result uses the same component at once.
     std::fs::write(scratch.join("s.toml"), sweep.clone() + "[repeat]\nmin = 7\n").unwrap();
     let (code, said) = run(&["run", "s.toml", "--no-report", "--out", "default"], None);
     assert_eq!(code, Some(0), "{said}");
@@ -201,7 +203,7 @@ fn where_open_mpi_cannot_open_windows_it_gets_the_component_that_can_once_told_a
     );
     assert_eq!(of_launches("default"), [true; 7]);
 
-    // Who chooses a component, or wants no other, is told what is wrong.
+    // A user who chooses a component, or forbids the fallback, gets an error.
     std::fs::write(scratch.join("s.toml"), sweep.clone() + "fallback = false\n").unwrap();
     let (code, said) = run(&["run", "s.toml", "--no-report", "--out", "refused"], None);
     assert_eq!(code, Some(6), "it is the set-up's fault: {said}");
@@ -214,7 +216,7 @@ fn where_open_mpi_cannot_open_windows_it_gets_the_component_that_can_once_told_a
     assert_eq!((code, said.contains("is set for the launches")), (Some(0), false), "{said}");
     assert_eq!(of_launches("messages"), [true; 6]);
 
-    // A trial of a sweep by messages opens no window; that of one by gets finds what it needs.
+    // The trial of a sweep with messages opens no window; the trial of one with gets detects the component.
     let (code, said) = run(&["try", "s.toml", "--out", "tried"], None);
     assert!(code == Some(0) && said.contains(noted) && said.contains("barrier"), "{said}");
     std::fs::write(scratch.join("s.toml"), sweep.replace("one_sided", "two_sided")).unwrap();
@@ -222,7 +224,7 @@ fn where_open_mpi_cannot_open_windows_it_gets_the_component_that_can_once_told_a
     assert!(code == Some(0) && !said.contains("MPI_Win_create") && said.contains("ping-pong"), "{said}");
 }
 
-/// What `remote_memory::is_used` says of kernels holds: all others run where no window can be opened.
+/// `remote_memory::is_used` is correct: all kernels that it excludes run where no window can be opened.
 #[test]
 fn kernels_that_use_no_remote_memory_open_no_window() {
     needs!(Mpi);
@@ -273,7 +275,8 @@ fn mpich_gets_the_ranks_of_each_node() {
     verify_nodes(&MPICH);
 }
 
-/// Asserts that a start failed with an exit code, an event for the driver and a message for people that all say why.
+/// Asserts that a start failed with an exit code, an event for the driver and a message for people, both with the
+/// cause.
 fn assert_refused(output: &Output, what: &str, next: &str) {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(!output.status.success(), "{out}{err}");
@@ -311,7 +314,7 @@ fn another_number_of_ranks_than_expected_is_refused_by_the_worker() {
 fn a_rank_that_cannot_go_on_ends_the_launch_with_its_message() {
     needs!(Mpi);
     for mpi in [&OPEN_MPI, &MPICH] {
-        // Jobs of the driver are complete; this one lacks everything that the kernel asks for.
+        // The driver's jobs are complete. This job has no parameters for its kernel.
         let ending = mpi.run(&job("panic", 2, 1, vec![Point::new("apex_map.two_sided", 2)]), &mut |_| {});
         assert_eq!(ending.status, Status::Failed);
         assert!(ending.message.contains("parameters of its kernel are missing"), "{}", ending.message);
@@ -335,7 +338,7 @@ fn a_killed_rank_ends_the_launch() {
     }
 }
 
-/// Kills one rank of the launch whose job file is named so.
+/// Kills one rank of the launch with this job file.
 fn kill_one(worker: &Path, job: &str) {
     use nix::sys::signal::{Signal, kill};
     let rank = std::fs::read_dir("/proc").unwrap().flatten().find(|entry| {

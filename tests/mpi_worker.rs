@@ -1,4 +1,4 @@
-//! MPI worker programs and their launches, for tests and benchmarks: slim programs, one an MPI library, built here.
+//! MPI worker programs and their launches, for tests and benchmarks. Builds one slim program per MPI library.
 
 use apexmap_base::point::Point;
 use apexmap_base::sample::Event;
@@ -10,10 +10,10 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// Packages of Debian and its relatives; the Makefile installs them.
+/// Packages of Debian and its derivatives, which the Makefile installs.
 const PACKAGES: &str = "openmpi-bin libopenmpi-dev mpich libmpich-dev libclang-dev";
 
-/// One MPI library: what builds for it, the launcher that starts it, and how it calls itself.
+/// An MPI library: its compiler, its launcher and its name.
 pub struct Mpi {
     pub compiler: &'static str,
     pub launcher: &'static str,
@@ -25,7 +25,7 @@ pub static OPEN_MPI: Mpi =
     Mpi { compiler: "mpicc.openmpi", launcher: "openmpi", name: "Open MPI", worker: OnceLock::new() };
 pub static MPICH: Mpi = Mpi { compiler: "mpicc.mpich", launcher: "mpich", name: "MPICH", worker: OnceLock::new() };
 
-/// One build or launch at a time: ranks of different launches would wait for each other's processors.
+/// Admits one build or launch at a time, because ranks of different launches would wait for each other's processors.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -36,19 +36,19 @@ impl Mpi {
         (find(self.launcher).expect("a launcher").make)(&[]).expect("a launcher")
     }
 
-    /// The slim program, built once.
+    /// Returns the slim program, which is built once.
     pub fn worker(&self) -> &Path {
         self.worker.get_or_init(|| self.build(&["--bin", "apexmap-worker"]).join("apexmap-worker"))
     }
 
-    /// Builds a target in a folder of its own, which is returned: mpi-sys does not notice when MPICC changes.
+    /// Builds a target in a separate folder and returns the folder. mpi-sys does not notice changes of MPICC.
     fn build(&self, target: &[&str]) -> PathBuf {
         let _alone = alone();
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name(format!("worker-{}", self.launcher));
         let mut cargo = Command::new(env!("CARGO"));
         cargo.current_dir(env!("CARGO_MANIFEST_DIR")).arg("build").args(target).arg("--target-dir").arg(&folder);
         cargo.args(["--release", "--locked", "--quiet", "--package", "apexmap-measure", "--features", "mpi"]);
-        // What this test's own cargo has set is not meant for another build.
+        // Variables that cargo has set for this test do not apply to another build.
         let inherited = std::env::vars().map(|(name, _)| name);
         inherited.filter(|name| name.starts_with("CARGO_") && name != "CARGO_HOME").for_each(|name| {
             cargo.env_remove(name);
@@ -57,14 +57,14 @@ impl Mpi {
         let errors = String::from_utf8_lossy(&built.stderr);
         assert!(
             built.status.success(),
-            "no worker for {}; `make install-deps` installs what it needs, by hand: {PACKAGES}\n{errors}",
+            "no worker for {}; `make install-deps` installs the packages {PACKAGES}\n{errors}",
             self.name
         );
         folder.join("release")
     }
 
-    /// Runs the program in `tests/mpi_checks` on three ranks, with these settings of the MPI library in the environment.
-    /// They leave files in the folder, which is empty.
+    /// Runs a check of the program in `tests/mpi_checks` on three ranks, with these settings of the MPI library in the
+    /// environment. The ranks leave files in the folder, which must be empty.
     pub fn check(&self, what: &str, folder: &Path, settings: &[(&str, &str)]) -> Output {
         let program = self.build(&["--example", "mpi_checks"]).join("examples/mpi_checks");
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -91,7 +91,7 @@ impl Mpi {
         start.stdin(Stdio::null()).output().unwrap()
     }
 
-    /// The command that starts `worker` on `started` ranks, telling it to expect those of the job.
+    /// Returns the command that starts `worker` on `started` ranks. The worker expects the number of ranks in the job.
     fn command(&self, worker: &Path, job: &Job, started: usize) -> (CommandLine, PathBuf) {
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{}.job", job.launch, self.launcher));
         std::fs::write(&file, serde_json::to_string(job).unwrap()).unwrap();
@@ -129,7 +129,7 @@ impl Mpi {
         Processes.execute(&command, &file.with_extension("stderr"), limits, &mut on_event).unwrap()
     }
 
-    /// Starts a worker without the driver, for its exit code.
+    /// Starts a worker without the driver and returns its output and exit code.
     pub fn start(&self, worker: &Path, job: &Job, started: usize) -> Output {
         let (command, _) = self.command(worker, job, started);
         let _alone = alone();

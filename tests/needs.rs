@@ -1,27 +1,28 @@
-//! What some tests need besides Rust. Without it they are skipped, which a line on the terminal says, once for each group;
-//! with APEXMAP_REQUIRE_ALL=1, which `make test` sets, they fail instead, unless what they need cannot be installed.
+//! Requirements of some tests in addition to Rust. If one is missing, its tests are skipped, and a line on the terminal
+//! reports it once per group. With APEXMAP_REQUIRE_ALL=1, which `make test` sets, they fail instead, unless the
+//! requirement cannot be installed.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Programs that tests share.
+/// Programs and rights that tests share.
 #[derive(Clone, Copy)]
 pub enum Group {
-    /// Open MPI and MPICH, and what rsmpi's build asks for.
+    /// Open MPI and MPICH, and the requirements of rsmpi's build.
     Mpi,
     Browser,
-    /// Python with DuckDB and what the notebooks import.
+    /// Python with DuckDB and the packages of the notebooks.
     Python,
-    /// Slurm's controller and node daemons, which this user may start.
+    /// Slurm's controller and node daemons, and the right to start them.
     Slurm,
-    /// Hosts of namespaces and a switch between them: root, and what `network::lacks` asks for.
+    /// Hosts of namespaces with a switch between them; needs root, see `network::missing_requirement`.
     Network,
-    /// Control groups that limit memory, which this user may make.
+    /// Control groups that limit memory, and the right to create them.
     MemoryLimits,
 }
 
-/// Ends a test, or a function that checks, where a group is missing.
+/// Returns from a test, or from a function that checks, if a group is missing.
 macro_rules! needs {
     ($group:ident) => {
         if !crate::needs::Group::$group.is_here() {
@@ -31,7 +32,7 @@ macro_rules! needs {
 }
 
 impl Group {
-    /// Whether it is here. The first call says if not.
+    /// Returns whether the group is available. The first call reports a missing group.
     pub fn is_here(self) -> bool {
         static FOUND: [OnceLock<bool>; 6] = [const { OnceLock::new() }; 6];
         *FOUND[self as usize].get_or_init(|| {
@@ -39,23 +40,23 @@ impl Group {
                 Self::Mpi => ("MPI", mpi_lacks()),
                 Self::Browser => ("a browser", browser().is_none().then(|| "chromium".into())),
                 Self::Slurm => ("Slurm", slurm_lacks()),
-                Self::Network => ("a network of their own", crate::network::lacks()),
+                Self::Network => ("a simulated network", crate::network::lacks()),
                 Self::MemoryLimits => ("limits of memory", crate::memory::lacks()),
                 Self::Python => ("Python", (!python().is_file()).then(|| python().display().to_string())),
             };
             let Some(lacking) = lacking else { return true };
             let what = format!("tests that need {name}: {lacking} is missing");
-            // Rights over a machine are nothing that could be installed.
+            // Rights on a machine cannot be installed.
             let installed = !matches!(self, Self::Network | Self::MemoryLimits);
             assert!(!installed || std::env::var_os("APEXMAP_REQUIRE_ALL").is_none(), "{what}; `make test` installs it");
-            // Written by hand, since the harness shows nothing that a passing test prints.
+            // Written to standard error directly, because the harness hides the output of tests that pass.
             let _ = writeln!(std::io::stderr(), "skipped: {what}");
             false
         })
     }
 }
 
-/// The first of what MPI workers need that is not here.
+/// Returns the first requirement of MPI workers that is missing.
 fn mpi_lacks() -> Option<String> {
     let programs = ["mpicc.openmpi", "mpirun.openmpi", "mpicc.mpich", "mpiexec.mpich"];
     let missing = programs.into_iter().find(|program| on_path(program).is_none());
@@ -63,13 +64,13 @@ fn mpi_lacks() -> Option<String> {
 }
 
 fn slurm_lacks() -> Option<String> {
-    // Daemons are installed where only root looks.
+    // Daemons are in folders outside of a user's PATH.
     let folders = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"].map(Path::new);
     let missing = |program: &&str| folders.iter().all(|folder| !folder.join(program).is_file());
     ["slurmctld", "slurmd", "sbatch", "srun"].into_iter().find(missing).map(str::to_owned)
 }
 
-/// bindgen reads MPI's headers with it.
+/// Returns whether libclang is installed. bindgen needs it to read MPI's headers.
 fn has_libclang() -> bool {
     let within = |folder: &Path| {
         let mut names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
@@ -86,7 +87,7 @@ pub fn browser() -> Option<PathBuf> {
     ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(on_path)
 }
 
-/// The Python that `make test` installs, or another that APEXMAP_PYTHON names.
+/// Returns the Python that `make test` installs, or the one that APEXMAP_PYTHON names.
 pub fn python() -> PathBuf {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python/bin/python");
     std::env::var_os("APEXMAP_PYTHON").map_or(built, PathBuf::from)

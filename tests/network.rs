@@ -1,4 +1,5 @@
-//! A network of this test's own: hosts that are namespaces, a switch with a chosen delay and rate, both MPIs across them.
+//! Tests with both MPIs across a simulated network. Its hosts are network namespaces, joined by a switch with a chosen
+//! delay and rate.
 
 mod hosts;
 mod ping;
@@ -15,11 +16,11 @@ use std::process::Output;
 use std::time::{Duration, Instant};
 pub use switch::{Links, Setting};
 
-/// What the hosts' stacks take is little beside it.
+/// A slow network. The time in the hosts' network stacks is small in comparison.
 const SLOW: Setting = Setting { delay: Duration::from_micros(200), rate: 12.5e6 };
 const FAST: Setting = Setting { delay: Duration::from_micros(50), rate: 125e6 };
 
-/// The first of what a network needs that is not here.
+/// Returns the first requirement of a network that is missing on this machine.
 pub fn lacks() -> Option<String> {
     let program =
         |name: &str| std::env::split_paths("/usr/sbin:/usr/bin:/sbin:/bin").all(|folder| !folder.join(name).is_file());
@@ -66,7 +67,7 @@ impl Network {
         self.apexmap(&[&run[..], further].concat())
     }
 
-    /// What plain sockets need for a short message from host to host, and for each further byte, in seconds.
+    /// Returns the time of plain sockets for a short message between hosts, and for each further byte, in seconds.
     fn sockets(&self) -> (f64, f64) {
         let [short, long] = [8, 8008].map(|bytes| ping::tcp_half_round_trip(self, bytes));
         (short, (long - short) / 8000.0)
@@ -78,19 +79,19 @@ fn frames_follow_each_other_on_each_link_and_take_the_delay_once() {
     let setting = Setting { delay: Duration::from_micros(100), rate: 1e6 };
     let now = Instant::now();
     let (frame, delay) = (setting.on_wire(976), setting.delay);
-    assert_eq!(frame, Duration::from_millis(1), "976 bytes and 24 beside them at 1 MB/s");
+    assert_eq!(frame, Duration::from_millis(1), "976 bytes and 24 bytes of headers at 1 MB/s");
     let mut links = Links::new(3, now);
     assert_eq!(links.send(now, 0, &[1], 976, setting), [now + frame + delay]);
     assert_eq!(links.send(now, 0, &[1], 976, setting), [now + 2 * frame + delay], "it waits for the first");
     assert_eq!(links.send(now, 2, &[1], 976, setting), [now + 3 * frame + delay], "one link leads to host 1");
     assert_eq!(links.send(now, 1, &[2], 976, setting), [now + frame + delay], "the other direction is free");
     let later = now + 10 * frame;
-    assert_eq!(links.send(later, 0, &[1, 2], 976, setting), [later + frame + delay; 2], "one for all leaves once");
+    assert_eq!(links.send(later, 0, &[1, 2], 976, setting), [later + frame + delay; 2], "a broadcast leaves once");
     let faster = Setting { delay: 2 * delay, rate: 2e6 };
     assert_eq!(links.send(later, 0, &[1], 976, faster), [later + frame + frame / 2 + 2 * delay]);
 }
 
-/// The wire's time of a message of so many bytes that is one frame, and of the way.
+/// Returns the time of a message of one frame on the wire, including the delay.
 fn wire(setting: Setting, bytes: usize) -> f64 {
     setting.delay.as_secs_f64() + (bytes + switch::HEADERS) as f64 / setting.rate
 }
@@ -116,16 +117,16 @@ fn the_network_has_the_delay_and_the_rate_that_were_set() {
     let (fast, fast_byte) = network.sockets();
     network.switch.set(SLOW);
     let (slow, slow_byte) = network.sockets();
-    // What the hosts take themselves, which is the same on both.
+    // The time in the hosts' stacks, which is the same with both settings.
     let stacks = fast - wire(FAST, 8);
     assert!(stacks > 0.0 && (slow - wire(SLOW, 8) - stacks).abs() < stacks, "{fast} s, {slow} s");
     for (setting, byte) in [(FAST, fast_byte), (SLOW, slow_byte)] {
         let beside = 8000.0 * (byte - 1.0 / setting.rate);
-        assert!(beside.abs() < stacks, "8000 bytes take {beside} s beside the wire, a message {stacks} s");
+        assert!(beside.abs() < stacks, "the hosts take {beside} s for 8000 bytes, {stacks} s per message");
     }
 }
 
-/// Kernels of messages and one-sided ones, on as many hosts as ranks, verified.
+/// Measures and verifies kernels with messages and one-sided kernels, with one rank per host.
 fn all_kinds(mpi: &'static Mpi, hosts: usize) {
     mpi.worker();
     let _alone = alone();
@@ -144,7 +145,7 @@ fn all_kinds(mpi: &'static Mpi, hosts: usize) {
     assert!(tried.contains(&format!("ranks      {hosts} on {hosts} nodes (h1, h2")), "{tried}");
     assert!(tried.contains("1 on each") && tried.contains("ping-pong"), "{tried}");
     assert!(said.contains("5 of 5 points done, 0 failed, 10 samples"), "{said}");
-    // The default component of Open MPI fails here: the trial finds that out, and says so once.
+    // Open MPI's default component fails here. The trial detects that and reports it once.
     assert_eq!(said.matches("note: MPI_Win_create fails").count(), usize::from(mpi.name == "Open MPI"), "{said}");
     let manifest = Manifest::read(&Folder { path: network.scratch.join("result") }).expect("a manifest");
     assert_eq!(manifest.hosts.join(","), network.names());
@@ -245,7 +246,7 @@ fn more_ranks_than_the_hosts_take_are_refused_before_anything_is_launched() {
     assert!(plan.contains("hosts: h1, h2, 4 ranks on each"), "{plan}");
 }
 
-/// A number of a fit and its interval.
+/// Returns a parameter of a fit and the ends of its interval.
 fn estimate(fit: &Value, symbol: &str) -> (f64, f64, f64) {
     let all = fit["fit"]["estimates"].as_array().expect("estimates");
     let one =
@@ -254,7 +255,7 @@ fn estimate(fit: &Value, symbol: &str) -> (f64, f64, f64) {
     (value, low, high)
 }
 
-/// LogGP's numbers at both settings, which are those of the switch and what plain sockets need beside them.
+/// Checks LogGP's parameters at both settings. They must agree with the switch plus the time of plain sockets.
 fn log_gp(mpi: &'static Mpi) {
     mpi.worker();
     let _alone = alone();
@@ -281,24 +282,25 @@ fn log_gp(mpi: &'static Mpi) {
             shown(by_byte, 1e9)
         );
         println!("{said}");
-        // A byte takes what the wire takes, and what hosts take besides: for 8000 bytes less than for a message.
+        // A byte takes its time on the wire plus a time in the hosts. For 8000 bytes, the latter is less than for a
+        // message.
         let hosts = short - setting.delay.as_secs_f64();
         assert!(1.0 / setting.rate <= by_byte.2 && by_byte.1 <= 1.0 / setting.rate + hosts / 8000.0, "{said}");
         let ends = [latency.1 + send.1 + receive.1, latency.2 + send.2 + receive.2];
         assert!(setting.delay.as_secs_f64() <= ends[1], "{said}");
         ends
     });
-    // What hosts and library take is the same at both, and goes out.
+    // The time in hosts and library is the same at both settings and cancels.
     let [fast, slow] = one_way;
     let more = (SLOW.delay - FAST.delay).as_secs_f64();
     assert!(slow[0] - fast[1] <= more && more <= slow[1] - fast[0], "{more} s more: {fast:?} s, {slow:?} s");
     let said = network.apexmap(&["compare", "fast", "slow"]);
-    // Long messages suffer most, as ten times the rate is lost, and a quarter of the latency only.
+    // Long messages lose most: the rate is a tenth, while the latency only quadruples.
     let most = said.split("ratios from ").nth(1).and_then(|rest| rest.split(" to ").next());
     assert!(most.is_some_and(|most| most.ends_with("message_bytes = 8 KiB")), "{said}");
 }
 
-/// `80 [79.6, 80.5]`
+/// Formats a value with its interval: `80 [79.6, 80.5]`.
 fn shown((value, low, high): (f64, f64, f64), times: f64) -> String {
     format!("{:.3} [{:.3}, {:.3}]", times * value, times * low, times * high)
 }
@@ -326,7 +328,7 @@ fn a_calibration_of_a_slow_network_ends_in_its_time_and_bounds_what_runs_there()
     ]);
     println!("{said}");
     for number in ["network_latency_seconds", "network_bandwidth_bytes_per_second"] {
-        assert!(said.contains(number), "the card lacks {number}: {said}");
+        assert!(said.contains(number), "the card has no {number}: {said}");
     }
     let sweep = "[fixed]\nkernel = \"random_access.hypercube\"\nranks = 2\nN_words = 65536\n[axes]\nQ = [64, 4096]\n[repeat]\nmin = 6\n";
     network.measure_with(&OPEN_MPI, sweep, "bounded", &["--card", "card/card.toml"]);

@@ -1,4 +1,4 @@
-//! Files are written whole or not at all, under names that nobody foresees, and no link is followed.
+//! Tests that files are written completely or not at all, under unpredictable names, and that no link is followed.
 
 use super::common::{Scratch, apexmap, printed, samples, table, write};
 use super::terminal::TINY;
@@ -96,7 +96,7 @@ fn links_in_a_shared_result_folder_are_not_followed() {
     assert_eq!(refused.status.code(), Some(3), "{}", String::from_utf8_lossy(&refused.stderr));
     std::fs::remove_file(result.join(".lock")).unwrap();
     std::fs::write(result.join(".lock"), "kept").unwrap();
-    // A plan that is none is not taken for another sweep's, and not written over.
+    // An invalid plan is neither treated as another sweep's plan nor overwritten.
     let refused = run();
     let text = String::from_utf8_lossy(&refused.stderr);
     assert!(refused.status.code() == Some(3) && text.contains("points.jsonl: line 1 is not a planned point"), "{text}");
@@ -110,7 +110,7 @@ fn links_in_a_shared_result_folder_are_not_followed() {
 #[test]
 fn a_report_removes_no_file_that_another_list_names_beyond_its_own_folders() {
     let scratch = Scratch::new();
-    // The digest of "x" by sha256sum.
+    // The digest of "x", computed by sha256sum.
     let digest = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
     let (figures, mine) = (scratch.join("figures"), scratch.join("mine"));
     let list =
@@ -129,13 +129,13 @@ fn a_report_removes_no_file_that_another_list_names_beyond_its_own_folders() {
     remove_unmade(&figures, "").unwrap();
     assert_eq!(names(&figures), [".made", ".made.svg", "link.svg", "notes.txt", "paper", "pipe.svg"]);
     assert_eq!(names(&mine), [".made.svg", "notes.txt", "v.svg"]);
-    // The folder of figures as a link: nothing is removed there.
+    // The folder of figures is a link: no file in its target is removed.
     let link = scratch.join("link");
     symlink(&mine, &link).unwrap();
     std::fs::write(mine.join(".made"), &list).unwrap();
     remove_unmade(&link, "").unwrap();
     assert_eq!(names(&mine), [".made", ".made.svg", "notes.txt", "v.svg"]);
-    // Its own are.
+    // The result's own files are removed.
     std::fs::remove_file(figures.join("paper")).unwrap();
     fill(&figures.join("paper"));
     std::fs::write(figures.join(".made"), &list).unwrap();
@@ -143,7 +143,7 @@ fn a_report_removes_no_file_that_another_list_names_beyond_its_own_folders() {
     assert_eq!(names(&figures.join("paper")), [".made.svg", "notes.txt"]);
 }
 
-/// A command as another user: for tests that root runs.
+/// Runs a command as another user; needs root.
 fn as_other(arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_apexmap"));
     let output = command.args(arguments).uid(65534).gid(65534).current_dir("/").output().unwrap();
@@ -167,8 +167,8 @@ fn two_users_share_a_result_if_they_may_and_are_told_who_may_not() {
     }
     mode(&result.join(".lock"), 0o644);
     let (code, said) = as_other(&run);
-    assert_eq!(code, Some(0), "the lock needs no right to write: {said}");
-    // In a sticky folder only the owner of a file may replace it.
+    assert_eq!(code, Some(0), "the lock needs no permission to write: {said}");
+    // In a sticky folder, only the owner of a file may replace it.
     printed(&run);
     mode(&result, 0o1777);
     let (code, said) = as_other(&run);

@@ -1,4 +1,5 @@
-//! The kernels of a whole node: strides, STREAM's four, latency under writes, the line between two cores. What is verified.
+//! Tests of the kernels of a whole node and their verification: strides, STREAM's four kernels, latency under writes,
+//! transfers of a line between two cores.
 
 use apexmap_base::point::{Point, Value};
 use apexmap_measure::affinity::of_thread;
@@ -119,7 +120,7 @@ fn latency_under_reads_and_writes_verifies() {
                     number(&outcome, "background_bytes_per_second"),
                     number(&outcome, "background_traffic_bytes_per_second"),
                 );
-                // The first turns of few writes are reads.
+                // With few writes, the first turns are reads.
                 let most = 1.0 + write_share as f64 / 100.0;
                 assert!(asked > 0.0 && travelled >= asked && travelled <= asked * most * 1.0001, "{}", point.label());
                 assert!(write_share < 100 || (travelled / asked - 2.0).abs() < 1e-9);
@@ -167,7 +168,7 @@ fn a_line_that_is_not_handed_over_is_found() {
     };
     assert_eq!(verdict(hand_over), Ok(()));
     assert!(verdict(|_, _, _, _| 0).is_err(), "nothing");
-    // The right numbers without waiting for each other.
+    // The right numbers, but the ranks do not wait for each other.
     let alone: Side4 = |_, line, side, rounds| {
         rounds
             .map(|round| {
@@ -176,7 +177,7 @@ fn a_line_that_is_not_handed_over_is_found() {
             })
             .sum()
     };
-    assert!(verdict(alone).is_err(), "the line holds what nobody handed over");
+    assert!(verdict(alone).is_err(), "the line holds a value that no rank handed over");
     let half: Side4 = |comm, line, side, rounds| {
         hand_over(comm, line, side, rounds.start..rounds.start + (rounds.end - rounds.start) / 2)
     };

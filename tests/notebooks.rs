@@ -1,6 +1,7 @@
-//! Notebooks run to the end on a fresh result and draw their figures; what is committed holds no outputs.
+//! Runs the notebooks to the end on a fresh result; they must draw their figures. Committed notebooks contain no
+//! outputs.
 //!
-//! APEXMAP_NOTEBOOK_FIGURES may name a folder for the figures, to look at.
+//! APEXMAP_NOTEBOOK_FIGURES may name a folder that keeps the figures.
 
 use super::common::{Scratch, apexmap};
 use crate::needs;
@@ -35,7 +36,8 @@ fn notebooks_hold_no_outputs() {
     }
 }
 
-/// Runs notebooks; one line each: its number of pictures. An error while something is shown is no error of the cell.
+/// Runs notebooks and prints the number of pictures of each on a line. An error while a picture is rendered is no error
+/// of the cell, so outputs are checked, too.
 const EXECUTE: &str = r#"
 import base64, os, pathlib, sys
 import nbformat
@@ -70,7 +72,7 @@ fn notebooks_run_to_the_end_on_a_fresh_result() {
         .args(notebooks())
         .env("APEXMAP", env!("CARGO_BIN_EXE_apexmap"))
         .env("APEXMAP_RESULT", &result)
-        // What users have configured for Jupyter and matplotlib stays out, and theirs is left alone.
+        // The users' configuration of Jupyter and matplotlib has no effect and is not changed.
         .env("IPYTHONDIR", scratch.join("ipython"))
         .env("JUPYTER_CONFIG_DIR", scratch.join("jupyter"))
         .env("MPLCONFIGDIR", scratch.join("matplotlib"))
@@ -80,7 +82,7 @@ fn notebooks_run_to_the_end_on_a_fresh_result() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "1 3\n2 1\n3 2\n");
 }
 
-/// `cargo test` builds the examples beside the program.
+/// `cargo test` builds the examples next to the program.
 #[test]
 fn the_example_in_rust_goes_from_a_result_to_a_picture() {
     let example = Path::new(env!("CARGO_BIN_EXE_apexmap")).with_file_name("examples").join("surface");
@@ -96,7 +98,7 @@ fn the_example_in_rust_goes_from_a_result_to_a_picture() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("memory_words: 4096") && text.contains("95 % interval"), "{text}");
-    // A head and a line a cell, each with six samples.
+    // A header and one line per cell, each with six samples.
     assert_eq!(text.lines().filter(|line| line.contains(" 6 ") && line.contains("B/s")).count(), 4, "{text}");
     assert!(std::fs::read_to_string(&picture).expect("a picture").starts_with("<svg"));
     assert_eq!(Command::new(example).output().expect("the example").status.code(), Some(2));

@@ -1,4 +1,4 @@
-//! Power law, mixing function and order statistics against independent values.
+//! Tests of power law, mixing function and order statistics against independent values.
 
 use apexmap_measure::numerics::mix::{mix, seed};
 use apexmap_measure::numerics::power_law::{PowerLaw, remote_share};
@@ -11,7 +11,8 @@ use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF};
 
 const DRAWS: usize = 200_000;
 
-/// Edges of bins that double in width, the last block in a bin of its own; bins that expect few draws are merged.
+/// Returns edges of bins that double in width, with a separate bin for the last block. Bins with few expected draws are
+/// merged.
 fn logarithmic_bins(blocks: u64, cdf: impl Fn(u64) -> f64) -> Vec<(u64, f64)> {
     let mut edges: Vec<u64> = (0..63).map(|k| 1 << k).take_while(|&edge| edge < blocks).collect();
     edges.extend([blocks - 1, blocks]);
@@ -30,7 +31,7 @@ fn logarithmic_bins(blocks: u64, cdf: impl Fn(u64) -> f64) -> Vec<(u64, f64)> {
     bins
 }
 
-/// Pearson's statistic of these draws, and what it exceeds once in 10^5 fair ones.
+/// Returns Pearson's statistic of these draws, and the value that fair draws exceed once in 10^5 times.
 fn chi_square(blocks: u64, alpha: f64, mut draw: impl FnMut() -> u64) -> (f64, f64) {
     let bins = logarithmic_bins(blocks, |c| (c as f64 / blocks as f64).powf(alpha));
     let mut counts = vec![0u32; bins.len()];
@@ -57,7 +58,7 @@ fn addresses_follow_the_power_law_on_logarithmic_bins() {
     }
 }
 
-/// The test above would be worth nothing if it let the original program pass, which never draws the last block.
+/// The test above must detect the original program, which never draws the last block.
 #[test]
 fn the_scaling_of_the_original_program_would_be_noticed() {
     for blocks in [2u64, 5, 100, 1000] {
@@ -109,7 +110,7 @@ fn seeds_depend_on_every_part_and_on_the_order() {
     assert_eq!(distinct.len(), seeds.len());
 }
 
-/// Probability that the j-th smallest and j-th largest of n samples enclose the median.
+/// Returns the probability that the j-th smallest and j-th largest of n samples enclose the median.
 fn coverage(n: usize, j: usize) -> f64 {
     if j == 0 { 1.0 } else { 1.0 - 2.0 * Binomial::new(0.5, n as u64).expect("a binomial").cdf(j as u64 - 1) }
 }
@@ -139,7 +140,7 @@ fn interval_ranks_are_the_largest_with_the_coverage() {
     }
 }
 
-/// The same rank from sums of logarithms, for n beyond the range of 2^-n.
+/// Returns the same rank from sums of logarithms, for n beyond the range of 2^-n.
 fn exact_rank(n: usize) -> usize {
     let (mut log_term, mut tail) = (-(n as f64) * 2f64.ln(), 0.0);
     for j in 0..n {
@@ -189,7 +190,7 @@ proptest! {
     }
 }
 
-/// Python's `statistics.quantiles(..., n=100, method="inclusive")` gave the values.
+/// Values computed by Python's `statistics.quantiles(..., n=100, method="inclusive")`.
 #[test]
 fn quantiles_lie_between_order_statistics() {
     let sorted = [1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 17.0];

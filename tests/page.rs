@@ -1,4 +1,5 @@
-//! Pages in a real browser: the viewer, downloads, hostile names, print; and figures for papers and their legends.
+//! Tests of pages in a real browser (the viewer, downloads, hostile names, print), and of figures for papers and their
+//! legends.
 
 use crate::browser;
 use crate::common::Scratch;
@@ -29,7 +30,7 @@ fn quantity(label: &str, unit: Unit) -> Quantity {
     Quantity { label: label.into(), unit, log: true }
 }
 
-/// A surface that rises `factor` times as high as the plainest.
+/// Returns a surface whose values are multiplied by `factor`.
 fn grid(title: &str, factor: f64, size: usize) -> Grid {
     let ascending = |base: f64| (0..size).map(|k| base * 2f64.powi(k as i32)).collect::<Vec<f64>>();
     let mut values = Array2::from_shape_fn((size, size), |(j, i)| factor * 1e6 * 2f64.powf(j as f64 - 0.3 * i as f64));
@@ -54,7 +55,7 @@ fn curves(labels: &[&str]) -> Figure {
     Figure::Curves(Curves { title: "Curves".into(), subtitle: String::new(), x, y, series, marks: Vec::new() })
 }
 
-/// A page of two machines and all kinds of figures, with `name` wherever a file could have put one.
+/// Creates a page of two machines and all kinds of figures, with `name` in every place that a file can control.
 fn page(folder: &Path, name: &str) -> PathBuf {
     let picture =
         |figure: &Figure, file: &str| html::picture(folder, figure, file.into(), name.into(), name.into()).unwrap();
@@ -163,7 +164,7 @@ fn values_are_told_under_the_pointer_and_by_keys_and_can_be_saved() {
     assert_eq!(told["png"][0], "image/png");
     assert!(told["png"][1].as_u64().unwrap() > 20_000);
     assert!(told["svg"].as_str().unwrap().starts_with("<svg "));
-    // A text that a spreadsheet would calculate, with commas and quotes.
+    // A text that a spreadsheet would evaluate, with commas and quotes.
     assert_eq!(told["csv"], "\"'=SUM(A1), \"\"machine\"\"\",\"1,5\"\r\n");
     assert_eq!(told["data"][1], "0.001,1,1");
     assert_eq!(told["buttons"], "SVG PNG CSV SVG PNG CSV SVG PNG CSV CSV");
@@ -182,9 +183,9 @@ fn hostile_names_are_text_everywhere_and_run_nowhere() {
     let path = page(&scratch, attack);
     let (dom, console) = browser::open(&path);
     assert_eq!(console, Vec::<String>::new());
-    assert!(!dom.contains("<img") && dom.contains("{{ 7 * 7 }}"), "an attack became markup");
+    assert!(!dom.contains("<img") && dom.contains("{{ 7 * 7 }}"), "a hostile name became markup");
     assert_eq!(dom.matches("<script").count(), 2, "the viewer's data and the page's own script");
-    // Also where the browser would run whatever is there.
+    // Also without the page's protection against foreign scripts.
     let told = browser::ask(
         &path,
         "await frame();
@@ -263,7 +264,7 @@ fn a_finger_sees_values_that_stay_when_it_is_lifted() {
     assert_eq!(told["azimuth"], "-52", "a tap turned the surface");
 }
 
-/// Relative luminance of `#rrggbb` (WCAG 2.2).
+/// Returns the relative luminance of `#rrggbb` (WCAG 2.2).
 fn luminance(colour: &str) -> f64 {
     let part = |at: usize| {
         let share = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
@@ -272,7 +273,7 @@ fn luminance(colour: &str) -> f64 {
     0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)
 }
 
-/// From 1 to 21 (WCAG 2.2).
+/// Returns the contrast, from 1 to 21 (WCAG 2.2).
 fn contrast(a: &str, b: &str) -> f64 {
     let (a, b) = (luminance(a), luminance(b));
     (a.max(b) + 0.05) / (a.min(b) + 0.05)
@@ -280,7 +281,7 @@ fn contrast(a: &str, b: &str) -> f64 {
 
 #[test]
 fn all_text_can_be_read_in_light_and_dark() {
-    // Contrasts that webaim.org's checker gives.
+    // Contrasts computed by webaim.org's checker.
     assert!(
         (contrast("#000000", "#ffffff") - 21.0).abs() < 1e-9 && (contrast("#777777", "#ffffff") - 4.48).abs() < 0.005
     );
@@ -292,7 +293,7 @@ fn all_text_can_be_read_in_light_and_dark() {
     };
     for dark in [0, 1] {
         for ground in ["ground", "panel", "paper"].map(|name| colour(name, dark)) {
-            // Text; then what is not text: the edges of buttons, the rings of focus and of points, and the bar of a warning.
+            // First text, then other parts: edges of buttons, rings of focus and of points, the bar of a warning.
             for (names, least) in [(&["ink", "soft", "link"][..], 4.5), (&["edge", "mark", "warn"], 3.0)] {
                 for name in names {
                     let found = contrast(colour(name, dark), ground);
@@ -319,7 +320,7 @@ fn a_page_of_heavy_figures_stays_light() {
         html::picture(&scratch, &Figure::Heat(grid("heavy", 1.0, 90)), "heavy".into(), "heavy".into(), String::new())
             .unwrap();
     assert!(heavy.svg.contains("href=\"data:image/png;base64,iVBORw0KGgo"), "drawn as pixels");
-    assert!(std::fs::metadata(scratch.join("heavy.svg")).unwrap().len() > 600_000, "as it is beside the page");
+    assert!(std::fs::metadata(scratch.join("heavy.svg")).unwrap().len() > 600_000, "complete in the file");
     assert_eq!((heavy.rows.len(), heavy.left_out), (5000, 90 * 90 - 5000));
     for size in [10, 25] {
         let drawn = drawing(&Figure::Surface(grid("surface", 1.0, size), View::default()), Style::Screen).unwrap();
@@ -342,7 +343,7 @@ fn figures_that_a_report_no_longer_makes_are_removed_and_others_stay() {
     }
     html::remove_unmade(&scratch, &["old", "kept", "changed", "gone"].map(figure).concat()).unwrap();
     assert!(there("old.svg") && there("paper/old.svg"), "the page has them");
-    // Since then someone has drawn over a figure, and written into the list: the digest is that of "../outside.svg" by sha256sum.
+    // A user has drawn over a figure and edited the list. The digest belongs to "../outside.svg" and is from sha256sum.
     write("changed.svg", "mine now");
     let list = std::fs::read_to_string(scratch.join(".made")).unwrap();
     assert_eq!(list.lines().count(), 6, "{list}");
@@ -379,7 +380,7 @@ fn long_names_keep_the_words_that_tell_curves_apart() {
         assert!(document.contains("without unrolled") && document.contains("without buffered"), "{style:?}");
         assert!(!document.contains('…'), "{style:?}: something was cut");
     }
-    // Too many of them for lines of their own: the middle goes, both ends stay.
+    // Too many labels for separate lines: the middle of a label is cut, both ends stay.
     let many: Vec<String> = (0..20).map(|k| format!("a{k} {} z{k}", "word ".repeat(30))).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let document = drawing(&curves(&many), Style::Screen).unwrap().svg;
@@ -402,7 +403,7 @@ proptest! {
     }
 }
 
-/// Fonts are known once anything has been drawn.
+/// Loads the fonts. They are available after any drawing.
 fn text_ready() {
     svg(&curves(&["a"])).unwrap();
 }
@@ -434,7 +435,7 @@ fn a_figure_for_a_paper_has_the_width_of_a_column_and_type_of_8_points() {
 
 #[test]
 fn curves_on_paper_are_told_apart_without_colours() {
-    // The samples in the legend: their dashes and marks, without colours.
+    // The legend's samples differ by dashes and marks, not only by colour.
     let document = drawing(&curves(&["a", "b", "c", "d", "e", "f", "g"]), Style::Paper).unwrap().svg;
     let strokes = |colour: &str| {
         let of = |line: &&str| line.contains(colour) && line.starts_with("<path fill=\"none\"");
@@ -475,13 +476,13 @@ fn the_table_of_a_figure_has_its_values_and_each_row_its_place() {
     assert_eq!(table.rows.len(), 16);
     assert_eq!(table.rows[0], ["0.001", "1", "1"]);
     assert_eq!(table.rows[3], ["0.008", "1", "failed"]);
-    // 2 ^ (1 - 0.6) by Python.
+    // 2 ^ (1 - 0.6), computed by Python.
     assert_eq!(table.rows[6], ["0.004", "2", "1.3195"]);
     let spots = drawing(&figure, Style::Screen).unwrap().spots;
     let mut rows: Vec<usize> = spots.iter().map(|spot| spot.row).collect();
     rows.sort_unstable();
     assert_eq!(rows, (0..16).collect::<Vec<_>>());
-    // Up the axis of L, and to the right along alpha.
+    // Up along the axis of L, and to the right along alpha.
     assert!(spots[4].at.1 < spots[0].at.1 && spots[1].at.0 > spots[0].at.0);
     assert_eq!(
         figure.description(),
@@ -492,7 +493,7 @@ fn the_table_of_a_figure_has_its_values_and_each_row_its_place() {
 
 #[test]
 fn moments_are_written_in_the_calendar() {
-    // `date -u -d @...`
+    // Computed by `date -u -d @...`.
     for (seconds, text) in [
         (0.0, "1970-01-01 00:00 UTC"),
         (951_782_399.9, "2000-02-28 23:59 UTC"),

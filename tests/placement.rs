@@ -1,4 +1,4 @@
-//! Where ranks and their memory were: what the report warns of, and what older results tell.
+//! Tests of the placement of ranks and memory: warnings of the report, and placements in older results.
 
 use crate::common::{host, launch, manifest, sample, small_point};
 use apexmap_base::provenance::{Cache, Host, MemoryPlacement, Placement};
@@ -23,7 +23,7 @@ fn memory_on_another_node_than_the_rank_is_a_share_of_its_pages() {
     assert_eq!(MemoryPlacement::on(0, &BTreeMap::new()), None);
 }
 
-/// A result of two launches of two ranks, as changed, and what its report warns of.
+/// Returns the report's warnings about a result of two launches of two ranks, changed by `change`.
 fn warnings(transport: &str, change: impl Fn(usize, &mut Placement), oversubscribed: bool) -> Vec<String> {
     let mut records = Vec::new();
     for name in ["0001", "0002"] {
@@ -46,7 +46,7 @@ fn the_report_warns_of_ranks_and_memory_that_are_not_where_they_should_be() {
     assert!(warnings("threads", |_, _| (), false).is_empty());
     let free = warnings("mpi", |rank, place| place.pinned = rank == 0, false);
     assert!(free.len() == 1 && free[0].contains("not pinned to a core in 2 launches (the first is 0001)"), "{free:?}");
-    assert!(warnings("mpi", |_, place| place.pinned = false, true).is_empty(), "oversubscribed is told elsewhere");
+    assert!(warnings("mpi", |_, place| place.pinned = false, true).is_empty(), "another note reports oversubscription");
     let shared = warnings("threads", |_, place| place.physical_core = Some(0), false);
     assert!(shared.len() == 1 && shared[0].contains("shared cores"), "{shared:?}");
     let other_host =
@@ -76,7 +76,7 @@ fn results_of_before_cores_were_told_apart_can_be_read() {
     assert_eq!((place.hardware_thread, place.physical_core, place.memory), (Some(5), None, None));
 }
 
-/// A host with an L3 for each two of eight hardware threads.
+/// Returns a launch on a host with eight hardware threads and one L3 per two of them.
 fn several_caches(ranks: usize, place: Option<Place>) -> Launch {
     let mut launch = Launch { place, ..launch("0001", ranks, "b1") };
     launch.host.processors.machine_hardware_threads = Some(8);
@@ -91,7 +91,7 @@ fn a_rank_has_its_part_of_a_cache_that_other_ranks_share() {
     assert_eq!(l3(4, Some(Place::Spread)), 32.0, "one rank on each of the four caches");
     assert_eq!(l3(8, Some(Place::Spread)), 16.0);
     assert_eq!(l3(4, Some(Place::Compact)), 16.0, "two on each of the first two");
-    assert_eq!((l3(1, None), l3(2, None)), (32.0, 16.0), "where a launcher puts them is not known");
+    assert_eq!((l3(1, None), l3(2, None)), (32.0, 16.0), "the placement by the launcher is unknown");
 }
 
 #[test]
@@ -106,10 +106,10 @@ fn the_measured_size_of_a_cache_counts_where_the_system_reports_another() {
     assert!(share(&caches) < share(&of_rank(&launch, None)));
 }
 
-/// A node of two packages with four cores of two hardware threads each, as both MPIs see it where this is set.
+/// Variables that make both MPIs see a node of two packages with four cores of two hardware threads each.
 const TWO_PACKAGES: [(&str, &str); 2] = [("HWLOC_SYNTHETIC", "pack:2 core:4 pu:2"), ("HWLOC_THISSYSTEM", "0")];
 
-/// The hardware threads of that node that each rank is bound to.
+/// Returns the hardware threads of that node to which each rank is bound.
 fn bound(launcher: &dyn Launcher, place: Place, ranks: usize, per_node: Option<usize>) -> Vec<Vec<usize>> {
     let here =
         Here { cores: 8, hardware_threads: 16, packages: 2, nodes: 1, allocated: false, root: Here::look().root };
@@ -140,6 +140,7 @@ fn bound(launcher: &dyn Launcher, place: Place, ranks: usize, per_node: Option<u
     ranks.into_values().collect()
 }
 
+/// Parses a line of Open MPI:
 /// `Process OMPI jobid: [1,1] App: 0 Process rank: 1 Bound: socket 1[core 4[hwt 0-1]]:[../../../..][BB/../../..]`
 fn map(line: &str) -> Option<(usize, Vec<usize>)> {
     let (rank, bound) = line.split_once("Process rank: ")?.1.split_once(" Bound: ")?;
@@ -147,7 +148,7 @@ fn map(line: &str) -> Option<(usize, Vec<usize>)> {
     Some((rank.parse().ok()?, threads.filter(|(_, c)| *c == 'B').map(|(at, _)| at).collect()))
 }
 
-/// `process 1 binding: 0000000011000000`
+/// Parses `process 1 binding: 0000000011000000`.
 fn mask(line: &str) -> Option<(usize, Vec<usize>)> {
     let (rank, mask) = line.strip_prefix("process ")?.split_once(" binding: ")?;
     Some((rank.parse().ok()?, mask.chars().enumerate().filter(|(_, c)| *c == '1').map(|(at, _)| at).collect()))

@@ -1,4 +1,5 @@
-//! Predictions drawn without a result, compact models of Apex-Map in fits and reports, and cards that lack numbers.
+//! Tests of predictions drawn without a result, of compact models of Apex-Map in fits and reports, and of cards without
+//! some numbers.
 
 use super::common::{Scratch, printed, refused};
 use crate::made_up;
@@ -17,7 +18,7 @@ fn file(name: &str) -> String {
     path.to_str().expect("a path").to_owned()
 }
 
-/// Bandwidths at [alpha, L] of 512 MiB, by a card of a machine that does not exist.
+/// Returns predicted bandwidths at [alpha, L] in 512 MiB for the card of a hypothetical machine.
 fn map(card: &str) -> Vec<Vec<f64>> {
     let model = models::find("apex_map.two_level_linear").expect("a model");
     let card = Card::read(Path::new(&file(card))).expect("a card");
@@ -31,7 +32,7 @@ fn map(card: &str) -> Vec<Vec<f64>> {
 
 #[test]
 fn contours_of_a_vector_machine_are_vertical_and_those_of_a_machine_with_caches_are_diagonal() {
-    // The Apex-Map paper, Figure 7: what alpha changes in each column, and what L changes in each row.
+    // Apex-Map paper, Figure 7: the effect of alpha in each column, and of L in each row.
     let span = |values: &mut dyn Iterator<Item = f64>| {
         let (low, high) = values.fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(v), high.max(v)));
         high / low
@@ -111,7 +112,7 @@ fn all_that_a_card_lacks_is_named_at_once_and_models_say_which_machines_they_can
 
 #[test]
 fn a_report_sets_compact_models_beside_the_large_one() {
-    // The geometric standard deviation of 1, 2 and 4: the logarithms differ by ln 2.
+    // The geometric standard deviation of 1, 2 and 4: their logarithms differ by ln 2.
     assert!((geometric_spread([1.0, 2.0, 4.0].into_iter()) - 2.0).abs() < 1e-12);
     assert!(geometric_spread(std::iter::once(1.0)).is_nan());
     let scratch = Scratch::new();
@@ -123,9 +124,9 @@ fn a_report_sets_compact_models_beside_the_large_one() {
     let page = std::fs::read_to_string(folder.report()).expect("a page");
     assert!(page.contains("How well few numbers describe the machine"), "no ladder");
     assert!(page.contains("<td>apex_map.linear</td><td class=\"number\">2</td>"), "two numbers of the linear model");
-    // Fitted, or refused with what would identify its numbers.
+    // The model is fitted, or refused with advice for its parameters.
     assert!(page.contains("apex_map.two_level_linear"));
     assert!(page.contains("geometric standard deviation of measured/predicted"));
-    // No calibration gives their numbers, so that a card that lacks them is no fault.
+    // No calibration gives these numbers, so their absence from a card is not a fault.
     assert!(!page.contains("has no near_word_seconds"));
 }

@@ -1,4 +1,4 @@
-//! Launches as real processes: followed, timed, ended, with nothing left behind.
+//! Tests of launches as real processes: followed, timed and ended, with no process left behind.
 
 use super::common::{Scratch, launch, sample, small_point};
 use apexmap_base::error::{Error, Result};
@@ -16,10 +16,10 @@ fn limits(start: f64, sample: f64, end: f64) -> LaunchLimits {
     LaunchLimits { start: seconds(start), sample: seconds(sample), end: seconds(end), line: 1 << 20 }
 }
 
-/// Seconds; nothing takes so long, not even where others work.
+/// Time limit in seconds that nothing reaches, even on a busy machine.
 const PATIENT: f64 = 600.0;
 
-/// Runs a program to its end; the events it told come with the ending.
+/// Runs a program to its end. Returns the ending and the events that it sent.
 fn execute(
     argv: &[&str],
     limits: LaunchLimits,
@@ -80,14 +80,14 @@ fn no_sign_of_life_ends_a_launch() {
     assert!(ending.message.contains("0.1 s"), "{}", ending.message);
 }
 
-/// MPICH's launcher says that a host is unknown, and waits for it all the same.
+/// MPICH's launcher reports an unknown host and then still waits for it.
 #[test]
 fn a_launcher_that_has_told_why_no_rank_can_start_is_not_waited_for_as_long_as_a_slow_one() {
     let script = "echo 'error: execve(): /nonexistent: No such file or directory' >&2; sleep 100";
     let (ending, _) = shell(script, limits(PATIENT, PATIENT, 0.1));
     assert_eq!(ending.status, Status::TimedOut);
     assert!(ending.message.starts_with("a node cannot find or execute the worker"), "{}", ending.message);
-    // Whoever has greeted is there, whatever is printed.
+    // A worker that has greeted is running, whatever is printed.
     let script = format!(
         "{}{script_of_error}sleep 0.3; {}{}{}",
         greeting(),
@@ -106,7 +106,7 @@ fn a_run_that_takes_too_long_ends_a_launch() {
     assert_eq!((ending.status, events.len()), (Status::TimedOut, 2));
 }
 
-/// A table that is filled for longer than a run may be silent.
+/// A table takes longer to fill than a run may be silent.
 #[test]
 fn progress_is_a_sign_of_life() {
     let progress = |share| line(&Event::Progress { phase: Phase::Filling, share: Some(share) });
@@ -124,7 +124,7 @@ fn a_run_that_hangs_after_its_progress_ends_a_launch() {
     assert_eq!((ending.status, events.len()), (Status::TimedOut, 4));
 }
 
-/// Launchers and libraries print; that is no sign that a run gets on.
+/// Launchers and libraries print messages, which do not show that a run makes progress.
 #[test]
 fn chatter_does_not_stretch_the_limit_of_a_run() {
     let script = format!("{}{}for i in $(seq 200); do echo still here; sleep 0.05; done", greeting(), start());
@@ -164,14 +164,15 @@ fn the_environment_is_passed_on_and_the_input_is_empty() {
 fn nothing_of_a_launch_stays_behind() {
     let scratch = Scratch::new();
     let pids = scratch.join("pids");
-    // A child that ignores the polite request, in the background of its launcher. Limits begin when both are named.
+    // A child of the launcher runs in the background and ignores SIGTERM. The limits start after both ids are in the
+    // file.
     let named = format!("echo $! $$ > {}\n{}{}", pids.display(), greeting(), start());
     let script = format!("(trap '' TERM; exec sleep 1000) & {named}wait");
     let (ending, _) = shell(&script, limits(PATIENT, 0.1, PATIENT));
     assert_eq!(ending.status, Status::TimedOut);
     let text = std::fs::read_to_string(pids).expect("the processes were started");
     for pid in text.split_whitespace() {
-        // What is dead may wait for its funeral a while.
+        // A process that has ended may remain as a zombie for a while.
         let gone = || std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z"));
         let tries = (0..5000).take_while(|_| !gone()).map(|_| std::thread::sleep(Duration::from_millis(20)));
         assert!(tries.count() < 5000, "process {pid} still lives");
@@ -193,7 +194,7 @@ fn a_program_that_is_not_there_is_named() {
     assert!(error.what.contains("cannot start no-such-launcher"), "{error}");
 }
 
-/// A worker that would go on for ever.
+/// Returns the job of a worker that never ends.
 fn endless_job() -> Job {
     let point = small_point("apex_map.two_sided", 2);
     Job {

@@ -1,4 +1,5 @@
-//! The lines of a launch: cut out of any bytes, found among others, and in an order that fits their job.
+//! Tests of the lines of a launch: cut from a stream of bytes, found among other text, and in an order that fits the
+//! job.
 
 use super::common::{job_of, launch, sample, small_point};
 use apexmap_base::sample::{Event, Phase};
@@ -7,7 +8,7 @@ use apexmap_run::sweep::lines::{Lines, event};
 use apexmap_run::sweep::protocol::Protocol;
 use proptest::prelude::*;
 
-/// What comes of bytes in these pieces.
+/// Returns the lines that bytes in these pieces give, and the rest.
 fn cut<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, longest: usize) -> (Vec<Vec<u8>>, Vec<u8>) {
     let (mut lines, mut found) = (Lines::new(longest), Vec::new());
     for piece in pieces {
@@ -24,7 +25,7 @@ fn job() -> Job {
     job_of("0001", |block| small_point("apex_map.two_sided", 2).with("L", block))
 }
 
-/// The lines of a launch that does all of its job.
+/// Returns the events of a launch that completes its job.
 fn good() -> Vec<Event> {
     let job = job();
     let mut events = vec![Event::Hello(Box::new(launch("0001", 2, "b"))), Event::Preflight { canaries: Vec::new() }];
@@ -42,7 +43,7 @@ fn good() -> Vec<Event> {
     events
 }
 
-/// How many of these lines fit, and what is wrong with the next.
+/// Returns the number of events that fit, and the fault of the next.
 fn fitting(events: &[Event]) -> (usize, Option<String>) {
     let mut protocol = Protocol::new(job());
     let wrong = events.iter().enumerate().find_map(|(at, event)| Some((at, protocol.check(event).err()?)));
@@ -132,7 +133,7 @@ proptest! {
             1 => events.insert(other, whole[at].clone()),
             _ => events.swap(at, other),
         }
-        // Whether a last line is missing, the driver sees.
+        // The driver, not the protocol, detects a missing last line.
         let fits = events == whole || (what == 0 && at == 9);
         prop_assert_eq!(fitting(&events).1.is_none(), fits, "{:?}", events);
     }

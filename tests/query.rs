@@ -1,4 +1,4 @@
-//! Medians by groups, by the library and by `apexmap query`.
+//! Tests of medians by groups, by the library and by `apexmap query`.
 
 use super::common::{Scratch, apexmap, file, printed, sample, samples, small_point, table, write};
 use apexmap_base::condition::Condition;

@@ -1,4 +1,4 @@
-//! The quickstart on machines of several kinds: what it would measure, what memory it takes, and how long.
+//! Tests the quickstart on machines of several kinds: its points, its memory and its duration.
 
 use apexmap_base::sample::Sample;
 use apexmap_measure::comm::TransportKind;
@@ -28,7 +28,7 @@ fn plan(sweep: &Sweep) -> Plan {
     Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, 1).expect("a plan")
 }
 
-/// Seconds that the sweep takes with the fewest samples, whatever its budget.
+/// Returns the seconds that the sweep takes with the smallest number of samples, whatever its budget.
 fn seconds(plan: &Plan, threads: usize) -> f64 {
     let progress = Progress::new::<Sample>(plan, &[]);
     let launches = driver::open(plan, &progress, &|entry| rough_on(&entry.point, threads));
@@ -38,7 +38,7 @@ fn seconds(plan: &Plan, threads: usize) -> f64 {
 
 #[test]
 fn it_fits_the_cores_the_memory_and_two_minutes_of_any_machine() {
-    // Cores, hardware threads, memory, last cache, words of M for each rank on one and on all cores.
+    // Cores, hardware threads, memory, last cache.
     let machines = [
         ("two cores", 2, 2, 24 * GIB, 32 << 20),
         ("laptop", 8, 16, 8 * GIB, 16 << 20),

@@ -1,4 +1,5 @@
-//! RandomAccess: every algorithm against `sequential`, the verification against faults, ownership, routes, refusals.
+//! Tests of RandomAccess: every algorithm against `sequential`, the verification against faults, ownership, routes,
+//! refusals.
 
 use apexmap_base::point::{Point, Value};
 use apexmap_measure::comm::arena::{Arena, Pages};
@@ -37,7 +38,7 @@ pub fn table(kernel: &str, ranks: usize, words: u64) -> Point {
     Point::new(kernel, ranks).with("N_words", words).with("pages", "base")
 }
 
-/// The table that so many streams of their own make on one rank.
+/// Returns the hash of the table that this number of separate streams produces on one rank.
 fn expected(streams: usize, words: u64, stream: &str, starts: &str) -> String {
     let point = table("random_access.sequential", 1, words)
         .with("streams", streams as u64)
@@ -49,7 +50,7 @@ fn expected(streams: usize, words: u64, stream: &str, starts: &str) -> String {
     hash(&outcome)
 }
 
-/// What of an algorithm is to be tried.
+/// Returns the settings of an algorithm that tests cover.
 pub fn variants(kernel: &str) -> Vec<Vec<(&'static str, Value)>> {
     let choice = |name, word: &str| (name, Value::from(word));
     match kernel {
@@ -93,7 +94,7 @@ fn check_all(ranks: usize) {
         for kernel in algorithms() {
             for look_ahead in [1u64, 7, 1024] {
                 for variant in variants(kernel) {
-                    // Its buffers end with a zero, which the LCG may yield.
+                    // A zero ends the buffers of this variant, and the LCG may generate zeros.
                     if stream == "lcg" && variant.contains(&("access", Value::from("buffers"))) {
                         continue;
                     }
@@ -139,7 +140,7 @@ fn seven_ranks_make_the_table_of_sequential() {
     check_all(7);
 }
 
-/// Cores of a node and those of them that route, on so many ranks.
+/// Returns a point on this number of ranks, with the number of cores per node and of those that route.
 pub fn roles(ranks: usize, words: u64, cores: u64, routers: u64) -> Point {
     table("random_access.roles", ranks, words).with("cores_per_node", cores).with("routers", routers)
 }
@@ -196,7 +197,7 @@ fn reference_starts_make_the_same_table_with_any_number_of_streams() {
     assert_ne!(one, expected(3, 1 << 10, "lfsr", "spaced"));
 }
 
-/// T[ran & (N - 1)] ^= ran, 4 N times from ran = 1, written down once more.
+/// Repeats the reference loop: T[ran & (N - 1)] ^= ran, 4 N times, starting with ran = 1.
 #[test]
 fn the_reference_loop_makes_the_same_table() {
     let words = 1u64 << 8;
@@ -239,7 +240,7 @@ fn every_rank_of_star_makes_a_table_of_its_own() {
     assert_eq!(number(&outcome, "messages_per_update"), 0.0);
 }
 
-/// Runs a two-rank algorithm that takes every update to its owner, but for what `fault` does to rank 0's list.
+/// Runs a two-rank algorithm that takes every update to its owner, after `fault` has changed rank 0's list.
 fn faulty(rules: Rules, fault: impl Fn(&mut Vec<u64>) + Sync) -> Result<(), String> {
     let point = kernels::complete(table("random_access.alltoallv", 2, 1 << 8)).unwrap();
     let outcomes = threads::run(2, |comm, arena| {
@@ -270,7 +271,7 @@ fn a_lost_a_doubled_and_a_misrouted_update_are_caught() {
     assert!(lost.unwrap_err().contains("were generated"));
     let doubled = faulty(Rules::STRICT, |own| own.push(own[0]));
     assert!(doubled.unwrap_err().contains("were generated"));
-    // The numbers are right, what was updated is not.
+    // The counts are right, but the updated words are wrong.
     let exchanged = faulty(Rules::STRICT, |own| own[0] = own[1]);
     assert!(exchanged.unwrap_err().contains("hash"));
     let misrouted = faulty(Rules::STRICT, |own| own[5] ^= 1 << 7);
@@ -284,7 +285,7 @@ fn doing_nothing_or_half_is_caught_even_where_races_are_allowed() {
     let racing = Rules { races: true, ..Rules::STRICT };
     assert!(faulty(racing, |own| own.clear()).is_err());
     assert!(faulty(racing, |own| own.truncate(own.len() / 2)).is_err());
-    // It counts what it does not do.
+    // It counts updates that it does not perform.
     let pretending = |own: &mut Vec<u64>| {
         let first = own[0];
         own.iter_mut().for_each(|value| *value = first);
@@ -293,7 +294,7 @@ fn doing_nothing_or_half_is_caught_even_where_races_are_allowed() {
     assert_eq!(faulty(racing, |own| own[0] = own[1]), Ok(()), "one lost update is less than 1 %");
 }
 
-/// Of several blocks and segments, which threads share.
+/// The table has several blocks and segments, which threads share.
 #[test]
 fn a_large_table_is_verified_by_all_threads_and_a_single_lost_update_is_found() {
     let point = kernels::complete(table("random_access.sequential", 1, 1 << 21)).unwrap();
@@ -351,23 +352,24 @@ fn a_table_that_a_fault_left_wrong_is_filled_anew() {
         arena.restored(Pages::Base);
         (anew, arena.words(Pages::Base, 10, 7, |i| i as u64).unwrap().0[3])
     });
-    assert_eq!(results[0], Ok((3, 99)), "filled anew, and kept when it was declared whole");
+    assert_eq!(results[0], Ok((3, 99)), "filled again, and kept after it was declared complete");
 }
 
 #[test]
 fn messages_and_hops_are_those_of_the_papers() {
     let on_four = |kernel: &str| run(table(kernel, 4, 1 << 12).with("Q", 64u64));
-    // Half of the updates move in each of log2(P) dimensions, by one message each a round.
+    // Half of the updates move in each of log2(P) dimensions, with one message per dimension and round.
     let cube = on_four("random_access.hypercube");
     assert!((number(&cube, "hops_per_update") - 1.0).abs() < 0.05);
     assert!((number(&cube, "messages_per_update") - 2.0 / 64.0).abs() < 1e-9);
-    // (P - 1) / P of them move once, in P - 1 messages.
+    // (P - 1) / P of the updates move once, in P - 1 messages.
     let all = on_four("random_access.alltoallv");
     assert!((number(&all, "hops_per_update") - 0.75).abs() < 0.05);
     assert!((number(&all, "messages_per_update") - 3.0 / 64.0).abs() < 1e-9);
 }
 
-/// All updates that a rank makes in a round beyond Q, as a fraction, by the normal approximation of the binomial distribution.
+/// Returns the updates that a rank generates per round beyond Q, as a fraction of Q, by the normal approximation of the
+/// binomial distribution.
 fn expected_excess(ranks: f64, look_ahead: f64) -> f64 {
     ((1.0 - 1.0 / ranks) / look_ahead / (2.0 * std::f64::consts::PI)).sqrt()
 }
@@ -388,8 +390,9 @@ fn the_hypercube_generates_q_updates_a_round_as_its_model_says() {
 
 #[test]
 fn rounds_exceed_q_by_the_share_that_chance_gives_which_is_over_one_per_cent_from_four_ranks_on() {
-    // Values of the congruential generator are independent of each other where its streams do not start at powers of two; those of the
-    // shift register are shifts of one another, so that with four ranks their owners, two successive bits, are not.
+    // Values of the congruential generator are independent if its streams do not start at powers of two. Values of the
+    // shift register are shifts of one another. With four ranks, an owner is two successive bits, so owners are not
+    // independent.
     for (ranks, stream, tolerance) in [(2, "lfsr", 0.1), (2, "lcg", 0.1), (4, "lcg", 0.1), (4, "lfsr", 0.2)] {
         for kernel in ["random_access.hypercube", "random_access.alltoallv", "random_access.exchange"] {
             let outcome = run(table(kernel, ranks, 1 << 18)
@@ -401,7 +404,7 @@ fn rounds_exceed_q_by_the_share_that_chance_gives_which_is_over_one_per_cent_fro
         }
     }
     assert!(expected_excess(2.0, 1024.0) < 0.01 && expected_excess(4.0, 1024.0) > 0.01);
-    // One rank receives what it generates; algorithms without rounds say nothing.
+    // One rank receives the updates that it generates; algorithms without rounds report no excess.
     assert_eq!(number(&run(table("random_access.hypercube", 1, 1 << 12)), "excess_share"), 0.0);
     assert!(!run(table("random_access.base", 2, 1 << 12)).outputs.contains_key("excess_share"));
 }
@@ -409,7 +412,7 @@ fn rounds_exceed_q_by_the_share_that_chance_gives_which_is_over_one_per_cent_fro
 #[test]
 fn the_highest_bits_of_the_shift_register_name_words_as_the_definition_says() {
     const BITS: u32 = 9;
-    // T[a<63, 64-n>] ^= a, from the definition's text.
+    // T[a<63, 64-n>] ^= a, from the text of the definition.
     let mut words: Vec<u64> = (0..1 << BITS).collect();
     let point = kernels::complete(table("random_access.sequential", 1, 1 << BITS).with("index", "highest")).unwrap();
     let problem = Problem::local(&point, 1);
@@ -436,7 +439,7 @@ fn the_highest_bits_of_the_shift_register_name_words_as_the_definition_says() {
             assert_ne!(hash(&outcome), lowest, "{kernel}");
         }
     }
-    // With several streams the tables of all algorithms are those of as many streams on one rank.
+    // With several streams, the tables of all algorithms equal the table of the same number of streams on one rank.
     for ranks in [3, 4] {
         let streams = table("random_access.sequential", 1, 1 << BITS).with("streams", ranks as u64);
         let expected = hash(&run(streams.with("index", "highest")));
@@ -465,8 +468,8 @@ fn all_operations_of_the_definition_make_the_words_that_they_say() {
         _ => word | value,
     };
     for name in ["xor", "add", "and", "or"] {
-        // An update of each second word on the average: with more, all words of `and` are 0 and all of `or` are ones.
-        // By the lowest bits `and` changes nothing.
+        // One update for every second word on average. With more, all words of `and` are 0 and all of `or` are ones. If
+        // the lowest bits select the word, `and` changes nothing.
         let with = |point: Point| point.with("operation", name).with("updates", 0.5).with("index", "highest");
         let problem =
             Problem::local(&kernels::complete(with(table("random_access.sequential", 1, 1 << BITS))).unwrap(), 1);
@@ -502,10 +505,10 @@ fn all_operations_of_the_definition_make_the_words_that_they_say() {
         without_effect.contains("changes no word") && without_effect.contains("index = \"highest\""),
         "{without_effect}"
     );
-    assert_eq!(words("or"), words("xor") + (1 << 19), "a replay has a table of its own");
+    assert_eq!(words("or"), words("xor") + (1 << 19), "a replay has its own table");
 }
 
-/// All algorithms, on the table that as many streams make on one rank.
+/// Compares all algorithms with the table of the same number of streams on one rank.
 fn check_operation(name: &str, with: &dyn Fn(Point) -> Point) {
     let on_one = |streams: u64| hash(&run(with(table("random_access.sequential", 1, 1 << 9)).with("streams", streams)));
     let has = |kernel: &&str| kernels::find(kernel).unwrap().parameters().iter().any(|known| known.name == "operation");
@@ -570,20 +573,20 @@ fn a_lost_and_a_misrouted_update_of_every_operation_are_caught() {
 
 #[test]
 fn exchanges_in_d_dimensions_send_the_messages_and_the_volume_of_section_2() {
-    // P = k^d: d (k - 1) messages of a rank in a round, and d Q (k - 1)/k updates (hypercube paper, Section 2).
+    // P = k^d: a rank sends d (k - 1) messages and d Q (k - 1)/k updates per round (hypercube paper, Section 2).
     for (ranks, d) in [(4, 1), (4, 2), (8, 1), (8, 3), (9, 1), (9, 2), (16, 1), (16, 2), (16, 4)] {
         let (words, look_ahead) = (1u64 << 14, 256.0);
         let outcome = run(table("random_access.exchange", ranks, words).with("Q", 256u64).with("d", d as u64));
         assert_eq!(outcome.verdict, Ok(()));
         let (p, dimensions) = (ranks as f64, f64::from(d));
-        // The longest stream's rounds; all ranks make as many.
+        // The longest stream sets the number of rounds; all ranks have this number.
         let rounds = (4 * words).div_ceil(ranks as u64).div_ceil(256) as f64;
         let messages = number(&outcome, "messages_per_update") * 4.0 * words as f64 / (p * rounds);
         assert!((messages - hypercube::messages(p, dimensions)).abs() < 1e-9, "{ranks} {d}: {messages}");
         let volume = number(&outcome, "hops_per_update") * look_ahead;
         assert!((volume / hypercube::volume(p, dimensions, look_ahead) - 1.0).abs() < 0.02, "{ranks} {d}: {volume}");
     }
-    // Other numbers of ranks: a grid as even as can be, 3 x 2 and 4 x 2.
+    // Other numbers of ranks: the grid is as even as possible, 3 x 2 and 4 x 2.
     for (ranks, messages) in [(6usize, 3.0), (8, 4.0), (7, 6.0)] {
         let outcome = run(table("random_access.exchange", ranks, 1 << 12).with("Q", 4096u64).with("d", 2u64));
         let rounds = (4 * (1u64 << 12)).div_ceil(ranks as u64).div_ceil(4096) as f64;
@@ -609,20 +612,20 @@ fn disabled_cores_discard_every_update_that_comes_to_them_and_delays_change_none
         let outcome = run(point().with("disabled", disabled));
         assert_eq!(outcome.verdict, Ok(()), "{disabled}");
         assert_eq!((number(&outcome, "conformant"), number(&outcome, "updates_made")), (0.0, 4096.0));
-        // The table is as if it had not been updated, but for words whose updates cancel.
+        // The table is as if it had not been updated, except for words whose updates cancel.
         assert!(number(&outcome, "errors") > 900.0, "the updates are missing");
     }
-    // With one router of four cores, the last of three that update: the others do.
+    // One of four cores routes. The disabled core is the last of the other three, and the first two still update.
     let outcome = run(roles(4, 1 << 10, 4, 1).with("disabled", 1u64));
     assert_eq!(outcome.verdict, Ok(()));
     assert!((200.0..500.0).contains(&number(&outcome, "errors")));
-    // Loads: what the disabled core does not route, the next does not get.
+    // Loads: updates that the disabled core does not route do not reach the next core.
     let grid = || roles(16, 1 << 10, 4, 3);
     let (all, fewer) = (run(grid()), run(grid().with("disabled", 3u64)));
     assert!(number(&fewer, "hops_per_update") < number(&all, "hops_per_update"));
     let delayed = run(grid().with("delay_ns", 1000u64).with("delayed_core", 3u64));
     assert_eq!((delayed.verdict.clone(), hash(&delayed)), (Ok(()), hash(&all)));
-    // A load holds the delay whatever else the machine does.
+    // A load includes the delay, whatever else the machine does.
     assert!(number(&delayed, "core3_load_seconds") > 0.99e-6);
     assert!(refusal(point().with("disabled", 4u64)).contains("use 3 or less"));
     assert!(refusal(point().with("delayed_core", 7u64)).contains("delayed_core = 7"));
@@ -679,7 +682,7 @@ fn a_time_bound_leaves_the_updates_that_have_time() {
         assert_eq!(work(&outputs).operations, number(&outcome, "updates_made"));
         number(&outcome, "updates_made")
     };
-    assert_eq!(bounded(4.0, 3600), 4096.0, "all that were asked for");
+    assert_eq!(bounded(4.0, 3600), 4096.0, "all requested updates");
     let made = bounded(1e6, 1);
     assert!((1.0..1024e6).contains(&made), "{made}");
 }
@@ -715,7 +718,7 @@ fn two_ranks_of_a_hypercube_store_no_more_than_the_look_ahead() {
     }
 }
 
-/// The first 1024 updates of 64 ranks, as the notes on the stream's starts have them.
+/// The first 1024 updates of 64 ranks, as in the notes on the starts of streams.
 #[test]
 fn bare_starts_are_weak_and_the_common_offset_cures_them() {
     let fullest = |starts: &str, offset: &str| {
@@ -826,7 +829,7 @@ proptest! {
         prop_assert!(layout.first(owner) <= word && word < layout.first(owner + 1));
         prop_assert_eq!(layout.by_prediction(word), owner);
         prop_assert_eq!(Owners::cheapest(layout).of(word), owner);
-        // Theorem 4.1: its lower bound always, its upper one if n < N / n.
+        // Theorem 4.1: its lower bound always holds, its upper bound if n < N / n.
         prop_assert!(layout.prediction(word) >= owner);
         if (parts as u64) < layout.words() / parts as u64 {
             prop_assert!(layout.prediction(word) <= owner + 1);
@@ -848,8 +851,8 @@ proptest! {
         let (word, mut at) = (word & (layout.words() - 1), from % ranks);
         let most = (ranks as f64).log2().ceil() as usize;
         prop_assert!(stages(&layout, at).len() <= most);
-        // An update is at the same stage wherever it is: partitions of one stage are of two sizes, and one of a single
-        // rank has no further stage.
+        // An update is at the same stage on every rank. The partitions of a stage have two sizes, and a partition of a
+        // single rank has no further stage.
         for stage in 0..most {
             if let Some(step) = stages(&layout, at).get(stage).filter(|step| !step.keeps(word)) {
                 let peer = step.peers[if step.cut(2) == 2 { 0 } else { step.peers.len() - 1 }];
@@ -881,7 +884,7 @@ proptest! {
     #[test]
     fn odd_halves_share_their_load(n in 1usize..40) {
         let layout = Layout::new(16, 2 * n + 1);
-        // All send as much, in units that every share divides.
+        // All ranks send the same number of units. Every share divides a unit.
         let unit = n * (n + 1);
         let mut received = vec![0; 2 * n + 1];
         for rank in 0..=2 * n {
@@ -909,7 +912,7 @@ proptest! {
     }
 }
 
-/// The notes: on 100 ranks a table of 2^8 words is outside of the theorem, and the prediction off by ten.
+/// The notes: on 100 ranks, a table of 2^8 words is outside of the theorem, and the prediction is off by ten.
 #[test]
 fn the_correction_finds_the_owner_outside_the_theorem_too() {
     let layout = Layout::new(8, 100);

@@ -1,4 +1,4 @@
-//! RandomAccess on both MPIs with real launches: every algorithm makes the table that `sequential` makes.
+//! Tests of RandomAccess on both MPIs with real launches: every algorithm makes the same table as `sequential`.
 
 use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
 use crate::random_access;
@@ -6,14 +6,14 @@ use apexmap_base::point::Point;
 use apexmap_base::sample::{Event, Sample, Status};
 use apexmap_measure::kernels::{self, Kernel, Ranks};
 
-/// Words of the table: few numbers of ranks divide it, and most buckets overflow it.
+/// Words of the table. Few numbers of ranks divide it, and most buckets overflow it.
 const WORDS: u64 = 128;
 
 fn table(kernel: &str, ranks: usize) -> Point {
     random_access::table(kernel, ranks, WORDS).with("updates", 2.0)
 }
 
-/// All that runs on so many ranks.
+/// Returns the kernels that run on this number of ranks.
 fn kernels_on(ranks: usize) -> impl Iterator<Item = &'static dyn Kernel> {
     let all = kernels::ALL.iter().copied().filter(|kernel| kernel.id().starts_with("random_access."));
     let all = all.filter(|kernel| kernel.id() != "random_access.roles");
@@ -37,7 +37,7 @@ fn points(ranks: usize) -> Vec<Point> {
     points
 }
 
-/// Nodes of so many cores, each with one that updates.
+/// Returns points with nodes of this number of cores. On each node, one core updates.
 fn nodes(ranks: usize, cores: usize) -> Vec<Point> {
     let roles = random_access::roles(ranks, WORDS, cores as u64, cores as u64 - 1).with("updates", 2.0);
     let point = |(look_ahead, packets): (u64, u64)| roles.clone().with("Q", look_ahead).with("packets", packets);
@@ -63,7 +63,7 @@ fn verify_tables(mpi: &Mpi, ranks: usize, streams: usize, points: Vec<Point>) {
         let label = sample.point.label();
         assert_eq!(sample.status, Status::Ok, "{label}: {}", sample.message);
         assert_eq!(sample.outputs["errors"].as_f64(), Some(0.0), "{label}");
-        // A table a rank: its hash is that of all of them.
+        // Each rank has a table; the hash is that of all tables together.
         if sample.point.kernel != "random_access.star" || ranks == 1 {
             assert_eq!(sample.outputs["table_hash"].to_string(), expected, "{label}");
         }

@@ -1,4 +1,5 @@
-//! RandomAccess on one table shared by threads: the same tables as `sequential`, errors counted, modes as in the paper.
+//! Tests of RandomAccess on one table that threads share: the same tables as `sequential`, counted errors, and the
+//! paper's modes.
 
 use crate::random_access::{hash, number, run, table};
 use apexmap_base::point::Point;
@@ -11,7 +12,7 @@ fn shared(words: u64, cores: u64) -> Point {
     table("random_access.shared", 1, words).with("cores", cores)
 }
 
-/// The table that so many streams make one after another.
+/// Returns the hash of the table that this number of streams makes one after another.
 fn sequential(streams: u64, like: &Point) -> String {
     let point = table("random_access.sequential", 1, like.integer("N_words")).with("streams", streams);
     let point = ["updates", "stream", "starts"].iter().fold(point, |point, name| match like.params.get(*name) {
@@ -35,7 +36,7 @@ fn verified(point: Point) -> Outcome {
     outcome
 }
 
-/// Mode, whether it keeps to the rules, and whether the node generates a single stream.
+/// Mode, whether it conforms to the rules, and whether the node generates a single stream.
 const MODES: [(u64, bool, bool); 5] =
     [(1, true, false), (5, false, false), (6, true, false), (7, false, true), (8, true, true)];
 
@@ -93,7 +94,7 @@ fn one_lock_and_a_lock_a_word_both_protect() {
     }
 }
 
-/// Whatever the number of errors, report and verdict agree. Two processors are needed for two cores to collide.
+/// Report and verdict agree for any number of errors. Collisions need two processors.
 #[test]
 fn errors_of_unlocked_updates_are_counted_and_more_than_one_percent_is_wrong() {
     let run_on = |words: u64, updates: f64| {
@@ -108,7 +109,7 @@ fn errors_of_unlocked_updates_are_counted_and_more_than_one_percent_is_wrong() {
         errors
     };
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    // Among few words many updates get lost, among many words few of them.
+    // In a small table many updates are lost, in a large one few.
     for (words, updates) in [(1 << 12, 200.0), (1 << 18, 4.0)] {
         let lost = (0..100).any(|_| run_on(words, updates) > 0.0);
         assert!(lost || processors == 1, "no update of {words} words was ever lost");
@@ -172,7 +173,7 @@ fn what_a_shared_table_cannot_have_is_refused_with_the_reason() {
 }
 
 proptest! {
-    /// Every word has one lock, and there is no lock without words.
+    /// Every word has one lock, and every lock has words.
     #[test]
     fn a_lock_has_a_part_of_the_table(bits in 1u32..12, locks in 1usize..4096) {
         let locks = 1 + (locks - 1) % (1 << bits);
@@ -185,7 +186,7 @@ proptest! {
     }
 }
 
-/// Modes with one table per node, whether they keep to the rules, and whether a node generates a single stream.
+/// Modes with one table per node, whether they conform to the rules, and whether a node generates a single stream.
 #[test]
 fn several_nodes_make_the_table_of_sequential_in_every_mode() {
     for (mode, conformant, single) in [(5u64, false, false), (6, true, false), (7, false, true), (8, true, true)] {
@@ -215,7 +216,7 @@ fn nodes_exchange_what_is_for_others_and_refuse_what_they_cannot_run() {
     assert_eq!(outcome.verdict, Ok(()));
     assert!((number(&outcome, "hops_per_update") - 0.75).abs() < 0.05);
     assert!((number(&outcome, "messages_per_update") - 3.0 / 64.0).abs() < 1e-9);
-    // Unlocked updates may be lost, but are all made.
+    // Unlocked updates may be lost, but all are made.
     let racing = run(table("random_access.nodes", 2, 1 << 14).with("cores", 2u64).with("updates_by", "unlocked"));
     assert_eq!((racing.verdict, racing.outputs["updates_made"].as_f64()), (Ok(()), Some(65536.0)));
     let few = table("random_access.nodes", 2, 1 << 9).with("cores", 4u64).with("Q", 3u64);

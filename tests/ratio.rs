@@ -1,4 +1,4 @@
-//! Apex-Map against ping-pong: the ratio of Figure 2 from made-up samples, and the figure of a real run.
+//! Tests of Apex-Map against ping-pong: the ratio of Figure 2 from simulated samples, and the figure of a real run.
 
 use crate::common::Scratch;
 use apexmap_base::point::Value;
@@ -33,12 +33,12 @@ fn a_block_is_compared_with_a_message_of_its_length() {
         apex(&mut table, 1.0, 1, 8, 500.0 + i as f64);
         apex(&mut table, 1.0, 16, 8, 1500.0 + i as f64);
     }
-    // None of these belongs to the figure.
+    // None of these samples belongs to the figure.
     pong(&mut table, 4, "send", 64, 1.0);
     pong(&mut table, 2, "put", 64, 1.0);
     apex(&mut table, 0.5, 1, 8, 1.0);
     apex(&mut table, 1.0, 1, 4, 1.0);
-    let series = ratios(&table.finish().into()).expect("columns are there");
+    let series = ratios(&table.finish().into()).expect("columns exist");
     assert_eq!(
         series.iter().map(|series| series.label.as_str()).collect::<Vec<_>>(),
         ["apex_map.two_sided, B = 1", "apex_map.two_sided, B = 16"]
@@ -47,7 +47,7 @@ fn a_block_is_compared_with_a_message_of_its_length() {
         assert_eq!(series.points.len(), 1, "ping-pong has no messages of 32 bytes");
         let point = series.points[0];
         assert_eq!((point.x, point.y), (64.0, (first + 3.0) / 1003.0));
-        // Of seven samples the median's interval goes from the first to the last.
+        // For seven samples, the interval of the median extends from the first to the last.
         assert_eq!((point.low, point.high), (first / 1006.0, (first + 6.0) / 1000.0));
     }
 }
@@ -67,7 +67,7 @@ fn one_sweep_measures_both_and_the_report_shows_the_ratio_with_its_effects() {
     let (scratch, sweep) = (Scratch::new(), "sweeps/paper-figure-2.toml");
     let text =
         std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(sweep)).expect("the sweep");
-    let head = &text[..text.find("\n[launch]").expect("how it is launched")];
+    let head = &text[..text.find("\n[launch]").expect("the launch settings")];
     let small = head.replace("64 Mwords", "1 Mwords").replace("I = 1024", "I = 16");
     assert_ne!(head, small);
     let (file, out) = (scratch.join("sweep.toml"), scratch.join("result"));
@@ -80,6 +80,6 @@ fn one_sweep_measures_both_and_the_report_shows_the_ratio_with_its_effects() {
         assert!(report.contains(text), "{text}");
     }
     let told = String::from_utf8_lossy(&run.stdout);
-    assert!(told.contains("message_bytes = "), "the messages' lengths are told apart: {told}");
+    assert!(told.contains("message_bytes = "), "the lengths of messages distinguish curves: {told}");
     assert!(out.join("figures/apex-map-against-ping-pong.png").exists());
 }

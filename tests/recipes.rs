@@ -1,4 +1,5 @@
-//! Recipes for other package managers: their syntax, and that they name this version. What `make dist` adds to its sources.
+//! Tests of recipes for other package managers: their syntax, and that they name this version. Also tests the files
+//! that `make dist` adds to its sources.
 
 use crate::common::{Scratch, apexmap};
 use crate::needs::python;
@@ -39,7 +40,7 @@ fn the_definition_for_apptainer_has_its_sections_in_order() {
     let header: Vec<&str> =
         text.lines().take_while(|line| !line.starts_with('%')).filter(|l| l.contains(": ")).collect();
     assert!(header.contains(&"Bootstrap: docker"), "{header:?}");
-    // What %post runs is a script of a shell.
+    // %post contains a shell script.
     let post: String = text
         .lines()
         .skip_while(|line| *line != "%post")
@@ -79,7 +80,7 @@ fn sha256(path: &Path) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// With a cargo that makes bindings of one constant.
+/// Uses a cargo that generates bindings of a single constant.
 #[test]
 fn bindings_of_a_tarball_fit_the_mpi_that_they_were_made_for_and_no_other() {
     needs!(Mpi);

@@ -1,4 +1,4 @@
-//! The report, opened in a real browser, and the figures that `apexmap plot` draws.
+//! Tests of the report in a real browser, and of the figures that `apexmap plot` draws.
 
 use crate::browser;
 use crate::common::{Scratch, apexmap, write};
@@ -23,7 +23,7 @@ ranks = [1, 2]
 min = 6
 "#;
 
-/// A result with a report, named so as to do harm where names are not escaped.
+/// Creates a result with a report. Its names contain HTML, which must be escaped.
 fn result(scratch: &Scratch) -> std::path::PathBuf {
     let (sweep, out) = (scratch.join("sweep.toml"), scratch.join("result"));
     std::fs::write(&sweep, SWEEP).unwrap();
@@ -105,7 +105,7 @@ fn names_from_a_parquet_file_show_as_text() {
     let read = folder.table().unwrap();
     let mut table = Table::default();
     for name in read.names() {
-        // Every word, but those by which a store knows its kernels, launches and rows.
+        // Injects HTML into every column of words, except those that identify kernels, launches and rows.
         let attack = "</script><img src=x onerror=\"document.title='stolen'\">";
         let column = match name.as_str() {
             "host" | "cpu_model" | "library" | "transport" | "launcher" => Column::words(vec![Some(attack); read.rows]),
@@ -115,7 +115,7 @@ fn names_from_a_parquet_file_show_as_text() {
     }
     table.rows = read.rows;
     write(&folder, &table);
-    // As somebody hands it on, without what it was made of.
+    // The result as handed to others, without its journals.
     std::fs::remove_dir_all(folder.journals()).unwrap();
     Manifest { compaction: None, ..Manifest::read(&folder).unwrap() }.write(&folder).unwrap();
     assert!(apexmap(&["report", out.to_str().unwrap()]).status.success());
@@ -133,7 +133,7 @@ fn a_report_anew_removes_what_it_no_longer_draws_and_draws_for_papers_when_asked
     let out = result(&scratch);
     let (report, figures) = (out.join("report.html"), out.join("figures"));
     let drawn = |name: &str| figures.join(name).exists();
-    // As if the first report had had one more; the digest of "x" by sha256sum.
+    // Adds a figure to the list, as if the first report had had one more. The digest of "x" is from sha256sum.
     let list = std::fs::read_to_string(figures.join(".made")).unwrap();
     let digest = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
     std::fs::write(figures.join(".made"), format!("{list}{digest}  heat-map-7.svg\n{digest}  heat-map-7.png\n"))
@@ -203,7 +203,7 @@ y = "P"
     let first = page.find("data-file=\"").map(|at| page[at..].split('"').nth(1).unwrap());
     assert_eq!(first, Some("figure-1"), "{told}");
     assert!(page.contains("Latency &amp; load") && out.join("figures/figure-1.svg").is_file());
-    // A point is at the median of what it measured, not at each of its samples.
+    // The curve has a point at each median, not at each sample.
     let data = &page[page.find("data-file=\"figure-1\"").unwrap()..];
     let rows = data[..data.find("</figure>").unwrap()].matches("<tr").count();
     assert_eq!(rows, 1 + 6, "two curves of three points");
@@ -315,7 +315,7 @@ preflight = "0 s"
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let page = std::fs::read_to_string(out.join("report.html")).unwrap();
     assert!(!page.contains("is not drawn"));
-    // The number of reads follows from L, and distinguishes no curves.
+    // The number of reads follows from L, so it distinguishes no curves.
     for (file, curves) in [
         ("time-per-operation-on-the-slowest-rank-over-L-1", ["bytes = 16 KiB", "bytes = 64 KiB"]),
         ("bandwidth-per-process-over-L-2", ["given_remote_share = 0.5", "given_remote_share = 1"]),

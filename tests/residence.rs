@@ -1,4 +1,5 @@
-//! How long others leave lines in the last cache: the card's number from made-up latencies after waits.
+//! Tests of the time for which others leave lines in the last cache: the card's number from simulated latencies after
+//! waits.
 
 use apexmap_base::point::Value;
 use apexmap_results::samples::Samples;
@@ -8,7 +9,7 @@ use apexmap_theory::machine::Card;
 
 const NUMBER: &str = "l3_displacements_per_second";
 
-/// Three runs after each wait, of which the middle one counts, with the latency of a line in nanoseconds.
+/// Simulates three runs after each wait, with the latency of a line in nanoseconds. The median run counts.
 fn samples(latencies: &[(f64, f64)]) -> Samples {
     let mut table = TableBuilder::default();
     for &(wait, latency) in latencies {
@@ -30,7 +31,7 @@ fn samples(latencies: &[(f64, f64)]) -> Samples {
     table.finish().into()
 }
 
-/// Of a machine whose memory answers after 150 ns.
+/// Returns the card of a machine with a memory latency of 150 ns.
 fn card() -> Card {
     let mut card = Card::new("made up", "made up", "nowhere");
     for (number, value) in [("memory_latency_seconds", 150e-9), ("l3_bytes", 20e6)] {
@@ -41,8 +42,8 @@ fn card() -> Card {
 
 #[test]
 fn the_rate_is_that_at_which_others_fill_what_a_region_leaves_them_until_half_of_it_is_left() {
-    // The best run in the cache takes 10 ns, so that 80 ns is half, which lies in the middle of 10 and 40 ms by their logarithms. The
-    // region leaves four fifths of the cache.
+    // The best run in the cache takes 10 ns and memory takes 150 ns, so half of the lines are lost at 80 ns. The
+    // latency is 80 ns at 20 ms, the logarithmic middle of 10 and 40 ms. The region leaves four fifths of the cache.
     let measured = samples(&[(1e-3, 10.0 / 0.98), (1e-2, 45.0), (4e-2, 115.0), (0.1, 150.0)]);
     let mut card = card();
     assert_eq!(residence::add(&mut card, &measured).expect("a number"), None);

@@ -1,4 +1,4 @@
-//! Whole runs of the program: killed, resumed, failed, looked at.
+//! Tests of complete runs of the program: killed, resumed, failed, inspected.
 
 use crate::common::{Scratch, apexmap, ended, output};
 use apexmap_base::sample::Status;
@@ -37,7 +37,7 @@ fn kill(pid: u32) {
     let _ = kill(nix::unistd::Pid::from_raw(pid as i32), Signal::SIGKILL);
 }
 
-/// The driver's child, the launch.
+/// Returns the driver's child, which is the launch.
 fn worker_of(driver: &Child) -> Option<u32> {
     let children = format!("/proc/{0}/task/{0}/children", driver.id());
     std::fs::read_to_string(children).ok()?.split_ascii_whitespace().next()?.parse().ok()
@@ -69,13 +69,13 @@ launches = 2
 min = 120
 "#;
 
-/// Bytes of all journals.
+/// Returns the size of all journals in bytes.
 fn written(out: &Path) -> u64 {
     let entries = std::fs::read_dir(out.join("journals")).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
 }
 
-/// Waits until a run has written more than so many bytes; false if it ended before.
+/// Waits until a run has written more than this number of bytes. Returns false if it ended before.
 fn writes(driver: &mut Child, out: &Path, bytes: u64) -> bool {
     let before = written(out);
     while written(out) <= before + bytes {
@@ -87,8 +87,8 @@ fn writes(driver: &mut Child, out: &Path, bytes: u64) -> bool {
     true
 }
 
-/// Starts or resumes a sweep and kills its driver when it has written more than so many bytes, and before that its worker
-/// if asked, which the driver outlives; false if the sweep ended before.
+/// Starts or resumes a sweep and kills its driver after it has written more than this number of bytes. With
+/// `worker_first`, kills its worker before, which the driver survives. Returns false if the sweep ended before.
 fn killed(sweep: &Path, out: &Path, bytes: u64, worker_first: bool) -> bool {
     let mut driver = command(sweep, out).spawn().unwrap();
     let mut goes_on = writes(&mut driver, out, bytes);
@@ -105,7 +105,7 @@ fn killed(sweep: &Path, out: &Path, bytes: u64, worker_first: bool) -> bool {
 fn a_sweep_killed_five_times_ends_complete_and_without_a_duplicate() {
     let scratch = Scratch::new();
     let (sweep, out) = (sweep(&scratch, SLOW_ENOUGH_TO_KILL), scratch.join("result"));
-    // After ever other amounts were written. Where a sweep comes to its end before that is seen, all begins anew.
+    // Kills it after different amounts of output. If a sweep ends before the kill, starts again.
     let five_kills = || (0..5).all(|attempt| killed(&sweep, &out, 20_000 * (attempt * 7 % 5), attempt % 2 == 1));
     let mut tries = 0;
     while !five_kills() {
@@ -167,7 +167,8 @@ fn another_sweep_takes_over_a_result_only_when_told_and_then_keeps_it() {
     assert!(run(&path, &out).status.success());
     let first = samples(&out);
 
-    // Of the same name without a common point; of another name with some; of another name with the same points.
+    // First: the same name without a common point. Second: another name with some common points. Third: another name
+    // with the same points.
     let refused = run(&sweep(&scratch, &SMALL.replace("L = [1, 8]", "L = [16, 32]")), &out);
     assert_eq!(refused.status.code(), Some(2));
     assert!(errors(&refused).contains("0 of them in \"sweep\""), "{}", errors(&refused));
@@ -176,7 +177,7 @@ fn another_sweep_takes_over_a_result_only_when_told_and_then_keeps_it() {
     let refused = run(&other, &out);
     assert_eq!(refused.status.code(), Some(2));
     assert!(errors(&refused).contains("another sweep, \"sweep\"") && errors(&refused).contains("--replace"));
-    assert_eq!(samples(&out), first, "nothing was touched");
+    assert_eq!(samples(&out), first, "nothing was changed");
     std::fs::write(&other, SMALL).unwrap();
     assert!(run(&other, &out).status.success());
 
@@ -194,7 +195,7 @@ fn a_torn_journal_loses_only_its_last_line() {
     assert!(run(&sweep, &out).status.success());
     let journal = out.join("journals/0001.jsonl");
     let text = std::fs::read_to_string(&journal).unwrap();
-    // Cut within the line of the 20th sample.
+    // Cuts the journal within the line of the 20th sample.
     let cut = text.match_indices("\"event\":\"sample\"").nth(19).unwrap().0 + 40;
     std::fs::write(&journal, &text[..cut]).unwrap();
     std::fs::remove_file(out.join("samples.parquet")).unwrap();
@@ -210,7 +211,7 @@ fn a_torn_journal_loses_only_its_last_line() {
 #[test]
 fn a_point_that_takes_too_long_gets_a_status_and_the_rest_goes_on() {
     let scratch = Scratch::new();
-    // Four thousand million messages take much longer than the limit, one takes much shorter.
+    // Four thousand million messages take much longer than the limit, one takes much less.
     let text = "[fixed]\nkernel = \"calibrate.mailbox\"\nranks = 2\n[axes]\nmessage_bytes = [8, 64]\nmessages = [1, 4294967296]\n\
                 [repeat]\nmin = 6\n[launch]\ntimeout = \"5 s\"\n";
     let (sweep, out) = (sweep(&scratch, text), scratch.join("result"));
@@ -221,7 +222,7 @@ fn a_point_that_takes_too_long_gets_a_status_and_the_rest_goes_on() {
     assert_eq!((count(Status::Ok), count(Status::TimedOut)), (12, 2));
 }
 
-/// Each other run takes minutes.
+/// Every second run takes minutes.
 const LONG_RUNS: &str = r#"
 [fixed]
 kernel = "calibrate.mailbox"
@@ -233,7 +234,7 @@ messages = [1, 4294967296]
 timeout = "10 min"
 "#;
 
-/// Processes whose command line names a job of this result.
+/// Counts the processes whose command line names a job of this result.
 fn launched_from(out: &Path) -> usize {
     let job = out.join("journals").canonicalize().unwrap().to_string_lossy().into_owned();
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
@@ -251,7 +252,7 @@ fn an_interrupted_sweep_says_what_it_kept_and_how_to_resume_and_leaves_nothing_b
     for (signal, name, code) in signals {
         let out = scratch.join("two words").join(name.split(' ').next().unwrap());
         let mut driver = command(&sweep, &out).spawn().unwrap();
-        // The worker has begun when its first line is in the journal.
+        // The worker has started when its first line is in the journal.
         let begun = || std::fs::metadata(out.join("journals/0001.jsonl")).is_ok_and(|journal| journal.len() > 0);
         while !begun() {
             assert!(driver.try_wait().unwrap().is_none(), "it ended before");
@@ -261,7 +262,7 @@ fn an_interrupted_sweep_says_what_it_kept_and_how_to_resume_and_leaves_nothing_b
         kill(nix::unistd::Pid::from_raw(driver.id() as i32), signal).unwrap();
         let ended = ended(driver);
         assert_eq!(ended.status.code(), Some(code), "{}", errors(&ended));
-        assert_eq!(launched_from(&out), 0, "nothing of the launch stays behind");
+        assert_eq!(launched_from(&out), 0, "no process of the launch stays behind");
         let text = errors(&ended);
         let kept = samples(&out).len();
         assert!(text.contains(&format!("interrupted by {name}: {kept} sample")), "{text}");
@@ -340,7 +341,8 @@ fn status_and_plan_agree_on_points_that_lack_samples() {
                 I = 64\nN = 2\n[axes]\nL = [1, 2, 4]\n";
     let (sweep, out) = (sweep(&scratch, text), scratch.join("result"));
     assert!(run(&sweep, &out).status.success());
-    // Of the first launch, five samples stay: two points of three are complete there, or the third has one sample at least.
+    // Five samples of the first launch stay. Either two of its three points are complete, or the third one has at least
+    // one sample.
     let journal = out.join("journals/0001.jsonl");
     let lines = std::fs::read_to_string(&journal).unwrap();
     let fifth = lines.lines().enumerate().filter(|(_, line)| line.contains("\"event\":\"sample\"")).nth(4).unwrap().0;

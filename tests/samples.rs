@@ -1,4 +1,4 @@
-//! Samples: what varies, groups, mixtures; and the registry of columns.
+//! Tests of samples: varying columns, groups, mixtures, and the registry of columns.
 
 use super::common::{sample, small_point, table};
 use apexmap_base::point::{Point, Value};
@@ -12,7 +12,8 @@ use apexmap_results::table::columns::{self, Role};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// Apex-Map by two kernels, two rank counts, three L and two alpha; I follows from L, M from P.
+/// Simulates Apex-Map with two kernels, three pairs of kernel and rank count, three L and two alpha. I follows from L,
+/// M from P.
 fn sweep() -> Vec<Sample> {
     let mut all = Vec::new();
     for (kernel, ranks) in [("apex_map.sequential", 1), ("apex_map.two_sided", 2), ("apex_map.two_sided", 4)] {
@@ -34,7 +35,7 @@ fn samples() -> Samples {
 
 #[test]
 fn the_axes_are_what_varies_and_does_not_follow_from_others() {
-    assert_eq!(samples().axes(), ["ranks", "alpha", "block_words"], "one rank has a kernel of its own");
+    assert_eq!(samples().axes(), ["ranks", "alpha", "block_words"], "the kernel follows from the rank count");
     let two = samples().of_kernel("apex_map.two_sided");
     assert_eq!(two.axes(), ["ranks", "alpha", "block_words"]);
     assert_eq!(two.varying_beyond(&["alpha", "block_words"]), ["ranks", "memory_words"]);
@@ -101,7 +102,7 @@ fn what_follows_from_two_columns_together_is_no_axis() {
     assert_eq!(design.independent(&["a", "b", "both", "same"]), ["a", "b"]);
     assert_eq!(design.independent(&["both", "a", "b"]), ["both"], "the first stays");
     assert!(design.follows("gap", &["a", "b"]) && !design.follows("gap", &["b"]));
-    assert!(!design.follows("b", &["gap"]), "what some points do not have says nothing of them");
+    assert!(!design.follows("b", &["gap"]), "a column says nothing about points without a value");
     design.add("within", codes(|a, b| (a == 0).then_some(b / 2)));
     assert!(design.follows("within", &["gap"]), "both are of the same points");
 }
@@ -118,7 +119,7 @@ fn groups_are_surfaces_of_one_kernel_with_their_own_grids() {
         let medians = group.samples.cube(["alpha", "block_words"], "seconds").expect("a cube");
         let [alpha, block] = [0, 1].map(|axis| medians.axes[axis].values.as_slice());
         assert_eq!((alpha, block), (&[0.5, 1.0][..], &[1.0, 2.0, 4.0][..]));
-        // The median of 1 to 6 times alpha / L.
+        // The median of 1 to 6, multiplied by alpha / L.
         assert_eq!(medians.values[(1, 2)], 3.5 / 4.0);
         assert_eq!(medians.values[(0, 0)], 3.5 / 2.0);
         let ranked = group.ranked("seconds").expect("ranked");
@@ -135,7 +136,7 @@ fn samples_of_several_points_are_told_from_samples_of_one() {
     assert_eq!((mixed.name.as_str(), mixed.values.as_str(), mixed.choice.as_str()), ("I", "16, 32, 64", "I == 16"));
     let by: Vec<&str> = all.axes();
     for cell in all.cells(&by).expect("cells") {
-        assert_eq!(cell.samples.single_point(&by), Ok(()), "axes tell all points apart");
+        assert_eq!(cell.samples.single_point(&by), Ok(()), "axes distinguish all points");
         assert_eq!(cell.samples.len(), 6);
     }
     assert!(all.mixed(&[]).collect::<HashSet<_>>().is_superset(&by.into_iter().collect()));
@@ -158,10 +159,10 @@ fn a_name_stands_for_a_column_that_the_samples_have() {
         [all.resolve("L"), all.resolve("block_words"), all.resolve("none")],
         ["block_words", "block_words", "none"]
     );
-    assert_eq!(all.resolve("bytes"), "bytes", "only calibrations have regions of so many bytes");
+    assert_eq!(all.resolve("bytes"), "bytes", "only calibrations have regions with a size in bytes");
 }
 
-/// Kernels share columns and symbols; whatever is called alike must be alike.
+/// Kernels share columns and symbols. Columns with the same name must have the same meaning.
 #[test]
 fn names_of_columns_do_not_clash() {
     let (mut columns, mut symbols, mut clashes) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
@@ -174,11 +175,11 @@ fn names_of_columns_do_not_clash() {
             clashes.insert((known, column.name.as_str()));
         }
     }
-    // A calibration's region and the bytes that a run moved; messages of a block and the launch of a sample; rounds asked
-    // for and done.
+    // Expected clashes: a calibration's region and the bytes that a run moved; messages of a block and the launch of a
+    // sample; requested rounds and completed ones.
     let known = [("block_messages", "block"), ("region_bytes", "bytes"), ("rounds_asked", "rounds")];
     assert_eq!(clashes, BTreeSet::from(known));
-    // What --where and sweeps name must be told from what stores call other columns.
+    // Names in --where and in sweeps must not be mistaken for other columns of a store.
     for kernel in kernels::ALL {
         for parameter in kernel.parameters() {
             assert_eq!(columns::resolve(parameter.name), parameter.column);
@@ -191,7 +192,7 @@ fn names_of_columns_do_not_clash() {
 }
 
 proptest! {
-    /// The axes tell apart what all columns tell apart, and none can be spared.
+    /// The axes distinguish all points that the columns distinguish, and each axis is needed.
     #[test]
     fn axes_are_enough_and_none_is_too_many(points in prop::collection::vec((0u64..3, 0u64..3, 0u64..2, 0u64..2), 1..24)) {
         let names = ["a", "b", "c", "d"];
@@ -214,11 +215,11 @@ proptest! {
         prop_assert_eq!(apart(&axes), apart(&names));
         for spared in &axes {
             let rest: Vec<&str> = axes.iter().copied().filter(|name| name != spared).collect();
-            prop_assert!(apart(&rest) < apart(&axes), "{} can be spared of {:?}", spared, axes);
+            prop_assert!(apart(&rest) < apart(&axes), "{} is not needed in {:?}", spared, axes);
         }
     }
 
-    /// A table row by row is what was set, whichever columns a row leaves out.
+    /// A table that is built row by row holds the values that were set, whichever columns a row omits.
     #[test]
     fn a_table_holds_what_was_set(rows in prop::collection::vec((prop::option::of(0u64..9), prop::option::of("[ab]{0,2}")), 0..30)) {
         let mut builder = TableBuilder::default();

@@ -1,4 +1,5 @@
-//! A real Slurm: its controller and four node daemons on this machine, started by the test, and jobs as users submit them.
+//! Tests with a real Slurm: its controller and four node daemons run on this machine, and jobs are submitted as users
+//! submit them.
 
 use super::common::{self, Scratch, ended};
 use super::mpi_worker::{MPICH, OPEN_MPI};
@@ -13,24 +14,24 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// One cluster at a time: jobs would share the machine's two cores.
+/// Admits one cluster at a time, because their jobs would share the machine's two cores.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Four nodes of two processors, which end with this.
+/// Four nodes of two processors. Dropping the value stops them.
 struct Cluster {
     scratch: Scratch,
     daemons: Vec<Child>,
     _alone: MutexGuard<'static, ()>,
 }
 
-/// What differs between clusters. Memory is a resource of all, of which a job gets little unless it asks.
+/// Settings that differ between clusters. Memory is a resource; a job gets little of it unless it asks for more.
 struct Site {
-    /// The default of srun's MPI plugins.
+    /// Default MPI plugin of srun.
     mpi: &'static str,
-    /// Of a node, as Slurm tells.
+    /// Cores of a node, as reported by Slurm.
     cores: usize,
     mebibytes: usize,
-    /// Of a job, in minutes.
+    /// Time limit of a job, in minutes.
     longest: usize,
 }
 
@@ -40,7 +41,8 @@ impl Default for Site {
     }
 }
 
-/// Ports that no connection of another test takes before the daemon does: they lie below those that the system hands out.
+/// Returns a port below the range from which the system assigns ports, so that no connection of another test takes it
+/// first.
 fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let start = u64::from(std::process::id()) * 64;
@@ -102,7 +104,7 @@ impl Cluster {
         self.scratch.join("slurm.conf")
     }
 
-    /// The last lines of all daemons.
+    /// Returns the last lines of all daemons' logs.
     fn logs(&self) -> String {
         let files = fs::read_dir(&*self.scratch).expect("a folder").flatten().map(|entry| entry.path());
         let logs = files.filter(|path| path.extension().is_some_and(|extension| extension == "log"));
@@ -120,7 +122,7 @@ impl Cluster {
         self.daemons.push(command.spawn().unwrap_or_else(|error| panic!("{program}: {error}")));
     }
 
-    /// With what Slurm and Open MPI need where all nodes are one host.
+    /// Builds a command with the settings that Slurm and Open MPI need if all nodes are one host.
     fn command(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         command.args(arguments).env("SLURM_CONF", self.conf()).current_dir(&*self.scratch);
@@ -145,7 +147,7 @@ impl Cluster {
         command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program")
     }
 
-    /// The program on a login node of this name: a host name of its own, for root.
+    /// Runs apexmap on a login node with this host name. Needs root.
     fn on_login_node(&self, name: &str, arguments: &[&str]) -> Command {
         let script = "echo \"$0\" > /proc/sys/kernel/hostname && exec \"$@\"";
         let program = env!("CARGO_BIN_EXE_apexmap");
@@ -157,7 +159,7 @@ impl Cluster {
         folder.records().map_or(0, |records| records.iter().map(|record| record.samples.len()).sum())
     }
 
-    /// What the jobs printed.
+    /// Returns the output of all jobs.
     fn job_logs(&self) -> String {
         let files =
             fs::read_dir(self.scratch.join("result/jobs")).expect("a folder").flatten().map(|entry| entry.path());
@@ -165,7 +167,7 @@ impl Cluster {
         logs.map(|path| fs::read_to_string(path).expect("a log")).collect()
     }
 
-    /// Lets whoever follows ask again at once.
+    /// Lets a follower ask the batch system again without delay.
     fn ask_again(&self) {
         let file = fs::File::options().write(true).open(self.scratch.join("result/jobs/asked")).expect("a file");
         file.set_modified(SystemTime::now() - Duration::from_secs(60)).expect("a time");
@@ -177,13 +179,13 @@ impl Cluster {
         assert_eq!(all.len(), samples);
         all.sort_by_key(|sample| (&sample.key, sample.block, sample.repetition));
         all.dedup_by_key(|sample| (&sample.key, sample.block, sample.repetition));
-        assert_eq!(all.len(), samples, "samples were doubled");
+        assert_eq!(all.len(), samples, "samples were duplicated");
     }
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // The daemons of steps end with their jobs, and nobody else ends them.
+        // Daemons of job steps end with their jobs; no other code stops them.
         self.slurm(&["scancel", "--user", &Uid::effective().to_string()]);
         let begun = Instant::now();
         while !self.slurm(&["squeue", "--noheader"]).is_empty() && begun.elapsed() < Duration::from_secs(20) {
@@ -208,7 +210,7 @@ fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// One thread, points that take their time.
+/// Writes a sweep of slow points on one thread.
 fn slow(folder: &Path, repetitions: u32) {
     let text = format!(
         "[fixed]\nkernel = \"apex_map.two_sided\"\nranks = 1\nM = \"64 kwords\"\nN = 400\n[axes]\nL = [1, 4, 16]\n\
@@ -232,26 +234,26 @@ fn from_a_login_node_a_sweep_runs_as_jobs_of_two_and_of_four_nodes() {
     fs::write(cluster.scratch.join("s.toml"), sweep).expect("a file");
     let shown = text(&cluster.apexmap(&["run", "s.toml", "--out", "result", "--dry-run"]));
     assert!(shown.contains("#SBATCH --nodes=4\n") && shown.contains("export UCX_TLS=tcp\n"), "{shown}");
-    assert!(!cluster.scratch.join("result").exists(), "what is only shown leaves nothing behind");
+    assert!(!cluster.scratch.join("result").exists(), "a dry run leaves no files");
 
     let output = cluster.apexmap(&["run", "s.toml", "--out", "result"]);
     assert!(output.status.success(), "{}", text(&output));
     cluster.assert_whole(24);
     let said = text(&output);
-    // The nodes' network has no remote memory: the trial finds that out, and the launches get what works.
+    // The nodes' network has no remote memory access. The trial detects that, and the launches get settings that work.
     let logs = cluster.job_logs();
     assert!(logs.contains("trial of the largest launch") && logs.contains("note: MPI_Win_create fails"), "{logs}");
     let records = Folder { path: cluster.scratch.join("result") }.records().expect("journals");
     let launches: Vec<_> = records.iter().filter_map(|record| record.launch.as_ref()).collect();
     assert!(launches.iter().all(|launch| launch.environment["OMPI_MCA_osc"] == "pt2pt"), "{logs}");
     assert!(said.contains("submitted job 1: 2 nodes") && said.contains("submitted job 2: 4 nodes"), "{said}");
-    // It is told that these nodes share a machine.
+    // The user is warned that these nodes share a machine.
     assert!(said.contains("Several nodes are one machine"), "{said}");
     let status = text(&cluster.apexmap(&["status", "result"]));
     assert!(status.contains("job 1, nodes-2: has ended") && status.contains("job 2, nodes-4: has ended"), "{status}");
     assert!(cluster.scratch.join("result/report.html").is_file());
 
-    // In a job of two nodes the launches of four are refused before anything runs.
+    // In a job of two nodes, launches of four are refused before any of them starts.
     let mut inside = cluster.command(env!("CARGO_BIN_EXE_apexmap"), &["run", "s.toml", "--out", "other"]);
     let output = inside.env("SLURM_JOB_ID", "1").env("SLURM_JOB_NUM_NODES", "2").output().expect("the program");
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));
@@ -279,7 +281,7 @@ fn whoever_leaves_finds_the_jobs_going_on_and_cancels_them() {
     wait(|| "an empty queue".into(), || cluster.slurm(&["squeue", "--noheader"]).is_empty());
     cluster.ask_again();
     let output = ended(cluster.follow());
-    // The job was cancelled; the same command submits what is left, when its end is known.
+    // The job was cancelled. The same command submits the rest once the job's end is known.
     let kept = cluster.samples();
     assert!(kept >= before && text(&output).contains("was cancelled"), "{}", text(&output));
 }
@@ -292,8 +294,8 @@ fn a_job_that_is_put_back_into_the_queue_goes_on_where_it_was() {
     let follower = cluster.follow();
     wait(|| "a sample".into(), || cluster.samples() > 3);
     cluster.slurm(&["scontrol", "requeue", "1"]);
-    // Slurm keeps a job for two minutes before it starts again. In the second in which it was put back it would be refused, as
-    // its credential is revoked by then.
+    // Slurm keeps a requeued job for two minutes before it restarts it. A restart in the same second would fail,
+    // because the job's credential is revoked by then.
     std::thread::sleep(Duration::from_secs(2));
     wait(
         || "the second start".into(),
@@ -310,7 +312,7 @@ fn a_job_that_is_put_back_into_the_queue_goes_on_where_it_was() {
     assert_eq!(text(&output).matches("submitted job").count(), 1, "{}", text(&output));
 }
 
-/// A sweep of two ranks on two nodes.
+/// Writes a sweep of two ranks on two nodes.
 fn ping_pong(folder: &Path, worker: &Path) {
     let text = format!(
         "[fixed]\nkernel = \"message_rate.ping_pong\"\nmessages = 16\nnodes = 2\n[launch]\ntransport = \"mpi\"\n\
@@ -377,14 +379,14 @@ fn cores_of_a_sweep_that_is_submitted_are_those_of_the_nodes() {
     cluster.assert_whole(4);
     let manifest = fs::read_to_string(cluster.scratch.join("result/manifest.json")).expect("a manifest");
     assert!(manifest.contains(told), "{manifest}");
-    // What the nodes have no memory for is refused before it waits in the queue.
+    // A sweep that needs more memory than the nodes have is refused before it enters the queue.
     sweep("256 Mwords per rank");
     let output = cluster.apexmap(&["run", "s.toml", "--no-report", "--out", "other"]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));
     assert!(text(&output).contains("2 ranks on a node take"), "{}", text(&output));
 }
 
-/// The follower may ask as often as it likes.
+/// Lets the follower ask the batch system without pauses until it exits, and returns its output.
 fn followed(cluster: &Cluster, mut follower: Child) -> Output {
     wait(
         || format!("the end of the follower; {}", cluster.slurm(&["squeue"])),
@@ -398,7 +400,7 @@ fn followed(cluster: &Cluster, mut follower: Child) -> Output {
     ended(follower)
 }
 
-/// Login nodes have names of their own; samples belong to the cluster.
+/// Login nodes have their own host names; samples belong to the cluster.
 #[test]
 fn who_follows_from_another_login_node_finds_the_same_samples() {
     needs!(Slurm);
@@ -424,7 +426,8 @@ fn who_follows_from_another_login_node_finds_the_same_samples() {
     assert!(manifest.contains("\"machine\": \"test\""), "{manifest}");
 }
 
-/// Of memory jobs get what their nodes have, or what the user names; who was killed for it is told so.
+/// Jobs get the memory of their nodes, or what the user requests. The message of a job that was killed for its memory
+/// says so.
 #[test]
 fn a_job_gets_the_memory_of_its_nodes_and_one_that_is_killed_for_it_says_so() {
     needs!(Slurm);
@@ -437,7 +440,7 @@ fn a_job_gets_the_memory_of_its_nodes_and_one_that_is_killed_for_it_says_so() {
     assert!(output.status.success(), "768 MiB of a node with 2000: {}", text(&output));
     cluster.assert_whole(2);
     fs::remove_dir_all(cluster.scratch.join("result")).expect("a result");
-    // Long enough for Slurm to look at it.
+    // Runs long enough for Slurm to check its memory.
     let long = sweep.replace("N = 1\n", "N = 20_000\n").replace("min = 2", "min = 1000");
     fs::write(cluster.scratch.join("s.toml"), long).expect("a file");
     let mut command = cluster.command(env!("CARGO_BIN_EXE_apexmap"), &[&run[..], &["--directive=--mem=200"]].concat());
@@ -450,7 +453,7 @@ fn a_job_gets_the_memory_of_its_nodes_and_one_that_is_killed_for_it_says_so() {
     assert!(status.contains("that ran out of memory") && status.contains("help: lower M"), "{status}");
 }
 
-/// The commands of docs/clusters.md and README.md, on nodes for which they are meant.
+/// The commands of docs/clusters.md and README.md, on the kind of nodes that they describe.
 #[test]
 fn the_commands_of_the_guide_run_as_they_stand_there() {
     needs!(Slurm);
@@ -508,7 +511,7 @@ fn what_the_partition_does_not_give_is_refused_before_it_waits_in_the_queue() {
             "a job would need 9 nodes with 2 ranks on each, but according to sinfo, partition main allows at most 4";
         assert!(text(&output).contains(told), "{}", text(&output));
     }
-    // What Slurm finds out itself. A directive is the user's word against all limits.
+    // Faults that Slurm itself detects. A directive of the user overrides all limits.
     slow(&cluster.scratch, 2);
     let run = ["run", "s.toml", "--no-report", "--out", "result", "--directive=--time=30"];
     let mut command = cluster.command(env!("CARGO_BIN_EXE_apexmap"), &run);
@@ -516,7 +519,7 @@ fn what_the_partition_does_not_give_is_refused_before_it_waits_in_the_queue() {
     let output = followed(&cluster, follower);
     let said = text(&output);
     assert_eq!(output.status.code(), Some(6), "{said}");
-    // Which of the two reasons Slurm gives depends on when it looks at the job.
+    // The reason that Slurm gives depends on when it checks the job.
     let (limit, config) = (said.contains("PartitionTimeLimit"), said.contains("PartitionConfig"));
     assert!(said.contains("can never start") && (limit || config), "{said}");
     assert!(
@@ -531,7 +534,7 @@ fn what_the_partition_does_not_give_is_refused_before_it_waits_in_the_queue() {
     wait(|| "an empty queue".into(), || cluster.slurm(&["squeue", "--noheader"]).is_empty());
 }
 
-/// As where the launch is one's own: cause, help, exit code.
+/// Cause, help and exit code are the same as without a batch system.
 #[test]
 fn a_job_that_finds_the_set_up_at_fault_tells_its_follower_what_to_do() {
     needs!(Slurm);

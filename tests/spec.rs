@@ -1,4 +1,4 @@
-//! Sweep files: what they expand to, and what is said about wrong ones.
+//! Tests of sweep files: how they expand, and the messages about wrong ones.
 
 use super::common::Scratch;
 use apexmap::commands::diagnostics::render;
@@ -28,7 +28,7 @@ fn points(text: &str) -> Vec<Point> {
     sweep(text).unwrap_or_else(|e| panic!("{}", render(&e, false, 120))).points
 }
 
-/// A sweep of one kernel with these further lines in [fixed] and below.
+/// Returns a sweep of one kernel with these further lines in [fixed] and below.
 fn sequential(rest: &str) -> String {
     format!("[fixed]\nkernel = \"apex_map.sequential\"\n{rest}")
 }
@@ -37,8 +37,8 @@ fn two_sided(rest: &str) -> String {
     format!("[fixed]\nkernel = \"apex_map.two_sided\"\n{rest}")
 }
 
-/// One wrong file: its text, with the place that should be underlined between » and «; and words that the message and the
-/// advice must contain.
+/// Checks the error of a wrong sweep file. `marked` is its text, with » and « around the part that the error must
+/// underline. The message must contain `expected_message`, the advice `expected_advice`.
 fn check_wrong(marked: &str, what: &str, next: &str) {
     let (start, end) = (marked.find('»').expect("a mark"), marked.find('«').expect("a mark") - '»'.len_utf8());
     let text = marked.replace(['»', '«'], "");
@@ -414,7 +414,7 @@ fn ranges_take_factors_steps_points_and_scales() {
     assert_eq!(axis("N", "{ from = 1, to = 5, points = 3 }"), integers(&[1, 3, 5]));
     assert_eq!(axis("N", "{ from = 3, to = 30, scale = \"log2\" }"), integers(&[3, 6, 12, 24]));
     assert_eq!(axis("N", "{ from = 1, to = 1000, scale = \"log10\" }"), integers(&[1, 10, 100, 1000]));
-    // Rounded values that coincide are one: 1, 1.4, 2, 2.8, 4.
+    // Rounded values that coincide are merged: 1, 1.4, 2, 2.8, 4.
     assert_eq!(axis("N", "{ from = 1, to = 4, points = 5, scale = \"log2\" }"), integers(&[1, 2, 3, 4]));
     let reals = |values: &[f64]| values.iter().map(|&v| Value::from(v)).collect::<Vec<_>>();
     assert_eq!(axis("alpha", "{ from = 0.1, to = 0.5, step = 0.1 }"), reals(&[0.1, 0.2, 0.3, 0.4, 0.5]));
@@ -440,12 +440,13 @@ fn the_memory_of_apex_map_lies_beyond_the_caches_unless_told_otherwise() {
     assert_eq!(words(two, 64 << 30, 32 * MIB), [64 << 20]);
     assert_eq!(words(two, 64 << 30, 129 * MIB), [128 << 20]);
     assert_eq!(words(two, 23 << 30, 480 * MIB), [256 << 20]);
-    // A quarter of 8 GiB, less 2 GiB for others, for two ranks, for three, and for two on each of many nodes.
+    // 8 GiB minus 2 GiB for other programs leaves 6 GiB, a quarter of them for M: for two ranks, for three, and for two
+    // on each of many nodes.
     assert_eq!(words(two, 8 << 30, 480 * MIB), [64 << 20]);
     assert_eq!(words(&two.replace("ranks = 2", "ranks = 3"), 8 << 30, 480 * MIB), [64 << 20]);
     let cluster = "[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"\nranks_per_node = 2";
     assert_eq!(words(&format!("{two}6\n{cluster}").replace("L = 16", "L = 1"), 8 << 30, 480 * MIB), [64 << 20]);
-    // Nothing is known of the memory; and the word itself, among others.
+    // The size of memory is unknown. Then: the word in a list with other values.
     assert_eq!(words(two, 0, 480 * MIB), [256 << 20]);
     let list = two.to_owned() + "\n[axes]\nM = [\"beyond caches\", \"1 Mwords per rank\"]";
     assert_eq!(words(&list, 64 << 30, 0), [64 << 20, 1 << 20]);
@@ -457,7 +458,7 @@ fn a_table_is_half_of_memory_unless_told_otherwise() {
     let words = |text: &str| -> Vec<u64> {
         points(&format!("[fixed]\nupdates = 1\n{text}")).iter().map(|point| point.integer("N_words")).collect()
     };
-    // Half of 3 GiB is 1.5 GiB, in which 1 GiB is the largest table: 2^27 words.
+    // Half of 3 GiB is 1.5 GiB. The largest table that fits has 1 GiB, 2^27 words.
     assert_eq!(words("kernel = \"random_access.sequential\""), [1 << 27]);
     assert_eq!(words("kernel = \"random_access.base\"\nranks = 4"), [1 << 27]);
     assert_eq!(words("kernel = \"random_access.star\"\nranks = 4"), [1 << 25], "a table each");
@@ -492,7 +493,7 @@ fn nodes_times_ranks_per_node_are_the_ranks() {
     let text = two_sided(&format!("M = \"1 kwords per rank\"\n{only}{MPI}"));
     let text = format!("where = [\"nodes * ranks_per_node == 4\"]\n{text}");
     assert_eq!(points(&text).iter().map(|point| point.ranks).collect::<Vec<_>>(), [4, 4]);
-    // One node may have threads.
+    // A single node may use threads.
     let text = two_sided("M = \"1 kwords per rank\"\nnodes = 1\nranks_per_node = \"cores\"\n");
     assert_eq!(points(&text)[0].launch_size().ranks, CORES);
 }
@@ -593,7 +594,7 @@ fn the_schema_describes_every_key_and_knows_the_kernels_parameters() {
     for place in ["fixed", "axes"] {
         let names = &schema["properties"][place]["properties"];
         for name in ["kernel", "ranks", "M", "alpha", "NSER"] {
-            assert!(names[name]["description"].is_string(), "{place} lacks {name}");
+            assert!(names[name]["description"].is_string(), "{place} has no {name}");
         }
     }
 }
@@ -607,7 +608,7 @@ fn a_hundred_thousand_points_expand() {
     assert_eq!(points(&text).len(), 100_000);
 }
 
-/// Distinct values in random order.
+/// Generates distinct values in random order.
 fn distinct(most: u64) -> impl Strategy<Value = Vec<u64>> {
     proptest::collection::hash_set(1..=most, 1..6).prop_map(|set| set.into_iter().collect())
 }

@@ -1,5 +1,5 @@
-//! The latency staircase of a calibration: sizes and their ranges from made-up latencies, and the table of classic numbers. The
-//! large machine here is made up, too: two sockets of 64 cores.
+//! Tests of the latency staircase of a calibration: sizes and their ranges from simulated latencies, and the table of
+//! classic numbers. The large machine is simulated, too: two sockets of 64 cores.
 
 use crate::common::{self, Scratch};
 use apexmap_base::provenance::{Cache, Host, Processors};
@@ -19,7 +19,8 @@ use rand_pcg::Pcg64Mcg;
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1048576.0;
 
-/// Seconds of uniform reads in a region: each of these levels (bytes, seconds) serves its share of it, and memory the rest.
+/// Returns the mean seconds of uniform reads in a region. Each level (bytes, seconds) serves its share of the region,
+/// and memory the rest.
 fn uniform(levels: &[(f64, f64)], memory: f64, region: f64) -> f64 {
     let (mut held, mut total) = (0.0, 0.0);
     for &(bytes, seconds) in levels {
@@ -29,7 +30,8 @@ fn uniform(levels: &[(f64, f64)], memory: f64, region: f64) -> f64 {
     (total + (region - held) * memory) / region
 }
 
-/// A machine of three caches and TLBs of two levels, whose latencies are off by so much.
+/// A simulated machine with three caches and TLBs of two levels. `noise` is the standard deviation of the logarithms of
+/// its latencies.
 struct Machine {
     caches: [(f64, f64); 3],
     memory: f64,
@@ -66,7 +68,7 @@ impl Machine {
         card.set(&name.to_string(), number).expect("a number");
     }
 
-    /// A card of both stages.
+    /// Returns a card with both stages of the calibration.
     fn card(&mut self) -> Card {
         let mut card = Card::new("mine", "made up", "made up");
         let sized = |number: &'static Entry, bits: u32, further: &[Word]| {
@@ -102,7 +104,7 @@ fn told(caches: [f64; 3]) -> (Card, Host) {
     (card, host)
 }
 
-/// The card of both stages with what follows from it, and what cannot be told.
+/// Returns the card of both stages with the derived numbers, and the sizes that cannot be derived.
 fn derive(mut machine: Machine, reported: [f64; 3]) -> (Card, Vec<String>, Host) {
     let (told, host) = told(reported);
     let mut card = machine.card();
@@ -116,7 +118,7 @@ fn ranges_of_95_per_cent_hold_the_size_of_a_cache_in_90_of_100_cases_or_more() {
     for noise in [0.01, 0.03] {
         let (mut inside, mut seen) = (0, 0);
         for case in 0..100u32 {
-            // From 200 KiB to 2 MiB, and from 14 to 56 MiB.
+            // L2 has 200 KiB to 2 MiB, L3 14 to 56 MiB.
             let (l2, l3) = (
                 200.0 * KIB * 10f64.powf(f64::from(case) / 99.0),
                 14.0 * MIB * 4f64.powf(f64::from(case * 37 % 100) / 99.0),
@@ -128,7 +130,7 @@ fn ranges_of_95_per_cent_hold_the_size_of_a_cache_in_90_of_100_cases_or_more() {
             assert!((found.size / truth).ln().abs() < 0.3, "{case}: {found:?}, not {truth}");
             inside += u32::from(found.low <= truth && truth <= found.high);
         }
-        // With little noise nearly all steps are seen.
+        // With little noise, nearly all steps are detected.
         assert!(seen >= if noise < 0.02 { 97 } else { 85 }, "{noise}: {seen} steps");
         assert!(100 * inside >= 90 * seen, "{noise}: {inside} of {seen}");
     }
@@ -149,7 +151,7 @@ fn a_tlb_of_two_levels_shows_in_pages_of_either_size() {
             assert!((found / truth).ln().abs() < 0.25, "{name}: {found} is not {truth}");
             (inside, all) = (inside + u32::from(low <= truth && truth <= high), all + 1);
         }
-        assert_eq!(card.get("tlb_reach_bytes--huge"), None, "4 GiB is beyond all that was read");
+        assert_eq!(card.get("tlb_reach_bytes--huge"), None, "4 GiB is larger than every region that was read");
     }
     assert!(all == 60 && inside >= 50, "{inside} of {all}");
 }
@@ -171,7 +173,7 @@ fn a_cache_that_serves_less_than_the_system_tells_has_its_measured_size() {
         assert_eq!(unseen, Vec::<String>::new());
         assert!(classic::text(&card, None).contains("the system reports 480 MiB"));
     }
-    // As told, or nearly.
+    // The measured size is equal or close to the reported one.
     for (l3, told) in [(32.0, 32.0), (28.0, 32.0), (36.0, 32.0)] {
         let machine = Machine::new([32.0 * KIB, MIB, l3 * MIB], 0.01, 2);
         let (card, _, host) = derive(machine, [32.0 * KIB, MIB, told * MIB]);
@@ -191,7 +193,7 @@ fn no_size_is_named_where_no_step_is_visible() {
     let text = classic::text(&card, None);
     let line = text.lines().find(|line| line.contains("L3")).unwrap_or_else(|| panic!("{text}"));
     assert!(line.contains("no visible step") && line.contains("the system reports 480 MiB"), "{line}");
-    // A part that others take changes from one region to the next: times are off by half.
+    // Other users take a varying part of the cache, so latencies have a deviation of 0.6 in logarithms.
     let (card, ..) = derive(Machine::new([32.0 * KIB, MIB, 32.0 * MIB], 0.6, 4), [32.0 * KIB, MIB, 32.0 * MIB]);
     for level in ["l1", "l2", "l3"] {
         let range = card.interval(&format!("{level}_measured_bytes"));
@@ -212,7 +214,7 @@ fn caches_that_the_system_does_not_report_are_named_in_order() {
     assert!((reach / (8.0 * MIB) - 1.0).abs() < 0.05, "{reach}");
 }
 
-/// Two sockets of 64 cores, each with 8 last-level caches of 32 MiB.
+/// Returns a host with two sockets of 64 cores, each with 8 last-level caches of 32 MiB.
 fn large() -> Host {
     let cache = |level, bytes, shared_by| Cache { level, bytes, shared_by };
     Host {
@@ -223,7 +225,7 @@ fn large() -> Host {
     }
 }
 
-/// A card of the large machine, whose handovers take longer between sockets.
+/// Returns a card of the large machine. Transfers between sockets take longer.
 fn large_card() -> Card {
     let (mut card, ..) =
         derive(Machine::new([32.0 * KIB, 512.0 * KIB, 32.0 * MIB], 0.01, 6), [32.0 * KIB, 512.0 * KIB, 32.0 * MIB]);
@@ -281,19 +283,19 @@ fn the_table_says_the_classic_numbers_in_the_fields_words() {
     let text = classic::text(&card, Some(200));
     let lines: Vec<String> = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     let has = |part: &str| assert!(lines.iter().any(|line| line.contains(part)), "no \"{part}\" in\n{text}");
-    // 16 caches of 32 MiB, and 2 GiB of arrays at most.
+    // 16 caches of 32 MiB, and at most 2 GiB of arrays.
     has(
         "STREAM copy 300 GB/s 270 to 330 GB/s all 128 cores, arrays of 683 MiB, 1.33 x the last-level caches; STREAM's rule asks for at least 4 x",
     );
     has("triad 312 GB/s 281 to 343 GB/s");
-    // 128 tables of 8 MiB and one of 1 GiB, in 512 GiB; single_table_bytes is of another probe.
+    // 128 tables of 8 MiB and one of 1 GiB, in 512 GiB. single_table_bytes comes from another probe.
     has(
         "Updates GUPS, own tables 4.5 GUPS 4.05 to 4.95 GUPS all 128 cores together, tables of 1 GiB, 0.195 % of memory; HPCC's rules ask for half",
     );
     has(
         "GUPS, one table 0.7 GUPS 0.63 to 0.77 GUPS all 128 cores, updates unprotected, table of 1 GiB, 0.195 % of memory",
     );
-    assert!(!text.contains("(HPCC)"), "no number of small tables bears the name");
+    assert!(!text.contains("(HPCC)"), "no number of small tables has the name");
     has("Latency L1 1.5 ns");
     has("the system reports 32 KiB");
     has("L1 TLB, 4 KiB pages");
@@ -302,7 +304,7 @@ fn the_table_says_the_classic_numbers_in_the_fields_words() {
     has("smallest 60 ns");
     has("largest 190 ns");
     has("120 pairs of 16 cores, evenly spread over 128");
-    // The matrix: a row for each core, only where it fits.
+    // The matrix has a row for each core. It is printed only where it fits.
     assert!(lines.iter().any(|line| line.starts_with("120 ") && line.ends_with(" 60")), "{text}");
     assert!(!classic::text(&card, Some(60)).contains("Core to core, by rank"), "too wide");
     assert_eq!(contradictions(&card, &large()), Vec::<String>::new());
@@ -389,7 +391,7 @@ fn numbers_in_no_physical_order_are_told() {
     let odd = contradictions(&card, &large());
     assert_eq!(odd.len(), 3, "{odd:?}");
     assert_eq!(odd[0], "l2_latency_seconds = 20 ns is above l3_latency_seconds = 15 ns: one of them was disturbed");
-    // Within their intervals they may be.
+    // Within their intervals, the latencies may be in the other order.
     set(&mut card, "l2_latency_seconds", 15.5);
     assert_eq!(contradictions(&card, &large()).len(), 2);
 }

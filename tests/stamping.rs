@@ -1,4 +1,4 @@
-//! What stamps and checks of messages cost is subtracted, by a clock that the test moves.
+//! Tests that the cost of stamps and checks of messages is subtracted, with a clock that the test moves.
 
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -9,7 +9,7 @@ use apexmap_measure::kernels::shared::messages::measure::{Exchange, measure};
 use apexmap_measure::kernels::{self, Outcome};
 use std::cell::Cell;
 
-/// One rank whose clock stands unless it is moved.
+/// One rank with a clock that only the test moves.
 struct Clocked<'a> {
     comm: &'a ThreadComm,
     now: &'a Cell<f64>,
@@ -66,10 +66,10 @@ impl Collectives for Clocked<'_> {
     }
 }
 
-/// Rounds and bookkeeping of known times.
+/// An exchange with known times of rounds and bookkeeping.
 struct Known<'a> {
     now: &'a Cell<f64>,
-    /// Of round k: the k-th, over and over.
+    /// Times of the rounds, which repeat.
     rounds: &'a [f64],
     bookkeeping: f64,
     in_turn: f64,
@@ -94,7 +94,7 @@ impl Exchange for Known<'_> {
     }
 }
 
-/// Eight rounds of four messages.
+/// Runs eight rounds of four messages.
 fn run(rounds: &[f64], bookkeeping: f64, in_turn: f64) -> Outcome {
     let point = Point::new("message_rate.streaming", 2).with("window", 4u64).with("messages", 32u64);
     let point = kernels::complete(point).expect("a point");
@@ -133,7 +133,7 @@ fn no_more_than_half_of_a_round_is_subtracted_and_no_time_falls_below_zero() {
     assert_eq!(output(&outcome, "message_seconds_max"), 10.0 / 4.0);
 }
 
-/// Every pattern reports what it subtracted from its real rounds.
+/// Every pattern reports the time that it subtracted from its real rounds.
 #[test]
 fn every_pattern_measures_its_own_bookkeeping() {
     for kernel in kernels::ALL.iter().filter(|kernel| kernel.id().starts_with("message_rate.")) {

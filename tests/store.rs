@@ -1,4 +1,4 @@
-//! Results on disk: nothing readable is lost, nothing is written by halves.
+//! Tests of results on disk: no readable data are lost, and no file is left half-written.
 
 use super::common::{Scratch, launch, sample, small_point, write};
 use crate::needs;
@@ -146,7 +146,7 @@ fn a_column_that_is_missing_is_named_with_those_that_are_there() {
     assert!(error.what.contains("\"alhpa\"") && error.next.contains("alpha"), "{error}");
 }
 
-/// Everything in a table, by name and row.
+/// Returns the contents of a table, by name and row.
 fn contents(table: &Table) -> Vec<(String, Vec<Option<Value>>)> {
     let rows = |name: &String| (0..table.rows).map(|row| table.value(name, row)).collect();
     table.names().iter().map(|name| (name.clone(), rows(name))).collect()
@@ -192,7 +192,7 @@ fn random_sample() -> impl Strategy<Value = Sample> {
         prop_oneof![any::<u64>().prop_map(Value::Integer), number.clone().prop_map(Value::Real)],
         0..3,
     );
-    // What was measured took time; what was not need not have any.
+    // A measured sample has a positive time; other samples may have none.
     let time = prop_oneof![1e-9f64..1.0, Just(f64::MIN_POSITIVE), Just(f64::MAX)];
     let times = (prop::option::of(time), prop::option::of(number.clone()), number);
     (times, status, "\\PC{0,12}", "[a-c]", outputs, any::<(u32, u32)>(), 0.0001f64..1.0).prop_map(
@@ -229,7 +229,7 @@ fn a_launch_is_read_with_where_its_memory_was_last() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// To the last bit: a time or an alpha that changes on its way would split a cell in two.
+    /// Values are exact to the last bit: a time or an alpha that changed would split a cell.
     #[test]
     fn samples_survive_the_journal_and_parquet(samples in prop::collection::vec(random_sample(), 0..12)) {
         let (_scratch, folder) = folder();
@@ -248,7 +248,7 @@ proptest! {
         }
     }
 
-    /// The quick reader sees what the full one does, damaged lines included.
+    /// The quick reader gives the same results as the full one, damaged lines included.
     #[test]
     fn what_plans_ask_of_a_journal_is_read_as_the_whole_journal_is(
         samples in prop::collection::vec(random_sample(), 0..8),
@@ -362,8 +362,8 @@ fn files_that_differ_in_their_ending_do_not_meet_while_they_are_written() {
 #[test]
 fn the_lock_keeps_a_second_driver_out_until_the_first_is_gone() {
     let (_scratch, folder) = folder();
-    let lock = folder.lock().expect("nobody else is here");
-    let refused = folder.lock().expect_err("somebody is here");
+    let lock = folder.lock().expect("no other driver holds the lock");
+    let refused = folder.lock().expect_err("another driver holds the lock");
     assert!(refused.what.contains("another apexmap is writing to"), "{refused}");
     drop(lock);
     assert!(folder.lock().is_ok());

@@ -1,5 +1,5 @@
-//! A sweep as jobs: divided, submitted, followed, and submitted again however jobs end. The cluster is a script; the jobs' drivers
-//! are real, their launches scripted.
+//! Tests a sweep that runs as jobs: how it is divided, submitted, followed and submitted again, however jobs end. The
+//! cluster is simulated; the jobs' drivers are real, with scripted launches.
 
 use super::common::{Scratch, apexmap, output, small_point};
 use super::mock::{LIMITS, Mock, Recorder, Script};
@@ -34,7 +34,7 @@ use std::time::Duration;
 
 const REPEAT: Repeat = Repeat { min: 3, max: 3, width: None, budget_seconds: None };
 
-/// Points of two and of four nodes, twelve each; 2 launches.
+/// Returns a plan with twelve points on two nodes and twelve on four, and 2 launches.
 fn plan() -> Plan {
     let context = Context {
         transport: TransportKind::Mpi,
@@ -58,47 +58,47 @@ fn options(tries: u32) -> JobOptions {
 /// How a job ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
-    /// With all its points.
+    /// It measures all its points.
     Well,
-    /// Killed after so many samples; the system then says this.
+    /// It is killed after this number of samples, and the batch system reports this state.
     Killed(usize, JobState),
-    /// After so many samples its driver stops in order.
+    /// Its driver stops in order after this number of samples.
     InOrder(usize),
-    /// Killed after so many samples and put back into the queue, where it starts once more.
+    /// It is killed after this number of samples, returns to the queue and starts once more.
     Requeued(usize),
     /// It never starts.
     Never(JobState),
     /// Its driver refuses to work.
     Refuses,
-    /// Its driver finds that the set-up is at fault.
+    /// Its driver finds the set-up at fault.
     SetUp,
-    /// Killed after so many samples, and the system forgets it.
+    /// It is killed after this number of samples, and the batch system forgets it.
     Forgotten(usize),
 }
 
-/// A cluster of this process: a job runs when it is first asked for.
+/// A simulated cluster in this process. A job runs when the follower first asks about it.
 struct Cluster {
     plan: Plan,
     folder: Folder,
     ends: Vec<End>,
-    /// Id, script's job, what it waits for, state.
+    /// Id, name of the script, id of the job that it waits for, state.
     jobs: Vec<(String, String, Option<String>, Option<JobState>)>,
     requeued: HashSet<String>,
     asked: usize,
     cancelled: Vec<String>,
     fails: usize,
-    /// It does not say the id of the next job.
+    /// True if the next submission returns no id.
     mute: bool,
-    /// It loses the next job, and does not say that.
+    /// True if the next job is lost without a message.
     loses: bool,
-    /// What the launches of the next job do.
+    /// Scripted launches of the next job.
     launches: RefCell<Vec<Script>>,
-    /// What jobs print.
+    /// Text that jobs print.
     says: Option<String>,
 }
 
 impl Cluster {
-    /// Runs the driver of a job until it has so many samples.
+    /// Runs the driver of a job until it has this number of samples.
     fn drive(&self, job: &str, samples: usize) {
         let part = Jobs::read_part(&Jobs::of(&self.folder).part_file(job)).expect("the part");
         let mut plan = self.plan.clone();
@@ -183,12 +183,12 @@ impl Cluster {
             }
             End::Requeued(samples) => {
                 self.drive(&job, samples);
-                // Its driver was told to end, and said so.
+                // The driver received a signal and recorded its end.
                 self.own(&job, &Own::Ended { code: 143, message: "interrupted".into(), help: String::new() });
                 self.requeued.insert(id);
                 JobState::Waiting
             }
-            End::Never(_) | End::Refuses | End::SetUp => unreachable!("told above"),
+            End::Never(_) | End::Refuses | End::SetUp => unreachable!("handled above"),
         }
     }
 }
@@ -199,7 +199,7 @@ impl Queue for Cluster {
             return Ok(None);
         }
         let job = script.file_stem().expect("a name").to_string_lossy().into_owned();
-        assert!(script.is_file(), "the script is there before it is submitted");
+        assert!(script.is_file(), "the script exists before it is submitted");
         if let Some(after) = after {
             assert!(self.jobs.iter().any(|(id, ..)| id == after), "the job that it waits for is known");
         }
@@ -262,7 +262,7 @@ struct Case {
 }
 
 impl Case {
-    /// The last end is that of the first job.
+    /// Creates a case with these ends of jobs. The last element of `ends` belongs to the first job.
     fn new(ends: &[End]) -> Self {
         let scratch = Scratch::new();
         let folder = Folder::create(&scratch.join("result")).expect("a folder");
@@ -318,7 +318,7 @@ impl Case {
         jobs.into_iter().filter_map(|job| Some(job.ended?.0)).collect()
     }
 
-    /// All points are done, no sample is there twice, and none is missing.
+    /// Asserts that all points are done and that no sample is missing or duplicated.
     fn assert_whole(&self) {
         let records = self.cluster.folder.records().expect("journals");
         let samples: Vec<_> = records.iter().flat_map(|record| &record.samples).collect();
@@ -351,8 +351,8 @@ fn points_that_failed_are_measured_again_by_one_further_job_if_that_is_asked() {
     };
     assert_eq!((counts(&case), case.cluster.jobs.len()), ([5, 0, 0, 1], 1));
     assert!(case.follow().expect("an end").is_empty());
-    assert_eq!(case.cluster.jobs.len(), 1, "a point that failed is not measured again by itself");
-    // It fails again: one job has tried it.
+    assert_eq!(case.cluster.jobs.len(), 1, "a failed point is not measured again automatically");
+    // It fails again after a single job.
     case.retry_failed = true;
     *case.cluster.launches.borrow_mut() = vec![Script::TimesOutAfter(0)];
     assert!(case.follow().expect("an end").is_empty());
@@ -366,7 +366,7 @@ fn points_that_failed_are_measured_again_by_one_further_job_if_that_is_asked() {
 #[test]
 fn however_jobs_end_what_is_left_is_submitted_again_and_no_sample_is_lost_or_doubled() {
     use JobState::*;
-    // Each of the ways ten times, after 1 to 34 samples.
+    // Tries each way to end ten times, after 1 to 34 samples.
     for samples in (0..10).map(|k| 1 + 11 * k % 34) {
         let killed = [TimeLimit, NodeFailure, Preempted, Removed, OutOfMemory, Deadline, Failed];
         let mut ends: Vec<(End, Vec<JobState>)> =
@@ -427,7 +427,7 @@ fn chains_are_as_long_as_their_work() {
     assert_eq!(chain(10.0, 2, Some(3600.0)), (300.0, 1));
     assert_eq!(chain(1000.0, 4, None), (1620.0, 1));
     assert_eq!(chain(1000.0, 4, Some(1800.0)), (1620.0, 1));
-    // 1560 s of work; each job of 600 s has 60 s to start and 30 s to end.
+    // 1560 s of work. A job of 600 s needs 60 s to start and 30 s to end.
     assert_eq!(chain(1000.0, 4, Some(600.0)), (600.0, 4));
 }
 
@@ -444,7 +444,7 @@ fn a_batch_system_that_does_not_answer_is_asked_again() {
 fn whoever_follows_again_neither_submits_nor_measures_twice() {
     let mut case = Case::new(&[]);
     let store = Jobs::of(&case.cluster.folder);
-    // A follower that was killed after the batch system took the job, and before it could write that down.
+    // The follower was killed after the batch system accepted the job and before it could record that.
     let part = parts(&case.cluster.plan, Division::One).expect("parts").remove(0);
     let (machine, job) = (Machine::plain(2, 1 << 30), "am-001-abc".into());
     let file = PartFile { job, part, machine, seconds: 300.0, retry_failed: false };
@@ -481,7 +481,7 @@ fn a_job_whose_id_the_batch_system_does_not_say_is_found_by_its_name_and_one_tha
     assert_eq!(after[..2], [None, None]);
 }
 
-/// Slurm's programs, of which a script stands in for each.
+/// Returns a batch system with a script in the place of each of Slurm's programs.
 fn system<'a>(scratch: &Scratch, script: &str, interrupted: &'a dyn Fn() -> Result<()>) -> System<'a> {
     let program = scratch.join("program");
     std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("a file");
@@ -519,11 +519,12 @@ fn a_question_to_a_batch_system_that_does_not_answer_ends_with_the_command() {
     let error = system(&scratch, "echo $$ > pid; exec sleep 1000", &asked).ask(&[]).expect_err("an interruption");
     assert_eq!(error.kind, ErrorKind::Interrupted(2));
     let pid: i32 = std::fs::read_to_string(&pid).expect("a process").trim().parse().expect("a number");
-    assert!(kill(Pid::from_raw(pid), None).is_err(), "the question goes on");
+    assert!(kill(Pid::from_raw(pid), None).is_err(), "the query still runs");
 }
 
 impl Case {
-    /// Follows jobs that somebody has just asked for, and is interrupted at this look. Returns the looks, too.
+    /// Follows jobs about which the batch system was just asked, and stops at look number `last`. Returns the number of
+    /// looks, too.
     fn follow_looks(&mut self, last: u32, look_every: Duration) -> (Result<Stopped>, u32) {
         let (plan, folder) = (self.cluster.plan.clone(), self.cluster.folder.clone());
         let parts = parts(&plan, Division::One).expect("parts");
@@ -559,7 +560,7 @@ impl Case {
 #[test]
 fn an_interruption_is_heard_between_two_looks_however_long_a_question_takes() {
     let mut case = Case::new(&[]);
-    // As if all questions had taken longer.
+    // As if each query had taken longer.
     let (result, looks) = case.follow_looks(3, Duration::ZERO);
     assert_eq!((result.expect_err("an interruption").kind, looks), (ErrorKind::Interrupted(2), 3));
 }
@@ -595,7 +596,7 @@ fn what_stands_for_all_jobs_of_a_user_is_no_id() {
 fn only_jobs_that_the_queue_knows_by_their_recorded_names_are_cancelled() {
     let mut case = Case::new(&[]);
     let store = Jobs::of(&case.cluster.folder);
-    // Jobs of this user, of which a result of other hands tells as of its own.
+    // Jobs of this user. A result of another user names them as its own.
     for name in ["mine", "am-2", "am-3"] {
         case.cluster.jobs.push((format!("10{}", case.cluster.jobs.len()), name.into(), None, None));
     }
@@ -619,7 +620,7 @@ fn a_job_of_a_result_of_other_hands_makes_no_jobs_of_a_run_here() {
     let (sweep, out, bin) = (scratch.join("tiny.toml"), scratch.join("r"), scratch.join("bin"));
     std::fs::write(&sweep, TINY).expect("a file");
     std::fs::create_dir(&bin).expect("a folder");
-    // A queue with one job, of another name.
+    // A queue with one job that has another name.
     let queue =
         format!("echo $0 >> {}; case $0 in *squeue) echo '7|RUNNING|mine||';; esac", scratch.join("called").display());
     for program in ["sbatch", "squeue", "scancel", "sinfo"] {
@@ -714,7 +715,7 @@ fn decisions_follow_from_how_jobs_ended() {
     assert_eq!(next(true, &[&limit("a", 3), &limit("b", 5)], 0, 3), Next::Submit);
     assert!(matches!(next(true, &[&limit("a", 3), &limit("b", 3), &limit("c", 3)], 0, 5), Next::Stop(_)));
     assert!(matches!(next(true, &[&limit("a", 3), &limit("b", 5), &limit("c", 7)], 0, 3), Next::Stop(_)));
-    // Jobs of an earlier command are no tries of this one.
+    // Jobs of an earlier command do not count as tries of this one.
     assert_eq!(next(true, &[&limit("a", 0), &limit("b", 0)], 2, 1), Next::Submit);
 }
 
@@ -746,7 +747,7 @@ fn a_result_of_somebody_else_starts_no_program_of_its_choice() {
 
 #[test]
 fn a_job_that_finds_the_set_up_at_fault_is_the_last_of_its_part() {
-    // A chain, whose other jobs would find the same.
+    // A chain: its other jobs would fail in the same way.
     let mut case = Case::new(&[End::SetUp]);
     (case.measuring, case.limit) = (2000.0, Some(600.0));
     let stopped = case.follow().expect("an end");
@@ -759,7 +760,7 @@ fn a_job_that_finds_the_set_up_at_fault_is_the_last_of_its_part() {
     let submitted = case.cluster.jobs.len();
     assert!(submitted > 1, "it was a chain");
     assert_eq!(case.cluster.cancelled.len(), submitted - 1);
-    // The next command tries again: the cause may be mended.
+    // The next command tries again, because the cause may be fixed.
     assert!(case.follow().expect("an end").is_empty());
     case.assert_whole();
 }
@@ -775,14 +776,14 @@ fn a_job_that_asks_for_what_it_cannot_get_is_cancelled_and_the_last_of_its_part(
     );
     let submitted = case.cluster.jobs.len();
     assert!(submitted > 1, "it was a chain");
-    assert_eq!(case.cluster.cancelled.len(), submitted, "nothing of it stays in the queue");
+    assert_eq!(case.cluster.cancelled.len(), submitted, "no job stays in the queue");
     assert_eq!(case.ended()[0], JobState::Unsatisfiable);
     // The next command tries again.
     assert!(case.follow().expect("an end").is_empty());
     case.assert_whole();
 }
 
-/// The system says at most that it failed; what it printed tells more.
+/// The batch system reports at most that the job failed; the job's log says more.
 #[test]
 fn why_a_job_ended_is_looked_for_at_the_end_of_its_log() {
     for (said, state, told, next) in [
@@ -820,7 +821,7 @@ fn why_a_job_ended_is_looked_for_at_the_end_of_its_log() {
     }
 }
 
-/// Names tell samples apart: login nodes and compute nodes have names of their own.
+/// Names distinguish samples: login nodes and compute nodes have their own host names.
 #[test]
 fn a_machine_is_called_by_its_cluster_in_an_allocation_and_as_before_where_jobs_measured() {
     let scratch = Scratch::new();
@@ -850,6 +851,6 @@ fn a_machine_is_called_by_its_cluster_in_an_allocation_and_as_before_where_jobs_
         .append(&Line::Submitting { job: job.clone(), part: "all".into(), seconds: 60.0, after: None, samples: 0 })
         .expect("a line");
     store.append(&Line::Ended { job, state: JobState::Completed, why: String::new(), samples: 2 }).expect("a line");
-    assert!(run(&["plan"], false).contains("1 done"), "whatever this host is called");
+    assert!(run(&["plan"], false).contains("1 done"), "whatever the name of this host is");
     assert!(run(&["plan", "--machine", "other"], false).contains("2 stale samples"), "the user's word comes first");
 }

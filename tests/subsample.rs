@@ -1,4 +1,5 @@
-//! Fits to large designs: what is kept of the points, that it finds the truth, and that the fit is judged on all of them.
+//! Tests of fits to large designs: which points are kept, whether the fit recovers the parameters, and that it is
+//! judged on all points.
 
 use apexmap_theory::fit::quality::smape;
 use apexmap_theory::fit::subsample::choose;
@@ -18,7 +19,7 @@ fn observations(points: impl IntoIterator<Item = Vec<f64>>) -> Vec<Observation> 
     points.into_iter().map(|x| Observation { x, y: 1.0, launch: 0 }).collect()
 }
 
-/// The points that stay, each once.
+/// Returns the points that stay, without duplicates.
 fn stay(data: &[Observation], most: usize) -> Vec<Vec<f64>> {
     let kept = choose(data, most).expect("more points than that");
     let mut stay: Vec<Vec<f64>> =
@@ -36,8 +37,8 @@ fn grid(columns: u32, rows: u32) -> Vec<Vec<f64>> {
 fn of_a_line_one_point_of_each_stretch_and_both_ends_stay() {
     let line = |n: u32| observations((0..n).map(|at| vec![f64::from(at)]));
     let numbers = |n: u32, most: usize| stay(&line(n), most).concat();
-    // Stretches of 10 points from 0, 3 and 6, of 20 from 0, 5, 10 and 15; which of each is drawn is for
-    // SplitMix64 to say, which python3 computed here.
+    // The stretches begin at 0, 3 and 6 for 10 points, and at 0, 5, 10 and 15 for 20 points. SplitMix64 selects one
+    // point of each; the values are from Python.
     assert_eq!(numbers(10, 3), [0.0, 1.0, 5.0, 8.0, 9.0]);
     assert_eq!(numbers(20, 4), [0.0, 5.0, 10.0, 18.0, 19.0]);
 }
@@ -47,7 +48,7 @@ fn small_designs_are_not_thinned() {
     let data = observations(grid(20, 20));
     assert_eq!(choose(&data, 400), None);
     assert!(choose(&data, 399).is_some());
-    // What counts are different points, not launches of them.
+    // Only different points count, not their launches.
     let again = [data.clone(), data].concat();
     assert_eq!(choose(&again, 400), None);
     let measured = hypercube(0.05, 1);
@@ -69,8 +70,8 @@ fn a_surface_is_thinned_evenly_along_both_axes_and_keeps_its_corners() {
         stay.iter().for_each(|x| *counts.entry(x[at] as u64).or_default() += 1);
         counts
     };
-    // Four of the twenty points of each line; of lines across, which stretches do not follow, 20 as drawn, within four
-    // standard deviations of a binomial.
+    // Stretches follow the columns: each keeps four of its twenty points. Rows across the stretches get 20 points on
+    // average, within four standard deviations of a binomial distribution.
     let along = counts(0);
     assert!(along.len() == 100 && along.values().all(|count| (4..=6).contains(count)), "{along:?}");
     let across = counts(1);
@@ -90,7 +91,7 @@ proptest! {
         let data = observations(all.clone());
         let stay = stay(&data, most);
         prop_assert!(stay.len() >= most && stay.len() <= most + 12, "{} of {most}", stay.len());
-        // A set is in order: so are its stretches.
+        // The set is sorted, and so are its stretches.
         for stretch in 0..most {
             let of = &all[stretch * all.len() / most..(stretch + 1) * all.len() / most];
             prop_assert!(of.iter().any(|x| stay.contains(x)), "nothing of stretch {stretch}");
@@ -102,7 +103,7 @@ proptest! {
                 prop_assert!(stay.contains(here[0]) && stay.contains(here[here.len() - 1]));
             }
         }
-        // Neither the order nor the number of the launches matters, and all launches of a point go with it.
+        // Order and number of launches do not matter, and a point keeps either all of its launches or none.
         let mut more = [data.clone(), data.iter().map(|seen| Observation { launch: 1, ..seen.clone() }).collect()].concat();
         more.sort_by_key(|seen| apexmap_measure::numerics::mix::seed(&[seed, seen.x[0] as u64, seen.x[1] as u64, u64::from(seen.launch)]));
         let kept = choose(&more, most).expect("more points");
@@ -114,7 +115,7 @@ proptest! {
 
 const TRUTH: [f64; 2] = [56.9e-6, 33e-6];
 
-/// 600 points of the hypercube's model over P and Q, with log-normal noise.
+/// Simulates 600 points of the hypercube's model over P and Q, with log-normal noise.
 fn hypercube(noise: f64, seed: u64) -> Vec<Observation> {
     let model = models::find("random_access.hypercube").expect("a model");
     let (mut rng, normal) = (Pcg64Mcg::seed_from_u64(seed), Normal::new(0.0, noise).expect("a deviation"));
@@ -151,7 +152,7 @@ fn the_intervals_of_a_thinned_fit_hold_the_truth() {
 fn a_thinned_fit_is_judged_on_all_points() {
     let data = hypercube(0.02, 3);
     let kept = choose(&data, 50).expect("more points");
-    // What is not fitted to is half as fast again: nothing of the numbers may change, and the errors must show it.
+    // The points that are not kept become half as fast again. No parameter may change, but the errors must show it.
     let faster = |(seen, kept): (&Observation, &bool)| Observation {
         y: if *kept { seen.y } else { 1.5 * seen.y },
         ..seen.clone()
@@ -165,11 +166,11 @@ fn a_thinned_fit_is_judged_on_all_points() {
     assert_eq!((after.quality.points, after.quality.observations), (600, 600));
     assert_eq!(after.quality.fitted_points, kept.iter().filter(|kept| **kept).count());
     assert!(before.quality.smape < 0.02, "{}", before.quality.smape);
-    // Of points 1.5 times as fast the error is 2 (1.5 - 1) / (1.5 + 1) = 40 %.
+    // For points that are 1.5 times as fast, the error is 2 (1.5 - 1) / (1.5 + 1) = 40 %.
     let share = kept.iter().filter(|kept| !**kept).count() as f64 / 600.0;
     assert!((after.quality.smape - 0.4 * share).abs() < 0.01, "{}", after.quality.smape);
     assert_eq!(after.quality.smape, smape(after.points.iter().map(|point| (point.measured, point.predicted))));
-    // The fit has not seen the points that are not kept: what it predicts there is what it predicts.
+    // The fit has not seen the points that are not kept, so leaving them out does not change their prediction.
     let left_out = |point: &fit::Point| point.left_out.expect("of every point");
     assert!(after.points.iter().zip(&kept).all(|(point, kept)| *kept || left_out(point) == point.predicted));
     assert!(after.points.iter().zip(&kept).any(|(point, kept)| *kept && left_out(point) != point.predicted));
@@ -181,7 +182,7 @@ fn a_thinned_fit_is_judged_on_all_points() {
 fn what_a_part_of_the_points_cannot_tell_all_are_asked() {
     let model = models::find("point_to_point.log_gp").expect("a model");
     let truth = [700e-9, 150e-9, 50e-9, 400e-9, 5e-10];
-    // The gap shows in streams alone, of which there are two points.
+    // Only streams identify the gap, and there are two points of them.
     let lengths = |kernel: f64| (0..300).map(move |at| vec![kernel, 8.0 * 1.03f64.powi(at)]);
     let points = lengths(0.0).chain([vec![1.0, 64.0], vec![1.0, 512.0]]).chain(lengths(2.0));
     let mut rng = Pcg64Mcg::seed_from_u64(5);

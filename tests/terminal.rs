@@ -1,4 +1,4 @@
-//! What reaches a terminal is printable and not endless, and that it cannot be written ends no measurement.
+//! Tests that text for a terminal is printable and bounded, and that a terminal which fails ends no measurement.
 
 use super::architecture::sources;
 use super::common::{Scratch, apexmap, printed, samples, table, write};
@@ -45,16 +45,17 @@ fn a_sweep_goes_on_when_nobody_reads_its_notes() {
     assert!(is_complete(&scratch.join("full")));
 
     let mut driver = run(&sweep, &scratch.join("pipe")).stderr(Stdio::piped()).spawn().unwrap();
-    // One line, as `head -n 1` takes it, and the pipe is gone.
+    // Reads one line and closes the pipe, like `head -n 1`.
     BufReader::with_capacity(1, driver.stderr.take().unwrap()).read_line(&mut String::new()).unwrap();
     assert!(driver.wait().unwrap().success());
     assert!(is_complete(&scratch.join("pipe")));
 }
 
-/// Both ends of a terminal.
+/// Opens both ends of a terminal.
 fn terminal() -> (File, OwnedFd) {
     let (mut master, mut slave) = (0, 0);
-    // SAFETY: both descriptors are written if the call succeeds, and belong to nobody else; the rest may be null.
+    // SAFETY: the call writes both descriptors if it succeeds, and no other code owns them; the other arguments may be
+    // null.
     unsafe {
         let null = std::ptr::null_mut();
         let opened =
@@ -183,7 +184,7 @@ fn commands_of_terminals_in_results_and_arguments_are_not_passed_on() {
     with(&["query", out, "--where", hostile]);
 }
 
-/// What a command shows on its standard error, which is a terminal.
+/// Returns the standard error of a command, which is a terminal.
 fn shown(arguments: &[&str], no_color: &str) -> String {
     let (mut master, slave) = terminal();
     let mut command = Command::new(PROGRAM);
@@ -191,7 +192,7 @@ fn shown(arguments: &[&str], no_color: &str) -> String {
     assert_eq!(command.status().unwrap().code(), Some(2));
     drop(command);
     let mut shown = Vec::new();
-    // The end of what a terminal shows is an error.
+    // Reading from a terminal ends with an error.
     let _ = master.read_to_end(&mut shown);
     String::from_utf8_lossy(&shown).into_owned()
 }
@@ -231,7 +232,7 @@ fn data_for_programs_is_printable_only_on_a_terminal() {
     assert!(command.status().unwrap().success());
     drop(command);
     let mut shown = Vec::new();
-    // The end of what a terminal shows is an error.
+    // Reading from a terminal ends with an error.
     let _ = master.read_to_end(&mut shown);
     let shown = String::from_utf8_lossy(&shown);
     assert!(shown.contains("a\u{fffd}[31mb") && !shown.contains('\u{1b}'), "{shown:?}");
@@ -267,7 +268,7 @@ fn nothing_else_writes_to_the_terminal_or_writes_files_in_place() {
     let files = ["fs::write(", "File::create(", ".truncate(true)"];
     for (file, text) in sources("src") {
         let refused: &[&str] = match file.to_str().unwrap() {
-            // Cargo reads what a build script prints.
+            // Cargo reads the output of a build script.
             "src/measure/build.rs" => continue,
             "src/base/terminal.rs" => &files,
             "src/base/new_file.rs" => &terminal,

@@ -1,99 +1,101 @@
-//! The map of the tests: one program, one module per topic; names read as sentences.
+//! All tests in one program, with one module per topic. Names of tests are sentences.
 //!
-//! What holds for the code itself:
-//! - `architecture`: imports go downwards, nothing is too long
-//! - `contributing`: the worked examples of docs/extending.md compile and run
-//! - `docs`: commands, snippets and links of README and guide hold; generated parts are up to date; examples run
-//! - `recipes`: recipes for Spack, EasyBuild and Apptainer are of this version and can be parsed
-//! - `licences`: what all dependencies permit
+//! Code and documentation:
+//! - `architecture`: imports go downwards, no file or function is too long
+//! - `contributing`: the examples of docs/extending.md compile and run
+//! - `docs`: commands, snippets and links of README and guide work; generated parts are up to date; examples run
+//! - `recipes`: recipes for Spack, EasyBuild and Apptainer have this version and can be parsed
+//! - `licences`: licences of all dependencies
 //! - `cli`: every command has help, examples and a manual page
 //!
-//! From the ground up:
+//! The program, in the order of its layers:
 //! - `units`: quantities as users write them and as they are printed
-//! - `text_table`: aligned columns, and texts broken to fit a terminal
+//! - `text_table`: aligned columns, and text that is wrapped to fit a terminal
 //! - `numerics`: power law, mixing, order statistics
 //! - `machine`: machine cards are read back as written; errors show the place
-//! - `models`: models give the numbers that their papers print, and the papers' disagreements are shown
+//! - `models`: models reproduce the numbers of their papers, and contradictions within the papers are shown
 //! - `lru`: hit ratios of caches against simulated ones
-//! - `gf2`: the streams of RandomAccess
-//! - `hardware`: machines and control groups read from recorded files, ranks put on them
+//! - `gf2`: the random streams of RandomAccess
+//! - `hardware`: machines and control groups from recorded files, and the placement of ranks on them
 //! - `arena`: a rank's memory and its pages
 //! - `threads`: the embedded transport keeps the contract of `Comm` and its parts
-//! - `comm`: and the part of it that moves many words, and words into others' memory; what loom checks of its synchronisation
-//!   is in `loom`, a package of its own
-//! - `mpi`: so does the MPI transport, and the kernels and workers on it
+//! - `comm`: the part of `Comm` that moves many words, and words into others' memory; the separate package `loom`
+//!   checks its synchronisation
+//! - `mpi`: the MPI transport keeps the contract, and the kernels and workers on it
 //! - `apex_map`: the kernel, its verification and its refusals
-//! - `writes`: Apex-Map that writes, that follows its data, and beside busy neighbours
-//! - `node`: strides, STREAM's four, latency under writes, the line between two cores
+//! - `writes`: Apex-Map with writes, with chains, and with busy neighbours
+//! - `node`: strides, STREAM's four kernels, latency under writes, transfers of a line between two cores
 //! - `random_access`: every algorithm against `sequential`, verification, ownership, routes, refusals
 //! - `random_access_mpi`: every algorithm on both MPIs
 //! - `random_access_shared`: one table under the threads of one rank, its errors and its mapping modes
 //! - `message_rate`: every pattern, its destinations, and its verification against faults
 //! - `stamping`: the cost of stamps and checks is subtracted
 //! - `message_rate_mpi`: every pattern on both MPIs
-//! - `calibrate_network`: the costs of messages, and that each of these kernels finds faults
+//! - `calibrate_network`: the costs of messages, and the faults that each of these kernels detects
 //! - `calibrate`: the costs on a core, and the machine card of all numbers
-//! - `latency`: pointer chases, runs in parts, regions inside the plateaus of levels, ranges of few launches
-//! - `residence`: the rate at which others displace lines of the last cache, from made-up latencies after waits
-//! - `staircase`: sizes of caches and the reach of TLBs from made-up latencies, the table of classic numbers and its figures
-//! - `bounds`: known values, what is left out, and that nothing exceeds what this machine measured of itself
-//! - `worker`: a job in, lines out
-//! - `identity`: what makes samples stale
-//! - `disturbance`: what is watched while a kernel's clock runs, verdicts about it, rates corrected by the canary
-//! - `fuzz`: what readers make of any bytes: every case that fuzzing found, and seeds for more
+//! - `latency`: pointer chases, runs in parts, regions inside the plateaus of levels, ranges from few launches
+//! - `residence`: the rate at which others displace lines of the last cache, from simulated latencies after waits
+//! - `staircase`: sizes of caches and the reach of TLBs from simulated latencies, the table of classic numbers and its
+//!   figures
+//! - `bounds`: known values, missing numbers, and that nothing exceeds the bounds of this machine's card
+//! - `worker`: reads a job, writes lines
+//! - `identity`: changes that make samples stale
+//! - `disturbance`: what is recorded while a kernel's clock runs, verdicts about it, rates corrected by the canary
+//! - `fuzz`: readers on arbitrary bytes: every case that fuzzing found, and seeds for more
 //! - `store`: journals, Parquet, cells
-//! - `damage`: results whose files are damaged, copied or of other hands: what is readable is read, and the rest is told
-//! - `samples`: what varies, groups, mixtures, the registry of columns
+//! - `damage`: results with files that are damaged, copied or written by others: readable data are read, the rest is
+//!   reported
+//! - `samples`: varying columns, groups, mixtures, the registry of columns
 //! - `cube`: medians as arrays over named axes, their slices, ratios and slopes, and the map of elasticities
 //! - `spec`: sweep files, their expansion and their errors
-//! - `quickstart`: on machines of several kinds
+//! - `quickstart`: the quickstart on machines of several kinds
 //! - `driver`: launches, retries, budgets, resuming
-//! - `forecast`: how long the rest of a sweep takes, on recorded and simulated sweeps
+//! - `forecast`: the time that the rest of a sweep takes, for recorded and simulated sweeps
 //! - `processes`: launches as real processes, their limits and their ends
-//! - `launch`: launchers' command lines
+//! - `launch`: command lines of launchers
 //! - `command_lines`: command lines of all launchers stay as they are recorded
-//! - `causes`: what launchers print when launches fail, recorded, and what it means
-//! - `batch`: scripts of batch systems as text, and what their answers mean
-//! - `batch_systems`: OpenPBS, Torque, LSF and Flux, whose programs are scripts; driver and jobs are real
-//! - `submit`: sweeps as jobs, whose cluster is a script: however jobs end
-//! - `slurm`: a real Slurm, started by the test, and jobs as users submit them
+//! - `causes`: recorded messages of launchers when launches fail, and their causes
+//! - `batch`: scripts of batch systems as text, and the meaning of the systems' answers
+//! - `batch_systems`: OpenPBS, Torque, LSF and Flux, with scripts as their programs; driver and jobs are real
+//! - `submit`: sweeps as jobs on a simulated cluster, however jobs end
+//! - `slurm`: a real Slurm, started by the test, with jobs as users submit them
 //! - `network`: hosts joined by a switch with a chosen delay and rate, and both MPIs across them
-//! - `launchers`: launchers that misbehave, and that nothing of them stays behind
-//! - `protocol`: lines cut out of any bytes, and what a launch may say when
+//! - `launchers`: launchers that misbehave, and that no process of theirs stays behind
+//! - `protocol`: lines cut from arbitrary bytes, and the order of a launch's events
 //! - `figure`: surfaces, contours, curves
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
-//! - `terminal`: what reaches a terminal is printable and bounded; that it cannot be written ends no measurement
-//! - `crew`: the threads that fill and verify memory, and what is told meanwhile
+//! - `terminal`: text for a terminal is printable and bounded; a terminal that fails ends no measurement
+//! - `crew`: the threads that fill and verify memory, and their progress reports
 //! - `limits`: sizes that no machine has are refused
-//! - `memory`: what launches take of memory is what plans say; a kill for lack of memory
-//! - `new_file`: files are written whole, and no link is followed
-//! - `in_order`: work on all processors, its results in order
-//! - `crash`: a panic that escapes is one message
-//! - `faults`: calls that fail, kills, signals, full disks and drivers that meet lose nothing
-//! - `resume`: whole runs, killed, resumed, failed, inspected
-//! - `baseline`: the curves that a model has to beat, and what is said of one that does not
-//! - `fit`: known values, recovered truths, intervals that cover, designs refused
+//! - `memory`: launches use the memory that plans predict; kills for too much memory
+//! - `new_file`: files are written completely, and no link is followed
+//! - `in_order`: work on all processors, with results in order
+//! - `crash`: a panic that escapes gives one message
+//! - `faults`: failing calls, kills, signals, full disks and concurrent drivers lose nothing
+//! - `resume`: complete runs: killed, resumed, failed, inspected
+//! - `baseline`: the curves that a model has to beat, and the sentences about a model that does not
+//! - `fit`: known values, recovered parameters, coverage of intervals, refused designs
 //! - `subsample`: fits to an evenly spread part of a large design, judged on all of it
-//! - `intervals`: intervals cover, over launches and within one; samples that are alike
+//! - `intervals`: coverage of intervals, over launches and within one; correlated samples
 //! - `query`: medians by groups
 //! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
 //! - `manual`: launches run by their scripts elsewhere; outputs cut, damaged, foreign, imported twice
-//! - `notebooks`: run to the end; no outputs are committed
-//! - `breaks`: eager limits and cache sizes found from data, LogGP's numbers
-//! - `predicted`: pictures of predictions without a result, compact models in reports, what a card lacks
+//! - `notebooks`: they run to the end; no outputs are committed
+//! - `breaks`: eager limits and cache sizes found from data, LogGP's parameters
+//! - `predicted`: figures of predictions without a result, compact models in reports, missing numbers of a card
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
 //! - `page`: HTML pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `compare`: machines against each other, and regressions between them
-//! - `compare_check`: what a check of regressions can find, and says; folders and names of comparisons; published machines
-//! - `compare_sides`: sides of one run in pairs, of different size by role, dropped points, decisions of many points
+//! - `compare_check`: what a check for regressions can detect; folders and names of comparisons; published machines
+//! - `compare_sides`: sides of one run in pairs, of different size by role, dropped points, decisions about many points
 //! - `compare_terms`: why one machine is faster than another, term by term
-//! - `control`: differences found between launches of one thing
-//! - `placement`: warnings about ranks and memory that are not where they should be
+//! - `control`: differences found between launches of the same point
+//! - `placement`: warnings about ranks and memory in the wrong place
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
-//! `browser` opens HTML pages and queries them; `common` holds what several of them need, `faulty` a faulty transport,
-//! `made_up` machines that behave as a model says,
-//! `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and their launches, `needs` what is installed here.
+//! Helpers: `browser` opens and queries HTML pages; `common` has shared functions; `faulty` is a faulty transport;
+//! `made_up` simulates machines that follow a model; `mock` is a scripted launcher for the driver; `mpi_worker` builds
+//! and launches MPI programs; `needs` checks for installed software.
 
 #[macro_use]
 mod needs;

@@ -1,4 +1,4 @@
-//! Aligned columns, and texts broken to fit a terminal.
+//! Tests of aligned columns, and of text that is wrapped to fit a terminal.
 
 use apexmap_base::text_table::{Align, TextTable};
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! The contract of a transport on the embedded transport, with fewer and with more ranks than cores.
+//! Tests of the contract of transports on the embedded transport, with fewer and with more ranks than cores.
 
 use super::common::patiently;
 use apexmap_measure::comm::arena::Arena;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Runs `body` on every rank and demands that all come through.
+/// Runs `body` on every rank and asserts that no rank fails.
 fn world<R: Send>(ranks: usize, body: impl Fn(&ThreadComm) -> R + Sync) -> Vec<R> {
     let results = threads::run(ranks, |comm, _: &mut Arena| body(comm));
     assert_eq!(results.len(), ranks);
@@ -178,7 +178,7 @@ fn a_send_is_refused_while_all_handles_are_busy() {
     }
 }
 
-/// To whom, and how many words.
+/// For each rank, the targets and lengths of its messages.
 type Traffic = Vec<Vec<(usize, usize)>>;
 
 fn traffic() -> impl Strategy<Value = (Traffic, usize, usize)> {
@@ -199,7 +199,7 @@ fn message(from: usize, serial: usize, length: usize) -> Vec<u64> {
     (0..length).map(|k| if k == 0 { serial as u64 } else { mix((from << 40 | serial << 8 | k) as u64) }).collect()
 }
 
-/// Sends what `plan` says and returns, by sender, the serial numbers that came.
+/// Sends the messages of `plan` and returns the received serial numbers, by sender.
 fn exchange(comm: &ThreadComm, plan: &Traffic, sends: usize, words: usize) -> Vec<Vec<usize>> {
     let (mut inbox, mut outbox) = comm.mailbox(Tag::Reply, 2, sends, words);
     let own = &plan[comm.rank()];
@@ -215,7 +215,7 @@ fn exchange(comm: &ThreadComm, plan: &Traffic, sends: usize, words: usize) -> Ve
             let serial = words[0] as usize;
             let (to, length) = plan[from][serial];
             assert_eq!(to, comm.rank(), "it went to the wrong rank");
-            assert_eq!(words, message(from, serial, length), "it was changed on its way");
+            assert_eq!(words, message(from, serial, length), "the message was changed in transit");
             got[from].push(serial);
         });
         match taken {
@@ -237,7 +237,7 @@ proptest! {
         for (to, got) in got.iter().enumerate() {
             for (from, serials) in got.iter().enumerate() {
                 let sent = plan[from].iter().enumerate().filter(|(_, message)| message.0 == to);
-                // The oldest comes first, so those of one sender come in order.
+                // The oldest message comes first, so those of one sender arrive in order.
                 prop_assert_eq!(serials, &sent.map(|(serial, _)| serial).collect::<Vec<_>>());
             }
         }
@@ -298,7 +298,7 @@ fn gets_bring_the_words_asked_for() {
     }
 }
 
-/// Takes one block, if one has come, and strikes it off.
+/// Takes one block, if one has arrived, and removes it from the wanted blocks.
 fn take(window: &mut impl GetWindow, wanted: &mut std::collections::HashSet<(u64, usize, u64)>) {
     window.take(|words| {
         assert!(words.iter().enumerate().all(|(k, &word)| word == words[0] + k as u64), "the block has a hole");
@@ -380,7 +380,7 @@ fn misuse_is_caught_before_it_touches_memory() {
     assert!(outside.iter().any(|message| message.contains("outside of a memory of 10")), "{outside:?}");
 }
 
-/// Memory of a rank's frame, large enough to be unmapped when it is dropped: who still touches it crashes.
+/// Returns memory for a rank's stack frame. It is so large that dropping it unmaps it, and a later access crashes.
 fn mapped() -> Vec<u32> {
     vec![0; 1 << 20]
 }
@@ -478,7 +478,6 @@ fn windows_do_not_nest() {
     assert!(messages.iter().any(|message| message.contains("do not nest")), "{messages:?}");
 }
 
-/// More ranks than the system gives threads would be a long wait for a barrier that never opens.
 #[test]
 fn no_ranks_are_no_results() {
     assert!(threads::run(0, |_, _: &mut Arena| ()).is_empty());

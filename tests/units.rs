@@ -1,4 +1,4 @@
-//! Quantities with units.
+//! Tests of quantities with units.
 
 use apexmap_base::units::{
     NumberStyle, Unit, amount, bytes, is_known, number, parse, quantity, seconds, si, significant,

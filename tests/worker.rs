@@ -1,4 +1,4 @@
-//! The worker as launchers start it: a job in, lines out. And its schedule.
+//! Tests of the worker as launchers start it: it reads a job and writes lines. Also tests its schedule.
 
 use super::common::{Scratch, patiently, small_point};
 use apexmap_base::point::Point;
@@ -16,7 +16,7 @@ fn task(point: Point) -> Task {
     Task { key: point.label(), point, seconds_so_far: Vec::new(), next_repetition: 0 }
 }
 
-/// A job of five points that differ in L.
+/// Returns a job of five points that differ in L.
 fn job(ranks: usize, repeat: Repeat) -> Job {
     let kernel = if ranks == 1 { "apex_map.sequential" } else { "apex_map.two_sided" };
     let tasks = [1u64, 2, 4, 8, 16].map(|block| task(small_point(kernel, ranks).with("L", block)));
@@ -57,7 +57,7 @@ fn work_with(job: &Job, ranks: usize) -> (Vec<Event>, Output) {
     (lines.lines().map(|line| serde_json::from_str(line).expect("every line is an event")).collect(), output)
 }
 
-/// The lines of a job that comes to its end.
+/// Returns the events of a job that ends well.
 fn work(job: &Job) -> Vec<Event> {
     let (events, output) = work_with(job, job.ranks);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -100,7 +100,8 @@ fn a_job_becomes_a_greeting_starts_with_their_samples_and_a_farewell() {
     }
 }
 
-/// Each rank's hardware thread, core and NUMA node, and from the first sample on the node of its memory.
+/// The worker reports each rank's hardware thread, core and NUMA node and, from the first sample on, the node of its
+/// memory.
 #[test]
 fn where_ranks_and_their_memory_are_is_told() {
     let here = Hardware::here();
@@ -144,7 +145,7 @@ fn the_place_of_every_rank_is_told_however_long_its_node_is_called() {
 fn an_unreachable_width_is_given_up_at_the_maximum() {
     let repeat = Repeat { width: Some(0.0), ..times(2, 9) };
     let events = work(&job(1, repeat));
-    // Two equal medians in a row are possible but for the clock's grain, so only bounds are sure.
+    // The clock's resolution can make two medians in a row equal, so only bounds are certain.
     for index in 0..5 {
         let n = order(&events).iter().filter(|&&at| at == index).count();
         assert!((6..=9).contains(&n), "point {index}: {n} repetitions");
@@ -222,7 +223,7 @@ fn another_number_of_ranks_than_the_job_names_is_refused() {
     }
 }
 
-/// With stacks of 32 TiB the address space has room for a few threads and no more.
+/// With stacks of 32 TiB, the address space has room for only a few threads.
 #[test]
 fn ranks_that_the_system_gives_no_thread_are_refused_instead_of_waited_for() {
     let folder = Scratch::new();

@@ -1,4 +1,5 @@
-//! Apex-Map that writes, that follows what it reads, and beside busy neighbours: what is verified, and which faults are found.
+//! Tests of Apex-Map with writes, with chains and with busy neighbours: what is verified, and which faults are
+//! detected.
 
 use super::common::small_point;
 use apexmap_base::point::{Point, Value};
@@ -21,7 +22,7 @@ const KINDS: [(&str, Access); 4] = [
     ("non_temporal", Access::NonTemporal),
 ];
 
-/// The contents of memory, from their description alone: differences of a mixing function.
+/// Returns the word that memory must contain, computed from its definition: differences of a mixing function.
 fn right(word: u64) -> u64 {
     mix(word + 1).wrapping_sub(mix(word))
 }
@@ -31,7 +32,7 @@ fn changed(point: &Point, settings: &[(&str, Value)]) -> Point {
     complete(point).expect("a valid point")
 }
 
-/// What rank 0 says of a run, with each rank's arena prepared before and looked at afterwards.
+/// Runs a point and returns rank 0's outcome. `prepare` and `look` see the arena of each rank before and after the run.
 fn run_on(point: &Point, prepare: impl Fn(&mut Arena, usize) + Sync, look: impl Fn(&mut Arena) + Sync) -> Outcome {
     let kernel = find(&point.kernel).expect("a kernel");
     let outcomes = threads::run(point.ranks, |comm, arena| {
@@ -67,7 +68,7 @@ fn every_kind_of_write_verifies_and_leaves_the_memory_as_it_was() {
                 ];
                 let point = changed(&small_point("apex_map.sequential", 1), &settings);
                 let look = |arena: &mut Arena| {
-                    // Of the same contents, so that nothing is filled again.
+                    // Requests the same contents, so that the arena is not filled again.
                     let (memory, _) = arena.words(Pages::Huge, words as usize, 0, |_| 0).expect("memory");
                     assert!(memory.iter().zip(0..).all(|(word, place)| *word == right(place)), "{}", point.label());
                 };
@@ -77,7 +78,7 @@ fn every_kind_of_write_verifies_and_leaves_the_memory_as_it_was() {
     }
 }
 
-/// The verdict about a timed loop in place of the kernel's.
+/// Returns the verdict about a timed loop that replaces the kernel's.
 fn verdict(point: &Point, timed: Loop) -> Result<(), String> {
     let run = |comm: &threads::ThreadComm, arena: &mut Arena| run_loop(comm, (point, 3), arena, timed);
     threads::run(1, run).swap_remove(0).expect("no panic").expect("memory").verdict
@@ -129,7 +130,7 @@ fn reads_among_writes_that_are_left_out_are_found() {
     assert_eq!(verdict(&point, without_sum), Err("the sum of the words read is wrong".into()));
 }
 
-/// What the timed loop does, word by word.
+/// Performs the accesses of the timed loop word by word.
 fn plainly(memory: &mut [u64], offsets: &[u64], what: Accesses) -> u64 {
     let mut sum = 0u64;
     let mut from = 0;
@@ -160,7 +161,7 @@ proptest! {
         mut memory in prop::collection::vec(any::<u64>(), 200..500),
         places in prop::collection::vec(any::<prop::sample::Index>(), 0..60),
     ) {
-        // Blocks at multiples of their length, in a memory that begins anywhere.
+        // Blocks start at multiples of their length, in a memory that begins anywhere.
         let blocks = (memory.len() - skip) / block;
         let mut offsets: Vec<u64> = places.iter().map(|at| (at.index(blocks) * block) as u64).collect();
         offsets.truncate(offsets.len() / 2 * 2);
@@ -201,7 +202,7 @@ fn blocks_past_the_caches_that_lie_between_vectors_panic_instead_of_faulting() {
             let what = Accesses { access: Access::NonTemporal, pattern, block, first: 1 };
             let run = |at| std::panic::catch_unwind(|| access_all(&mut Aligned([1; 64]).0, &[0, at], what));
             assert!(run(block as u64).is_ok(), "{block}");
-            // Without vectors each word has its place.
+            // Without vector instructions, a block may start at any word.
             #[cfg(target_arch = "x86_64")]
             let vectors = Kind::best().is_some();
             #[cfg(not(target_arch = "x86_64"))]
@@ -251,7 +252,7 @@ fn bytes_that_travel_are_whole_lines_and_twice_for_stores() {
         let rate = number(&outcome, "traffic_bytes_per_second") * outcome.seconds;
         let bytes = number(&outcome, "traffic_bytes");
         assert!((rate / bytes - 1.0).abs() < 1e-9);
-        // For each of the 128 accesses.
+        // Per access; the run has 128 of them.
         let work = find(&point.kernel).expect("a kernel").work(&point);
         (bytes / 128.0, work.bytes / 128.0)
     };
@@ -263,7 +264,8 @@ fn bytes_that_travel_are_whole_lines_and_twice_for_stores() {
     assert_eq!(traffic("update", 50, 64, 4096), (768.0, 768.0));
     assert_eq!(traffic("copy", 100, 64, 4096), (768.0, 512.0));
     assert_eq!(traffic("non_temporal", 100, 64, 4096), (512.0, 512.0));
-    // Three words begin at any word of a line: 2 of 8 starts reach into a second line. Twelve begin at its first or fifth.
+    // Blocks of three words start at any word of a line, and 2 of 8 starts reach into a second line. Blocks of twelve
+    // start at word 0 or 4 of a line.
     assert_eq!(traffic("read", 100, 3, 3000), (80.0, 24.0));
     assert_eq!(traffic("read", 100, 12, 3000), (128.0, 96.0));
 }
@@ -303,7 +305,7 @@ fn chains_verify_and_find_wrong_words() {
             assert_eq!(outcome.verdict, Ok(()), "{}", point.label());
             let steps = 128.0 / chains as f64;
             assert!((number(&outcome, "chain_seconds") * steps / outcome.seconds - 1.0).abs() < 1e-9);
-            // The hottest block, which all chains come through.
+            // Damages the hottest block, which all chains visit.
             let spoil = |arena: &mut Arena, _| {
                 let contents = |place: usize| right(place as u64) + u64::from(place as u64 == block - 1);
                 arena.words(Pages::Huge, words as usize, 0, contents).expect("memory");
@@ -321,7 +323,7 @@ fn a_chain_goes_where_its_data_lead() {
     let memory: Vec<u64> = (0..10).collect();
     assert_eq!(chase_all(&memory, &[2, 5, 1], 1, 1), 2 + 7 + 8);
     assert_eq!(chase_all(&memory, &[2, 0, 5, 1, 1], 1, 2), (2 + 7 + 8) + 1);
-    // Out of the memory: the rest is missing, and nothing panics.
+    // An address outside of memory ends the chain without a panic, and the rest of the sum is missing.
     assert_eq!(chase_all(&memory, &[2, 5, u64::MAX - 5], 1, 1), 2 + 7 + 1);
     assert_eq!(chase_all(&memory, &[2, 50, 1], 1, 1), 2);
     assert_eq!(chase_all(&memory, &[9], 2, 1), 0);

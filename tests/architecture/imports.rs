@@ -1,35 +1,35 @@
-//! Which source files import from which: every path in the code is followed to the file that has what it names, also through
-//! nested braces, re-exports (`pub use`), glob imports and the names that a file imported before.
+//! Finds the imports between source files. Resolves every path in the code to the file that defines its target,
+//! including nested braces, re-exports (`pub use`), glob imports and names imported earlier.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A file, imported or importing, relative to `src/`: `explore/store/mod.rs`.
+/// A path of a file relative to `src/`: `explore/store/mod.rs`.
 pub type File = String;
 
-/// What a module's root file says: its path in the crate and its code.
+/// A module: its file, its code, its declarations and its imports.
 struct Module {
     file: File,
     code: String,
     /// Modules that it declares.
     children: BTreeSet<String>,
-    /// What it imports: the name it has here, and the path.
+    /// Imported names, with their full paths.
     names: BTreeMap<String, Vec<String>>,
-    /// Paths of which it imports all.
+    /// Paths of glob imports.
     globs: Vec<Vec<String>>,
 }
 
 /// All modules of a crate by their paths.
 pub struct Crate {
     modules: BTreeMap<Vec<String>, Module>,
-    /// Exported macros are called by the crate's name, but live in a module.
+    /// Files of exported macros. They are called by the crate's name, but their code is in a module.
     macros: BTreeMap<String, File>,
 }
 
-/// Where a path leads: the module that has what it names.
+/// The path of the module that defines the target of an import.
 type Place = Vec<String>;
 
 impl Crate {
-    /// `sources` are paths of files relative to `src/`, and their texts.
+    /// Parses the sources: pairs of a path relative to `src/` and the file's text.
     pub fn new(sources: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut found = Self { modules: BTreeMap::new(), macros: BTreeMap::new() };
         for (file, text) in sources {
@@ -45,7 +45,7 @@ impl Crate {
         found
     }
 
-    /// The files that each one imports from.
+    /// Returns the imported files of each file.
     pub fn imports(&self) -> BTreeMap<File, BTreeSet<File>> {
         let mut all = BTreeMap::new();
         for (place, module) in &self.modules {
@@ -63,7 +63,7 @@ impl Crate {
         all
     }
 
-    /// The file that has what a path names, none for other crates.
+    /// Returns the file that defines the target of a path, or none if it is in another crate.
     fn file_of(&self, from: &[String], path: &[String], depth: usize) -> Option<File> {
         if let [root, name, ..] = path
             && root == "crate"
@@ -76,7 +76,7 @@ impl Crate {
     }
 
     fn place(&self, from: &[String], path: &[String], depth: usize) -> Option<Place> {
-        // An import of a name from itself would go on for ever.
+        // An import of a name from itself would recurse without end.
         if depth > 20 {
             return None;
         }
@@ -99,7 +99,7 @@ impl Crate {
         }
     }
 
-    /// What `path` names, as seen from outside a module.
+    /// Resolves `path` as seen from outside of a module.
     fn below(&self, module: &[String], path: &[String], depth: usize) -> Option<Place> {
         let Some((name, rest)) = path.split_first() else { return Some(module.to_vec()) };
         if name == "super" {
@@ -117,7 +117,7 @@ impl Crate {
         Some(module.to_vec())
     }
 
-    /// The files behind those names in the code that a glob import brings.
+    /// Returns the files that define the names used in the code and imported by a glob.
     fn through(&self, from: &[String], glob: &[String], code: &str) -> Vec<File> {
         let Some(module) = self.place(from, glob, 0).and_then(|place| self.modules.get(&place)) else {
             return Vec::new();
@@ -129,7 +129,7 @@ impl Crate {
     }
 }
 
-/// `["explore", "store"]` of `explore/store/mod.rs`; nothing of the crate's root.
+/// Converts `explore/store/mod.rs` to `["explore", "store"]`, and the crate's root to an empty path.
 fn module_of(file: &str) -> Place {
     let mut place: Place = file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     if place.last().is_some_and(|last| last == "mod" || last == "lib") {
@@ -138,16 +138,16 @@ fn module_of(file: &str) -> Place {
     place
 }
 
-/// Whether a file is the root of a module that another lies in.
+/// Returns whether a file is the root of a module that contains `other`.
 pub fn is_root_above(file: &str, other: &str) -> bool {
     let (root, below) = (module_of(file), module_of(other));
     root.len() < below.len() && below.starts_with(&root)
 }
 
-/// Files that import each other, each with all that it can reach and be reached from.
+/// Returns groups of files that import each other, directly or indirectly.
 ///
-/// What a file imports from the root of a module that it lies in does not count: a root declares what its files have in common
-/// and lists them, as `kernels/mod.rs` has the trait `Kernel` and the list of all kernels.
+/// Imports from the root of an enclosing module do not count. A root declares the common items of its files and lists
+/// them, as `kernels/mod.rs` has the trait `Kernel` and the list of all kernels.
 pub fn circles(imports: &BTreeMap<File, BTreeSet<File>>) -> Vec<BTreeSet<File>> {
     let reached = |start: &File| {
         let (mut seen, mut open) = (BTreeSet::new(), vec![start]);
@@ -176,7 +176,7 @@ pub fn identifier(text: &str) -> &str {
     &text[..text.find(|c: char| !is_name(c)).unwrap_or(text.len())]
 }
 
-/// The text without comments and what stands between quotation marks.
+/// Removes comments and the contents of string literals.
 fn code(text: &str) -> String {
     let (mut code, mut rest) = (String::new(), text);
     while let Some(c) = rest.chars().next() {
@@ -201,7 +201,7 @@ fn code(text: &str) -> String {
     code
 }
 
-/// Bytes of a text in quotation marks.
+/// Returns the length in bytes of a literal in quotation marks.
 fn quoted(text: &str, mark: char) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -215,7 +215,7 @@ fn quoted(text: &str, mark: char) -> usize {
     text.len()
 }
 
-/// Statements that begin with a keyword: what stands between it and the semicolon.
+/// Returns the statements that begin with a keyword: the text between the keyword and the semicolon.
 fn statements<'a>(code: &'a str, keyword: &'a str) -> impl Iterator<Item = &'a str> {
     code.match_indices(keyword).filter_map(move |(at, _)| {
         let before = code[..at].trim_end_matches([' ', '\n']);
@@ -225,12 +225,12 @@ fn statements<'a>(code: &'a str, keyword: &'a str) -> impl Iterator<Item = &'a s
     })
 }
 
-/// Modules declared in other files.
+/// Returns the modules that are declared in other files.
 fn declared(code: &str) -> BTreeSet<String> {
     statements(code, "mod ").filter(|name| identifier(name).len() == name.len()).map(str::to_owned).collect()
 }
 
-/// Names that the code imports with their paths, and the paths that it imports all of.
+/// Returns the imported names with their paths, and the paths of glob imports.
 fn uses(code: &str) -> (BTreeMap<String, Vec<String>>, Vec<Vec<String>>) {
     let (mut names, mut globs) = (BTreeMap::new(), Vec::new());
     for tree in statements(code, "use ") {
@@ -247,7 +247,7 @@ fn uses(code: &str) -> (BTreeMap<String, Vec<String>>, Vec<Vec<String>>) {
     (names, globs)
 }
 
-/// The leaves of a tree of imports: paths with the names that they get.
+/// Collects the leaves of a tree of imports: paths with the names that they get.
 fn unfold(tree: &str, above: &[String], leaves: &mut Vec<(Vec<String>, String)>) {
     let tree = tree.trim();
     let with = |segments: &str| -> Vec<String> {
@@ -284,7 +284,7 @@ fn unfold(tree: &str, above: &[String], leaves: &mut Vec<(Vec<String>, String)>)
     }
 }
 
-/// All paths of more than one name that stand in the code.
+/// Returns all paths of more than one segment in the code.
 fn paths(code: &str) -> impl Iterator<Item = Vec<String>> {
     let pieces = code.split(|c: char| !(is_name(c) || c == ':'));
     let whole = pieces.map(|piece| piece.split("::").map(str::to_owned).collect::<Vec<_>>());

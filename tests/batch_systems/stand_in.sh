@@ -1,7 +1,8 @@
 #!/bin/sh
-# Stands in for the programs of OpenPBS, Torque, LSF and Flux, by whose names it is called. A job really runs, in the background.
-# STAND_IN is the folder of its jobs, SYSTEM whose programs it stands in for. If STAND_IN/limit is there, the next job that starts is
-# killed as at its time limit, once the result that the file names has so many lines in its journals as stand behind the name.
+# Simulates the programs of OpenPBS, Torque, LSF and Flux, under their names. Jobs really run, in the background.
+# STAND_IN is the folder of the jobs, SYSTEM the batch system. If the file STAND_IN/limit exists, it contains the name of a result
+# and a number. The next job that starts is then killed, as if at its time limit, when the journals of this result have this number
+# of lines.
 program=$(basename "$0")
 server=pbs-01.hsn.machine.example.org
 
@@ -10,7 +11,7 @@ refuse() {
     exit "${2:-1}"
 }
 
-# The number of a job, from its id in any form.
+# Prints the number of a job, from its id in any form.
 number() {
     id=${1#ƒ}
     echo "${id%%.*}"
@@ -20,7 +21,7 @@ known() { [ -d "$STAND_IN/$1" ]; }
 word() { cat "$STAND_IN/$1/word"; }
 alive() { case $(word "$1") in waiting | running) true ;; *) false ;; esac; }
 
-# What the script tells the batch system; whatever this system would not take is refused.
+# Writes the directives of a script to a file. Refuses directives that this batch system would not accept.
 directives() {
     case $SYSTEM in
     pbs)
@@ -45,10 +46,10 @@ directives() {
     [ -z "$odd" ] || refuse "illegal directive: $odd" 2
 }
 
-# The value of a directive that begins like this.
+# Prints the value of the directive that begins with this text.
 value() { sed -n "s/^$1//p" "$2.directives"; }
 
-# submit SCRIPT AFTER: the new job's number.
+# submit SCRIPT AFTER: creates a job and sets n to its number.
 submit() {
     mkdir -p "$STAND_IN"
     n=1
@@ -72,7 +73,7 @@ submit() {
     setsid sh "$0" --start "$n" </dev/null >/dev/null 2>&1 &
 }
 
-# The job's processes, in a session of their own, far from where it was submitted. PBS and Torque pass no environment on.
+# Runs the job's processes in a new session and outside of the folder of submission. PBS and Torque pass no environment on.
 processes() {
     cd / || exit 1
     exec >"$(cat "$STAND_IN/$1/log")" 2>&1
@@ -90,7 +91,7 @@ processes() {
 start() {
     job=$STAND_IN/$1
     while [ -f "$job/after" ] && alive "$(cat "$job/after")"; do sleep 0.05; done
-    # Either it begins or it is cancelled before.
+    # The folder decides whether the job starts or was cancelled before.
     mkdir "$job/begun" 2>/dev/null || exit
     echo running >"$job/word"
     processes "$1" &
@@ -116,12 +117,12 @@ cancel() {
         until [ -s "$STAND_IN/$n/pid" ]; do sleep 0.01; done
         echo cancelled >"$STAND_IN/$n/word"
         pid=$(cat "$STAND_IN/$n/pid")
-        # A job that has just begun has no session of its own yet.
+        # A job that has just started does not have its own session yet.
         until kill -s TERM -- "-$pid" 2>/dev/null || ! kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
     done
 }
 
-# The tables of qstat, which cut long ids off.
+# Prints the tables of qstat, which truncate long ids.
 table() {
     shown=0
     for id in "$@"; do

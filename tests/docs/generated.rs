@@ -1,7 +1,7 @@
-//! Parts of the guide that come from the program itself: kernels, models, machine numbers, ready sweeps, sweep keys, worked
-//! examples.
+//! Checks the parts of the guide that are generated from the program: kernels, models, machine numbers, ready sweeps,
+//! sweep keys, examples.
 //!
-//! A page holds them between `<!-- generated: NAME -->` and `<!-- end -->`. To write them again:
+//! In a page, they are between `<!-- generated: NAME -->` and `<!-- end -->`. To write them again:
 //! `APEXMAP_WRITE_DOCS=1 cargo test --release docs::generated`
 
 use apexmap_base::disturbance::Fact;
@@ -17,12 +17,12 @@ use std::path::Path;
 
 const REWRITE: &str = "APEXMAP_WRITE_DOCS=1 cargo test --release docs::generated";
 
-/// Compares a part of a page with what the program says now; rewrites it if the environment asks for that.
+/// Compares a part of a page with the current text. Rewrites it if the environment variable is set.
 pub fn check(page: &str, name: &str, generated: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
     let text = std::fs::read_to_string(&path).expect("a page");
     let begin = format!("<!-- generated: {name} -->\n");
-    let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("{page} lacks {begin}"));
+    let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("{page} has no {begin}"));
     let (present, after) = rest.split_once("<!-- end -->").unwrap_or_else(|| panic!("{page}: {name} has no end"));
     let wanted = format!("\n{}\n\n", generated.trim());
     if std::env::var_os("APEXMAP_WRITE_DOCS").is_some() {
@@ -32,7 +32,7 @@ pub fn check(page: &str, name: &str, generated: &str) {
     }
 }
 
-/// A text in a cell of a table.
+/// Formats a text for a cell of a table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
@@ -46,7 +46,7 @@ fn row(text: &mut String, cells: &[impl AsRef<str>]) {
     let _ = writeln!(text, "| {} |", cells.join(" | "));
 }
 
-/// Values and default of a kernel's parameter.
+/// Returns the values and the default of a kernel's parameter.
 fn values(parameter: &Parameter) -> (String, String) {
     let unit = parameter.unit.symbol();
     let (range, default) = match parameter.domain {
@@ -63,13 +63,14 @@ fn values(parameter: &Parameter) -> (String, String) {
     (format!("{range} {unit}").trim().to_owned(), default)
 }
 
-/// `2^40` where it is one.
+/// Formats a power of two above 4096 as `2^13`, other numbers in full.
 fn power(value: u64) -> String {
     let exact = value.is_power_of_two() && value > 1 << 12;
     if exact { format!("2^{}", value.ilog2()) } else { value.to_string() }
 }
 
-/// Rows that several kernels of a family share, each once, with the kernels that have it, in the order of their first.
+/// Merges rows that kernels of a family share. Each row gets the list of its kernels; the order is that of the first
+/// occurrence.
 fn shared<'a>(family: &[&'a dyn Kernel], rows: impl Fn(&'a dyn Kernel) -> Vec<Vec<String>>) -> Vec<Vec<String>> {
     let mut found: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
     for kernel in family {
@@ -106,7 +107,7 @@ fn describe(name: &str, family: &[&dyn Kernel]) -> String {
     for cells in shared(family, parameters) {
         row(&mut text, &cells);
     }
-    let _ = writeln!(text, "\n### Outputs of {name}\n\nBesides the time and the rates, the headline of which is:\n");
+    let _ = writeln!(text, "\n### Outputs of {name}\n\nEach kernel also reports time and rates. Headline columns:\n");
     for about in family.iter().map(|kernel| kernel.about()) {
         let _ = writeln!(text, "* `{}`: `{}`", about.id, about.headline);
     }
@@ -196,12 +197,12 @@ fn cards_page_lists_every_number_of_machine_cards() {
     check("docs/cards.md", "numbers", &text);
 }
 
-/// What a key of a sweep takes, from its schema.
+/// Returns the type of a key of a sweep, from its schema.
 fn takes(schema: &Value, definitions: &Value) -> String {
     if let Some(reference) = schema["$ref"].as_str() {
         let name = reference.rsplit('/').next().unwrap_or_default();
         let definition = &definitions[name];
-        // Words with and without a description of each.
+        // Words without and with a description.
         let described = definition["oneOf"].as_array().into_iter().flatten().map(|one| &one["const"]);
         let words = definition["enum"].as_array().into_iter().flatten().chain(described);
         let words: Vec<String> = words.filter_map(Value::as_str).map(|word| format!("`\"{word}\"`")).collect();
@@ -234,7 +235,7 @@ fn keys(schema: &Value, definitions: &Value) -> String {
     text
 }
 
-/// `Launch` of `launch`.
+/// Converts `launch` to `Launch`.
 fn title(name: &str) -> String {
     name[..1].to_uppercase() + &name[1..]
 }
@@ -269,12 +270,12 @@ fn extending_page_shows_the_files_that_are_compiled_here() {
 
 #[test]
 fn disturbance_page_lists_every_cause_and_every_fact() {
-    let mut text = table(&["`disturbed_by`", "what is judged", "disturbs above"]);
+    let mut text = table(&["`disturbed_by`", "quantity", "disturbed above"]);
     for cause in Cause::ALL {
         row(&mut text, &[format!("`{cause}`"), cause.meaning().into(), si(cause.limit())]);
     }
     check("docs/disturbance.md", "causes", &text);
-    let mut text = table(&["column", "unit", "meaning", "of several ranks"]);
+    let mut text = table(&["column", "unit", "meaning", "over ranks"]);
     for about in Fact::ALL.iter().map(|fact| fact.about()) {
         let over = format!("{:?}", about.over).to_lowercase();
         row(&mut text, &[format!("`{}`", about.column), about.unit.symbol().into(), about.meaning.into(), over]);

@@ -1,4 +1,4 @@
-//! One try: a result folder, a driver in trouble, and what must hold afterwards.
+//! One try of a fault: a result folder, a driver that meets the fault, and the conditions that must hold afterwards.
 
 use crate::common::Scratch;
 use apexmap_base::sample::{Event, Status};
@@ -18,23 +18,24 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_apexmap");
 const MIN: usize = 3;
 const SWEEP: &str = "[launch]\nlaunches = 2\npreflight = 0\n[repeat]\nmin = 3\n[fixed]\nkernel = \"apex_map.sequential\"\n\
                      M = 4096\nI = 64\nN = 2\n[axes]\nL = [1, 8]\n";
-/// Nothing here takes longer unless it hangs.
+/// Time limit of a program; a program that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What went wrong in the tries of one fault.
+/// Counts of the problems in all tries of one fault.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     pub tries: u32,
-    /// Tries that the fault reached: others ended before.
+    /// Tries that the fault struck; other tries ended before.
     pub struck: u32,
-    /// Samples that a journal had and that are gone.
+    /// Samples that were in a journal and are lost.
     pub lost: usize,
-    /// Samples that are there twice.
+    /// Samples that exist twice.
     pub doubled: usize,
     /// Processes that outlived their driver.
     pub orphans: usize,
     pub hangs: usize,
-    /// Next runs that did not complete the sweep, files that are not whole, files left behind, wrong exit codes.
+    /// Other problems: next runs that did not complete the sweep, incomplete files, files left behind, wrong exit
+    /// codes.
     pub others: Vec<String>,
 }
 
@@ -44,12 +45,12 @@ impl Tally {
     }
 }
 
-/// A random number below `most`, the same in each run of the tests.
+/// Returns a pseudo-random number below `limit`, the same in each run of the tests.
 pub fn dice(seed: u64, most: u64) -> u64 {
     mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)) % most.max(1)
 }
 
-/// The library that makes system calls fail.
+/// Builds the library that makes system calls fail, and returns its path.
 pub fn shim() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -65,7 +66,7 @@ pub fn shim() -> &'static Path {
 /// Key, block, repetition and status of a sample.
 type Name = (String, u32, u32, String);
 
-/// A folder in which drivers get into trouble.
+/// A result folder with drivers that meet faults.
 pub struct Case {
     scratch: Scratch,
     pub tally: Tally,
@@ -79,7 +80,7 @@ impl Case {
         Self { scratch, tally: Tally { tries: 1, ..Tally::default() }, held: BTreeMap::new() }
     }
 
-    /// Where the results are; a file system may be mounted there.
+    /// Returns the folder for results, where a file system may be mounted.
     pub fn disk(&self) -> PathBuf {
         self.scratch.join("disk")
     }
@@ -92,7 +93,7 @@ impl Case {
         self.scratch.join("mark")
     }
 
-    /// A command of the program on the result.
+    /// Returns a command of the program.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
         command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -105,13 +106,13 @@ impl Case {
         command
     }
 
-    /// The sweep has other points from here on.
+    /// Changes the sweep's text for later runs.
     pub fn change_sweep(&self, from: &str, to: &str) {
         assert!(SWEEP.contains(from));
         fs::write(self.scratch.join("sweep.toml"), SWEEP.replace(from, to)).unwrap();
     }
 
-    /// Waits; what hangs is ended.
+    /// Waits for a process, and kills it at the time limit.
     pub fn wait(&mut self, mut child: Child) -> Option<ExitStatus> {
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
@@ -126,7 +127,7 @@ impl Case {
         None
     }
 
-    /// Runs to the end, whatever comes; the exit code is one of these, or a signal is the end.
+    /// Runs a command to its end. It must exit with one of these codes or by a signal.
     pub fn suffer(&mut self, mut command: Command, codes: &[i32]) {
         let child = command.spawn().unwrap();
         if let Some(code) = self.wait(child).and_then(|status| status.code()) {
@@ -140,7 +141,7 @@ impl Case {
         }
     }
 
-    /// Every sample that journals hold, with its number; the torn last line of a journal is none.
+    /// Counts each sample in the journals. The torn last line of a journal is not a sample.
     fn samples(&self) -> BTreeMap<Name, usize> {
         let mut found = BTreeMap::new();
         for entry in fs::read_dir(self.result().join("journals")).into_iter().flatten().flatten() {
@@ -158,7 +159,7 @@ impl Case {
         found
     }
 
-    /// Looks at the result while it is in trouble: what is there now must stay.
+    /// Records the samples of the result, which must not disappear later, and counts those lost since the last call.
     pub fn hold(&mut self) {
         self.end_orphans();
         let now = self.samples();
@@ -171,7 +172,7 @@ impl Case {
         self.tally.doubled = self.held.values().filter(|&&times| times > 1).count();
     }
 
-    /// Processes that work on this result without a driver get some time to end.
+    /// Waits for processes that work on this result without a driver; after a time limit, kills and counts them.
     fn end_orphans(&mut self) {
         let begun = Instant::now();
         while !self.processes().is_empty() {
@@ -197,13 +198,13 @@ impl Case {
         pids.filter(of_this).collect()
     }
 
-    /// A run without a fault completes the sweep, loses nothing, and leaves nothing lying about.
+    /// Runs without a fault: this must complete the sweep, lose nothing and leave no files behind.
     pub fn conclude(mut self, struck: bool) -> Tally {
         self.check(struck);
         self.tally
     }
 
-    /// As [`Case::conclude`], with the folder still there.
+    /// Checks like [`Case::conclude`], but keeps the folder.
     pub fn check(&mut self, struck: bool) {
         self.tally.struck = u32::from(struck);
         self.hold();
@@ -223,7 +224,7 @@ impl Case {
     }
 }
 
-/// Files that are cut, and files left behind by writers that are gone.
+/// Returns incomplete files, and files left behind by writers that have ended.
 fn not_whole(folder: &Path) -> Vec<String> {
     let mut wrong = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

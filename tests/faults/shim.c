@@ -1,11 +1,11 @@
-/* Makes the k-th system call on files of a folder fail, or ends the process there. Built and preloaded by tests/faults.rs.
+/* Makes the k-th system call on files of a folder fail, or kills the process there. tests/faults.rs builds and preloads it.
  *
- * FAULT_PATH   only calls about files whose path contains this
- * FAULT_AT     which of them, from 1
- * FAULT_ERROR  the number of the error; 0: kill; -1: kill half way through a write; -2: a short write, then no room
- * FAULT_STAYS  if set, all later calls that need room fail as well
- * FAULT_COUNT  a file that gets a byte for every such call
- * FAULT_MARK   a file that is made when the fault strikes
+ * FAULT_PATH   counts only calls on files whose path contains this text
+ * FAULT_AT     number of the call, starting with 1
+ * FAULT_ERROR  number of the error; 0: kill; -1: kill halfway through a write; -2: a short write, then a full disk
+ * FAULT_STAYS  if set, all later calls that need disk space fail, too
+ * FAULT_COUNT  file that gets a byte for every such call
+ * FAULT_MARK   file that is created when the fault strikes
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -36,7 +36,7 @@ __attribute__((constructor)) static void begin(void) {
     stays = getenv("FAULT_STAYS") != NULL;
     if ((value = getenv("FAULT_COUNT"))) count_file = strdup(value);
     if ((value = getenv("FAULT_MARK"))) mark_file = strdup(value);
-    /* Faults are the driver's: what it starts is spared. */
+    /* Only the driver has faults, not the programs that it starts. */
     unsetenv("LD_PRELOAD");
     unsetenv("FAULT_PATH");
 }
@@ -47,7 +47,8 @@ static void append(const char *file, int flags) {
     syscall(SYS_close, fd);
 }
 
-/* 0: let it pass; otherwise the error, or what FAULT_ERROR says below 1. `room`: whether it takes room on the disk; `writes`: whether it can be done by half. */
+/* Returns 0 to let a call pass; otherwise the error, or a FAULT_ERROR below 1. `room`: the call needs disk space; `writes`: it can
+ * be done in part. */
 static int strike(const char *path, int room, int writes) {
     if (!path_part || !path || !strstr(path, path_part)) return 0;
     long call = atomic_fetch_add(&calls, 1) + 1;

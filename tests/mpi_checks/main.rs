@@ -1,6 +1,7 @@
-//! A program for three ranks of MPI that checks what its mailboxes and windows promise; `tests/mpi.rs` builds and starts it.
+//! Checks the contract of MPI mailboxes and windows on three ranks; `tests/mpi.rs` builds and starts this program.
 //!
-//! Its arguments: what to check, and a folder. Ranks that must not let MPI make progress wait for each other by files there.
+//! Its arguments are the name of the check and a folder. Ranks that must not let MPI make progress wait for files in
+//! this folder.
 
 use apexmap_measure::comm::mpi::MpiComm;
 use apexmap_measure::comm::{
@@ -11,13 +12,13 @@ use apexmap_measure::hardware::Place;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Words of a message that no MPI library sends before its receiver has asked for it: 32 MiB.
+/// Words of a message that no MPI library sends before its receiver has requested it: 32 MiB.
 const LONG: usize = 4 << 20;
 
 mod together;
 
 fn main() {
-    let argument = |at| std::env::args().nth(at).expect("what to check, and a folder");
+    let argument = |at| std::env::args().nth(at).expect("the name of a check, and a folder");
     let (what, folder) = (argument(1), PathBuf::from(argument(2)));
     let run = |transport: Transport| match (transport, what.as_str()) {
         (Transport::Mpi(comm), "mailboxes") => {
@@ -40,7 +41,7 @@ fn tell(folder: &Path, what: &str) {
     std::fs::write(folder.join(what), "").expect("a file");
 }
 
-/// Waits without MPI; long enough, so that what should have come by then has.
+/// Waits for a file without calls to MPI. The limit is long enough for everything that must arrive first.
 fn await_file(folder: &Path, what: &str) {
     let start = Instant::now();
     while !folder.join(what).exists() && start.elapsed() < Duration::from_secs(20) {
@@ -48,7 +49,8 @@ fn await_file(folder: &Path, what: &str) {
     }
 }
 
-/// The oldest receive of rank 0 is matched by a long message whose sender then does nothing; rank 2's messages come after it.
+/// A long message matches the oldest receive of rank 0, but its sender then does nothing. Rank 2's messages arrive
+/// later and must not wait for it.
 fn a_late_message_blocks_nobody(comm: &MpiComm, folder: &Path) {
     const SHORT: usize = 5;
     let memory: Vec<u64> = (0..LONG as u64).map(|word| word << 8 | comm.rank() as u64).collect();
@@ -62,7 +64,7 @@ fn a_late_message_blocks_nobody(comm: &MpiComm, folder: &Path) {
                     let came = inbox.take(|from, words| {
                         let start = words[0] >> 8;
                         let right = (start..).zip(words).all(|(word, found)| *found == word << 8 | from as u64);
-                        assert!(right, "it was changed on its way");
+                        assert!(right, "the message was changed in transit");
                         (from, words.len())
                     });
                     order.extend(came);
@@ -90,17 +92,17 @@ fn a_late_message_blocks_nobody(comm: &MpiComm, folder: &Path) {
     comm.barrier();
 }
 
-/// What its receiver has not asked for is on its way: one handle, one message.
+/// A message without a matching receive occupies its send handle: one handle per message.
 fn a_send_handle_is_busy_until_its_message_has_left(comm: &MpiComm, folder: &Path) {
     let memory = vec![7; LONG];
     let limits = Limits { receives: 4, sends: 2, words: LONG };
     comm.memory_mailbox(Tag::Reply, limits, &memory, |inbox, outbox| match comm.rank() {
         0 => {
             assert!(outbox.send(1, 0, LONG) && outbox.send(1, 0, LONG), "two handles");
-            assert!(!outbox.ready() && !outbox.send(1, 0, LONG), "two are on their way");
+            assert!(!outbox.ready() && !outbox.send(1, 0, LONG), "two messages are outstanding");
             tell(folder, "sent");
             while !outbox.ready() {}
-            assert!(outbox.send(1, 1, 1), "one has left");
+            assert!(outbox.send(1, 1, 1), "one message has left");
         }
         1 => {
             await_file(folder, "sent");

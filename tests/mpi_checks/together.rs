@@ -1,11 +1,11 @@
-//! Messages that a receive looks for together, on any transport.
+//! Checks messages that one call takes together, on any transport.
 
 use apexmap_measure::comm::{Collectives, Inbox, Mailboxes, Outbox, Tag};
 
 const MESSAGES: u64 = 50;
 
-/// All ranks send numbered messages of 0 to 8 words to rank 0, which takes up to four together: those of a sender come in their order,
-/// each once and whole.
+/// All ranks send numbered messages of 0 to 8 words to rank 0, which takes up to four at once. The messages of a sender
+/// must arrive in order, once and complete.
 pub fn come_in_order<C: Mailboxes + Collectives>(comm: &C) {
     let (rank, size) = (comm.rank() as u64, comm.size());
     let (mut inbox, mut outbox) = comm.mailbox(Tag::Data(1), 6, 3, 10);

@@ -1,4 +1,4 @@
-//! Hosts of their own: namespaces with a network device each, joined by a switch.
+//! Simulated hosts: namespaces with a network device each, joined by a switch.
 
 use super::switch::{MTU, Setting, Switch, mac};
 use crate::common::Scratch;
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// One network at a time: the hosts share the machine's processors.
+/// Admits one network at a time, because the hosts share the machine's processors.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Hosts `h1`, `h2` and so on, each with a processor of this machine, which end with this.
+/// Hosts `h1`, `h2` and so on, each with one processor of this machine. Dropping the value stops them.
 pub struct Network {
     pub scratch: Scratch,
     pub switch: Switch,
@@ -25,11 +25,11 @@ pub struct Network {
 
 struct Host {
     name: String,
-    /// Ends all its processes when it ends.
+    /// Parent of all processes of the host; they end with it.
     keeper: Child,
-    /// The first process on the host, as this machine counts.
+    /// Id of the host's first process, in this machine's namespace.
     pid: u32,
-    /// The control group that keeps it to one processor.
+    /// Control group that restricts the host to one processor.
     group: PathBuf,
 }
 
@@ -47,19 +47,19 @@ impl Network {
         network
     }
 
-    /// `h1,h2`
+    /// Returns the names of all hosts: `h1,h2`.
     pub fn names(&self) -> String {
         self.hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>().join(",")
     }
 
-    /// Where the hosts' network is: [`on_host`] takes it.
+    /// Returns the path of a host's network namespace, for [`on_host`].
     pub fn of_host(&self, at: usize) -> PathBuf {
         PathBuf::from(format!("/proc/{}/ns/net", self.hosts[at].pid))
     }
 
-    /// What stands in for ssh: the first argument that is no option is the host, the rest is for its shell.
+    /// Writes a replacement for ssh, which starts a process in all namespaces of a host.
     ///
-    /// It begins a process in all namespaces of the host.
+    /// The first argument that is not an option is the host; the rest is for its shell.
     fn write_agent(&self) {
         let mut text = String::from("#!/bin/sh\nwhile :; do case \"$1\" in -*) shift;; *) break;; esac; done\n");
         text += "host=$1; shift\ncase $host in\n";
@@ -70,7 +70,8 @@ impl Network {
         text += "echo $$ > \"$group/cgroup.procs\" || exit 1\n";
         text += "exec nsenter --target $pid --mount --uts --ipc --net --pid -- sh -c \"$*\"\n";
         write_program(&self.agent(), &text);
-        // A process in the namespace of one host's processes cannot start any in another's: what starts launches stays outside.
+        // A process in the process namespace of one host cannot start processes in another's, so launchers stay outside
+        // of it.
         let Host { pid, group, .. } = &self.hosts[0];
         let text = format!(
             "#!/bin/sh\necho $$ > {}/cgroup.procs || exit 1\n\
@@ -85,15 +86,15 @@ impl Network {
         self.scratch.join("agent")
     }
 
-    /// A program on the first host, with what launchers need to start others on all hosts.
+    /// Returns a command on the first host, with the settings that launchers need to start processes on all hosts.
     pub fn command(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.scratch.join("on-first"));
         command.arg(program).args(arguments).stdin(Stdio::null()).current_dir(&*self.scratch);
         command.env("OMPI_MCA_plm_rsh_agent", self.agent()).env("HYDRA_LAUNCHER_EXEC", self.agent());
-        // Slurm's or another allocation on this machine is not meant.
+        // Prevents launchers from using an allocation on this machine, of Slurm or another system.
         command.env("HYDRA_LAUNCHER", "ssh").env("OMPI_MCA_plm", "rsh");
         command.env("OMPI_MCA_btl", "self,tcp").env("OMPI_MCA_pml", "ob1");
-        // Hosts share processors: ranks that wait must give way.
+        // Hosts share processors, so ranks that wait must yield.
         command.env("OMPI_MCA_mpi_yield_when_idle", "1");
         command
     }
@@ -108,7 +109,8 @@ fn address(at: usize) -> String {
     format!("10.77.0.{}", at + 1)
 }
 
-/// Commands that make files of a host's own: names of all hosts, and what the system tells of its network, where UCX looks.
+/// Returns shell commands that give a host its own files: the names of all hosts, and its network devices in /sys,
+/// where UCX looks.
 fn files(scratch: &Path) -> String {
     let [hosts, sys] = ["hosts", "sys"].map(|name| scratch.join(name).display().to_string());
     let bind = |folder: &str| format!("mount --bind {sys}/{folder} /sys/{folder}");
@@ -137,11 +139,11 @@ impl Host {
         let pid = children.trim().parse().expect("one child");
         let processors = std::thread::available_parallelism().map_or(1, |number| number.get());
         let group = confined(&format!("apexmap-{}-{name}", std::process::id()), at % processors)
-            .expect("a control group with a processor of its own");
+            .expect("a control group with its own processor");
         Self { name, keeper, pid, group }
     }
 
-    /// The other end of its network device.
+    /// Returns the other end of the host's network device.
     fn connect(&self, at: usize) -> File {
         let space = PathBuf::from(format!("/proc/{}/ns/net", self.pid));
         let device = on_host(&space, || tap("tap0")).expect("a TAP device");
@@ -169,7 +171,7 @@ impl Drop for Host {
     }
 }
 
-/// Does something in the network of a host. Only this function's own thread is there.
+/// Calls a function in the network of a host. A separate thread enters the namespace, so no other code is affected.
 pub fn on_host<T: Send>(space: &Path, what: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let there = scope.spawn(|| {
@@ -177,11 +179,11 @@ pub fn on_host<T: Send>(space: &Path, what: impl FnOnce() -> T + Send) -> T {
             setns(space, CloneFlags::CLONE_NEWNET).expect("a way into the host's network");
             what()
         });
-        there.join().expect("what is done there ends well")
+        there.join().expect("the action does not panic")
     })
 }
 
-/// A TAP device of this name in the network of this thread.
+/// Opens a TAP device with this name in the network of this thread.
 fn tap(name: &str) -> std::io::Result<File> {
     let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
     // SAFETY: all zero is an empty request.
@@ -190,15 +192,15 @@ fn tap(name: &str) -> std::io::Result<File> {
         *to = from as libc::c_char;
     }
     request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
-    // SAFETY: the request is one of a device's name and flags, as this call takes it.
+    // SAFETY: the call takes a request with a device's name and flags.
     match unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &request) } {
         0 => Ok(file),
         _ => Err(std::io::Error::last_os_error()),
     }
 }
 
-/// A control group that keeps its members to one processor: launchers bind the first rank of a host to its first processor, which
-/// would be the same one for all hosts.
+/// Creates a control group that restricts its members to one processor. Launchers bind the first rank of a host to the
+/// host's first processor, which would be the same one for all hosts.
 pub fn confined(name: &str, processor: usize) -> std::io::Result<PathBuf> {
     let (first, second) = (Path::new("/sys/fs/cgroup/cpuset"), Path::new("/sys/fs/cgroup"));
     let root = if first.join("cpuset.mems").is_file() {

@@ -1,12 +1,12 @@
-//! What the hosts' own stacks take: messages by plain sockets between two hosts, without MPI.
+//! Measures the time in the hosts' network stacks: messages by plain sockets between two hosts, without MPI.
 
 use super::hosts::{Network, on_host};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Instant;
 
-/// Half the median time of a round trip of this many bytes over TCP from the first host to the second, in seconds. Both ends
-/// spin, as ranks do.
+/// Returns half the median time of a round trip of this number of bytes over TCP between the first two hosts, in
+/// seconds. Both ends spin, as ranks do.
 pub fn tcp_half_round_trip(network: &Network, bytes: usize) -> f64 {
     const ROUNDS: usize = 400;
     let (first, second) = (network.of_host(0), network.of_host(1));

@@ -1,7 +1,7 @@
-//! A switch in user space: frames between TAP devices, each after the time that its link takes, and a delay.
+//! A switch in user space. It delivers frames between TAP devices after the time on their links plus a delay.
 //!
-//! A host has one link, with a rate for each direction. A frame leaves its host after those before it, reaches the other at the
-//! same rate after those before it there, and one delay later.
+//! A host has one link, with a rate for each direction. A frame leaves its host after earlier frames of this host,
+//! arrives at the other host at the same rate after earlier frames to that host, and one delay later.
 
 use nix::errno::Errno;
 use nix::libc;
@@ -17,22 +17,22 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What a network is like.
+/// Delay and rate of a network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
-    /// From host to host.
+    /// Delay between two hosts.
     pub delay: Duration,
-    /// Of each link, in bytes on the wire per second.
+    /// Rate of each link, in bytes on the wire per second.
     pub rate: f64,
 }
 
-/// Longest frame: its payload is the MTU of the devices.
+/// The longest payload of a frame: the MTU of the devices.
 pub const MTU: usize = 9000;
 /// Ethernet header of a frame.
 const HEADER: usize = 14;
-/// What else a frame takes on the wire: preamble, check sequence, gap.
+/// Other bytes of a frame on the wire: preamble, check sequence, gap.
 const BESIDE: usize = 24;
-/// All that a message over TCP takes on the wire beside itself, with IPv4 and time stamps.
+/// Bytes that a message over TCP needs on the wire in addition to its payload, with IPv4 and time stamps.
 pub const HEADERS: usize = HEADER + BESIDE + 20 + 32;
 
 impl Setting {
@@ -41,15 +41,15 @@ impl Setting {
     }
 }
 
-/// The address of the host behind a port.
+/// Returns the address of the host at a port.
 pub fn mac(port: usize) -> [u8; 6] {
     [2, 0, 0, 0, 0, port as u8]
 }
 
-/// A frame on its way: when it arrives, in which order it was sent, where, and itself.
+/// A frame in transit: arrival time, sequence number, target port, content.
 type Flight = Reverse<(Instant, u64, usize, Vec<u8>)>;
 
-/// It carries frames until it is dropped.
+/// Carries frames until it is dropped.
 pub struct Switch {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -77,13 +77,13 @@ impl Shared {
 }
 
 impl Switch {
-    /// Between these devices, which do not block.
+    /// Starts a switch between these devices, which must be non-blocking.
     pub fn start(ports: Vec<File>, setting: Setting) -> Self {
         let shared = Arc::new(Shared::default());
         shared.set(setting);
         let (its, (ready, is_ready)) = (Arc::clone(&shared), mpsc::channel());
         let carry = move || {
-            ready.send(real_time()).expect("who started it waits");
+            ready.send(real_time()).expect("the starting thread waits");
             Carrier::new(ports).carry(&its);
         };
         let thread = std::thread::Builder::new().name("switch".into()).spawn(carry).expect("a thread");
@@ -91,7 +91,7 @@ impl Switch {
         Self { shared, thread: Some(thread) }
     }
 
-    /// For frames that are sent from now on.
+    /// Changes the setting for frames that are sent from now on.
     pub fn set(&self, setting: Setting) {
         self.shared.set(setting);
     }
@@ -106,14 +106,14 @@ impl Drop for Switch {
     }
 }
 
-/// Gives this thread the processor whenever it has something to do.
+/// Gives this thread the processor whenever it is ready to run.
 pub fn real_time() -> Result<(), Errno> {
     let parameter = libc::sched_param { sched_priority: 10 };
     // SAFETY: 0 is this thread; the parameter lives until the call returns.
     Errno::result(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) }).map(|_| ())
 }
 
-/// When the hosts' links are free again, by port: from the host and to it.
+/// Times when the links of the hosts become free, by port: from the host and to it.
 pub struct Links {
     free: Vec<[Instant; 2]>,
 }
@@ -123,7 +123,7 @@ impl Links {
         Self { free: vec![[now; 2]; ports] }
     }
 
-    /// When a frame of so many bytes arrives that is sent now, at each of those it is for.
+    /// Returns for each target the arrival time of a frame of this size that is sent now.
     pub fn send(
         &mut self,
         now: Instant,
@@ -158,7 +158,7 @@ impl Carrier {
     }
 
     fn carry(&mut self, shared: &Shared) {
-        /// It looks as often whether it is to end.
+        /// Interval between checks for the end.
         const MOMENT: Duration = Duration::from_millis(50);
         let mut frame = vec![0; MTU + HEADER + BESIDE];
         while !shared.ends.load(Ordering::Relaxed) {
@@ -173,7 +173,7 @@ impl Carrier {
         }
     }
 
-    /// Ports with frames, after this time at the latest.
+    /// Waits at most this time and returns the ports with frames.
     fn wait(&self, time: Duration) -> Vec<usize> {
         let mut asked: Vec<PollFd> =
             self.ports.iter().map(|port| PollFd::new(port.as_fd(), PollFlags::POLLIN)).collect();
@@ -186,7 +186,7 @@ impl Carrier {
     fn deliver(&mut self) {
         while self.flights.peek().is_some_and(|Reverse((due, ..))| *due <= Instant::now()) {
             let Some(Reverse((_, _, to, frame))) = self.flights.pop() else { return };
-            // A host that is not there any more takes nothing.
+            // Frames to a host that has ended are lost.
             let _ = self.ports[to].write(&frame);
         }
     }

@@ -1,4 +1,4 @@
-//! The distribution of samples: which share of them is at or below a value. One curve for each value of a column.
+//! The distribution of samples: the share of samples at or below each value, with one curve for each value of a column.
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::Unit;
@@ -6,17 +6,17 @@ use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
 
-/// The distribution of `column` over these samples, by `by`.
+/// Draws the distribution of `column` over these samples, with one curve per value of `by`.
 ///
 /// # Errors
-/// If a column is missing or no sample has a value.
+/// Fails if a column is missing or no sample has a value.
 pub fn distribution(samples: &Samples, by: &str, column: &str) -> Result<Figure> {
     let mut series = Vec::new();
     for cell in samples.cells(&[by])? {
         let mut values = cell.samples.numbers(column);
         values.sort_by(f64::total_cmp);
         let share = |at: usize| (at + 1) as f64 / values.len() as f64;
-        // No interval is known here.
+        // These points have no interval.
         let point = |(at, &x): (usize, &f64)| CurvePoint { x, y: share(at), low: f64::NAN, high: f64::NAN };
         let points: Vec<CurvePoint> = values.iter().enumerate().map(point).collect();
         if !points.is_empty() {

@@ -1,8 +1,8 @@
-//! NAME: example.stride. Every S-th word of a rank's memory is read, in order.
+//! NAME: example.stride. Reads every S-th word of a rank's memory, in order.
 //!
 //! SOURCE: none; an example of a kernel.
-//! WORK: an operation is the read of a word; 8 bytes each, although whole cache lines travel.
-//! CHECK: word i holds i, so that the sum of what was read is known.
+//! WORK: an operation reads one word of 8 bytes, although whole cache lines are transferred.
+//! CHECK: word i holds i, so the sum of the words read is known.
 
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
@@ -15,11 +15,11 @@ use apexmap_measure::on_transport;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-/// A paper has its constant in `source.rs`, from where all its kernels and models name it.
+/// Each paper has a constant in `source.rs`, which all its kernels and models use.
 const SOURCE: Source =
     Source { authors: "The apexmap developers", title: "Contributing to apexmap", short: "an example" };
 
-/// Names the arena's contents, so that they are filled once a launch and not again for every run.
+/// Names the contents of the arena, so that they are filled once per launch and not before every run.
 const CONTENTS: u64 = 0x7374_7269_6465;
 
 const ABOUT: About = About {
@@ -56,7 +56,7 @@ fn local_words(point: &Point) -> u64 {
     point.integer("M") / point.ranks as u64
 }
 
-/// Words that a rank reads.
+/// Returns the number of words that a rank reads.
 fn reads(point: &Point) -> u64 {
     local_words(point).div_ceil(point.integer("S"))
 }
@@ -98,10 +98,10 @@ fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Out
     let start = comm.now();
     let sum = black_box(memory).iter().step_by(stride).fold(0, |sum: u64, &word| sum.wrapping_add(word));
     let seconds = comm.now() - start;
-    // 0 + S + 2 S + ... + (n - 1) S, which may be larger than a word.
+    // 0 + S + 2 S + ... + (n - 1) S, which may not fit in a word.
     let n = u128::from(reads(point));
     let right = sum == (stride as u128 * (n * (n - 1) / 2)) as u64;
-    // Rank 0 learns of the slowest rank and of every wrong sum.
+    // Rank 0 receives the time and the check of every rank.
     let report = [seconds.to_bits(), u64::from(!right)];
     let all = comm.gather(&report).unwrap_or_else(|| report.to_vec());
     let wrong: u64 = all.chunks_exact(2).map(|row| row[1]).sum();

@@ -9,7 +9,7 @@ use apexmap_theory::models::{About, Domain, Model, Parameter, Prediction, Variab
 const SOURCE: Source =
     Source { authors: "The apexmap developers", title: "Contributing to apexmap", short: "an example" };
 
-/// A byte costs its process a time, of which P go on at once, and the node's memory another, which is shared.
+/// A byte costs time in its process, where P bytes proceed at once, and time in the node's memory, which is shared.
 pub struct SharedMemory;
 
 const fn fitted(number: &'static str, symbol: &'static str) -> Parameter {
@@ -29,7 +29,7 @@ const ABOUT: About = About {
         words: &[],
         domain: Domain::Ranks,
     }],
-    // Numbers of machine cards: the inverse of a bandwidth has its name with seconds_per_byte.
+    // Numbers of machine cards: the inverse of a bandwidth has the bandwidth's name with seconds_per_byte.
     parameters: &[fitted("memory_seconds_per_byte", "s"), fitted("node_seconds_per_byte", "m")],
     explains: &["calibrate.stream"],
     column: "bytes_per_second",

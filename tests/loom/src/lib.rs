@@ -1,5 +1,5 @@
-//! The threads transport's synchronisation (`src/measure/comm/sync.rs` and `ring.rs`) under loom: all interleavings of a few threads with
-//! up to three preemptions, and what the orderings of its atomics allow.
+//! Runs the threads transport's synchronisation (`src/measure/comm/sync.rs` and `ring.rs`) under loom. It tries all
+//! interleavings of a few threads with up to three preemptions, and everything that the orderings of its atomics allow.
 
 #[path = "../../../src/measure/comm/ring.rs"]
 pub mod ring;

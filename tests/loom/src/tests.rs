@@ -11,11 +11,11 @@ fn in_all_interleavings(body: impl Fn() + Sync + Send + 'static) {
     model.check(body);
 }
 
-/// Memory that one thread at a time may write, which loom watches.
+/// Memory that only one thread at a time may write, which loom checks.
 #[derive(Default)]
 struct Memory(UnsafeCell<u64>);
 
-// SAFETY: loom finds two threads that touch it without synchronisation; that is what it is for.
+// SAFETY: loom reports two threads that access it without synchronisation; that is its purpose.
 unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
@@ -29,7 +29,7 @@ impl Memory {
     }
 }
 
-/// A ring of messages, as far as ordering goes: the sender publishes, the receiver acquires.
+/// The ordering of a ring of messages: the sender publishes, the receiver acquires.
 #[derive(Default)]
 struct Published(AtomicUsize);
 
@@ -45,7 +45,7 @@ impl Published {
     }
 }
 
-/// Runs `member` on so many threads, and returns when all have ended.
+/// Runs `member` on this number of threads, and returns when all have ended.
 fn team(members: usize, member: impl Fn(usize) + Send + Sync + 'static) {
     let member = Arc::new(member);
     let others: Vec<_> = (1..members)
@@ -106,8 +106,8 @@ fn who_sees_all_arrivals_sees_what_was_done_before() {
     });
 }
 
-/// A member fails while others are on their way into a window, in it, or out of it. Nobody takes its memory away before
-/// nobody can touch it.
+/// A member fails while others enter a window, use it or leave it. No member frees its memory while another can access
+/// it.
 #[test]
 fn nobody_leaves_a_window_while_others_touch_its_memory() {
     in_all_interleavings(|| {
@@ -118,7 +118,7 @@ fn nobody_leaves_a_window_while_others_touch_its_memory() {
                 return failure.declare();
             }
             exposure.enter();
-            // Opened, touched, closed: as far as it comes.
+            // Opens, accesses and closes the window, as far as possible.
             let opened = barrier.wait(&failure, yield_now);
             if opened {
                 memory[1 - me].read();
@@ -132,7 +132,7 @@ fn nobody_leaves_a_window_while_others_touch_its_memory() {
                     yield_now();
                 }
             }
-            // Taken away.
+            // Frees the memory.
             memory[me].write(0);
         });
     });
@@ -148,12 +148,12 @@ fn a_slot_is_written_and_read_in_turn() {
                     while !slot.is_free() {
                         yield_now();
                     }
-                    // SAFETY: it is free, and nobody else sends.
+                    // SAFETY: it is free, and no other thread sends.
                     unsafe { slot.fill(&[message, message]) };
                     ring.push();
                 } else {
                     ring.wait_for(message as usize);
-                    // SAFETY: the ring told of it.
+                    // SAFETY: the ring announced the message.
                     unsafe { slot.read(2, |words| assert_eq!(words, [message, message])) };
                 }
             }
@@ -186,7 +186,7 @@ fn what_was_delivered_may_be_written_again() {
 /// The memory of a ring of two places.
 struct RingMemory([Count; 2], [Place<u64>; 2]);
 
-// SAFETY: loom finds places that are touched by both ends at once.
+// SAFETY: loom reports places that both ends access at once.
 unsafe impl Send for RingMemory {}
 unsafe impl Sync for RingMemory {}
 
