@@ -1,6 +1,6 @@
-# A recipe for Spack. Put this folder into a repository of recipes as packages/apexmap, or try it with
+# Installs the driver, and with +mpi the worker. Copy this folder into a repository of recipes as packages/apexmap, or try it with
 #   spack repo create myrepo; cp -r packaging/spack myrepo/packages/apexmap; spack repo add myrepo; spack install apexmap
-# `spack install apexmap +mpi ^openmpi` also builds the worker that MPI launchers start. Untested on a site so far.
+# `spack install apexmap +mpi ^openmpi` also builds the worker that MPI launchers start. Not yet tested on a cluster.
 
 from spack.package import *
 
@@ -8,7 +8,7 @@ from spack.package import *
 class Apexmap(CargoPackage):
     """Maps the memory and network of a machine: Apex-Map sweeps, analytic models, locality surfaces."""
 
-    # The tarball of `make dist` has all crates, and builds without a network.
+    # The tarball of `make dist` contains all crates, so the build needs no network.
     url = "file:///path/to/apexmap-0.1.0.tar.gz"
 
     license("MIT OR Apache-2.0")
