@@ -6,7 +6,7 @@
 //! of 100 disturbed runs, and at most 5 of 100 quiet ones.
 
 use apexmap_measure::affinity;
-use apexmap_measure::hardware::{Hardware, Place, order};
+use apexmap_measure::hardware::{Hardware, PlacementOrder, place_ranks};
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::health::Health;
@@ -39,7 +39,7 @@ fn main() {
     let (mut quiet, mut disturbed) = (Vec::new(), Vec::new());
     for run in 0..RUNS {
         quiet.push(measure(&folder, &format!("quiet-{run}")));
-        disturbed.push(beside_another_thread(|| measure(&folder, &format!("disturbed-{run}"))));
+        disturbed.push(with_busy_thread(|| measure(&folder, &format!("disturbed-{run}"))));
     }
     let _ = std::fs::remove_dir_all(&folder);
     let called = |runs: &[Health]| runs.iter().filter(|health| health.verdict() == Quietness::Disturbed).count();
@@ -49,8 +49,8 @@ fn main() {
     for health in quiet.iter().filter(|health| health.verdict() == Quietness::Disturbed) {
         println!("      {}", health.sentence());
     }
-    let samples: usize = quiet.iter().map(Health::disturbed).sum();
-    println!("  {samples} of {} samples of the runs without", quiet.iter().map(Health::samples).sum::<usize>());
+    let samples: usize = quiet.iter().map(Health::disturbed_count).sum();
+    println!("  {samples} of {} samples of the runs without", quiet.iter().map(Health::sample_count).sum::<usize>());
 }
 
 fn measure(folder: &Path, name: &str) -> Health {
@@ -60,13 +60,13 @@ fn measure(folder: &Path, name: &str) -> Health {
     let ended = program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     assert!(ended.expect("the program").success(), "{name}");
     let table = Folder::open(&out).and_then(|folder| folder.table()).expect("samples");
-    Health::of(&Samples::from(table))
+    Health::from_samples(&Samples::from(table))
 }
 
 /// Runs a function while another thread computes on the hardware thread of rank 0.
-fn beside_another_thread<R>(body: impl FnOnce() -> R) -> R {
-    let hardware = Hardware::here();
-    let first = order(&hardware.threads, &hardware.allowed, Place::default())[0];
+fn with_busy_thread<R>(body: impl FnOnce() -> R) -> R {
+    let hardware = Hardware::this_machine();
+    let first = place_ranks(&hardware.threads, &hardware.allowed, PlacementOrder::default())[0];
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {

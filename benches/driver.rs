@@ -43,11 +43,11 @@ fn main() {
         }));
     }
     let _ = std::fs::remove_dir_all(&folder);
-    let middle = |times: &mut Vec<f64>| {
+    let median = |times: &mut Vec<f64>| {
         times.sort_by(f64::total_cmp);
         times[times.len() / 2]
     };
-    let (driven, bare) = (middle(&mut driven), middle(&mut bare));
+    let (driven, bare) = (median(&mut driven), median(&mut bare));
     let point = |seconds: f64| seconds * 1e3 / POINTS as f64;
     println!("{POINTS} points, medians of {RUNS} runs");
     println!("apexmap run: {driven:.3} s, {:.4} ms a point", point(driven));

@@ -10,8 +10,8 @@
 use apexmap::Point;
 use apexmap_measure::comm::arena::{Arena, Pages};
 use apexmap_measure::comm::{Collectives, Comm, Transport, World, threads};
-use apexmap_measure::kernels::apex_map::access::{Access, Pattern};
-use apexmap_measure::kernels::apex_map::access_all::{Accesses, access_all};
+use apexmap_measure::kernels::apex_map::access::{Access, WritePattern};
+use apexmap_measure::kernels::apex_map::access_all::{AccessSpec, access_all};
 use apexmap_measure::kernels::apex_map::chains::chase_all;
 use apexmap_measure::kernels::calibrate::memory::core_to_core::{Side, hand_over};
 use apexmap_measure::kernels::calibrate::memory::{stream, stride::sum_strided};
@@ -41,8 +41,8 @@ fn main() {
     // SAFETY: the library was just built, and has no initialisation code.
     let library = unsafe { Library::new(&library) }.expect("the peers load");
     let mut arena = Arena::default();
-    let most = SIZES[2].1;
-    let (memory, granted) = arena.words_mut(Pages::Huge, most, 0, |i| i as u64).expect("memory for the benchmark");
+    let max_words = SIZES[2].1;
+    let (memory, granted) = arena.words_mut(Pages::Huge, max_words, 0, |i| i as u64).expect("memory for the benchmark");
     println!("pages {:?}, {PAIRS} pairs; ratio = apexmap / C, below 1 is faster", granted.page_bytes);
     println!("{:<34} {:>12} {:>12} {:>7} {:>15}", "loop", "apexmap ns", "C ns", "ratio", "10 to 90 %");
     pointer_chases(&library);
@@ -111,7 +111,7 @@ fn time<R>(run: impl FnOnce() -> R) -> f64 {
 
 /// Index arrays that are used in turn, so that none profits from cache lines that another has loaded.
 struct Arrays {
-    all: Vec<Vec<u64>>,
+    arrays: Vec<Vec<u64>>,
     turn: Cell<usize>,
 }
 
@@ -121,12 +121,12 @@ impl Arrays {
         let draw = |array: u64| {
             (0..count as u64).map(|i| mix(array << 32 | i) % (words / block) as u64 * block as u64).collect()
         };
-        Self { all: (0..16).map(draw).collect(), turn: Cell::new(0) }
+        Self { arrays: (0..16).map(draw).collect(), turn: Cell::new(0) }
     }
 
     fn next(&self) -> &[u64] {
         self.turn.set(self.turn.get() + 1);
-        &self.all[self.turn.get() % self.all.len()]
+        &self.arrays[self.turn.get() % self.arrays.len()]
     }
 }
 
@@ -144,22 +144,22 @@ fn accesses(library: &Library, memory: &mut [u64]) {
             for block in [1, 8, 64, 4096] {
                 let count = ((1 << 21) / block).clamp(1 << 8, 1 << 16);
                 let offsets = Arrays::uniform(words, block, count);
-                let pattern = Pattern::of_per_cent(share);
+                let pattern = WritePattern::from_per_cent(share);
                 let (group, writes) = (pattern.group.min(count), pattern.writes.min(count));
                 let memory = &mut memory[..words];
-                let at = memory.as_mut_ptr();
+                let pointer = memory.as_mut_ptr();
                 let theirs: Symbol<PeerAccess> = peer(library, function);
-                let what = Accesses { access, pattern, block, first: 1 };
+                let spec = AccessSpec { access, pattern, block, first: 1 };
                 let c = || {
                     let offsets = offsets.next();
                     // SAFETY: every block lies within the memory, which has no other user during the call.
-                    time(|| unsafe { theirs(at, offsets.as_ptr(), count, block, group, writes) })
+                    time(|| unsafe { theirs(pointer, offsets.as_ptr(), count, block, group, writes) })
                 };
                 let rust = || {
                     let offsets = offsets.next();
                     // SAFETY: as above.
-                    let memory = unsafe { std::slice::from_raw_parts_mut(at, words) };
-                    time(|| access_all(memory, offsets, what))
+                    let memory = unsafe { std::slice::from_raw_parts_mut(pointer, words) };
+                    time(|| access_all(memory, offsets, spec))
                 };
                 compare(&format!("{name}, L = {block}, {size}"), count, rust, c);
             }
@@ -171,7 +171,9 @@ fn accesses(library: &Library, memory: &mut [u64]) {
 fn pointer_chases(library: &Library) {
     const STEPS: usize = 1 << 18;
     for (size, bytes) in [("L1", 16usize << 10), ("L2", 256 << 10), ("L3", 8 << 20), ("DRAM", 512 << 20)] {
-        let point = Point::new("calibrate.chase", 1).with("bytes", bytes as u64).with("steps", STEPS as u64);
+        let point = Point::new("calibrate.chase", 1)
+            .with_parameter("bytes", bytes as u64)
+            .with_parameter("steps", STEPS as u64);
         let point = complete(point).expect("a point");
         let kernel = find("calibrate.chase").expect("the kernel");
         threads::run(1, |comm, arena| {
@@ -193,7 +195,7 @@ fn chains(library: &Library, memory: &[u64]) {
             for block in [1, 8, 64] {
                 let count = ((1 << 19) / block).clamp(1 << 8, 1 << 16);
                 let mut steps = Arrays::uniform(words, block, count);
-                for array in &mut steps.all {
+                for array in &mut steps.arrays {
                     // Each word holds its own index, and the next step of its chain starts there.
                     for i in (chains..count).rev() {
                         array[i] = array[i].wrapping_sub(array[i - chains] + block as u64 - 1);
@@ -202,8 +204,8 @@ fn chains(library: &Library, memory: &[u64]) {
                 // SAFETY: every step leads to a block within the memory.
                 let c = |steps: &[u64]| unsafe { theirs(memory.as_ptr(), steps.as_ptr(), count, block, chains) };
                 assert_eq!(
-                    chase_all(memory, &steps.all[0], block, chains),
-                    c(&steps.all[0]),
+                    chase_all(memory, &steps.arrays[0], block, chains),
+                    c(&steps.arrays[0]),
                     "both read the same words"
                 );
                 let rust = || {
@@ -239,7 +241,7 @@ fn strides(library: &Library, memory: &[u64]) {
 fn streams(library: &Library, memory: &mut [u64]) {
     type Ours = fn(&mut [u64], &[u64], &[u64]);
     let fill: Ours = |a, _, _| stream::fill(a, 7);
-    let four: [(&str, Ours); 5] = [
+    let loops: [(&str, Ours); 5] = [
         ("copy", stream::copy),
         ("scale", stream::scale),
         ("add", stream::add),
@@ -247,19 +249,19 @@ fn streams(library: &Library, memory: &mut [u64]) {
         ("fill", fill),
     ];
     for (size, words) in SIZES {
-        for (name, ours) in four {
+        for (name, ours) in loops {
             let theirs: Symbol<PeerStream> =
                 peer(library, &if name == "fill" { "peer_fill".into() } else { format!("peer_stream_{name}") });
             let third = words / 3 / 8 * 8;
             let (a, sources) = memory[..words].split_at_mut(third);
             let (b, c) = sources.split_at(third);
             let passes = ((1 << 20) / words).max(1);
-            let at = a.as_mut_ptr();
+            let pointer = a.as_mut_ptr();
             // SAFETY: the array has this number of words, and no other user during the call.
-            let array = || unsafe { std::slice::from_raw_parts_mut(at, third) };
+            let array = || unsafe { std::slice::from_raw_parts_mut(pointer, third) };
             let rust = || time(|| (0..passes).for_each(|_| ours(black_box(array()), black_box(b), black_box(c))));
             // SAFETY: as above.
-            let peer = || time(|| (0..passes).for_each(|_| unsafe { theirs(at, b.as_ptr(), c.as_ptr(), third) }));
+            let peer = || time(|| (0..passes).for_each(|_| unsafe { theirs(pointer, b.as_ptr(), c.as_ptr(), third) }));
             compare(&format!("STREAM {name}, {size}"), passes * third, rust, peer);
         }
     }

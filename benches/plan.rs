@@ -31,23 +31,23 @@ fn main() {
         std::fs::write(&sweep, text).expect("the sweep");
         let (sweep, out) = (sweep.to_string_lossy(), out.to_string_lossy());
         println!("100,000 points ({name}), medians of {RUNS} runs");
-        println!("  plan, nothing measured: {:.2} s", middle(&["plan", "--out", &out, &sweep]));
-        println!("  run: {:.1} s", once(&["run", "--no-report", "--out", &out, &sweep]));
-        println!("  plan, all measured: {:.2} s", middle(&["plan", "--out", &out, &sweep]));
-        println!("  status: {:.2} s", middle(&["status", &out]));
+        println!("  plan, nothing measured: {:.2} s", median_seconds(&["plan", "--out", &out, &sweep]));
+        println!("  run: {:.1} s", time_run(&["run", "--no-report", "--out", &out, &sweep]));
+        println!("  plan, all measured: {:.2} s", median_seconds(&["plan", "--out", &out, &sweep]));
+        println!("  status: {:.2} s", median_seconds(&["status", &out]));
         let journal = Path::new(&*out).join("journals/0001.jsonl");
         println!("  journal: {} MB", std::fs::metadata(journal).map_or(0, |meta| meta.len() / 1_000_000));
     }
     let _ = std::fs::remove_dir_all(&folder);
 }
 
-fn middle(arguments: &[&str]) -> f64 {
-    let mut times: Vec<f64> = (0..RUNS).map(|_| once(arguments)).collect();
+fn median_seconds(arguments: &[&str]) -> f64 {
+    let mut times: Vec<f64> = (0..RUNS).map(|_| time_run(arguments)).collect();
     times.sort_by(f64::total_cmp);
     times[RUNS / 2]
 }
 
-fn once(arguments: &[&str]) -> f64 {
+fn time_run(arguments: &[&str]) -> f64 {
     let start = Instant::now();
     let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
     let status = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();

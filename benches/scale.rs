@@ -112,21 +112,21 @@ fn wait(mut child: std::process::Child) -> (String, u64) {
 fn store(path: &Path, seed: u64, speed: f64) -> usize {
     let folder = Folder::create(path).expect("a folder");
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let (of_launch, of_sample) =
+    let (launch_noise, sample_noise) =
         (LogNormal::new(0.0, 0.02).expect("a spread"), LogNormal::new(0.0, 0.05).expect("one"));
     let points: Vec<Point> = (0..ALPHAS).flat_map(|a| (0..BLOCKS).map(move |b| (a, b))).map(point).collect();
     let mut made = 0;
     let mut records = Vec::new();
     for block in 0..LAUNCHES {
         let name = format!("{:04}", block + 1);
-        let shift = of_launch.sample(&mut random);
+        let shift = launch_noise.sample(&mut random);
         let mut lines = line(&Event::Hello(Box::new(launch(&name, block))));
-        for (at, point) in points.iter().enumerate() {
+        for (index, point) in points.iter().enumerate() {
             for repetition in 0..SAMPLES {
-                let seconds = seconds(point) / speed * shift * of_sample.sample(&mut random);
+                let seconds = seconds(point) / speed * shift * sample_noise.sample(&mut random);
                 let sample = Sample {
                     point: point.clone(),
-                    key: format!("{at:020x}"),
+                    key: format!("{index:020x}"),
                     block,
                     repetition,
                     status: Status::Ok,
@@ -158,9 +158,9 @@ fn line(event: &Event) -> String {
 
 fn point((a, b): (u32, u32)) -> Point {
     let point = Point::new("apex_map.sequential", 1)
-        .with("alpha", 10f64.powf(-3.0 * f64::from(a) / f64::from(ALPHAS - 1)))
-        .with("L", 1u64 << b)
-        .with("M", 64u64 << 20);
+        .with_parameter("alpha", 10f64.powf(-3.0 * f64::from(a) / f64::from(ALPHAS - 1)))
+        .with_parameter("L", 1u64 << b)
+        .with_parameter("M", 64u64 << 20);
     apexmap_measure::kernels::complete(point).expect("a valid point")
 }
 

@@ -33,48 +33,48 @@ fn main() {
     let only = value("--ranks").map(|ranks| ranks.parse::<usize>().expect("a number of ranks"));
     let folder = std::env::temp_dir().join(format!("apexmap-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a temporary folder");
-    let file = value("--card").map_or_else(|| calibrated(&folder), PathBuf::from);
+    let file = value("--card").map_or_else(|| calibrate(&folder), PathBuf::from);
     let card = Card::find(&file.to_string_lossy()).expect("a card");
     if let Some(banner) = card.provenance.get(DISTURBED) {
         println!("The card was measured on a machine that was not quiet: {banner}\n");
     }
     println!("| | points | SMAPE, 2 MiB pages | 4 KiB pages | within a factor of 1.25 |\n|---|---|---|---|---|");
-    let mut one = None;
-    for (at, (ranks, kernels)) in SURFACES.into_iter().enumerate() {
+    let mut one_rank = None;
+    for (index, (ranks, kernels)) in SURFACES.into_iter().enumerate() {
         if only.is_some_and(|only| only != ranks) {
             continue;
         }
-        let samples = measured(&folder, &file, ranks, kernels, WORDS[usize::from(short)][at], short);
+        let samples = measure(&folder, &file, ranks, kernels, WORDS[usize::from(short)][index], short);
         let rows: Vec<(String, Vec<String>)> = kernels.iter().map(|kernel| row(&samples, kernel, &card)).collect();
         rows.iter().for_each(|(row, _)| println!("{row}"));
         rows.iter().flat_map(|(_, worst)| worst).for_each(|line| eprintln!("{line}"));
-        eprintln!("{ranks} ranks: the machine was {}", Health::of(&samples).sentence());
-        distance::from_card(&samples, &card).into_iter().for_each(|told| println!("{told}"));
+        eprintln!("{ranks} ranks: the machine was {}", Health::from_samples(&samples).sentence());
+        distance::card_warning(&samples, &card).into_iter().for_each(|line| println!("{line}"));
         if ranks == 1 {
-            one = Some(samples);
+            one_rank = Some(samples);
         }
     }
-    if let Some(samples) = one {
+    if let Some(samples) = one_rank {
         println!("\nFitted to the surfaces of one core on huge pages:\n");
-        let of = |words: Option<f64>| {
+        let select = |words: Option<f64>| {
             let table = samples.table();
             let wanted = |row: usize| words.is_none_or(|words| table.number("memory_words", row) == words);
-            samples.with_word("pages", &["huge"]).only(wanted)
+            samples.with_word("pages", &["huge"]).filter_rows(wanted)
         };
-        println!("one surface of 512 MiB: {}", fitted(&of(Some(f64::from(1 << 26))), &card));
-        println!("all sizes: {}", fitted(&of(None), &card));
+        println!("one surface of 512 MiB: {}", fit_errors(&select(Some(f64::from(1 << 26))), &card));
+        println!("all sizes: {}", fit_errors(&select(None), &card));
     }
     let _ = std::fs::remove_dir_all(&folder);
 }
 
 /// Calibrates this machine and returns the path of its card.
-fn calibrated(folder: &Path) -> PathBuf {
+fn calibrate(folder: &Path) -> PathBuf {
     let out = folder.join("calibrate");
     apexmap(&["calibrate", "--allow-disturbed", "--out", &out.to_string_lossy()]);
     out.join("card.toml")
 }
 
-fn measured(folder: &Path, card: &Path, ranks: usize, kernels: &[&str], words: &[u64], short: bool) -> Samples {
+fn measure(folder: &Path, card: &Path, ranks: usize, kernels: &[&str], words: &[u64], short: bool) -> Samples {
     let (alphas, blocks) = match short {
         true => ("[0.01, 0.1, 1.0]", "[1, 64, 4096]"),
         false => ("[0.01, 0.0316, 0.1, 0.316, 1.0]", "[1, 4, 16, 64, 256, 1024, 4096]"),
@@ -117,7 +117,7 @@ fn row(samples: &Samples, kernel: &str, card: &Card) -> (String, Vec<String>) {
 }
 
 /// Returns the errors of a fit and of the best curve without a model.
-fn fitted(samples: &Samples, card: &Card) -> String {
+fn fit_errors(samples: &Samples, card: &Card) -> String {
     let data = match model_fit::observations(samples, &Surface, &[]) {
         Ok(data) => data,
         Err(refusal) => return refusal.to_string(),

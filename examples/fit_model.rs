@@ -14,8 +14,8 @@ use std::path::Path;
 fn main() -> Result<()> {
     let path =
         std::env::args().nth(1).ok_or_else(|| Error::input("a result is needed", "fit_model results/notebooks"))?;
-    let all = Samples::from(Folder::open(Path::new(&path))?.table()?);
-    let samples = all.choose(Some("message_bytes <= 32768"))?;
+    let result_samples = Samples::from(Folder::open(Path::new(&path))?.table()?);
+    let samples = result_samples.choose(Some("message_bytes <= 32768"))?;
 
     // One observation per point and launch: the median of its samples.
     let model = models::find("point_to_point.switch")?;

@@ -29,8 +29,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     frame.with_column(ratio.with_name("ratio".into()))?;
     let best = frame.sort(["ratio"], SortMultipleOptions::default().with_order_descending(true))?.head(Some(3));
     for row in 0..best.height() {
-        let at = |name: &str| best.column(name)?.get(row);
-        println!("alpha = {}, L = {}: ratio {}", at("alpha")?, at("block_words")?, at("ratio")?);
+        let value = |name: &str| best.column(name)?.get(row);
+        println!("alpha = {}, L = {}: ratio {}", value("alpha")?, value("block_words")?, value("ratio")?);
     }
 
     // A DataFrame with the columns of the axes can become a table of samples again, from which any figure can be made.
@@ -49,8 +49,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Returns the good samples of Apex-Map on one rank in a result.
 fn read(folder: &str) -> Result<Samples, Error> {
-    let all = Samples::from(Folder::open(Path::new(folder))?.table()?);
-    all.choose(Some("kernel == \"apex_map.sequential\""))
+    let samples = Samples::from(Folder::open(Path::new(folder))?.table()?);
+    samples.choose(Some("kernel == \"apex_map.sequential\""))
 }
 
 /// Returns the median rate at each point.

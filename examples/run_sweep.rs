@@ -24,8 +24,8 @@ const SMALL: &str = r#"
 fn main() -> Result<()> {
     for point in &read()?.points {
         let seconds: Vec<f64> =
-            (0..6).map(|stream| Ok(kernels::run_here(point, stream)?.seconds)).collect::<Result<_>>()?;
-        let summary = Summary::of(&seconds).expect("six samples");
+            (0..6).map(|stream| Ok(kernels::run_embedded(point, stream)?.seconds)).collect::<Result<_>>()?;
+        let summary = Summary::from_samples(&seconds).expect("six samples");
         // A 95 % interval of the median needs at least six samples.
         let (low, high) = summary.interval.expect("an interval");
         println!("{:<50} {:.3e} s [{low:.3e}, {high:.3e}]", point.label(), summary.median);
@@ -35,7 +35,7 @@ fn main() -> Result<()> {
 
 fn read() -> Result<Sweep> {
     match std::env::args().nth(1) {
-        Some(path) => sweeps::read(Path::new(&path), Machine::here()),
-        None => sweeps::parse(SMALL, Path::new("small.toml"), Machine::here()),
+        Some(path) => sweeps::read(Path::new(&path), Machine::detect()),
+        None => sweeps::parse(SMALL, Path::new("small.toml"), Machine::detect()),
     }
 }

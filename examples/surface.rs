@@ -27,10 +27,10 @@ fn main() -> ExitCode {
 }
 
 fn draw(result: &Path, picture: &Path) -> Result<()> {
-    let all = Samples::from(Folder::open(result)?.table()?);
+    let result_samples = Samples::from(Folder::open(result)?.table()?);
     // The syntax of conditions is that of sweeps and of --where. The result has only good samples of the present plan.
-    let samples = all.choose(Some("kernel == \"apex_map.sequential\""))?;
-    regime(&samples);
+    let samples = result_samples.choose(Some("kernel == \"apex_map.sequential\""))?;
+    print_conditions(&samples);
 
     let rate = "bytes_per_second_per_rank";
     let groups = results::groups(&samples, &["alpha", "block_words"], &[rate])?;
@@ -50,9 +50,9 @@ fn draw(result: &Path, picture: &Path) -> Result<()> {
 }
 
 /// Prints the properties that all samples share: where and how they were measured.
-fn regime(samples: &Samples) {
+fn print_conditions(samples: &Samples) {
     for name in ["host", "cpu_model", "library", "memory_words", "page_bytes", "oversubscribed"] {
-        if let Some(value) = samples.same(name) {
+        if let Some(value) = samples.common_value(name) {
             println!("{name}: {value}");
         }
     }

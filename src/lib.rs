@@ -56,7 +56,7 @@ mod cli;
 pub mod commands;
 mod facade;
 
-pub use apexmap_base::error::{Error, ErrorKind, Place, Result};
+pub use apexmap_base::error::{Error, ErrorKind, Location, Result};
 pub use apexmap_base::point::{Point, Value};
 #[doc(hidden)]
 pub use cli::command;
@@ -83,6 +83,6 @@ pub use facade::*;
 /// ```
 pub mod kernels {
     pub use apexmap_measure::kernels::{
-        ALL, About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Rings, Work, complete, find, run_here,
+        ALL, About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Rings, Work, complete, find, run_embedded,
     };
 }

@@ -35,8 +35,8 @@ fn number(outcome: &Outcome, name: &str) -> f64 {
 }
 
 /// Returns the point with another value of one parameter, complete and checked.
-fn changed(point: &Point, name: &str, value: impl Into<Value>) -> Point {
-    complete(point.clone().with(name, value)).expect("a valid point")
+fn with_parameter(point: &Point, name: &str, value: impl Into<Value>) -> Point {
+    complete(point.clone().with_parameter(name, value)).expect("a valid point")
 }
 
 fn ranks_of(variant: &str) -> std::ops::RangeInclusive<usize> {
@@ -48,7 +48,7 @@ fn every_variant_verifies_on_one_to_five_ranks() {
     for variant in VARIANTS {
         for ranks in ranks_of(variant) {
             for (alpha, block) in [(1.0, 1u64), (0.5, 2), (0.1, 64), (0.01, 1024), (1.0, 4096)] {
-                let point = changed(&changed(&small_point(variant, ranks), "alpha", alpha), "L", block);
+                let point = with_parameter(&with_parameter(&small_point(variant, ranks), "alpha", alpha), "L", block);
                 let outcome = run(&point, 3);
                 assert_eq!(outcome.verdict, Ok(()), "{}", point.label());
                 let (first, median, last) = (
@@ -68,10 +68,10 @@ fn one_buffer_one_handle_and_one_request_at_a_time_suffice() {
     for ranks in 2..=5 {
         let mut point = small_point("apex_map.two_sided", ranks);
         for name in ["B", "SMSG", "NSER"] {
-            point = changed(&point, name, 1u64);
+            point = with_parameter(&point, name, 1u64);
         }
         assert_eq!(run(&point, 0).verdict, Ok(()), "{}", point.label());
-        let point = changed(&small_point("apex_map.one_sided", ranks), "B", 1u64);
+        let point = with_parameter(&small_point("apex_map.one_sided", ranks), "B", 1u64);
         assert_eq!(run(&point, 0).verdict, Ok(()), "{}", point.label());
     }
 }
@@ -80,7 +80,7 @@ fn one_buffer_one_handle_and_one_request_at_a_time_suffice() {
 fn polling_less_often_changes_how_often_and_nothing_else() {
     for ranks in 1..=4 {
         let polls = [1, 2, 7, 1000].map(|every: u64| {
-            let point = changed(&small_point("apex_map.two_sided", ranks), "poll_every", every);
+            let point = with_parameter(&small_point("apex_map.two_sided", ranks), "poll_every", every);
             let outcome = run(&point, 0);
             assert_eq!(outcome.verdict, Ok(()), "{}", point.label());
             assert!(number(&outcome, "poll_seconds") > 0.0, "{}", point.label());
@@ -100,7 +100,7 @@ fn the_remote_share_is_that_of_the_power_law() {
     for variant in PARALLEL {
         for ranks in [1, 2, 3, 5] {
             for alpha in [1.0, 0.1, 0.01] {
-                let point = changed(&changed(&small_point(variant, ranks), "alpha", alpha), "I", 4000u64);
+                let point = with_parameter(&with_parameter(&small_point(variant, ranks), "alpha", alpha), "I", 4000u64);
                 let accesses = (ranks * 4000 * 2) as f64;
                 let (seen, expected) = (number(&run(&point, 1), "remote_share"), remote_share(ranks, alpha));
                 let deviation = (expected * (1.0 - expected) / accesses).sqrt();
@@ -113,7 +113,7 @@ fn the_remote_share_is_that_of_the_power_law() {
 #[test]
 fn requests_are_served_for_every_remote_access_and_only_by_messages() {
     for ranks in 1..=5 {
-        let point = changed(&small_point("apex_map.two_sided", ranks), "I", 500u64);
+        let point = with_parameter(&small_point("apex_map.two_sided", ranks), "I", 500u64);
         let outcome = run(&point, 2);
         let remote = number(&outcome, "remote_share") * (ranks * 1000) as f64;
         let (served, busiest) = (number(&outcome, "requests_served"), number(&outcome, "requests_served_max"));
@@ -125,7 +125,7 @@ fn requests_are_served_for_every_remote_access_and_only_by_messages() {
 }
 
 /// Returns the word that memory must contain, computed from its definition: differences of a mixing function.
-fn right(rank: u64, word: u64) -> u64 {
+fn expected_word(rank: u64, word: u64) -> u64 {
     let potential = |word: u64| mix(rank << 40 ^ word);
     potential(word + 1).wrapping_sub(potential(word))
 }
@@ -142,7 +142,7 @@ fn run_with_contents(point: &Point, contents: impl Fn(u64, u64) -> u64 + Sync) -
 fn memory_holds_what_its_description_says() {
     for variant in VARIANTS {
         let point = small_point(variant, *ranks_of(variant).end());
-        assert_eq!(run_with_contents(&point, right).verdict, Ok(()), "{variant}");
+        assert_eq!(run_with_contents(&point, expected_word).verdict, Ok(()), "{variant}");
     }
 }
 
@@ -158,8 +158,8 @@ fn wrong_words_are_noticed() {
             };
             // Contents as seen by a kernel that reads nothing, a neighbouring word, or another rank's memory.
             wrong(&|_, _| 0);
-            wrong(&|rank, word| right(rank, word + 1));
-            wrong(&|rank, word| right(rank + 1, word));
+            wrong(&|rank, word| expected_word(rank, word + 1));
+            wrong(&|rank, word| expected_word(rank + 1, word));
         }
     }
 }
@@ -169,10 +169,10 @@ fn wrong_words_are_noticed() {
 fn a_single_wrong_word_is_noticed() {
     for variant in VARIANTS {
         let ranks = *ranks_of(variant).end();
-        let point = changed(&changed(&small_point(variant, ranks), "I", 3000u64), "alpha", 0.5);
+        let point = with_parameter(&with_parameter(&small_point(variant, ranks), "I", 3000u64), "alpha", 0.5);
         for bad in [0, 7] {
             let outcome =
-                run_with_contents(&point, |rank, word| right(rank, word) + u64::from(rank == 0 && word == bad));
+                run_with_contents(&point, |rank, word| expected_word(rank, word) + u64::from(rank == 0 && word == bad));
             assert!(outcome.verdict.is_err(), "{variant}, word {bad}");
         }
     }
@@ -180,7 +180,7 @@ fn a_single_wrong_word_is_noticed() {
 
 #[test]
 fn runs_of_one_stream_read_the_same_and_of_another_do_not() {
-    let point = changed(&small_point("apex_map.two_sided", 3), "alpha", 0.3);
+    let point = with_parameter(&small_point("apex_map.two_sided", 3), "alpha", 0.3);
     let share = |stream| number(&run(&point, stream), "remote_share");
     assert_eq!(share(1), share(1));
     let shares = [share(1), share(2), share(3), share(4)];
@@ -205,16 +205,16 @@ proptest! {
         memory in prop::collection::vec(any::<u64>(), 70..400),
         places in prop::collection::vec(any::<prop::sample::Index>(), 0..50),
     ) {
-        let offsets: Vec<u64> = places.iter().map(|at| at.index(memory.len() - block + 1) as u64).collect();
+        let offsets: Vec<u64> = places.iter().map(|place| place.index(memory.len() - block + 1) as u64).collect();
         let mut plain = 0u64;
-        for &at in &offsets {
+        for &offset in &offsets {
             for k in 0..block {
-                plain = plain.wrapping_add(memory[at as usize + k]);
+                plain = plain.wrapping_add(memory[offset as usize + k]);
             }
         }
         prop_assert_eq!(sum_all(&memory, &offsets, block), plain);
         #[cfg(target_arch = "x86_64")]
-        for kind in Kind::detected() {
+        for kind in Kind::detect() {
             prop_assert_eq!(lanes::sum_all(kind, &memory, &offsets, block), plain, "{:?}", kind);
         }
     }
@@ -229,7 +229,7 @@ fn a_block_beyond_memory_panics_instead_of_reading_it() {
             let result = std::panic::catch_unwind(|| sum_all(&[1; 32], &offsets, block));
             assert!(result.is_err(), "{block} {offsets:?}");
             #[cfg(target_arch = "x86_64")]
-            for kind in Kind::detected() {
+            for kind in Kind::detect() {
                 let result = std::panic::catch_unwind(|| lanes::sum_all(kind, &[1; 32], &offsets, block));
                 assert!(result.is_err(), "{kind:?} {block} {offsets:?}");
             }
@@ -239,22 +239,25 @@ fn a_block_beyond_memory_panics_instead_of_reading_it() {
 
 #[test]
 fn points_that_cannot_run_are_refused_with_the_reason() {
-    let base = || Point::new("apex_map.two_sided", 3).with("M", 3072u64);
+    let base = || Point::new("apex_map.two_sided", 3).with_parameter("M", 3072u64);
     let refusals: [(Point, &[&str]); 14] = [
-        (base().with("L", 1025u64), &["L = 1025 words", "M/P = 1024 words", "at most M/P"]),
-        (base().with("L", 24u64), &["M/P = 1024 words", "not a multiple of L = 24", "straddle"]),
-        (base().with("M", 3073u64), &["M = 3073 words cannot be divided evenly among 3 ranks", "multiple of 3"]),
-        (base().with("alpha", 0.0), &["alpha must be greater than 0 and at most 1", "found 0"]),
-        (base().with("alpha", -0.5), &["alpha must be greater than 0", "found -0.5"]),
-        (base().with("alpha", 1.5), &["at most 1", "found 1.5"]),
-        (base().with("alpha", f64::NAN), &["alpha must be greater than 0", "found NaN"]),
-        (base().with("alpha", "small"), &["alpha must be a number", "\"small\""]),
-        (base().with("L", 1.5), &["L must be a whole number", "1.5"]),
-        (base().with("B", 0u64), &["B must lie between 1 and 65536", "found 0"]),
-        (base().with("pages", "giant"), &["pages must be one of huge, base", "giant"]),
-        (base().with("beta", 1u64), &["apex_map.two_sided has no parameter beta", "M, alpha, L"]),
-        (base().with("I", 1u64 << 30).with("N", 1u64 << 10), &["I x N is more than 2^36"]),
-        (base().with("M", 3u64 << 41), &["the maximum is 2^40 words per rank"]),
+        (base().with_parameter("L", 1025u64), &["L = 1025 words", "M/P = 1024 words", "at most M/P"]),
+        (base().with_parameter("L", 24u64), &["M/P = 1024 words", "not a multiple of L = 24", "straddle"]),
+        (
+            base().with_parameter("M", 3073u64),
+            &["M = 3073 words cannot be divided evenly among 3 ranks", "multiple of 3"],
+        ),
+        (base().with_parameter("alpha", 0.0), &["alpha must be greater than 0 and at most 1", "found 0"]),
+        (base().with_parameter("alpha", -0.5), &["alpha must be greater than 0", "found -0.5"]),
+        (base().with_parameter("alpha", 1.5), &["at most 1", "found 1.5"]),
+        (base().with_parameter("alpha", f64::NAN), &["alpha must be greater than 0", "found NaN"]),
+        (base().with_parameter("alpha", "small"), &["alpha must be a number", "\"small\""]),
+        (base().with_parameter("L", 1.5), &["L must be a whole number", "1.5"]),
+        (base().with_parameter("B", 0u64), &["B must lie between 1 and 65536", "found 0"]),
+        (base().with_parameter("pages", "giant"), &["pages must be one of huge, base", "giant"]),
+        (base().with_parameter("beta", 1u64), &["apex_map.two_sided has no parameter beta", "M, alpha, L"]),
+        (base().with_parameter("I", 1u64 << 30).with_parameter("N", 1u64 << 10), &["I x N is more than 2^36"]),
+        (base().with_parameter("M", 3u64 << 41), &["the maximum is 2^40 words per rank"]),
     ];
     for (point, parts) in refusals {
         let message = complete(point.clone()).expect_err(&point.label());
@@ -264,7 +267,10 @@ fn points_that_cannot_run_are_refused_with_the_reason() {
     assert!(message.contains("runs on one rank, not on 2"), "{message}");
     let message = complete(Point::new("apex_map.one_sided", 0)).expect_err("no ranks");
     assert!(message.contains("at least one rank"), "{message}");
-    assert!(complete(Point::new("apex_map.one_sided", 2).with("SMSG", 1u64)).is_err(), "gets have no send handles");
+    assert!(
+        complete(Point::new("apex_map.one_sided", 2).with_parameter("SMSG", 1u64)).is_err(),
+        "gets have no send handles"
+    );
     assert!(complete(Point::new("apex_map", 2)).expect_err("no such kernel").contains("there is no kernel"));
 }
 
@@ -272,7 +278,7 @@ fn points_that_cannot_run_are_refused_with_the_reason() {
 fn groups(seconds: impl Fn(usize) -> f64, spent: impl Fn(usize) -> f64) -> Vec<u64> {
     let (mut warm_up, mut groups) = (WarmUp::default(), Vec::new());
     while let Some(arrays) = warm_up.next_group() {
-        warm_up.note(arrays as f64 * seconds(groups.len()), spent(groups.len()), false);
+        warm_up.record(arrays as f64 * seconds(groups.len()), spent(groups.len()), false);
         groups.push(arrays);
     }
     groups
@@ -281,26 +287,26 @@ fn groups(seconds: impl Fn(usize) -> f64, spent: impl Fn(usize) -> f64) -> Vec<u
 #[test]
 fn a_warm_up_that_must_be_checked_ends_when_it_is_steady_and_enough_was_written() {
     let mut warm_up = WarmUp::default();
-    warm_up.note(1e-4, 1e-4, true);
+    warm_up.record(1e-4, 1e-4, true);
     assert_eq!(warm_up.next_group(), Some(2), "one group shows no change");
-    warm_up.note(2.5e-4, 2.5e-4, true);
+    warm_up.record(2.5e-4, 2.5e-4, true);
     assert_eq!(warm_up.next_group(), Some(4), "it was slower than the one before");
-    warm_up.note(5e-4, 5e-4, true);
+    warm_up.record(5e-4, 5e-4, true);
     assert_eq!(warm_up.next_group(), None);
 }
 
 #[test]
 fn the_warm_up_doubles_until_an_array_takes_as_long_as_before() {
-    let quick = |group| if group == 0 { WarmUp::LEAST } else { 1e-6 };
+    let quick = |group| if group == 0 { WarmUp::MIN_SECONDS } else { 1e-6 };
     // Steady at once; steady after four speed-ups by 6 %; steady after slowing down, as prefetched data leave the
     // caches.
     assert_eq!(groups(|_| 1e-4, quick), [1, 2]);
     assert_eq!(groups(|group| 1e-4 * 0.94_f64.powi(group.min(4) as i32), quick), [1, 2, 4, 8, 16, 32]);
     assert_eq!(groups(|group| 1e-4 * 1.5_f64.powi(group.min(2) as i32), quick), [1, 2, 4, 8]);
     // Steady at once, but not for long enough.
-    assert_eq!(groups(|_| 1e-4, |_| WarmUp::LEAST / 2.5), [1, 2, 4]);
+    assert_eq!(groups(|_| 1e-4, |_| WarmUp::MIN_SECONDS / 2.5), [1, 2, 4]);
     // Never steady: the total time of the groups is bounded.
-    assert_eq!(groups(|group| 1e-4 * 0.9_f64.powi(group as i32), |_| WarmUp::BUDGET / 2.5), [1, 2, 4]);
+    assert_eq!(groups(|group| 1e-4 * 0.9_f64.powi(group as i32), |_| WarmUp::MAX_SECONDS / 2.5), [1, 2, 4]);
     assert_eq!(groups(|_| 1.0, |_| 1.0), [1]);
 }
 
@@ -318,7 +324,7 @@ fn every_run_tells_how_warm_and_how_long_it_was() {
         let mean = number(&outcome, "rank_seconds_mean");
         assert!(number(&outcome, "rank_seconds_min") <= mean && mean <= number(&outcome, "rank_seconds_max"));
         // Fewer accesses than quarters: there is no first and no last quarter.
-        let outcome = run(&changed(&changed(&point, "I", 3u64), "N", 1u64), 4);
+        let outcome = run(&with_parameter(&with_parameter(&point, "I", 3u64), "N", 1u64), 4);
         assert_eq!((outcome.verdict, outcome.outputs.get("drift")), (Ok(()), None), "{variant}");
     }
 }
@@ -336,8 +342,8 @@ proptest! {
     ) {
         let ranks = if variant == "apex_map.sequential" { 1 } else { 1usize << log_ranks };
         let block = 1u64 << log_block;
-        let point = Point::new(variant, ranks).with("M", (1u64 << 20) * ranks as u64).with("alpha", alpha);
-        let point = complete(point.with("L", block).with("I", indices)).expect("a valid point");
+        let point = Point::new(variant, ranks).with_parameter("M", (1u64 << 20) * ranks as u64).with_parameter("alpha", alpha);
+        let point = complete(point.with_parameter("L", block).with_parameter("I", indices)).expect("a valid point");
         let accesses = (point.integer("N") * indices) as f64;
         let share = remote_share(ranks, alpha);
         let wanted = |accesses: f64| {
@@ -350,7 +356,7 @@ proptest! {
         prop_assert!(point.integer("N") == 1 || !wanted(accesses / 2.0 * (1.0 - 1e-9)), "{}", point.label());
         // A given number stays, and so does the chosen one.
         prop_assert_eq!(complete(point.clone()), Ok(point.clone()));
-        prop_assert_eq!(complete(point.with("N", 3u64)).expect("a valid point").integer("N"), 3);
+        prop_assert_eq!(complete(point.with_parameter("N", 3u64)).expect("a valid point").integer("N"), 3);
     }
 }
 
@@ -358,7 +364,7 @@ proptest! {
 fn completing_fills_in_defaults_and_is_idempotent() {
     for variant in VARIANTS {
         let kernel = find(variant).expect("a kernel");
-        let point = complete(Point::new(variant, 1).with("L", 16.0)).expect("a valid point");
+        let point = complete(Point::new(variant, 1).with_parameter("L", 16.0)).expect("a valid point");
         assert_eq!(point.params.len(), kernel.parameters().len());
         assert_eq!(point.integer("L"), 16, "a whole real is a whole number");
         assert_eq!(complete(point.clone()), Ok(point));
@@ -368,9 +374,12 @@ fn completing_fills_in_defaults_and_is_idempotent() {
 #[test]
 fn a_request_of_a_given_share_goes_to_others_and_finds_their_words() {
     let asked = |by: &str, share: f64| {
-        let point =
-            Point::new("calibrate.request", 3).with("M", 3072u64).with("by", by).with("given_remote_share", share);
-        complete(point.with("L", 16u64).with("I", 4000u64).with("N", 1u64)).expect("a point")
+        let point = Point::new("calibrate.request", 3)
+            .with_parameter("M", 3072u64)
+            .with_parameter("by", by)
+            .with_parameter("given_remote_share", share);
+        complete(point.with_parameter("L", 16u64).with_parameter("I", 4000u64).with_parameter("N", 1u64))
+            .expect("a point")
     };
     for by in ["messages", "gets"] {
         for share in [1e-9, 0.25, 1.0] {
@@ -382,7 +391,7 @@ fn a_request_of_a_given_share_goes_to_others_and_finds_their_words() {
             assert_eq!(number(&outcome, "requests_served").round(), served.round(), "{by} {share}");
         }
         // Wrong words in another rank's memory.
-        let wrong = run_with_contents(&asked(by, 1.0), |rank, word| right(rank, word) + u64::from(rank == 1));
+        let wrong = run_with_contents(&asked(by, 1.0), |rank, word| expected_word(rank, word) + u64::from(rank == 1));
         assert!(wrong.verdict.expect_err("wrong words").contains("sum of the words read is wrong"), "{by}");
     }
     let alone = complete(Point::new("calibrate.request", 1)).expect_err("no other rank");

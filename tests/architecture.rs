@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 mod imports;
 
-use imports::{Crate, File, circles};
+use imports::{Crate, File, cycles};
 
 /// The crates, each depending only on earlier ones, which the compiler checks. The last is the root package.
 const CRATES: [&str; 9] = ["base", "measure", "theory", "results", "draw", "run", "study", "pages", ""];
 
 /// The layers within a crate, from the ground up. A module imports from its own layer and those below.
-const FLOORS: [(&str, &[&[&str]]); 8] = [
+const LAYERS: [(&str, &[&[&str]]); 8] = [
     (
         "base",
         &[
@@ -41,13 +41,13 @@ const FLOORS: [(&str, &[&[&str]]); 8] = [
     ("pages", &[&["html"], &["report", "compare", "validation"]]),
 ];
 
-const LONGEST_FILE: usize = 400;
-const LONGEST_FUNCTION: usize = 70;
+const MAX_FILE_LINES: usize = 400;
+const MAX_FUNCTION_LINES: usize = 70;
 
 /// Returns the source files in a folder of the repository: paths relative to the repository, and texts.
 pub fn sources(folder: &str) -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (mut found, mut folders) = (Vec::new(), vec![root.join(folder)]);
+    let (mut files, mut folders) = (Vec::new(), vec![root.join(folder)]);
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).expect("a folder of the crate").flatten() {
             let path = entry.path();
@@ -55,12 +55,12 @@ pub fn sources(folder: &str) -> Vec<(PathBuf, String)> {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = std::fs::read_to_string(&path).expect("a source file");
-                found.push((path.strip_prefix(root).expect("within the crate").to_owned(), text));
+                files.push((path.strip_prefix(root).expect("within the crate").to_owned(), text));
             }
         }
     }
-    found.sort();
-    found
+    files.sort();
+    files
 }
 
 /// Returns the imports of each file of a crate.
@@ -82,9 +82,9 @@ fn module(file: &str) -> Option<&str> {
 }
 
 /// Returns the imports that lead to a higher layer, or between the pages.
-fn refused(floors: &[&[&str]], imports: &BTreeMap<File, BTreeSet<File>>) -> Vec<String> {
-    let floor = |module: &str| {
-        let number = floors.iter().position(|floor| floor.contains(&module));
+fn wrong_imports(layers: &[&[&str]], imports: &BTreeMap<File, BTreeSet<File>>) -> Vec<String> {
+    let layer_of = |module: &str| {
+        let number = layers.iter().position(|layer| layer.contains(&module));
         number.unwrap_or_else(|| panic!("module {module} has no layer: add it to LAYERS in tests/architecture.rs"))
     };
     let mut wrong = Vec::new();
@@ -92,7 +92,7 @@ fn refused(floors: &[&[&str]], imports: &BTreeMap<File, BTreeSet<File>>) -> Vec<
         let Some(from) = module(file) else { continue };
         for other in imported {
             let Some(to) = module(other) else { continue };
-            if floor(to) > floor(from) {
+            if layer_of(to) > layer_of(from) {
                 wrong.push(format!("{file} imports {other} from above"));
             } else if [("report", "compare"), ("compare", "report")].contains(&(from, to)) {
                 wrong.push(format!("{file} imports {other} of its neighbour: move the common part to a lower layer"));
@@ -104,8 +104,8 @@ fn refused(floors: &[&[&str]], imports: &BTreeMap<File, BTreeSet<File>>) -> Vec<
 
 #[test]
 fn imports_within_a_crate_go_downwards() {
-    for (name, floors) in FLOORS {
-        let wrong = refused(floors, &imports(name));
+    for (name, layers) in LAYERS {
+        let wrong = wrong_imports(layers, &imports(name));
         assert!(wrong.is_empty(), "{name}: {wrong:#?}");
     }
 }
@@ -128,14 +128,14 @@ fn files_and_modules_do_not_import_each_other_in_circles() {
     for name in CRATES {
         let imports = imports(name);
         assert!(!imports.is_empty(), "{name}");
-        let found = circles(&imports);
-        assert!(found.is_empty(), "files of {name} in cycles: {found:#?}");
-        let found = circles(&modules(&imports));
-        assert!(found.is_empty(), "modules of {name} in cycles: {found:#?}");
+        let file_cycles = cycles(&imports);
+        assert!(file_cycles.is_empty(), "files of {name} in cycles: {file_cycles:#?}");
+        let module_cycles = cycles(&modules(&imports));
+        assert!(module_cycles.is_empty(), "modules of {name} in cycles: {module_cycles:#?}");
     }
 }
 
-fn made_up(files: &[(&str, &str)]) -> BTreeMap<File, BTreeSet<File>> {
+fn imports_of_sources(files: &[(&str, &str)]) -> BTreeMap<File, BTreeSet<File>> {
     let roots = [("lib.rs", ""), ("measure/mod.rs", "")];
     Crate::new(roots.iter().chain(files).map(|(file, text)| (file.to_string(), text.to_string()))).imports()
 }
@@ -161,50 +161,60 @@ fn imports_are_found_however_they_are_written() {
         ("measure/comm/inner.rs", "pub struct Item;"),
         ("measure/worker.rs", ""),
     ];
-    let of = |text: &str| {
-        let files = made_up(&[&common[..], &[("measure/kernels.rs", text)]].concat());
+    let imports_of = |text: &str| {
+        let files = imports_of_sources(&[&common[..], &[("measure/kernels.rs", text)]].concat());
         files["measure/kernels.rs"].iter().cloned().collect::<Vec<_>>()
     };
-    assert_eq!(of("use crate::error::Error;"), ["error.rs"]);
-    assert_eq!(of("use crate::{error::{self, Error}, units as u};\nfn f() { u::g() }"), ["error.rs", "units.rs"]);
+    assert_eq!(imports_of("use crate::error::Error;"), ["error.rs"]);
     assert_eq!(
-        of("fn f() -> crate::measure::worker::Job { super::comm::f() }"),
+        imports_of("use crate::{error::{self, Error}, units as u};\nfn f() { u::g() }"),
+        ["error.rs", "units.rs"]
+    );
+    assert_eq!(
+        imports_of("fn f() -> crate::measure::worker::Job { super::comm::f() }"),
         ["measure/comm/mod.rs", "measure/worker.rs"]
     );
-    assert_eq!(of("pub(crate) use super::{comm::Thing, worker};"), ["measure/comm/inner.rs", "measure/worker.rs"]);
-    assert_eq!(of("use super::comm;\nfn f(_: comm::Thing) {}"), ["measure/comm/inner.rs", "measure/comm/mod.rs"]);
-    assert_eq!(of("use super::comm::*;\nfn f(_: Thing) {}"), ["measure/comm/inner.rs", "measure/comm/mod.rs"]);
-    assert_eq!(of("fn f() { crate::on!() }"), ["measure/comm/mod.rs"]);
+    assert_eq!(
+        imports_of("pub(crate) use super::{comm::Thing, worker};"),
+        ["measure/comm/inner.rs", "measure/worker.rs"]
+    );
+    assert_eq!(
+        imports_of("use super::comm;\nfn f(_: comm::Thing) {}"),
+        ["measure/comm/inner.rs", "measure/comm/mod.rs"]
+    );
+    assert_eq!(imports_of("use super::comm::*;\nfn f(_: Thing) {}"), ["measure/comm/inner.rs", "measure/comm/mod.rs"]);
+    assert_eq!(imports_of("fn f() { crate::on!() }"), ["measure/comm/mod.rs"]);
     assert!(
-        of("// use crate::units;\nuse std::fmt; const A: &str = \"crate::units\"; const B: char = '\"';").is_empty()
+        imports_of("// use crate::units;\nuse std::fmt; const A: &str = \"crate::units\"; const B: char = '\"';")
+            .is_empty()
     );
 }
 
 #[test]
 fn circles_between_files_are_found() {
-    let found = |files: &[(&str, &str)]| circles(&made_up(files)).len();
+    let count_cycles = |files: &[(&str, &str)]| cycles(&imports_of_sources(files)).len();
     let (a, b) = ("use super::b::B; pub struct A;", "use super::c::C; pub struct B;");
     let root = ("x/mod.rs", "mod a; mod b; mod c; pub use a::A; pub trait T {}");
     let files = [root, ("x/a.rs", a), ("x/b.rs", b), ("x/c.rs", "pub struct C;")];
-    assert_eq!(found(&files), 0);
+    assert_eq!(count_cycles(&files), 0);
     let closed = |text| [&files[..3], &[("x/c.rs", text)]].concat();
-    assert_eq!(found(&closed("use super::a::A; pub struct C;")), 1, "c, a, b");
-    assert_eq!(found(&closed("use super::A; pub struct C;")), 1, "through the re-export of the root");
-    assert_eq!(found(&closed("use super::*; pub struct C(A);")), 1, "through a glob import");
-    assert_eq!(found(&closed("use super::T; pub struct C;")), 0, "a declaration of the root");
+    assert_eq!(count_cycles(&closed("use super::a::A; pub struct C;")), 1, "c, a, b");
+    assert_eq!(count_cycles(&closed("use super::A; pub struct C;")), 1, "through the re-export of the root");
+    assert_eq!(count_cycles(&closed("use super::*; pub struct C(A);")), 1, "through a glob import");
+    assert_eq!(count_cycles(&closed("use super::T; pub struct C;")), 0, "a declaration of the root");
     let outside =
         [&closed("use crate::y::Y; pub struct C;")[..], &[("y.rs", "use crate::x::A; pub struct Y;")]].concat();
-    assert_eq!(found(&outside), 1, "through another module");
+    assert_eq!(count_cycles(&outside), 1, "through another module");
 }
 
 #[test]
 fn imports_that_are_refused_are_found() {
     let others = ["toml_file.rs", "store/mod.rs", "report/mod.rs", "report/groups.rs", "compare/mod.rs"];
-    let floors: &[&[&str]] = &[&["toml_file"], &["store", "query"], &["report", "compare"]];
+    let layers: &[&[&str]] = &[&["toml_file"], &["store", "query"], &["report", "compare"]];
     let wrong = |file: &str, text: &str| {
         let mut files: Vec<(&str, &str)> = others.iter().map(|file| (*file, "")).collect();
         files.push((file, text));
-        refused(floors, &made_up(&files)).len()
+        wrong_imports(layers, &imports_of_sources(&files)).len()
     };
     assert_eq!(wrong("query/mod.rs", "use crate::store::Table;"), 0);
     assert_eq!(wrong("toml_file.rs", "use crate::{store, toml_file};"), 1, "upwards");
@@ -225,39 +235,39 @@ fn examples_use_what_the_crate_shows_to_everybody() {
 fn files_can_be_read_in_one_sitting() {
     let files = sources("src").into_iter();
     let long: Vec<_> =
-        files.map(|(file, text)| (file, text.lines().count())).filter(|(_, lines)| *lines > LONGEST_FILE).collect();
-    assert!(long.is_empty(), "more than {LONGEST_FILE} lines: {long:#?}");
+        files.map(|(file, text)| (file, text.lines().count())).filter(|(_, lines)| *lines > MAX_FILE_LINES).collect();
+    assert!(long.is_empty(), "more than {MAX_FILE_LINES} lines: {long:#?}");
 }
 
 /// Returns functions with their lengths: from the line of `fn` to the closing brace with the same indentation, as
 /// rustfmt formats it.
 fn functions(text: &str) -> Vec<(String, usize)> {
     let lines: Vec<&str> = text.lines().collect();
-    let mut found = Vec::new();
+    let mut result = Vec::new();
     for (start, line) in lines.iter().enumerate() {
         let words: Vec<&str> = line.split_whitespace().collect();
         let qualifiers = ["pub", "pub(crate)", "pub(super)", "const", "unsafe", "async", "extern", "\"C\""];
-        let Some(at) = words.iter().position(|word| !qualifiers.contains(word)) else { continue };
-        if words[at] != "fn" || line.trim_end().ends_with([';', '}']) {
+        let Some(index) = words.iter().position(|word| !qualifiers.contains(word)) else { continue };
+        if words[index] != "fn" || line.trim_end().ends_with([';', '}']) {
             continue;
         }
         let indentation = &line[..line.len() - line.trim_start().len()];
         let end = lines[start..].iter().position(|l| {
             *l == format!("{indentation}}}") || l.ends_with(';') && l.starts_with(&format!("{indentation})"))
         });
-        found.push((words.get(at + 1).unwrap_or(&"").to_string(), end.unwrap_or(lines.len() - start) + 1));
+        result.push((words.get(index + 1).unwrap_or(&"").to_string(), end.unwrap_or(lines.len() - start) + 1));
     }
-    found
+    result
 }
 
 #[test]
 fn functions_fit_on_a_screen() {
     let mut long = Vec::new();
     for (file, text) in sources("src") {
-        let too_long = functions(&text).into_iter().filter(|(_, lines)| *lines > LONGEST_FUNCTION);
+        let too_long = functions(&text).into_iter().filter(|(_, lines)| *lines > MAX_FUNCTION_LINES);
         long.extend(too_long.map(|(name, lines)| format!("{}: {name} has {lines} lines", file.display())));
     }
-    assert!(long.is_empty(), "more than {LONGEST_FUNCTION} lines: {long:#?}");
+    assert!(long.is_empty(), "more than {MAX_FUNCTION_LINES} lines: {long:#?}");
 }
 
 #[test]
@@ -286,8 +296,8 @@ fn unsafe_without_section(text: &str) -> Vec<String> {
 
 #[test]
 fn unsafe_functions_say_what_they_require() {
-    let all = sources("src").into_iter();
-    let missing: Vec<_> = all.map(|(file, text)| (file, unsafe_without_section(&text))).collect();
+    let files = sources("src").into_iter();
+    let missing: Vec<_> = files.map(|(file, text)| (file, unsafe_without_section(&text))).collect();
     let missing: Vec<_> = missing.into_iter().filter(|(_, functions)| !functions.is_empty()).collect();
     assert!(missing.is_empty(), "no section \"Safety\": {missing:#?}");
 

@@ -3,7 +3,7 @@
 use apexmap_measure::comm::arena::{Arena, Pages};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-fn holds(arena: &mut Arena, pages: Pages, words: usize, contents: u64) {
+fn assert_holds(arena: &mut Arena, pages: Pages, words: usize, contents: u64) {
     let value = |i: usize| contents << 32 | i as u64;
     let (memory, _) = arena.words(pages, words, contents, value).expect("memory");
     assert_eq!(memory.len(), words);
@@ -14,7 +14,7 @@ fn holds(arena: &mut Arena, pages: Pages, words: usize, contents: u64) {
 fn contents_are_right_after_growing_and_shrinking() {
     let mut arena = Arena::default();
     for words in [1, 100, 7, 513, 300_000, 5, 600_000, 1 << 20] {
-        holds(&mut arena, Pages::Huge, words, 3);
+        assert_holds(&mut arena, Pages::Huge, words, 3);
     }
 }
 
@@ -22,16 +22,16 @@ fn contents_are_right_after_growing_and_shrinking() {
 fn other_contents_replace_the_old_ones() {
     let mut arena = Arena::default();
     for contents in [1, 2, 1, 7, 7] {
-        holds(&mut arena, Pages::Huge, 1000, contents);
-        holds(&mut arena, Pages::Huge, 10, contents);
+        assert_holds(&mut arena, Pages::Huge, 1000, contents);
+        assert_holds(&mut arena, Pages::Huge, 10, contents);
     }
 }
 
 #[test]
 fn the_same_contents_are_filled_once() {
     let mut arena = Arena::default();
-    arena.expect(5000);
-    holds(&mut arena, Pages::Base, 1000, 4);
+    arena.announce_words(5000);
+    assert_holds(&mut arena, Pages::Base, 1000, 4);
     let never = |_| panic!("filled again");
     let (memory, _) = arena.words(Pages::Base, 5000, 4, never).expect("memory");
     assert_eq!(memory[4999], 4 << 32 | 4999);
@@ -40,8 +40,8 @@ fn the_same_contents_are_filled_once() {
 #[test]
 fn other_contents_are_filled_only_as_far_as_they_are_asked_for() {
     let mut arena = Arena::default();
-    arena.expect(5000);
-    holds(&mut arena, Pages::Base, 10, 1);
+    arena.announce_words(5000);
+    assert_holds(&mut arena, Pages::Base, 10, 1);
     let filled = AtomicUsize::new(0);
     let mut ask = |words: usize, contents: u64| {
         filled.store(0, Ordering::Relaxed);
@@ -59,8 +59,8 @@ fn other_contents_are_filled_only_as_far_as_they_are_asked_for() {
 #[test]
 fn both_kinds_of_pages_keep_their_own_contents() {
     let mut arena = Arena::default();
-    holds(&mut arena, Pages::Huge, 1000, 1);
-    holds(&mut arena, Pages::Base, 2000, 2);
+    assert_holds(&mut arena, Pages::Huge, 1000, 1);
+    assert_holds(&mut arena, Pages::Base, 2000, 2);
     let (memory, _) = arena.words(Pages::Huge, 1000, 1, |_| panic!("filled again")).expect("memory");
     assert_eq!(memory[999], 1 << 32 | 999);
 }
@@ -96,25 +96,25 @@ fn what_is_said_of_huge_pages_is_what_the_system_gave() {
 #[test]
 fn memory_that_the_machine_lacks_is_refused_with_a_reason() {
     let refused = Arena::default().words(Pages::Base, 1 << 52, 0, |_| 0).map(|_| ()).expect_err("too much");
-    assert!(refused.what.contains("cannot allocate 32 PiB"), "{refused}");
-    assert!(refused.next.contains("smaller memory size"), "{refused}");
+    assert!(refused.message.contains("cannot allocate 32 PiB"), "{refused}");
+    assert!(refused.help.contains("smaller memory size"), "{refused}");
 }
 
 #[test]
 fn memory_is_on_the_node_that_is_asked_for_or_nothing_is_measured() {
     let mut arena = Arena::default();
-    let error = arena.bind(Some(1000)).expect_err("no machine has this many nodes");
-    assert!(error.what.contains("memory_node = 1000") && error.next.contains("name one of these"), "{error}");
-    arena.bind(Some(0)).expect("every machine has this node");
+    let error = arena.place_on_node(Some(1000)).expect_err("no machine has this many nodes");
+    assert!(error.message.contains("memory_node = 1000") && error.help.contains("name one of these"), "{error}");
+    arena.place_on_node(Some(0)).expect("every machine has this node");
     match arena.words(Pages::Base, 1 << 16, 1, |i| i as u64) {
         Ok((words, _)) => assert_eq!(words[77], 77),
         // A container may forbid mbind.
-        Err(error) => return assert!(error.what.contains("mbind"), "{error}"),
+        Err(error) => return assert!(error.message.contains("mbind"), "{error}"),
     }
     assert!(arena.memory_nodes().keys().all(|node| *node == 0));
     // Binding to the same node again keeps the memory; binding to no node releases it.
-    arena.bind(Some(0)).expect("the same");
+    arena.place_on_node(Some(0)).expect("the same");
     assert_eq!(arena.words(Pages::Base, 1 << 16, 1, |_| 0).expect("kept").0[77], 77);
-    arena.bind(None).expect("anywhere");
+    arena.place_on_node(None).expect("anywhere");
     assert_eq!(arena.words(Pages::Base, 1 << 16, 1, |_| 5).expect("new").0[77], 5);
 }

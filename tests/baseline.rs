@@ -13,62 +13,63 @@ fn near(a: f64, b: f64, relative: f64) {
     assert!((a / b - 1.0).abs() <= relative, "{a} is not {b}");
 }
 
-fn one(x: &[f64], y: f64) -> Observation {
+fn observation(x: &[f64], y: f64) -> Observation {
     Observation { x: x.to_vec(), y, launch: 0 }
 }
 
 /// Returns a grid of 7 by 8 values with these rates.
 fn grid(rate: impl Fn(f64, f64) -> f64) -> Vec<Observation> {
     let values = |n: i32| (0..n).map(|k| 4f64.powi(k));
-    values(7).flat_map(|a| values(8).map(move |b| (a, b))).map(|(a, b)| one(&[a, b], rate(a, b))).collect()
+    values(7).flat_map(|a| values(8).map(move |b| (a, b))).map(|(a, b)| observation(&[a, b], rate(a, b))).collect()
 }
 
-fn chosen(data: &[Observation]) -> Baseline {
+fn choose_baseline(data: &[Observation]) -> Baseline {
     choose(data, &|_| 1.0).expect("enough points")
 }
 
 #[test]
 fn the_terms_that_made_the_data_are_found() {
     let ranks = (0..8).map(|i| 2f64.powi(i));
-    let data: Vec<_> = ranks.map(|ranks| one(&[ranks, 1024.0], ranks / (5e-6 + 3e-6 * ranks.log2()))).collect();
-    let found = choose(&data, &|x| x[0]).expect("enough points");
-    let Curve::Terms { constant, terms } = &found.curve else { panic!("{:?}", found.curve) };
+    let data: Vec<_> = ranks.map(|ranks| observation(&[ranks, 1024.0], ranks / (5e-6 + 3e-6 * ranks.log2()))).collect();
+    let baseline = choose(&data, &|x| x[0]).expect("enough points");
+    let Curve::Terms { constant, terms } = &baseline.curve else { panic!("{:?}", baseline.curve) };
     let [(term, coefficient)] = terms.as_slice() else { panic!("{terms:?}") };
     assert_eq!((term.len(), term[0].variable, term[0].power, term[0].logarithm), (1, 0, 0.0, 1));
     near(*coefficient, 3e-6, 1e-6);
     near(*constant, 5e-6, 1e-6);
-    assert!(found.left_out < 1e-6, "{found:?}");
+    assert!(baseline.left_out < 1e-6, "{baseline:?}");
     assert!(choose(&data[..3], &|x| x[0]).is_none());
 }
 
 #[test]
 fn products_of_terms_are_found() {
-    let found = chosen(&grid(|a, b| 1.0 / (2e-9 + 3e-9 * a * b.sqrt())));
-    let Curve::Terms { terms, .. } = &found.curve else { panic!("{:?}", found.curve) };
+    let baseline = choose_baseline(&grid(|a, b| 1.0 / (2e-9 + 3e-9 * a * b.sqrt())));
+    let Curve::Terms { terms, .. } = &baseline.curve else { panic!("{:?}", baseline.curve) };
     assert!(terms.iter().any(|(term, _)| term.len() == 2), "{terms:?}");
-    assert!(found.left_out < 1e-6 && found.lines_left_out.iter().all(|line| line.smape < 1e-6), "{found:?}");
+    assert!(baseline.left_out < 1e-6 && baseline.lines_left_out.iter().all(|line| line.smape < 1e-6), "{baseline:?}");
 }
 
 #[test]
 fn polynomials_in_logarithms_are_found() {
-    let found = chosen(&grid(|a, b| (1.0 + 0.2 * a.ln() - 0.1 * b.ln() * a.ln() + 0.05 * b.ln().powi(2)).exp()));
-    assert_eq!(found.curve, Curve::Polynomial { degree: 2 });
-    assert!(found.left_out < 1e-6 && found.lines_left_out.len() == 2, "{found:?}");
+    let baseline =
+        choose_baseline(&grid(|a, b| (1.0 + 0.2 * a.ln() - 0.1 * b.ln() * a.ln() + 0.05 * b.ln().powi(2)).exp()));
+    assert_eq!(baseline.curve, Curve::Polynomial { degree: 2 });
+    assert!(baseline.left_out < 1e-6 && baseline.lines_left_out.len() == 2, "{baseline:?}");
     // This also holds if one variable has only two values, which determine no square.
-    let two: Vec<_> =
+    let two_values: Vec<_> =
         grid(|a, b| a * (1.0 + 0.1 * b.ln().powi(2)).exp()).into_iter().filter(|seen| seen.x[0] < 8.0).collect();
-    assert!(chosen(&two).left_out < 1e-3, "{:?}", chosen(&two));
+    assert!(choose_baseline(&two_values).left_out < 1e-3, "{:?}", choose_baseline(&two_values));
 }
 
 #[test]
 fn neighbours_are_found_where_rates_have_edges() {
     // Steps that no polynomial follows, the same for all values of the other variable.
     let edged = |a: f64, b: f64| b.powf(0.5) * [1.0, 5.0, 1.3, 9.0, 2.0, 7.0, 1.1][(a.log2() / 2.0) as usize];
-    let found = chosen(&grid(edged));
-    assert_eq!(found.lines_left_out.len(), 2);
+    let baseline = choose_baseline(&grid(edged));
+    assert_eq!(baseline.lines_left_out.len(), 2);
     // Along the other variable, the rate is a power law, and lines between neighbours are exact.
-    assert!(found.lines_left_out[1].smape < 1e-9, "{found:?}");
-    assert!(found.lines_left_out[0].smape > 0.5, "{found:?}");
+    assert!(baseline.lines_left_out[1].smape < 1e-9, "{baseline:?}");
+    assert!(baseline.lines_left_out[0].smape > 0.5, "{baseline:?}");
 }
 
 #[test]
@@ -78,22 +79,25 @@ fn a_choice_does_not_see_what_it_predicts() {
     let normal = Normal::new(0.0, 0.3).expect("a deviation");
     let (mut sum, sets) = (0.0, 20);
     for _ in 0..sets {
-        let data: Vec<_> = (0..12).map(|k| one(&[2f64.powi(k)], f64::exp(normal.sample(&mut rng)))).collect();
-        sum += chosen(&data).left_out;
+        let data: Vec<_> = (0..12).map(|k| observation(&[2f64.powi(k)], f64::exp(normal.sample(&mut rng)))).collect();
+        sum += choose_baseline(&data).left_out;
     }
     // The mean of |ln y - ln f| of independent y and mean f is 0.3 sqrt(2 / pi) sqrt(1 + 1/11) = 0.25.
     assert!(sum / f64::from(sets) > 0.24, "{}", sum / f64::from(sets));
 }
 
 /// Fits the surface model on one core, over alpha and L, and chooses the baseline.
-fn surface(truth: &dyn Fn(&[f64]) -> f64, noise: f64) -> (Fit, Baseline) {
+fn fit_surface(truth: &dyn Fn(&[f64]) -> f64, noise: f64) -> (Fit, Baseline) {
     let model = models::find("apex_map.surface").expect("a model");
     let (mut rng, normal) = (Pcg64Mcg::seed_from_u64(11), Normal::new(0.0, noise).expect("a deviation"));
     let mut data = Vec::new();
     for alpha in [0.001, 0.00316, 0.01, 0.0316, 0.1, 0.316, 1.0] {
         for block in [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0] {
             let x = [alpha, block, 67108864.0, 1.0, 2097152.0, 0.0, 0.0, 0.0];
-            data.push(one(&x, model.predict(&x, &NUMBERS).value * truth(&x) * f64::exp(normal.sample(&mut rng))));
+            data.push(observation(
+                &x,
+                model.predict(&x, &NUMBERS).value * truth(&x) * f64::exp(normal.sample(&mut rng)),
+            ));
         }
     }
     let roles: Vec<Role> = model
@@ -101,14 +105,14 @@ fn surface(truth: &dyn Fn(&[f64]) -> f64, noise: f64) -> (Fit, Baseline) {
         .parameters
         .iter()
         .zip(NUMBERS)
-        .map(|(p, v)| if p.given || HELD.contains(&p.number) { Role::Hold(v) } else { Role::Fit })
+        .map(|(p, v)| if p.is_given || HELD_PARAMETERS.contains(&p.number) { Role::Hold(v) } else { Role::Fit })
         .collect();
     let fit = fit::fit(model, &data, &roles, Options { resamples: 0, ..Options::default() }).expect("a fit");
     (fit, choose(&data, &model_fit::work(model)).expect("a baseline"))
 }
 
 /// Parameters that are held in addition to the sizes, because a single size of memory does not identify them.
-const HELD: [&str; 4] = ["l3_alone_seconds", "startup_factor", "startup_lines", "overlap_seconds"];
+const HELD_PARAMETERS: [&str; 4] = ["l3_alone_seconds", "startup_factor", "startup_lines", "overlap_seconds"];
 const NUMBERS: [f64; 28] = [
     32768.0, 524288.0, 3.2e7, 8.0, 1024.0, 0.0, 0.0, 0.6e-9, 5e-12, 0.3e-9, 0.8e-9, 2.5e-9, 1.5, 64.0, 15e-9, 150e-9,
     24e-9, 50e-9, 13e-9, 110e-9, 7e-11, 190e-9, 9e-9, 5e-9, 2.4e-11, 20e-9, 1e11, 1e10,
@@ -117,16 +121,19 @@ const NUMBERS: [f64; 28] = [
 #[test]
 fn a_model_that_made_the_data_explains_them_and_one_that_did_not_says_by_what_it_loses() {
     let model = models::find("apex_map.surface").expect("a model");
-    let (fit, baseline) = surface(&|_| 1.0, 0.02);
-    let said = model_fit::sentence(model, &fit, Some(&baseline));
-    assert!(said.starts_with("apex_map.surface explains the measurement to within 1."), "{said}");
-    assert!(said.contains("no worse than the empirical baseline: ") && said.contains("of one L left out"), "{said}");
+    let (fit, baseline) = fit_surface(&|_| 1.0, 0.02);
+    let sentence = model_fit::sentence(model, &fit, Some(&baseline));
+    assert!(sentence.starts_with("apex_map.surface explains the measurement to within 1."), "{sentence}");
+    assert!(
+        sentence.contains("no worse than the empirical baseline: ") && sentence.contains("of one L left out"),
+        "{sentence}"
+    );
     // A wave over alpha, which no level produces but the baseline follows.
     let wave = |x: &[f64]| (0.5 * (0.9 * x[0].ln()).cos()).exp();
-    let (fit, baseline) = surface(&wave, 0.02);
-    let said = model_fit::sentence(model, &fit, Some(&baseline));
-    assert!(said.contains("apex_map.surface describes the measurement"), "{said}");
-    assert!(said.contains("It does not explain it: the empirical baseline, "), "{said}");
+    let (fit, baseline) = fit_surface(&wave, 0.02);
+    let sentence = model_fit::sentence(model, &fit, Some(&baseline));
+    assert!(sentence.contains("apex_map.surface describes the measurement"), "{sentence}");
+    assert!(sentence.contains("It does not explain it: the empirical baseline, "), "{sentence}");
     // The sentence gives the errors of both, or says that the model's parameters are not identified if a row is left
     // out.
     let mut lost = 0;
@@ -139,7 +146,7 @@ fn a_model_that_made_the_data_explains_them_and_one_that_did_not_says_by_what_it
                 format!("its numbers are not identified, where the baseline is within {:.1} %", 100.0 * theirs.smape)
             }
         };
-        assert!(said.contains(&text), "{text}: {said}");
+        assert!(sentence.contains(&text), "{text}: {sentence}");
         lost += 1;
     }
     assert!(lost > 0, "{:?} {:?}", fit.quality, baseline);
@@ -150,41 +157,45 @@ fn a_model_that_made_the_data_explains_them_and_one_that_did_not_says_by_what_it
 #[test]
 fn a_model_that_is_far_off_describes_nothing_even_if_the_baseline_is_worse() {
     let model = models::find("apex_map.surface").expect("a model");
-    let (mut fit, baseline) = surface(&|_| 1.0, 0.02);
+    let (mut fit, baseline) = fit_surface(&|_| 1.0, 0.02);
     assert!(adequacy::failure(0.25, &fit.points).is_none());
     fit.quality.smape = 0.509;
-    let said = model_fit::sentence(model, &fit, Some(&baseline));
+    let sentence = model_fit::sentence(model, &fit, Some(&baseline));
     let first =
         "apex_map.surface does not describe the measurement: its error is 50.9 % (SMAPE), more than 25 %; worst";
-    assert!(said.starts_with(first) && !said.contains("surface explains"), "{said}");
-    assert!(said.contains("It does not explain it with such an error, though it predicts what is left out"), "{said}");
+    assert!(sentence.starts_with(first) && !sentence.contains("surface explains"), "{sentence}");
+    assert!(
+        sentence.contains("It does not explain it with such an error, though it predicts what is left out"),
+        "{sentence}"
+    );
     // Every point is 1.5 times faster than predicted: no error is large, but the bias is not by chance.
     fit.quality.smape = 0.2;
     fit.points.iter_mut().for_each(|point| point.measured = 1.5 * point.predicted);
-    let said = model_fit::sentence(model, &fit, Some(&baseline));
+    let sentence = model_fit::sentence(model, &fit, Some(&baseline));
     assert!(
-        said.contains("does not describe the measurement: its median point is 1.50 times faster than predicted"),
-        "{said}"
+        sentence.contains("does not describe the measurement: its median point is 1.50 times faster than predicted"),
+        "{sentence}"
     );
 }
 
 #[test]
 fn impossible_and_unknown_numbers_come_first() {
     let model = models::find("apex_map.surface").expect("a model");
-    let (mut fit, baseline) = surface(&|_| 1.0, 0.02);
+    let (mut fit, baseline) = fit_surface(&|_| 1.0, 0.02);
     assert!(model_fit::doubts(model, &fit).is_empty(), "{:?}", model_fit::doubts(model, &fit));
-    let at = |fit: &Fit, name: &str| fit.estimates.iter().position(|one| one.number == name).expect("fitted");
-    let l2 = at(&fit, "l2_line_seconds");
-    let known = fit.estimates[l2].clone();
+    let index_of =
+        |fit: &Fit, name: &str| fit.estimates.iter().position(|estimate| estimate.number == name).expect("fitted");
+    let l2 = index_of(&fit, "l2_line_seconds");
+    let original = fit.estimates[l2].clone();
     (fit.estimates[l2].value, fit.estimates[l2].high) = (52e-9, 60e-9);
-    let said = model_fit::sentence(model, &fit, Some(&baseline));
+    let sentence = model_fit::sentence(model, &fit, Some(&baseline));
     let first = "The fitted numbers are impossible or unknown: l2_line_seconds (52 ns) is above l3_line_seconds";
-    assert!(said.starts_with(first) && !said.contains("surface explains"), "{said}");
-    fit.estimates[l2] = known;
-    let l3 = at(&fit, "l3_line_seconds");
+    assert!(sentence.starts_with(first) && !sentence.contains("surface explains"), "{sentence}");
+    fit.estimates[l2] = original;
+    let l3 = index_of(&fit, "l3_line_seconds");
     (fit.estimates[l3].low, fit.estimates[l3].high) = (0.1e-9, 30e-9);
-    let said = model_fit::sentence(model, &fit, Some(&baseline));
-    assert!(said.contains("l3_line_seconds may be anything from 0.1 ns to 30 ns. apex_map"), "{said}");
+    let sentence = model_fit::sentence(model, &fit, Some(&baseline));
+    assert!(sentence.contains("l3_line_seconds may be anything from 0.1 ns to 30 ns. apex_map"), "{sentence}");
     fit.estimates[l3].high = 1.0;
     assert!(model_fit::doubts(model, &fit)[0].ends_with("or more"), "{:?}", model_fit::doubts(model, &fit));
 }

@@ -1,11 +1,11 @@
 //! Tests of batch systems: scripts as text, arguments, and the meaning of answers.
 
 use super::common::Scratch;
-use apexmap_run::batch::answer::{Limits, NodeSize, cluster, limits, nodes};
+use apexmap_run::batch::answer::{Limits, NodeSize, parse_cluster_name, parse_limits, parse_node_size};
 use apexmap_run::batch::options::{Jobs, SubmitTable};
-use apexmap_run::batch::script::{about, quoted, submit};
-use apexmap_run::batch::{self, ALL, JobOptions, JobScript, JobState, Template, answer};
-use apexmap_run::placeholder::filled;
+use apexmap_run::batch::script::{query_command, quote, submit_command};
+use apexmap_run::batch::{self, JobOptions, JobScript, JobState, TEMPLATES, Template, answer};
+use apexmap_run::placeholder::fill;
 use apexmap_run::sweep;
 use proptest::prelude::*;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn table() -> SubmitTable {
 }
 
 fn options(system: &str) -> JobOptions {
-    table().options(system, sweep::time).expect("options that hold")
+    table().into_options(system, sweep::parse_time).expect("options that hold")
 }
 
 fn script(system: &str, options: &JobOptions) -> String {
@@ -95,7 +95,7 @@ fn exclusive_nodes_come_with_all_their_memory_unless_the_user_names_some() {
 
 #[test]
 fn scripts_of_other_systems_say_the_same_in_their_words() {
-    let bare = SubmitTable::default().options("pbs", sweep::time).expect("options that hold");
+    let bare = SubmitTable::default().into_options("pbs", sweep::parse_time).expect("options that hold");
     let head = |system: &str| {
         let text = script(system, &bare);
         let lines: Vec<&str> = text.lines().skip(1).take_while(|line| !line.starts_with("# Written")).collect();
@@ -124,7 +124,7 @@ fn scripts_of_other_systems_say_the_same_in_their_words() {
 
 #[test]
 fn jobs_are_submitted_after_others_and_cancelled_by_argument_lists() {
-    let line = |system: &str, after| submit(&template(system), "/j.sh", after).expect("a command").join(" ");
+    let line = |system: &str, after| submit_command(&template(system), "/j.sh", after).expect("a command").join(" ");
     assert_eq!(line("slurm", None), "sbatch --parsable /j.sh");
     assert_eq!(line("slurm", Some("7")), "sbatch --parsable --dependency=afterany:7 /j.sh");
     assert_eq!(line("pbs", Some("7.srv")), "qsub -W depend=afterany:7.srv /j.sh");
@@ -132,15 +132,16 @@ fn jobs_are_submitted_after_others_and_cancelled_by_argument_lists() {
     assert_eq!(line("flux", Some("fA")), "flux batch --dependency=afterany:fA /j.sh");
     let slurm = template("slurm");
     let ids = ["7".to_owned(), "8".to_owned()];
-    let cancel = about(&slurm, &slurm.cancel, "me", &ids).expect("a command");
+    let cancel = query_command(&slurm, &slurm.cancel, "me", &ids).expect("a command");
     assert_eq!(cancel, ["scancel", "7", "8"]);
-    let ended = about(&slurm, &slurm.ask_ended.clone().expect("a question").command, "me", &ids).expect("a command");
+    let ended =
+        query_command(&slurm, &slurm.ask_ended.clone().expect("a question").command, "me", &ids).expect("a command");
     assert!(ended.contains(&"--jobs=7,8".to_owned()), "{ended:?}");
 }
 
 #[test]
 fn ids_are_found_in_what_systems_say_of_a_new_job() {
-    let id = |system: &str, output: &str| answer::submitted(&template(system), output);
+    let id = |system: &str, output: &str| answer::parse_job_id(&template(system), output);
     assert_eq!(id("slurm", "12345\n").as_deref(), Some("12345"));
     assert_eq!(id("slurm", "maintenance on Monday\n12345;cluster\n").as_deref(), Some("12345"));
     assert_eq!(id("pbs", "12345.server.site\n").as_deref(), Some("12345.server.site"));
@@ -186,8 +187,8 @@ const SLURM: &[(&str, JobState)] = &[
 fn every_state_of_slurm_has_a_meaning() {
     let slurm = template("slurm");
     for (word, state) in SLURM {
-        let found = answer::jobs(&slurm, &slurm.ask, &format!("7|{word}|am-1|None|N/A\n"));
-        assert_eq!((found["7"].state, found["7"].name.as_str()), (*state, "am-1"), "{word}");
+        let answers = answer::parse_jobs(&slurm, &slurm.ask, &format!("7|{word}|am-1|None|N/A\n"));
+        assert_eq!((answers["7"].state, answers["7"].name.as_str()), (*state, "am-1"), "{word}");
     }
 }
 
@@ -195,13 +196,13 @@ fn every_state_of_slurm_has_a_meaning() {
 fn answers_say_who_cancelled_and_what_never_starts() {
     let slurm = template("slurm");
     let ended = slurm.ask_ended.clone().expect("a question");
-    let own = nix::unistd::Uid::effective();
-    let of = |text: &str| answer::jobs(&slurm, &ended, text).remove("9").expect("the job");
-    assert_eq!(of(&format!("9|CANCELLED by {own}\n")).state, JobState::Cancelled);
-    let other = of("9|CANCELLED by 4711\n");
+    let own_user = nix::unistd::Uid::effective();
+    let answer_for = |text: &str| answer::parse_jobs(&slurm, &ended, text).remove("9").expect("the job");
+    assert_eq!(answer_for(&format!("9|CANCELLED by {own_user}\n")).state, JobState::Cancelled);
+    let other = answer_for("9|CANCELLED by 4711\n");
     assert_eq!((other.state, other.reason.as_str()), (JobState::Removed, "by user 4711"));
-    assert_eq!(of("9|OUT_OF_ME+\n").state, JobState::Running, "an unknown job may still run");
-    let never = answer::jobs(&slurm, &slurm.ask, "7|PENDING|am-1|DependencyNeverSatisfied|N/A\n");
+    assert_eq!(answer_for("9|OUT_OF_ME+\n").state, JobState::Running, "an unknown job may still run");
+    let never = answer::parse_jobs(&slurm, &slurm.ask, "7|PENDING|am-1|DependencyNeverSatisfied|N/A\n");
     assert_eq!(never["7"].state, JobState::NeverStarts);
     // Reasons in squeue(1) that waiting does not resolve.
     for reason in [
@@ -218,8 +219,8 @@ fn answers_say_who_cancelled_and_what_never_starts() {
         "MaxMemPerLimit",
         "InvalidQOS",
     ] {
-        let found = answer::jobs(&slurm, &slurm.ask, &format!("7|PENDING|am-1|{reason}|N/A\n"));
-        assert_eq!(found["7"].state, JobState::Unsatisfiable, "{reason}");
+        let answers = answer::parse_jobs(&slurm, &slurm.ask, &format!("7|PENDING|am-1|{reason}|N/A\n"));
+        assert_eq!(answers["7"].state, JobState::Unsatisfiable, "{reason}");
         assert!(answer::advice(reason).contains("name"), "{reason}");
     }
     assert!(answer::advice("PartitionTimeLimit").contains("--time-limit"));
@@ -230,11 +231,14 @@ fn answers_say_who_cancelled_and_what_never_starts() {
     for reason in
         ["AssocMaxJobsLimit", "QOSMaxJobsPerUserLimit", "AssocGrpNodeLimit", "Resources", "PartitionDown", "Dependency"]
     {
-        let found = answer::jobs(&slurm, &slurm.ask, &format!("7|PENDING|am-1|{reason}|N/A\n"));
-        assert_eq!(found["7"].state, JobState::Waiting, "{reason}");
+        let answers = answer::parse_jobs(&slurm, &slurm.ask, &format!("7|PENDING|am-1|{reason}|N/A\n"));
+        assert_eq!(answers["7"].state, JobState::Waiting, "{reason}");
     }
-    let waits =
-        answer::jobs(&slurm, &slurm.ask, "7|PENDING|am-1|Priority|2026-11-22T21:29:48\nslurm: news of the site\n");
+    let waits = answer::parse_jobs(
+        &slurm,
+        &slurm.ask,
+        "7|PENDING|am-1|Priority|2026-11-22T21:29:48\nslurm: news of the site\n",
+    );
     assert_eq!(waits.len(), 1);
     assert_eq!((waits["7"].state, waits["7"].start.as_str()), (JobState::Waiting, "2026-11-22T21:29:48"));
 }
@@ -243,8 +247,8 @@ fn answers_say_who_cancelled_and_what_never_starts() {
 fn answers_of_other_systems_are_read() {
     let state = |system: &str, text: &str, id: &str| {
         let template = template(system);
-        let found = answer::jobs(&template, &template.ask, text);
-        found.get(id).map(|job| job.state)
+        let answers = answer::parse_jobs(&template, &template.ask, text);
+        answers.get(id).map(|job| job.state)
     };
     let pbs = "Job id            Name             User              Time Use S Queue\n\
                ----------------  ---------------- ----------------  -------- - -----\n\
@@ -268,7 +272,7 @@ fn what_cannot_stand_in_a_script_is_refused() {
     let wrong = |change: fn(&mut SubmitTable)| {
         let mut table = table();
         change(&mut table);
-        table.options("slurm", sweep::time).expect_err("a refusal").0
+        table.into_options("slurm", sweep::parse_time).expect_err("a refusal").0
     };
     assert_eq!(wrong(|t| t.account = Some("a\nb".into())), "account = \"a\\nb\" is not allowed in a job script");
     assert_eq!(wrong(|t| t.partition = Some("$(id)".into())), "partition = \"$(id)\" is not allowed in a job script");
@@ -294,14 +298,14 @@ fn what_a_result_says_is_checked_like_what_a_user_writes() {
     let mut options = options("slurm");
     options.account = Some("a\ntouch /tmp/x".into());
     assert!(options.check().is_err());
-    assert!(batch::known("slurm").is_ok());
+    assert!(batch::find_built_in("slurm").is_ok());
     let scratch = Scratch::new();
     let file = scratch.join("template.toml");
-    std::fs::write(&file, ALL[0].1).expect("a file");
+    std::fs::write(&file, TEMPLATES[0].1).expect("a file");
     let name = file.to_str().expect("a path");
     assert!(batch::find(name).is_ok(), "a user may name a file");
-    let error = batch::known(name).expect_err("a refusal");
-    assert!(error.what.contains("apexmap runs only its built-in templates for a result"), "{error}");
+    let error = batch::find_built_in(name).expect_err("a refusal");
+    assert!(error.message.contains("apexmap runs only its built-in templates for a result"), "{error}");
 }
 
 #[test]
@@ -318,7 +322,7 @@ fn flags_come_before_the_sweep_and_lists_are_joined() {
         modules: vec!["a".into()],
         ..Default::default()
     };
-    let joined = flags.or(sweep);
+    let joined = flags.fill_from(sweep);
     assert_eq!(
         (joined.account.as_deref(), joined.qos.as_deref(), joined.jobs),
         (Some("mine"), Some("q"), Some(Jobs::One))
@@ -329,9 +333,9 @@ fn flags_come_before_the_sweep_and_lists_are_joined() {
 #[test]
 fn unknown_systems_and_broken_templates_are_refused() {
     let error = batch::find("slrum").expect_err("a refusal");
-    assert!(error.next.contains("slurm"), "{error}");
-    let parse = |text: &str| Template::parse(text, Path::new("x.toml")).expect_err("a refusal").what;
-    let slurm = ALL[0].1;
+    assert!(error.help.contains("slurm"), "{error}");
+    let parse = |text: &str| Template::parse(text, Path::new("x.toml")).expect_err("a refusal").message;
+    let slurm = TEMPLATES[0].1;
     assert!(parse(&slurm.replace("{script}", "{scrpit}")).contains("unknown placeholder {scrpit}"));
     assert!(parse(&slurm.replace("prefix =", "prefxi =")).contains("prefxi"));
     assert!(parse(&slurm.replace("\"completed\"", "\"complete\"")).contains("complete"));
@@ -341,8 +345,8 @@ fn unknown_systems_and_broken_templates_are_refused() {
 #[test]
 fn braces_are_placeholders_unless_they_are_doubled() {
     let value = |name: &str| (name == "a").then(|| "1".to_owned());
-    assert_eq!(filled("x{a}y{{a}}{", value).as_deref(), Some("x1y{a}{"));
-    assert_eq!(filled("{b}", value), None);
+    assert_eq!(fill("x{a}y{{a}}{", value).as_deref(), Some("x1y{a}{"));
+    assert_eq!(fill("{b}", value), None);
 }
 
 proptest! {
@@ -351,19 +355,19 @@ proptest! {
     /// A shell restores the word that was quoted.
     #[test]
     fn whatever_is_quoted_is_one_word_of_a_shell(word in "[^\u{0}]{0,20}") {
-        let output = Command::new("sh").args(["-c", &format!("printf %s {}", quoted(&word))]).output().expect("a shell");
+        let output = Command::new("sh").args(["-c", &format!("printf %s {}", quote(&word))]).output().expect("a shell");
         prop_assert_eq!(String::from_utf8_lossy(&output.stdout), word);
     }
 
     #[test]
     fn no_answer_is_too_odd(text in ".{0,200}") {
-        for (name, _) in ALL {
+        for (name, _) in TEMPLATES {
             let template = template(name);
-            answer::submitted(&template, &text);
-            answer::jobs(&template, &template.ask, &text);
+            answer::parse_job_id(&template, &text);
+            answer::parse_jobs(&template, &template.ask, &text);
         }
-        limits(&text);
-        cluster(&text);
+        parse_limits(&text);
+        parse_cluster_name(&text);
     }
 }
 
@@ -372,37 +376,40 @@ fn what_nodes_are_is_read_of_the_default_partition_or_of_that_which_was_asked_fo
     let small = |cores_of_socket, cores, hardware_threads, mebibytes: u64| {
         Some(NodeSize { cores_of_socket, cores, hardware_threads, memory: mebibytes << 20 })
     };
-    assert_eq!(nodes("debug 1 2 1 900\nmain* 2 64 2 257000\nmain* 2 48 2 128000\n"), small(48, 96, 192, 128000));
-    assert_eq!(nodes("debug 1 2 1 900\nmain 2 64 2 257000+\n"), small(2, 2, 2, 900));
-    assert_eq!(nodes("main* 2\nslurm_load_partitions: no\n"), None);
-    assert_eq!(nodes("main* 99999999999999999 99999999999999999 1 1\nmain* 0 1 1 1\n"), None);
+    assert_eq!(
+        parse_node_size("debug 1 2 1 900\nmain* 2 64 2 257000\nmain* 2 48 2 128000\n"),
+        small(48, 96, 192, 128000)
+    );
+    assert_eq!(parse_node_size("debug 1 2 1 900\nmain 2 64 2 257000+\n"), small(2, 2, 2, 900));
+    assert_eq!(parse_node_size("main* 2\nslurm_load_partitions: no\n"), None);
+    assert_eq!(parse_node_size("main* 99999999999999999 99999999999999999 1 1\nmain* 0 1 1 1\n"), None);
 }
 
 #[test]
 fn what_a_partition_gives_to_a_job_is_read_of_the_same_answer() {
     let node = |name: &str, rest: &str| format!("{name} 2 64 2 257000 {rest}\n");
-    let one = |rest: &str| limits(&node("main*", rest).repeat(3));
-    let seconds = |rest: &str| one(rest).seconds;
-    assert_eq!(one("10:00 1-infinite"), Limits { seconds: Some(600.0), nodes: Some(3) });
-    assert_eq!(one("infinite 1-2"), Limits { seconds: None, nodes: Some(2) });
-    assert_eq!(one("1-00:00:00 2"), Limits { seconds: Some(86400.0), nodes: Some(2) });
+    let limits_of_three = |rest: &str| parse_limits(&node("main*", rest).repeat(3));
+    let seconds = |rest: &str| limits_of_three(rest).seconds;
+    assert_eq!(limits_of_three("10:00 1-infinite"), Limits { seconds: Some(600.0), nodes: Some(3) });
+    assert_eq!(limits_of_three("infinite 1-2"), Limits { seconds: None, nodes: Some(2) });
+    assert_eq!(limits_of_three("1-00:00:00 2"), Limits { seconds: Some(86400.0), nodes: Some(2) });
     assert_eq!((seconds("2:30:00 1"), seconds("30"), seconds("n/a")), (Some(9000.0), Some(1800.0), None));
     assert_eq!(
-        limits("main* 2 64 2 257000\n"),
+        parse_limits("main* 2 64 2 257000\n"),
         Limits { seconds: None, nodes: Some(1) },
         "a template without such a query"
     );
-    assert_eq!(limits("nonsense\n"), Limits::default());
+    assert_eq!(parse_limits("nonsense\n"), Limits::default());
     // Other partitions are ignored. If several are meant, the largest limit counts.
-    let two = node("main*", "10:00 1-infinite") + &node("long", "infinite 1-infinite");
-    assert_eq!(limits(&two), Limits { seconds: Some(600.0), nodes: Some(1) });
-    let both = node("a", "10:00 1-infinite") + &node("b", "20:00 1-infinite").repeat(2);
-    assert_eq!(limits(&both), Limits { seconds: Some(1200.0), nodes: Some(2) });
+    let two_partitions = node("main*", "10:00 1-infinite") + &node("long", "infinite 1-infinite");
+    assert_eq!(parse_limits(&two_partitions), Limits { seconds: Some(600.0), nodes: Some(1) });
+    let two_default_partitions = node("a", "10:00 1-infinite") + &node("b", "20:00 1-infinite").repeat(2);
+    assert_eq!(parse_limits(&two_default_partitions), Limits { seconds: Some(1200.0), nodes: Some(2) });
 }
 
 #[test]
 fn the_name_of_a_cluster_is_found_among_its_settings() {
-    assert_eq!(cluster("BootTime = 1\nClusterName             = summit\n").as_deref(), Some("summit"));
-    assert_eq!(cluster("ClusterName = (null)\n"), None);
-    assert_eq!(cluster("slurm_load_ctl_conf error: Unable to contact slurm controller\n"), None);
+    assert_eq!(parse_cluster_name("BootTime = 1\nClusterName             = summit\n").as_deref(), Some("summit"));
+    assert_eq!(parse_cluster_name("ClusterName = (null)\n"), None);
+    assert_eq!(parse_cluster_name("slurm_load_ctl_conf error: Unable to contact slurm controller\n"), None);
 }

@@ -70,19 +70,19 @@ impl Site {
     }
 
     /// Waits until the follower ends, and lets it ask without pauses.
-    fn ended(&self, mut follower: Child, out: &str) -> Output {
+    fn wait_for_follower(&self, mut follower: Child, out: &str) -> Output {
         self.wait("the end of the follower", || {
             let asked = fs::File::options().write(true).open(self.scratch.join(out).join("jobs/asked"));
             let _ = asked.and_then(|file| file.set_modified(SystemTime::now() - Duration::from_secs(60)));
             follower.try_wait().expect("a state").is_some()
         });
-        common::ended(follower)
+        common::wait_for_output(follower)
     }
 
-    fn wait(&self, what: &str, mut until: impl FnMut() -> bool) {
+    fn wait(&self, goal: &str, mut until: impl FnMut() -> bool) {
         let begun = Instant::now();
         while !until() {
-            assert!(begun.elapsed() < Duration::from_secs(120), "{what} did not come: {:?}", self.jobs());
+            assert!(begun.elapsed() < Duration::from_secs(120), "{goal} did not come: {:?}", self.jobs());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -93,9 +93,9 @@ impl Site {
         (1..).map_while(word).map(|word| word.trim().to_owned()).collect()
     }
 
-    fn after(&self, number: usize) -> Option<String> {
-        let after = fs::read_to_string(self.queue().join(format!("{number}/after"))).ok()?;
-        Some(after.trim().to_owned())
+    fn predecessor(&self, number: usize) -> Option<String> {
+        let predecessor = fs::read_to_string(self.queue().join(format!("{number}/after"))).ok()?;
+        Some(predecessor.trim().to_owned())
     }
 
     fn samples(&self, out: &str) -> Vec<(String, u32, u32)> {
@@ -131,15 +131,15 @@ fn text(output: &Output) -> String {
 
 /// Runs a job that is killed at its limit, and the next one. Then runs a chain, which the user leaves, finds again and
 /// cancels.
-fn a_site_is_used(system: &'static str, killed: &str) {
+fn check_site(system: &'static str, killed: &str) {
     let site = Site::new(system);
     site.sweep("s.toml", 30);
     fs::write(site.queue().join("limit"), format!("{} 8\n", site.scratch.join("result").display())).expect("a file");
-    let output = site.ended(site.follow("s.toml", "result"), "result");
-    let said = text(&output);
-    assert!(output.status.success(), "{said}");
-    assert!(said.contains(killed), "{said}");
-    assert_eq!(site.jobs(), ["limit", "done"], "{said}");
+    let output = site.wait_for_follower(site.follow("s.toml", "result"), "result");
+    let messages = text(&output);
+    assert!(output.status.success(), "{messages}");
+    assert!(messages.contains(killed), "{messages}");
+    assert_eq!(site.jobs(), ["limit", "done"], "{messages}");
     site.assert_whole("result", 90);
 
     // This sweep takes longer than the limit of one job.
@@ -147,10 +147,10 @@ fn a_site_is_used(system: &'static str, killed: &str) {
     let follower = site.follow("long.toml", "long");
     site.wait("a chain and its samples", || site.samples("long").len() > 2 && site.jobs().len() > 4);
     kill(Pid::from_raw(follower.id() as i32), Signal::SIGINT).expect("a signal");
-    let left = text(&site.ended(follower, "long"));
+    let left = text(&site.wait_for_follower(follower, "long"));
     assert!(left.contains("the jobs continue"), "{left}");
-    assert_eq!(site.after(3), None, "the first of the chain waits for nothing");
-    assert_eq!((site.after(4).as_deref(), site.after(5).as_deref()), (Some("3"), Some("4")));
+    assert_eq!(site.predecessor(3), None, "the first of the chain waits for nothing");
+    assert_eq!((site.predecessor(4).as_deref(), site.predecessor(5).as_deref()), (Some("3"), Some("4")));
     assert_eq!(site.jobs()[2..5], ["running", "waiting", "waiting"]);
     let status = site.apexmap(&["status", "long"]);
     assert!(status.contains("is running") && status.contains("is waiting in the queue"), "{status}");
@@ -164,20 +164,20 @@ fn a_site_is_used(system: &'static str, killed: &str) {
 
 #[test]
 fn a_sweep_runs_under_openpbs_whose_tables_cut_ids_off() {
-    a_site_is_used("pbs", "has left the queue");
+    check_site("pbs", "has left the queue");
 }
 
 #[test]
 fn a_sweep_runs_under_torque_which_forgets_jobs_as_they_end() {
-    a_site_is_used("torque", "has left the queue");
+    check_site("torque", "has left the queue");
 }
 
 #[test]
 fn a_sweep_runs_under_lsf_which_reads_scripts_from_its_input() {
-    a_site_is_used("lsf", "was ended at its time limit: TERM_RUNLIMIT");
+    check_site("lsf", "was ended at its time limit: TERM_RUNLIMIT");
 }
 
 #[test]
 fn a_sweep_runs_under_flux_whose_ids_are_no_numbers() {
-    a_site_is_used("flux", "was ended at its time limit");
+    check_site("flux", "was ended at its time limit");
 }

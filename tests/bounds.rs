@@ -2,12 +2,12 @@
 //! its card.
 
 use crate::common::{self, Scratch, apexmap, launch, sample};
-use crate::mpi_worker::{OPEN_MPI, alone};
+use crate::mpi_worker::{OPEN_MPI, lock_launches};
 use apexmap_base::point::{Point, Value};
 use apexmap_base::provenance;
 use apexmap_base::sample::Event;
 use apexmap_measure::kernels;
-use apexmap_measure::numerics::power_law::crossing;
+use apexmap_measure::numerics::power_law::crossing_share;
 use apexmap_pages::report;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Journal;
@@ -23,12 +23,12 @@ use apexmap_theory::machine::{Card, Number};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-fn close(found: f64, expected: f64) {
-    assert!((found / expected - 1.0).abs() < 1e-9, "{found} instead of {expected}");
+fn close(actual: f64, expected: f64) {
+    assert!((actual / expected - 1.0).abs() < 1e-9, "{actual} instead of {expected}");
 }
 
 /// Returns the mean cost of uniform draws below c. A draw costs 1 below 4, 3 below 32 and 10 beyond.
-fn uniform(c: f64) -> f64 {
+fn mean_cost_of_uniform_draws(c: f64) -> f64 {
     [(0.0, 4.0, 1.0), (4.0, 32.0, 3.0), (32.0, f64::MAX, 10.0)]
         .iter()
         .map(|(low, high, cost)| cost * (f64::min(c, *high) - low).max(0.0))
@@ -40,16 +40,17 @@ fn uniform(c: f64) -> f64 {
 fn the_mean_of_a_power_law_is_that_of_a_mixture_of_uniform_laws() {
     // Computed by NumPy for the ladder of these rungs and for one of 4000 rungs. The integral of the mixture, by SciPy,
     // is 4.265257, which is also the mean of the law.
-    let ladder = |rungs: &[f64]| Ladder::new(rungs.iter().map(|&rung| (rung, uniform(rung))).collect());
+    let ladder =
+        |rungs: &[f64]| Ladder::new(rungs.iter().map(|&rung| (rung, mean_cost_of_uniform_draws(rung))).collect());
     let exact =
         1.0 * 0.04f64.powf(0.3) + 3.0 * (0.32f64.powf(0.3) - 0.04f64.powf(0.3)) + 10.0 * (1.0 - 0.32f64.powf(0.3));
     let fine: Vec<f64> =
         (0..4000).map(|k| (1e-6f64.ln() + (100f64.ln() - 1e-6f64.ln()) * f64::from(k) / 3999.0).exp()).collect();
     close(exact, 4.265257022499123);
-    let found = ladder(&fine).mean(&Law::power(0.3, 100.0));
-    assert!(found < exact && found > 0.99 * exact, "{found} of {exact}");
-    close(ladder(&[1.0, 4.0, 16.0, 64.0]).mean(&Law::power(0.3, 100.0)), 3.220638288856386);
-    close(ladder(&[1.0, 4.0, 16.0, 64.0]).most(&Law::power(0.3, 100.0)), 2.471697396022497);
+    let mean = ladder(&fine).mean_cost(&Law::from_alpha(0.3, 100.0));
+    assert!(mean < exact && mean > 0.99 * exact, "{mean} of {exact}");
+    close(ladder(&[1.0, 4.0, 16.0, 64.0]).mean_cost(&Law::from_alpha(0.3, 100.0)), 3.220638288856386);
+    close(ladder(&[1.0, 4.0, 16.0, 64.0]).max_rung_cost(&Law::from_alpha(0.3, 100.0)), 2.471697396022497);
 }
 
 #[test]
@@ -57,7 +58,7 @@ fn what_is_larger_costs_no_less() {
     let ladder = Ladder::new(vec![(16.0, 3.0), (4.0, 2.0), (1.0, 5.0)]);
     assert_eq!(ladder.rungs(), [(1.0, 2.0), (4.0, 2.0), (16.0, 3.0)]);
     assert_eq!(
-        [0.5, 1.0, 15.9, 16.0, 1e9].map(|size| ladder.at(size)),
+        [0.5, 1.0, 15.9, 16.0, 1e9].map(|size| ladder.cost_at(size)),
         [None, Some(2.0), Some(2.0), Some(3.0), Some(3.0)]
     );
 }
@@ -67,11 +68,11 @@ proptest! {
     fn a_power_law_costs_between_its_cheapest_and_its_dearest(costs in prop::collection::vec(0.1f64..10.0, 1..6), alpha in 0.001f64..1.0) {
         let rungs: Vec<(f64, f64)> = costs.iter().enumerate().map(|(k, cost)| (4f64.powi(k as i32), *cost)).collect();
         let ladder = Ladder::new(rungs);
-        let most = ladder.at(1e9).unwrap();
-        let law = Law::power(alpha, 1e9);
-        let mean = ladder.mean(&law);
-        prop_assert!(mean <= most * (1.0 + 1e-12) && ladder.most(&law) <= most * (1.0 + 1e-12));
-        let uniform = ladder.mean(&Law::power(1.0, 1e9));
+        let most = ladder.cost_at(1e9).unwrap();
+        let law = Law::from_alpha(alpha, 1e9);
+        let mean = ladder.mean_cost(&law);
+        prop_assert!(mean <= most * (1.0 + 1e-12) && ladder.max_rung_cost(&law) <= most * (1.0 + 1e-12));
+        let uniform = ladder.mean_cost(&Law::from_alpha(1.0, 1e9));
         prop_assert!((uniform / most - 1.0).abs() < 1e-9, "uniform draws cost what was measured");
 
     }
@@ -130,7 +131,7 @@ fn card() -> Card {
 }
 
 fn terms(point: Point, outputs: &[(&str, Value)], library: &str) -> bounds::Terms {
-    let (limits, point) = (Limits::of(&card()), kernels::complete(point).expect("a point"));
+    let (limits, point) = (Limits::from_card(&card()), kernels::complete(point).expect("a point"));
     let outputs: BTreeMap<String, Value> =
         outputs.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
     let case = Case { limits: &limits, point: &point, outputs: &outputs, carrier: ("threads", library), nodes: 1 };
@@ -138,7 +139,7 @@ fn terms(point: Point, outputs: &[(&str, Value)], library: &str) -> bounds::Term
 }
 
 fn rate(terms: &bounds::Terms, name: &str) -> f64 {
-    terms.found.iter().filter(|term| term.name == name).map(|term| term.rate).reduce(f64::min).expect("a limit")
+    terms.limits.iter().filter(|term| term.name == name).map(|term| term.rate).reduce(f64::min).expect("a limit")
 }
 
 const THREADS: &str = "threads of one process";
@@ -146,62 +147,68 @@ const THREADS: &str = "threads of one process";
 #[test]
 fn limits_of_apex_map_are_those_of_the_formulas() {
     let point = |alpha: f64, block: u64| {
-        Point::new("apex_map.sequential", 1).with("M", 1u64 << 20).with("alpha", alpha).with("L", block)
+        Point::new("apex_map.sequential", 1)
+            .with_parameter("M", 1u64 << 20)
+            .with_parameter("alpha", alpha)
+            .with_parameter("L", block)
     };
     // 8 MiB, uniform. At 10 ns per read with 8 outstanding lines, each line takes 80 ns.
-    let found = terms(point(1.0, 1), &[("page_bytes", Value::Integer(4096))], THREADS);
+    let limits = terms(point(1.0, 1), &[("page_bytes", Value::Integer(4096))], THREADS);
     // The machine loads an index and a word at four loads per cycle of 0.5 ns; the loop that reads them takes 1 ns.
-    close(rate(&found, bounds::ISSUE), 4e9);
-    close(found.program.expect("a loop"), 1e9);
-    close(rate(&found, bounds::OUTSTANDING), 1e8);
-    close(rate(&found, bounds::WALKS), 1.0 / 30e-9);
+    close(rate(&limits, bounds::ISSUE), 4e9);
+    close(limits.program.expect("a loop"), 1e9);
+    close(rate(&limits, bounds::OUTSTANDING), 1e8);
+    close(rate(&limits, bounds::WALKS), 1.0 / 30e-9);
     // A quarter is within 2 MiB; a line from beyond takes 10 ns.
-    close(rate(&found, bounds::MEMORY), 1.0 / 7.5e-9);
-    assert_eq!(found.bottleneck().unwrap().name, bounds::WALKS);
+    close(rate(&limits, bounds::MEMORY), 1.0 / 7.5e-9);
+    assert_eq!(limits.bottleneck().unwrap().name, bounds::WALKS);
     assert_eq!(terms(point(1.0, 1), &[], THREADS).bottleneck().unwrap().name, bounds::OUTSTANDING);
     // The TLB may cover these 2 MiB, so no limit from page walks applies.
-    let small = point(1.0, 1).with("M", 1u64 << 18);
-    let found = terms(small, &[("page_bytes", Value::Integer(4096))], THREADS);
-    assert!(found.found.iter().all(|term| term.name != bounds::WALKS), "{found:?}");
+    let small = point(1.0, 1).with_parameter("M", 1u64 << 18);
+    let limits = terms(small, &[("page_bytes", Value::Integer(4096))], THREADS);
+    assert!(limits.limits.iter().all(|term| term.name != bounds::WALKS), "{limits:?}");
     // A block of 64 words has 8 lines of 10 ns each. Its 512 bytes take 8 ns at 64 GB/s.
-    let found = terms(point(1.0, 64), &[], THREADS);
-    close(rate(&found, bounds::ISSUE), 1.0 / (520.0 / 128.0 * 0.5e-9));
-    close(found.program.expect("a loop"), 1.0 / 8e-9);
-    close(rate(&found, bounds::OUTSTANDING), 1.0 / 80e-9);
+    let limits = terms(point(1.0, 64), &[], THREADS);
+    close(rate(&limits, bounds::ISSUE), 1.0 / (520.0 / 128.0 * 0.5e-9));
+    close(limits.program.expect("a loop"), 1.0 / 8e-9);
+    close(rate(&limits, bounds::OUTSTANDING), 1.0 / 80e-9);
     // Nearly all accesses hit the first block.
-    let found = terms(point(0.001, 64), &[], THREADS);
-    assert_eq!(found.bottleneck().unwrap().name, bounds::ISSUE);
+    let limits = terms(point(0.001, 64), &[], THREADS);
+    assert_eq!(limits.bottleneck().unwrap().name, bounds::ISSUE);
 }
 
 #[test]
 fn limits_of_remote_accesses_are_those_of_messages_or_of_gets() {
     // Uniform, on two ranks: half of the accesses go to the other rank, 8 L bytes each.
     let point = |kernel: &str, buffers: u64| {
-        let point = Point::new(kernel, 2).with("M", 1u64 << 20).with("alpha", 1.0);
-        point.with("L", 4u64).with("B", buffers)
+        let point = Point::new(kernel, 2).with_parameter("M", 1u64 << 20).with_parameter("alpha", 1.0);
+        point.with_parameter("L", 4u64).with_parameter("B", buffers)
     };
-    let found = terms(point("apex_map.one_sided", 3), &[], THREADS);
-    close(rate(&found, bounds::MESSAGES), 2.0 / (0.5 * 10e-9));
-    close(rate(&found, bounds::LINK), 2.0 / (0.5 * 32e-9));
-    close(rate(&found, bounds::LATENCY), 2.0 / (0.5 * 60e-9 / 3.0));
-    assert!(found.missing.is_empty(), "{:?}", found.missing);
-    let found = terms(point("apex_map.two_sided", 3), &[], THREADS);
-    close(rate(&found, bounds::MESSAGES), 2.0 / (0.5 * 2.0 * 100e-9));
-    close(rate(&found, bounds::LINK), 2.0 / (0.5 * 32e-9));
-    close(rate(&found, bounds::LATENCY), 2.0 / (0.5 * 400e-9 / 3.0));
+    let limits = terms(point("apex_map.one_sided", 3), &[], THREADS);
+    close(rate(&limits, bounds::MESSAGES), 2.0 / (0.5 * 10e-9));
+    close(rate(&limits, bounds::LINK), 2.0 / (0.5 * 32e-9));
+    close(rate(&limits, bounds::LATENCY), 2.0 / (0.5 * 60e-9 / 3.0));
+    assert!(limits.missing.is_empty(), "{:?}", limits.missing);
+    let limits = terms(point("apex_map.two_sided", 3), &[], THREADS);
+    close(rate(&limits, bounds::MESSAGES), 2.0 / (0.5 * 2.0 * 100e-9));
+    close(rate(&limits, bounds::LINK), 2.0 / (0.5 * 32e-9));
+    close(rate(&limits, bounds::LATENCY), 2.0 / (0.5 * 400e-9 / 3.0));
     // A quarter of all bytes crosses the bisection, an eighth in each direction.
-    close(rate(&found, bounds::BISECTION), 1.0 / (0.5 * 2.0 / 2.0 / 2.0 * 32e-9));
+    close(rate(&limits, bounds::BISECTION), 1.0 / (0.5 * 2.0 / 2.0 / 2.0 * 32e-9));
 }
 
 #[test]
 fn the_run_s_own_remote_share_counts() {
-    let point = Point::new("apex_map.two_sided", 2).with("M", 1u64 << 20).with("alpha", 1.0).with("L", 4u64);
-    let found = terms(point.clone(), &[("remote_share", Value::Real(0.01))], THREADS);
-    close(rate(&found, bounds::LINK), 2.0 / (0.01 * 32e-9));
-    close(rate(&found, bounds::BISECTION), 1.0 / (0.01 * 2.0 / 2.0 * 0.5 * 32e-9 * 1.0));
+    let point = Point::new("apex_map.two_sided", 2)
+        .with_parameter("M", 1u64 << 20)
+        .with_parameter("alpha", 1.0)
+        .with_parameter("L", 4u64);
+    let limits = terms(point.clone(), &[("remote_share", Value::Real(0.01))], THREADS);
+    close(rate(&limits, bounds::LINK), 2.0 / (0.01 * 32e-9));
+    close(rate(&limits, bounds::BISECTION), 1.0 / (0.01 * 2.0 / 2.0 * 0.5 * 32e-9 * 1.0));
     // One poll after each access, or after each eighth access.
-    close(rate(&found, bounds::POLLS), 2.0 / 5e-9);
-    close(rate(&terms(point.with("poll_every", 8u64), &[], THREADS), bounds::POLLS), 2.0 * 8.0 / 5e-9);
+    close(rate(&limits, bounds::POLLS), 2.0 / 5e-9);
+    close(rate(&terms(point.with_parameter("poll_every", 8u64), &[], THREADS), bounds::POLLS), 2.0 * 8.0 / 5e-9);
 }
 
 #[test]
@@ -212,10 +219,10 @@ fn what_crosses_the_middle_is_what_the_power_law_sends_there() {
         let crosses = |from: u64, d: u64| (from < ranks / 2) != ((from + d) % ranks < ranks / 2);
         let pairs = (0..ranks).flat_map(|from| (1..ranks).map(move |d| (from, d)));
         let sum: f64 = pairs.filter(|(from, d)| crosses(*from, *d)).map(|(_, d)| p(d)).sum();
-        close(crossing(ranks as f64, alpha), sum / ranks as f64);
+        close(crossing_share(ranks as f64, alpha), sum / ranks as f64);
     }
     // 256 ranks at alpha = 0.1: 0.28 of the remote accesses cross; if they were uniform, 0.502 would.
-    let of_remote = |alpha: f64| crossing(256.0, alpha) / (1.0 - 256f64.powf(-alpha));
+    let of_remote = |alpha: f64| crossing_share(256.0, alpha) / (1.0 - 256f64.powf(-alpha));
     assert!((of_remote(0.1) - 0.28).abs() < 0.005 && (of_remote(0.316) - 0.36).abs() < 0.005, "{}", of_remote(0.316));
     close(of_remote(1.0), 128.0 / 255.0);
 }
@@ -224,12 +231,15 @@ fn what_crosses_the_middle_is_what_the_power_law_sends_there() {
 fn a_cache_holds_the_same_part_of_a_block_and_of_its_accesses() {
     // Blocks of 128 KiB in 512 MiB at alpha = 0.001: the hottest block gets 99.17 % of the accesses, and 48 KiB hold
     // three eighths of it.
-    let law = Law::power(0.001, 512.0 * 1048576.0).in_blocks(131072.0);
+    let law = Law::from_alpha(0.001, 512.0 * 1048576.0).in_blocks(131072.0);
     let hottest = (131072.0f64 / (512.0 * 1048576.0)).powf(0.001);
-    close(law.below(49152.0), 0.375 * hottest);
-    close(law.below(131072.0), hottest);
-    assert!(law.below(49152.0) < 0.4 && Law::power(0.001, 512.0 * 1048576.0).below(49152.0) > 0.99);
-    assert_eq!((law.below(1e12), law.mixed(1e12), law.mixed(131071.0)), (1.0, 1.0, 0.0));
+    close(law.max_share_within(49152.0), 0.375 * hottest);
+    close(law.max_share_within(131072.0), hottest);
+    assert!(
+        law.max_share_within(49152.0) < 0.4
+            && Law::from_alpha(0.001, 512.0 * 1048576.0).max_share_within(49152.0) > 0.99
+    );
+    assert_eq!((law.max_share_within(1e12), law.uniform_weight(1e12), law.uniform_weight(131071.0)), (1.0, 1.0, 0.0));
 }
 
 proptest! {
@@ -239,32 +249,32 @@ proptest! {
     ) {
         // Ten words per block. The words of all blocks are in order of frequency; a cache holds the first of them.
         let (own, block) = (10.0 * blocks as f64, 10.0);
-        let of = |k: usize| {
+        let block_share = |k: usize| {
             let x = |k: usize| k as f64 / blocks as f64;
             let others = |k: usize| ((1.0 + x(k)).powf(alpha) - 1.0) / (2f64.powf(alpha) - 1.0);
             (1.0 - away) * (x(k + 1).powf(alpha) - x(k).powf(alpha)) + away * (others(k + 1) - others(k))
         };
-        let words: Vec<f64> = (0..blocks).flat_map(|k| [of(k) / 10.0; 10]).collect();
+        let words: Vec<f64> = (0..blocks).flat_map(|k| [block_share(k) / 10.0; 10]).collect();
         let cached = cached.min(words.len());
         let sum: f64 = words[..cached].iter().sum();
-        let law = Law::power(alpha, own).in_blocks(block).with_remote(away);
-        prop_assert!((law.below(cached as f64) - sum).abs() < 1e-9, "{} {sum}", law.below(cached as f64));
+        let law = Law::from_alpha(alpha, own).in_blocks(block).with_remote(away);
+        prop_assert!((law.max_share_within(cached as f64) - sum).abs() < 1e-9, "{} {sum}", law.max_share_within(cached as f64));
         // Words cost 1 among the hottest seven and 3 beyond. Compares the means over the first n words with the mean
         // over the law.
         let cost = |word: usize| if word < 7 { 1.0 } else { 3.0 };
         let mean_of_first = |n: usize| (0..n).map(cost).sum::<f64>() / n as f64;
         let ladder = Ladder::new((1..=words.len()).map(|n| (n as f64, mean_of_first(n))).collect());
         let exact: f64 = words.iter().enumerate().map(|(word, weight)| weight * cost(word)).sum();
-        let found = ladder.mean(&law);
-        prop_assert!(found <= exact * (1.0 + 1e-9), "{found} {exact}");
+        let mean = ladder.mean_cost(&law);
+        prop_assert!(mean <= exact * (1.0 + 1e-9), "{mean} {exact}");
     }
 }
 
 #[test]
 fn index_arrays_that_no_cache_holds_are_streamed_beside_the_data() {
     let point = |arrays: u64| {
-        let point = Point::new("apex_map.one_sided", 2).with("M", 1u64 << 20).with("alpha", 1.0);
-        point.with("I", 1024u64).with("N", arrays)
+        let point = Point::new("apex_map.one_sided", 2).with_parameter("M", 1u64 << 20).with_parameter("alpha", 1.0);
+        point.with_parameter("I", 1024u64).with_parameter("N", arrays)
     };
     // All of 4 MiB but 1 MiB + 32 KiB, local or remote, comes from memory at 12.8 GB/s: 5 ns per line.
     let lines = 1.0 - (1.0 + 1.0 / 32.0) / 4.0;
@@ -275,11 +285,16 @@ fn index_arrays_that_no_cache_holds_are_streamed_beside_the_data() {
 
 #[test]
 fn limits_of_messages_are_those_of_the_formulas() {
-    let point = |kernel: &str, bytes: u64| Point::new(kernel, 2).with("message_bytes", bytes).with("messages", 64u64);
+    let point = |kernel: &str, bytes: u64| {
+        Point::new(kernel, 2).with_parameter("message_bytes", bytes).with_parameter("messages", 64u64)
+    };
     close(terms(point("message_rate.streaming", 8), &[], THREADS).bottleneck().unwrap().rate, 1e7);
     close(terms(point("message_rate.bidirectional", 8), &[], THREADS).bottleneck().unwrap().rate, 2e7);
     close(
-        terms(point("message_rate.streaming", 8).with("operation", "put"), &[], THREADS).bottleneck().unwrap().rate,
+        terms(point("message_rate.streaming", 8).with_parameter("operation", "put"), &[], THREADS)
+            .bottleneck()
+            .unwrap()
+            .rate,
         5e7,
     );
     let long = terms(point("message_rate.streaming", 1 << 20), &[], THREADS).bottleneck().unwrap();
@@ -294,31 +309,31 @@ fn limits_of_messages_are_those_of_the_formulas() {
 
 #[test]
 fn limits_of_random_access_are_those_of_the_formulas() {
-    let sequential = Point::new("random_access.sequential", 1).with("N_words", 1u64 << 20);
-    let found = terms(sequential.clone(), &[], THREADS);
-    close(rate(&found, bounds::ISSUE), 4e9);
-    close(found.program.expect("a loop"), 1e9);
-    close(rate(&found, bounds::OUTSTANDING), 1e8);
+    let sequential = Point::new("random_access.sequential", 1).with_parameter("N_words", 1u64 << 20);
+    let limits = terms(sequential.clone(), &[], THREADS);
+    close(rate(&limits, bounds::ISSUE), 4e9);
+    close(limits.program.expect("a loop"), 1e9);
+    close(rate(&limits, bounds::OUTSTANDING), 1e8);
     // 1 MiB + 32 KiB of the 8 MiB are in caches. The rest moves 128 bytes per update.
-    close(rate(&found, bounds::MEMORY), 1e8 / (1.0 - (1.0 + 1.0 / 32.0) / 8.0));
-    let base = Point::new("random_access.base", 2).with("N_words", 1u64 << 20);
+    close(rate(&limits, bounds::MEMORY), 1e8 / (1.0 - (1.0 + 1.0 / 32.0) / 8.0));
+    let base = Point::new("random_access.base", 2).with_parameter("N_words", 1u64 << 20);
     let counted = [("messages_per_update", Value::Real(0.5)), ("bytes_sent_per_update", Value::Real(4.0))];
-    let found = terms(base.clone(), &counted, THREADS);
-    close(rate(&found, bounds::MESSAGES), 2.0 / 50e-9);
-    close(rate(&found, bounds::LINK), 2.0 / 4e-9);
+    let limits = terms(base.clone(), &counted, THREADS);
+    close(rate(&limits, bounds::MESSAGES), 2.0 / 50e-9);
+    close(rate(&limits, bounds::LINK), 2.0 / 4e-9);
     // Equation (1): 4 B / b.
-    close(rate(&found, bounds::BISECTION), 4e9 / 8.0);
-    assert!(found.missing.is_empty(), "{:?}", found.missing);
+    close(rate(&limits, bounds::BISECTION), 4e9 / 8.0);
+    assert!(limits.missing.is_empty(), "{:?}", limits.missing);
 }
 
 #[test]
 fn rounds_wait_for_a_message_in_each_of_their_stages() {
     let latency = |kernel: &str, ranks, dimensions: u64| {
-        let mut point = Point::new(kernel, ranks).with("N_words", 1u64 << 20).with("Q", 64u64);
+        let mut point = Point::new(kernel, ranks).with_parameter("N_words", 1u64 << 20).with_parameter("Q", 64u64);
         if kernel == "random_access.exchange" {
-            point = point.with("d", dimensions);
+            point = point.with_parameter("d", dimensions);
         }
-        terms(point, &[], THREADS).found.iter().find(|term| term.name == bounds::LATENCY).map(|term| term.rate)
+        terms(point, &[], THREADS).limits.iter().find(|term| term.name == bounds::LATENCY).map(|term| term.rate)
     };
     // Each rank sends 64 updates per round, and each stage takes the card's latency.
     const ONE_WAY: f64 = 200e-9;
@@ -336,13 +351,13 @@ fn rounds_wait_for_a_message_in_each_of_their_stages() {
 
 #[test]
 fn a_limit_without_numbers_is_left_out_and_named() {
-    let base = Point::new("random_access.base", 2).with("N_words", 1u64 << 20);
+    let base = Point::new("random_access.base", 2).with_parameter("N_words", 1u64 << 20);
     let elsewhere = terms(base, &[("messages_per_update", Value::Real(0.5))], "another library");
     assert_eq!(elsewhere.missing, [bounds::MESSAGES, bounds::LINK, bounds::BISECTION]);
     assert_eq!(elsewhere.bottleneck().unwrap().name, bounds::MEMORY, "known numbers still set bounds");
     let pong = Point::new("message_rate.ping_pong", 2);
     assert_eq!(terms(pong, &[], "another library").bottleneck(), None, "no number, no bound");
-    let (limits, point) = (Limits::of(&card()), kernels::complete(Point::new("calibrate.owner", 1)).unwrap());
+    let (limits, point) = (Limits::from_card(&card()), kernels::complete(Point::new("calibrate.owner", 1)).unwrap());
     let case = Case { limits: &limits, point: &point, outputs: &BTreeMap::new(), carrier: ("", ""), nodes: 1 };
     assert_eq!(bounds::terms(&case), None, "calibrations have no bounds");
 }
@@ -354,11 +369,11 @@ fn every_limit_that_a_family_uses_is_explained() {
             let ranks = if kernel.about().ranks == kernels::Ranks::One { 1 } else { 4 };
             let small = kernel.parameters().iter().any(|parameter| parameter.name == "M");
             let point = Point::new(kernel.id(), ranks);
-            let point = if small { point.with("M", 1u64 << 20) } else { point };
+            let point = if small { point.with_parameter("M", 1u64 << 20) } else { point };
             let Ok(point) = kernels::complete(point) else { continue };
             for output in [Value::Integer(4096), Value::Integer(2 << 20)] {
-                let found = terms(point.clone(), &[("page_bytes", output)], THREADS);
-                let names = found.found.iter().map(|term| term.name).chain(found.missing);
+                let limits = terms(point.clone(), &[("page_bytes", output)], THREADS);
+                let names = limits.limits.iter().map(|term| term.name).chain(limits.missing);
                 for name in names {
                     assert!(family.limits.iter().any(|limit| limit.name == name), "{}: {name}", kernel.id());
                 }
@@ -372,7 +387,8 @@ fn result(scratch: &Scratch) -> Folder {
     let folder = Folder::create(&scratch.join("result")).expect("a folder");
     let mut journal = Journal::create(&folder.journal("0001")).expect("a journal");
     journal.append(&Event::Hello(Box::new(launch("0001", 1, "b1")))).expect("a line");
-    let point = Point::new("random_access.sequential", 1).with("N_words", 1u64 << 20).with("updates", 0.25);
+    let point =
+        Point::new("random_access.sequential", 1).with_parameter("N_words", 1u64 << 20).with_parameter("updates", 0.25);
     let point = kernels::complete(point).expect("a point");
     for repetition in 0..6 {
         journal.append(&Event::Sample(Box::new(sample(&point, "a", repetition, 0.01)))).expect("a line");
@@ -398,7 +414,7 @@ fn a_result_with_a_card_knows_its_bounds_however_often_it_is_sealed() {
     // The columns of a row give the same limits as its line in the journal.
     let (table, records) = (folder.table().expect("a table"), folder.records().expect("journals"));
     let launch = records[0].launch.as_ref().expect("a launch");
-    let terms = bound_columns::terms_at(&table, 0, launch, &Limits::of(&card())).expect("limits");
+    let terms = bound_columns::terms_at(&table, 0, launch, &Limits::from_card(&card())).expect("limits");
     let binding = terms.bottleneck().expect("a bound");
     assert_eq!((binding.name, binding.rate), (bounds::OUTSTANDING, table.number("bound_operations_per_second", 0)));
     let mut elsewhere = card();
@@ -417,20 +433,20 @@ fn report(card: &Card) -> (report::ReportOutput, String) {
     let folder = result(&scratch);
     common::manifest().write(&folder).expect("a manifest");
     card.write(&folder.machine()).expect("written");
-    let made = report::make(&folder, &Samples::from(folder.compact().expect("a table"))).expect("a report");
+    let output = report::make(&folder, &Samples::from(folder.compact().expect("a table"))).expect("a report");
     let page = std::fs::read_to_string(folder.report()).expect("a page");
-    (made, page)
+    (output, page)
 }
 
 #[test]
 fn a_share_above_the_limit_says_at_once_that_the_card_is_wrong() {
-    let (made, page) = report(&card());
-    assert_eq!(made.rows[0].limit, "26 %, outstanding misses");
-    assert!(!made.warnings.iter().any(|text| text.contains("card is wrong")) && !page.contains("card is wrong"));
-    let (made, page) = report(&slower(&card()));
-    assert_eq!(made.rows[0].limit, "131 %, above the limit: card is wrong");
-    let told = made.warnings.iter().find(|text| text.contains("1 point above the limit: the card is wrong"));
-    assert!(told.is_some_and(|text| text.contains("calibrate again")), "{:?}", made.warnings);
+    let (output, page) = report(&card());
+    assert_eq!(output.rows[0].limit, "26 %, outstanding misses");
+    assert!(!output.warnings.iter().any(|text| text.contains("card is wrong")) && !page.contains("card is wrong"));
+    let (output, page) = report(&slow_down(&card()));
+    assert_eq!(output.rows[0].limit, "131 %, above the limit: card is wrong");
+    let warning = output.warnings.iter().find(|text| text.contains("1 point above the limit: the card is wrong"));
+    assert!(warning.is_some_and(|text| text.contains("calibrate again")), "{:?}", output.warnings);
     let summary = page.find("Fraction of the limit:").expect("a summary");
     assert!(page[summary..].split("</p>").next().is_some_and(|text| text.contains("the card is wrong")));
 }
@@ -446,21 +462,25 @@ fn numbers_that_are_not_known_enter_no_bound_and_the_report_names_them() {
                 .into();
         card.set(name, Number { how, ..number.with_interval(low, high) }).expect("a number");
     };
-    assert!(Limits::of(&card).node_bandwidth.is_some() && card.uncertain().is_empty());
+    assert!(Limits::from_card(&card).node_bandwidth.is_some() && card.uncertain_numbers().is_empty());
     for name in ["node_bandwidth_bytes_per_second", "operation_seconds"] {
         wide(&mut card, name);
     }
-    let limits = Limits::of(&card);
+    let limits = Limits::from_card(&card);
     assert_eq!((limits.node_bandwidth, limits.poll), (None, None));
-    assert_eq!(card.uncertain(), ["node_bandwidth_bytes_per_second", "operation_seconds"]);
+    assert_eq!(card.uncertain_numbers(), ["node_bandwidth_bytes_per_second", "operation_seconds"]);
     let text = calibrate::card_text(&card, None);
     assert_eq!(text.matches("not known (2 launches)").count(), 2, "{text}");
-    let (made, page) = report(&card);
-    let told = "The card of round does not know node_bandwidth_bytes_per_second, operation_seconds: the ends";
-    assert!(made.warnings.iter().any(|text| text.starts_with(told)) && page.contains(told), "{:?}", made.warnings);
+    let (output, page) = report(&card);
+    let warning = "The card of round does not know node_bandwidth_bytes_per_second, operation_seconds: the ends";
+    assert!(
+        output.warnings.iter().any(|text| text.starts_with(warning)) && page.contains(warning),
+        "{:?}",
+        output.warnings
+    );
 }
 
-const TINY: &str = r#"
+const TINY_SWEEP: &str = r#"
 title = "Tiny"
 [fixed]
 kernel = "apex_map.sequential"
@@ -481,7 +501,7 @@ width = 0.5
 fn a_card_of_another_host_is_refused_or_labelled() {
     let scratch = Scratch::new();
     let path = |name: &str| scratch.join(name).to_str().expect("text").to_owned();
-    std::fs::write(scratch.join("tiny.toml"), TINY).expect("written");
+    std::fs::write(scratch.join("tiny.toml"), TINY_SWEEP).expect("written");
     card().write(&scratch.join("card.toml")).expect("written");
     let run = |more: &[&str]| {
         let (sweep, out, card) = (path("tiny.toml"), path("out"), path("card.toml"));
@@ -491,8 +511,8 @@ fn a_card_of_another_host_is_refused_or_labelled() {
     };
     let refused = run(&[]);
     assert_eq!(refused.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&refused.stderr).replace(['\n', '│'], " ");
-    assert!(told.contains("node1") && told.contains("--card-of-another-host"), "{told}");
+    let message = String::from_utf8_lossy(&refused.stderr).replace(['\n', '│'], " ");
+    assert!(message.contains("node1") && message.contains("--card-of-another-host"), "{message}");
     let forced = run(&["--card-of-another-host"]);
     assert!(forced.status.success(), "{}", String::from_utf8_lossy(&forced.stderr));
     let (sweep, elsewhere) = (path("tiny.toml"), path("elsewhere"));
@@ -574,7 +594,13 @@ Q = [8, 1024]
 "#;
 
 /// Measures a card with `probes` and the samples of `points`. They are interleaved, so that a disturbance slows both.
-fn measured(scratch: &Scratch, probes: &[Probe], launch: &str, points: &str, more: &[&str]) -> (Folder, Card) {
+fn measure_card_and_points(
+    scratch: &Scratch,
+    probes: &[Probe],
+    launch: &str,
+    points: &str,
+    more: &[&str],
+) -> (Folder, Card) {
     let sweep = calibrate::sweep(probes, launch, 1) + points;
     let sweep = sweep.replace("max = 20", "max = 6").replace("budget = \"2 min\"", "budget = \"1 h\"");
     std::fs::write(scratch.join("sweep.toml"), sweep).expect("written");
@@ -590,7 +616,7 @@ fn measured(scratch: &Scratch, probes: &[Probe], launch: &str, points: &str, mor
 }
 
 /// Returns the points with a share above one even at the lower end of its interval, with these shares.
-fn above(folder: &Folder, card: &Card, points: usize) -> BTreeMap<String, f64> {
+fn points_above_bound(folder: &Folder, card: &Card, points: usize) -> BTreeMap<String, f64> {
     card.write(&folder.machine()).expect("written");
     let samples = Samples::from(folder.compact().expect("a table")).good();
     let bounded = samples.numbers(SHARE).len();
@@ -604,8 +630,8 @@ fn above(folder: &Folder, card: &Card, points: usize) -> BTreeMap<String, f64> {
 
 fn label(table: &Table, row: usize) -> String {
     let columns = ["kernel", "alpha", "block_words", "memory_words", "table_words", "pages", "method", "operation"];
-    let known = columns.into_iter().chain(["message_bytes", BOUND_BY]);
-    known.filter_map(|name| table.value(name, row)).map(|value| value.to_string()).collect::<Vec<_>>().join(" ")
+    let names = columns.into_iter().chain(["message_bytes", BOUND_BY]);
+    names.filter_map(|name| table.value(name, row)).map(|value| value.to_string()).collect::<Vec<_>>().join(" ")
 }
 
 /// Asserts that no point exceeds the card's bounds. To show that an error would be detected, most points must exceed
@@ -618,21 +644,21 @@ fn assert_bounded(measure: impl Fn(&Scratch) -> (Folder, Card), points: usize, o
     for _ in 0..10 {
         let scratch = Scratch::new();
         let (folder, card) = measure(&scratch);
-        let mut found = above(&folder, &card, points);
+        let mut exceeding_now = points_above_bound(&folder, &card, points);
         let before = exceeding.take();
-        found
+        exceeding_now
             .retain(|point, _| before.as_ref().is_none_or(|before: &BTreeMap<String, f64>| before.contains_key(point)));
-        noticed = noticed.max(above(&folder, &slower(&card), points).len());
-        if found.is_empty() && noticed >= on_slower {
+        noticed = noticed.max(points_above_bound(&folder, &slow_down(&card), points).len());
+        if exceeding_now.is_empty() && noticed >= on_slower {
             return;
         }
-        exceeding = Some(found);
+        exceeding = Some(exceeding_now);
     }
     panic!("{noticed} points are above the bounds of a slower machine, and above those of this one: {exceeding:#?}");
 }
 
 /// Returns the card of a machine that is five times slower.
-fn slower(card: &Card) -> Card {
+fn slow_down(card: &Card) -> Card {
     let mut slower = card.clone();
     for (name, number) in card.numbers() {
         let times = match number.unit.as_str() {
@@ -653,7 +679,11 @@ fn nothing_here_is_faster_than_the_machine_says_of_itself() {
     // The largest regions take long and are skipped; the bounds use the others.
     let host = provenance::Host { memory_bytes: 256 << 20, ..apexmap_measure::provenance::host() };
     let probes = calibrate::probes(&host, 2);
-    assert_bounded(|scratch| measured(scratch, &probes, "transport = \"threads\"\n", POINTS, &[]), 60, 20);
+    assert_bounded(
+        |scratch| measure_card_and_points(scratch, &probes, "transport = \"threads\"\n", POINTS, &[]),
+        60,
+        20,
+    );
 }
 
 /// A thousand points of all families, in caches and beyond them.
@@ -713,7 +743,7 @@ buffers = ["one", "distinct"]
 "#;
 
 /// The largest accepted share of a bound at the lower end of its interval. Bounds use the best of twenty runs.
-const MOST_SHARE: f64 = 1.02;
+const MAX_SHARE: f64 = 1.02;
 
 /// Prints the number of points for each tenth of the share of their bounds: by median, and by lower end of the
 /// interval.
@@ -722,10 +752,10 @@ fn histogram(shares: &[(f64, f64, String)]) -> String {
     let count =
         |at: usize, of: &dyn Fn(&(f64, f64, String)) -> f64| shares.iter().filter(|s| tenth(of(s)) == at).count();
     let last = shares.iter().map(|share| tenth(share.0)).max().unwrap_or(0);
-    let row = |at: usize| {
-        let (medians, lows) = (count(at, &|share| share.0), count(at, &|share| share.1));
+    let row = |tenths: usize| {
+        let (medians, lows) = (count(tenths, &|share| share.0), count(tenths, &|share| share.1));
         let bar = "#".repeat(medians / 4);
-        format!("{:>4} to {:>3} %: {medians:>4} {lows:>4} {bar}\n", 10 * at, 10 * at + 10)
+        format!("{:>4} to {:>3} %: {medians:>4} {lows:>4} {bar}\n", 10 * tenths, 10 * tenths + 10)
     };
     let head = "of the bound   median, lower end\n".to_owned();
     head + &(0..=last).map(row).collect::<String>()
@@ -740,7 +770,8 @@ fn nothing_of_a_thousand_points_exceeds_its_bounds() {
     let mut exceeding: Option<Vec<String>> = None;
     for _ in 0..3 {
         let scratch = Scratch::new();
-        let (folder, card) = measured(&scratch, &probes, "transport = \"threads\"\n", THOUSAND_POINTS, &[]);
+        let (folder, card) =
+            measure_card_and_points(&scratch, &probes, "transport = \"threads\"\n", THOUSAND_POINTS, &[]);
         card.write(&folder.machine()).expect("written");
         let samples = Samples::from(folder.compact().expect("a table")).good();
         let share = |cell: Cell| {
@@ -751,9 +782,10 @@ fn nothing_of_a_thousand_points_exceeds_its_bounds() {
         let shares: Vec<_> = samples.cells(&["key"]).expect("shares").into_iter().filter_map(share).collect();
         println!("{} points\n{}", shares.len(), histogram(&shares));
         assert!(shares.len() >= 1000, "only {} points have a bound", shares.len());
-        let above = shares.iter().filter(|share| share.1 > MOST_SHARE);
+        let above = shares.iter().filter(|share| share.1 > MAX_SHARE);
         let above: Vec<String> = above.map(|(median, low, label)| format!("{label}: {median:.2}, {low:.2}")).collect();
-        let names = |all: &[String]| all.iter().map(|one| one.split(": ").next().unwrap_or("").to_owned()).collect();
+        let names =
+            |lines: &[String]| lines.iter().map(|line| line.split(": ").next().unwrap_or("").to_owned()).collect();
         let again: Vec<String> = names(&above);
         let left: Vec<String> = match &exceeding {
             Some(before) => again.into_iter().filter(|name| before.contains(name)).collect(),
@@ -782,8 +814,8 @@ fn nothing_over_open_mpi_is_faster_than_its_calibration_there() {
     let worker = OPEN_MPI.worker().to_str().expect("text");
     let launch = "transport = \"mpi\"\nlauncher = \"openmpi\"\n";
     let measure = |scratch: &Scratch| {
-        let _alone = alone();
-        measured(scratch, &probes, launch, MPI_POINTS, &["--worker", worker])
+        let _alone = lock_launches();
+        measure_card_and_points(scratch, &probes, launch, MPI_POINTS, &["--worker", worker])
     };
     assert_bounded(measure, 15, 5);
 }

@@ -11,15 +11,21 @@ use rand_pcg::Pcg64Mcg;
 
 const QUICK: Options = Options { seed: 1, resamples: 0, leave_out: false, most_points: 400 };
 
-fn measured(model: &dyn Model, points: &[Vec<f64>], truth: &[f64], noise: f64, seed: u64) -> Vec<Observation> {
+fn simulate_measurements(
+    model: &dyn Model,
+    points: &[Vec<f64>],
+    truth: &[f64],
+    noise: f64,
+    seed: u64,
+) -> Vec<Observation> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
     let normal = Normal::new(0.0, noise).expect("a deviation");
-    let one = |x: &Vec<f64>| Observation {
+    let observe = |x: &Vec<f64>| Observation {
         x: x.clone(),
         y: model.predict(x, truth).value * normal.sample(&mut rng).exp(),
         launch: 0,
     };
-    points.iter().map(one).collect()
+    points.iter().map(observe).collect()
 }
 
 /// Returns points with messages of 8 bytes to 1 MiB, each length twice.
@@ -27,22 +33,22 @@ fn lengths() -> Vec<Vec<f64>> {
     (3..=20).chain(3..=20).map(|power| vec![f64::from(1 << power)]).collect()
 }
 
-fn switch(truth: &[f64], noise: f64, seed: u64) -> Fit {
+fn fit_switch(truth: &[f64], noise: f64, seed: u64) -> Fit {
     let model = models::find("point_to_point.switch").expect("a model");
-    let data = measured(model, &lengths(), truth, noise, seed);
+    let data = simulate_measurements(model, &lengths(), truth, noise, seed);
     fit::fit(model, &data, &[Role::Fit; 5], QUICK).expect("a fit")
 }
 
 #[test]
 fn an_eager_limit_is_found_where_it_is() {
     let truth = [300e-9, 5e-11, 1e-6, 2.5e-10, 8192.0];
-    let exact = switch(&truth, 0.0, 1);
+    let exact = fit_switch(&truth, 0.0, 1);
     for (estimate, truth) in exact.estimates.iter().zip(truth) {
         assert!((estimate.value / truth - 1.0).abs() < 1e-4, "{estimate:?} is not {truth}");
     }
     let mut held = 0;
     for seed in 0..100 {
-        let fit = switch(&truth, 0.05, seed);
+        let fit = fit_switch(&truth, 0.05, seed);
         let limit = fit.estimates.iter().find(|estimate| estimate.number == "eager_bytes").expect("a switch");
         held += u32::from(limit.low <= 8192.0 && 8192.0 < limit.high);
     }
@@ -53,11 +59,11 @@ fn an_eager_limit_is_found_where_it_is() {
 #[test]
 fn where_there_is_no_switch_none_is_found() {
     let truth = [300e-9, 5e-11, 0.0, 0.0, 1e12];
-    let without = |seed: &u64| switch(&truth, 0.05, *seed).absent.contains(&"eager_bytes");
-    let found = (0..200).filter(|seed| !without(seed)).count();
+    let without = |seed: &u64| fit_switch(&truth, 0.05, *seed).absent.contains(&"eager_bytes");
+    let false_switches = (0..200).filter(|seed| !without(seed)).count();
     // Bonferroni's bound: at most one set in twenty, within two standard errors.
-    assert!(found <= 16, "{found} of 200 sets without a switch have one");
-    let fit = switch(&truth, 0.05, (0..200).find(without).expect("one"));
+    assert!(false_switches <= 16, "{false_switches} of 200 sets without a switch have one");
+    let fit = fit_switch(&truth, 0.05, (0..200).find(without).expect("one"));
     assert_eq!(fit.absent, ["rendezvous_seconds", "eager_seconds_per_byte", "eager_bytes"]);
     let card = fit.card("no switch", "a test").expect("a card");
     let model = models::find("point_to_point.switch").expect("a model");
@@ -68,21 +74,21 @@ fn where_there_is_no_switch_none_is_found() {
 #[test]
 fn too_few_lengths_show_no_switch() {
     let model = models::find("point_to_point.switch").expect("a model");
-    let few: Vec<Vec<f64>> = [8.0, 64.0, 512.0, 4096.0, 65536.0].map(|bytes| vec![bytes]).to_vec();
-    let data = measured(model, &few, &[1e-6, 1e-9, 1e-6, 0.0, 1024.0], 0.01, 1);
+    let few_lengths: Vec<Vec<f64>> = [8.0, 64.0, 512.0, 4096.0, 65536.0].map(|bytes| vec![bytes]).to_vec();
+    let data = simulate_measurements(model, &few_lengths, &[1e-6, 1e-9, 1e-6, 0.0, 1024.0], 0.01, 1);
     let refusal = fit::fit(model, &data, &[Role::Fit; 5], QUICK).expect_err("too few");
-    assert!(refusal.what.contains("5 values of message_bytes cannot identify eager_bytes"), "{refusal}");
-    assert!(refusal.next.contains("--hold eager_bytes="), "{refusal}");
+    assert!(refusal.message.contains("5 values of message_bytes cannot identify eager_bytes"), "{refusal}");
+    assert!(refusal.help.contains("--hold eager_bytes="), "{refusal}");
 }
 
 #[test]
 fn quantiles_of_f_are_those_of_scipy() {
     // Computed by scipy 1.17.1, scipy.stats.f.isf.
-    for (above, below, tail, known) in
+    for (numerator, denominator, tail, expected) in
         [(2, 10, 0.05, 4.102821015), (1, 30, 0.005, 9.179677278), (3, 44, 0.01, 4.260642873)]
     {
-        let found = f_quantile_beyond(above, below, tail);
-        assert!((found / known - 1.0).abs() < 1e-6, "{found} is not {known}");
+        let actual = f_quantile_beyond(numerator, denominator, tail);
+        assert!((actual / expected - 1.0).abs() < 1e-6, "{actual} is not {expected}");
     }
 }
 
@@ -92,27 +98,28 @@ fn log_gp_is_identified_by_ping_pong_streaming_and_the_calls_together_and_by_no_
     let truth = [700e-9, 150e-9, 50e-9, 400e-9, 2e-10];
     let points = log_gp_points();
     let two = points[..points.len() - 2].to_vec();
-    let fit = fit::fit(model, &measured(model, &points, &truth, 0.0, 1), &[Role::Fit; 5], QUICK).expect("a fit");
+    let fit =
+        fit::fit(model, &simulate_measurements(model, &points, &truth, 0.0, 1), &[Role::Fit; 5], QUICK).expect("a fit");
     for (estimate, truth) in fit.estimates.iter().zip(truth) {
         assert!((estimate.value / truth - 1.0).abs() < 1e-4, "{estimate:?} is not {truth}");
     }
-    let refusal =
-        fit::fit(model, &measured(model, &two, &truth, 0.02, 1), &[Role::Fit; 5], QUICK).expect_err("no calls");
-    assert!(refusal.what.contains("wire_latency_seconds") && refusal.next.contains("calibrate.send"), "{refusal}");
+    let refusal = fit::fit(model, &simulate_measurements(model, &two, &truth, 0.02, 1), &[Role::Fit; 5], QUICK)
+        .expect_err("no calls");
+    assert!(refusal.message.contains("wire_latency_seconds") && refusal.help.contains("calibrate.send"), "{refusal}");
 }
 
 /// Returns points of ping-pong and streaming for several lengths, and of the calls alone.
 fn log_gp_points() -> Vec<Vec<f64>> {
     let lengths = [8.0, 64.0, 512.0, 1024.0, 2048.0, 4096.0];
-    let both = lengths.iter().flat_map(|&bytes| [vec![0.0, bytes], vec![1.0, bytes]]);
-    both.chain([vec![2.0, 8.0], vec![3.0, 8.0]]).collect()
+    let both_kernels = lengths.iter().flat_map(|&bytes| [vec![0.0, bytes], vec![1.0, bytes]]);
+    both_kernels.chain([vec![2.0, 8.0], vec![3.0, 8.0]]).collect()
 }
 
 #[test]
 fn a_gap_that_the_overhead_hides_is_at_most_the_overhead_and_the_rest_is_fitted() {
     let model = models::find("point_to_point.log_gp").expect("a model");
     let truth = [50e-6, 20e-6, 1e-6, 5e-6, 8e-9];
-    let data = measured(model, &log_gp_points(), &truth, 0.01, 1);
+    let data = simulate_measurements(model, &log_gp_points(), &truth, 0.01, 1);
     let fit = fit::fit(model, &data, &[Role::Fit; 5], QUICK).expect("a fit");
     let names: Vec<_> = fit.estimates.iter().map(|estimate| estimate.symbol).collect();
     assert_eq!(names, ["L", "o_s", "o_r", "G"]);
@@ -154,19 +161,25 @@ fn a_card_of_one_overhead_is_that_of_sending_and_receiving() {
 fn kernels_that_disagree_about_a_number_widen_its_interval_and_those_that_agree_do_not() {
     let model = models::find("point_to_point.log_gp").expect("a model");
     let truth = [200e-6, 1e-6, 2e-7, 12e-6, 80e-9];
-    let of = |streaming: f64| {
-        let mut data = measured(model, &log_gp_points(), &truth, 0.001, 2);
-        let other = measured(model, &log_gp_points(), &[truth[0], truth[1], truth[2], truth[3], streaming], 0.001, 2);
-        for (observation, other) in data.iter_mut().zip(other).filter(|(one, _)| one.x[0] == 1.0) {
+    let interval_of_gap_per_byte = |streaming: f64| {
+        let mut data = simulate_measurements(model, &log_gp_points(), &truth, 0.001, 2);
+        let other = simulate_measurements(
+            model,
+            &log_gp_points(),
+            &[truth[0], truth[1], truth[2], truth[3], streaming],
+            0.001,
+            2,
+        );
+        for (observation, other) in data.iter_mut().zip(other).filter(|(pair, _)| pair.x[0] == 1.0) {
             *observation = other;
         }
         let fit = fit::fit(model, &data, &[Role::Fit; 5], QUICK).expect("a fit");
         let estimate = fit.estimates.iter().find(|estimate| estimate.symbol == "G").expect("fitted").clone();
         (estimate.low, estimate.high)
     };
-    let (low, high) = of(92e-9);
+    let (low, high) = interval_of_gap_per_byte(92e-9);
     assert!(low < 80.2e-9 && high > 91.8e-9, "{low} to {high}");
-    let (low, high) = of(80e-9);
+    let (low, high) = interval_of_gap_per_byte(80e-9);
     assert!(low > 79e-9 && high < 81e-9, "{low} to {high}");
 }
 
@@ -187,18 +200,23 @@ fn sizes_of_caches_are_found_where_memory_sizes_span_them() {
     }
     // Sizes as the system might report them, wrong by up to a factor of two.
     let mut roles: Vec<Role> = truth.map(Role::Hold).into();
-    [10, 11].iter().for_each(|at| roles[*at] = Role::Fit);
-    (roles[0], roles[1], roles[2]) = (Role::From(65536.0), Role::From(6e5), Role::From(2.5e7));
-    let data = measured(model, &points, &truth, 0.02, 4);
+    [10, 11].iter().for_each(|index| roles[*index] = Role::Fit);
+    (roles[0], roles[1], roles[2]) = (Role::StartAt(65536.0), Role::StartAt(6e5), Role::StartAt(2.5e7));
+    let data = simulate_measurements(model, &points, &truth, 0.02, 4);
     let fit = fit::fit(model, &data, &roles, QUICK).expect("a fit");
-    for (at, name) in ["l1_bytes", "l2_bytes", "l3_bytes"].into_iter().enumerate() {
-        let found = fit.estimates.iter().find(|estimate| estimate.number == name).expect("fitted");
-        assert!((found.value / truth[at]).ln().abs() < 0.25, "{found:?} is not {}", truth[at]);
-        assert!(found.low < truth[at] && truth[at] < found.high, "{found:?} does not hold {}", truth[at]);
+    for (index, name) in ["l1_bytes", "l2_bytes", "l3_bytes"].into_iter().enumerate() {
+        let estimate = fit.estimates.iter().find(|estimate| estimate.number == name).expect("fitted");
+        assert!((estimate.value / truth[index]).ln().abs() < 0.25, "{estimate:?} is not {}", truth[index]);
+        assert!(
+            estimate.low < truth[index] && truth[index] < estimate.high,
+            "{estimate:?} does not hold {}",
+            truth[index]
+        );
     }
     // With one size of memory, no bend is visible.
-    let one: Vec<Vec<f64>> = points.iter().filter(|x| x[2] == 134217728.0).cloned().collect();
-    let refusal = fit::fit(model, &measured(model, &one, &truth, 0.02, 4), &roles, QUICK).expect_err("one size");
-    assert!(refusal.what.contains("cannot identify"), "{refusal}");
-    assert!(refusal.next.contains("smaller M that fit each cache"), "{refusal}");
+    let same_size: Vec<Vec<f64>> = points.iter().filter(|x| x[2] == 134217728.0).cloned().collect();
+    let refusal = fit::fit(model, &simulate_measurements(model, &same_size, &truth, 0.02, 4), &roles, QUICK)
+        .expect_err("one size");
+    assert!(refusal.message.contains("cannot identify"), "{refusal}");
+    assert!(refusal.help.contains("smaller M that fit each cache"), "{refusal}");
 }

@@ -56,14 +56,14 @@ pub fn ask(page: &Path, body: &str) -> serde_json::Value {
     let copy = page.with_extension("asked.html");
     std::fs::write(&copy, format!("{before}{after}").replace("</body>", &format!("{asking}</body>"))).unwrap();
     let (dom, console) = open(&copy);
-    let (_, told) = dom.split_once("data-told=\"").unwrap_or_else(|| panic!("the script failed: {console:?}"));
-    let told = decoded(told.split_once('"').unwrap().0);
-    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-    assert!(told.get("error").is_none(), "{told}");
-    told
+    let (_, encoded) = dom.split_once("data-told=\"").unwrap_or_else(|| panic!("the script failed: {console:?}"));
+    let decoded_text = decode_percent(encoded.split_once('"').unwrap().0);
+    let result: serde_json::Value = serde_json::from_str(&decoded_text).unwrap();
+    assert!(result.get("error").is_none(), "{result}");
+    result
 }
 
-fn decoded(text: &str) -> String {
+fn decode_percent(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {
@@ -83,7 +83,7 @@ fn decoded(text: &str) -> String {
 /// buttons are large enough for a finger.
 pub fn check_usable(page: &Path) {
     needs!(Browser);
-    let told = ask(
+    let result = ask(
         page,
         r#"await frame();
         const faults = [], say = (what, one) => faults.push(what + ': ' + one.outerHTML.slice(0, 150));
@@ -122,6 +122,6 @@ pub fn check_usable(page: &Path) {
         }
         return { faults: faults.slice(0, 20), checked: inner.querySelectorAll('button').length };"#,
     );
-    assert_eq!(told["faults"], serde_json::json!([]));
-    assert!(told["checked"].as_u64().unwrap() > 0, "nothing was checked");
+    assert_eq!(result["faults"], serde_json::json!([]));
+    assert!(result["checked"].as_u64().unwrap() > 0, "nothing was checked");
 }

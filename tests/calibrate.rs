@@ -11,8 +11,8 @@ use apexmap_measure::numerics::mix::seed;
 use apexmap_measure::provenance::host;
 use apexmap_results::table::TableBuilder;
 use apexmap_run::sweep::{Machine, parse};
-use apexmap_study::calibrate::counts::{Costs, fitting};
-use apexmap_study::calibrate::{Probe, card, card_text, node, probes, shapes, sweep};
+use apexmap_study::calibrate::counts::{Costs, shorten};
+use apexmap_study::calibrate::{Probe, card, card_text, node_probes, probes, shapes, sweep};
 use apexmap_theory::machine::{Card, Number};
 use apexmap_theory::models;
 use proptest::prelude::*;
@@ -23,22 +23,22 @@ use std::collections::HashSet;
 use std::path::Path;
 
 /// Returns a machine with so little memory that its calibration takes almost no time.
-fn small() -> Host {
+fn small_host() -> Host {
     let cache = |level, bytes| Cache { level, bytes, shared_by: 1 };
     Host { caches: vec![cache(1, 4096), cache(2, 1 << 14), cache(3, 1 << 16)], memory_bytes: 1 << 23, ..host() }
 }
 
-fn all(host: &Host, cores: usize) -> Vec<Probe> {
-    [probes(host, cores), node(host, cores)].concat()
+fn probes_and_node(host: &Host, cores: usize) -> Vec<Probe> {
+    [probes(host, cores), node_probes(host, cores)].concat()
 }
 
 fn points(host: &Host, cores: usize) -> Vec<Point> {
-    let text = sweep(&all(host, cores), "transport = \"threads\"\n", 1);
-    parse(&text, Path::new("sweep.toml"), Machine::plain(cores, host.memory_bytes)).expect("a valid sweep").points
+    let text = sweep(&probes_and_node(host, cores), "transport = \"threads\"\n", 1);
+    parse(&text, Path::new("sweep.toml"), Machine::with_cores(cores, host.memory_bytes)).expect("a valid sweep").points
 }
 
 /// Runs a point and adds its row to a store.
-fn add(table: &mut TableBuilder, point: &Point) {
+fn add_run(table: &mut TableBuilder, point: &Point) {
     let kernel = kernels::find(&point.kernel).unwrap();
     let outcome = run(point.clone());
     assert_eq!(outcome.verdict, Ok(()), "{}", point.label());
@@ -57,18 +57,19 @@ fn add(table: &mut TableBuilder, point: &Point) {
 
 #[test]
 fn runs_on_a_slow_network_send_fewer_messages_and_others_as_many_as_ever() {
-    let all = [probes(&small(), 2), shapes(&small(), 2)].concat();
+    let all_probes = [probes(&small_host(), 2), shapes(&small_host(), 2)].concat();
     let costs = |latency, gap, per_byte| Costs { latency, gap, per_byte };
-    for probe in &all {
-        assert_eq!(fitting(probe.clone(), costs(2e-7, 5e-8, 1e-11)), *probe, "nothing takes long between cores");
+    for probe in &all_probes {
+        assert_eq!(shorten(probe.clone(), costs(2e-7, 5e-8, 1e-11)), *probe, "nothing takes long between cores");
     }
-    let slow: Vec<Probe> = all.iter().map(|probe| fitting(probe.clone(), costs(3e-4, 1e-5, 8e-8))).collect();
-    let changed = all.iter().zip(&slow).filter(|(before, after)| before != after).count();
-    assert!(changed > 40 && all.iter().zip(&slow).all(|(before, after)| before.ranks == 2 || before == after));
+    let slow: Vec<Probe> = all_probes.iter().map(|probe| shorten(probe.clone(), costs(3e-4, 1e-5, 8e-8))).collect();
+    let changed = all_probes.iter().zip(&slow).filter(|(before, after)| before != after).count();
+    assert!(changed > 40 && all_probes.iter().zip(&slow).all(|(before, after)| before.ranks == 2 || before == after));
     // The points of the sweep remain valid.
     let text = sweep(&slow, "transport = \"threads\"\n", 1);
-    let points =
-        parse(&text, Path::new("sweep.toml"), Machine::plain(2, small().memory_bytes)).expect("a sweep").points;
+    let points = parse(&text, Path::new("sweep.toml"), Machine::with_cores(2, small_host().memory_bytes))
+        .expect("a sweep")
+        .points;
     for point in points.iter().filter(|point| point.params.contains_key("messages")) {
         let bytes = point.integer("messages") as f64 * point.integer("message_bytes") as f64 * 8e-8;
         assert!(bytes < 1.0, "{} takes {bytes} s", point.label());
@@ -86,13 +87,13 @@ fn runs_on_a_slow_network_send_fewer_messages_and_others_as_many_as_ever() {
 #[test]
 fn every_number_of_a_calibration_comes_from_a_point() {
     for cores in [1, 2, 8] {
-        let (wanted, points) = (all(&small(), cores), points(&small(), cores));
+        let (wanted, points) = (probes_and_node(&small_host(), cores), points(&small_host(), cores));
         for probe in &wanted {
-            let is = |point: &&Point| {
-                let has = |(name, value): &(&str, Value)| point.params[*name].to_string() == value.to_string();
-                point.kernel == probe.kernel && point.ranks == probe.ranks && probe.settings.iter().all(has)
+            let matches_probe = |point: &&Point| {
+                let has_setting = |(name, value): &(&str, Value)| point.params[*name].to_string() == value.to_string();
+                point.kernel == probe.kernel && point.ranks == probe.ranks && probe.settings.iter().all(has_setting)
             };
-            assert!(points.iter().any(|point| is(&point)), "{}", probe.number);
+            assert!(points.iter().any(|point| matches_probe(&point)), "{}", probe.number);
         }
         let numbers: HashSet<_> = wanted.iter().map(|probe| probe.number.to_string()).collect();
         assert_eq!(numbers.len(), wanted.len());
@@ -102,13 +103,13 @@ fn every_number_of_a_calibration_comes_from_a_point() {
 
 #[test]
 fn a_card_holds_what_was_measured_and_nothing_else() {
-    let (host, mut table) = (small(), TableBuilder::default());
-    let all = points(&host, 2);
-    let measured: Vec<&Point> = all.iter().filter(|point| point.kernel != "calibrate.barrier").collect();
+    let (host, mut table) = (small_host(), TableBuilder::default());
+    let points_of_host = points(&host, 2);
+    let measured: Vec<&Point> = points_of_host.iter().filter(|point| point.kernel != "calibrate.barrier").collect();
     for point in measured.iter().flat_map(|point| [point; 6]) {
-        add(&mut table, point);
+        add_run(&mut table, point);
     }
-    let probes = self::all(&host, 2);
+    let probes = self::probes_and_node(&host, 2);
     let card = card(&probes, &table.finish().into(), "small", &host).expect("a card");
     for probe in &probes {
         let number = card.numbers().get(&probe.number.to_string());
@@ -146,8 +147,8 @@ fn a_card_is_listed_with_a_line_for_all_steps_of_a_ladder() {
     let lines: Vec<&str> = list.lines().collect();
     assert_eq!(lines.len(), 7, "{list}");
     let line = |name: &str| -> String {
-        let found = lines.iter().find(|line| line.trim_start().starts_with(name)).unwrap_or_else(|| panic!("{list}"));
-        found.split_whitespace().collect::<Vec<_>>().join(" ")
+        let entry = lines.iter().find(|line| line.trim_start().starts_with(name)).unwrap_or_else(|| panic!("{list}"));
+        entry.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let ladder = line("read_seconds--*-huge-dependent");
     assert!(ladder.starts_with("read_seconds--*-huge-dependent 3 steps 2 ns to 9 ns "), "{ladder}");
@@ -162,7 +163,7 @@ fn a_card_is_listed_with_a_line_for_all_steps_of_a_ladder() {
 fn kernels_of_a_core_verify_their_work_on_all_settings() {
     let point = |kernel: &str, settings: &[(&str, Value)]| {
         let point = Point::new(kernel, 2);
-        settings.iter().fold(point, |point, (name, value)| point.with(name, value.clone()))
+        settings.iter().fold(point, |point, (name, value)| point.with_parameter(name, value.clone()))
     };
     let bytes = ("bytes", Value::Integer(1 << 12));
     for pages in ["huge", "base"] {
@@ -236,14 +237,14 @@ fn kernels_of_a_core_verify_their_work_on_all_settings() {
 fn reads_of_wrong_memory_are_caught_and_their_bytes_are_what_was_read() {
     let contents = seed(&[u64::from_be_bytes(*b"T[i] = i"), 0]);
     let verdict = |kernel: &str, settings: &[(&str, Value)], bytes: f64, wrong: usize| {
-        let point = Point::new(kernel, 1).with("bytes", 1u64 << 12).with("pages", "base");
-        let point = settings.iter().fold(point, |point, (name, value)| point.with(name, value.clone()));
+        let point = Point::new(kernel, 1).with_parameter("bytes", 1u64 << 12).with_parameter("pages", "base");
+        let point = settings.iter().fold(point, |point, (name, value)| point.with_parameter(name, value.clone()));
         let point = kernels::complete(point).expect("a point");
         let kernel = kernels::find(kernel).expect("a kernel");
         assert_eq!(kernel.work(&point).bytes, bytes);
         let run = |comm: &threads::ThreadComm, arena: &mut Arena| {
             arena.words_mut(Pages::Base, 512, contents, |place| place as u64).expect("memory").0[wrong] += 1;
-            arena.restored(Pages::Base);
+            arena.mark_restored(Pages::Base);
             kernel.run(&point, 0, &mut World { transport: Transport::Threads(comm), arena })
         };
         threads::run(1, run).swap_remove(0).expect("no panic").expect("no failure").verdict
@@ -278,22 +279,26 @@ fn reads_of_wrong_memory_are_caught_and_their_bytes_are_what_was_read() {
 #[test]
 fn kernels_of_a_core_refuse_what_they_cannot_run() {
     let refusal = |kernel: &str, name: &str, value: Value| {
-        kernels::complete(Point::new(kernel, 1).with(name, value)).expect_err("a point that cannot be run")
+        kernels::complete(Point::new(kernel, 1).with_parameter(name, value)).expect_err("a point that cannot be run")
     };
     assert!(refusal("calibrate.chase", "bytes", Value::Integer(3000)).contains("use 4096"));
     assert!(refusal("calibrate.chase", "chases", Value::Integer(3)).contains("use 4"));
     assert!(refusal("calibrate.stream", "bytes", Value::Integer(10)).contains("between 1024"));
     assert!(refusal("calibrate.blocks", "L", Value::Integer(48)).contains("use 64"));
     assert!(refusal("calibrate.read", "bytes", Value::Integer(5000)).contains("no whole lines; use 5056"));
-    let pages = Point::new("calibrate.read", 1).with("spread", "pages").with("pages", "base").with("bytes", 5056u64);
+    let pages = Point::new("calibrate.read", 1)
+        .with_parameter("spread", "pages")
+        .with_parameter("pages", "base")
+        .with_parameter("bytes", 5056u64);
     assert!(kernels::complete(pages).expect_err("no whole pages").contains("use 8192"));
-    let prefetched = Point::new("calibrate.read", 1).with("order", "prefetched").with("bytes", 5056u64);
+    let prefetched =
+        Point::new("calibrate.read", 1).with_parameter("order", "prefetched").with_parameter("bytes", 5056u64);
     assert!(kernels::complete(prefetched).expect_err("no power of two").contains("use 8192"));
     assert!(refusal("calibrate.blocks", "L", Value::Integer(1 << 30)).contains("use more bytes"));
     assert!(refusal("calibrate.sparse", "bytes", Value::Integer(2048)).contains("4 KiB"));
-    let rare = Point::new("calibrate.mix", 1).with("bytes", 1u64 << 20).with("random_share", 1e-6);
+    let rare = Point::new("calibrate.mix", 1).with_parameter("bytes", 1u64 << 20).with_parameter("random_share", 1e-6);
     assert!(kernels::complete(rare).expect_err("longer than the region").contains("use a larger share"));
-    let shift = Point::new("calibrate.owner", 1).with("owner_by", "shift").with("owners", 96u64);
+    let shift = Point::new("calibrate.owner", 1).with_parameter("owner_by", "shift").with_parameter("owners", 96u64);
     assert!(kernels::complete(shift).expect_err("96 is no power of two").contains("power of two"));
 }
 
@@ -301,11 +306,11 @@ fn kernels_of_a_core_refuse_what_they_cannot_run() {
 fn a_chase_goes_through_all_lines_before_it_comes_back() {
     for lines in [1u64, 2, 16, 1 << 12] {
         let mut seen = HashSet::new();
-        let mut at = 0;
-        while seen.insert(at) {
-            at = jump(at, 1, lines);
+        let mut line = 0;
+        while seen.insert(line) {
+            line = jump(line, 1, lines);
         }
-        assert_eq!((seen.len() as u64, at), (lines, 0));
+        assert_eq!((seen.len() as u64, line), (lines, 0));
     }
 }
 
@@ -314,7 +319,7 @@ proptest! {
     fn a_jump_is_as_many_steps(bits in 0u32..30, from: u64, steps in 0u64..300) {
         let lines = 1 << bits;
         let from = from & (lines - 1);
-        prop_assert_eq!(jump(from, steps, lines), (0..steps).fold(from, |at, _| jump(at, 1, lines)));
+        prop_assert_eq!(jump(from, steps, lines), (0..steps).fold(from, |line, _| jump(line, 1, lines)));
     }
 }
 
@@ -355,9 +360,10 @@ fn the_numbers_of_the_surface_are_recovered_from_reads_that_do_not_know_the_powe
     let host = Host { caches, memory_bytes: 8 << 30, tlb_entries_4k: Some(1024), ..host() };
     let [reads, requests] = ["apex_map.reads", "apex_map.requests"].map(|id| models::find(id).expect("a model"));
     let text = sweep(&shapes(&host, 2), "transport = \"threads\"\n", 1);
-    let points = parse(&text, Path::new("sweep.toml"), Machine::plain(2, host.memory_bytes)).expect("a sweep").points;
+    let points =
+        parse(&text, Path::new("sweep.toml"), Machine::with_cores(2, host.memory_bytes)).expect("a sweep").points;
     let (mut random, noise) = (Pcg64Mcg::seed_from_u64(4), Normal::new(0.0, 0.03).expect("a deviation"));
-    let (mut inside, mut all) = (0, 0);
+    let (mut inside, mut total) = (0, 0);
     for _ in 0..5 {
         let mut table = TableBuilder::default();
         for point in &points {
@@ -370,14 +376,14 @@ fn the_numbers_of_the_surface_are_recovered_from_reads_that_do_not_know_the_powe
                 }
                 let asked = point.params.contains_key(name).then(|| point.text(name));
                 let word = if name == "kernel" { &point.kernel } else { asked? };
-                words.iter().position(|known| *known == word).map(|at| at as f64)
+                words.iter().position(|choice| *choice == word).map(|index| index as f64)
             };
-            let known = |name: &str| match name {
+            let value_of = |name: &str| match name {
                 "P" => Some(point.ranks as f64),
                 "region_bytes" => Some(point.integer("bytes") as f64),
                 _ => word(name).or_else(|| point.params.get(name)?.as_f64()),
             };
-            let x = model.variables(&known).expect("variables");
+            let x = model.variables(&value_of).expect("variables");
             let parameters = model.about().parameters.len();
             let rate = model.predict(&x, &TRUTH[..parameters]).value * f64::exp(noise.sample(&mut random));
             table.begin_row();
@@ -395,9 +401,9 @@ fn the_numbers_of_the_surface_are_recovered_from_reads_that_do_not_know_the_powe
             let value = card.get(parameter.number).unwrap_or_else(|| panic!("{}", card_text(&card, None)));
             let (low, high) = card.interval(parameter.number).expect("an interval");
             assert!((value / truth).ln().abs() < 0.5, "{}: {value} is not {truth}", parameter.number);
-            (inside, all) = (inside + u32::from(low <= truth && truth <= high), all + 1);
+            (inside, total) = (inside + u32::from(low <= truth && truth <= high), total + 1);
         }
     }
     // About 90 of 95 intervals of 95 % contain the true value. Hardly one test in a thousand finds fewer than 82.
-    assert!(all == 95 && inside >= 82, "{inside} of {all}");
+    assert!(total == 95 && inside >= 82, "{inside} of {total}");
 }

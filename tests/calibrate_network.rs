@@ -12,7 +12,7 @@ const KERNELS: [&str; 7] = ["send", "receive", "get", "poll", "copy", "barrier",
 
 fn point(kernel: &str, ranks: usize, settings: &[(&str, u64)]) -> Point {
     let point = Point::new(&format!("calibrate.{kernel}"), ranks);
-    let point = settings.iter().fold(point, |point, &(name, value)| point.with(name, value));
+    let point = settings.iter().fold(point, |point, &(name, value)| point.with_parameter(name, value));
     kernels::complete(point).expect("a valid point")
 }
 
@@ -53,10 +53,12 @@ fn every_kernel_measures_and_verifies_on_one_to_five_ranks() {
         assert!(outcome.seconds > 0.0, "{label}");
         if point.kernel != "calibrate.bisection" {
             let a_rank = kernels::find(&point.kernel).unwrap().work(&point).operations / outcome.seconds;
-            let told = 1.0 / outcome.outputs["operation_seconds"].as_f64().expect("a number");
+            let reported_rate = 1.0 / outcome.outputs["operation_seconds"].as_f64().expect("a number");
             // Work counts all ranks or all pairs; a barrier counts once for all ranks.
             assert!(
-                [1.0, 0.5, 1.0 / point.ranks as f64].iter().any(|share| (a_rank * share / told - 1.0).abs() < 1e-9)
+                [1.0, 0.5, 1.0 / point.ranks as f64]
+                    .iter()
+                    .any(|share| (a_rank * share / reported_rate - 1.0).abs() < 1e-9)
             );
         }
     }
@@ -114,7 +116,7 @@ fn gets_that_fetch_nothing_old_words_or_wrong_ones_are_found_out() {
 #[test]
 fn a_message_that_nobody_sent_is_found_by_poll() {
     let point = point("poll", 3, &[("looks", 10)]);
-    let outcomes = threads::run(3, |comm, _| poll::run(&Faulty::new(comm, Fault::Unasked), &point));
+    let outcomes = threads::run(3, |comm, _| poll::run(&Faulty::new(comm, Fault::Unrequested), &point));
     let verdict = outcomes.into_iter().next().unwrap().expect("no panic").expect("it runs").verdict;
     assert!(verdict.is_err_and(|text| text.contains("polls gave a wrong answer")));
 }
@@ -128,8 +130,8 @@ fn a_barrier_that_lets_everybody_through_is_found_out() {
                     apexmap_measure::comm::Collectives::barrier(comm);
                 }
             };
-            let found = threads::run(ranks, |comm, _| barrier::left_too_early(comm, || barrier(comm)));
-            found.into_iter().map(|found| found.expect("no panic").expect("memory")).sum::<u64>()
+            let early_exits = threads::run(ranks, |comm, _| barrier::count_early_exits(comm, || barrier(comm)));
+            early_exits.into_iter().map(|count| count.expect("no panic").expect("memory")).sum::<u64>()
         };
         assert_eq!(early(true), 0);
         assert!(early(false) > 0);
@@ -140,13 +142,13 @@ fn a_barrier_that_lets_everybody_through_is_found_out() {
 fn a_copy_that_is_not_made_is_found_out() {
     let source: Vec<u64> = (1..=64).collect();
     let mut target = vec![0; 64];
-    assert_eq!(copy::wrong_blocks(&source, &target, 4), 16);
-    copy::copy_in_turn(&source, &mut target, 4, 15);
-    assert_eq!(copy::wrong_blocks(&source, &target, 4), 1);
-    copy::copy_in_turn(&source, &mut target, 4, 17);
-    assert_eq!(copy::wrong_blocks(&source, &target, 4), 0);
+    assert_eq!(copy::count_wrong_blocks(&source, &target, 4), 16);
+    copy::copy_blocks(&source, &mut target, 4, 15);
+    assert_eq!(copy::count_wrong_blocks(&source, &target, 4), 1);
+    copy::copy_blocks(&source, &mut target, 4, 17);
+    assert_eq!(copy::count_wrong_blocks(&source, &target, 4), 0);
     target[9] ^= 1;
-    assert_eq!(copy::wrong_blocks(&source, &target, 4), 1);
+    assert_eq!(copy::count_wrong_blocks(&source, &target, 4), 1);
 }
 
 #[test]
@@ -162,7 +164,7 @@ fn points_that_cannot_run_are_refused() {
         assert!(kernels::complete(Point::new(&format!("calibrate.{kernel}"), ranks)).is_err(), "{kernel}");
     }
     for kernel in ["send", "get"] {
-        let odd = Point::new(&format!("calibrate.{kernel}"), 2).with("message_bytes", 6u64);
+        let odd = Point::new(&format!("calibrate.{kernel}"), 2).with_parameter("message_bytes", 6u64);
         assert!(kernels::complete(odd).is_err(), "{kernel}");
     }
 }

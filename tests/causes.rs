@@ -2,8 +2,8 @@
 //! shows it is kept.
 
 use super::common::Scratch;
-use apexmap_run::launch::causes::{ALL, Nature, find};
-use apexmap_run::sweep::errors::Errors;
+use apexmap_run::launch::causes::{CAUSES, Nature, find};
+use apexmap_run::sweep::errors::ErrorOutput;
 
 macro_rules! recorded {
     ($name:literal) => {
@@ -133,9 +133,9 @@ const COMPOSED: &[(&str, &str, &str)] = &[
 ];
 
 fn check(text: &str, cause: &str, line: &str) {
-    let found = find(text).unwrap_or_else(|| panic!("no cause is found for: {text}"));
-    assert!(found.cause.what.contains(cause), "{} instead of {cause}: {text}", found.cause.what);
-    assert!(found.line.contains(line), "{} instead of {line}: {text}", found.line);
+    let diagnosis = find(text).unwrap_or_else(|| panic!("no cause is found for: {text}"));
+    assert!(diagnosis.cause.summary.contains(cause), "{} instead of {cause}: {text}", diagnosis.cause.summary);
+    assert!(diagnosis.line.contains(line), "{} instead of {line}: {text}", diagnosis.line);
 }
 
 #[test]
@@ -167,49 +167,49 @@ fn warnings_of_launches_that_work_are_no_cause() {
 
 #[test]
 fn every_cause_says_what_to_do() {
-    for cause in ALL {
-        assert!(cause.what.len() > 10 && cause.next.len() > 10, "{}", cause.what);
+    for cause in CAUSES {
+        assert!(cause.summary.len() > 10 && cause.advice.len() > 10, "{}", cause.summary);
     }
-    assert!(ALL.iter().filter(|cause| cause.nature == Nature::Setup).count() > 15);
+    assert!(CAUSES.iter().filter(|cause| cause.nature == Nature::Setup).count() > 15);
 }
 
 #[test]
 fn the_errors_of_a_launch_are_searched_once_as_they_come_however_long_they_are() {
     const CHUNK: usize = 1 << 16;
     let scratch = Scratch::new();
-    let mut errors = Errors::create(&scratch.join("stderr")).expect("a file");
+    let mut errors = ErrorOutput::create(&scratch.join("stderr")).expect("a file");
     let line = "ucp_worker.c:1855 UCX  INFO  ep_cfg[0]: tag(self/memory knem/memory) rma(self/memory) signal handler of node n1\n";
     let chunk: String = line.chars().cycle().take(CHUNK).collect();
     let (mut searched, mut written) = (0, 0);
-    let mut add = |errors: &mut Errors, text: &str| {
+    let mut add = |errors: &mut ErrorOutput, text: &str| {
         searched += errors.add(text.as_bytes());
         written += text.len();
         // The beginning of a line is searched again with its rest.
         assert!(searched <= written + written.div_ceil(CHUNK) * 8192, "{searched} bytes for {written}");
     };
     (0..160).for_each(|_| add(&mut errors, &chunk));
-    assert!(errors.told().is_none() && errors.cause().is_none());
+    assert!(errors.early_cause().is_none() && errors.final_cause().is_none());
     // In the middle of 20 MB, which is not kept, and in two pieces.
     add(&mut errors, "\nssh: connect to ho");
-    assert!(errors.told().is_none());
+    assert!(errors.early_cause().is_none());
     add(&mut errors, "st n2 port 22: Connection refused\n");
-    assert!(errors.told().expect("a cause").cause.what.contains("this machine cannot reach a node"));
+    assert!(errors.early_cause().expect("a cause").cause.summary.contains("this machine cannot reach a node"));
     (0..160).for_each(|_| add(&mut errors, &chunk));
-    let found = errors.cause().expect("a cause stays once it is found");
-    assert_eq!(found.line, "ssh: connect to host n2 port 22: Connection refused");
+    let kept = errors.final_cause().expect("a cause stays once it is found");
+    assert_eq!(kept.line, "ssh: connect to host n2 port 22: Connection refused");
     // A more specific cause replaces the first one, even before the end of its line.
     add(&mut errors, "\nHost key verification failed.");
-    assert!(errors.told().expect("a cause").cause.what.contains("ssh key"));
-    assert!(errors.cause().expect("a cause").cause.what.contains("ssh key"));
+    assert!(errors.early_cause().expect("a cause").cause.summary.contains("ssh key"));
+    assert!(errors.final_cause().expect("a cause").cause.summary.contains("ssh key"));
 }
 
 #[test]
 fn a_line_without_an_end_is_searched_in_pieces_and_not_kept() {
     let scratch = Scratch::new();
-    let mut errors = Errors::create(&scratch.join("stderr")).expect("a file");
+    let mut errors = ErrorOutput::create(&scratch.join("stderr")).expect("a file");
     let searched: usize = (0..1000).map(|_| errors.add(&[b'x'; 1000])).sum();
     assert!(searched < 6_000_000, "{searched} bytes for 1000000");
     errors.add(b"unable to find inter");
     errors.add(b"face eth7");
-    assert!(errors.told().is_some());
+    assert!(errors.early_cause().is_some());
 }

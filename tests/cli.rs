@@ -1,10 +1,10 @@
 //! Tests of properties of all commands: help with examples, a manual page, completions.
 
-use super::common::{Scratch, apexmap, printed, refused};
+use super::common::{Scratch, apexmap, refusal_message, successful_stdout};
 
 /// Returns the commands of `apexmap --help`.
 fn commands() -> Vec<String> {
-    let help = printed(&["--help"]);
+    let help = successful_stdout(&["--help"]);
     let list = help.split_once("Commands:\n").expect("commands").1;
     let list = list.split_once("\n\n").expect("an end").0;
     let names = list.lines().filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
@@ -13,10 +13,10 @@ fn commands() -> Vec<String> {
 
 #[test]
 fn every_command_shows_examples_that_begin_with_itself() {
-    let all = commands();
-    assert!(all.len() >= 15 && !all.iter().any(|name| name == "worker"), "{all:?}");
-    for name in all {
-        let help = printed(&[&name, "--help"]);
+    let names = commands();
+    assert!(names.len() >= 15 && !names.iter().any(|name| name == "worker"), "{names:?}");
+    for name in names {
+        let help = successful_stdout(&[&name, "--help"]);
         let (_, examples) = help.split_once("Example").unwrap_or_else(|| panic!("{name} has no example"));
         assert!(examples.contains(&format!("apexmap {name}")), "{name}: {examples}");
     }
@@ -25,7 +25,7 @@ fn every_command_shows_examples_that_begin_with_itself() {
 #[test]
 fn every_option_says_what_it_is() {
     for name in commands() {
-        let page = printed(&["man", &name]);
+        let page = successful_stdout(&["man", &name]);
         let options = page.split_once(".SH OPTIONS").expect("options").1.split("\n.SH").next().unwrap_or_default();
         for option in options.split(".TP").skip(1) {
             let meaning: String = option.lines().skip(2).collect();
@@ -38,87 +38,87 @@ fn every_option_says_what_it_is() {
 #[test]
 fn every_command_has_a_manual_page_and_the_program_names_them() {
     let scratch = Scratch::new();
-    printed(&["man", "--out", scratch.to_str().expect("a path")]);
+    successful_stdout(&["man", "--out", scratch.to_str().expect("a path")]);
     let read = |name: &str| std::fs::read_to_string(scratch.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
     let program = read("apexmap.1");
     assert!(program.contains(".SH EXAMPLES") && program.contains("Exit codes"), "{program}");
-    let all = commands();
-    for name in &all {
+    let names = commands();
+    for name in &names {
         let page = read(&format!("apexmap-{name}.1"));
         for part in [".SH NAME", ".SH SYNOPSIS", ".SH EXAMPLES\n.nf\n"] {
             assert!(page.contains(part), "{name} has no {part}");
         }
-        assert_eq!(page, printed(&["man", name]));
+        assert_eq!(page, successful_stdout(&["man", name]));
         assert!(program.contains(&format!("apexmap\\-{name}(1)")), "apexmap.1 does not name {name}");
     }
-    assert_eq!(std::fs::read_dir(&*scratch).expect("the folder").count(), all.len() + 1);
+    assert_eq!(std::fs::read_dir(&*scratch).expect("the folder").count(), names.len() + 1);
     let refused = apexmap(&["man", "qurey"]);
     assert!(refused.status.code() == Some(2) && String::from_utf8_lossy(&refused.stderr).contains("\"query\""));
 }
 
 #[test]
 fn a_misspelt_command_is_answered_with_the_nearest() {
-    for (arguments, what) in [
+    for (arguments, expected) in [
         (&["qurey", "results/quickstart"][..], "did you mean apexmap query?"),
         (&["statsu"], "did you mean apexmap status?"),
         (&["predict", "hypercube", "--machine=red-storm"], "did you mean \"random_access.hypercube\"?"),
     ] {
         let output = apexmap(arguments);
         let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(2) && error.contains(what), "{arguments:?}: {error}");
+        assert!(output.status.code() == Some(2) && error.contains(expected), "{arguments:?}: {error}");
     }
     // For a word that `apexmap run` would take, the help names that command.
     for word in ["memory-sizes", "sweeps/protocol.toml"] {
-        let error = refused(&[word]);
+        let error = refusal_message(&[word]);
         assert!(error.contains(&format!("help: apexmap run {word}")), "{error}");
     }
-    assert!(refused(&["sweeps/none.toml"]).contains("there is no command \"sweeps/none.toml\""));
+    assert!(refusal_message(&["sweeps/none.toml"]).contains("there is no command \"sweeps/none.toml\""));
     assert_eq!(apexmap(&["run", "sweeps/none.toml"]).status.code(), Some(3));
     // Advice from clap also begins with `help:`.
-    assert!(refused(&["plan", "--point"]).contains("help: a similar argument exists: '--points'"));
+    assert!(refusal_message(&["plan", "--point"]).contains("help: a similar argument exists: '--points'"));
 }
 
 #[test]
 fn kernels_and_models_have_an_index_and_know_families_and_parts_of_names() {
-    let kernels = printed(&["kernels"]);
+    let kernels = successful_stdout(&["kernels"]);
     for kernel in apexmap_measure::kernels::ALL {
         let line = kernels.lines().filter(|line| line.split_whitespace().next() == Some(kernel.id())).count();
         assert_eq!(line, 1, "{}", kernel.id());
     }
     let described = |name: &str, id: &str| {
-        let text = printed(&["kernels", name]);
+        let text = successful_stdout(&["kernels", name]);
         assert!(text.lines().any(|line| line == id) && text.contains("  parameters:"), "{name}: {text}");
     };
     described("apex_map.two_sided", "apex_map.two_sided");
     described("two_sided", "apex_map.two_sided");
     described("apex-map", "apex_map.one_sided");
     described("one_sided", "random_access.one_sided");
-    assert!(printed(&["kernels", "latency"]).contains("message_rate.ping_pong  Latency"));
-    assert!(refused(&["kernels", "apex_mpa"]).contains("did you mean \"apex_map\"?"));
-    assert!(printed(&["models", "hypercube"]).contains("numbers of the machine:"));
-    assert!(printed(&["models", "point_to_point"]).contains("point_to_point.log_gp\n"));
-    assert!(printed(&["models", "hypercub"]).contains("random_access.hypercube  rounds"));
+    assert!(successful_stdout(&["kernels", "latency"]).contains("message_rate.ping_pong  Latency"));
+    assert!(refusal_message(&["kernels", "apex_mpa"]).contains("did you mean \"apex_map\"?"));
+    assert!(successful_stdout(&["models", "hypercube"]).contains("numbers of the machine:"));
+    assert!(successful_stdout(&["models", "point_to_point"]).contains("point_to_point.log_gp\n"));
+    assert!(successful_stdout(&["models", "hypercub"]).contains("random_access.hypercube  rounds"));
 }
 
 #[test]
 fn ready_sweeps_are_listed_printed_and_written_but_never_over_another_file() {
-    let list = printed(&["sweeps"]);
+    let list = successful_stdout(&["sweeps"]);
     assert!(list.contains("What is my cache hierarchy") && list.contains("mpi, srun"), "{list}");
     let text = std::fs::read_to_string("sweeps/protocol.toml").expect("a sweep");
-    assert_eq!(printed(&["sweeps", "protocol"]), text);
-    assert!(refused(&["sweeps", "protocl"]).contains("did you mean \"protocol\"?"));
+    assert_eq!(successful_stdout(&["sweeps", "protocol"]), text);
+    assert!(refusal_message(&["sweeps", "protocl"]).contains("did you mean \"protocol\"?"));
     let scratch = Scratch::new();
     let folder = scratch.to_str().expect("a path");
-    printed(&["sweeps", "--write", folder, "protocol"]);
+    successful_stdout(&["sweeps", "--write", folder, "protocol"]);
     assert_eq!(std::fs::read_to_string(scratch.join("protocol.toml")).expect("written"), text);
     std::fs::write(scratch.join("protocol.toml"), "mine").expect("written");
-    assert!(refused(&["sweeps", "--write", folder]).contains("exists and differs"));
+    assert!(refusal_message(&["sweeps", "--write", folder]).contains("exists and differs"));
     assert_eq!(std::fs::read_dir(&*scratch).expect("the folder").count(), 1);
 }
 
 #[test]
 fn what_no_machine_has_is_not_predicted() {
-    for (set, what) in [
+    for (set, expected) in [
         ("P=0", "P must be a whole number of ranks"),
         ("P=2.5", "P must be a whole number of ranks"),
         ("P=1e300", "P must be a whole number of ranks"),
@@ -127,9 +127,11 @@ fn what_no_machine_has_is_not_predicted() {
     ] {
         let output = apexmap(&["predict", "random_access.hypercube", "--machine=red-storm", "--set=P=4", "--set", set]);
         let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(2) && error.contains(what), "{set}: {error}");
+        assert!(output.status.code() == Some(2) && error.contains(expected), "{set}: {error}");
     }
-    assert!(refused(&["predict", "apex_map.surface", "--machine=seaborg", "--set=alpha=5"]).contains("at most 1"));
+    assert!(
+        refusal_message(&["predict", "apex_map.surface", "--machine=seaborg", "--set=alpha=5"]).contains("at most 1")
+    );
 }
 
 #[test]
@@ -155,14 +157,14 @@ fn a_card_without_memory_predicts_what_its_caches_hold_and_no_more() {
     let predict = ["predict", "apex_map.surface", "--machine", &card, "--set=P=1", "--set=alpha=1", "--set=L=1"];
     let within = |words: &'static str| [&predict[..], &["--set", words]].concat();
     // 4096 of 65536 words are in the first cache: 8 bytes take 1 ns with probability 1/16 and 4 ns with 15/16.
-    assert!(printed(&within("M=65536")).contains("2.1 GB/s"), "{}", printed(&within("M=65536")));
-    assert!(refused(&within("M=1048576")).contains("the card has no memory_line_seconds"));
+    assert!(successful_stdout(&within("M=65536")).contains("2.1 GB/s"), "{}", successful_stdout(&within("M=65536")));
+    assert!(refusal_message(&within("M=1048576")).contains("the card has no memory_line_seconds"));
 }
 
 #[test]
 fn completions_know_every_command() {
     for shell in ["bash", "zsh", "fish"] {
-        let script = printed(&["completions", shell]);
+        let script = successful_stdout(&["completions", shell]);
         commands().iter().for_each(|name| assert!(script.contains(name.as_str()), "{shell}: {name}"));
     }
 }

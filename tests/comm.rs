@@ -11,7 +11,7 @@ use apexmap_measure::comm::{
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs a function on 1 to 5 ranks.
-fn on_all(body: impl Fn(&ThreadComm) + Sync) {
+fn on_1_to_5_ranks(body: impl Fn(&ThreadComm) + Sync) {
     for ranks in 1..=5 {
         run(ranks, |comm, _| body(comm)).into_iter().for_each(|result| result.unwrap());
     }
@@ -19,7 +19,7 @@ fn on_all(body: impl Fn(&ThreadComm) + Sync) {
 
 #[test]
 fn all_to_all_brings_every_word_to_its_rank_in_the_order_of_ranks() {
-    on_all(|comm| {
+    on_1_to_5_ranks(|comm| {
         let (rank, size) = (comm.rank() as u64, comm.size() as u64);
         let mut received = vec![1, 2, 3];
         for round in 0..20 {
@@ -35,13 +35,13 @@ fn all_to_all_brings_every_word_to_its_rank_in_the_order_of_ranks() {
 
 #[test]
 fn messages_taken_together_come_in_order() {
-    on_all(together::come_in_order);
+    on_1_to_5_ranks(together::check_order);
 }
 
 #[test]
 fn a_line_brings_only_its_peers_messages_in_their_order() {
     for posted in [Posting::Ahead, Posting::OnDemand] {
-        on_all(|comm| {
+        on_1_to_5_ranks(|comm| {
             let peers: Vec<usize> = (0..comm.size()).filter(|&peer| peer != comm.rank()).rev().collect();
             let (mut lines, mut outbox) = comm.mailbox_per_peer(Tag::Data(1), &peers, posted, 2, 3);
             let mut waiting = vec![10u64; peers.len()];
@@ -75,7 +75,7 @@ fn a_line_brings_only_its_peers_messages_in_their_order() {
 
 #[test]
 fn values_and_xors_have_arrived_after_a_fence() {
-    on_all(|comm| {
+    on_1_to_5_ranks(|comm| {
         let (rank, size) = (comm.rank(), comm.size());
         let mut memory = vec![0; 2 * size + 1];
         comm.rma_window(&mut [], &mut memory, |mut window| {
@@ -89,8 +89,8 @@ fn values_and_xors_have_arrived_after_a_fence() {
                     for from in 0..size {
                         assert_eq!(memory[2 * from..][..2], [round, from as u64]);
                     }
-                    let all = (1u64 << size) - 1;
-                    assert_eq!(memory[2 * size], all << (6 * (round % 2)));
+                    let all_bits = (1u64 << size) - 1;
+                    assert_eq!(memory[2 * size], all_bits << (6 * (round % 2)));
                     memory[2 * size] = 0;
                 });
             }
@@ -107,11 +107,11 @@ fn item(from: usize, to: usize, round: usize, place: usize) -> u32 {
 fn messages_of_any_length_stand_where_they_were_to_be_received() {
     // Longer and shorter messages than a ring transfers, and more of them than a ring holds.
     for (items, messages) in [(1, 300), (2, 3), (12, 5), (13, 300), (999, 4)] {
-        on_all(|comm| {
+        on_1_to_5_ranks(|comm| {
             let (me, size) = (comm.rank(), comm.size());
             let others: Vec<usize> = (0..size).filter(|&other| other != me).collect();
-            let all = others.len() * messages * items;
-            let mut line = comm.messages(Tag::Data(0), all, all).unwrap();
+            let items_in_total = others.len() * messages * items;
+            let mut line = comm.messages(Tag::Data(0), items_in_total, items_in_total).unwrap();
             for round in 0..3 {
                 let mut filled = line.outgoing().iter_mut();
                 for (&to, message) in others.iter().flat_map(|to| (0..messages).map(move |message| (to, message))) {
@@ -143,7 +143,7 @@ fn messages_of_any_length_stand_where_they_were_to_be_received() {
 #[test]
 fn puts_of_any_length_stand_where_they_were_put() {
     for items in [1, 2, 3, 16, 999] {
-        on_all(|comm| {
+        on_1_to_5_ranks(|comm| {
             let (me, size) = (comm.rank(), comm.size());
             let (mut origin, mut memory) = (vec![0; size * items], vec![0; size * (items + 1)]);
             comm.rma_window(&mut origin, &mut memory, |mut window| {
@@ -201,37 +201,37 @@ fn a_put_whose_last_item_has_come_has_come_whole() {
 
 #[test]
 fn what_lies_outside_of_a_window_is_refused_also_near_the_end_of_all_numbers() {
-    fn refused(work: impl FnOnce()) {
+    fn assert_refused(work: impl FnOnce()) {
         let panic = catch_unwind(AssertUnwindSafe(work)).expect_err("an access outside of memory");
         let message = panic.downcast_ref::<String>().expect("a message");
         assert!(message.contains("outside of a memory of"), "{message}");
     }
-    on_all(|comm| {
+    on_1_to_5_ranks(|comm| {
         let (me, other) = (comm.rank(), (comm.rank() + 1) % comm.size());
         let (mut origin, mut memory, mut line) =
             (vec![0u32; 8], vec![0u32; 8], comm.messages(Tag::Data(0), 8, 8).unwrap());
         for (place, items) in [(usize::MAX, 1), (usize::MAX - 1, 3), (usize::MAX, usize::MAX), (7, 2), (9, 0)] {
             let words = vec![0u64; 8];
             comm.get_window(&words, 2, 4, |mut window| {
-                refused(|| _ = window.get(other, place, items));
-                refused(|| _ = window.get(other, 0, 5));
+                assert_refused(|| _ = window.get(other, place, items));
+                assert_refused(|| _ = window.get(other, 0, 5));
             });
             comm.rma_window(&mut origin, &mut memory, |mut window| {
-                refused(|| window.put_value(other, place.max(8), 1));
-                refused(|| window.xor(other, place.max(8), 1));
+                assert_refused(|| window.put_value(other, place.max(8), 1));
+                assert_refused(|| window.xor(other, place.max(8), 1));
                 // SAFETY: the call is refused before it accesses memory.
-                refused(|| _ = unsafe { window.peek(place.max(8)) });
+                assert_refused(|| _ = unsafe { window.peek(place.max(8)) });
                 if other != me {
-                    for (at, place) in [(0, place), (place, 0)] {
+                    for (offset, place) in [(0, place), (place, 0)] {
                         // SAFETY: as above.
-                        refused(|| unsafe { window.put(at, items, other, place) });
+                        assert_refused(|| unsafe { window.put(offset, items, other, place) });
                     }
                 }
                 window.fence(|memory| assert_eq!(memory, [0; 8]));
             });
             if other != me {
-                refused(|| line.isend(place, items, other));
-                refused(|| line.irecv(place, items, other));
+                assert_refused(|| line.isend(place, items, other));
+                assert_refused(|| line.irecv(place, items, other));
             }
         }
     });

@@ -1,8 +1,8 @@
 //! Compares the command lines of all launchers for the same jobs with `recorded/command-lines.txt`, byte for byte.
 
-use apexmap_measure::hardware::Place;
-use apexmap_run::launch::registry::ALL;
-use apexmap_run::launch::{Here, LaunchJob};
+use apexmap_measure::hardware::PlacementOrder;
+use apexmap_run::launch::registry::LAUNCHERS;
+use apexmap_run::launch::{LaunchJob, LocalMachine};
 
 /// Commands of the launcher `custom`.
 const CUSTOM: [&[&str]; 2] = [
@@ -12,40 +12,46 @@ const CUSTOM: [&[&str]; 2] = [
 
 /// Returns a job with these ranks, nodes, ranks per node, hosts and place, on a machine of one package with four cores
 /// of two hardware threads each.
-fn job(ranks: usize, nodes: Option<usize>, each: Option<usize>, hosts: &[&str], place: Option<Place>) -> LaunchJob {
+fn job(
+    ranks: usize,
+    nodes: Option<usize>,
+    ranks_per_node: Option<usize>,
+    hosts: &[&str],
+    place: Option<PlacementOrder>,
+) -> LaunchJob {
     LaunchJob {
         program: "PROGRAM".into(),
         worker: "/a pex/{ranks}".into(),
         arguments: ["worker", "--job", "{hosts}"].map(String::from).to_vec(),
         ranks,
         nodes,
-        ranks_per_node: each,
+        ranks_per_node,
         hosts: hosts.iter().map(|host| host.to_string()).collect(),
         place,
         variables: Vec::new(),
-        here: Here { cores: 4, hardware_threads: 8, packages: 1, nodes: 1, allocated: false, root: false },
+        machine: LocalMachine { cores: 4, hardware_threads: 8, packages: 1, nodes: 1, allocated: false, root: false },
     }
 }
 
 /// Runs the job as root, with variables, in an allocation of four nodes of two packages.
-fn in_allocation(mut job: LaunchJob) -> LaunchJob {
-    (job.here.nodes, job.here.packages, job.here.root) = (4, 2, true);
+fn with_allocation(mut job: LaunchJob) -> LaunchJob {
+    (job.machine.nodes, job.machine.packages, job.machine.root) = (4, 2, true);
     job.variables = ["OMPI_MCA_btl", "UCX_TLS"].map(String::from).to_vec();
     job
 }
 
 /// Returns the jobs. Those with a place are for launchers that support it.
-fn jobs(places: &[Place]) -> Vec<LaunchJob> {
+fn jobs(places: &[PlacementOrder]) -> Vec<LaunchJob> {
     let hosts = &["a", "b", "c"];
     let mut jobs: Vec<LaunchJob> = [1, 4, 8, 9].map(|ranks| job(ranks, None, None, &[], None)).to_vec();
     jobs.push(job(12, Some(4), Some(3), &[], None));
     jobs.extend([4, 8, 9].map(|each| job(64, None, Some(each), &[], None)));
     jobs.push(job(2, None, None, hosts, None));
     jobs.push(job(4, Some(2), Some(2), hosts, None));
-    jobs.extend([3, 16, 64].map(|ranks| in_allocation(job(ranks, None, None, &[], None))));
+    jobs.extend([3, 16, 64].map(|ranks| with_allocation(job(ranks, None, None, &[], None))));
     for place in places {
         jobs.extend([3, 5, 9].map(|ranks| job(ranks, None, None, &[], Some(*place))));
-        jobs.extend([2, 3, 6].map(|each| in_allocation(job(12, Some(12 / each), Some(each), hosts, Some(*place)))));
+        jobs.extend([2, 3, 6].map(|each| with_allocation(job(12, Some(12 / each), Some(each), hosts, Some(*place)))));
     }
     jobs
 }
@@ -53,7 +59,7 @@ fn jobs(places: &[Place]) -> Vec<LaunchJob> {
 /// Returns the properties of every launcher and its command lines for the jobs.
 fn lines() -> String {
     let mut text = String::new();
-    for entry in ALL.iter() {
+    for entry in LAUNCHERS.iter() {
         let commands: &[&[&str]] = if entry.takes_command { &CUSTOM } else { &[&[]] };
         for command in commands {
             let command: Vec<String> = command.iter().map(|word| word.to_string()).collect();

@@ -4,7 +4,7 @@ use apexmap_base::disturbance::Facts;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::provenance::{Cache, Host, Placement, Processors};
 use apexmap_base::sample::{Launch, SCHEMA_VERSION, Sample, Status};
-use apexmap_measure::hardware::Place;
+use apexmap_measure::hardware::PlacementOrder;
 use apexmap_measure::worker::{Job, Repeat, Task};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::Record;
@@ -27,9 +27,9 @@ use std::time::{Duration, Instant};
 pub struct Scratch(PathBuf);
 
 /// Time limit of a test. Most of it may be spent waiting for other tests on the same processors.
-const LONGEST: Duration = Duration::from_secs(3600);
+const MAX_TEST_TIME: Duration = Duration::from_secs(3600);
 /// Time limit of a program that a test starts.
-const LONGEST_PROGRAM: Duration = Duration::from_secs(900);
+const MAX_PROGRAM_TIME: Duration = Duration::from_secs(900);
 
 /// Folders of running tests, with the names of the tests and their start times.
 static RUNNING: Mutex<Vec<(PathBuf, String, Instant)>> = Mutex::new(Vec::new());
@@ -51,17 +51,17 @@ pub fn pass_on_signals() {
                 }
             }
         }
-        std::thread::spawn(end_what_hangs);
+        std::thread::spawn(end_hanging_tests);
     });
 }
 
 /// Ends all tests and their programs when one test takes too long; otherwise a test that hangs would go unreported.
-fn end_what_hangs() {
+fn end_hanging_tests() {
     loop {
         std::thread::sleep(Duration::from_secs(5));
         let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((_, test, _)) = running.iter().find(|(_, _, begun)| begun.elapsed() > LONGEST) else { continue };
-        let _ = writeln!(std::io::stderr(), "the test {test} does not end within {} s", LONGEST.as_secs());
+        let Some((_, test, _)) = running.iter().find(|(_, _, begun)| begun.elapsed() > MAX_TEST_TIME) else { continue };
+        let _ = writeln!(std::io::stderr(), "the test {test} does not end within {} s", MAX_TEST_TIME.as_secs());
         let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
         let children = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
         for pid in
@@ -102,7 +102,7 @@ impl Drop for Scratch {
 }
 
 /// Runs a function that may hang, and fails after a time limit.
-pub fn patiently<R: Send + 'static>(body: impl FnOnce() -> R + Send + 'static) -> R {
+pub fn with_time_limit<R: Send + 'static>(body: impl FnOnce() -> R + Send + 'static) -> R {
     let (sender, receiver) = channel();
     let thread = std::thread::spawn(move || sender.send(body()));
     match receiver.recv_timeout(Duration::from_secs(600)) {
@@ -146,7 +146,7 @@ pub fn launch(name: &str, ranks: usize, build: &str) -> Launch {
         launcher: "local".into(),
         ranks,
         host: host(),
-        place: Some(Place::default()),
+        place: Some(PlacementOrder::default()),
         placement: (0..ranks)
             .map(|rank| Placement {
                 rank,
@@ -193,7 +193,7 @@ pub fn manifest() -> Manifest {
 }
 
 /// Returns the job of a launch of two ranks: points with blocks of one word and of two, two samples of each.
-pub fn job_of(launch: &str, point: impl Fn(u64) -> Point) -> Job {
+pub fn two_rank_job(launch: &str, point: impl Fn(u64) -> Point) -> Job {
     let task = |block: u64| Task {
         key: format!("L{block}"),
         point: point(block),
@@ -216,12 +216,15 @@ pub fn job_of(launch: &str, point: impl Fn(u64) -> Point) -> Job {
 
 /// Returns a complete point of a kernel that takes almost no time.
 pub fn small_point(kernel: &str, ranks: usize) -> Point {
-    let mut point =
-        Point::new(kernel, ranks).with("M", 4096 * ranks as u64).with("I", 64u64).with("N", 2u64).with("L", 8u64);
+    let mut point = Point::new(kernel, ranks)
+        .with_parameter("M", 4096 * ranks as u64)
+        .with_parameter("I", 64u64)
+        .with_parameter("N", 2u64)
+        .with_parameter("L", 8u64);
     for (name, value) in [("B", 4u64), ("SMSG", 3), ("NSER", 2)] {
-        let known = apexmap_measure::kernels::find(kernel).expect("a kernel").parameters();
-        if known.iter().any(|parameter| parameter.name == name) {
-            point = point.with(name, value);
+        let parameters = apexmap_measure::kernels::find(kernel).expect("a kernel").parameters();
+        if parameters.iter().any(|parameter| parameter.name == name) {
+            point = point.with_parameter(name, value);
         }
     }
     apexmap_measure::kernels::complete(point).expect("a valid point")
@@ -253,30 +256,30 @@ pub fn apexmap(arguments: &[&str]) -> Output {
 pub fn output(command: &mut Command) -> Output {
     pass_on_signals();
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn();
-    ended(child.unwrap_or_else(|error| panic!("{command:?}: {error}")))
+    wait_for_output(child.unwrap_or_else(|error| panic!("{command:?}: {error}")))
 }
 
 /// Waits for a program to end, within [`LONGEST_PROGRAM`]. Returns its output and status.
-pub fn ended(child: Child) -> Output {
+pub fn wait_for_output(child: Child) -> Output {
     let pid = Pid::from_raw(child.id() as i32);
     let (sender, receiver) = channel();
     std::thread::spawn(move || sender.send(child.wait_with_output()));
-    match receiver.recv_timeout(LONGEST_PROGRAM) {
+    match receiver.recv_timeout(MAX_PROGRAM_TIME) {
         Ok(output) => output.expect("an end"),
         Err(_) => {
             let _ = kill(pid, Signal::SIGKILL);
-            panic!("process {pid} does not end within {} s", LONGEST_PROGRAM.as_secs());
+            panic!("process {pid} does not end within {} s", MAX_PROGRAM_TIME.as_secs());
         }
     }
 }
 
-pub fn printed(arguments: &[&str]) -> String {
+pub fn successful_stdout(arguments: &[&str]) -> String {
     let output = apexmap(arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text")
 }
 
-pub fn refused(arguments: &[&str]) -> String {
+pub fn refusal_message(arguments: &[&str]) -> String {
     let output = apexmap(arguments);
     assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     String::from_utf8(output.stderr).expect("text")
@@ -284,12 +287,18 @@ pub fn refused(arguments: &[&str]) -> String {
 
 /// Returns nine samples of 1 to 9 s for L = 1, and five samples and a failure for L = 2. I = 64 / L follows from L.
 pub fn samples() -> Vec<Sample> {
-    let point = |block: u64| small_point("apex_map.two_sided", 2).with("L", block).with("I", 64 / block);
-    let of = |block: u64, seconds: f64| sample(&point(block), &format!("L{block}"), seconds as u32, seconds);
-    let mut all: Vec<Sample> = [5, 1, 9, 3, 7, 2, 8, 4, 6].iter().map(|&s| of(1, f64::from(s))).collect();
-    all.extend([1.0, 2.0, 3.0, 4.0, 10.0].map(|seconds| of(2, seconds)));
-    all.push(Sample { status: Status::TimedOut, seconds: None, message: "too, \"long\"\n".into(), ..of(2, 1.0) });
-    all
+    let point =
+        |block: u64| small_point("apex_map.two_sided", 2).with_parameter("L", block).with_parameter("I", 64 / block);
+    let sample_of = |block: u64, seconds: f64| sample(&point(block), &format!("L{block}"), seconds as u32, seconds);
+    let mut result: Vec<Sample> = [5, 1, 9, 3, 7, 2, 8, 4, 6].iter().map(|&s| sample_of(1, f64::from(s))).collect();
+    result.extend([1.0, 2.0, 3.0, 4.0, 10.0].map(|seconds| sample_of(2, seconds)));
+    result.push(Sample {
+        status: Status::TimedOut,
+        seconds: None,
+        message: "too, \"long\"\n".into(),
+        ..sample_of(2, 1.0)
+    });
+    result
 }
 
 pub fn table(samples: Vec<Sample>) -> Table {

@@ -2,11 +2,11 @@
 //! false alarms.
 
 use crate::browser;
-use crate::common::{Scratch, apexmap, refused};
+use crate::common::{Scratch, apexmap, refusal_message};
 use apexmap_base::point::Value;
 use apexmap_pages::compare::limit::{Conditions, SlowdownLimit};
 use apexmap_pages::compare::machine::{Machine, name_all};
-use apexmap_pages::compare::matching::{Allowed, Matching};
+use apexmap_pages::compare::matching::{AllowedDifferences, Matching};
 use apexmap_pages::compare::points::PointData;
 use apexmap_pages::compare::ratio::{Basis, geometric_mean, ratio};
 use apexmap_pages::compare::sections::check::{Verdict, check};
@@ -16,7 +16,7 @@ use apexmap_results::samples::estimate::{LaunchValues, Mean};
 use apexmap_results::table::Table;
 use apexmap_results::table::TableBuilder;
 use apexmap_theory::machine::Card;
-use apexmap_theory::statistics::rank_tests::{MannWhitney, adjusted};
+use apexmap_theory::statistics::rank_tests::{MannWhitney, adjust_p_values};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
@@ -34,9 +34,9 @@ fn logs(values: &[f64]) -> Vec<f64> {
 /// ln 1.05.
 #[test]
 fn welch_is_that_of_scipy() {
-    let a = Mean::of(&logs(&[10.0, 11.0, 12.5, 9.5, 10.7])).unwrap();
-    let b = Mean::of(&logs(&[12.0, 13.1, 11.9, 14.2])).unwrap();
-    let shift = b.minus(&a);
+    let a = Mean::from_values(&logs(&[10.0, 11.0, 12.5, 9.5, 10.7])).unwrap();
+    let b = Mean::from_values(&logs(&[12.0, 13.1, 11.9, 14.2])).unwrap();
+    let shift = b.subtract(&a);
     close(shift.freedom, 6.994748564212207);
     close(shift.value.exp(), 1.1939604627470135);
     let (low, high) = shift.interval();
@@ -57,12 +57,12 @@ fn mann_whitney_and_hodges_lehmann_are_those_of_scipy() {
     let (tied_x, tied_y) = ([1.0, 2.0, 2.0, 3.0, 4.0, 5.0, 5.0], [2.0, 3.0, 4.0, 5.0, 5.0, 6.0, 7.0, 7.0]);
     close(tests.p_above(&tied_x, &tied_y), 0.044179868405946614);
     for (u, p) in [(3.0, 0.004079254079254079), (10.0, 0.06876456876456877), (20.0, 0.4726107226107226)] {
-        close(tests.at_most(u, 6, 7), p);
+        close(tests.cumulative_probability(u, 6, 7), p);
     }
     let (shift, interval) = tests.shift(&x, &y).unwrap();
     let (low, high) = interval.unwrap();
-    for (found, known) in [(shift, 3.05), (low, -0.6), (high, 6.6)] {
-        assert!((found - known).abs() < 1e-9, "{found} is not {known}");
+    for (actual, expected) in [(shift, 3.05), (low, -0.6), (high, 6.6)] {
+        assert!((actual - expected).abs() < 1e-9, "{actual} is not {expected}");
     }
     assert_eq!(tests.shift(&x[..2], &y[..3]).unwrap().1, None, "five samples have no 95 % interval");
 }
@@ -70,8 +70,11 @@ fn mann_whitney_and_hodges_lehmann_are_those_of_scipy() {
 /// Computed by scipy 1.17.1: stats.false_discovery_control.
 #[test]
 fn adjusted_p_values_are_those_of_scipy() {
-    let found = adjusted(&[0.001, 0.2, 0.03, 0.04, 0.5, 0.012]);
-    found.iter().zip([0.006, 0.24, 0.06, 0.06, 0.5, 0.036]).for_each(|(found, known)| close(*found, known));
+    let adjusted_values = adjust_p_values(&[0.001, 0.2, 0.03, 0.04, 0.5, 0.012]);
+    adjusted_values
+        .iter()
+        .zip([0.006, 0.24, 0.06, 0.06, 0.5, 0.036])
+        .for_each(|(actual, expected)| close(*actual, expected));
 }
 
 proptest! {
@@ -81,9 +84,9 @@ proptest! {
     ) {
         x.sort_by(f64::total_cmp);
         y.sort_by(f64::total_cmp);
-        let mut all: Vec<f64> = y.iter().flat_map(|y| x.iter().map(move |x| y - x)).collect();
-        all.sort_by(f64::total_cmp);
-        let middle = (all[(all.len() - 1) / 2] + all[all.len() / 2]) / 2.0;
+        let mut differences: Vec<f64> = y.iter().flat_map(|y| x.iter().map(move |x| y - x)).collect();
+        differences.sort_by(f64::total_cmp);
+        let middle = (differences[(differences.len() - 1) / 2] + differences[differences.len() / 2]) / 2.0;
         let (shift, interval) = MannWhitney::default().shift(&x, &y).unwrap();
         prop_assert!((shift - middle).abs() < 1e-9);
         if let Some((low, high)) = interval {
@@ -93,12 +96,12 @@ proptest! {
 }
 
 fn point_data(launches: &[&[f64]]) -> PointData {
-    let one = |(at, values): (usize, &&[f64])| LaunchValues {
-        launch: format!("{at:04}"),
-        block: Some(at as u64),
+    let launch_values = |(index, values): (usize, &&[f64])| LaunchValues {
+        launch: format!("{index:04}"),
+        block: Some(index as u64),
         values: values.to_vec(),
     };
-    let launches = launches.iter().enumerate().map(one).collect();
+    let launches = launches.iter().enumerate().map(launch_values).collect();
     let (failures, facts) = (Vec::new(), Default::default());
     PointData {
         launches,
@@ -116,13 +119,13 @@ fn point_data(launches: &[&[f64]]) -> PointData {
 #[test]
 fn launches_are_the_unit_where_there_are_two_and_samples_where_there_is_one() {
     let mut tests = MannWhitney::default();
-    let many = point_data(&[&[1.0, 1.1], &[1.2, 1.3], &[1.1, 1.2]]);
+    let three_launches = point_data(&[&[1.0, 1.1], &[1.2, 1.3], &[1.1, 1.2]]);
     let single = point_data(&[&[2.0, 2.1, 2.2, 2.3, 2.4, 2.5]]);
-    assert_eq!(ratio(&many, &many, &mut tests).unwrap().basis, Basis::Launches);
-    let found = ratio(&single, &many, &mut tests).unwrap();
-    assert_eq!(found.basis, Basis::Samples);
-    assert!(found.is_decided() && found.value > 1.5);
-    assert!(ratio(&point_data(&[]), &many, &mut tests).is_none(), "an unfinished point has no ratio");
+    assert_eq!(ratio(&three_launches, &three_launches, &mut tests).unwrap().basis, Basis::Launches);
+    let ratio_of_single = ratio(&single, &three_launches, &mut tests).unwrap();
+    assert_eq!(ratio_of_single.basis, Basis::Samples);
+    assert!(ratio_of_single.is_decided() && ratio_of_single.value > 1.5);
+    assert!(ratio(&point_data(&[]), &three_launches, &mut tests).is_none(), "an unfinished point has no ratio");
     assert_eq!(ratio(&point_data(&[&[1.0]]), &point_data(&[&[2.0]]), &mut tests).unwrap().basis, Basis::Nothing);
 }
 
@@ -134,7 +137,7 @@ fn store(
     samples: usize,
     speed: impl FnMut(usize, usize) -> f64,
 ) -> Machine {
-    Machine::measured(given, table(points, launches, samples, speed).into(), None).unwrap()
+    Machine::from_samples(given, table(points, launches, samples, speed).into(), None).unwrap()
 }
 
 fn table(points: usize, launches: usize, samples: usize, mut speed: impl FnMut(usize, usize) -> f64) -> Table {
@@ -163,11 +166,11 @@ fn table(points: usize, launches: usize, samples: usize, mut speed: impl FnMut(u
 
 /// Simulates a run of a machine. Launches differ by 3 % as a whole and by 2 % at each point, samples by 4 %.
 fn run(given: &str, points: usize, launches: usize, random: &mut Pcg64Mcg, slow: &[usize]) -> Machine {
-    let whole: Vec<f64> = (0..launches).map(|_| noise(0.03, random)).collect();
-    let each: Vec<f64> = (0..launches * points).map(|_| noise(0.02, random)).collect();
+    let launch_factors: Vec<f64> = (0..launches).map(|_| noise(0.03, random)).collect();
+    let point_factors: Vec<f64> = (0..launches * points).map(|_| noise(0.02, random)).collect();
     store(given, points, launches, 3, |launch, point| {
         let slower = if slow.contains(&point) { 0.7 } else { 1.0 };
-        slower * 1e9 * (whole[launch] + each[launch * points + point] + noise(0.04, random)).exp()
+        slower * 1e9 * (launch_factors[launch] + point_factors[launch * points + point] + noise(0.04, random)).exp()
     })
 }
 
@@ -175,11 +178,11 @@ fn noise(deviation: f64, random: &mut Pcg64Mcg) -> f64 {
     Normal::new(0.0, deviation).unwrap().sample(random)
 }
 
-fn of(machines: &[Machine], allowed: Allowed) -> Comparison<'_> {
+fn compare_machines(machines: &[Machine], allowed: AllowedDifferences) -> Comparison<'_> {
     compare(machines, Matching { allowed, ..Matching::default() }).unwrap()
 }
 
-const FIVE: SlowdownLimit = SlowdownLimit { slowdown: 1.05 };
+const FIVE_PERCENT: SlowdownLimit = SlowdownLimit { slowdown: 1.05 };
 
 #[test]
 fn runs_of_the_same_thing_trip_the_check_in_at_most_a_twentieth_of_tries() {
@@ -190,7 +193,8 @@ fn runs_of_the_same_thing_trip_the_check_in_at_most_a_twentieth_of_tries() {
     let tripped = (0..tries)
         .filter(|_| {
             let machines = [run("base", 24, 5, &mut random, &[]), run("new", 24, 5, &mut random, &[])];
-            check(&of(&machines, Allowed::default()), limit).unwrap().verdict == Verdict::Failed
+            check(&compare_machines(&machines, AllowedDifferences::default()), limit).unwrap().verdict
+                == Verdict::Failed
         })
         .count();
     // 5 % plus three standard deviations of a binomial distribution.
@@ -201,24 +205,25 @@ fn runs_of_the_same_thing_trip_the_check_in_at_most_a_twentieth_of_tries() {
 fn intervals_of_ratios_and_of_their_mean_cover() {
     let mut random = Pcg64Mcg::seed_from_u64(12);
     let mut tests = MannWhitney::default();
-    let (mut covered, mut all, mut means) = (0, 0, 0);
+    let (mut covered, mut total, mut means) = (0, 0, 0);
     let tries = 200;
     for _ in 0..tries {
         let machines = [run("base", 16, 5, &mut random, &[]), run("new", 16, 5, &mut random, &[])];
-        let comparison = of(&machines, Allowed::default());
-        for &at in &comparison.matched {
-            let point = &comparison.points.points[at];
-            let found = ratio(point.by_machine[1].as_ref().unwrap(), point.by_machine[0].as_ref().unwrap(), &mut tests)
-                .unwrap();
-            covered += usize::from(!found.is_decided());
-            all += 1;
+        let comparison = compare_machines(&machines, AllowedDifferences::default());
+        for &index in &comparison.matched {
+            let point = &comparison.points.points[index];
+            let point_ratio =
+                ratio(point.by_machine[1].as_ref().unwrap(), point.by_machine[0].as_ref().unwrap(), &mut tests)
+                    .unwrap();
+            covered += usize::from(!point_ratio.is_decided());
+            total += 1;
         }
         let mean = geometric_mean(&comparison.matched_points(), 1, 0, &mut tests).unwrap();
         let (low, high) = mean.interval.unwrap();
         means += usize::from(low <= 1.0 && 1.0 <= high);
         assert_eq!((mean.cells, mean.basis), (16, Basis::Launches));
     }
-    let share = covered as f64 / all as f64;
+    let share = covered as f64 / total as f64;
     assert!((0.93..=0.98).contains(&share), "points: {share}");
     let share = means as f64 / f64::from(tries);
     assert!((0.90..=0.99).contains(&share), "means: {share}");
@@ -228,10 +233,10 @@ fn intervals_of_ratios_and_of_their_mean_cover() {
 fn slower_points_are_found_and_named_and_so_are_unfinished_ones() {
     let mut random = Pcg64Mcg::seed_from_u64(13);
     let mut machines = [run("base", 24, 5, &mut random, &[]), run("new", 24, 5, &mut random, &[9])];
-    let found = check(&of(&machines, Allowed::default()), FIVE).unwrap();
-    assert_eq!(found.slower.len(), 1, "{found:#?}");
-    assert_eq!(found.slower[0].point, "alpha = 0.02, L = 2");
-    assert!(found.slower[0].slowdown > 1.25 && found.slower[0].q <= 0.05);
+    let report = check(&compare_machines(&machines, AllowedDifferences::default()), FIVE_PERCENT).unwrap();
+    assert_eq!(report.slower.len(), 1, "{report:#?}");
+    assert_eq!(report.slower[0].point, "alpha = 0.02, L = 2");
+    assert!(report.slower[0].slowdown > 1.25 && report.slower[0].q <= 0.05);
     let broken = table(24, 5, 3, |_, _| 1e9);
     let failed: Vec<usize> = (0..broken.rows).filter(|&row| broken.number("block_words", row) == 4.0).collect();
     let mut again = TableBuilder::default();
@@ -246,10 +251,14 @@ fn slower_points_are_found_and_named_and_so_are_unfinished_ones() {
             again.set("bytes_per_second_per_rank", &Value::Real(1e9));
         }
     }
-    machines[1] = Machine::measured("new", again.finish().into(), None).unwrap();
-    let found = check(&of(&machines, Allowed { page_size: true, ..Allowed::default() }), FIVE).unwrap();
-    assert_eq!(found.not_finished.len(), 3);
-    assert_eq!(found.verdict, Verdict::Failed);
+    machines[1] = Machine::from_samples("new", again.finish().into(), None).unwrap();
+    let report = check(
+        &compare_machines(&machines, AllowedDifferences { page_size: true, ..AllowedDifferences::default() }),
+        FIVE_PERCENT,
+    )
+    .unwrap();
+    assert_eq!(report.not_finished.len(), 3);
+    assert_eq!(report.verdict, Verdict::Failed);
 }
 
 #[test]
@@ -264,26 +273,26 @@ fn single_launches_are_refused_unless_allowed_and_too_few_samples_always() {
         })
     };
     let machines = single(8);
-    let refused = check(&of(&machines, Allowed::default()), FIVE).unwrap_err();
-    assert!(refused.what.contains("single launch") && refused.next.contains("--allow one-launch"), "{refused}");
-    let allowed = Allowed { one_launch: true, ..Allowed::default() };
-    let found = check(&of(&machines, allowed), FIVE).unwrap();
-    assert!(found.verdict != Verdict::Failed && found.warnings[0].contains("single launch"), "{found:#?}");
+    let refused = check(&compare_machines(&machines, AllowedDifferences::default()), FIVE_PERCENT).unwrap_err();
+    assert!(refused.message.contains("single launch") && refused.help.contains("--allow one-launch"), "{refused}");
+    let allowed = AllowedDifferences { one_launch: true, ..AllowedDifferences::default() };
+    let report = check(&compare_machines(&machines, allowed), FIVE_PERCENT).unwrap();
+    assert!(report.verdict != Verdict::Failed && report.warnings[0].contains("single launch"), "{report:#?}");
     // Three values against three give p >= 0.05, which is not significant over 24 tests.
-    let few = check(&of(&single(2), allowed), FIVE).unwrap_err();
-    assert!(few.what.contains("cannot find any slowdown") && few.next.contains("more samples"), "{few}");
+    let refusal = check(&compare_machines(&single(2), allowed), FIVE_PERCENT).unwrap_err();
+    assert!(refusal.message.contains("cannot find any slowdown") && refusal.help.contains("more samples"), "{refusal}");
 }
 
 #[test]
 fn limits_are_read_and_refused() {
-    assert_eq!(SlowdownLimit::parse("slower=5%").unwrap(), FIVE);
+    assert_eq!(SlowdownLimit::parse("slower=5%").unwrap(), FIVE_PERCENT);
     let texts = |texts: &[&str]| Conditions::parse(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
-    assert_eq!(texts(&["slower=5%", "noisy"]).unwrap(), Conditions { limit: Some(FIVE), noisy: true });
+    assert_eq!(texts(&["slower=5%", "noisy"]).unwrap(), Conditions { limit: Some(FIVE_PERCENT), noisy: true });
     assert_eq!(texts(&["noisy"]).unwrap(), Conditions { limit: None, noisy: true });
-    assert!(texts(&["slower=5%", "slower=6%"]).unwrap_err().what.contains("two limits"));
-    assert!(texts(&["quiet"]).unwrap_err().what.contains("slower=PERCENT and noisy"));
+    assert!(texts(&["slower=5%", "slower=6%"]).unwrap_err().message.contains("two limits"));
+    assert!(texts(&["quiet"]).unwrap_err().message.contains("slower=PERCENT and noisy"));
     for wrong in ["slower=5", "faster=5%", "slower=x%", "slower=-1%", ""] {
-        assert!(SlowdownLimit::parse(wrong).unwrap_err().what.contains("--fail-if"), "{wrong}");
+        assert!(SlowdownLimit::parse(wrong).unwrap_err().message.contains("--fail-if"), "{wrong}");
     }
 }
 
@@ -304,44 +313,44 @@ fn unfair_comparisons_are_refused_and_printed_if_allowed() {
             other.set(&name, &value);
         }
     }
-    let machines = [a, Machine::measured("b", other.finish().into(), None).unwrap()];
+    let machines = [a, Machine::from_samples("b", other.finish().into(), None).unwrap()];
     let refused = compare(&machines, Matching::default()).unwrap_err();
-    assert!(refused.what.contains("pages") && refused.next.contains("--allow page-size"), "{refused}");
-    let pages = Allowed { page_size: true, ..Allowed::default() };
+    assert!(refused.message.contains("pages") && refused.help.contains("--allow page-size"), "{refused}");
+    let pages = AllowedDifferences { page_size: true, ..AllowedDifferences::default() };
     let refused = compare(&machines, Matching { allowed: pages, ..Matching::default() }).unwrap_err();
-    assert!(refused.what.contains("measuring code") && refused.next.contains("version"), "{refused}");
-    let stamps = of(&machines, Allowed { version: true, ..pages }).stamps();
+    assert!(refused.message.contains("measuring code") && refused.help.contains("version"), "{refused}");
+    let stamps = compare_machines(&machines, AllowedDifferences { version: true, ..pages }).stamps();
     assert!(stamps.iter().any(|stamp| stamp.contains("4 KiB (b)")), "{stamps:?}");
     assert!(stamps.iter().any(|stamp| stamp.contains("measuring code")), "{stamps:?}");
-    assert!(Allowed::parse(&["page-sise".into()]).unwrap_err().next.contains("page-size"));
+    assert!(AllowedDifferences::parse(&["page-sise".into()]).unwrap_err().help.contains("page-size"));
 }
 
 #[test]
 fn the_first_sentence_says_who_is_faster_only_where_that_is_known() {
-    let said = |speed: &dyn Fn(usize) -> f64| {
+    let verdict = |speed: &dyn Fn(usize) -> f64| {
         let machines =
             [store("a", 8, 4, 2, |launch, _| [1e9, 1.01e9, 0.99e9, 1e9][launch]), store("b", 8, 4, 2, |l, _| speed(l))];
-        overview::verdicts(&of(&machines, Allowed::default())).remove(0)
+        overview::verdicts(&compare_machines(&machines, AllowedDifferences::default())).remove(0)
     };
-    let faster = said(&|_| 2e9);
+    let faster = verdict(&|_| 2e9);
     assert!(
         faster.starts_with("b is faster than a: b / a = 2.00") && faster.contains("Faster at 8 points"),
         "{faster}"
     );
-    let slower = said(&|_| 0.5e9);
+    let slower = verdict(&|_| 0.5e9);
     assert!(slower.starts_with("b is slower than a: b / a = 0.500"), "{slower}");
-    let open = said(&|launch| [1.02e9, 0.98e9, 1e9, 1.01e9][launch]);
+    let open = verdict(&|launch| [1.02e9, 0.98e9, 1e9, 1.01e9][launch]);
     assert!(open.starts_with("No overall difference established") && open.contains("undecided at 8"), "{open}");
 }
 
 #[test]
 fn points_that_do_not_match_are_listed_and_a_mixture_is_refused() {
     let machines = [store("a", 16, 2, 2, |_, _| 1e9), store("b", 8, 2, 2, |_, _| 2e9)];
-    let comparison = of(&machines, Allowed::default());
-    assert_eq!((comparison.matched.len(), comparison.unmatched().count()), (8, 8));
+    let comparison = compare_machines(&machines, AllowedDifferences::default());
+    assert_eq!((comparison.matched.len(), comparison.unmatched_points().count()), (8, 8));
     let ignored = vec!["block_words".to_owned()];
     let mixed = compare(&machines, Matching { ignored, ..Matching::default() }).unwrap_err();
-    assert!(mixed.what.contains("mix") && mixed.what.contains("a:") && mixed.next.contains("[L == "), "{mixed}");
+    assert!(mixed.message.contains("mix") && mixed.message.contains("a:") && mixed.help.contains("[L == "), "{mixed}");
 }
 
 #[test]
@@ -349,7 +358,7 @@ fn names_are_distinguished() {
     let mut machines = [store("r/one", 8, 1, 1, |_, _| 1.0), store("r/one", 8, 1, 1, |_, _| 1.0)];
     name_all(&mut machines, &[]).unwrap();
     assert_ne!(machines[0].name, machines[1].name);
-    assert!(name_all(&mut machines, &["x".into()]).unwrap_err().what.contains("--names"));
+    assert!(name_all(&mut machines, &["x".into()]).unwrap_err().message.contains("--names"));
     assert!(name_all(&mut machines, &["x".into(), "x".into()]).is_err());
 }
 
@@ -359,13 +368,13 @@ fn names_are_distinguished() {
 fn ratios_of_published_cards_are_those_of_the_paper() {
     let card = |name: &str| published::machine(name, Card::find(name).unwrap(), &[]).unwrap();
     let machines = [card("seaborg"), card("cheetah")];
-    let comparison = of(&machines, Allowed::default());
+    let comparison = compare_machines(&machines, AllowedDifferences::default());
     let rows = cards::rows(&comparison);
     let ratio = |number: &str| rows.iter().find(|row| row.number == number).unwrap().ratios[0].unwrap();
     assert!((ratio("clock_hz") - 3.47).abs() < 0.005);
     close(ratio("memory_bandwidth_bytes_per_second"), 1.375);
     close(ratio("node_network_bandwidth_bytes_per_second"), 4.0);
-    assert!(cards::read_off(&comparison).iter().any(|line| line.contains("6 to 8")));
+    assert!(cards::quote_paper(&comparison).iter().any(|line| line.contains("6 to 8")));
 }
 
 /// Hypercube paper, Table 2: 0.0180 GUPS on one processor; T_1 of Blue Gene/L is four times that of Red Storm.
@@ -373,14 +382,14 @@ fn ratios_of_published_cards_are_those_of_the_paper() {
 fn published_machines_have_what_is_printed_and_what_the_model_says() {
     let card = |name: &str| published::machine(name, Card::find(name).unwrap(), &[]).unwrap();
     let machines = [card("red-storm"), card("bluegene-l")];
-    let comparison = of(&machines, Allowed::default());
-    let one = comparison
+    let comparison = compare_machines(&machines, AllowedDifferences::default());
+    let single_rank = comparison
         .matched_points()
         .into_iter()
-        .find(|point| point.at.iter().any(|(column, value)| column == "ranks" && value.as_f64() == Some(1.0)))
+        .find(|point| point.values.iter().any(|(column, value)| column == "ranks" && value.as_f64() == Some(1.0)))
         .unwrap();
-    close(one.by_machine[0].as_ref().unwrap().speed().unwrap(), 0.018e9);
-    close(one.by_machine[1].as_ref().unwrap().speed().unwrap(), 1024.0 / 227.6e-6);
+    close(single_rank.by_machine[0].as_ref().unwrap().speed().unwrap(), 0.018e9);
+    close(single_rank.by_machine[1].as_ref().unwrap().speed().unwrap(), 1024.0 / 227.6e-6);
     assert!(comparison.stamps().iter().any(|stamp| stamp.contains("NOT MEASURED HERE")));
 }
 
@@ -414,8 +423,8 @@ fn two_results_make_a_page_with_figures_and_tables_and_harmful_names_show_as_tex
         path(&result)
     });
     let names = "<img src=x onerror=alert(1)>,\"b\"";
-    let made = apexmap(&["compare", &results[0], &results[1], "--names", names, "--out", &path(&out)]);
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let output = apexmap(&["compare", &results[0], &results[1], "--names", names, "--out", &path(&out)]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let page = std::fs::read_to_string(out.join("compare.html")).unwrap();
     browser::check_usable(&out.join("compare.html"));
     assert!(page.contains("&lt;img src=x") && !page.contains("<img src=x"));
@@ -434,7 +443,9 @@ fn two_results_make_a_page_with_figures_and_tables_and_harmful_names_show_as_tex
     assert_eq!(json["tested"], 4);
     // Two launches on a busy machine may give no decision.
     assert_eq!(code, Some(if json["verdict"] == "passed" { 0 } else { 4 }), "{json}");
-    assert!(refused(&["compare", &parquet, &results[0], "--fail-if", "slower=5%"]).contains("are the same samples"));
+    assert!(
+        refusal_message(&["compare", &parquet, &results[0], "--fail-if", "slower=5%"]).contains("are the same samples")
+    );
 }
 
 #[test]
@@ -451,8 +462,8 @@ fn bad_input_names_the_folder_or_the_flag() {
         (vec!["compare", "red-storm", "bluegene-l", "--fail-if", "slow"], "--fail-if slow"),
         (vec!["compare", "red-storm", "bluegene-l", "--names", "a"], "--names"),
     ] {
-        let told = apexmap(&arguments);
-        let error = String::from_utf8_lossy(&told.stderr).into_owned();
-        assert!(!told.status.success() && error.contains(named), "{arguments:?}: {error}");
+        let output = apexmap(&arguments);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && error.contains(named), "{arguments:?}: {error}");
     }
 }

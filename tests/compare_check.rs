@@ -1,12 +1,12 @@
 //! Tests of checks for regressions (what they can detect, and at which points), of folders and names of comparisons,
 //! and of published machines.
 
-use crate::common::{Scratch, apexmap, host, manifest, printed, refused};
+use crate::common::{Scratch, apexmap, host, manifest, refusal_message, successful_stdout};
 use apexmap_base::point::Value;
 use apexmap_base::provenance::Host;
 use apexmap_pages::compare::limit::SlowdownLimit;
 use apexmap_pages::compare::machine::{Machine, name_all};
-use apexmap_pages::compare::matching::{Allowed, Matching};
+use apexmap_pages::compare::matching::{AllowedDifferences, Matching};
 use apexmap_pages::compare::ratio::ratio;
 use apexmap_pages::compare::sections::check::{Verdict, check};
 use apexmap_pages::compare::sections::overview;
@@ -18,11 +18,11 @@ use apexmap_results::table::Table;
 use apexmap_results::table::TableBuilder;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models;
-use apexmap_theory::models::scan::{Numbers, at};
+use apexmap_theory::models::scan::{Numbers, scan_point};
 use apexmap_theory::statistics::rank_tests::MannWhitney;
 use std::path::Path;
 
-const FIVE: SlowdownLimit = SlowdownLimit { slowdown: 1.05 };
+const FIVE_PERCENT: SlowdownLimit = SlowdownLimit { slowdown: 1.05 };
 
 /// Returns a table with three samples of each point in each launch. `speed(launch, point)` is `None` if the launch has
 /// not measured the point.
@@ -52,10 +52,10 @@ fn table(points: usize, launches: usize, quietness: &str, speed: impl Fn(usize, 
 }
 
 fn machine(name: &str, table: Table) -> Machine {
-    Machine::measured(name, table.into(), None).unwrap()
+    Machine::from_samples(name, table.into(), None).unwrap()
 }
 
-fn of(machines: &[Machine], allowed: Allowed) -> Comparison<'_> {
+fn compare_machines(machines: &[Machine], allowed: AllowedDifferences) -> Comparison<'_> {
     compare(machines, Matching { allowed, ..Matching::default() }).unwrap()
 }
 
@@ -70,63 +70,71 @@ fn a_check_says_what_it_could_have_found_and_is_undecided_where_that_is_far_abov
         ["base", "new"].map(|name| machine(name, table(5, 4, quietness, launches(spread))))
     };
     let machines = pair(0.01, "quiet");
-    let comparison = of(&machines, Allowed::default());
-    let found = check(&comparison, FIVE).unwrap();
+    let comparison = compare_machines(&machines, AllowedDifferences::default());
+    let report = check(&comparison, FIVE_PERCENT).unwrap();
     // A point shows a slowdown if the lower end of its interval exceeds 1.05.
     let mut tests = MannWhitney::default();
-    let mut each: Vec<f64> = Vec::new();
+    let mut detectable: Vec<f64> = Vec::new();
     for point in comparison.matched_points() {
         let [base, new] = [0, 1].map(|k| point.by_machine[k].as_ref().unwrap());
         let slowdown = ratio(base, new, &mut tests).unwrap();
-        each.push(1.05 * slowdown.value / slowdown.interval.unwrap().0);
+        detectable.push(1.05 * slowdown.value / slowdown.interval.unwrap().0);
     }
-    each.sort_by(f64::total_cmp);
-    let smallest = found.smallest_found.unwrap();
-    assert!((smallest - each[2]).abs() < 1e-12 && smallest < 1.15, "{smallest} of {each:?}");
-    assert_eq!((found.verdict, found.warnings.as_slice()), (Verdict::Passed, &[][..]));
-    assert!(found.power().contains("could have found is") && found.power().ends_with("% (median point)"));
+    detectable.sort_by(f64::total_cmp);
+    let smallest = report.smallest_found.unwrap();
+    assert!((smallest - detectable[2]).abs() < 1e-12 && smallest < 1.15, "{smallest} of {detectable:?}");
+    assert_eq!((report.verdict, report.warnings.as_slice()), (Verdict::Passed, &[][..]));
+    assert!(report.power().contains("could have found is") && report.power().ends_with("% (median point)"));
 
     let machines = pair(0.3, "disturbed");
-    let found = check(&of(&machines, Allowed::default()), FIVE).unwrap();
-    assert_eq!(found.verdict, Verdict::Undecided, "{found:#?}");
-    assert!(found.smallest_found.unwrap() > 1.15);
-    assert!(found.warnings[0].starts_with("DISTURBED: base was disturbed: 60 of 60"), "{:?}", found.warnings);
-    let sentence = found.sentence();
+    let report = check(&compare_machines(&machines, AllowedDifferences::default()), FIVE_PERCENT).unwrap();
+    assert_eq!(report.verdict, Verdict::Undecided, "{report:#?}");
+    assert!(report.smallest_found.unwrap() > 1.15);
+    assert!(report.warnings[0].starts_with("DISTURBED: base was disturbed: 60 of 60"), "{:?}", report.warnings);
+    let sentence = report.sentence();
     assert!(sentence.starts_with("Regression check undecided") && sentence.contains("median point"), "{sentence}");
     // A large slowdown is detected nevertheless.
     let slow = [machine("base", table(5, 4, "quiet", launches(0.01))), {
         machine("new", table(5, 4, "quiet", |launch, point| Some(0.5 * launches(0.01)(launch, point)?)))
     }];
-    assert_eq!(check(&of(&slow, Allowed::default()), FIVE).unwrap().verdict, Verdict::Failed);
+    assert_eq!(
+        check(&compare_machines(&slow, AllowedDifferences::default()), FIVE_PERCENT).unwrap().verdict,
+        Verdict::Failed
+    );
     // Any limit below 1 % counts as 1 %, so a check against 0 % can pass.
     let machines = pair(0.001, "quiet");
-    let found = check(&of(&machines, Allowed::default()), SlowdownLimit { slowdown: 1.0 }).unwrap();
-    assert_eq!(found.verdict, Verdict::Passed, "{found:#?}");
+    let report =
+        check(&compare_machines(&machines, AllowedDifferences::default()), SlowdownLimit { slowdown: 1.0 }).unwrap();
+    assert_eq!(report.verdict, Verdict::Passed, "{report:#?}");
 }
 
 #[test]
 fn points_without_an_interval_do_not_veto_the_others_and_are_named() {
     // The last two of six points have one launch of three samples.
-    let few = |times: f64| {
+    let speeds = |times: f64| {
         move |launch: usize, point: usize| {
             (point < 4 || launch == 0).then_some(())?;
             Some(times * launches(0.01)(launch, point)?)
         }
     };
-    let machines = [("base", 1.0), ("new", 0.3)].map(|(name, times)| machine(name, table(6, 4, "quiet", few(times))));
-    let comparison = of(&machines, Allowed::default());
-    let said = overview::verdicts(&comparison);
-    assert!(said[0].starts_with("new is slower than base: new / base = 0.30"), "{said:?}");
-    assert!(said[0].contains("over the 4 points that have an interval, 95 % interval over launches"), "{said:?}");
-    assert!(said[0].contains("No interval at 2 points, not included in the mean: L = 16; L = 32"), "{said:?}");
-    let found = check(&comparison, FIVE).unwrap();
-    assert_eq!((found.verdict, found.slower.len(), found.tested, found.untested), (Verdict::Failed, 4, 4, 2));
-    let warning = &found.warnings[0];
+    let machines =
+        [("base", 1.0), ("new", 0.3)].map(|(name, times)| machine(name, table(6, 4, "quiet", speeds(times))));
+    let comparison = compare_machines(&machines, AllowedDifferences::default());
+    let verdicts = overview::verdicts(&comparison);
+    assert!(verdicts[0].starts_with("new is slower than base: new / base = 0.30"), "{verdicts:?}");
+    assert!(
+        verdicts[0].contains("over the 4 points that have an interval, 95 % interval over launches"),
+        "{verdicts:?}"
+    );
+    assert!(verdicts[0].contains("No interval at 2 points, not included in the mean: L = 16; L = 32"), "{verdicts:?}");
+    let report = check(&comparison, FIVE_PERCENT).unwrap();
+    assert_eq!((report.verdict, report.slower.len(), report.tested, report.untested), (Verdict::Failed, 4, 4, 2));
+    let warning = &report.warnings[0];
     assert!(warning.starts_with("2 of 6 points were not tested") && warning.contains("L = 16; L = 32"), "{warning}");
     // If no point has several launches, the check is refused as before.
     let single = ["base", "new"].map(|name| machine(name, table(3, 1, "quiet", launches(0.01))));
-    let refused = check(&of(&single, Allowed::default()), FIVE).unwrap_err();
-    assert!(refused.what.contains("all 3 points were measured in a single launch"), "{refused}");
+    let refused = check(&compare_machines(&single, AllowedDifferences::default()), FIVE_PERCENT).unwrap_err();
+    assert!(refused.message.contains("all 3 points were measured in a single launch"), "{refused}");
 }
 
 #[test]
@@ -134,7 +142,7 @@ fn a_curve_of_ratios_names_the_machine_that_is_faster_above_the_line() {
     let machines = [("old", 1.0), ("new", 2.0)].map(|(name, times)| {
         machine(name, table(4, 3, "quiet", |launch, point| Some(times * launches(0.01)(launch, point)?)))
     });
-    let comparison = of(&machines, Allowed::default());
+    let comparison = compare_machines(&machines, AllowedDifferences::default());
     let scratch = Scratch::new();
     let section = GroupFigures::new(&comparison, &comparison.groups[0], 1, &scratch).unwrap();
     let curve = section.shown.iter().find(|picture| picture.title == "Speed ratio new / old").expect("a curve");
@@ -186,7 +194,7 @@ fn the_command_ends_undecided_with_4_and_on_a_disturbed_machine_with_5_if_asked(
     let out = scratch.join("page");
     let (code, out, _) = run(&["--fail-if", "slower=900%", "--out", out.to_str().unwrap()]);
     assert_eq!((code, out.matches("DISTURBED: a was").count()), (0, 1), "each banner once: {out}");
-    assert!(refused(&["compare", &a, &b, "--fail-if", "noisy", "--json"]).contains("add slower=5%"));
+    assert!(refusal_message(&["compare", &a, &b, "--fail-if", "noisy", "--json"]).contains("add slower=5%"));
 }
 
 #[test]
@@ -200,20 +208,20 @@ fn the_folder_of_a_comparison_is_not_taken_over_by_that_of_other_results() {
     let folder = scratch.join("page");
     let out = folder.to_str().unwrap();
     let page = || std::fs::read_to_string(folder.join("compare.html")).unwrap();
-    printed(&["compare", &a, &b, "--out", out, "--names", "a,b"]);
+    successful_stdout(&["compare", &a, &b, "--out", out, "--names", "a,b"]);
     assert!(page().contains("a against b"));
-    printed(&["compare", &a, &b, "--out", out, "--names", "one,two"]);
+    successful_stdout(&["compare", &a, &b, "--out", out, "--names", "one,two"]);
     assert!(page().contains("one against two"), "the same results again");
-    let error = refused(&["compare", &a, &c, "--out", out]);
+    let error = refusal_message(&["compare", &a, &c, "--out", out]);
     assert!(error.contains("holds another comparison: ") && error.contains("--replace"), "{error}");
     assert!(page().contains("one against two"), "nothing is written");
-    printed(&["compare", &a, &c, "--out", out, "--names", "a,c", "--replace"]);
+    successful_stdout(&["compare", &a, &c, "--out", out, "--names", "a,c", "--replace"]);
     assert!(page().contains("a against c"));
     let kept = std::fs::read_to_string(scratch.join("page.1/compare.html")).unwrap();
     assert!(kept.contains("one against two"));
     std::fs::remove_file(folder.join("comparison.json")).unwrap();
     assert!(
-        refused(&["compare", &a, &c, "--out", out]).contains("without comparison.json"),
+        refusal_message(&["compare", &a, &c, "--out", out]).contains("without comparison.json"),
         "the results of that comparison are unknown"
     );
 }
@@ -239,16 +247,16 @@ fn a_finished_result_is_taken_over_by_no_calibration_trial_or_comparison() {
     let (sweep, other, out) = (path("s.toml"), path("other.toml"), path("result"));
     std::fs::write(&sweep, SWEEP).unwrap();
     std::fs::write(&other, SWEEP.replace("L = [1]", "L = [4]")).unwrap();
-    printed(&["run", &sweep, "--out", &out, "--no-report"]);
+    successful_stdout(&["run", &sweep, "--out", &out, "--no-report"]);
     let kept = || std::fs::read_to_string(scratch.join("result/sweep.toml")).unwrap();
     let before = kept();
-    let error = refused(&["calibrate", "--out", &out]);
+    let error = refusal_message(&["calibrate", "--out", &out]);
     assert!(error.contains("holds the result of another sweep, \"s\"") && error.contains("--replace"), "{error}");
-    let error = refused(&["try", &other, "--out", &out]);
+    let error = refusal_message(&["try", &other, "--out", &out]);
     assert!(error.contains("holds the result of another sweep") && error.contains("apexmap run --replace"), "{error}");
-    let error = refused(&["compare", "--self", &sweep, "--launches", "2", "--out", &out]);
+    let error = refusal_message(&["compare", "--self", &sweep, "--launches", "2", "--out", &out]);
     assert!(error.contains("holds a result") && error.contains("--replace"), "{error}");
-    let error = refused(&["compare", &out, "red-storm", "--out", &out]);
+    let error = refusal_message(&["compare", &out, "red-storm", "--out", &out]);
     assert!(error.contains("holds a result"), "{error}");
     assert_eq!(kept(), before);
     assert!(!scratch.join("result.1").exists() && !scratch.join("result/compare.html").exists());
@@ -263,7 +271,7 @@ fn machines_that_are_called_the_same_get_names_by_host_folder_or_date() {
         table.set("unix_seconds", &Value::Real(seconds));
         let driver_host = Host { name: host_name.into(), ..host() };
         let manifest = Manifest { machine: "vm".into(), driver_host, ..manifest() };
-        let mut machine = Machine::measured(given, table.finish().into(), Some(manifest)).unwrap();
+        let mut machine = Machine::from_samples(given, table.finish().into(), Some(manifest)).unwrap();
         machine.run = Some(run.into());
         machine
     };
@@ -307,11 +315,11 @@ fn the_simulated_nic_has_message_rates_as_the_bandwidths_that_kernels_are_judged
     let measured = streams();
     let nic = published::machine("simulated-nic", card, std::slice::from_ref(&measured)).unwrap();
     let machines = [nic, measured];
-    let comparison = of(&machines, Allowed::default());
+    let comparison = compare_machines(&machines, AllowedDifferences::default());
     assert_eq!(comparison.matched.len(), 2);
     for point in comparison.matched_points() {
         let bytes = point.number("message_bytes").unwrap();
-        let rate = at(model, &numbers, vec![bytes, 1.0, 0.0]).prediction.value;
+        let rate = scan_point(model, &numbers, vec![bytes, 1.0, 0.0]).prediction.value;
         let speed = point.by_machine[0].as_ref().unwrap().speed().unwrap();
         assert!((speed / (rate * bytes) - 1.0).abs() < 1e-12, "{speed} at {bytes}");
     }
@@ -319,14 +327,17 @@ fn the_simulated_nic_has_message_rates_as_the_bandwidths_that_kernels_are_judged
 
 #[test]
 fn a_published_machine_says_which_rates_it_has_or_why_it_has_none() {
-    let told = |name: &str| published::rates(&published::machine(name, Card::find(name).unwrap(), &[]).unwrap());
+    let rates_of = |name: &str| published::rates(&published::machine(name, Card::find(name).unwrap(), &[]).unwrap());
     for name in ["seaborg", "cheetah", "phoenix"] {
         assert!(
-            told(name).contains("has no rates, because the Apex-Map paper shows its surface only as a picture"),
+            rates_of(name).contains("has no rates, because the Apex-Map paper shows its surface only as a picture"),
             "{name}"
         );
     }
-    assert!(told("red-storm").contains("has rates of random_access.hypercube"), "{}", told("red-storm"));
-    assert!(told("bluegene-p").contains("random_access.roles") && told("bluegene-l").contains("random_access.routed"));
-    assert!(told("simulated-nic").contains("message_rate.nic predicts"), "{}", told("simulated-nic"));
+    assert!(rates_of("red-storm").contains("has rates of random_access.hypercube"), "{}", rates_of("red-storm"));
+    assert!(
+        rates_of("bluegene-p").contains("random_access.roles")
+            && rates_of("bluegene-l").contains("random_access.routed")
+    );
+    assert!(rates_of("simulated-nic").contains("message_rate.nic predicts"), "{}", rates_of("simulated-nic"));
 }

@@ -5,7 +5,7 @@ use crate::common::{host, manifest};
 use apexmap_base::point::Value;
 use apexmap_base::provenance::{Cache, Host};
 use apexmap_pages::compare::machine::Machine;
-use apexmap_pages::compare::matching::{Allowed, MatchRanks, Matching};
+use apexmap_pages::compare::matching::{AllowedDifferences, MatchRanks, Matching};
 use apexmap_pages::compare::points::Scope;
 use apexmap_pages::compare::ratio::{Basis, Decision, geometric_mean, ratio};
 use apexmap_pages::compare::sections::overview;
@@ -23,9 +23,9 @@ fn normal(deviation: f64, random: &mut Pcg64Mcg) -> f64 {
 
 /// Samples of Apex-Map, six for each point of a launch.
 #[derive(Default)]
-struct Rows(TableBuilder);
+struct SampleRows(TableBuilder);
 
-impl Rows {
+impl SampleRows {
     /// Adds the samples of a point in a launch with this number of ranks. `speed` is the speed of one rank.
     fn add(
         &mut self,
@@ -54,45 +54,45 @@ impl Rows {
     }
 
     fn machine(self, name: &str, cores: u32) -> Machine {
-        let mut of = host();
-        of.processors.cores = Some(cores);
+        let mut driver_host = host();
+        driver_host.processors.cores = Some(cores);
         let manifest = apexmap_results::disk::manifest::Manifest {
             machine: name.into(),
-            driver_host: Host { name: name.into(), ..of },
+            driver_host: Host { name: name.into(), ..driver_host },
             ..manifest()
         };
-        Machine::measured(name, self.0.finish().into(), Some(manifest)).unwrap()
+        Machine::from_samples(name, self.0.finish().into(), Some(manifest)).unwrap()
     }
 }
 
-fn of(machines: &[Machine], ranks: MatchRanks) -> Comparison<'_> {
-    let allowed = Allowed { page_size: true, ..Allowed::default() };
+fn compare_machines(machines: &[Machine], ranks: MatchRanks) -> Comparison<'_> {
+    let allowed = AllowedDifferences { page_size: true, ..AllowedDifferences::default() };
     compare(machines, Matching { allowed, ranks, ..Matching::default() }).unwrap()
 }
 
 #[test]
 fn a_number_of_the_manifest_that_no_machine_has_is_told_and_an_unknown_level_left_out() {
-    let made = |change: &dyn Fn(&mut Host)| {
-        let mut rows = Rows::default();
+    let machine_with = |change: &dyn Fn(&mut Host)| {
+        let mut rows = SampleRows::default();
         rows.add(1, ("huge", 1 << 20), 0, 0, || 1e9);
         let mut driver_host = host();
         change(&mut driver_host);
         let manifest = apexmap_results::disk::manifest::Manifest { driver_host, launches: Vec::new(), ..manifest() };
-        Machine::measured("result", rows.0.finish().into(), Some(manifest))
+        Machine::from_samples("result", rows.0.finish().into(), Some(manifest))
     };
-    let known = |machine: Machine| machine.card.expect("a card").numbers().len();
-    let usual = known(made(&|_| ()).expect("a machine"));
-    let with_level = made(&|host| host.caches.push(Cache { level: 9, bytes: 1 << 30, shared_by: 1 }));
-    assert_eq!(known(with_level.expect("a machine")), usual);
-    let error = made(&|host| host.cycle_hertz = Some(-1.0)).expect_err("no clock is negative");
-    assert!(error.what.contains("clock_hz must be finite and not negative"), "{error}");
+    let count_numbers = |machine: Machine| machine.card.expect("a card").numbers().len();
+    let usual = count_numbers(machine_with(&|_| ()).expect("a machine"));
+    let with_level = machine_with(&|host| host.caches.push(Cache { level: 9, bytes: 1 << 30, shared_by: 1 }));
+    assert_eq!(count_numbers(with_level.expect("a machine")), usual);
+    let error = machine_with(&|host| host.cycle_hertz = Some(-1.0)).expect_err("no clock is negative");
+    assert!(error.message.contains("clock_hz must be finite and not negative"), "{error}");
 }
 
 /// Simulates base and huge pages in the same six launches. `common` are the logarithms of the launches' factors; points
 /// differ by 4 %, samples by 2 %. Huge pages have 1.2 times the speed.
 fn pages(same_run: bool, common: &[f64], random: &mut Pcg64Mcg) -> [Machine; 2] {
     let mut side = |name: &str, times: f64| {
-        let mut rows = Rows::default();
+        let mut rows = SampleRows::default();
         for (launch, common) in common.iter().enumerate() {
             for point in 0..9 {
                 let level = times * (common + normal(0.04, random)).exp();
@@ -113,21 +113,21 @@ fn sides_of_one_run_are_compared_in_pairs_and_what_their_launches_share_cancels(
     let (mut held, mut paired, mut apart) = (0, Vec::new(), Vec::new());
     for _ in 0..tries {
         let mean = |machines: &[Machine]| {
-            let comparison = of(machines, MatchRanks::Auto);
+            let comparison = compare_machines(machines, MatchRanks::Auto);
             geometric_mean(&comparison.matched_points(), 1, 0, &mut MannWhitney::default()).unwrap()
         };
         let common: Vec<f64> = (0..6).map(|_| normal(0.15, &mut random)).collect();
         let machines = pages(true, &common, &mut random);
-        let found = mean(&machines);
-        let (low, high) = found.interval.unwrap();
-        assert_eq!((found.basis, found.cells), (Basis::Pairs, 9));
+        let mean_ratio = mean(&machines);
+        let (low, high) = mean_ratio.interval.unwrap();
+        assert_eq!((mean_ratio.basis, mean_ratio.cells), (Basis::Pairs, 9));
         held += usize::from(low <= 1.2 && 1.2 <= high);
         paired.push((high / low).ln());
         let unpaired = machines.map(|machine| Machine { run: None, ..machine });
-        let found = mean(&unpaired);
-        assert_eq!(found.basis, Basis::Launches);
+        let mean_ratio = mean(&unpaired);
+        assert_eq!(mean_ratio.basis, Basis::Launches);
         apart.push({
-            let (low, high) = found.interval.unwrap();
+            let (low, high) = mean_ratio.interval.unwrap();
             (high / low).ln()
         });
     }
@@ -142,21 +142,25 @@ fn sides_of_one_run_are_compared_in_pairs_and_what_their_launches_share_cancels(
 fn a_comparison_of_one_run_says_that_it_is_in_pairs() {
     let common = [-0.25, 0.12, -0.04, 0.25, 0.04, -0.12];
     let machines = pages(true, &common, &mut Pcg64Mcg::seed_from_u64(32));
-    let comparison = of(&machines, MatchRanks::Auto);
+    let comparison = compare_machines(&machines, MatchRanks::Auto);
     let point = &comparison.points.points[0].by_machine;
-    let found = ratio(point[1].as_ref().unwrap(), point[0].as_ref().unwrap(), &mut MannWhitney::default()).unwrap();
-    assert_eq!(found.basis, Basis::Pairs);
-    let said = overview::verdicts(&comparison);
-    assert!(said[0].starts_with("huge is faster than base") && said[0].contains("compared in pairs"), "{said:?}");
+    let point_ratio =
+        ratio(point[1].as_ref().unwrap(), point[0].as_ref().unwrap(), &mut MannWhitney::default()).unwrap();
+    assert_eq!(point_ratio.basis, Basis::Pairs);
+    let verdicts = overview::verdicts(&comparison);
+    assert!(
+        verdicts[0].starts_with("huge is faster than base") && verdicts[0].contains("compared in pairs"),
+        "{verdicts:?}"
+    );
     let other = pages(false, &common, &mut Pcg64Mcg::seed_from_u64(32));
-    let said = overview::verdicts(&of(&other, MatchRanks::Auto));
-    assert!(said[0].starts_with("No overall difference established"), "{said:?}");
+    let verdicts = overview::verdicts(&compare_machines(&other, MatchRanks::Auto));
+    assert!(verdicts[0].starts_with("No overall difference established"), "{verdicts:?}");
 }
 
 /// Simulates a machine, measured on one core, on two and on all. Its cores have the speed `alone`, or `together` if all
 /// are in use.
 fn server(name: &str, cores: u64, alone: f64, together: f64, random: &mut Pcg64Mcg) -> Machine {
-    let mut rows = Rows::default();
+    let mut rows = SampleRows::default();
     for launch in 0..4 {
         for (ranks, speed) in [(1, alone), (2, alone), (cores, together)] {
             for point in 0..9 {
@@ -174,43 +178,46 @@ fn machines_of_different_size_are_compared_on_one_core_on_all_and_per_core() {
     let mut random = Pcg64Mcg::seed_from_u64(33);
     // Four times the cores. Each is as fast alone, and half as fast if all are in use.
     let machines = [server("small", 4, 1e9, 1e9, &mut random), server("large", 16, 1e9, 0.5e9, &mut random)];
-    let comparison = of(&machines, MatchRanks::Auto);
-    assert_eq!((comparison.matched.len(), comparison.unmatched().count()), (27, 0), "one, two and all cores");
+    let comparison = compare_machines(&machines, MatchRanks::Auto);
+    assert_eq!((comparison.matched.len(), comparison.unmatched_points().count()), (27, 0), "one, two and all cores");
     let stamps = comparison.stamps();
     assert!(stamps[0].contains("MATCHED BY ROLE") && stamps[0].contains("large has 16); M as"), "{stamps:?}");
     let scopes = Scope::roles(&comparison.points.points, &comparison.matched);
     assert_eq!(
-        scopes.iter().map(|(scope, at)| (*scope, at.len())).collect::<Vec<_>>(),
+        scopes.iter().map(|(scope, points)| (*scope, points.len())).collect::<Vec<_>>(),
         [(Scope::OneCore, 9), (Scope::AllCores, 9), (Scope::PerCore, 9), (Scope::OtherRanks, 9),]
     );
-    let said = overview::verdicts(&comparison);
+    let verdicts = overview::verdicts(&comparison);
     let starts =
         ["One core: No overall", "All cores, whole machine: large is faster", "All cores, per core: large is slower"];
-    assert!(said.iter().zip(starts).all(|(said, start)| said.starts_with(start)), "{said:#?}");
-    assert!(said[1].contains("large / small = 2.0") && said[2].contains("large / small = 0.50"), "{said:#?}");
-    assert!(said[1].contains("Faster at 9 points") && said[2].contains("slower at 9"), "{said:#?}");
+    assert!(verdicts.iter().zip(starts).all(|(verdict, start)| verdict.starts_with(start)), "{verdicts:#?}");
+    assert!(
+        verdicts[1].contains("large / small = 2.0") && verdicts[2].contains("large / small = 0.50"),
+        "{verdicts:#?}"
+    );
+    assert!(verdicts[1].contains("Faster at 9 points") && verdicts[2].contains("slower at 9"), "{verdicts:#?}");
 }
 
 #[test]
 fn what_is_not_compared_is_said_first_and_nothing_is_said_of_it() {
     let mut random = Pcg64Mcg::seed_from_u64(34);
     let machines = [server("small", 4, 1e9, 1e9, &mut random), server("large", 16, 1e9, 0.5e9, &mut random)];
-    let allowed = Allowed { page_size: true, ..Allowed::default() };
+    let allowed = AllowedDifferences { page_size: true, ..AllowedDifferences::default() };
     let by_number = |ignored: Vec<String>| {
         compare(&machines, Matching { allowed, ranks: MatchRanks::Number, ignored })
             .map(|comparison| (comparison.matched.len(), overview::verdicts(&comparison)))
     };
     let refused = by_number(Vec::new()).unwrap_err();
-    assert!(refused.what.contains("they differ in M"), "{refused}");
-    let (matched, said) = by_number(vec!["memory_words".into()]).unwrap();
+    assert!(refused.message.contains("they differ in M"), "{refused}");
+    let (matched, verdicts) = by_number(vec!["memory_words".into()]).unwrap();
     assert_eq!(matched, 18, "one rank and two");
     assert!(
-        said[0].starts_with("Not compared")
-            && said[0].contains("9 of 27 points of small (apex_map.two_sided, P = 4: 9)"),
-        "{said:#?}"
+        verdicts[0].starts_with("Not compared")
+            && verdicts[0].contains("9 of 27 points of small (apex_map.two_sided, P = 4: 9)"),
+        "{verdicts:#?}"
     );
-    assert!(said[0].contains("of large (apex_map.two_sided, P = 16: 9)"), "{said:#?}");
-    assert!(said[1].contains("over the 18 points compared"), "{said:#?}");
+    assert!(verdicts[0].contains("of large (apex_map.two_sided, P = 16: 9)"), "{verdicts:#?}");
+    assert!(verdicts[1].contains("over the 18 points compared"), "{verdicts:#?}");
 }
 
 #[test]
@@ -218,7 +225,7 @@ fn decisions_of_many_points_are_adjusted_unless_asked_otherwise() {
     let mut random = Pcg64Mcg::seed_from_u64(35);
     // 100 points, ten with a difference.
     let mut side = |name: &str, times: f64| {
-        let mut rows = Rows::default();
+        let mut rows = SampleRows::default();
         for launch in 0..5 {
             for point in 0..100 {
                 let level = if point < 10 { times } else { 1.0 } * normal(0.02, &mut random).exp();
@@ -230,13 +237,13 @@ fn decisions_of_many_points_are_adjusted_unless_asked_otherwise() {
     let (mut adjusted, mut each) = ([0, 0], [0, 0]);
     for _ in 0..40 {
         let machines = [side("a", 1.0), side("b", 1.3)];
-        let comparison = of(&machines, MatchRanks::Auto);
+        let comparison = compare_machines(&machines, MatchRanks::Auto);
         assert_eq!(comparison.decision, Decision::Adjusted);
         let count = |decision: Decision, counts: &mut [usize; 2]| {
-            for (&at, tested) in &comparison.ratios[1].ratios {
-                let truly = comparison.points.points[at].number("alpha").unwrap() < 0.034
-                    || (comparison.points.points[at].number("alpha") == Some(0.04)
-                        && comparison.points.points[at].number("block_words") == Some(1.0));
+            for (&index, tested) in &comparison.ratios[1].ratios {
+                let truly = comparison.points.points[index].number("alpha").unwrap() < 0.034
+                    || (comparison.points.points[index].number("alpha") == Some(0.04)
+                        && comparison.points.points[index].number("block_words") == Some(1.0));
                 counts[usize::from(truly)] += usize::from(decision.differs(tested));
             }
         };
@@ -247,5 +254,5 @@ fn decisions_of_many_points_are_adjusted_unless_asked_otherwise() {
     let share = |[wrong, right]: [usize; 2]| wrong as f64 / (wrong + right) as f64;
     assert!(share(adjusted) <= 0.06 && adjusted[1] > 380, "{adjusted:?}");
     assert!((0.03..=0.07).contains(&(each[0] as f64 / 3600.0)) && share(each) > 0.2, "{each:?}");
-    assert!(Decision::Adjusted.undecided() != Decision::Unadjusted.undecided());
+    assert!(Decision::Adjusted.undecided_label() != Decision::Unadjusted.undecided_label());
 }

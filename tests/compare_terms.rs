@@ -1,30 +1,30 @@
 //! Tests of the comparison of two machines term by term: simulated machines that differ in one parameter, and cards
 //! without some numbers.
 
-use crate::common::{Scratch, printed, refused};
-use crate::made_up::{NUMBERS, ONE, Plan, TWO, card, folder, machine, points, with};
+use crate::common::{Scratch, refusal_message, successful_stdout};
+use crate::made_up::{NUMBERS, ONE_RANK, Plan, TWO_RANKS, card, folder, machine, numbers_with, points};
 use apexmap_measure::kernels;
 use apexmap_pages::compare::machine::Machine;
-use apexmap_pages::compare::matching::{Allowed, Matching};
-use apexmap_pages::compare::sections::terms::{Explained, Terms};
-use apexmap_pages::compare::terms::{ALIKE, TermPair, of_pair, parts};
+use apexmap_pages::compare::matching::{AllowedDifferences, Matching};
+use apexmap_pages::compare::sections::terms::{Explanation, Terms};
+use apexmap_pages::compare::terms::{SIMILAR_FACTOR, TermPair, explain_pair, parts};
 use apexmap_pages::compare::{Comparison, compare};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::Model;
 use apexmap_theory::models::apex_map::Surface;
 use proptest::prelude::*;
 
-fn of(machines: &[Machine]) -> Comparison<'_> {
-    let allowed = Allowed { page_size: true, ..Allowed::default() };
+fn compare_machines(machines: &[Machine]) -> Comparison<'_> {
+    let allowed = AllowedDifferences { page_size: true, ..AllowedDifferences::default() };
     compare(machines, Matching { allowed, ..Matching::default() }).expect("a comparison")
 }
 
 fn pair(machines: &[Machine]) -> TermPair {
-    of_pair(&of(machines), 1).expect("points of the model").expect("cards")
+    explain_pair(&compare_machines(machines), 1).expect("points of the model").expect("cards")
 }
 
-fn told(machines: &[Machine]) -> Vec<Explained> {
-    let (scratch, comparison) = (Scratch::new(), of(machines));
+fn explain(machines: &[Machine]) -> Vec<Explanation> {
+    let (scratch, comparison) = (Scratch::new(), compare_machines(machines));
     Terms::new(&comparison, &scratch).expect("an explanation").explained
 }
 
@@ -37,10 +37,10 @@ proptest! {
         let a: Vec<f64> = terms.iter().map(|term| term.0).chain([base]).collect();
         for last in [base * (1.0 + near), base, 1e-6] {
             let b: Vec<f64> = terms.iter().map(|term| term.1).chain([last]).collect();
-            let (found, back) = (parts(&a, &b), parts(&b, &a));
+            let (forward, back) = (parts(&a, &b), parts(&b, &a));
             let ratio = (b.iter().sum::<f64>() / a.iter().sum::<f64>()).ln();
-            prop_assert!((found.iter().sum::<f64>() - ratio).abs() <= 1e-9 * ratio.abs().max(1e-5), "{found:?} {ratio}");
-            for ((part, back), (a, b)) in found.iter().zip(back).zip(a.iter().zip(&b)) {
+            prop_assert!((forward.iter().sum::<f64>() - ratio).abs() <= 1e-9 * ratio.abs().max(1e-5), "{forward:?} {ratio}");
+            for ((part, back), (a, b)) in forward.iter().zip(back).zip(a.iter().zip(&b)) {
                 prop_assert!((part + back).abs() <= 1e-9 * part.abs(), "{part} {back}");
                 prop_assert!(part.signum() == (b - a).signum() || a == b, "{part}: {a} to {b}");
             }
@@ -50,22 +50,22 @@ proptest! {
 
 #[test]
 fn the_one_number_that_differs_is_named_where_it_matters_and_nowhere_else() {
-    let crowd = Plan { ranks: &[16], words: &[1 << 24], ..TWO };
-    let slow = with(&[("node_bandwidth_bytes_per_second", 1e10)]);
+    let crowd = Plan { ranks: &[16], words: &[1 << 24], ..TWO_RANKS };
+    let slow = numbers_with(&[("node_bandwidth_bytes_per_second", 1e10)]);
     for (plan, changes, term) in [
-        (ONE, &[("memory_alone_seconds", 450e-9), ("memory_line_seconds", 7.5e-9)][..], "memory"),
-        (ONE, &[("l3_alone_seconds", 60e-9)], "L3"),
-        (ONE, &[("walk_seconds", 500e-9)], "TLB"),
-        (ONE, &[("issue_seconds_per_byte", 5e-11)], "issue"),
-        (TWO, &[("request_seconds", 1e-6), ("request_alone_seconds", 2e-6)], "remote"),
-        (TWO, &[("request_seconds_per_byte", 1e-9)], "remote"),
+        (ONE_RANK, &[("memory_alone_seconds", 450e-9), ("memory_line_seconds", 7.5e-9)][..], "memory"),
+        (ONE_RANK, &[("l3_alone_seconds", 60e-9)], "L3"),
+        (ONE_RANK, &[("walk_seconds", 500e-9)], "TLB"),
+        (ONE_RANK, &[("issue_seconds_per_byte", 5e-11)], "issue"),
+        (TWO_RANKS, &[("request_seconds", 1e-6), ("request_alone_seconds", 2e-6)], "remote"),
+        (TWO_RANKS, &[("request_seconds_per_byte", 1e-9)], "remote"),
         (crowd, &[("node_bandwidth_bytes_per_second", 1e10)], "node bandwidth"),
     ] {
-        let pair = pair(&[machine("a", plan, &NUMBERS), machine("b", plan, &with(changes))]);
+        let pair = pair(&[machine("a", plan, &NUMBERS), machine("b", plan, &numbers_with(changes))]);
         assert_eq!(pair.cells.len(), points(plan).len());
         let mut named = 0;
         for cell in &pair.cells {
-            assert!(cell.unexplained().abs() < 1e-9 && cell.seconds[0].len() == cell.parts.len(), "{cell:?}");
+            assert!(cell.unexplained_log_ratio().abs() < 1e-9 && cell.seconds[0].len() == cell.parts.len(), "{cell:?}");
             let Some(leading) = cell.leading() else { continue };
             let name = *pair.terms.get(leading.term).expect("all is explained");
             // The time to issue a block also hides misses.
@@ -74,8 +74,8 @@ fn the_one_number_that_differs_is_named_where_it_matters_and_nowhere_else() {
             named += usize::from(name == term && leading.share > 0.5);
         }
         assert!((2..pair.cells.len()).contains(&named), "{term} at {named}");
-        let alike = pair.cells.iter().filter(|cell| cell.measured.abs() < ALIKE.ln()).count();
-        assert!(alike > 0, "{term} matters everywhere");
+        let equal_cells = pair.cells.iter().filter(|cell| cell.measured.abs() < SIMILAR_FACTOR.ln()).count();
+        assert!(equal_cells > 0, "{term} matters everywhere");
     }
     // Node bandwidth is a separate term: the time that an access waits for it.
     let x = [1.0, 4096.0, 2f64.powi(28), 16.0, 4096.0, 16.0, 0.0, 0.0];
@@ -85,17 +85,17 @@ fn the_one_number_that_differs_is_named_where_it_matters_and_nowhere_else() {
 
 #[test]
 fn the_explanation_says_by_how_much_which_term_slows_a_machine_down_and_how_sure_that_is() {
-    let noisy = Plan { noise: 0.03, ..ONE };
-    let slow = with(&[("memory_alone_seconds", 450e-9), ("memory_line_seconds", 7.5e-9)]);
-    let told = told(&[machine("a", noisy, &NUMBERS), machine("b", noisy, &slow)]);
-    let [one] = &told[..] else { panic!("{told:?}") };
-    let text = one.sentences.join("\n");
+    let noisy = Plan { noise: 0.03, ..ONE_RANK };
+    let slow = numbers_with(&[("memory_alone_seconds", 450e-9), ("memory_line_seconds", 7.5e-9)]);
+    let explanations = explain(&[machine("a", noisy, &NUMBERS), machine("b", noisy, &slow)]);
+    let [explanation] = &explanations[..] else { panic!("{explanations:?}") };
+    let text = explanation.sentences.join("\n");
     assert!(text.contains("within a factor of 1.25 at 50 of 50 points"), "{text}");
     assert!(text.contains("times slower than a at") && text.contains("because of memory ("), "{text}");
     assert!(!text.contains("times faster"), "{text}");
     // One group per memory size, each with both maps.
-    assert_eq!(one.groups.len(), 2);
-    for group in &one.groups {
+    assert_eq!(explanation.groups.len(), 2);
+    for group in &explanation.groups {
         assert_eq!(group.pictures.len(), 2, "{}", group.label);
         assert!(group.terms.last().is_some_and(|last| last == "not explained"), "{:?}", group.terms);
         assert_eq!(group.rows.iter().map(|row| row.points).collect::<Vec<_>>(), [25, 10, 15, 10, 15]);
@@ -105,27 +105,31 @@ fn the_explanation_says_by_how_much_which_term_slows_a_machine_down_and_how_sure
             assert!((product / number(&row.measured) - 1.0).abs() < 0.02, "{row:?}");
         }
     }
-    assert!(one.groups[1].label.contains("M = 64 Mwords") && one.groups[1].terms.contains(&"memory".to_owned()));
+    assert!(
+        explanation.groups[1].label.contains("M = 64 Mwords")
+            && explanation.groups[1].terms.contains(&"memory".to_owned())
+    );
 }
 
 #[test]
 fn what_the_cards_do_not_say_is_called_unexplained() {
-    let mut machines = [machine("a", ONE, &NUMBERS), machine("b", ONE, &with(&[("memory_line_seconds", 2.5e-8)]))];
+    let mut machines =
+        [machine("a", ONE_RANK, &NUMBERS), machine("b", ONE_RANK, &numbers_with(&[("memory_line_seconds", 2.5e-8)]))];
     machines[1].card = Some(card("b", &NUMBERS));
     let pair = pair(&machines);
     let leading: Vec<usize> = pair.cells.iter().filter_map(|cell| Some(cell.leading()?.term)).collect();
     assert!(!leading.is_empty() && leading.iter().all(|&term| term == pair.terms.len()), "{leading:?}");
-    let text = told(&machines)[0].sentences.join("\n");
+    let text = explain(&machines)[0].sentences.join("\n");
     assert!(text.contains("mostly not explained by the model (100 % of it)"), "{text}");
 }
 
 #[test]
 fn a_card_that_lacks_numbers_is_named_instead_of_guessed() {
-    let plans = Plan { ranks: &[1, 2], kernel: "apex_map.two_sided", words: &[1 << 14], ..ONE };
+    let plans = Plan { ranks: &[1, 2], kernel: "apex_map.two_sided", words: &[1 << 14], ..ONE_RANK };
     let with_cards = |change: &dyn Fn(&mut Machine)| {
         let mut machines = [machine("a", plans, &NUMBERS), machine("b", plans, &NUMBERS)];
         change(&mut machines[1]);
-        told(&machines).remove(0)
+        explain(&machines).remove(0)
     };
     let silent = with_cards(&|machine| machine.card = None);
     assert!(silent.pair.is_none() && silent.groups.is_empty() && silent.sentences.len() == 1);
@@ -136,11 +140,16 @@ fn a_card_that_lacks_numbers_is_named_instead_of_guessed() {
         let mut machines =
             [machine("a", plans, &NUMBERS), machine("b", plans, &NUMBERS), machine("c", plans, &NUMBERS)];
         machines.iter_mut().for_each(|machine| machine.card = None);
-        [told(&machines[..2]), told(&machines)]
+        [explain(&machines[..2]), explain(&machines)]
     };
-    let [two, three] = neither.map(|told| told.into_iter().flat_map(|one| one.sentences).collect::<Vec<_>>());
-    assert_eq!(two, [format!("Neither result has a machine card{told_what_to_do}")]);
-    assert_eq!(three, [format!("No result has a machine card{told_what_to_do}")], "once, not for each pair");
+    let [sentences_of_two, sentences_of_three] = neither
+        .map(|explanations| explanations.into_iter().flat_map(|explanation| explanation.sentences).collect::<Vec<_>>());
+    assert_eq!(sentences_of_two, [format!("Neither result has a machine card{told_what_to_do}")]);
+    assert_eq!(
+        sentences_of_three,
+        [format!("No result has a machine card{told_what_to_do}")],
+        "once, not for each pair"
+    );
     let silent = with_cards(&|machine| machine.card = Some(Card::new("b", "", "")));
     assert!(silent.sentences[0].contains("the card of b has no l1_bytes"), "{:?}", silent.sentences);
     // Without the parameters of messages, one rank is explained and two are not.
@@ -148,19 +157,19 @@ fn a_card_that_lacks_numbers_is_named_instead_of_guessed() {
     for (parameter, value) in Surface.about().parameters.iter().zip(NUMBERS).take(18) {
         half.set_base(parameter.number, value, "made up").expect("a number of cards");
     }
-    let told = with_cards(&|machine| machine.card = Some(half.clone()));
-    let pair = told.pair.expect("some points");
+    let explained = with_cards(&|machine| machine.card = Some(half.clone()));
+    let pair = explained.pair.expect("some points");
     assert_eq!((pair.cells.len(), pair.left_out.values().sum::<usize>()), (25, 25));
-    assert!(told.sentences[0].contains("25 points, because the card of b has no numbers of messages"));
+    assert!(explained.sentences[0].contains("25 points, because the card of b has no numbers of messages"));
 }
 
 #[test]
 fn points_that_write_have_no_terms() {
-    let writing = Plan { access: "write", ..ONE };
-    let told = told(&[machine("a", writing, &NUMBERS), machine("b", writing, &NUMBERS)]);
-    let said = told[0].sentences.join("\n");
-    assert!(said.contains("50 points, because apex_map.surface covers only access = \"read\""), "{said}");
-    assert!(told[0].groups.is_empty());
+    let writing = Plan { access: "write", ..ONE_RANK };
+    let explanations = explain(&[machine("a", writing, &NUMBERS), machine("b", writing, &NUMBERS)]);
+    let text = explanations[0].sentences.join("\n");
+    assert!(text.contains("50 points, because apex_map.surface covers only access = \"read\""), "{text}");
+    assert!(explanations[0].groups.is_empty());
 }
 
 #[test]
@@ -174,18 +183,20 @@ fn the_words_of_the_model_are_those_of_the_kernel() {
 #[test]
 fn the_page_maps_the_terms_and_the_terminal_says_which_counts() {
     let scratch = Scratch::new();
-    let plan = Plan { noise: 0.03, kernel: "apex_map.two_sided", ranks: &[1, 2], words: &[1 << 20, 1 << 26], ..ONE };
-    let slow = with(&[("memory_alone_seconds", 450e-9), ("memory_line_seconds", 7.5e-9), ("request_seconds", 5e-7)]);
+    let plan =
+        Plan { noise: 0.03, kernel: "apex_map.two_sided", ranks: &[1, 2], words: &[1 << 20, 1 << 26], ..ONE_RANK };
+    let slow =
+        numbers_with(&[("memory_alone_seconds", 450e-9), ("memory_line_seconds", 7.5e-9), ("request_seconds", 5e-7)]);
     let [old, new] = [("old", &NUMBERS, true), ("new", &slow, false)]
         .map(|(name, numbers, keeps)| folder(&scratch, name, plan, numbers, keeps).display().to_string());
     let out = scratch.join("page");
     let to = out.to_str().expect("a path");
     let page = || std::fs::read_to_string(out.join("compare.html")).expect("a page");
-    let text = printed(&["compare", &old, &new, "--out", to]);
+    let text = successful_stdout(&["compare", &old, &new, "--out", to]);
     assert!(text.contains("new has no machine card") && !out.join("terms.csv").exists(), "{text}");
     assert!(page().contains("Differences between the machines, term by term"));
     let card = format!(",{}", scratch.join("new.toml").display());
-    let text = printed(&["compare", &old, &new, "--out", to, "--cards", &card]);
+    let text = successful_stdout(&["compare", &old, &new, "--out", to, "--cards", &card]);
     assert!(text.contains("times slower than old at") && text.contains("because of memory ("), "{text}");
     // A surface for each rank count and size. N follows from alpha, L and P, so it splits no surface.
     assert_eq!(page().matches("aria-label=\"Which term separates new from old\"").count(), 4);
@@ -197,7 +208,9 @@ fn the_page_maps_the_terms_and_the_terminal_says_which_counts() {
         let ratio: f64 = line.split(',').rev().nth(29).expect("a cell").parse().expect("a ratio");
         assert!((numbers.iter().sum::<f64>() - ratio.ln()).abs() < 1e-9, "{line}");
     }
-    printed(&["compare", &old, &new, "--out", to]);
+    successful_stdout(&["compare", &old, &new, "--out", to]);
     assert!(!out.join("terms.csv").exists(), "the earlier file is removed");
-    assert!(refused(&["compare", &old, &new, "--cards", "a.toml"]).contains("--cards has 1 card for 2 machines"));
+    assert!(
+        refusal_message(&["compare", &old, &new, "--cards", "a.toml"]).contains("--cards has 1 card for 2 machines")
+    );
 }

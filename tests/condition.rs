@@ -5,17 +5,17 @@ use apexmap_base::error::Error;
 use apexmap_base::point::Value;
 use proptest::prelude::*;
 
-fn known() -> Vec<(&'static str, NameType)> {
+fn names_and_types() -> Vec<(&'static str, NameType)> {
     let words = |words: &[&str]| NameType::Word(words.iter().map(|&word| word.to_owned()).collect());
     vec![("L", NameType::Number), ("P", NameType::Number), ("pages", words(&["base", "huge"]))]
 }
 
 fn parse(text: &str) -> Result<Condition, Error> {
-    Condition::parse(text, &known())
+    Condition::parse(text, &names_and_types())
 }
 
 /// Returns the values L = 2, P = 3, pages = "base".
-fn at(name: &str) -> Option<Value> {
+fn value_of(name: &str) -> Option<Value> {
     match name {
         "L" => Some(Value::Integer(2)),
         "P" => Some(Value::Real(3.0)),
@@ -25,7 +25,7 @@ fn at(name: &str) -> Option<Value> {
 }
 
 fn holds(text: &str) -> Option<bool> {
-    parse(text).unwrap_or_else(|e| panic!("{text}: {e}")).holds(&at)
+    parse(text).unwrap_or_else(|e| panic!("{text}: {e}")).is_true_for(&value_of)
 }
 
 #[test]
@@ -67,14 +67,14 @@ fn conditions_mean_what_they_say() {
     }
     let condition = parse("L + P > 1 || L == P").expect("a condition");
     assert_eq!(condition.names(), ["L", "P"]);
-    assert_eq!(condition.holds(&|name| at(name).filter(|_| name == "L")), None, "P is absent");
-    assert_eq!(condition.holds(&|_| Some("word".into())), None, "words instead of numbers");
+    assert_eq!(condition.is_true_for(&|name| value_of(name).filter(|_| name == "L")), None, "P is absent");
+    assert_eq!(condition.is_true_for(&|_| Some("word".into())), None, "words instead of numbers");
 }
 
 /// The error must underline the text between the marks.
 #[test]
 fn every_error_has_its_place_and_says_what_was_expected() {
-    for (marked, what, next) in [
+    for (marked, expected_message, expected_advice) in [
         ("»«", "empty", "L * P <= M"),
         ("»  «", "empty", "L * P <= M"),
         ("L »<=« ", "the right side of \"<=\" is missing", "expected a number"),
@@ -116,18 +116,18 @@ fn every_error_has_its_place_and_says_what_was_expected() {
         let end = marked.find('«').expect("a mark") - '»'.len_utf8();
         let text = marked.replace(['»', '«'], "");
         let error = parse(&text).expect_err(&text);
-        let place = error.place.as_ref().expect("a place");
+        let place = error.location.as_ref().expect("a place");
         assert_eq!(place.span, start..end, "{text}");
-        assert!(error.what.contains(what) && error.next.contains(next), "{text}: {error}");
+        assert!(error.message.contains(expected_message) && error.help.contains(expected_advice), "{text}: {error}");
         assert_eq!(error.exit_code(), 2);
     }
 }
 
 #[test]
 fn deep_nesting_is_refused_and_long_conditions_are_not() {
-    for one in ["(", "!", "-"] {
-        let error = parse(&one.repeat(100_000)).expect_err("deep");
-        assert!(error.what.contains("nesting"), "{error}");
+    for opening in ["(", "!", "-"] {
+        let error = parse(&opening.repeat(100_000)).expect_err("deep");
+        assert!(error.message.contains("nesting"), "{error}");
     }
     let long = vec!["L > 1"; 100_000].join(" && ");
     assert_eq!(holds(&long), Some(true));
@@ -140,7 +140,7 @@ enum Number {
     L,
     P,
     Minus(Box<Number>),
-    Of(Box<Number>, char, Box<Number>),
+    Operation(Box<Number>, char, Box<Number>),
 }
 
 #[derive(Clone, Debug)]
@@ -148,7 +148,7 @@ enum Truth {
     Compare(Number, &'static str, Number),
     Pages(&'static str, &'static str),
     Not(Box<Truth>),
-    Of(Box<Truth>, &'static str, Box<Truth>),
+    Operation(Box<Truth>, &'static str, Box<Truth>),
 }
 
 impl Number {
@@ -158,7 +158,7 @@ impl Number {
             Number::L => 2.0,
             Number::P => 3.0,
             Number::Minus(inner) => -inner.value(),
-            Number::Of(a, operator, b) => {
+            Number::Operation(a, operator, b) => {
                 let (a, b) = (a.value(), b.value());
                 match operator {
                     '+' => a + b,
@@ -183,7 +183,7 @@ impl Number {
             Number::L => ("L".into(), 9),
             Number::P => ("P".into(), 9),
             Number::Minus(inner) => (format!("-{}", within(inner, 6)), 6),
-            Number::Of(a, operator, b) => {
+            Number::Operation(a, operator, b) => {
                 let binds = match operator {
                     '+' | '-' => 4,
                     '^' => 7,
@@ -211,7 +211,7 @@ impl Truth {
             }
             Truth::Pages(operator, word) => (*word == "base") == (*operator == "=="),
             Truth::Not(inner) => !inner.value(),
-            Truth::Of(a, operator, b) => match *operator {
+            Truth::Operation(a, operator, b) => match *operator {
                 "&&" => a.value() && b.value(),
                 _ => a.value() || b.value(),
             },
@@ -227,7 +227,7 @@ impl Truth {
             Truth::Compare(a, operator, b) => (format!("{} {operator}{}", a.text().0, b.text().0), 3),
             Truth::Pages(operator, word) => (format!("pages{operator}\"{word}\""), 3),
             Truth::Not(inner) => (format!("!{}", within(inner, 6)), 6),
-            Truth::Of(a, operator, b) => {
+            Truth::Operation(a, operator, b) => {
                 let binds = if *operator == "&&" { 2 } else { 1 };
                 (format!("{} {operator} {}", within(a, binds), within(b, binds + 1)), binds)
             }
@@ -249,7 +249,7 @@ fn number() -> impl Strategy<Value = Number> {
         prop_oneof![
             inner.clone().prop_map(|inner| Number::Minus(inner.into())),
             (inner.clone(), prop::sample::select(vec!['+', '-', '*', '/', '%', '^']), inner)
-                .prop_map(|(a, operator, b)| Number::Of(a.into(), operator, b.into())),
+                .prop_map(|(a, operator, b)| Number::Operation(a.into(), operator, b.into())),
         ]
     })
 }
@@ -264,11 +264,8 @@ fn truth() -> impl Strategy<Value = Truth> {
     leaf.prop_recursive(5, 30, 2, |inner| {
         prop_oneof![
             inner.clone().prop_map(|inner| Truth::Not(inner.into())),
-            (inner.clone(), prop::sample::select(vec!["&&", "||"]), inner).prop_map(|(a, operator, b)| Truth::Of(
-                a.into(),
-                operator,
-                b.into()
-            )),
+            (inner.clone(), prop::sample::select(vec!["&&", "||"]), inner)
+                .prop_map(|(a, operator, b)| Truth::Operation(a.into(), operator, b.into())),
         ]
     })
 }
@@ -290,9 +287,9 @@ proptest! {
     ) {
         for text in [text, any] {
             match parse(&text) {
-                Ok(condition) => _ = condition.holds(&at),
+                Ok(condition) => _ = condition.is_true_for(&value_of),
                 Err(error) => {
-                    let span = error.place.expect("a place").span;
+                    let span = error.location.expect("a place").span;
                     prop_assert!(text.get(span.clone()).is_some(), "{:?} of {:?}", span, text);
                 }
             }
@@ -302,11 +299,11 @@ proptest! {
 
 #[test]
 fn formulas_are_the_arithmetic_of_conditions_and_nothing_else() {
-    let formula = |text: &str| Formula::parse(text, &known());
-    assert_eq!(formula("100 * (P - L) / L ^ 2").expect("a formula").number(&at), Some(25.0));
-    assert_eq!(formula("L + P").expect("a formula").number(&|name| at(name).filter(|_| name == "L")), None);
+    let formula = |text: &str| Formula::parse(text, &names_and_types());
+    assert_eq!(formula("100 * (P - L) / L ^ 2").expect("a formula").evaluate(&value_of), Some(25.0));
+    assert_eq!(formula("L + P").expect("a formula").evaluate(&|name| value_of(name).filter(|_| name == "L")), None);
     for text in ["L < P", "pages", "\"huge\"", "L +"] {
         assert!(formula(text).is_err(), "{text}");
     }
-    assert!(formula("true").expect_err("a truth").what.contains("not a number"));
+    assert!(formula("true").expect_err("a truth").message.contains("not a number"));
 }

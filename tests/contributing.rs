@@ -18,7 +18,7 @@ use apexmap_theory::models::Model;
 use std::path::Path;
 
 fn run(ranks: usize, words: u64, stride: u64) -> Outcome {
-    let point = Point::new("example.stride", ranks).with("M", words).with("S", stride);
+    let point = Point::new("example.stride", ranks).with_parameter("M", words).with_parameter("S", stride);
     kernel::Stride.check(&point).expect("a point that can be run");
     let run = |comm: &threads::ThreadComm, arena: &mut _| {
         kernel::Stride.run(&point, 0, &mut World { transport: Transport::Threads(comm), arena })
@@ -34,9 +34,9 @@ fn the_kernel_runs_on_one_and_on_more_ranks_and_verifies() {
         assert_eq!(outcome.outputs["words_read"], Value::Integer(reads));
         assert!(outcome.seconds > 0.0);
     }
-    let odd = Point::new("example.stride", 3).with("M", 1000u64).with("S", 1u64);
+    let odd = Point::new("example.stride", 3).with_parameter("M", 1000u64).with_parameter("S", 1u64);
     assert!(kernel::Stride.check(&odd).is_err_and(|why| why.contains("no multiple")));
-    let work = kernel::Stride.work(&odd.with("M", 3000u64).with("S", 10u64));
+    let work = kernel::Stride.work(&odd.with_parameter("M", 3000u64).with_parameter("S", 10u64));
     assert_eq!((work.operations, work.bytes), (300.0, 2400.0));
 }
 
@@ -45,18 +45,19 @@ fn the_model_predicts_and_finds_its_numbers_again() {
     let model = &model::SharedMemory;
     // 10 GB/s per process and 40 GB/s per node: 8 GB/s for one process, 20 GB/s for four.
     let truth = [1e-10, 2.5e-11];
-    let at = |ranks: f64| model.predict(&[ranks], &truth);
-    assert!((at(1.0).value / 8e9 - 1.0).abs() < 1e-12 && at(1.0).bottleneck == "processes");
-    assert!((at(4.0).value / 20e9 - 1.0).abs() < 1e-12 && at(16.0).bottleneck == "memory of the node");
-    let observations: Vec<Observation> =
-        [1.0, 2.0, 4.0, 8.0, 16.0].map(|ranks| Observation { x: vec![ranks], y: at(ranks).value, launch: 0 }).to_vec();
+    let predict_on = |ranks: f64| model.predict(&[ranks], &truth);
+    assert!((predict_on(1.0).value / 8e9 - 1.0).abs() < 1e-12 && predict_on(1.0).bottleneck == "processes");
+    assert!((predict_on(4.0).value / 20e9 - 1.0).abs() < 1e-12 && predict_on(16.0).bottleneck == "memory of the node");
+    let observations: Vec<Observation> = [1.0, 2.0, 4.0, 8.0, 16.0]
+        .map(|ranks| Observation { x: vec![ranks], y: predict_on(ranks).value, launch: 0 })
+        .to_vec();
     let options = Options { resamples: 0, ..Options::default() };
-    let found = fit(model, &observations, &[Role::Fit, Role::Fit], options).expect("a fit");
-    for (estimate, truth) in found.estimates.iter().zip(truth) {
+    let estimated = fit(model, &observations, &[Role::Fit, Role::Fit], options).expect("a fit");
+    for (estimate, truth) in estimated.estimates.iter().zip(truth) {
         assert!((estimate.value / truth - 1.0).abs() < 1e-6, "{estimate:?}");
     }
-    let one = vec![observations[0].clone(); 3];
-    assert!(fit(model, &one, &[Role::Fit, Role::Fit], options).is_err(), "one rank does not identify both");
+    let same_ranks = vec![observations[0].clone(); 3];
+    assert!(fit(model, &same_ranks, &[Role::Fit, Role::Fit], options).is_err(), "one rank does not identify both");
 }
 
 #[test]
@@ -68,7 +69,7 @@ fn the_figure_shows_the_share_of_samples_at_or_below_each_value() {
     assert_eq!(points, [(1.0, 0.2), (2.0, 0.4), (3.0, 0.6), (4.0, 0.8), (10.0, 1.0)]);
     let picture = svg(&drawn).expect("a picture");
     assert!(picture.contains("L = 1") && picture.contains("14 samples"));
-    assert!(figure::distribution(&samples.at(Vec::new()), "block_words", "seconds").is_err());
+    assert!(figure::distribution(&samples.with_rows(Vec::new()), "block_words", "seconds").is_err());
     if let Some(path) = std::env::var_os("APEXMAP_WORKED_FIGURE") {
         apexmap_draw::figure::png(&drawn, Path::new(&path)).expect("written");
     }

@@ -15,12 +15,12 @@ use rand_pcg::Pcg64Mcg;
 /// Computed by scipy 1.17.1: binomtest(k, n).proportion_ci(0.95, "exact").
 #[test]
 fn the_interval_of_a_rate_is_that_of_scipy() {
-    for (found, all, low, high) in [
+    for (hits, trials, low, high) in [
         (5, 126, 0.013008364496261174, 0.09017638056799747),
         (0, 56, 0.0, 0.06375009666236248),
         (7, 7, 0.5903836027749514, 1.0),
     ] {
-        let interval = binomial(found, all);
+        let interval = binomial(hits, trials);
         assert!((interval.0 - low).abs() < 1e-9 && (interval.1 - high).abs() < 1e-9, "{interval:?}");
     }
 }
@@ -55,32 +55,32 @@ fn samples(odd: f64, random: &mut Pcg64Mcg) -> Samples {
     table.finish().into()
 }
 
-fn found(samples: &Samples) -> control::Control {
+fn control_of(samples: &Samples) -> control::Control {
     let sides = control::sides(samples).unwrap();
-    let machines = sides.map(|side| Machine::measured("self", side, None).unwrap());
-    control::of(&compare(&machines, Matching::default()).unwrap()).unwrap()
+    let machines = sides.map(|side| Machine::from_samples("self", side, None).unwrap());
+    control::count_findings(&compare(&machines, Matching::default()).unwrap()).unwrap()
 }
 
 #[test]
 fn launches_of_one_thing_differ_falsely_in_at_most_a_twentieth_of_points() {
     let mut random = Pcg64Mcg::seed_from_u64(41);
-    let (mut all, mut each, tries) = (0.0, 0.0, 150);
+    let (mut mean_over_all_ways, mut mean_rate, tries) = (0.0, 0.0, 150);
     for _ in 0..tries {
-        let control = found(&samples(1.0, &mut random));
+        let control = control_of(&samples(1.0, &mut random));
         assert_eq!((control.points, control.launches, control.untested), (20, 3, 0));
         let (rate, ways) = control.over_all_ways.unwrap();
         assert_eq!(ways, 10, "half of the 20 ways to choose three of six");
-        all += rate / f64::from(tries);
-        each += control.rate / f64::from(tries);
+        mean_over_all_ways += rate / f64::from(tries);
+        mean_rate += control.rate / f64::from(tries);
     }
     // 3,000 points. With three launches per side, Welch's test finds fewer differences than its level allows.
-    assert!((0.02..=0.06).contains(&each), "{each}");
-    assert!((0.02..=0.055).contains(&all), "{all}");
+    assert!((0.02..=0.06).contains(&mean_rate), "{mean_rate}");
+    assert!((0.02..=0.055).contains(&mean_over_all_ways), "{mean_over_all_ways}");
 }
 
 #[test]
 fn a_side_that_is_slower_is_found_and_said() {
-    let control = found(&samples(0.5, &mut Pcg64Mcg::seed_from_u64(42)));
+    let control = control_of(&samples(0.5, &mut Pcg64Mcg::seed_from_u64(42)));
     assert!(control.found >= 19 && control.found_adjusted >= 19 && control.ratio < 0.6, "{control:?}");
     assert!(control.over_all_ways.unwrap().0 < 0.5, "the other ways mix both");
     let text = control::text(&control, "s");
@@ -109,12 +109,12 @@ fn the_command_measures_both_sides_in_turn_and_keeps_them() {
     let (sweep, out) = (scratch.join("s.toml"), scratch.join("control"));
     std::fs::write(&sweep, SWEEP).unwrap();
     let (sweep, out) = (sweep.to_str().unwrap(), out.to_str().unwrap());
-    let of = |more: &[&str]| {
+    let run_control = |more: &[&str]| {
         let run = apexmap(&[&["compare", "--self", sweep, "--launches", "2", "--out", out], more].concat());
         assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
         String::from_utf8(run.stdout).unwrap()
     };
-    let text = of(&[]);
+    let text = run_control(&[]);
     assert!(text.contains("2 launches each of A and B, alternating") && text.contains(" of 4 points"), "{text}");
     assert!(text.contains("over all 3 ways"), "{text}");
     let folder = scratch.join("control");
@@ -124,18 +124,18 @@ fn the_command_measures_both_sides_in_turn_and_keeps_them() {
         serde_json::from_str(&std::fs::read_to_string(folder.join("self.json")).unwrap()).unwrap();
     assert_eq!((&kept["points"], &kept["launches"]), (&4.into(), &2.into()));
     // The second call measures nothing and gives the same result.
-    let again: serde_json::Value = serde_json::from_str(&of(&["--no-page", "--json"])).unwrap();
+    let again: serde_json::Value = serde_json::from_str(&run_control(&["--no-page", "--json"])).unwrap();
     assert_eq!(again, kept);
     let launches = std::fs::read_dir(folder.join("result/journals")).unwrap();
     let journals = launches.filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|end| end == "jsonl"));
     assert_eq!(journals.count(), 4);
-    for (arguments, what) in [
+    for (arguments, expected) in [
         (&["compare", "--self", sweep, "a", "b"][..], "cannot be used with"),
         (&["compare", "a", "b", "--launches", "3"], "--launches applies only to"),
         (&["compare", "a", "b", "--json"], "--json applies only to --fail-if"),
     ] {
         let run = apexmap(arguments);
-        let said = String::from_utf8_lossy(&run.stderr).into_owned();
-        assert!(!run.status.success() && said.contains(what), "{said}");
+        let stderr_text = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(!run.status.success() && stderr_text.contains(expected), "{stderr_text}");
     }
 }

@@ -5,11 +5,11 @@ use apexmap_base::crash::{EXIT_CODE, guard};
 use apexmap_base::error::Error;
 use apexmap_base::terminal::note;
 use apexmap_measure::comm::{self, Comm, TransportKind};
-use apexmap_measure::hardware::Place;
+use apexmap_measure::hardware::PlacementOrder;
 use apexmap_measure::on_transport;
 use std::process::Command;
 
-const HOW: &str = "APEXMAP_TEST_CRASH";
+const CRASH_VARIABLE: &str = "APEXMAP_TEST_CRASH";
 
 struct PanicsWhenDropped;
 
@@ -19,7 +19,7 @@ impl Drop for PanicsWhenDropped {
     }
 }
 
-fn fall(how: &str) -> u8 {
+fn crash(how: &str) -> u8 {
     match how {
         "program" => panic!("out of luck"),
         "thread" => std::thread::scope(|scope| scope.spawn(|| -> u8 { panic!("out of luck") }).join())
@@ -36,7 +36,7 @@ fn fall(how: &str) -> u8 {
                 });
                 Ok(())
             };
-            let ended = comm::start(TransportKind::Threads, 3, Place::default(), program, |_| ());
+            let ended = comm::start(TransportKind::Threads, 3, PlacementOrder::default(), program, |_| ());
             ended.map_or_else(
                 |error| {
                     note(&format!("error: {error}"));
@@ -52,15 +52,18 @@ fn fall(how: &str) -> u8 {
 #[test]
 #[ignore = "the process that the other tests start"]
 fn child() {
-    if let Ok(how) = std::env::var(HOW) {
-        std::process::exit(guard(|| fall(&how)).into());
+    if let Ok(how) = std::env::var(CRASH_VARIABLE) {
+        std::process::exit(guard(|| crash(&how)).into());
     }
 }
 
 /// Runs a program that panics and returns its exit code and standard error.
-fn fallen(how: &str) -> (Option<i32>, String) {
+fn run_crashing(how: &str) -> (Option<i32>, String) {
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["crash::child", "--exact", "--ignored", "--nocapture"]).env(HOW, how).env("RUST_BACKTRACE", "1");
+    child
+        .args(["crash::child", "--exact", "--ignored", "--nocapture"])
+        .env(CRASH_VARIABLE, how)
+        .env("RUST_BACKTRACE", "1");
     let output = child.output().unwrap();
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
@@ -68,18 +71,21 @@ fn fallen(how: &str) -> (Option<i32>, String) {
 #[test]
 fn a_panic_that_escapes_is_one_message_with_what_to_report() {
     for how in ["program", "thread", "rank", "cleanup"] {
-        let (code, said) = fallen(how);
-        assert_eq!(code, Some(EXIT_CODE.into()), "{how}: {said}");
-        assert_eq!(said.matches("out of luck").count(), 1, "{how}: {said}");
-        assert!(said.contains("tests/crash.rs:") && said.contains("please report it"), "{how}: {said}");
+        let (code, stderr_text) = run_crashing(how);
+        assert_eq!(code, Some(EXIT_CODE.into()), "{how}: {stderr_text}");
+        assert_eq!(stderr_text.matches("out of luck").count(), 1, "{how}: {stderr_text}");
         assert!(
-            said.lines().count() <= 4 && !said.contains("panicked") && !said.contains("backtrace"),
-            "{how}: {said}"
+            stderr_text.contains("tests/crash.rs:") && stderr_text.contains("please report it"),
+            "{how}: {stderr_text}"
+        );
+        assert!(
+            stderr_text.lines().count() <= 4 && !stderr_text.contains("panicked") && !stderr_text.contains("backtrace"),
+            "{how}: {stderr_text}"
         );
     }
 }
 
 #[test]
 fn what_does_not_panic_keeps_its_exit_code() {
-    assert_eq!(fallen("not at all").0, Some(0));
+    assert_eq!(run_crashing("not at all").0, Some(0));
 }

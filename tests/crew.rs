@@ -16,9 +16,9 @@ use std::time::Duration;
 
 #[test]
 fn each_item_is_worked_on_once_and_the_last_note_says_that_all_is_done() {
-    for crew in [Crew::default(), Crew::new(1), Crew::nearby(1)] {
+    for crew in [Crew::default(), Crew::new(1), Crew::on_this_numa_node(1)] {
         let (seen, notes) = (Mutex::new(Vec::new()), RefCell::new(vec![0.0]));
-        crew.each(1000, 0..1000, |item| seen.lock().unwrap().push(item), |share| notes.borrow_mut().push(share));
+        crew.for_each(1000, 0..1000, |item| seen.lock().unwrap().push(item), |share| notes.borrow_mut().push(share));
         let mut seen = seen.into_inner().unwrap();
         seen.sort_unstable();
         assert_eq!(seen, (0..1000).collect::<Vec<_>>());
@@ -29,21 +29,21 @@ fn each_item_is_worked_on_once_and_the_last_note_says_that_all_is_done() {
 
 #[test]
 fn ranks_share_the_processors_and_helpers_stay_on_those_of_the_process() {
-    let here = Hardware::here();
-    let threads = here.hardware_threads();
-    assert!(Crew::new(1).threads() <= threads && Crew::nearby(1).threads() <= threads);
+    let hardware = Hardware::this_machine();
+    let threads = hardware.hardware_threads();
+    assert!(Crew::new(1).threads() <= threads && Crew::on_this_numa_node(1).threads() <= threads);
     assert_eq!((Crew::new(threads).threads(), Crew::new(10 * threads).threads()), (1, 1), "other ranks use the rest");
     assert_eq!(Crew::default().threads(), 1);
     // A rank on one processor has helpers on the others.
-    let first = here.allowed[0];
+    let first = hardware.allowed[0];
     let (crew, used) = thread::spawn(move || {
         affinity::bind(&[first]);
         let (crew, used) = (Crew::new(1), Mutex::new(HashSet::new()));
         let work = |_| {
             thread::sleep(Duration::from_millis(1));
-            used.lock().unwrap().insert((thread::current().id(), affinity::of_thread().unwrap()));
+            used.lock().unwrap().insert((thread::current().id(), affinity::allowed_hardware_threads().unwrap()));
         };
-        crew.each(100, 0..100, work, |_| ());
+        crew.for_each(100, 0..100, work, |_| ());
         (crew, used.into_inner().unwrap())
     })
     .join()
@@ -51,64 +51,67 @@ fn ranks_share_the_processors_and_helpers_stay_on_those_of_the_process() {
     assert_eq!(crew.threads(), threads);
     let alone: Vec<&(ThreadId, Vec<usize>)> = used.iter().filter(|(_, processors)| *processors == [first]).collect();
     assert_eq!(alone.len(), 1, "the rank itself stays where it is: {used:?}");
-    let allowed = |(_, processors): &(_, Vec<usize>)| processors.iter().all(|number| here.allowed.contains(number));
+    let allowed = |(_, processors): &(_, Vec<usize>)| processors.iter().all(|number| hardware.allowed.contains(number));
     assert!(used.iter().all(allowed) && (threads == 1 || used.len() > 1), "{used:?}");
 }
 
 #[test]
 fn a_helper_that_panics_ends_the_rank_with_its_words() {
     let fail = |item: usize| assert!(item < 50, "item {item} is too large");
-    let panic = catch_unwind(AssertUnwindSafe(|| Crew::new(1).each(100, 0..100, fail, |_| ()))).unwrap_err();
+    let panic = catch_unwind(AssertUnwindSafe(|| Crew::new(1).for_each(100, 0..100, fail, |_| ()))).unwrap_err();
     let words = panic.downcast_ref::<String>().expect("words");
     assert!(words.contains("is too large"), "{words}");
 }
 
 /// Returns the reports of progress while `act` runs on this thread.
 fn reports_of(quiet: Duration, act: impl FnOnce()) -> Vec<(Phase, Option<f64>)> {
-    let told = Rc::new(RefCell::new(Vec::new()));
-    let list = told.clone();
-    progress::report_to(quiet, move |phase, share| list.borrow_mut().push((phase, share)));
+    let reports = Rc::new(RefCell::new(Vec::new()));
+    let list = reports.clone();
+    progress::set_reporter(quiet, move |phase, share| list.borrow_mut().push((phase, share)));
     act();
-    progress::report_to(quiet, |_, _| ());
-    Rc::into_inner(told).expect("no other").into_inner()
+    progress::set_reporter(quiet, |_, _| ());
+    Rc::into_inner(reports).expect("no other").into_inner()
 }
 
 #[test]
 fn memory_tells_how_far_it_is_filled() {
     let (words, contents) = ((4 << 20) + 12, 7);
     for ranks in [0, 1] {
-        let told = reports_of(Duration::ZERO, || {
+        let reports = reports_of(Duration::ZERO, || {
             let mut arena = Arena::default();
-            arena.share_processors(ranks);
+            arena.share_hardware_threads(ranks);
             let value = |place: usize| !(place as u64);
             let (memory, _) = arena.words(Pages::Base, 1000, contents, value).expect("memory");
             assert!(memory.iter().zip(0u64..).all(|(&word, place)| word == !place));
             let (memory, _) = arena.words(Pages::Base, words, contents, value).expect("memory");
             assert!(memory.iter().zip(0u64..).all(|(&word, place)| word == !place));
         });
-        assert!(told.iter().all(|(phase, _)| *phase == Phase::Filling));
-        assert!(told.len() <= 6 && told.iter().any(|(_, share)| share.is_some_and(|share| share < 1.0)), "{told:?}");
+        assert!(reports.iter().all(|(phase, _)| *phase == Phase::Filling));
+        assert!(
+            reports.len() <= 6 && reports.iter().any(|(_, share)| share.is_some_and(|share| share < 1.0)),
+            "{reports:?}"
+        );
     }
 }
 
 #[test]
 fn what_is_short_tells_nothing() {
-    let told = reports_of(Duration::from_secs(1000), || {
-        progress::begin();
-        progress::note(Phase::Filling, 0.5);
+    let reports = reports_of(Duration::from_secs(1000), || {
+        progress::begin_run();
+        progress::report_share(Phase::Filling, 0.5);
         progress::clock_starts();
-        progress::note(Phase::Verifying, 0.5);
+        progress::report_share(Phase::Verifying, 0.5);
     });
-    assert_eq!(told, []);
+    assert_eq!(reports, []);
 }
 
 #[test]
 fn a_clock_that_starts_is_told_once() {
-    let told = reports_of(Duration::ZERO, || {
-        progress::begin();
-        progress::note(Phase::Filling, 2.0);
+    let reports = reports_of(Duration::ZERO, || {
+        progress::begin_run();
+        progress::report_share(Phase::Filling, 2.0);
         progress::clock_starts();
-        progress::note(Phase::Verifying, 0.25);
+        progress::report_share(Phase::Verifying, 0.25);
     });
-    assert_eq!(told, [(Phase::Filling, Some(1.0)), (Phase::Measuring, None), (Phase::Verifying, Some(0.25))]);
+    assert_eq!(reports, [(Phase::Filling, Some(1.0)), (Phase::Measuring, None), (Phase::Verifying, Some(0.25))]);
 }

@@ -32,9 +32,9 @@ fn samples(rate: impl Fn(f64, f64, f64) -> f64) -> Samples {
     Samples::from(table.finish())
 }
 
-fn on_one_rank(rate: impl Fn(f64, f64, f64) -> f64) -> Samples {
-    let all = samples(rate);
-    all.only(|row| all.table().number("ranks", row) == 1.0)
+fn samples_of_one_rank(rate: impl Fn(f64, f64, f64) -> f64) -> Samples {
+    let both = samples(rate);
+    both.filter_rows(|row| both.table().number("ranks", row) == 1.0)
 }
 
 fn near(a: f64, b: f64) -> bool {
@@ -43,14 +43,14 @@ fn near(a: f64, b: f64) -> bool {
 
 #[test]
 fn a_power_law_has_its_exponents_everywhere() {
-    let all = samples(|p, alpha, l| 3e6 * p * l.powf(0.7) * alpha.powf(-0.25));
-    let cube = all.cube(["P", "alpha", "L"], "bytes_per_second").expect("a cube");
+    let samples_of_law = samples(|p, alpha, l| 3e6 * p * l.powf(0.7) * alpha.powf(-0.25));
+    let cube = samples_of_law.cube(["P", "alpha", "L"], "bytes_per_second").expect("a cube");
     assert_eq!(cube.values.dim(), (2, 4, 6));
     assert!(near(cube.values[(1, 3, 2)] / (6e6 * 4f64.powf(0.7)), 1.0));
     for (axis, power) in [("P", 1.0), ("alpha", -0.25), ("L", 0.7), ("block_words", 0.7)] {
-        let found = cube.elasticity(axis).expect("an axis");
-        assert!(found.values.iter().all(|value| near(*value, power)), "{axis}: {:?}", found.values);
-        assert_eq!(found.axes, cube.axes);
+        let elasticities = cube.elasticity(axis).expect("an axis");
+        assert!(elasticities.values.iter().all(|value| near(*value, power)), "{axis}: {:?}", elasticities.values);
+        assert_eq!(elasticities.axes, cube.axes);
     }
 }
 
@@ -65,16 +65,16 @@ fn a_rate_that_saturates_has_its_elasticity_within_the_truncation_error() {
         table.set("rate", &Value::Real(1.0 / (a + b / f64::from(1 << power))));
     }
     let cube = Samples::from(table.finish()).cube(["L"], "rate").expect("a cube");
-    let found = cube.elasticity("L").expect("elasticities").values;
-    for (power, value) in found.iter().enumerate() {
+    let elasticities = cube.elasticity("L").expect("elasticities").values;
+    for (power, value) in elasticities.iter().enumerate() {
         let l = f64::from(1 << power);
         let exact = (b / l) / (a + b / l);
         // The error is h^2/6 times the largest third derivative; at the ends, h/2 times the largest second derivative.
         let h = 2f64.ln();
-        let most = if power == 0 || power == 13 { h / 2.0 / 4.0 } else { h * h / 6.0 / (6.0 * 3f64.sqrt()) };
-        assert!((value - exact).abs() <= most, "L = {l}: {value}, not {exact}");
+        let max_error = if power == 0 || power == 13 { h / 2.0 / 4.0 } else { h * h / 6.0 / (6.0 * 3f64.sqrt()) };
+        assert!((value - exact).abs() <= max_error, "L = {l}: {value}, not {exact}");
     }
-    assert!((found[6] - 0.5).abs() < 1e-9, "half of the time is latency: {}", found[6]);
+    assert!((elasticities[6] - 0.5).abs() < 1e-9, "half of the time is latency: {}", elasticities[6]);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn slopes_beside_missing_values_are_those_to_the_other_neighbour() {
         (0.1, 4.0 | 1024.0) => f64::NAN,
         _ => p * (1.0 + l * l),
     };
-    let cube = on_one_rank(gap).cube(["alpha", "L"], "bytes_per_second").expect("a cube");
+    let cube = samples_of_one_rank(gap).cube(["alpha", "L"], "bytes_per_second").expect("a cube");
     let slopes = cube.gradient("L").expect("slopes").values;
     // For a parabola, the slope equals the derivative whatever the steps; at the ends, it is the slope to the
     // neighbour.
@@ -97,34 +97,34 @@ fn slopes_beside_missing_values_are_those_to_the_other_neighbour() {
 
 #[test]
 fn slices_and_ratios_are_those_of_the_medians() {
-    let all = samples(|p, alpha, l| if l == 2.0 && p == 2.0 { f64::NAN } else { p * p * l / alpha });
-    let cube = all.cube(["P", "L", "alpha"], "bytes_per_second").expect("a cube");
-    let [one, two] = [1.0, 2.0].map(|ranks| cube.slice("P", ranks).expect("a slice"));
-    assert_eq!(one.axes.iter().map(|axis| axis.name.as_str()).collect::<Vec<_>>(), ["block_words", "alpha"]);
-    assert_eq!(one.slice("alpha", 0.5).expect("a slice").values.to_vec(), BLOCKS.map(|l| 2.0 * l as f64));
-    let ratio = two.ratio(&one).expect("the same axes").values;
+    let samples_with_gap = samples(|p, alpha, l| if l == 2.0 && p == 2.0 { f64::NAN } else { p * p * l / alpha });
+    let cube = samples_with_gap.cube(["P", "L", "alpha"], "bytes_per_second").expect("a cube");
+    let [one_rank, two_ranks] = [1.0, 2.0].map(|ranks| cube.slice("P", ranks).expect("a slice"));
+    assert_eq!(one_rank.axes.iter().map(|axis| axis.name.as_str()).collect::<Vec<_>>(), ["block_words", "alpha"]);
+    assert_eq!(one_rank.slice("alpha", 0.5).expect("a slice").values.to_vec(), BLOCKS.map(|l| 2.0 * l as f64));
+    let ratio = two_ranks.ratio(&one_rank).expect("the same axes").values;
     assert!(ratio.row(1).iter().all(|value| value.is_nan()));
     assert!(ratio.iter().filter(|value| !value.is_nan()).all(|value| *value == 4.0));
     let elsewhere = Cube::scatter(["block_words", "alpha"], vec![([1.0, 1.0], 2.0)]).numbers(|value| Some(*value));
-    let error = two.ratio(&elsewhere).expect_err("other axes");
-    assert!(error.what.contains("different axes"), "{error}");
+    let error = two_ranks.ratio(&elsewhere).expect_err("other axes");
+    assert!(error.message.contains("different axes"), "{error}");
 }
 
 #[test]
 fn cubes_that_cannot_be_made_say_why() {
-    let all = samples(|p, alpha, l| p * l / alpha);
-    let cube = all.cube(["P", "alpha", "L"], "bytes_per_second").expect("a cube");
-    for (error, what) in [
-        (all.cube(["alpha", "L"], "bytes_per_second").err(), "(P = 1, 2)"),
-        (all.cube(["P", "M", "L"], "bytes_per_second").err(), "no column \"memory_words\""),
+    let full = samples(|p, alpha, l| p * l / alpha);
+    let cube = full.cube(["P", "alpha", "L"], "bytes_per_second").expect("a cube");
+    for (error, expected) in [
+        (full.cube(["alpha", "L"], "bytes_per_second").err(), "(P = 1, 2)"),
+        (full.cube(["P", "M", "L"], "bytes_per_second").err(), "no column \"memory_words\""),
         (cube.elasticity("M").err(), "no axis \"M\""),
         (cube.slice("L", 3.0).err(), "no value 3"),
     ] {
-        let error = error.expect(what);
-        assert!(error.what.contains(what), "{error}");
+        let error = error.expect(expected);
+        assert!(error.message.contains(expected), "{error}");
     }
     let zero: Cube<f64, ndarray::Ix1> = Cube::scatter(["L"], vec![([0.0], 1.0), ([1.0], 2.0)]).numbers(|v| Some(*v));
-    assert!(zero.elasticity("L").expect_err("no logarithm").what.contains("not positive"));
+    assert!(zero.elasticity("L").expect_err("no logarithm").message.contains("not positive"));
     assert!(near(zero.gradient("L").expect("slopes").values[0], 1.0));
 }
 
@@ -140,28 +140,29 @@ fn request(x: &str, y: &str) -> Request {
 
 #[test]
 fn the_map_of_elasticities_is_of_its_first_axis() {
-    let one = on_one_rank(|_, alpha, l| if (alpha, l) == (0.5, 4.0) { f64::NAN } else { 1e9 * l * alpha.powf(-0.5) });
+    let with_gap =
+        samples_of_one_rank(|_, alpha, l| if (alpha, l) == (0.5, 4.0) { f64::NAN } else { 1e9 * l * alpha.powf(-0.5) });
     for (x, y, power, label, cells) in
         [("block_words", "alpha", 1.0, "L", 23), ("alpha", "block_words", -0.5, "alpha", 22)]
     {
-        let drawn = figure(&one, &request(x, y)).expect("a figure");
+        let drawn = figure(&with_gap, &request(x, y)).expect("a figure");
         let Figure::Elasticity(grid) = &drawn else { panic!("{drawn:?}") };
         assert_eq!((grid.z.label.as_str(), grid.z.unit), (&*format!("elasticity in {label}"), Unit::None));
         let how = format!("d log(aggregate bandwidth) / d log({label}) by central differences");
         assert!(grid.subtitle.contains(&how), "{}", grid.subtitle);
-        let known: Vec<f64> = grid.values.iter().copied().filter(|value| !value.is_nan()).collect();
-        assert!(known.len() == cells && known.iter().all(|value| near(*value, power)), "{known:?}");
+        let values: Vec<f64> = grid.values.iter().copied().filter(|value| !value.is_nan()).collect();
+        assert!(values.len() == cells && values.iter().all(|value| near(*value, power)), "{values:?}");
         let svg = figure::svg(&drawn).expect("a picture");
         assert!(svg.contains(&format!("\n{power:.2}\n")) && svg.contains("no value"), "{svg}");
         assert!(drawn.description().starts_with("Heat map of elasticities."));
     }
     // Without a change, the number has no sign.
-    let flat = on_one_rank(|_, _, l| if l > 16.0 { 1.0 - 1e-9 } else { 1.0 });
+    let flat = samples_of_one_rank(|_, _, l| if l > 16.0 { 1.0 - 1e-9 } else { 1.0 });
     let svg = figure::svg(&figure(&flat, &request("block_words", "alpha")).expect("a figure")).expect("a picture");
     assert!(svg.contains("\n0.00\n") && !svg.contains("-0.00"), "{svg}");
-    let single = one.only(|row| one.table().number("block_words", row) == 1.0);
+    let single = with_gap.filter_rows(|row| with_gap.table().number("block_words", row) == 1.0);
     let error = figure(&single, &request("block_words", "alpha")).expect_err("one value of L");
-    assert!(error.what.contains("two values of L"), "{error}");
+    assert!(error.message.contains("two values of L"), "{error}");
 }
 
 proptest! {

@@ -1,8 +1,8 @@
 //! Tests of results with files that are damaged, copied or written by others: readable data are read, the rest is
 //! reported, and nothing panics.
 
-use super::common::{Scratch, apexmap, launch, manifest, patiently, printed, sample, small_point};
-use super::terminal::TINY;
+use super::common::{Scratch, apexmap, launch, manifest, sample, small_point, successful_stdout, with_time_limit};
+use super::terminal::TINY_SWEEP;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::sample::{Event, Sample, Status};
 use apexmap_measure::kernels::{self, Domain};
@@ -40,14 +40,14 @@ fn line(event: &Event) -> String {
 
 /// Returns the lines of a launch with six samples of each of four points.
 fn lines() -> Vec<String> {
-    let mut all = vec![line(&Event::Hello(Box::new(launch("0001", 1, "b1"))))];
-    for (at, (alpha, block)) in [(0.1, 1u64), (0.1, 8), (1.0, 1), (1.0, 8)].into_iter().enumerate() {
-        let point = small_point("apex_map.sequential", 1).with("alpha", alpha).with("L", block);
-        let of = |k: u32| sample(&point, &format!("k{at}"), k, 1e-3 * f64::from(k + 1));
-        all.extend((0..6).map(|k| line(&Event::Sample(Box::new(of(k))))));
+    let mut lines = vec![line(&Event::Hello(Box::new(launch("0001", 1, "b1"))))];
+    for (index, (alpha, block)) in [(0.1, 1u64), (0.1, 8), (1.0, 1), (1.0, 8)].into_iter().enumerate() {
+        let point = small_point("apex_map.sequential", 1).with_parameter("alpha", alpha).with_parameter("L", block);
+        let nth_sample = |k: u32| sample(&point, &format!("k{index}"), k, 1e-3 * f64::from(k + 1));
+        lines.extend((0..6).map(|k| line(&Event::Sample(Box::new(nth_sample(k))))));
     }
-    all.push(line(&Event::Ended { status: Status::Ok, message: String::new(), doubtful: false }));
-    all
+    lines.push(line(&Event::Ended { status: Status::Ok, message: String::new(), doubtful: false }));
+    lines
 }
 
 fn path(folder: &Folder) -> &str {
@@ -55,7 +55,7 @@ fn path(folder: &Folder) -> &str {
 }
 
 /// Returns the text of a command on both outputs, and its exit code.
-fn said(arguments: &[&str]) -> (String, Option<i32>) {
+fn run_command(arguments: &[&str]) -> (String, Option<i32>) {
     let output = apexmap(arguments);
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     (text.concat(), output.status.code())
@@ -101,10 +101,10 @@ fn damage_is_told_with_the_name_of_its_journal_by_status_and_by_what_reads_the_s
     let out = scratch.join("x.csv");
     let export = ["export", path(&folder), "--out", out.to_str().expect("a path")];
     for arguments in [&["status", path(&folder)][..], &["query", path(&folder)], &export] {
-        let (text, code) = said(arguments);
+        let (text, code) = run_command(arguments);
         assert!(text.contains("journal 0001.jsonl: 3 lines cannot be read") && code == Some(0), "{text}");
     }
-    let (text, _) = said(&["status", path(&folder)]);
+    let (text, _) = run_command(&["status", path(&folder)]);
     assert!(text.contains("journal 0001.jsonl: it does not tell of its launch, 21 samples"), "{text}");
 }
 
@@ -114,7 +114,7 @@ fn samples_of_a_copied_journal_count_once_and_that_is_told() {
     std::fs::copy(folder.journal("0001"), folder.journal("0002")).expect("copied");
     assert_eq!(folder.table().expect("a table").rows, 24);
     for command in ["status", "query"] {
-        let (text, code) = said(&[command, path(&folder)]);
+        let (text, code) = run_command(&[command, path(&folder)]);
         assert!(text.contains("journal 0002.jsonl: 24 samples occurred before and count once"), "{text}");
         assert_eq!(code, Some(0));
     }
@@ -138,9 +138,9 @@ fn a_line_that_does_not_end_is_not_held_in_memory() {
 #[test]
 fn a_sample_is_the_same_however_its_line_is_written() {
     let scratch = Scratch::new();
-    let mut one = sample(&small_point("apex_map.sequential", 1), "k\",\"block\":7", 3, 1.5);
-    one.message = "{\"block\":9}".into();
-    let written = line(&Event::Sample(Box::new(one.clone())));
+    let mut original = sample(&small_point("apex_map.sequential", 1), "k\",\"block\":7", 3, 1.5);
+    original.message = "{\"block\":9}".into();
+    let written = line(&Event::Sample(Box::new(original.clone())));
     let value: serde_json::Value = serde_json::from_str(&written).expect("JSON");
     let fields = value.as_object().expect("fields");
     let backwards: Vec<String> = fields.iter().rev().map(|(name, value)| format!("\"{name}\" : {value}")).collect();
@@ -149,10 +149,14 @@ fn a_sample_is_the_same_however_its_line_is_written() {
     for text in [written.clone(), format!("{{{}}}\n", backwards.join(", ")), newer, escaped] {
         let path = scratch.join("0001.jsonl");
         std::fs::write(&path, &text).expect("written");
-        let (full, quick) = (journal::read(&path).expect("readable"), journal::outcomes(&path).expect("readable"));
-        assert_eq!((full.unreadable, full.samples.as_slice()), (0, [one.clone()].as_slice()), "{text}");
-        assert_eq!((quick.samples[0].block, quick.samples[0].repetition), (one.block, one.repetition), "{text}");
-        assert_eq!(quick.samples[0].key, one.key, "{text}");
+        let (full, quick) = (journal::read(&path).expect("readable"), journal::read_outcomes(&path).expect("readable"));
+        assert_eq!((full.unreadable, full.samples.as_slice()), (0, [original.clone()].as_slice()), "{text}");
+        assert_eq!(
+            (quick.samples[0].block, quick.samples[0].repetition),
+            (original.block, original.repetition),
+            "{text}"
+        );
+        assert_eq!(quick.samples[0].key, original.key, "{text}");
     }
     // A duplicate field is damage, wherever it is.
     let twice = written.replacen("\"repetition\"", "\"key\":\"other\",\"repetition\"", 1);
@@ -177,7 +181,7 @@ fn a_figure_that_no_axis_can_show_is_left_out_and_said() {
         *line = line.replace("\"seconds\":0.00", "\"seconds\":1e30");
     }
     let (_scratch, folder) = result(&lines);
-    let (text, code) = said(&["report", path(&folder)]);
+    let (text, code) = run_command(&["report", path(&folder)]);
     assert!(code == Some(0) && text.contains("is not drawn") && text.contains("no axis can show"), "{text}");
     let page = std::fs::read_to_string(folder.report()).expect("a report");
     assert!(page.contains("is not drawn"));
@@ -205,9 +209,9 @@ fn a_store_knows_by_content_whether_its_parquet_file_is_current() {
         let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
         parquet.set_modified(time).expect("a time");
         change(&folder.journal("0001"), |bytes| bytes.extend(line(&Event::Done { budget_spent: false }).bytes()));
-        let mut more = lines()[1].replacen("1700000000.0", &format!("17000{seconds}.0"), 1);
-        more.insert(more.len() - 1, ' ');
-        change(&folder.journal("0001"), |bytes| bytes.extend(more.bytes()));
+        let mut new_line = lines()[1].replacen("1700000000.0", &format!("17000{seconds}.0"), 1);
+        new_line.insert(new_line.len() - 1, ' ');
+        change(&folder.journal("0001"), |bytes| bytes.extend(new_line.bytes()));
         assert_eq!(folder.table().expect("a table").rows, if seconds == 0 { 25 } else { 26 });
     }
     // Points of another plan are stale, whatever file is newer.
@@ -220,23 +224,23 @@ fn a_store_knows_by_content_whether_its_parquet_file_is_current() {
 #[test]
 fn a_changed_bit_of_the_parquet_file_is_told_and_its_journals_are_read() {
     let (_scratch, folder) = result(&lines());
-    let whole = folder.table().expect("a table");
+    let table = folder.table().expect("a table");
     let length = std::fs::metadata(folder.samples()).expect("the file").len() as usize;
-    for at in (0..length).step_by(length / 40) {
-        change(&folder.samples(), |bytes| bytes[at] ^= 1 << (at % 8));
-        let (text, code) = said(&["query", path(&folder)]);
+    for offset in (0..length).step_by(length / 40) {
+        change(&folder.samples(), |bytes| bytes[offset] ^= 1 << (offset % 8));
+        let (text, code) = run_command(&["query", path(&folder)]);
         assert_eq!(code, Some(0), "{text}");
         let notes: Vec<&str> = text.lines().filter(|line| line.starts_with("note:")).collect();
         assert!(matches!(notes[..], [note] if note.contains("does not match its checksum in manifest.json")), "{text}");
-        assert_eq!(folder.table().expect("a table"), whole);
-        change(&folder.samples(), |bytes| bytes[at] ^= 1 << (at % 8));
+        assert_eq!(folder.table().expect("a table"), table);
+        change(&folder.samples(), |bytes| bytes[offset] ^= 1 << (offset % 8));
     }
-    assert!(!said(&["query", path(&folder)]).0.contains("note:"));
+    assert!(!run_command(&["query", path(&folder)]).0.contains("note:"));
     // Without journals, only the Parquet file remains.
     std::fs::remove_dir_all(folder.journals()).expect("removed");
-    assert!(said(&["query", path(&folder)]).1 == Some(0));
+    assert!(run_command(&["query", path(&folder)]).1 == Some(0));
     change(&folder.samples(), |bytes| bytes[length / 2] ^= 1);
-    let (text, code) = said(&["query", path(&folder)]);
+    let (text, code) = run_command(&["query", path(&folder)]);
     assert!(code == Some(3) && text.contains("does not match its checksum in manifest.json"), "{text}");
 }
 
@@ -259,10 +263,10 @@ fn no_changed_bit_of_a_parquet_file_of_other_hands_ends_the_program() {
     let path = scratch.join("foreign.parquet");
     let mut file = std::fs::File::create(&path).expect("a file");
     parquet::write(&mut file, &path, &small_table()).expect("written");
-    let whole = std::fs::read(&path).expect("the file");
+    let original = std::fs::read(&path).expect("the file");
     let mut refused = 0;
-    for bit in 0..whole.len() * 8 {
-        let mut bytes = whole.clone();
+    for bit in 0..original.len() * 8 {
+        let mut bytes = original.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
         std::fs::write(&path, bytes).expect("written");
         match parquet::read(&path) {
@@ -270,15 +274,15 @@ fn no_changed_bit_of_a_parquet_file_of_other_hands_ends_the_program() {
                 assert!(table.names().iter().all(|name| table.column(name).expect("named").len() == table.rows));
             }
             Err(error) => {
-                assert!(error.what.contains("foreign.parquet") && error.exit_code() == 2, "bit {bit}: {error}");
+                assert!(error.message.contains("foreign.parquet") && error.exit_code() == 2, "bit {bit}: {error}");
                 refused += 1;
             }
         }
     }
-    assert!(refused > whole.len(), "{refused} of {}", whole.len() * 8);
-    for length in 0..whole.len() {
-        std::fs::write(&path, &whole[..length]).expect("written");
-        assert!(parquet::read(&path).is_err(), "{length} bytes of {}", whole.len());
+    assert!(refused > original.len(), "{refused} of {}", original.len() * 8);
+    for length in 0..original.len() {
+        std::fs::write(&path, &original[..length]).expect("written");
+        assert!(parquet::read(&path).is_err(), "{length} bytes of {}", original.len());
     }
 }
 
@@ -289,7 +293,7 @@ fn a_parquet_file_that_asks_for_more_memory_than_there_is_is_refused_with_one_me
     let scratch = Scratch::new();
     let file = scratch.join("foreign.parquet");
     std::fs::copy(seed, &file).expect("copied");
-    let (text, code) = said(&["query", file.to_str().expect("a path")]);
+    let (text, code) = run_command(&["query", file.to_str().expect("a path")]);
     assert!(code == Some(2) && text.contains("as Parquet: it is damaged: a page of "), "{code:?}: {text}");
     assert_eq!(text.lines().count(), 2, "an error and advice: {text}");
 }
@@ -299,25 +303,28 @@ fn the_samples_of_a_result_are_checked_against_its_manifest_also_where_their_fil
     let (scratch, folder) = result(&lines());
     let file = folder.samples();
     let named = ["query", file.to_str().expect("a path"), "--where", "alpha == 1", "--format", "csv"];
-    let whole = printed(&named);
+    let expected_text = successful_stdout(&named);
     change(&file, |bytes| bytes[100] ^= 1);
-    let (text, code) = said(&named);
-    assert!(code == Some(0) && text.starts_with(&whole), "{text}");
+    let (text, code) = run_command(&named);
+    assert!(code == Some(0) && text.starts_with(&expected_text), "{text}");
     assert!(text.contains("does not match its checksum in manifest.json; its journals are read instead"), "{text}");
-    let here = Command::new(env!("CARGO_BIN_EXE_apexmap"))
+    let output = Command::new(env!("CARGO_BIN_EXE_apexmap"))
         .current_dir(&folder.path)
         .args(["query", "samples.parquet"])
         .output();
-    let text = String::from_utf8_lossy(&here.expect("it runs").stderr).into_owned();
+    let text = String::from_utf8_lossy(&output.expect("it runs").stderr).into_owned();
     assert!(text.contains("its journals are read instead"), "{text}");
     std::fs::remove_dir_all(folder.journals()).expect("removed");
-    let (text, code) = said(&named);
+    let (text, code) = run_command(&named);
     assert!(code == Some(3) && text.contains("does not match its checksum in manifest.json"), "{text}");
     // In another folder, it is an ordinary file.
     change(&file, |bytes| bytes[100] ^= 1);
     let other = scratch.join("samples.parquet");
     std::fs::copy(&file, &other).expect("copied");
-    assert_eq!(printed(&["query", other.to_str().expect("a path"), "--where", "alpha == 1", "--format", "csv"]), whole);
+    assert_eq!(
+        successful_stdout(&["query", other.to_str().expect("a path"), "--where", "alpha == 1", "--format", "csv"]),
+        expected_text
+    );
 }
 
 #[test]
@@ -328,7 +335,7 @@ fn a_parquet_file_without_a_manifest_is_said_to_have_no_checksum_and_times_that_
     let file = folder.samples();
     let file = file.to_str().expect("a path");
     for named in [file, path(&folder)] {
-        let (text, code) = said(&["query", named]);
+        let (text, code) = run_command(&["query", named]);
         assert!(code == Some(0) && text.contains("samples.parquet has no checksum"), "{text}");
         assert!(!text.contains("count as failed"), "{text}");
     }
@@ -339,16 +346,17 @@ fn a_parquet_file_without_a_manifest_is_said_to_have_no_checksum_and_times_that_
     for name in table.names() {
         let column = table.column(name).expect("a column");
         let seconds = |row: usize| wrong.get(row).copied().unwrap_or(column.number(row));
-        let column = if name == "seconds" { Column::numbers((0..table.rows).map(seconds)) } else { column.clone() };
+        let column =
+            if name == "seconds" { Column::from_numbers((0..table.rows).map(seconds)) } else { column.clone() };
         changed.insert(name, column);
     }
     folder.replace(&folder.samples(), |out| parquet::write(out, Path::new(file), &changed)).expect("written");
-    let (text, code) = said(&["query", file, "--format", "csv"]);
+    let (text, code) = run_command(&["query", file, "--format", "csv"]);
     assert!(code == Some(0) && text.contains("5 runs of ") && text.contains("they count as failed"), "{text}");
     let (head, row) = (text.lines().next().expect("a head"), text.lines().nth(1).expect("a row"));
     let value = |name: &str| {
-        let at = head.split(',').position(|column| column == name).unwrap_or_else(|| panic!("no {name}: {head}"));
-        row.split(',').nth(at).expect("a value").to_owned()
+        let index = head.split(',').position(|column| column == name).unwrap_or_else(|| panic!("no {name}: {head}"));
+        row.split(',').nth(index).expect("a value").to_owned()
     };
     assert_eq!((value("samples"), value("failed")), ("1".into(), "5".into()), "{text}");
 }
@@ -378,13 +386,13 @@ const PIPES: &[&str] = &[
 
 #[test]
 fn a_pipe_anywhere_in_a_result_keeps_no_command_waiting() {
-    patiently(|| {
+    with_time_limit(|| {
         let scratch = Scratch::new();
         let sweep = scratch.join("tiny.toml");
-        std::fs::write(&sweep, TINY).expect("written");
+        std::fs::write(&sweep, TINY_SWEEP).expect("written");
         for name in PIPES {
             let (_scratch, folder) = result(&lines());
-            let jobs = Jobs::of(&folder);
+            let jobs = Jobs::new(&folder);
             jobs.create().expect("a folder");
             let line =
                 Line::Submitting { job: "am-1".into(), part: "all".into(), seconds: 60.0, after: None, samples: 0 };
@@ -404,7 +412,7 @@ fn a_pipe_anywhere_in_a_result_keeps_no_command_waiting() {
                 &["run", "--out", out, sweep],
             ];
             for command in commands {
-                let (text, code) = said(command);
+                let (text, code) = run_command(command);
                 assert!(matches!(code, Some(0 | 2..=4)), "{command:?} with {name}: {code:?}: {text}");
             }
         }
@@ -428,21 +436,21 @@ fn samples_of_a_launch_whose_lines_do_not_fit_together_stay_in_its_journal_and_c
         damages.iter().map(|damage| (&*damage.journal, damage.doubtful)).collect::<Vec<_>>(),
         [("0002.jsonl", 24)]
     );
-    let (whole, short) = (journal::read(&folder.journal("0002")), journal::outcomes(&folder.journal("0002")));
-    let (whole, short) = (whole.expect("readable"), short.expect("readable"));
-    assert_eq!((whole.samples.len(), whole.doubtful, whole.unreadable), (0, 24, 0));
-    assert_eq!((short.samples.len(), short.doubtful, short.unreadable), (0, 24, 0));
+    let (full, quick) = (journal::read(&folder.journal("0002")), journal::read_outcomes(&folder.journal("0002")));
+    let (full, quick) = (full.expect("readable"), quick.expect("readable"));
+    assert_eq!((full.samples.len(), full.doubtful, full.unreadable), (0, 24, 0));
+    assert_eq!((quick.samples.len(), quick.doubtful, quick.unreadable), (0, 24, 0));
     for command in ["status", "query"] {
-        let (text, code) = said(&[command, path(&folder)]);
-        let told = "journal 0002.jsonl: 24 samples of a launch with inconsistent lines do not count";
-        assert!(code == Some(0) && text.contains(told), "{command}: {text}");
+        let (text, code) = run_command(&[command, path(&folder)]);
+        let expected = "journal 0002.jsonl: 24 samples of a launch with inconsistent lines do not count";
+        assert!(code == Some(0) && text.contains(expected), "{command}: {text}");
     }
 }
 
 #[test]
 fn a_damaged_manifest_plan_or_card_is_never_a_panic() {
     let (_scratch, folder) = result(&lines());
-    printed(&["report", path(&folder)]);
+    successful_stdout(&["report", path(&folder)]);
     std::fs::write(folder.points(), "{\"key\": \"k0\"}\n").expect("written");
     let damaged = ["", "{", "[]", "null", "{\"key\": 3}\n", "\u{0}\u{0}", "name = ", "{\"schema\": 99}"];
     for file in [folder.manifest(), folder.points(), folder.machine()] {
@@ -450,9 +458,13 @@ fn a_damaged_manifest_plan_or_card_is_never_a_panic() {
         for text in damaged {
             std::fs::write(&file, text).expect("written");
             for command in ["status", "query", "report"] {
-                let (said, code) = said(&[command, path(&folder)]);
-                let told = matches!(code, Some(0 | 2 | 3));
-                assert!(told && !said.contains("panicked"), "{command}, {}: {text:?}: {said}", file.display());
+                let (text_of_command, code) = run_command(&[command, path(&folder)]);
+                let clean_exit = matches!(code, Some(0 | 2 | 3));
+                assert!(
+                    clean_exit && !text_of_command.contains("panicked"),
+                    "{command}, {}: {text:?}: {text_of_command}",
+                    file.display()
+                );
             }
         }
         let _ = before.map_or_else(|| std::fs::remove_file(&file), |bytes| std::fs::write(&file, bytes));
@@ -462,19 +474,21 @@ fn a_damaged_manifest_plan_or_card_is_never_a_panic() {
 /// Generates points of any kernel with each value within its domain, whether the point can run or not.
 fn any_point() -> impl Strategy<Value = Point> {
     let value = |domain: Domain| match domain {
-        Domain::Integer { least, most, .. }
-        | Domain::Size { least, most, .. }
-        | Domain::Global { least, most, .. }
-        | Domain::Chosen { least, most, .. } => {
+        Domain::Integer { min: least, max: most, .. }
+        | Domain::Size { min: least, max: most, .. }
+        | Domain::Global { min: least, max: most, .. }
+        | Domain::Chosen { min: least, max: most, .. } => {
             prop_oneof![Just(least), Just(most), least..=most, least..=most.min(least + 40)]
                 .prop_map(Value::Integer)
                 .boxed()
         }
-        Domain::Real { above, most, .. } => prop_oneof![Just(most), above..most].prop_map(Value::Real).boxed(),
+        Domain::Real { exclusive_min: above, max: most, .. } => {
+            prop_oneof![Just(most), above..most].prop_map(Value::Real).boxed()
+        }
         Domain::Choice(words) => prop::sample::select(words).prop_map(Value::from).boxed(),
     };
-    (0..kernels::ALL.len(), prop_oneof![1usize..9, Just(1 << 20)]).prop_flat_map(move |(at, ranks)| {
-        let kernel = kernels::ALL[at];
+    (0..kernels::ALL.len(), prop_oneof![1usize..9, Just(1 << 20)]).prop_flat_map(move |(index, ranks)| {
+        let kernel = kernels::ALL[index];
         let values: Vec<_> = kernel.parameters().iter().map(|parameter| value(parameter.domain)).collect();
         values.prop_map(move |values| {
             let named = kernel.parameters().iter().map(|parameter| parameter.name.to_owned()).zip(values);
@@ -496,15 +510,15 @@ proptest! {
         let scratch = Scratch::new();
         let path = scratch.join("0001.jsonl");
         let hello = line(&Event::Hello(Box::new(launch("0001", point.ranks.min(9), "b1"))));
-        let one: Sample = sample(&point, "k", 0, seconds);
-        std::fs::write(&path, hello + &line(&Event::Sample(Box::new(one)))).expect("written");
-        let mut table = Tabulation::new(Some(Limits::of(&card())));
+        let original: Sample = sample(&point, "k", 0, seconds);
+        std::fs::write(&path, hello + &line(&Event::Sample(Box::new(original)))).expect("written");
+        let mut table = Tabulation::new(Some(Limits::from_card(&card())));
         let mut samples = 0;
         let add = |sample: Sample, record: &mut Record| {
             samples += 1;
             table.add(&sample, record.launch.as_ref(), true);
         };
-        Reader::default().each(&[path], add).expect("readable");
+        Reader::default().read_each(&[path], add).expect("readable");
         prop_assert_eq!(table.finish().rows, samples);
     }
 }
@@ -515,12 +529,12 @@ fn a_line_of_the_plan_that_is_no_point_is_named_instead_of_counting_stale_sample
     std::fs::write(folder.points(), "{\"key\": \"k0\", \"kernel\": \"k\", \"ranks\": 1}\n{\"key\": 3}\n")
         .expect("written");
     for command in ["status", "query"] {
-        let (text, code) = said(&[command, path(&folder)]);
-        let told = text.contains("points.jsonl: line 2 is not a planned point") && text.contains("remove the file");
-        assert!(code == Some(3) && told, "{command}: {text}");
+        let (text, code) = run_command(&[command, path(&folder)]);
+        let named = text.contains("points.jsonl: line 2 is not a planned point") && text.contains("remove the file");
+        assert!(code == Some(3) && named, "{command}: {text}");
     }
     std::fs::remove_file(folder.points()).expect("removed");
-    assert_eq!(said(&["status", path(&folder)]).1, Some(0));
+    assert_eq!(run_command(&["status", path(&folder)]).1, Some(0));
 }
 
 #[test]
@@ -529,7 +543,7 @@ fn a_pipe_among_the_journals_is_refused_and_keeps_nobody_waiting() {
     let folder = Folder::create(&scratch.join("result")).expect("a folder");
     nix::unistd::mkfifo(&folder.journal("0001"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
     let error = folder.records().expect_err("no journal");
-    assert!(error.what.contains("0001.jsonl is not a file") && error.exit_code() == 3, "{error}");
+    assert!(error.message.contains("0001.jsonl is not a file") && error.exit_code() == 3, "{error}");
 }
 
 #[test]
@@ -539,12 +553,12 @@ fn a_pipe_in_the_place_of_a_file_of_a_result_keeps_nobody_waiting() {
         let place = folder.path.join(name);
         let _ = std::fs::remove_file(&place);
         nix::unistd::mkfifo(&place, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
-        patiently(move || {
+        with_time_limit(move || {
             assert_eq!(Manifest::read(&folder).is_err(), name == "manifest.json");
             assert_eq!(folder.lock().is_err(), name == ".lock");
             assert_eq!(folder.planned_points().is_err(), name == "points.jsonl");
             for command in ["status", "query"] {
-                let (text, code) = said(&[command, path(&folder)]);
+                let (text, code) = run_command(&[command, path(&folder)]);
                 // Samples in Parquet contain the information whether they are stale.
                 let asks = name == "points.jsonl" && command == "status";
                 assert_eq!(code, Some(if asks { 3 } else { 0 }), "{command} with {name}: {text}");

@@ -2,12 +2,12 @@
 //! system.
 
 use crate::common::{Scratch, host, launch, sample, small_point};
-use crate::mock::noise;
+use crate::mock::noisy_facts;
 use apexmap_base::disturbance::{Fact, Facts};
 use apexmap_base::sample::{Launch, Sample};
 use apexmap_draw::figure;
 use apexmap_draw::plot::{self, FigureKind, Request};
-use apexmap_measure::hardware::{Below, Throttling};
+use apexmap_measure::hardware::{FilesBelow, Throttling};
 use apexmap_measure::observer::counters::Counters;
 use apexmap_measure::observer::energy::Energy;
 use apexmap_measure::observer::host::{HostTimes, HostWatch};
@@ -17,7 +17,9 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::distance;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::correction::{Run, factors};
-use apexmap_results::table::quietness::{Cause, Quietness, Reference, causes, judge, preflight_causes, together};
+use apexmap_results::table::quietness::{
+    Cause, Quietness, Reference, causes, judge, overall_verdict, preflight_causes,
+};
 use apexmap_study::calibrate;
 use apexmap_theory::machine::{Card, Number};
 use perf_event::events::{Event, Software};
@@ -27,28 +29,29 @@ use std::time::{Duration, Instant};
 /// Returns the facts of a run of 10 ms without disturbance.
 fn quiet() -> Facts {
     let zero = [Fact::OffCoreShare, Fact::RunDelayShare, Fact::StealShare, Fact::OtherCores, Fact::ThrottledSeconds];
-    let facts = zero.into_iter().fold(Facts::default(), |facts, fact| facts.with(fact, 0.0));
-    let facts = facts.with(Fact::WatchedSeconds, 0.01).with(Fact::MinorFaults, 0.0).with(Fact::MajorFaults, 0.0);
-    let facts = facts.with(Fact::HertzBefore, 3e9).with(Fact::HertzAfter, 3e9);
-    facts.with(Fact::CacheCanary, 20e-6).with(Fact::MemoryCanary, 15e-6).with(Fact::BarrierCanary, 60e-9)
+    let facts = zero.into_iter().fold(Facts::default(), |facts, fact| facts.with_fact(fact, 0.0));
+    let facts =
+        facts.with_fact(Fact::WatchedSeconds, 0.01).with_fact(Fact::MinorFaults, 0.0).with_fact(Fact::MajorFaults, 0.0);
+    let facts = facts.with_fact(Fact::HertzBefore, 3e9).with_fact(Fact::HertzAfter, 3e9);
+    facts.with_fact(Fact::CacheCanary, 20e-6).with_fact(Fact::MemoryCanary, 15e-6).with_fact(Fact::BarrierCanary, 60e-9)
 }
 
 fn reference() -> Reference {
-    Reference::of(&vec![quiet(); 4])
+    Reference::from_facts(&vec![quiet(); 4])
 }
 
 #[test]
 fn facts_of_ranks_are_put_together_as_each_says() {
-    let one = Facts::default().with(Fact::RunDelayShare, 0.1).with(Fact::InvoluntarySwitches, 2.0);
-    let one = one.with(Fact::HertzBefore, 3e9);
-    let two = Facts::default().with(Fact::RunDelayShare, 0.4).with(Fact::InvoluntarySwitches, 5.0);
-    let two = two.with(Fact::HertzBefore, 2e9).with(Fact::StealShare, 0.2);
-    let all = Facts::over_ranks(&[one.words(), two.words()].concat());
-    assert_eq!(all.get(Fact::RunDelayShare), Some(0.4), "the largest");
-    assert_eq!(all.get(Fact::InvoluntarySwitches), Some(7.0), "the sum");
-    assert_eq!(all.get(Fact::HertzBefore), Some(2e9), "the smallest");
-    assert_eq!(all.get(Fact::StealShare), Some(0.2), "the value of the rank that has one");
-    assert_eq!(all.get(Fact::EnergyJoules), None);
+    let first = Facts::default().with_fact(Fact::RunDelayShare, 0.1).with_fact(Fact::InvoluntarySwitches, 2.0);
+    let first = first.with_fact(Fact::HertzBefore, 3e9);
+    let second = Facts::default().with_fact(Fact::RunDelayShare, 0.4).with_fact(Fact::InvoluntarySwitches, 5.0);
+    let second = second.with_fact(Fact::HertzBefore, 2e9).with_fact(Fact::StealShare, 0.2);
+    let combined = Facts::combine_ranks(&[first.to_words(), second.to_words()].concat());
+    assert_eq!(combined.get(Fact::RunDelayShare), Some(0.4), "the largest");
+    assert_eq!(combined.get(Fact::InvoluntarySwitches), Some(7.0), "the sum");
+    assert_eq!(combined.get(Fact::HertzBefore), Some(2e9), "the smallest");
+    assert_eq!(combined.get(Fact::StealShare), Some(0.2), "the value of the rank that has one");
+    assert_eq!(combined.get(Fact::EnergyJoules), None);
 }
 
 proptest! {
@@ -93,70 +96,70 @@ fn each_cause_is_found_alone_just_above_its_limit_and_not_just_below() {
         (Cause::BarrierCanary, Fact::BarrierCanary, 31e-9, 29e-9),
     ];
     for (cause, fact, below, above) in cases {
-        let found = |value| causes(&quiet().with(fact, value), &reference(), false).expect("known");
-        assert!(found(below).is_empty(), "{cause} at {below}");
-        assert_eq!(found(above).iter().map(|(cause, _)| *cause).collect::<Vec<_>>(), [cause], "at {above}");
+        let causes_of = |value| causes(&quiet().with_fact(fact, value), &reference(), false).expect("known");
+        assert!(causes_of(below).is_empty(), "{cause} at {below}");
+        assert_eq!(causes_of(above).iter().map(|(cause, _)| *cause).collect::<Vec<_>>(), [cause], "at {above}");
     }
 }
 
 #[test]
 fn what_is_not_told_is_unknown_and_so_is_an_oversubscribed_run() {
     assert_eq!(causes(&Facts::default(), &reference(), false), None);
-    let silent = Facts::default().with(Fact::WatchedSeconds, 0.01).with(Fact::CacheCanary, 20e-6);
+    let silent = Facts::default().with_fact(Fact::WatchedSeconds, 0.01).with_fact(Fact::CacheCanary, 20e-6);
     assert_eq!(causes(&silent, &reference(), false), None, "the number of waiting ranks is unknown");
-    assert_eq!(causes(&noise(), &reference(), true), None, "ranks wait for each other");
+    assert_eq!(causes(&noisy_facts(), &reference(), true), None, "ranks wait for each other");
     assert_eq!(judge(None), Quietness::Unknown);
 }
 
 #[test]
 fn the_reference_is_the_quietest_quarter_of_barriers_the_median_and_needs_four_runs() {
     let with = |seconds: f64| {
-        let facts = quiet().with(Fact::CacheCanary, seconds).with(Fact::HertzBefore, 1e9 * seconds);
-        facts.with(Fact::BarrierCanary, seconds)
+        let facts = quiet().with_fact(Fact::CacheCanary, seconds).with_fact(Fact::HertzBefore, 1e9 * seconds);
+        facts.with_fact(Fact::BarrierCanary, seconds)
     };
     let runs = [1.0, 2.0, 3.0, 4.0, 9.0].map(with);
-    let reference = Reference::of(&runs);
+    let reference = Reference::from_facts(&runs);
     assert_eq!((reference.cache_seconds, reference.hertz), (Some(2.0), Some(4e9)), "quartiles of five");
     assert_eq!(reference.barrier_seconds, Some(3.0), "the median");
-    assert_eq!(Reference::of(&runs[..3]), Reference::default());
+    assert_eq!(Reference::from_facts(&runs[..3]), Reference::default());
 }
 
 #[test]
 fn several_samples_are_disturbed_when_more_than_a_quarter_is_and_unknown_when_most_are() {
     use Quietness::{Disturbed, Quiet, Unknown};
-    assert_eq!(together(&[Quiet, Quiet, Quiet, Disturbed]), Quiet);
-    assert_eq!(together(&[Quiet, Quiet, Disturbed, Disturbed]), Disturbed);
-    assert_eq!(together(&[Quiet, Unknown, Unknown]), Unknown);
-    assert_eq!(together(&[]), Unknown);
+    assert_eq!(overall_verdict(&[Quiet, Quiet, Quiet, Disturbed]), Quiet);
+    assert_eq!(overall_verdict(&[Quiet, Quiet, Disturbed, Disturbed]), Disturbed);
+    assert_eq!(overall_verdict(&[Quiet, Unknown, Unknown]), Unknown);
+    assert_eq!(overall_verdict(&[]), Unknown);
 }
 
 #[test]
 fn one_interruption_in_a_second_does_not_make_a_machine_disturbed_before_a_run() {
     let mut canaries = vec![quiet(); 100];
-    canaries[40] = noise().with(Fact::CacheCanary, 40e-6);
+    canaries[40] = noisy_facts().with_fact(Fact::CacheCanary, 40e-6);
     assert_eq!(preflight_causes(&canaries, false), Some(Vec::new()));
-    assert_eq!(preflight_causes(&vec![noise(); 100], false).expect("known")[0], (Cause::RunDelay, 0.5));
+    assert_eq!(preflight_causes(&vec![noisy_facts(); 100], false).expect("known")[0], (Cause::RunDelay, 0.5));
     // A thread on the same core takes turns that are longer than a canary, so most canaries do not see it.
-    let turns: Vec<Facts> = (0..100).map(|canary| if canary % 4 == 0 { noise() } else { quiet() }).collect();
+    let turns: Vec<Facts> = (0..100).map(|canary| if canary % 4 == 0 { noisy_facts() } else { quiet() }).collect();
     let (cause, amount) = preflight_causes(&turns, false).expect("known")[0];
     assert!(cause == Cause::RunDelay && (amount - 0.125).abs() < 1e-12, "{cause} {amount}");
 }
 
 /// Returns runs of two points, twenty each. The machine is up to twice as slow in some runs; only the first point
 /// becomes slower with it.
-fn runs() -> Vec<(f64, Facts, bool)> {
-    let of = |number: usize| {
+fn simulate_runs() -> Vec<(f64, Facts, bool)> {
+    let run_pair = |number: usize| {
         let slow = 1.0 + (number * 7 % 20) as f64 / 20.0;
         let jitter = 1.0 + 0.01 * ((number * 13 % 5) as f64 - 2.0);
-        let facts = quiet().with(Fact::MemoryCanary, 15e-6 * slow);
+        let facts = quiet().with_fact(Fact::MemoryCanary, 15e-6 * slow);
         [(0.5 * slow * jitter, facts, true), (0.5 * jitter, facts, false)]
     };
-    (0..20).flat_map(of).collect()
+    (0..20).flat_map(run_pair).collect()
 }
 
 #[test]
 fn a_common_factor_is_taken_out_of_the_rates_of_points_that_follow_it_and_of_no_others() {
-    let (reference, runs) = (reference(), runs());
+    let (reference, runs) = (reference(), simulate_runs());
     for follows in [true, false] {
         let point: Vec<Run> = (runs.iter().filter(|run| run.2 == follows))
             .map(|(seconds, facts, _)| Run { seconds: *seconds, facts, reference: &reference })
@@ -172,7 +175,7 @@ fn a_common_factor_is_taken_out_of_the_rates_of_points_that_follow_it_and_of_no_
 
 #[test]
 fn two_runs_are_too_few_to_correct() {
-    let (reference, slow) = (reference(), quiet().with(Fact::CacheCanary, 40e-6));
+    let (reference, slow) = (reference(), quiet().with_fact(Fact::CacheCanary, 40e-6));
     let run = |seconds, facts| Run { seconds, facts, reference: &reference };
     assert_eq!(factors(&[run(1.0, &quiet()), run(2.0, &slow)]), [1.0, 1.0]);
 }
@@ -180,17 +183,17 @@ fn two_runs_are_too_few_to_correct() {
 /// Returns samples of two ranks; the first `noisy` of twenty are disturbed.
 fn journal(noisy: usize, oversubscribed: bool) -> Vec<Record> {
     let point = small_point("apex_map.two_sided", 2);
-    let of = |number: u32| {
+    let simulate_sample = |number: u32| {
         let disturbed = (number as usize) < noisy;
-        let disturbance = if disturbed { noise().with(Fact::CacheCanary, 20e-6) } else { quiet() };
+        let disturbance = if disturbed { noisy_facts().with_fact(Fact::CacheCanary, 20e-6) } else { quiet() };
         Sample { disturbance, ..sample(&point, "k", number, if disturbed { 2.0 } else { 1.0 }) }
     };
     let launch = Launch { oversubscribed, ..launch("0001", 2, "b1") };
-    vec![Record { launch: Some(launch), samples: (0..20).map(of).collect(), ..Record::default() }]
+    vec![Record { launch: Some(launch), samples: (0..20).map(simulate_sample).collect(), ..Record::default() }]
 }
 
 /// Returns the same samples without disturbance, with barriers of this number of seconds.
-fn at_distance(seconds: f64) -> Samples {
+fn with_barriers(seconds: f64) -> Samples {
     let mut records = journal(0, false);
     for sample in &mut records[0].samples {
         sample.disturbance.set(Fact::BarrierCanary, Some(seconds));
@@ -200,30 +203,30 @@ fn at_distance(seconds: f64) -> Samples {
 
 #[test]
 fn ranks_at_another_distance_than_on_the_card_or_in_another_result_are_told() {
-    let (near, far) = (at_distance(50e-9), at_distance(200e-9));
+    let (near, far) = (with_barriers(50e-9), with_barriers(200e-9));
     let mut card = Card::new("here", "a machine", "measured");
     card.set("barrier_seconds", Number::new(60e-9, "s", "measured")).expect("a number");
-    assert_eq!(distance::from_card(&far, &card), None, "the transport of the card is unknown");
+    assert_eq!(distance::card_warning(&far, &card), None, "the transport of the card is unknown");
     card.provenance.insert("transport".into(), near.first_word("transport").into());
-    assert_eq!(distance::from_card(&near, &card), None);
-    let told = distance::from_card(&far, &card).expect("they are farther");
+    assert_eq!(distance::card_warning(&near, &card), None);
+    let message = distance::card_warning(&far, &card).expect("they are farther");
     assert!(
-        told.starts_with("A barrier of two ranks took 60 ns when the card was measured, and 200 ns in this"),
-        "{told}"
+        message.starts_with("A barrier of two ranks took 60 ns when the card was measured, and 200 ns in this"),
+        "{message}"
     );
 
-    assert_eq!(distance::between(("a", &near), ("b", &near)), None);
-    let told = distance::between(("a", &far), ("b", &near)).expect("they are nearer");
-    assert_eq!(told, "a barrier of 2 ranks took 200 ns on a, 50 ns on b, though both are of one host");
+    assert_eq!(distance::comparison_warning(("a", &near), ("b", &near)), None);
+    let message = distance::comparison_warning(("a", &far), ("b", &near)).expect("they are nearer");
+    assert_eq!(message, "a barrier of 2 ranks took 200 ns on a, 50 ns on b, though both are of one host");
 }
 
-fn stored(noisy: usize, oversubscribed: bool) -> Samples {
+fn tabulate_samples(noisy: usize, oversubscribed: bool) -> Samples {
     tabulate(&journal(noisy, oversubscribed), |_| true).into()
 }
 
 #[test]
 fn stores_have_the_facts_the_verdict_and_the_corrected_rates_of_each_sample() {
-    let samples = stored(6, false);
+    let samples = tabulate_samples(6, false);
     let table = samples.table();
     assert_eq!((table.word("quietness", 0), table.word("disturbed_by", 0)), ("disturbed", "run delay, off core"));
     assert_eq!((table.word("quietness", 19), table.word("disturbed_by", 19)), ("quiet", ""));
@@ -241,39 +244,43 @@ fn stores_have_the_facts_the_verdict_and_the_corrected_rates_of_each_sample() {
 
 #[test]
 fn a_result_of_a_disturbed_machine_has_a_banner_and_gives_no_card() {
-    let sentence = |samples: &Samples| Health::of(samples).sentence();
-    assert_eq!(sentence(&stored(0, false)), "quiet: none of 20 samples disturbed");
-    assert_eq!(sentence(&stored(5, false)), "quiet: 5 of 20 samples disturbed (off core 5, run delay 5)");
-    assert_eq!(Health::of(&stored(5, false)).banner(), None);
-    calibrate::require_quiet(&stored(5, false)).expect("quiet enough");
-    let noisy = stored(6, false);
-    assert_eq!(Health::of(&noisy).verdict(), Quietness::Disturbed);
-    let banner = Health::of(&noisy).banner().expect("a banner");
+    let sentence = |samples: &Samples| Health::from_samples(samples).sentence();
+    assert_eq!(sentence(&tabulate_samples(0, false)), "quiet: none of 20 samples disturbed");
+    assert_eq!(sentence(&tabulate_samples(5, false)), "quiet: 5 of 20 samples disturbed (off core 5, run delay 5)");
+    assert_eq!(Health::from_samples(&tabulate_samples(5, false)).banner(), None);
+    calibrate::require_quiet(&tabulate_samples(5, false)).expect("quiet enough");
+    let noisy = tabulate_samples(6, false);
+    assert_eq!(Health::from_samples(&noisy).verdict(), Quietness::Disturbed);
+    let banner = Health::from_samples(&noisy).banner().expect("a banner");
     assert!(banner.starts_with("DISTURBED: something else took time from 6 of 20 samples"), "{banner}");
     let error = calibrate::require_quiet(&noisy).expect_err("refused");
-    assert!(error.what.starts_with("no card was written"), "{}", error.what);
+    assert!(error.message.starts_with("no card was written"), "{}", error.message);
     let card = calibrate::card(&[], &noisy, "m", &host()).expect("a card, if requested");
     assert!(calibrate::card_text(&card, None).starts_with("DISTURBED"));
     assert!(card.to_toml().contains("DISTURBED"));
-    assert_eq!(Health::of(&stored(20, true)).verdict(), Quietness::Unknown, "ranks shared hardware threads");
+    assert_eq!(
+        Health::from_samples(&tabulate_samples(20, true)).verdict(),
+        Quietness::Unknown,
+        "ranks shared hardware threads"
+    );
 }
 
 #[test]
 fn every_figure_of_a_disturbed_result_says_so_in_one_short_line() {
-    let stamped = |samples: &Samples| samples.stamped("n = 20".into());
-    assert_eq!(stamped(&stored(5, false)), "n = 20", "quiet enough");
-    let noisy = stored(6, false);
+    let stamped = |samples: &Samples| samples.stamp_subtitle("n = 20".into());
+    assert_eq!(stamped(&tabulate_samples(5, false)), "n = 20", "quiet enough");
+    let noisy = tabulate_samples(6, false);
     assert_eq!(stamped(&noisy), "n = 20\nDISTURBED (6 of 20 samples)");
-    let quiet_part = noisy.at((6..20).collect());
+    let quiet_part = noisy.with_rows((6..20).collect());
     assert_eq!(stamped(&quiet_part), stamped(&noisy), "the label also covers its quiet samples");
-    assert_eq!(noisy.stamped("x\nUNEQUAL".into()), "x\nUNEQUAL. DISTURBED (6 of 20 samples)");
+    assert_eq!(noisy.stamp_subtitle("x\nUNEQUAL".into()), "x\nUNEQUAL. DISTURBED (6 of 20 samples)");
     let (kind, title) = (FigureKind::Curves, "t".to_owned());
     let request = Request { kind, title, x: "block_words".into(), by: Vec::new(), z: "seconds".into() };
     let drawn = figure::svg(&plot::figure(&quiet_part, &request).expect("a figure")).expect("a drawing");
     assert!(drawn.contains("DISTURBED (6 of 20 samples)") && !drawn.contains("run delay"), "{drawn}");
 }
 
-fn recorded(files: &[(&str, &str)]) -> Scratch {
+fn write_files(files: &[(&str, &str)]) -> Scratch {
     let scratch = Scratch::new();
     for (path, text) in files {
         let path = scratch.join(path);
@@ -288,41 +295,41 @@ const STAT: &str = "cpu  3678911 10239 440960 725082 16523 0 3947 21655 0 0\ncpu
 
 #[test]
 fn times_of_the_host_are_read_and_told_over_a_second() {
-    let stat = recorded(&[("proc/stat", STAT)]);
-    let first = HostTimes::read(&Below(&stat)).expect("times");
+    let stat = write_files(&[("proc/stat", STAT)]);
+    let first = HostTimes::read(&FilesBelow(&stat)).expect("times");
     assert_eq!(first, HostTimes { busy: 3678911 + 10239 + 440960 + 3947, idle: 725082 + 16523, stolen: 21655 });
-    assert_eq!(HostTimes::read(&Below(&recorded(&[("proc/stat", "cpu  1 2\n")]))), None);
+    assert_eq!(HostTimes::read(&FilesBelow(&write_files(&[("proc/stat", "cpu  1 2\n")]))), None);
     // Four hardware threads, one rank. In one second, each thread has 100 ticks; 20 of the 400 are stolen, 230 busy.
     let (mut watch, start) = (HostWatch::new(1, 4), Instant::now());
-    watch.note(start, first);
+    watch.record(start, first);
     assert_eq!((watch.steal_share(), watch.other_cores()), (None, None), "nothing has passed");
     let later = HostTimes { busy: first.busy + 230, idle: first.idle + 150, stolen: first.stolen + 20 };
-    watch.note(start + Duration::from_secs(1), later);
+    watch.record(start + Duration::from_secs(1), later);
     assert_eq!(watch.steal_share(), Some(0.05));
     assert_eq!(watch.other_cores().map(|cores| (cores * 1e6).round()), Some(1.3e6), "2.3 busy, 1 of them ours");
     // Old values no longer count.
     let idle = HostTimes { idle: later.idle + 400, ..later };
-    watch.note(start + Duration::from_secs(2), idle);
+    watch.record(start + Duration::from_secs(2), idle);
     assert_eq!((watch.steal_share(), watch.other_cores()), (Some(0.0), Some(0.0)));
 }
 
 #[test]
 fn throttling_is_read_from_both_versions_of_control_groups() {
-    let second = recorded(&[
+    let second = write_files(&[
         ("proc/self/cgroup", "0::/job\n"),
         ("proc/self/mountinfo", "30 20 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
         ("sys/fs/cgroup/job/cpu.stat", "usage_usec 500\nnr_throttled 3\nthrottled_usec 2500000\n"),
     ]);
-    let first = recorded(&[
+    let first = write_files(&[
         ("proc/self/cgroup", "4:cpu,cpuacct:/job\n"),
         ("proc/self/mountinfo", "30 20 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"),
         ("sys/fs/cgroup/cpu/job/cpu.stat", "nr_periods 9\nnr_throttled 3\nthrottled_time 1500000000\n"),
     ]);
     for (files, seconds) in [(&second, 2.5), (&first, 1.5)] {
-        let system = Below(files);
+        let system = FilesBelow(files);
         assert_eq!(Throttling::find(&system).and_then(|file| file.seconds(&system)), Some(seconds));
     }
-    assert_eq!(Throttling::find(&Below(&recorded(&[("proc/self/cgroup", "0::/\n")]))), None);
+    assert_eq!(Throttling::find(&FilesBelow(&write_files(&[("proc/self/cgroup", "0::/\n")]))), None);
 }
 
 #[test]
@@ -335,20 +342,20 @@ fn energy_is_that_of_all_packages_and_survives_a_counter_that_wraps() {
     let files: Vec<(String, String)> =
         [zone(0, "package-0", "900000"), zone(1, "package-1", "100000"), zone(2, "dram", "5")].concat();
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let folder = recorded(&files);
+    let folder = write_files(&files);
     let mut energy = Energy::open(&folder).expect("two packages");
     assert_eq!(energy.joules(), Some(0.0));
     std::fs::write(folder.join("sys/class/powercap/intel-rapl:0/energy_uj"), "50000").expect("written");
     std::fs::write(folder.join("sys/class/powercap/intel-rapl:1/energy_uj"), "150000").expect("written");
     assert_eq!(energy.joules(), Some(0.2), "0.15 J over the end of the range, and 0.05 J");
-    assert!(Energy::open(&recorded(&[])).is_none());
+    assert!(Energy::open(&write_files(&[])).is_none());
 }
 
 /// Uses software counters, which every system has, instead of hardware counters, which a virtual machine may hide.
 #[test]
 fn counters_count_between_start_and_stop_only() {
     let events = [(Fact::CacheMisses, Event::Software(Software::PAGE_FAULTS))];
-    let Some(mut counters) = Counters::of(events) else {
+    let Some(mut counters) = Counters::open_events(events) else {
         eprintln!("skipped: this system does not let a program count its own page faults (perf_event_paranoid)");
         return;
     };
@@ -365,5 +372,5 @@ fn counters_count_between_start_and_stop_only() {
     let some = counters.stop();
     assert!(none.iter().all(|(_, count)| *count < 8.0), "{none:?}");
     assert!(some.iter().all(|(fact, count)| *fact == Fact::CacheMisses && *count >= 1.0), "{some:?}");
-    assert!(some.first().map(|found| found.1) > none.first().map(|found| found.1), "{some:?} {none:?}");
+    assert!(some.first().map(|count| count.1) > none.first().map(|found| found.1), "{some:?} {none:?}");
 }

@@ -64,8 +64,8 @@ fn words(line: &str) -> Vec<String> {
 fn commands(text: &str) -> Vec<Vec<String>> {
     let arguments = |line: Vec<String>| {
         let cargo = line.starts_with(&["cargo".to_owned(), "run".to_owned()]) && !line.iter().any(|w| w == "--example");
-        let at = line.iter().position(|word| if cargo { word == "--" } else { word.ends_with("apexmap") });
-        at.map(|at| line[at + 1..].to_vec())
+        let index = line.iter().position(|word| if cargo { word == "--" } else { word.ends_with("apexmap") });
+        index.map(|index| line[index + 1..].to_vec())
     };
     // In running text, commands are between backticks. The program's name alone, without arguments, is not a command.
     let prose = prose(text);
@@ -115,24 +115,24 @@ fn results() -> Scratch {
 }
 
 /// Commands that only read. They run if [`results`] creates their results.
-const READING: [&str; 10] =
+const READ_COMMANDS: [&str; 10] =
     ["plot", "query", "export", "report", "status", "compare", "kernels", "models", "predict", "fit"];
 
 #[test]
 fn the_guides_commands_run_on_a_small_result() {
     let scratch = results();
-    let made = |word: &String| match word.split_once("results/") {
+    let is_available = |word: &String| match word.split_once("results/") {
         Some((_, rest)) => scratch.join("results").join(rest.split(['[', '/']).next().unwrap_or_default()).is_dir(),
         None => !word.ends_with(".toml"),
     };
     let (mut count, mut wrong) = (0, Vec::new());
     for (path, text) in pages() {
         for arguments in commands(&text) {
-            let reads = arguments.first().is_some_and(|command| READING.contains(&command.as_str()));
+            let reads = arguments.first().is_some_and(|command| READ_COMMANDS.contains(&command.as_str()));
             // A calibrated card takes minutes, and so does a comparison of a machine with itself.
             let slow = ["--card", "bottleneck", "apex_map.surface", "--self"];
             let slow = arguments.iter().any(|word| slow.contains(&word.as_str()));
-            if !reads || slow || !arguments.iter().all(made) {
+            if !reads || slow || !arguments.iter().all(is_available) {
                 continue;
             }
             count += 1;
@@ -156,7 +156,7 @@ fn the_guides_commands_run_on_a_small_result() {
 
 #[test]
 fn every_toml_of_the_guide_is_a_sweep_or_a_card() {
-    let machine = Machine::plain(8, 64 << 30);
+    let machine = Machine::with_cores(8, 64 << 30);
     let mut count = 0;
     for (path, text) in pages() {
         for block in blocks(&text, "toml") {
@@ -167,11 +167,12 @@ fn every_toml_of_the_guide_is_a_sweep_or_a_card() {
             } else if !block.contains("example.stride") {
                 // A partial sweep is completed by the rest. If it names a kernel, no other kernel is added.
                 let kernel = if block.contains("kernel =") { "" } else { "[fixed]\nkernel = \"apex_map.two_sided\"\n" };
-                let whole = match block.find("[fixed]") {
+                let sweep_text = match block.find("[fixed]") {
                     Some(_) => block.to_owned(),
                     None => format!("{block}\n{kernel}"),
                 };
-                sweep::parse(&whole, &path, machine).unwrap_or_else(|error| panic!("{place}: {error}\n{whole}"));
+                sweep::parse(&sweep_text, &path, machine)
+                    .unwrap_or_else(|error| panic!("{place}: {error}\n{sweep_text}"));
             }
         }
     }
@@ -201,8 +202,8 @@ fn every_link_of_the_guide_leads_somewhere() {
             if let Some(part) = part {
                 let text = self::prose(&std::fs::read_to_string(&full).expect("a page"));
                 let mut headings = text.lines().filter(|line| line.starts_with('#'));
-                let found = headings.any(|line| anchor(line.trim_start_matches('#')) == part);
-                assert!(found, "{}: {} has no heading for #{part}", path.display(), file.display());
+                let exists = headings.any(|line| anchor(line.trim_start_matches('#')) == part);
+                assert!(exists, "{}: {} has no heading for #{part}", path.display(), file.display());
             }
         }
     }
@@ -251,7 +252,7 @@ fn messages(scratch: &Scratch) -> PathBuf {
     let folder = Folder::create(&scratch.join("result")).expect("a folder");
     let times = (3..16).step_by(2).map(|power| {
         let bytes = 1u64 << power;
-        let point = Point::new("message_rate.ping_pong", 2).with("message_bytes", bytes);
+        let point = Point::new("message_rate.ping_pong", 2).with_parameter("message_bytes", bytes);
         let point = kernels::complete(point).expect("a valid point");
         let messages = kernels::find(&point.kernel).expect("a kernel").work(&point).operations;
         sample(&point, &point.label(), 0, messages * (1e-6 + 1e-10 * bytes as f64))
@@ -270,7 +271,7 @@ fn the_examples_in_rust_run() {
                  [axes]\nmessage_bytes = { from = 8, to = 32768, factor = 4 }\n";
     std::fs::write(&file, small).expect("written");
     let name = |path: &Path| path.to_str().expect("a path").to_owned();
-    for (example, arguments, what) in [
+    for (example, arguments, expected) in [
         ("run_kernel", vec![], "MB/s per rank"),
         ("run_sweep", vec![], "L=4096"),
         ("run_sweep", vec![name(&file)], "message_bytes=32768"),
@@ -280,6 +281,6 @@ fn the_examples_in_rust_run() {
         let output = Command::new(&program).args(&arguments).output().expect("the example");
         let text = String::from_utf8_lossy(&output.stdout);
         let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && text.contains(what), "{example} {arguments:?}: {text}{error}");
+        assert!(output.status.success() && text.contains(expected), "{example} {arguments:?}: {text}{error}");
     }
 }

@@ -6,7 +6,7 @@ use apexmap_base::error::{ErrorKind, Result};
 use apexmap_base::point::{LaunchSize, Point};
 use apexmap_base::sample::{Phase, Sample, Status};
 use apexmap_measure::comm::TransportKind;
-use apexmap_measure::hardware::Place;
+use apexmap_measure::hardware::PlacementOrder;
 use apexmap_measure::kernels;
 use apexmap_measure::worker::{Job, Repeat};
 use apexmap_pages::compare::control;
@@ -15,7 +15,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::table::quietness::Quietness;
 use apexmap_run::launch::{self, CommandLine};
 use apexmap_run::sweep::cost;
-use apexmap_run::sweep::driver::{Setting, drive};
+use apexmap_run::sweep::driver::{DriverInputs, drive};
 use apexmap_run::sweep::plan::{Context, Entry, Plan, Progress, State};
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
@@ -46,7 +46,7 @@ impl Case {
     fn new(ranks: &[usize], blocks: u32, repeat: Repeat) -> Self {
         let scratch = Scratch::new();
         let folder = Folder::create(&scratch.join("result")).expect("a folder");
-        let point = |ranks, block: u64| small_point("apex_map.two_sided", ranks).with("L", block);
+        let point = |ranks, block: u64| small_point("apex_map.two_sided", ranks).with_parameter("L", block);
         let points: Vec<Point> = ranks.iter().flat_map(|&p| [1, 2, 4].map(|block| point(p, block))).collect();
         let context = Context {
             transport: TransportKind::Threads,
@@ -71,7 +71,7 @@ impl Case {
             argv: vec![job.to_string_lossy().into_owned(), size.ranks.to_string()],
             env: Vec::new(),
         };
-        let mut setting = Setting {
+        let mut setting = DriverInputs {
             folder: &self.folder,
             executor: &mut mock,
             command: &command,
@@ -89,7 +89,7 @@ impl Case {
             interrupted: &|| Ok(()),
         };
         let result = drive(&self.plan, &mut setting);
-        (self.jobs, self.limits) = (mock.jobs, mock.samples);
+        (self.jobs, self.limits) = (mock.jobs, mock.sample_limits);
         result
     }
 
@@ -119,7 +119,7 @@ impl Case {
     }
 
     /// Returns the number of points without all their samples.
-    fn waiting(&self) -> usize {
+    fn count_waiting(&self) -> usize {
         let progress = Progress::new(&self.plan, &self.folder.records().expect("journals"));
         let [_, partial, missing, _] = progress.counts();
         partial + missing
@@ -146,8 +146,8 @@ fn a_kill_for_lack_of_memory_is_told_with_the_plan_and_no_point_fails_for_it() {
     let mut case = Case::new(&[2], 1, times(2));
     let error =
         case.drive_with(&[Script::LacksMemoryAfter(1), Script::LacksMemoryAfter(2)], false).expect_err("no memory");
-    assert!(error.what.contains("twice: out of memory; the plan estimated"), "{error}");
-    assert!(error.what.contains("the node has") && error.next.contains("lower M"), "{error}");
+    assert!(error.message.contains("twice: out of memory; the plan estimated"), "{error}");
+    assert!(error.message.contains("the node has") && error.help.contains("lower M"), "{error}");
     assert_eq!(case.jobs.len(), 2);
     assert_eq!(case.failures(), []);
     assert_eq!(case.samples().len(), 3);
@@ -256,7 +256,7 @@ fn resuming_repeats_no_finished_sample() {
     let mut case = Case::new(&[2], 1, times(3));
     let scripts = [Script::DiesAfter { samples: 4, in_a_run: false }, Script::NeverStarts, Script::NeverStarts];
     let error = case.drive_with(&scripts, false).expect_err("it did not start");
-    assert!(error.what.contains("launch 0003 on 2 ranks did not start: no such launcher"), "{error}");
+    assert!(error.message.contains("launch 0003 on 2 ranks did not start: no such launcher"), "{error}");
     assert_eq!(case.states(0), [State::Partial; 3]);
     case.drive(&[]);
     let tasks: Vec<_> = case.jobs[0].tasks.iter().map(|t| (t.seconds_so_far.len(), t.next_repetition)).collect();
@@ -297,27 +297,28 @@ fn samples_of_another_plan_are_stale_and_measured_again() {
 fn ranks_that_are_placed_otherwise_are_other_measurements() {
     let case = Case::new(&[2], 1, times(1));
     let points = || vec![case.plan.entries[0].point.clone()];
-    let key = |place: Option<Place>| {
+    let key = |place: Option<PlacementOrder>| {
         let context = Context { place, ..case.plan.context.clone() };
         Plan::new(context, points(), 1, times(1), 5).expect("a plan").entries[0].key.clone()
     };
     assert_eq!(key(None), case.plan.entries[0].key);
-    let keys: HashSet<String> = Place::ALL.map(Some).into_iter().chain([None]).map(key).collect();
+    let keys: HashSet<String> = PlacementOrder::ALL.map(Some).into_iter().chain([None]).map(key).collect();
     assert_eq!(keys.len(), 4);
 }
 
 #[test]
 fn launches_differ_in_ranks_nodes_and_ranks_per_node() {
     let mut case = Case::new(&[1], 1, times(1));
-    let spread =
-        |nodes: u64, each: u64| small_point("apex_map.two_sided", 4).with("nodes", nodes).with("ranks_per_node", each);
+    let spread = |nodes: u64, each: u64| {
+        small_point("apex_map.two_sided", 4).with_parameter("nodes", nodes).with_parameter("ranks_per_node", each)
+    };
     let points = vec![spread(4, 1), small_point("apex_map.two_sided", 4), spread(1, 4), spread(2, 2)];
     case.plan = Plan::new(case.plan.context.clone(), points, 1, times(1), 5).expect("a plan");
     let keys: HashSet<&str> = case.plan.entries.iter().map(|entry| entry.key.as_str()).collect();
     assert_eq!(keys.len(), 4, "each is a separate measurement");
     // All ranks of the mock are on one node.
     let error = case.drive_with(&[], false).expect_err("on one node");
-    assert!(error.what.contains("was to have 4 ranks on 2 nodes, but its ranks are on 1"), "{error}");
+    assert!(error.message.contains("was to have 4 ranks on 2 nodes, but its ranks are on 1"), "{error}");
     let sizes: Vec<_> = case.jobs.iter().map(|job| job.tasks[0].point.launch_size()).collect();
     assert_eq!(sizes.iter().map(|size| size.nodes).collect::<Vec<_>>(), [None, Some(1), Some(2)]);
     assert_eq!(case.states(0), [State::Missing, State::Done, State::Done, State::Missing]);
@@ -338,7 +339,7 @@ fn an_interrupted_sweep_ends_with_the_interruption() {
         argv: vec![job.to_string_lossy().into_owned(), size.ranks.to_string()],
         env: Vec::new(),
     };
-    let mut setting = Setting {
+    let mut setting = DriverInputs {
         folder: &case.folder,
         executor: &mut mock,
         command: &command,
@@ -351,7 +352,7 @@ fn an_interrupted_sweep_ends_with_the_interruption() {
         watcher: &mut case.recorder,
         interrupted: &interrupted,
     };
-    assert_eq!(drive(&case.plan, &mut setting).expect_err("interrupted").what, "interrupted");
+    assert_eq!(drive(&case.plan, &mut setting).expect_err("interrupted").message, "interrupted");
     assert_eq!((mock.jobs.len(), case.samples().len()), (1, 1), "earlier samples are kept");
     assert_eq!((case.recorder.waits, case.recorder.started.as_slice()), (1, &[0][..]));
 }
@@ -360,8 +361,8 @@ fn an_interrupted_sweep_ends_with_the_interruption() {
 fn progress_is_shown_and_not_kept() {
     let mut case = Case::new(&[1], 1, times(2));
     case.drive(&[Script::Slow]);
-    let told = [(Phase::Filling, Some(0.5)), (Phase::Measuring, None)];
-    assert_eq!(case.recorder.progress, told.repeat(6));
+    let events = [(Phase::Filling, Some(0.5)), (Phase::Measuring, None)];
+    assert_eq!(case.recorder.progress, events.repeat(6));
     let text = std::fs::read_to_string(case.folder.journal("0001")).expect("a journal");
     assert!(text.contains("\"sample\"") && !text.contains("progress"), "{text}");
     assert_eq!(case.folder.records().expect("journals")[0].damage(), None);
@@ -383,17 +384,17 @@ fn the_limit_of_a_sample_is_the_sweeps_or_that_of_the_largest_point() {
 #[test]
 fn more_memory_more_work_and_a_longer_time_bound_lengthen_the_limit_of_a_sample() {
     let case = Case::new(&[1], 1, times(1));
-    let silence = |bits: u32, updates: f64, bound: u64| {
-        let point = Point::new("random_access.sequential", 1).with("N_words", 1u64 << bits);
-        let point = point.with("updates", updates).with("time_bound", bound);
+    let longest_silence = |bits: u32, updates: f64, bound: u64| {
+        let point = Point::new("random_access.sequential", 1).with_parameter("N_words", 1u64 << bits);
+        let point = point.with_parameter("updates", updates).with_parameter("time_bound", bound);
         cost::longest_silence(&case.plan.context, &kernels::complete(point).expect("a point"))
     };
-    assert!((60.0..61.0).contains(&silence(10, 4.0, 0)), "a small point has the smallest limit");
+    assert!((60.0..61.0).contains(&longest_silence(10, 4.0, 0)), "a small point has the smallest limit");
     // 8 GiB at 0.1 GB/s, and five times twice the time bound.
-    assert!((240.0..260.0).contains(&silence(30, 4.0, 10)), "{}", silence(30, 4.0, 10));
-    assert!(silence(30, 4.0, 100) > silence(30, 4.0, 10) + 100.0);
-    assert!(silence(30, 4.0, 0) > silence(30, 1.0, 0) + 100.0);
-    assert!(silence(31, 4.0, 10) > silence(30, 4.0, 10) + 50.0);
+    assert!((240.0..260.0).contains(&longest_silence(30, 4.0, 10)), "{}", longest_silence(30, 4.0, 10));
+    assert!(longest_silence(30, 4.0, 100) > longest_silence(30, 4.0, 10) + 100.0);
+    assert!(longest_silence(30, 4.0, 0) > longest_silence(30, 1.0, 0) + 100.0);
+    assert!(longest_silence(31, 4.0, 10) > longest_silence(30, 4.0, 10) + 50.0);
 }
 
 #[test]
@@ -401,7 +402,7 @@ fn a_plan_with_a_point_twice_is_refused() {
     let case = Case::new(&[1], 1, times(1));
     let twice = vec![case.plan.entries[0].point.clone(); 2];
     let error = Plan::new(case.plan.context.clone(), twice, 1, times(1), 1).expect_err("twice");
-    assert!(error.what.contains("is in the plan twice"), "{error}");
+    assert!(error.message.contains("is in the plan twice"), "{error}");
 }
 
 #[test]
@@ -424,7 +425,7 @@ fn launches_that_give_nothing_are_given_up_after_three() {
     let nothing = Script::DiesAfter { samples: 0, in_a_run: false };
     let error = case.drive_with(&vec![nothing; 9], false).expect_err("given up");
     assert!(
-        error.what.contains("3 consecutive launches on 2 ranks ended without a sample: killed by signal 9"),
+        error.message.contains("3 consecutive launches on 2 ranks ended without a sample: killed by signal 9"),
         "{error}"
     );
     assert_eq!(case.jobs.len(), 3);
@@ -446,7 +447,7 @@ fn launches_that_give_something_are_repeated_until_all_points_are_finished() {
 fn a_worker_of_another_build_is_refused() {
     let mut case = Case::new(&[2], 1, times(1));
     let error = case.drive_with(&[Script::OtherBuild], false).expect_err("another build");
-    assert!(error.what.contains("the worker was rebuilt"), "{error}");
+    assert!(error.message.contains("the worker was rebuilt"), "{error}");
     assert!(case.samples().is_empty());
 }
 
@@ -461,7 +462,7 @@ fn a_launch_killed_before_its_first_word_is_tried_once_more() {
 fn a_rank_count_that_cannot_be_started_does_not_keep_others_from_being_measured() {
     let mut case = Case::new(&[1, 2, 3], 1, times(2));
     let error = case.drive_with(&[Script::Well, Script::NeverStarts, Script::NeverStarts], false);
-    assert!(error.expect_err("two ranks did not start").what.contains("on 2 ranks did not start"));
+    assert!(error.expect_err("two ranks did not start").message.contains("on 2 ranks did not start"));
     let ranks: Vec<usize> = case.jobs.iter().map(|job| job.ranks).collect();
     assert_eq!(ranks, [1, 2, 2, 3]);
 }
@@ -478,7 +479,7 @@ fn a_disturbed_machine_is_told_and_ends_a_run_that_asked_for_a_quiet_one() {
     let mut case = Case::new(&[1], 1, times(2));
     case.ends_if_noisy = true;
     let error = case.drive_with(&[Script::Noisy], false).expect_err("the machine is disturbed");
-    assert!(error.what.contains("another thread had the core of a rank for 50 % of the time"), "{}", error.what);
+    assert!(error.message.contains("another thread had the core of a rank for 50 % of the time"), "{}", error.message);
     assert!(case.samples().is_empty(), "nothing was measured");
     case.ends_if_noisy = false;
     case.drive(&[Script::Noisy]);
@@ -507,14 +508,15 @@ const NO_WINDOW: &str = "[n1:65] *** An error occurred in MPI_Win_create";
 fn a_fault_that_three_launches_share_is_the_set_ups_and_no_point_is_marked() {
     for samples in [0, 3] {
         let mut case = Case::new(&[2, 4], 2, times(2));
-        let error = case.drive_with(&vec![Script::SaysAfter(samples, NO_WINDOW); 99], false).expect_err("a set-up");
+        let error =
+            case.drive_with(&vec![Script::DiesWithMessageAfter(samples, NO_WINDOW); 99], false).expect_err("a set-up");
         assert_eq!((error.kind, error.exit_code(), case.jobs.len()), (ErrorKind::Setup, 6, 3), "{error}");
         assert!(
-            error.what.starts_with("3 consecutive launches failed for the same reason, so the set-up is at fault"),
+            error.message.starts_with("3 consecutive launches failed for the same reason, so the set-up is at fault"),
             "{error}"
         );
-        assert!(error.what.contains(NO_WINDOW) && error.next.starts_with("set OMPI_MCA_osc=pt2pt"), "{error}");
-        assert!(error.next.contains(&format!("{} points wait for the fix", case.waiting())), "{error}");
+        assert!(error.message.contains(NO_WINDOW) && error.help.starts_with("set OMPI_MCA_osc=pt2pt"), "{error}");
+        assert!(error.help.contains(&format!("{} points wait for the fix", case.count_waiting())), "{error}");
         assert!(case.failures().is_empty(), "no point is at fault");
         assert_eq!(case.endings(), [Status::Failed; 3], "each launch has its end");
         // The same command continues when the cause is fixed.
@@ -529,7 +531,7 @@ fn what_is_remedied_after_a_launch_costs_that_launch_and_no_point() {
     for samples in [0, 3, 5] {
         let mut case = Case::new(&[2], 1, times(2));
         case.remedies.set(1);
-        case.drive(&[Script::SaysAfter(samples, NO_WINDOW)]);
+        case.drive(&[Script::DiesWithMessageAfter(samples, NO_WINDOW)]);
         assert_eq!(case.states(0), vec![State::Done; 3], "after {samples} samples");
         assert_eq!((case.jobs.len(), case.endings()), (2, vec![Status::Failed, Status::Ok]));
         assert!(case.failures().is_empty());
@@ -540,7 +542,7 @@ fn what_is_remedied_after_a_launch_costs_that_launch_and_no_point() {
 #[test]
 fn a_fault_of_the_set_up_that_meets_different_points_is_tried_on_different_points() {
     let mut case = Case::new(&[2], 1, times(1));
-    case.drive_with(&vec![Script::SaysAfter(0, NO_WINDOW); 9], false).expect_err("a set-up");
+    case.drive_with(&vec![Script::DiesWithMessageAfter(0, NO_WINDOW); 9], false).expect_err("a set-up");
     let first: HashSet<&str> = case.jobs.iter().map(|job| job.tasks[0].key.as_str()).collect();
     assert_eq!(first.len(), 3);
 }
@@ -549,13 +551,13 @@ fn a_fault_of_the_set_up_that_meets_different_points_is_tried_on_different_point
 fn what_fails_before_anything_worked_is_the_set_ups_even_if_nobody_knows_it() {
     let mut case = Case::new(&[2], 1, times(1));
     let died = "killed by pixies, process 1";
-    let error = case.drive_with(&vec![Script::SaysAfter(0, died); 9], false).expect_err("a set-up");
+    let error = case.drive_with(&vec![Script::DiesWithMessageAfter(0, died); 9], false).expect_err("a set-up");
     assert_eq!((error.kind, case.jobs.len()), (ErrorKind::Setup, 3), "{error}");
     assert!(case.failures().is_empty());
     // After a success, points may be the cause.
     let mut case = Case::new(&[2], 1, times(2));
     let worked = Script::DiesAfter { samples: 3, in_a_run: false };
-    case.drive(&[vec![worked], vec![Script::SaysAfter(0, died); 6]].concat());
+    case.drive(&[vec![worked], vec![Script::DiesWithMessageAfter(0, died); 6]].concat());
     assert_eq!((case.failures().len(), case.states(0)), (3, vec![State::Failed; 3]));
 }
 
@@ -569,8 +571,8 @@ fn a_fault_that_another_launch_does_not_share_is_its_points() {
     // A single point with a known fault waits until it is fixed.
     let mut case = Case::new(&[2], 1, times(1));
     case.plan.entries.truncate(1);
-    let error = case.drive_with(&vec![Script::SaysAfter(0, NO_WINDOW); 9], false).expect_err("a set-up");
-    assert!(error.kind == ErrorKind::Setup && error.next.contains("1 point waits"), "{error}");
+    let error = case.drive_with(&vec![Script::DiesWithMessageAfter(0, NO_WINDOW); 9], false).expect_err("a set-up");
+    assert!(error.kind == ErrorKind::Setup && error.help.contains("1 point waits"), "{error}");
     assert_eq!((case.jobs.len(), case.failures().len()), (2, 0));
 }
 
@@ -578,8 +580,8 @@ fn a_fault_that_another_launch_does_not_share_is_its_points() {
 fn the_end_of_a_job_is_no_fault_of_a_launch() {
     let mut case = Case::new(&[2, 4], 1, times(2));
     let over = "srun: error: Unable to create step for job 9: Job/step already completing or completed";
-    let error = case.drive_with(&[Script::Well, Script::SaysAfter(1, over)], false).expect_err("the end");
-    assert!(error.next.contains("in another job"), "{error}");
+    let error = case.drive_with(&[Script::Well, Script::DiesWithMessageAfter(1, over)], false).expect_err("the end");
+    assert!(error.help.contains("in another job"), "{error}");
     assert_eq!((case.jobs.len(), case.failures().len()), (2, 0));
 }
 
@@ -587,8 +589,8 @@ fn the_end_of_a_job_is_no_fault_of_a_launch() {
 fn a_kill_for_lack_of_memory_that_only_the_launcher_tells_of_marks_no_point() {
     let mut case = Case::new(&[2], 1, times(1));
     let oom = "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=3.0.";
-    let error = case.drive_with(&vec![Script::SaysAfter(1, oom); 9], false).expect_err("no memory");
-    assert!(error.what.contains("twice: out of memory"), "{error}");
+    let error = case.drive_with(&vec![Script::DiesWithMessageAfter(1, oom); 9], false).expect_err("no memory");
+    assert!(error.message.contains("twice: out of memory"), "{error}");
     assert_eq!((case.jobs.len(), case.failures().len()), (2, 0));
 }
 
@@ -603,6 +605,6 @@ fn ranks_that_a_node_has_no_memory_for_are_refused_before_they_measure() {
     case.plan.entries[0].point.params.insert("M".into(), (4u64 << 30).into());
     let error = case.drive_with(&[], false).expect_err("a refusal");
     assert_eq!((error.kind, case.jobs.len()), (ErrorKind::Input, 1), "{error}");
-    assert!(error.what.contains("on node") && error.what.contains("the node has 8 GiB"), "{error}");
+    assert!(error.message.contains("on node") && error.message.contains("the node has 8 GiB"), "{error}");
     assert!(case.samples().is_empty());
 }

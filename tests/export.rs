@@ -1,6 +1,6 @@
 //! Tests of samples exported for other programs, and that these programs read them.
 
-use super::common::{Scratch, apexmap, file, launch, printed, sample, samples, small_point, table, write};
+use super::common::{Scratch, apexmap, file, launch, sample, samples, small_point, successful_stdout, table, write};
 use crate::needs;
 use apexmap_base::point::Value;
 use apexmap_base::sample::{Sample, Status};
@@ -20,7 +20,7 @@ fn columns(table: &Table) -> Vec<(&str, &Column)> {
 }
 
 /// Parses RFC 4180 character by character.
-fn parsed(text: &str) -> Vec<Vec<String>> {
+fn parse_csv(text: &str) -> Vec<Vec<String>> {
     let (mut lines, mut line, mut field) = (Vec::new(), Vec::new(), String::new());
     let (mut quoted, mut letters) = (false, text.chars().peekable());
     while let Some(c) = letters.next() {
@@ -67,11 +67,11 @@ proptest! {
         let (columns, rows): (_, Vec<usize>) = (columns(&table), (0..table.rows).collect());
         let mut text = Vec::new();
         csv::write(&columns, &rows, &mut text).expect("written");
-        let lines = parsed(std::str::from_utf8(&text).expect("text"));
+        let lines = parse_csv(std::str::from_utf8(&text).expect("text"));
         prop_assert_eq!(lines[0].as_slice(), table.names());
         for row in rows {
-            for (at, (name, column)) in columns.iter().enumerate() {
-                let field = &lines[row + 1][at];
+            for (index, (name, column)) in columns.iter().enumerate() {
+                let field = &lines[row + 1][index];
                 let read = (!field.is_empty()).then(|| match column.kind() {
                     Kind::Numbers => Value::Real(field.parse().expect("a real")),
                     Kind::Whole => Value::Integer(field.parse().expect("a whole number")),
@@ -150,8 +150,8 @@ fn duckdb_reads_csv_and_json_lines_as_it_reads_the_parquet_file() {
     let parquet = file(&scratch, samples());
     let out = |name: &str| scratch.join(name).to_str().expect("a path").to_owned();
     let parquet = parquet.to_str().expect("a path");
-    printed(&["export", parquet, "--out", &out("s.csv")]);
-    printed(&["export", parquet, "--format", "jsonl", "--out", &out("s.jsonl")]);
+    successful_stdout(&["export", parquet, "--out", &out("s.csv")]);
+    successful_stdout(&["export", parquet, "--format", "jsonl", "--out", &out("s.jsonl")]);
     let output = Command::new(needs::python()).args(["-c", READER, parquet, &out("s.csv"), &out("s.jsonl")]).output();
     let output = output.expect("Python runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -163,7 +163,7 @@ fn a_csv_file_has_a_description_of_its_columns_beside_it() {
     let scratch = Scratch::new();
     let (parquet, out) = (file(&scratch, samples()), scratch.join("some.csv"));
     let (parquet, csv) = (parquet.to_str().expect("a path"), out.to_str().expect("a path"));
-    printed(&[
+    successful_stdout(&[
         "export",
         parquet,
         "--select",
@@ -179,14 +179,17 @@ fn a_csv_file_has_a_description_of_its_columns_beside_it() {
     let about: serde_json::Value = serde_json::from_str(&about).expect("JSON");
     assert_eq!((&about["@context"], &about["url"]), (&"http://www.w3.org/ns/csvw".into(), &"some.csv".into()));
     let columns = about["tableSchema"]["columns"].as_array().expect("columns");
-    let say = |at: usize, what: &str| columns[at][what].as_str().unwrap_or("nothing").to_owned();
-    assert_eq!([say(0, "titles"), say(1, "titles"), say(2, "titles")], ["block_words", "seconds", "status"]);
+    let text_of = |index: usize, property: &str| columns[index][property].as_str().unwrap_or("nothing").to_owned();
     assert_eq!(
-        [say(0, "schema:unitText"), say(1, "schema:unitText"), say(2, "schema:unitText")],
+        [text_of(0, "titles"), text_of(1, "titles"), text_of(2, "titles")],
+        ["block_words", "seconds", "status"]
+    );
+    assert_eq!(
+        [text_of(0, "schema:unitText"), text_of(1, "schema:unitText"), text_of(2, "schema:unitText")],
         ["words", "s", "nothing"]
     );
     assert_eq!(
-        [say(0, "datatype"), say(1, "datatype"), say(2, "datatype")],
+        [text_of(0, "datatype"), text_of(1, "datatype"), text_of(2, "datatype")],
         ["nonNegativeInteger", "double", "string"]
     );
 }
@@ -203,7 +206,7 @@ fn words_of_csv_files_are_no_formulas_and_numbers_stay_numbers() {
     let table = table.finish();
     let mut written = Vec::new();
     csv::write(&columns(&table), &(0..table.rows).collect::<Vec<_>>(), &mut written).expect("written");
-    let lines = parsed(std::str::from_utf8(&written).expect("text"));
+    let lines = parse_csv(std::str::from_utf8(&written).expect("text"));
     assert_eq!(lines[0], ["real", "'=word"]);
     for (line, word) in lines[1..].iter().zip(words) {
         assert_eq!(line[0], "-1.5");
@@ -212,7 +215,7 @@ fn words_of_csv_files_are_no_formulas_and_numbers_stay_numbers() {
     }
     let row = ["-1.5", "=1", "-x", "1e-3", ""].map(str::to_owned).to_vec();
     assert_eq!(csv::text([row]), "-1.5,'=1,'-x,1e-3,\n");
-    let about = metadata::of(&columns(&table), std::path::Path::new("x.csv"), "x");
+    let about = metadata::describe(&columns(&table), std::path::Path::new("x.csv"), "x");
     assert!(about.contains("apostrophe"), "{about}");
 }
 
@@ -226,23 +229,23 @@ fn samples_of_other_plans_are_written_only_when_asked_for() {
     write(&folder, some.table());
     let path = folder.samples();
     let path = path.to_str().expect("a path");
-    assert_eq!(printed(&["export", path, "--format", "jsonl"]).lines().count(), 9);
-    assert_eq!(printed(&["export", path, "--format", "jsonl", "--stale"]).lines().count(), 15);
+    assert_eq!(successful_stdout(&["export", path, "--format", "jsonl"]).lines().count(), 9);
+    assert_eq!(successful_stdout(&["export", path, "--format", "jsonl", "--stale"]).lines().count(), 15);
 }
 
 /// Returns two points with two samples each and a third point with only a failure. The seed changes within a point.
 fn scaling() -> Vec<Sample> {
-    let mut all = Vec::new();
+    let mut result = Vec::new();
     for (ranks, seconds) in [(1, [1.0, 1.5]), (2, [2.0, 2.5])] {
         for (repetition, seconds) in seconds.into_iter().enumerate() {
-            let point = small_point("apex_map.two_sided", ranks).with("seed", repetition as u64);
-            all.push(sample(&point, "k", repetition as u32, seconds));
+            let point = small_point("apex_map.two_sided", ranks).with_parameter("seed", repetition as u64);
+            result.push(sample(&point, "k", repetition as u32, seconds));
         }
     }
     let mut failed = sample(&small_point("apex_map.two_sided", 4), "k", 0, 1.0);
     (failed.status, failed.seconds) = (Status::Failed, None);
-    all.push(failed);
-    all
+    result.push(failed);
+    result
 }
 
 #[test]
@@ -259,15 +262,15 @@ fn extra_p_gets_parameters_points_and_the_samples_of_each() {
 
 #[test]
 fn extra_p_is_given_no_mixtures_and_at_most_four_parameters() {
-    let all = Samples::from(table(samples())).current();
-    let refused = extra_p::input(&all, &["alpha"], &["seconds"]).expect_err("L varies");
-    assert!(refused.what.contains("differ in I") && refused.next.contains("--parameters"), "{refused}");
-    let many = ["ranks", "alpha", "block_words", "indices", "memory_words"];
-    assert!(extra_p::input(&all, &many, &["seconds"]).expect_err("five").what.contains("one to 4"));
-    assert!(extra_p::input(&all, &["kernel"], &["seconds"]).expect_err("none").what.contains("here are 0"));
+    let current = Samples::from(table(samples())).current();
+    let refused = extra_p::input(&current, &["alpha"], &["seconds"]).expect_err("L varies");
+    assert!(refused.message.contains("differ in I") && refused.help.contains("--parameters"), "{refused}");
+    let five_columns = ["ranks", "alpha", "block_words", "indices", "memory_words"];
+    assert!(extra_p::input(&current, &five_columns, &["seconds"]).expect_err("five").message.contains("one to 4"));
+    assert!(extra_p::input(&current, &["kernel"], &["seconds"]).expect_err("none").message.contains("here are 0"));
     let scratch = Scratch::new();
     let parquet = file(&scratch, scaling());
-    let text = printed(&["export", parquet.to_str().expect("a path"), "--format", "extra-p"]);
+    let text = successful_stdout(&["export", parquet.to_str().expect("a path"), "--format", "extra-p"]);
     assert!(text.contains("\nPARAMETER P\n") && text.contains("\nMETRIC bytes_per_second_per_rank\n"), "{text}");
     let refused = apexmap(&["export", parquet.to_str().expect("a path"), "--where", "P > 9"]);
     assert!(refused.status.code() == Some(2));

@@ -9,7 +9,7 @@
 mod harness;
 
 use apexmap_results::disk::Folder;
-use harness::{Case, Tally, dice, shim};
+use harness::{Case, Tally, random_below, shim};
 use nix::libc::{EDQUOT, EIO, ENOSPC};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -68,22 +68,22 @@ fn calls() -> [u64; 3] {
             let _ = fs::remove_file(&file);
             let part = case.result().join(part);
             command.env("LD_PRELOAD", shim()).env("FAULT_PATH", part).env("FAULT_COUNT", &file);
-            case.suffer(command, &[0]);
+            case.run_with_codes(command, &[0]);
             fs::metadata(file).expect("the shim counts").len()
         };
         let run = case.run(false);
         let journals = count(&mut case, run, "journals");
         fs::remove_dir_all(case.result()).unwrap();
         let run = case.run(false);
-        let all = count(&mut case, run, "");
+        let all_calls = count(&mut case, run, "");
         let mut report = case.command(&["report"]);
         report.arg(case.result());
-        [journals, all, count(&mut case, report, "")]
+        [journals, all_calls, count(&mut case, report, "")]
     })
 }
 
-fn after(seed: u64, most_milliseconds: u64) {
-    std::thread::sleep(Duration::from_millis(dice(seed, most_milliseconds)));
+fn sleep_at_random(seed: u64, max_milliseconds: u64) {
+    std::thread::sleep(Duration::from_millis(random_below(seed, max_milliseconds)));
 }
 
 /// Returns the driver's child, which is the launch.
@@ -92,8 +92,8 @@ fn worker_of(driver: &Child) -> Option<i32> {
     fs::read_to_string(children).ok()?.split_ascii_whitespace().next()?.parse().ok()
 }
 
-fn with_fault(command: &mut Command, case: &Case, part: &str, at: u64, error: i32, stays: bool) {
-    command.env("LD_PRELOAD", shim()).env("FAULT_PATH", case.result().join(part)).env("FAULT_AT", at.to_string());
+fn inject(command: &mut Command, case: &Case, part: &str, call: u64, error: i32, stays: bool) {
+    command.env("LD_PRELOAD", shim()).env("FAULT_PATH", case.result().join(part)).env("FAULT_AT", call.to_string());
     command.env("FAULT_ERROR", error.to_string()).env("FAULT_MARK", case.mark());
     if stays {
         command.env("FAULT_STAYS", "1");
@@ -101,14 +101,14 @@ fn with_fault(command: &mut Command, case: &Case, part: &str, at: u64, error: i3
 }
 
 /// Creates a case. Half of the cases contain a sweep that was interrupted before.
-fn begun(seed: u64) -> Case {
+fn start_case(seed: u64) -> Case {
     let mut case = Case::new();
-    if dice(seed, 2) == 1 {
+    if random_below(seed, 2) == 1 {
         let mut command = case.run(false);
-        with_fault(&mut command, &case, "journals", 5 + dice(seed + 1, calls()[0]), -1, false);
-        case.suffer(command, &[0]);
+        inject(&mut command, &case, "journals", 5 + random_below(seed + 1, calls()[0]), -1, false);
+        case.run_with_codes(command, &[0]);
         let _ = fs::remove_file(case.mark());
-        case.hold();
+        case.record_samples();
     }
     case
 }
@@ -118,32 +118,32 @@ fn attempt(fault: Fault, seed: u64) -> Tally {
     let [of_journals, of_run, of_report] = calls();
     match fault {
         Fault::Call { error, stays } => {
-            let mut case = begun(seed);
+            let mut case = start_case(seed);
             let mut command = case.run(false);
             // Most calls write the Parquet file. Therefore half of the faults strike journals and the others any file,
             // with most of them early.
-            let early = of_run.min(1 << dice(seed + 2, of_run.ilog2().into()));
-            let (part, calls) = if dice(seed + 3, 2) == 0 { ("journals", of_journals) } else { ("", early) };
-            with_fault(&mut command, &case, part, 1 + dice(seed + 4, calls), error, stays);
-            case.suffer(command, &[0, 3]);
+            let early = of_run.min(1 << random_below(seed + 2, of_run.ilog2().into()));
+            let (part, calls) = if random_below(seed + 3, 2) == 0 { ("journals", of_journals) } else { ("", early) };
+            inject(&mut command, &case, part, 1 + random_below(seed + 4, calls), error, stays);
+            case.run_with_codes(command, &[0, 3]);
             let struck = case.mark().exists();
             case.conclude(struck)
         }
         Fault::CallOfReport { error } => {
             let mut case = Case::new();
             let run = case.run(true);
-            case.suffer(run, &[0]);
+            case.run_with_codes(run, &[0]);
             let mut command = case.command(&["report"]);
             command.arg(case.result());
-            with_fault(&mut command, &case, "", 1 + dice(seed, of_report), error, false);
-            case.suffer(command, &[0, 3]);
+            inject(&mut command, &case, "", 1 + random_below(seed, of_report), error, false);
+            case.run_with_codes(command, &[0, 3]);
             let struck = case.mark().exists();
             case.conclude(struck)
         }
         Fault::Driver(signal) => {
-            let mut case = begun(seed);
+            let mut case = start_case(seed);
             let mut driver = case.run(false).spawn().unwrap();
-            after(seed + 2, 500);
+            sleep_at_random(seed + 2, 500);
             let struck = driver.try_wait().unwrap().is_none();
             let _ = kill(Pid::from_raw(driver.id() as i32), signal);
             // Until the driver handles signals, they kill it.
@@ -153,9 +153,9 @@ fn attempt(fault: Fault, seed: u64) -> Tally {
             case.conclude(struck)
         }
         Fault::Worker => {
-            let mut case = begun(seed);
+            let mut case = start_case(seed);
             let driver = case.run(false).spawn().unwrap();
-            after(seed + 2, 500);
+            sleep_at_random(seed + 2, 500);
             let worker = worker_of(&driver);
             worker.map(|worker| kill(Pid::from_raw(worker), Signal::SIGKILL));
             let code = case.wait(driver).and_then(|status| status.code());
@@ -163,14 +163,14 @@ fn attempt(fault: Fault, seed: u64) -> Tally {
             case.conclude(worker.is_some())
         }
         Fault::FullDisk => full_disk(seed),
-        Fault::Drivers(number) => together(number, seed),
+        Fault::Drivers(number) => run_drivers_at_once(number, seed),
     }
 }
 
 /// A mounted file system, which is unmounted at the end of the try.
-struct Mounted(PathBuf);
+struct MountedDisk(PathBuf);
 
-impl Drop for Mounted {
+impl Drop for MountedDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
     }
@@ -185,11 +185,11 @@ fn full_disk(seed: u64) -> Tally {
         command.args(["-t", "tmpfs", "-o", &options, "none"]).arg(disk).stderr(std::process::Stdio::null());
         command.status().is_ok_and(|status| status.success())
     };
-    let mounted = mount(format!("size={}k", 4 + 4 * dice(seed, 60)), &case.disk());
-    let _mounted = mounted.then(|| Mounted(case.disk()));
+    let mounted = mount(format!("size={}k", 4 + 4 * random_below(seed, 60)), &case.disk());
+    let _mounted = mounted.then(|| MountedDisk(case.disk()));
     let mut command = case.run(true);
     if !mounted {
-        with_fault(&mut command, &case, "", 1 + dice(seed, calls()[1]), ENOSPC, true);
+        inject(&mut command, &case, "", 1 + random_below(seed, calls()[1]), ENOSPC, true);
     }
     let child = command.spawn().unwrap();
     let code = case.wait(child).and_then(|status| status.code());
@@ -205,37 +205,39 @@ fn full_disk(seed: u64) -> Tally {
 
 /// Starts drivers at once. One measures; the others measure after it or must wait. Readers see a complete result or
 /// none.
-fn together(number: usize, seed: u64) -> Tally {
+fn run_drivers_at_once(number: usize, seed: u64) -> Tally {
     let mut case = Case::new();
     let mut children: Vec<(Child, &[i32])> = Vec::new();
-    for at in 0..number as u64 {
-        children.push((case.run(at == 0).spawn().unwrap(), &[0, 3]));
-        after(seed + at, 40);
+    for index in 0..number as u64 {
+        children.push((case.run(index == 0).spawn().unwrap(), &[0, 3]));
+        sleep_at_random(seed + index, 40);
     }
     for words in [["status"], ["query"], ["report"]] {
-        after(seed + 9, 300);
+        sleep_at_random(seed + 9, 300);
         let mut reader = case.command(&words);
         children.push((reader.arg(case.result()).spawn().unwrap(), &[0, 2]));
     }
     let mut measured = 0;
-    for (at, (child, codes)) in children.into_iter().enumerate() {
+    for (index, (child, codes)) in children.into_iter().enumerate() {
         let code = case.wait(child).and_then(|status| status.code());
-        case.expect(code.is_some_and(|code| codes.contains(&code)), || format!("process {at} ended with {code:?}"));
-        measured += u32::from(at < number && code == Some(0));
+        case.expect(code.is_some_and(|code| codes.contains(&code)), || format!("process {index} ended with {code:?}"));
+        measured += u32::from(index < number && code == Some(0));
     }
     case.expect(measured > 0, || "no driver measured".into());
     case.conclude(true)
 }
 
 /// Number of concurrent tries. A try waits most of its time.
-const AT_ONCE: u64 = 4;
+const CONCURRENT_TRIES: u64 = 4;
 
 /// Runs this number of tries, each with its own seed.
 fn campaign(fault: Fault, tries: u64) -> Tally {
-    let part =
-        |at: u64| (at..tries).step_by(AT_ONCE as usize).map(move |number| (number, attempt(fault, 1000 * number)));
+    let part = |first_try: u64| {
+        (first_try..tries).step_by(CONCURRENT_TRIES as usize).map(move |number| (number, attempt(fault, 1000 * number)))
+    };
     let tallies: Vec<(u64, Tally)> = std::thread::scope(|scope| {
-        let parts: Vec<_> = (0..AT_ONCE).map(|at| scope.spawn(move || part(at).collect::<Vec<_>>())).collect();
+        let parts: Vec<_> =
+            (0..CONCURRENT_TRIES).map(|first_try| scope.spawn(move || part(first_try).collect::<Vec<_>>())).collect();
         parts.into_iter().flat_map(|part| part.join().expect("tries")).collect()
     });
     let mut total = Tally::default();
@@ -246,12 +248,12 @@ fn campaign(fault: Fault, tries: u64) -> Tally {
         total.doubled += tally.doubled;
         total.orphans += tally.orphans;
         total.hangs += tally.hangs;
-        total.others.extend(tally.others.into_iter().map(|what| format!("try {number}: {what}")));
+        total.others.extend(tally.others.into_iter().map(|problem| format!("try {number}: {problem}")));
     }
     total
 }
 
-fn few(faults: std::ops::Range<usize>, tries: u64) {
+fn assert_few_clean(faults: std::ops::Range<usize>, tries: u64) {
     for (name, fault) in &FAULTS[faults] {
         let tally = campaign(*fault, tries);
         assert!(tally.is_clean(), "{name}: {tally:#?}");
@@ -260,33 +262,33 @@ fn few(faults: std::ops::Range<usize>, tries: u64) {
 
 #[test]
 fn calls_of_the_system_that_fail_lose_nothing() {
-    few(0..4, 2);
+    assert_few_clean(0..4, 2);
 }
 
 #[test]
 fn a_driver_that_is_killed_at_any_call_loses_nothing() {
-    few(4..6, 2);
+    assert_few_clean(4..6, 2);
 }
 
 #[test]
 fn no_point_of_an_old_plan_passes_for_one_of_the_new_wherever_a_run_is_killed() {
     let mut case = Case::new();
     let run = case.run(false);
-    case.suffer(run, &[0]);
+    case.run_with_codes(run, &[0]);
     let saved = case.disk().join("saved");
     fs::rename(case.result(), &saved).unwrap();
     case.change_sweep("[1, 8]", "[8, 64]\n");
     let (mut before, mut between, mut after) = (0, 0, 0);
-    for at in (1..=60).step_by(3) {
+    for call in (1..=60).step_by(3) {
         assert!(Command::new("cp").arg("-rp").args([&saved, &case.result()]).status().unwrap().success());
         let mut command = case.run(false);
-        with_fault(&mut command, &case, "", at, 0, false);
-        case.suffer(command, &[0]);
+        inject(&mut command, &case, "", call, 0, false);
+        case.run_with_codes(command, &[0]);
         let table = Folder::open(&case.result()).unwrap().table().unwrap();
         let plan = fs::read_to_string(case.result().join("points.jsonl")).unwrap();
         let is_stale = |row: usize| table.number("stale", row) == 1.0;
         let planned = |row: usize| plan.contains(table.word("key", row));
-        assert!((0..table.rows).all(|row| is_stale(row) != planned(row)), "killed at call {at}");
+        assert!((0..table.rows).all(|row| is_stale(row) != planned(row)), "killed at call {call}");
         match (0..table.rows).filter(|&row| is_stale(row)).count() {
             0 => before += 1,
             _ if table.rows == 12 => between += 1,
@@ -300,22 +302,22 @@ fn no_point_of_an_old_plan_passes_for_one_of_the_new_wherever_a_run_is_killed() 
 
 #[test]
 fn a_report_that_fails_leaves_whole_files() {
-    few(6..9, 1);
+    assert_few_clean(6..9, 1);
 }
 
 #[test]
 fn signals_and_kills_lose_nothing_and_leave_no_process() {
-    few(9..14, 1);
+    assert_few_clean(9..14, 1);
 }
 
 #[test]
 fn a_full_disk_loses_nothing() {
-    few(14..15, 2);
+    assert_few_clean(14..15, 2);
 }
 
 #[test]
 fn drivers_that_meet_measure_once() {
-    few(15..17, 1);
+    assert_few_clean(15..17, 1);
 }
 
 /// `make faults` runs this test.
@@ -334,7 +336,7 @@ fn each_fault_a_hundred_times() {
         let Tally { tries, struck, lost, doubled, orphans, hangs, others } = &campaign(*fault, tries);
         let other = others.len();
         let _ = writeln!(out, "| {name} | {tries} | {struck} | {lost} | {doubled} | {orphans} | {hangs} | {other} |");
-        others.iter().for_each(|what| drop(writeln!(out, "  {what}")));
+        others.iter().for_each(|problem| drop(writeln!(out, "  {problem}")));
         clean &= [*lost, *doubled, *orphans, *hangs, other] == [0; 5];
     }
     assert!(clean, "see the table");

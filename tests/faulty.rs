@@ -6,7 +6,8 @@ use apexmap_measure::comm::threads::mailbox::{ThreadInbox, ThreadMemoryOutbox, T
 use apexmap_measure::comm::threads::messages::ThreadMessages;
 use apexmap_measure::comm::threads::window::{ThreadGetWindow, ThreadRmaWindow};
 use apexmap_measure::comm::{
-    Collectives, Comm, GetWindow, Item, Limits, Mailboxes, Messages, Outbox, PointToPoint, Posting, Rma, RmaWindow, Tag,
+    Collectives, Comm, GetWindow, Item, MailboxCapacity, Mailboxes, Messages, Outbox, PointToPoint, Posting, Rma,
+    RmaWindow, Tag,
 };
 
 /// A fault of messages from rank 0 to rank 1; [`Fault::Nothing`] affects all ranks.
@@ -27,7 +28,7 @@ pub enum Fault {
     /// Neighbouring messages are exchanged.
     Swapped,
     /// Every new mailbox contains a message that no rank has sent.
-    Unasked,
+    Unrequested,
 }
 
 pub struct Faulty<'a> {
@@ -60,14 +61,14 @@ impl Comm for Faulty<'_> {
     fn first_on_node(&self) -> bool {
         self.comm.first_on_node()
     }
-    fn oversubscribed(&self) -> bool {
-        self.comm.oversubscribed()
+    fn is_oversubscribed(&self) -> bool {
+        self.comm.is_oversubscribed()
     }
     /// Runs faster where messages may be lost, so that ranks give up early.
-    fn now(&self) -> f64 {
+    fn wall_time(&self) -> f64 {
         let haste =
             if matches!(self.fault, Fault::Nothing | Fault::Lost { .. } | Fault::Corrupted { .. }) { 1e3 } else { 1.0 };
-        haste * self.comm.now()
+        haste * self.comm.wall_time()
     }
     fn relax(&self) {
         self.comm.relax();
@@ -108,7 +109,7 @@ impl Mailboxes for Faulty<'_> {
 
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (ThreadInbox, ThreadOutbox) {
         let (inbox, mut outbox) = self.comm.mailbox(tag, receives, sends, words);
-        if self.fault == Fault::Unasked {
+        if self.fault == Fault::Unrequested {
             assert!(outbox.send((self.rank() + 1) % self.size(), &[0]), "there is room");
             self.comm.barrier();
         }
@@ -127,7 +128,7 @@ impl Mailboxes for Faulty<'_> {
     fn memory_mailbox<R>(
         &self,
         tag: Tag,
-        limits: Limits,
+        limits: MailboxCapacity,
         memory: &[u64],
         work: impl FnOnce(&mut ThreadInbox, &mut ThreadMemoryOutbox<'_>) -> R,
     ) -> R {
@@ -144,7 +145,7 @@ impl PointToPoint for Faulty<'_> {
     fn messages(&self, tag: Tag, outgoing: usize, incoming: usize) -> Result<FaultyMessages<'_>> {
         let messages = self.comm.messages(tag, outgoing, incoming)?;
         let (rank, fault) = (self.rank(), self.fault(tag));
-        Ok(FaultyMessages { messages, rank, fault, sent: 0, received: 0, spoiled: Vec::new() })
+        Ok(FaultyMessages { messages, rank, fault, sent: 0, received: 0, items_to_corrupt: Vec::new() })
     }
 }
 
@@ -155,7 +156,7 @@ impl Rma for Faulty<'_> {
     fn get_window<R>(&self, memory: &[u64], slots: usize, words: usize, work: impl FnOnce(FaultyGetWindow) -> R) -> R {
         let (rank, fault) = (self.rank(), self.fault);
         self.comm.get_window(memory, slots, words, |window| {
-            work(FaultyGetWindow { window, rank, fault, taken: 0, old: vec![0; words] })
+            work(FaultyGetWindow { window, rank, fault, taken: 0, last_words: vec![0; words] })
         })
     }
     fn rma_window<T: Item, R>(
@@ -176,7 +177,7 @@ pub struct FaultyMessages<'m> {
     sent: usize,
     received: usize,
     /// Items to corrupt after they have arrived.
-    spoiled: Vec<usize>,
+    items_to_corrupt: Vec<usize>,
 }
 
 impl Messages for FaultyMessages<'_> {
@@ -188,7 +189,7 @@ impl Messages for FaultyMessages<'_> {
         self.wait_all();
         self.messages.incoming()
     }
-    fn isend(&mut self, at: usize, items: usize, to: usize) {
+    fn isend(&mut self, offset: usize, items: usize, to: usize) {
         self.sent += usize::from(self.rank == 0);
         match self.fault {
             Fault::Nothing => {}
@@ -196,25 +197,25 @@ impl Messages for FaultyMessages<'_> {
             Fault::Swapped if self.rank == 0 => {
                 // Buffers are pairs of neighbours, aligned to lines of 16 items.
                 let stride = items.next_multiple_of(16);
-                self.messages.isend(((at / stride) ^ 1) * stride, items, to);
+                self.messages.isend(((offset / stride) ^ 1) * stride, items, to);
             }
-            _ => self.messages.isend(at, items, to),
+            _ => self.messages.isend(offset, items, to),
         }
     }
-    fn irecv(&mut self, at: usize, items: usize, from: usize) {
+    fn irecv(&mut self, offset: usize, items: usize, from: usize) {
         self.received += usize::from(self.rank == 1);
         match self.fault {
             Fault::Nothing => {}
             Fault::Lost { every } if self.rank == 1 && self.received.is_multiple_of(every) => {}
             Fault::Corrupted { every, item } if self.rank == 1 && self.received.is_multiple_of(every) => {
-                self.messages.irecv(at, items, from);
-                self.spoiled.push(at + item);
+                self.messages.irecv(offset, items, from);
+                self.items_to_corrupt.push(offset + item);
             }
-            _ => self.messages.irecv(at, items, from),
+            _ => self.messages.irecv(offset, items, from),
         }
     }
     fn wait_all(&mut self) {
-        for item in std::mem::take(&mut self.spoiled) {
+        for item in std::mem::take(&mut self.items_to_corrupt) {
             self.messages.incoming()[item] ^= 1;
         }
         self.messages.wait_all();
@@ -241,25 +242,25 @@ impl<T: Item> RmaWindow<T> for FaultyRmaWindow<'_, T> {
     fn origin(&mut self) -> &mut [T] {
         self.window.origin()
     }
-    unsafe fn put(&mut self, at: usize, items: usize, to: usize, place: usize) {
+    unsafe fn put(&mut self, offset: usize, items: usize, to: usize, place: usize) {
         self.put += usize::from(self.rank == 0);
-        let at = match self.fault {
+        let source = match self.fault {
             Fault::Nothing => return,
             Fault::Lost { every } if self.rank == 0 && self.put.is_multiple_of(every) => return,
             Fault::Swapped if self.rank == 0 => {
                 let stride = items.next_multiple_of(16);
-                ((at / stride) ^ 1) * stride
+                ((offset / stride) ^ 1) * stride
             }
-            _ => at,
+            _ => offset,
         };
-        let spoiled = match self.fault {
-            Fault::Corrupted { every, item } if self.rank == 0 && self.put.is_multiple_of(every) => Some(at + item),
+        let corrupted_item = match self.fault {
+            Fault::Corrupted { every, item } if self.rank == 0 && self.put.is_multiple_of(every) => Some(source + item),
             _ => None,
         };
-        self.flip(spoiled);
+        self.flip(corrupted_item);
         // SAFETY: the caller guarantees it.
-        unsafe { self.window.put(at, items, to, place) };
-        self.flip(spoiled);
+        unsafe { self.window.put(source, items, to, place) };
+        self.flip(corrupted_item);
     }
     fn put_value(&mut self, to: usize, place: usize, value: T) {
         self.window.put_value(to, place, value);
@@ -285,7 +286,7 @@ pub struct FaultyGetWindow<'m> {
     fault: Fault,
     taken: usize,
     /// Words of the last get.
-    old: Vec<u64>,
+    last_words: Vec<u64>,
 }
 
 impl GetWindow for FaultyGetWindow<'_> {
@@ -293,7 +294,7 @@ impl GetWindow for FaultyGetWindow<'_> {
         self.window.get(from, offset, words)
     }
     fn take<R>(&mut self, read: impl FnOnce(&[u64]) -> R) -> Option<R> {
-        let (rank, fault, old) = (self.rank, self.fault, &mut self.old);
+        let (rank, fault, old) = (self.rank, self.fault, &mut self.last_words);
         let taken = self.taken + usize::from(rank == 1);
         let result = self.window.take(|words| {
             let words = match fault {

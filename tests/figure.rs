@@ -44,15 +44,15 @@ fn curves(points: &[(f64, f64)]) -> Curves {
 
 #[test]
 fn a_log_scale_places_values_by_their_logarithm() {
-    let scale = Scale::spanning([1.0, 1000.0], true, "L").unwrap();
+    let scale = Scale::from_values([1.0, 1000.0], true, "L").unwrap();
     assert!((scale.place(10.0) - 1.0 / 3.0).abs() < 1e-12);
-    assert!((scale.at(2.0 / 3.0) - 100.0).abs() < 1e-9);
+    assert!((scale.value(2.0 / 3.0) - 100.0).abs() < 1e-9);
 }
 
 #[test]
 fn zero_on_a_log_axis_is_an_error_that_names_the_axis() {
-    let error = Scale::spanning([0.0, 1.0], true, "alpha").unwrap_err();
-    assert!(error.what.contains("\"alpha\" has the value 0"), "{error}");
+    let error = Scale::from_values([0.0, 1.0], true, "alpha").unwrap_err();
+    assert!(error.message.contains("\"alpha\" has the value 0"), "{error}");
 }
 
 #[test]
@@ -75,8 +75,8 @@ fn measured_values_are_the_first_choice_of_ticks_if_labels_say_them_exactly() {
     let scale = Scale { low: 0.001, high: 1.0, log: true };
     let exact = [0.001, 0.0025, 1.0];
     assert_eq!(tick_sets(&scale, &exact, Unit::None, false)[0], exact);
-    let odd = [0.001, 0.031622776, 1.0];
-    let decades = tick_sets(&scale, &odd, Unit::None, false).swap_remove(1);
+    let irregular = [0.001, 0.031622776, 1.0];
+    let decades = tick_sets(&scale, &irregular, Unit::None, false).swap_remove(1);
     assert!(decades.iter().zip([0.001, 0.01, 0.1, 1.0]).all(|(a, b)| (a / b - 1.0).abs() < 1e-12), "{decades:?}");
 }
 
@@ -141,8 +141,8 @@ fn cells_with_an_unknown_corner_have_no_contours() {
 
 #[test]
 fn the_view_projects_as_seen_from_the_front_and_from_above() {
-    let near = |found: view::Projected, right: f64, up: f64| {
-        assert!((found.right - right).abs() < 1e-12 && (found.up - up).abs() < 1e-12, "{found:?}");
+    let near = |projected: view::Projected, right: f64, up: f64| {
+        assert!((projected.right - right).abs() < 1e-12 && (projected.up - up).abs() < 1e-12, "{projected:?}");
     };
     near(View { azimuth: -90.0, elevation: 0.0 }.project([0.3, 0.5, 0.7]), 0.3, 0.7);
     near(View { azimuth: -90.0, elevation: 90.0 }.project([0.3, 0.5, 0.7]), 0.3, 0.5);
@@ -218,17 +218,17 @@ proptest! {
         limits.extend([0.0, 10.0]);
         limits.sort_by(f64::total_cmp);
         let sum: f64 = limits.windows(2).map(|pair| area(&band(&triangle, pair[0], pair[1]))).sum();
-        let whole = area(&corners.map(|(x, y, _)| (x, y)));
-        prop_assert!((sum - whole).abs() < 1e-9 * (1.0 + whole), "{sum} of {whole}");
+        let area_of_triangle = area(&corners.map(|(x, y, _)| (x, y)));
+        prop_assert!((sum - area_of_triangle).abs() < 1e-9 * (1.0 + area_of_triangle), "{sum} of {area_of_triangle}");
     }
 
     #[test]
     fn levels_cover_the_range_with_a_readable_number_of_bands(low in -6.0..9.0f64, span in 0.02..14.0f64) {
         let scale = Scale { low: 10f64.powf(low), high: 10f64.powf(low + span), log: true };
-        let found = levels(&scale);
-        prop_assert!(found.windows(2).all(|pair| pair[0] < pair[1]));
-        prop_assert!(found[0] <= scale.low * (1.0 + 1e-6) && found[found.len() - 1] >= scale.high * (1.0 - 1e-6));
-        prop_assert!((5..=17).contains(&found.len()), "{found:?}");
+        let found_levels = levels(&scale);
+        prop_assert!(found_levels.windows(2).all(|pair| pair[0] < pair[1]));
+        prop_assert!(found_levels[0] <= scale.low * (1.0 + 1e-6) && found_levels[found_levels.len() - 1] >= scale.high * (1.0 - 1e-6));
+        prop_assert!((5..=17).contains(&found_levels.len()), "{found_levels:?}");
     }
 
     #[test]
@@ -238,7 +238,7 @@ proptest! {
         let order = view.cell_order(size.0, size.1);
         let cell = |x: f64, y: f64| ((x * size.0 as f64) as usize, (y * size.1 as f64) as usize);
         // A cell on the way from a point to the viewer may hide the point.
-        let towards = view.towards();
+        let towards = view.viewer_direction();
         let (x, y) = (at.0 + far * towards[0], at.1 + far * towards[1]);
         if (0.0..1.0).contains(&x) && (0.0..1.0).contains(&y) {
             let rank = |c| order.iter().position(|o| *o == c);
@@ -252,7 +252,7 @@ proptest! {
         for axis in 0..3 {
             prop_assert_ne!(view.faces_viewer(axis, false), view.faces_viewer(axis, true));
             let away = if view.faces_viewer(axis, true) { -1.0 } else { 1.0 };
-            prop_assert!(view.towards()[axis] * away <= 1e-9, "a back panel lies towards the viewer");
+            prop_assert!(view.viewer_direction()[axis] * away <= 1e-9, "a back panel lies towards the viewer");
             prop_assert_eq!(view.outer_edges(axis).len(), 2);
         }
         let document = svg(&Figure::Surface(surface_grid(), view)).unwrap();
@@ -279,7 +279,7 @@ proptest! {
         for figure in [Figure::Heat(grid.clone()), Figure::Ratio(grid.clone()), Figure::Contour(grid.clone()), Figure::Surface(grid, view)] {
             match svg(&figure) {
                 Ok(document) => prop_assert!(!document.contains("NaN") && document.ends_with("</svg>\n")),
-                Err(error) => prop_assert!(!error.what.is_empty() && !error.next.is_empty()),
+                Err(error) => prop_assert!(!error.message.is_empty() && !error.help.is_empty()),
             }
         }
     }
@@ -292,7 +292,7 @@ proptest! {
         [figure.x.log, figure.y.log] = logs;
         match svg(&Figure::Curves(figure)) {
             Ok(document) => prop_assert!(!document.contains("NaN") && document.ends_with("</svg>\n")),
-            Err(error) => prop_assert!(!error.what.is_empty() && !error.next.is_empty()),
+            Err(error) => prop_assert!(!error.message.is_empty() && !error.help.is_empty()),
         }
     }
 }
@@ -325,13 +325,13 @@ fn a_text_is_cut_to_the_longest_version_that_fits_and_no_more_of_it_is_measured_
         "a host name that is longer than its place, with iiiiii and WWWWWW",
         "node-0123456789.a.very.long.domain",
     ] {
-        let all: Vec<char> = words.chars().collect();
+        let letters: Vec<char> = words.chars().collect();
         let shorter =
-            (0..all.len()).rev().map(|kept| all[..kept].iter().collect::<String>().trim_end().to_owned() + "…");
+            (0..letters.len()).rev().map(|kept| letters[..kept].iter().collect::<String>().trim_end().to_owned() + "…");
         let expected = std::iter::once(words.to_owned()).chain(shorter).find(|text| fits(text)).unwrap();
         assert_eq!(text::cut(words, 13.0, false, 150.0), expected);
-        let shorter = (0..all.len()).rev().map(|kept| {
-            let (head, tail) = (&all[..kept.div_ceil(2)], &all[all.len() - kept / 2..]);
+        let shorter = (0..letters.len()).rev().map(|kept| {
+            let (head, tail) = (&letters[..kept.div_ceil(2)], &letters[letters.len() - kept / 2..]);
             [head, &['…'], tail].concat().into_iter().collect::<String>()
         });
         let expected = std::iter::once(words.to_owned()).chain(shorter).find(|text| fits(text)).unwrap();
@@ -343,7 +343,7 @@ fn a_text_is_cut_to_the_longest_version_that_fits_and_no_more_of_it_is_measured_
     let line = "x".repeat(500);
     assert_eq!(text::cut(&long, 13.0, false, 900.0), text::cut(&line, 13.0, false, 900.0));
     assert_eq!(text::cut_inside(&long, 13.0, false, 900.0), text::cut_inside(&line, 13.0, false, 900.0));
-    assert_eq!(text::wrapped(&long, 13.0, false, 900.0, 3), text::wrapped(&line, 13.0, false, 900.0, 3));
+    assert_eq!(text::wrap(&long, 13.0, false, 900.0, 3), text::wrap(&line, 13.0, false, 900.0, 3));
 }
 
 #[test]
@@ -393,7 +393,7 @@ fn a_map_of_names_writes_each_name_and_hatches_gaps() {
 fn a_model_is_a_line_and_its_measurement_marks_of_the_same_colour() {
     let mut figure = curves(&[(1.0, 1e6), (4.0, 2e6), (16.0, 3e6)]);
     figure.series.push(figure.series[0].clone());
-    let count = |figure: Figure, what: &str| svg(&figure).unwrap().matches(what).count();
+    let count = |figure: Figure, pattern: &str| svg(&figure).unwrap().matches(pattern).count();
     assert!(count(Figure::Curves(figure.clone()), "#D55E00") > 0);
     assert_eq!(count(Figure::Model(figure.clone()), "#D55E00"), 0);
     // One line for the data, one for the legend.
@@ -454,7 +454,7 @@ fn a_png_is_written_and_any_other_ending_refused() {
     let other = png(&Figure::Heat(surface_grid()), &folder.join("heat.gif")).unwrap_err();
     assert!(other.to_string().contains(".png"));
     let nowhere = png(&Figure::Heat(surface_grid()), &folder.join("missing/heat.png")).unwrap_err();
-    assert!(nowhere.what.contains("missing/heat.png"));
+    assert!(nowhere.message.contains("missing/heat.png"));
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -494,13 +494,13 @@ fn what_must_be_known_before_using_a_figure_stays_on_paper() {
 fn an_efficiency_is_as_uncertain_as_both_of_its_rates() {
     // The square root of ln(1.03)^2 + ln(1.04)^2 is 0.0491120 (computed by Python).
     let point = |y: f64, width: f64| CurvePoint { x: 1.0, y, low: y / width, high: y * width };
-    let found = point(3.0, 1.03).over(&point(2.0, 1.04), 2.0);
-    assert_eq!(found.y, 0.75);
-    let widths = [(found.high / 0.75).ln(), (0.75 / found.low).ln()];
+    let efficiency = point(3.0, 1.03).ratio_to(&point(2.0, 1.04), 2.0);
+    assert_eq!(efficiency.y, 0.75);
+    let widths = [(efficiency.high / 0.75).ln(), (0.75 / efficiency.low).ln()];
     assert!(widths.iter().all(|width| (width - 0.0491119856).abs() < 1e-9), "{widths:?}");
     let unknown = CurvePoint { low: f64::NAN, high: f64::NAN, ..point(2.0, 1.0) };
-    assert!(point(3.0, 1.03).over(&unknown, 2.0).low.is_nan(), "no interval from one alone");
-    let itself = point(2.0, 1.04).over(&point(2.0, 1.04), 1.0);
+    assert!(point(3.0, 1.03).ratio_to(&unknown, 2.0).low.is_nan(), "no interval from one alone");
+    let itself = point(2.0, 1.04).ratio_to(&point(2.0, 1.04), 1.0);
     assert_eq!((itself.y, itself.low, itself.high), (1.0, 1.0, 1.0));
 }
 
@@ -510,7 +510,7 @@ fn an_interval_over_decades_leaves_the_axis_to_the_data_and_is_marked_at_the_edg
     let spread = |curves: &Curves| {
         let figure = Figure::Curves(curves.clone());
         let spots = apexmap_draw::figure::drawing(&figure, Style::Screen).unwrap().spots;
-        let heights = spots.iter().map(|spot| spot.at.1);
+        let heights = spots.iter().map(|spot| spot.position.1);
         heights.clone().fold(0.0, f64::max) - heights.fold(f64::INFINITY, f64::min)
     };
     let plain = spread(&wide);

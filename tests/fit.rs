@@ -41,14 +41,14 @@ impl Design {
     }
 
     /// Simulates measurements with log-normal noise.
-    fn measured(&self, noise: f64, rng: &mut Pcg64Mcg) -> Vec<Observation> {
+    fn simulate_measurements(&self, noise: f64, rng: &mut Pcg64Mcg) -> Vec<Observation> {
         let p: Vec<f64> = self.truth.iter().map(|truth| truth.0).collect();
         let normal = Normal::new(0.0, noise).expect("a deviation");
-        let one = |x: &Vec<f64>| {
+        let observe = |x: &Vec<f64>| {
             let y = self.model.predict(x, &p).value * normal.sample(rng).exp();
             Observation { x: x.clone(), y, launch: 0 }
         };
-        self.points.iter().map(one).collect()
+        self.points.iter().map(observe).collect()
     }
 
     fn fit(&self, data: &[Observation]) -> Fit {
@@ -62,7 +62,7 @@ impl Design {
         let truths: Vec<f64> = self.truth.iter().filter(|truth| truth.1).map(|truth| truth.0).collect();
         let (mut hits, mut refused) = (vec![0; truths.len()], 0);
         for _ in 0..sets {
-            let data = self.measured(noise, &mut rng);
+            let data = self.simulate_measurements(noise, &mut rng);
             let Ok(fit) = fit::fit(self.model, &data, &self.roles(), QUICK) else {
                 refused += 1;
                 continue;
@@ -86,18 +86,20 @@ const TORUS: [(f64, bool); 5] = [(425e6, false), (32.0, false), (256.0, false), 
 fn designs(n: usize) -> Vec<Design> {
     // Repeated points are moved slightly, because intervals count distinct points. Four distinct points would leave too
     // few degrees of freedom.
-    let beside = |i: usize, every: usize| 1.0 + 1e-9 * (i / every) as f64;
+    let shift_repeated = |i: usize, every: usize| 1.0 + 1e-9 * (i / every) as f64;
     let cycle = |points: &[&[f64]]| {
         let point = |i: usize| {
-            let at = points[i % points.len()];
+            let base = points[i % points.len()];
             // Words are whole numbers, and the last variable above 3 is not a number of words.
-            let moved = at.iter().rposition(|v| *v > 3.0).unwrap_or(0);
-            (0..at.len()).map(|k| if k == moved { at[k] * beside(i, points.len()) } else { at[k] }).collect()
+            let moved_variable = base.iter().rposition(|v| *v > 3.0).unwrap_or(0);
+            (0..base.len())
+                .map(|k| if k == moved_variable { base[k] * shift_repeated(i, points.len()) } else { base[k] })
+                .collect()
         };
         (0..n).map(point).collect::<Vec<Vec<f64>>>()
     };
     let powers = |rest: &[f64], from: f64| -> Vec<Vec<f64>> {
-        (0..n).map(|i| [&[from * 2f64.powi(i as i32 % 8) * beside(i, 8)], rest].concat()).collect()
+        (0..n).map(|i| [&[from * 2f64.powi(i as i32 % 8) * shift_repeated(i, 8)], rest].concat()).collect()
     };
     vec![
         Design::new("random_access.hypercube", &[(56.9e-6, true), (33e-6, true)], powers(&[1024.0], 1.0)),
@@ -209,27 +211,28 @@ fn surface(n: usize) -> Design {
         vec![13e-9, 110e-9, 7e-11, 190e-9, 9e-9, 5e-9, 2.4e-11, 20e-9, 1e11, 1e10],
     ]
     .concat();
-    let wanted: &[usize] = if n > 14 { &[7, 8, 10, 11, 15] } else { &[11, 15] };
-    let truth: Vec<_> = numbers.into_iter().enumerate().map(|(at, number)| (number, wanted.contains(&at))).collect();
-    let at =
+    let fitted_indices: &[usize] = if n > 14 { &[7, 8, 10, 11, 15] } else { &[11, 15] };
+    let truth: Vec<_> =
+        numbers.into_iter().enumerate().map(|(index, number)| (number, fitted_indices.contains(&index))).collect();
+    let point =
         |alpha: f64, block: f64, words: f64, ranks: f64| vec![alpha, block, words, ranks, 2097152.0, 0.0, 0.0, 0.0];
     let (memory, words) = (67108864.0, [1.0, 16.0, 256.0, 4096.0]);
     let mut points = Vec::new();
     if n <= 14 {
         for alpha in [0.5, 1.0] {
-            points.extend(words.iter().map(|&block| at(alpha, block, memory, 1.0)));
+            points.extend(words.iter().map(|&block| point(alpha, block, memory, 1.0)));
         }
     } else {
         for alpha in [0.001, 0.03, 0.2, 1.0] {
-            points.extend(words.iter().map(|&block| at(alpha, block, memory, 1.0)));
+            points.extend(words.iter().map(|&block| point(alpha, block, memory, 1.0)));
         }
         for alpha in [0.1, 1.0] {
             for block in [1.0, 64.0, 1024.0] {
-                points.extend([262144.0, 2097152.0].map(|words| at(alpha, block, words, 1.0)));
+                points.extend([262144.0, 2097152.0].map(|words| point(alpha, block, words, 1.0)));
             }
         }
         for alpha in [0.1, 0.5, 1.0] {
-            points.extend(words.iter().map(|&block| at(alpha, block, memory, 2.0)));
+            points.extend(words.iter().map(|&block| point(alpha, block, memory, 2.0)));
         }
     }
     assert_eq!(points.len(), n);
@@ -277,18 +280,20 @@ fn the_covariance_is_the_sandwich_of_numpy() {
         (128.0, &[262e-6, 271e-6]),
         (1024.0, &[403e-6]),
     ];
-    let one = |ranks: f64, time: &f64| Observation { x: vec![ranks, 1024.0], y: 1024.0 * ranks / time, launch: 0 };
-    let data: Vec<_> = times.iter().flat_map(|(ranks, times)| times.iter().map(|time| one(*ranks, time))).collect();
+    let observation =
+        |ranks: f64, time: &f64| Observation { x: vec![ranks, 1024.0], y: 1024.0 * ranks / time, launch: 0 };
+    let data: Vec<_> =
+        times.iter().flat_map(|(ranks, times)| times.iter().map(|time| observation(*ranks, time))).collect();
     let fit = fit::fit(model, &data, &[Role::Fit, Role::Fit], QUICK).expect("a fit");
-    let found = fit.joint.as_ref().expect("identified");
+    let joint = fit.joint.as_ref().expect("identified");
     near(fit.estimates[0].value, 5.4577869138906e-05, 1e-6);
     near(fit.estimates[1].value, 3.302044797085862e-05, 1e-6);
-    assert_eq!((found.numbers.len(), found.freedom), (2, 4));
-    near(found.covariance[0][0], 0.003928341691957321, 1e-5);
-    near(found.covariance[0][1], -0.0014941308351614166, 1e-5);
-    near(found.covariance[1][0], -0.0014941308351614166, 1e-5);
-    near(found.covariance[1][1], 0.0029105133674322526, 1e-5);
-    near(found.noise, 0.0043743304286297255, 1e-5);
+    assert_eq!((joint.numbers.len(), joint.freedom), (2, 4));
+    near(joint.covariance[0][0], 0.003928341691957321, 1e-5);
+    near(joint.covariance[0][1], -0.0014941308351614166, 1e-5);
+    near(joint.covariance[1][0], -0.0014941308351614166, 1e-5);
+    near(joint.covariance[1][1], 0.0029105133674322526, 1e-5);
+    near(joint.noise, 0.0043743304286297255, 1e-5);
 }
 
 #[test]
@@ -307,7 +312,10 @@ fn least_squares_with_positive_coefficients_are_those_of_scipy() {
     // Computed by scipy 1.17.1, optimize.nnls.
     let a = DMatrix::from_row_slice(5, 3, &[1.0, 0.5, 0.2, 1.0, 1.0, 0.1, 1.0, 2.0, 0.7, 1.0, 4.0, 0.4, 1.0, 8.0, 0.9]);
     let x = nnls(&a, &DVector::from_row_slice(&[1.0, 1.4, 2.7, 4.1, 8.8]));
-    [0.24504615, 0.95301805, 0.87086498].iter().zip(x.iter()).for_each(|(known, found)| near(*found, *known, 1e-7));
+    [0.24504615, 0.95301805, 0.87086498]
+        .iter()
+        .zip(x.iter())
+        .for_each(|(expected, actual)| near(*actual, *expected, 1e-7));
     let a = DMatrix::from_row_slice(4, 3, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 2.0, -1.0, 0.5]);
     assert_eq!(nnls(&a, &DVector::from_row_slice(&[1.0, 2.0, -3.0, 4.0])), DVector::zeros(3));
 }
@@ -324,7 +332,7 @@ fn columns_of_zeros_have_no_coefficient() {
 #[test]
 fn quantiles_of_students_t_are_those_of_tables_at_any_degrees_of_freedom() {
     // Computed by scipy 1.17.1, stats.t.ppf and stats.t.sf; by stats.norm for infinitely many degrees of freedom.
-    let known = [
+    let cases = [
         (0.5, 164.55767348048818, 0.22275744509156564),
         (1.0, 12.706204736174694, 0.14758361765043326),
         (2.0, 4.302652729749462, 0.09175170953613698),
@@ -335,7 +343,7 @@ fn quantiles_of_students_t_are_those_of_tables_at_any_degrees_of_freedom() {
         (1e9, 1.959963986912325, 0.022750132083156623),
         (f64::INFINITY, 1.959963984540054, 0.022750131948179195),
     ];
-    for (freedom, quantile, above) in known {
+    for (freedom, quantile, above) in cases {
         near(t_quantile_at(freedom, 0.975), quantile, 1e-6);
         near(t_above(freedom, 2.0), above, 1e-6);
         assert!(t_quantile_at(freedom, 0.5).abs() < 1e-6, "{freedom}");
@@ -353,10 +361,10 @@ proptest! {
         let (a, b) = (DMatrix::from_row_slice(6, 3, &values), DVector::from_vec(target));
         let powers = scales.map(|exponent| 2f64.powi(exponent));
         let scaled = DMatrix::from_fn(6, 3, |i, j| a[(i, j)] * powers[j]);
-        let (x, found) = (nnls(&a, &b), nnls(&scaled, &(&b * powers[3])));
+        let (x, scaled_x) = (nnls(&a, &b), nnls(&scaled, &(&b * powers[3])));
         for j in 0..3 {
-            let back = found[j] * powers[j] / powers[3];
-            prop_assert!((back - x[j]).abs() <= 1e-9 * (1.0 + x[j]), "{x} {found}");
+            let back = scaled_x[j] * powers[j] / powers[3];
+            prop_assert!((back - x[j]).abs() <= 1e-9 * (1.0 + x[j]), "{x} {scaled_x}");
         }
     }
 
@@ -379,7 +387,7 @@ proptest! {
 #[test]
 fn truths_are_recovered_from_rates_without_noise() {
     for design in designs(8).into_iter().chain(designs(40)) {
-        let fit = design.fit(&design.measured(0.0, &mut Pcg64Mcg::seed_from_u64(1)));
+        let fit = design.fit(&design.simulate_measurements(0.0, &mut Pcg64Mcg::seed_from_u64(1)));
         let truths = design.truth.iter().filter(|truth| truth.1);
         assert_eq!(fit.estimates.len(), truths.clone().count());
         for (estimate, truth) in fit.estimates.iter().zip(truths) {
@@ -409,13 +417,13 @@ fn coverage_with_misfit(misfit: f64, launches: u32, sets: usize, seed: u64) -> V
     let points = (0..20).map(|i| vec![2f64.powf(f64::from(i) * 13.0 / 19.0).round(), 1024.0 + f64::from(i)]).collect();
     let design = Design::new("random_access.hypercube", &[(56.9e-6, true), (33e-6, true)], points);
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
-    let of_points = Normal::new(0.0, misfit).expect("a deviation");
+    let misfits = Normal::new(0.0, misfit).expect("a deviation");
     let mut hits = [0, 0];
     for _ in 0..sets {
-        let misses: Vec<f64> = design.points.iter().map(|_| of_points.sample(&mut rng)).collect();
+        let point_misfits: Vec<f64> = design.points.iter().map(|_| misfits.sample(&mut rng)).collect();
         let mut data = Vec::new();
         for launch in 0..launches {
-            let measured = design.measured(0.05, &mut rng).into_iter().zip(&misses);
+            let measured = design.simulate_measurements(0.05, &mut rng).into_iter().zip(&point_misfits);
             data.extend(measured.map(|(seen, miss)| Observation { y: seen.y * miss.exp(), launch, ..seen }));
         }
         data.sort_by(|a, b| a.x[1].total_cmp(&b.x[1]));
@@ -462,12 +470,12 @@ fn coverage_with_misfit_is_that_of_the_table() {
 /// Prints the table of coverage and asserts that every share is within 93 to 97 %.
 fn assert_coverage(n: usize) {
     // Loss, intervals and designs were chosen with another seed. These data sets are independent of that choice.
-    const FRESH: u64 = 20_261_121;
+    const FRESH_SEED: u64 = 20_261_121;
     let mut outside = Vec::new();
     for noise in [0.05, 0.2] {
         for design in designs(n) {
             let id = design.model.about().id;
-            let shares = design.coverage(noise, 1000, FRESH);
+            let shares = design.coverage(noise, 1000, FRESH_SEED);
             let text: Vec<String> = shares.iter().map(|share| format!("{:.1}", 100.0 * share)).collect();
             println!("{id:<28} n = {n:<3} noise {noise:<5} {}", text.join(" "));
             if shares.iter().any(|share| !(0.93..=0.97).contains(share)) {
@@ -495,7 +503,7 @@ fn two_gross_outliers_move_no_estimate_out_of_its_interval_and_widen_none_much()
     for design in designs(40) {
         let mut rng = Pcg64Mcg::seed_from_u64(3);
         for noise in [0.05, 0.2] {
-            let mut data = design.measured(noise, &mut rng);
+            let mut data = design.simulate_measurements(noise, &mut rng);
             let clean = design.fit(&data);
             data[11].y /= 20.0;
             data[29].y /= 20.0;
@@ -516,16 +524,16 @@ fn two_gross_outliers_move_no_estimate_out_of_its_interval_and_widen_none_much()
 #[test]
 fn many_ranks_alone_cannot_part_an_update_from_its_message_and_few_can() {
     let truth = [(108e-9, true), (882e-9, true), (425e6, false), (1e12, false), (46.0, false)];
-    let at = |ranks: &[f64]| {
+    let design_for = |ranks: &[f64]| {
         Design::new("random_access.bottleneck", &truth, ranks.iter().map(|&n| vec![n, 1.0, 2.0, 3.0, 1.0]).collect())
     };
-    let many = at(&[64.0, 128.0, 256.0, 512.0, 1024.0]);
-    let data = many.measured(0.02, &mut Pcg64Mcg::seed_from_u64(5));
-    let refusal = fit::fit(many.model, &data, &many.roles(), QUICK).expect_err("an ill-conditioned design");
-    assert!(refusal.what.contains("local_seconds"), "{refusal}");
-    assert!(refusal.next.contains("P = 1, 2, 4 with one rank per node"), "{refusal}");
-    let few = at(&[1.0, 2.0, 4.0, 8.0, 16.0]);
-    few.fit(&few.measured(0.02, &mut Pcg64Mcg::seed_from_u64(5)));
+    let many_ranks = design_for(&[64.0, 128.0, 256.0, 512.0, 1024.0]);
+    let data = many_ranks.simulate_measurements(0.02, &mut Pcg64Mcg::seed_from_u64(5));
+    let refusal = fit::fit(many_ranks.model, &data, &many_ranks.roles(), QUICK).expect_err("an ill-conditioned design");
+    assert!(refusal.message.contains("local_seconds"), "{refusal}");
+    assert!(refusal.help.contains("P = 1, 2, 4 with one rank per node"), "{refusal}");
+    let few_ranks = design_for(&[1.0, 2.0, 4.0, 8.0, 16.0]);
+    few_ranks.fit(&few_ranks.simulate_measurements(0.02, &mut Pcg64Mcg::seed_from_u64(5)));
     // The standard errors in units of the noise, sqrt(diag(inv(J^T J))) by numpy 2.4.6, are 83.44 and 0.919.
     let errors = |ranks: &[f64]| {
         let rows = DMatrix::from_fn(ranks.len(), 2, |i, j| if j == 0 { 1.0 } else { 1.0 - 1.0 / ranks[i] });
@@ -543,21 +551,21 @@ fn too_few_points_unknown_numbers_and_impossible_rates_are_refused_with_reasons(
     let hold = |bandwidth| [Role::Fit, Role::Fit, bandwidth, Role::Fit];
     let refused =
         |data: &[Observation], bandwidth| fit::fit(model, data, &hold(bandwidth), QUICK).expect_err("refused");
-    assert!(refused(&data, Role::Hold(1e9)).what.contains("2 distinct points cannot identify 3 parameters"));
+    assert!(refused(&data, Role::Hold(1e9)).message.contains("2 distinct points cannot identify 3 parameters"));
     let unknown = refused(&data, Role::Unknown);
-    assert!(unknown.next.contains("--hold network_bandwidth_bytes_per_second="), "{unknown}");
+    assert!(unknown.help.contains("--hold network_bandwidth_bytes_per_second="), "{unknown}");
     // With a single Q, latency and copying scale equally with log2 P.
     let one_q: Vec<_> = [1.0, 2.0, 4.0, 8.0, 16.0].map(|ranks| seen(ranks, 1024.0)).to_vec();
     let refusal = refused(&one_q, Role::Hold(1e9));
-    assert!(refusal.next.contains("several Q"), "{refusal}");
+    assert!(refusal.help.contains("several Q"), "{refusal}");
     let zero = [Observation { y: 0.0, ..seen(1.0, 1.0) }];
-    assert!(refused(&zero, Role::Hold(1e9)).what.contains("positive"));
+    assert!(refused(&zero, Role::Hold(1e9)).message.contains("positive"));
 }
 
 /// Returns a design for the surface model: one core, varied alpha and L, one size of memory.
 fn one_surface(blocks: &[f64]) -> Design {
     let truth = NUMBERS.iter().zip(models::find("apex_map.surface").expect("a model").about().parameters);
-    let truth: Vec<(f64, bool)> = truth.map(|(value, parameter)| (*value, !parameter.given)).collect();
+    let truth: Vec<(f64, bool)> = truth.map(|(value, parameter)| (*value, !parameter.is_given)).collect();
     let mut points = Vec::new();
     // Accesses that mostly hit would reveal the cost of a miss alone.
     for alpha in [0.0316, 0.1, 0.316, 1.0] {
@@ -569,35 +577,40 @@ fn one_surface(blocks: &[f64]) -> Design {
 #[test]
 fn what_the_points_do_not_identify_is_held_at_the_card_s_values_and_named() {
     let design = one_surface(&[1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0]);
-    let data = design.measured(0.02, &mut Pcg64Mcg::seed_from_u64(21));
+    let data = design.simulate_measurements(0.02, &mut Pcg64Mcg::seed_from_u64(21));
     let refusal = fit::fit(design.model, &data, &design.roles(), QUICK).expect_err("one size of memory");
-    assert!(refusal.what.contains("l3_alone_seconds") && refusal.next.contains("--machine CARD"), "{refusal}");
+    assert!(refusal.message.contains("l3_alone_seconds") && refusal.help.contains("--machine CARD"), "{refusal}");
     // The card of a similar machine.
     let role = |(value, fitted): &(f64, bool)| if *fitted { Role::OrHold(1.1 * value) } else { Role::Hold(*value) };
     let roles: Vec<Role> = design.truth.iter().map(role).collect();
-    let found = fit::fit(design.model, &data, &roles, QUICK).expect("a fit");
-    assert!(found.not_identified.contains(&"l3_alone_seconds"), "{:?}", found.not_identified);
+    let fit = fit::fit(design.model, &data, &roles, QUICK).expect("a fit");
+    assert!(fit.not_identified.contains(&"l3_alone_seconds"), "{:?}", fit.not_identified);
     let parameters = design.model.about().parameters;
     let truth = |name: &str| design.truth[parameters.iter().position(|p| p.number == name).expect("its own")].0;
-    for name in &found.not_identified {
-        let held = found.held.iter().find(|(held, _)| held == name).expect("held").1;
+    for name in &fit.not_identified {
+        let held = fit.held.iter().find(|(held, _)| held == name).expect("held").1;
         near(held, 1.1 * truth(name), 1e-12);
-        assert!(found.estimates.iter().all(|estimate| estimate.number != *name), "{name}");
+        assert!(fit.estimates.iter().all(|estimate| estimate.number != *name), "{name}");
     }
     for name in ["issue_seconds", "memory_line_seconds", "memory_alone_seconds"] {
-        let estimate = found.estimates.iter().find(|estimate| estimate.number == name).expect(name);
+        let estimate = fit.estimates.iter().find(|estimate| estimate.number == name).expect(name);
         // The held parameters are 10 % off.
         near(estimate.value, truth(name), 0.2);
     }
-    assert!(found.quality.smape < 0.03, "{}", found.quality.smape);
-    assert_eq!(found.estimates.len() + found.not_identified.len() + found.absent.len(), 19);
-    let said = model_fit::sentence(design.model, &found, None);
-    assert!(said.contains("do not identify") && said.contains("l3_alone_seconds"), "{said}");
+    assert!(fit.quality.smape < 0.03, "{}", fit.quality.smape);
+    assert_eq!(fit.estimates.len() + fit.not_identified.len() + fit.absent.len(), 19);
+    let sentence = model_fit::sentence(design.model, &fit, None);
+    assert!(sentence.contains("do not identify") && sentence.contains("l3_alone_seconds"), "{sentence}");
     // With fewer points than parameters, most parameters keep the card's value.
-    let few = one_surface(&[1.0]);
-    let found = fit::fit(few.model, &few.measured(0.02, &mut Pcg64Mcg::seed_from_u64(22)), &roles, QUICK);
-    let found = found.expect("a fit");
-    assert!(!found.estimates.is_empty() && found.estimates.len() < 6, "{:?}", found.estimates);
+    let small_design = one_surface(&[1.0]);
+    let fit = fit::fit(
+        small_design.model,
+        &small_design.simulate_measurements(0.02, &mut Pcg64Mcg::seed_from_u64(22)),
+        &roles,
+        QUICK,
+    );
+    let fit = fit.expect("a fit");
+    assert!(!fit.estimates.is_empty() && fit.estimates.len() < 6, "{:?}", fit.estimates);
 }
 
 #[test]
@@ -609,7 +622,7 @@ fn a_parameter_on_which_no_point_depends_is_left_out() {
     );
     let mut roles = design.roles();
     roles[2] = Role::Unknown; // no estimate needs it
-    let data = design.measured(0.01, &mut Pcg64Mcg::seed_from_u64(5));
+    let data = design.simulate_measurements(0.01, &mut Pcg64Mcg::seed_from_u64(5));
     let fit = fit::fit(design.model, &data, &roles, QUICK).expect("a fit");
     assert_eq!(fit.estimates.len(), 1);
     assert_eq!(fit.absent, ["network_latency_seconds", "network_bandwidth_bytes_per_second", "copy_seconds_per_byte"]);
@@ -622,7 +635,7 @@ fn the_bootstrap_resamples_launches_and_repeats_itself() {
     for launch in 0..6 {
         // All rates of a launch share one error.
         let common: f64 = Normal::new(0.0, 0.1).expect("a deviation").sample(&mut rng);
-        let measured = design.measured(0.02, &mut rng);
+        let measured = design.simulate_measurements(0.02, &mut rng);
         data.extend(measured.into_iter().map(|seen| Observation { y: seen.y * common.exp(), launch, ..seen }));
     }
     let fit = |seed| {
@@ -644,15 +657,15 @@ fn the_bootstrap_resamples_launches_and_repeats_itself() {
 fn bands_hold_new_measurements() {
     let design = designs(40).remove(0);
     let mut rng = Pcg64Mcg::seed_from_u64(2);
-    let fit = design.fit(&design.measured(0.1, &mut rng));
-    let (mut inside, mut all) = (0, 0);
+    let fit = design.fit(&design.simulate_measurements(0.1, &mut rng));
+    let (mut inside, mut total) = (0, 0);
     for _ in 0..50 {
-        for (seen, point) in design.measured(0.1, &mut rng).iter().zip(&fit.points) {
+        for (seen, point) in design.simulate_measurements(0.1, &mut rng).iter().zip(&fit.points) {
             inside += usize::from(point.low <= seen.y && seen.y <= point.high);
-            all += 1;
+            total += 1;
         }
     }
-    let share = f64::from(inside as u32) / f64::from(all as u32);
+    let share = f64::from(inside as u32) / f64::from(total as u32);
     assert!((0.90..0.99).contains(&share), "{share}");
 }
 
@@ -675,7 +688,7 @@ fn bands_of_a_fitted_card_are_those_of_the_fit_and_know_that_errors_go_together(
     let card = fit.card("Red Storm", "fit of Table 2").expect("a card");
     let numbers = Numbers::new(model, &card, &[]).expect("all numbers");
     for point in &fit.points {
-        let (low, high) = scan::at(model, &numbers, point.x.clone()).band.expect("a band");
+        let (low, high) = scan::scan_point(model, &numbers, point.x.clone()).band.expect("a band");
         near(low, point.low, 1e-6);
         near(high, point.high, 1e-6);
     }
@@ -684,7 +697,7 @@ fn bands_of_a_fitted_card_are_those_of_the_fit_and_know_that_errors_go_together(
     alone.joint = None;
     let alone = Numbers::new(model, &alone, &[]).expect("all numbers");
     let width = |numbers: &Numbers| {
-        let (low, high) = scan::at(model, numbers, vec![64.0, 1024.0]).band.expect("a band");
+        let (low, high) = scan::scan_point(model, numbers, vec![64.0, 1024.0]).band.expect("a band");
         high / low
     };
     let mut certain = numbers.clone();
@@ -694,7 +707,7 @@ fn bands_of_a_fitted_card_are_those_of_the_fit_and_know_that_errors_go_together(
     let given = [("round_seconds".to_owned(), 50e-6), ("stage_seconds".to_owned(), 30e-6)];
     assert!(Numbers::new(model, &card, &given).expect("numbers").joint.is_none());
     // If one of the two numbers is given, the joint distribution keeps the other.
-    assert_eq!(Numbers::new(model, &card, &given[..1]).expect("numbers").joint.expect("one left").at, [1]);
+    assert_eq!(Numbers::new(model, &card, &given[..1]).expect("numbers").joint.expect("one left").places, [1]);
 }
 
 #[test]
@@ -704,7 +717,7 @@ fn a_card_whose_fit_does_not_fit_its_numbers_is_refused_and_one_without_is_read(
     let text = fit.card("Red Storm", "fit of Table 2").expect("a card").to_toml();
     let read = |text: &str| Card::parse(text, std::path::Path::new("fit.toml"));
     let wrong = text.replace("numbers = [", "numbers = [\"copy_seconds_per_byte\",");
-    assert!(read(&wrong).expect_err("three names, two rows").what.contains("[fit]"));
+    assert!(read(&wrong).expect_err("three names, two rows").message.contains("[fit]"));
     let (start, end) = (text.find("[fit]").expect("a section"), text.find("[numbers").expect("numbers"));
     let old = [&text[..start], &text[end..]].concat();
     assert_eq!(read(&old).expect("an old card").joint, None);

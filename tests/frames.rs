@@ -22,7 +22,7 @@ fn frames_of_other_programs_become_samples_or_the_column_is_named() {
     assert_eq!(types, ["u64", "f64", "f64", "f64", "str"]);
     frame.with_column(Series::new("raw".into(), [b"x".as_slice(); 3]).into()).expect("a column");
     let error = Samples::from_frame(&frame).expect_err("no column of samples");
-    assert!(error.what.contains("\"raw\"") && error.what.contains("binary"), "{error}");
+    assert!(error.message.contains("\"raw\"") && error.message.contains("binary"), "{error}");
     assert_eq!(Samples::from_frame(&DataFrame::empty()).expect("none").len(), 0);
 }
 
@@ -46,7 +46,7 @@ proptest! {
         rows in prop::collection::vec((any::<Option<f64>>(), any::<Option<u64>>(), any::<Option<String>>()), 1..20),
         kept in any::<u32>(),
     ) {
-        let before = samples(&rows).only(|row| kept >> row & 1 == 1);
+        let before = samples(&rows).filter_rows(|row| kept >> row & 1 == 1);
         let after = Samples::from_frame(&before.to_frame().expect("a frame")).expect("samples");
         prop_assert_eq!(after.len(), before.len());
         for (row_after, &row_before) in before.rows().iter().enumerate() {

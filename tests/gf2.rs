@@ -1,6 +1,6 @@
 //! Tests of the random streams of RandomAccess.
 
-use apexmap_measure::numerics::gf2::{PERIOD, lcg, leap, multiply, step, value_at};
+use apexmap_measure::numerics::gf2::{PERIOD, lcg, multiply, step, take_steps, value_at};
 use proptest::prelude::*;
 
 #[test]
@@ -51,8 +51,10 @@ fn the_register_returns_to_its_start_after_the_published_period_and_no_sooner() 
 fn known_values_are_met() {
     assert_eq!(lcg::value_at(0), 1);
     assert_eq!(lcg::value_at(1), 6_364_136_223_846_793_006);
-    KNOWN.iter().for_each(|&(position, value)| assert_eq!(value_at(position), value, "position {position}"));
-    KNOWN_LCG.iter().for_each(|&(position, value)| assert_eq!(lcg::value_at(position), value, "position {position}"));
+    KNOWN_VALUES.iter().for_each(|&(position, value)| assert_eq!(value_at(position), value, "position {position}"));
+    KNOWN_LCG_VALUES
+        .iter()
+        .for_each(|&(position, value)| assert_eq!(lcg::value_at(position), value, "position {position}"));
 }
 
 proptest! {
@@ -65,9 +67,9 @@ proptest! {
 
     #[test]
     fn a_leap_is_as_many_steps(value: u64) {
-        prop_assert_eq!(leap::<1>(value), step(value));
-        prop_assert_eq!(leap::<16>(value), (0..16).fold(value, |v, _| step(v)));
-        prop_assert_eq!(leap::<62>(value), (0..62).fold(value, |v, _| step(v)));
+        prop_assert_eq!(take_steps::<1>(value), step(value));
+        prop_assert_eq!(take_steps::<16>(value), (0..16).fold(value, |v, _| step(v)));
+        prop_assert_eq!(take_steps::<62>(value), (0..62).fold(value, |v, _| step(v)));
     }
 
     #[test]
@@ -77,11 +79,11 @@ proptest! {
     }
 }
 
-const KNOWN: [(u64, u64); 4] = [
+const KNOWN_VALUES: [(u64, u64); 4] = [
     (100, 0x0000007000000000),
     (67108864, 0x0000000000000016),
     (834568137686317453, 0x4afab41f6e495c92),
     (1317624576693539400, 0x8000000000000003),
 ];
-const KNOWN_LCG: [(u64, u64); 3] =
+const KNOWN_LCG_VALUES: [(u64, u64); 3] =
     [(1000, 0x2d5aa01dbbf77019), (67108864, 0x80cfd1533c000001), (834568137686317453, 0xe2f84dedcbfbeab2)];

@@ -2,9 +2,10 @@
 
 use crate::common::Scratch;
 use apexmap_measure::hardware::{
-    Below, Files, Hardware, HardwareThread, Kind, Place, memory_nodes, nodes_with_memory, order,
+    CoreKind, FilesBelow, Hardware, HardwareThread, PlacementOrder, SystemFiles, nodes_with_memory, pages_by_node,
+    place_ranks,
 };
-use apexmap_measure::kernels::on_node::processor;
+use apexmap_measure::kernels::on_node::processor_for_rank;
 use apexmap_measure::kernels::random_access::shared::team;
 use apexmap_measure::provenance::processors;
 use proptest::prelude::*;
@@ -12,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Files of a listing, by their paths.
 #[derive(Default)]
-struct Recorded(BTreeMap<String, String>);
+struct RecordedFiles(BTreeMap<String, String>);
 
-impl Recorded {
+impl RecordedFiles {
     /// Adds the files of a listing. Each line is `path = content`, with \n and \t in the content; lines with # are
     /// comments. A line that starts with `[0-3,8]` repeats for each i of the list: {i} is i, {i+2} and {i-2} are i + 2
     /// and i - 2.
@@ -26,12 +27,12 @@ impl Recorded {
             };
             let (path, content) = pair.split_once(" = ").expect("path = content");
             let content = content.replace("\\n", "\n").replace("\\t", "\t");
-            self.0.extend(numbers(list).map(|i| (filled(path, i), filled(&content, i))));
+            self.0.extend(numbers(list).map(|i| (fill_placeholders(path, i), fill_placeholders(&content, i))));
         }
     }
 }
 
-impl Files for Recorded {
+impl SystemFiles for RecordedFiles {
     fn text(&self, path: &str) -> Option<String> {
         self.0.get(path.trim_start_matches('/')).map(|text| text.trim().to_owned())
     }
@@ -50,16 +51,16 @@ fn numbers(list: &str) -> impl Iterator<Item = i64> {
     })
 }
 
-fn filled(text: &str, i: i64) -> String {
-    let mut filled = String::new();
+fn fill_placeholders(text: &str, i: i64) -> String {
+    let mut result = String::new();
     let mut parts = text.split("{i");
-    filled.push_str(parts.next().expect("the first"));
+    result.push_str(parts.next().expect("the first"));
     for part in parts {
         let (add, rest) = part.split_once('}').expect("a closing brace");
         let add: i64 = if add.is_empty() { 0 } else { add.parse().expect("a number with its sign") };
-        filled.push_str(&format!("{}{rest}", i + add));
+        result.push_str(&format!("{}{rest}", i + add));
     }
-    filled
+    result
 }
 
 const INTEL: &str = include_str!("hardware/intel-2x8x2.txt");
@@ -71,7 +72,7 @@ const VIRTUAL: &str = include_str!("hardware/vm-2.txt");
 
 /// Returns the machine of a listing, with further files.
 fn machine(listing: &str, further: &str) -> Hardware {
-    let mut files = Recorded::default();
+    let mut files = RecordedFiles::default();
     files.add(listing);
     files.add(further);
     Hardware::read(&files)
@@ -80,11 +81,11 @@ fn machine(listing: &str, further: &str) -> Hardware {
 /// Returns the numbers of packages, NUMA nodes, cores, hardware threads and last-level caches.
 fn counts(machine: &Hardware) -> [Option<usize>; 5] {
     [
-        machine.count(|thread| thread.package),
-        machine.count(|thread| thread.numa_node),
-        machine.count(|thread| thread.core),
-        machine.count(|thread| Some(thread.number)),
-        machine.count(|thread| thread.caches.last()?.threads.first().copied()),
+        machine.count_distinct(|thread| thread.package),
+        machine.count_distinct(|thread| thread.numa_node),
+        machine.count_distinct(|thread| thread.core),
+        machine.count_distinct(|thread| Some(thread.number)),
+        machine.count_distinct(|thread| thread.caches.last()?.threads.first().copied()),
     ]
 }
 
@@ -92,7 +93,7 @@ fn counts(machine: &Hardware) -> [Option<usize>; 5] {
 fn ranks_are_put_on_the_cores_of_the_numa_node_that_a_point_names() {
     let amd = machine(AMD, "");
     for node in 0..8 {
-        let numbers: Vec<usize> = (0..6).map(|rank| processor(&amd, node, rank, 6).expect("a core")).collect();
+        let numbers: Vec<usize> = (0..6).map(|rank| processor_for_rank(&amd, node, rank, 6).expect("a core")).collect();
         let threads: Vec<&HardwareThread> =
             numbers.iter().map(|&number| amd.thread(number).expect("a thread")).collect();
         assert!(threads.iter().all(|thread| thread.numa_node == Some(node)), "{numbers:?}");
@@ -102,10 +103,10 @@ fn ranks_are_put_on_the_cores_of_the_numa_node_that_a_point_names() {
             "a core each: {numbers:?}"
         );
     }
-    assert_eq!(processor(&amd, 0, 0, 7), Err("the node has 6 cores for 7 ranks".into()));
-    assert!(processor(&amd, 8, 0, 1).expect_err("no such node").contains("no core"));
+    assert_eq!(processor_for_rank(&amd, 0, 0, 7), Err("the node has 6 cores for 7 ranks".into()));
+    assert!(processor_for_rank(&amd, 8, 0, 1).expect_err("no such node").contains("no core"));
     let confined = machine(AMD, "proc/self/status = Cpus_allowed_list:\\t0-5");
-    assert!(processor(&confined, 1, 0, 1).is_err(), "cores that this process may not use do not count");
+    assert!(processor_for_rank(&confined, 1, 0, 1).is_err(), "cores that this process may not use do not count");
 }
 
 /// Returns level, KiB and number of hardware threads of each cache of a hardware thread.
@@ -124,7 +125,7 @@ fn machines_are_read_as_they_were_recorded() {
     assert_eq!(counts(&arm), [2, 4, 128, 128, 4].map(Some));
     assert_eq!(counts(&hybrid), [1, 1, 12, 16, 1].map(Some));
     assert_eq!(counts(&vm), [1, 1, 2, 2, 1].map(Some));
-    assert_eq!([&intel, &amd, &arm].map(Hardware::cores_of_numa_node), [8, 6, 32].map(Some));
+    assert_eq!([&intel, &amd, &arm].map(Hardware::cores_of_largest_numa_node), [8, 6, 32].map(Some));
     assert_eq!(caches(&intel, 31), [(1, 32, 2), (2, 1024, 2), (3, 11264, 16)]);
     assert_eq!(caches(&amd, 50), [(1, 32, 2), (2, 512, 2), (3, 8192, 6)]);
     assert_eq!(caches(&arm, 127), [(1, 64, 1), (2, 512, 1), (3, 32768, 32)]);
@@ -147,14 +148,14 @@ fn machines_are_read_as_they_were_recorded() {
 #[test]
 fn a_folder_is_read_as_its_listing_is() {
     let root = Scratch::new();
-    let mut files = Recorded::default();
+    let mut files = RecordedFiles::default();
     files.add(VIRTUAL);
     for (path, content) in &files.0 {
         let file = root.join(path);
         std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
         std::fs::write(file, format!("{content}\n")).expect("a file");
     }
-    assert_eq!(Hardware::read(&Below(&root)), Hardware::read(&files));
+    assert_eq!(Hardware::read(&FilesBelow(&root)), Hardware::read(&files));
 }
 
 #[test]
@@ -163,22 +164,22 @@ fn kinds_of_core_are_told_apart() {
     let kinds = |range: std::ops::Range<usize>| {
         range.map(|number| hybrid.thread(number).and_then(|thread| thread.kind)).collect::<BTreeSet<_>>()
     };
-    assert_eq!(kinds(0..8), BTreeSet::from([Some(Kind::Performance)]));
-    assert_eq!(kinds(8..16), BTreeSet::from([Some(Kind::Efficiency)]));
+    assert_eq!(kinds(0..8), BTreeSet::from([Some(CoreKind::Performance)]));
+    assert_eq!(kinds(8..16), BTreeSet::from([Some(CoreKind::Efficiency)]));
     let little = machine(ARM, "[0-63] sys/devices/system/cpu/cpu{i}/cpu_capacity = 446");
-    let first = order(&little.threads, &little.allowed, Place::Compact)[0];
-    assert_eq!((little.count(|thread| thread.kind), first), (Some(2), 64), "the faster cores first");
+    let first = place_ranks(&little.threads, &little.allowed, PlacementOrder::Compact)[0];
+    assert_eq!((little.count_distinct(|thread| thread.kind), first), (Some(2), 64), "the faster cores first");
 }
 
 /// The standard library uses other sources: a system call for affinity, and its own reader for the quotas of control
 /// groups.
 #[test]
 fn this_machine_has_as_many_hardware_threads_as_the_standard_library_says() {
-    let here = Hardware::here();
-    let known = std::thread::available_parallelism().expect("a number").get();
-    assert_eq!(here.hardware_threads(), known);
-    assert!(here.cores_or_threads() <= known);
-    assert!(here.usable_memory_bytes().is_some_and(|bytes| bytes > 1 << 28), "{:?}", here.memory_bytes);
+    let hardware = Hardware::this_machine();
+    let threads = std::thread::available_parallelism().expect("a number").get();
+    assert_eq!(hardware.hardware_threads(), threads);
+    assert!(hardware.cores_or_threads() <= threads);
+    assert!(hardware.usable_memory_bytes().is_some_and(|bytes| bytes > 1 << 28), "{:?}", hardware.memory_bytes);
 }
 
 #[test]
@@ -190,11 +191,11 @@ fn what_the_system_does_not_say_is_absent() {
     let status = "proc/self/status = Cpus_allowed_list:\\t0-2,5\nproc/meminfo = MemTotal: 1024 kB";
     let sandbox = machine(status, "");
     assert_eq!(counts(&sandbox), [None, None, None, Some(4), None]);
-    assert_eq!((sandbox.cores(), sandbox.cores_or_threads(), sandbox.cores_of_numa_node()), (None, 4, None));
-    assert_eq!(order(&sandbox.threads, &sandbox.allowed, Place::Spread), [0, 1, 2, 5]);
+    assert_eq!((sandbox.cores(), sandbox.cores_or_threads(), sandbox.cores_of_largest_numa_node()), (None, 4, None));
+    assert_eq!(place_ranks(&sandbox.threads, &sandbox.allowed, PlacementOrder::Spread), [0, 1, 2, 5]);
     // Firmware that does not report packages.
     let arm = machine(ARM, "[0-127] sys/devices/system/cpu/cpu{i}/topology/physical_package_id = -1");
-    assert_eq!((arm.count(|thread| thread.package), arm.cores()), (None, Some(128)));
+    assert_eq!((arm.count_distinct(|thread| thread.package), arm.cores()), (None, Some(128)));
     let garbled = machine(ARM, "sys/devices/system/cpu/online = 0-99999999999\nproc/meminfo = MemTotal: many");
     assert_eq!((garbled.hardware_threads(), garbled.memory_bytes), (128, None), "from the folders of the processors");
 }
@@ -208,7 +209,7 @@ fn affinity_and_offline_processors_are_respected() {
 }
 
 /// Control groups of version 2 at their usual place.
-const SECOND: &str =
+const CGROUP_V2: &str =
     "proc/self/mountinfo = 35 24 0:30 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\\n\n";
 
 fn limits(listing: &str) -> (Option<u64>, usize, Option<usize>) {
@@ -219,9 +220,9 @@ fn limits(listing: &str) -> (Option<u64>, usize, Option<usize>) {
 #[test]
 fn the_smallest_limit_of_the_job_and_of_all_groups_above_it_counts() {
     let job = "sys/fs/cgroup/system.slice/slurmstepd.scope/job_7";
-    let own = "proc/self/cgroup = 0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_0\\n\n";
+    let own_group = "proc/self/cgroup = 0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_0\\n\n";
     let nested = format!(
-        "{SECOND}{own}{job}/memory.max = 34359738368\n{job}/step_0/user/task_0/memory.max = max\n\
+        "{CGROUP_V2}{own_group}{job}/memory.max = 34359738368\n{job}/step_0/user/task_0/memory.max = max\n\
          {job}/step_0/user/memory.max = 51539607552\n{job}/cpu.max = 600000 100000\n{job}/step_0/cpu.max = max 100000\n\
          {job}/step_0/user/task_0/cpuset.cpus.effective = 0-3,16-19"
     );
@@ -230,13 +231,13 @@ fn the_smallest_limit_of_the_job_and_of_all_groups_above_it_counts() {
     assert_eq!(memory, Some(32 << 30));
     // Only the root of the tree is visible, as in a container.
     let container = format!(
-        "{SECOND}proc/self/cgroup = 0::/\\n\nsys/fs/cgroup/memory.max = 1073741824\nsys/fs/cgroup/cpu.max = 50000 100000"
+        "{CGROUP_V2}proc/self/cgroup = 0::/\\n\nsys/fs/cgroup/memory.max = 1073741824\nsys/fs/cgroup/cpu.max = 50000 100000"
     );
     assert_eq!(limits(&container), (Some(1 << 30), 1, Some(1)), "half a processor is one");
-    let unlimited = format!("{SECOND}{own}{job}/memory.max = max\n{job}/cpu.max = max 100000");
+    let unlimited = format!("{CGROUP_V2}{own_group}{job}/memory.max = max\n{job}/cpu.max = max 100000");
     assert_eq!(limits(&unlimited), (None, 32, Some(16)));
     assert_eq!(limits("proc/self/cgroup = 0::/a\\n"), (None, 32, Some(16)), "nothing is mounted");
-    let outside = format!("{SECOND}proc/self/cgroup = 0::/../other\\n\nsys/fs/cgroup/memory.max = 2147483648");
+    let outside = format!("{CGROUP_V2}proc/self/cgroup = 0::/../other\\n\nsys/fs/cgroup/memory.max = 2147483648");
     assert_eq!(limits(&outside).0, Some(2 << 30), "for a group outside of the tree, only the limit of the tree counts");
 }
 
@@ -246,9 +247,9 @@ fn control_groups_of_version_1_count_too() {
                   35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\\n\
                   34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\\n\
                   41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\\n\n";
-    let own = "proc/self/cgroup = 5:cpu,cpuacct:/slurm/job_9\\n4:memory:/slurm/job_9/step_0\\n3:cpuset:/slurm/job_9\\n0::/\\n\n";
+    let own_groups = "proc/self/cgroup = 5:cpu,cpuacct:/slurm/job_9\\n4:memory:/slurm/job_9/step_0\\n3:cpuset:/slurm/job_9\\n0::/\\n\n";
     let job = format!(
-        "{mounts}{own}sys/fs/cgroup/memory/slurm/job_9/memory.limit_in_bytes = 17179869184\n\
+        "{mounts}{own_groups}sys/fs/cgroup/memory/slurm/job_9/memory.limit_in_bytes = 17179869184\n\
          sys/fs/cgroup/memory/slurm/job_9/step_0/memory.limit_in_bytes = 9223372036854771712\n\
          sys/fs/cgroup/cpu,cpuacct/slurm/job_9/cpu.cfs_quota_us = 250000\n\
          sys/fs/cgroup/cpu,cpuacct/slurm/job_9/cpu.cfs_period_us = 100000\n\
@@ -268,51 +269,51 @@ fn control_groups_of_version_1_count_too() {
 fn ranks_take_one_core_after_the_other_as_asked() {
     let [intel, interleaved, amd, hybrid] = [INTEL, INTERLEAVED, AMD, HYBRID].map(|listing| machine(listing, ""));
     let first = |machine: &Hardware, place, count: usize| {
-        order(&machine.threads, &machine.allowed, place).into_iter().take(count).collect::<Vec<_>>()
+        place_ranks(&machine.threads, &machine.allowed, place).into_iter().take(count).collect::<Vec<_>>()
     };
-    assert_eq!(first(&intel, Place::Spread, 4), [0, 8, 1, 9]);
-    assert_eq!(first(&intel, Place::Compact, 9), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
-    assert_eq!(first(&intel, Place::Compact, 17)[16], 16, "a second rank on a core when all cores have one");
-    assert_eq!(first(&intel, Place::Smt, 4), [0, 16, 1, 17]);
-    assert_eq!(first(&interleaved, Place::Compact, 3), [0, 4, 8]);
-    assert_eq!(first(&interleaved, Place::Spread, 4), [0, 2, 1, 3], "packages 0, 1, 2, 3");
-    assert_eq!(first(&amd, Place::Spread, 6), [0, 24, 6, 30, 12, 36], "packages, then NUMA nodes");
-    assert_eq!(first(&amd, Place::Spread, 10)[8..], [3, 27], "then caches within a NUMA node");
-    assert_eq!(first(&hybrid, Place::Spread, 13), [0, 2, 4, 6, 8, 9, 10, 11, 12, 13, 14, 15, 1]);
-    assert_eq!(first(&hybrid, Place::Smt, 3), [0, 1, 2]);
+    assert_eq!(first(&intel, PlacementOrder::Spread, 4), [0, 8, 1, 9]);
+    assert_eq!(first(&intel, PlacementOrder::Compact, 9), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(first(&intel, PlacementOrder::Compact, 17)[16], 16, "a second rank on a core when all cores have one");
+    assert_eq!(first(&intel, PlacementOrder::Smt, 4), [0, 16, 1, 17]);
+    assert_eq!(first(&interleaved, PlacementOrder::Compact, 3), [0, 4, 8]);
+    assert_eq!(first(&interleaved, PlacementOrder::Spread, 4), [0, 2, 1, 3], "packages 0, 1, 2, 3");
+    assert_eq!(first(&amd, PlacementOrder::Spread, 6), [0, 24, 6, 30, 12, 36], "packages, then NUMA nodes");
+    assert_eq!(first(&amd, PlacementOrder::Spread, 10)[8..], [3, 27], "then caches within a NUMA node");
+    assert_eq!(first(&hybrid, PlacementOrder::Spread, 13), [0, 2, 4, 6, 8, 9, 10, 11, 12, 13, 14, 15, 1]);
+    assert_eq!(first(&hybrid, PlacementOrder::Smt, 3), [0, 1, 2]);
 }
 
 #[test]
 fn the_threads_of_a_team_take_processors_in_the_order_of_ranks() {
     let intel = machine(INTEL, "");
-    for place in Place::ALL {
-        let all = team::processors(&intel, place);
-        assert_eq!(all, order(&intel.threads, &intel.allowed, place)[..all.len()]);
+    for place in PlacementOrder::ALL {
+        let processors_of_team = team::processors(&intel, place);
+        assert_eq!(processors_of_team, place_ranks(&intel.threads, &intel.allowed, place)[..processors_of_team.len()]);
         // The first member is a rank, which has the first processor.
-        assert_eq!(team::left(&all, &all[..1]), all[1..]);
+        assert_eq!(team::other_processors(&processors_of_team, &processors_of_team[..1]), processors_of_team[1..]);
     }
-    assert_eq!(team::left(&team::processors(&intel, Place::Smt), &[0])[..3], [16, 1, 17]);
-    assert_eq!(team::left(&team::processors(&intel, Place::Spread), &[0])[..3], [8, 1, 9]);
+    assert_eq!(team::other_processors(&team::processors(&intel, PlacementOrder::Smt), &[0])[..3], [16, 1, 17]);
+    assert_eq!(team::other_processors(&team::processors(&intel, PlacementOrder::Spread), &[0])[..3], [8, 1, 9]);
 }
 
 /// Returns a machine with this number of cores per package and of hardware threads per core. With `in_turn`, their
 /// numbers alternate between packages.
 fn regular(packages: usize, cores: usize, threads: usize, in_turn: bool) -> Vec<HardwareThread> {
-    let all = packages * cores;
+    let total_cores = packages * cores;
     let thread = |number: usize| {
-        let core = number % all;
+        let core = number % total_cores;
         let package = if in_turn { core % packages } else { core / cores };
         let (numa_node, kind, caches) = (Some(package), None, Vec::new());
         HardwareThread { number, core: Some(core), package: Some(package), numa_node, kind, caches }
     };
-    (0..all * threads).map(thread).collect()
+    (0..total_cores * threads).map(thread).collect()
 }
 
 /// Counts the occurrences of each value.
-fn count(of: impl Iterator<Item = Option<usize>>) -> BTreeMap<usize, usize> {
+fn count(values: impl Iterator<Item = Option<usize>>) -> BTreeMap<usize, usize> {
     let mut counts = BTreeMap::new();
-    for one in of.flatten() {
-        *counts.entry(one).or_default() += 1;
+    for value in values.flatten() {
+        *counts.entry(value).or_default() += 1;
     }
     counts
 }
@@ -327,29 +328,29 @@ proptest! {
         let machine = regular(packages, cores, threads, in_turn);
         let everyone: Vec<usize> = (0..machine.len()).collect();
         let some: Vec<usize> = everyone.iter().copied().filter(|number| seed >> (number % 61) & 1 == 1).collect();
-        let of = |numbers: &[usize], part: fn(&HardwareThread) -> Option<usize>| count(numbers.iter().map(|&n| part(&machine[n])));
-        for place in Place::ALL {
-            let mut taken = order(&machine, &some, place);
+        let count_by = |numbers: &[usize], part: fn(&HardwareThread) -> Option<usize>| count(numbers.iter().map(|&n| part(&machine[n])));
+        for place in PlacementOrder::ALL {
+            let mut taken = place_ranks(&machine, &some, place);
             taken.sort_unstable();
             prop_assert_eq!(&taken, &some, "each allowed hardware thread once, and no other");
-            let taken = order(&machine, &everyone, place);
+            let taken = place_ranks(&machine, &everyone, place);
             let taken = &taken[..ranks.min(taken.len())];
-            let on_cores = of(taken, |thread| thread.core);
-            let on_packages = of(taken, |thread| thread.package);
+            let on_cores = count_by(taken, |thread| thread.core);
+            let on_packages = count_by(taken, |thread| thread.package);
             let ends = |counts: &BTreeMap<usize, usize>, all: usize| {
                 let least = if counts.len() < all { 0 } else { *counts.values().min().expect("one") };
                 (least, *counts.values().max().expect("one"))
             };
             let (least, most) = ends(&on_cores, packages * cores);
             match place {
-                Place::Smt => prop_assert_eq!(on_cores.len(), taken.len().div_ceil(threads), "no core before the last one is full"),
+                PlacementOrder::Smt => prop_assert_eq!(on_cores.len(), taken.len().div_ceil(threads), "no core before the last one is full"),
                 _ => prop_assert!(most - least <= 1, "one rank on each core before a second one: {:?}", on_cores),
             }
             let (least, most) = ends(&on_packages, packages);
             match place {
-                Place::Spread => prop_assert!(most - least <= 1, "{:?}", on_packages),
-                Place::Compact => prop_assert_eq!(on_packages.len(), taken.len().div_ceil(cores).min(packages)),
-                Place::Smt => prop_assert_eq!(on_packages.len(), taken.len().div_ceil(cores * threads)),
+                PlacementOrder::Spread => prop_assert!(most - least <= 1, "{:?}", on_packages),
+                PlacementOrder::Compact => prop_assert_eq!(on_packages.len(), taken.len().div_ceil(cores).min(packages)),
+                PlacementOrder::Smt => prop_assert_eq!(on_packages.len(), taken.len().div_ceil(cores * threads)),
             }
         }
     }
@@ -358,23 +359,23 @@ proptest! {
 #[test]
 fn pages_that_were_touched_are_on_a_numa_node_of_this_machine() {
     let words = vec![1u64; 1 << 20];
-    let nodes = memory_nodes(&words);
-    let known = Hardware::here().count(|thread| thread.numa_node).is_some();
-    assert_eq!(nodes.values().sum::<usize>(), if known { 64 } else { 0 }, "{nodes:?}");
-    assert!(memory_nodes(&[]).is_empty());
+    let nodes = pages_by_node(&words);
+    let has_nodes = Hardware::this_machine().count_distinct(|thread| thread.numa_node).is_some();
+    assert_eq!(nodes.values().sum::<usize>(), if has_nodes { 64 } else { 0 }, "{nodes:?}");
+    assert!(pages_by_node(&[]).is_empty());
 }
 
 #[test]
 fn processors_are_told_in_words() {
-    let told = |listing: &str, further: &str| processors(&machine(listing, further)).to_string();
-    assert_eq!(told(INTEL, ""), "2 packages, 16 cores, 32 hardware threads, 2 NUMA nodes");
-    assert_eq!(told(VIRTUAL, ""), "2 cores");
-    assert_eq!(told(HYBRID, ""), "12 cores (8 efficiency, 4 performance), 16 hardware threads");
+    let describe = |listing: &str, further: &str| processors(&machine(listing, further)).to_string();
+    assert_eq!(describe(INTEL, ""), "2 packages, 16 cores, 32 hardware threads, 2 NUMA nodes");
+    assert_eq!(describe(VIRTUAL, ""), "2 cores");
+    assert_eq!(describe(HYBRID, ""), "12 cores (8 efficiency, 4 performance), 16 hardware threads");
     let job = "proc/self/status = Cpus_allowed_list:\\t0-7";
-    assert_eq!(told(ARM, job), "2 packages, 128 cores, 4 NUMA nodes; this process may use 8 cores");
+    assert_eq!(describe(ARM, job), "2 packages, 128 cores, 4 NUMA nodes; this process may use 8 cores");
     let half = "proc/self/status = Cpus_allowed_list:\\t0-15";
     assert_eq!(
-        told(INTEL, half),
+        describe(INTEL, half),
         "2 packages, 16 cores, 32 hardware threads, 2 NUMA nodes; this process may use 16 hardware threads"
     );
 }
@@ -382,7 +383,7 @@ fn processors_are_told_in_words() {
 #[test]
 fn the_nodes_that_have_memory_are_those_that_the_system_names() {
     let nodes = |listing: &str, further: &str| {
-        let mut files = Recorded::default();
+        let mut files = RecordedFiles::default();
         files.add(listing);
         files.add(further);
         nodes_with_memory(&files)

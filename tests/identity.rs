@@ -16,19 +16,19 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const MEASURING: &str = "src/measure";
+const MEASURING_FOLDER: &str = "src/measure";
 
 /// Output of a build: the variables that the build script set for the compiler, and whether the program was already up
 /// to date.
-struct Built {
-    told: BTreeMap<String, String>,
+struct BuildOutput {
+    variables: BTreeMap<String, String>,
     fresh: bool,
 }
 
-impl Built {
+impl BuildOutput {
     /// Returns the fingerprints by family.
     fn families(&self) -> BTreeMap<&str, &str> {
-        self.told["APEXMAP_BUILDS"].split(' ').filter_map(|one| one.split_once('=')).collect()
+        self.variables["APEXMAP_BUILDS"].split(' ').filter_map(|pair| pair.split_once('=')).collect()
     }
 }
 
@@ -46,7 +46,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Checks the measuring crate in a folder with cargo.
-fn build(folder: &Path, more: &[&str]) -> Built {
+fn build(folder: &Path, more: &[&str]) -> BuildOutput {
     let mut cargo = Command::new(env!("CARGO"));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("identity");
     cargo.current_dir(folder).args([
@@ -65,7 +65,7 @@ fn build(folder: &Path, more: &[&str]) -> Built {
     });
     let done = cargo.output().expect("cargo can be started");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    let (mut told, mut fresh) = (BTreeMap::new(), true);
+    let (mut variables, mut fresh) = (BTreeMap::new(), true);
     for line in String::from_utf8_lossy(&done.stdout).lines() {
         let message: serde_json::Value = serde_json::from_str(line).expect("a message of cargo");
         if !message["package_id"].as_str().is_some_and(|id| id.contains("apexmap") || id.contains("the-copy")) {
@@ -73,12 +73,12 @@ fn build(folder: &Path, more: &[&str]) -> Built {
         }
         if message["reason"] == "build-script-executed" {
             let pairs: Vec<(String, String)> = serde_json::from_value(message["env"].clone()).expect("variables");
-            told.extend(pairs);
+            variables.extend(pairs);
         } else if message["reason"] == "compiler-artifact" {
             fresh &= message["fresh"] == true;
         }
     }
-    Built { told, fresh }
+    BuildOutput { variables: variables, fresh }
 }
 
 #[test]
@@ -91,8 +91,8 @@ fn samples_are_stale_when_their_own_code_or_its_build_changes_and_only_then() {
     }
     let first = build(&copied, &["--release"]);
     let families: Vec<&str> = kernels::ALL.iter().map(|kernel| kernels::family(kernel.id())).collect();
-    assert!(families.iter().all(|family| first.families().contains_key(family)), "{:?}", first.told);
-    assert_eq!(first.told["APEXMAP_COMMIT"], "unknown", "the copy is in no repository");
+    assert!(families.iter().all(|family| first.families().contains_key(family)), "{:?}", first.variables);
+    assert_eq!(first.variables["APEXMAP_COMMIT"], "unknown", "the copy is in no repository");
     assert!(build(&copied, &["--release"]).fresh, "nothing has changed");
 
     let debug = build(&copied, &[]);
@@ -124,57 +124,58 @@ fn owner(file: &str) -> Option<&str> {
 
 /// Returns the families with a file of `src/measure` in their keys, by the rules in the documentation of
 /// `src/measure/fingerprint.rs`.
-fn concerned<'a>(file: &str, families: &BTreeSet<&'a str>) -> BTreeSet<&'a str> {
+fn families_with<'a>(file: &str, families: &BTreeSet<&'a str>) -> BTreeSet<&'a str> {
     if IN_NO_KEY.contains(&file) {
         return BTreeSet::new();
     }
-    families.iter().copied().filter(|family| owner(file).is_none_or(|own| own == *family)).collect()
+    families.iter().copied().filter(|family| owner(file).is_none_or(|own_family| own_family == *family)).collect()
 }
 
 fn keys(measuring: &Path) -> BTreeMap<String, String> {
-    let made = fingerprints(measuring, &Sha256::default()).expect("sources that can be read");
-    made.families.into_iter().chain([("whole".to_owned(), made.whole)]).collect()
+    let keys_of_sources = fingerprints(measuring, &Sha256::default()).expect("sources that can be read");
+    keys_of_sources.families.into_iter().chain([("whole".to_owned(), keys_of_sources.whole)]).collect()
 }
 
 /// Returns the families whose keys differ.
-fn stale<'a>(then: &'a BTreeMap<String, String>, now: &BTreeMap<String, String>) -> BTreeSet<&'a str> {
+fn stale_families<'a>(then: &'a BTreeMap<String, String>, now: &BTreeMap<String, String>) -> BTreeSet<&'a str> {
     then.iter().filter(|(family, is)| now[*family] != **is).map(|(family, _)| family.as_str()).collect()
 }
 
 #[test]
 fn each_file_of_the_measuring_code_is_in_the_keys_of_the_families_that_run_it() {
     let scratch = Scratch::new();
-    let measuring = scratch.join(MEASURING);
-    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(MEASURING), &measuring);
+    let measuring = scratch.join(MEASURING_FOLDER);
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(MEASURING_FOLDER), &measuring);
     let first = keys(&measuring);
     let families = families();
     assert_eq!(first.keys().map(String::as_str).collect::<BTreeSet<_>>(), &families | &BTreeSet::from(["whole"]));
 
-    let files = sources(MEASURING);
+    let files = sources(MEASURING_FOLDER);
     assert!(files.len() > 100, "{} files", files.len());
     for (file, text) in &files {
-        let name = file.strip_prefix(MEASURING).expect("a file of the folder").to_str().expect("a name");
+        let name = file.strip_prefix(MEASURING_FOLDER).expect("a file of the folder").to_str().expect("a name");
         fs::write(measuring.join(name), format!("{text}\n// A comment.\n")).expect("a changed file");
-        let mut expected = concerned(name, &families);
+        let mut expected = families_with(name, &families);
         if !IN_NO_KEY.contains(&name) {
             expected.insert("whole");
         }
-        assert_eq!(stale(&first, &keys(&measuring)), expected, "{name}");
+        assert_eq!(stale_families(&first, &keys(&measuring)), expected, "{name}");
         fs::write(measuring.join(name), text).expect("the file as it was");
     }
     assert_eq!(keys(&measuring), first);
 
     // Adds a file.
     fs::write(measuring.join("kernels/random_access/more.rs"), "//! A kernel.\n").expect("a file");
-    assert_eq!(stale(&first, &keys(&measuring)), BTreeSet::from(["random_access", "whole"]));
+    assert_eq!(stale_families(&first, &keys(&measuring)), BTreeSet::from(["random_access", "whole"]));
 }
 
 #[test]
 fn no_code_in_the_key_of_a_family_is_of_another_family() {
     let mut seen = BTreeSet::new();
     for (file, imported) in imports("measure").into_iter().filter(|(file, _)| !IN_NO_KEY.contains(&file.as_str())) {
-        let own = owner(&file);
-        let others: Vec<_> = imported.iter().filter(|other| owner(other).is_some() && owner(other) != own).collect();
+        let own_family = owner(&file);
+        let others: Vec<_> =
+            imported.iter().filter(|other| owner(other).is_some() && owner(other) != own_family).collect();
         assert!(others.is_empty(), "{file} imports {others:?}, which is not in all keys that {file} is in");
         seen.extend(imported.iter().filter_map(|other| owner(other).map(str::to_owned)));
     }

@@ -1,12 +1,12 @@
 //! Tests of work on all processors: results in order, errors, and the number of items in memory.
 
-use apexmap_base::in_order::in_order;
+use apexmap_base::in_order::map_in_order;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Takes longer for items that are earlier in a group of eight.
-fn slow(item: usize) -> usize {
+fn square_slowly(item: usize) -> usize {
     std::thread::sleep(Duration::from_micros(200 * (8 - item as u64 % 8)));
     item * item
 }
@@ -15,15 +15,15 @@ fn slow(item: usize) -> usize {
 fn results_come_in_the_order_of_the_items_however_long_each_takes() {
     for items in [0, 1, 2, 3, 100] {
         let mut taken = Vec::new();
-        let all = in_order(
+        let outcome = map_in_order(
             0..items,
-            || slow,
+            || square_slowly,
             |result| -> Result<(), Infallible> {
                 taken.push(result);
                 Ok(())
             },
         );
-        assert!(all.is_ok());
+        assert!(outcome.is_ok());
         assert_eq!(taken, (0..items).map(|item| item * item).collect::<Vec<_>>());
     }
 }
@@ -31,9 +31,9 @@ fn results_come_in_the_order_of_the_items_however_long_each_takes() {
 #[test]
 fn the_first_error_ends_it_and_nothing_after_it_is_taken() {
     let mut taken = 0;
-    let end = in_order(
+    let end = map_in_order(
         0..,
-        || slow,
+        || square_slowly,
         |result| {
             taken += 1;
             if result < 400 { Ok(()) } else { Err(result) }
@@ -48,7 +48,7 @@ fn no_more_than_a_few_items_are_begun_before_they_are_taken() {
     let items = (0..1000).inspect(|_| {
         begun.fetch_add(1, Ordering::Relaxed);
     });
-    let all = in_order(
+    let outcome = map_in_order(
         items,
         || |item: usize| item,
         |_| -> Result<(), Infallible> {
@@ -57,7 +57,7 @@ fn no_more_than_a_few_items_are_begun_before_they_are_taken() {
             Ok(())
         },
     );
-    assert!(all.is_ok() && taken == 1000);
+    assert!(outcome.is_ok() && taken == 1000);
     // Two items for each of at most eight threads, and one that the caller holds.
     assert!(most <= 17, "{most} at once");
 }
@@ -65,6 +65,6 @@ fn no_more_than_a_few_items_are_begun_before_they_are_taken() {
 #[test]
 fn a_panic_of_a_worker_is_one_of_the_caller() {
     let panics = |item: usize| assert!(item < 5, "as expected");
-    let caught = std::panic::catch_unwind(|| in_order(0..100, || panics, |()| Ok::<(), Infallible>(())));
+    let caught = std::panic::catch_unwind(|| map_in_order(0..100, || panics, |()| Ok::<(), Infallible>(())));
     assert!(caught.is_err());
 }

@@ -5,7 +5,7 @@ use crate::docs::generated;
 use apexmap_base::point::Value;
 use apexmap_measure::numerics::statistics::{Basis, Summary};
 use apexmap_results::samples::Samples;
-use apexmap_results::samples::estimate::{LaunchValues, Mean, pairs, shift, summary, unknown_over};
+use apexmap_results::samples::estimate::{LaunchValues, Mean, log_ratio, pairs, summarise, unknown_interval_basis};
 use apexmap_results::table::TableBuilder;
 use apexmap_theory::statistics::autocorrelation::{Autocorrelation, TOO_HIGH};
 use rand::SeedableRng;
@@ -18,25 +18,25 @@ fn close(a: f64, b: f64) {
 }
 
 fn launches(values: &[&[f64]]) -> Vec<LaunchValues> {
-    let one = |(at, values): (usize, &&[f64])| LaunchValues {
-        launch: format!("{at:04}"),
-        block: Some(at as u64),
+    let launch_values = |(index, values): (usize, &&[f64])| LaunchValues {
+        launch: format!("{index:04}"),
+        block: Some(index as u64),
         values: values.to_vec(),
     };
-    values.iter().enumerate().map(one).collect()
+    values.iter().enumerate().map(launch_values).collect()
 }
 
 #[test]
 fn an_interval_over_decades_is_not_known_and_tables_say_over_how_many_launches() {
     // Two launches a factor of 1.5 apart: t(1, 0.975) = 12.7 half-differences, a factor of 1.5^12.7 = 173 between the
     // ends.
-    let wide = summary(&launches(&[&[2.0, 2.0], &[3.0, 3.0]]), None).unwrap();
+    let wide = summarise(&launches(&[&[2.0, 2.0], &[3.0, 3.0]]), None).unwrap();
     let (low, high) = wide.interval.unwrap();
     close((high / low).ln(), 12.706204736432095 * 1.5_f64.ln());
-    assert_eq!(unknown_over(&wide).as_deref(), Some("2 launches"));
-    let narrow = summary(&launches(&[&[2.0, 2.0], &[2.1, 2.1]]), None).unwrap();
-    assert_eq!(unknown_over(&narrow), None);
-    assert_eq!(unknown_over(&summary(&launches(&[&[2.0]]), None).unwrap()), None, "no interval at all");
+    assert_eq!(unknown_interval_basis(&wide).as_deref(), Some("2 launches"));
+    let narrow = summarise(&launches(&[&[2.0, 2.0], &[2.1, 2.1]]), None).unwrap();
+    assert_eq!(unknown_interval_basis(&narrow), None);
+    assert_eq!(unknown_interval_basis(&summarise(&launches(&[&[2.0]]), None).unwrap()), None, "no interval at all");
     let mut table = TableBuilder::default();
     for (launch, seconds) in [("0001", 2.0), ("0002", 3.0)] {
         table.begin_row();
@@ -46,8 +46,8 @@ fn an_interval_over_decades_is_not_known_and_tables_say_over_how_many_launches()
         table.set("status", &Value::from("ok"));
         table.set("seconds", &Value::Real(seconds));
     }
-    let found = apexmap_results::query::groups(&Samples::from(table.finish()), &[], &["seconds"]).unwrap();
-    let text = apexmap_results::query::text(&found);
+    let groups = apexmap_results::query::groups(&Samples::from(table.finish()), &[], &["seconds"]).unwrap();
+    let text = apexmap_results::query::text(&groups);
     assert!(text.contains("2.45 s") && text.contains("not known (2 launches)"), "{text}");
 }
 
@@ -55,33 +55,34 @@ fn an_interval_over_decades_is_not_known_and_tables_say_over_how_many_launches()
 /// launch. If a median is negative, the medians themselves are used.
 #[test]
 fn over_launches_the_interval_is_students_t_on_logarithms_of_medians() {
-    let found = summary(&launches(&[&[10.0, 11.0, 12.5], &[9.5, 9.7, 10.7, 10.1], &[12.0, 13.1, 11.9]]), None).unwrap();
-    let (low, high) = found.interval.unwrap();
-    close(found.median, 10.932925161574746);
+    let estimate =
+        summarise(&launches(&[&[10.0, 11.0, 12.5], &[9.5, 9.7, 10.7, 10.1], &[12.0, 13.1, 11.9]]), None).unwrap();
+    let (low, high) = estimate.interval.unwrap();
+    close(estimate.median, 10.932925161574746);
     close(low, 8.606155626214179);
     close(high, 13.888762622943007);
-    assert_eq!((found.basis, found.launches, found.n), (Basis::Launches, 3, 10));
-    assert_eq!((found.min, found.max), (9.5, 13.1));
-    let found = summary(&launches(&[&[-1.0], &[0.5], &[2.0], &[0.0, 0.25, 1.0]]), None).unwrap();
-    let (low, high) = found.interval.unwrap();
-    close(found.median, 0.4375);
+    assert_eq!((estimate.basis, estimate.launches, estimate.n), (Basis::Launches, 3, 10));
+    assert_eq!((estimate.min, estimate.max), (9.5, 13.1));
+    let estimate = summarise(&launches(&[&[-1.0], &[0.5], &[2.0], &[0.0, 0.25, 1.0]]), None).unwrap();
+    let (low, high) = estimate.interval.unwrap();
+    close(estimate.median, 0.4375);
     close(low, -1.5214663201619145);
     close(high, 2.3964663201619145);
 }
 
 #[test]
 fn within_one_launch_the_interval_is_of_order_statistics_and_says_so() {
-    let one = [9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 100.0, 5.0, 4.0];
-    assert_eq!(summary(&launches(&[&one]), Some(1.0)), Summary::of(&one));
-    let found = summary(&launches(&[&one]), Some(1.0)).unwrap();
-    assert_eq!((found.basis, found.launches, found.interval), (Basis::Samples, 1, Some((2.0, 9.0))));
+    let values = [9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 100.0, 5.0, 4.0];
+    assert_eq!(summarise(&launches(&[&values]), Some(1.0)), Summary::from_samples(&values));
+    let estimate = summarise(&launches(&[&values]), Some(1.0)).unwrap();
+    assert_eq!((estimate.basis, estimate.launches, estimate.interval), (Basis::Samples, 1, Some((2.0, 9.0))));
     // Twice as far from the median 5, in logarithms: 5 (2/5)^2 and 5 (9/5)^2.
-    let (low, high) = summary(&launches(&[&one]), Some(2.0)).unwrap().interval.unwrap();
+    let (low, high) = summarise(&launches(&[&values]), Some(2.0)).unwrap().interval.unwrap();
     close(low, 0.8);
     close(high, 16.2);
-    let refused = summary(&launches(&[&one]), None).unwrap();
+    let refused = summarise(&launches(&[&values]), None).unwrap();
     assert_eq!((refused.basis, refused.interval, refused.median), (Basis::Nothing, None, 5.0));
-    assert_eq!(summary(&[], Some(1.0)), None);
+    assert_eq!(summarise(&[], Some(1.0)), None);
 }
 
 /// Computed by scipy 1.17.1: ttest_rel and ttest_ind(equal_var=False) of the logarithms, with their confidence_interval
@@ -90,25 +91,25 @@ fn within_one_launch_the_interval_is_of_order_statistics_and_says_so() {
 fn sides_of_one_run_are_compared_block_by_block_and_others_by_welch() {
     let base = launches(&[&[10.0], &[12.0], &[9.0], &[11.0]]);
     let new = launches(&[&[12.1], &[14.1], &[10.9], &[13.4]]);
-    let (paired, basis) = shift(&new, &base, true).unwrap();
+    let (paired, basis) = log_ratio(&new, &base, true).unwrap();
     close(paired.value.exp(), 1.2034549418932083);
     assert_eq!(basis, Basis::Pairs);
     let ends = |mean: &Mean| [mean.interval().0.exp(), mean.interval().1.exp()];
     ends(&paired)
         .into_iter()
         .zip([1.1727748677075363, 1.2349376142398372])
-        .for_each(|(found, known)| close(found, known));
-    close(paired.p_apart(), 0.00018423060149317844);
-    let (apart, basis) = shift(&new, &base, false).unwrap();
+        .for_each(|(actual, expected)| close(actual, expected));
+    close(paired.p_two_sided(), 0.00018423060149317844);
+    let (apart, basis) = log_ratio(&new, &base, false).unwrap();
     assert_eq!(basis, Basis::Launches);
     ends(&apart)
         .into_iter()
         .zip([0.9790730771775407, 1.4792601603777487])
-        .for_each(|(found, known)| close(found, known));
-    close(apart.p_apart(), 0.07043216255124037);
+        .for_each(|(actual, expected)| close(actual, expected));
+    close(apart.p_two_sided(), 0.07043216255124037);
     // Blocks that only one side has form no pairs.
     assert_eq!(pairs(&new[1..], &base[..3]).unwrap().into_keys().collect::<Vec<_>>(), [1, 2]);
-    assert_eq!(shift(&new[..2], &base[1..3], true).unwrap().1, Basis::Launches, "one common block is not enough");
+    assert_eq!(log_ratio(&new[..2], &base[1..3], true).unwrap().1, Basis::Launches, "one common block is not enough");
 }
 
 /// Simulated shares of intervals that contain the true value.
@@ -125,27 +126,33 @@ const SAMPLES: usize = 6;
 
 /// Simulates log-normal samples. `launch_deviation` and `sample_deviation` are the standard deviations of launches and
 /// of samples in a launch.
-fn simulate(launches: usize, of_launches: f64, of_samples: f64, tries: usize, random: &mut Pcg64Mcg) -> Coverage {
+fn simulate(
+    launches: usize,
+    launch_deviation: f64,
+    sample_deviation: f64,
+    tries: usize,
+    random: &mut Pcg64Mcg,
+) -> Coverage {
     let (mut held, mut pooled, mut widths) = (0, 0, Vec::new());
     for _ in 0..tries {
         let mut normal = |deviation: f64| -> f64 {
             let z: f64 = StandardNormal.sample(random);
             deviation * z
         };
-        let one = |_| {
-            let launch = normal(of_launches);
+        let simulate_launch = |_| {
+            let launch = normal(launch_deviation);
             LaunchValues {
-                values: (0..SAMPLES).map(|_| (launch + normal(of_samples)).exp()).collect(),
+                values: (0..SAMPLES).map(|_| (launch + normal(sample_deviation)).exp()).collect(),
                 ..Default::default()
             }
         };
-        let data: Vec<LaunchValues> = (0..launches).map(one).collect();
+        let data: Vec<LaunchValues> = (0..launches).map(simulate_launch).collect();
         let holds = |summary: Summary| summary.interval.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high);
-        let found = summary(&data, None).unwrap();
-        widths.extend(found.relative_width());
-        held += usize::from(holds(found));
-        let all: Vec<f64> = data.into_iter().flat_map(|launch| launch.values).collect();
-        pooled += usize::from(holds(Summary::of(&all).unwrap()));
+        let estimate = summarise(&data, None).unwrap();
+        widths.extend(estimate.relative_width());
+        held += usize::from(holds(estimate));
+        let samples: Vec<f64> = data.into_iter().flat_map(|launch| launch.values).collect();
+        pooled += usize::from(holds(Summary::from_samples(&samples).unwrap()));
     }
     widths.sort_by(f64::total_cmp);
     let share = |count: usize| count as f64 / tries as f64;
@@ -166,15 +173,20 @@ fn intervals_over_launches_cover_whatever_varies_more() {
     for launches in [2, 3, 5, 10] {
         for of_launches in DEVIATIONS {
             let _ = write!(table, "| {launches} | launches {} |", percent(of_launches));
-            for of_samples in DEVIATIONS {
-                let found = simulate(launches, of_launches, of_samples, 3000, &mut random);
+            for sample_deviation in DEVIATIONS {
+                let coverage = simulate(launches, of_launches, sample_deviation, 3000, &mut random);
                 assert!(
-                    (0.93..=0.97).contains(&found.launches),
-                    "{launches} {of_launches} {of_samples}: {}",
-                    found.launches
+                    (0.93..=0.97).contains(&coverage.launches),
+                    "{launches} {of_launches} {sample_deviation}: {}",
+                    coverage.launches
                 );
-                let half = 50.0 * found.width;
-                let _ = write!(table, " {:.1} %, ± {half:.1} % ({}) |", 100.0 * found.launches, percent(found.samples));
+                let half = 50.0 * coverage.width;
+                let _ = write!(
+                    table,
+                    " {:.1} %, ± {half:.1} % ({}) |",
+                    100.0 * coverage.launches,
+                    percent(coverage.samples)
+                );
             }
             table.push('\n');
         }
@@ -184,8 +196,8 @@ fn intervals_over_launches_cover_whatever_varies_more() {
 
 #[test]
 fn samples_of_several_launches_taken_as_independent_would_cover_far_too_little() {
-    let found = simulate(5, 0.05, 0.02, 2000, &mut Pcg64Mcg::seed_from_u64(22));
-    assert!(found.samples < 0.75 && found.launches > 0.93, "{} {}", found.samples, found.launches);
+    let coverage = simulate(5, 0.05, 0.02, 2000, &mut Pcg64Mcg::seed_from_u64(22));
+    assert!(coverage.samples < 0.75 && coverage.launches > 0.93, "{} {}", coverage.samples, coverage.launches);
 }
 
 /// Returns a series with correlation `r` between successive values; each value depends only on the previous one.
@@ -200,11 +212,13 @@ fn series(n: usize, r: f64, random: &mut Pcg64Mcg) -> Vec<f64> {
     values.into_iter().map(|value| (0.05 * value).exp()).collect()
 }
 
-fn of(series: &[Vec<f64>]) -> Option<Autocorrelation> {
+fn autocorrelation(series: &[Vec<f64>]) -> Option<Autocorrelation> {
     // One launch; each round measures all points in order.
     let rounds = series.iter().map(Vec::len).max().unwrap_or(0);
-    let round = |at: usize| (0..series.len()).filter(move |&of| at < series[of].len()).map(move |of| (of, at));
-    Autocorrelation::of(series, &[(0..rounds).flat_map(round).collect()])
+    let points_of_round = |round_index: usize| {
+        (0..series.len()).filter(move |&point| round_index < series[point].len()).map(move |of| (of, round_index))
+    };
+    Autocorrelation::from_series(series, &[(0..rounds).flat_map(points_of_round).collect()])
 }
 
 #[test]
@@ -213,10 +227,10 @@ fn the_correlation_of_a_simulated_process_is_found_from_few_samples_of_each_poin
     for n in [4, 6, 20] {
         for r in [-0.3, 0.0, 0.3, 0.6, 0.9] {
             let points: Vec<Vec<f64>> = (0..12_000 / n).map(|_| series(n, r, &mut random)).collect();
-            let found = of(&points).unwrap();
-            let successive = found.successive.unwrap();
+            let autocorrelation = autocorrelation(&points).unwrap();
+            let successive = autocorrelation.successive.unwrap();
             assert!((successive - r).abs() < 0.05, "{n} samples, {r}: {successive}");
-            assert!(found.neighbours.abs() < 0.05, "points are independent: {}", found.neighbours);
+            assert!(autocorrelation.neighbours.abs() < 0.05, "points are independent: {}", autocorrelation.neighbours);
         }
     }
 }
@@ -227,19 +241,19 @@ fn the_correlation_of_a_simulated_process_is_found_from_few_samples_of_each_poin
 #[test]
 fn a_known_series_has_the_correlations_computed_by_hand() {
     let points = vec![vec![1.1, 1.0 / 1.1, 1.0 / 1.1, 1.1]; 20];
-    let found = of(&points[..]).unwrap();
-    assert_eq!(found.pairs, 60);
-    assert!(found.successive.unwrap().abs() < 1e-9, "{found:?}");
+    let correlations = autocorrelation(&points[..]).unwrap();
+    assert_eq!(autocorrelation.pairs, 60);
+    assert!(correlations.successive.unwrap().abs() < 1e-9, "{autocorrelation:?}");
     // 20 points in turn: within the four rounds all products are 1, between rounds they are -1, 1, -1.
-    close(found.neighbours, (4.0 * 19.0 - 1.0) / 80.0);
-    assert!(of(&points[..9]).is_none(), "27 pairs are too few");
-    let pairs = of(&vec![vec![1.0, 1.1]; 40]).unwrap();
+    close(correlations.neighbours, (4.0 * 19.0 - 1.0) / 80.0);
+    assert!(autocorrelation(&points[..9]).is_none(), "27 pairs are too few");
+    let pairs = autocorrelation(&vec![vec![1.0, 1.1]; 40]).unwrap();
     assert_eq!(
         (pairs.successive, pairs.widening()),
         (None, Some(1.0)),
         "two samples do not determine their correlation"
     );
-    assert!(of(&vec![vec![1.0; 4]; 20]).is_none(), "equal times have no correlation");
+    assert!(autocorrelation(&vec![vec![1.0; 4]; 20]).is_none(), "equal times have no correlation");
 }
 
 #[test]
@@ -247,14 +261,14 @@ fn intervals_of_alike_samples_cover_once_widened_and_are_refused_beyond() {
     let mut random = Pcg64Mcg::seed_from_u64(24);
     for n in [6, 20] {
         for r in [0.0, 0.3, 0.5, TOO_HIGH] {
-            let found = Autocorrelation { successive: Some(r), neighbours: 0.0, pairs: 100 };
-            let widening = found.widening();
+            let autocorrelation = Autocorrelation { successive: Some(r), neighbours: 0.0, pairs: 100 };
+            let widening = autocorrelation.widening();
             let (mut plain, mut wide) = (0, 0);
             let tries = 3000;
             for _ in 0..tries {
                 let data = launches(&[&series(n, r, &mut random)]);
                 let holds = |widening| {
-                    let (low, high) = summary(&data, widening).unwrap().interval.unwrap();
+                    let (low, high) = summarise(&data, widening).unwrap().interval.unwrap();
                     usize::from(low <= 1.0 && 1.0 <= high)
                 };
                 plain += holds(Some(1.0));
@@ -265,8 +279,8 @@ fn intervals_of_alike_samples_cover_once_widened_and_are_refused_beyond() {
             assert!(r < 0.3 || share(plain) < 0.93, "{n} samples, {r}: {} without", share(plain));
         }
     }
-    let found = Autocorrelation { successive: Some(0.71), neighbours: 0.8, pairs: 100 };
-    assert!(found.widening().is_none() && found.sentence().contains("measure several launches"));
+    let autocorrelation = Autocorrelation { successive: Some(0.71), neighbours: 0.8, pairs: 100 };
+    assert!(autocorrelation.widening().is_none() && autocorrelation.sentence().contains("measure several launches"));
 }
 
 /// Samples of two points, in launches with different rates, as in a store.
@@ -297,30 +311,30 @@ fn store(launches: usize, r: f64) -> Samples {
 #[test]
 fn samples_of_a_store_are_judged_by_launches_or_by_their_correlation() {
     let first = |samples: &Samples| samples.cells(&["block_words"]).unwrap()[0].summary("seconds").unwrap();
-    let (several, alike, too_alike) = (store(3, 0.5), store(1, 0.5), store(1, 0.93));
+    let (several, correlated, too_correlated) = (store(3, 0.5), store(1, 0.5), store(1, 0.93));
     assert_eq!((first(&several).basis, first(&several).launches), (Basis::Launches, 3));
     assert!(several.method().contains("geometric mean of the medians of 3 launches"), "{}", several.method());
-    let found = alike.autocorrelation().unwrap();
-    assert!((found.successive.unwrap() - 0.5).abs() < 0.15, "{found:?}");
-    let (low, high) = first(&alike).interval.unwrap();
-    let values = alike.cells(&["block_words"]).unwrap()[0].samples.numbers("seconds");
-    let plain = Summary::of(&values).unwrap().interval.unwrap();
-    close((high / low).ln(), (plain.1 / plain.0).ln() * found.widening().unwrap());
+    let autocorrelation = correlated.autocorrelation().unwrap();
+    assert!((autocorrelation.successive.unwrap() - 0.5).abs() < 0.15, "{autocorrelation:?}");
+    let (low, high) = first(&correlated).interval.unwrap();
+    let values = correlated.cells(&["block_words"]).unwrap()[0].samples.numbers("seconds");
+    let plain = Summary::from_samples(&values).unwrap().interval.unwrap();
+    close((high / low).ln(), (plain.1 / plain.0).ln() * autocorrelation.widening().unwrap());
     assert!(
-        alike.method().contains("within one launch") && alike.method().contains("widened by"),
+        correlated.method().contains("within one launch") && correlated.method().contains("widened by"),
         "{}",
-        alike.method()
+        correlated.method()
     );
-    assert_eq!((first(&too_alike).basis, first(&too_alike).interval), (Basis::Nothing, None));
+    assert_eq!((first(&too_correlated).basis, first(&too_correlated).interval), (Basis::Nothing, None));
 }
 
 #[test]
 fn launches_that_measured_different_points_give_no_interval_together() {
-    let all = store(2, 0.0);
-    let table = all.table();
+    let samples = store(2, 0.0);
+    let table = samples.table();
     // The second launch has no samples of one point.
-    let part = all.only(|row| table.word("launch", row) == "0000" || table.word("key", row) != "k3");
-    let found = part.summary("seconds").unwrap();
-    assert_eq!((found.interval, found.basis), (None, Basis::Nothing));
-    assert_eq!(all.summary("seconds").unwrap().basis, Basis::Launches, "the same points, twice");
+    let part = samples.filter_rows(|row| table.word("launch", row) == "0000" || table.word("key", row) != "k3");
+    let estimate = part.summary("seconds").unwrap();
+    assert_eq!((estimate.interval, estimate.basis), (None, Basis::Nothing));
+    assert_eq!(samples.summary("seconds").unwrap().basis, Basis::Launches, "the same points, twice");
 }

@@ -7,12 +7,12 @@ use apexmap_measure::comm::arena::{Arena, Pages};
 use apexmap_measure::comm::{Transport, World, threads};
 use apexmap_measure::kernels;
 use apexmap_measure::kernels::calibrate::memory::chain::Chain;
-use apexmap_measure::kernels::calibrate::memory::parts::{BUDGET, Parts};
+use apexmap_measure::kernels::calibrate::memory::parts::{MAX_EXTRA_SECONDS, Parts};
 use apexmap_measure::numerics::mix::seed;
 use apexmap_measure::provenance::host;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::TableBuilder;
-use apexmap_study::calibrate::{Probe, both_stages, card, classic, node, probes, second_stage};
+use apexmap_study::calibrate::{Probe, card, classic, merge_stages, node_probes, probes, second_stage};
 use apexmap_theory::machine::Card;
 use std::path::Path;
 
@@ -49,20 +49,21 @@ fn a_chain_is_followed_from_any_place_and_leads_nowhere_else() {
 #[test]
 fn a_chase_through_overwritten_memory_is_found() {
     const WORDS: usize = 512;
-    let point = Point::new("calibrate.chase", 1).with("bytes", 8 * WORDS as u64).with("pages", "base");
-    let point = kernels::complete(point.with("steps", 100u64)).expect("a point");
+    let point =
+        Point::new("calibrate.chase", 1).with_parameter("bytes", 8 * WORDS as u64).with_parameter("pages", "base");
+    let point = kernels::complete(point.with_parameter("steps", 100u64)).expect("a point");
     let contents = seed(&[u64::from_be_bytes(*b"chain   "), WORDS as u64 / 8]);
     let run = |spoil: fn(&mut [u64])| {
         let run = |comm: &threads::ThreadComm, arena: &mut Arena| {
             spoil(arena.words_mut(Pages::Base, WORDS, contents, |_| 0).expect("memory").0);
-            arena.restored(Pages::Base);
+            arena.mark_restored(Pages::Base);
             let mut world = World { transport: Transport::Threads(comm), arena };
             kernels::find("calibrate.chase").expect("the kernel").run(&point, 0, &mut world)
         };
         threads::run(1, run).swap_remove(0).expect("no panic")
     };
     let nowhere = run(|_| ()).expect_err("no addresses");
-    assert!(nowhere.what.contains("overwritten"), "{nowhere}");
+    assert!(nowhere.message.contains("overwritten"), "{nowhere}");
     let round = |words: &mut [u64]| {
         let first = words.as_ptr() as u64;
         words.iter_mut().step_by(8).for_each(|word| *word = first);
@@ -73,12 +74,12 @@ fn a_chase_through_overwritten_memory_is_found() {
 
 /// Returns for each part whether another one follows, if the parts take these seconds.
 fn follow_parts(parts: &mut Parts, seconds: &[f64]) -> Vec<bool> {
-    seconds.iter().map(|&seconds| parts.note(seconds, seconds)).collect()
+    seconds.iter().map(|&seconds| parts.record_part(seconds, seconds)).collect()
 }
 
 fn outputs(parts: &Parts) -> Vec<(&'static str, u64)> {
-    let whole = |value: Value| value.as_f64().expect("a number") as u64;
-    parts.outputs().map(|(name, value)| (name, whole(value))).collect()
+    let to_integer = |value: Value| value.as_f64().expect("a number") as u64;
+    parts.outputs().map(|(name, value)| (name, to_integer(value))).collect()
 }
 
 #[test]
@@ -93,11 +94,11 @@ fn parts_follow_each_other_until_two_in_a_row_are_alike() {
 #[test]
 fn parts_that_are_never_alike_end_and_say_so() {
     let mut parts = Parts::new(0.0);
-    let uneven = [0.4 * BUDGET, 0.2 * BUDGET, 0.5 * BUDGET];
+    let uneven = [0.4 * MAX_EXTRA_SECONDS, 0.2 * MAX_EXTRA_SECONDS, 0.5 * MAX_EXTRA_SECONDS];
     assert_eq!(follow_parts(&mut parts, &uneven), [true, true, false]);
     assert_eq!(outputs(&parts), [("parts", 3), ("parts_alike", 0)]);
     let mut long = Parts::new(0.0);
-    assert_eq!(follow_parts(&mut long, &[2.0 * BUDGET]), [false], "a long part is not repeated");
+    assert_eq!(follow_parts(&mut long, &[2.0 * MAX_EXTRA_SECONDS]), [false], "a long part is not repeated");
     assert_eq!(outputs(&long), [("parts", 1)], "one part is like none");
 }
 
@@ -118,8 +119,9 @@ fn a_run_says_how_many_parts_it_had() {
         ("calibrate.chase", 1, [("bytes", 4096u64), ("steps", 1000)]),
         ("calibrate.core_to_core", 2, [("rounds", 50), ("first", 0)]),
     ] {
-        let point = settings.iter().fold(Point::new(kernel, ranks), |point, (name, value)| point.with(name, *value));
-        let outcome = kernels::run_here(&kernels::complete(point).expect("a point"), 0).expect("a run");
+        let point =
+            settings.iter().fold(Point::new(kernel, ranks), |point, (name, value)| point.with_parameter(name, *value));
+        let outcome = kernels::run_embedded(&kernels::complete(point).expect("a point"), 0).expect("a run");
         assert_eq!(outcome.verdict, Ok(()));
         let parts = outcome.outputs["parts"].as_f64().expect("a number");
         assert!(parts >= 2.0, "{parts}");
@@ -134,10 +136,10 @@ fn machine(caches: &[u64]) -> Host {
 }
 
 fn region(probes: &[Probe], number: &str) -> u64 {
-    let is = |probe: &&Probe| probe.number.to_string() == number;
-    let mut found = probes.iter().filter(is);
-    let probe = found.next().unwrap_or_else(|| panic!("no {number}"));
-    assert!(found.next().is_none(), "{number} twice");
+    let is_number = |probe: &&Probe| probe.number.to_string() == number;
+    let mut matching = probes.iter().filter(is_number);
+    let probe = matching.next().unwrap_or_else(|| panic!("no {number}"));
+    assert!(matching.next().is_none(), "{number} twice");
     let bytes = probe.settings.iter().find(|(name, _)| *name == "bytes").expect("a region");
     bytes.1.as_f64().expect("a number") as u64
 }
@@ -151,27 +153,27 @@ fn each_level_is_measured_well_inside() {
         vec![64 << 10, 128 << 10],
         vec![128 << 10, 12 << 20],
     ] {
-        let all = probes(&machine(&caches), 2);
+        let level_probes = probes(&machine(&caches), 2);
         let largest = caches.iter().copied().max().expect("a cache");
         for (k, &bytes) in caches.iter().enumerate() {
-            let region = region(&all, &format!("l{}_latency_seconds", k + 1));
+            let region = region(&level_probes, &format!("l{}_latency_seconds", k + 1));
             assert!(2 * region <= bytes, "{region} of {bytes}");
             let nearer = if k == 0 { 0 } else { caches[k - 1] };
             assert!(region >= 2 * nearer || 4 * nearer > bytes, "{region} against {nearer}");
         }
-        let memory = region(&all, "memory_latency_seconds");
+        let memory = region(&level_probes, "memory_latency_seconds");
         assert!(memory >= 4 * largest, "{memory} beyond {largest}");
     }
-    let known = probes(&machine(&[32 << 10, 1 << 20, 32 << 20]), 2);
-    let regions = [1, 2, 3].map(|level| region(&known, &format!("l{level}_latency_seconds")));
+    let usual = probes(&machine(&[32 << 10, 1 << 20, 32 << 20]), 2);
+    let regions = [1, 2, 3].map(|level| region(&usual, &format!("l{level}_latency_seconds")));
     assert_eq!(regions, [16 << 10, 256 << 10, 8 << 20]);
-    assert_eq!(region(&known, "memory_latency_seconds"), 512 << 20);
+    assert_eq!(region(&usual, "memory_latency_seconds"), 512 << 20);
 }
 
 /// Adds the row of a probe's sample.
 fn add(table: &mut TableBuilder, probe: &Probe, launch: &str, outputs: &[(&str, f64)]) {
     let point = Point::new(probe.kernel, probe.ranks);
-    let point = probe.settings.iter().fold(point, |point, (name, value)| point.with(name, value.clone()));
+    let point = probe.settings.iter().fold(point, |point, (name, value)| point.with_parameter(name, value.clone()));
     let point = kernels::complete(point).expect("a point");
     table.begin_row();
     for (column, text) in [("kernel", probe.kernel), ("status", "ok"), ("launch", launch)] {
@@ -189,8 +191,8 @@ fn add(table: &mut TableBuilder, probe: &Probe, launch: &str, outputs: &[(&str, 
 fn read_seconds(second: f64, region: f64) -> f64 {
     let (mut held, mut total) = (0.0, 0.0);
     for (bytes, seconds) in [(32768.0, 2e-9), (second, 4e-9), (3.2e7, 15e-9), (f64::INFINITY, 110e-9)] {
-        let here = f64::max(bytes.min(region) - held, 0.0);
-        (held, total) = (held + here, total + here * seconds);
+        let level_bytes = f64::max(bytes.min(region) - held, 0.0);
+        (held, total) = (held + level_bytes, total + level_bytes * seconds);
     }
     total / region
 }
@@ -213,17 +215,18 @@ fn a_level_that_the_staircase_finds_smaller_is_measured_again_inside_it() {
     assert!(second(2e6).iter().all(|probe| !level(&probe)), "as the system reports");
     let further = second(3e5);
     assert_eq!(further.iter().filter(level).count(), 3);
-    let all = both_stages(first.clone(), further);
+    let combined = merge_stages(first.clone(), further);
     for number in ["l2_latency_seconds", "l2_access_seconds", "l2_bandwidth_bytes_per_second"] {
-        assert_eq!(region(&all, number), 128 << 10, "{number}");
+        assert_eq!(region(&combined, number), 128 << 10, "{number}");
     }
 }
 
 #[test]
 fn few_launches_have_their_range_on_the_card_and_in_the_table() {
     let host = machine(&[32 << 10, 1 << 20, 32 << 20]);
-    let all = node(&host, 2);
-    let triad = all.iter().find(|probe| probe.number.entry.name == "stream_triad_bytes_per_second").expect("triad");
+    let node_probes = node_probes(&host, 2);
+    let triad =
+        node_probes.iter().find(|probe| probe.number.entry.name == "stream_triad_bytes_per_second").expect("triad");
     let card = |launches: &[f64]| {
         let mut table = TableBuilder::default();
         for (launch, rate) in (1..).zip(launches) {
@@ -231,35 +234,35 @@ fn few_launches_have_their_range_on_the_card_and_in_the_table() {
                 add(&mut table, triad, &format!("{launch:04}"), &[("bytes_per_second", factor * rate)]);
             }
         }
-        card(&all, &Samples::from(table.finish()), "mine", &host).expect("a card")
+        card(&node_probes, &Samples::from(table.finish()), "mine", &host).expect("a card")
     };
-    let three = card(&[30e9, 36e9, 33e9]);
+    let three_launches = card(&[30e9, 36e9, 33e9]);
     let name = "stream_triad_bytes_per_second";
-    let (least, greatest) = three.range(name).expect("a range");
+    let (least, greatest) = three_launches.range(name).expect("a range");
     assert!((least / 30e9 - 1.0).abs() < 1e-9 && (greatest / 36e9 - 1.0).abs() < 1e-9, "{least} to {greatest}");
-    let text = classic::text(&three, None);
+    let text = classic::text(&three_launches, None);
     let row = text.lines().find(|line| line.contains("triad")).expect("a row");
     assert!(row.contains("range 30 to 36 GB/s"), "{text}");
-    let again = Card::parse(&three.to_toml(), Path::new("card.toml")).expect("a card that can be read");
-    assert_eq!(again.range(name), three.range(name));
+    let again = Card::parse(&three_launches.to_toml(), Path::new("card.toml")).expect("a card that can be read");
+    assert_eq!(again.range(name), three_launches.range(name));
     let six = card(&[30e9, 31e9, 32e9, 33e9, 34e9, 35e9]);
     assert!(six.range(name).is_none() && six.interval(name).is_some(), "launches enough for an interval");
-    let one = card(&[30e9]);
-    let (least, greatest) = one.range(name).expect("the range of three runs");
+    let one_launch = card(&[30e9]);
+    let (least, greatest) = one_launch.range(name).expect("the range of three runs");
     assert!((least / 29.7e9 - 1.0).abs() < 1e-9 && (greatest / 39e9 - 1.0).abs() < 1e-9, "{least} to {greatest}");
 }
 
 #[test]
 fn runs_whose_parts_were_never_alike_are_told_in_the_table() {
     let host = machine(&[32 << 10, 1 << 20, 32 << 20]);
-    let all = node(&host, 2);
-    let handover = all.iter().find(|probe| probe.kernel == "calibrate.core_to_core").expect("a pair");
-    let row = |alike: &[f64]| {
+    let node_probes = node_probes(&host, 2);
+    let handover = node_probes.iter().find(|probe| probe.kernel == "calibrate.core_to_core").expect("a pair");
+    let row = |alike_flags: &[f64]| {
         let mut table = TableBuilder::default();
-        for &alike in alike {
-            add(&mut table, handover, "0001", &[("operation_seconds", 3e-8), ("parts_alike", alike)]);
+        for &flag in alike_flags {
+            add(&mut table, handover, "0001", &[("operation_seconds", 3e-8), ("parts_alike", flag)]);
         }
-        let card = card(&all, &Samples::from(table.finish()), "mine", &host).expect("a card");
+        let card = card(&node_probes, &Samples::from(table.finish()), "mine", &host).expect("a card");
         classic::text(&card, None).lines().find(|line| line.contains("handover")).expect("a row").to_owned()
     };
     assert!(!row(&[1.0; 6]).contains("steady"), "{}", row(&[1.0; 6]));

@@ -1,16 +1,16 @@
 //! Tests of the command lines of launchers, and of the checks before them.
 
-use super::common::{Scratch, printed, refused};
+use super::common::{Scratch, refusal_message, successful_stdout};
 use apexmap_base::error::ErrorKind;
-use apexmap_measure::hardware::Place;
+use apexmap_measure::hardware::PlacementOrder;
 use apexmap_run::launch::allocation;
 use apexmap_run::launch::custom::Custom;
 use apexmap_run::launch::hosts::{Hosts, HostsSource};
 use apexmap_run::launch::local::Local;
 use apexmap_run::launch::openmpi::OpenMpi;
-use apexmap_run::launch::registry::ALL;
-use apexmap_run::launch::srun::{default_type, fitting, types};
-use apexmap_run::launch::{Here, LaunchJob, Launcher, check, find, template};
+use apexmap_run::launch::registry::LAUNCHERS;
+use apexmap_run::launch::srun::{parse_default_type, parse_types, plugin_for};
+use apexmap_run::launch::{LaunchJob, Launcher, LocalMachine, check, find, template};
 use proptest::prelude::*;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -28,7 +28,7 @@ fn job(program: &str, ranks: usize, ranks_per_node: Option<usize>) -> LaunchJob 
         hosts: Vec::new(),
         place: None,
         variables: Vec::new(),
-        here: Here { cores: 4, hardware_threads: 8, packages: 1, nodes: 1, allocated: false, root: false },
+        machine: LocalMachine { cores: 4, hardware_threads: 8, packages: 1, nodes: 1, allocated: false, root: false },
     }
 }
 
@@ -42,7 +42,7 @@ fn line(launcher: &dyn Launcher, job: &LaunchJob) -> (String, String) {
 }
 
 /// Returns the launcher with this name, which takes no command.
-fn named(id: &str) -> Box<dyn Launcher> {
+fn launcher_named(id: &str) -> Box<dyn Launcher> {
     (find(id).expect("a launcher").make)(&[]).expect("a launcher")
 }
 
@@ -86,7 +86,7 @@ fn oversubscribed_open_mpi_yields_and_binds_to_nothing() {
 #[test]
 fn open_mpi_gets_its_root_flag_only_as_root() {
     let mut job = job("mpirun", 1, None);
-    job.here.root = true;
+    job.machine.root = true;
     assert_eq!(line(&OpenMpi, &job).1, "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
 }
 
@@ -100,13 +100,13 @@ fn ranks_per_node_decide_what_fits_on_a_node() {
 #[test]
 fn ranks_of_an_allocation_spread_over_its_nodes() {
     let mut job = job("mpirun", 16, None);
-    job.here.nodes = 4;
+    job.machine.nodes = 4;
     assert!(line(&OpenMpi, &job).0.contains("--bind-to|core"));
 }
 
 #[test]
 fn mpich_binds_to_cores_then_to_threads_then_not_at_all() {
-    let argv = |ranks, per_node| line(&*named("mpich"), &job("mpiexec.mpich", ranks, per_node)).0;
+    let argv = |ranks, per_node| line(&*launcher_named("mpich"), &job("mpiexec.mpich", ranks, per_node)).0;
     assert_eq!(argv(4, None), format!("mpiexec.mpich|-n|4|-bind-to|core|{WORKER}"));
     assert_eq!(argv(8, None), format!("mpiexec.mpich|-n|8|-bind-to|hwthread|{WORKER}"));
     assert_eq!(argv(9, None), format!("mpiexec.mpich|-n|9|{WORKER}"));
@@ -115,7 +115,7 @@ fn mpich_binds_to_cores_then_to_threads_then_not_at_all() {
 
 #[test]
 fn srun_asks_for_tasks_and_ends_all_with_the_first_that_fails() {
-    let argv = |per_node| line(&*named("srun"), &job("srun", 256, per_node)).0;
+    let argv = |per_node| line(&*launcher_named("srun"), &job("srun", 256, per_node)).0;
     assert_eq!(argv(None), format!("srun|--ntasks=256|--kill-on-bad-exit=1|--input=none|{WORKER}"));
     let with_nodes = format!("srun|--ntasks=256|--ntasks-per-node=16|--kill-on-bad-exit=1|--input=none|{WORKER}");
     assert_eq!(argv(Some(16)), with_nodes);
@@ -124,7 +124,7 @@ fn srun_asks_for_tasks_and_ends_all_with_the_first_that_fails() {
 /// The machine has four cores with two hardware threads each.
 #[test]
 fn pals_is_told_of_ranks_on_nodes_and_of_what_they_are_bound_to() {
-    let argv = |ranks, per_node| line(&*named("pals"), &job("mpiexec", ranks, per_node)).0;
+    let argv = |ranks, per_node| line(&*launcher_named("pals"), &job("mpiexec", ranks, per_node)).0;
     let rest = format!("--envall|{WORKER}");
     assert_eq!(argv(4, None), format!("mpiexec|-n|4|--cpu-bind|core|{rest}"));
     assert_eq!(argv(64, Some(4)), format!("mpiexec|-n|64|--ppn|4|--cpu-bind|core|{rest}"));
@@ -134,7 +134,7 @@ fn pals_is_told_of_ranks_on_nodes_and_of_what_they_are_bound_to() {
 
 #[test]
 fn flux_gets_nodes_and_tasks_with_a_core_each_or_whole_nodes() {
-    let argv = |ranks, per_node| line(&*named("flux"), &job("flux", ranks, per_node)).0;
+    let argv = |ranks, per_node| line(&*launcher_named("flux"), &job("flux", ranks, per_node)).0;
     let rest = format!("--setopt=exit-on-error|{WORKER}");
     let bound = "--cores-per-task=1|--setopt=cpu-affinity=per-task";
     assert_eq!(argv(4, None), format!("flux|run|--ntasks=4|{bound}|{rest}"));
@@ -146,20 +146,20 @@ fn flux_gets_nodes_and_tasks_with_a_core_each_or_whole_nodes() {
 #[test]
 fn srun_knows_which_of_its_plugins_goes_with_an_mpi() {
     // Recorded with Slurm 22.05; in earlier versions, the lines begin with "srun: ".
-    let list = types("MPI plugin types are...\n\tpmix\n\tnone\n\tcray_shasta\n\tpmi2\n");
+    let list = parse_types("MPI plugin types are...\n\tpmix\n\tnone\n\tcray_shasta\n\tpmi2\n");
     assert_eq!(list, ["pmix", "none", "cray_shasta", "pmi2"]);
-    assert_eq!(types("srun: MPI types are...\nsrun: none\nsrun: pmi2\n"), ["none", "pmi2"]);
+    assert_eq!(parse_types("srun: MPI types are...\nsrun: none\nsrun: pmi2\n"), ["none", "pmi2"]);
     for (library, fit) in [
         ("Open MPI v4.1.4, package: Debian OpenMPI", Some("pmix")),
         ("MPICH Version: 4.0.2", Some("pmi2")),
         ("MPI VERSION : CRAY MPICH version 8.1.25", Some("cray_shasta")),
         ("an MPI library without a name", None),
     ] {
-        assert_eq!(fitting(library, &list).as_deref(), fit, "{library}");
+        assert_eq!(plugin_for(library, &list).as_deref(), fit, "{library}");
     }
-    assert_eq!(fitting("Open MPI v4.1.4", &["none".into()]), None);
+    assert_eq!(plugin_for("Open MPI v4.1.4", &["none".into()]), None);
     assert_eq!(
-        default_type("MessageTimeout          = 10 sec\nMpiDefault              = pmix\nMpiParams = (null)\n"),
+        parse_default_type("MessageTimeout          = 10 sec\nMpiDefault              = pmix\nMpiParams = (null)\n"),
         Some("pmix")
     );
 }
@@ -169,10 +169,10 @@ fn nodes_and_ranks_on_each_are_handed_to_every_launcher_that_knows_them() {
     let mut job = job("x", 12, Some(3));
     job.nodes = Some(4);
     let srun = "x|--ntasks=12|--nodes=4|--ntasks-per-node=3|--kill-on-bad-exit=1|--input=none";
-    assert_eq!(line(&*named("srun"), &job).0, format!("{srun}|{WORKER}"));
+    assert_eq!(line(&*launcher_named("srun"), &job).0, format!("{srun}|{WORKER}"));
     let open_mpi = "x|-n|12|--stdin|none|--map-by|ppr:3:node|--bind-to|core";
     assert_eq!(line(&OpenMpi, &job).0, format!("{open_mpi}|{WORKER}"));
-    assert_eq!(line(&*named("mpich"), &job).0, format!("x|-n|12|-ppn|3|-bind-to|core|{WORKER}"));
+    assert_eq!(line(&*launcher_named("mpich"), &job).0, format!("x|-n|12|-ppn|3|-bind-to|core|{WORKER}"));
     let launcher = custom(&["x", "-N{nodes}", "-n{ranks_per_node}", "{ranks}", "{worker}", "{arguments}"]).unwrap();
     assert_eq!(line(&launcher, &job).0, format!("x|-N4|-n3|12|{WORKER}"));
     // If the sweep gives only the ranks per node, the number of nodes follows.
@@ -186,14 +186,14 @@ fn hosts_are_handed_to_every_launcher_that_can_be_told_of_them_as_many_as_a_laun
     job.hosts = ["a", "b", "c"].map(String::from).to_vec();
     let open_mpi = "x|-n|4|--stdin|none|--map-by|ppr:2:node|--host|a:2,b:2|--bind-to|core";
     assert_eq!(line(&OpenMpi, &job).0, format!("{open_mpi}|{WORKER}"));
-    assert_eq!(line(&*named("mpich"), &job).0, format!("x|-n|4|-ppn|2|-hosts|a,b|-bind-to|core|{WORKER}"));
+    assert_eq!(line(&*launcher_named("mpich"), &job).0, format!("x|-n|4|-ppn|2|-hosts|a,b|-bind-to|core|{WORKER}"));
     let srun = "x|--ntasks=4|--ntasks-per-node=2|--nodelist=a,b|--kill-on-bad-exit=1|--input=none";
-    assert_eq!(line(&*named("srun"), &job).0, format!("{srun}|{WORKER}"));
+    assert_eq!(line(&*launcher_named("srun"), &job).0, format!("{srun}|{WORKER}"));
     let launcher = custom(&["x", "-H{hosts}", "{ranks}", "{worker}", "{arguments}"]).unwrap();
     assert_eq!(line(&launcher, &job).0, format!("x|-Ha,b|4|{WORKER}"));
     assert!(launcher.takes_hosts());
-    assert!(line(&*named("flux"), &job).0.contains("|--requires=hosts:a,b|"));
-    assert!(line(&*named("pals"), &job).0.contains("|--ppn|2|--hosts|a,b|"));
+    assert!(line(&*launcher_named("flux"), &job).0.contains("|--requires=hosts:a,b|"));
+    assert!(line(&*launcher_named("pals"), &job).0.contains("|--ppn|2|--hosts|a,b|"));
     // Other launchers report that they cannot.
     assert!(!Local.takes_hosts());
     assert!(!custom(&["x", "{ranks}", "{worker}", "{arguments}"]).unwrap().takes_hosts());
@@ -202,7 +202,7 @@ fn hosts_are_handed_to_every_launcher_that_can_be_told_of_them_as_many_as_a_laun
 /// Returns the hosts of a list, or the message about a fault in it.
 fn list(words: &[&str]) -> Result<Hosts, String> {
     let source = HostsSource::List(words.iter().map(|word| word.to_string()).collect());
-    source.read().map_err(|error| error.what)
+    source.read().map_err(|error| error.message)
 }
 
 #[test]
@@ -231,10 +231,10 @@ fn a_host_file_may_be_that_of_either_mpi() {
         assert_eq!(hosts.ranks_per_node(None).unwrap(), 4);
     }
     let empty = read("# nothing\n").unwrap_err();
-    assert!(empty.what.ends_with("hosts: the list is empty"), "{empty}");
+    assert!(empty.message.ends_with("hosts: the list is empty"), "{empty}");
     std::fs::remove_file(&path).unwrap();
     let absent = HostsSource::File(path.clone()).read().unwrap_err();
-    assert!(absent.what.contains("cannot read") && absent.what.contains("hosts"), "{absent}");
+    assert!(absent.message.contains("cannot read") && absent.message.contains("hosts"), "{absent}");
 }
 
 #[test]
@@ -243,9 +243,9 @@ fn the_ranks_of_a_host_are_those_asked_for_or_those_it_takes_or_one() {
     assert_eq!(list(&["a", "b"]).unwrap().ranks_per_node(Some(8)).unwrap(), 8);
     assert_eq!(list(&["a:4", "b:6"]).unwrap().ranks_per_node(Some(4)).unwrap(), 4);
     let fewer = list(&["a:4", "b:6"]).unwrap().ranks_per_node(Some(5)).unwrap_err();
-    assert!(fewer.what.contains("host a takes 4 ranks, the sweep puts 5"), "{fewer}");
+    assert!(fewer.message.contains("host a takes 4 ranks, the sweep puts 5"), "{fewer}");
     let differ = list(&["a:4", "b"]).unwrap().ranks_per_node(None).unwrap_err();
-    assert!(differ.what.contains("different numbers of ranks"), "{differ}");
+    assert!(differ.message.contains("different numbers of ranks"), "{differ}");
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn hosts_that_cannot_be_used_are_refused_before_anything_runs() {
             "[fixed]\nkernel = \"message_rate.ping_pong\"\n[axes]\nranks = [2, 8]\n[launch]\ntransport = \"threads\"\n{launch}"
         );
         std::fs::write(&file, text).unwrap();
-        refused(&[&["run", &file, "--out", &out], flags].concat())
+        refusal_message(&[&["run", &file, "--out", &out], flags].concat())
     };
     let error = refuse("", &["--hosts", "a,b"]);
     assert!(error.contains("launcher \"local\" does not accept hosts"), "{error}");
@@ -288,7 +288,7 @@ fn a_custom_command_without_its_placeholders_is_refused_by_name() {
     ] {
         let error = custom(template).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Input);
-        assert!(error.what.contains(missing), "{error}");
+        assert!(error.message.contains(missing), "{error}");
     }
 }
 
@@ -308,16 +308,16 @@ proptest! {
 #[test]
 fn every_launcher_is_found_by_its_id() {
     let template = ["x", "{ranks}", "{worker}", "{arguments}"].map(String::from);
-    let ids: Vec<_> = ALL.iter().map(|entry| entry.id).collect();
+    let ids: Vec<_> = LAUNCHERS.iter().map(|entry| entry.id).collect();
     assert_eq!(ids, ["local", "openmpi", "mpich", "srun", "pals", "flux", "custom"]);
-    for entry in ALL.iter() {
-        let found = find(entry.id).unwrap();
-        assert_eq!((found.id, found.transport), (entry.id, entry.transport));
+    for entry in LAUNCHERS.iter() {
+        let entry_by_id = find(entry.id).unwrap();
+        assert_eq!((entry_by_id.id, entry_by_id.transport), (entry.id, entry.transport));
         // The registry creates the launcher of that entry.
-        let launcher = (found.make)(if found.takes_command { &template } else { &[] }).unwrap();
+        let launcher = (entry_by_id.make)(if entry_by_id.takes_command { &template } else { &[] }).unwrap();
         assert_eq!(launcher.id(), entry.id);
     }
-    assert!(ALL.iter().any(|entry| entry.id == "custom" && entry.takes_command));
+    assert!(LAUNCHERS.iter().any(|entry| entry.id == "custom" && entry.takes_command));
 }
 
 #[test]
@@ -326,16 +326,16 @@ fn templates_with_unknown_keys_or_placeholders_are_refused() {
     let good = "summary = \"x\"\nprograms = [\"x\"]\ninstall = \"x\"\ncommand = [[\"{program}\", \"-n{ranks}\"]]\n";
     assert!(template::entry("x", good).is_ok());
     let error = wrong(&good.replace("{ranks}", "{rank}"));
-    assert!(error.what.contains("unknown placeholder {rank}"), "{error}");
+    assert!(error.message.contains("unknown placeholder {rank}"), "{error}");
     let error = wrong(&good.replace("programs", "program"));
-    assert!(error.what.contains("no key \"program\""), "{error}");
-    assert!(wrong(&format!("{good}[binding]\ncores = [[\"{{core}}\"]]\n")).what.contains("{core}"));
+    assert!(error.message.contains("no key \"program\""), "{error}");
+    assert!(wrong(&format!("{good}[binding]\ncores = [[\"{{core}}\"]]\n")).message.contains("{core}"));
 }
 
 #[test]
 fn an_unknown_launcher_is_answered_with_the_nearest_one() {
     let error = find("opnmpi").err().unwrap();
-    assert!(error.what.contains("opnmpi") && error.next.contains("did you mean \"openmpi\"?"), "{error}");
+    assert!(error.message.contains("opnmpi") && error.help.contains("did you mean \"openmpi\"?"), "{error}");
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn a_launcher_that_was_removed_is_answered_with_the_command_that_replaces_it() {
         ("jsrun", "jsrun|--nrs=4|--tasks_per_rs=1|--cpu_per_rs=1|--bind=rs|--exit_on_error=1"),
     ] {
         let error = find(id).err().unwrap();
-        let command = error.next.strip_prefix("use launcher = \"custom\" with command = ").expect("a command");
+        let command = error.help.strip_prefix("use launcher = \"custom\" with command = ").expect("a command");
         let command: Vec<String> = serde_json::from_str(command.split(';').next().expect("it")).expect("a list");
         let launcher = Custom::new(command).expect("a command that custom takes");
         assert_eq!(launcher.command(&job("x", 4, None)).argv.join("|"), format!("{line}|{WORKER}"));
@@ -377,19 +377,19 @@ fn the_first_program_that_is_on_the_path_serves() {
 #[test]
 fn a_launcher_that_is_not_installed_is_refused_with_what_to_install() {
     let folder = folder("launch-missing");
-    let error = check(&*named("mpich"), &folder.join("apexmap"), folder.as_os_str()).unwrap_err();
+    let error = check(&*launcher_named("mpich"), &folder.join("apexmap"), folder.as_os_str()).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Environment);
-    assert!(error.what.contains("mpiexec.mpich or mpiexec.hydra or mpiexec"), "{error}");
-    assert!(error.next.contains("apt-get install mpich"), "{error}");
+    assert!(error.message.contains("mpiexec.mpich or mpiexec.hydra or mpiexec"), "{error}");
+    assert!(error.help.contains("apt-get install mpich"), "{error}");
 }
 
 #[test]
 fn a_worker_that_cannot_be_run_is_refused_before_the_launch() {
     let folder = folder("launch-worker");
     let refuse = |worker: &str| check(&OpenMpi, &folder.join(worker), folder.as_os_str()).unwrap_err();
-    assert!(refuse("absent").what.contains("absent does not exist"));
-    assert!(refuse("plain").what.contains("plain is not an executable file"));
-    assert!(refuse("plain").next.contains("--features mpi"));
+    assert!(refuse("absent").message.contains("absent does not exist"));
+    assert!(refuse("plain").message.contains("plain is not an executable file"));
+    assert!(refuse("plain").help.contains("--features mpi"));
 }
 
 #[test]
@@ -400,9 +400,9 @@ fn a_sweep_is_tried_with_its_largest_launch_and_nothing_of_it_stays() {
         "[fixed]\nkernel = \"apex_map.two_sided\"\nM = 4096\n[axes]\nranks = [2, 4]\n[launch]\npreflight = \"0 s\"\n";
     std::fs::write(&sweep, text).unwrap();
     let out = scratch.join("result");
-    let told = printed(&["try", sweep.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    let stdout = successful_stdout(&["try", sweep.to_str().unwrap(), "--out", out.to_str().unwrap()]);
     for part in ["launcher   local", "ranks      4 on 1 node", "barrier    ", "ping-pong  ", "streaming  "] {
-        assert!(told.contains(part), "{told}");
+        assert!(stdout.contains(part), "{stdout}");
     }
     let left: Vec<_> = std::fs::read_dir(scratch.join(".")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["s.toml"]);
@@ -413,18 +413,20 @@ fn a_sweep_is_tried_with_its_largest_launch_and_nothing_of_it_stays() {
 fn a_launch_of_one_rank_or_of_three_is_tried_too() {
     let scratch = Scratch::new();
     let sweep = scratch.join("s.toml");
-    for (kernel, ranks, told) in
+    for (kernel, ranks, expected) in
         [("apex_map.sequential", 1, "ranks      1 on 1 node"), ("apex_map.two_sided", 3, "ranks      3 on 1 node")]
     {
         let text = format!(
             "[fixed]\nkernel = \"{kernel}\"\nranks = {ranks}\nM = 3072\nL = 1\n[launch]\npreflight = \"0 s\"\n"
         );
         std::fs::write(&sweep, text).unwrap();
-        let said = printed(&["try", sweep.to_str().unwrap(), "--out", scratch.join("result").to_str().unwrap()]);
-        assert!(said.contains(told) && !said.contains("ping-pong"), "{said}");
+        let stdout =
+            successful_stdout(&["try", sweep.to_str().unwrap(), "--out", scratch.join("result").to_str().unwrap()]);
+        assert!(stdout.contains(expected) && !stdout.contains("ping-pong"), "{stdout}");
     }
     assert!(
-        printed(&["try", "memory-sizes", "--out", scratch.join("m").to_str().unwrap()]).contains("ranks      1 on 1")
+        successful_stdout(&["try", "memory-sizes", "--out", scratch.join("m").to_str().unwrap()])
+            .contains("ranks      1 on 1")
     );
 }
 
@@ -432,7 +434,7 @@ fn a_launch_of_one_rank_or_of_three_is_tried_too() {
 fn nodes_of_a_job_are_those_that_its_batch_system_tells() {
     let nodes = |name: &'static str, value: &str| {
         let value = value.to_owned();
-        allocation::nodes(move |asked| (asked == name).then(|| value.clone()))
+        allocation::count_nodes(move |asked| (asked == name).then(|| value.clone()))
     };
     assert_eq!(nodes("SLURM_JOB_NUM_NODES", "4"), Some(4));
     let scratch = Scratch::new();
@@ -452,20 +454,29 @@ fn nodes_of_a_job_are_those_that_its_batch_system_tells() {
 fn ranks_of_a_node_are_placed_as_asked_where_the_launcher_can_be_told() {
     let argv = |launcher: &dyn Launcher, place, ranks, per_node| {
         let mut job = job("x", ranks, per_node);
-        (job.place, job.here.cores, job.here.hardware_threads, job.here.packages) = (Some(place), 8, 16, 2);
+        (job.place, job.machine.cores, job.machine.hardware_threads, job.machine.packages) = (Some(place), 8, 16, 2);
         line(launcher, &job).0.replace(&format!("|{WORKER}"), "").replace("x|-n|", "")
     };
-    let spread = |ranks, per_node| argv(&OpenMpi, Place::Spread, ranks, per_node);
+    let spread = |ranks, per_node| argv(&OpenMpi, PlacementOrder::Spread, ranks, per_node);
     assert_eq!(spread(3, None), "3|--stdin|none|--map-by|socket|--bind-to|core");
     assert_eq!(spread(8, Some(4)), "8|--stdin|none|--map-by|ppr:2:socket|--rank-by|socket|--bind-to|core");
     assert_eq!(spread(9, Some(3)), "9|--stdin|none|--map-by|socket|--bind-to|core");
     assert_eq!(spread(17, None), "17|--stdin|none|--bind-to|none", "ranks that share hardware threads have no place");
-    assert_eq!(argv(&OpenMpi, Place::Compact, 8, Some(4)), "8|--stdin|none|--map-by|ppr:4:node|--bind-to|core");
+    assert_eq!(
+        argv(&OpenMpi, PlacementOrder::Compact, 8, Some(4)),
+        "8|--stdin|none|--map-by|ppr:4:node|--bind-to|core"
+    );
     let smt = "4|--stdin|none|--map-by|hwthread|--use-hwthread-cpus|--bind-to|hwthread";
-    assert_eq!(argv(&OpenMpi, Place::Smt, 4, None), smt);
-    assert_eq!(argv(&*named("mpich"), Place::Spread, 8, Some(4)), "8|-ppn|4|-bind-to|core|-map-by|socket");
-    assert_eq!(argv(&*named("mpich"), Place::Compact, 4, None), "4|-bind-to|core|-map-by|core");
-    assert_eq!(argv(&*named("mpich"), Place::Smt, 4, None), "4|-bind-to|hwthread|-map-by|hwthread");
-    assert!(argv(&*named("srun"), Place::Spread, 4, None).contains("|--cpu-bind=cores|--distribution=block:cyclic|"));
-    assert!(argv(&*named("srun"), Place::Compact, 4, None).contains("|--distribution=block:block|"));
+    assert_eq!(argv(&OpenMpi, PlacementOrder::Smt, 4, None), smt);
+    assert_eq!(
+        argv(&*launcher_named("mpich"), PlacementOrder::Spread, 8, Some(4)),
+        "8|-ppn|4|-bind-to|core|-map-by|socket"
+    );
+    assert_eq!(argv(&*launcher_named("mpich"), PlacementOrder::Compact, 4, None), "4|-bind-to|core|-map-by|core");
+    assert_eq!(argv(&*launcher_named("mpich"), PlacementOrder::Smt, 4, None), "4|-bind-to|hwthread|-map-by|hwthread");
+    assert!(
+        argv(&*launcher_named("srun"), PlacementOrder::Spread, 4, None)
+            .contains("|--cpu-bind=cores|--distribution=block:cyclic|")
+    );
+    assert!(argv(&*launcher_named("srun"), PlacementOrder::Compact, 4, None).contains("|--distribution=block:block|"));
 }

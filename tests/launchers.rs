@@ -1,8 +1,8 @@
 //! Tests of launchers that misbehave: how a sweep ends with each of them, what it keeps, and that no process stays
 //! behind.
 
-use super::common::{Scratch, apexmap, output, patiently};
-use super::mpi_worker::{MPICH, OPEN_MPI, alone, job};
+use super::common::{Scratch, apexmap, output, with_time_limit};
+use super::mpi_worker::{MPICH, OPEN_MPI, job, lock_launches};
 use apexmap_base::point::Point;
 use apexmap_base::sample::Status;
 use apexmap_measure::kernels;
@@ -18,13 +18,13 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 /// Starts the worker correctly.
-const GOOD: &str = "exec \"$@\"";
+const GOOD_LAUNCHER: &str = "exec \"$@\"";
 /// Limits that these sweeps never reach.
-const PATIENT: &str = "timeout = \"600 s\"\nstart_timeout = \"600 s\"";
+const LONG_LIMITS: &str = "timeout = \"600 s\"\nstart_timeout = \"600 s\"";
 /// Limits for launches that never send an expected line.
-const HASTY: &str = "timeout = \"0.3 s\"\nstart_timeout = \"0.3 s\"";
+const SHORT_LIMITS: &str = "timeout = \"0.3 s\"\nstart_timeout = \"0.3 s\"";
 /// Limits for launches that begin well and then never finish a run.
-const HASTY_RUNS: &str = "timeout = \"0.3 s\"\nstart_timeout = \"600 s\"";
+const SHORT_RUN_LIMIT: &str = "timeout = \"0.3 s\"\nstart_timeout = \"600 s\"";
 
 /// A sweep of two points, a launcher that is a script, and a worker that poses as an MPI worker.
 struct Case {
@@ -38,7 +38,7 @@ impl Case {
     /// Creates a case with samples from a good launcher: two of each point.
     fn new() -> Self {
         let case = Self::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\n[axes]\nL = [1, 8]");
-        let output = case.run(GOOD, PATIENT, 2);
+        let output = case.run(GOOD_LAUNCHER, LONG_LIMITS, 2);
         assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
         case
     }
@@ -106,10 +106,10 @@ impl Case {
     }
 
     /// Waits until no process of this case is left.
-    fn assert_gone(&self, what: &str) {
+    fn assert_gone(&self, context: &str) {
         let tries = (0..3000).take_while(|_| !self.processes().is_empty());
         let tries = tries.map(|_| std::thread::sleep(Duration::from_millis(20))).count();
-        assert!(tries < 3000, "{what}: {:?} stay behind", self.processes());
+        assert!(tries < 3000, "{context}: {:?} stay behind", self.processes());
     }
 }
 
@@ -124,28 +124,28 @@ fn errors(output: &Output) -> String {
 }
 
 /// A launcher's script, the limits of its sweep, the exit code, and a part of the message.
-type Try<'a> = (&'a str, &'a str, i32, &'a str);
+type LauncherCase<'a> = (&'a str, &'a str, i32, &'a str);
 
 /// Checks that a sweep with each of these launchers ends as expected, keeps its samples, and is complete after a good
 /// launch.
-fn check(tries: &[Try]) {
+fn check_launchers(tries: &[LauncherCase]) {
     let case = Case::new();
     let before = case.samples();
     assert_eq!(before.len(), 4);
     let saved = case.scratch.join("saved");
     std::fs::rename(&case.out, &saved).unwrap();
-    for (launcher, limits, code, said) in tries {
+    for (launcher, limits, code, message) in tries {
         let copied = Command::new("cp").arg("-r").args([&saved, &case.out]).status().unwrap();
         assert!(copied.success());
         let output = case.run(launcher, limits, 4);
         let text = errors(&output);
         assert!(text.len() < 20_000, "{launcher}: {} bytes are written", text.len());
         assert_eq!(output.status.code(), Some(*code), "{launcher}: {text}");
-        assert!(text.contains(said), "{launcher}: {text}");
+        assert!(text.contains(message), "{launcher}: {text}");
         assert!(case.processes().is_empty(), "{launcher}: something stays behind");
         let kept = case.samples();
         assert!(before.iter().all(|sample| kept.contains(sample)), "{launcher}: samples are lost");
-        assert!(kept.len() == 4 || !said.starts_with(MISFIT), "{launcher}: {} samples count", kept.len());
+        assert!(kept.len() == 4 || !message.starts_with(MISFIT_MESSAGE), "{launcher}: {} samples count", kept.len());
         if *code == 0 {
             let status = apexmap(&["status", case.out.to_str().unwrap()]);
             let status = String::from_utf8_lossy(&status.stdout);
@@ -153,27 +153,27 @@ fn check(tries: &[Try]) {
         }
         let files = std::fs::read_dir(case.out.join("journals")).unwrap().flatten();
         assert!(files.map(|file| file.metadata().unwrap().len()).all(|bytes| bytes < 2_000_000), "{launcher}");
-        let output = case.command(GOOD, PATIENT, 4).arg("--retry-failed").output().unwrap();
+        let output = case.command(GOOD_LAUNCHER, LONG_LIMITS, 4).arg("--retry-failed").output().unwrap();
         assert_eq!(output.status.code(), Some(0), "after {launcher}: {}", errors(&output));
-        let all = case.samples();
-        assert_eq!(all.len(), 8, "after {launcher}");
-        assert_eq!(all.into_iter().collect::<HashSet<_>>().len(), 8, "after {launcher}");
+        let samples = case.samples();
+        assert_eq!(samples.len(), 8, "after {launcher}");
+        assert_eq!(samples.into_iter().collect::<HashSet<_>>().len(), 8, "after {launcher}");
         std::fs::remove_dir_all(&case.out).unwrap();
     }
 }
 
-const MISFIT: &str = "the launch's lines do not fit together";
+const MISFIT_MESSAGE: &str = "the launch's lines do not fit together";
 
 #[test]
 fn whatever_a_launcher_prints_around_the_lines_of_the_worker_they_are_found() {
-    check(&[
+    check_launchers(&[
         // A banner without a line break.
-        ("printf 'job 4711 starting... '; exec \"$@\"", PATIENT, 0, "2 of 2 points done"),
-        ("\"$@\" | sed -u 's/^/[0] /'", PATIENT, 0, "2 of 2 points done"),
-        ("\"$@\" | sed -u 's/$/\\r/'", PATIENT, 0, "2 of 2 points done"),
-        ("\"$@\" | sed -u 's/^/UCX WARN\\n\\n{\"event\":\"what\"}\\n/'", PATIENT, 0, "2 of 2 points done"),
-        ("head -c 300000 /dev/urandom; exec \"$@\"", PATIENT, 0, "2 of 2 points done"),
-        ("head -c 3000000 /dev/zero >&2; exec \"$@\"", PATIENT, 0, "2 of 2 points done"),
+        ("printf 'job 4711 starting... '; exec \"$@\"", LONG_LIMITS, 0, "2 of 2 points done"),
+        ("\"$@\" | sed -u 's/^/[0] /'", LONG_LIMITS, 0, "2 of 2 points done"),
+        ("\"$@\" | sed -u 's/$/\\r/'", LONG_LIMITS, 0, "2 of 2 points done"),
+        ("\"$@\" | sed -u 's/^/UCX WARN\\n\\n{\"event\":\"what\"}\\n/'", LONG_LIMITS, 0, "2 of 2 points done"),
+        ("head -c 300000 /dev/urandom; exec \"$@\"", LONG_LIMITS, 0, "2 of 2 points done"),
+        ("head -c 3000000 /dev/zero >&2; exec \"$@\"", LONG_LIMITS, 0, "2 of 2 points done"),
     ]);
 }
 
@@ -206,44 +206,47 @@ fn a_launch_that_says_what_it_was_not_asked_for_is_a_fault_and_none_of_that_coun
             "a line about memory before the greeting",
         ),
     ];
-    let expected: Vec<String> = wrong.iter().map(|(_, why)| format!("{MISFIT}: {why}")).collect();
+    let expected: Vec<String> = wrong.iter().map(|(_, why)| format!("{MISFIT_MESSAGE}: {why}")).collect();
     // The lines of two launches may interleave anywhere, and some systems report their memory before the first start.
-    let open = |at: usize| ["&", "start\"/d", "{h;d}", "head"].iter().any(|part| wrong[at].0.contains(part));
-    let said = |at: usize| if open(at) { MISFIT } else { expected[at].as_str() };
-    check(&(0..wrong.len()).map(|at| (wrong[at].0.as_str(), PATIENT, 3, said(at))).collect::<Vec<_>>());
+    let any_misfit =
+        |index: usize| ["&", "start\"/d", "{h;d}", "head"].iter().any(|part| wrong[index].0.contains(part));
+    let message_at = |index: usize| if any_misfit(index) { MISFIT_MESSAGE } else { expected[index].as_str() };
+    check_launchers(
+        &(0..wrong.len()).map(|index| (wrong[index].0.as_str(), LONG_LIMITS, 3, message_at(index))).collect::<Vec<_>>(),
+    );
 }
 
 #[test]
 fn a_launch_that_says_nothing_or_nothing_that_ends_is_given_up_in_time() {
     let silent = "did not start: no sign of life within 0.3 s";
-    check(&[
-        ("exec sleep 1000", HASTY, 3, silent),
-        ("exec tr '\\0' x < /dev/zero", HASTY, 3, silent),
-        ("exec yes", HASTY, 3, silent),
-        ("yes >&2", HASTY, 3, silent),
-        ("trap '' TERM; sleep 1000 & wait; wait", HASTY, 3, silent),
-        ("setsid sleep 1000 & exit 0", HASTY, 3, silent),
-        ("\"$@\" | sed -u '/\"hello\"/q'; exec sleep 1000", HASTY, 3, "no sign of life"),
+    check_launchers(&[
+        ("exec sleep 1000", SHORT_LIMITS, 3, silent),
+        ("exec tr '\\0' x < /dev/zero", SHORT_LIMITS, 3, silent),
+        ("exec yes", SHORT_LIMITS, 3, silent),
+        ("yes >&2", SHORT_LIMITS, 3, silent),
+        ("trap '' TERM; sleep 1000 & wait; wait", SHORT_LIMITS, 3, silent),
+        ("setsid sleep 1000 & exit 0", SHORT_LIMITS, 3, silent),
+        ("\"$@\" | sed -u '/\"hello\"/q'; exec sleep 1000", SHORT_LIMITS, 3, "no sign of life"),
     ]);
 }
 
 /// Stops its own process, and becomes the worker when it continues.
-const STOPPED: &str = "kill -STOP $$; exec \"$@\"";
+const STOP_FIRST: &str = "kill -STOP $$; exec \"$@\"";
 
 #[test]
 fn a_launch_that_is_stopped_is_given_up_in_time_and_ended() {
     let silent = "did not start: no sign of life within 0.3 s";
-    let worker = format!("sh -c '{STOPPED}' worker \"$@\"");
-    check(&[
-        (STOPPED, HASTY, 3, silent),
-        (&worker, HASTY, 3, silent),
-        (&format!("setsid {worker}"), HASTY, 3, silent),
-        (&format!("trap '' TERM; {worker}; sleep 1000"), HASTY, 3, silent),
-        ("\"$@\" | sed -u '/\"hello\"/q'; kill -STOP $$", HASTY, 3, "no sign of life"),
-        ("\"$@\" | sed -u '/\"start\"/q'; kill -STOP $$", HASTY_RUNS, 4, "timed-out"),
+    let worker = format!("sh -c '{STOP_FIRST}' worker \"$@\"");
+    check_launchers(&[
+        (STOP_FIRST, SHORT_LIMITS, 3, silent),
+        (&worker, SHORT_LIMITS, 3, silent),
+        (&format!("setsid {worker}"), SHORT_LIMITS, 3, silent),
+        (&format!("trap '' TERM; {worker}; sleep 1000"), SHORT_LIMITS, 3, silent),
+        ("\"$@\" | sed -u '/\"hello\"/q'; kill -STOP $$", SHORT_LIMITS, 3, "no sign of life"),
+        ("\"$@\" | sed -u '/\"start\"/q'; kill -STOP $$", SHORT_RUN_LIMIT, 4, "timed-out"),
     ]);
     let case = Case::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\nL = 1");
-    let output = case.run(STOPPED, HASTY, 2);
+    let output = case.run(STOP_FIRST, SHORT_LIMITS, 2);
     assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
     let records = Folder::open(&case.out).unwrap().records().unwrap();
     let [record] = &records[..] else { panic!("{records:?}") };
@@ -255,17 +258,17 @@ fn a_launch_that_is_stopped_is_given_up_in_time_and_ended() {
 fn what_a_launch_measured_before_its_lines_did_not_fit_is_kept_and_does_not_count() {
     let case = Case::new();
     let launcher = "\"$@\" | sed -u '/\"hello\"/h;/\"sample\"/{/\"repetition\":3/G}'";
-    let output = case.run(launcher, PATIENT, 4);
+    let output = case.run(launcher, LONG_LIMITS, 4);
     assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
     assert!(errors(&output).contains("0 of 2 points done, 0 failed, 0 samples in"), "{}", errors(&output));
     let journal = std::fs::read_to_string(case.out.join("journals/0002.jsonl")).unwrap();
     assert_eq!(journal.matches("{\"event\":\"sample\"").count(), 3, "they stay where they were");
     let out = case.out.to_str().unwrap();
-    let told = "journal 0002.jsonl: 3 samples of a launch with inconsistent lines do not count";
+    let expected = "journal 0002.jsonl: 3 samples of a launch with inconsistent lines do not count";
     for command in ["status", "query"] {
         let output = apexmap(&[command, out]);
         let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
-        assert!(output.status.success() && text.contains(told), "{command}: {text}");
+        assert!(output.status.success() && text.contains(expected), "{command}: {text}");
         assert!(command != "status" || text.contains("0 done, 2 partial") && text.contains("samples: 4 successful"));
     }
     assert_eq!(Folder::open(&case.out).unwrap().table().unwrap().rows, 4);
@@ -273,28 +276,28 @@ fn what_a_launch_measured_before_its_lines_did_not_fit_is_kept_and_does_not_coun
 
 #[test]
 fn a_run_that_does_not_end_is_a_failed_point_whatever_else_is_printed() {
-    check(&[
-        ("\"$@\" | sed -u '/\"start\"/q'; exec yes UCX WARN", HASTY_RUNS, 4, "timed-out"),
-        ("\"$@\" | sed -u '/\"start\"/q'; exec sleep 1000", HASTY_RUNS, 4, "timed-out"),
-        ("\"$@\" | sed -u '/\"start\"/q'; tr '\\0' x < /dev/zero >&2", HASTY_RUNS, 4, "timed-out"),
+    check_launchers(&[
+        ("\"$@\" | sed -u '/\"start\"/q'; exec yes UCX WARN", SHORT_RUN_LIMIT, 4, "timed-out"),
+        ("\"$@\" | sed -u '/\"start\"/q'; exec sleep 1000", SHORT_RUN_LIMIT, 4, "timed-out"),
+        ("\"$@\" | sed -u '/\"start\"/q'; tr '\\0' x < /dev/zero >&2", SHORT_RUN_LIMIT, 4, "timed-out"),
     ]);
 }
 
 #[test]
 fn launches_that_die_are_repeated_a_few_times_and_never_for_ever() {
     let again = "3 consecutive launches on 2 ranks ended without a sample";
-    check(&[
-        ("exit 0", PATIENT, 3, "did not start: the worker ended early"),
-        ("exit 9", PATIENT, 3, "did not start: the launch ended with exit code 9"),
-        ("yes 'no slots' | head -c 3000000 | tr '\\n' ' ' >&2; exit 1", PATIENT, 3, "no slots no slots"),
-        ("\"$@\" | sed -u '/\"hello\"/q'; exit 9", PATIENT, 3, again),
-        ("\"$@\" | sed -u '/\"hello\"/q'; kill -9 $$", PATIENT, 3, again),
-        ("\"$@\" | sed -u '/\"start\"/q'; exit 9", PATIENT, 4, "2 failed"),
+    check_launchers(&[
+        ("exit 0", LONG_LIMITS, 3, "did not start: the worker ended early"),
+        ("exit 9", LONG_LIMITS, 3, "did not start: the launch ended with exit code 9"),
+        ("yes 'no slots' | head -c 3000000 | tr '\\n' ' ' >&2; exit 1", LONG_LIMITS, 3, "no slots no slots"),
+        ("\"$@\" | sed -u '/\"hello\"/q'; exit 9", LONG_LIMITS, 3, again),
+        ("\"$@\" | sed -u '/\"hello\"/q'; kill -9 $$", LONG_LIMITS, 3, again),
+        ("\"$@\" | sed -u '/\"start\"/q'; exit 9", LONG_LIMITS, 4, "2 failed"),
         // Each launch adds one sample, until the points are complete.
-        ("\"$@\" | sed -u '/\"sample\"/q'; exit 9", PATIENT, 0, "exit code 9"),
+        ("\"$@\" | sed -u '/\"sample\"/q'; exit 9", LONG_LIMITS, 0, "exit code 9"),
     ]);
     let case = Case::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\nL = 1");
-    let output = case.run("\"$@\" | sed -u '/\"sample\"/q'; exit 9", PATIENT, 1000);
+    let output = case.run("\"$@\" | sed -u '/\"sample\"/q'; exit 9", LONG_LIMITS, 1000);
     assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
     let text = errors(&output);
     assert!(text.contains("25 consecutive launches on 2 ranks ended without the last sample of any point"), "{text}");
@@ -309,15 +312,15 @@ fn a_fault_of_the_set_up_is_told_once_and_points_wait_for_its_repair() {
     let case =
         Case::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\n[axes]\nL = [1, 2, 4, 8, 16]");
     let launcher = format!("\"$@\" | sed -u '/\"start\"/q'; printf '{error}{rest}' >&2; exit 53");
-    let output = case.run(&launcher, PATIENT, 2);
+    let output = case.run(&launcher, LONG_LIMITS, 2);
     let text = errors(&output);
     assert_eq!(output.status.code(), Some(6), "{text}");
-    let said = "error: 3 consecutive launches failed for the same reason, so the set-up is at fault, not a point: MPI_Win_create fails";
-    assert!(text.contains(said) && text.contains("5 points wait for the fix"), "{text}");
+    let expected = "error: 3 consecutive launches failed for the same reason, so the set-up is at fault, not a point: MPI_Win_create fails";
+    assert!(text.contains(expected) && text.contains("5 points wait for the fix"), "{text}");
     assert!(text.contains("An error occurred in MPI_Win_create; the launch ended with exit code 53"), "{text}");
     let status = apexmap(&["status", case.out.to_str().unwrap()]);
     assert!(!String::from_utf8_lossy(&status.stdout).contains("5 failed"), "{status:?}");
-    let output = case.run(GOOD, PATIENT, 2);
+    let output = case.run(GOOD_LAUNCHER, LONG_LIMITS, 2);
     assert!(output.status.success(), "{}", errors(&output));
     assert_eq!(case.samples().len(), 10);
 }
@@ -326,7 +329,7 @@ fn a_fault_of_the_set_up_is_told_once_and_points_wait_for_its_repair() {
 fn what_a_launcher_says_on_standard_output_is_kept_and_its_cause_told() {
     let case = Case::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\nL = 1");
     let launcher = "echo '[proxy:0:0@n1] execvp error on file /w/apexmap (No such file or directory)'; exit 255";
-    let output = case.run(launcher, PATIENT, 2);
+    let output = case.run(launcher, LONG_LIMITS, 2);
     let text = errors(&output);
     assert_eq!(output.status.code(), Some(6), "{text}");
     assert!(text.contains("did not start: a node cannot find or execute the worker: [proxy:0:0@n1]"), "{text}");
@@ -337,10 +340,10 @@ fn what_a_launcher_says_on_standard_output_is_kept_and_its_cause_told() {
 
 #[test]
 fn a_launcher_that_leaves_its_ranks_alone_is_followed_to_their_end() {
-    check(&[
-        ("setsid \"$@\" & exit 0", PATIENT, 0, "2 of 2 points done"),
-        ("\"$@\" & exit 0", PATIENT, 0, "2 of 2 points done"),
-        ("\"$@\"; setsid sleep 1000 > /dev/null 2>&1 & exit 0", PATIENT, 0, "2 of 2 points done"),
+    check_launchers(&[
+        ("setsid \"$@\" & exit 0", LONG_LIMITS, 0, "2 of 2 points done"),
+        ("\"$@\" & exit 0", LONG_LIMITS, 0, "2 of 2 points done"),
+        ("\"$@\"; setsid sleep 1000 > /dev/null 2>&1 & exit 0", LONG_LIMITS, 0, "2 of 2 points done"),
     ]);
 }
 
@@ -348,7 +351,7 @@ fn a_launcher_that_leaves_its_ranks_alone_is_followed_to_their_end() {
 fn a_process_that_a_launcher_takes_out_of_its_launch_on_purpose_stays() {
     let case = Case::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\nL = 1");
     let daemon = "env -u APEXMAP_LAUNCH setsid sleep 1000 > /dev/null 2>&1 &";
-    let output = case.run(&format!("{daemon}\nexec \"$@\""), PATIENT, 2);
+    let output = case.run(&format!("{daemon}\nexec \"$@\""), LONG_LIMITS, 2);
     assert!(output.status.success(), "{}", errors(&output));
     assert_eq!(case.processes().len(), 1, "it is left alone, as docs/faults.md says");
 }
@@ -357,11 +360,11 @@ fn a_process_that_a_launcher_takes_out_of_its_launch_on_purpose_stays() {
 const LONG_RUN: &str = "kernel = \"calibrate.mailbox\"\nmessage_bytes = 8\nmessages = 4294967296";
 
 /// Starts a sweep and waits until it is in a long run.
-fn measuring(case: &Case, launcher: &str) -> Child {
+fn start_long_run(case: &Case, launcher: &str) -> Child {
     let started = case.scratch.join("started");
     let _ = std::fs::remove_file(&started);
     let tee = format!("{launcher} | sed -u '/\"start\"/w {}'", started.display());
-    let mut driver = case.command(&tee, PATIENT, 2).spawn().unwrap();
+    let mut driver = case.command(&tee, LONG_LIMITS, 2).spawn().unwrap();
     while !std::fs::metadata(&started).is_ok_and(|file| file.len() > 0) {
         assert!(driver.try_wait().unwrap().is_none(), "it ended before");
         std::thread::sleep(Duration::from_millis(2));
@@ -375,13 +378,13 @@ fn a_launch_in_the_middle_of_a_run_ends_with_its_driver_however_that_ends() {
     for launcher in ["\"$@\"", "setsid \"$@\"", "(trap '' TERM; \"$@\")"] {
         for (signal, code) in [(SIGINT, Some(130)), (SIGTERM, Some(143)), (SIGHUP, Some(129)), (SIGKILL, None)] {
             let case = Case::empty(LONG_RUN);
-            let driver = measuring(&case, launcher);
+            let driver = start_long_run(&case, launcher);
             kill(Pid::from_raw(driver.id() as i32), signal).unwrap();
             let output = driver.wait_with_output().unwrap();
             assert_eq!(output.status.code(), code, "{launcher}: {}", errors(&output));
             case.assert_gone(&format!("{launcher} after {signal}"));
-            let told = errors(&output).contains("0 samples kept, 0 of 1 point done");
-            assert_eq!(told, code.is_some(), "{launcher}: {}", errors(&output));
+            let summarized = errors(&output).contains("0 samples kept, 0 of 1 point done");
+            assert_eq!(summarized, code.is_some(), "{launcher}: {}", errors(&output));
         }
     }
 }
@@ -392,7 +395,7 @@ fn an_mpi_launch_in_a_script_ends_with_its_driver_however_that_ends() {
     needs!(Mpi);
     for mpi in [&OPEN_MPI, &MPICH] {
         let worker = mpi.worker().to_owned();
-        let _alone = alone();
+        let _alone = lock_launches();
         let launcher = mpi.launcher();
         let program = launcher.programs()[0];
         for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGKILL] {
@@ -403,7 +406,7 @@ fn an_mpi_launch_in_a_script_ends_with_its_driver_however_that_ends() {
             // In another session, only the first rank can notice.
             let setsid = if signal == Signal::SIGKILL { "setsid" } else { "" };
             let command = format!("{settings}\n{setsid} {program} -n $ranks \"$@\" < /dev/null");
-            let driver = measuring(&case, &command);
+            let driver = start_long_run(&case, &command);
             assert!(case.processes().len() > 5, "driver, script, launcher and ranks");
             kill(Pid::from_raw(driver.id() as i32), signal).unwrap();
             let output = driver.wait_with_output().unwrap();
@@ -428,13 +431,15 @@ fn all_ranks_end_in_the_middle_of_a_run_when_nobody_reads_the_lines_of_the_first
         std::fs::write(&worker, text).unwrap();
         std::fs::set_permissions(&worker, PermissionsExt::from_mode(0o755)).unwrap();
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        let point = Point::new("calibrate.mailbox", 2).with("message_bytes", 8u64).with("messages", 1u64 << 32);
+        let point = Point::new("calibrate.mailbox", 2)
+            .with_parameter("message_bytes", 8u64)
+            .with_parameter("messages", 1u64 << 32);
         let job = job("unread", 2, 1, vec![kernels::complete(point).unwrap()]);
         let launch = std::thread::spawn(move || mpi.start(&worker, &job, 2));
         let mut lines = BufReader::new(std::fs::File::open(&pipe).unwrap()).lines();
         assert!(lines.any(|line| line.unwrap().contains("\"start\"")));
         drop(lines);
-        let output = patiently(move || launch.join().unwrap());
+        let output = with_time_limit(move || launch.join().unwrap());
         assert!(!output.status.success(), "{}: {}", mpi.name, errors(&output));
     }
 }
@@ -446,7 +451,7 @@ fn a_driver_that_ignores_ctrl_c_measures_on_and_its_launchers_may_hear_it() {
     let case = Case::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\n[axes]\nL = [1, 8]");
     let heard = case.scratch.join("heard");
     let launcher = format!("trap 'echo > {}' INT; kill -INT $$; kill -INT $PPID; \"$@\"", heard.display());
-    let mut command = case.command(&launcher, PATIENT, 2);
+    let mut command = case.command(&launcher, LONG_LIMITS, 2);
     // SAFETY: the closure makes one system call, which is allowed after a fork.
     unsafe {
         command.pre_exec(|| {
@@ -465,7 +470,7 @@ fn a_second_ctrl_c_ends_driver_and_launch_at_once() {
     use std::os::unix::process::ExitStatusExt;
     let case = Case::empty(LONG_RUN);
     // The driver waits after the first signal, because the launch ignores SIGTERM.
-    let mut driver = measuring(&case, "(trap '' TERM; \"$@\")");
+    let mut driver = start_long_run(&case, "(trap '' TERM; \"$@\")");
     let pid = Pid::from_raw(driver.id() as i32);
     let ended = loop {
         let _ = kill(pid, Signal::SIGINT);
@@ -480,7 +485,7 @@ fn a_second_ctrl_c_ends_driver_and_launch_at_once() {
 
 #[test]
 fn a_worker_program_that_does_not_say_what_it_is_is_refused_in_time_and_ended() {
-    use apexmap_run::campaign::worker::ask;
+    use apexmap_run::campaign::worker::query_info;
     let scratch = Scratch::new();
     let program = |name: &str, text: &str| {
         let path = scratch.join(name);
@@ -489,19 +494,19 @@ fn a_worker_program_that_does_not_say_what_it_is_is_refused_in_time_and_ended() 
         path
     };
     let limit = Duration::from_millis(300);
-    for (name, text, limit, what) in [
+    for (name, text, limit, expected) in [
         ("silent", "sleep 1000", limit, "does not describe itself within 0.3 s"),
         ("endless", "exec yes", Duration::from_secs(600), "is not apexmap"),
         ("loud", "yes >&2", limit, "does not describe itself within 0.3 s"),
         ("wrong", "echo 1.2.3", Duration::from_secs(600), "is not apexmap"),
     ] {
-        let error = ask(&program(name, text), limit).expect_err(name);
-        assert!(error.what.contains(what) && error.exit_code() == 3, "{name}: {error}");
+        let error = query_info(&program(name, text), limit).expect_err(name);
+        assert!(error.message.contains(expected) && error.exit_code() == 3, "{name}: {error}");
         let pid = std::fs::read_to_string(scratch.join("pid")).unwrap();
         assert!(!Path::new("/proc").join(pid.trim()).exists(), "{name} still lives");
     }
-    let error = ask(&scratch.join("absent"), limit).expect_err("it is not there");
-    assert!(error.what.contains("absent") && error.exit_code() == 3, "{error}");
+    let error = query_info(&scratch.join("absent"), limit).expect_err("it is not there");
+    assert!(error.message.contains("absent") && error.exit_code() == 3, "{error}");
 }
 
 #[test]

@@ -23,43 +23,43 @@ fn permits(expression: &str) -> bool {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let mut rest = words.as_slice();
-    any(&mut rest) == Some(true) && rest.is_empty()
+    parse_alternatives(&mut rest) == Some(true) && rest.is_empty()
 }
 
 /// Takes the next word if it is this one.
-fn take(rest: &mut &[&str], word: &str) -> bool {
+fn take_word(rest: &mut &[&str], word: &str) -> bool {
     let is_next = rest.first() == Some(&word);
     *rest = &rest[usize::from(is_next)..];
     is_next
 }
 
 /// Parses alternatives. Returns whether one is permitted, or nothing if the expression is invalid.
-fn any(rest: &mut &[&str]) -> Option<bool> {
-    let mut permitted = all(rest)?;
-    while take(rest, "OR") {
-        permitted |= all(rest)?;
+fn parse_alternatives(rest: &mut &[&str]) -> Option<bool> {
+    let mut permitted = parse_conjunction(rest)?;
+    while take_word(rest, "OR") {
+        permitted |= parse_conjunction(rest)?;
     }
     Some(permitted)
 }
 
 /// Parses licences that hold together. Returns whether all are permitted.
-fn all(rest: &mut &[&str]) -> Option<bool> {
-    let mut permitted = one(rest)?;
-    while take(rest, "AND") {
-        permitted &= one(rest)?;
+fn parse_conjunction(rest: &mut &[&str]) -> Option<bool> {
+    let mut permitted = parse_licence(rest)?;
+    while take_word(rest, "AND") {
+        permitted &= parse_licence(rest)?;
     }
     Some(permitted)
 }
 
-fn one(rest: &mut &[&str]) -> Option<bool> {
-    if take(rest, "(") {
-        let permitted = any(rest)?;
-        return take(rest, ")").then_some(permitted);
+fn parse_licence(rest: &mut &[&str]) -> Option<bool> {
+    if take_word(rest, "(") {
+        let permitted = parse_alternatives(rest)?;
+        return take_word(rest, ")").then_some(permitted);
     }
     let (licence, after) = rest.split_first()?;
     *rest = after;
     // An exception only grants further permissions.
-    if take(rest, "WITH") {
+    if take_word(rest, "WITH") {
         *rest = rest.split_first()?.1;
     }
     Some(PERMISSIVE.contains(licence))

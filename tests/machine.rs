@@ -11,10 +11,10 @@ fn card(numbers: &str) -> apexmap_base::error::Result<Card> {
     Card::parse(&text, Path::new("m.toml"))
 }
 
-fn refused(numbers: &str) -> (String, String, Option<String>) {
+fn error_of(numbers: &str) -> (String, String, Option<String>) {
     let error = card(numbers).expect_err("a wrong card");
-    let place = error.place.map(|place| place.text[place.span.clone()].to_owned());
-    (error.what, error.next, place)
+    let place = error.location.map(|place| place.text[place.span.clone()].to_owned());
+    (error.message, error.help, place)
 }
 
 const CLOCK: &str = "[numbers.clock_hz]\nvalue = 850\nunit = \"MHz\"\nhow = \"paper\"\n";
@@ -35,7 +35,7 @@ fn numbers_are_given_in_the_unit_of_their_source_and_read_in_base_units() {
     assert_eq!(card.get("l1_bytes"), Some(32768.0));
     assert_eq!(card.get("cores"), None);
     let missing = card.require("cores").expect_err("it is not there");
-    assert!(missing.next.contains("[numbers.cores]"), "{missing}");
+    assert!(missing.help.contains("[numbers.cores]"), "{missing}");
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_card_takes_every_unit_of_its_kind() {
         ("message_rate_per_second", Unit::PerSecond),
         ("clock_hz", Unit::Hertz),
     ] {
-        for suffix in units::names(unit) {
+        for suffix in units::suffix_names(unit) {
             let mut card = Card::new("M", "made up", "test");
             card.set(name, Number::new(7.0, suffix, "made up")).expect("a number");
             assert_eq!(card.get(name), units::parse(&format!("7 {suffix}"), unit).ok(), "{name} in {suffix}");
@@ -68,9 +68,9 @@ fn a_card_takes_every_unit_of_its_kind() {
     }
     let refused =
         Card::new("M", "made up", "test").set("cores", Number::new(7.0, "s", "made up")).expect_err("a count");
-    assert!(refused.what.contains("cores cannot be in \"s\"") && refused.next == "write unit = \"\"", "{refused}");
+    assert!(refused.message.contains("cores cannot be in \"s\"") && refused.help == "write unit = \"\"", "{refused}");
     let refused = Card::new("M", "made up", "test").set("update_seconds", Number::new(7.0, "cycles/B", "made up"));
-    assert!(refused.expect_err("a time").next.ends_with(" or \"h\" or \"cycles\""));
+    assert!(refused.expect_err("a time").help.ends_with(" or \"h\" or \"cycles\""));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn qualified_numbers_are_found_beside_the_plain_one() {
         card.set(name, Number::new(value, "ns", "made up")).expect("a number");
     }
     assert_eq!(card.get("update_seconds"), Some(3e-9));
-    let name = |bytes, pages| NumberName::new(catalogue::UPDATE_SECONDS).with([Word::Bytes(bytes), pages]);
+    let name = |bytes, pages| NumberName::new(catalogue::UPDATE_SECONDS).with_qualifier([Word::Bytes(bytes), pages]);
     assert_eq!(card.variants("update_seconds"), [name(128 << 20, Word::Huge), name(1 << 30, Word::Base)]);
     assert_eq!(card.get(&name(1 << 30, Word::Base).to_string()), Some(2e-9));
     assert!(card.set("update_seconds--128 MiB", Number::new(1.0, "ns", "x")).is_err());
@@ -90,34 +90,34 @@ fn qualified_numbers_are_found_beside_the_plain_one() {
 
 #[test]
 fn errors_show_the_place_and_what_would_be_right() {
-    let (what, next, place) = refused("[numbers.update_second]\nvalue = 1\nunit = \"s\"\nhow = \"x\"\n");
-    assert!(what.contains("update_second") && next.contains("\"update_seconds\""), "{what} {next}");
+    let (message, advice, place) = error_of("[numbers.update_second]\nvalue = 1\nunit = \"s\"\nhow = \"x\"\n");
+    assert!(message.contains("update_second") && advice.contains("\"update_seconds\""), "{message} {advice}");
     assert_eq!(place.as_deref(), Some("update_second"));
-    let (what, next, _) = refused("[numbers.update_seconds]\nvalue = 1\nunit = \"MB\"\nhow = \"x\"\n");
-    assert!(what.contains("\"MB\"") && next.contains("\"ns\""), "{what} {next}");
-    let (what, next, _) = refused("[numbers.update_seconds]\nvalue = 1\nunit = \"cycles\"\nhow = \"x\"\n");
-    assert!(what.contains("clock") && next.contains("clock_hz"), "{what} {next}");
-    let (what, ..) = refused("[numbers.cores]\nvalue = -1\nhow = \"x\"\n");
-    assert!(what.contains("negative"), "{what}");
-    let (what, ..) = refused("[numbers.cores]\nvalue = nan\nhow = \"x\"\n");
-    assert!(what.contains("finite"), "{what}");
-    let (what, ..) = refused("[numbers.cores]\nvalue = 2\nlow = 3\nhigh = 4\nhow = \"x\"\n");
-    assert!(what.contains("interval"), "{what}");
-    let (what, ..) = refused("[numbers.cores]\nvalue = 2\nlow = 1\nhow = \"x\"\n");
-    assert!(what.contains("interval"), "{what}");
-    let (what, next, _) = refused("[numbers.cores]\nvalue = 2\nsize = 1\nhow = \"x\"\n");
-    assert!(what.contains("\"size\"") && next.contains("value"), "{what} {next}");
-    let (what, ..) = refused("[numbers.cores]\nvalue = 2\n");
-    assert!(what.contains("\"how\""), "{what}");
+    let (message, advice, _) = error_of("[numbers.update_seconds]\nvalue = 1\nunit = \"MB\"\nhow = \"x\"\n");
+    assert!(message.contains("\"MB\"") && advice.contains("\"ns\""), "{message} {advice}");
+    let (message, advice, _) = error_of("[numbers.update_seconds]\nvalue = 1\nunit = \"cycles\"\nhow = \"x\"\n");
+    assert!(message.contains("clock") && advice.contains("clock_hz"), "{message} {advice}");
+    let (message, ..) = error_of("[numbers.cores]\nvalue = -1\nhow = \"x\"\n");
+    assert!(message.contains("negative"), "{message}");
+    let (message, ..) = error_of("[numbers.cores]\nvalue = nan\nhow = \"x\"\n");
+    assert!(message.contains("finite"), "{message}");
+    let (message, ..) = error_of("[numbers.cores]\nvalue = 2\nlow = 3\nhigh = 4\nhow = \"x\"\n");
+    assert!(message.contains("interval"), "{message}");
+    let (message, ..) = error_of("[numbers.cores]\nvalue = 2\nlow = 1\nhow = \"x\"\n");
+    assert!(message.contains("interval"), "{message}");
+    let (message, advice, _) = error_of("[numbers.cores]\nvalue = 2\nsize = 1\nhow = \"x\"\n");
+    assert!(message.contains("\"size\"") && advice.contains("value"), "{message} {advice}");
+    let (message, ..) = error_of("[numbers.cores]\nvalue = 2\n");
+    assert!(message.contains("\"how\""), "{message}");
     let missing = Card::find("bluegene-q").expect_err("no such machine");
-    assert!(missing.next.contains("path of a card"), "{missing}");
+    assert!(missing.help.contains("path of a card"), "{missing}");
     let missing = Card::read(Path::new("/nowhere/m.toml")).expect_err("no such file");
-    assert!(missing.what.contains("/nowhere/m.toml"), "{missing}");
+    assert!(missing.message.contains("/nowhere/m.toml"), "{missing}");
 }
 
 /// Returns a unit that is valid for numbers of this kind.
-fn unit(of: Unit) -> &'static str {
-    match of {
+fn unit(kind: Unit) -> &'static str {
+    match kind {
         Unit::Seconds => "ns",
         Unit::SecondsPerByte => "ns/B",
         Unit::Bytes => "KiB",
@@ -153,8 +153,8 @@ proptest! {
     ) {
         let mut card = Card::new(&name, "two\nlines \"quoted\"", &how);
         card.provenance.insert("host".into(), toml::Value::String(name.clone()));
-        for (at, value, spread) in values {
-            let entry = CATALOGUE[at];
+        for (index, value, spread) in values {
+            let entry = CATALOGUE[index];
             let mut number = Number::new(value, unit(entry.unit), how.clone());
             if let Some(spread) = spread {
                 number = number.with_interval(value * (1.0 - spread), value * (1.0 + spread));
@@ -176,13 +176,14 @@ proptest! {
 #[test]
 fn names_of_numbers_are_written_as_they_are_read() {
     let mut names: Vec<String> = Vec::new();
-    for (known, _) in PUBLISHED {
-        let card = Card::find(known).expect("a published card");
+    for (card_name, _) in PUBLISHED {
+        let card = Card::find(card_name).expect("a published card");
         assert_eq!(Card::parse(&card.to_toml(), Path::new("again")).expect("a card"), card);
         names.extend(card.numbers().keys().cloned());
     }
     let host = apexmap_measure::provenance::host();
-    let probes = [apexmap_study::calibrate::probes(&host, 2), apexmap_study::calibrate::node(&host, 64)].concat();
+    let probes =
+        [apexmap_study::calibrate::probes(&host, 2), apexmap_study::calibrate::node_probes(&host, 64)].concat();
     names.extend(probes.iter().map(|probe| probe.number.to_string()));
     assert!(names.iter().filter(|name| name.contains("--")).count() > 100);
     for name in names {
@@ -225,7 +226,7 @@ fn word() -> impl Strategy<Value = Word> {
 proptest! {
     #[test]
     fn a_name_made_of_words_is_read_back(entry in prop::sample::select(CATALOGUE.iter().collect::<Vec<_>>()), words in prop::collection::vec(word(), 0..5)) {
-        let name = NumberName::new(entry).with(words);
+        let name = NumberName::new(entry).with_qualifier(words);
         prop_assert_eq!(NumberName::parse(&name.to_string()).expect("a name"), name);
     }
 

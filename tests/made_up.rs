@@ -26,11 +26,11 @@ pub const NUMBERS: [f64; 28] = [
 ];
 
 /// Returns the numbers of the same machine with these changes.
-pub fn with(changes: &[(&str, f64)]) -> [f64; 28] {
+pub fn numbers_with(changes: &[(&str, f64)]) -> [f64; 28] {
     let mut numbers = NUMBERS;
     for (name, value) in changes {
-        let at = Surface.about().parameters.iter().position(|parameter| parameter.number == *name);
-        numbers[at.expect("a number of the model")] = *value;
+        let index = Surface.about().parameters.iter().position(|parameter| parameter.number == *name);
+        numbers[index.expect("a number of the model")] = *value;
     }
     numbers
 }
@@ -56,7 +56,7 @@ pub struct Plan {
     pub noise: f64,
 }
 
-pub const ONE: Plan = Plan {
+pub const ONE_RANK: Plan = Plan {
     kernel: "apex_map.sequential",
     ranks: &[1],
     words: &[1 << 20, 1 << 26],
@@ -64,7 +64,7 @@ pub const ONE: Plan = Plan {
     access: "read",
     noise: 0.0,
 };
-pub const TWO: Plan = Plan { kernel: "apex_map.two_sided", ranks: &[2], words: &[1 << 14], ..ONE };
+pub const TWO_RANKS: Plan = Plan { kernel: "apex_map.two_sided", ranks: &[2], words: &[1 << 14], ..ONE_RANK };
 
 const ALPHAS: [f64; 5] = [0.001, 0.01, 0.1, 0.316, 1.0];
 const BLOCKS: [u64; 5] = [1, 16, 64, 512, 4096];
@@ -72,18 +72,18 @@ const BLOCKS: [u64; 5] = [1, 16, 64, 512, 4096];
 /// Returns every point with its variables of the model.
 pub fn points(plan: Plan) -> Vec<(usize, u64, f64, u64, Vec<f64>)> {
     let page = if plan.base_pages { 4096.0 } else { 2097152.0 };
-    let mut all = Vec::new();
+    let mut points = Vec::new();
     for &ranks in plan.ranks {
         for words in plan.words.iter().map(|words| words * ranks as u64) {
             for alpha in ALPHAS {
                 for block in BLOCKS.into_iter().filter(|block| 4 * block * ranks as u64 <= words) {
                     let x = vec![alpha, block as f64, words as f64, ranks as f64, page, ranks as f64, 0.0, 0.0];
-                    all.push((ranks, words, alpha, block, x));
+                    points.push((ranks, words, alpha, block, x));
                 }
             }
         }
     }
-    all
+    points
 }
 
 /// Simulates a result of a machine that follows the model except for noise.
@@ -112,25 +112,30 @@ pub fn machine(name: &str, plan: Plan, numbers: &[f64]) -> Machine {
             set("bytes_per_second_per_rank", Value::Real(speed));
         }
     }
-    let mut machine = Machine::measured(name, rows.finish().into(), None).expect("a machine");
+    let mut machine = Machine::from_samples(name, rows.finish().into(), None).expect("a machine");
     machine.card = Some(card(name, numbers));
     machine
 }
 
 /// Creates a result folder of such a machine and its card. With `keep_card_in_folder`, the card is in the folder.
-pub fn folder(scratch: &Scratch, name: &str, plan: Plan, numbers: &[f64], keeps: bool) -> PathBuf {
+pub fn folder(scratch: &Scratch, name: &str, plan: Plan, numbers: &[f64], keep_card_in_folder: bool) -> PathBuf {
     let folder = Folder::create(&scratch.join(name)).expect("a folder");
     let mut random = Pcg64Mcg::seed_from_u64(name.bytes().map(u64::from).sum());
-    let mut all = 0;
+    let mut sample_count = 0;
     for (number, ranks) in plan.ranks.iter().flat_map(|ranks| [ranks; 3]).enumerate() {
         let launched = format!("{:04}", number + 1);
         let mut journal = Journal::create(&folder.journal(&launched)).expect("a journal");
         journal.append(&Event::Hello(Box::new(launch(&launched, *ranks, "b1")))).expect("a line");
         for (_, words, alpha, block, x) in points(plan).into_iter().filter(|point| point.0 == *ranks) {
-            let point = Point::new(plan.kernel, *ranks).with("M", words).with("L", block).with("alpha", alpha);
-            let point = point.with("I", 1024u64).with("pages", if plan.base_pages { "base" } else { "huge" });
+            let point = Point::new(plan.kernel, *ranks)
+                .with_parameter("M", words)
+                .with_parameter("L", block)
+                .with_parameter("alpha", alpha);
+            let point = point
+                .with_parameter("I", 1024u64)
+                .with_parameter("pages", if plan.base_pages { "base" } else { "huge" });
             let knows_access = plan.kernel == "apex_map.sequential";
-            let point = if knows_access { point.with("access", plan.access) } else { point };
+            let point = if knows_access { point.with_parameter("access", plan.access) } else { point };
             let point = kernels::complete(point).expect("a valid point");
             let work = kernels::find(plan.kernel).expect("a kernel").work(&point);
             let z: f64 = StandardNormal.sample(&mut random);
@@ -139,14 +144,16 @@ pub fn folder(scratch: &Scratch, name: &str, plan: Plan, numbers: &[f64], keeps:
             sample.block = (number % 3) as u32;
             sample.outputs.insert("page_bytes".into(), Value::Integer(x[4] as u64));
             journal.append(&Event::Sample(Box::new(sample))).expect("a line");
-            all += 1;
+            sample_count += 1;
         }
         journal.finish().expect("on disk");
     }
-    let manifest = Manifest { title: name.into(), machine: name.into(), points: all / 3, blocks: 3, ..manifest() };
+    let manifest =
+        Manifest { title: name.into(), machine: name.into(), points: sample_count / 3, blocks: 3, ..manifest() };
     manifest.with_records(&folder.records().expect("journals")).write(&folder).expect("a manifest");
     folder.compact().expect("a table");
-    let file = if keeps { folder.path.join("machine.toml") } else { scratch.join(format!("{name}.toml")) };
+    let file =
+        if keep_card_in_folder { folder.path.join("machine.toml") } else { scratch.join(format!("{name}.toml")) };
     std::fs::write(&file, card(name, numbers).to_toml()).expect("a card");
     folder.path
 }

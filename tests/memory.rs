@@ -1,32 +1,32 @@
 //! Tests that launches use the memory that plans predict, and tests of launches that the system kills for their memory.
 
 use super::common::Scratch;
-use super::mpi_worker::{MPICH, OPEN_MPI, alone};
+use super::mpi_worker::{MPICH, OPEN_MPI, lock_launches};
 use apexmap_base::point::Point;
 use apexmap_base::sample::{Event, Status};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::kernels::{self, Kernel, Ranks};
 use apexmap_measure::worker::{Job, Repeat, Task};
 use apexmap_results::disk::Folder;
-use apexmap_run::sweep::memory::of_launch;
+use apexmap_run::sweep::memory::launch_bytes;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Returns a small point of a kernel, if the kernel runs on this number of ranks.
-fn small(kernel: &dyn Kernel, ranks: usize) -> Option<Point> {
+fn small_point_of(kernel: &dyn Kernel, ranks: usize) -> Option<Point> {
     let mut point = Point::new(kernel.id(), ranks);
     let has = |name: &str| kernel.parameters().iter().any(|parameter| parameter.name == name);
     let sizes = [("M", ranks << 15), ("N_words", ranks << 15), ("I", 64), ("N", 4), ("message_bytes", 1 << 12)];
     for (name, value) in sizes.into_iter().filter(|(name, _)| has(name)) {
-        point = point.with(name, value as u64);
+        point = point.with_parameter(name, value as u64);
     }
     kernels::complete(point).ok()
 }
 
 /// Returns the peak memory of all ranks that measure these points in one launch.
-fn taken(points: &[Point], ranks: usize) -> u64 {
+fn peak_memory(points: &[Point], ranks: usize) -> u64 {
     let task = |point: &Point| Task {
         key: point.label(),
         point: point.clone(),
@@ -71,24 +71,24 @@ fn taken(points: &[Point], ranks: usize) -> u64 {
     most << 10
 }
 
-fn is_as_planned(name: &str, points: &[Point], ranks: usize) {
-    let planned = of_launch(points, TransportKind::Threads, ranks) as f64;
-    let taken = taken(points, ranks) as f64;
-    let ratio = taken / planned;
+fn assert_as_planned(name: &str, points: &[Point], ranks: usize) {
+    let planned = launch_bytes(points, TransportKind::Threads, ranks) as f64;
+    let peak = peak_memory(points, ranks) as f64;
+    let ratio = peak / planned;
     println!(
         "{name}, {} kernels on {ranks} ranks: {:.1} MiB of {:.1} planned, {ratio:.2}",
         points.len(),
-        taken / 1048576.0,
+        peak / 1048576.0,
         planned / 1048576.0
     );
 
-    assert!((0.8..1.2).contains(&ratio), "{name} on {ranks} ranks took {taken} bytes of {planned} planned");
+    assert!((0.8..1.2).contains(&ratio), "{name} on {ranks} ranks took {peak} bytes of {planned} planned");
 }
 
 fn points(family: &str, ranks: usize) -> Vec<Point> {
-    let all = kernels::ALL.iter().filter(|kernel| kernels::family(kernel.id()) == family);
-    let several = all.filter(|kernel| kernel.about().ranks == Ranks::Any);
-    let points = several.filter_map(|kernel| small(*kernel, ranks));
+    let kernels_of_family = kernels::ALL.iter().filter(|kernel| kernels::family(kernel.id()) == family);
+    let several = kernels_of_family.filter(|kernel| kernel.about().ranks == Ranks::Any);
+    let points = several.filter_map(|kernel| small_point_of(*kernel, ranks));
     // Kernels of a single core use the same memory on every rank, so they are left out.
     let of_messages =
         |point: &Point| family != "calibrate" || kernels::find(&point.kernel).unwrap().arena_words(point) == 0;
@@ -101,7 +101,7 @@ fn the_kernels_of_a_family_take_as_much_memory_in_one_launch_as_is_planned() {
         for family in ["apex_map", "random_access", "message_rate", "calibrate"] {
             let points = points(family, ranks);
             assert!(points.len() >= 3, "{family}: {points:?}");
-            is_as_planned(family, &points, ranks);
+            assert_as_planned(family, &points, ranks);
         }
     }
 }
@@ -122,14 +122,14 @@ fn twelve_kernels_take_as_much_memory_in_one_launch_as_is_planned() {
         "calibrate.bisection",
         "calibrate.get",
     ];
-    let point = |id: &&str| small(kernels::find(id).unwrap(), 64).unwrap();
-    is_as_planned("twelve", &ids.iter().map(point).collect::<Vec<_>>(), 64);
+    let point = |id: &&str| small_point_of(kernels::find(id).unwrap(), 64).unwrap();
+    assert_as_planned("twelve", &ids.iter().map(point).collect::<Vec<_>>(), 64);
 }
 
 /// A control group with a common memory limit for its processes.
-struct Limited(PathBuf);
+struct MemoryGroup(PathBuf);
 
-impl Limited {
+impl MemoryGroup {
     fn new(name: &str, bytes: u64) -> std::io::Result<Self> {
         let (first, second) = (Path::new("/sys/fs/cgroup/memory"), Path::new("/sys/fs/cgroup"));
         let (root, limit) = if first.join("memory.limit_in_bytes").is_file() {
@@ -152,7 +152,7 @@ impl Limited {
     }
 }
 
-impl Drop for Limited {
+impl Drop for MemoryGroup {
     fn drop(&mut self) {
         // Processes that are ending still count for a moment.
         let gone = |_| {
@@ -164,15 +164,15 @@ impl Drop for Limited {
 }
 
 /// Returns the requirement that is missing for such groups.
-pub fn lacks() -> Option<String> {
-    let error = Limited::new("rights", 1 << 30).err()?;
+pub fn missing_requirement() -> Option<String> {
+    let error = MemoryGroup::new("rights", 1 << 30).err()?;
     Some(format!("the right to make control groups of memory ({error})"))
 }
 
 /// Runs a sweep that takes 280 MiB in a group of 600 MiB, with a file of 350 MiB in memory. Then runs it again without
 /// the file.
-fn is_ended_once_and_then_measured(name: &str, launch: &str, reason: &str) {
-    let (scratch, group) = (Scratch::new(), Limited::new(name, 600 << 20).expect("a group"));
+fn assert_killed_then_measured(name: &str, launch: &str, reason: &str) {
+    let (scratch, group) = (Scratch::new(), MemoryGroup::new(name, 600 << 20).expect("a group"));
     let sweep = format!(
         "[fixed]\nkernel = \"apex_map.two_sided\"\nranks = 2\npages = \"base\"\nM = \"32 Mwords\"\nI = 256\nN = 4\n\
          [repeat]\nmin = 3\n{launch}"
@@ -187,15 +187,16 @@ fn is_ended_once_and_then_measured(name: &str, launch: &str, reason: &str) {
     let hog = format!("/dev/shm/apexmap-test-{name}-{}", std::process::id());
     let mut fill = group.command("dd");
     let filled = fill.args(["if=/dev/zero", &format!("of={hog}"), "bs=1M", "count=350"]).output().expect("dd").status;
-    let (code, said) = run();
+    let (code, messages) = run();
     fs::remove_file(&hog).expect("the file in memory");
     assert!(filled.success(), "{name}: room in /dev/shm");
-    assert_eq!(code, Some(3), "{name}: {said}");
-    assert!(said.contains(reason) && said.contains("end other programs, and rerun"), "{name}: {said}");
-    let (code, said) = run();
-    assert_eq!(code, Some(0), "{name}: {said}");
+    assert_eq!(code, Some(3), "{name}: {messages}");
+    assert!(messages.contains(reason) && messages.contains("end other programs, and rerun"), "{name}: {messages}");
+    let (code, messages) = run();
+    assert_eq!(code, Some(0), "{name}: {messages}");
     let records = Folder::open(&scratch.join("r")).expect("a result").records().expect("samples");
-    let samples: Vec<Status> = records.into_iter().flat_map(|record| record.samples).map(|one| one.status).collect();
+    let samples: Vec<Status> =
+        records.into_iter().flat_map(|record| record.samples).map(|sample| sample.status).collect();
     assert_eq!(samples, [Status::Ok; 3], "{name}");
 }
 
@@ -203,12 +204,12 @@ fn is_ended_once_and_then_measured(name: &str, launch: &str, reason: &str) {
 fn a_launch_that_the_system_ends_for_lack_of_memory_is_told_as_such_and_measured_when_there_is_some() {
     needs!(MemoryLimits);
     let twice = "was killed by the system twice: out of memory; the plan estimated";
-    is_ended_once_and_then_measured("threads", "", twice);
+    assert_killed_then_measured("threads", "", twice);
     needs!(Mpi);
     for (mpi, launcher) in [(&OPEN_MPI, "openmpi"), (&MPICH, "mpich")] {
         let worker = mpi.worker().display().to_string();
-        let _alone = alone();
+        let _alone = lock_launches();
         let launch = format!("[launch]\ntransport = \"mpi\"\nlauncher = \"{launcher}\"\nworker = \"{worker}\"\n");
-        is_ended_once_and_then_measured(launcher, &launch, twice);
+        assert_killed_then_measured(launcher, &launch, twice);
     }
 }

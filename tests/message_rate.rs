@@ -17,7 +17,7 @@ use proptest::prelude::*;
 
 use super::faulty::{Fault, Faulty};
 
-pub fn kernels_here() -> Vec<&'static str> {
+pub fn kernel_ids() -> Vec<&'static str> {
     kernels::ALL.iter().map(|kernel| kernel.id()).filter(|id| id.starts_with("message_rate.")).collect()
 }
 
@@ -25,19 +25,25 @@ pub fn kernels_here() -> Vec<&'static str> {
 /// messages.
 pub fn points(ranks: usize) -> Vec<Point> {
     let mut points = Vec::new();
-    for kernel in kernels_here() {
+    for kernel in kernel_ids() {
         for operation in ["send", "put"] {
             for (bytes, buffers) in
                 [(4u64, "distinct"), (8, "one"), (12, "distinct"), (52, "one"), (100_000, "distinct")]
             {
-                let point = Point::new(kernel, ranks).with("message_bytes", bytes).with("buffers", buffers);
-                let point = point.with("operation", operation).with("window", 4u64).with("messages", 8u64);
-                points.push(if kernel.ends_with("block_cyclic") { point.with("block", 2u64) } else { point });
+                let point =
+                    Point::new(kernel, ranks).with_parameter("message_bytes", bytes).with_parameter("buffers", buffers);
+                let point = point
+                    .with_parameter("operation", operation)
+                    .with_parameter("window", 4u64)
+                    .with_parameter("messages", 8u64);
+                points.push(if kernel.ends_with("block_cyclic") { point.with_parameter("block", 2u64) } else { point });
             }
-            let cold =
-                Point::new(kernel, ranks).with("operation", operation).with("window", 8u64).with("messages", 16u64);
-            points.push(cold.clone().with("caches", "cold").with("cache_bytes", 1u64 << 16));
-            points.push(cold.with("senders", 2u64));
+            let cold = Point::new(kernel, ranks)
+                .with_parameter("operation", operation)
+                .with_parameter("window", 8u64)
+                .with_parameter("messages", 16u64);
+            points.push(cold.clone().with_parameter("caches", "cold").with_parameter("cache_bytes", 1u64 << 16));
+            points.push(cold.with_parameter("senders", 2u64));
         }
     }
     points.into_iter().filter_map(|point| kernels::complete(point).ok()).collect()
@@ -69,7 +75,7 @@ fn verify(ranks: usize) {
 
 #[test]
 fn every_pattern_brings_every_message_on_two_ranks() {
-    assert_eq!(kernels_here().len(), 7);
+    assert_eq!(kernel_ids().len(), 7);
     let tried: std::collections::BTreeSet<String> = points(2).into_iter().map(|point| point.kernel).collect();
     assert_eq!(tried.len(), 7, "all patterns run on two ranks: {tried:?}");
     verify(2);
@@ -83,9 +89,9 @@ fn every_pattern_brings_every_message_on_three_to_six_ranks() {
 #[test]
 fn messages_are_counted_once_and_where_they_are_sent() {
     let work = |kernel: &str, ranks: usize, senders: Option<u64>| {
-        let mut point = Point::new(&format!("message_rate.{kernel}"), ranks).with("message_bytes", 12u64);
-        point = point.with("messages", 128u64).with("window", 64u64);
-        point = senders.into_iter().fold(point, |point, senders| point.with("senders", senders));
+        let mut point = Point::new(&format!("message_rate.{kernel}"), ranks).with_parameter("message_bytes", 12u64);
+        point = point.with_parameter("messages", 128u64).with_parameter("window", 64u64);
+        point = senders.into_iter().fold(point, |point, senders| point.with_parameter("senders", senders));
         let point = kernels::complete(point).expect("valid");
         let work = kernels::find(&point.kernel).unwrap().work(&point);
         assert_eq!(work.bytes, 12.0 * work.operations, "{kernel}");
@@ -102,10 +108,12 @@ fn messages_are_counted_once_and_where_they_are_sent() {
 }
 
 /// Runs a pattern on a transport with a fault and returns rank 0's verdict.
-fn with_fault(kernel: &str, operation: &str, bytes: u64, fault: Fault) -> std::result::Result<(), String> {
+fn verdict_with_fault(kernel: &str, operation: &str, bytes: u64, fault: Fault) -> std::result::Result<(), String> {
+    let point = Point::new(&format!("message_rate.{kernel}"), 2)
+        .with_parameter("message_bytes", bytes)
+        .with_parameter("operation", operation);
     let point =
-        Point::new(&format!("message_rate.{kernel}"), 2).with("message_bytes", bytes).with("operation", operation);
-    let point = kernels::complete(point.with("window", 8u64).with("messages", 32u64)).expect("valid");
+        kernels::complete(point.with_parameter("window", 8u64).with_parameter("messages", 32u64)).expect("valid");
     let body = |comm: &ThreadComm, arena: &mut Arena| -> Result<Outcome> {
         let faulty = Faulty::new(comm, fault);
         match kernel {
@@ -124,7 +132,7 @@ fn with_fault(kernel: &str, operation: &str, bytes: u64, fault: Fault) -> std::r
 
 /// Returns all patterns with both operations.
 fn cases() -> Vec<(&'static str, &'static str)> {
-    let ids: Vec<_> = kernels_here().into_iter().map(|id| id.trim_start_matches("message_rate.")).collect();
+    let ids: Vec<_> = kernel_ids().into_iter().map(|id| id.trim_start_matches("message_rate.")).collect();
     let both = ids.into_iter().flat_map(|id| [(id, "send"), (id, "put")]);
     both.collect()
 }
@@ -132,7 +140,7 @@ fn cases() -> Vec<(&'static str, &'static str)> {
 #[test]
 fn without_a_fault_the_faulty_transport_brings_everything() {
     for (kernel, operation) in cases() {
-        assert_eq!(with_fault(kernel, operation, 16, Fault::None), Ok(()), "{kernel} {operation}");
+        assert_eq!(verdict_with_fault(kernel, operation, 16, Fault::None), Ok(()), "{kernel} {operation}");
     }
 }
 
@@ -140,7 +148,7 @@ fn without_a_fault_the_faulty_transport_brings_everything() {
 fn a_transport_that_does_nothing_is_found_out() {
     for (kernel, operation) in cases() {
         for bytes in [4, 8, 4096] {
-            assert!(with_fault(kernel, operation, bytes, Fault::Nothing).is_err(), "{kernel} {operation}");
+            assert!(verdict_with_fault(kernel, operation, bytes, Fault::Nothing).is_err(), "{kernel} {operation}");
         }
     }
 }
@@ -149,7 +157,7 @@ fn a_transport_that_does_nothing_is_found_out() {
 fn lost_messages_are_found_out() {
     for (kernel, operation) in cases() {
         for bytes in [4, 8, 4096] {
-            let verdict = with_fault(kernel, operation, bytes, Fault::Lost { every: 7 });
+            let verdict = verdict_with_fault(kernel, operation, bytes, Fault::Lost { every: 7 });
             assert!(verdict.is_err_and(|text| text.contains("did not arrive")), "{kernel} {operation}");
         }
     }
@@ -159,7 +167,7 @@ fn lost_messages_are_found_out() {
 fn corrupted_messages_are_found_out() {
     for (kernel, operation) in cases() {
         for (bytes, item) in [(4, 0), (8, 0), (8, 1), (4096, 0), (4096, 700), (4096, 1023)] {
-            let verdict = with_fault(kernel, operation, bytes, Fault::Corrupted { every: 7, item });
+            let verdict = verdict_with_fault(kernel, operation, bytes, Fault::Corrupted { every: 7, item });
             assert!(verdict.is_err(), "{kernel} {operation}: item {item} of {bytes} bytes");
         }
     }
@@ -169,7 +177,7 @@ fn corrupted_messages_are_found_out() {
 fn messages_that_change_places_are_found_out() {
     for operation in ["send", "put"] {
         for bytes in [4, 4096] {
-            assert!(with_fault("streaming", operation, bytes, Fault::Swapped).is_err(), "{operation} {bytes}");
+            assert!(verdict_with_fault("streaming", operation, bytes, Fault::Swapped).is_err(), "{operation} {bytes}");
         }
     }
 }
@@ -178,15 +186,15 @@ fn messages_that_change_places_are_found_out() {
 fn points_that_cannot_run_are_refused_with_what_can() {
     let refusal = |point: Point| kernels::complete(point).expect_err("it cannot run");
     let streaming = |ranks| Point::new("message_rate.streaming", ranks);
-    assert!(refusal(streaming(2).with("message_bytes", 6u64)).contains("use 4 or 8"));
-    assert!(refusal(streaming(2).with("messages", 100u64)).contains("use 128"));
-    assert!(refusal(streaming(2).with("message_bytes", 2u64)).contains("between 4 and"));
+    assert!(refusal(streaming(2).with_parameter("message_bytes", 6u64)).contains("use 4 or 8"));
+    assert!(refusal(streaming(2).with_parameter("messages", 100u64)).contains("use 128"));
+    assert!(refusal(streaming(2).with_parameter("message_bytes", 2u64)).contains("between 4 and"));
     assert!(refusal(streaming(3)).contains("even number"));
     assert!(refusal(streaming(1)).contains("even number"));
     let cyclic = Point::new("message_rate.cyclic", 3);
-    assert!(refusal(cyclic.clone().with("senders", 2u64)).contains("use 4"));
-    assert!(refusal(cyclic.with("senders", 3u64)).contains("two or more nodes"));
-    let block = Point::new("message_rate.block_cyclic", 2).with("block", 5u64);
+    assert!(refusal(cyclic.clone().with_parameter("senders", 2u64)).contains("use 4"));
+    assert!(refusal(cyclic.with_parameter("senders", 3u64)).contains("two or more nodes"));
+    let block = Point::new("message_rate.block_cyclic", 2).with_parameter("block", 5u64);
     assert!(refusal(block).contains("a divisor of the window"));
     assert!(refusal(Point::new("message_rate.random", 1)).contains("at least two ranks"));
 }
@@ -194,8 +202,10 @@ fn points_that_cannot_run_are_refused_with_what_can() {
 #[test]
 fn memory_covers_what_is_sent_and_what_is_kept() {
     let memory = |operation: &str, buffers: &str| {
-        let point = Point::new("message_rate.streaming", 2).with("message_bytes", 100u64).with("operation", operation);
-        let point = kernels::complete(point.with("buffers", buffers)).expect("valid");
+        let point = Point::new("message_rate.streaming", 2)
+            .with_parameter("message_bytes", 100u64)
+            .with_parameter("operation", operation);
+        let point = kernels::complete(point.with_parameter("buffers", buffers)).expect("valid");
         kernels::find(&point.kernel).unwrap().memory(&point)
     };
     assert_eq!(memory("send", "distinct"), 128 * (64 + 64));
@@ -203,13 +213,13 @@ fn memory_covers_what_is_sent_and_what_is_kept() {
     assert_eq!(memory("send", "one"), 128 * 2);
 }
 
-fn listed(route: &impl Route) -> Vec<usize> {
+fn destinations(route: &impl Route) -> Vec<usize> {
     let mut list = Vec::new();
-    route.round(|to| list.push(to));
+    route.for_each_destination(|to| list.push(to));
     list
 }
 
-fn sorted(mut list: Vec<usize>) -> Vec<usize> {
+fn sort(mut list: Vec<usize>) -> Vec<usize> {
     list.sort_unstable();
     list
 }
@@ -220,7 +230,7 @@ proptest! {
         window in 1..40usize, nodes in 1..20usize, cores in 1..5usize, core in 0..4usize,
     ) {
         let core = core % cores;
-        let list = listed(&Cyclic { window, nodes, cores, core });
+        let list = destinations(&Cyclic { window, nodes, cores, core });
         let turn: Vec<usize> = (1..=nodes).map(|node| node * cores + core).collect();
         prop_assert_eq!(list, turn.repeat(window));
     }
@@ -230,11 +240,11 @@ proptest! {
         window in 1..40usize, nodes in 1..20usize, cores in 1..5usize, core in 0..4usize, random: u64,
     ) {
         let core = core % cores;
-        let list = listed(&Indirect::new(window, nodes, cores, core, random));
-        let all: Vec<usize> = (1..=nodes).map(|node| node * cores + core).collect();
+        let list = destinations(&Indirect::new(window, nodes, cores, core, random));
+        let nodes_in_order: Vec<usize> = (1..=nodes).map(|node| node * cores + core).collect();
         prop_assert_eq!(list.len(), window * nodes);
         for part in list.chunks(nodes) {
-            prop_assert_eq!(&sorted(part.to_vec()), &all);
+            prop_assert_eq!(&sort(part.to_vec()), &nodes_in_order);
         }
     }
 
@@ -243,8 +253,8 @@ proptest! {
         blocks in 1..10usize, block in 1..10usize, nodes in 1..20usize, cores in 1..5usize, core in 0..4usize,
     ) {
         let (core, window) = (core % cores, blocks * block);
-        let list = listed(&BlockCyclic { window, block, nodes, cores, core });
-        prop_assert_eq!(sorted(list.clone()), sorted(listed(&Cyclic { window, nodes, cores, core })));
+        let list = destinations(&BlockCyclic { window, block, nodes, cores, core });
+        prop_assert_eq!(sort(list.clone()), sort(destinations(&Cyclic { window, nodes, cores, core })));
         for (i, part) in list.chunks(block).enumerate() {
             prop_assert!(part.iter().all(|&to| to == (1 + i % nodes) * cores + core), "block {} of {:?}", i, list);
         }
@@ -253,7 +263,7 @@ proptest! {
     #[test]
     fn random_destinations_are_other_ranks(window in 1..200usize, ranks in 2..20usize, own in 0..20usize, random: u64) {
         let own = own % ranks;
-        let list = listed(&Random::new(window, ranks, own, random));
+        let list = destinations(&Random::new(window, ranks, own, random));
         prop_assert_eq!(list.len(), window);
         prop_assert!(list.iter().all(|&to| to < ranks && to != own));
     }
@@ -274,12 +284,12 @@ proptest! {
 
 #[test]
 fn random_destinations_are_each_as_likely() {
-    let list = listed(&Random::new(40_000, 5, 2, 7));
+    let list = destinations(&Random::new(40_000, 5, 2, 7));
     for to in [0, 1, 3, 4] {
         let count = list.iter().filter(|&&other| other == to).count() as f64;
         // 10000 are expected with a standard deviation of 87; the limit is five deviations.
         assert!((count - 1e4).abs() < 5.0 * 87.0, "{to}: {count}");
     }
-    assert_ne!(list, listed(&Random::new(40_000, 5, 2, 8)));
-    assert_eq!(list, listed(&Random::new(40_000, 5, 2, 7)));
+    assert_ne!(list, destinations(&Random::new(40_000, 5, 2, 8)));
+    assert_eq!(list, destinations(&Random::new(40_000, 5, 2, 7)));
 }

@@ -8,8 +8,9 @@ use apexmap_base::sample::{Event, Sample, Status};
 fn verify(mpi: &Mpi, ranks: usize) {
     // More ranks than cores take turns, for milliseconds each. Therefore each point runs on only one of three such
     // numbers of ranks.
-    let mine = |(index, _): &(usize, Point)| ranks == 2 || index % 3 == ranks % 3;
-    let points: Vec<Point> = points(ranks).into_iter().enumerate().filter(mine).map(|(_, point)| point).collect();
+    let is_selected = |(index, _): &(usize, Point)| ranks == 2 || index % 3 == ranks % 3;
+    let points: Vec<Point> =
+        points(ranks).into_iter().enumerate().filter(is_selected).map(|(_, point)| point).collect();
     let mut samples: Vec<Sample> = Vec::new();
     let ending = mpi.run(&job("messages", ranks, 1, points.clone()), &mut |event| {
         if let Event::Sample(sample) = event {

@@ -39,7 +39,7 @@ pub enum Script {
     /// Reports a fatal error within a run, after this number of samples.
     FatalAfter(usize),
     /// Dies in a run after this number of samples, with this message of a launcher.
-    SaysAfter(usize, &'static str),
+    DiesWithMessageAfter(usize, &'static str),
     /// Its time runs out after this number of samples.
     OutOfBudgetAfter(usize),
     /// Measures everything and ends well; each run reports its progress.
@@ -61,50 +61,50 @@ pub struct Mock {
     scripts: Vec<Script>,
     pub jobs: Vec<Job>,
     /// Time limit of a sample, for each launch.
-    pub samples: Vec<Duration>,
+    pub sample_limits: Vec<Duration>,
 }
 
 type Sink<'a> = &'a mut dyn FnMut(Event) -> Result<()>;
 
 impl Mock {
     pub fn new(scripts: &[Script]) -> Self {
-        Self { scripts: scripts.iter().rev().cloned().collect(), jobs: Vec::new(), samples: Vec::new() }
+        Self { scripts: scripts.iter().rev().cloned().collect(), jobs: Vec::new(), sample_limits: Vec::new() }
     }
 
     /// Measures the points in rounds, in order, up to `max_samples`. Returns the next run if samples remain.
-    fn measure(job: &Job, most: usize, wrong: Option<usize>, say: Sink) -> Result<Option<(usize, u32)>> {
-        Self::measure_telling(job, most, wrong, &[], say)
+    fn measure(job: &Job, max_samples: usize, wrong_point: Option<usize>, emit: Sink) -> Result<Option<(usize, u32)>> {
+        Self::measure_with_events(job, max_samples, wrong_point, &[], emit)
     }
 
     /// Measures like `measure`; each run begins with these events.
-    fn measure_telling(
+    fn measure_with_events(
         job: &Job,
-        most: usize,
-        wrong: Option<usize>,
-        told: &[Event],
-        say: Sink,
+        max_samples: usize,
+        wrong_point: Option<usize>,
+        events: &[Event],
+        emit: Sink,
     ) -> Result<Option<(usize, u32)>> {
         let mut taken: Vec<_> = job.tasks.iter().map(|task| task.seconds_so_far.clone()).collect();
         let mut given_up = vec![false; taken.len()];
         let mut repetitions: Vec<_> = job.tasks.iter().map(|task| task.next_repetition).collect();
         let mut samples = 0;
         while let Some(index) = (0..taken.len())
-            .filter(|&index| !given_up[index] && !job.repeat.satisfied(&taken[index]))
+            .filter(|&index| !given_up[index] && !job.repeat.is_satisfied(&taken[index]))
             .min_by_key(|&index| (repetitions[index], index))
         {
             let (task, repetition) = (&job.tasks[index], repetitions[index]);
-            if samples == most {
+            if samples == max_samples {
                 return Ok(Some((index, repetition)));
             }
-            say(Event::Start { index, repetition })?;
-            told.iter().try_for_each(|event| say(event.clone()))?;
+            emit(Event::Start { index, repetition })?;
+            events.iter().try_for_each(|event| emit(event.clone()))?;
             let mut sample = sample(&task.point, &task.key, repetition, 1.0);
             sample.block = job.block;
-            if wrong == Some(index) {
+            if wrong_point == Some(index) {
                 sample.status = Status::Wrong;
                 given_up[index] = true;
             }
-            say(Event::Sample(Box::new(sample)))?;
+            emit(Event::Sample(Box::new(sample)))?;
             taken[index].push(1.0);
             repetitions[index] += 1;
             samples += 1;
@@ -113,9 +113,9 @@ impl Mock {
     }
 
     /// Announces the run that the launch does not survive.
-    fn begin(job: &Job, say: Sink, samples: usize) -> Result<()> {
-        match Self::measure(job, samples, None, say)? {
-            Some((index, repetition)) => say(Event::Start { index, repetition }),
+    fn begin(job: &Job, emit: Sink, samples: usize) -> Result<()> {
+        match Self::measure(job, samples, None, emit)? {
+            Some((index, repetition)) => emit(Event::Start { index, repetition }),
             None => Ok(()),
         }
     }
@@ -140,9 +140,9 @@ impl Mock {
             Script::DiesAfter { samples, in_a_run: true } => Self::begin(job, say, samples).and(died),
             Script::DiesAfter { samples, .. } => Self::measure(job, samples, None, say).and(died),
             Script::Slow => {
-                let told = [(Phase::Filling, Some(0.5)), (Phase::Measuring, None)];
-                let told = told.map(|(phase, share)| Event::Progress { phase, share });
-                Self::measure_telling(job, usize::MAX, None, &told, say)?;
+                let phases = [(Phase::Filling, Some(0.5)), (Phase::Measuring, None)];
+                let events = phases.map(|(phase, share)| Event::Progress { phase, share });
+                Self::measure_with_events(job, usize::MAX, None, &events, say)?;
                 say(Event::Done { budget_spent: false })?;
                 ok
             }
@@ -158,9 +158,9 @@ impl Mock {
                 say(Event::Fatal { message: "rank 1 failed: out of luck".into() })?;
                 Ok(Ending::new(Status::Failed, "rank 1 failed: out of luck"))
             }
-            Script::SaysAfter(samples, words) => {
+            Script::DiesWithMessageAfter(samples, words) => {
                 Self::begin(job, say, samples)?;
-                let cause = causes::find(words).map(|found| found.cause);
+                let cause = causes::find(words).map(|known_cause| known_cause.cause);
                 let lacked_memory = cause.is_some_and(|cause| cause.nature == causes::Nature::Memory);
                 Ok(Ending { abrupt: true, lacked_memory, cause, ..Ending::new(Status::Failed, words) })
             }
@@ -173,7 +173,7 @@ impl Mock {
             Script::NeverStarts => Ok(Ending { abrupt: true, ..Ending::new(Status::Failed, "no such launcher") }),
             Script::OtherBuild => ok,
             Script::Noisy => {
-                say(Event::Preflight { canaries: vec![noise(); 8] })?;
+                say(Event::Preflight { canaries: vec![noisy_facts(); 8] })?;
                 Self::measure(job, usize::MAX, None, say)?;
                 say(Event::Done { budget_spent: false })?;
                 ok
@@ -189,7 +189,7 @@ impl Executor for Mock {
         assert_eq!(command.argv[1], job.ranks.to_string());
         let expected = LaunchLimits { line: LIMITS.line + 1024 * job.ranks, sample: limits.sample, ..LIMITS };
         assert_eq!(limits, expected);
-        self.samples.push(limits.sample);
+        self.sample_limits.push(limits.sample);
         self.jobs.push(job.clone());
         say(None)?;
         Self::play(self.scripts.pop().unwrap_or(Script::Well), &job, &mut |event| say(Some(event)))
@@ -197,8 +197,11 @@ impl Executor for Mock {
 }
 
 /// Returns the facts of a rank that shares its core with another thread, which runs half of the time.
-pub fn noise() -> Facts {
-    Facts::default().with(Fact::WatchedSeconds, 0.01).with(Fact::RunDelayShare, 0.5).with(Fact::OffCoreShare, 0.5)
+pub fn noisy_facts() -> Facts {
+    Facts::default()
+        .with_fact(Fact::WatchedSeconds, 0.01)
+        .with_fact(Fact::RunDelayShare, 0.5)
+        .with_fact(Fact::OffCoreShare, 0.5)
 }
 
 /// The events that a watcher received.
@@ -222,39 +225,39 @@ impl Watcher for Recorder {
         self.points = launches.iter().map(|launch| launch.points.len()).sum();
     }
 
-    fn launched(&mut self, launch: &str, _: u32, size: LaunchSize, points: usize) {
+    fn report_launch(&mut self, launch: &str, _: u32, size: LaunchSize, points: usize) {
         self.launched.push((launch.to_owned(), size.ranks, points));
     }
 
-    fn greeted(&mut self, _: &Launch) {}
+    fn report_placement(&mut self, _: &Launch) {}
 
-    fn started(&mut self, _: &Point, seconds: &[f64]) {
+    fn report_start(&mut self, _: &Point, seconds: &[f64]) {
         self.started.push(seconds.len());
     }
 
-    fn progressed(&mut self, phase: Phase, share: Option<f64>) {
+    fn report_progress(&mut self, phase: Phase, share: Option<f64>) {
         self.progress.push((phase, share));
     }
 
     fn say(&mut self, _: &str) {}
 
-    fn waiting(&mut self) {
+    fn tick(&mut self) {
         self.waits += 1;
     }
 
-    fn preflight(&mut self, verdict: Quietness, text: &str) {
+    fn report_preflight(&mut self, verdict: Quietness, text: &str) {
         self.preflights.push((verdict, text.to_owned()));
     }
 
-    fn sample(&mut self, _: &Sample, finished: bool, _: &Watch) {
+    fn report_sample(&mut self, _: &Sample, finished: bool, _: &Watch) {
         self.finished += usize::from(finished);
     }
 
-    fn ended(&mut self, ending: &Ending) {
+    fn report_end(&mut self, ending: &Ending) {
         self.endings.push(ending.status);
     }
 
-    fn doubted(&mut self) {
+    fn report_misfit(&mut self) {
         self.doubted += 1;
     }
 }

@@ -13,8 +13,9 @@ use std::collections::BTreeSet;
 fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Prediction {
     let model = models::find(id).expect("a model");
     let card = Card::find(card).expect("a card");
-    let x =
-        model.variables(&|name| given.iter().find(|(known, _)| *known == name).map(|(_, v)| *v)).expect("variables");
+    let x = model
+        .variables(&|name| given.iter().find(|(given_name, _)| *given_name == name).map(|(_, v)| *v))
+        .expect("variables");
     model.predict(&x, &model.parameters(&card).expect("parameters"))
 }
 
@@ -33,9 +34,13 @@ fn every_model_says_what_it_is_and_predicts_something_positive_from_its_first_gu
         assert!(!about.assumes.is_empty() && !about.place.is_empty(), "{}", about.id);
         for parameter in about.parameters {
             assert!(!parameter.meaning().is_empty(), "{}", parameter.number);
-            assert!(parameter.least <= parameter.first && parameter.first <= parameter.most, "{}", parameter.number);
+            assert!(
+                parameter.min <= parameter.first_guess && parameter.first_guess <= parameter.max,
+                "{}",
+                parameter.number
+            );
         }
-        let first: Vec<f64> = about.parameters.iter().map(|parameter| parameter.first).collect();
+        let first: Vec<f64> = about.parameters.iter().map(|parameter| parameter.first_guess).collect();
         let some = |v: &models::Variable| if v.domain == models::Domain::Share { 0.5 } else { 64.0 };
         let x: Vec<f64> = about.variables.iter().map(|v| v.default.unwrap_or_else(|| some(v))).collect();
         assert!(model.predict(&x, &first).value > 0.0, "{}", about.id);
@@ -43,7 +48,7 @@ fn every_model_says_what_it_is_and_predicts_something_positive_from_its_first_gu
             assert!(apexmap_measure::kernels::find(kernel).is_ok(), "{} explains {kernel}", about.id);
         }
     }
-    assert!(models::find("random_access.hypercub").err().expect("unknown").next.contains("random_access.hypercube"));
+    assert!(models::find("random_access.hypercub").err().expect("unknown").help.contains("random_access.hypercube"));
 }
 
 #[test]
@@ -52,16 +57,16 @@ fn linear_models_are_linear_in_what_they_fit() {
         let about = model.about();
         let some = |v: &models::Variable| if v.domain == models::Domain::Share { 0.5 } else { 64.0 };
         let x: Vec<f64> = about.variables.iter().map(|v| v.default.unwrap_or_else(|| some(v))).collect();
-        let first: Vec<f64> = about.parameters.iter().map(|parameter| parameter.first).collect();
+        let first: Vec<f64> = about.parameters.iter().map(|parameter| parameter.first_guess).collect();
         if about.id == "random_access.bottleneck" {
             continue; // linear only while the processors are the bottleneck; another test covers its crossovers
         }
         let time = |p: &[f64]| 1.0 / model.predict(&x, p).value;
         let base = time(&first);
-        for (at, parameter) in about.parameters.iter().enumerate().filter(|(_, parameter)| !parameter.given) {
+        for (index, parameter) in about.parameters.iter().enumerate().filter(|(_, parameter)| !parameter.is_given) {
             let moved = |by: f64| {
                 let mut p = first.clone();
-                p[at] *= by;
+                p[index] *= by;
                 time(&p) - base
             };
             assert!((moved(3.0) - 2.0 * moved(2.0)).abs() <= 1e-9 * base, "{} {}", about.id, parameter.number);
@@ -98,36 +103,37 @@ fn odd_stages_explain_the_ranks_of_table_2_that_are_no_powers_of_two() {
         assert!((100.0 * (model / gups - 1.0) - per_cent).abs() < 0.05, "{ranks}: {model} instead of {gups}");
     }
     // 200 ranks: the longest path has eight sets, of 200, 100, 50, 25, 13, 7, 3 and 2 ranks. Four of them are odd.
-    let found = [200.0, 300.0, 10240.0].map(|ranks| (hypercube::stages(ranks).all, hypercube::stages(ranks).odd));
-    assert_eq!(found, [(8.0, 4.0), (9.0, 6.0), (14.0, 2.0)]);
+    let stage_counts =
+        [200.0, 300.0, 10240.0].map(|ranks| (hypercube::stages(ranks).total, hypercube::stages(ranks).odd));
+    assert_eq!(stage_counts, [(8.0, 4.0), (9.0, 6.0), (14.0, 2.0)]);
 }
 
 /// The latency of Red Storm in units of its T_C.
 const ODD_STAGE: f64 = 7.0 / 33.0;
 
 /// Returns the length of the longest path through all sets, by recursion.
-fn longest(ranks: u64) -> f64 {
+fn longest_path(ranks: u64) -> f64 {
     if ranks < 2 {
         return 0.0;
     }
-    let odd = if ranks.is_multiple_of(2) { 0.0 } else { ODD_STAGE };
-    1.0 + odd + longest(ranks / 2).max(longest(ranks.div_ceil(2)))
+    let odd_stage = if ranks.is_multiple_of(2) { 0.0 } else { ODD_STAGE };
+    1.0 + odd_stage + longest_path(ranks / 2).max(longest_path(ranks.div_ceil(2)))
 }
 
 #[test]
 fn stages_are_those_of_the_kernel_and_log2_p_for_powers_of_two() {
     for ranks in 1..300u64 {
-        let found = hypercube::stages(ranks as f64);
-        assert!((found.all + ODD_STAGE * found.odd - longest(ranks)).abs() < 1e-9, "{ranks}: {found:?}");
+        let stages = hypercube::stages(ranks as f64);
+        assert!((stages.total + ODD_STAGE * stages.odd - longest_path(ranks)).abs() < 1e-9, "{ranks}: {stages:?}");
         if ranks.is_power_of_two() {
-            assert_eq!((found.all, found.odd), (f64::from(ranks.ilog2()), 0.0));
+            assert_eq!((stages.total, stages.odd), (f64::from(ranks.ilog2()), 0.0));
         }
     }
-    assert_eq!(hypercube::stages(2147483648.0).all, 31.0);
+    assert_eq!(hypercube::stages(2147483648.0).total, 31.0);
     for ranks in [3, 5, 12, 25, 200] {
         let layout = Layout::new(20, ranks);
         let most = (0..ranks).map(|rank| recursive_halving::stages(&layout, rank).len()).max();
-        assert_eq!(most, Some(hypercube::stages(ranks as f64).all as usize), "{ranks}");
+        assert_eq!(most, Some(hypercube::stages(ranks as f64).total as usize), "{ranks}");
     }
 }
 
@@ -136,25 +142,25 @@ fn one_all_to_all_sends_a_message_to_every_other_rank() {
     // Section 2: L = P - 1 and V = Q (P - 1) / P for the all-to-all exchange, log2 P and Q log2(P) / 2 for the
     // hypercube.
     let model = models::find("random_access.all_to_all").expect("a model");
-    let at = |kernel: &str, p: [f64; 4]| {
-        let given = |name: &str| if name == "P" { Some(1024.0) } else { model.of_kernel(kernel, name) };
+    let seconds = |kernel: &str, p: [f64; 4]| {
+        let given = |name: &str| if name == "P" { Some(1024.0) } else { model.kernel_value(kernel, name) };
         1024.0 * 1024.0 / model.predict(&model.variables(&given).expect("variables"), &p).value
     };
-    let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-9, "{found} not {expected}");
+    let near = |actual: f64, expected: f64| assert!((actual / expected - 1.0).abs() < 1e-9, "{actual} not {expected}");
     // Latency only, bandwidth only, copying only.
-    near(at("random_access.alltoallv", [0.0, 1e-6, 1e30, 0.0]), 1023e-6);
-    near(at("random_access.hypercube", [0.0, 1e-6, 1e30, 0.0]), 10e-6);
-    near(at("random_access.alltoallv", [0.0, 0.0, 1e9, 0.0]), 1023.0 * 8e-9);
-    near(at("random_access.hypercube", [0.0, 0.0, 1e9, 0.0]), 5120.0 * 8e-9);
-    near(at("random_access.alltoallv", [0.0, 0.0, 1e30, 1e-9]), 1024.0 * 8e-9);
-    near(at("random_access.hypercube", [0.0, 0.0, 1e30, 1e-9]), 10.0 * 1024.0 * 8e-9);
+    near(seconds("random_access.alltoallv", [0.0, 1e-6, 1e30, 0.0]), 1023e-6);
+    near(seconds("random_access.hypercube", [0.0, 1e-6, 1e30, 0.0]), 10e-6);
+    near(seconds("random_access.alltoallv", [0.0, 0.0, 1e9, 0.0]), 1023.0 * 8e-9);
+    near(seconds("random_access.hypercube", [0.0, 0.0, 1e9, 0.0]), 5120.0 * 8e-9);
+    near(seconds("random_access.alltoallv", [0.0, 0.0, 1e30, 1e-9]), 1024.0 * 8e-9);
+    near(seconds("random_access.hypercube", [0.0, 0.0, 1e30, 1e-9]), 10.0 * 1024.0 * 8e-9);
 }
 
 #[test]
 fn the_hypercube_model_gives_44_gups_on_a_large_bluegene_l() {
     let gups = predict("random_access.hypercube", "bluegene-l", &[("P", 131072.0)]).value / 1e9;
     assert_eq!(format!("{gups:.0}"), "44");
-    assert_eq!(published::quoted("bgl_hypercube_model_gups").expect("quoted"), 44.0);
+    assert_eq!(published::quoted_number("bgl_hypercube_model_gups").expect("quoted"), 44.0);
 }
 
 #[test]
@@ -213,12 +219,15 @@ fn any_division_of_the_cores_has_the_buckets_and_loads_that_are_counted_manually
     assert_eq!(division(8, 2, 2).buckets(64.0), 7.0 + 42.0 + 8.0 + 26.0);
 
     let cycles = |given: &[(&str, f64)]| {
-        let all = [&[("P", 64.0)], given].concat();
-        let found = predict("random_access.roles", "bluegene-p", &all);
-        (64.0 * 850e6 / found.value, found.bottleneck)
+        let variables = [&[("P", 64.0)], given].concat();
+        let prediction = predict("random_access.roles", "bluegene-p", &variables);
+        (64.0 * 850e6 / prediction.value, prediction.bottleneck)
     };
-    let near = |found: (f64, &'static str), load: f64, core: &str| {
-        assert!((found.0 / load - 1.0).abs() < 1e-9 && found.1 == core, "{found:?} instead of {load}, {core}");
+    let near = |cycles_and_core: (f64, &'static str), load: f64, core: &str| {
+        assert!(
+            (cycles_and_core.0 / load - 1.0).abs() < 1e-9 && cycles_and_core.1 == core,
+            "{cycles_and_core:?} instead of {load}, {core}"
+        );
     };
     // Loads are 95, 112 and 114 cycles; an update costs 330/31 + 90 + 41.5 cycles with 1024/33 updates in a bucket.
     near(cycles(&[]), 330.0 / 31.0 + 131.5, "updating core");
@@ -268,8 +277,8 @@ fn bisections_are_counted_as_on_paper() {
     assert_eq!(topology::sides(96, 3), [6, 4, 4]);
     assert_eq!(topology::sides(7, 2), [7, 1]);
     let links = |name: &str, nodes: f64| {
-        let at = topology::NAMES.iter().position(|known| *known == name).expect("a topology");
-        topology::bisection_links(at, nodes, 3)
+        let topology = topology::NAMES.iter().position(|topology_name| *topology_name == name).expect("a topology");
+        topology::bisection_links(topology, nodes, 3)
     };
     assert_eq!(links("torus", 64.0), Some(32.0));
     assert_eq!(links("torus", 8.0), Some(4.0));
@@ -319,8 +328,8 @@ fn each_pattern_of_messages_has_the_processor_time_of_its_own_or_that_of_streami
     };
     // Cycles at 2 GHz: 50, 56.7 and 52 for the pattern, and 2 to move 8 bytes.
     for (pattern, cycles) in [(0.0, 50.0), (1.0, 56.7), (2.0, 52.0), (3.0, 56.7), (4.0, 56.7)] {
-        let found = rate(&card, pattern) * (cycles + 2.0) / 2e9;
-        assert!((found - 1.0).abs() < 1e-9, "{pattern}: {found}");
+        let relative_rate = rate(&card, pattern) * (cycles + 2.0) / 2e9;
+        assert!((relative_rate - 1.0).abs() < 1e-9, "{pattern}: {relative_rate}");
     }
     assert!(
         ["scattered_inject_seconds", "block_inject_seconds"]
@@ -329,7 +338,7 @@ fn each_pattern_of_messages_has_the_processor_time_of_its_own_or_that_of_streami
     );
     // If a card has one number, it applies to all patterns.
     let mut plain = Card::new("plain", "made up", "nowhere");
-    for parameter in model.about().parameters.iter().filter(|one| !["N_s", "N_b"].contains(&one.symbol)) {
+    for parameter in model.about().parameters.iter().filter(|parameter| !["N_s", "N_b"].contains(&parameter.symbol)) {
         let value = card.get(parameter.number).expect("on the card");
         plain.set_base(parameter.number, value, "made up").expect("a number");
     }
@@ -342,35 +351,40 @@ fn each_pattern_of_messages_has_the_processor_time_of_its_own_or_that_of_streami
 fn compact_models_of_apex_map_give_the_values_that_are_counted_manually() {
     let rate = |id: &str, given: &[(&str, f64)], p: &[f64]| {
         let model = models::find(id).expect("a model");
-        let x = model.variables(&|name| given.iter().find(|one| one.0 == name).map(|one| one.1)).expect("variables");
+        let x = model
+            .variables(&|name| given.iter().find(|variable| variable.0 == name).map(|one| one.1))
+            .expect("variables");
         model.predict(&x, p)
     };
-    let near = |found: Prediction, value: f64, bottleneck: &str| {
-        assert!((found.value / value - 1.0).abs() < 1e-12 && found.bottleneck == bottleneck, "{found:?} {value}");
+    let near = |prediction: Prediction, value: f64, bottleneck: &str| {
+        assert!(
+            (prediction.value / value - 1.0).abs() < 1e-12 && prediction.bottleneck == bottleneck,
+            "{prediction:?} {value}"
+        );
     };
     // A quarter of 8 MiB is near memory. At alpha = 0.5, half of the accesses hit it.
-    let one = [("alpha", 0.5), ("L", 16.0), ("M", 1048576.0)];
-    near(rate("apex_map.two_level", &one, &[1e-9, 9e-9, 2097152.0]), 128.0 / 80e-9, "far memory");
-    near(rate("apex_map.linear", &one, &[20e-9, 1e-9]), 128.0 / 35e-9, "latency");
+    let point = [("alpha", 0.5), ("L", 16.0), ("M", 1048576.0)];
+    near(rate("apex_map.two_level", &point, &[1e-9, 9e-9, 2097152.0]), 128.0 / 80e-9, "far memory");
+    near(rate("apex_map.linear", &point, &[20e-9, 1e-9]), 128.0 / 35e-9, "latency");
     // Near costs 2 + 15 x 0.2, far costs 50 + 15 x 1; each takes half of the accesses.
-    let both = [2e-9, 2e-10, 50e-9, 1e-9, 2097152.0];
-    near(rate("apex_map.two_level_linear", &one, &both), 128.0 / 35e-9, "far latency");
+    let parameters = [2e-9, 2e-10, 50e-9, 1e-9, 2097152.0];
+    near(rate("apex_map.two_level_linear", &point, &parameters), 128.0 / 35e-9, "far latency");
     // A memory that is no larger than near memory is entirely near.
     let small = [("alpha", 0.5), ("L", 16.0), ("M", 1024.0)];
-    near(rate("apex_map.two_level_linear", &small, &both), 128.0 / 5e-9, "near gap");
+    near(rate("apex_map.two_level_linear", &small, &parameters), 128.0 / 5e-9, "near gap");
     // 16 ranks: the fraction 16^-0.5 = 1/4 of the accesses stays local, whatever near_bytes is.
     let ranks = [("alpha", 0.5), ("L", 1.0), ("M", 1048576.0), ("P", 16.0)];
     near(rate("apex_map.two_level", &ranks, &[1e-9, 9e-9, 1.0]), 8.0 / 7e-9, "far memory");
-    near(rate("apex_map.two_level_linear", &ranks, &both), 8.0 / 38e-9, "far latency");
+    near(rate("apex_map.two_level_linear", &ranks, &parameters), 8.0 / 38e-9, "far latency");
     // A kernel with remote accesses has no far memory on a single rank.
     let alone = [("alpha", 0.5), ("L", 1.0), ("M", 1048576.0), ("P", 1.0), ("far", 1.0)];
     near(rate("apex_map.two_level", &alone, &[1e-9, 9e-9, 1.0]), 8e9, "near memory");
     let model = models::find("apex_map.two_level").expect("a model");
     let wrong = [("alpha", 0.5), ("L", 1.0), ("M", 1048576.0), ("P", 4.0), ("far", 0.0)];
-    let refusal = model.variables(&|name| wrong.iter().find(|one| one.0 == name).map(|one| one.1));
-    assert!(refusal.expect_err("one memory of several ranks").next.contains("far=ranks"));
-    assert_eq!(model.of_kernel("apex_map.sequential", "far"), Some(0.0));
-    assert_eq!(model.of_kernel("apex_map.two_sided", "far"), Some(1.0));
+    let refusal = model.variables(&|name| wrong.iter().find(|variable| variable.0 == name).map(|one| one.1));
+    assert!(refusal.expect_err("one memory of several ranks").help.contains("far=ranks"));
+    assert_eq!(model.kernel_value("apex_map.sequential", "far"), Some(0.0));
+    assert_eq!(model.kernel_value("apex_map.two_sided", "far"), Some(1.0));
 }
 
 /// Numbers of a machine, in the order of the surface model's parameters.
@@ -388,43 +402,46 @@ fn the_time_of_a_read_that_hits_is_its_issue_and_that_of_one_that_misses_its_lat
         model.predict(&[alpha, block, words, 1.0, 2097152.0, 0.0, 0.0, 0.0], &MACHINE)
     };
     // 16 KiB fit in the first level: 0.6 ns, and 5 ps for each further byte of the block.
-    let found = rate(0.5, 64.0, 2048.0);
+    let prediction = rate(0.5, 64.0, 2048.0);
     let expected = 512.0 / (0.6e-9 + 5e-12 * 504.0);
-    assert!((found.value / expected - 1.0).abs() < 1e-12 && found.bottleneck == "issue", "{found:?}");
+    assert!((prediction.value / expected - 1.0).abs() < 1e-12 && prediction.bottleneck == "issue", "{prediction:?}");
     // Nearly all of 2^40 words are in memory, so all single words miss. The look-ahead contains 24 / 0.6 further
     // misses, and each of the first lines of a block costs 1.5 gaps more. Latency and gaps hide part of each other.
-    let (found, ahead) = (rate(1.0, 1.0, 2f64.powi(40)), 24.0 / 0.6);
+    let (prediction, ahead) = (rate(1.0, 1.0, 2f64.powi(40)), 24.0 / 0.6);
     let seconds = 0.6e-9 + (150e-9_f64 / (1.0 + ahead)).hypot(2.5f64 * 2.5e-9) + 50e-9 / (1.0 + ahead);
-    assert!((8.0 / found.value / seconds - 1.0).abs() < 1e-4 && found.bottleneck == "memory", "{found:?} {seconds}");
+    assert!(
+        (8.0 / prediction.value / seconds - 1.0).abs() < 1e-4 && prediction.bottleneck == "memory",
+        "{prediction:?} {seconds}"
+    );
     // However large the look-ahead, lines come no faster than one per gap.
     let far = MACHINE.map(|number| if number == 24e-9 { 2400e-9 } else { number });
-    let found = model.predict(&[1.0, 1.0, 2f64.powi(40), 1.0, 2097152.0, 0.0, 0.0, 0.0], &far);
+    let prediction = model.predict(&[1.0, 1.0, 2f64.powi(40), 1.0, 2097152.0, 0.0, 0.0, 0.0], &far);
     let seconds = 0.6e-9 + 2.5 * 2.5e-9 + 50e-9 / (1.0 + 100.0 * ahead);
-    assert!((8.0 / found.value / seconds - 1.0).abs() < 1e-3, "{found:?} {seconds}");
+    assert!((8.0 / prediction.value / seconds - 1.0).abs() < 1e-3, "{prediction:?} {seconds}");
     // Blocks of four lines are two pairs, so half the number of accesses lie within the look-ahead. In blocks of 256
     // lines, 64 lines come before prefetching starts.
     for (lines, gaps) in [(4.0, 4.0 + 1.5 * 4.0), (256.0, 256.0 + 1.5 * 64.0)] {
         let issue = 0.6e-9 + 5e-12 * (64.0 * lines - 8.0);
         let fewer = 1.0 + ahead * 2.0 / lines;
         let seconds = issue + (150e-9_f64 / fewer).hypot(2.5e-9 * gaps) + 50e-9 / fewer;
-        let found = rate(1.0, 8.0 * lines, 2f64.powi(40));
-        assert!((64.0 * lines / found.value / seconds - 1.0).abs() < 1e-4, "{lines}: {found:?} {seconds}");
+        let prediction = rate(1.0, 8.0 * lines, 2f64.powi(40));
+        assert!((64.0 * lines / prediction.value / seconds - 1.0).abs() < 1e-4, "{lines}: {prediction:?} {seconds}");
     }
 }
 
 #[test]
 fn others_that_use_the_last_cache_leave_lines_there_for_the_time_on_the_card() {
     let model = models::find("apex_map.surface").expect("a model");
-    let at = |name: &str| model.about().parameters.iter().position(|p| p.number == name).expect("a number");
+    let index_of = |name: &str| model.about().parameters.iter().position(|p| p.number == name).expect("a number");
     let seconds = |alpha: f64, words: f64, rate: f64, drawing: f64| {
         let mut numbers = MACHINE;
-        (numbers[at("l3_displacements_per_second")], numbers[at("draw_seconds")]) = (rate, drawing);
+        (numbers[index_of("l3_displacements_per_second")], numbers[index_of("draw_seconds")]) = (rate, drawing);
         8.0 / model.predict(&[alpha, 1.0, words, 1.0, 2097152.0, 0.0, 0.0, 0.0], &numbers).value
     };
     // 4 MiB drawn uniformly: on average, one line is used every 16 thousand accesses or so, in 0.1 ms or less.
-    let (mine, words) = (seconds(1.0, 524288.0, 0.0, 0.0), 524288.0);
-    assert!((seconds(1.0, words, 1.0, 0.0) / mine - 1.0).abs() < 1e-6, "a second is a long time");
-    assert!((seconds(1.0, words, 10.0, 0.0) / mine - 1.0).abs() < 0.01);
+    let (undisturbed, words) = (seconds(1.0, 524288.0, 0.0, 0.0), 524288.0);
+    assert!((seconds(1.0, words, 1.0, 0.0) / undisturbed - 1.0).abs() < 1e-6, "a second is a long time");
+    assert!((seconds(1.0, words, 10.0, 0.0) / undisturbed - 1.0).abs() < 0.01);
     // If others displace a line after a microsecond, L3 does not help: data that L2 does not hold come from memory.
     let none = MACHINE.map(|number| if number == 3.2e7 { 524288.0 } else { number });
     let none = 8.0 / model.predict(&[1.0, 1.0, words, 1.0, 2097152.0, 0.0, 0.0, 0.0], &none).value;
@@ -441,13 +458,13 @@ fn others_that_use_the_last_cache_leave_lines_there_for_the_time_on_the_card() {
 #[test]
 fn a_number_given_on_the_command_line_comes_before_whatever_a_card_has() {
     let model = models::find("apex_map.surface").expect("a model");
-    let at = model.about().parameters.iter().position(|p| p.number == "l3_bytes").expect("a number");
+    let index = model.about().parameters.iter().position(|p| p.number == "l3_bytes").expect("a number");
     let mut card = Card::find("red-storm").expect("a card");
     for (parameter, value) in model.about().parameters.iter().zip(MACHINE) {
         card.set_base(parameter.number, value, "made up").expect("a number");
     }
     card.set_base("l3_measured_bytes", 1.6e7, "made up").expect("a number");
-    let size = |replaced: &[(String, f64)]| Numbers::new(model, &card, replaced).expect("numbers").values[at];
+    let size = |replaced: &[(String, f64)]| Numbers::new(model, &card, replaced).expect("numbers").values[index];
     assert_eq!(size(&[]), 1.6e7, "the size that was measured");
     assert_eq!(size(&[("l3_bytes".into(), 2e6)]), 2e6);
 }
@@ -461,11 +478,11 @@ fn the_terms_of_a_surface_add_up_to_its_time() {
                 for by in [0.0, 1.0] {
                     let x = [alpha, block, words, ranks, 4096.0, 0.0, by, 0.0];
                     let terms: Vec<f64> = model.budget(&x, &MACHINE).into_iter().map(|term| term.1).collect();
-                    let (sum, found) = (terms.iter().sum::<f64>(), model.predict(&x, &MACHINE));
+                    let (sum, prediction) = (terms.iter().sum::<f64>(), model.predict(&x, &MACHINE));
                     assert!(terms.iter().all(|term| *term >= 0.0), "{terms:?}");
-                    assert!((8.0 * block / found.value / sum - 1.0).abs() < 1e-12, "{found:?} {terms:?}");
+                    assert!((8.0 * block / prediction.value / sum - 1.0).abs() < 1e-12, "{prediction:?} {terms:?}");
                     // Only these points wait for a resource that ranks share.
-                    assert_eq!(found.bottleneck == "node bandwidth", terms[7] > 0.0, "{terms:?}");
+                    assert_eq!(prediction.bottleneck == "node bandwidth", terms[7] > 0.0, "{terms:?}");
                     // A single rank has no remote accesses.
                     assert_eq!(ranks == 1.0, terms[5] + terms[6] == 0.0, "{terms:?}");
                 }
@@ -477,18 +494,24 @@ fn the_terms_of_a_surface_add_up_to_its_time() {
 #[test]
 fn what_ranks_share_bounds_them_together() {
     let model = models::find("apex_map.surface").expect("a model");
-    let at =
+    let predict_at =
         |p: &[f64], on_node: f64| model.predict(&[1.0, 4096.0, 2f64.powi(40), 64.0, 2097152.0, on_node, 1.0, 0.0], p);
     // 64 ranks read from memory only, so they share 100 GB/s.
-    let found = at(&MACHINE, 0.0);
-    assert!((found.value * 64.0 / 1e11 - 1.0).abs() < 1e-3 && found.bottleneck == "node bandwidth", "{found:?}");
+    let prediction = predict_at(&MACHINE, 0.0);
+    assert!(
+        (prediction.value * 64.0 / 1e11 - 1.0).abs() < 1e-3 && prediction.bottleneck == "node bandwidth",
+        "{prediction:?}"
+    );
     // On 64 nodes, half of the accesses cross the bisection, half of these in each direction.
-    let found = at(&MACHINE, 1.0);
-    assert!((found.value * 64.0 / 4.0 / 1e10 - 1.0).abs() < 1e-9 && found.bottleneck == "bisection", "{found:?}");
+    let prediction = predict_at(&MACHINE, 1.0);
+    assert!(
+        (prediction.value * 64.0 / 4.0 / 1e10 - 1.0).abs() < 1e-9 && prediction.bottleneck == "bisection",
+        "{prediction:?}"
+    );
     // A card without these numbers sets no bound.
     let mut open = MACHINE;
     (open[26], open[27]) = (f64::NAN, f64::NAN);
-    assert!(at(&open, 1.0).value > found.value);
+    assert!(predict_at(&open, 1.0).value > prediction.value);
 }
 
 #[test]
@@ -498,14 +521,14 @@ fn reads_and_requests_are_the_surface_where_it_is_uniform() {
     // alpha = 1, in memory so large that no cache holds a relevant part, and in memory that fits in the second level.
     for (words, block) in [(2f64.powi(36), 1.0), (2f64.powi(36), 256.0), (2048.0, 16.0)] {
         let rate = reads.predict(&[8.0 * words, block, 1.0, 1.0, 2.0, 0.0], &MACHINE[..18]).value * 8.0 * block;
-        let whole = surface.predict(&[1.0, block, words, 1.0, 4096.0, 0.0, 0.0, 0.0], &MACHINE).value;
-        assert!((rate / whole - 1.0).abs() < 0.01, "{rate} {whole}");
+        let expected = surface.predict(&[1.0, block, words, 1.0, 4096.0, 0.0, 0.0, 0.0], &MACHINE).value;
+        assert!((rate / expected - 1.0).abs() < 0.01, "{rate} {expected}");
     }
     // Two ranks; half of the accesses go to the other rank.
     for by in [0.0, 1.0] {
         let rate = requests.predict(&[0.5, 16.0, 2048.0, 2.0, by], &MACHINE[..26]).value;
-        let whole = surface.predict(&[1.0, 16.0, 2048.0, 2.0, 2097152.0, 0.0, by, 0.0], &MACHINE).value;
-        assert!((rate / whole - 1.0).abs() < 1e-9, "{rate} {whole}");
+        let expected = surface.predict(&[1.0, 16.0, 2048.0, 2.0, 2097152.0, 0.0, by, 0.0], &MACHINE).value;
+        assert!((rate / expected - 1.0).abs() < 1e-9, "{rate} {expected}");
     }
 }
 
@@ -531,7 +554,7 @@ fn wrong_words_grow_with_the_updates_of_a_word_as_published() {
     assert_eq!(model.predict(&[1.0, 64.0, 4.0, 1.0], &[1e-6, 1e-8, 1e-7]).value, 1e-6);
     // Atomic updates lose nothing, so this model does not apply to them.
     let atomic = model.variables(&|name| (name == "updates_by").then_some(0.0));
-    assert!(atomic.expect_err("another way").next.contains("unlocked"));
+    assert!(atomic.expect_err("another way").help.contains("unlocked"));
 }
 
 #[test]
@@ -548,8 +571,8 @@ fn equation_1_is_about_updates_that_are_messages_of_their_own() {
     let sending =
         |way: f64| model.variables(&|name| [("P", 4.0), ("sending", way)].iter().find(|g| g.0 == name).map(|g| g.1));
     let refusal = sending(0.0).expect_err("buckets");
-    assert!(refusal.what.contains("random_access.bottleneck covers only sending = \"immediate\""), "{refusal}");
-    assert!(refusal.next.contains("--where 'sending == \"immediate\"'"), "{refusal}");
+    assert!(refusal.message.contains("random_access.bottleneck covers only sending = \"immediate\""), "{refusal}");
+    assert!(refusal.help.contains("--where 'sending == \"immediate\"'"), "{refusal}");
     // Kernels without buckets, such as those with puts, do not define how they send.
     let default = model.variables(&|name| (name == "P").then_some(4.0)).expect("variables");
     assert_eq!(sending(1.0).expect("variables"), default);
@@ -583,13 +606,13 @@ fn buckets_of_updates_are_packets_of_the_paper_on_the_wire() {
 
 #[test]
 fn the_network_becomes_the_bottleneck_of_routed_updates_where_the_paper_says() {
-    let at = |model: &str, nodes: f64| predict(model, "bluegene-p", &[("P", nodes)]);
-    let (below, above) = (at("random_access.roles", 32768.0), at("random_access.roles", 65536.0));
+    let predict_on = |model: &str, nodes: f64| predict(model, "bluegene-p", &[("P", nodes)]);
+    let (below, above) = (predict_on("random_access.roles", 32768.0), predict_on("random_access.roles", 65536.0));
     assert_eq!((below.bottleneck, above.bottleneck), ("updating core", "bisection"));
     // Calculated manually: 2 x 32 x 32 links of 425 MB/s, 4 B / b with 110 bytes for 7 updates.
     assert!((above.value / (4.0 * 2048.0 * 425e6 / (110.0 / 7.0)) - 1.0).abs() < 1e-12);
-    assert_eq!(at("random_access.routed", 262144.0).bottleneck, "routing");
-    assert_eq!(at("random_access.routed", 524288.0).bottleneck, "bisection");
+    assert_eq!(predict_on("random_access.routed", 262144.0).bottleneck, "routing");
+    assert_eq!(predict_on("random_access.routed", 524288.0).bottleneck, "bisection");
     // A card without network numbers sets no such bound.
     let mut card = Card::new("cores", "made up", "made up");
     card.set_base("local_seconds", 1e-7, "made up").expect("a number");
@@ -630,8 +653,8 @@ fn published_tables_are_whole_and_say_where_they_are_from() {
         assert!(table.header.iter().any(|line| line.starts_with("Units")), "{name}");
         assert!(!table.rows.is_empty(), "{name}");
     }
-    assert!(published::table("hypercube-table-5").expect_err("none").next.contains("hypercube-table-"));
-    assert!(published::parse("t", "a,b\n1\n").expect_err("a short row").what.contains("line 2"));
+    assert!(published::table("hypercube-table-5").expect_err("none").help.contains("hypercube-table-"));
+    assert!(published::parse("t", "a,b\n1\n").expect_err("a short row").message.contains("line 2"));
 }
 
 #[test]
@@ -659,8 +682,8 @@ fn printed_columns_agree_with_each_other() {
     }
     let table = published::table("bluegene-table-2a").expect("a table");
     for row in 0..table.rows.len() {
-        let of = |column: &str| table.number(row, column).expect("a number");
-        assert!((of("error_rate_deviation") / of("error_rate_mean") - of("ratio")).abs() < 0.006, "row {row}");
+        let cell = |column: &str| table.number(row, column).expect("a number");
+        assert!((cell("error_rate_deviation") / cell("error_rate_mean") - cell("ratio")).abs() < 0.006, "row {row}");
     }
     // Table 1 of the NIC paper: the fields of a command add up to the printed totals.
     let table = published::table("nic-table-1").expect("a table");
@@ -672,24 +695,24 @@ fn printed_columns_agree_with_each_other() {
 
 #[test]
 fn theoretical_lines_of_the_nic_paper_are_those_of_its_equations() {
-    let all = apexmap_study::model_fit::nic::paper().expect("the paper's machine");
+    let drawings = apexmap_study::model_fit::nic::paper_figures().expect("the paper's machine");
     assert_eq!(
-        all.iter().map(|drawing| drawing.file).collect::<Vec<_>>(),
+        drawings.iter().map(|drawing| drawing.file).collect::<Vec<_>>(),
         ["nic-figure-11", "nic-figure-12-a", "nic-figure-12-b", "nic-figure-13"]
     );
-    let at = |figure: usize, line: &str, bytes: f64| {
-        let apexmap_draw::figure::Figure::Curves(curves) = &all[figure].figure else { panic!("curves") };
+    let y_at = |figure: usize, line: &str, bytes: f64| {
+        let apexmap_draw::figure::Figure::Curves(curves) = &drawings[figure].figure else { panic!("curves") };
         let series = curves.series.iter().find(|series| series.label.contains(line)).expect(line);
         series.points.iter().find(|point| point.x == bytes).expect("a message size").y
     };
     let close =
-        |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-9, "{found} instead of {expected}");
-    close(at(0, "Eq. (1)", 64.0), 64.0 / 80.0 * 64.0 / 72.0 * 2.3e9);
-    close(at(0, "Eq. (2)", 64.0), 64.0 / 92.0 * 64.0 / 72.0 * 16.0 / 21.0 * 4.8e9);
-    close(at(0, "Eq. (3)", 64.0), 64.0 / 72.0 * 64.0 / 72.0 * 2.3e9);
-    close(at(1, "Eq. (4)", 8.0), 2.3e9 / (24.0 * 72.0 / 64.0));
-    close(at(2, "Eq. (5)", 8.0), 4.8e9 / (36.0 * 72.0 / 64.0 * 21.0 / 16.0));
+        |actual: f64, expected: f64| assert!((actual / expected - 1.0).abs() < 1e-9, "{actual} instead of {expected}");
+    close(y_at(0, "Eq. (1)", 64.0), 64.0 / 80.0 * 64.0 / 72.0 * 2.3e9);
+    close(y_at(0, "Eq. (2)", 64.0), 64.0 / 92.0 * 64.0 / 72.0 * 16.0 / 21.0 * 4.8e9);
+    close(y_at(0, "Eq. (3)", 64.0), 64.0 / 72.0 * 64.0 / 72.0 * 2.3e9);
+    close(y_at(1, "Eq. (4)", 8.0), 2.3e9 / (24.0 * 72.0 / 64.0));
+    close(y_at(2, "Eq. (5)", 8.0), 4.8e9 / (36.0 * 72.0 / 64.0 * 21.0 / 16.0));
     // Two cores at 2 GHz, 50 cycles and two more for 8 bytes.
-    close(at(2, "50 cycles", 8.0), 2.0 * 2e9 / 52.0);
-    close(at(3, "100 cycles", 128.0), 4.0 * 2e9 / 132.0);
+    close(y_at(2, "50 cycles", 8.0), 2.0 * 2e9 / 52.0);
+    close(y_at(3, "100 cycles", 128.0), 4.0 * 2e9 / 132.0);
 }

@@ -1,7 +1,7 @@
 //! Tests of both MPIs with real launches: every Apex-Map variant, and failures.
 
 use crate::common::{Scratch, apexmap, output};
-use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, alone, job};
+use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job, lock_launches};
 use apexmap_base::disturbance::Fact;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::sample::{Event, Launch, Sample, Status};
@@ -11,8 +11,11 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 fn point(kernel: &str, ranks: usize, block: u64) -> Point {
-    let point = Point::new(kernel, ranks).with("M", (ranks as u64) << 15).with("L", block).with("I", 16);
-    point.with("N", 2).with("pages", "base")
+    let point = Point::new(kernel, ranks)
+        .with_parameter("M", (ranks as u64) << 15)
+        .with_parameter("L", block)
+        .with_parameter("I", 16);
+    point.with_parameter("N", 2).with_parameter("pages", "base")
 }
 
 /// Returns points with a given share of remote accesses, by messages and by gets.
@@ -20,7 +23,9 @@ fn requests(ranks: usize) -> Vec<Point> {
     let mut points = Vec::new();
     for by in ["messages", "gets"] {
         for (share, block) in [(0.25, 1), (0.5, 64), (1.0, 8192)] {
-            let point = point("calibrate.request", ranks, block).with("by", by).with("given_remote_share", share);
+            let point = point("calibrate.request", ranks, block)
+                .with_parameter("by", by)
+                .with_parameter("given_remote_share", share);
             points.push(kernels::complete(point).unwrap());
         }
     }
@@ -38,16 +43,21 @@ fn variants(ranks: usize) -> Vec<Point> {
         }
         let has = |name: &str| kernel.parameters().iter().any(|parameter| parameter.name == name);
         let base = point(kernel.id(), ranks, 1);
-        let mut choices = vec![base.clone(), base.clone().with("L", 8192)];
+        let mut choices = vec![base.clone(), base.clone().with_parameter("L", 8192)];
         if has("B") {
-            choices.push(base.clone().with("L", 64).with("B", 1));
-            choices.push(base.clone().with("L", 2048).with("B", 1024));
+            choices.push(base.clone().with_parameter("L", 64).with_parameter("B", 1));
+            choices.push(base.clone().with_parameter("L", 2048).with_parameter("B", 1024));
         }
         if has("SMSG") {
-            choices.push(base.with("L", 8192).with("B", 4).with("SMSG", 1).with("NSER", 1));
+            choices.push(
+                base.with_parameter("L", 8192)
+                    .with_parameter("B", 4)
+                    .with_parameter("SMSG", 1)
+                    .with_parameter("NSER", 1),
+            );
         }
         // Memory on a chosen NUMA node: node 0 exists on every machine.
-        choices.push(choices[0].clone().with("memory_node", 0));
+        choices.push(choices[0].clone().with_parameter("memory_node", 0));
         points.extend(choices.into_iter().map(|point| kernels::complete(point).unwrap()));
     }
     match ranks {
@@ -77,8 +87,8 @@ fn verify_variants(mpi: &Mpi, ranks: usize) {
         assert_eq!(of_point.len(), 2, "{}", point.label());
         for sample in of_point {
             assert_eq!(sample.status, Status::Ok, "{}: {}", point.label(), sample.message);
-            let told = [Fact::OffCoreShare, Fact::HertzAfter, Fact::CacheCanary, Fact::MemoryCanary];
-            assert!(told.iter().all(|&fact| sample.disturbance.get(fact).is_some()), "{:?}", sample.disturbance);
+            let facts = [Fact::OffCoreShare, Fact::HertzAfter, Fact::CacheCanary, Fact::MemoryCanary];
+            assert!(facts.iter().all(|&fact| sample.disturbance.get(fact).is_some()), "{:?}", sample.disturbance);
             let barrier = sample.disturbance.get(Fact::BarrierCanary);
             assert_eq!(barrier.is_some(), ranks > 1 && !hello.oversubscribed, "{barrier:?}");
             // These kernels access their own memory only.
@@ -116,11 +126,11 @@ fn over_mpi_a_late_reply_blocks_nobody_and_send_handles_and_gets_are_limited() {
         // As on a network, a long message needs its sender: otherwise, Open MPI's receivers read the sender's memory
         // themselves.
         let both_sides = [("OMPI_MCA_btl_vader_single_copy_mechanism", "none")];
-        for (what, settings) in [("mailboxes", &both_sides[..]), ("windows", &[])] {
+        for (check, settings) in [("mailboxes", &both_sides[..]), ("windows", &[])] {
             let folder = Scratch::new();
-            let output = mpi.check(what, &folder, settings);
+            let output = mpi.check(check, &folder, settings);
             let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-            assert!(output.status.success() && out.matches("checked").count() == 3, "{} {what}: {out}{err}", mpi.name);
+            assert!(output.status.success() && out.matches("checked").count() == 3, "{} {check}: {out}{err}", mpi.name);
         }
     }
 }
@@ -137,15 +147,15 @@ fn verify_nodes(mpi: &Mpi) {
              worker = \"{worker}\"\n"
         );
         std::fs::write(&path, text).unwrap();
-        let _alone = alone();
+        let _alone = lock_launches();
         let output = apexmap(&["run", "--no-report", "--out", out.to_str().unwrap(), path.to_str().unwrap()]);
         (output, Folder::open(&out).unwrap().table().unwrap())
     };
     let (output, table) = run("one", 1);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let of = |row| ["ranks", "nodes", "ranks_per_node"].map(|name| table.number(name, row));
-    let found: Vec<_> = (0..table.rows).map(of).collect();
-    assert_eq!((found.len(), found[0], found[11]), (12, [1.0, 1.0, 1.0], [2.0, 1.0, 2.0]));
+    let sizes_of_row = |row| ["ranks", "nodes", "ranks_per_node"].map(|name| table.number(name, row));
+    let sizes: Vec<_> = (0..table.rows).map(sizes_of_row).collect();
+    assert_eq!((sizes.len(), sizes[0], sizes[11]), (12, [1.0, 1.0, 1.0], [2.0, 1.0, 2.0]));
     // Open MPI finds no second node and reports a set-up fault; MPICH starts all ranks on the first node.
     let (output, table) = run("two", 2);
     let code = if mpi.name == "MPICH" { 3 } else { 6 };
@@ -167,7 +177,7 @@ fn where_open_mpi_cannot_open_windows_it_gets_the_component_that_can_once_told_a
     );
     std::fs::write(scratch.join("s.toml"), &sweep).unwrap();
     let run = |arguments: &[&str], component: Option<&str>| {
-        let _alone = alone();
+        let _alone = lock_launches();
         let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
         command.current_dir(&*scratch).args(arguments);
         // Simulates hosts without remote memory access.
@@ -182,12 +192,13 @@ fn where_open_mpi_cannot_open_windows_it_gets_the_component_that_can_once_told_a
         (0..table.rows).map(|row| table.word("environment", row).contains("OMPI_MCA_osc=pt2pt")).collect::<Vec<_>>()
     };
     let noted = "note: MPI_Win_create fails";
-    let (code, said) = run(&["run", "s.toml", "--out", "default"], None);
-    assert_eq!(code, Some(0), "{said}");
-    assert_eq!(said.matches(noted).count(), 1, "{said}");
+    let (code, messages) = run(&["run", "s.toml", "--out", "default"], None);
+    assert_eq!(code, Some(0), "{messages}");
+    assert_eq!(messages.matches(noted).count(), 1, "{messages}");
     assert!(
-        said.contains("OMPI_MCA_osc=pt2pt is set for all further launches") && said.contains("fallback = false"),
-        "{said}"
+        messages.contains("OMPI_MCA_osc=pt2pt is set for all further launches")
+            && messages.contains("fallback = false"),
+        "{messages}"
     );
     assert_eq!(of_launches("default"), [true; 6]);
     let page = std::fs::read_to_string(scratch.join("default/report.html")).unwrap();
@@ -195,33 +206,37 @@ fn where_open_mpi_cannot_open_windows_it_gets_the_component_that_can_once_told_a
 
     // A later measurement of this result uses the same component at once.
     std::fs::write(scratch.join("s.toml"), sweep.clone() + "[repeat]\nmin = 7\n").unwrap();
-    let (code, said) = run(&["run", "s.toml", "--no-report", "--out", "default"], None);
-    assert_eq!(code, Some(0), "{said}");
+    let (code, messages) = run(&["run", "s.toml", "--no-report", "--out", "default"], None);
+    assert_eq!(code, Some(0), "{messages}");
     assert!(
-        said.contains("OMPI_MCA_osc=pt2pt is set for all launches, as earlier in this result") && !said.contains(noted),
-        "{said}"
+        messages.contains("OMPI_MCA_osc=pt2pt is set for all launches, as earlier in this result")
+            && !messages.contains(noted),
+        "{messages}"
     );
     assert_eq!(of_launches("default"), [true; 7]);
 
     // A user who chooses a component, or forbids the fallback, gets an error.
     std::fs::write(scratch.join("s.toml"), sweep.clone() + "fallback = false\n").unwrap();
-    let (code, said) = run(&["run", "s.toml", "--no-report", "--out", "refused"], None);
-    assert_eq!(code, Some(6), "it is the set-up's fault: {said}");
-    assert!(said.contains("MPI_Win_create: MPI_ERR_WIN") && said.contains("set OMPI_MCA_osc=pt2pt"), "{said}");
-    assert!(!said.contains("MPI_ERRORS_ARE_FATAL"), "{said}");
+    let (code, messages) = run(&["run", "s.toml", "--no-report", "--out", "refused"], None);
+    assert_eq!(code, Some(6), "it is the set-up's fault: {messages}");
+    assert!(
+        messages.contains("MPI_Win_create: MPI_ERR_WIN") && messages.contains("set OMPI_MCA_osc=pt2pt"),
+        "{messages}"
+    );
+    assert!(!messages.contains("MPI_ERRORS_ARE_FATAL"), "{messages}");
     std::fs::write(scratch.join("s.toml"), &sweep).unwrap();
-    let (code, said) = run(&["run", "s.toml", "--no-report", "--out", "chosen"], Some("rdma"));
-    assert_eq!((code, said.contains(noted)), (Some(6), false), "{said}");
-    let (code, said) = run(&["run", "s.toml", "--no-report", "--out", "messages"], Some("pt2pt"));
-    assert_eq!((code, said.contains("is set for the launches")), (Some(0), false), "{said}");
+    let (code, messages) = run(&["run", "s.toml", "--no-report", "--out", "chosen"], Some("rdma"));
+    assert_eq!((code, messages.contains(noted)), (Some(6), false), "{messages}");
+    let (code, messages) = run(&["run", "s.toml", "--no-report", "--out", "messages"], Some("pt2pt"));
+    assert_eq!((code, messages.contains("is set for the launches")), (Some(0), false), "{messages}");
     assert_eq!(of_launches("messages"), [true; 6]);
 
     // The trial of a sweep with messages opens no window; the trial of one with gets detects the component.
-    let (code, said) = run(&["try", "s.toml", "--out", "tried"], None);
-    assert!(code == Some(0) && said.contains(noted) && said.contains("barrier"), "{said}");
+    let (code, messages) = run(&["try", "s.toml", "--out", "tried"], None);
+    assert!(code == Some(0) && messages.contains(noted) && messages.contains("barrier"), "{messages}");
     std::fs::write(scratch.join("s.toml"), sweep.replace("one_sided", "two_sided")).unwrap();
-    let (code, said) = run(&["try", "s.toml", "--out", "tried"], None);
-    assert!(code == Some(0) && !said.contains("MPI_Win_create") && said.contains("ping-pong"), "{said}");
+    let (code, messages) = run(&["try", "s.toml", "--out", "tried"], None);
+    assert!(code == Some(0) && !messages.contains("MPI_Win_create") && messages.contains("ping-pong"), "{messages}");
 }
 
 /// `remote_memory::is_used` is correct: all kernels that it excludes run where no window can be opened.
@@ -255,7 +270,7 @@ fn kernels_that_use_no_remote_memory_open_no_window() {
          fallback = false\n[repeat]\nmin = 1\n"
     );
     std::fs::write(scratch.join("s.toml"), sweep).unwrap();
-    let _alone = alone();
+    let _alone = lock_launches();
     let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
     command.current_dir(&*scratch).args(["run", "s.toml", "--no-report", "--out", "result"]);
     command.env("OMPI_MCA_btl", "self,tcp").env("OMPI_MCA_btl_tcp_if_include", "lo");
@@ -277,13 +292,13 @@ fn mpich_gets_the_ranks_of_each_node() {
 
 /// Asserts that a start failed with an exit code, an event for the driver and a message for people, both with the
 /// cause.
-fn assert_refused(output: &Output, what: &str, next: &str) {
+fn assert_refused(output: &Output, cause: &str, advice: &str) {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(!output.status.success(), "{out}{err}");
     let fatal =
-        |line: &str| matches!(serde_json::from_str(line), Ok(Event::Fatal { message }) if message.contains(what));
+        |line: &str| matches!(serde_json::from_str(line), Ok(Event::Fatal { message }) if message.contains(cause));
     assert!(out.lines().any(fatal), "{out}{err}");
-    assert!(err.contains(what) && err.contains(next), "{out}{err}");
+    assert!(err.contains(cause) && err.contains(advice), "{out}{err}");
 }
 
 #[test]
@@ -292,8 +307,8 @@ fn the_launcher_of_the_other_mpi_is_refused_by_the_worker() {
     for (mpi, other) in [(&OPEN_MPI, &MPICH), (&MPICH, &OPEN_MPI)] {
         let job = job("other", 2, 1, vec![kernels::complete(point("apex_map.two_sided", 2, 1)).unwrap()]);
         let output = other.start(mpi.worker(), &job, 2);
-        let what = format!("MPI started a world of 1 instead of 2 ranks; this worker was built for {}", mpi.name);
-        assert_refused(&output, &what, &format!("of {}, or srun", mpi.name));
+        let cause = format!("MPI started a world of 1 instead of 2 ranks; this worker was built for {}", mpi.name);
+        assert_refused(&output, &cause, &format!("of {}, or srun", mpi.name));
     }
 }
 
@@ -329,7 +344,7 @@ fn a_killed_rank_ends_the_launch() {
         let mut killed = false;
         let ending = mpi.run(&job("killed", 2, u32::MAX, endless), &mut |event| {
             if matches!(event, Event::Sample(_)) && !killed {
-                kill_one(mpi.worker(), "killed-2");
+                kill_rank(mpi.worker(), "killed-2");
                 killed = true;
             }
         });
@@ -339,7 +354,7 @@ fn a_killed_rank_ends_the_launch() {
 }
 
 /// Kills one rank of the launch with this job file.
-fn kill_one(worker: &Path, job: &str) {
+fn kill_rank(worker: &Path, job: &str) {
     use nix::sys::signal::{Signal, kill};
     let rank = std::fs::read_dir("/proc").unwrap().flatten().find(|entry| {
         let of_worker = std::fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe == worker);

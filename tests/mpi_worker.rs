@@ -3,7 +3,7 @@
 use apexmap_base::point::Point;
 use apexmap_base::sample::Event;
 use apexmap_measure::worker::{Job, Repeat, Task};
-use apexmap_run::launch::{CommandLine, Here, LaunchJob, Launcher, check, find};
+use apexmap_run::launch::{CommandLine, LaunchJob, Launcher, LocalMachine, check, find};
 use apexmap_run::sweep::execute::{Ending, Executor, LaunchLimits, Processes};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -26,9 +26,9 @@ pub static OPEN_MPI: Mpi =
 pub static MPICH: Mpi = Mpi { compiler: "mpicc.mpich", launcher: "mpich", name: "MPICH", worker: OnceLock::new() };
 
 /// Admits one build or launch at a time, because ranks of different launches would wait for each other's processors.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+pub fn lock_launches() -> MutexGuard<'static, ()> {
+    static LAUNCH_LOCK: Mutex<()> = Mutex::new(());
+    LAUNCH_LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Mpi {
@@ -43,7 +43,7 @@ impl Mpi {
 
     /// Builds a target in a separate folder and returns the folder. mpi-sys does not notice changes of MPICC.
     fn build(&self, target: &[&str]) -> PathBuf {
-        let _alone = alone();
+        let _alone = lock_launches();
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name(format!("worker-{}", self.launcher));
         let mut cargo = Command::new(env!("CARGO"));
         cargo.current_dir(env!("CARGO_MANIFEST_DIR")).arg("build").args(target).arg("--target-dir").arg(&folder);
@@ -65,12 +65,12 @@ impl Mpi {
 
     /// Runs a check of the program in `tests/mpi_checks` on three ranks, with these settings of the MPI library in the
     /// environment. The ranks leave files in the folder, which must be empty.
-    pub fn check(&self, what: &str, folder: &Path, settings: &[(&str, &str)]) -> Output {
+    pub fn check(&self, name: &str, folder: &Path, settings: &[(&str, &str)]) -> Output {
         let program = self.build(&["--example", "mpi_checks"]).join("examples/mpi_checks");
         let path = std::env::var_os("PATH").unwrap_or_default();
         let starter = check(&*self.launcher(), &program, &path).unwrap_or_else(|error| panic!("{error}"));
-        let arguments = vec![what.to_owned(), folder.to_str().unwrap().to_owned()];
-        let (ranks, here) = (3, Here::look());
+        let arguments = vec![name.to_owned(), folder.to_str().unwrap().to_owned()];
+        let (ranks, machine) = (3, LocalMachine::detect());
         let launch = LaunchJob {
             program: starter,
             worker: program,
@@ -81,11 +81,11 @@ impl Mpi {
             hosts: Vec::new(),
             place: None,
             variables: Vec::new(),
-            here,
+            machine: machine,
         };
         let command = self.launcher().command(&launch);
         let (program, arguments) = command.argv.split_first().unwrap();
-        let _alone = alone();
+        let _alone = lock_launches();
         let mut start = Command::new(program);
         start.args(arguments).envs(command.env).envs(settings.iter().copied());
         start.stdin(Stdio::null()).output().unwrap()
@@ -111,7 +111,7 @@ impl Mpi {
             hosts: Vec::new(),
             place: None,
             variables: Vec::new(),
-            here: Here::look(),
+            machine: LocalMachine::detect(),
         };
         (self.launcher().command(&launch), file)
     }
@@ -119,7 +119,7 @@ impl Mpi {
     /// Runs a job as the driver does.
     pub fn run(&self, job: &Job, on_event: &mut dyn FnMut(&Event)) -> Ending {
         let (command, file) = self.command(self.worker(), job, job.ranks);
-        let _alone = alone();
+        let _alone = lock_launches();
         let minutes = Duration::from_secs(300);
         let limits = LaunchLimits { start: minutes, sample: minutes, end: minutes, line: 1 << 20 };
         let mut on_event = |event: Option<Event>| {
@@ -132,7 +132,7 @@ impl Mpi {
     /// Starts a worker without the driver and returns its output and exit code.
     pub fn start(&self, worker: &Path, job: &Job, started: usize) -> Output {
         let (command, _) = self.command(worker, job, started);
-        let _alone = alone();
+        let _alone = lock_launches();
         let (program, arguments) = command.argv.split_first().unwrap();
         Command::new(program).args(arguments).envs(command.env).stdin(Stdio::null()).output().unwrap()
     }

@@ -25,7 +25,7 @@ pub enum Group {
 /// Returns from a test, or from a function that checks, if a group is missing.
 macro_rules! needs {
     ($group:ident) => {
-        if !crate::needs::Group::$group.is_here() {
+        if !crate::needs::Group::$group.is_available() {
             return;
         }
     };
@@ -33,37 +33,40 @@ macro_rules! needs {
 
 impl Group {
     /// Returns whether the group is available. The first call reports a missing group.
-    pub fn is_here(self) -> bool {
-        static FOUND: [OnceLock<bool>; 6] = [const { OnceLock::new() }; 6];
-        *FOUND[self as usize].get_or_init(|| {
-            let (name, lacking) = match self {
-                Self::Mpi => ("MPI", mpi_lacks()),
+    pub fn is_available(self) -> bool {
+        static AVAILABLE: [OnceLock<bool>; 6] = [const { OnceLock::new() }; 6];
+        *AVAILABLE[self as usize].get_or_init(|| {
+            let (name, missing) = match self {
+                Self::Mpi => ("MPI", missing_for_mpi()),
                 Self::Browser => ("a browser", browser().is_none().then(|| "chromium".into())),
-                Self::Slurm => ("Slurm", slurm_lacks()),
-                Self::Network => ("a simulated network", crate::network::lacks()),
-                Self::MemoryLimits => ("limits of memory", crate::memory::lacks()),
+                Self::Slurm => ("Slurm", missing_for_slurm()),
+                Self::Network => ("a simulated network", crate::network::missing_requirement()),
+                Self::MemoryLimits => ("limits of memory", crate::memory::missing_requirement()),
                 Self::Python => ("Python", (!python().is_file()).then(|| python().display().to_string())),
             };
-            let Some(lacking) = lacking else { return true };
-            let what = format!("tests that need {name}: {lacking} is missing");
+            let Some(missing) = missing else { return true };
+            let message = format!("tests that need {name}: {missing} is missing");
             // Rights on a machine cannot be installed.
             let installed = !matches!(self, Self::Network | Self::MemoryLimits);
-            assert!(!installed || std::env::var_os("APEXMAP_REQUIRE_ALL").is_none(), "{what}; `make test` installs it");
+            assert!(
+                !installed || std::env::var_os("APEXMAP_REQUIRE_ALL").is_none(),
+                "{message}; `make test` installs it"
+            );
             // Written to standard error directly, because the harness hides the output of tests that pass.
-            let _ = writeln!(std::io::stderr(), "skipped: {what}");
+            let _ = writeln!(std::io::stderr(), "skipped: {message}");
             false
         })
     }
 }
 
 /// Returns the first requirement of MPI workers that is missing.
-fn mpi_lacks() -> Option<String> {
+fn missing_for_mpi() -> Option<String> {
     let programs = ["mpicc.openmpi", "mpirun.openmpi", "mpicc.mpich", "mpiexec.mpich"];
-    let missing = programs.into_iter().find(|program| on_path(program).is_none());
+    let missing = programs.into_iter().find(|program| find_on_path(program).is_none());
     missing.or((!has_libclang()).then_some("libclang")).map(str::to_owned)
 }
 
-fn slurm_lacks() -> Option<String> {
+fn missing_for_slurm() -> Option<String> {
     // Daemons are in folders outside of a user's PATH.
     let folders = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"].map(Path::new);
     let missing = |program: &&str| folders.iter().all(|folder| !folder.join(program).is_file());
@@ -84,7 +87,7 @@ fn has_libclang() -> bool {
 }
 
 pub fn browser() -> Option<PathBuf> {
-    ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(on_path)
+    ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(find_on_path)
 }
 
 /// Returns the Python that `make test` installs, or the one that APEXMAP_PYTHON names.
@@ -93,7 +96,7 @@ pub fn python() -> PathBuf {
     std::env::var_os("APEXMAP_PYTHON").map_or(built, PathBuf::from)
 }
 
-fn on_path(program: &str) -> Option<PathBuf> {
+fn find_on_path(program: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
 }

@@ -5,8 +5,8 @@ mod hosts;
 mod ping;
 mod switch;
 
-use super::common::{Scratch, output, printed, refused};
-use super::mpi_worker::{MPICH, Mpi, OPEN_MPI, alone};
+use super::common::{Scratch, output, refusal_message, successful_stdout};
+use super::mpi_worker::{MPICH, Mpi, OPEN_MPI, lock_launches};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use hosts::Network;
@@ -21,23 +21,23 @@ const SLOW: Setting = Setting { delay: Duration::from_micros(200), rate: 12.5e6 
 const FAST: Setting = Setting { delay: Duration::from_micros(50), rate: 125e6 };
 
 /// Returns the first requirement of a network that is missing on this machine.
-pub fn lacks() -> Option<String> {
-    let program =
+pub fn missing_requirement() -> Option<String> {
+    let is_missing =
         |name: &str| std::env::split_paths("/usr/sbin:/usr/bin:/sbin:/bin").all(|folder| !folder.join(name).is_file());
-    let tries = |what: &str, works: bool| (!works).then(|| what.to_owned());
-    (["ip", "unshare", "nsenter"].into_iter().find(|name| program(name)).map(str::to_owned))
-        .or_else(|| tries("root", nix::unistd::geteuid().is_root()))
-        .or_else(|| tries("/dev/net/tun", std::path::Path::new("/dev/net/tun").exists()))
+    let require = |requirement: &str, works: bool| (!works).then(|| requirement.to_owned());
+    (["ip", "unshare", "nsenter"].into_iter().find(|name| is_missing(name)).map(str::to_owned))
+        .or_else(|| require("root", nix::unistd::geteuid().is_root()))
+        .or_else(|| require("/dev/net/tun", std::path::Path::new("/dev/net/tun").exists()))
         .or_else(|| {
-            tries(
+            require(
                 "a real-time priority",
                 std::thread::spawn(|| switch::real_time().is_ok()).join().is_ok_and(|works| works),
             )
         })
         .or_else(|| {
-            let group = hosts::confined(&format!("apexmap-{}-try", std::process::id()), 0);
+            let group = hosts::create_cpu_group(&format!("apexmap-{}-try", std::process::id()), 0);
             let works = group.as_ref().is_ok_and(|group| fs::remove_dir(group).is_ok());
-            tries("a control group for processors", works)
+            require("a control group for processors", works)
         })
 }
 
@@ -92,8 +92,8 @@ fn frames_follow_each_other_on_each_link_and_take_the_delay_once() {
 }
 
 /// Returns the time of a message of one frame on the wire, including the delay.
-fn wire(setting: Setting, bytes: usize) -> f64 {
-    setting.delay.as_secs_f64() + (bytes + switch::HEADERS) as f64 / setting.rate
+fn wire_seconds(setting: Setting, bytes: usize) -> f64 {
+    setting.delay.as_secs_f64() + (bytes + switch::MESSAGE_OVERHEAD) as f64 / setting.rate
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn no_message_is_faster_than_the_network_that_was_set() {
         network.switch.set(setting);
         for bytes in [8, 8008] {
             let took = ping::tcp_half_round_trip(&network, bytes);
-            assert!(took >= wire(setting, bytes), "{bytes} bytes took {took} s: {setting:?}");
+            assert!(took >= wire_seconds(setting, bytes), "{bytes} bytes took {took} s: {setting:?}");
         }
     }
 }
@@ -118,18 +118,18 @@ fn the_network_has_the_delay_and_the_rate_that_were_set() {
     network.switch.set(SLOW);
     let (slow, slow_byte) = network.sockets();
     // The time in the hosts' stacks, which is the same with both settings.
-    let stacks = fast - wire(FAST, 8);
-    assert!(stacks > 0.0 && (slow - wire(SLOW, 8) - stacks).abs() < stacks, "{fast} s, {slow} s");
+    let stacks = fast - wire_seconds(FAST, 8);
+    assert!(stacks > 0.0 && (slow - wire_seconds(SLOW, 8) - stacks).abs() < stacks, "{fast} s, {slow} s");
     for (setting, byte) in [(FAST, fast_byte), (SLOW, slow_byte)] {
-        let beside = 8000.0 * (byte - 1.0 / setting.rate);
-        assert!(beside.abs() < stacks, "the hosts take {beside} s for 8000 bytes, {stacks} s per message");
+        let host_seconds = 8000.0 * (byte - 1.0 / setting.rate);
+        assert!(host_seconds.abs() < stacks, "the hosts take {host_seconds} s for 8000 bytes, {stacks} s per message");
     }
 }
 
 /// Measures and verifies kernels with messages and one-sided kernels, with one rank per host.
-fn all_kinds(mpi: &'static Mpi, hosts: usize) {
+fn verify_kernels(mpi: &'static Mpi, hosts: usize) {
     mpi.worker();
-    let _alone = alone();
+    let _alone = lock_launches();
     let network = Network::start(hosts, FAST);
     let words = 4096 * hosts;
     let sweep = format!(
@@ -138,15 +138,19 @@ fn all_kinds(mpi: &'static Mpi, hosts: usize) {
          [[include]]\nkernel = \"random_access.one_sided\"\nN_words = 4096\nupdates = 0.25\n\
          [[include]]\nkernel = \"calibrate.get\"\nmessages = 64\n[repeat]\nmin = 2\n"
     );
-    let said = network.measure(mpi, &sweep, "result");
-    assert!(said.contains(&format!("{hosts} ranks of {}", mpi.name)), "{said}");
-    assert!(said.contains(&format!("on {hosts} nodes, the first on h1")), "{said}");
+    let messages = network.measure(mpi, &sweep, "result");
+    assert!(messages.contains(&format!("{hosts} ranks of {}", mpi.name)), "{messages}");
+    assert!(messages.contains(&format!("on {hosts} nodes, the first on h1")), "{messages}");
     let tried = network.apexmap(&["try", "s.toml", "--hosts", &network.names()]);
     assert!(tried.contains(&format!("ranks      {hosts} on {hosts} nodes (h1, h2")), "{tried}");
     assert!(tried.contains("1 on each") && tried.contains("ping-pong"), "{tried}");
-    assert!(said.contains("5 of 5 points done, 0 failed, 10 samples"), "{said}");
+    assert!(messages.contains("5 of 5 points done, 0 failed, 10 samples"), "{messages}");
     // Open MPI's default component fails here. The trial detects that and reports it once.
-    assert_eq!(said.matches("note: MPI_Win_create fails").count(), usize::from(mpi.name == "Open MPI"), "{said}");
+    assert_eq!(
+        messages.matches("note: MPI_Win_create fails").count(),
+        usize::from(mpi.name == "Open MPI"),
+        "{messages}"
+    );
     let manifest = Manifest::read(&Folder { path: network.scratch.join("result") }).expect("a manifest");
     assert_eq!(manifest.hosts.join(","), network.names());
 }
@@ -155,7 +159,7 @@ fn all_kinds(mpi: &'static Mpi, hosts: usize) {
 fn open_mpi_measures_across_two_hosts() {
     needs!(Network);
     needs!(Mpi);
-    all_kinds(&OPEN_MPI, 2);
+    verify_kernels(&OPEN_MPI, 2);
 }
 
 #[test]
@@ -163,7 +167,7 @@ fn a_run_on_several_hosts_tries_its_launch_first_and_tells_of_a_card_of_another_
     needs!(Network);
     needs!(Mpi);
     OPEN_MPI.worker();
-    let _alone = alone();
+    let _alone = lock_launches();
     let network = Network::start(2, SLOW);
     let card = "name = \"fast\"\nsummary = \"\"\nsource = \"a test\"\n[numbers.network_latency_seconds]\nvalue = 1\n\
                 unit = \"us\"\nhow = \"a guess\"\n";
@@ -176,12 +180,12 @@ fn a_run_on_several_hosts_tries_its_launch_first_and_tells_of_a_card_of_another_
     fs::write(network.scratch.join("s.toml"), sweep).expect("a file");
     let names = network.names();
     let run = ["run", "s.toml", "--out", "result", "--hosts", &names, "--card", "card.toml", "--card-of-another-host"];
-    let said = network.apexmap(&run);
+    let messages = network.apexmap(&run);
     assert!(
-        said.contains("trial of the largest launch") && said.contains("ranks      2 on 2 nodes (h1, h2)"),
-        "{said}"
+        messages.contains("trial of the largest launch") && messages.contains("ranks      2 on 2 nodes (h1, h2)"),
+        "{messages}"
     );
-    assert!(said.contains("The card belongs to another network: a short message takes 1 us on it"), "{said}");
+    assert!(messages.contains("The card belongs to another network: a short message takes 1 us on it"), "{messages}");
     let page = fs::read_to_string(network.scratch.join("result/report.html")).expect("a report");
     assert!(page.contains("The card belongs to another network"));
     let left: Vec<_> = fs::read_dir(&*network.scratch).expect("a folder").flatten().map(|e| e.file_name()).collect();
@@ -193,35 +197,35 @@ fn a_run_on_several_hosts_tries_its_launch_first_and_tells_of_a_card_of_another_
 fn open_mpi_measures_across_four_hosts() {
     needs!(Network);
     needs!(Mpi);
-    all_kinds(&OPEN_MPI, 4);
+    verify_kernels(&OPEN_MPI, 4);
 }
 
 #[test]
 fn open_mpi_measures_across_eight_hosts() {
     needs!(Network);
     needs!(Mpi);
-    all_kinds(&OPEN_MPI, 8);
+    verify_kernels(&OPEN_MPI, 8);
 }
 
 #[test]
 fn mpich_measures_across_two_hosts() {
     needs!(Network);
     needs!(Mpi);
-    all_kinds(&MPICH, 2);
+    verify_kernels(&MPICH, 2);
 }
 
 #[test]
 fn mpich_measures_across_four_hosts() {
     needs!(Network);
     needs!(Mpi);
-    all_kinds(&MPICH, 4);
+    verify_kernels(&MPICH, 4);
 }
 
 #[test]
 fn mpich_measures_across_eight_hosts() {
     needs!(Network);
     needs!(Mpi);
-    all_kinds(&MPICH, 8);
+    verify_kernels(&MPICH, 8);
 }
 
 #[test]
@@ -235,30 +239,32 @@ fn more_ranks_than_the_hosts_take_are_refused_before_anything_is_launched() {
     );
     fs::write(&file, sweep).expect("a file");
     let (file, out) = (file.to_str().expect("UTF-8"), scratch.join("result").display().to_string());
-    let error = refused(&["run", file, "--out", &out]);
+    let error = refusal_message(&["run", file, "--out", &out]);
     assert!(error.contains("8 ranks take 8 hosts, but the list has 2 hosts: h1, h2"), "{error}");
-    let error = refused(&["run", file, "--out", &out, "--hosts", "h1,h2,h3", "--ranks-per-node", "2"]);
+    let error = refusal_message(&["run", file, "--out", &out, "--hosts", "h1,h2,h3", "--ranks-per-node", "2"]);
     assert!(error.contains("8 ranks take 4 hosts, but the list has 3 hosts"), "{error}");
-    let error = refused(&["run", file, "--out", &out, "--ranks-per-node", "4", "--submit=slurm"]);
+    let error = refusal_message(&["run", file, "--out", &out, "--ranks-per-node", "4", "--submit=slurm"]);
     assert!(error.contains("the batch system chooses the hosts"), "{error}");
     assert!(!scratch.join("result").exists());
-    let plan = printed(&["plan", file, "--out", &out, "--ranks-per-node", "4"]);
+    let plan = successful_stdout(&["plan", file, "--out", &out, "--ranks-per-node", "4"]);
     assert!(plan.contains("hosts: h1, h2, 4 ranks on each"), "{plan}");
 }
 
 /// Returns a parameter of a fit and the ends of its interval.
 fn estimate(fit: &Value, symbol: &str) -> (f64, f64, f64) {
-    let all = fit["fit"]["estimates"].as_array().expect("estimates");
-    let one =
-        all.iter().find(|one| one["symbol"] == symbol).unwrap_or_else(|| panic!("{symbol} was not fitted: {fit}"));
-    let [value, low, high] = ["value", "low", "high"].map(|name| one[name].as_f64().expect("a number"));
+    let estimates = fit["fit"]["estimates"].as_array().expect("estimates");
+    let estimate = estimates
+        .iter()
+        .find(|estimate| estimate["symbol"] == symbol)
+        .unwrap_or_else(|| panic!("{symbol} was not fitted: {fit}"));
+    let [value, low, high] = ["value", "low", "high"].map(|name| estimate[name].as_f64().expect("a number"));
     (value, low, high)
 }
 
 /// Checks LogGP's parameters at both settings. They must agree with the switch plus the time of plain sockets.
 fn log_gp(mpi: &'static Mpi) {
     mpi.worker();
-    let _alone = alone();
+    let _alone = lock_launches();
     let network = Network::start(2, FAST);
     let sweep = "[fixed]\nranks = 2\n[axes]\nkernel = [\"message_rate.ping_pong\", \"message_rate.streaming\"]\nmessages = 128\n\
          message_bytes = [8, 64, 512, 1024, 2048, 4096, 8192]\n\
@@ -268,40 +274,43 @@ fn log_gp(mpi: &'static Mpi) {
         network.switch.set(setting);
         let (short, byte) = network.sockets();
         network.measure(mpi, sweep, name);
-        let told = network.apexmap(&["fit", name, "--model", "point_to_point.log_gp", "--format", "json"]);
-        let fit: Value = serde_json::from_str(&told).expect("JSON");
+        let json = network.apexmap(&["fit", name, "--model", "point_to_point.log_gp", "--format", "json"]);
+        let fit: Value = serde_json::from_str(&json).expect("JSON");
         let [latency, send, receive, by_byte] = ["L", "o_s", "o_r", "G"].map(|symbol| estimate(&fit, symbol));
-        let said = format!(
+        let summary = format!(
             "{} {setting:?}: sockets {:.1} us, {:.2} ns/B; L {}, o_s {}, o_r {} us, G {} ns/B",
             mpi.name,
             1e6 * short,
             1e9 * byte,
-            shown(latency, 1e6),
-            shown(send, 1e6),
-            shown(receive, 1e6),
-            shown(by_byte, 1e9)
+            format_estimate(latency, 1e6),
+            format_estimate(send, 1e6),
+            format_estimate(receive, 1e6),
+            format_estimate(by_byte, 1e9)
         );
-        println!("{said}");
+        println!("{summary}");
         // A byte takes its time on the wire plus a time in the hosts. For 8000 bytes, the latter is less than for a
         // message.
         let hosts = short - setting.delay.as_secs_f64();
-        assert!(1.0 / setting.rate <= by_byte.2 && by_byte.1 <= 1.0 / setting.rate + hosts / 8000.0, "{said}");
+        assert!(1.0 / setting.rate <= by_byte.2 && by_byte.1 <= 1.0 / setting.rate + hosts / 8000.0, "{summary}");
         let ends = [latency.1 + send.1 + receive.1, latency.2 + send.2 + receive.2];
-        assert!(setting.delay.as_secs_f64() <= ends[1], "{said}");
+        assert!(setting.delay.as_secs_f64() <= ends[1], "{summary}");
         ends
     });
     // The time in hosts and library is the same at both settings and cancels.
     let [fast, slow] = one_way;
-    let more = (SLOW.delay - FAST.delay).as_secs_f64();
-    assert!(slow[0] - fast[1] <= more && more <= slow[1] - fast[0], "{more} s more: {fast:?} s, {slow:?} s");
-    let said = network.apexmap(&["compare", "fast", "slow"]);
+    let added_delay = (SLOW.delay - FAST.delay).as_secs_f64();
+    assert!(
+        slow[0] - fast[1] <= added_delay && added_delay <= slow[1] - fast[0],
+        "{added_delay} s more: {fast:?} s, {slow:?} s"
+    );
+    let messages = network.apexmap(&["compare", "fast", "slow"]);
     // Long messages lose most: the rate is a tenth, while the latency only quadruples.
-    let most = said.split("ratios from ").nth(1).and_then(|rest| rest.split(" to ").next());
-    assert!(most.is_some_and(|most| most.ends_with("message_bytes = 8 KiB")), "{said}");
+    let most = messages.split("ratios from ").nth(1).and_then(|rest| rest.split(" to ").next());
+    assert!(most.is_some_and(|most| most.ends_with("message_bytes = 8 KiB")), "{messages}");
 }
 
 /// Formats a value with its interval: `80 [79.6, 80.5]`.
-fn shown((value, low, high): (f64, f64, f64), times: f64) -> String {
+fn format_estimate((value, low, high): (f64, f64, f64), times: f64) -> String {
     format!("{:.3} [{:.3}, {:.3}]", times * value, times * low, times * high)
 }
 
@@ -311,10 +320,10 @@ fn a_calibration_of_a_slow_network_ends_in_its_time_and_bounds_what_runs_there()
     needs!(Network);
     needs!(Mpi);
     OPEN_MPI.worker();
-    let _alone = alone();
+    let _alone = lock_launches();
     let network = Network::start(2, SLOW);
     let worker = OPEN_MPI.worker().display().to_string();
-    let said = network.apexmap(&[
+    let messages = network.apexmap(&[
         "calibrate",
         "--launcher",
         "openmpi",
@@ -326,9 +335,9 @@ fn a_calibration_of_a_slow_network_ends_in_its_time_and_bounds_what_runs_there()
         "card",
         "--allow-disturbed",
     ]);
-    println!("{said}");
+    println!("{messages}");
     for number in ["network_latency_seconds", "network_bandwidth_bytes_per_second"] {
-        assert!(said.contains(number), "the card has no {number}: {said}");
+        assert!(messages.contains(number), "the card has no {number}: {messages}");
     }
     let sweep = "[fixed]\nkernel = \"random_access.hypercube\"\nranks = 2\nN_words = 65536\n[axes]\nQ = [64, 4096]\n[repeat]\nmin = 6\n";
     network.measure_with(&OPEN_MPI, sweep, "bounded", &["--card", "card/card.toml"]);
@@ -336,8 +345,8 @@ fn a_calibration_of_a_slow_network_ends_in_its_time_and_bounds_what_runs_there()
     println!("{csv}");
     let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let head = lines.next().expect("a head");
-    let at = head.iter().position(|name| *name == "share_of_bound_median").expect("a column");
-    let shares: Vec<f64> = lines.filter_map(|line| line.get(at)?.parse().ok()).collect();
+    let column = head.iter().position(|name| *name == "share_of_bound_median").expect("a column");
+    let shares: Vec<f64> = lines.filter_map(|line| line.get(column)?.parse().ok()).collect();
     assert!(shares.len() == 2 && shares.iter().all(|share| *share > 0.0 && *share <= 1.0), "{csv}");
 }
 

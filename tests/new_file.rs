@@ -1,9 +1,9 @@
 //! Tests that files are written completely or not at all, under unpredictable names, and that no link is followed.
 
-use super::common::{Scratch, apexmap, printed, samples, table, write};
-use super::terminal::TINY;
+use super::common::{Scratch, apexmap, samples, successful_stdout, table, write};
+use super::terminal::TINY_SWEEP;
 use apexmap_base::error::Error;
-use apexmap_base::new_file::{remove_abandoned, replace, replace_by, write_named_by};
+use apexmap_base::new_file::{remove_abandoned, replace, replace_contents, write_user_file_contents};
 use apexmap_pages::html::remove_unmade;
 use apexmap_results::disk::Folder;
 use std::io::Write;
@@ -24,13 +24,13 @@ fn names(folder: &Path) -> Vec<String> {
 fn a_file_that_cannot_be_completed_stays_as_it_was() {
     let scratch = Scratch::new();
     let path = scratch.join("a");
-    replace_by(&path, "old").unwrap();
+    replace_contents(&path, "old").unwrap();
     let failed = replace(&path, |file| {
         file.write_all(b"half").unwrap();
         assert_eq!(names(&scratch).len(), 2);
         Err(Error::environment("no more room", ""))
     });
-    assert_eq!(failed.unwrap_err().what, "no more room");
+    assert_eq!(failed.unwrap_err().message, "no more room");
     assert_eq!((std::fs::read_to_string(&path).unwrap().as_str(), names(&scratch).len()), ("old", 1));
 }
 
@@ -41,7 +41,8 @@ fn many_writers_of_one_file_leave_one_of_its_versions() {
     std::thread::scope(|scope| {
         for writer in 0..4 {
             let path = &path;
-            scope.spawn(move || (0..200).for_each(|_| replace_by(path, writer.to_string().repeat(5000)).unwrap()));
+            scope
+                .spawn(move || (0..200).for_each(|_| replace_contents(path, writer.to_string().repeat(5000)).unwrap()));
         }
     });
     let text = std::fs::read_to_string(&path).unwrap();
@@ -71,10 +72,10 @@ fn a_path_that_the_user_named_may_be_a_link_or_a_device() {
     let (file, link) = (scratch.join("file"), scratch.join("link"));
     std::fs::write(&file, "old").unwrap();
     symlink(&file, &link).unwrap();
-    write_named_by(&link, "new").unwrap();
+    write_user_file_contents(&link, "new").unwrap();
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
     assert!(link.is_symlink());
-    write_named_by(Path::new("/dev/null"), "nothing").unwrap();
+    write_user_file_contents(Path::new("/dev/null"), "nothing").unwrap();
     assert!(!Path::new("/dev/null").is_file());
 }
 
@@ -82,7 +83,7 @@ fn a_path_that_the_user_named_may_be_a_link_or_a_device() {
 fn links_in_a_shared_result_folder_are_not_followed() {
     let scratch = Scratch::new();
     let (sweep, result, precious) = (scratch.join("tiny.toml"), scratch.join("r"), scratch.join("precious"));
-    std::fs::write(&sweep, TINY).unwrap();
+    std::fs::write(&sweep, TINY_SWEEP).unwrap();
     std::fs::write(&precious, "precious").unwrap();
     std::fs::create_dir_all(result.join("journals")).unwrap();
     std::fs::create_dir_all(result.join("figures")).unwrap();
@@ -112,7 +113,7 @@ fn a_report_removes_no_file_that_another_list_names_beyond_its_own_folders() {
     let scratch = Scratch::new();
     // The digest of "x", computed by sha256sum.
     let digest = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
-    let (figures, mine) = (scratch.join("figures"), scratch.join("mine"));
+    let (figures, foreign_folder) = (scratch.join("figures"), scratch.join("mine"));
     let list =
         ["v.svg", "paper/v.svg", "paper/../v.svg", "../mine/v.svg", ".made.svg", "notes.txt", "link.svg", "pipe.svg"];
     let list: String = list.iter().map(|name| format!("{digest}  {name}\n")).collect();
@@ -121,20 +122,20 @@ fn a_report_removes_no_file_that_another_list_names_beyond_its_own_folders() {
         ["v.svg", ".made.svg", "notes.txt"].iter().for_each(|name| std::fs::write(folder.join(name), "x").unwrap());
     };
     fill(&figures);
-    fill(&mine);
-    symlink(&mine, figures.join("paper")).unwrap();
-    symlink(mine.join("v.svg"), figures.join("link.svg")).unwrap();
+    fill(&foreign_folder);
+    symlink(&foreign_folder, figures.join("paper")).unwrap();
+    symlink(foreign_folder.join("v.svg"), figures.join("link.svg")).unwrap();
     nix::unistd::mkfifo(&figures.join("pipe.svg"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     std::fs::write(figures.join(".made"), &list).unwrap();
     remove_unmade(&figures, "").unwrap();
     assert_eq!(names(&figures), [".made", ".made.svg", "link.svg", "notes.txt", "paper", "pipe.svg"]);
-    assert_eq!(names(&mine), [".made.svg", "notes.txt", "v.svg"]);
+    assert_eq!(names(&foreign_folder), [".made.svg", "notes.txt", "v.svg"]);
     // The folder of figures is a link: no file in its target is removed.
     let link = scratch.join("link");
-    symlink(&mine, &link).unwrap();
-    std::fs::write(mine.join(".made"), &list).unwrap();
+    symlink(&foreign_folder, &link).unwrap();
+    std::fs::write(foreign_folder.join(".made"), &list).unwrap();
     remove_unmade(&link, "").unwrap();
-    assert_eq!(names(&mine), [".made", ".made.svg", "notes.txt", "v.svg"]);
+    assert_eq!(names(&foreign_folder), [".made", ".made.svg", "notes.txt", "v.svg"]);
     // The result's own files are removed.
     std::fs::remove_file(figures.join("paper")).unwrap();
     fill(&figures.join("paper"));
@@ -144,7 +145,7 @@ fn a_report_removes_no_file_that_another_list_names_beyond_its_own_folders() {
 }
 
 /// Runs a command as another user; needs root.
-fn as_other(arguments: &[&str]) -> (Option<i32>, String) {
+fn run_as_other(arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_apexmap"));
     let output = command.args(arguments).uid(65534).gid(65534).current_dir("/").output().unwrap();
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
@@ -157,35 +158,35 @@ fn two_users_share_a_result_if_they_may_and_are_told_who_may_not() {
     }
     let scratch = Scratch::new();
     let (sweep, result) = (scratch.join("tiny.toml"), scratch.join("r"));
-    std::fs::write(&sweep, TINY).unwrap();
+    std::fs::write(&sweep, TINY_SWEEP).unwrap();
     let (sweep, out) = (sweep.to_str().unwrap(), result.to_str().unwrap());
     let run = ["run", "--no-report", "--out", out, sweep];
-    printed(&run);
+    successful_stdout(&run);
     let mode = |path: &Path, mode: u32| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
     for folder in [&result, &result.join("journals"), &result.join("figures")] {
         mode(folder, 0o777);
     }
     mode(&result.join(".lock"), 0o644);
-    let (code, said) = as_other(&run);
-    assert_eq!(code, Some(0), "the lock needs no permission to write: {said}");
+    let (code, stderr_text) = run_as_other(&run);
+    assert_eq!(code, Some(0), "the lock needs no permission to write: {stderr_text}");
     // In a sticky folder, only the owner of a file may replace it.
-    printed(&run);
+    successful_stdout(&run);
     mode(&result, 0o1777);
-    let (code, said) = as_other(&run);
-    assert_eq!(code, Some(3), "{said}");
-    assert!(said.contains(" belongs to root (mode 0") && said.contains("(mode 1777)"), "{said}");
+    let (code, stderr_text) = run_as_other(&run);
+    assert_eq!(code, Some(3), "{stderr_text}");
+    assert!(stderr_text.contains(" belongs to root (mode 0") && stderr_text.contains("(mode 1777)"), "{stderr_text}");
     mode(&result.join(".lock"), 0o600);
-    let (code, said) = as_other(&run);
-    assert!(code == Some(3) && said.contains("r/.lock belongs to root (mode 0600)"), "{said}");
+    let (code, stderr_text) = run_as_other(&run);
+    assert!(code == Some(3) && stderr_text.contains("r/.lock belongs to root (mode 0600)"), "{stderr_text}");
 }
 
 #[test]
 fn reports_of_one_result_do_not_disturb_each_other() {
     let scratch = Scratch::new();
     let (sweep, result) = (scratch.join("tiny.toml"), scratch.join("r"));
-    std::fs::write(&sweep, TINY).unwrap();
+    std::fs::write(&sweep, TINY_SWEEP).unwrap();
     let result = result.to_str().unwrap();
-    printed(&["run", "--no-report", "--out", result, sweep.to_str().unwrap()]);
+    successful_stdout(&["run", "--no-report", "--out", result, sweep.to_str().unwrap()]);
     for _ in 0..3 {
         std::thread::scope(|scope| {
             let reports: Vec<_> = (0..4).map(|_| scope.spawn(|| apexmap(&["report", result]))).collect();
@@ -208,7 +209,7 @@ fn figures_go_to_links_and_pipes_that_the_user_named() {
     std::fs::write(&real, "old").unwrap();
     symlink(&real, &link).unwrap();
     let result = folder.path.to_str().unwrap();
-    printed(&["plot", result, "curves", "--x", "L", "--out", link.to_str().unwrap()]);
+    successful_stdout(&["plot", result, "curves", "--x", "L", "--out", link.to_str().unwrap()]);
     assert!(std::fs::read_to_string(&real).unwrap().contains("<svg"));
     let exported = apexmap(&["export", result, "--format", "jsonl", "--out", "/dev/stdout"]);
     assert_eq!(String::from_utf8(exported.stdout).unwrap().lines().count(), samples().len());

@@ -2,30 +2,32 @@
 //! transfers of a line between two cores.
 
 use apexmap_base::point::{Point, Value};
-use apexmap_measure::affinity::of_thread;
+use apexmap_measure::affinity::allowed_hardware_threads;
 use apexmap_measure::comm::arena::Arena;
 use apexmap_measure::comm::threads::ThreadComm;
 use apexmap_measure::comm::{Transport, World, threads};
 use apexmap_measure::hardware::Hardware;
-use apexmap_measure::kernels::calibrate::memory::core_to_core::{Side, between, hand_over};
+use apexmap_measure::kernels::calibrate::memory::core_to_core::{Side, hand_over, run_between};
 use apexmap_measure::kernels::calibrate::memory::stride::sum_strided;
 use apexmap_measure::kernels::calibrate::memory::{loaded, stream};
-use apexmap_measure::kernels::{Outcome, complete, find, run_here};
+use apexmap_measure::kernels::{Outcome, complete, find, run_embedded};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 fn point(kernel: &str, ranks: usize, settings: &[(&str, Value)]) -> Point {
-    let point = settings.iter().fold(Point::new(kernel, ranks), |point, (name, value)| point.with(name, value.clone()));
+    let point = settings
+        .iter()
+        .fold(Point::new(kernel, ranks), |point, (name, value)| point.with_parameter(name, value.clone()));
     complete(point).expect("a valid point")
 }
 
-fn on_threads(ranks: usize, body: impl Fn(&ThreadComm, &mut Arena) -> Outcome + Sync) -> Outcome {
+fn run_on_threads(ranks: usize, body: impl Fn(&ThreadComm, &mut Arena) -> Outcome + Sync) -> Outcome {
     threads::run(ranks, body).into_iter().map(|outcome| outcome.expect("no panic")).next().expect("rank 0")
 }
 
 fn run(point: &Point) -> Outcome {
     let kernel = find(&point.kernel).expect("a kernel");
-    on_threads(point.ranks, |comm, arena| {
+    run_on_threads(point.ranks, |comm, arena| {
         kernel.run(point, 0, &mut World { transport: Transport::Threads(comm), arena }).expect("a run")
     })
 }
@@ -56,7 +58,7 @@ fn every_stride_verifies_and_its_lines_are_counted() {
             assert_eq!(number(&outcome, "traffic_bytes"), traffic * work.operations, "{stride}");
         }
     }
-    let long = Point::new("calibrate.stride", 1).with("bytes", 1024u64).with("stride", 129u64);
+    let long = Point::new("calibrate.stride", 1).with_parameter("bytes", 1024u64).with_parameter("stride", 129u64);
     assert!(complete(long).expect_err("longer than the region").contains("use more bytes"));
 }
 
@@ -92,7 +94,7 @@ fn a_stream_that_leaves_out_or_spoils_words_is_found() {
     let wrong = |access: &str, pass: Pass, right: fn(u64, u64) -> u64| {
         let point = point("calibrate.stream", 1, &[("access", access.into()), ("bytes", 4096u64.into())]);
         let run =
-            |comm: &ThreadComm, arena: &mut Arena| stream::write(comm, &point, arena, pass, right).expect("memory");
+            |comm: &ThreadComm, arena: &mut Arena| stream::run_write(comm, &point, arena, pass, right).expect("memory");
         threads::run(1, run).swap_remove(0).expect("no panic").1
     };
     assert_eq!(wrong("copy", stream::copy, |b, _| b), 0);
@@ -133,7 +135,7 @@ fn latency_under_reads_and_writes_verifies() {
 fn chunks_that_are_not_written_are_found() {
     let verdict = |write: fn(&mut [u64], u64)| {
         let point = point("calibrate.loaded", 2, &[("bytes", (1u64 << 20).into()), ("write_share", 100u64.into())]);
-        on_threads(2, |comm, arena| loaded::run_with(comm, &point, 0, arena, write).expect("memory")).verdict
+        run_on_threads(2, |comm, arena| loaded::run_with(comm, &point, 0, arena, write).expect("memory")).verdict
     };
     assert_eq!(verdict(<[u64]>::fill), Ok(()));
     assert!(verdict(|_, _| ()).expect_err("nothing is written").contains("chunks"));
@@ -152,8 +154,10 @@ fn a_line_between_any_two_ranks_verifies() {
         assert!((number(&outcome, "operation_seconds") * 200.0 / outcome.seconds - 1.0).abs() < 1e-9);
     }
     let refusal = |first: u64, second: u64| {
-        complete(Point::new("calibrate.core_to_core", 2).with("first", first).with("second", second))
-            .expect_err("refused")
+        complete(
+            Point::new("calibrate.core_to_core", 2).with_parameter("first", first).with_parameter("second", second),
+        )
+        .expect_err("refused")
     };
     assert!(refusal(1, 1).contains("exclude such pairs"));
     assert!(refusal(0, 2).contains("there is no rank 2 of 2"));
@@ -164,7 +168,7 @@ fn a_line_that_is_not_handed_over_is_found() {
     type Side4 = fn(&ThreadComm, &AtomicU64, Side, std::ops::Range<u64>) -> u64;
     let verdict = |side: Side4| {
         let point = point("calibrate.core_to_core", 2, &[("rounds", 100u64.into())]);
-        on_threads(2, |comm, _| between(comm, &point, side)).verdict
+        run_on_threads(2, |comm, _| run_between(comm, &point, side)).verdict
     };
     assert_eq!(verdict(hand_over), Ok(()));
     assert!(verdict(|_, _, _, _| 0).is_err(), "nothing");
@@ -191,13 +195,13 @@ fn the_memory_of_a_point_is_on_its_node() {
         2,
         &[("bytes", 4096u64.into()), ("steps", 100u64.into()), ("memory_node", 0u64.into())],
     );
-    match run_here(&point, 0) {
+    match run_embedded(&point, 0) {
         Ok(outcome) => assert!(outcome.seconds > 0.0),
         Err(error) => assert!(error.to_string().contains("mbind"), "{error}"),
     }
-    let nowhere = run_here(&point.with("memory_node", 1000u64), 0).expect_err("no such node");
-    assert!(nowhere.what.contains("memory_node = 1000"), "{nowhere}");
-    let none = complete(Point::new("calibrate.poll", 2).with("memory_node", 0u64)).expect_err("no memory");
+    let nowhere = run_embedded(&point.with_parameter("memory_node", 1000u64), 0).expect_err("no such node");
+    assert!(nowhere.message.contains("memory_node = 1000"), "{nowhere}");
+    let none = complete(Point::new("calibrate.poll", 2).with_parameter("memory_node", 0u64)).expect_err("no memory");
     assert!(none.contains("has no memory"), "{none}");
 }
 
@@ -205,13 +209,13 @@ fn the_memory_of_a_point_is_on_its_node() {
 fn the_ranks_of_a_point_are_on_the_cores_of_its_node_and_back_afterwards() {
     let settings = [("bytes", 4096u64.into()), ("steps", 100u64.into()), ("core_node", 0u64.into())];
     let point = point("calibrate.chase", 1, &settings);
-    let before = of_thread();
-    let on_a_node = Hardware::here().usable().any(|thread| thread.numa_node == Some(0));
-    match run_here(&point, 0) {
+    let before = allowed_hardware_threads();
+    let on_a_node = Hardware::this_machine().usable().any(|thread| thread.numa_node == Some(0));
+    match run_embedded(&point, 0) {
         Ok(outcome) => assert!(on_a_node && outcome.seconds > 0.0),
-        Err(error) => assert!(!on_a_node && error.what.contains("core_node = 0"), "{error}"),
+        Err(error) => assert!(!on_a_node && error.message.contains("core_node = 0"), "{error}"),
     }
-    assert_eq!(of_thread(), before);
-    let nowhere = run_here(&point.with("core_node", 1000u64), 0).expect_err("no such node");
-    assert!(nowhere.what.contains("core_node = 1000: no core"), "{nowhere}");
+    assert_eq!(allowed_hardware_threads(), before);
+    let nowhere = run_embedded(&point.with_parameter("core_node", 1000u64), 0).expect_err("no such node");
+    assert!(nowhere.message.contains("core_node = 1000: no core"), "{nowhere}");
 }

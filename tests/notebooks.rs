@@ -11,16 +11,16 @@ use std::process::Command;
 fn notebooks() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("notebooks");
     let entries = std::fs::read_dir(folder).expect("the notebooks").flatten().map(|entry| entry.path());
-    let mut found: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "ipynb")).collect();
-    found.sort();
-    found
+    let mut paths: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "ipynb")).collect();
+    paths.sort();
+    paths
 }
 
 #[test]
 fn notebooks_hold_no_outputs() {
-    let all = notebooks();
-    assert_eq!(all.len(), 3);
-    for path in all {
+    let paths = notebooks();
+    assert_eq!(paths.len(), 3);
+    for path in paths {
         let text = std::fs::read_to_string(&path).expect("a notebook");
         let notebook: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let cells = notebook["cells"].as_array().expect("cells");

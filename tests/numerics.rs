@@ -128,7 +128,7 @@ fn interval_ranks_are_those_of_the_sign_test_tables() {
 #[test]
 fn no_interval_is_claimed_below_six_samples() {
     (0..6).for_each(|n| assert_eq!(median_interval_rank(n), None));
-    assert_eq!(Summary::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).expect("samples").interval, None);
+    assert_eq!(Summary::from_samples(&[1.0, 2.0, 3.0, 4.0, 5.0]).expect("samples").interval, None);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn the_approximation_for_many_samples_never_claims_too_much_and_wastes_one_rank_
 
 #[test]
 fn summaries_are_right_on_known_data() {
-    let summary = Summary::of(&[9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 100.0, 5.0, 4.0]).expect("samples");
+    let summary = Summary::from_samples(&[9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 100.0, 5.0, 4.0]).expect("samples");
     // Sorted 1 2 3 4 5 7 8 9 100; distances from 5: 0 1 1 2 2 3 3 4 95; limit 3 x 1.4826 x 2 = 8.9.
     assert_eq!((summary.n, summary.min, summary.median, summary.max), (9, 1.0, 5.0, 100.0));
     assert_eq!(summary.interval, Some((2.0, 9.0)));
@@ -171,13 +171,13 @@ fn summaries_are_right_on_known_data() {
     assert_eq!(summary.relative_width(), Some(7.0 / 5.0));
     assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
     assert_eq!(median(&[]), None);
-    assert_eq!(Summary::of(&[3.0]).map(|s| (s.min, s.median, s.max, s.outliers)), Some((3.0, 3.0, 3.0, 0)));
+    assert_eq!(Summary::from_samples(&[3.0]).map(|s| (s.min, s.median, s.max, s.outliers)), Some((3.0, 3.0, 3.0, 0)));
 }
 
 proptest! {
     #[test]
     fn the_median_and_its_interval_lie_within_the_samples(samples in prop::collection::vec(-1e9f64..1e9, 1..200)) {
-        let summary = Summary::of(&samples).expect("samples");
+        let summary = Summary::from_samples(&samples).expect("samples");
         prop_assert!(summary.min <= summary.median && summary.median <= summary.max);
         prop_assert_eq!(summary.interval.is_some(), samples.len() >= 6);
         if let Some((low, high)) = summary.interval {
@@ -186,7 +186,7 @@ proptest! {
         prop_assert!(summary.outliers < samples.len());
         let mut reversed = samples.clone();
         reversed.reverse();
-        prop_assert_eq!(Summary::of(&reversed), Some(summary));
+        prop_assert_eq!(Summary::from_samples(&reversed), Some(summary));
     }
 }
 
@@ -195,8 +195,8 @@ proptest! {
 fn quantiles_lie_between_order_statistics() {
     let sorted = [1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 17.0];
     for (p, expected) in [(0.0, 1.5), (0.05, 1.65), (0.5, 4.0), (0.95, 16.7), (0.99, 16.94), (1.0, 17.0)] {
-        let found = quantile(&sorted, p).expect("samples");
-        assert!((found - expected).abs() < 1e-12, "{p}: {found}");
+        let actual = quantile(&sorted, p).expect("samples");
+        assert!((actual - expected).abs() < 1e-12, "{p}: {actual}");
     }
     assert_eq!(quantile(&[2.5], 0.3), Some(2.5));
     assert_eq!(quantile(&[], 0.5), None);

@@ -64,7 +64,7 @@ fn page(folder: &Path, name: &str) -> PathBuf {
         picture(&Figure::Heat(grid(name, 1.0, 4)), "heat"),
         picture(&curves(&[name, "other"]), "curves"),
     ];
-    let surface = |machine: &str, factor| ViewerSurface::of(machine, name, &grid(name, factor, 4)).unwrap();
+    let surface = |machine: &str, factor| ViewerSurface::from_grid(machine, name, &grid(name, factor, 4)).unwrap();
     let context = Context {
         title: name.into(),
         sentences: vec![name.into()],
@@ -80,7 +80,7 @@ fn page(folder: &Path, name: &str) -> PathBuf {
 fn the_viewer_draws_turns_and_keeps_its_camera_from_surface_to_surface() {
     needs!(Browser);
     let scratch = Scratch::new();
-    let told = browser::ask(
+    let result = browser::ask(
         &page(&scratch, "first machine"),
         "const section = document.querySelector('.viewer'), canvas = section.querySelector('canvas');
          const colours = () => {
@@ -106,24 +106,24 @@ fn the_viewer_draws_turns_and_keeps_its_camera_from_surface_to_surface() {
          canvas.dispatchEvent(new PointerEvent('pointerdown', { clientX: 300, clientY: 300, pointerId: 1 }));
          return told;",
     );
-    assert_eq!(told["hidden"], false);
-    assert!(told["colours"].as_u64().unwrap() > 100, "an empty canvas: {told}");
+    assert_eq!(result["hidden"], false);
+    assert!(result["colours"].as_u64().unwrap() > 100, "an empty canvas: {result}");
     // One of nine cells has the gap.
-    assert_eq!((&told["first"]["cells"], &told["first"]["azimuth"]), (&"8".into(), &"-52".into()));
-    assert!(told["label"].as_str().unwrap().contains("bandwidth over alpha"), "{told}");
-    let camera = |state: &str| ["azimuth", "elevation", "zoom"].map(|name| told[state][name].clone());
+    assert_eq!((&result["first"]["cells"], &result["first"]["azimuth"]), (&"8".into(), &"-52".into()));
+    assert!(result["label"].as_str().unwrap().contains("bandwidth over alpha"), "{result}");
+    let camera = |state: &str| ["azimuth", "elevation", "zoom"].map(|name| result[state][name].clone());
     assert_eq!(camera("turned"), ["-46".into(), "32".into(), serde_json::Value::from("1.15")]);
     assert_eq!(camera("second"), camera("turned"));
-    assert_eq!(told["repainted"], true);
-    assert!(told["machines"][1].as_str().unwrap().starts_with("second machine"));
-    let number = |state: &str, name: &str| told[state][name].as_str().unwrap().parse::<f64>().unwrap();
+    assert_eq!(result["repainted"], true);
+    assert!(result["machines"][1].as_str().unwrap().starts_with("second machine"));
+    let number = |state: &str, name: &str| result[state][name].as_str().unwrap().parse::<f64>().unwrap();
     assert_eq!(number("common", "low"), number("first", "low"));
     assert_eq!(number("common", "high"), number("second", "high"));
     assert!(number("first", "high") < number("second", "high"));
-    assert_eq!(told["net"]["net"], "0");
-    let value = told["value"].as_str().unwrap();
+    assert_eq!(result["net"]["net"], "0");
+    let value = result["value"].as_str().unwrap();
     assert!(value.contains("alpha 0.001") && value.contains("L 1") && value.contains("bandwidth 16 MB/s"), "{value}");
-    assert!(told["hint"].as_str().unwrap().contains("1 MB/s (0.0625 times)"), "{}", told["hint"]);
+    assert!(result["hint"].as_str().unwrap().contains("1 MB/s (0.0625 times)"), "{}", result["hint"]);
     assert_eq!(camera("home"), camera("first"));
 }
 
@@ -131,7 +131,7 @@ fn the_viewer_draws_turns_and_keeps_its_camera_from_surface_to_surface() {
 fn values_are_told_under_the_pointer_and_by_keys_and_can_be_saved() {
     needs!(Browser);
     let scratch = Scratch::new();
-    let told = browser::ask(
+    let result = browser::ask(
         &page(&scratch, "=SUM(A1), \"machine\""),
         "const figure = document.querySelector('figure[data-file=heat]'), drawing = figure.querySelector('.drawing');
          const svg = drawing.querySelector('svg'), box = svg.getBoundingClientRect();
@@ -155,22 +155,23 @@ fn values_are_told_under_the_pointer_and_by_keys_and_can_be_saved() {
          told.files = links.sort();
          return told;",
     );
-    let hint = told["hint"].as_str().unwrap();
-    assert!(told["row"].as_array().unwrap().iter().all(|cell| hint.contains(cell.as_str().unwrap())), "{told}");
-    assert_eq!((&told["shown"], &told["gone"], &told["focusable"]), (&true.into(), &true.into(), &true.into()));
-    assert!(told["live"].as_str().unwrap().contains("bandwidth"), "{told}");
-    let alternative = told["alternative"].as_str().unwrap();
+    let hint = result["hint"].as_str().unwrap();
+    assert!(result["row"].as_array().unwrap().iter().all(|cell| hint.contains(cell.as_str().unwrap())), "{result}");
+    assert_eq!((&result["shown"], &result["gone"], &result["focusable"]), (&true.into(), &true.into(), &true.into()));
+    assert!(result["live"].as_str().unwrap().contains("bandwidth"), "{result}");
+    let alternative = result["alternative"].as_str().unwrap();
     assert!(alternative.contains("15 points, from") && alternative.contains("MB/s at alpha"), "{alternative}");
-    assert_eq!(told["png"][0], "image/png");
-    assert!(told["png"][1].as_u64().unwrap() > 20_000);
-    assert!(told["svg"].as_str().unwrap().starts_with("<svg "));
+    assert_eq!(result["png"][0], "image/png");
+    assert!(result["png"][1].as_u64().unwrap() > 20_000);
+    assert!(result["svg"].as_str().unwrap().starts_with("<svg "));
     // A text that a spreadsheet would evaluate, with commas and quotes.
-    assert_eq!(told["csv"], "\"'=SUM(A1), \"\"machine\"\"\",\"1,5\"\r\n");
-    assert_eq!(told["data"][1], "0.001,1,1");
-    assert_eq!(told["buttons"], "SVG PNG CSV SVG PNG CSV SVG PNG CSV CSV");
-    let files: Vec<&str> = told["files"].as_array().unwrap().iter().map(|file| file.as_str().unwrap()).collect();
-    let of = |name: &str| ["csv", "png", "svg"].map(|end| format!("{name}.{end}"));
-    let wanted = ["A-table.csv".to_owned()].into_iter().chain(["contours", "curves", "heat"].into_iter().flat_map(of));
+    assert_eq!(result["csv"], "\"'=SUM(A1), \"\"machine\"\"\",\"1,5\"\r\n");
+    assert_eq!(result["data"][1], "0.001,1,1");
+    assert_eq!(result["buttons"], "SVG PNG CSV SVG PNG CSV SVG PNG CSV CSV");
+    let files: Vec<&str> = result["files"].as_array().unwrap().iter().map(|file| file.as_str().unwrap()).collect();
+    let file_names = |name: &str| ["csv", "png", "svg"].map(|end| format!("{name}.{end}"));
+    let wanted =
+        ["A-table.csv".to_owned()].into_iter().chain(["contours", "curves", "heat"].into_iter().flat_map(file_names));
     assert_eq!(files, wanted.collect::<Vec<String>>());
 }
 
@@ -186,16 +187,16 @@ fn hostile_names_are_text_everywhere_and_run_nowhere() {
     assert!(!dom.contains("<img") && dom.contains("{{ 7 * 7 }}"), "a hostile name became markup");
     assert_eq!(dom.matches("<script").count(), 2, "the viewer's data and the page's own script");
     // Also without the page's protection against foreign scripts.
-    let told = browser::ask(
+    let result = browser::ask(
         &path,
         "await frame();
          return { title: document.title, images: document.images.length, scripts: document.scripts.length,
            heading: document.querySelector('h1').textContent, machine: document.querySelector('option').textContent };",
     );
-    assert!(told["title"].as_str().unwrap().starts_with("</script></title>"), "{told}");
-    assert_eq!((&told["images"], &told["scripts"]), (&0.into(), &3.into()));
+    assert!(result["title"].as_str().unwrap().starts_with("</script></title>"), "{result}");
+    assert_eq!((&result["images"], &result["scripts"]), (&0.into(), &3.into()));
     for place in ["heading", "machine"] {
-        assert!(told[place].as_str().unwrap().contains("<img src=x onerror="), "{told}");
+        assert!(result[place].as_str().unwrap().contains("<img src=x onerror="), "{result}");
     }
 }
 
@@ -221,13 +222,13 @@ fn a_page_prints_without_what_only_a_screen_can_use() {
     let path = page(&scratch, "machine");
     let printed = browser::print(&path);
     assert!(printed.starts_with(b"%PDF-") && printed.len() > 20_000);
-    let told = browser::ask(
+    let result = browser::ask(
         &path,
         "const rules = [...document.styleSheets[0].cssRules].filter((rule) => rule.conditionText === 'print');
          const gone = rules.flatMap((rule) => [...rule.cssRules]).find((rule) => rule.style.display === 'none').selectorText;
          return { all: ['nav', '.viewer', '.tools', '.hint', 'details.data'].every((one) => gone.split(', ').includes(one)) };",
     );
-    assert_eq!(told["all"], true);
+    assert_eq!(result["all"], true);
 }
 
 #[test]
@@ -240,7 +241,7 @@ fn a_page_can_be_used_without_eyes_and_on_a_telephone() {
 fn a_finger_sees_values_that_stay_when_it_is_lifted() {
     needs!(Browser);
     let scratch = Scratch::new();
-    let told = browser::ask(
+    let result = browser::ask(
         &page(&scratch, "machine"),
         "await frame();
          const finger = (one, type, x, y) => one.dispatchEvent(new PointerEvent(type, { clientX: x, clientY: y, pointerId: 1, pointerType: 'touch' }));
@@ -258,16 +259,16 @@ fn a_finger_sees_values_that_stay_when_it_is_lifted() {
          told.point = page.hint.textContent; told.azimuth = section.dataset.azimuth;
          return told;",
     );
-    assert!(told["value"].as_str().unwrap().contains("0.001"), "{told}");
-    assert_eq!((&told["shown"], &told["gone"], &told["scrolls"]), (&true.into(), &true.into(), &"pan-y".into()));
-    assert!(told["point"].as_str().unwrap().contains("bandwidth"), "{told}");
-    assert_eq!(told["azimuth"], "-52", "a tap turned the surface");
+    assert!(result["value"].as_str().unwrap().contains("0.001"), "{result}");
+    assert_eq!((&result["shown"], &result["gone"], &result["scrolls"]), (&true.into(), &true.into(), &"pan-y".into()));
+    assert!(result["point"].as_str().unwrap().contains("bandwidth"), "{result}");
+    assert_eq!(result["azimuth"], "-52", "a tap turned the surface");
 }
 
 /// Returns the relative luminance of `#rrggbb` (WCAG 2.2).
 fn luminance(colour: &str) -> f64 {
-    let part = |at: usize| {
-        let share = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+    let part = |start: usize| {
+        let share = f64::from(u8::from_str_radix(&colour[start..start + 2], 16).unwrap()) / 255.0;
         if share <= 0.04045 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
     };
     0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)
@@ -294,10 +295,10 @@ fn all_text_can_be_read_in_light_and_dark() {
     for dark in [0, 1] {
         for ground in ["ground", "panel", "paper"].map(|name| colour(name, dark)) {
             // First text, then other parts: edges of buttons, rings of focus and of points, the bar of a warning.
-            for (names, least) in [(&["ink", "soft", "link"][..], 4.5), (&["edge", "mark", "warn"], 3.0)] {
+            for (names, min_contrast) in [(&["ink", "soft", "link"][..], 4.5), (&["edge", "mark", "warn"], 3.0)] {
                 for name in names {
-                    let found = contrast(colour(name, dark), ground);
-                    assert!(found >= least, "{name} on {ground}: {found:.2}");
+                    let actual = contrast(colour(name, dark), ground);
+                    assert!(actual >= min_contrast, "{name} on {ground}: {actual:.2}");
                 }
             }
         }
@@ -333,7 +334,7 @@ fn figures_that_a_report_no_longer_makes_are_removed_and_others_stay() {
     let scratch = Scratch::new();
     std::fs::create_dir(scratch.join("paper")).unwrap();
     let write = |file: &str, text: &str| std::fs::write(scratch.join(file), text).unwrap();
-    let there = |file: &str| scratch.join(file).exists();
+    let exists = |file: &str| scratch.join(file).exists();
     let figure =
         |name: &str| format!("<figure class=\"picture\" aria-label=\"t\" data-file=\"{name}\" data-width=\"9\">");
     for file in
@@ -342,7 +343,7 @@ fn figures_that_a_report_no_longer_makes_are_removed_and_others_stay() {
         write(file, file);
     }
     html::remove_unmade(&scratch, &["old", "kept", "changed", "gone"].map(figure).concat()).unwrap();
-    assert!(there("old.svg") && there("paper/old.svg"), "the page has them");
+    assert!(exists("old.svg") && exists("paper/old.svg"), "the page has them");
     // A user has drawn over a figure and edited the list. The digest belongs to "../outside.svg" and is from sha256sum.
     write("changed.svg", "mine now");
     let list = std::fs::read_to_string(scratch.join(".made")).unwrap();
@@ -354,17 +355,20 @@ fn figures_that_a_report_no_longer_makes_are_removed_and_others_stay() {
         ),
     );
     html::remove_unmade(&scratch, &figure("kept")).unwrap();
-    assert!(!there("old.svg") && !there("old.png") && !there("paper/old.svg"));
-    assert!(there("kept.svg") && there("kept.png") && there("changed.svg") && there("mine.svg"));
-    assert!(there("../outside.svg"), "a name led out of the folder");
+    assert!(!exists("old.svg") && !exists("old.png") && !exists("paper/old.svg"));
+    assert!(exists("kept.svg") && exists("kept.png") && exists("changed.svg") && exists("mine.svg"));
+    assert!(exists("../outside.svg"), "a name led out of the folder");
     std::fs::remove_file(scratch.join("../outside.svg")).unwrap();
     assert_eq!(std::fs::read_to_string(scratch.join(".made")).unwrap().lines().count(), 2);
 }
 
 #[test]
 fn what_names_share_stands_once_above_the_legend() {
-    let found = names(&["hypercube, send, Q = 1", "hypercube, put, Q = 1"]);
-    assert_eq!((found.common.as_str(), found.own), ("hypercube, Q = 1", vec!["send".to_owned(), "put".to_owned()]));
+    let legend_names = names(&["hypercube, send, Q = 1", "hypercube, put, Q = 1"]);
+    assert_eq!(
+        (legend_names.common.as_str(), legend_names.own),
+        ("hypercube, Q = 1", vec!["send".to_owned(), "put".to_owned()])
+    );
     let different = names(&["a, b", "a"]);
     assert_eq!((different.common.as_str(), different.own), ("", vec!["a, b".to_owned(), "a".to_owned()]));
     assert_eq!(names(&["a", "a"]).own, ["a", "a"]);
@@ -381,9 +385,9 @@ fn long_names_keep_the_words_that_tell_curves_apart() {
         assert!(!document.contains('…'), "{style:?}: something was cut");
     }
     // Too many labels for separate lines: the middle of a label is cut, both ends stay.
-    let many: Vec<String> = (0..20).map(|k| format!("a{k} {} z{k}", "word ".repeat(30))).collect();
-    let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    let document = drawing(&curves(&many), Style::Screen).unwrap().svg;
+    let long_labels: Vec<String> = (0..20).map(|k| format!("a{k} {} z{k}", "word ".repeat(30))).collect();
+    let long_labels: Vec<&str> = long_labels.iter().map(String::as_str).collect();
+    let document = drawing(&curves(&long_labels), Style::Screen).unwrap().svg;
     for k in 0..20 {
         let line = document.lines().find(|line| line.starts_with(&format!("a{k} "))).unwrap();
         assert!(line.contains('…') && line.ends_with(&format!("z{k}")), "{line}");
@@ -393,9 +397,9 @@ fn long_names_keep_the_words_that_tell_curves_apart() {
 proptest! {
     #[test]
     fn a_legend_fits_where_it_stands(labels in prop::collection::vec("[a-z ,=]{1,90}", 1..21), height in 300.0..540.0f64) {
-        text_ready();
+        load_fonts();
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-        let legend = Legend::beside(&labels, height);
+        let legend = Legend::column(&labels, height);
         prop_assert_eq!(legend.entries.len(), labels.len());
         prop_assert!(legend.size.0 <= 340.0 && legend.size.1 <= height + 70.0, "{:?}", legend.size);
         let tops: Vec<f64> = legend.entries.iter().map(|entry| entry.sample.1).collect();
@@ -404,7 +408,7 @@ proptest! {
 }
 
 /// Loads the fonts. They are available after any drawing.
-fn text_ready() {
+fn load_fonts() {
     svg(&curves(&["a"])).unwrap();
 }
 
@@ -438,8 +442,8 @@ fn curves_on_paper_are_told_apart_without_colours() {
     // The legend's samples differ by dashes and marks, not only by colour.
     let document = drawing(&curves(&["a", "b", "c", "d", "e", "f", "g"]), Style::Paper).unwrap().svg;
     let strokes = |colour: &str| {
-        let of = |line: &&str| line.contains(colour) && line.starts_with("<path fill=\"none\"");
-        document.lines().filter(of).map(|line| line.matches('M').count()).sum::<usize>()
+        let is_stroke = |line: &&str| line.contains(colour) && line.starts_with("<path fill=\"none\"");
+        document.lines().filter(is_stroke).map(|line| line.matches('M').count()).sum::<usize>()
     };
     let solid = strokes("#0072B2");
     let dashed: Vec<usize> = ["#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"].map(strokes).to_vec();
@@ -460,11 +464,11 @@ fn a_png_for_a_paper_says_its_resolution() {
     let scratch = Scratch::new();
     for (style, width, dots) in [(Style::Paper, 1980u32, 23622u32), (Style::Screen, 900, 3780)] {
         let path = scratch.join("figure.png");
-        png_in(&curves(&["one"]), style, &path).unwrap();
+        write_png(&curves(&["one"]), style, &path).unwrap();
         let bytes = std::fs::read(&path).unwrap();
         assert_eq!(bytes[16..20], width.to_be_bytes());
-        let at = bytes.windows(4).position(|four| four == b"pHYs").expect("a chunk with the resolution");
-        assert_eq!(bytes[at + 4..at + 8], dots.to_be_bytes(), "dots a metre");
+        let offset = bytes.windows(4).position(|four| four == b"pHYs").expect("a chunk with the resolution");
+        assert_eq!(bytes[offset + 4..offset + 8], dots.to_be_bytes(), "dots a metre");
     }
 }
 
@@ -483,7 +487,7 @@ fn the_table_of_a_figure_has_its_values_and_each_row_its_place() {
     rows.sort_unstable();
     assert_eq!(rows, (0..16).collect::<Vec<_>>());
     // Up along the axis of L, and to the right along alpha.
-    assert!(spots[4].at.1 < spots[0].at.1 && spots[1].at.0 > spots[0].at.0);
+    assert!(spots[4].position.1 < spots[0].position.1 && spots[1].position.0 > spots[0].position.0);
     assert_eq!(
         figure.description(),
         "Heat map. bandwidth over alpha (temporal locality) and L (spatial locality), 15 points, from \

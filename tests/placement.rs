@@ -3,13 +3,13 @@
 use crate::common::{host, launch, manifest, sample, small_point};
 use apexmap_base::provenance::{Cache, Host, MemoryPlacement, Placement};
 use apexmap_base::sample::{Launch, Sample};
-use apexmap_measure::hardware::Place;
-use apexmap_pages::report::caches::{RankCache, of_rank};
+use apexmap_measure::hardware::PlacementOrder;
+use apexmap_pages::report::caches::{RankCache, rank_caches};
 use apexmap_pages::report::placement;
 use apexmap_pages::report::regimes::regime;
 use apexmap_results::disk::journal::Record;
 use apexmap_results::disk::tabulate::tabulate;
-use apexmap_run::launch::{Here, LaunchJob, Launcher, check, find};
+use apexmap_run::launch::{LaunchJob, Launcher, LocalMachine, check, find};
 use apexmap_theory::machine::{Card, Number};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,10 +17,10 @@ use std::process::Command;
 
 #[test]
 fn memory_on_another_node_than_the_rank_is_a_share_of_its_pages() {
-    let placed = MemoryPlacement::on(0, &BTreeMap::from([(0, 16), (1, 48)])).expect("pages");
+    let placed = MemoryPlacement::from_page_counts(0, &BTreeMap::from([(0, 16), (1, 48)])).expect("pages");
     assert_eq!(placed, MemoryPlacement { numa_node: 0, memory_node: 1, elsewhere: 0.75 });
-    assert_eq!(MemoryPlacement::on(3, &BTreeMap::from([(3, 64)])).expect("pages").elsewhere, 0.0);
-    assert_eq!(MemoryPlacement::on(0, &BTreeMap::new()), None);
+    assert_eq!(MemoryPlacement::from_page_counts(3, &BTreeMap::from([(3, 64)])).expect("pages").elsewhere, 0.0);
+    assert_eq!(MemoryPlacement::from_page_counts(0, &BTreeMap::new()), None);
 }
 
 /// Returns the report's warnings about a result of two launches of two ranks, changed by `change`.
@@ -34,8 +34,8 @@ fn warnings(transport: &str, change: impl Fn(usize, &mut Placement), oversubscri
             change(rank, place);
         }
         let elsewhere = launch.placement.iter().flat_map(|place| &place.memory).map(|memory| memory.elsewhere);
-        let one = sample(&small_point("apex_map.two_sided", 2), "a", 0, 1.0);
-        let samples = vec![Sample { pages_elsewhere: elsewhere.reduce(f64::max), ..one }];
+        let unplaced = sample(&small_point("apex_map.two_sided", 2), "a", 0, 1.0);
+        let samples = vec![Sample { pages_elsewhere: elsewhere.reduce(f64::max), ..unplaced }];
         records.push(Record { launch: Some(launch), samples, ..Record::default() });
     }
     placement::warnings(&manifest().with_records(&records), &tabulate(&records, |_| true).into())
@@ -53,13 +53,14 @@ fn the_report_warns_of_ranks_and_memory_that_are_not_where_they_should_be() {
         |rank: usize, place: &mut Placement| (place.node, place.physical_core) = (format!("n{rank}"), Some(0));
     assert!(warnings("mpi", other_host, false).is_empty());
     let far = |rank: usize, place: &mut Placement| {
-        place.memory = MemoryPlacement::on(0, &BTreeMap::from([(rank, 60), (0, 4)]));
+        place.memory = MemoryPlacement::from_page_counts(0, &BTreeMap::from([(rank, 60), (0, 4)]));
     };
     let far = warnings("threads", far, false);
     assert!(far.len() == 1 && far[0].contains("in 2 of 2 samples: up to 94 % of its pages"), "{far:?}");
     assert!(far[0].contains("rank 1 of launch 0002 ran on node 0, its memory is on node 1"), "{far:?}");
-    let near =
-        |_: usize, place: &mut Placement| place.memory = MemoryPlacement::on(0, &BTreeMap::from([(0, 62), (1, 2)]));
+    let near = |_: usize, place: &mut Placement| {
+        place.memory = MemoryPlacement::from_page_counts(0, &BTreeMap::from([(0, 62), (1, 2)]))
+    };
     assert!(warnings("threads", near, false).is_empty(), "a few pages");
 }
 
@@ -77,7 +78,7 @@ fn results_of_before_cores_were_told_apart_can_be_read() {
 }
 
 /// Returns a launch on a host with eight hardware threads and one L3 per two of them.
-fn several_caches(ranks: usize, place: Option<Place>) -> Launch {
+fn several_caches(ranks: usize, place: Option<PlacementOrder>) -> Launch {
     let mut launch = Launch { place, ..launch("0001", ranks, "b1") };
     launch.host.processors.machine_hardware_threads = Some(8);
     launch.host.caches =
@@ -87,10 +88,10 @@ fn several_caches(ranks: usize, place: Option<Place>) -> Launch {
 
 #[test]
 fn a_rank_has_its_part_of_a_cache_that_other_ranks_share() {
-    let l3 = |ranks, place| of_rank(&several_caches(ranks, place), None)[1].bytes / f64::from(1 << 20);
-    assert_eq!(l3(4, Some(Place::Spread)), 32.0, "one rank on each of the four caches");
-    assert_eq!(l3(8, Some(Place::Spread)), 16.0);
-    assert_eq!(l3(4, Some(Place::Compact)), 16.0, "two on each of the first two");
+    let l3 = |ranks, place| rank_caches(&several_caches(ranks, place), None)[1].bytes / f64::from(1 << 20);
+    assert_eq!(l3(4, Some(PlacementOrder::Spread)), 32.0, "one rank on each of the four caches");
+    assert_eq!(l3(8, Some(PlacementOrder::Spread)), 16.0);
+    assert_eq!(l3(4, Some(PlacementOrder::Compact)), 16.0, "two on each of the first two");
     assert_eq!((l3(1, None), l3(2, None)), (32.0, 16.0), "the placement by the launcher is unknown");
 }
 
@@ -99,20 +100,31 @@ fn the_measured_size_of_a_cache_counts_where_the_system_reports_another() {
     let launch = several_caches(1, None);
     let mut card = Card::new("m", "a machine", "measured");
     card.set("l3_bytes", Number::new(16e6, "B", "random reads")).expect("a number of cards");
-    let caches = of_rank(&launch, Some(&card));
+    let caches = rank_caches(&launch, Some(&card));
     assert_eq!((caches[0].bytes, caches[0].label().as_str()), (32768.0, "L1"));
     assert_eq!((caches[1].bytes, caches[1].label().as_str()), (16e6, "L3 (15.3 MiB measured, 32 MiB reported)"));
     let share = |caches: &[RankCache]| regime(1.0, 64e6, 1, caches, None, &launch.host).levels[1].1;
-    assert!(share(&caches) < share(&of_rank(&launch, None)));
+    assert!(share(&caches) < share(&rank_caches(&launch, None)));
 }
 
 /// Variables that make both MPIs see a node of two packages with four cores of two hardware threads each.
 const TWO_PACKAGES: [(&str, &str); 2] = [("HWLOC_SYNTHETIC", "pack:2 core:4 pu:2"), ("HWLOC_THISSYSTEM", "0")];
 
 /// Returns the hardware threads of that node to which each rank is bound.
-fn bound(launcher: &dyn Launcher, place: Place, ranks: usize, per_node: Option<usize>) -> Vec<Vec<usize>> {
-    let here =
-        Here { cores: 8, hardware_threads: 16, packages: 2, nodes: 1, allocated: false, root: Here::look().root };
+fn bound_threads(
+    launcher: &dyn Launcher,
+    place: PlacementOrder,
+    ranks: usize,
+    per_node: Option<usize>,
+) -> Vec<Vec<usize>> {
+    let machine = LocalMachine {
+        cores: 8,
+        hardware_threads: 16,
+        packages: 2,
+        nodes: 1,
+        allocated: false,
+        root: LocalMachine::detect().root,
+    };
     let job = LaunchJob {
         program: check(launcher, Path::new("/bin/true"), &std::env::var_os("PATH").unwrap_or_default()).expect("it"),
         worker: "/bin/true".into(),
@@ -123,7 +135,7 @@ fn bound(launcher: &dyn Launcher, place: Place, ranks: usize, per_node: Option<u
         hosts: Vec::new(),
         place: Some(place),
         variables: Vec::new(),
-        here,
+        machine: machine,
     };
     let line = launcher.command(&job);
     let (arguments, of_openmpi) = (&line.argv[1..], launcher.id() == "openmpi");
@@ -133,25 +145,25 @@ fn bound(launcher: &dyn Launcher, place: Place, ranks: usize, per_node: Option<u
     }
     let output = command.args(arguments).envs(line.env).envs(TWO_PACKAGES).env("HYDRA_TOPO_DEBUG", "1").output();
     let output = output.expect("the launcher");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     let ranks: BTreeMap<usize, Vec<usize>> =
-        said.lines().filter_map(|l| if of_openmpi { map(l) } else { mask(l) }).collect();
-    assert!(ranks.len() == job.ranks, "{said}{}", String::from_utf8_lossy(&output.stderr));
+        stdout.lines().filter_map(|l| if of_openmpi { parse_map_line(l) } else { parse_mask_line(l) }).collect();
+    assert!(ranks.len() == job.ranks, "{stdout}{}", String::from_utf8_lossy(&output.stderr));
     ranks.into_values().collect()
 }
 
 /// Parses a line of Open MPI:
 /// `Process OMPI jobid: [1,1] App: 0 Process rank: 1 Bound: socket 1[core 4[hwt 0-1]]:[../../../..][BB/../../..]`
-fn map(line: &str) -> Option<(usize, Vec<usize>)> {
+fn parse_map_line(line: &str) -> Option<(usize, Vec<usize>)> {
     let (rank, bound) = line.split_once("Process rank: ")?.1.split_once(" Bound: ")?;
     let threads = bound.split_once("]:[")?.1.chars().filter(|c| "B.".contains(*c)).enumerate();
-    Some((rank.parse().ok()?, threads.filter(|(_, c)| *c == 'B').map(|(at, _)| at).collect()))
+    Some((rank.parse().ok()?, threads.filter(|(_, c)| *c == 'B').map(|(number, _)| number).collect()))
 }
 
 /// Parses `process 1 binding: 0000000011000000`.
-fn mask(line: &str) -> Option<(usize, Vec<usize>)> {
+fn parse_mask_line(line: &str) -> Option<(usize, Vec<usize>)> {
     let (rank, mask) = line.strip_prefix("process ")?.split_once(" binding: ")?;
-    Some((rank.parse().ok()?, mask.chars().enumerate().filter(|(_, c)| *c == '1').map(|(at, _)| at).collect()))
+    Some((rank.parse().ok()?, mask.chars().enumerate().filter(|(_, c)| *c == '1').map(|(number, _)| number).collect()))
 }
 
 #[test]
@@ -160,10 +172,10 @@ fn both_mpis_place_ranks_on_a_made_up_node_as_asked() {
     for id in ["openmpi", "mpich"] {
         let launcher = (find(id).expect("a launcher").make)(&[]).expect("a launcher");
         for per_node in [None, Some(4)] {
-            let of = |place| bound(&*launcher, place, 4, per_node);
-            assert_eq!(of(Place::Spread), [[0, 1], [8, 9], [2, 3], [10, 11]], "{id}, {per_node:?}");
-            assert_eq!(of(Place::Compact), [[0, 1], [2, 3], [4, 5], [6, 7]], "{id}, {per_node:?}");
-            assert_eq!(of(Place::Smt), [[0], [1], [2], [3]], "{id}, {per_node:?}");
+            let threads_at = |place| bound_threads(&*launcher, place, 4, per_node);
+            assert_eq!(threads_at(PlacementOrder::Spread), [[0, 1], [8, 9], [2, 3], [10, 11]], "{id}, {per_node:?}");
+            assert_eq!(threads_at(PlacementOrder::Compact), [[0, 1], [2, 3], [4, 5], [6, 7]], "{id}, {per_node:?}");
+            assert_eq!(threads_at(PlacementOrder::Smt), [[0], [1], [2], [3]], "{id}, {per_node:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of predictions drawn without a result, of compact models of Apex-Map in fits and reports, and of cards without
 //! some numbers.
 
-use super::common::{Scratch, printed, refused};
+use super::common::{Scratch, refusal_message, successful_stdout};
 use crate::made_up;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
@@ -19,7 +19,7 @@ fn file(name: &str) -> String {
 }
 
 /// Returns predicted bandwidths at [alpha, L] in 512 MiB for the card of a hypothetical machine.
-fn map(card: &str) -> Vec<Vec<f64>> {
+fn predict_map(card: &str) -> Vec<Vec<f64>> {
     let model = models::find("apex_map.two_level_linear").expect("a model");
     let card = Card::read(Path::new(&file(card))).expect("a card");
     assert!(card.name.starts_with("Hypothetical"), "{}", card.name);
@@ -38,13 +38,13 @@ fn contours_of_a_vector_machine_are_vertical_and_those_of_a_machine_with_caches_
         high / low
     };
     let spans = |map: &[Vec<f64>]| {
-        let by_alpha: Vec<f64> = (0..15).map(|at| span(&mut map.iter().map(|row| row[at]))).collect();
+        let by_alpha: Vec<f64> = (0..15).map(|column| span(&mut map.iter().map(|row| row[column]))).collect();
         let by_length: Vec<f64> = map.iter().map(|row| span(&mut row.iter().copied())).collect();
         (by_alpha, by_length)
     };
-    let (by_alpha, by_length) = spans(&map("hypothetical-vector.toml"));
+    let (by_alpha, by_length) = spans(&predict_map("hypothetical-vector.toml"));
     assert!(by_alpha.iter().all(|span| *span < 1.3) && by_length.iter().all(|span| *span > 300.0), "{by_alpha:?}");
-    let (by_alpha, by_length) = spans(&map("hypothetical-cache.toml"));
+    let (by_alpha, by_length) = spans(&predict_map("hypothetical-cache.toml"));
     assert!(by_alpha.iter().all(|span| *span > 5.0) && by_length.iter().all(|span| *span > 3.0), "{by_alpha:?}");
 }
 
@@ -61,9 +61,9 @@ fn predictions_are_drawn_without_a_result_and_say_that_nothing_was_measured() {
     };
     for (kind, name) in [("surface", "a.svg"), ("contour", "b.svg"), ("curves", "c.svg"), ("contour", "d.png")] {
         let file = out(name);
-        let all = predict(&["--set", &alphas, "--set", "L=1..16384", "--plot", kind, "--out", &file]);
-        let all: Vec<&str> = all.iter().map(String::as_str).collect();
-        assert!(printed(&all).contains(name));
+        let words = predict(&["--set", &alphas, "--set", "L=1..16384", "--plot", kind, "--out", &file]);
+        let arguments: Vec<&str> = words.iter().map(String::as_str).collect();
+        assert!(successful_stdout(&arguments).contains(name));
         if name.ends_with(".svg") {
             let svg = std::fs::read_to_string(&file).expect("a picture");
             assert!(svg.contains("predicted, not measured"), "{kind}");
@@ -73,7 +73,7 @@ fn predictions_are_drawn_without_a_result_and_say_that_nothing_was_measured() {
         }
     }
     let file = out("e.svg");
-    for (more, said) in [
+    for (further_arguments, expected) in [
         (
             vec!["--set", "alpha=1", "--set", "L=1..64", "--plot", "contour", "--out", &file],
             "ranges of two variables; here L vary",
@@ -88,24 +88,26 @@ fn predictions_are_drawn_without_a_result_and_say_that_nothing_was_measured() {
         ),
         (vec!["--set", "alpha=1", "--set", "L=1", "--set", "P=4", "--set", "far=memory"], "far=ranks"),
     ] {
-        let all = predict(&more);
-        let all: Vec<&str> = all.iter().map(String::as_str).collect();
-        let error = refused(&all);
-        assert!(error.contains(said), "{more:?}: {error}");
+        let words = predict(&further_arguments);
+        let arguments: Vec<&str> = words.iter().map(String::as_str).collect();
+        let error = refusal_message(&arguments);
+        assert!(error.contains(expected), "{further_arguments:?}: {error}");
     }
 }
 
 #[test]
 fn all_that_a_card_lacks_is_named_at_once_and_models_say_which_machines_they_can_use() {
     let predict = ["predict", "apex_map.surface", "--machine", "seaborg", "--ranks", "1", "--set", "alpha=1"];
-    let error = refused(&[&predict[..], &["--set", "L=1", "--set", "M=1048576"]].concat());
+    let error = refusal_message(&[&predict[..], &["--set", "L=1", "--set", "M=1048576"]].concat());
     for name in ["l1_bytes", "l2_bytes", "issue_seconds", "overlap_seconds"] {
         assert!(error.contains(name), "{name}: {error}");
     }
-    let error = refused(&["predict", "random_access.hypercube", "--machine", "seaborg", "--ranks", "4"]);
+    let error = refusal_message(&["predict", "random_access.hypercube", "--machine", "seaborg", "--ranks", "4"]);
     assert!(error.contains("round_seconds") && error.contains("stage_seconds"), "{error}");
-    assert!(printed(&["models", "random_access.hypercube"]).contains("published machines: red-storm, bluegene-l"));
-    assert!(printed(&["models", "apex_map.surface"]).contains("published machines: none"));
+    assert!(
+        successful_stdout(&["models", "random_access.hypercube"]).contains("published machines: red-storm, bluegene-l")
+    );
+    assert!(successful_stdout(&["models", "apex_map.surface"]).contains("published machines: none"));
     let model = models::find("message_rate.nic").expect("a model");
     assert_eq!(models::published_machines(model), ["simulated-nic"]);
 }
@@ -116,7 +118,7 @@ fn a_report_sets_compact_models_beside_the_large_one() {
     assert!((geometric_spread([1.0, 2.0, 4.0].into_iter()) - 2.0).abs() < 1e-12);
     assert!(geometric_spread(std::iter::once(1.0)).is_nan());
     let scratch = Scratch::new();
-    let plan = made_up::Plan { words: &[1 << 26], noise: 0.02, ..made_up::ONE };
+    let plan = made_up::Plan { words: &[1 << 26], noise: 0.02, ..made_up::ONE_RANK };
     let folder = made_up::folder(&scratch, "ladder", plan, &made_up::NUMBERS, true);
     let folder = Folder::open(&folder).expect("a folder");
     let samples = Samples::from(folder.table().expect("a table"));

@@ -3,7 +3,7 @@
 use super::common::{Scratch, launch, sample, small_point};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::sample::{Event, Phase, Status};
-use apexmap_measure::hardware::Below;
+use apexmap_measure::hardware::FilesBelow;
 use apexmap_measure::worker::{Job, Repeat, Task};
 use apexmap_run::launch::CommandLine;
 use apexmap_run::sweep::execute::{Ending, Executor, LaunchLimits, Processes, ProcessesOn};
@@ -17,7 +17,7 @@ fn limits(start: f64, sample: f64, end: f64) -> LaunchLimits {
 }
 
 /// Time limit in seconds that nothing reaches, even on a busy machine.
-const PATIENT: f64 = 600.0;
+const LONG_SECONDS: f64 = 600.0;
 
 /// Runs a program to its end. Returns the ending and the events that it sent.
 fn execute(
@@ -68,14 +68,14 @@ fn done() -> String {
 #[test]
 fn events_are_handed_on_and_other_lines_are_not() {
     let script = format!("echo a warning; {}{}echo '{{\"x\": 1}}'; {}{}", greeting(), start(), one_sample(), done());
-    let (ending, events) = shell(&script, limits(PATIENT, PATIENT, PATIENT));
+    let (ending, events) = shell(&script, limits(LONG_SECONDS, LONG_SECONDS, LONG_SECONDS));
     assert_eq!(ending, Ending::new(Status::Ok, ""));
     assert_eq!(events.len(), 4);
 }
 
 #[test]
 fn no_sign_of_life_ends_a_launch() {
-    let (ending, _) = shell("sleep 100", limits(0.1, PATIENT, PATIENT));
+    let (ending, _) = shell("sleep 100", limits(0.1, LONG_SECONDS, LONG_SECONDS));
     assert_eq!((ending.status, ending.abrupt), (Status::TimedOut, false));
     assert!(ending.message.contains("0.1 s"), "{}", ending.message);
 }
@@ -84,7 +84,7 @@ fn no_sign_of_life_ends_a_launch() {
 #[test]
 fn a_launcher_that_has_told_why_no_rank_can_start_is_not_waited_for_as_long_as_a_slow_one() {
     let script = "echo 'error: execve(): /nonexistent: No such file or directory' >&2; sleep 100";
-    let (ending, _) = shell(script, limits(PATIENT, PATIENT, 0.1));
+    let (ending, _) = shell(script, limits(LONG_SECONDS, LONG_SECONDS, 0.1));
     assert_eq!(ending.status, Status::TimedOut);
     assert!(ending.message.starts_with("a node cannot find or execute the worker"), "{}", ending.message);
     // A worker that has greeted is running, whatever is printed.
@@ -96,13 +96,14 @@ fn a_launcher_that_has_told_why_no_rank_can_start_is_not_waited_for_as_long_as_a
         done(),
         script_of_error = "echo 'error: execve(): /nonexistent' >&2; "
     );
-    let (ending, events) = shell(&script, limits(PATIENT, PATIENT, 0.1));
+    let (ending, events) = shell(&script, limits(LONG_SECONDS, LONG_SECONDS, 0.1));
     assert_eq!((ending.status, events.len()), (Status::Ok, 4), "{ending:?}");
 }
 
 #[test]
 fn a_run_that_takes_too_long_ends_a_launch() {
-    let (ending, events) = shell(&format!("{}{}sleep 100", greeting(), start()), limits(PATIENT, 0.1, PATIENT));
+    let (ending, events) =
+        shell(&format!("{}{}sleep 100", greeting(), start()), limits(LONG_SECONDS, 0.1, LONG_SECONDS));
     assert_eq!((ending.status, events.len()), (Status::TimedOut, 2));
 }
 
@@ -110,9 +111,9 @@ fn a_run_that_takes_too_long_ends_a_launch() {
 #[test]
 fn progress_is_a_sign_of_life() {
     let progress = |share| line(&Event::Progress { phase: Phase::Filling, share: Some(share) });
-    let told: String = (1..=8).map(|step| progress(f64::from(step) / 8.0) + "sleep 0.5; ").collect();
-    let script = format!("{}{}{told}{}{}", greeting(), start(), one_sample(), done());
-    let (ending, events) = shell(&script, limits(PATIENT, 3.0, PATIENT));
+    let progress_lines: String = (1..=8).map(|step| progress(f64::from(step) / 8.0) + "sleep 0.5; ").collect();
+    let script = format!("{}{}{progress_lines}{}{}", greeting(), start(), one_sample(), done());
+    let (ending, events) = shell(&script, limits(LONG_SECONDS, 3.0, LONG_SECONDS));
     assert_eq!((ending.status, events.len()), (Status::Ok, 12), "{ending:?}");
 }
 
@@ -120,7 +121,7 @@ fn progress_is_a_sign_of_life() {
 fn a_run_that_hangs_after_its_progress_ends_a_launch() {
     let progress = line(&Event::Progress { phase: Phase::Measuring, share: None });
     let script = format!("{}{}{progress}{progress}sleep 100", greeting(), start());
-    let (ending, events) = shell(&script, limits(PATIENT, 0.3, PATIENT));
+    let (ending, events) = shell(&script, limits(LONG_SECONDS, 0.3, LONG_SECONDS));
     assert_eq!((ending.status, events.len()), (Status::TimedOut, 4));
 }
 
@@ -128,21 +129,23 @@ fn a_run_that_hangs_after_its_progress_ends_a_launch() {
 #[test]
 fn chatter_does_not_stretch_the_limit_of_a_run() {
     let script = format!("{}{}for i in $(seq 200); do echo still here; sleep 0.05; done", greeting(), start());
-    let (ending, _) = shell(&script, limits(PATIENT, 0.3, PATIENT));
+    let (ending, _) = shell(&script, limits(LONG_SECONDS, 0.3, LONG_SECONDS));
     assert_eq!(ending.status, Status::TimedOut);
 }
 
 #[test]
 fn a_launch_that_stays_after_its_last_word_is_hung() {
     for stay in ["sleep 100", "exec >&-; sleep 100"] {
-        let (ending, events) = shell(&format!("{}{}{stay}", greeting(), done()), limits(PATIENT, PATIENT, 0.1));
+        let (ending, events) =
+            shell(&format!("{}{}{stay}", greeting(), done()), limits(LONG_SECONDS, LONG_SECONDS, 0.1));
         assert_eq!((ending.status, events.len()), (Status::Hung, 2), "{stay}");
     }
 }
 
 #[test]
 fn a_launch_that_fails_says_how_with_its_last_words() {
-    let (ending, _) = shell("echo one >&2; echo; echo 'no slots left' >&2; exit 3", limits(PATIENT, PATIENT, PATIENT));
+    let (ending, _) =
+        shell("echo one >&2; echo; echo 'no slots left' >&2; exit 3", limits(LONG_SECONDS, LONG_SECONDS, LONG_SECONDS));
     assert_eq!((ending.status, ending.abrupt), (Status::Failed, true));
     assert_eq!(ending.message, "the launch ended with exit code 3: one; no slots left");
 }
@@ -150,13 +153,14 @@ fn a_launch_that_fails_says_how_with_its_last_words() {
 #[test]
 fn a_fatal_word_is_the_message_and_no_abrupt_end() {
     let fatal = line(&Event::Fatal { message: "out of luck".into() });
-    let (ending, _) = shell(&format!("{}{fatal}sleep 100", greeting()), limits(PATIENT, PATIENT, PATIENT));
+    let (ending, _) =
+        shell(&format!("{}{fatal}sleep 100", greeting()), limits(LONG_SECONDS, LONG_SECONDS, LONG_SECONDS));
     assert_eq!(ending, Ending::new(Status::Failed, "out of luck"));
 }
 
 #[test]
 fn the_environment_is_passed_on_and_the_input_is_empty() {
-    let (ending, _) = shell("cat; test \"$GREETING\" = 'good day'", limits(PATIENT, PATIENT, PATIENT));
+    let (ending, _) = shell("cat; test \"$GREETING\" = 'good day'", limits(LONG_SECONDS, LONG_SECONDS, LONG_SECONDS));
     assert_eq!(ending.status, Status::Ok);
 }
 
@@ -168,7 +172,7 @@ fn nothing_of_a_launch_stays_behind() {
     // file.
     let named = format!("echo $! $$ > {}\n{}{}", pids.display(), greeting(), start());
     let script = format!("(trap '' TERM; exec sleep 1000) & {named}wait");
-    let (ending, _) = shell(&script, limits(PATIENT, 0.1, PATIENT));
+    let (ending, _) = shell(&script, limits(LONG_SECONDS, 0.1, LONG_SECONDS));
     assert_eq!(ending.status, Status::TimedOut);
     let text = std::fs::read_to_string(pids).expect("the processes were started");
     for pid in text.split_whitespace() {
@@ -183,15 +187,15 @@ fn nothing_of_a_launch_stays_behind() {
 fn an_objection_to_an_event_ends_the_launch() {
     let script = format!("{}sleep 100", greeting());
     let refuse = &mut |_: &Event| Err(Error::input("not this one", ""));
-    let (ending, _) = execute(&["sh", "-c", &script], limits(PATIENT, PATIENT, PATIENT), refuse);
-    assert_eq!(ending.expect_err("refused").what, "not this one");
+    let (ending, _) = execute(&["sh", "-c", &script], limits(LONG_SECONDS, LONG_SECONDS, LONG_SECONDS), refuse);
+    assert_eq!(ending.expect_err("refused").message, "not this one");
 }
 
 #[test]
 fn a_program_that_is_not_there_is_named() {
-    let (ending, _) = execute(&["no-such-launcher"], limits(PATIENT, PATIENT, PATIENT), &mut |_| Ok(()));
+    let (ending, _) = execute(&["no-such-launcher"], limits(LONG_SECONDS, LONG_SECONDS, LONG_SECONDS), &mut |_| Ok(()));
     let error = ending.expect_err("it is not there");
-    assert!(error.what.contains("cannot start no-such-launcher"), "{error}");
+    assert!(error.message.contains("cannot start no-such-launcher"), "{error}");
 }
 
 /// Returns the job of a worker that never ends.
@@ -231,7 +235,7 @@ fn a_worker_that_is_killed_ends_abruptly_and_its_samples_count() {
         }
         Ok(())
     };
-    let (ending, _) = execute(&["sh", "-c", &script], limits(PATIENT, PATIENT, PATIENT), kill_after_ten);
+    let (ending, _) = execute(&["sh", "-c", &script], limits(LONG_SECONDS, LONG_SECONDS, LONG_SECONDS), kill_after_ten);
     let ending = ending.expect("an ending");
     assert!(ending.abrupt && ending.message.contains("killed by signal 9"), "{ending:?}");
     assert!(samples >= 10);
@@ -242,7 +246,7 @@ fn a_kill_while_the_system_counts_one_more_for_lack_of_memory_is_told_as_such() 
     let scratch = Scratch::new();
     std::fs::create_dir(scratch.join("proc")).unwrap();
     let counts = scratch.join("proc/vmstat");
-    for (script, kills, lacked) in [
+    for (script, kills, expected) in [
         ("kill -9 $$", 1, true),
         ("kill -9 $$", 0, false),
         ("exit 137", 1, true),
@@ -252,10 +256,10 @@ fn a_kill_while_the_system_counts_one_more_for_lack_of_memory_is_told_as_such() 
         std::fs::write(&counts, "oom_kill 4\n").unwrap();
         let script = format!("echo oom_kill {} > {}; {script}", 4 + kills, counts.display());
         let command = CommandLine { argv: ["sh", "-c", &script].map(String::from).into(), env: Vec::new() };
-        let mut executor = ProcessesOn(&Below(&scratch));
-        let limits = limits(PATIENT, PATIENT, PATIENT);
+        let mut executor = ProcessesOn(&FilesBelow(&scratch));
+        let limits = limits(LONG_SECONDS, LONG_SECONDS, LONG_SECONDS);
         let ending = executor.execute(&command, &scratch.join("stderr"), limits, &mut |_| Ok(())).expect("an ending");
-        assert_eq!((ending.lacked_memory, ending.abrupt), (lacked, true), "{script}: {ending:?}");
-        assert_eq!(ending.message.contains("out of memory"), lacked, "{ending:?}");
+        assert_eq!((ending.lacked_memory, ending.abrupt), (expected, true), "{script}: {ending:?}");
+        assert_eq!(ending.message.contains("out of memory"), expected, "{ending:?}");
     }
 }

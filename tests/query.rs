@@ -1,6 +1,6 @@
 //! Tests of medians by groups, by the library and by `apexmap query`.
 
-use super::common::{Scratch, apexmap, file, printed, sample, samples, small_point, table, write};
+use super::common::{Scratch, apexmap, file, sample, samples, small_point, successful_stdout, table, write};
 use apexmap_base::condition::Condition;
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
@@ -12,28 +12,33 @@ use apexmap_results::table::TableBuilder;
 #[test]
 fn within_one_launch_medians_and_intervals_are_those_of_the_order_statistics() {
     let samples = Samples::from(table(samples())).current();
-    let found = groups(&samples, &["block_words"], &["seconds"]).expect("groups");
-    let [one, two] = found.groups.as_slice() else { panic!("two groups: {found:?}") };
+    let result = groups(&samples, &["block_words"], &["seconds"]).expect("groups");
+    let [nine_samples, five_samples] = result.groups.as_slice() else { panic!("two groups: {result:?}") };
     // n = 9: the second and the eighth value cover the median with 96.1 % (scipy.stats.binom.cdf(1, 9, 0.5) = 0.01953).
-    let summary = one.summaries[0].expect("a summary");
+    let summary = nine_samples.summaries[0].expect("a summary");
     assert_eq!((summary.median, summary.interval, summary.n), (5.0, Some((2.0, 8.0)), 9));
-    let summary = two.summaries[0].expect("a summary");
+    let summary = five_samples.summaries[0].expect("a summary");
     assert_eq!((summary.median, summary.interval, summary.max), (3.0, None, 10.0));
     assert_eq!(
-        (two.by.as_slice(), two.samples, two.failures.as_slice()),
+        (five_samples.by.as_slice(), five_samples.samples, five_samples.failures.as_slice()),
         (&[Value::Integer(2)][..], 5, &[Status::TimedOut][..])
     );
-    assert_eq!((found.mixed.len(), found.left_out), (0, 0));
+    assert_eq!((result.mixed.len(), result.left_out), (0, 0));
 }
 
 #[test]
 fn what_follows_from_another_column_does_not_tell_points_apart() {
-    let all = Samples::from(table(samples())).current();
-    assert!(!all.constant("indices"));
-    let both = all.axes();
-    assert_eq!(both.len(), 1, "I follows from L and L from I: {both:?}");
+    let current = Samples::from(table(samples())).current();
+    assert!(!current.is_constant("indices"));
+    let axes = current.axes();
+    assert_eq!(axes.len(), 1, "I follows from L and L from I: {axes:?}");
     let mut wider = samples();
-    wider.push(sample(&small_point("apex_map.two_sided", 2).with("L", 4u64).with("I", 32u64), "c", 0, 1.0));
+    wider.push(sample(
+        &small_point("apex_map.two_sided", 2).with_parameter("L", 4u64).with_parameter("I", 32u64),
+        "c",
+        0,
+        1.0,
+    ));
     assert_eq!(Samples::from(table(wider)).current().axes(), ["block_words"]);
 }
 
@@ -42,11 +47,11 @@ fn mixtures_and_samples_without_a_value_are_told() {
     let mut mixed = samples();
     mixed.push(sample(&small_point("apex_map.sequential", 1), "s", 0, 1.0));
     let samples = Samples::from(table(mixed)).current();
-    let found = groups(&samples, &["receive_buffers"], &["seconds"]).expect("groups");
-    assert_eq!(found.left_out, 1, "the sequential kernel has no buffers");
-    assert_eq!(found.mixed, ["indices", "block_words"]);
-    let all = groups(&samples, &[], &["seconds"]).expect("one group");
-    assert_eq!((all.groups.len(), all.groups[0].samples), (1, 15));
+    let result = groups(&samples, &["receive_buffers"], &["seconds"]).expect("groups");
+    assert_eq!(result.left_out, 1, "the sequential kernel has no buffers");
+    assert_eq!(result.mixed, ["indices", "block_words"]);
+    let ungrouped = groups(&samples, &[], &["seconds"]).expect("one group");
+    assert_eq!((ungrouped.groups.len(), ungrouped.groups[0].samples), (1, 15));
     let only = Condition::parse("P == 1", &[("P", apexmap_base::condition::NameType::Number)]).expect("a condition");
     assert_eq!(samples.filter(&only).len(), 1);
 }
@@ -56,23 +61,23 @@ fn the_command_prints_the_same_numbers_as_a_table_as_csv_and_as_json() {
     let scratch = Scratch::new();
     let file = file(&scratch, samples());
     let file = file.to_str().expect("a path");
-    let text = printed(&["query", file, "--group-by", "L", "--select", "seconds"]);
+    let text = successful_stdout(&["query", file, "--group-by", "L", "--select", "seconds"]);
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(lines[0], ["L", "n", "failed", "seconds", "95", "%", "interval"]);
     assert_eq!(lines[1], ["1", "9", "0", "5", "s", "[2", "s,", "8", "s]"]);
     assert_eq!(lines[2], ["2", "5", "1", "3", "s", "-"]);
     assert!(text.contains("at least six samples within one") && text.contains("Within one launch"), "{text}");
-    let csv = printed(&["query", file, "--group-by", "L", "--select", "seconds", "--format", "csv"]);
+    let csv = successful_stdout(&["query", file, "--group-by", "L", "--select", "seconds", "--format", "csv"]);
     let head = "block_words,samples,failed,seconds_n,seconds_median,seconds_low,seconds_high,seconds_min,seconds_max,seconds_launches,seconds_basis";
     assert_eq!(csv, format!("{head}\n1,9,0,9,5.0,2.0,8.0,1.0,9.0,1,samples\n2,5,1,5,3.0,,,1.0,10.0,1,nothing\n"));
-    let json = printed(&["query", file, "--group-by", "L", "--select", "seconds", "--format", "json"]);
+    let json = successful_stdout(&["query", file, "--group-by", "L", "--select", "seconds", "--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json[0]["values"]["seconds"]["high"], 8.0);
     assert_eq!(
         (&json[1]["failures"][0], &json[1]["values"]["seconds"]["low"]),
         (&"timed-out".into(), &serde_json::Value::Null)
     );
-    let by_default = printed(&["query", file]);
+    let by_default = successful_stdout(&["query", file]);
     assert!(by_default.lines().next().is_some_and(|head| head.contains("bytes_per_second_per_rank")), "{by_default}");
 }
 
@@ -82,7 +87,7 @@ fn wrong_columns_and_conditions_that_nothing_meets_are_refused_with_what_to_do()
     let file = file(&scratch, samples());
     let file = file.to_str().expect("a path");
     let (query, export, plot) = (&["query", file][..], &["export", file][..], &["plot", file, "curves"][..]);
-    for (command, arguments, what) in [
+    for (command, arguments, expected) in [
         (query, ["--select", "host"], "holds text"),
         (query, ["--select", "sceonds"], "--select sceonds: the result has no column \"sceonds\""),
         (query, ["--select", "sceonds"], "did you mean \"seconds\"?"),
@@ -104,7 +109,7 @@ fn wrong_columns_and_conditions_that_nothing_meets_are_refused_with_what_to_do()
     ] {
         let output = apexmap(&[command, &arguments[..]].concat());
         let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(2) && error.contains(what), "{arguments:?}: {error}");
+        assert!(output.status.code() == Some(2) && error.contains(expected), "{arguments:?}: {error}");
     }
 }
 
@@ -118,7 +123,7 @@ fn files_without_samples_are_refused_and_named() {
     other.set("price", &Value::Real(1.0));
     let folder = Folder::create(&scratch.join("result")).expect("a folder");
     write(&folder, &other.finish());
-    for (file, code, what) in [
+    for (file, code, expected) in [
         (text, 2, "text.parquet as Parquet"),
         (folder.samples(), 2, "samples.parquet does not hold samples of apexmap: it has no valid column \"kernel\""),
         (scratch.join("none"), 2, "none does not exist"),
@@ -128,8 +133,8 @@ fn files_without_samples_are_refused_and_named() {
             arguments.extend((command[0] == "plot").then_some("curves"));
             let output = apexmap(&arguments);
             let error = String::from_utf8_lossy(&output.stderr);
-            let told = error.contains(what) && error.contains("help: ");
-            assert!(output.status.code() == Some(code) && told, "{arguments:?}: {error}");
+            let explained = error.contains(expected) && error.contains("help: ");
+            assert!(output.status.code() == Some(code) && explained, "{arguments:?}: {error}");
         }
     }
 }

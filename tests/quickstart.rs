@@ -4,7 +4,7 @@ use apexmap_base::sample::Sample;
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::worker::Repeat;
 use apexmap_run::launch;
-use apexmap_run::sweep::cost::rough_on;
+use apexmap_run::sweep::cost::estimate_on;
 use apexmap_run::sweep::driver;
 use apexmap_run::sweep::forecast::Forecast;
 use apexmap_run::sweep::plan::{Context, Plan, Progress, launch_memory};
@@ -31,7 +31,7 @@ fn plan(sweep: &Sweep) -> Plan {
 /// Returns the seconds that the sweep takes with the smallest number of samples, whatever its budget.
 fn seconds(plan: &Plan, threads: usize) -> f64 {
     let progress = Progress::new::<Sample>(plan, &[]);
-    let launches = driver::open(plan, &progress, &|entry| rough_on(&entry.point, threads));
+    let launches = driver::remaining_launches(plan, &progress, &|entry| estimate_on(&entry.point, threads));
     let fewest = Repeat { max: plan.repeat.min, width: None, budget_seconds: None, ..plan.repeat };
     Forecast::new(fewest, &launches, 0.0).outlook(0.0).seconds
 }
@@ -47,7 +47,7 @@ fn it_fits_the_cores_the_memory_and_two_minutes_of_any_machine() {
         ("large node", 128, 256, 512 * GIB, 32 << 20),
     ];
     for (name, cores, hardware_threads, memory, last_cache) in machines {
-        let machine = Machine { hardware_threads, last_cache, ..Machine::plain(cores, memory) };
+        let machine = Machine { hardware_threads, last_cache, ..Machine::with_cores(cores, memory) };
         let sweep = ready::open(Path::new("quickstart"), machine).expect(name);
         let plan = plan(&sweep);
         let (mut most, mut ranks) = (0, BTreeSet::new());

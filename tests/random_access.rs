@@ -35,16 +35,16 @@ pub fn hash(outcome: &Outcome) -> String {
 }
 
 pub fn table(kernel: &str, ranks: usize, words: u64) -> Point {
-    Point::new(kernel, ranks).with("N_words", words).with("pages", "base")
+    Point::new(kernel, ranks).with_parameter("N_words", words).with_parameter("pages", "base")
 }
 
 /// Returns the hash of the table that this number of separate streams produces on one rank.
-fn expected(streams: usize, words: u64, stream: &str, starts: &str) -> String {
+fn expected_hash(streams: usize, words: u64, stream: &str, starts: &str) -> String {
     let point = table("random_access.sequential", 1, words)
-        .with("streams", streams as u64)
-        .with("stream", stream)
-        .with("starts", starts)
-        .with("method", "immediate");
+        .with_parameter("streams", streams as u64)
+        .with_parameter("stream", stream)
+        .with_parameter("starts", starts)
+        .with_parameter("method", "immediate");
     let outcome = run(point);
     assert_eq!(outcome.verdict, Ok(()));
     hash(&outcome)
@@ -87,10 +87,10 @@ pub fn algorithms() -> Vec<&'static str> {
     ids.collect()
 }
 
-fn check_all(ranks: usize) {
+fn check_algorithms(ranks: usize) {
     const WORDS: u64 = 1 << 9;
     for (stream, starts) in [("lfsr", "spaced"), ("lcg", "reference")] {
-        let expected = expected(ranks, WORDS, stream, starts);
+        let expected = expected_hash(ranks, WORDS, stream, starts);
         for kernel in algorithms() {
             for look_ahead in [1u64, 7, 1024] {
                 for variant in variants(kernel) {
@@ -98,8 +98,11 @@ fn check_all(ranks: usize) {
                     if stream == "lcg" && variant.contains(&("access", Value::from("buffers"))) {
                         continue;
                     }
-                    let point = table(kernel, ranks, WORDS).with("Q", look_ahead).with("stream", stream);
-                    let point = variant.into_iter().fold(point.with("starts", starts), |p, (name, v)| p.with(name, v));
+                    let point =
+                        table(kernel, ranks, WORDS).with_parameter("Q", look_ahead).with_parameter("stream", stream);
+                    let point = variant
+                        .into_iter()
+                        .fold(point.with_parameter("starts", starts), |p, (name, v)| p.with_parameter(name, v));
                     let (label, outcome) = (point.label(), run(point));
                     assert_eq!(outcome.verdict, Ok(()), "{label}");
                     assert_eq!(hash(&outcome), expected, "{label}");
@@ -112,37 +115,39 @@ fn check_all(ranks: usize) {
 
 #[test]
 fn one_rank_makes_the_table_of_sequential() {
-    check_all(1);
+    check_algorithms(1);
 }
 
 #[test]
 fn two_ranks_make_the_table_of_sequential() {
-    check_all(2);
+    check_algorithms(2);
 }
 
 #[test]
 fn three_ranks_make_the_table_of_sequential() {
-    check_all(3);
+    check_algorithms(3);
 }
 
 #[test]
 fn four_ranks_make_the_table_of_sequential() {
-    check_all(4);
+    check_algorithms(4);
 }
 
 #[test]
 fn five_ranks_make_the_table_of_sequential() {
-    check_all(5);
+    check_algorithms(5);
 }
 
 #[test]
 fn seven_ranks_make_the_table_of_sequential() {
-    check_all(7);
+    check_algorithms(7);
 }
 
 /// Returns a point on this number of ranks, with the number of cores per node and of those that route.
 pub fn roles(ranks: usize, words: u64, cores: u64, routers: u64) -> Point {
-    table("random_access.roles", ranks, words).with("cores_per_node", cores).with("routers", routers)
+    table("random_access.roles", ranks, words)
+        .with_parameter("cores_per_node", cores)
+        .with_parameter("routers", routers)
 }
 
 #[test]
@@ -161,11 +166,13 @@ fn cores_with_roles_make_the_table_of_sequential() {
         (16, 2, 1),
     ];
     for (ranks, cores, routers) in divisions {
-        let expected = expected(ranks / cores as usize, WORDS, "lfsr", "spaced");
+        let expected = expected_hash(ranks / cores as usize, WORDS, "lfsr", "spaced");
         for look_ahead in [1u64, 7, 1024] {
             for dimensions in [1u64, 3] {
-                let point = roles(ranks, WORDS, cores, routers).with("Q", look_ahead).with("dimensions", dimensions);
-                let point = point.with("packets", 1 + 3 * (look_ahead % 2));
+                let point = roles(ranks, WORDS, cores, routers)
+                    .with_parameter("Q", look_ahead)
+                    .with_parameter("dimensions", dimensions);
+                let point = point.with_parameter("packets", 1 + 3 * (look_ahead % 2));
                 let (label, outcome) = (point.label(), run(point));
                 assert_eq!(outcome.verdict, Ok(()), "{label}");
                 assert_eq!(hash(&outcome), expected, "{label}");
@@ -181,20 +188,20 @@ fn cores_with_roles_make_the_table_of_sequential() {
 fn roles_need_whole_nodes_and_a_core_that_updates() {
     assert!(refusal(roles(6, 64, 4, 3)).contains("6 ranks are not a multiple of cores_per_node = 4"));
     assert!(refusal(roles(4, 64, 4, 4)).contains("leaves no core to update"));
-    assert!(refusal(roles(8, 64, 4, 3).with("X", 3u64)).contains("3 nodes, not 2"));
+    assert!(refusal(roles(8, 64, 4, 3).with_parameter("X", 3u64)).contains("3 nodes, not 2"));
 }
 
 #[test]
 fn eight_ranks_make_the_table_of_sequential() {
-    check_all(8);
+    check_algorithms(8);
 }
 
 #[test]
 fn reference_starts_make_the_same_table_with_any_number_of_streams() {
-    let one = expected(1, 1 << 10, "lfsr", "reference");
-    assert_eq!(one, expected(128, 1 << 10, "lfsr", "reference"));
-    assert_eq!(one, expected(3, 1 << 10, "lfsr", "reference"));
-    assert_ne!(one, expected(3, 1 << 10, "lfsr", "spaced"));
+    let single_stream = expected_hash(1, 1 << 10, "lfsr", "reference");
+    assert_eq!(single_stream, expected_hash(128, 1 << 10, "lfsr", "reference"));
+    assert_eq!(single_stream, expected_hash(3, 1 << 10, "lfsr", "reference"));
+    assert_ne!(single_stream, expected_hash(3, 1 << 10, "lfsr", "spaced"));
 }
 
 /// Repeats the reference loop: T[ran & (N - 1)] ^= ran, 4 N times, starting with ran = 1.
@@ -206,20 +213,22 @@ fn the_reference_loop_makes_the_same_table() {
         ran = (ran << 1) ^ if (ran as i64) < 0 { 7 } else { 0 };
         reference[(ran & (words - 1)) as usize] ^= ran;
     }
-    let point = table("random_access.sequential", 1, words).with("starts", "reference").with("offset", "none");
-    let problem = Problem::local(&kernels::complete(point).unwrap(), 1);
-    let mut made: Vec<u64> = (0..words).collect();
+    let point = table("random_access.sequential", 1, words)
+        .with_parameter("starts", "reference")
+        .with_parameter("offset", "none");
+    let problem = Problem::with_local_table(&kernels::complete(point).unwrap(), 1);
+    let mut made_table: Vec<u64> = (0..words).collect();
     let mut values = vec![0; 4 * words as usize];
     problem.generator(0).fill(&mut values);
-    Table::new(&mut made, 0, problem.index).apply(&values);
-    assert_eq!(made, reference);
+    Table::new(&mut made_table, 0, problem.index).apply(&values);
+    assert_eq!(made_table, reference);
 }
 
 #[test]
 fn looking_ahead_and_not_make_the_same_table() {
     let with = |method: &str, look_ahead: u64, streams: u64| {
-        let point = table("random_access.sequential", 1, 1 << 10).with("method", method);
-        let outcome = run(point.with("Q", look_ahead).with("streams", streams));
+        let point = table("random_access.sequential", 1, 1 << 10).with_parameter("method", method);
+        let outcome = run(point.with_parameter("Q", look_ahead).with_parameter("streams", streams));
         assert_eq!(outcome.verdict, Ok(()));
         hash(&outcome)
     };
@@ -241,23 +250,25 @@ fn every_rank_of_star_makes_a_table_of_its_own() {
 }
 
 /// Runs a two-rank algorithm that takes every update to its owner, after `fault` has changed rank 0's list.
-fn faulty(rules: Rules, fault: impl Fn(&mut Vec<u64>) + Sync) -> Result<(), String> {
+fn verdict_with_fault(rules: Rules, fault: impl Fn(&mut Vec<u64>) + Sync) -> Result<(), String> {
     let point = kernels::complete(table("random_access.alltoallv", 2, 1 << 8)).unwrap();
     let outcomes = threads::run(2, |comm, arena| {
-        let problem = Problem::distributed(&point, comm.rank(), comm.size());
+        let problem = Problem::with_distributed_table(&point, comm.rank(), comm.size());
         measure(comm, &problem, arena, rules, |table| {
-            let mut own = Vec::new();
+            let mut updates = Vec::new();
             for stream in 0..2 {
-                let mut values = vec![0; problem.share(stream) as usize];
+                let mut values = vec![0; problem.stream_updates(stream) as usize];
                 problem.generator(stream).fill(&mut values);
-                own.extend(values.iter().filter(|&&v| problem.owners.by_division(problem.index.of(v)) == comm.rank()));
+                updates.extend(
+                    values.iter().filter(|&&v| problem.owners.owner_by_division(problem.index.word(v)) == comm.rank()),
+                );
             }
             if comm.rank() == 0 {
-                fault(&mut own);
+                fault(&mut updates);
             }
             let words = table.words.len();
-            own.iter().for_each(|&value| table.words[table.place(value) % words] ^= value);
-            Tally { applied: own.len() as u64, ..Tally::default() }
+            updates.iter().for_each(|&value| table.words[table.position(value) % words] ^= value);
+            Tally { applied: updates.len() as u64, ..Tally::default() }
         })
         .unwrap()
     });
@@ -266,32 +277,32 @@ fn faulty(rules: Rules, fault: impl Fn(&mut Vec<u64>) + Sync) -> Result<(), Stri
 
 #[test]
 fn a_lost_a_doubled_and_a_misrouted_update_are_caught() {
-    assert_eq!(faulty(Rules::STRICT, |_| ()), Ok(()));
-    let lost = faulty(Rules::STRICT, |own| own.truncate(own.len() - 1));
+    assert_eq!(verdict_with_fault(Rules::STRICT, |_| ()), Ok(()));
+    let lost = verdict_with_fault(Rules::STRICT, |own| own.truncate(own.len() - 1));
     assert!(lost.unwrap_err().contains("were generated"));
-    let doubled = faulty(Rules::STRICT, |own| own.push(own[0]));
+    let doubled = verdict_with_fault(Rules::STRICT, |own| own.push(own[0]));
     assert!(doubled.unwrap_err().contains("were generated"));
     // The counts are right, but the updated words are wrong.
-    let exchanged = faulty(Rules::STRICT, |own| own[0] = own[1]);
+    let exchanged = verdict_with_fault(Rules::STRICT, |own| own[0] = own[1]);
     assert!(exchanged.unwrap_err().contains("hash"));
-    let misrouted = faulty(Rules::STRICT, |own| own[5] ^= 1 << 7);
+    let misrouted = verdict_with_fault(Rules::STRICT, |own| own[5] ^= 1 << 7);
     assert!(misrouted.unwrap_err().contains("hash"));
-    let wrong_value = faulty(Rules::STRICT, |own| own[5] ^= 1 << 60);
+    let wrong_value = verdict_with_fault(Rules::STRICT, |own| own[5] ^= 1 << 60);
     assert!(wrong_value.unwrap_err().contains("hash"));
 }
 
 #[test]
 fn doing_nothing_or_half_is_caught_even_where_races_are_allowed() {
     let racing = Rules { races: true, ..Rules::STRICT };
-    assert!(faulty(racing, |own| own.clear()).is_err());
-    assert!(faulty(racing, |own| own.truncate(own.len() / 2)).is_err());
+    assert!(verdict_with_fault(racing, |own| own.clear()).is_err());
+    assert!(verdict_with_fault(racing, |own| own.truncate(own.len() / 2)).is_err());
     // It counts updates that it does not perform.
     let pretending = |own: &mut Vec<u64>| {
         let first = own[0];
         own.iter_mut().for_each(|value| *value = first);
     };
-    assert!(faulty(racing, pretending).unwrap_err().contains("1 %"));
-    assert_eq!(faulty(racing, |own| own[0] = own[1]), Ok(()), "one lost update is less than 1 %");
+    assert!(verdict_with_fault(racing, pretending).unwrap_err().contains("1 %"));
+    assert_eq!(verdict_with_fault(racing, |own| own[0] = own[1]), Ok(()), "one lost update is less than 1 %");
 }
 
 /// The table has several blocks and segments, which threads share.
@@ -300,8 +311,8 @@ fn a_large_table_is_verified_by_all_threads_and_a_single_lost_update_is_found() 
     let point = kernels::complete(table("random_access.sequential", 1, 1 << 21)).unwrap();
     let measure_but = |lost: Option<usize>| {
         let outcomes = threads::run(1, |comm, arena| {
-            arena.share_processors(1);
-            let problem = Problem::local(&point, 1);
+            arena.share_hardware_threads(1);
+            let problem = Problem::with_local_table(&point, 1);
             let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| {
                 let mut values = vec![0; problem.own_updates() as usize];
                 problem.own_generator().fill(&mut values);
@@ -328,15 +339,15 @@ fn a_large_table_is_verified_by_all_threads_and_a_single_lost_update_is_found() 
 #[test]
 fn streams_continue_where_a_segment_ends() {
     for stream in ["lfsr", "lcg"] {
-        let problem = Problem::local(
-            &kernels::complete(table("random_access.sequential", 1, 1 << 10).with("stream", stream)).unwrap(),
+        let problem = Problem::with_local_table(
+            &kernels::complete(table("random_access.sequential", 1, 1 << 10).with_parameter("stream", stream)).unwrap(),
             3,
         );
         for number in 0..3 {
-            let (mut whole, mut later) = ([0; 300], [0; 100]);
-            problem.generator(number).fill(&mut whole);
-            problem.generator_after(number, 200).fill(&mut later);
-            assert_eq!(whole[200..], later, "{stream}");
+            let (mut from_start, mut from_200) = ([0; 300], [0; 100]);
+            problem.generator(number).fill(&mut from_start);
+            problem.generator_after(number, 200).fill(&mut from_200);
+            assert_eq!(from_start[200..], from_200, "{stream}");
         }
     }
 }
@@ -349,7 +360,7 @@ fn a_table_that_a_fault_left_wrong_is_filled_anew() {
         let (words, _) = arena.words_mut(Pages::Base, 10, 7, |i| i as u64).unwrap();
         let anew = words[3];
         words[3] = 99;
-        arena.restored(Pages::Base);
+        arena.mark_restored(Pages::Base);
         (anew, arena.words(Pages::Base, 10, 7, |i| i as u64).unwrap().0[3])
     });
     assert_eq!(results[0], Ok((3, 99)), "filled again, and kept after it was declared complete");
@@ -357,15 +368,15 @@ fn a_table_that_a_fault_left_wrong_is_filled_anew() {
 
 #[test]
 fn messages_and_hops_are_those_of_the_papers() {
-    let on_four = |kernel: &str| run(table(kernel, 4, 1 << 12).with("Q", 64u64));
+    let on_four = |kernel: &str| run(table(kernel, 4, 1 << 12).with_parameter("Q", 64u64));
     // Half of the updates move in each of log2(P) dimensions, with one message per dimension and round.
     let cube = on_four("random_access.hypercube");
     assert!((number(&cube, "hops_per_update") - 1.0).abs() < 0.05);
     assert!((number(&cube, "messages_per_update") - 2.0 / 64.0).abs() < 1e-9);
     // (P - 1) / P of the updates move once, in P - 1 messages.
-    let all = on_four("random_access.alltoallv");
-    assert!((number(&all, "hops_per_update") - 0.75).abs() < 0.05);
-    assert!((number(&all, "messages_per_update") - 3.0 / 64.0).abs() < 1e-9);
+    let direct = on_four("random_access.alltoallv");
+    assert!((number(&direct, "hops_per_update") - 0.75).abs() < 0.05);
+    assert!((number(&direct, "messages_per_update") - 3.0 / 64.0).abs() < 1e-9);
 }
 
 /// Returns the updates that a rank generates per round beyond Q, as a fraction of Q, by the normal approximation of the
@@ -379,8 +390,8 @@ fn the_hypercube_generates_q_updates_a_round_as_its_model_says() {
     for (ranks, look_ahead) in [(2, 64u64), (2, 1024), (4, 1024), (4, 4096), (8, 512)] {
         let words = 64 * look_ahead;
         for own_updates in ["deferred", "at_once"] {
-            let point = table("random_access.hypercube", ranks, words).with("Q", look_ahead);
-            let outcome = run(point.with("own_updates", own_updates));
+            let point = table("random_access.hypercube", ranks, words).with_parameter("Q", look_ahead);
+            let outcome = run(point.with_parameter("own_updates", own_updates));
             assert_eq!(outcome.verdict, Ok(()));
             let messages = number(&outcome, "messages_per_update") * look_ahead as f64;
             assert!((messages - f64::from(ranks.ilog2())).abs() < 1e-9, "{ranks} {look_ahead}: {messages}");
@@ -396,9 +407,9 @@ fn rounds_exceed_q_by_the_share_that_chance_gives_which_is_over_one_per_cent_fro
     for (ranks, stream, tolerance) in [(2, "lfsr", 0.1), (2, "lcg", 0.1), (4, "lcg", 0.1), (4, "lfsr", 0.2)] {
         for kernel in ["random_access.hypercube", "random_access.alltoallv", "random_access.exchange"] {
             let outcome = run(table(kernel, ranks, 1 << 18)
-                .with("Q", 1024u64)
-                .with("stream", stream)
-                .with("starts", "reference"));
+                .with_parameter("Q", 1024u64)
+                .with_parameter("stream", stream)
+                .with_parameter("starts", "reference"));
             let (share, expected) = (number(&outcome, "excess_share"), expected_excess(ranks as f64, 1024.0));
             assert!((share / expected - 1.0).abs() < tolerance, "{kernel} {ranks} {stream}: {share} {expected}");
         }
@@ -414,47 +425,55 @@ fn the_highest_bits_of_the_shift_register_name_words_as_the_definition_says() {
     const BITS: u32 = 9;
     // T[a<63, 64-n>] ^= a, from the text of the definition.
     let mut words: Vec<u64> = (0..1 << BITS).collect();
-    let point = kernels::complete(table("random_access.sequential", 1, 1 << BITS).with("index", "highest")).unwrap();
-    let problem = Problem::local(&point, 1);
+    let point =
+        kernels::complete(table("random_access.sequential", 1, 1 << BITS).with_parameter("index", "highest")).unwrap();
+    let problem = Problem::with_local_table(&point, 1);
     let mut generator = problem.own_generator();
     for _ in 0..4 << BITS {
         let value = generator.next_u64();
-        assert_eq!(problem.index.of(value), value >> (64 - BITS));
+        assert_eq!(problem.index.word(value), value >> (64 - BITS));
         words[(value >> (64 - BITS)) as usize] ^= value;
     }
-    let made = threads::run(1, |comm, arena| {
+    let on_one_rank = threads::run(1, |comm, arena| {
         measure(comm, &problem, arena, Rules::STRICT, |table| {
             table.words.copy_from_slice(&words);
             Tally { applied: 4 << BITS, ..Tally::default() }
         })
     });
-    let made = made.into_iter().next().expect("a rank").expect("no panic").expect("memory");
-    assert_eq!(made.verdict, Ok(()));
+    let reference = on_one_rank.into_iter().next().expect("a rank").expect("no panic").expect("memory");
+    assert_eq!(reference.verdict, Ok(()));
     let lowest = hash(&run(table("random_access.sequential", 1, 1 << BITS)));
     for kernel in algorithms().into_iter().chain(["random_access.sequential"]) {
         for variant in variants(kernel) {
-            let point = table(kernel, 1, 1 << BITS).with("index", "highest");
-            let outcome = run(variant.into_iter().fold(point, |point, (name, value)| point.with(name, value)));
-            assert_eq!((outcome.verdict.clone(), hash(&outcome)), (Ok(()), hash(&made)), "{kernel}");
+            let point = table(kernel, 1, 1 << BITS).with_parameter("index", "highest");
+            let outcome =
+                run(variant.into_iter().fold(point, |point, (name, value)| point.with_parameter(name, value)));
+            assert_eq!((outcome.verdict.clone(), hash(&outcome)), (Ok(()), hash(&reference)), "{kernel}");
             assert_ne!(hash(&outcome), lowest, "{kernel}");
         }
     }
     // With several streams, the tables of all algorithms equal the table of the same number of streams on one rank.
     for ranks in [3, 4] {
-        let streams = table("random_access.sequential", 1, 1 << BITS).with("streams", ranks as u64);
-        let expected = hash(&run(streams.with("index", "highest")));
+        let streams = table("random_access.sequential", 1, 1 << BITS).with_parameter("streams", ranks as u64);
+        let expected = hash(&run(streams.with_parameter("index", "highest")));
         for kernel in algorithms() {
-            let outcome = run(table(kernel, ranks, 1 << BITS).with("index", "highest").with("Q", 64u64));
+            let outcome =
+                run(table(kernel, ranks, 1 << BITS).with_parameter("index", "highest").with_parameter("Q", 64u64));
             assert_eq!((outcome.verdict.clone(), hash(&outcome)), (Ok(()), expected.clone()), "{kernel} on {ranks}");
         }
     }
-    let streams = table("random_access.sequential", 1, 1 << BITS).with("streams", 2u64).with("index", "highest");
+    let streams = table("random_access.sequential", 1, 1 << BITS)
+        .with_parameter("streams", 2u64)
+        .with_parameter("index", "highest");
     for updates_by in ["atomic", "locks", "partitioned"] {
-        let shared = table("random_access.shared", 1, 1 << BITS).with("cores", 2u64).with("updates_by", updates_by);
-        let outcome = run(shared.with("index", "highest"));
+        let shared = table("random_access.shared", 1, 1 << BITS)
+            .with_parameter("cores", 2u64)
+            .with_parameter("updates_by", updates_by);
+        let outcome = run(shared.with_parameter("index", "highest"));
         assert_eq!((outcome.verdict.clone(), hash(&outcome)), (Ok(()), hash(&run(streams.clone()))), "{updates_by}");
     }
-    let refused = refusal(table("random_access.base", 2, 64).with("stream", "lcg").with("index", "lowest"));
+    let refused =
+        refusal(table("random_access.base", 2, 64).with_parameter("stream", "lcg").with_parameter("index", "lowest"));
     assert!(refused.contains("repeat after 2^n values") && refused.contains("index = \"highest\""), "{refused}");
 }
 
@@ -470,9 +489,13 @@ fn all_operations_of_the_definition_make_the_words_that_they_say() {
     for name in ["xor", "add", "and", "or"] {
         // One update for every second word on average. With more, all words of `and` are 0 and all of `or` are ones. If
         // the lowest bits select the word, `and` changes nothing.
-        let with = |point: Point| point.with("operation", name).with("updates", 0.5).with("index", "highest");
-        let problem =
-            Problem::local(&kernels::complete(with(table("random_access.sequential", 1, 1 << BITS))).unwrap(), 1);
+        let configure = |point: Point| {
+            point.with_parameter("operation", name).with_parameter("updates", 0.5).with_parameter("index", "highest")
+        };
+        let problem = Problem::with_local_table(
+            &kernels::complete(configure(table("random_access.sequential", 1, 1 << BITS))).unwrap(),
+            1,
+        );
         let mut words: Vec<u64> = (0..1 << BITS).collect();
         let mut generator = problem.own_generator();
         for _ in 0..1 << (BITS - 1) {
@@ -480,27 +503,28 @@ fn all_operations_of_the_definition_make_the_words_that_they_say() {
             let word = &mut words[(value >> (64 - BITS)) as usize];
             *word = operate(name, *word, value);
         }
-        let made = threads::run(1, |comm, arena| {
+        let ranks = threads::run(1, |comm, arena| {
             measure(comm, &problem, arena, Rules::STRICT, |table| {
                 table.words.copy_from_slice(&words);
                 Tally { applied: 1 << (BITS - 1), ..Tally::default() }
             })
         });
-        let made = made.into_iter().next().expect("a rank").expect("no panic").expect("memory");
-        assert_eq!(made.verdict, Ok(()), "{name}");
+        let reference = ranks.into_iter().next().expect("a rank").expect("no panic").expect("memory");
+        assert_eq!(reference.verdict, Ok(()), "{name}");
         for method in ["immediate", "look_ahead"] {
-            let outcome = run(with(table("random_access.sequential", 1, 1 << BITS)).with("method", method));
-            assert_eq!((outcome.verdict.clone(), hash(&outcome)), (Ok(()), hash(&made)), "{name} {method}");
+            let outcome =
+                run(configure(table("random_access.sequential", 1, 1 << BITS)).with_parameter("method", method));
+            assert_eq!((outcome.verdict.clone(), hash(&outcome)), (Ok(()), hash(&reference)), "{name} {method}");
         }
-        check_operation(name, &with);
+        check_operation(name, &configure);
     }
-    let on_two = |kernel| kernels::complete(table(kernel, 2, 64).with("operation", "add"));
+    let on_two = |kernel| kernels::complete(table(kernel, 2, 64).with_parameter("operation", "add"));
     assert!(on_two("random_access.one_sided").is_err(), "remote atomics are exclusive ors");
     let words = |operation: &str| {
-        let point = table("random_access.hypercube", 2, 1 << 20).with("operation", operation);
+        let point = table("random_access.hypercube", 2, 1 << 20).with_parameter("operation", operation);
         kernels::find("random_access.hypercube").unwrap().memory(&kernels::complete(point).unwrap()) / 8
     };
-    let without_effect = refusal(table("random_access.base", 2, 64).with("operation", "and"));
+    let without_effect = refusal(table("random_access.base", 2, 64).with_parameter("operation", "and"));
     assert!(
         without_effect.contains("changes no word") && without_effect.contains("index = \"highest\""),
         "{without_effect}"
@@ -509,15 +533,20 @@ fn all_operations_of_the_definition_make_the_words_that_they_say() {
 }
 
 /// Compares all algorithms with the table of the same number of streams on one rank.
-fn check_operation(name: &str, with: &dyn Fn(Point) -> Point) {
-    let on_one = |streams: u64| hash(&run(with(table("random_access.sequential", 1, 1 << 9)).with("streams", streams)));
-    let has = |kernel: &&str| kernels::find(kernel).unwrap().parameters().iter().any(|known| known.name == "operation");
+fn check_operation(name: &str, configure: &dyn Fn(Point) -> Point) {
+    let on_one = |streams: u64| {
+        hash(&run(configure(table("random_access.sequential", 1, 1 << 9)).with_parameter("streams", streams)))
+    };
+    let has = |kernel: &&str| {
+        kernels::find(kernel).unwrap().parameters().iter().any(|parameter| parameter.name == "operation")
+    };
     for ranks in [1, 2, 3] {
         let expected = on_one(ranks as u64);
         for kernel in algorithms().iter().filter(|kernel| has(kernel)) {
             for variant in variants(kernel) {
-                let point = with(table(kernel, ranks, 1 << 9)).with("Q", 64u64);
-                let outcome = run(variant.into_iter().fold(point, |point, (name, value)| point.with(name, value)));
+                let point = configure(table(kernel, ranks, 1 << 9)).with_parameter("Q", 64u64);
+                let outcome =
+                    run(variant.into_iter().fold(point, |point, (name, value)| point.with_parameter(name, value)));
                 assert_eq!(
                     (outcome.verdict.clone(), hash(&outcome)),
                     (Ok(()), expected.clone()),
@@ -527,31 +556,38 @@ fn check_operation(name: &str, with: &dyn Fn(Point) -> Point) {
         }
     }
     for updates_by in ["atomic", "locks", "partitioned"] {
-        let outcome =
-            run(with(table("random_access.shared", 1, 1 << 9)).with("cores", 2u64).with("updates_by", updates_by));
+        let outcome = run(configure(table("random_access.shared", 1, 1 << 9))
+            .with_parameter("cores", 2u64)
+            .with_parameter("updates_by", updates_by));
         assert_eq!((outcome.verdict.clone(), hash(&outcome)), (Ok(()), on_one(2)), "{name} {updates_by}");
     }
-    assert_eq!(run(with(table("random_access.star", 2, 1 << 9))).verdict, Ok(()), "{name}");
-    assert_eq!(run(with(table("random_access.nodes", 2, 1 << 9)).with("cores", 1u64)).verdict, Ok(()), "{name}");
+    assert_eq!(run(configure(table("random_access.star", 2, 1 << 9))).verdict, Ok(()), "{name}");
+    assert_eq!(
+        run(configure(table("random_access.nodes", 2, 1 << 9)).with_parameter("cores", 1u64)).verdict,
+        Ok(()),
+        "{name}"
+    );
 }
 
 #[test]
 fn a_lost_and_a_misrouted_update_of_every_operation_are_caught() {
     for operation in ["add", "and", "or"] {
-        let point = table("random_access.alltoallv", 2, 1 << 8).with("operation", operation).with("updates", 0.5);
-        let point = point.with("index", "highest");
+        let point = table("random_access.alltoallv", 2, 1 << 8)
+            .with_parameter("operation", operation)
+            .with_parameter("updates", 0.5);
+        let point = point.with_parameter("index", "highest");
         let point = kernels::complete(point).unwrap();
         let faulty = |fault: &(dyn Fn(&mut Vec<u64>) + Sync)| {
             let ranks = threads::run(2, |comm, arena| {
-                let problem = Problem::distributed(&point, comm.rank(), 2);
+                let problem = Problem::with_distributed_table(&point, comm.rank(), 2);
                 measure(comm, &problem, arena, Rules::STRICT, |table| {
                     let mut values = Vec::new();
                     for rank in 0..2 {
-                        let mut generator = Problem::distributed(&point, rank, 2).own_generator();
-                        let all = (0..problem.own_updates()).map(|_| generator.next_u64());
-                        values.extend(
-                            all.filter(|&value| problem.owners.by_division(problem.index.of(value)) == comm.rank()),
-                        );
+                        let mut generator = Problem::with_distributed_table(&point, rank, 2).own_generator();
+                        let stream_values = (0..problem.own_updates()).map(|_| generator.next_u64());
+                        values.extend(stream_values.filter(|&value| {
+                            problem.owners.owner_by_division(problem.index.word(value)) == comm.rank()
+                        }));
                     }
                     let applied = values.len() as u64;
                     if comm.rank() == 0 {
@@ -576,7 +612,9 @@ fn exchanges_in_d_dimensions_send_the_messages_and_the_volume_of_section_2() {
     // P = k^d: a rank sends d (k - 1) messages and d Q (k - 1)/k updates per round (hypercube paper, Section 2).
     for (ranks, d) in [(4, 1), (4, 2), (8, 1), (8, 3), (9, 1), (9, 2), (16, 1), (16, 2), (16, 4)] {
         let (words, look_ahead) = (1u64 << 14, 256.0);
-        let outcome = run(table("random_access.exchange", ranks, words).with("Q", 256u64).with("d", d as u64));
+        let outcome = run(table("random_access.exchange", ranks, words)
+            .with_parameter("Q", 256u64)
+            .with_parameter("d", d as u64));
         assert_eq!(outcome.verdict, Ok(()));
         let (p, dimensions) = (ranks as f64, f64::from(d));
         // The longest stream sets the number of rounds; all ranks have this number.
@@ -588,10 +626,11 @@ fn exchanges_in_d_dimensions_send_the_messages_and_the_volume_of_section_2() {
     }
     // Other numbers of ranks: the grid is as even as possible, 3 x 2 and 4 x 2.
     for (ranks, messages) in [(6usize, 3.0), (8, 4.0), (7, 6.0)] {
-        let outcome = run(table("random_access.exchange", ranks, 1 << 12).with("Q", 4096u64).with("d", 2u64));
+        let outcome =
+            run(table("random_access.exchange", ranks, 1 << 12).with_parameter("Q", 4096u64).with_parameter("d", 2u64));
         let rounds = (4 * (1u64 << 12)).div_ceil(ranks as u64).div_ceil(4096) as f64;
-        let found = number(&outcome, "messages_per_update") * 4.0 * 4096.0 / (ranks as f64 * rounds);
-        assert!((found - messages).abs() < 1e-9, "{ranks}: {found}");
+        let messages_per_round = number(&outcome, "messages_per_update") * 4.0 * 4096.0 / (ranks as f64 * rounds);
+        assert!((messages_per_round - messages).abs() < 1e-9, "{ranks}: {messages_per_round}");
     }
 }
 
@@ -599,7 +638,7 @@ fn exchanges_in_d_dimensions_send_the_messages_and_the_volume_of_section_2() {
 fn an_exchange_in_one_dimension_is_all_to_all_and_in_dimensions_of_two_a_hypercube() {
     let hops = |kernel: &str, d: Option<u64>| {
         let point = table(kernel, 8, 1 << 11);
-        number(&run(d.into_iter().fold(point, |point, d| point.with("d", d))), "hops_per_update")
+        number(&run(d.into_iter().fold(point, |point, d| point.with_parameter("d", d))), "hops_per_update")
     };
     assert_eq!(hops("random_access.exchange", Some(1)), hops("random_access.alltoallv", None));
     assert_eq!(hops("random_access.exchange", Some(3)), hops("random_access.hypercube", None));
@@ -609,26 +648,26 @@ fn an_exchange_in_one_dimension_is_all_to_all_and_in_dimensions_of_two_a_hypercu
 fn disabled_cores_discard_every_update_that_comes_to_them_and_delays_change_none() {
     let point = || roles(8, 1 << 10, 4, 3);
     for disabled in 1..4u64 {
-        let outcome = run(point().with("disabled", disabled));
+        let outcome = run(point().with_parameter("disabled", disabled));
         assert_eq!(outcome.verdict, Ok(()), "{disabled}");
         assert_eq!((number(&outcome, "conformant"), number(&outcome, "updates_made")), (0.0, 4096.0));
         // The table is as if it had not been updated, except for words whose updates cancel.
         assert!(number(&outcome, "errors") > 900.0, "the updates are missing");
     }
     // One of four cores routes. The disabled core is the last of the other three, and the first two still update.
-    let outcome = run(roles(4, 1 << 10, 4, 1).with("disabled", 1u64));
+    let outcome = run(roles(4, 1 << 10, 4, 1).with_parameter("disabled", 1u64));
     assert_eq!(outcome.verdict, Ok(()));
     assert!((200.0..500.0).contains(&number(&outcome, "errors")));
     // Loads: updates that the disabled core does not route do not reach the next core.
     let grid = || roles(16, 1 << 10, 4, 3);
-    let (all, fewer) = (run(grid()), run(grid().with("disabled", 3u64)));
-    assert!(number(&fewer, "hops_per_update") < number(&all, "hops_per_update"));
-    let delayed = run(grid().with("delay_ns", 1000u64).with("delayed_core", 3u64));
-    assert_eq!((delayed.verdict.clone(), hash(&delayed)), (Ok(()), hash(&all)));
+    let (complete, fewer) = (run(grid()), run(grid().with_parameter("disabled", 3u64)));
+    assert!(number(&fewer, "hops_per_update") < number(&complete, "hops_per_update"));
+    let delayed = run(grid().with_parameter("delay_ns", 1000u64).with_parameter("delayed_core", 3u64));
+    assert_eq!((delayed.verdict.clone(), hash(&delayed)), (Ok(()), hash(&complete)));
     // A load includes the delay, whatever else the machine does.
     assert!(number(&delayed, "core3_load_seconds") > 0.99e-6);
-    assert!(refusal(point().with("disabled", 4u64)).contains("use 3 or less"));
-    assert!(refusal(point().with("delayed_core", 7u64)).contains("delayed_core = 7"));
+    assert!(refusal(point().with_parameter("disabled", 4u64)).contains("use 3 or less"));
+    assert!(refusal(point().with_parameter("delayed_core", 7u64)).contains("delayed_core = 7"));
 }
 
 #[test]
@@ -636,14 +675,14 @@ fn a_discarded_update_that_is_lost_doubled_or_another_is_caught() {
     let rules = Rules { discards: true, ..Rules::STRICT };
     let discards = |fault: &(dyn Fn(&mut Vec<u64>) + Sync)| {
         let point = kernels::complete(table("random_access.sequential", 1, 64)).expect("a point");
-        let problem = Problem::local(&point, 1);
+        let problem = Problem::with_local_table(&point, 1);
         let results = threads::run(1, |comm, arena| {
             measure(comm, &problem, arena, rules, |_| {
                 let mut values = vec![0; problem.updates as usize];
                 problem.generator(0).fill(&mut values);
                 fault(&mut values);
                 let mut tally = Tally::default();
-                values.iter().for_each(|&value| tally.discard(problem.index.of(value), value));
+                values.iter().for_each(|&value| tally.discard(problem.index.word(value), value));
                 tally
             })
         });
@@ -659,7 +698,7 @@ fn a_discarded_update_that_is_lost_doubled_or_another_is_caught() {
 #[test]
 fn runs_say_which_rules_they_break() {
     let broken = |name: &str, value: Value| {
-        let outcome = run(table("random_access.hypercube", 2, 1 << 12).with(name, value));
+        let outcome = run(table("random_access.hypercube", 2, 1 << 12).with_parameter(name, value));
         assert_eq!(number(&outcome, "conformant"), 0.0);
         outcome.outputs["rules_broken"].to_string()
     };
@@ -673,25 +712,27 @@ fn runs_say_which_rules_they_break() {
 #[test]
 fn a_time_bound_leaves_the_updates_that_have_time() {
     let bounded = |updates: f64, seconds: u64| {
-        let point = table("random_access.alltoallv", 2, 1 << 10).with("updates", updates).with("time_bound", seconds);
-        let point = point.with("Q", 8u64);
+        let point = table("random_access.alltoallv", 2, 1 << 10)
+            .with_parameter("updates", updates)
+            .with_parameter("time_bound", seconds);
+        let point = point.with_parameter("Q", 8u64);
         let (work, outcome) =
-            (|outputs| kernels::find(&point.kernel).unwrap().done(&point, outputs), run(point.clone()));
+            (|outputs| kernels::find(&point.kernel).unwrap().work_done(&point, outputs), run(point.clone()));
         assert_eq!(outcome.verdict, Ok(()));
         let outputs = outcome.outputs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         assert_eq!(work(&outputs).operations, number(&outcome, "updates_made"));
         number(&outcome, "updates_made")
     };
     assert_eq!(bounded(4.0, 3600), 4096.0, "all requested updates");
-    let made = bounded(1e6, 1);
-    assert!((1.0..1024e6).contains(&made), "{made}");
+    let updates_made = bounded(1e6, 1);
+    assert!((1.0..1024e6).contains(&updates_made), "{updates_made}");
 }
 
 #[test]
 fn routing_in_one_dimension_is_all_to_all_and_in_dimensions_of_two_a_hypercube() {
     let hops = |kernel: &str, dimensions: Option<u64>| {
         let point = table(kernel, 8, 1 << 11);
-        let outcome = run(dimensions.into_iter().fold(point, |point, count| point.with("dimensions", count)));
+        let outcome = run(dimensions.into_iter().fold(point, |point, count| point.with_parameter("dimensions", count)));
         assert_eq!(outcome.verdict, Ok(()));
         number(&outcome, "hops_per_update")
     };
@@ -702,7 +743,9 @@ fn routing_in_one_dimension_is_all_to_all_and_in_dimensions_of_two_a_hypercube()
 #[test]
 fn a_router_stores_no_more_than_the_look_ahead() {
     for look_ahead in [32u64, 100, 1024] {
-        let outcome = run(table("random_access.routed", 6, 1 << 11).with("Q", look_ahead).with("dimensions", 2u64));
+        let outcome = run(table("random_access.routed", 6, 1 << 11)
+            .with_parameter("Q", look_ahead)
+            .with_parameter("dimensions", 2u64));
         assert_eq!(outcome.verdict, Ok(()));
         assert!(number(&outcome, "stored_max") <= look_ahead as f64);
     }
@@ -711,7 +754,7 @@ fn a_router_stores_no_more_than_the_look_ahead() {
 #[test]
 fn two_ranks_of_a_hypercube_store_no_more_than_the_look_ahead() {
     for look_ahead in [1u64, 7, 64, 1024] {
-        let outcome = run(table("random_access.hypercube", 2, 1 << 12).with("Q", look_ahead));
+        let outcome = run(table("random_access.hypercube", 2, 1 << 12).with_parameter("Q", look_ahead));
         assert_eq!(outcome.verdict, Ok(()));
         assert_eq!(number(&outcome, "stored_max"), look_ahead as f64);
         assert_eq!(number(&outcome, "stored_over_limit"), 0.0);
@@ -722,14 +765,16 @@ fn two_ranks_of_a_hypercube_store_no_more_than_the_look_ahead() {
 #[test]
 fn bare_starts_are_weak_and_the_common_offset_cures_them() {
     let fullest = |starts: &str, offset: &str| {
-        let point = table("random_access.alltoallv", 64, 1 << 24).with("starts", starts).with("offset", offset);
+        let point = table("random_access.alltoallv", 64, 1 << 24)
+            .with_parameter("starts", starts)
+            .with_parameter("offset", offset);
         let point = kernels::complete(point).unwrap();
         let of_rank = |rank: usize| {
-            let problem = Problem::distributed(&point, rank, 64);
+            let problem = Problem::with_distributed_table(&point, rank, 64);
             let mut values = [0; 1024];
             problem.own_generator().fill(&mut values);
             let mut counts = [0; 64];
-            values.iter().for_each(|&v| counts[problem.owners.by_division(problem.index.of(v))] += 1);
+            values.iter().for_each(|&v| counts[problem.owners.owner_by_division(problem.index.word(v))] += 1);
             counts.into_iter().max().unwrap()
         };
         (0..64).map(of_rank).max().unwrap()
@@ -743,7 +788,9 @@ fn bare_starts_are_weak_and_the_common_offset_cures_them() {
 #[test]
 fn weak_starts_are_flagged() {
     let flag = |offset: &str, starts: &str| {
-        let point = table("random_access.alltoallv", 8, 1 << 14).with("offset", offset).with("starts", starts);
+        let point = table("random_access.alltoallv", 8, 1 << 14)
+            .with_parameter("offset", offset)
+            .with_parameter("starts", starts);
         number(&run(point), "weak_starts")
     };
     assert_eq!(flag("common", "spaced"), 0.0);
@@ -757,20 +804,21 @@ fn refusal(point: Point) -> String {
 
 #[test]
 fn what_cannot_be_run_is_refused_with_the_reason() {
-    let point = |name: &str, value: u64| table("random_access.hypercube", 2, 1 << 8).with(name, value);
+    let point = |name: &str, value: u64| table("random_access.hypercube", 2, 1 << 8).with_parameter(name, value);
     assert!(refusal(point("Q", 0)).contains("Q must lie between 1 and"));
     assert!(refusal(point("Q", 1 << 21)).contains("Q must lie between 1 and"));
     let not_a_power = refusal(point("N_words", 1000));
     assert!(not_a_power.contains("512") && not_a_power.contains("1024"), "{not_a_power}");
     assert!(refusal(table("random_access.base", 9, 8)).contains("more than the 8 words"));
     assert!(refusal(table("random_access.sequential", 2, 8)).contains("one rank"));
-    assert!(refusal(table("random_access.sequential", 1, 8).with("streams", 9u64)).contains("streams = 9"));
-    let by_shift = table("random_access.base", 3, 8).with("owner_by", "shift");
+    assert!(refusal(table("random_access.sequential", 1, 8).with_parameter("streams", 9u64)).contains("streams = 9"));
+    let by_shift = table("random_access.base", 3, 8).with_parameter("owner_by", "shift");
     assert!(refusal(by_shift).contains("number of ranks that is a power of two"));
-    let grid = table("random_access.routed", 6, 64).with("X", 2u64).with("Y", 4u64);
+    let grid = table("random_access.routed", 6, 64).with_parameter("X", 2u64).with_parameter("Y", 4u64);
     assert!(refusal(grid).contains("2 x 4 has 8 ranks, not 6"));
     assert!(
-        refusal(table("random_access.one_sided", 2, 64).with("stream", "lcg")).contains("needs a stream without 0")
+        refusal(table("random_access.one_sided", 2, 64).with_parameter("stream", "lcg"))
+            .contains("needs a stream without 0")
     );
 }
 
@@ -788,7 +836,7 @@ proptest! {
         for stage in (0..ranks).flat_map(|rank| stages(&layout, rank)) {
             let (stage, mut keep, mut send) = (&stage, vec![7; before], vec![8; before]);
             divide(&values, index, stage, &mut keep, &mut send);
-            let of_half = |kept: bool| values.iter().copied().filter(move |&v| stage.keeps(index.of(v)) == kept);
+            let of_half = |kept: bool| values.iter().copied().filter(move |&v| stage.keeps(index.word(v)) == kept);
             prop_assert_eq!(keep, vec![7; before].into_iter().chain(of_half(true)).collect::<Vec<_>>());
             prop_assert_eq!(send, vec![8; before].into_iter().chain(of_half(false)).collect::<Vec<_>>());
         }
@@ -802,22 +850,22 @@ proptest! {
         let index = Index::new(StreamKind::Lfsr, 8);
         let (mut words, mut expected): (Vec<u64>, Vec<u64>) = ((0..256).collect(), (0..256).collect());
         let mut table = Table::new(&mut words, 0, index);
-        let (mut generator, mut pending, mut made) = (Generator::after(StreamKind::Lfsr, 99), Pending::new(look_ahead), 0);
+        let (mut generator, mut pending, mut applied) = (Generator::starting_after(StreamKind::Lfsr, 99), Pending::new(look_ahead), 0);
         for &portion in &portions {
             for _ in 0..portion {
                 let value = generator.next_u64();
                 expected[value as usize & 255] ^= value;
-                pending.end().push(value);
+                pending.list_mut().push(value);
             }
             let before = pending.count() as u64;
-            let done = pending.make(&mut table);
+            let done = pending.apply(&mut table);
             prop_assert_eq!(done + pending.count() as u64, before);
             prop_assert!(pending.count() <= look_ahead / 8);
-            made += done;
+            applied += done;
         }
-        made += pending.make_all(&mut table);
+        applied += pending.apply_all(&mut table);
         prop_assert_eq!(pending.count(), 0);
-        prop_assert_eq!(made as usize, portions.iter().sum::<usize>());
+        prop_assert_eq!(applied as usize, portions.iter().sum::<usize>());
         prop_assert_eq!(words, expected);
     }
 
@@ -825,14 +873,14 @@ proptest! {
     fn the_three_ways_to_an_owner_agree(bits in 1u32..60, parts in 1usize..100_000, word: u64) {
         let parts = 1 + (parts - 1) % (1usize << bits.min(17));
         let (layout, word) = (Layout::new(bits, parts), word & ((1 << bits) - 1));
-        let owner = layout.by_division(word);
+        let owner = layout.owner_by_division(word);
         prop_assert!(layout.first(owner) <= word && word < layout.first(owner + 1));
-        prop_assert_eq!(layout.by_prediction(word), owner);
-        prop_assert_eq!(Owners::cheapest(layout).of(word), owner);
+        prop_assert_eq!(layout.owner_by_prediction(word), owner);
+        prop_assert_eq!(Owners::cheapest(layout).owner(word), owner);
         // Theorem 4.1: its lower bound always holds, its upper bound if n < N / n.
-        prop_assert!(layout.prediction(word) >= owner);
+        prop_assert!(layout.predict_owner(word) >= owner);
         if (parts as u64) < layout.words() / parts as u64 {
-            prop_assert!(layout.prediction(word) <= owner + 1);
+            prop_assert!(layout.predict_owner(word) <= owner + 1);
         }
     }
 
@@ -848,37 +896,37 @@ proptest! {
     #[test]
     fn halving_takes_every_update_to_its_owner(bits in 7u32..12, ranks in 1usize..100, word: u64, from: usize) {
         let layout = Layout::new(bits, ranks);
-        let (word, mut at) = (word & (layout.words() - 1), from % ranks);
-        let most = (ranks as f64).log2().ceil() as usize;
-        prop_assert!(stages(&layout, at).len() <= most);
+        let (word, mut rank) = (word & (layout.words() - 1), from % ranks);
+        let max_stages = (ranks as f64).log2().ceil() as usize;
+        prop_assert!(stages(&layout, rank).len() <= max_stages);
         // An update is at the same stage on every rank. The partitions of a stage have two sizes, and a partition of a
         // single rank has no further stage.
-        for stage in 0..most {
-            if let Some(step) = stages(&layout, at).get(stage).filter(|step| !step.keeps(word)) {
-                let peer = step.peers[if step.cut(2) == 2 { 0 } else { step.peers.len() - 1 }];
+        for stage in 0..max_stages {
+            if let Some(step) = stages(&layout, rank).get(stage).filter(|step| !step.keeps(word)) {
+                let peer = step.peers[if step.first_peer_updates(2) == 2 { 0 } else { step.peers.len() - 1 }];
                 let back = &stages(&layout, peer)[stage];
-                prop_assert!(back.peers.contains(&at) && back.boundary == step.boundary && back.upper != step.upper);
-                at = peer;
+                prop_assert!(back.peers.contains(&rank) && back.boundary == step.boundary && back.upper != step.upper);
+                rank = peer;
             }
         }
-        prop_assert_eq!(at, layout.by_division(word));
+        prop_assert_eq!(rank, layout.owner_by_division(word));
     }
 
     #[test]
     fn grids_take_every_update_to_its_owner_along_each_dimension_once(
         ranks in 1usize..200, dimensions in 1usize..9, from: usize, to: usize,
     ) {
-        let grid = NodeGrid::even(ranks, dimensions);
+        let grid = NodeGrid::from_ranks(ranks, dimensions);
         let sizes = (0..grid.dimensions()).map(|dimension| grid.peers(0, dimension).len() + 1);
         prop_assert_eq!(sizes.product::<usize>(), ranks);
         prop_assert!(grid.dimensions() <= dimensions);
-        let (mut at, owner, mut last) = (from % ranks, to % ranks, None);
-        while let Some((dimension, next)) = grid.next(at, owner) {
+        let (mut rank, owner, mut last) = (from % ranks, to % ranks, None);
+        while let Some((dimension, next)) = grid.next_hop(rank, owner) {
             prop_assert!(last.is_none_or(|last| dimension > last), "in dimension order");
-            prop_assert!(grid.peers(at, dimension).contains(&next) && grid.peers(next, dimension).contains(&at));
-            (at, last) = (next, Some(dimension));
+            prop_assert!(grid.peers(rank, dimension).contains(&next) && grid.peers(next, dimension).contains(&rank));
+            (rank, last) = (next, Some(dimension));
         }
-        prop_assert_eq!(at, owner);
+        prop_assert_eq!(rank, owner);
     }
 
     #[test]
@@ -889,7 +937,7 @@ proptest! {
         let mut received = vec![0; 2 * n + 1];
         for rank in 0..=2 * n {
             let stage = &stages(&layout, rank)[0];
-            let first = stage.cut(unit);
+            let first = stage.first_peer_updates(unit);
             received[stage.peers[0]] += first;
             if let Some(&second) = stage.peers.get(1) {
                 received[second] += unit - first;
@@ -902,7 +950,7 @@ proptest! {
     #[test]
     fn filling_is_stepping(position in 0..gf2::PERIOD, sizes in proptest::collection::vec(0usize..70, 1..5)) {
         for kind in [StreamKind::Lfsr, StreamKind::Lcg] {
-            let (mut filled, mut stepped) = (Generator::after(kind, position), Generator::after(kind, position));
+            let (mut filled, mut stepped) = (Generator::starting_after(kind, position), Generator::starting_after(kind, position));
             for &size in &sizes {
                 let mut values = vec![0; size];
                 filled.fill(&mut values);
@@ -916,7 +964,7 @@ proptest! {
 #[test]
 fn the_correction_finds_the_owner_outside_the_theorem_too() {
     let layout = Layout::new(8, 100);
-    let off = (0..256).map(|word| layout.prediction(word) - layout.by_division(word)).max();
+    let off = (0..256).map(|word| layout.predict_owner(word) - layout.owner_by_division(word)).max();
     assert_eq!(off, Some(10));
-    assert!((0..256).all(|word| layout.by_prediction(word) == layout.by_division(word)));
+    assert!((0..256).all(|word| layout.owner_by_prediction(word) == layout.owner_by_division(word)));
 }

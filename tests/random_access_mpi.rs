@@ -10,14 +10,14 @@ use apexmap_measure::kernels::{self, Kernel, Ranks};
 const WORDS: u64 = 128;
 
 fn table(kernel: &str, ranks: usize) -> Point {
-    random_access::table(kernel, ranks, WORDS).with("updates", 2.0)
+    random_access::table(kernel, ranks, WORDS).with_parameter("updates", 2.0)
 }
 
 /// Returns the kernels that run on this number of ranks.
 fn kernels_on(ranks: usize) -> impl Iterator<Item = &'static dyn Kernel> {
-    let all = kernels::ALL.iter().copied().filter(|kernel| kernel.id().starts_with("random_access."));
-    let all = all.filter(|kernel| kernel.id() != "random_access.roles");
-    all.filter(move |kernel| ranks == 1 || kernel.about().ranks == Ranks::Any)
+    let kernels_of_family = kernels::ALL.iter().copied().filter(|kernel| kernel.id().starts_with("random_access."));
+    let without_roles = kernels_of_family.filter(|kernel| kernel.id() != "random_access.roles");
+    without_roles.filter(move |kernel| ranks == 1 || kernel.about().ranks == Ranks::Any)
 }
 
 fn points(ranks: usize) -> Vec<Point> {
@@ -25,11 +25,11 @@ fn points(ranks: usize) -> Vec<Point> {
     for kernel in kernels_on(ranks) {
         for look_ahead in [1, 7, 1024] {
             for variant in random_access::variants(kernel.id()) {
-                let mut point = table(kernel.id(), ranks).with("Q", look_ahead);
+                let mut point = table(kernel.id(), ranks).with_parameter("Q", look_ahead);
                 if kernel.parameters().iter().any(|parameter| parameter.name == "cores") {
-                    point = point.with("cores", 1u64);
+                    point = point.with_parameter("cores", 1u64);
                 }
-                let point = variant.into_iter().fold(point, |point, (name, value)| point.with(name, value));
+                let point = variant.into_iter().fold(point, |point, (name, value)| point.with_parameter(name, value));
                 points.push(kernels::complete(point).unwrap());
             }
         }
@@ -39,9 +39,11 @@ fn points(ranks: usize) -> Vec<Point> {
 
 /// Returns points with nodes of this number of cores. On each node, one core updates.
 fn nodes(ranks: usize, cores: usize) -> Vec<Point> {
-    let roles = random_access::roles(ranks, WORDS, cores as u64, cores as u64 - 1).with("updates", 2.0);
-    let point = |(look_ahead, packets): (u64, u64)| roles.clone().with("Q", look_ahead).with("packets", packets);
-    [(1, 1), (7, 4), (1024, 4), (1024, 1)].map(|one| kernels::complete(point(one)).unwrap()).into()
+    let roles = random_access::roles(ranks, WORDS, cores as u64, cores as u64 - 1).with_parameter("updates", 2.0);
+    let point = |(look_ahead, packets): (u64, u64)| {
+        roles.clone().with_parameter("Q", look_ahead).with_parameter("packets", packets)
+    };
+    [(1, 1), (7, 4), (1024, 4), (1024, 1)].map(|settings| kernels::complete(point(settings)).unwrap()).into()
 }
 
 fn verify(mpi: &Mpi, ranks: usize) {
@@ -49,7 +51,9 @@ fn verify(mpi: &Mpi, ranks: usize) {
 }
 
 fn verify_tables(mpi: &Mpi, ranks: usize, streams: usize, points: Vec<Point>) {
-    let sequential = table("random_access.sequential", 1).with("streams", streams as u64).with("method", "immediate");
+    let sequential = table("random_access.sequential", 1)
+        .with_parameter("streams", streams as u64)
+        .with_parameter("method", "immediate");
     let expected = random_access::hash(&random_access::run(sequential));
     let mut samples: Vec<Sample> = Vec::new();
     let ending = mpi.run(&job("tables", ranks, 1, points.clone()), &mut |event| {

@@ -8,15 +8,15 @@ use apexmap_measure::kernels::shared::updates::layout::Layout;
 use apexmap_measure::kernels::{self, Outcome};
 use proptest::prelude::*;
 
-fn shared(words: u64, cores: u64) -> Point {
-    table("random_access.shared", 1, words).with("cores", cores)
+fn shared_table(words: u64, cores: u64) -> Point {
+    table("random_access.shared", 1, words).with_parameter("cores", cores)
 }
 
 /// Returns the hash of the table that this number of streams makes one after another.
-fn sequential(streams: u64, like: &Point) -> String {
-    let point = table("random_access.sequential", 1, like.integer("N_words")).with("streams", streams);
+fn sequential_hash(streams: u64, like: &Point) -> String {
+    let point = table("random_access.sequential", 1, like.integer("N_words")).with_parameter("streams", streams);
     let point = ["updates", "stream", "starts"].iter().fold(point, |point, name| match like.params.get(*name) {
-        Some(value) => point.with(name, value.clone()),
+        Some(value) => point.with_parameter(name, value.clone()),
         None => point,
     });
     let outcome = run(point);
@@ -28,7 +28,7 @@ fn refusal(point: Point) -> String {
     kernels::complete(point).unwrap_err()
 }
 
-fn verified(point: Point) -> Outcome {
+fn run_verified(point: Point) -> Outcome {
     let label = point.label();
     let outcome = run(point);
     assert_eq!(outcome.verdict, Ok(()), "{label}");
@@ -40,7 +40,7 @@ fn verified(point: Point) -> Outcome {
 const MODES: [(u64, bool, bool); 5] =
     [(1, true, false), (5, false, false), (6, true, false), (7, false, true), (8, true, true)];
 
-fn check_all(cores: u64) {
+fn check_modes(cores: u64) {
     for (mode, _, single) in MODES {
         for by in ["partitioned", "atomic", "locks"] {
             if mode == 1 && by != "partitioned" {
@@ -50,11 +50,14 @@ fn check_all(cores: u64) {
                 if mode == 6 && look_ahead < cores {
                     continue;
                 }
-                let point = shared(1 << 9, cores).with("mode", mode).with("updates_by", by).with("locks", 3u64);
-                let point = point.with("stream", stream).with("Q", look_ahead);
-                let expected = sequential(if single { 1 } else { cores }, &point);
+                let point = shared_table(1 << 9, cores)
+                    .with_parameter("mode", mode)
+                    .with_parameter("updates_by", by)
+                    .with_parameter("locks", 3u64);
+                let point = point.with_parameter("stream", stream).with_parameter("Q", look_ahead);
+                let expected = sequential_hash(if single { 1 } else { cores }, &point);
                 let label = point.label();
-                assert_eq!(hash(&verified(point)), expected, "{label}");
+                assert_eq!(hash(&run_verified(point)), expected, "{label}");
             }
         }
     }
@@ -62,35 +65,40 @@ fn check_all(cores: u64) {
 
 #[test]
 fn one_core_makes_the_table_of_sequential() {
-    check_all(1);
+    check_modes(1);
 }
 
 #[test]
 fn two_cores_make_the_table_of_sequential() {
-    check_all(2);
+    check_modes(2);
 }
 
 #[test]
 fn three_cores_make_the_table_of_sequential() {
-    check_all(3);
+    check_modes(3);
 }
 
 #[test]
 fn seven_cores_make_the_table_of_sequential() {
-    check_all(7);
+    check_modes(7);
 }
 
 #[test]
 fn a_single_unlocked_core_makes_no_errors() {
-    let point = shared(1 << 10, 1).with("updates_by", "unlocked");
-    let expected = sequential(1, &point);
-    assert_eq!(hash(&verified(point)), expected);
+    let point = shared_table(1 << 10, 1).with_parameter("updates_by", "unlocked");
+    let expected = sequential_hash(1, &point);
+    assert_eq!(hash(&run_verified(point)), expected);
 }
 
 #[test]
 fn one_lock_and_a_lock_a_word_both_protect() {
     for locks in [1u64, 16, 32, 256] {
-        verified(shared(256, 4).with("updates_by", "locks").with("locks", locks).with("updates", 50.0));
+        run_verified(
+            shared_table(256, 4)
+                .with_parameter("updates_by", "locks")
+                .with_parameter("locks", locks)
+                .with_parameter("updates", 50.0),
+        );
     }
 }
 
@@ -98,7 +106,8 @@ fn one_lock_and_a_lock_a_word_both_protect() {
 #[test]
 fn errors_of_unlocked_updates_are_counted_and_more_than_one_percent_is_wrong() {
     let run_on = |words: u64, updates: f64| {
-        let outcome = run(shared(words, 2).with("updates_by", "unlocked").with("updates", updates));
+        let outcome =
+            run(shared_table(words, 2).with_parameter("updates_by", "unlocked").with_parameter("updates", updates));
         let (errors, share) = (number(&outcome, "errors"), number(&outcome, "error_fraction"));
         assert_eq!(share, errors / words as f64);
         match &outcome.verdict {
@@ -119,18 +128,20 @@ fn errors_of_unlocked_updates_are_counted_and_more_than_one_percent_is_wrong() {
 #[test]
 fn modes_are_marked_as_the_rules_have_them() {
     for (mode, conformant, _) in MODES {
-        let outcome = verified(shared(1 << 10, 2).with("mode", mode).with("updates_by", "partitioned"));
+        let outcome = run_verified(
+            shared_table(1 << 10, 2).with_parameter("mode", mode).with_parameter("updates_by", "partitioned"),
+        );
         let broken = outcome.outputs["rules_broken"].to_string();
         assert_eq!(broken, if conformant { "table size" } else { "algorithm, table size" }, "mode {mode}");
     }
-    let too_far = verified(shared(1 << 12, 2).with("mode", 8u64).with("Q", 2048u64));
+    let too_far = run_verified(shared_table(1 << 12, 2).with_parameter("mode", 8u64).with_parameter("Q", 2048u64));
     assert_eq!(too_far.outputs["rules_broken"].to_string(), "look-ahead, table size");
 }
 
 #[test]
 fn modes_two_to_four_are_refused_with_the_reason_of_the_paper() {
     for mode in [2u64, 3, 4] {
-        let reason = refusal(shared(1 << 10, 2).with("mode", mode));
+        let reason = refusal(shared_table(1 << 10, 2).with_parameter("mode", mode));
         assert!(reason.contains("a table per core requires generation and look-ahead limit per core"), "{reason}");
         assert!(reason.contains("Section 3.2") && reason.contains("use mode 1, 5, 6, 7 or 8"), "{reason}");
     }
@@ -139,8 +150,11 @@ fn modes_two_to_four_are_refused_with_the_reason_of_the_paper() {
 #[test]
 fn the_look_ahead_limit_is_a_cores_or_the_nodes() {
     let stored = |mode: u64, by: &str| {
-        let point = shared(1 << 12, 3).with("mode", mode).with("updates_by", by).with("Q", 100u64);
-        number(&verified(point), "stored_max")
+        let point = shared_table(1 << 12, 3)
+            .with_parameter("mode", mode)
+            .with_parameter("updates_by", by)
+            .with_parameter("Q", 100u64);
+        number(&run_verified(point), "stored_max")
     };
     for by in ["partitioned", "atomic"] {
         assert_eq!(stored(5, by), 100.0, "each core's");
@@ -153,22 +167,24 @@ fn the_look_ahead_limit_is_a_cores_or_the_nodes() {
 
 #[test]
 fn what_was_used_is_told() {
-    let outcome = verified(shared(1 << 10, 5));
+    let outcome = run_verified(shared_table(1 << 10, 5));
     assert_eq!(number(&outcome, "cores_used"), 5.0);
-    let outcome = verified(shared(1 << 10, 0));
-    let cores = Hardware::here().cores_or_threads() as f64;
+    let outcome = run_verified(shared_table(1 << 10, 0));
+    let cores = Hardware::this_machine().cores_or_threads() as f64;
     assert_eq!(number(&outcome, "cores_used"), cores, "all of them");
     assert!(number(&outcome, "hardware_threads") >= cores);
 }
 
 #[test]
 fn what_a_shared_table_cannot_have_is_refused_with_the_reason() {
-    let point = |cores: u64| shared(64, cores);
-    assert!(refusal(point(2).with("mode", 1u64)).contains("use updates_by = \"partitioned\""));
+    let point = |cores: u64| shared_table(64, cores);
+    assert!(refusal(point(2).with_parameter("mode", 1u64)).contains("use updates_by = \"partitioned\""));
     assert!(refusal(point(65)).contains("65 cores are more than the 64 words"));
-    assert!(refusal(point(2).with("updates_by", "locks").with("locks", 65u64)).contains("65 locks"));
-    assert!(refusal(point(8).with("Q", 7u64)).contains("use a larger Q or fewer cores"));
-    assert!(refusal(point(2).with("mode", 9u64)).contains("mode must lie between 1 and 8"));
+    assert!(
+        refusal(point(2).with_parameter("updates_by", "locks").with_parameter("locks", 65u64)).contains("65 locks")
+    );
+    assert!(refusal(point(8).with_parameter("Q", 7u64)).contains("use a larger Q or fewer cores"));
+    assert!(refusal(point(2).with_parameter("mode", 9u64)).contains("mode must lie between 1 and 8"));
     assert!(refusal(table("random_access.shared", 2, 64)).contains("runs on one rank"));
 }
 
@@ -178,7 +194,7 @@ proptest! {
     fn a_lock_has_a_part_of_the_table(bits in 1u32..12, locks in 1usize..4096) {
         let locks = 1 + (locks - 1) % (1 << bits);
         let layout = Layout::new(bits, locks);
-        let owners: Vec<usize> = (0..1u64 << bits).map(|word| layout.prediction(word)).collect();
+        let owners: Vec<usize> = (0..1u64 << bits).map(|word| layout.predict_owner(word)).collect();
         prop_assert!(owners.is_sorted());
         prop_assert!(owners.iter().all(|&lock| lock < locks));
         let distinct: std::collections::BTreeSet<_> = owners.into_iter().collect();
@@ -192,12 +208,14 @@ fn several_nodes_make_the_table_of_sequential_in_every_mode() {
     for (mode, conformant, single) in [(5u64, false, false), (6, true, false), (7, false, true), (8, true, true)] {
         for (ranks, cores) in [(1usize, 1u64), (1, 3), (2, 2), (3, 2), (4, 1)] {
             for (stream, look_ahead) in [("lfsr", 1024u64), ("lcg", 7), ("lfsr", 3)] {
-                let point = table("random_access.nodes", ranks, 1 << 9).with("cores", cores).with("mode", mode);
-                let point = point.with("stream", stream).with("Q", look_ahead);
+                let point = table("random_access.nodes", ranks, 1 << 9)
+                    .with_parameter("cores", cores)
+                    .with_parameter("mode", mode);
+                let point = point.with_parameter("stream", stream).with_parameter("Q", look_ahead);
                 let streams = ranks as u64 * if single { 1 } else { cores };
-                let expected = sequential(streams, &point);
+                let expected = sequential_hash(streams, &point);
                 let label = point.label();
-                let outcome = verified(point);
+                let outcome = run_verified(point);
                 assert_eq!(hash(&outcome), expected, "{label}");
                 let rules = outcome.outputs["rules_broken"].to_string();
                 assert_eq!(rules.contains("algorithm"), !conformant, "{label}: {rules}");
@@ -212,14 +230,19 @@ fn several_nodes_make_the_table_of_sequential_in_every_mode() {
 
 #[test]
 fn nodes_exchange_what_is_for_others_and_refuse_what_they_cannot_run() {
-    let outcome = run(table("random_access.nodes", 4, 1 << 12).with("cores", 2u64).with("mode", 8u64).with("Q", 64u64));
+    let outcome = run(table("random_access.nodes", 4, 1 << 12)
+        .with_parameter("cores", 2u64)
+        .with_parameter("mode", 8u64)
+        .with_parameter("Q", 64u64));
     assert_eq!(outcome.verdict, Ok(()));
     assert!((number(&outcome, "hops_per_update") - 0.75).abs() < 0.05);
     assert!((number(&outcome, "messages_per_update") - 3.0 / 64.0).abs() < 1e-9);
     // Unlocked updates may be lost, but all are made.
-    let racing = run(table("random_access.nodes", 2, 1 << 14).with("cores", 2u64).with("updates_by", "unlocked"));
+    let racing = run(table("random_access.nodes", 2, 1 << 14)
+        .with_parameter("cores", 2u64)
+        .with_parameter("updates_by", "unlocked"));
     assert_eq!((racing.verdict, racing.outputs["updates_made"].as_f64()), (Ok(()), Some(65536.0)));
-    let few = table("random_access.nodes", 2, 1 << 9).with("cores", 4u64).with("Q", 3u64);
+    let few = table("random_access.nodes", 2, 1 << 9).with_parameter("cores", 4u64).with_parameter("Q", 3u64);
     assert!(refusal(few).contains("use a larger Q or fewer cores"));
-    assert!(refusal(table("random_access.nodes", 2, 4).with("cores", 4u64)).contains("8 streams"));
+    assert!(refusal(table("random_access.nodes", 2, 4).with_parameter("cores", 4u64)).contains("8 streams"));
 }

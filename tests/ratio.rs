@@ -79,7 +79,7 @@ fn one_sweep_measures_both_and_the_report_shows_the_ratio_with_its_effects() {
     for text in ["Apex-Map against ping-pong", "three effects", "B = 16: ", " at 8 B", " at 512 KiB"] {
         assert!(report.contains(text), "{text}");
     }
-    let told = String::from_utf8_lossy(&run.stdout);
-    assert!(told.contains("message_bytes = "), "the lengths of messages distinguish curves: {told}");
+    let stdout = String::from_utf8_lossy(&run.stdout);
+    assert!(stdout.contains("message_bytes = "), "the lengths of messages distinguish curves: {stdout}");
     assert!(out.join("figures/apex-map-against-ping-pong.png").exists());
 }

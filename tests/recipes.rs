@@ -62,16 +62,16 @@ fn recipes_name_this_version_and_build_without_a_network() {
     }
 }
 
-fn ci(name: &str) -> PathBuf {
+fn ci_script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci").join(name)
 }
 
 #[test]
 fn scripts_that_build_releases_can_be_parsed() {
     for name in ["dist", "mpi-bindings", "static"] {
-        let output = Command::new("sh").arg("-n").arg(ci(name)).output().expect("a shell");
+        let output = Command::new("sh").arg("-n").arg(ci_script(name)).output().expect("a shell");
         assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
-        assert!(fs::metadata(ci(name)).expect("a file").permissions().mode() & 0o111 != 0, "{name}");
+        assert!(fs::metadata(ci_script(name)).expect("a file").permissions().mode() & 0o111 != 0, "{name}");
     }
 }
 
@@ -107,11 +107,11 @@ fn bindings_of_a_tarball_fit_the_mpi_that_they_were_made_for_and_no_other() {
     );
     let sys = scratch.join("vendor/mpi-sys-0.2.4");
     let path = format!("{}:{}", scratch.join("bin").display(), std::env::var("PATH").expect("a PATH"));
-    let mut script = Command::new(ci("mpi-bindings"));
+    let mut script = Command::new(ci_script("mpi-bindings"));
     script.arg(&sys).env("PATH", path).env("CARGO_TARGET_DIR", scratch.join("target"));
     let output = script.output().expect("the script");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("Open MPI") && said.contains("MPICH"), "{said}");
+    let messages = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && messages.contains("Open MPI") && messages.contains("MPICH"), "{messages}");
 
     let sums = fs::read_to_string(sys.join(".cargo-checksum.json")).expect("sums");
     let sums: serde_json::Value = serde_json::from_str(&sums).expect("JSON");
@@ -129,19 +129,19 @@ fn bindings_of_a_tarball_fit_the_mpi_that_they_were_made_for_and_no_other() {
     };
     for check in checks {
         let text = fs::read_to_string(&check).expect("a check");
-        let (own, other) = match text.contains("OPEN_MPI") {
+        let (own_compiler, other_compiler) = match text.contains("OPEN_MPI") {
             true => ("mpicc.openmpi", "mpicc.mpich"),
             false => ("mpicc.mpich", "mpicc.openmpi"),
         };
-        assert!(fits(own, &check).0 && !fits(other, &check).0, "{text}");
-        for (what, wrong) in [
+        assert!(fits(own_compiler, &check).0 && !fits(other_compiler, &check).0, "{text}");
+        for (original, wrong) in [
             ("== -32766", "== 1"),
             ("sizeof(MPI_Status) == ", "sizeof(MPI_Status) == 1"),
             ("MPI_TAG) == ", "MPI_TAG) == 1"),
         ] {
-            assert!(text.contains(what), "{text}");
-            fs::write(&check, text.replace(what, wrong)).expect("written");
-            let (fits, errors) = fits(own, &check);
+            assert!(text.contains(original), "{text}");
+            fs::write(&check, text.replace(original, wrong)).expect("written");
+            let (fits, errors) = fits(own_compiler, &check);
             assert!(!fits && (errors.contains("another") || errors.contains("elsewhere")), "{errors}");
         }
     }
@@ -156,15 +156,16 @@ fn a_report_warns_where_a_worker_against_musl_or_one_that_is_not_optimised_has_m
     fs::write(scratch.join("sweep.toml"), text).expect("written");
     let run = apexmap(&["run", &path("sweep.toml"), "--out", &path("result")]);
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let warned = |of: &str| fs::read_to_string(scratch.join("result/report.html")).expect("a report").contains(of);
+    let report_contains =
+        |text: &str| fs::read_to_string(scratch.join("result/report.html")).expect("a report").contains(text);
     let (musl, slow) = ("built against musl", "opt-level 1 instead of 3: it measures slow code");
-    let own = provenance::build();
-    assert_eq!([musl, slow].map(warned), [own.target.ends_with("musl"), own.opt_level == "1"]);
+    let own_build = provenance::build();
+    assert_eq!([musl, slow].map(report_contains), [own_build.target.ends_with("musl"), own_build.opt_level == "1"]);
     let folder = Folder::open(&scratch.join("result")).expect("a result");
     let mut manifest = Manifest::read(&folder).expect("a manifest");
     manifest.worker.target = "x86_64-unknown-linux-musl".into();
     manifest.worker.opt_level = "1".into();
     manifest.write(&folder).expect("written");
     assert!(apexmap(&["report", &path("result")]).status.success());
-    assert!(warned(musl) && warned(slow));
+    assert!(report_contains(musl) && report_contains(slow));
 }

@@ -30,8 +30,8 @@ fn result(scratch: &Scratch) -> std::path::PathBuf {
     let machine = "<img src=x onerror=alert(1)>";
     let run = apexmap(&["run", "--machine", machine, "--out", out.to_str().unwrap(), sweep.to_str().unwrap()]);
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let told = String::from_utf8_lossy(&run.stdout);
-    assert!(told.contains("worst") && told.contains("report.html"), "the run ends with a summary: {told}");
+    let stdout = String::from_utf8_lossy(&run.stdout);
+    assert!(stdout.contains("worst") && stdout.contains("report.html"), "the run ends with a summary: {stdout}");
     out
 }
 
@@ -49,14 +49,14 @@ fn the_report_opens_in_a_browser_without_a_complaint_and_without_anything_from_o
     assert!(!dom.contains("<img") && !dom.contains("<link rel=\"stylesheet\""));
     assert!(dom.contains("id=\"models\""), "a section about models");
     for attribute in ["src=\"", "href=\"", "url("] {
-        for (at, _) in dom.match_indices(attribute) {
-            let target = &dom[at + attribute.len()..][..5];
+        for (start, _) in dom.match_indices(attribute) {
+            let target = &dom[start + attribute.len()..][..5];
             assert!(target.starts_with('#') || target == "data:", "{attribute}{target} is fetched");
         }
     }
     assert!(std::fs::metadata(&report).unwrap().len() < 6_000_000);
     browser::check_usable(&report);
-    let told = browser::ask(
+    let result = browser::ask(
         &report,
         "await frame(); const section = document.querySelector('.viewer');
          return { title: document.title, drawn: section.dataset.cells, kernels: section.querySelector('select').options.length,
@@ -65,12 +65,12 @@ fn the_report_opens_in_a_browser_without_a_complaint_and_without_anything_from_o
            screens: document.documentElement.scrollHeight / 800, folded: document.querySelectorAll('details.fold').length,
            rows: document.querySelectorAll('figure[data-file=heat-map-1] tbody tr').length };",
     );
-    assert!(told["title"].as_str().unwrap().starts_with("<script>document.title='stolen'"), "{told}");
-    assert_eq!((&told["drawn"], &told["kernels"], &told["rows"]), (&"4".into(), &2.into(), &9.into()));
-    assert!(told["lead"].as_u64().unwrap() >= 2 && told["corners"] == 8, "four corners of two kernels: {told}");
-    let first_screen = told["below"].as_array().unwrap().iter().all(|bottom| bottom.as_f64().unwrap() <= 800.0);
-    assert!(first_screen, "map and corners are on the first screen of 1280 by 800: {told}");
-    assert!(told["screens"].as_f64().unwrap() <= 12.0 && told["folded"].as_u64().unwrap() >= 8, "{told}");
+    assert!(result["title"].as_str().unwrap().starts_with("<script>document.title='stolen'"), "{result}");
+    assert_eq!((&result["drawn"], &result["kernels"], &result["rows"]), (&"4".into(), &2.into(), &9.into()));
+    assert!(result["lead"].as_u64().unwrap() >= 2 && result["corners"] == 8, "four corners of two kernels: {result}");
+    let first_screen = result["below"].as_array().unwrap().iter().all(|bottom| bottom.as_f64().unwrap() <= 800.0);
+    assert!(first_screen, "map and corners are on the first screen of 1280 by 800: {result}");
+    assert!(result["screens"].as_f64().unwrap() <= 12.0 && result["folded"].as_u64().unwrap() >= 8, "{result}");
 }
 
 #[test]
@@ -108,7 +108,9 @@ fn names_from_a_parquet_file_show_as_text() {
         // Injects HTML into every column of words, except those that identify kernels, launches and rows.
         let attack = "</script><img src=x onerror=\"document.title='stolen'\">";
         let column = match name.as_str() {
-            "host" | "cpu_model" | "library" | "transport" | "launcher" => Column::words(vec![Some(attack); read.rows]),
+            "host" | "cpu_model" | "library" | "transport" | "launcher" => {
+                Column::from_words(vec![Some(attack); read.rows])
+            }
             _ => read.column(name).unwrap().clone(),
         };
         table.insert(name, column);
@@ -119,12 +121,12 @@ fn names_from_a_parquet_file_show_as_text() {
     std::fs::remove_dir_all(folder.journals()).unwrap();
     Manifest { compaction: None, ..Manifest::read(&folder).unwrap() }.write(&folder).unwrap();
     assert!(apexmap(&["report", out.to_str().unwrap()]).status.success());
-    let told = browser::ask(
+    let result = browser::ask(
         &out.join("report.html"),
         "await frame(); return { title: document.title, images: document.images.length, text: document.body.textContent };",
     );
-    assert!(told["title"].as_str().unwrap().starts_with("<script>") && told["images"] == 0, "{}", told["title"]);
-    assert!(told["text"].as_str().unwrap().contains("</script><img src=x"), "the words are shown");
+    assert!(result["title"].as_str().unwrap().starts_with("<script>") && result["images"] == 0, "{}", result["title"]);
+    assert!(result["text"].as_str().unwrap().contains("</script><img src=x"), "the words are shown");
 }
 
 #[test]
@@ -164,8 +166,8 @@ fn plot_draws_each_kind_and_refuses_to_mix_points() {
     }
     let mixed = apexmap(&["plot", out, "heat"]);
     assert_eq!(mixed.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&mixed.stderr);
-    assert!(told.contains("several points share a cell") && told.contains("--where"), "{told}");
+    let message = String::from_utf8_lossy(&mixed.stderr);
+    assert!(message.contains("several points share a cell") && message.contains("--where"), "{message}");
 }
 
 #[test]
@@ -197,11 +199,11 @@ y = "P"
 "#;
     std::fs::write(&sweep, text).unwrap();
     let run = apexmap(&["run", "--out", out.to_str().unwrap(), sweep.to_str().unwrap()]);
-    let told = String::from_utf8_lossy(&run.stdout);
-    assert!(run.status.success(), "{told}{}", String::from_utf8_lossy(&run.stderr));
+    let stdout = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success(), "{stdout}{}", String::from_utf8_lossy(&run.stderr));
     let page = std::fs::read_to_string(out.join("report.html")).unwrap();
-    let first = page.find("data-file=\"").map(|at| page[at..].split('"').nth(1).unwrap());
-    assert_eq!(first, Some("figure-1"), "{told}");
+    let first = page.find("data-file=\"").map(|start| page[start..].split('"').nth(1).unwrap());
+    assert_eq!(first, Some("figure-1"), "{stdout}");
     assert!(page.contains("Latency &amp; load") && out.join("figures/figure-1.svg").is_file());
     // The curve has a point at each median, not at each sample.
     let data = &page[page.find("data-file=\"figure-1\"").unwrap()..];
@@ -220,10 +222,10 @@ fn random_access_speaks_in_gups_and_says_which_rules_it_broke() {
     let arguments = |command: &'static str| [command, "--out", out.to_str().unwrap(), sweep.to_str().unwrap()];
     let run = apexmap(&arguments("run"));
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let told = String::from_utf8_lossy(&run.stdout);
-    assert!(told.contains(" GUPS") && !told.contains("M/s"), "{told}");
-    assert!(told.contains("conformant") && told.contains("no: table size"), "{told}");
-    assert!(told.contains("no: look-ahead, table size"), "{told}");
+    let stdout = String::from_utf8_lossy(&run.stdout);
+    assert!(stdout.contains(" GUPS") && !stdout.contains("M/s"), "{stdout}");
+    assert!(stdout.contains("conformant") && stdout.contains("no: table size"), "{stdout}");
+    assert!(stdout.contains("no: look-ahead, table size"), "{stdout}");
     let page = std::fs::read_to_string(out.join("report.html")).unwrap();
     for words in [" GUPS", "<th>conformant</th>", "no: table size", "aggregate rate of updates"] {
         assert!(page.contains(words), "{words}");
@@ -253,8 +255,9 @@ fn plan_tells_the_wall_time_and_where_it_is_from() {
     with(format!("{text}min = 6\n"), &["run", "--no-report"]);
     let plan = with(format!("{text}min = 6\n"), &["plan"]);
     assert!(plan.contains("wall time: nothing is left to measure"), "{plan}");
-    let more = text.replace("L = [1, 8]", "L = [1, 8, 64]") + "min = 12\nmax = 24\nwidth = 0.01\nbudget = \"90 s\"\n";
-    let plan = with(more, &["plan"]);
+    let longer_sweep =
+        text.replace("L = [1, 8]", "L = [1, 8, 64]") + "min = 12\nmax = 24\nwidth = 0.01\nbudget = \"90 s\"\n";
+    let plan = with(longer_sweep, &["plan"]);
     assert!(plan.contains("with 12 samples, ") && plan.contains("with 24 of each point)"), "{plan}");
     assert!(plan.contains(", at most 90 s (budget)"), "{plan}");
     assert!(plan.contains("estimated from samples in the result (4 points); the kernel's work"), "{plan}");

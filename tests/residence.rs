@@ -69,7 +69,7 @@ fn a_machine_whose_lines_stay_has_no_such_number() {
 fn lines_that_are_lost_at_once_are_said_and_make_no_number() {
     let mut card = card();
     let measured = samples(&[(1e-6, 140.0), (1e-3, 10.0), (1e-2, 145.0)]);
-    let told = residence::add(&mut card, &measured).expect("a sentence").expect("a sentence");
-    assert!(told.contains(NUMBER) && told.contains("at once"), "{told}");
+    let note = residence::add(&mut card, &measured).expect("a sentence").expect("a sentence");
+    assert!(note.contains(NUMBER) && note.contains("at once"), "{note}");
     assert!(!card.numbers().contains_key(NUMBER));
 }

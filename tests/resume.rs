@@ -1,6 +1,6 @@
 //! Tests of complete runs of the program: killed, resumed, failed, inspected.
 
-use crate::common::{Scratch, apexmap, ended, output};
+use crate::common::{Scratch, apexmap, output, wait_for_output};
 use apexmap_base::sample::Status;
 use apexmap_results::disk::Folder;
 use apexmap_results::table::Table;
@@ -45,8 +45,8 @@ fn worker_of(driver: &Child) -> Option<u32> {
 
 fn samples(folder: &Path) -> Vec<(String, u32, u32, Status)> {
     let records = Folder::open(folder).unwrap().records().unwrap();
-    let all = records.into_iter().flat_map(|record| record.samples);
-    all.map(|sample| (sample.key, sample.block, sample.repetition, sample.status)).collect()
+    let recorded_samples = records.into_iter().flat_map(|record| record.samples);
+    recorded_samples.map(|sample| (sample.key, sample.block, sample.repetition, sample.status)).collect()
 }
 
 fn table(folder: &Path) -> Table {
@@ -70,15 +70,15 @@ min = 120
 "#;
 
 /// Returns the size of all journals in bytes.
-fn written(out: &Path) -> u64 {
+fn journal_bytes(out: &Path) -> u64 {
     let entries = std::fs::read_dir(out.join("journals")).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
 }
 
 /// Waits until a run has written more than this number of bytes. Returns false if it ended before.
-fn writes(driver: &mut Child, out: &Path, bytes: u64) -> bool {
-    let before = written(out);
-    while written(out) <= before + bytes {
+fn wait_for_bytes(driver: &mut Child, out: &Path, bytes: u64) -> bool {
+    let before = journal_bytes(out);
+    while journal_bytes(out) <= before + bytes {
         if driver.try_wait().unwrap().is_some() {
             return false;
         }
@@ -89,16 +89,16 @@ fn writes(driver: &mut Child, out: &Path, bytes: u64) -> bool {
 
 /// Starts or resumes a sweep and kills its driver after it has written more than this number of bytes. With
 /// `worker_first`, kills its worker before, which the driver survives. Returns false if the sweep ended before.
-fn killed(sweep: &Path, out: &Path, bytes: u64, worker_first: bool) -> bool {
+fn run_and_kill(sweep: &Path, out: &Path, bytes: u64, worker_first: bool) -> bool {
     let mut driver = command(sweep, out).spawn().unwrap();
-    let mut goes_on = writes(&mut driver, out, bytes);
+    let mut still_runs = wait_for_bytes(&mut driver, out, bytes);
     if worker_first && let Some(worker) = worker_of(&driver) {
         kill(worker);
-        goes_on = goes_on && writes(&mut driver, out, bytes);
+        still_runs = still_runs && wait_for_bytes(&mut driver, out, bytes);
     }
     kill(driver.id());
     driver.wait().unwrap();
-    goes_on
+    still_runs
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_sweep_killed_five_times_ends_complete_and_without_a_duplicate() {
     let scratch = Scratch::new();
     let (sweep, out) = (sweep(&scratch, SLOW_ENOUGH_TO_KILL), scratch.join("result"));
     // Kills it after different amounts of output. If a sweep ends before the kill, starts again.
-    let five_kills = || (0..5).all(|attempt| killed(&sweep, &out, 20_000 * (attempt * 7 % 5), attempt % 2 == 1));
+    let five_kills = || (0..5).all(|attempt| run_and_kill(&sweep, &out, 20_000 * (attempt * 7 % 5), attempt % 2 == 1));
     let mut tries = 0;
     while !five_kills() {
         tries += 1;
@@ -116,15 +116,15 @@ fn a_sweep_killed_five_times_ends_complete_and_without_a_duplicate() {
     let last = run(&sweep, &out);
     assert!(last.status.success(), "{}", errors(&last));
 
-    let found = samples(&out);
-    let distinct: HashSet<_> = found.iter().map(|(key, block, repetition, _)| (key, block, repetition)).collect();
-    assert_eq!(distinct.len(), found.len(), "no sample was taken twice");
-    assert_eq!(found.len(), 16 * 2 * 120, "every point has its samples in both blocks");
-    assert!(found.iter().all(|(_, _, _, status)| *status == Status::Ok));
-    assert_eq!(table(&out).rows, found.len(), "and the Parquet file holds them all");
+    let all_samples = samples(&out);
+    let distinct: HashSet<_> = all_samples.iter().map(|(key, block, repetition, _)| (key, block, repetition)).collect();
+    assert_eq!(distinct.len(), all_samples.len(), "no sample was taken twice");
+    assert_eq!(all_samples.len(), 16 * 2 * 120, "every point has its samples in both blocks");
+    assert!(all_samples.iter().all(|(_, _, _, status)| *status == Status::Ok));
+    assert_eq!(table(&out).rows, all_samples.len(), "and the Parquet file holds them all");
 }
 
-const SMALL: &str = r#"
+const SMALL_SWEEP: &str = r#"
 [fixed]
 kernel = "apex_map.sequential"
 M = "4 kwords"
@@ -140,7 +140,7 @@ min = 6
 #[test]
 fn a_finished_sweep_is_not_measured_again() {
     let scratch = Scratch::new();
-    let (sweep, out) = (sweep(&scratch, SMALL), scratch.join("result"));
+    let (sweep, out) = (sweep(&scratch, SMALL_SWEEP), scratch.join("result"));
     assert!(run(&sweep, &out).status.success());
     let first = samples(&out);
     assert!(run(&sweep, &out).status.success());
@@ -150,9 +150,9 @@ fn a_finished_sweep_is_not_measured_again() {
 #[test]
 fn a_changed_sweep_keeps_what_it_shares_and_marks_the_rest_stale() {
     let scratch = Scratch::new();
-    let (path, out) = (sweep(&scratch, SMALL), scratch.join("result"));
+    let (path, out) = (sweep(&scratch, SMALL_SWEEP), scratch.join("result"));
     assert!(run(&path, &out).status.success());
-    sweep(&scratch, &SMALL.replace("L = [1, 8]", "L = [8, 16]"));
+    sweep(&scratch, &SMALL_SWEEP.replace("L = [1, 8]", "L = [8, 16]"));
     assert!(run(&path, &out).status.success());
     let table = table(&out);
     assert_eq!(table.rows, 6 * 6, "two points of the first sweep were kept, two are new");
@@ -163,25 +163,25 @@ fn a_changed_sweep_keeps_what_it_shares_and_marks_the_rest_stale() {
 #[test]
 fn another_sweep_takes_over_a_result_only_when_told_and_then_keeps_it() {
     let scratch = Scratch::new();
-    let (path, out) = (sweep(&scratch, SMALL), scratch.join("result"));
+    let (path, out) = (sweep(&scratch, SMALL_SWEEP), scratch.join("result"));
     assert!(run(&path, &out).status.success());
     let first = samples(&out);
 
     // First: the same name without a common point. Second: another name with some common points. Third: another name
     // with the same points.
-    let refused = run(&sweep(&scratch, &SMALL.replace("L = [1, 8]", "L = [16, 32]")), &out);
+    let refused = run(&sweep(&scratch, &SMALL_SWEEP.replace("L = [1, 8]", "L = [16, 32]")), &out);
     assert_eq!(refused.status.code(), Some(2));
     assert!(errors(&refused).contains("0 of them in \"sweep\""), "{}", errors(&refused));
     let other = scratch.join("other.toml");
-    std::fs::write(&other, SMALL.replace("L = [1, 8]", "L = [8, 16]")).unwrap();
+    std::fs::write(&other, SMALL_SWEEP.replace("L = [1, 8]", "L = [8, 16]")).unwrap();
     let refused = run(&other, &out);
     assert_eq!(refused.status.code(), Some(2));
     assert!(errors(&refused).contains("another sweep, \"sweep\"") && errors(&refused).contains("--replace"));
     assert_eq!(samples(&out), first, "nothing was changed");
-    std::fs::write(&other, SMALL).unwrap();
+    std::fs::write(&other, SMALL_SWEEP).unwrap();
     assert!(run(&other, &out).status.success());
 
-    std::fs::write(&other, SMALL.replace("L = [1, 8]", "L = [16, 32]")).unwrap();
+    std::fs::write(&other, SMALL_SWEEP.replace("L = [1, 8]", "L = [16, 32]")).unwrap();
     let replaced = command(&other, &out).arg("--replace").output().unwrap();
     assert!(replaced.status.success(), "{}", errors(&replaced));
     assert_eq!(samples(&scratch.join("result.1")), first);
@@ -191,7 +191,7 @@ fn another_sweep_takes_over_a_result_only_when_told_and_then_keeps_it() {
 #[test]
 fn a_torn_journal_loses_only_its_last_line() {
     let scratch = Scratch::new();
-    let (sweep, out) = (sweep(&scratch, SMALL), scratch.join("result"));
+    let (sweep, out) = (sweep(&scratch, SMALL_SWEEP), scratch.join("result"));
     assert!(run(&sweep, &out).status.success());
     let journal = out.join("journals/0001.jsonl");
     let text = std::fs::read_to_string(&journal).unwrap();
@@ -203,9 +203,9 @@ fn a_torn_journal_loses_only_its_last_line() {
     let note = String::from_utf8_lossy(&query.stderr);
     assert!(query.status.success() && note.contains("0001.jsonl: 1"), "{note}");
     assert!(run(&sweep, &out).status.success());
-    let found = samples(&out);
-    let distinct: HashSet<_> = found.iter().map(|(key, block, repetition, _)| (key, block, repetition)).collect();
-    assert_eq!((found.len(), distinct.len()), (24, 24));
+    let all_samples = samples(&out);
+    let distinct: HashSet<_> = all_samples.iter().map(|(key, block, repetition, _)| (key, block, repetition)).collect();
+    assert_eq!((all_samples.len(), distinct.len()), (24, 24));
 }
 
 #[test]
@@ -217,8 +217,8 @@ fn a_point_that_takes_too_long_gets_a_status_and_the_rest_goes_on() {
     let (sweep, out) = (sweep(&scratch, text), scratch.join("result"));
     let output = run(&sweep, &out);
     assert_eq!(output.status.code(), Some(4), "{}", errors(&output));
-    let found = samples(&out);
-    let count = |wanted: Status| found.iter().filter(|(_, _, _, status)| *status == wanted).count();
+    let all_samples = samples(&out);
+    let count = |wanted: Status| all_samples.iter().filter(|(_, _, _, status)| *status == wanted).count();
     assert_eq!((count(Status::Ok), count(Status::TimedOut)), (12, 2));
 }
 
@@ -235,7 +235,7 @@ timeout = "10 min"
 "#;
 
 /// Counts the processes whose command line names a job of this result.
-fn launched_from(out: &Path) -> usize {
+fn count_processes(out: &Path) -> usize {
     let job = out.join("journals").canonicalize().unwrap().to_string_lossy().into_owned();
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
@@ -258,11 +258,11 @@ fn an_interrupted_sweep_says_what_it_kept_and_how_to_resume_and_leaves_nothing_b
             assert!(driver.try_wait().unwrap().is_none(), "it ended before");
             std::thread::sleep(Duration::from_millis(2));
         }
-        assert_ne!(launched_from(&out), 0);
+        assert_ne!(count_processes(&out), 0);
         kill(nix::unistd::Pid::from_raw(driver.id() as i32), signal).unwrap();
-        let ended = ended(driver);
+        let ended = wait_for_output(driver);
         assert_eq!(ended.status.code(), Some(code), "{}", errors(&ended));
-        assert_eq!(launched_from(&out), 0, "no process of the launch stays behind");
+        assert_eq!(count_processes(&out), 0, "no process of the launch stays behind");
         let text = errors(&ended);
         let kept = samples(&out).len();
         assert!(text.contains(&format!("interrupted by {name}: {kept} sample")), "{text}");
@@ -291,7 +291,7 @@ fn two_drivers_do_not_share_a_result() {
 #[test]
 fn memory_that_the_machine_lacks_is_refused_before_anything_is_launched() {
     let scratch = Scratch::new();
-    let (sweep, out) = (sweep(&scratch, &SMALL.replace("4 kwords", "1 Twords")), scratch.join("result"));
+    let (sweep, out) = (sweep(&scratch, &SMALL_SWEEP.replace("4 kwords", "1 Twords")), scratch.join("result"));
     let output = run(&sweep, &out);
     assert_eq!(output.status.code(), Some(2));
     assert!(errors(&output).contains("this machine has"), "{}", errors(&output));
@@ -301,7 +301,7 @@ fn memory_that_the_machine_lacks_is_refused_before_anything_is_launched() {
 #[test]
 fn a_file_that_is_no_card_is_refused_before_anything_is_made() {
     let scratch = Scratch::new();
-    let (sweep, out) = (sweep(&scratch, SMALL), scratch.join("result"));
+    let (sweep, out) = (sweep(&scratch, SMALL_SWEEP), scratch.join("result"));
     let output = command(&sweep, &out).args(["--card", "/dev/null"]).output().unwrap();
     assert!(output.status.code() == Some(2) && !out.exists(), "{}", errors(&output));
 }
@@ -309,15 +309,15 @@ fn a_file_that_is_no_card_is_refused_before_anything_is_made() {
 #[test]
 fn a_damaged_manifest_is_named_and_written_anew() {
     let scratch = Scratch::new();
-    let (sweep, out) = (sweep(&scratch, SMALL), scratch.join("result"));
+    let (sweep, out) = (sweep(&scratch, SMALL_SWEEP), scratch.join("result"));
     assert!(run(&sweep, &out).status.success());
     let (manifest, result) = (out.join("manifest.json"), out.to_string_lossy().into_owned());
-    for (text, what) in [("{}", "manifest.json is damaged"), ("{\"schema\": 99}", "written by a newer apexmap")] {
+    for (text, expected) in [("{}", "manifest.json is damaged"), ("{\"schema\": 99}", "written by a newer apexmap")] {
         std::fs::write(&manifest, text).unwrap();
         let report = apexmap(&["report", &result]);
-        assert!(report.status.code() == Some(3) && errors(&report).contains(what), "{}", errors(&report));
+        assert!(report.status.code() == Some(3) && errors(&report).contains(expected), "{}", errors(&report));
         let status = apexmap(&["status", &result]);
-        assert!(status.status.success() && errors(&status).contains(what), "{}", errors(&status));
+        assert!(status.status.success() && errors(&status).contains(expected), "{}", errors(&status));
     }
     std::fs::remove_file(&manifest).unwrap();
     assert!(run(&sweep, &out).status.success() && apexmap(&["report", &result]).status.success());
@@ -327,7 +327,7 @@ fn a_damaged_manifest_is_named_and_written_anew() {
 #[test]
 fn a_worker_without_the_transport_is_refused_with_the_way_to_build_one() {
     let scratch = Scratch::new();
-    let text = format!("{SMALL}[launch]\ntransport = \"mpi\"\nlauncher = \"openmpi\"\n");
+    let text = format!("{SMALL_SWEEP}[launch]\ntransport = \"mpi\"\nlauncher = \"openmpi\"\n");
     let (sweep, out) = (sweep(&scratch, &text), scratch.join("result"));
     let output = run(&sweep, &out);
     assert_eq!(output.status.code(), Some(3));
@@ -349,11 +349,11 @@ fn status_and_plan_agree_on_points_that_lack_samples() {
     let kept: String = lines.lines().take(fifth + 1).map(|line| format!("{line}\n")).collect();
     std::fs::write(&journal, kept).unwrap();
     std::fs::remove_file(out.join("journals/0002.jsonl")).unwrap();
-    let said = |arguments: &[&str]| String::from_utf8(apexmap(arguments).stdout).unwrap();
+    let stdout_text = |arguments: &[&str]| String::from_utf8(apexmap(arguments).stdout).unwrap();
     let (out_text, sweep) = (out.to_str().unwrap(), sweep.to_str().unwrap());
     let counts = "0 done, 3 partial, 0 missing, 0 failed";
-    assert!(said(&["plan", "--out", out_text, sweep]).contains(counts));
-    assert!(said(&["status", out_text]).contains(counts));
+    assert!(stdout_text(&["plan", "--out", out_text, sweep]).contains(counts));
+    assert!(stdout_text(&["status", out_text]).contains(counts));
     std::fs::remove_file(out.join("sweep.toml")).unwrap();
-    assert!(said(&["status", out_text]).contains(counts), "the manifest keeps the sweep, too");
+    assert!(stdout_text(&["status", out_text]).contains(counts), "the manifest keeps the sweep, too");
 }

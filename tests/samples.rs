@@ -15,18 +15,21 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 /// Simulates Apex-Map with two kernels, three pairs of kernel and rank count, three L and two alpha. I follows from L,
 /// M from P.
 fn sweep() -> Vec<Sample> {
-    let mut all = Vec::new();
+    let mut samples = Vec::new();
     for (kernel, ranks) in [("apex_map.sequential", 1), ("apex_map.two_sided", 2), ("apex_map.two_sided", 4)] {
         for block in [1u64, 2, 4] {
             for alpha in [0.5, 1.0] {
-                let point = small_point(kernel, ranks).with("L", block).with("I", 64 / block).with("alpha", alpha);
-                let point = point.with("M", 4096 * ranks as u64);
+                let point = small_point(kernel, ranks)
+                    .with_parameter("L", block)
+                    .with_parameter("I", 64 / block)
+                    .with_parameter("alpha", alpha);
+                let point = point.with_parameter("M", 4096 * ranks as u64);
                 let key = format!("{kernel} {ranks} {block} {alpha}");
-                all.extend((0..6).map(|k| sample(&point, &key, k, f64::from(k + 1) * alpha / block as f64)));
+                samples.extend((0..6).map(|k| sample(&point, &key, k, f64::from(k + 1) * alpha / block as f64)));
             }
         }
     }
-    all
+    samples
 }
 
 fn samples() -> Samples {
@@ -36,11 +39,11 @@ fn samples() -> Samples {
 #[test]
 fn the_axes_are_what_varies_and_does_not_follow_from_others() {
     assert_eq!(samples().axes(), ["ranks", "alpha", "block_words"], "the kernel follows from the rank count");
-    let two = samples().of_kernel("apex_map.two_sided");
-    assert_eq!(two.axes(), ["ranks", "alpha", "block_words"]);
-    assert_eq!(two.varying_beyond(&["alpha", "block_words"]), ["ranks", "memory_words"]);
+    let two_sided = samples().with_kernel("apex_map.two_sided");
+    assert_eq!(two_sided.axes(), ["ranks", "alpha", "block_words"]);
+    assert_eq!(two_sided.varying_columns_beyond(&["alpha", "block_words"]), ["ranks", "memory_words"]);
     assert_eq!(samples().filter(&condition("alpha == 1 && P == 1")).axes(), ["block_words"]);
-    assert!(samples().at(vec![0, 1]).axes().is_empty(), "one point has no axes");
+    assert!(samples().with_rows(vec![0, 1]).axes().is_empty(), "one point has no axes");
 }
 
 fn condition(text: &str) -> apexmap_base::condition::Condition {
@@ -53,24 +56,24 @@ fn what_follows_from_ranks_alpha_and_l_together_does_not_tear_a_surface() {
     let arrays = |mut sample: Sample| {
         let point = &sample.point;
         let arrays = point.ranks as u64 * point.integer("L") * (2.0 * point.real("alpha")) as u64;
-        sample.point = sample.point.with("N", 1 + arrays);
+        sample.point = sample.point.with_parameter("N", 1 + arrays);
         sample
     };
     let samples = Samples::from(table(sweep().into_iter().map(arrays).collect())).current();
-    let two = samples.of_kernel("apex_map.two_sided");
-    assert_eq!(two.key_columns(), ["kernel", "ranks"]);
-    let groups = two.groups().expect("groups");
+    let two_sided = samples.with_kernel("apex_map.two_sided");
+    assert_eq!(two_sided.key_columns(), ["kernel", "ranks"]);
+    let groups = two_sided.groups().expect("groups");
     assert_eq!(groups.len(), 2);
     assert!(groups.iter().all(|group| group.alphas.len() == 2 && group.blocks.len() == 3));
 }
 
 #[test]
 fn the_summary_has_the_corners_of_a_surface_and_the_best_time_is_the_shortest() {
-    let groups = samples().of_kernel("apex_map.two_sided").groups().expect("groups");
+    let groups = samples().with_kernel("apex_map.two_sided").groups().expect("groups");
     let rows = summary::rows(&groups[0]).expect("rows");
-    let told: Vec<_> = rows.iter().map(|row| (row.which.as_str(), row.place.as_str(), row.first)).collect();
+    let summaries: Vec<_> = rows.iter().map(|row| (row.which.as_str(), row.place.as_str(), row.first)).collect();
     assert_eq!(
-        told,
+        summaries,
         [
             ("corner, worst", "alpha = 1, L = 1", true),
             ("corner", "alpha = 1, L = 4", false),
@@ -79,32 +82,33 @@ fn the_summary_has_the_corners_of_a_surface_and_the_best_time_is_the_shortest() 
         ]
     );
     let chase = |bytes: u64, seconds: f64| {
-        let point = kernels::complete(Point::new("calibrate.chase", 1).with("bytes", bytes)).expect("a point");
+        let point =
+            kernels::complete(Point::new("calibrate.chase", 1).with_parameter("bytes", bytes)).expect("a point");
         let outputs = [("operation_seconds".to_owned(), Value::Real(seconds))].into();
         Sample { outputs, ..sample(&point, &bytes.to_string(), 0, seconds) }
     };
     let times = Samples::from(table(vec![chase(1 << 16, 3.0), chase(1 << 20, 1.0), chase(1 << 22, 2.0)])).current();
     let rows = summary::rows(&times.groups().expect("groups")[0]).expect("rows");
-    let told: Vec<_> = rows.iter().map(|row| (row.which.as_str(), row.place.contains("1 MiB"))).collect();
-    assert_eq!(told, [("worst", false), ("best", true)], "{rows:?}");
+    let summaries: Vec<_> = rows.iter().map(|row| (row.which.as_str(), row.place.contains("1 MiB"))).collect();
+    assert_eq!(summaries, [("worst", false), ("best", true)], "{rows:?}");
 }
 
 #[test]
 fn what_follows_from_two_columns_together_is_no_axis() {
     let mut design = Design::default();
-    let codes = |of: fn(u64, u64) -> Option<u64>| (0..6).map(|k| of(k / 3, k % 3)).collect();
+    let codes = |code: fn(u64, u64) -> Option<u64>| (0..6).map(|k| code(k / 3, k % 3)).collect();
     design.add("a", codes(|a, _| Some(a)));
     design.add("b", codes(|_, b| Some(b)));
     design.add("both", codes(|a, b| Some(10 * a + b)));
     design.add("same", codes(|_, _| Some(7)));
     design.add("gap", codes(|a, b| (a == 0).then_some(b)));
-    assert_eq!(design.varying(), ["a", "b", "both", "gap"]);
-    assert_eq!(design.independent(&["a", "b", "both", "same"]), ["a", "b"]);
-    assert_eq!(design.independent(&["both", "a", "b"]), ["both"], "the first stays");
-    assert!(design.follows("gap", &["a", "b"]) && !design.follows("gap", &["b"]));
-    assert!(!design.follows("b", &["gap"]), "a column says nothing about points without a value");
+    assert_eq!(design.varying_columns(), ["a", "b", "both", "gap"]);
+    assert_eq!(design.independent_columns(&["a", "b", "both", "same"]), ["a", "b"]);
+    assert_eq!(design.independent_columns(&["both", "a", "b"]), ["both"], "the first stays");
+    assert!(design.depends_on("gap", &["a", "b"]) && !design.depends_on("gap", &["b"]));
+    assert!(!design.depends_on("b", &["gap"]), "a column says nothing about points without a value");
     design.add("within", codes(|a, b| (a == 0).then_some(b / 2)));
-    assert!(design.follows("within", &["gap"]), "both are of the same points");
+    assert!(design.depends_on("within", &["gap"]), "both are of the same points");
 }
 
 #[test]
@@ -122,7 +126,7 @@ fn groups_are_surfaces_of_one_kernel_with_their_own_grids() {
         // The median of 1 to 6, multiplied by alpha / L.
         assert_eq!(medians.values[(1, 2)], 3.5 / 4.0);
         assert_eq!(medians.values[(0, 0)], 3.5 / 2.0);
-        let ranked = group.ranked("seconds").expect("ranked");
+        let ranked = group.cells_by_median("seconds").expect("ranked");
         assert_eq!(group.place(&ranked[0].0), "alpha = 0.5, L = 4");
         assert_eq!((ranked.len(), ranked[5].1.median), (6, 3.5));
     }
@@ -131,54 +135,55 @@ fn groups_are_surfaces_of_one_kernel_with_their_own_grids() {
 
 #[test]
 fn samples_of_several_points_are_told_from_samples_of_one() {
-    let all = samples();
-    let mixed = all.single_point(&["kernel", "ranks", "memory_words"]).expect_err("L varies");
+    let samples = samples();
+    let mixed = samples.single_point(&["kernel", "ranks", "memory_words"]).expect_err("L varies");
     assert_eq!((mixed.name.as_str(), mixed.values.as_str(), mixed.choice.as_str()), ("I", "16, 32, 64", "I == 16"));
-    let by: Vec<&str> = all.axes();
-    for cell in all.cells(&by).expect("cells") {
+    let by: Vec<&str> = samples.axes();
+    for cell in samples.cells(&by).expect("cells") {
         assert_eq!(cell.samples.single_point(&by), Ok(()), "axes distinguish all points");
         assert_eq!(cell.samples.len(), 6);
     }
-    assert!(all.mixed(&[]).collect::<HashSet<_>>().is_superset(&by.into_iter().collect()));
+    assert!(samples.mixed_columns(&[]).collect::<HashSet<_>>().is_superset(&by.into_iter().collect()));
 }
 
 #[test]
 fn launches_kernels_and_headlines_are_those_of_the_samples() {
-    let all = samples();
-    let kernels: Vec<(&str, usize)> = all.kernels().iter().map(|(kernel, of)| (kernel.id(), of.len())).collect();
+    let samples = samples();
+    let kernels: Vec<(&str, usize)> =
+        samples.kernels().iter().map(|(kernel, samples_of_kernel)| (kernel.id(), samples_of_kernel.len())).collect();
     assert_eq!(kernels, [("apex_map.sequential", 36), ("apex_map.two_sided", 72)]);
-    assert_eq!(all.headlines(), ["bytes_per_second_per_rank"]);
-    assert_eq!(all.launches().keys().copied().collect::<Vec<_>>(), ["0001"]);
+    assert_eq!(samples.headlines(), ["bytes_per_second_per_rank"]);
+    assert_eq!(samples.launches().keys().copied().collect::<Vec<_>>(), ["0001"]);
     assert_eq!(Samples::default().headlines(), ["seconds"]);
 }
 
 #[test]
 fn a_name_stands_for_a_column_that_the_samples_have() {
-    let all = samples();
+    let samples = samples();
     assert_eq!(
-        [all.resolve("L"), all.resolve("block_words"), all.resolve("none")],
+        [samples.resolve("L"), samples.resolve("block_words"), samples.resolve("none")],
         ["block_words", "block_words", "none"]
     );
-    assert_eq!(all.resolve("bytes"), "bytes", "only calibrations have regions with a size in bytes");
+    assert_eq!(samples.resolve("bytes"), "bytes", "only calibrations have regions with a size in bytes");
 }
 
 /// Kernels share columns and symbols. Columns with the same name must have the same meaning.
 #[test]
 fn names_of_columns_do_not_clash() {
     let (mut columns, mut symbols, mut clashes) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-    for column in columns::declared() {
-        let is = (column.symbol.as_str(), column.unit, column.role);
-        let known = *columns.entry(column.name.as_str()).or_insert(is);
-        assert_eq!(known, is, "{} is declared twice, differently", column.name);
-        let known = *symbols.entry(column.symbol.as_str()).or_insert(column.name.as_str());
-        if known != column.name {
-            clashes.insert((known, column.name.as_str()));
+    for column in columns::list_declared() {
+        let properties = (column.symbol.as_str(), column.unit, column.role);
+        let first = *columns.entry(column.name.as_str()).or_insert(properties);
+        assert_eq!(first, properties, "{} is declared twice, differently", column.name);
+        let first = *symbols.entry(column.symbol.as_str()).or_insert(column.name.as_str());
+        if first != column.name {
+            clashes.insert((first, column.name.as_str()));
         }
     }
     // Expected clashes: a calibration's region and the bytes that a run moved; messages of a block and the launch of a
     // sample; requested rounds and completed ones.
-    let known = [("block_messages", "block"), ("region_bytes", "bytes"), ("rounds_asked", "rounds")];
-    assert_eq!(clashes, BTreeSet::from(known));
+    let expected = [("block_messages", "block"), ("region_bytes", "bytes"), ("rounds_asked", "rounds")];
+    assert_eq!(clashes, BTreeSet::from(expected));
     // Names in --where and in sweeps must not be mistaken for other columns of a store.
     for kernel in kernels::ALL {
         for parameter in kernel.parameters() {
@@ -206,7 +211,7 @@ proptest! {
         for name in names {
             design.add(name, points.iter().map(|point| Some(value(point, name))).collect());
         }
-        let axes = design.independent(&names);
+        let axes = design.independent_columns(&names);
         let apart = |names: &[&str]| {
             let keys: HashSet<Vec<u64>> =
                 points.iter().map(|point| names.iter().map(|name| value(point, name)).collect()).collect();
@@ -235,7 +240,7 @@ proptest! {
             prop_assert_eq!(table.value("whole", row), number.map(Value::Integer));
             prop_assert_eq!(table.value("word", row), word.clone().map(Value::Text));
         }
-        let known: HashSet<&String> = table.words("word").iter().collect();
-        prop_assert_eq!(known.len(), table.words("word").len());
+        let distinct: HashSet<&String> = table.words("word").iter().collect();
+        prop_assert_eq!(distinct.len(), table.words("word").len());
     }
 }

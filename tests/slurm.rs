@@ -1,7 +1,7 @@
 //! Tests with a real Slurm: its controller and four node daemons run on this machine, and jobs are submitted as users
 //! submit them.
 
-use super::common::{self, Scratch, ended};
+use super::common::{self, Scratch, wait_for_output};
 use super::mpi_worker::{MPICH, OPEN_MPI};
 use apexmap_results::disk::Folder;
 use nix::sys::signal::{Signal, kill};
@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Admits one cluster at a time, because their jobs would share the machine's two cores.
-static ONE: Mutex<()> = Mutex::new(());
+static CLUSTER_LOCK: Mutex<()> = Mutex::new(());
 
 /// Four nodes of two processors. Dropping the value stops them.
 struct Cluster {
@@ -30,14 +30,14 @@ struct Site {
     mpi: &'static str,
     /// Cores of a node, as reported by Slurm.
     cores: usize,
-    mebibytes: usize,
+    node_mebibytes: usize,
     /// Time limit of a job, in minutes.
-    longest: usize,
+    minutes_per_job: usize,
 }
 
 impl Default for Site {
     fn default() -> Self {
-        Self { mpi: "pmix", cores: 2, mebibytes: 2000, longest: 10 }
+        Self { mpi: "pmix", cores: 2, node_mebibytes: 2000, minutes_per_job: 10 }
     }
 }
 
@@ -54,12 +54,12 @@ fn free_port() -> u16 {
 
 impl Cluster {
     fn start() -> Self {
-        Self::with(&Site::default())
+        Self::start_with(&Site::default())
     }
 
-    fn with(site: &Site) -> Self {
-        let Site { mpi, cores, mebibytes, longest } = site;
-        let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    fn start_with(site: &Site) -> Self {
+        let Site { mpi, cores, node_mebibytes: mebibytes, minutes_per_job: longest } = site;
+        let alone = CLUSTER_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch = Scratch::new();
         let mut cluster = Self { scratch, daemons: Vec::new(), _alone: alone };
         let user = User::from_uid(Uid::effective()).expect("users").expect("this user").name;
@@ -175,11 +175,11 @@ impl Cluster {
 
     fn assert_whole(&self, samples: usize) {
         let records = Folder { path: self.scratch.join("result") }.records().expect("journals");
-        let mut all: Vec<_> = records.iter().flat_map(|record| &record.samples).collect();
-        assert_eq!(all.len(), samples);
-        all.sort_by_key(|sample| (&sample.key, sample.block, sample.repetition));
-        all.dedup_by_key(|sample| (&sample.key, sample.block, sample.repetition));
-        assert_eq!(all.len(), samples, "samples were duplicated");
+        let mut samples_by_key: Vec<_> = records.iter().flat_map(|record| &record.samples).collect();
+        assert_eq!(samples_by_key.len(), samples);
+        samples_by_key.sort_by_key(|sample| (&sample.key, sample.block, sample.repetition));
+        samples_by_key.dedup_by_key(|sample| (&sample.key, sample.block, sample.repetition));
+        assert_eq!(samples_by_key.len(), samples, "samples were duplicated");
     }
 }
 
@@ -198,10 +198,10 @@ impl Drop for Cluster {
     }
 }
 
-fn wait(what: impl Fn() -> String, mut until: impl FnMut() -> bool) {
+fn wait(describe_goal: impl Fn() -> String, mut until: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !until() {
-        assert!(begun.elapsed() < Duration::from_secs(120), "{} did not come", what());
+        assert!(begun.elapsed() < Duration::from_secs(120), "{} did not come", describe_goal());
         std::thread::sleep(Duration::from_millis(50));
     }
 }
@@ -211,7 +211,7 @@ fn text(output: &Output) -> String {
 }
 
 /// Writes a sweep of slow points on one thread.
-fn slow(folder: &Path, repetitions: u32) {
+fn write_slow_sweep(folder: &Path, repetitions: u32) {
     let text = format!(
         "[fixed]\nkernel = \"apex_map.two_sided\"\nranks = 1\nM = \"64 kwords\"\nN = 400\n[axes]\nL = [1, 4, 16]\n\
          [launch]\nsubmit = \"slurm\"\n[repeat]\nmin = {repetitions}\n"
@@ -239,16 +239,19 @@ fn from_a_login_node_a_sweep_runs_as_jobs_of_two_and_of_four_nodes() {
     let output = cluster.apexmap(&["run", "s.toml", "--out", "result"]);
     assert!(output.status.success(), "{}", text(&output));
     cluster.assert_whole(24);
-    let said = text(&output);
+    let messages = text(&output);
     // The nodes' network has no remote memory access. The trial detects that, and the launches get settings that work.
     let logs = cluster.job_logs();
     assert!(logs.contains("trial of the largest launch") && logs.contains("note: MPI_Win_create fails"), "{logs}");
     let records = Folder { path: cluster.scratch.join("result") }.records().expect("journals");
     let launches: Vec<_> = records.iter().filter_map(|record| record.launch.as_ref()).collect();
     assert!(launches.iter().all(|launch| launch.environment["OMPI_MCA_osc"] == "pt2pt"), "{logs}");
-    assert!(said.contains("submitted job 1: 2 nodes") && said.contains("submitted job 2: 4 nodes"), "{said}");
+    assert!(
+        messages.contains("submitted job 1: 2 nodes") && messages.contains("submitted job 2: 4 nodes"),
+        "{messages}"
+    );
     // The user is warned that these nodes share a machine.
-    assert!(said.contains("Several nodes are one machine"), "{said}");
+    assert!(messages.contains("Several nodes are one machine"), "{messages}");
     let status = text(&cluster.apexmap(&["status", "result"]));
     assert!(status.contains("job 1, nodes-2: has ended") && status.contains("job 2, nodes-4: has ended"), "{status}");
     assert!(cluster.scratch.join("result/report.html").is_file());
@@ -266,11 +269,11 @@ fn from_a_login_node_a_sweep_runs_as_jobs_of_two_and_of_four_nodes() {
 fn whoever_leaves_finds_the_jobs_going_on_and_cancels_them() {
     needs!(Slurm);
     let cluster = Cluster::start();
-    slow(&cluster.scratch, 2000);
+    write_slow_sweep(&cluster.scratch, 2000);
     let follower = cluster.follow();
     wait(|| "a sample".into(), || cluster.samples() > 3);
     kill(Pid::from_raw(follower.id() as i32), Signal::SIGINT).expect("a signal");
-    let output = ended(follower);
+    let output = wait_for_output(follower);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output));
     assert!(text(&output).contains("the jobs continue"), "{}", text(&output));
     let before = cluster.samples();
@@ -280,7 +283,7 @@ fn whoever_leaves_finds_the_jobs_going_on_and_cancels_them() {
     assert!(cancelled.contains("cancelled 1 job: 1"), "{cancelled}");
     wait(|| "an empty queue".into(), || cluster.slurm(&["squeue", "--noheader"]).is_empty());
     cluster.ask_again();
-    let output = ended(cluster.follow());
+    let output = wait_for_output(cluster.follow());
     // The job was cancelled. The same command submits the rest once the job's end is known.
     let kept = cluster.samples();
     assert!(kept >= before && text(&output).contains("was cancelled"), "{}", text(&output));
@@ -290,7 +293,7 @@ fn whoever_leaves_finds_the_jobs_going_on_and_cancels_them() {
 fn a_job_that_is_put_back_into_the_queue_goes_on_where_it_was() {
     needs!(Slurm);
     let cluster = Cluster::start();
-    slow(&cluster.scratch, 150);
+    write_slow_sweep(&cluster.scratch, 150);
     let follower = cluster.follow();
     wait(|| "a sample".into(), || cluster.samples() > 3);
     cluster.slurm(&["scontrol", "requeue", "1"]);
@@ -302,18 +305,20 @@ fn a_job_that_is_put_back_into_the_queue_goes_on_where_it_was() {
         || {
             cluster.slurm(&["scontrol", "update", "JobId=1", "StartTime=now"]);
             let log = fs::read_dir(cluster.scratch.join("result/jobs")).expect("a folder").flatten();
-            let own = log.filter(|entry| entry.path().extension().is_some_and(|e| e == "jsonl"));
-            own.flat_map(|entry| fs::read_to_string(entry.path())).any(|text| text.matches("\"started\"").count() == 2)
+            let journals = log.filter(|entry| entry.path().extension().is_some_and(|e| e == "jsonl"));
+            journals
+                .flat_map(|entry| fs::read_to_string(entry.path()))
+                .any(|text| text.matches("\"started\"").count() == 2)
         },
     );
-    let output = ended(follower);
+    let output = wait_for_output(follower);
     assert!(output.status.success(), "{}", text(&output));
     cluster.assert_whole(450);
     assert_eq!(text(&output).matches("submitted job").count(), 1, "{}", text(&output));
 }
 
 /// Writes a sweep of two ranks on two nodes.
-fn ping_pong(folder: &Path, worker: &Path) {
+fn write_ping_pong_sweep(folder: &Path, worker: &Path) {
     let text = format!(
         "[fixed]\nkernel = \"message_rate.ping_pong\"\nmessages = 16\nnodes = 2\n[launch]\ntransport = \"mpi\"\n\
          launcher = \"srun\"\nranks_per_node = 1\nworker = \"{}\"\n[repeat]\nmin = 2\n",
@@ -327,17 +332,17 @@ fn a_worker_under_the_wrong_plugin_of_srun_is_told_the_right_one_of_those_that_t
     needs!(Slurm);
     needs!(Mpi);
     let cluster = Cluster::start();
-    ping_pong(&cluster.scratch, MPICH.worker());
+    write_ping_pong_sweep(&cluster.scratch, MPICH.worker());
     let run = ["run", "s.toml", "--no-report", "--out", "result"];
     let output = cluster.apexmap(&run);
-    let said = text(&output);
-    assert_eq!(output.status.code(), Some(6), "{said}");
-    assert!(said.contains("the launcher belongs to another MPI than the worker"), "{said}");
+    let messages = text(&output);
+    assert_eq!(output.status.code(), Some(6), "{messages}");
+    assert!(messages.contains("the launcher belongs to another MPI than the worker"), "{messages}");
     assert!(
-        said.contains("help: set SLURM_MPI_TYPE=pmi2 for MPICH Version: 4.0.2: SLURM_MPI_TYPE is not set, and"),
-        "{said}"
+        messages.contains("help: set SLURM_MPI_TYPE=pmi2 for MPICH Version: 4.0.2: SLURM_MPI_TYPE is not set, and"),
+        "{messages}"
     );
-    assert!(said.contains("srun offers pmix, none, cray_shasta, pmi2"), "{said}");
+    assert!(messages.contains("srun offers pmix, none, cray_shasta, pmi2"), "{messages}");
     let output = cluster.command(env!("CARGO_BIN_EXE_apexmap"), &run).env("SLURM_MPI_TYPE", "pmi2").output();
     let output = output.expect("the program");
     assert!(output.status.success(), "{}", text(&output));
@@ -348,13 +353,13 @@ fn a_worker_under_the_wrong_plugin_of_srun_is_told_the_right_one_of_those_that_t
 fn where_the_cluster_names_no_plugin_that_of_the_workers_mpi_is_chosen_and_recorded() {
     needs!(Slurm);
     needs!(Mpi);
-    let cluster = Cluster::with(&Site { mpi: "none", ..Site::default() });
+    let cluster = Cluster::start_with(&Site { mpi: "none", ..Site::default() });
     for (worker, chosen) in [(OPEN_MPI.worker(), "pmix"), (MPICH.worker(), "pmi2")] {
-        ping_pong(&cluster.scratch, worker);
+        write_ping_pong_sweep(&cluster.scratch, worker);
         let output = cluster.apexmap(&["run", "s.toml", "--no-report", "--out", chosen]);
-        let said = text(&output);
-        assert!(output.status.success(), "{said}");
-        assert!(said.contains(&format!("note: SLURM_MPI_TYPE={chosen} is set for the launches")), "{said}");
+        let messages = text(&output);
+        assert!(output.status.success(), "{messages}");
+        assert!(messages.contains(&format!("note: SLURM_MPI_TYPE={chosen} is set for the launches")), "{messages}");
         let records = Folder { path: cluster.scratch.join(chosen) }.records().expect("journals");
         let launch = records[0].launch.as_ref().expect("a greeting");
         assert_eq!(launch.environment.get("SLURM_MPI_TYPE").map(String::as_str), Some(chosen));
@@ -373,12 +378,12 @@ fn cores_of_a_sweep_that_is_submitted_are_those_of_the_nodes() {
         fs::write(cluster.scratch.join("s.toml"), text).expect("a file");
     };
     sweep("64 kwords per rank");
-    let said = text(&cluster.apexmap(&["run", "s.toml", "--no-report", "--out", "result"]));
-    let told = "according to sinfo, a node of the default partition has 2 cores and 1.95 GiB";
-    assert!(said.contains(told), "{said}");
+    let messages = text(&cluster.apexmap(&["run", "s.toml", "--no-report", "--out", "result"]));
+    let expected = "according to sinfo, a node of the default partition has 2 cores and 1.95 GiB";
+    assert!(messages.contains(expected), "{messages}");
     cluster.assert_whole(4);
     let manifest = fs::read_to_string(cluster.scratch.join("result/manifest.json")).expect("a manifest");
-    assert!(manifest.contains(told), "{manifest}");
+    assert!(manifest.contains(expected), "{manifest}");
     // A sweep that needs more memory than the nodes have is refused before it enters the queue.
     sweep("256 Mwords per rank");
     let output = cluster.apexmap(&["run", "s.toml", "--no-report", "--out", "other"]);
@@ -387,7 +392,7 @@ fn cores_of_a_sweep_that_is_submitted_are_those_of_the_nodes() {
 }
 
 /// Lets the follower ask the batch system without pauses until it exits, and returns its output.
-fn followed(cluster: &Cluster, mut follower: Child) -> Output {
+fn wait_for_follower(cluster: &Cluster, mut follower: Child) -> Output {
     wait(
         || format!("the end of the follower; {}", cluster.slurm(&["squeue"])),
         || {
@@ -397,7 +402,7 @@ fn followed(cluster: &Cluster, mut follower: Child) -> Output {
             follower.try_wait().expect("a state").is_some()
         },
     );
-    ended(follower)
+    wait_for_output(follower)
 }
 
 /// Login nodes have their own host names; samples belong to the cluster.
@@ -406,15 +411,15 @@ fn who_follows_from_another_login_node_finds_the_same_samples() {
     needs!(Slurm);
     needs!(Network);
     let cluster = Cluster::start();
-    slow(&cluster.scratch, 100);
+    write_slow_sweep(&cluster.scratch, 100);
     let run = ["run", "s.toml", "--no-report", "--out", "result"];
     let mut first = cluster.on_login_node("login1", &run);
     let first = first.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
     wait(|| format!("a sample; {}", cluster.logs()), || cluster.samples() > 3);
     kill(Pid::from_raw(first.id() as i32), Signal::SIGINT).expect("a signal");
-    assert_eq!(ended(first).status.code(), Some(130));
+    assert_eq!(wait_for_output(first).status.code(), Some(130));
     let mut second = cluster.on_login_node("login2", &run);
-    let output = ended(second.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("the program"));
+    let output = wait_for_output(second.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("the program"));
     assert!(output.status.success(), "{}", text(&output));
     assert_eq!(text(&output).matches("submitted job").count(), 0, "{}", text(&output));
     cluster.assert_whole(300);
@@ -445,10 +450,13 @@ fn a_job_gets_the_memory_of_its_nodes_and_one_that_is_killed_for_it_says_so() {
     fs::write(cluster.scratch.join("s.toml"), long).expect("a file");
     let mut command = cluster.command(env!("CARGO_BIN_EXE_apexmap"), &[&run[..], &["--directive=--mem=200"]].concat());
     let follower = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
-    let output = followed(&cluster, follower);
-    let said = text(&output);
-    assert_eq!(output.status.code(), Some(4), "{said}");
-    assert!(said.contains("Slurm killed a step that ran out of memory") && said.contains("help: lower M"), "{said}");
+    let output = wait_for_follower(&cluster, follower);
+    let messages = text(&output);
+    assert_eq!(output.status.code(), Some(4), "{messages}");
+    assert!(
+        messages.contains("Slurm killed a step that ran out of memory") && messages.contains("help: lower M"),
+        "{messages}"
+    );
     let status = text(&cluster.apexmap(&["status", "result"]));
     assert!(status.contains("that ran out of memory") && status.contains("help: lower M"), "{status}");
 }
@@ -458,7 +466,8 @@ fn a_job_gets_the_memory_of_its_nodes_and_one_that_is_killed_for_it_says_so() {
 fn the_commands_of_the_guide_run_as_they_stand_there() {
     needs!(Slurm);
     needs!(Mpi);
-    let cluster = Cluster::with(&Site { cores: 128, mebibytes: 256_000, longest: 1440, ..Site::default() });
+    let cluster =
+        Cluster::start_with(&Site { cores: 128, node_mebibytes: 256_000, minutes_per_job: 1440, ..Site::default() });
     let worker = OPEN_MPI.worker().display().to_string();
     let guide = ["docs/clusters.md", "README.md"];
     let guide = guide
@@ -474,16 +483,19 @@ fn the_commands_of_the_guide_run_as_they_stand_there() {
         let words: Vec<&str> =
             words.map(|word| if word == "target/release/apexmap-worker" { &worker } else { word }).collect();
         let output = cluster.apexmap(&[&words[..], &["--dry-run"]].concat());
-        let said = text(&output);
-        assert!(output.status.success(), "{command}: {said}");
-        assert!(said.contains("#SBATCH --nodes=2\n") && said.contains("--machine test"), "{command}: {said}");
+        let messages = text(&output);
+        assert!(output.status.success(), "{command}: {messages}");
+        assert!(
+            messages.contains("#SBATCH --nodes=2\n") && messages.contains("--machine test"),
+            "{command}: {messages}"
+        );
         if command.contains("paper-figures-3-to-7") {
-            assert!(said.contains("each node gets 128 ranks, one per core"), "{said}");
+            assert!(messages.contains("each node gets 128 ranks, one per core"), "{messages}");
             assert!(
-                said.contains("#SBATCH --ntasks-per-node=128\n") && said.contains("--ranks-per-node=128"),
-                "{said}"
+                messages.contains("#SBATCH --ntasks-per-node=128\n") && messages.contains("--ranks-per-node=128"),
+                "{messages}"
             );
-            assert!(said.contains("#SBATCH --time=02:00:00\n"), "{said}");
+            assert!(messages.contains("#SBATCH --time=02:00:00\n"), "{messages}");
         }
     }
 }
@@ -492,45 +504,45 @@ fn the_commands_of_the_guide_run_as_they_stand_there() {
 fn what_the_partition_does_not_give_is_refused_before_it_waits_in_the_queue() {
     needs!(Slurm);
     let cluster = Cluster::start();
-    slow(&cluster.scratch, 4_000_000);
+    write_slow_sweep(&cluster.scratch, 4_000_000);
     let dry =
         |further: &[&str]| cluster.apexmap(&[&["run", "s.toml", "--out", "result", "--dry-run"], further].concat());
-    let said = text(&dry(&[]));
-    assert!(said.contains("#SBATCH --time=00:10:00\n") && said.contains("a chain of"), "{said}");
+    let messages = text(&dry(&[]));
+    assert!(messages.contains("#SBATCH --time=00:10:00\n") && messages.contains("a chain of"), "{messages}");
     let output = dry(&["--time-limit", "30 min"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output).contains("the default partition allows at most 10 min"), "{}", text(&output));
     let sweep = "[fixed]\nkernel = \"message_rate.ping_pong\"\nranks = 18\n[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"\n\
                  ranks_per_node = 2\nworker = \"WORKER\"\nsubmit = \"slurm\"\n";
-    if crate::needs::Group::Mpi.is_here() {
+    if crate::needs::Group::Mpi.is_available() {
         let sweep = sweep.replace("WORKER", &OPEN_MPI.worker().display().to_string());
         fs::write(cluster.scratch.join("s.toml"), sweep).expect("a file");
         let output = dry(&["--partition", "main"]);
         assert_eq!(output.status.code(), Some(2));
-        let told =
+        let expected =
             "a job would need 9 nodes with 2 ranks on each, but according to sinfo, partition main allows at most 4";
-        assert!(text(&output).contains(told), "{}", text(&output));
+        assert!(text(&output).contains(expected), "{}", text(&output));
     }
     // Faults that Slurm itself detects. A directive of the user overrides all limits.
-    slow(&cluster.scratch, 2);
+    write_slow_sweep(&cluster.scratch, 2);
     let run = ["run", "s.toml", "--no-report", "--out", "result", "--directive=--time=30"];
     let mut command = cluster.command(env!("CARGO_BIN_EXE_apexmap"), &run);
     let follower = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
-    let output = followed(&cluster, follower);
-    let said = text(&output);
-    assert_eq!(output.status.code(), Some(6), "{said}");
+    let output = wait_for_follower(&cluster, follower);
+    let messages = text(&output);
+    assert_eq!(output.status.code(), Some(6), "{messages}");
     // The reason that Slurm gives depends on when it checks the job.
-    let (limit, config) = (said.contains("PartitionTimeLimit"), said.contains("PartitionConfig"));
-    assert!(said.contains("can never start") && (limit || config), "{said}");
+    let (limit, config) = (messages.contains("PartitionTimeLimit"), messages.contains("PartitionConfig"));
+    assert!(messages.contains("can never start") && (limit || config), "{messages}");
     assert!(
-        said.contains(if limit {
+        messages.contains(if limit {
             "help: set a shorter time with --time-limit"
         } else {
             "a shorter time (--time-limit)"
         }),
-        "{said}"
+        "{messages}"
     );
-    assert_eq!(said.matches("submitted job").count(), 1, "{said}");
+    assert_eq!(messages.matches("submitted job").count(), 1, "{messages}");
     wait(|| "an empty queue".into(), || cluster.slurm(&["squeue", "--noheader"]).is_empty());
 }
 
@@ -540,13 +552,13 @@ fn a_job_that_finds_the_set_up_at_fault_tells_its_follower_what_to_do() {
     needs!(Slurm);
     needs!(Mpi);
     let cluster = Cluster::start();
-    ping_pong(&cluster.scratch, MPICH.worker());
+    write_ping_pong_sweep(&cluster.scratch, MPICH.worker());
     let output = cluster.apexmap(&["run", "s.toml", "--no-report", "--out", "result", "--submit"]);
-    let said = text(&output);
-    assert_eq!(output.status.code(), Some(6), "{said}");
-    assert!(said.contains("the launcher belongs to another MPI than the worker"), "{said}");
-    assert!(said.contains("help: set SLURM_MPI_TYPE=pmi2 for MPICH"), "{said}");
-    assert_eq!(said.matches("submitted job").count(), 1, "{said}");
+    let messages = text(&output);
+    assert_eq!(output.status.code(), Some(6), "{messages}");
+    assert!(messages.contains("the launcher belongs to another MPI than the worker"), "{messages}");
+    assert!(messages.contains("help: set SLURM_MPI_TYPE=pmi2 for MPICH"), "{messages}");
+    assert_eq!(messages.matches("submitted job").count(), 1, "{messages}");
     let status = text(&cluster.apexmap(&["status", "result"]));
     assert!(status.contains("belongs to another MPI") && status.contains("help: set SLURM_MPI_TYPE=pmi2"), "{status}");
 }

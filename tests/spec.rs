@@ -6,7 +6,7 @@ use apexmap_base::error::Error;
 use apexmap_base::point::{Point, Value};
 use apexmap_draw::plot::FigureKind;
 use apexmap_measure::comm::TransportKind;
-use apexmap_measure::hardware::Place;
+use apexmap_measure::hardware::PlacementOrder;
 use apexmap_run::launch;
 use apexmap_run::sweep::{Machine, Sweep, figures, parse, read, ready, schema};
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ const CORES: usize = 4;
 const MEMORY: u64 = 3 << 30;
 
 fn machine(cores: usize) -> Machine {
-    Machine::plain(cores, MEMORY)
+    Machine::with_cores(cores, MEMORY)
 }
 
 fn sweep(text: &str) -> Result<Sweep, Error> {
@@ -39,7 +39,7 @@ fn two_sided(rest: &str) -> String {
 
 /// Checks the error of a wrong sweep file. `marked` is its text, with » and « around the part that the error must
 /// underline. The message must contain `expected_message`, the advice `expected_advice`.
-fn check_wrong(marked: &str, what: &str, next: &str) {
+fn check_wrong(marked: &str, expected_message: &str, expected_advice: &str) {
     let (start, end) = (marked.find('»').expect("a mark"), marked.find('«').expect("a mark") - '»'.len_utf8());
     let text = marked.replace(['»', '«'], "");
     let error = sweep(&text).expect_err(&text);
@@ -47,11 +47,11 @@ fn check_wrong(marked: &str, what: &str, next: &str) {
     if std::env::var_os("SHOW").is_some() {
         println!("{shown}");
     }
-    let place = error.place.as_ref().unwrap_or_else(|| panic!("no place: {error}"));
+    let place = error.location.as_ref().unwrap_or_else(|| panic!("no place: {error}"));
     assert_eq!(&text[place.span.clone()], &text[start..end], "{shown}");
     assert_eq!(place.span, start..end, "{shown}");
-    assert!(error.what.contains(what), "what: {}\nshould contain: {what}", error.what);
-    assert!(error.next.contains(next), "next: {}\nshould contain: {next}", error.next);
+    assert!(error.message.contains(expected_message), "what: {}\nshould contain: {expected_message}", error.message);
+    assert!(error.help.contains(expected_advice), "next: {}\nshould contain: {expected_advice}", error.help);
     assert_eq!(error.exit_code(), 2);
     let (line, column) =
         (text[..start].matches('\n').count() + 1, start - text[..start].rfind('\n').map_or(0, |n| n + 1) + 1);
@@ -125,7 +125,7 @@ fn words_for_ranks_are_counts_of_the_machine() {
     assert_eq!(ranks(range, machine).expect("a sweep"), [4, 8, 16]);
     let unknown = Machine { cores_of_numa_node: None, ..machine };
     let error = ranks("\"node\"", unknown).expect_err("not known");
-    assert!(error.what.contains("does not report the cores of its NUMA nodes"), "{error}");
+    assert!(error.message.contains("does not report the cores of its NUMA nodes"), "{error}");
 }
 
 #[test]
@@ -135,9 +135,12 @@ fn ranks_are_spread_unless_another_placement_is_asked_for() {
         parse(&text, Path::new("sweep.toml"), machine(2)).expect("a sweep").launch.place
     };
     assert_eq!(["", "place = \"spread\""].map(place), [None; 2]);
-    assert_eq!(["place = \"compact\"", "place = \"smt\""].map(place), [Some(Place::Compact), Some(Place::Smt)]);
+    assert_eq!(
+        ["place = \"compact\"", "place = \"smt\""].map(place),
+        [Some(PlacementOrder::Compact), Some(PlacementOrder::Smt)]
+    );
     let of_mpi = |order: &str| place(&format!("transport = \"mpi\"\nlauncher = \"openmpi\"\nplace = \"{order}\""));
-    assert_eq!(["spread", "smt"].map(of_mpi), [Some(Place::Spread), Some(Place::Smt)]);
+    assert_eq!(["spread", "smt"].map(of_mpi), [Some(PlacementOrder::Spread), Some(PlacementOrder::Smt)]);
 }
 
 #[test]
@@ -243,11 +246,11 @@ fn figures_that_cannot_be_drawn_are_refused() {
     check_wrong(&figure("kind = \"curves\"\nx = \"L\"\nwhere = \"»Q« == 2\""), "Q", "");
     check_wrong(&figure("kind = \"curves\"\nx = \"L\"\n»colour« = 1"), "no key \"colour\"", "known are");
     let right = figure("kind = \"curves\"\nx = \"L\"\ny = \"alpha, M\"\nz = \"seconds\"\nwhere = \"P == 1\"");
-    let found = figures::of(&sweep(&right).expect("a sweep").text);
-    let [found] = &found[..] else { panic!("{found:?}") };
-    assert_eq!((found.kind, found.z.as_deref()), (FigureKind::Curves, Some("seconds")));
-    assert_eq!(found.axes, ["block_words", "alpha", "memory_words"]);
-    assert_eq!(figures::of("[[figure]]\nkind = \"of another version\"\nx = \"L\""), []);
+    let figures = figures::parse_figures(&sweep(&right).expect("a sweep").text);
+    let [parsed_figure] = &figures[..] else { panic!("{figures:?}") };
+    assert_eq!((parsed_figure.kind, parsed_figure.z.as_deref()), (FigureKind::Curves, Some("seconds")));
+    assert_eq!(parsed_figure.axes, ["block_words", "alpha", "memory_words"]);
+    assert_eq!(figures::parse_figures("[[figure]]\nkind = \"of another version\"\nx = \"L\""), []);
 }
 
 #[test]
@@ -274,13 +277,13 @@ fn points_that_cannot_be_run_are_refused_with_reason_and_a_condition() {
     let text = two_sided("M = 1024\nranks = 4\n[axes]\nalpha = [0.1, 1]\n»L« = [1, 256, 512, 1024]");
     check_wrong(&text, "4 of 8 points of this sweep cannot be run", "exclude = ['L == 512']");
     let error = sweep(&text.replace(['»', '«'], "")).unwrap_err();
-    assert!(error.what.contains("L = 512 words is more than the memory per rank"), "{error}");
+    assert!(error.message.contains("L = 512 words is more than the memory per rank"), "{error}");
     let advised = format!("exclude = ['L > M / P']\n{}", text.replace(['»', '«'], ""));
     assert_eq!(points(&advised).len(), 4);
     check_wrong(&sequential("[axes]\n»ranks« = [1, 2]"), "runs on one rank, not on 2", "P == 2");
     let two_sorts = two_sided("[axes]\nM = [1024, 1023]\nranks = [1, 4]\nL = [1, 512]");
-    let what = sweep(&two_sorts).unwrap_err().what;
-    assert!(what.contains("cannot be divided evenly") && what.contains("is not a multiple of L"), "{what}");
+    let message = sweep(&two_sorts).unwrap_err().message;
+    assert!(message.contains("cannot be divided evenly") && message.contains("is not a multiple of L"), "{message}");
 }
 
 #[test]
@@ -293,13 +296,13 @@ fn a_sweep_too_large_to_measure_is_refused_at_once() {
 #[test]
 fn a_missing_file_or_one_of_bytes_is_named() {
     let error = read(Path::new("sweeps/no-such.toml"), machine(CORES)).unwrap_err();
-    assert!(error.what.contains("sweeps/no-such.toml") && error.next.contains("apexmap sweeps"), "{error}");
+    assert!(error.message.contains("sweeps/no-such.toml") && error.help.contains("apexmap sweeps"), "{error}");
     assert_eq!(error.exit_code(), 3);
     let path = std::env::temp_dir().join(format!("apexmap-bytes-{}.toml", std::process::id()));
     std::fs::write(&path, b"title = \"\xff\"").unwrap();
     let error = read(&path, machine(CORES)).unwrap_err();
     std::fs::remove_file(&path).unwrap();
-    assert!(error.what.contains("UTF-8 (byte 9)"), "{error}");
+    assert!(error.message.contains("UTF-8 (byte 9)"), "{error}");
 }
 
 #[test]
@@ -320,8 +323,8 @@ fn every_ready_sweep_can_be_read_on_machines_of_1_to_6_cores() {
         for cores in 1..=6 {
             let sweep = read(&path, machine(cores)).unwrap_or_else(|e| panic!("{}", render(&e, false, 120)));
             assert!(!sweep.points.is_empty() && sweep.title != sweep.name, "{}", path.display());
-            let known = sweep.launch.launches >= 2 || sweep.repeat.min >= 6;
-            assert!(known, "{}: an interval needs two launches or six samples", path.display());
+            let has_interval = sweep.launch.launches >= 2 || sweep.repeat.min >= 6;
+            assert!(has_interval, "{}: an interval needs two launches or six samples", path.display());
         }
         count += 1;
     }
@@ -332,19 +335,19 @@ fn every_ready_sweep_can_be_read_on_machines_of_1_to_6_cores() {
 fn every_file_of_sweeps_is_part_of_the_program_with_the_question_it_answers() {
     let files = std::fs::read_dir("sweeps").unwrap().map(|entry| entry.unwrap().path());
     let mut names: Vec<String> = files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
-    let mut ready: Vec<&str> = ready::ALL.iter().map(|sweep| sweep.name).collect();
+    let mut ready: Vec<&str> = ready::READY_SWEEPS.iter().map(|sweep| sweep.name).collect();
     names.sort();
     ready.sort();
     assert_eq!(ready, names);
-    for sweep in ready::ALL {
+    for sweep in ready::READY_SWEEPS {
         assert!(sweep.question().contains('?') && sweep.question().len() <= 90, "{}", sweep.name);
         for given in [sweep.name.to_owned(), format!("{}.toml", sweep.name), format!("sweeps/{}.toml", sweep.name)] {
-            assert_eq!(ready::named(Path::new(&given)).map(|found| found.name), Some(sweep.name));
+            assert_eq!(ready::find_by_name(Path::new(&given)).map(|ready_sweep| ready_sweep.name), Some(sweep.name));
         }
-        let own = parse(sweep.text, Path::new(sweep.name), machine(CORES)).unwrap();
-        assert_eq!(own.name, sweep.name);
+        let parsed_sweep = parse(sweep.text, Path::new(sweep.name), machine(CORES)).unwrap();
+        assert_eq!(parsed_sweep.name, sweep.name);
     }
-    assert!(ready::named(Path::new("other/quickstart.toml")).is_none());
+    assert!(ready::find_by_name(Path::new("other/quickstart.toml")).is_none());
 }
 
 #[test]
@@ -352,22 +355,23 @@ fn a_file_wins_over_a_ready_sweep_and_a_misspelt_name_is_answered_with_the_neare
     let scratch = Scratch::new();
     let open = |given: &Path| ready::open(given, machine(CORES));
     assert!(open(Path::new("memory-sizes")).unwrap().points.len() > 100);
-    let own = scratch.join("memory-sizes");
-    std::fs::write(&own, sequential("L = 2")).unwrap();
-    assert_eq!(open(&own).unwrap().points.len(), 1);
-    std::fs::remove_file(&own).unwrap();
+    let folder_of_sweep = scratch.join("memory-sizes");
+    std::fs::write(&folder_of_sweep, sequential("L = 2")).unwrap();
+    assert_eq!(open(&folder_of_sweep).unwrap().points.len(), 1);
+    std::fs::remove_file(&folder_of_sweep).unwrap();
     let error = open(Path::new("memory-size")).unwrap_err();
-    assert!(error.next.contains("did you mean \"memory-sizes\"?"), "{error}");
+    assert!(error.help.contains("did you mean \"memory-sizes\"?"), "{error}");
     assert_eq!(error.exit_code(), 3);
 }
 
 #[test]
 fn sweeps_and_their_schema_know_every_launcher() {
     let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
-    let known = schema.pointer("/$defs/Launcher/oneOf").unwrap().as_array().unwrap();
-    let known: Vec<_> = known.iter().map(|one| one["const"].as_str().unwrap()).collect();
-    assert_eq!(known, launch::registry::ALL.iter().map(|entry| entry.id).collect::<Vec<_>>());
-    for entry in launch::registry::ALL.iter() {
+    let schema_launchers = schema.pointer("/$defs/Launcher/oneOf").unwrap().as_array().unwrap();
+    let ids: Vec<_> =
+        schema_launchers.iter().map(|schema_launcher| schema_launcher["const"].as_str().unwrap()).collect();
+    assert_eq!(ids, launch::registry::LAUNCHERS.iter().map(|entry| entry.id).collect::<Vec<_>>());
+    for entry in launch::registry::LAUNCHERS.iter() {
         let command = if entry.takes_command { "command = [\"{worker}\", \"{arguments}\", \"{ranks}\"]" } else { "" };
         let text = format!("[launch]\ntransport = \"{}\"\nlauncher = \"{}\"\n{command}", entry.transport, entry.id);
         assert_eq!(sweep(&sequential(&text)).unwrap().launch.launcher, entry);
@@ -431,24 +435,27 @@ fn ranges_take_factors_steps_points_and_scales() {
 fn the_memory_of_apex_map_lies_beyond_the_caches_unless_told_otherwise() {
     const MIB: u64 = 1 << 20;
     let words = |text: &str, memory: u64, last_cache: u64| -> Vec<u64> {
-        let machine = Machine { last_cache, ..Machine::plain(CORES, memory) };
+        let machine = Machine { last_cache, ..Machine::with_cores(CORES, memory) };
         let sweep = parse(text, Path::new("probe.toml"), machine).unwrap_or_else(|error| panic!("{error}"));
         sweep.points.iter().map(|point| point.integer("M") / point.ranks as u64).collect()
     };
-    let two = "[fixed]\nkernel = \"apex_map.two_sided\"\nranks = 2\nL = 1";
+    let sweep_of_two = "[fixed]\nkernel = \"apex_map.two_sided\"\nranks = 2\nL = 1";
     // 64 Mwords are 512 MiB; 4 x 480 MiB are less than 2 GiB.
-    assert_eq!(words(two, 64 << 30, 32 * MIB), [64 << 20]);
-    assert_eq!(words(two, 64 << 30, 129 * MIB), [128 << 20]);
-    assert_eq!(words(two, 23 << 30, 480 * MIB), [256 << 20]);
+    assert_eq!(words(sweep_of_two, 64 << 30, 32 * MIB), [64 << 20]);
+    assert_eq!(words(sweep_of_two, 64 << 30, 129 * MIB), [128 << 20]);
+    assert_eq!(words(sweep_of_two, 23 << 30, 480 * MIB), [256 << 20]);
     // 8 GiB minus 2 GiB for other programs leaves 6 GiB, a quarter of them for M: for two ranks, for three, and for two
     // on each of many nodes.
-    assert_eq!(words(two, 8 << 30, 480 * MIB), [64 << 20]);
-    assert_eq!(words(&two.replace("ranks = 2", "ranks = 3"), 8 << 30, 480 * MIB), [64 << 20]);
+    assert_eq!(words(sweep_of_two, 8 << 30, 480 * MIB), [64 << 20]);
+    assert_eq!(words(&sweep_of_two.replace("ranks = 2", "ranks = 3"), 8 << 30, 480 * MIB), [64 << 20]);
     let cluster = "[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"\nranks_per_node = 2";
-    assert_eq!(words(&format!("{two}6\n{cluster}").replace("L = 16", "L = 1"), 8 << 30, 480 * MIB), [64 << 20]);
+    assert_eq!(
+        words(&format!("{sweep_of_two}6\n{cluster}").replace("L = 16", "L = 1"), 8 << 30, 480 * MIB),
+        [64 << 20]
+    );
     // The size of memory is unknown. Then: the word in a list with other values.
-    assert_eq!(words(two, 0, 480 * MIB), [256 << 20]);
-    let list = two.to_owned() + "\n[axes]\nM = [\"beyond caches\", \"1 Mwords per rank\"]";
+    assert_eq!(words(sweep_of_two, 0, 480 * MIB), [256 << 20]);
+    let list = sweep_of_two.to_owned() + "\n[axes]\nM = [\"beyond caches\", \"1 Mwords per rank\"]";
     assert_eq!(words(&list, 64 << 30, 0), [64 << 20, 1 << 20]);
     check_wrong(&sequential("M = »\"beyond cache\"«"), "beyond cache", "did you mean \"beyond caches\"?");
 }
@@ -480,14 +487,14 @@ fn nodes_times_ranks_per_node_are_the_ranks() {
         let text = two_sided(&format!("M = \"1 kwords per rank\"\n{tables}{MPI}{launch}"));
         points(&text).iter().map(|point| point.launch_size()).map(|s| (s.ranks, s.nodes, s.ranks_per_node)).collect()
     };
-    let both = |ranks, nodes, each| (ranks, Some(nodes), Some(each));
+    let size = |ranks, nodes, each| (ranks, Some(nodes), Some(each));
     assert_eq!(
         sizes("[axes]\nnodes = [1, 2, 4]\nranks_per_node = [\"cores\", 1]\n", ""),
-        [both(4, 1, 4), both(1, 1, 1), both(8, 2, 4), both(2, 2, 1), both(16, 4, 4), both(4, 4, 1)]
+        [size(4, 1, 4), size(1, 1, 1), size(8, 2, 4), size(2, 2, 1), size(16, 4, 4), size(4, 4, 1)]
     );
-    assert_eq!(sizes("[axes]\nnodes = [1, 2]\n", "ranks_per_node = 3\n"), [both(3, 1, 3), both(6, 2, 3)]);
-    assert_eq!(sizes("ranks = 4\n[axes]\nranks_per_node = [1, 2]\n", ""), [both(4, 4, 1), both(4, 2, 2)]);
-    assert_eq!(sizes("ranks_per_node = 2\n", ""), [both(2, 1, 2)]);
+    assert_eq!(sizes("[axes]\nnodes = [1, 2]\n", "ranks_per_node = 3\n"), [size(3, 1, 3), size(6, 2, 3)]);
+    assert_eq!(sizes("ranks = 4\n[axes]\nranks_per_node = [1, 2]\n", ""), [size(4, 4, 1), size(4, 2, 2)]);
+    assert_eq!(sizes("ranks_per_node = 2\n", ""), [size(2, 1, 2)]);
     assert_eq!(sizes("ranks = 4\n", "ranks_per_node = 2\n"), [(4, None, None)], "keys of old sweeps stay");
     let only = "[axes]\nnodes = [1, 2, 4]\nranks_per_node = [1, 2]\n";
     let text = two_sided(&format!("M = \"1 kwords per rank\"\n{only}{MPI}"));
@@ -609,33 +616,33 @@ fn a_hundred_thousand_points_expand() {
 }
 
 /// Generates distinct values in random order.
-fn distinct(most: u64) -> impl Strategy<Value = Vec<u64>> {
-    proptest::collection::hash_set(1..=most, 1..6).prop_map(|set| set.into_iter().collect())
+fn distinct_values(max: u64) -> impl Strategy<Value = Vec<u64>> {
+    proptest::collection::hash_set(1..=max, 1..6).prop_map(|set| set.into_iter().collect())
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_grid_has_as_many_points_as_the_product_of_its_axes(l in distinct(64), n in distinct(9), b in distinct(99)) {
+    fn a_grid_has_as_many_points_as_the_product_of_its_axes(l in distinct_values(64), n in distinct_values(9), b in distinct_values(99)) {
         let text = two_sided(&format!("M = \"1 GiB\"\nI = 1\n[axes]\nN = {n:?}\nB = {b:?}\nseed = {l:?}"));
-        let all = points(&text);
-        prop_assert_eq!(all.len(), l.len() * n.len() * b.len());
-        let found: HashSet<_> = all.iter().map(|p| (p.integer("N"), p.integer("B"), p.integer("seed"))).collect();
-        prop_assert_eq!(found.len(), all.len());
+        let points = points(&text);
+        prop_assert_eq!(points.len(), l.len() * n.len() * b.len());
+        let tuples: HashSet<_> = points.iter().map(|p| (p.integer("N"), p.integer("B"), p.integer("seed"))).collect();
+        prop_assert_eq!(tuples.len(), points.len());
     }
 
     #[test]
-    fn what_moves_together_is_paired_in_order(pairs in proptest::collection::vec((1u64..1000, 1u64..1000), 1..9), b in distinct(9)) {
+    fn what_moves_together_is_paired_in_order(pairs in proptest::collection::vec((1u64..1000, 1u64..1000), 1..9), b in distinct_values(9)) {
         let (n, seed): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
-        let all = points(&two_sided(&format!("[[together]]\nN = {n:?}\nseed = {seed:?}\n[axes]\nB = {b:?}")));
-        let found: HashSet<_> = all.iter().map(|p| (p.integer("N"), p.integer("seed"))).collect();
-        prop_assert_eq!(all.len(), found.len() * b.len());
-        prop_assert_eq!(found, pairs.into_iter().collect::<HashSet<_>>());
+        let points = points(&two_sided(&format!("[[together]]\nN = {n:?}\nseed = {seed:?}\n[axes]\nB = {b:?}")));
+        let distinct_pairs: HashSet<_> = points.iter().map(|p| (p.integer("N"), p.integer("seed"))).collect();
+        prop_assert_eq!(points.len(), distinct_pairs.len() * b.len());
+        prop_assert_eq!(distinct_pairs, pairs.into_iter().collect::<HashSet<_>>());
     }
 
     #[test]
-    fn no_point_is_kept_that_a_condition_forbids(limit in 1u64..2000, ban in 1u64..6, n in distinct(50), b in distinct(50)) {
+    fn no_point_is_kept_that_a_condition_forbids(limit in 1u64..2000, ban in 1u64..6, n in distinct_values(50), b in distinct_values(50)) {
         let rest = two_sided(&format!("[axes]\nN = {n:?}\nB = {b:?}\nranks = [1, 2, 4]"));
         let text = format!("where = [\"N * B * P <= {limit}\"]\nexclude = [\"B % 5 == {ban} - 1\"]\n{rest}");
         let allowed = |n: u64, b: u64, p: u64| n * b * p <= limit && b % 5 != ban - 1;
@@ -645,27 +652,27 @@ proptest! {
         }
         match sweep(&text) {
             Ok(sweep) => {
-                let found: HashSet<_> =
+                let tuples: HashSet<_> =
                     sweep.points.iter().map(|p| (p.integer("N"), p.integer("B"), p.ranks as u64)).collect();
-                prop_assert_eq!(found, expected);
+                prop_assert_eq!(tuples, expected);
             }
-            Err(error) => prop_assert!(expected.is_empty() && error.what.contains("none of"), "{}", error),
+            Err(error) => prop_assert!(expected.is_empty() && error.message.contains("none of"), "{}", error),
         }
     }
 
     #[test]
-    fn expansion_gives_the_same_points_in_the_same_order(n in distinct(50), b in distinct(50)) {
+    fn expansion_gives_the_same_points_in_the_same_order(n in distinct_values(50), b in distinct_values(50)) {
         let text = two_sided(&format!("[axes]\nN = {n:?}\nB = {b:?}\n[[include]]\nN = 51"));
-        let all = points(&text);
-        prop_assert_eq!(&all, &points(&text));
+        let expanded = points(&text);
+        prop_assert_eq!(&expanded, &points(&text));
         let in_file: Vec<_> = n.iter().flat_map(|&n| b.iter().map(move |&b| (n, b))).chain([(51, 16)]).collect();
-        prop_assert_eq!(all.iter().map(|p| (p.integer("N"), p.integer("B"))).collect::<Vec<_>>(), in_file);
+        prop_assert_eq!(expanded.iter().map(|p| (p.integer("N"), p.integer("B"))).collect::<Vec<_>>(), in_file);
     }
 
     #[test]
     fn equal_points_stand_once(values in proptest::collection::vec(1u64..5, 1..20)) {
-        let all = points(&sequential(&format!("[axes]\nN = {values:?}")));
-        prop_assert_eq!(all.len(), values.iter().collect::<HashSet<_>>().len());
+        let points = points(&sequential(&format!("[axes]\nN = {values:?}")));
+        prop_assert_eq!(points.len(), values.iter().collect::<HashSet<_>>().len());
     }
 
     #[test]
@@ -674,21 +681,21 @@ proptest! {
     ) {
         let to = from + more;
         let range = format!("{{ from = {from}, to = {to}, points = {count}, scale = \"{scale}\" }}");
-        let all: Vec<u64> = points(&sequential(&format!("[axes]\nN = {range}"))).iter().map(|p| p.integer("N")).collect();
-        prop_assert_eq!((all[0], all[all.len() - 1]), (from, to));
-        prop_assert!(all.windows(2).all(|pair| pair[0] < pair[1]) && all.len() <= count as usize);
+        let values: Vec<u64> = points(&sequential(&format!("[axes]\nN = {range}"))).iter().map(|p| p.integer("N")).collect();
+        prop_assert_eq!((values[0], values[values.len() - 1]), (from, to));
+        prop_assert!(values.windows(2).all(|pair| pair[0] < pair[1]) && values.len() <= count as usize);
         let (low, high) = (from as f64 / 1.1e6, to as f64 / 1.1e6);
         let range = format!("{{ from = {low:?}, to = {high:?}, points = {count}, scale = \"{scale}\" }}");
-        let all: Vec<f64> = points(&sequential(&format!("[axes]\nalpha = {range}"))).iter().map(|p| p.real("alpha")).collect();
-        prop_assert_eq!((all[0], all[all.len() - 1], all.len()), (low, high, count as usize));
+        let values: Vec<f64> = points(&sequential(&format!("[axes]\nalpha = {range}"))).iter().map(|p| p.real("alpha")).collect();
+        prop_assert_eq!((values[0], values[values.len() - 1], values.len()), (low, high, count as usize));
     }
 
     #[test]
     fn a_range_by_factor_meets_an_end_that_it_can_reach(from in 1u64..30, factor in 2u64..9, steps in 0u32..7) {
         let to = from * factor.pow(steps);
         let range = format!("{{ from = {from}, to = {to}, factor = {factor} }}");
-        let all: Vec<u64> = points(&sequential(&format!("[axes]\nN = {range}"))).iter().map(|p| p.integer("N")).collect();
-        prop_assert_eq!(all, (0..=steps).map(|k| from * factor.pow(k)).collect::<Vec<_>>());
+        let values: Vec<u64> = points(&sequential(&format!("[axes]\nN = {range}"))).iter().map(|p| p.integer("N")).collect();
+        prop_assert_eq!(values, (0..=steps).map(|k| from * factor.pow(k)).collect::<Vec<_>>());
     }
 
     #[test]

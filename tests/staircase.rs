@@ -8,9 +8,9 @@ use apexmap_measure::provenance::host;
 use apexmap_pages::report::classic::figures;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
-use apexmap_study::calibrate::ladders::fine;
+use apexmap_study::calibrate::ladders::refine;
 use apexmap_study::calibrate::staircase::{Step, places, rungs, step};
-use apexmap_study::calibrate::{card_text, classic, contradictions, derived, node};
+use apexmap_study::calibrate::{card_text, classic, contradictions, derived, node_probes};
 use apexmap_theory::machine::{Card, Entry, Number, NumberName, Word, catalogue};
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
@@ -21,11 +21,11 @@ const MIB: f64 = 1048576.0;
 
 /// Returns the mean seconds of uniform reads in a region. Each level (bytes, seconds) serves its share of the region,
 /// and memory the rest.
-fn uniform(levels: &[(f64, f64)], memory: f64, region: f64) -> f64 {
+fn mean_read_seconds(levels: &[(f64, f64)], memory: f64, region: f64) -> f64 {
     let (mut held, mut total) = (0.0, 0.0);
     for &(bytes, seconds) in levels {
-        let here = (bytes.min(region) - held).max(0.0);
-        (held, total) = (held + here, total + here * seconds);
+        let level_bytes = (bytes.min(region) - held).max(0.0);
+        (held, total) = (held + level_bytes, total + level_bytes * seconds);
     }
     (total + (region - held) * memory) / region
 }
@@ -56,10 +56,11 @@ impl Machine {
             ref other => panic!("{other}"),
         };
         let seconds = match name.entry.name {
-            "read_seconds" => uniform(&self.caches, self.memory, bytes),
+            "read_seconds" => mean_read_seconds(&self.caches, self.memory, bytes),
             _ => {
                 let pages = bytes / if name.qualifier[1] == Word::Base { 4.0 * KIB } else { 2.0 * MIB };
-                uniform(&self.caches, self.memory, 64.0 * pages) + uniform(&self.tlbs, self.walk, pages)
+                mean_read_seconds(&self.caches, self.memory, 64.0 * pages)
+                    + mean_read_seconds(&self.tlbs, self.walk, pages)
             }
         };
         let off = Normal::new(0.0, self.noise).expect("a deviation").sample(&mut self.random);
@@ -72,7 +73,7 @@ impl Machine {
     fn card(&mut self) -> Card {
         let mut card = Card::new("mine", "made up", "made up");
         let sized = |number: &'static Entry, bits: u32, further: &[Word]| {
-            NumberName::new(number).with([Word::Bytes(1 << bits)].into_iter().chain(further.iter().cloned()))
+            NumberName::new(number).with_qualifier([Word::Bytes(1 << bits)].into_iter().chain(further.iter().cloned()))
         };
         for bits in 14..30 {
             for pages in [Word::Huge, Word::Base] {
@@ -81,20 +82,20 @@ impl Machine {
         }
         (14..27).for_each(|bits| self.measure(&mut card, &sized(catalogue::PAGE_READ_SECONDS, bits, &[Word::Base])));
         (23..30).for_each(|bits| self.measure(&mut card, &sized(catalogue::PAGE_READ_SECONDS, bits, &[Word::Huge])));
-        let further = fine(&card, 1 << 30);
+        let further = refine(&card, 1 << 30);
         further.iter().for_each(|probe| self.measure(&mut card, &probe.number));
         card
     }
 
     fn step(&mut self, near: f64) -> Option<Step> {
         let ladder = rungs(&self.card(), "read_seconds", &[Word::Huge, Word::Dependent]);
-        let all = places(&ladder);
-        let at = all.iter().copied().min_by(|a, b| (a / near).ln().abs().total_cmp(&(b / near).ln().abs()))?;
-        step(&ladder, at, &all)
+        let steps = places(&ladder);
+        let position = steps.iter().copied().min_by(|a, b| (a / near).ln().abs().total_cmp(&(b / near).ln().abs()))?;
+        step(&ladder, position, &steps)
     }
 }
 
-fn told(caches: [f64; 3]) -> (Card, Host) {
+fn reported_by_system(caches: [f64; 3]) -> (Card, Host) {
     let mut card = Card::default();
     let mut host = Host { caches: Vec::new(), tlb_entries_4k: Some(2048), tlb_entries_2m: Some(2048), ..host() };
     for (level, bytes) in (1..).zip(caches) {
@@ -106,9 +107,9 @@ fn told(caches: [f64; 3]) -> (Card, Host) {
 
 /// Returns the card of both stages with the derived numbers, and the sizes that cannot be derived.
 fn derive(mut machine: Machine, reported: [f64; 3]) -> (Card, Vec<String>, Host) {
-    let (told, host) = told(reported);
+    let (reported_card, host) = reported_by_system(reported);
     let mut card = machine.card();
-    told.numbers().iter().for_each(|(name, number)| card.set(name, number.clone()).expect("a number"));
+    reported_card.numbers().iter().for_each(|(name, number)| card.set(name, number.clone()).expect("a number"));
     let unseen = derived::add(&mut card, &host).expect("a card");
     (card, unseen, host)
 }
@@ -125,10 +126,10 @@ fn ranges_of_95_per_cent_hold_the_size_of_a_cache_in_90_of_100_cases_or_more() {
             );
             let truth = [32.0 * KIB, l2, l3][case as usize % 3];
             let mut machine = Machine::new([32.0 * KIB, l2, l3], noise, u64::from(case));
-            let Some(found) = machine.step(truth) else { continue };
+            let Some(step) = machine.step(truth) else { continue };
             seen += 1;
-            assert!((found.size / truth).ln().abs() < 0.3, "{case}: {found:?}, not {truth}");
-            inside += u32::from(found.low <= truth && truth <= found.high);
+            assert!((step.size / truth).ln().abs() < 0.3, "{case}: {step:?}, not {truth}");
+            inside += u32::from(step.low <= truth && truth <= step.high);
         }
         // With little noise, nearly all steps are detected.
         assert!(seen >= if noise < 0.02 { 97 } else { 85 }, "{noise}: {seen} steps");
@@ -138,7 +139,7 @@ fn ranges_of_95_per_cent_hold_the_size_of_a_cache_in_90_of_100_cases_or_more() {
 
 #[test]
 fn a_tlb_of_two_levels_shows_in_pages_of_either_size() {
-    let (mut inside, mut all) = (0, 0);
+    let (mut inside, mut total) = (0, 0);
     for seed in 0..20 {
         let (card, ..) = derive(Machine::new([32.0 * KIB, MIB, 32.0 * MIB], 0.01, seed), [32.0 * KIB, MIB, 32.0 * MIB]);
         for (name, truth) in [
@@ -146,14 +147,14 @@ fn a_tlb_of_two_levels_shows_in_pages_of_either_size() {
             ("tlb_reach_bytes--base", 2048.0 * 4.0 * KIB),
             ("l1_tlb_reach_bytes--huge", 128.0 * MIB),
         ] {
-            let found = card.get(name).unwrap_or_else(|| panic!("no {name}: {}", card_text(&card, None)));
+            let reach = card.get(name).unwrap_or_else(|| panic!("no {name}: {}", card_text(&card, None)));
             let (low, high) = card.interval(name).expect("a range");
-            assert!((found / truth).ln().abs() < 0.25, "{name}: {found} is not {truth}");
-            (inside, all) = (inside + u32::from(low <= truth && truth <= high), all + 1);
+            assert!((reach / truth).ln().abs() < 0.25, "{name}: {reach} is not {truth}");
+            (inside, total) = (inside + u32::from(low <= truth && truth <= high), total + 1);
         }
         assert_eq!(card.get("tlb_reach_bytes--huge"), None, "4 GiB is larger than every region that was read");
     }
-    assert!(all == 60 && inside >= 50, "{inside} of {all}");
+    assert!(total == 60 && inside >= 50, "{inside} of {total}");
 }
 
 #[test]
@@ -161,25 +162,26 @@ fn a_cache_that_serves_less_than_the_system_tells_has_its_measured_size() {
     for (l3, noise) in [(16.0, 0.0), (24.0, 0.01), (40.0, 0.01), (64.0, 0.01)] {
         let machine = Machine::new([32.0 * KIB, MIB, l3 * MIB], noise, 1);
         let (card, unseen, host) = derive(machine, [32.0 * KIB, MIB, 480.0 * MIB]);
-        let found = card.get("l3_bytes").expect("a size") / MIB;
-        assert!((found / l3 - 1.0).abs() < 0.03 + 5.0 * noise, "{l3} MiB: {found} MiB");
+        let measured = card.get("l3_bytes").expect("a size") / MIB;
+        assert!((measured / l3 - 1.0).abs() < 0.03 + 5.0 * noise, "{l3} MiB: {measured} MiB");
         assert_eq!(card.get("l3_measured_bytes"), card.get("l3_bytes"));
         assert!(card.numbers()["l3_bytes"].how.contains("the system reports 480 MiB"));
-        let odd = contradictions(&card, &host);
+        let found_contradictions = contradictions(&card, &host);
         assert!(
-            odd.len() == 1 && odd[0].starts_with("L3: the system reports 480 MiB, but random reads see "),
-            "{odd:?}"
+            found_contradictions.len() == 1
+                && found_contradictions[0].starts_with("L3: the system reports 480 MiB, but random reads see "),
+            "{found_contradictions:?}"
         );
         assert_eq!(unseen, Vec::<String>::new());
         assert!(classic::text(&card, None).contains("the system reports 480 MiB"));
     }
     // The measured size is equal or close to the reported one.
-    for (l3, told) in [(32.0, 32.0), (28.0, 32.0), (36.0, 32.0)] {
+    for (l3, reported) in [(32.0, 32.0), (28.0, 32.0), (36.0, 32.0)] {
         let machine = Machine::new([32.0 * KIB, MIB, l3 * MIB], 0.01, 2);
-        let (card, _, host) = derive(machine, [32.0 * KIB, MIB, told * MIB]);
-        assert_eq!((card.get("l3_bytes"), contradictions(&card, &host)), (Some(told * MIB), Vec::new()), "{l3}");
-        let found = card.get("l3_measured_bytes").expect("measured") / MIB;
-        assert!((found / l3 - 1.0).abs() < 0.1, "{l3} MiB: {found} MiB");
+        let (card, _, host) = derive(machine, [32.0 * KIB, MIB, reported * MIB]);
+        assert_eq!((card.get("l3_bytes"), contradictions(&card, &host)), (Some(reported * MIB), Vec::new()), "{l3}");
+        let measured = card.get("l3_measured_bytes").expect("measured") / MIB;
+        assert!((measured / l3 - 1.0).abs() < 0.1, "{l3} MiB: {measured} MiB");
     }
 }
 
@@ -207,15 +209,15 @@ fn caches_that_the_system_does_not_report_are_named_in_order() {
     let host = Host { caches: Vec::new(), tlb_entries_4k: None, tlb_entries_2m: None, ..host() };
     derived::add(&mut card, &host).expect("a card");
     for (name, size) in [("l1_bytes", 48.0 * KIB), ("l2_bytes", MIB), ("l3_bytes", 24.0 * MIB)] {
-        let found = card.get(name).expect("a size");
-        assert!((found / size - 1.0).abs() < 0.03, "{name}: {found}");
+        let bytes = card.get(name).expect("a size");
+        assert!((bytes / size - 1.0).abs() < 0.03, "{name}: {bytes}");
     }
     let reach = card.get("tlb_reach_bytes--base").expect("a reach");
     assert!((reach / (8.0 * MIB) - 1.0).abs() < 0.05, "{reach}");
 }
 
 /// Returns a host with two sockets of 64 cores, each with 8 last-level caches of 32 MiB.
-fn large() -> Host {
+fn large_host() -> Host {
     let cache = |level, bytes, shared_by| Cache { level, bytes, shared_by };
     Host {
         caches: vec![cache(1, 32 << 10, 2), cache(2, 512 << 10, 2), cache(3, 32 << 20, 16)],
@@ -249,31 +251,31 @@ fn large_card() -> Card {
     for (number, value) in [("l1", 1.5), ("l2", 4.0), ("l3", 15.0), ("memory", 105.0)] {
         set(&format!("{number}_latency_seconds"), value, "ns");
     }
-    let probes = node(&large(), 128);
+    let probes = node_probes(&large_host(), 128);
     for probe in probes.iter().filter(|probe| probe.kernel == "calibrate.core_to_core") {
         let Word::Pair(first, second) = probe.number.qualifier[0] else { panic!("{}", probe.number) };
         set(&probe.number.to_string(), if first / 64 == second / 64 { 60.0 } else { 190.0 }, "ns");
     }
-    classic::describe(&mut card, &probes, &large());
+    classic::describe(&mut card, &probes, &large_host());
     card
 }
 
 #[test]
 fn a_large_node_is_measured_within_bounds() {
-    let probes = node(&large(), 128);
+    let probes = node_probes(&large_host(), 128);
     let pairs = probes.iter().filter(|probe| probe.kernel == "calibrate.core_to_core");
     assert_eq!(pairs.clone().count(), 16 * 15 / 2, "16 evenly spread cores");
     assert!(pairs.clone().any(|probe| probe.number.to_string() == "core_to_core_seconds--0_to_8"));
     assert!(pairs.clone().all(|probe| probe.ranks == 128));
     for cores in [1, 2, 3, 16, 17, 128] {
-        let all = node(&large(), cores);
+        let node_probes = node_probes(&large_host(), cores);
         let bytes = |probe: &apexmap_study::calibrate::Probe| {
             let size = probe.settings.iter().find(|(name, _)| *name == "bytes")?.1.as_f64()?;
             Some(size * probe.ranks as f64)
         };
-        assert!(all.iter().filter_map(bytes).all(|total| total <= 2048.0 * MIB), "{cores}");
+        assert!(node_probes.iter().filter_map(bytes).all(|total| total <= 2048.0 * MIB), "{cores}");
         let looked_at = cores.min(16);
-        assert_eq!(all.len(), 6 + looked_at * (looked_at - 1) / 2, "{cores}");
+        assert_eq!(node_probes.len(), 6 + looked_at * (looked_at - 1) / 2, "{cores}");
     }
 }
 
@@ -282,32 +284,32 @@ fn the_table_says_the_classic_numbers_in_the_fields_words() {
     let card = large_card();
     let text = classic::text(&card, Some(200));
     let lines: Vec<String> = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-    let has = |part: &str| assert!(lines.iter().any(|line| line.contains(part)), "no \"{part}\" in\n{text}");
+    let assert_line = |part: &str| assert!(lines.iter().any(|line| line.contains(part)), "no \"{part}\" in\n{text}");
     // 16 caches of 32 MiB, and at most 2 GiB of arrays.
-    has(
+    assert_line(
         "STREAM copy 300 GB/s 270 to 330 GB/s all 128 cores, arrays of 683 MiB, 1.33 x the last-level caches; STREAM's rule asks for at least 4 x",
     );
-    has("triad 312 GB/s 281 to 343 GB/s");
+    assert_line("triad 312 GB/s 281 to 343 GB/s");
     // 128 tables of 8 MiB and one of 1 GiB, in 512 GiB. single_table_bytes comes from another probe.
-    has(
+    assert_line(
         "Updates GUPS, own tables 4.5 GUPS 4.05 to 4.95 GUPS all 128 cores together, tables of 1 GiB, 0.195 % of memory; HPCC's rules ask for half",
     );
-    has(
+    assert_line(
         "GUPS, one table 0.7 GUPS 0.63 to 0.77 GUPS all 128 cores, updates unprotected, table of 1 GiB, 0.195 % of memory",
     );
     assert!(!text.contains("(HPCC)"), "no number of small tables has the name");
-    has("Latency L1 1.5 ns");
-    has("the system reports 32 KiB");
-    has("L1 TLB, 4 KiB pages");
-    has("Loaded latency 0 % 110 ns 99 ns to 121 ns the other cores wait");
-    has("100 % 210 ns 189 ns to 231 ns the other cores read 300 GB/s");
-    has("smallest 60 ns");
-    has("largest 190 ns");
-    has("120 pairs of 16 cores, evenly spread over 128");
+    assert_line("Latency L1 1.5 ns");
+    assert_line("the system reports 32 KiB");
+    assert_line("L1 TLB, 4 KiB pages");
+    assert_line("Loaded latency 0 % 110 ns 99 ns to 121 ns the other cores wait");
+    assert_line("100 % 210 ns 189 ns to 231 ns the other cores read 300 GB/s");
+    assert_line("smallest 60 ns");
+    assert_line("largest 190 ns");
+    assert_line("120 pairs of 16 cores, evenly spread over 128");
     // The matrix has a row for each core. It is printed only where it fits.
     assert!(lines.iter().any(|line| line.starts_with("120 ") && line.ends_with(" 60")), "{text}");
     assert!(!classic::text(&card, Some(60)).contains("Core to core, by rank"), "too wide");
-    assert_eq!(contradictions(&card, &large()), Vec::<String>::new());
+    assert_eq!(contradictions(&card, &large_host()), Vec::<String>::new());
     let list = card_text(&card, None);
     let pairs = list.lines().filter(|line| line.contains("core_to_core_seconds")).collect::<Vec<_>>();
     assert!(pairs.len() == 1 && pairs[0].contains("120 steps"), "{pairs:?}");
@@ -333,18 +335,18 @@ fn cards_without_classic_numbers_have_no_table_and_old_ones_what_they_have() {
 #[test]
 fn the_figures_of_a_calibration_begin_with_the_staircase_and_show_the_cores_as_a_matrix() {
     let card = large_card();
-    let all = figures(&card, Some(&large()));
-    let files: Vec<&str> = all.iter().map(|(file, ..)| *file).collect();
+    let figures = figures(&card, Some(&large_host()));
+    let files: Vec<&str> = figures.iter().map(|(file, ..)| *file).collect();
     assert_eq!(files, ["latency-staircase", "address-translation", "loaded-latency", "core-to-core"]);
-    for (file, figure, _) in &all {
+    for (file, figure, _) in &figures {
         assert!(svg(figure).expect("a figure").contains("</svg>"), "{file}");
     }
-    let Figure::Curves(staircase) = &all[0].1 else { panic!("curves") };
+    let Figure::Curves(staircase) = &figures[0].1 else { panic!("curves") };
     assert_eq!(staircase.series.len(), 2);
     let ranges = staircase.marks.iter().filter(|mark| matches!(mark.style, LandmarkStyle::Range(..))).count();
     let ticks = staircase.marks.iter().filter(|mark| mark.style == LandmarkStyle::Tick).count();
     assert_eq!((ranges, ticks), (3, 3), "measured, and as the system reports");
-    let Figure::Heat(matrix) = &all[3].1 else { panic!("a heat map") };
+    let Figure::Heat(matrix) = &figures[3].1 else { panic!("a heat map") };
     assert_eq!(matrix.values.dim(), (16, 16));
     assert_eq!((matrix.values[[0, 15]], matrix.values[[15, 0]]), (190.0 / 1e9, 190.0 / 1e9));
     assert!(matrix.values[[3, 3]].is_nan());
@@ -366,9 +368,9 @@ fn the_report_of_a_calibration_begins_with_the_table_and_the_staircase() {
     card.write(&folder.own_card()).expect("a card");
     apexmap_pages::report::make(&folder, &samples).expect("a report");
     let page = page();
-    let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("no {part}"));
-    assert!(at("<table class=\"classic\">") < at("<figure"), "the table first");
-    assert!(page[at("<figure")..].starts_with("<figure class=\"picture\" aria-label=\"Latency staircase\""));
+    let position_of = |part: &str| page.find(part).unwrap_or_else(|| panic!("no {part}"));
+    assert!(position_of("<table class=\"classic\">") < position_of("<figure"), "the table first");
+    assert!(page[position_of("<figure")..].starts_with("<figure class=\"picture\" aria-label=\"Latency staircase\""));
     assert!(page.contains("<td>triad</td>") && page.contains("data-file=\"core-to-core\""));
     assert!(!page.contains("<b>large"), "names are escaped");
     for file in ["latency-staircase.svg", "latency-staircase.png", "core-to-core.png"] {
@@ -388,10 +390,13 @@ fn numbers_in_no_physical_order_are_told() {
     set(&mut card, "l2_latency_seconds", 20.0);
     set(&mut card, "loaded_latency_seconds--100_per_cent", 70.0);
     set(&mut card, "core_to_core_seconds--0_to_8", 1.0);
-    let odd = contradictions(&card, &large());
-    assert_eq!(odd.len(), 3, "{odd:?}");
-    assert_eq!(odd[0], "l2_latency_seconds = 20 ns is above l3_latency_seconds = 15 ns: one of them was disturbed");
+    let found_contradictions = contradictions(&card, &large_host());
+    assert_eq!(found_contradictions.len(), 3, "{found_contradictions:?}");
+    assert_eq!(
+        found_contradictions[0],
+        "l2_latency_seconds = 20 ns is above l3_latency_seconds = 15 ns: one of them was disturbed"
+    );
     // Within their intervals, the latencies may be in the other order.
     set(&mut card, "l2_latency_seconds", 15.5);
-    assert_eq!(contradictions(&card, &large()).len(), 2);
+    assert_eq!(contradictions(&card, &large_host()).len(), 2);
 }

@@ -10,12 +10,12 @@ use apexmap_measure::kernels::{self, Outcome};
 use std::cell::Cell;
 
 /// One rank with a clock that only the test moves.
-struct Clocked<'a> {
+struct ManualClock<'a> {
     comm: &'a ThreadComm,
     now: &'a Cell<f64>,
 }
 
-impl Comm for Clocked<'_> {
+impl Comm for ManualClock<'_> {
     fn rank(&self) -> usize {
         self.comm.rank()
     }
@@ -29,10 +29,10 @@ impl Comm for Clocked<'_> {
     fn first_on_node(&self) -> bool {
         self.comm.first_on_node()
     }
-    fn oversubscribed(&self) -> bool {
-        self.comm.oversubscribed()
+    fn is_oversubscribed(&self) -> bool {
+        self.comm.is_oversubscribed()
     }
-    fn now(&self) -> f64 {
+    fn wall_time(&self) -> f64 {
         self.now.get()
     }
     fn relax(&self) {
@@ -40,7 +40,7 @@ impl Comm for Clocked<'_> {
     }
 }
 
-impl Collectives for Clocked<'_> {
+impl Collectives for ManualClock<'_> {
     type BarrierRequest = <ThreadComm as Collectives>::BarrierRequest;
 
     fn barrier(&self) {
@@ -67,7 +67,7 @@ impl Collectives for Clocked<'_> {
 }
 
 /// An exchange with known times of rounds and bookkeeping.
-struct Known<'a> {
+struct ScriptedExchange<'a> {
     now: &'a Cell<f64>,
     /// Times of the rounds, which repeat.
     rounds: &'a [f64],
@@ -76,34 +76,35 @@ struct Known<'a> {
     stamped: u64,
 }
 
-impl Exchange for Known<'_> {
+impl Exchange for ScriptedExchange<'_> {
     fn clear(&mut self) {}
-    fn round(&mut self, round: u32) {
+    fn run_round(&mut self, round: u32) {
         self.now.set(self.now.get() + self.rounds[round as usize % self.rounds.len()]);
     }
-    fn bookkeeping(&mut self, _: u32) -> u64 {
+    fn run_bookkeeping(&mut self, _: u32) -> u64 {
         self.now.set(self.now.get() + self.bookkeeping);
         self.stamped += 1;
         self.stamped
     }
-    fn in_turn(&self) -> f64 {
+    fn serial_ranks(&self) -> f64 {
         self.in_turn
     }
-    fn wrong(&mut self, _: u32) -> u64 {
+    fn count_wrong(&mut self, _: u32) -> u64 {
         0
     }
 }
 
 /// Runs eight rounds of four messages.
 fn run(rounds: &[f64], bookkeeping: f64, in_turn: f64) -> Outcome {
-    let point = Point::new("message_rate.streaming", 2).with("window", 4u64).with("messages", 32u64);
+    let point =
+        Point::new("message_rate.streaming", 2).with_parameter("window", 4u64).with_parameter("messages", 32u64);
     let point = kernels::complete(point).expect("a point");
-    let one = |comm: &ThreadComm, arena: &mut Arena| -> Result<Outcome> {
+    let measure_rank = |comm: &ThreadComm, arena: &mut Arena| -> Result<Outcome> {
         let now = Cell::new(0.0);
-        let exchange = Known { now: &now, rounds, bookkeeping, in_turn, stamped: 0 };
-        measure(&Clocked { comm, now: &now }, &point, arena, exchange, 4.0)
+        let exchange = ScriptedExchange { now: &now, rounds, bookkeeping, in_turn, stamped: 0 };
+        measure(&ManualClock { comm, now: &now }, &point, arena, exchange, 4.0)
     };
-    threads::run(1, one).remove(0).expect("no panic").expect("an outcome")
+    threads::run(1, measure_rank).remove(0).expect("no panic").expect("an outcome")
 }
 
 fn output(outcome: &Outcome, name: &str) -> f64 {
@@ -138,8 +139,9 @@ fn no_more_than_half_of_a_round_is_subtracted_and_no_time_falls_below_zero() {
 fn every_pattern_measures_its_own_bookkeeping() {
     for kernel in kernels::ALL.iter().filter(|kernel| kernel.id().starts_with("message_rate.")) {
         for operation in ["send", "put"] {
-            let point = Point::new(kernel.id(), 2).with("operation", operation).with("messages", 256u64);
-            let outcome = kernels::run_here(&point, 0).expect("a run");
+            let point =
+                Point::new(kernel.id(), 2).with_parameter("operation", operation).with_parameter("messages", 256u64);
+            let outcome = kernels::run_embedded(&point, 0).expect("a run");
             let stamping = output(&outcome, "stamping_seconds");
             assert!(stamping > 0.0 && stamping <= output(&outcome, "message_seconds_max"), "{}", kernel.id());
             assert!(outcome.seconds > 0.0);

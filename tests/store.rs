@@ -45,15 +45,15 @@ fn events(samples: &[Sample]) -> Vec<Event> {
 }
 
 fn some_samples() -> Vec<Sample> {
-    let mut all = Vec::new();
+    let mut samples = Vec::new();
     for (key, block) in [("a", 1u64), ("b", 2), ("c", 64)] {
-        let point = small_point("apex_map.two_sided", 2).with("L", block);
-        all.extend((0..4).map(|k| sample(&point, key, k, 0.125 * f64::from(k + 1))));
+        let point = small_point("apex_map.two_sided", 2).with_parameter("L", block);
+        samples.extend((0..4).map(|k| sample(&point, key, k, 0.125 * f64::from(k + 1))));
     }
-    all[5].status = Status::TimedOut;
-    all[5].seconds = None;
-    all[5].message = "no sign of life within 60 s".into();
-    all
+    samples[5].status = Status::TimedOut;
+    samples[5].seconds = None;
+    samples[5].message = "no sign of life within 60 s".into();
+    samples
 }
 
 #[test]
@@ -90,8 +90,8 @@ fn a_journal_of_a_newer_apexmap_is_refused_and_not_read_in_part() {
     let Event::Hello(hello) = &mut events[0] else { panic!("a launch comes first") };
     hello.schema += 1;
     let path = write_journal(&folder, "0001", &events);
-    for error in [journal::read(&path).expect_err("newer"), journal::outcomes(&path).expect_err("newer")] {
-        assert!(error.what.contains("0001.jsonl") && error.next.contains("newer"), "{error}");
+    for error in [journal::read(&path).expect_err("newer"), journal::read_outcomes(&path).expect_err("newer")] {
+        assert!(error.message.contains("0001.jsonl") && error.help.contains("newer"), "{error}");
     }
 }
 
@@ -100,7 +100,7 @@ fn a_journal_is_never_written_over() {
     let (_scratch, folder) = folder();
     let path = write_journal(&folder, "0001", &events(&[]));
     let refused: Error = Journal::create(&path).err().expect("it exists");
-    assert!(refused.what.contains("0001.jsonl"), "{refused}");
+    assert!(refused.message.contains("0001.jsonl"), "{refused}");
     assert_eq!(folder.next_launch().expect("a name"), "0002");
 }
 
@@ -143,7 +143,7 @@ fn a_column_that_is_missing_is_named_with_those_that_are_there() {
     table.set("alpha", &Value::Real(1.0));
     let samples = Samples::from(table.finish());
     let error = samples.require("alhpa").expect_err("no such column");
-    assert!(error.what.contains("\"alhpa\"") && error.next.contains("alpha"), "{error}");
+    assert!(error.message.contains("\"alhpa\"") && error.help.contains("alpha"), "{error}");
 }
 
 /// Returns the contents of a table, by name and row.
@@ -197,7 +197,7 @@ fn random_sample() -> impl Strategy<Value = Sample> {
     let times = (prop::option::of(time), prop::option::of(number.clone()), number);
     (times, status, "\\PC{0,12}", "[a-c]", outputs, any::<(u32, u32)>(), 0.0001f64..1.0).prop_map(
         |((seconds, load, unix_seconds), status, message, key, outputs, (block, repetition), alpha)| Sample {
-            point: small_point("apex_map.two_sided", 3).with("alpha", alpha),
+            point: small_point("apex_map.two_sided", 3).with_parameter("alpha", alpha),
             key,
             block,
             repetition,
@@ -206,7 +206,7 @@ fn random_sample() -> impl Strategy<Value = Sample> {
             unix_seconds,
             load,
             pages_elsewhere: seconds.map(|_| alpha),
-            disturbance: Facts::default().with(Fact::RunDelayShare, alpha),
+            disturbance: Facts::default().with_fact(Fact::RunDelayShare, alpha),
             seconds,
             outputs,
         },
@@ -258,22 +258,22 @@ proptest! {
         let mut events = events(&samples);
         events.push(Event::Done { budget_spent: true });
         let path = write_journal(&folder, "0001", &events);
-        if let Some((line, at)) = damage {
+        if let Some((line, position)) = damage {
             let text = std::fs::read_to_string(&path).expect("readable");
             let cut = |(number, text): (usize, &str)| {
-                let end = if number == line { text.floor_char_boundary(at) } else { text.len() };
+                let end = if number == line { text.floor_char_boundary(position) } else { text.len() };
                 format!("{}\n", &text[..end])
             };
             std::fs::write(&path, text.lines().enumerate().map(cut).collect::<String>()).expect("written");
         }
-        let (full, quick) = (journal::read(&path).expect("readable"), journal::outcomes(&path).expect("readable"));
+        let (full, quick) = (journal::read(&path).expect("readable"), journal::read_outcomes(&path).expect("readable"));
         prop_assert_eq!((&full.launch, &full.ended), (&quick.launch, &quick.ended));
         prop_assert_eq!((full.budget_spent, full.unreadable), (quick.budget_spent, quick.unreadable));
-        let of = |sample: &dyn Run| {
+        let summary = |sample: &dyn Run| {
             (sample.key().to_owned(), sample.block(), sample.repetition(), sample.status(), sample.seconds())
         };
-        let full_runs: Vec<_> = full.samples.iter().map(|sample| of(sample)).collect();
-        prop_assert_eq!(full_runs, quick.samples.iter().map(|outcome| of(outcome)).collect::<Vec<_>>());
+        let full_runs: Vec<_> = full.samples.iter().map(|sample| summary(sample)).collect();
+        prop_assert_eq!(full_runs, quick.samples.iter().map(|outcome| summary(outcome)).collect::<Vec<_>>());
         let failures: Vec<&Sample> = quick.samples.iter().filter_map(|outcome| outcome.failure.as_deref()).collect();
         let failed: Vec<&Sample> = full.samples.iter().filter(|sample| sample.status != Status::Ok).collect();
         prop_assert_eq!(failures, failed);
@@ -301,11 +301,11 @@ proptest! {
         }
         let listed: Vec<usize> = (0..rows.len()).filter(|&row| rows[row].3).collect();
         if !rows.is_empty() {
-            let found = Samples::from(table.finish()).at(listed).cells(&["ranks", "kernel"]).expect("cells");
-            prop_assert_eq!(found.len(), plain.len());
-            for (cell, ((ranks, kernel), (seconds, failed))) in found.iter().zip(&plain) {
+            let cells = Samples::from(table.finish()).with_rows(listed).cells(&["ranks", "kernel"]).expect("cells");
+            prop_assert_eq!(cells.len(), plain.len());
+            for (cell, ((ranks, kernel), (seconds, failed))) in cells.iter().zip(&plain) {
                 prop_assert_eq!(&cell.by, &[Value::Integer(*ranks), Value::Text(kernel.clone())]);
-                prop_assert_eq!(cell.summary("seconds"), Summary::of(seconds));
+                prop_assert_eq!(cell.summary("seconds"), Summary::from_samples(seconds));
                 prop_assert_eq!(&cell.failures, &vec![Status::Failed; *failed]);
                 prop_assert_eq!(cell.samples.len(), seconds.len());
             }
@@ -316,12 +316,12 @@ proptest! {
 #[test]
 fn rows_without_a_grouping_value_are_in_no_cell() {
     let mut table = Table::default();
-    table.insert("kernel", Column::words([Some("x"), None, Some("x")]));
-    table.insert("seconds", Column::numbers([1.0, 2.0, 3.0]));
+    table.insert("kernel", Column::from_words([Some("x"), None, Some("x")]));
+    table.insert("seconds", Column::from_numbers([1.0, 2.0, 3.0]));
     let samples = Samples::from(table);
-    let found = samples.cells(&["kernel"]).expect("cells");
-    assert_eq!(found.len(), 1);
-    assert_eq!((found[0].samples.rows(), found[0].summary("seconds").map(|s| s.median)), (&[0, 2][..], Some(2.0)));
+    let cells = samples.cells(&["kernel"]).expect("cells");
+    assert_eq!(cells.len(), 1);
+    assert_eq!((cells[0].samples.rows(), cells[0].summary("seconds").map(|s| s.median)), (&[0, 2][..], Some(2.0)));
     assert!(samples.cells(&["alpha"]).is_err());
 }
 
@@ -364,7 +364,7 @@ fn the_lock_keeps_a_second_driver_out_until_the_first_is_gone() {
     let (_scratch, folder) = folder();
     let lock = folder.lock().expect("no other driver holds the lock");
     let refused = folder.lock().expect_err("another driver holds the lock");
-    assert!(refused.what.contains("another apexmap is writing to"), "{refused}");
+    assert!(refused.message.contains("another apexmap is writing to"), "{refused}");
     drop(lock);
     assert!(folder.lock().is_ok());
 }
@@ -372,7 +372,7 @@ fn the_lock_keeps_a_second_driver_out_until_the_first_is_gone() {
 #[test]
 fn what_is_no_result_is_refused() {
     let scratch = Scratch::new();
-    assert!(Folder::open(&scratch).expect_err("empty").what.contains("is not a result folder"));
+    assert!(Folder::open(&scratch).expect_err("empty").message.contains("is not a result folder"));
 }
 
 #[test]
@@ -382,9 +382,9 @@ fn a_table_is_current_even_if_the_parquet_file_is_older_than_a_journal() {
     write_journal(&folder, "0001", &events(&some_samples()));
     assert_eq!(folder.compact().expect("written").rows, 12);
     assert_eq!(folder.table().expect("from Parquet").rows, 12);
-    let more: Vec<Sample> =
+    let new_samples: Vec<Sample> =
         some_samples()[..2].iter().map(|sample| Sample { repetition: 9, ..sample.clone() }).collect();
-    let newer = write_journal(&folder, "0002", &events(&more));
+    let newer = write_journal(&folder, "0002", &events(&new_samples));
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
     std::fs::File::options().append(true).open(newer).and_then(|file| file.set_modified(later)).expect("touched");
     assert_eq!(folder.table().expect("from journals").rows, 14);
@@ -441,7 +441,7 @@ fn limits_that_an_earlier_version_named_otherwise_have_their_present_names() {
     let samples = record(vec![sample(&small_point("apex_map.two_sided", 2), "a", 0, 0.5)]);
     for earlier in ["lines in flight", "page walks"] {
         let mut table = tabulate(std::slice::from_ref(&samples), |_| true);
-        table.insert(BOUND_BY, Column::words([Some(earlier)]));
+        table.insert(BOUND_BY, Column::from_words([Some(earlier)]));
         write(&folder, &table);
         let read = parquet::read(&folder.samples()).expect("readable");
         assert!(bounds::NAMES.contains(&read.word(BOUND_BY, 0)), "{earlier}");

@@ -3,7 +3,7 @@
 
 use super::common::{Scratch, apexmap, output, small_point};
 use super::mock::{LIMITS, Mock, Recorder, Script};
-use super::terminal::TINY;
+use super::terminal::TINY_SWEEP;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::point::LaunchSize;
 use apexmap_measure::comm::TransportKind;
@@ -12,17 +12,17 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_run::batch::answer::{Answer, is_id};
 use apexmap_run::batch::options::{Jobs as Division, SubmitTable};
-use apexmap_run::batch::{ALL, JobOptions, JobState, known};
+use apexmap_run::batch::{JobOptions, JobState, TEMPLATES, find_built_in};
 use apexmap_run::launch::{self, CommandLine};
-use apexmap_run::submit::decide::{Next, next};
+use apexmap_run::submit::decide::{NextStep, choose_step};
 use apexmap_run::submit::follow::{Follower, Stopped, follow};
 use apexmap_run::submit::known::cancel;
 use apexmap_run::submit::parts::{chain, parts};
-use apexmap_run::submit::record::{Job, Line, Own};
+use apexmap_run::submit::record::{DriverLine, Job, Line};
 use apexmap_run::submit::{Jobs, Part, PartFile, Queue, System, log};
-use apexmap_run::sweep::driver::{Setting, drive};
+use apexmap_run::sweep::driver::{DriverInputs, drive};
 use apexmap_run::sweep::plan::{Context, Plan, Progress};
-use apexmap_run::sweep::{Machine, time};
+use apexmap_run::sweep::{Machine, parse_time};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::cell::{Cell, RefCell};
@@ -46,13 +46,15 @@ fn plan() -> Plan {
         builds: Default::default(),
         library: "MPI".into(),
     };
-    let point = |ranks: usize, block: u64| small_point("apex_map.two_sided", ranks).with("L", block);
+    let point = |ranks: usize, block: u64| small_point("apex_map.two_sided", ranks).with_parameter("L", block);
     let points = [2, 4].iter().flat_map(|&ranks| [1, 2, 4].map(|block| point(ranks, block))).collect();
     Plan::new(context, points, 2, REPEAT, 5).expect("a plan")
 }
 
 fn options(tries: u32) -> JobOptions {
-    SubmitTable { tries: Some(tries), ..SubmitTable::default() }.options("slurm", time).expect("options that hold")
+    SubmitTable { tries: Some(tries), ..SubmitTable::default() }
+        .into_options("slurm", parse_time)
+        .expect("options that hold")
 }
 
 /// How a job ends.
@@ -94,13 +96,13 @@ struct Cluster {
     /// Scripted launches of the next job.
     launches: RefCell<Vec<Script>>,
     /// Text that jobs print.
-    says: Option<String>,
+    log_text: Option<String>,
 }
 
 impl Cluster {
     /// Runs the driver of a job until it has this number of samples.
     fn drive(&self, job: &str, samples: usize) {
-        let part = Jobs::read_part(&Jobs::of(&self.folder).part_file(job)).expect("the part");
+        let part = Jobs::read_part(&Jobs::new(&self.folder).part_file(job)).expect("the part");
         let mut plan = self.plan.clone();
         plan.entries.retain(|entry| part.part.sizes.contains(&entry.point.launch_size()));
         let count = Cell::new(0);
@@ -113,7 +115,7 @@ impl Cluster {
             count.set(self.samples() - before);
             if count.get() < samples { Ok(()) } else { Err(Error::new(ErrorKind::Interrupted(9), "killed", "")) }
         };
-        let mut setting = Setting {
+        let mut setting = DriverInputs {
             folder: &self.folder,
             executor: &mut Mock::new(&self.launches.borrow_mut().split_off(0)),
             command: &command,
@@ -136,36 +138,36 @@ impl Cluster {
         self.folder.records().expect("journals").iter().map(|record| record.samples.len()).sum()
     }
 
-    fn own(&self, job: &str, line: &Own) {
-        Jobs::of(&self.folder).append_own(job, line).expect("a line");
+    fn own(&self, job: &str, line: &DriverLine) {
+        Jobs::new(&self.folder).append_driver_line(job, line).expect("a line");
     }
 
-    fn run(&mut self, at: usize) -> JobState {
-        let (id, job) = (self.jobs[at].0.clone(), self.jobs[at].1.clone());
-        let started = Own::Started { id: Some(id.clone()), host: "n1".into(), unix_seconds: 1.0 };
+    fn run_job(&mut self, index: usize) -> JobState {
+        let (id, job) = (self.jobs[index].0.clone(), self.jobs[index].1.clone());
+        let started = DriverLine::Started { id: Some(id.clone()), host: "n1".into(), unix_seconds: 1.0 };
         let end = if self.requeued.contains(&id) { End::Well } else { self.ends.pop().unwrap_or(End::Well) };
         match end {
             End::Never(state) => return state,
             End::SetUp => {
                 self.own(&job, &started);
                 let message = "3 consecutive launches failed for the same reason, so the set-up is at fault".into();
-                self.own(&job, &Own::Ended { code: 6, message, help: "set it up".into() });
+                self.own(&job, &DriverLine::Ended { code: 6, message, help: "set it up".into() });
                 return JobState::Failed;
             }
             End::Refuses => {
                 self.own(&job, &started);
-                self.own(&job, &Own::Ended { code: 3, message: "no srun".into(), help: String::new() });
+                self.own(&job, &DriverLine::Ended { code: 3, message: "no srun".into(), help: String::new() });
                 return JobState::Failed;
             }
             _ => self.own(&job, &started),
         }
-        if let Some(text) = &self.says {
+        if let Some(text) = &self.log_text {
             std::fs::write(self.folder.path.join(Jobs::log(&job)), text).expect("a log");
         }
         match end {
             End::Well => {
                 self.drive(&job, usize::MAX);
-                self.own(&job, &Own::Ended { code: 0, message: String::new(), help: String::new() });
+                self.own(&job, &DriverLine::Ended { code: 0, message: String::new(), help: String::new() });
                 JobState::Completed
             }
             End::Killed(samples, state) => {
@@ -178,13 +180,16 @@ impl Cluster {
             }
             End::InOrder(samples) => {
                 self.drive(&job, samples);
-                self.own(&job, &Own::Ended { code: 0, message: "its time limit was near".into(), help: String::new() });
+                self.own(
+                    &job,
+                    &DriverLine::Ended { code: 0, message: "its time limit was near".into(), help: String::new() },
+                );
                 JobState::Completed
             }
             End::Requeued(samples) => {
                 self.drive(&job, samples);
                 // The driver received a signal and recorded its end.
-                self.own(&job, &Own::Ended { code: 143, message: "interrupted".into(), help: String::new() });
+                self.own(&job, &DriverLine::Ended { code: 143, message: "interrupted".into(), help: String::new() });
                 self.requeued.insert(id);
                 JobState::Waiting
             }
@@ -219,15 +224,15 @@ impl Queue for Cluster {
             self.fails -= 1;
             return Err(Error::environment("squeue refused: Unable to contact slurm controller", "wait"));
         }
-        for at in 0..self.jobs.len() {
-            let (id, _, after, state) = self.jobs[at].clone();
+        for index in 0..self.jobs.len() {
+            let (id, _, after, state) = self.jobs[index].clone();
             let over = |other: &String| {
                 let job = self.jobs.iter().find(|(id, ..)| id == other).expect("a job");
                 job.3.is_some_and(|state| !state.is_alive())
             };
             if state.is_none_or(JobState::is_alive) && !self.cancelled.contains(&id) && after.as_ref().is_none_or(over)
             {
-                self.jobs[at].3 = Some(self.run(at));
+                self.jobs[index].3 = Some(self.run_job(index));
                 break;
             }
         }
@@ -266,7 +271,7 @@ impl Case {
     fn new(ends: &[End]) -> Self {
         let scratch = Scratch::new();
         let folder = Folder::create(&scratch.join("result")).expect("a folder");
-        Jobs::of(&folder).create().expect("a folder of jobs");
+        Jobs::new(&folder).create().expect("a folder of jobs");
         let mut ends = ends.to_vec();
         ends.reverse();
         let cluster = Cluster {
@@ -281,7 +286,7 @@ impl Case {
             mute: false,
             loses: false,
             launches: RefCell::default(),
-            says: None,
+            log_text: None,
         };
         let (division, measuring) = (Division::One, 10.0);
         Self { _scratch: scratch, cluster, tries: 10, division, measuring, limit: None, retry_failed: false }
@@ -301,9 +306,9 @@ impl Case {
             queue: &mut self.cluster,
             watcher: &mut Recorder::default(),
             prepare: &|job: &str, part: &Part, seconds| {
-                let (machine, part) = (Machine::plain(2, 1 << 30), part.clone());
+                let (machine, part) = (Machine::with_cores(2, 1 << 30), part.clone());
                 let part = PartFile { job: job.into(), part, machine, seconds, retry_failed };
-                Jobs::of(&folder).prepare("#!/bin/sh\n", &part)
+                Jobs::new(&folder).prepare("#!/bin/sh\n", &part)
             },
             measuring: &move |_, _| (measuring, 2),
             cost: &|_| 1.0,
@@ -313,9 +318,9 @@ impl Case {
         })
     }
 
-    fn ended(&self) -> Vec<JobState> {
-        let jobs = Jobs::of(&self.cluster.folder).read().expect("the record").1;
-        jobs.into_iter().filter_map(|job| Some(job.ended?.0)).collect()
+    fn end_states(&self) -> Vec<JobState> {
+        let jobs = Jobs::new(&self.cluster.folder).read().expect("the record").1;
+        jobs.into_iter().filter_map(|job| Some(job.end?.0)).collect()
     }
 
     /// Asserts that all points are done and that no sample is missing or duplicated.
@@ -336,7 +341,7 @@ fn a_sweep_is_done_in_one_job_or_in_one_for_each_number_of_nodes() {
         case.division = division;
         assert!(case.follow().expect("an end").is_empty());
         case.assert_whole();
-        assert_eq!(case.ended(), vec![JobState::Completed; jobs]);
+        assert_eq!(case.end_states(), vec![JobState::Completed; jobs]);
     }
 }
 
@@ -380,7 +385,7 @@ fn however_jobs_end_what_is_left_is_submitted_again_and_no_sample_is_lost_or_dou
             let stopped = case.follow().expect("an end");
             assert!(stopped.is_empty(), "{end:?}: {stopped:?}");
             case.assert_whole();
-            assert_eq!(case.ended(), states, "{end:?}");
+            assert_eq!(case.end_states(), states, "{end:?}");
         }
     }
 }
@@ -443,10 +448,10 @@ fn a_batch_system_that_does_not_answer_is_asked_again() {
 #[test]
 fn whoever_follows_again_neither_submits_nor_measures_twice() {
     let mut case = Case::new(&[]);
-    let store = Jobs::of(&case.cluster.folder);
+    let store = Jobs::new(&case.cluster.folder);
     // The follower was killed after the batch system accepted the job and before it could record that.
     let part = parts(&case.cluster.plan, Division::One).expect("parts").remove(0);
-    let (machine, job) = (Machine::plain(2, 1 << 30), "am-001-abc".into());
+    let (machine, job) = (Machine::with_cores(2, 1 << 30), "am-001-abc".into());
     let file = PartFile { job, part, machine, seconds: 300.0, retry_failed: false };
     store.prepare("#!/bin/sh\n", &file).expect("files");
     let line =
@@ -466,12 +471,12 @@ fn a_job_whose_id_the_batch_system_does_not_say_is_found_by_its_name_and_one_tha
     case.cluster.mute = true;
     assert!(case.follow().expect("an end").is_empty());
     case.assert_whole();
-    assert_eq!((case.cluster.jobs.len(), case.ended()), (1, vec![JobState::Completed]));
+    assert_eq!((case.cluster.jobs.len(), case.end_states()), (1, vec![JobState::Completed]));
     let mut case = Case::new(&[]);
     case.cluster.loses = true;
     assert!(case.follow().expect("an end").is_empty());
     case.assert_whole();
-    assert_eq!((case.cluster.jobs.len(), case.ended()), (1, vec![JobState::Ended, JobState::Completed]));
+    assert_eq!((case.cluster.jobs.len(), case.end_states()), (1, vec![JobState::Ended, JobState::Completed]));
     // The rest of a chain waits until the first job has an id.
     let mut case = Case::new(&[End::InOrder(20), End::Well]);
     (case.measuring, case.limit, case.cluster.mute) = (1000.0, Some(600.0), true);
@@ -486,7 +491,7 @@ fn system<'a>(scratch: &Scratch, script: &str, interrupted: &'a dyn Fn() -> Resu
     let program = scratch.join("program");
     std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("a file");
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("rights");
-    let mut template = known("slurm").expect("a template");
+    let mut template = find_built_in("slurm").expect("a template");
     for command in [&mut template.submit, &mut template.ask.command, &mut template.cancel] {
         command[0] = program.to_str().expect("a path").into();
     }
@@ -501,11 +506,11 @@ fn an_id_is_heard_though_a_process_stays_behind_that_holds_the_output_open() {
     assert_eq!(submit("sleep 30 & echo $! > pid; echo 42").expect("an answer").as_deref(), Some("42"));
     let pid: i32 = std::fs::read_to_string(scratch.join("pid")).expect("a process").trim().parse().expect("a number");
     kill(Pid::from_raw(pid), Signal::SIGKILL).expect("it stayed behind");
-    for silence in ["exit 0", "echo Have a nice day", "echo --user=root", "echo 0", "echo all"] {
-        assert_eq!(submit(silence).expect("an answer"), None, "{silence}");
+    for script_without_id in ["exit 0", "echo Have a nice day", "echo --user=root", "echo 0", "echo all"] {
+        assert_eq!(submit(script_without_id).expect("an answer"), None, "{script_without_id}");
     }
     let error = submit("echo no such partition >&2; exit 1").expect_err("a refusal");
-    assert!(error.what.ends_with("refused: no such partition"), "{error}");
+    assert!(error.message.ends_with("refused: no such partition"), "{error}");
 }
 
 #[test]
@@ -528,7 +533,7 @@ impl Case {
     fn follow_looks(&mut self, last: u32, look_every: Duration) -> (Result<Stopped>, u32) {
         let (plan, folder) = (self.cluster.plan.clone(), self.cluster.folder.clone());
         let parts = parts(&plan, Division::One).expect("parts");
-        std::fs::write(Jobs::of(&folder).asked_file(), "").expect("a file");
+        std::fs::write(Jobs::new(&folder).asked_file(), "").expect("a file");
         let looks = Cell::new(0);
         let result = follow(&mut Follower {
             plan: &plan,
@@ -539,9 +544,9 @@ impl Case {
             queue: &mut self.cluster,
             watcher: &mut Recorder::default(),
             prepare: &|job: &str, part: &Part, seconds| {
-                let (machine, part) = (Machine::plain(2, 1 << 30), part.clone());
+                let (machine, part) = (Machine::with_cores(2, 1 << 30), part.clone());
                 let part = PartFile { job: job.into(), part, machine, seconds, retry_failed: false };
-                Jobs::of(&folder).prepare("#!/bin/sh\n", &part)
+                Jobs::new(&folder).prepare("#!/bin/sh\n", &part)
             },
             measuring: &|_, _| (1.0, 1),
             cost: &|_| 1.0,
@@ -568,16 +573,16 @@ fn an_interruption_is_heard_between_two_looks_however_long_a_question_takes() {
 #[test]
 fn a_link_in_the_place_of_the_record_of_jobs_is_not_followed() {
     let case = Case::new(&[]);
-    let store = Jobs::of(&case.cluster.folder);
+    let store = Jobs::new(&case.cluster.folder);
     let jobs = case.cluster.folder.path.join("jobs");
     let victim = case.cluster.folder.path.join("victim");
     std::fs::write(&victim, "precious").expect("a file");
     symlink(&victim, jobs.join("jobs.jsonl")).expect("a link");
     symlink(&victim, jobs.join("am-1.jsonl")).expect("a link");
-    let own = Own::Ended { code: 0, message: String::new(), help: String::new() };
-    for result in [store.append(&Line::Cancelling { job: "am-1".into() }), store.append_own("am-1", &own)] {
+    let own = DriverLine::Ended { code: 0, message: String::new(), help: String::new() };
+    for result in [store.append(&Line::Cancelling { job: "am-1".into() }), store.append_driver_line("am-1", &own)] {
         let error = result.expect_err("a refusal");
-        assert!(error.what.contains("it is a link, which is not followed here"), "{error}");
+        assert!(error.message.contains("it is a link, which is not followed here"), "{error}");
     }
     assert_eq!(std::fs::read_to_string(&victim).expect("a file"), "precious");
 }
@@ -595,7 +600,7 @@ fn what_stands_for_all_jobs_of_a_user_is_no_id() {
 #[test]
 fn only_jobs_that_the_queue_knows_by_their_recorded_names_are_cancelled() {
     let mut case = Case::new(&[]);
-    let store = Jobs::of(&case.cluster.folder);
+    let store = Jobs::new(&case.cluster.folder);
     // Jobs of this user. A result of another user names them as its own.
     for name in ["mine", "am-2", "am-3"] {
         case.cluster.jobs.push((format!("10{}", case.cluster.jobs.len()), name.into(), None, None));
@@ -618,7 +623,7 @@ fn only_jobs_that_the_queue_knows_by_their_recorded_names_are_cancelled() {
 fn a_job_of_a_result_of_other_hands_makes_no_jobs_of_a_run_here() {
     let scratch = Scratch::new();
     let (sweep, out, bin) = (scratch.join("tiny.toml"), scratch.join("r"), scratch.join("bin"));
-    std::fs::write(&sweep, TINY).expect("a file");
+    std::fs::write(&sweep, TINY_SWEEP).expect("a file");
     std::fs::create_dir(&bin).expect("a folder");
     // A queue with one job that has another name.
     let queue =
@@ -634,7 +639,7 @@ fn a_job_of_a_result_of_other_hands_makes_no_jobs_of_a_run_here() {
         (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
     };
     let folder = Folder::create(&out).expect("a folder");
-    let store = Jobs::of(&folder);
+    let store = Jobs::new(&folder);
     store.create().expect("a folder");
     let foreign = JobOptions { account: Some("theirs".into()), ..options(1) };
     let submitting =
@@ -645,17 +650,17 @@ fn a_job_of_a_result_of_other_hands_makes_no_jobs_of_a_run_here() {
     }
     let (out, sweep) = (out.to_str().expect("a path"), sweep.to_str().expect("a path"));
     let run = ["run", "--no-report", "--out", out, sweep];
-    let (code, said) = apexmap(&run);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("1 job without a recorded end, and the batch system does not know them"), "{said}");
-    assert!(said.contains("add --submit") && said.contains("apexmap cancel"), "{said}");
+    let (code, messages) = apexmap(&run);
+    assert_eq!(code, Some(2), "{messages}");
+    assert!(messages.contains("1 job without a recorded end, and the batch system does not know them"), "{messages}");
+    assert!(messages.contains("add --submit") && messages.contains("apexmap cancel"), "{messages}");
     let called = || std::fs::read_to_string(scratch.join("called")).unwrap_or_default();
     assert!(!called().contains("sbatch"), "{}", called());
-    let (code, said) = apexmap(&["cancel", out]);
-    assert!(code == Some(0) && said.contains("job 7 (all) is not cancelled"), "{code:?}: {said}");
+    let (code, messages) = apexmap(&["cancel", out]);
+    assert!(code == Some(0) && messages.contains("job 7 (all) is not cancelled"), "{code:?}: {messages}");
     assert!(!called().contains("scancel"), "{}", called());
-    let (code, said) = apexmap(&run);
-    assert!(code == Some(0) && said.contains("4 of 4 points done"), "{code:?}: {said}");
+    let (code, messages) = apexmap(&run);
+    assert!(code == Some(0) && messages.contains("4 of 4 points done"), "{code:?}: {messages}");
     assert!(!called().contains("sbatch"), "{}", called());
 }
 
@@ -664,10 +669,10 @@ fn a_job_that_was_never_submitted_is_not_waited_for() {
     let mut case = Case::new(&[]);
     let line =
         Line::Submitting { job: "am-001-abc".into(), part: "all".into(), seconds: 300.0, after: None, samples: 0 };
-    Jobs::of(&case.cluster.folder).append(&line).expect("a line");
+    Jobs::new(&case.cluster.folder).append(&line).expect("a line");
     assert!(case.follow().expect("an end").is_empty());
     case.assert_whole();
-    assert_eq!(case.ended(), [JobState::Ended, JobState::Completed]);
+    assert_eq!(case.end_states(), [JobState::Ended, JobState::Completed]);
 }
 
 #[test]
@@ -681,16 +686,17 @@ fn the_batch_system_is_asked_at_most_so_often_whoever_asks() {
 #[test]
 fn parts_know_their_nodes() {
     let plan = plan();
-    let found = parts(&plan, Division::PerNodeCount).expect("parts");
-    let told: Vec<_> = found.iter().map(|part| (part.name.as_str(), part.nodes, part.sizes.len())).collect();
-    assert_eq!(told, [("nodes-2", 2, 1), ("nodes-4", 4, 1)]);
-    let one = parts(&plan, Division::One).expect("a part");
-    assert_eq!((one[0].name.as_str(), one[0].nodes, one[0].sizes.len()), ("all", 4, 2));
+    let parts_per_node_count = parts(&plan, Division::PerNodeCount).expect("parts");
+    let summaries: Vec<_> =
+        parts_per_node_count.iter().map(|part| (part.name.as_str(), part.nodes, part.sizes.len())).collect();
+    assert_eq!(summaries, [("nodes-2", 2, 1), ("nodes-4", 4, 1)]);
+    let whole = parts(&plan, Division::One).expect("a part");
+    assert_eq!((whole[0].name.as_str(), whole[0].nodes, whole[0].sizes.len()), ("all", 4, 2));
     let context = Context { ranks_per_node: None, ..plan.context.clone() };
     let points = plan.entries.iter().map(|entry| entry.point.clone()).collect();
     let error =
         parts(&Plan::new(context, points, 1, REPEAT, 1).expect("a plan"), Division::One).expect_err("a refusal");
-    assert!(error.what.contains("the number of nodes for 2 ranks is unknown"), "{error}");
+    assert!(error.message.contains("the number of nodes for 2 ranks is unknown"), "{error}");
 }
 
 #[test]
@@ -699,34 +705,35 @@ fn decisions_follow_from_how_jobs_ended() {
         name: name.into(),
         part: "all".into(),
         seconds: 60.0,
-        after: None,
+        predecessor: None,
         id: Some("1".into()),
         samples_before: 0,
-        cancelling: false,
-        ended: ended.map(|(state, samples)| (state, String::new(), samples)),
-        started: false,
-        own_end: None,
+        cancel_requested: false,
+        end: ended.map(|(state, samples)| (state, String::new(), samples)),
+        has_started: false,
+        driver_end: None,
     };
     let living = job("a", None);
     let limit = |name, samples| job(name, Some((JobState::TimeLimit, samples)));
-    assert_eq!(next(true, &[], 0, 3), Next::Submit);
-    assert_eq!(next(false, &[&living], 0, 3), Next::Done);
-    assert_eq!(next(true, &[&limit("b", 3), &living], 0, 3), Next::Wait);
-    assert_eq!(next(true, &[&limit("a", 3), &limit("b", 5)], 0, 3), Next::Submit);
-    assert!(matches!(next(true, &[&limit("a", 3), &limit("b", 3), &limit("c", 3)], 0, 5), Next::Stop(_)));
-    assert!(matches!(next(true, &[&limit("a", 3), &limit("b", 5), &limit("c", 7)], 0, 3), Next::Stop(_)));
+    assert_eq!(choose_step(true, &[], 0, 3), NextStep::Submit);
+    assert_eq!(choose_step(false, &[&living], 0, 3), NextStep::Done);
+    assert_eq!(choose_step(true, &[&limit("b", 3), &living], 0, 3), NextStep::Wait);
+    assert_eq!(choose_step(true, &[&limit("a", 3), &limit("b", 5)], 0, 3), NextStep::Submit);
+    assert!(matches!(choose_step(true, &[&limit("a", 3), &limit("b", 3), &limit("c", 3)], 0, 5), NextStep::Stop(_)));
+    assert!(matches!(choose_step(true, &[&limit("a", 3), &limit("b", 5), &limit("c", 7)], 0, 3), NextStep::Stop(_)));
     // Jobs of an earlier command do not count as tries of this one.
-    assert_eq!(next(true, &[&limit("a", 0), &limit("b", 0)], 2, 1), Next::Submit);
+    assert_eq!(choose_step(true, &[&limit("a", 0), &limit("b", 0)], 2, 1), NextStep::Submit);
 }
 
 #[test]
 fn a_result_of_somebody_else_starts_no_program_of_its_choice() {
     let case = Case::new(&[]);
-    let store = Jobs::of(&case.cluster.folder);
+    let store = Jobs::new(&case.cluster.folder);
     let folder = &case.cluster.folder.path;
     let touched = folder.join("touched");
     let evil = folder.join("evil.toml");
-    let text = ALL[0].1.replace("\"squeue\"", &format!("\"touch\", {touched:?}")).replace("\"scancel\"", "\"touch\"");
+    let text =
+        TEMPLATES[0].1.replace("\"squeue\"", &format!("\"touch\", {touched:?}")).replace("\"scancel\"", "\"touch\"");
     std::fs::write(&evil, text).expect("a file");
     let options = JobOptions { system: evil.to_str().expect("a path").into(), ..options(1) };
     store.append(&Line::Options { options: Box::new(options), command: Vec::new() }).expect("a line");
@@ -739,8 +746,8 @@ fn a_result_of_somebody_else_starts_no_program_of_its_choice() {
     assert_eq!(jobs.iter().map(|job| job.id.as_deref()).collect::<Vec<_>>(), [None, Some("7")]);
     for command in ["status", "cancel"] {
         let output = apexmap(&[command, folder.to_str().expect("a path")]);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(said.contains("apexmap runs only its built-in templates for a result"), "{command}: {said}");
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert!(messages.contains("apexmap runs only its built-in templates for a result"), "{command}: {messages}");
     }
     assert!(!touched.exists());
 }
@@ -754,7 +761,7 @@ fn a_job_that_finds_the_set_up_at_fault_is_the_last_of_its_part() {
     assert_eq!(stopped.len(), 1);
     let why = stopped.values().next().expect("a reason");
     assert!(why.contains("the set-up is at fault") && why.contains("fix this first"), "{why}");
-    let store = Jobs::of(&case.cluster.folder);
+    let store = Jobs::new(&case.cluster.folder);
     let job = store.read().expect("the record").1.remove(0);
     assert_eq!(log::advice(&store, &job).expect("files").as_deref(), Some("set it up"));
     let submitted = case.cluster.jobs.len();
@@ -777,7 +784,7 @@ fn a_job_that_asks_for_what_it_cannot_get_is_cancelled_and_the_last_of_its_part(
     let submitted = case.cluster.jobs.len();
     assert!(submitted > 1, "it was a chain");
     assert_eq!(case.cluster.cancelled.len(), submitted, "no job stays in the queue");
-    assert_eq!(case.ended()[0], JobState::Unsatisfiable);
+    assert_eq!(case.end_states()[0], JobState::Unsatisfiable);
     // The next command tries again.
     assert!(case.follow().expect("an end").is_empty());
     case.assert_whole();
@@ -786,7 +793,7 @@ fn a_job_that_asks_for_what_it_cannot_get_is_cancelled_and_the_last_of_its_part(
 /// The batch system reports at most that the job failed; the job's log says more.
 #[test]
 fn why_a_job_ended_is_looked_for_at_the_end_of_its_log() {
-    for (said, state, told, next) in [
+    for (log_line, state, expected, expected_advice) in [
         (
             "slurmstepd: error: Exceeded job memory limit\n",
             JobState::Ended,
@@ -811,13 +818,13 @@ fn why_a_job_ended_is_looked_for_at_the_end_of_its_log() {
         let mut case = Case::new(&[End::Killed(2, state)]);
         case.tries = 1;
         let folder = case.cluster.folder.clone();
-        case.cluster.says = Some(format!("{}{said}", "noise\n".repeat(9000)));
+        case.cluster.log_text = Some(format!("{}{log_line}", "noise\n".repeat(9000)));
         let stopped = case.follow().expect("an end");
-        assert!(stopped["all"].contains(told), "{stopped:?}");
-        let store = Jobs::of(&folder);
+        assert!(stopped["all"].contains(expected), "{stopped:?}");
+        let store = Jobs::new(&folder);
         let job = store.read().expect("the record").1.remove(0);
         let advice = log::advice(&store, &job).expect("files").unwrap_or_default();
-        assert!(advice.starts_with(next) && advice.is_empty() == next.is_empty(), "{advice}");
+        assert!(advice.starts_with(expected_advice) && advice.is_empty() == expected_advice.is_empty(), "{advice}");
     }
 }
 
@@ -844,7 +851,7 @@ fn a_machine_is_called_by_its_cluster_in_an_allocation_and_as_before_where_jobs_
     assert!(run(&["plan"], true).contains("1 done") && run(&["plan"], false).contains("2 stale samples"));
     assert!(run(&["plan", "--machine", "summit"], false).contains("1 done"));
 
-    let store = Jobs::of(&folder);
+    let store = Jobs::new(&folder);
     store.create().expect("a folder");
     let job = "am-001-abc".to_owned();
     store

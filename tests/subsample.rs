@@ -11,8 +11,8 @@ use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64Mcg;
 use std::collections::{BTreeMap, BTreeSet};
 
-fn at_most(most_points: usize) -> Options {
-    Options { seed: 1, resamples: 0, leave_out: false, most_points }
+fn options_for(max_points: usize) -> Options {
+    Options { seed: 1, resamples: 0, leave_out: false, most_points: max_points }
 }
 
 fn observations(points: impl IntoIterator<Item = Vec<f64>>) -> Vec<Observation> {
@@ -20,8 +20,8 @@ fn observations(points: impl IntoIterator<Item = Vec<f64>>) -> Vec<Observation> 
 }
 
 /// Returns the points that stay, without duplicates.
-fn stay(data: &[Observation], most: usize) -> Vec<Vec<f64>> {
-    let kept = choose(data, most).expect("more points than that");
+fn kept_points(data: &[Observation], max_points: usize) -> Vec<Vec<f64>> {
+    let kept = choose(data, max_points).expect("more points than that");
     let mut stay: Vec<Vec<f64>> =
         data.iter().zip(kept).filter(|(_, kept)| *kept).map(|(seen, _)| seen.x.clone()).collect();
     stay.sort_by(|a, b| a.partial_cmp(b).expect("numbers"));
@@ -35,8 +35,8 @@ fn grid(columns: u32, rows: u32) -> Vec<Vec<f64>> {
 
 #[test]
 fn of_a_line_one_point_of_each_stretch_and_both_ends_stay() {
-    let line = |n: u32| observations((0..n).map(|at| vec![f64::from(at)]));
-    let numbers = |n: u32, most: usize| stay(&line(n), most).concat();
+    let line = |n: u32| observations((0..n).map(|value| vec![f64::from(value)]));
+    let numbers = |n: u32, max_points: usize| kept_points(&line(n), max_points).concat();
     // The stretches begin at 0, 3 and 6 for 10 points, and at 0, 5, 10 and 15 for 20 points. SplitMix64 selects one
     // point of each; the values are from Python.
     assert_eq!(numbers(10, 3), [0.0, 1.0, 5.0, 8.0, 9.0]);
@@ -52,22 +52,22 @@ fn small_designs_are_not_thinned() {
     let again = [data.clone(), data].concat();
     assert_eq!(choose(&again, 400), None);
     let measured = hypercube(0.05, 1);
-    let fit = |most| fit(&measured, most);
-    let (all, more) = (fit(measured.len()), fit(usize::MAX));
-    assert_eq!((all.quality.fitted_points, all.quality.points), (600, 600));
-    assert_eq!((all.points, all.estimates), (more.points, more.estimates));
+    let fit = |max_points| fit(&measured, max_points);
+    let (at_limit, unlimited) = (fit(measured.len()), fit(usize::MAX));
+    assert_eq!((at_limit.quality.fitted_points, at_limit.quality.points), (600, 600));
+    assert_eq!((at_limit.points, at_limit.estimates), (unlimited.points, unlimited.estimates));
 }
 
 #[test]
 fn a_surface_is_thinned_evenly_along_both_axes_and_keeps_its_corners() {
-    let stay = stay(&observations(grid(100, 20)), 400);
+    let stay = kept_points(&observations(grid(100, 20)), 400);
     assert!((400..=404).contains(&stay.len()), "{} points", stay.len());
     for corner in [[0.0, 0.0], [0.0, 19.0], [99.0, 0.0], [99.0, 19.0]] {
         assert!(stay.iter().any(|x| *x == corner), "{corner:?} is gone");
     }
-    let counts = |at: usize| {
+    let counts = |axis: usize| {
         let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
-        stay.iter().for_each(|x| *counts.entry(x[at] as u64).or_default() += 1);
+        stay.iter().for_each(|x| *counts.entry(x[axis] as u64).or_default() += 1);
         counts
     };
     // Stretches follow the columns: each keeps four of its twenty points. Rows across the stretches get 20 points on
@@ -86,28 +86,28 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let x = |&(a, b, c): &(u8, u8, u8)| vec![f64::from(a), f64::from(b), f64::from(c)];
-        let most = ((points.len() as f64 * share) as usize).clamp(1, points.len() - 1);
-        let all: Vec<Vec<f64>> = points.iter().map(x).collect();
-        let data = observations(all.clone());
-        let stay = stay(&data, most);
-        prop_assert!(stay.len() >= most && stay.len() <= most + 12, "{} of {most}", stay.len());
+        let max_points = ((points.len() as f64 * share) as usize).clamp(1, points.len() - 1);
+        let points_as_rows: Vec<Vec<f64>> = points.iter().map(x).collect();
+        let data = observations(points_as_rows.clone());
+        let stay = kept_points(&data, max_points);
+        prop_assert!(stay.len() >= max_points && stay.len() <= max_points + 12, "{} of {max_points}", stay.len());
         // The set is sorted, and so are its stretches.
-        for stretch in 0..most {
-            let of = &all[stretch * all.len() / most..(stretch + 1) * all.len() / most];
-            prop_assert!(of.iter().any(|x| stay.contains(x)), "nothing of stretch {stretch}");
+        for stretch in 0..max_points {
+            let members = &points_as_rows[stretch * points_as_rows.len() / max_points..(stretch + 1) * points_as_rows.len() / max_points];
+            prop_assert!(members.iter().any(|x| stay.contains(x)), "nothing of stretch {stretch}");
         }
-        for at in 0..3 {
-            let values = || all.iter().map(|x| x[at]);
+        for axis in 0..3 {
+            let values = || points_as_rows.iter().map(|x| x[axis]);
             for end in [values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max)] {
-                let here: Vec<_> = all.iter().filter(|x| x[at] == end).collect();
-                prop_assert!(stay.contains(here[0]) && stay.contains(here[here.len() - 1]));
+                let at_end: Vec<_> = points_as_rows.iter().filter(|x| x[axis] == end).collect();
+                prop_assert!(stay.contains(at_end[0]) && stay.contains(at_end[at_end.len() - 1]));
             }
         }
         // Order and number of launches do not matter, and a point keeps either all of its launches or none.
-        let mut more = [data.clone(), data.iter().map(|seen| Observation { launch: 1, ..seen.clone() }).collect()].concat();
-        more.sort_by_key(|seen| apexmap_measure::numerics::mix::seed(&[seed, seen.x[0] as u64, seen.x[1] as u64, u64::from(seen.launch)]));
-        let kept = choose(&more, most).expect("more points");
-        for (seen, kept) in more.iter().zip(kept) {
+        let mut two_launches = [data.clone(), data.iter().map(|seen| Observation { launch: 1, ..seen.clone() }).collect()].concat();
+        two_launches.sort_by_key(|seen| apexmap_measure::numerics::mix::seed(&[seed, seen.x[0] as u64, seen.x[1] as u64, u64::from(seen.launch)]));
+        let kept = choose(&two_launches, max_points).expect("more points");
+        for (seen, kept) in two_launches.iter().zip(kept) {
             prop_assert_eq!(kept, stay.contains(&seen.x));
         }
     }
@@ -129,23 +129,23 @@ fn hypercube(noise: f64, seed: u64) -> Vec<Observation> {
 
 fn fit(data: &[Observation], most: usize) -> Fit {
     let model = models::find("random_access.hypercube").expect("a model");
-    fit::fit(model, data, &[Role::Fit; 2], at_most(most)).expect("a fit")
+    fit::fit(model, data, &[Role::Fit; 2], options_for(most)).expect("a fit")
 }
 
 #[test]
 fn the_intervals_of_a_thinned_fit_hold_the_truth() {
-    let (mut held, mut all) = (0, 0);
+    let (mut held, mut total) = (0, 0);
     for seed in 0..200 {
         let fit = fit(&hypercube(0.1, seed), 50);
         assert!((50..=58).contains(&fit.quality.fitted_points), "{}", fit.quality.fitted_points);
         for (estimate, truth) in fit.estimates.iter().zip(TRUTH) {
             held += usize::from(estimate.low <= truth && truth <= estimate.high);
-            all += 1;
+            total += 1;
         }
     }
     // 95 %, within three standard errors of 200 independent sets.
-    let share = held as f64 / all as f64;
-    assert!((0.904..=0.996).contains(&share), "{held} of {all}");
+    let share = held as f64 / total as f64;
+    assert!((0.904..=0.996).contains(&share), "{held} of {total}");
 }
 
 #[test]
@@ -158,10 +158,10 @@ fn a_thinned_fit_is_judged_on_all_points() {
         ..seen.clone()
     };
     let changed: Vec<Observation> = data.iter().zip(&kept).map(faster).collect();
-    let options = Options { leave_out: true, ..at_most(50) };
+    let options = Options { leave_out: true, ..options_for(50) };
     let model = models::find("random_access.hypercube").expect("a model");
-    let of = |data: &[Observation]| fit::fit(model, data, &[Role::Fit; 2], options).expect("a fit");
-    let (before, after) = (of(&data), of(&changed));
+    let fit_all = |data: &[Observation]| fit::fit(model, data, &[Role::Fit; 2], options).expect("a fit");
+    let (before, after) = (fit_all(&data), fit_all(&changed));
     assert_eq!(before.estimates, after.estimates);
     assert_eq!((after.quality.points, after.quality.observations), (600, 600));
     assert_eq!(after.quality.fitted_points, kept.iter().filter(|kept| **kept).count());
@@ -183,7 +183,7 @@ fn what_a_part_of_the_points_cannot_tell_all_are_asked() {
     let model = models::find("point_to_point.log_gp").expect("a model");
     let truth = [700e-9, 150e-9, 50e-9, 400e-9, 5e-10];
     // Only streams identify the gap, and there are two points of them.
-    let lengths = |kernel: f64| (0..300).map(move |at| vec![kernel, 8.0 * 1.03f64.powi(at)]);
+    let lengths = |kernel: f64| (0..300).map(move |index| vec![kernel, 8.0 * 1.03f64.powi(index)]);
     let points = lengths(0.0).chain([vec![1.0, 64.0], vec![1.0, 512.0]]).chain(lengths(2.0));
     let mut rng = Pcg64Mcg::seed_from_u64(5);
     let normal = Normal::new(0.0, 0.01).expect("a deviation");
@@ -201,7 +201,7 @@ fn what_a_part_of_the_points_cannot_tell_all_are_asked() {
         .collect();
     assert_eq!(of_streams, BTreeSet::from([false]), "the test needs streams that are not kept");
     let roles = [Role::Fit, Role::Fit, Role::Hold(truth[2]), Role::Fit, Role::Fit];
-    let fit = fit::fit(model, &data, &roles, at_most(20)).expect("a fit to all");
+    let fit = fit::fit(model, &data, &roles, options_for(20)).expect("a fit to all");
     assert_eq!(fit.quality.fitted_points, 602);
     let gap = fit.estimates.iter().find(|estimate| estimate.number == "network_gap_seconds").expect("a gap");
     assert!(gap.low < truth[3] && truth[3] < gap.high, "{gap:?}");
@@ -217,9 +217,10 @@ fn a_break_is_found_in_a_thinned_design_between_points_that_stay() {
         let y = model.predict(&x, &truth).value * f64::exp(normal.sample(&mut rng));
         Observation { x, y, launch: 0 }
     };
-    let data: Vec<Observation> = (0..500).map(|at| vec![(8.0 * 1.024f64.powi(at)).round()]).map(measured).collect();
-    let stay = stay(&data, 40).concat();
-    let fit = fit::fit(model, &data, &[Role::Fit; 5], at_most(40)).expect("a fit");
+    let data: Vec<Observation> =
+        (0..500).map(|index| vec![(8.0 * 1.024f64.powi(index)).round()]).map(measured).collect();
+    let stay = kept_points(&data, 40).concat();
+    let fit = fit::fit(model, &data, &[Role::Fit; 5], options_for(40)).expect("a fit");
     assert_eq!(fit.quality.fitted_points, stay.len());
     let limit = fit.estimates.iter().find(|estimate| estimate.number == "eager_bytes").expect("a limit");
     assert!(limit.low <= 8192.0 && 8192.0 < limit.high, "{limit:?}");

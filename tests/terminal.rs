@@ -1,10 +1,10 @@
 //! Tests that text for a terminal is printable and bounded, and that a terminal which fails ends no measurement.
 
 use super::architecture::sources;
-use super::common::{Scratch, apexmap, printed, samples, table, write};
+use super::common::{Scratch, apexmap, samples, successful_stdout, table, write};
 use apexmap::commands::diagnostics::render;
 use apexmap_base::error::Error;
-use apexmap_base::terminal::{is_unprintable, printable};
+use apexmap_base::terminal::{is_unprintable, to_printable};
 use apexmap_results::disk::Folder;
 use proptest::prelude::*;
 use std::ffi::OsStr;
@@ -17,12 +17,12 @@ use std::process::{Command, Stdio};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_apexmap");
 
-pub const TINY: &str = "[launch]\nlaunches = 2\npreflight = 0\n[repeat]\nmin = 2\n[fixed]\nkernel = \"apex_map.sequential\"\n\
+pub const TINY_SWEEP: &str = "[launch]\nlaunches = 2\npreflight = 0\n[repeat]\nmin = 2\n[fixed]\nkernel = \"apex_map.sequential\"\n\
                     M = 4096\nI = 64\nN = 2\n[axes]\nL = [1, 8]\n";
 
-fn tiny(scratch: &Scratch) -> PathBuf {
+fn write_tiny_sweep(scratch: &Scratch) -> PathBuf {
     let path = scratch.join("tiny.toml");
-    std::fs::write(&path, TINY).unwrap();
+    std::fs::write(&path, TINY_SWEEP).unwrap();
     path
 }
 
@@ -33,13 +33,13 @@ fn run(sweep: &Path, out: &Path) -> Command {
 }
 
 fn is_complete(out: &Path) -> bool {
-    printed(&["status", out.to_str().unwrap()]).contains("2 planned, 2 done")
+    successful_stdout(&["status", out.to_str().unwrap()]).contains("2 planned, 2 done")
 }
 
 #[test]
 fn a_sweep_goes_on_when_nobody_reads_its_notes() {
     let scratch = Scratch::new();
-    let sweep = tiny(&scratch);
+    let sweep = write_tiny_sweep(&scratch);
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     assert!(run(&sweep, &scratch.join("full")).stderr(full).status().unwrap().success());
     assert!(is_complete(&scratch.join("full")));
@@ -69,7 +69,7 @@ fn terminal() -> (File, OwnedFd) {
 fn a_sweep_goes_on_when_its_terminal_is_closed() {
     let scratch = Scratch::new();
     let (mut master, slave) = terminal();
-    let mut driver = run(&tiny(&scratch), &scratch.join("r")).stderr(slave).spawn().unwrap();
+    let mut driver = run(&write_tiny_sweep(&scratch), &scratch.join("r")).stderr(slave).spawn().unwrap();
     master.read_exact(&mut [0]).unwrap();
     drop(master);
     assert!(driver.wait().unwrap().success());
@@ -99,20 +99,20 @@ fn standard_output_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_none(
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = command().stdout(writer).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let stderr_text = String::from_utf8_lossy(&output.stderr).into_owned();
         // These samples have no manifest.
         let is_known = |line: &str| line.starts_with("note: ") && line.contains("has no checksum");
-        assert!(output.status.code() == Some(0) && said.lines().all(is_known), "{arguments:?}: {said}");
+        assert!(output.status.code() == Some(0) && stderr_text.lines().all(is_known), "{arguments:?}: {stderr_text}");
     }
 }
 
 proptest! {
     #[test]
     fn text_is_made_printable_and_otherwise_stays(text: String) {
-        let made = printable(&text);
-        prop_assert!(!made.contains(is_unprintable));
-        prop_assert_eq!(made.chars().count(), text.chars().count());
-        prop_assert!(made.chars().zip(text.chars()).all(|(made, given)| made == given || is_unprintable(given)));
+        let printed_text = to_printable(&text);
+        prop_assert!(!printed_text.contains(is_unprintable));
+        prop_assert_eq!(printed_text.chars().count(), text.chars().count());
+        prop_assert!(printed_text.chars().zip(text.chars()).all(|(made, given)| made == given || is_unprintable(given)));
     }
 
     #[test]
@@ -121,7 +121,7 @@ proptest! {
         (from, length) in (0..3000usize, 0..3000usize),
     ) {
         let text = texts.join("\n");
-        let error = Error::input("wrong", "right").at(Path::new("a\u{1b}.toml"), &text, from..from + length);
+        let error = Error::input("wrong", "right").with_location(Path::new("a\u{1b}.toml"), &text, from..from + length);
         let shown = render(&error, false, 100);
         prop_assert!(!shown.contains(is_unprintable), "{:?}", shown);
         prop_assert!(shown.len() < 20_000, "{} bytes", shown.len());
@@ -131,7 +131,7 @@ proptest! {
 #[test]
 fn a_place_far_to_the_right_is_shown_with_its_line_and_column() {
     let text = format!("first\n{}zz{}\nlast", "1,".repeat(50_000), ",1".repeat(50_000));
-    let error = Error::input("not a number", "").at(Path::new("wide.toml"), &text, 100_006..100_008);
+    let error = Error::input("not a number", "").with_location(Path::new("wide.toml"), &text, 100_006..100_008);
     let shown = render(&error, false, 100);
     assert!(
         shown.contains("[wide.toml:2:100001]") && shown.contains(" 1 │ first") && shown.contains(" 3 │ last"),
@@ -160,7 +160,7 @@ fn an_error_that_repeats_a_long_argument_is_cut() {
 fn commands_of_terminals_in_results_and_arguments_are_not_passed_on() {
     let scratch = Scratch::new();
     let (sweep, out) = (scratch.join("evil.toml"), scratch.join("r"));
-    std::fs::write(&sweep, format!("title = \"\\u001b]0;x\\u0007\\u202e\"\n{TINY}")).unwrap();
+    std::fs::write(&sweep, format!("title = \"\\u001b]0;x\\u0007\\u202e\"\n{TINY_SWEEP}")).unwrap();
     let (sweep, out) = (sweep.to_str().unwrap(), out.to_str().unwrap());
     let hostile = "\u{1b}]0;pwned\u{7}\u{9b}31m\u{202e}";
     let wrong = scratch.join("wrong.toml");
@@ -185,7 +185,7 @@ fn commands_of_terminals_in_results_and_arguments_are_not_passed_on() {
 }
 
 /// Returns the standard error of a command, which is a terminal.
-fn shown(arguments: &[&str], no_color: &str) -> String {
+fn run_on_terminal(arguments: &[&str], no_color: &str) -> String {
     let (mut master, slave) = terminal();
     let mut command = Command::new(PROGRAM);
     command.args(arguments).env("NO_COLOR", no_color).stdout(Stdio::null()).stderr(slave);
@@ -204,10 +204,10 @@ fn errors_have_colours_on_a_terminal_that_takes_them_and_none_of_the_arguments()
     std::fs::write(&wrong, "titel = 1").unwrap();
     let foreign = "\u{1b}[35mpurple\u{1b}]0;title\u{7}";
     for arguments in [&["query", "--wher"][..], &["plan", wrong.to_str().unwrap()], &["query", "r", foreign]] {
-        let text = shown(arguments, "");
+        let text = run_on_terminal(arguments, "");
         assert!(text.contains("\u{1b}[") && text.contains("help"), "{arguments:?}: {text:?}");
         assert!(!text.contains("\u{1b}[35mpurple") && !text.contains("\u{1b}]"), "{arguments:?}: {text:?}");
-        let plain = shown(arguments, "1");
+        let plain = run_on_terminal(arguments, "1");
         assert!(!plain.contains('\u{1b}') && plain.contains("help"), "{arguments:?}: {plain:?}");
         let output = apexmap(arguments);
         assert!(!output.stderr.contains(&0x1b), "{arguments:?}: a pipe is no terminal");
@@ -217,7 +217,7 @@ fn errors_have_colours_on_a_terminal_that_takes_them_and_none_of_the_arguments()
 #[test]
 fn data_for_programs_is_printable_only_on_a_terminal() {
     let scratch = Scratch::new();
-    let (sweep, out) = (tiny(&scratch), scratch.join("r"));
+    let (sweep, out) = (write_tiny_sweep(&scratch), scratch.join("r"));
     let hostile = "a\u{1b}[31mb";
     assert!(run(&sweep, &out).args(["--machine", hostile]).stderr(Stdio::null()).status().unwrap().success());
     let journal = out.join("journals/0001.jsonl");
@@ -225,7 +225,7 @@ fn data_for_programs_is_printable_only_on_a_terminal() {
     std::fs::write(&journal, text.replace("\"launcher\":\"local\"", "\"launcher\":\"a\\u001b[31mb\"")).unwrap();
     std::fs::remove_file(out.join("samples.parquet")).unwrap();
     let export = ["export", "--select", "launcher", out.to_str().unwrap()];
-    assert!(printed(&export).contains(hostile), "a file gets what was measured");
+    assert!(successful_stdout(&export).contains(hostile), "a file gets what was measured");
     let (mut master, slave) = terminal();
     let mut command = Command::new(PROGRAM);
     command.args(export).stdout(slave).stderr(Stdio::null());
@@ -241,16 +241,16 @@ fn data_for_programs_is_printable_only_on_a_terminal() {
 #[test]
 fn arguments_that_are_not_utf_8_work_or_are_refused() {
     let scratch = Scratch::new();
-    let odd = |text: &[u8]| scratch.join(OsStr::from_bytes(text));
-    let sweep = odd(b"odd\xff.toml");
-    std::fs::write(&sweep, TINY).unwrap();
+    let path_with_bytes = |text: &[u8]| scratch.join(OsStr::from_bytes(text));
+    let sweep = path_with_bytes(b"odd\xff.toml");
+    std::fs::write(&sweep, TINY_SWEEP).unwrap();
     assert!(run(&sweep, &scratch.join("r")).stderr(Stdio::null()).status().unwrap().success());
     assert!(is_complete(&scratch.join("r")));
-    let refused = run(&sweep, &odd(b"out\xff")).output().unwrap();
-    let said = String::from_utf8_lossy(&refused.stderr);
-    assert!(refused.status.code() == Some(2) && said.contains("is not UTF-8"), "{said}");
-    assert!(!odd(b"out\xff").exists());
-    let page = odd(b"page\xff");
+    let refused = run(&sweep, &path_with_bytes(b"out\xff")).output().unwrap();
+    let stderr_text = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && stderr_text.contains("is not UTF-8"), "{stderr_text}");
+    assert!(!path_with_bytes(b"out\xff").exists());
+    let page = path_with_bytes(b"page\xff");
     let (a, b) = (scratch.join("r"), scratch.join("s"));
     assert!(run(&sweep, &b).stderr(Stdio::null()).status().unwrap().success());
     let compared = Command::new(PROGRAM)
@@ -275,8 +275,8 @@ fn nothing_else_writes_to_the_terminal_or_writes_files_in_place() {
             _ => &[&terminal[..], &files].concat(),
         };
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
-            let found = refused.iter().find(|word| line.contains(**word));
-            assert!(found.is_none(), "{}:{}: {}", file.display(), number + 1, line.trim());
+            let bad_call = refused.iter().find(|word| line.contains(**word));
+            assert!(bad_call.is_none(), "{}:{}: {}", file.display(), number + 1, line.trim());
         }
     }
 }

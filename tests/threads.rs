@@ -1,6 +1,6 @@
 //! Tests of the contract of transports on the embedded transport, with fewer and with more ranks than cores.
 
-use super::common::patiently;
+use super::common::with_time_limit;
 use apexmap_measure::comm::arena::Arena;
 use apexmap_measure::comm::threads::{self, OTHER_RANK_FAILED, ThreadComm};
 use apexmap_measure::comm::{Collectives, Comm, GetWindow, Inbox, Mailboxes, Outbox, Rma, RmaWindow, Tag};
@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs `body` on every rank and asserts that no rank fails.
-fn world<R: Send>(ranks: usize, body: impl Fn(&ThreadComm) -> R + Sync) -> Vec<R> {
+fn run_ranks<R: Send>(ranks: usize, body: impl Fn(&ThreadComm) -> R + Sync) -> Vec<R> {
     let results = threads::run(ranks, |comm, _: &mut Arena| body(comm));
     assert_eq!(results.len(), ranks);
     results.into_iter().map(|result| result.expect("a rank failed")).collect()
@@ -19,7 +19,7 @@ fn world<R: Send>(ranks: usize, body: impl Fn(&ThreadComm) -> R + Sync) -> Vec<R
 #[test]
 fn collectives_agree_on_one_to_five_ranks() {
     for ranks in 1..=5 {
-        let gathered = world(ranks, |comm| {
+        let gathered = run_ranks(ranks, |comm| {
             assert_eq!(comm.size(), ranks);
             let me = comm.rank() as u64;
             for round in 0..50 {
@@ -27,9 +27,9 @@ fn collectives_agree_on_one_to_five_ranks() {
                 comm.broadcast(&mut words);
                 assert_eq!(words, [0, round, 7]);
                 assert_eq!(comm.all_reduce_sum(me + round), (0..ranks as u64).sum::<u64>() + round * ranks as u64);
-                let all = comm.gather(&[me, me * round]);
+                let gathered_words = comm.gather(&[me, me * round]);
                 let expected: Vec<u64> = (0..ranks as u64).flat_map(|rank| [rank, rank * round]).collect();
-                assert_eq!(all, (me == 0).then_some(expected));
+                assert_eq!(gathered_words, (me == 0).then_some(expected));
             }
             comm.broadcast(&mut []);
             assert_eq!(comm.all_reduce_sum(u64::MAX), (ranks as u64).wrapping_neg(), "the sum wraps");
@@ -43,7 +43,7 @@ fn collectives_agree_on_one_to_five_ranks() {
 fn nobody_leaves_a_barrier_before_all_have_come() {
     for ranks in 1..=5 {
         let come = AtomicUsize::new(0);
-        world(ranks, |comm| {
+        run_ranks(ranks, |comm| {
             for round in 1..=100 {
                 come.fetch_add(1, Ordering::SeqCst);
                 comm.barrier();
@@ -59,7 +59,7 @@ fn nobody_leaves_a_barrier_before_all_have_come() {
 fn nobody_sees_all_arrived_before_all_have_arrived() {
     for ranks in 1..=5 {
         let come = AtomicUsize::new(0);
-        world(ranks, |comm| {
+        run_ranks(ranks, |comm| {
             for round in 1..=100 {
                 come.fetch_add(1, Ordering::SeqCst);
                 let mut barrier = comm.ibarrier();
@@ -75,10 +75,10 @@ fn nobody_sees_all_arrived_before_all_have_arrived() {
 
 #[test]
 fn the_clock_does_not_go_back() {
-    world(2, |comm| {
-        let mut last = comm.now();
+    run_ranks(2, |comm| {
+        let mut last = comm.wall_time();
         for _ in 0..1000 {
-            let now = comm.now();
+            let now = comm.wall_time();
             assert!(now >= last);
             last = now;
         }
@@ -87,7 +87,7 @@ fn the_clock_does_not_go_back() {
 
 #[test]
 fn a_short_message_is_refused_while_its_receiver_has_as_many_unread() {
-    world(2, |comm| {
+    run_ranks(2, |comm| {
         let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 3, 3, 6);
         if comm.rank() == 0 {
             (0..3).for_each(|k| assert!(outbox.send(1, &[k; 6])));
@@ -103,15 +103,15 @@ fn a_short_message_is_refused_while_its_receiver_has_as_many_unread() {
         }
         comm.barrier();
         if comm.rank() == 1 {
-            let all: Vec<Vec<u64>> = std::iter::from_fn(|| inbox.take(|_, words| words.to_vec())).collect();
-            assert_eq!(all, [vec![1; 6], vec![2; 6], vec![3]]);
+            let received: Vec<Vec<u64>> = std::iter::from_fn(|| inbox.take(|_, words| words.to_vec())).collect();
+            assert_eq!(received, [vec![1; 6], vec![2; 6], vec![3]]);
         }
     });
 }
 
 #[test]
 fn a_short_message_keeps_its_handle_busy_until_it_is_taken_whoever_it_is_for() {
-    world(3, |comm| {
+    run_ranks(3, |comm| {
         let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 8, 2, 1);
         if comm.rank() == 0 {
             assert!(outbox.send(1, &[1]) && outbox.ready() && outbox.send(2, &[2]));
@@ -133,13 +133,13 @@ fn a_short_message_keeps_its_handle_busy_until_it_is_taken_whoever_it_is_for() {
 
 #[test]
 fn gets_stay_outstanding_until_all_slots_are_busy_or_somebody_waits() {
-    world(2, |comm| {
+    run_ranks(2, |comm| {
         let memory: Vec<u64> = (0..100).map(|word| word + 100 * comm.rank() as u64).collect();
         let other = 1 - comm.rank();
         comm.get_window(&memory, 3, 1, |mut window| {
             let first = 100 * other as u64;
-            for at in 0..2 {
-                assert!(window.get(other, at, 1));
+            for offset in 0..2 {
+                assert!(window.get(other, offset, 1));
                 assert_eq!(window.take_arrived(|words| words[0]), None, "a slot is free");
             }
             assert!(window.get(other, 2, 1) && !window.get(other, 3, 1), "three slots");
@@ -153,7 +153,7 @@ fn gets_stay_outstanding_until_all_slots_are_busy_or_somebody_waits() {
 #[test]
 fn a_send_is_refused_while_all_handles_are_busy() {
     for sends in 1..=4 {
-        world(2, |comm| {
+        run_ranks(2, |comm| {
             let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 1, sends, 9);
             if comm.rank() == 0 {
                 (0..sends).for_each(|k| assert!(outbox.ready() && outbox.send(1, &[k as u64; 8])));
@@ -202,11 +202,11 @@ fn message(from: usize, serial: usize, length: usize) -> Vec<u64> {
 /// Sends the messages of `plan` and returns the received serial numbers, by sender.
 fn exchange(comm: &ThreadComm, plan: &Traffic, sends: usize, words: usize) -> Vec<Vec<usize>> {
     let (mut inbox, mut outbox) = comm.mailbox(Tag::Reply, 2, sends, words);
-    let own = &plan[comm.rank()];
+    let messages = &plan[comm.rank()];
     let due = plan.iter().flatten().filter(|(to, _)| *to == comm.rank()).count();
-    let (mut sent, mut came, mut got) = (0, 0, vec![Vec::new(); comm.size()]);
-    while sent < own.len() || came < due {
-        if let Some(&(to, length)) = own.get(sent)
+    let (mut sent, mut received, mut serials_by_sender) = (0, 0, vec![Vec::new(); comm.size()]);
+    while sent < messages.len() || received < due {
+        if let Some(&(to, length)) = messages.get(sent)
             && outbox.send(to, &message(comm.rank(), sent, length))
         {
             sent += 1;
@@ -216,16 +216,16 @@ fn exchange(comm: &ThreadComm, plan: &Traffic, sends: usize, words: usize) -> Ve
             let (to, length) = plan[from][serial];
             assert_eq!(to, comm.rank(), "it went to the wrong rank");
             assert_eq!(words, message(from, serial, length), "the message was changed in transit");
-            got[from].push(serial);
+            serials_by_sender[from].push(serial);
         });
         match taken {
-            Some(()) => came += 1,
+            Some(()) => received += 1,
             None => comm.relax(),
         }
     }
     comm.barrier();
     assert_eq!(inbox.take(|_, _| ()), None, "more came than was sent");
-    got
+    serials_by_sender
 }
 
 proptest! {
@@ -233,9 +233,9 @@ proptest! {
 
     #[test]
     fn every_message_arrives_once_and_whole((plan, sends, words) in traffic()) {
-        let got = world(plan.len(), |comm| exchange(comm, &plan, sends, words));
-        for (to, got) in got.iter().enumerate() {
-            for (from, serials) in got.iter().enumerate() {
+        let serials_by_rank = run_ranks(plan.len(), |comm| exchange(comm, &plan, sends, words));
+        for (to, serials_by_sender) in serials_by_rank.iter().enumerate() {
+            for (from, serials) in serials_by_sender.iter().enumerate() {
                 let sent = plan[from].iter().enumerate().filter(|(_, message)| message.0 == to);
                 // The oldest message comes first, so those of one sender arrive in order.
                 prop_assert_eq!(serials, &sent.map(|(serial, _)| serial).collect::<Vec<_>>());
@@ -247,7 +247,7 @@ proptest! {
 #[test]
 fn mailboxes_can_be_opened_again_and_side_by_side() {
     for ranks in 2..=5 {
-        world(ranks, |comm| {
+        run_ranks(ranks, |comm| {
             for round in 0..20 {
                 let (mut requests, mut ask) = comm.mailbox(Tag::Request, 1, 1, 1);
                 let (mut replies, mut answer) = comm.mailbox(Tag::Reply, 1, 1, 1);
@@ -272,7 +272,7 @@ fn mailboxes_can_be_opened_again_and_side_by_side() {
 fn gets_bring_the_words_asked_for() {
     const WORDS: usize = 500;
     for ranks in 1..=5 {
-        world(ranks, |comm| {
+        run_ranks(ranks, |comm| {
             let memory: Vec<u64> = (0..WORDS).map(|i| (comm.rank() << 32 | i) as u64).collect();
             for slots in 1..=3 {
                 comm.get_window(&memory, slots, 16, |mut window| {
@@ -302,13 +302,13 @@ fn gets_bring_the_words_asked_for() {
 fn take(window: &mut impl GetWindow, wanted: &mut std::collections::HashSet<(u64, usize, u64)>) {
     window.take(|words| {
         assert!(words.iter().enumerate().all(|(k, &word)| word == words[0] + k as u64), "the block has a hole");
-        let found = wanted.iter().find(|entry| entry.0 == words[0] && entry.1 == words.len()).copied();
-        assert!(wanted.remove(&found.expect("a block that was asked for")));
+        let matching = wanted.iter().find(|entry| entry.0 == words[0] && entry.1 == words.len()).copied();
+        assert!(wanted.remove(&matching.expect("a block that was asked for")));
     });
 }
 
 fn failures(ranks: usize, body: impl Fn(&ThreadComm) + Sync + Send + 'static) -> Vec<String> {
-    let results = patiently(move || threads::run(ranks, |comm, _: &mut Arena| body(comm)));
+    let results = with_time_limit(move || threads::run(ranks, |comm, _: &mut Arena| body(comm)));
     results.into_iter().map(|result| result.err().unwrap_or_default()).collect()
 }
 
@@ -362,7 +362,7 @@ fn a_panic_with_messages_on_their_way_ends_the_world() {
 
 #[test]
 fn a_rank_that_gives_up_quietly_ends_the_others() {
-    let messages = failures(4, |comm| if comm.rank() == 3 { comm.fail() } else { comm.barrier() });
+    let messages = failures(4, |comm| if comm.rank() == 3 { comm.declare_failure() } else { comm.barrier() });
     assert_eq!(messages, [OTHER_RANK_FAILED, OTHER_RANK_FAILED, OTHER_RANK_FAILED, ""]);
 }
 
@@ -381,7 +381,7 @@ fn misuse_is_caught_before_it_touches_memory() {
 }
 
 /// Returns memory for a rank's stack frame. It is so large that dropping it unmaps it, and a later access crashes.
-fn mapped() -> Vec<u32> {
+fn mapped_words() -> Vec<u32> {
     vec![0; 1 << 20]
 }
 
@@ -402,7 +402,7 @@ fn a_panic_in_a_window_ends_the_world_and_leaves_the_others_memory_to_touch() {
                 });
             });
             let writing = failures(ranks, move |comm| {
-                let mut memory = mapped();
+                let mut memory = mapped_words();
                 comm.rma_window(&mut [], &mut memory, |mut window| {
                     for turn in 0.. {
                         assert!(comm.rank() != failing || turn < turns, "enough");
@@ -424,7 +424,7 @@ fn a_panic_in_a_window_ends_the_world_and_leaves_the_others_memory_to_touch() {
 fn a_panic_on_the_way_into_a_window_ends_the_world() {
     for failing in 0..3 {
         let messages = failures(3, move |comm| {
-            let mut memory = mapped();
+            let mut memory = mapped_words();
             comm.barrier();
             assert!(comm.rank() != failing, "enough");
             comm.rma_window(&mut [], &mut memory, |mut window| {
@@ -439,7 +439,7 @@ fn a_panic_on_the_way_into_a_window_ends_the_world() {
 
 #[test]
 fn a_window_that_is_forgotten_ends_like_any_other() {
-    world(3, |comm| {
+    run_ranks(3, |comm| {
         for round in 1..=20 {
             let mut memory = vec![0u64; 100];
             comm.rma_window(&mut [], &mut memory, |mut window| {

@@ -1,7 +1,7 @@
 //! Tests of quantities with units.
 
 use apexmap_base::units::{
-    NumberStyle, Unit, amount, bytes, is_known, number, parse, quantity, seconds, si, significant,
+    NumberStyle, Unit, amount, bytes, is_informative, number, parse, quantity, seconds, short_number, si_number,
 };
 use proptest::prelude::*;
 
@@ -86,11 +86,11 @@ fn what_is_no_quantity_is_refused_with_the_known_units() {
 
 #[test]
 fn an_interval_over_decades_says_nothing_and_one_from_0_is_a_bound_from_above() {
-    for known in [(1.0, 29.9), (0.0, 1e9), (-1.0, 1e9), (2.0, 2.0), (0.0, 0.0)] {
-        assert!(is_known(known), "{known:?}");
+    for interval in [(1.0, 29.9), (0.0, 1e9), (-1.0, 1e9), (2.0, 2.0), (0.0, 0.0)] {
+        assert!(is_informative(interval), "{interval:?}");
     }
     for unknown in [(1.0, 30.0), (0.339e-9, 16.1e-3), (1.0, f64::INFINITY), (f64::NAN, f64::NAN)] {
-        assert!(!is_known(unknown), "{unknown:?}");
+        assert!(!is_informative(unknown), "{unknown:?}");
     }
 }
 
@@ -112,8 +112,8 @@ proptest! {
     }
 
     #[test]
-    fn a_time_is_the_double_nearest_to_what_is_written(number in 1u32.., at in 0usize..3) {
-        let (suffix, power) = [("ns", -9), ("us", -6), ("ms", -3)][at];
+    fn a_time_is_the_double_nearest_to_what_is_written(number in 1u32.., suffix_index in 0usize..3) {
+        let (suffix, power) = [("ns", -9), ("us", -6), ("ms", -3)][suffix_index];
         prop_assert_eq!(parse(&format!("{number} {suffix}"), Unit::Seconds), Ok(format!("{number}e{power}").parse().unwrap()));
     }
 
@@ -132,7 +132,7 @@ proptest! {
 
     #[test]
     fn every_number_prints(value in proptest::num::f64::ANY) {
-        prop_assert!(!significant(value).is_empty() && !si(value).is_empty());
+        prop_assert!(!short_number(value).is_empty() && !si_number(value).is_empty());
         let _ = (bytes(value), seconds(value));
         for style in [NumberStyle::Exact, NumberStyle::Rounded(5), NumberStyle::Table, NumberStyle::Fixed(4), NumberStyle::Ratio, NumberStyle::Factor] {
             prop_assert!(!number(value, style).is_empty());

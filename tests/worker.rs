@@ -1,9 +1,9 @@
 //! Tests of the worker as launchers start it: it reads a job and writes lines. Also tests its schedule.
 
-use super::common::{Scratch, patiently, small_point};
+use super::common::{Scratch, small_point, with_time_limit};
 use apexmap_base::point::Point;
 use apexmap_base::sample::{Event, Sample, Status};
-use apexmap_measure::hardware::{self as place, Hardware, Place};
+use apexmap_measure::hardware::{self as place, Hardware, PlacementOrder};
 use apexmap_measure::worker::{Job, Repeat, Schedule, Task};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
@@ -19,7 +19,7 @@ fn task(point: Point) -> Task {
 /// Returns a job of five points that differ in L.
 fn job(ranks: usize, repeat: Repeat) -> Job {
     let kernel = if ranks == 1 { "apex_map.sequential" } else { "apex_map.two_sided" };
-    let tasks = [1u64, 2, 4, 8, 16].map(|block| task(small_point(kernel, ranks).with("L", block)));
+    let tasks = [1u64, 2, 4, 8, 16].map(|block| task(small_point(kernel, ranks).with_parameter("L", block)));
     Job {
         launch: "0007".into(),
         block: 2,
@@ -83,8 +83,8 @@ fn a_job_becomes_a_greeting_starts_with_their_samples_and_a_farewell() {
         assert_eq!(hello.placement.iter().map(|place| place.rank).collect::<Vec<_>>(), (0..ranks).collect::<Vec<_>>());
         assert_eq!(events.last(), Some(&Event::Done { budget_spent: false }));
         let mut repetitions = [0; 5];
-        let told = |event: &&Event| !matches!(event, Event::Memory { .. } | Event::Progress { .. });
-        let runs: Vec<&Event> = events[1..events.len() - 1].iter().filter(told).collect();
+        let is_of_run = |event: &&Event| !matches!(event, Event::Memory { .. } | Event::Progress { .. });
+        let runs: Vec<&Event> = events[1..events.len() - 1].iter().filter(is_of_run).collect();
         for pair in runs.chunks(2) {
             let [Event::Start { index, repetition }, Event::Sample(sample)] = pair else { panic!("{pair:?}") };
             let task = &job.tasks[*index];
@@ -92,8 +92,8 @@ fn a_job_becomes_a_greeting_starts_with_their_samples_and_a_farewell() {
             assert_eq!((sample.block, sample.repetition, *repetition), (2, repetitions[*index], repetitions[*index]));
             assert_eq!((sample.status, sample.message.as_str()), (Status::Ok, ""));
             assert!(sample.seconds.is_some_and(|seconds| seconds > 0.0));
-            let known = apexmap_measure::kernels::find(&sample.point.kernel).expect("a kernel").outputs();
-            assert!(sample.outputs.keys().all(|name| known.iter().any(|output| output.column == name)));
+            let outputs = apexmap_measure::kernels::find(&sample.point.kernel).expect("a kernel").outputs();
+            assert!(sample.outputs.keys().all(|name| outputs.iter().any(|output| output.column == name)));
             repetitions[*index] += 1;
         }
         assert_eq!(repetitions, [3; 5], "without a width, the minimum is enough");
@@ -104,25 +104,26 @@ fn a_job_becomes_a_greeting_starts_with_their_samples_and_a_farewell() {
 /// memory.
 #[test]
 fn where_ranks_and_their_memory_are_is_told() {
-    let here = Hardware::here();
-    let ranks = here.cores_or_threads().min(2);
+    let hardware = Hardware::this_machine();
+    let ranks = hardware.cores_or_threads().min(2);
     let events = work(&job(ranks, times(2, 2)));
     let Event::Hello(hello) = &events[0] else { panic!("no greeting") };
-    assert_eq!(hello.place, Some(Place::Spread));
-    let expected = place::order(&here.threads, &here.allowed, Place::Spread);
+    assert_eq!(hello.place, Some(PlacementOrder::Spread));
+    let expected = place::place_ranks(&hardware.threads, &hardware.allowed, PlacementOrder::Spread);
     for (place, number) in hello.placement.iter().zip(expected) {
-        let thread = here.thread(number).expect("one of this machine");
+        let thread = hardware.thread(number).expect("one of this machine");
         assert_eq!(place.hardware_thread, Some(number as u32));
         assert_eq!(place.physical_core, thread.core.map(|core| core as u32));
         assert_eq!(place.numa_node, thread.numa_node.map(|node| node as u32));
         assert!(place.pinned);
     }
-    let told: Vec<usize> = (0..events.len()).filter(|&at| matches!(events[at], Event::Memory { .. })).collect();
-    let known = here.count(|thread| thread.numa_node);
-    assert_eq!(told.first(), known.map(|_| &2), "between the first start and its sample");
+    let memory_lines: Vec<usize> =
+        (0..events.len()).filter(|&index| matches!(events[index], Event::Memory { .. })).collect();
+    let node_count = hardware.count_distinct(|thread| thread.numa_node);
+    assert_eq!(memory_lines.first(), node_count.map(|_| &2), "between the first start and its sample");
     for sample in samples(&events) {
-        assert_eq!(sample.pages_elsewhere.is_some(), known.is_some());
-        assert!(known != Some(1) || sample.pages_elsewhere == Some(0.0), "there is no other node");
+        assert_eq!(sample.pages_elsewhere.is_some(), node_count.is_some());
+        assert!(node_count != Some(1) || sample.pages_elsewhere == Some(0.0), "there is no other node");
     }
 }
 
@@ -147,7 +148,7 @@ fn an_unreachable_width_is_given_up_at_the_maximum() {
     let events = work(&job(1, repeat));
     // The clock's resolution can make two medians in a row equal, so only bounds are certain.
     for index in 0..5 {
-        let n = order(&events).iter().filter(|&&at| at == index).count();
+        let n = order(&events).iter().filter(|&&started| started == index).count();
         assert!((6..=9).contains(&n), "point {index}: {n} repetitions");
     }
 }
@@ -194,7 +195,8 @@ fn a_worker_ends_in_the_middle_of_a_run_when_nobody_reads_its_lines_any_more() {
     use std::process::Stdio;
     let folder = Scratch::new();
     let file = folder.join("job.json");
-    let point = Point::new("calibrate.mailbox", 2).with("message_bytes", 8u64).with("messages", 1u64 << 32);
+    let point =
+        Point::new("calibrate.mailbox", 2).with_parameter("message_bytes", 8u64).with_parameter("messages", 1u64 << 32);
     let point = apexmap_measure::kernels::complete(point).expect("a valid point");
     let job = Job { tasks: vec![task(point)], ..job(2, times(1, 1)) };
     std::fs::write(&file, serde_json::to_string(&job).expect("a job")).expect("written");
@@ -203,7 +205,7 @@ fn a_worker_ends_in_the_middle_of_a_run_when_nobody_reads_its_lines_any_more() {
     let started = |line: &str| matches!(serde_json::from_str(line), Ok(Event::Start { .. }));
     assert!(lines.any(|line| started(&line.expect("a line"))));
     drop(lines);
-    let ended = patiently(move || worker.wait().expect("an end"));
+    let ended = with_time_limit(move || worker.wait().expect("an end"));
     assert_eq!(ended.code(), Some(3));
 }
 
@@ -232,10 +234,10 @@ fn ranks_that_the_system_gives_no_thread_are_refused_instead_of_waited_for() {
     std::fs::write(&file, serde_json::to_string(&job).expect("a job")).expect("written");
     let mut worker = worker_on(&file, 20);
     worker.env("RUST_MIN_STACK", (1u64 << 45).to_string());
-    let output = patiently(move || worker.output().expect("the program runs"));
+    let output = with_time_limit(move || worker.output().expect("the program runs"));
     assert_eq!(output.status.code(), Some(4), "{}", String::from_utf8_lossy(&output.stderr));
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("the system refuses a thread for this rank"), "{said}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains("the system refuses a thread for this rank"), "{stdout}");
 }
 
 #[test]
@@ -244,12 +246,12 @@ fn more_ranks_than_hardware_threads_are_oversubscribed() {
     let file = folder.join("job.json");
     std::fs::write(&file, serde_json::to_string(&job(2, times(1, 1))).expect("a job")).expect("written");
     let mut worker = worker_on(&file, 2);
-    let mut one = CpuSet::new();
+    let mut single_cpu = CpuSet::new();
     let allowed = sched_getaffinity(Pid::from_raw(0)).expect("the processors of this process");
     let first = (0..CpuSet::count()).find(|&cpu| allowed.is_set(cpu) == Ok(true)).expect("at least one");
-    one.set(first).expect("within the set");
+    single_cpu.set(first).expect("within the set");
     // SAFETY: sched_setaffinity is async-signal-safe.
-    unsafe { worker.pre_exec(move || Ok(sched_setaffinity(Pid::from_raw(0), &one)?)) };
+    unsafe { worker.pre_exec(move || Ok(sched_setaffinity(Pid::from_raw(0), &single_cpu)?)) };
     let output = worker.output().expect("the program runs");
     let line = output.stdout.split(|&byte| byte == b'\n').next().expect("a line");
     let Ok(Event::Hello(hello)) = serde_json::from_slice(line) else { panic!("no greeting") };
@@ -264,7 +266,7 @@ fn points_that_no_plan_would_hold_are_refused_before_anything_runs() {
         refusal(&job, 2)
     };
     let point = small_point("apex_map.two_sided", 2);
-    let message = refused(point.clone().with("L", 3u64));
+    let message = refused(point.clone().with_parameter("L", 3u64));
     assert!(message.contains("not a multiple of L = 3"), "{message}");
     let message = refused(Point { kernel: "apex_map.three_sided".into(), ..point.clone() });
     assert!(message.contains("there is no kernel \"apex_map.three_sided\""), "{message}");
@@ -288,13 +290,13 @@ fn repetitions_suffice_between_minimum_and_maximum_by_the_width() {
     let repeat = Repeat { width: Some(0.1), ..times(7, 9) };
     let narrow = [1.0, 1.01, 0.99, 1.0, 1.02, 1.0, 1.0];
     let wide = [1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0];
-    assert!(!repeat.satisfied(&narrow[..6]), "fewer than the minimum");
-    assert!(repeat.satisfied(&narrow));
-    assert!(!repeat.satisfied(&wide), "not precise yet");
-    assert!(repeat.satisfied(&[&wide[..], &[1.0]].concat()), "the maximum");
-    assert!(!Repeat { min: 1, ..repeat }.satisfied(&narrow[..5]), "no interval below six");
-    assert!(Repeat { width: None, min: 1, ..repeat }.satisfied(&[5.0]));
-    assert!(!Repeat { width: None, min: 1, ..repeat }.satisfied(&[]));
+    assert!(!repeat.is_satisfied(&narrow[..6]), "fewer than the minimum");
+    assert!(repeat.is_satisfied(&narrow));
+    assert!(!repeat.is_satisfied(&wide), "not precise yet");
+    assert!(repeat.is_satisfied(&[&wide[..], &[1.0]].concat()), "the maximum");
+    assert!(!Repeat { min: 1, ..repeat }.is_satisfied(&narrow[..5]), "no interval below six");
+    assert!(Repeat { width: None, min: 1, ..repeat }.is_satisfied(&[5.0]));
+    assert!(!Repeat { width: None, min: 1, ..repeat }.is_satisfied(&[]));
 }
 
 #[test]
@@ -321,8 +323,8 @@ proptest! {
         while let Some(index) = schedule.next_point() {
             runs[index] += 1;
             schedule.record(index, Some(1.0));
-            let due = (0..runs.len()).filter(|&at| so_far[at] + runs[at] < min as usize);
-            let (most, least) = (runs[index], due.map(|at| runs[at]).min().unwrap_or(usize::MAX));
+            let due = (0..runs.len()).filter(|&other| so_far[other] + runs[other] < min as usize);
+            let (most, least) = (runs[index], due.map(|other| runs[other]).min().unwrap_or(usize::MAX));
             prop_assert!(most <= least.saturating_add(1), "interleaved: no point runs ahead by two");
         }
         let missing: Vec<_> = so_far.iter().map(|&n| (min as usize).saturating_sub(n)).collect();

@@ -5,8 +5,8 @@ use super::common::small_point;
 use apexmap_base::point::{Point, Value};
 use apexmap_measure::comm::arena::{Arena, Pages};
 use apexmap_measure::comm::{Comm, Transport, World, threads};
-use apexmap_measure::kernels::apex_map::access::{Access, Pattern};
-use apexmap_measure::kernels::apex_map::access_all::{Accesses, access_all};
+use apexmap_measure::kernels::apex_map::access::{Access, WritePattern};
+use apexmap_measure::kernels::apex_map::access_all::{AccessSpec, access_all};
 use apexmap_measure::kernels::apex_map::chains::chase_all;
 use apexmap_measure::kernels::apex_map::writing::{Loop, run as run_loop};
 #[cfg(target_arch = "x86_64")]
@@ -23,12 +23,12 @@ const KINDS: [(&str, Access); 4] = [
 ];
 
 /// Returns the word that memory must contain, computed from its definition: differences of a mixing function.
-fn right(word: u64) -> u64 {
+fn expected_word(word: u64) -> u64 {
     mix(word + 1).wrapping_sub(mix(word))
 }
 
-fn changed(point: &Point, settings: &[(&str, Value)]) -> Point {
-    let point = settings.iter().fold(point.clone(), |point, (name, value)| point.with(name, value.clone()));
+fn with_settings(point: &Point, settings: &[(&str, Value)]) -> Point {
+    let point = settings.iter().fold(point.clone(), |point, (name, value)| point.with_parameter(name, value.clone()));
     complete(point).expect("a valid point")
 }
 
@@ -66,11 +66,15 @@ fn every_kind_of_write_verifies_and_leaves_the_memory_as_it_was() {
                     ("L", block.into()),
                     ("M", words.into()),
                 ];
-                let point = changed(&small_point("apex_map.sequential", 1), &settings);
+                let point = with_settings(&small_point("apex_map.sequential", 1), &settings);
                 let look = |arena: &mut Arena| {
                     // Requests the same contents, so that the arena is not filled again.
                     let (memory, _) = arena.words(Pages::Huge, words as usize, 0, |_| 0).expect("memory");
-                    assert!(memory.iter().zip(0..).all(|(word, place)| *word == right(place)), "{}", point.label());
+                    assert!(
+                        memory.iter().zip(0..).all(|(word, place)| *word == expected_word(place)),
+                        "{}",
+                        point.label()
+                    );
                 };
                 assert_eq!(run_on(&point, |_, _| (), look).verdict, Ok(()), "{}", point.label());
             }
@@ -88,29 +92,32 @@ fn verdict(point: &Point, timed: Loop) -> Result<(), String> {
 fn loops_that_leave_out_writes_or_write_elsewhere_are_found() {
     let faults: [(&str, Loop); 6] = [
         ("nothing", |_, _, _| 0),
-        ("a tenth is left out", |memory, offsets, what| {
+        ("a tenth is left out", |memory, offsets, spec| {
             let kept: Vec<u64> =
-                offsets.iter().copied().filter(|at| !(at / what.block as u64).is_multiple_of(10)).collect();
+                offsets.iter().copied().filter(|offset| !(offset / spec.block as u64).is_multiple_of(10)).collect();
             let even = kept.len() / 2 * 2;
-            access_all(memory, &kept[..even], what)
+            access_all(memory, &kept[..even], spec)
         }),
-        ("the last write of a pass", |memory, offsets, what| access_all(memory, &offsets[..offsets.len() - 2], what)),
-        ("a word of each block", |memory, offsets, what| {
-            access_all(memory, offsets, Accesses { block: what.block - 1, ..what })
+        ("the last write of a pass", |memory, offsets, spec| access_all(memory, &offsets[..offsets.len() - 2], spec)),
+        ("a word of each block", |memory, offsets, spec| {
+            access_all(memory, offsets, AccessSpec { block: spec.block - 1, ..spec })
         }),
-        ("the next block", |memory, offsets, what| {
-            let next: Vec<u64> = offsets.iter().map(|at| (at + what.block as u64) % memory.len() as u64).collect();
-            access_all(memory, &next, what)
+        ("the next block", |memory, offsets, spec| {
+            let next: Vec<u64> =
+                offsets.iter().map(|offset| (offset + spec.block as u64) % memory.len() as u64).collect();
+            access_all(memory, &next, spec)
         }),
-        ("another number", |memory, offsets, what| match what.access {
+        ("another number", |memory, offsets, spec| match spec.access {
             // A copy writes no number.
             Access::Copy => 0,
-            _ => access_all(memory, offsets, Accesses { first: what.first + 1, ..what }),
+            _ => access_all(memory, offsets, AccessSpec { first: spec.first + 1, ..spec }),
         }),
     ];
     for (name, _) in KINDS {
-        let point =
-            changed(&small_point("apex_map.sequential", 1), &[("access", name.into()), ("alpha", Value::Real(0.5))]);
+        let point = with_settings(
+            &small_point("apex_map.sequential", 1),
+            &[("access", name.into()), ("alpha", Value::Real(0.5))],
+        );
         assert_eq!(verdict(&point, access_all), Ok(()), "{name}");
         for (fault, timed) in faults {
             let why = verdict(&point, timed).expect_err(&format!("{name}: {fault}"));
@@ -121,28 +128,30 @@ fn loops_that_leave_out_writes_or_write_elsewhere_are_found() {
 
 #[test]
 fn reads_among_writes_that_are_left_out_are_found() {
-    let point =
-        changed(&small_point("apex_map.sequential", 1), &[("access", "update".into()), ("write_share", 50u64.into())]);
-    let without_sum: Loop = |memory, offsets, what| {
-        access_all(memory, offsets, what);
+    let point = with_settings(
+        &small_point("apex_map.sequential", 1),
+        &[("access", "update".into()), ("write_share", 50u64.into())],
+    );
+    let without_sum: Loop = |memory, offsets, spec| {
+        access_all(memory, offsets, spec);
         0
     };
     assert_eq!(verdict(&point, without_sum), Err("the sum of the words read is wrong".into()));
 }
 
 /// Performs the accesses of the timed loop word by word.
-fn plainly(memory: &mut [u64], offsets: &[u64], what: Accesses) -> u64 {
+fn access_word_by_word(memory: &mut [u64], offsets: &[u64], spec: AccessSpec) -> u64 {
     let mut sum = 0u64;
     let mut from = 0;
-    for (number, &at) in (what.first..).zip(offsets) {
-        let index = (number - what.first) as usize;
-        let within = index % what.pattern.group;
-        let group = what.pattern.group.min(offsets.len() - (index - within));
-        for word in at as usize..at as usize + what.block {
-            match what.access {
-                Access::Copy if index.is_multiple_of(2) => from = at as usize,
-                Access::Copy => memory[word] = memory[from + word - at as usize],
-                _ if within < what.pattern.reads(group) => sum = sum.wrapping_add(memory[word]),
+    for (number, &offset) in (spec.first..).zip(offsets) {
+        let index = (number - spec.first) as usize;
+        let within = index % spec.pattern.group;
+        let group = spec.pattern.group.min(offsets.len() - (index - within));
+        for word in offset as usize..offset as usize + spec.block {
+            match spec.access {
+                Access::Copy if index.is_multiple_of(2) => from = offset as usize,
+                Access::Copy => memory[word] = memory[from + word - offset as usize],
+                _ if within < spec.pattern.reads(group) => sum = sum.wrapping_add(memory[word]),
                 Access::Update => memory[word] = memory[word].wrapping_add(number),
                 _ => memory[word] = number,
             }
@@ -163,19 +172,19 @@ proptest! {
     ) {
         // Blocks start at multiples of their length, in a memory that begins anywhere.
         let blocks = (memory.len() - skip) / block;
-        let mut offsets: Vec<u64> = places.iter().map(|at| (at.index(blocks) * block) as u64).collect();
+        let mut offsets: Vec<u64> = places.iter().map(|place| (place.index(blocks) * block) as u64).collect();
         offsets.truncate(offsets.len() / 2 * 2);
-        let pattern = Pattern::of_per_cent(if kind == Access::Copy { 100 } else { share });
-        let what = Accesses { access: kind, pattern, block, first: 7 };
+        let pattern = WritePattern::from_per_cent(if kind == Access::Copy { 100 } else { share });
+        let spec = AccessSpec { access: kind, pattern, block, first: 7 };
         let mut plain = memory.clone();
-        prop_assert_eq!(access_all(&mut memory[skip..], &offsets, what), plainly(&mut plain[skip..], &offsets, what));
+        prop_assert_eq!(access_all(&mut memory[skip..], &offsets, spec), access_word_by_word(&mut plain[skip..], &offsets, spec));
         prop_assert_eq!(memory, plain);
     }
 
     #[test]
     fn the_share_of_writes_is_the_one_asked_for(share in 0u64..=100, accesses in 1usize..5000) {
-        let pattern = Pattern::of_per_cent(share);
-        let reads: usize = (0..accesses).step_by(pattern.group.min(accesses)).map(|at| pattern.reads(pattern.group.min(accesses - at))).sum();
+        let pattern = WritePattern::from_per_cent(share);
+        let reads: usize = (0..accesses).step_by(pattern.group.min(accesses)).map(|start| pattern.reads(pattern.group.min(accesses - start))).sum();
         let writes = (accesses - reads) as f64;
         prop_assert!((writes - accesses as f64 * share as f64 / 100.0).abs() <= 0.5 + 1e-9, "{} of {}", writes, accesses);
     }
@@ -185,8 +194,8 @@ proptest! {
 fn a_block_beyond_memory_panics_instead_of_being_written() {
     for (_, access) in KINDS {
         for block in [1, 3, 4, 8, 17] {
-            let what = Accesses { access, pattern: Pattern::of_per_cent(100), block, first: 1 };
-            let result = std::panic::catch_unwind(|| access_all(&mut [1; 32], &[0, 33 - block as u64], what));
+            let spec = AccessSpec { access, pattern: WritePattern::from_per_cent(100), block, first: 1 };
+            let result = std::panic::catch_unwind(|| access_all(&mut [1; 32], &[0, 33 - block as u64], spec));
             assert!(result.is_err(), "{block}");
         }
     }
@@ -198,16 +207,16 @@ fn blocks_past_the_caches_that_lie_between_vectors_panic_instead_of_faulting() {
     struct Aligned([u64; 64]);
     for block in [4, 8, 16, 32] {
         for share in [50, 100] {
-            let pattern = Pattern::of_per_cent(share);
-            let what = Accesses { access: Access::NonTemporal, pattern, block, first: 1 };
-            let run = |at| std::panic::catch_unwind(|| access_all(&mut Aligned([1; 64]).0, &[0, at], what));
+            let pattern = WritePattern::from_per_cent(share);
+            let spec = AccessSpec { access: Access::NonTemporal, pattern, block, first: 1 };
+            let run = |offset| std::panic::catch_unwind(|| access_all(&mut Aligned([1; 64]).0, &[0, offset], spec));
             assert!(run(block as u64).is_ok(), "{block}");
             // Without vector instructions, a block may start at any word.
             #[cfg(target_arch = "x86_64")]
             let vectors = Kind::best().is_some();
             #[cfg(not(target_arch = "x86_64"))]
             let vectors = false;
-            assert_eq!((1..4).all(|at| run(at).is_err()), vectors, "{block}");
+            assert_eq!((1..4).all(|offset| run(offset).is_err()), vectors, "{block}");
         }
     }
 }
@@ -216,8 +225,12 @@ fn blocks_past_the_caches_that_lie_between_vectors_panic_instead_of_faulting() {
 fn a_choice_that_no_kernel_knows_is_never_taken_for_another() {
     let sequential = small_point("apex_map.sequential", 1);
     let small_table =
-        |kernel: &str, ranks| complete(Point::new(kernel, ranks).with("N_words", 256u64)).expect("a point");
-    assert_eq!(Access::of(&Point::new("apex_map.sequential", 1)), Access::Read, "a point of an earlier version");
+        |kernel: &str, ranks| complete(Point::new(kernel, ranks).with_parameter("N_words", 256u64)).expect("a point");
+    assert_eq!(
+        Access::from_point(&Point::new("apex_map.sequential", 1)),
+        Access::Read,
+        "a point of an earlier version"
+    );
     let choices: [(&str, Point, usize); 4] = [
         ("access", sequential, 5),
         ("by", small_point("calibrate.request", 2), 2),
@@ -230,7 +243,7 @@ fn a_choice_that_no_kernel_knows_is_never_taken_for_another() {
         let Domain::Choice(known) = parameter.domain else { panic!("{name} is no choice") };
         assert_eq!(known.len(), words, "{name}");
         let run = |word: &str| {
-            let point = point.clone().with(name, word);
+            let point = point.clone().with_parameter(name, word);
             let run = |comm: &threads::ThreadComm, arena: &mut Arena| {
                 kernel.run(&point, 0, &mut World { transport: Transport::Threads(comm), arena })
             };
@@ -246,7 +259,7 @@ fn bytes_that_travel_are_whole_lines_and_twice_for_stores() {
     let traffic = |access: &str, share: u64, block: u64, words: u64| {
         let settings =
             [("access", access.into()), ("write_share", share.into()), ("L", block.into()), ("M", words.into())];
-        let point = changed(&small_point("apex_map.sequential", 1), &settings);
+        let point = with_settings(&small_point("apex_map.sequential", 1), &settings);
         let outcome = run(&point);
         assert_eq!(outcome.verdict, Ok(()));
         let rate = number(&outcome, "traffic_bytes_per_second") * outcome.seconds;
@@ -273,8 +286,8 @@ fn bytes_that_travel_are_whole_lines_and_twice_for_stores() {
 #[test]
 fn shares_that_say_nothing_are_refused() {
     let refusal = |settings: &[(&str, Value)]| {
-        let base = Point::new("apex_map.sequential", 1).with("M", 4096u64);
-        complete(settings.iter().fold(base, |point, (name, value)| point.with(name, value.clone())))
+        let base = Point::new("apex_map.sequential", 1).with_parameter("M", 4096u64);
+        complete(settings.iter().fold(base, |point, (name, value)| point.with_parameter(name, value.clone())))
             .expect_err("refused")
     };
     assert!(refusal(&[("write_share", 50u64.into())]).contains("has no effect with access = \"read\""));
@@ -300,20 +313,20 @@ fn chains_verify_and_find_wrong_words() {
             let words = if block == 3 { 3000u64 } else { 4096 };
             let settings =
                 [("chains", chains.into()), ("L", block.into()), ("M", words.into()), ("alpha", Value::Real(0.5))];
-            let point = changed(&small_point("apex_map.chains", 1), &settings);
+            let point = with_settings(&small_point("apex_map.chains", 1), &settings);
             let outcome = run(&point);
             assert_eq!(outcome.verdict, Ok(()), "{}", point.label());
             let steps = 128.0 / chains as f64;
             assert!((number(&outcome, "chain_seconds") * steps / outcome.seconds - 1.0).abs() < 1e-9);
             // Damages the hottest block, which all chains visit.
             let spoil = |arena: &mut Arena, _| {
-                let contents = |place: usize| right(place as u64) + u64::from(place as u64 == block - 1);
+                let contents = |place: usize| expected_word(place as u64) + u64::from(place as u64 == block - 1);
                 arena.words(Pages::Huge, words as usize, 0, contents).expect("memory");
             };
             assert!(run_on(&point, spoil, |_| ()).verdict.is_err(), "{}", point.label());
         }
     }
-    let odd = Point::new("apex_map.chains", 1).with("M", 4096u64).with("chains", 3u64);
+    let odd = Point::new("apex_map.chains", 1).with_parameter("M", 4096u64).with_parameter("chains", 3u64);
     assert!(complete(odd).expect_err("three").contains("use 4"));
 }
 
@@ -340,7 +353,7 @@ fn rank_0_and_its_neighbours_verify() {
             }
             for alpha in [1.0, 0.01] {
                 let settings = [("neighbours", neighbours.into()), ("alpha", Value::Real(alpha))];
-                let point = changed(&small_point("apex_map.neighbours", ranks), &settings);
+                let point = with_settings(&small_point("apex_map.neighbours", ranks), &settings);
                 let outcome = run(&point);
                 assert_eq!(outcome.verdict, Ok(()), "{}", point.label());
                 let busy = number(&outcome, "background_bytes_per_second") > 0.0;
@@ -350,9 +363,10 @@ fn rank_0_and_its_neighbours_verify() {
             }
         }
     }
-    let alone = Point::new("apex_map.neighbours", 1).with("M", 4096u64);
+    let alone = Point::new("apex_map.neighbours", 1).with_parameter("M", 4096u64);
     assert!(complete(alone).expect_err("one rank").contains("at least two ranks"));
-    let one_sender = Point::new("apex_map.neighbours", 2).with("M", 4096u64).with("neighbours", "send");
+    let one_sender =
+        Point::new("apex_map.neighbours", 2).with_parameter("M", 4096u64).with_parameter("neighbours", "send");
     assert!(complete(one_sender).expect_err("one neighbour").contains("at least three ranks"));
 }
 
@@ -360,10 +374,10 @@ fn rank_0_and_its_neighbours_verify() {
 fn wrong_words_of_rank_0_and_of_neighbours_are_found() {
     for (bad, neighbours) in [(0, "idle"), (1, "stream"), (1, "probe"), (1, "send")] {
         let ranks = if neighbours == "send" { 3 } else { 2 };
-        let point = changed(&small_point("apex_map.neighbours", ranks), &[("neighbours", neighbours.into())]);
+        let point = with_settings(&small_point("apex_map.neighbours", ranks), &[("neighbours", neighbours.into())]);
         let spoil = |arena: &mut Arena, rank: usize| {
             let wrong = u64::from(rank == bad);
-            arena.words(Pages::Huge, 4096, 0, |place| right(place as u64) + wrong).expect("memory");
+            arena.words(Pages::Huge, 4096, 0, |place| expected_word(place as u64) + wrong).expect("memory");
         };
         let why = run_on(&point, spoil, |_| ()).verdict.expect_err(neighbours);
         assert_eq!(why.contains("neighbours"), bad == 1, "{neighbours}: {why}");

@@ -14,7 +14,7 @@ use apexmap_base::point::Point;
 use apexmap_base::sample::{Event, Status};
 use apexmap_measure::kernels;
 use apexmap_measure::numerics::statistics::median;
-use apexmap_run::launch::{Here, LaunchJob, check};
+use apexmap_run::launch::{LaunchJob, LocalMachine, check};
 use mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -38,19 +38,22 @@ struct Test {
 /// to 100 ms.
 fn tests() -> Vec<Test> {
     let sizes = [4, 8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 4 << 20];
-    let all = [("latency", "ping_pong"), ("streaming", "streaming"), ("bidirectional", "bidirectional")];
+    let kinds = [("latency", "ping_pong"), ("streaming", "streaming"), ("bidirectional", "bidirectional")];
     let test = |(name, kernel): (&'static str, &'static str), bytes: u64| {
         let window = if name == "latency" { 16 } else { WINDOW };
         let rounds = ((64 << 20) / (bytes.max(2048) * window)).clamp(2, 256);
         Test { name, kernel, bytes, window, messages: rounds * window }
     };
-    all.iter().flat_map(|&of| sizes.iter().map(move |&bytes| test(of, bytes))).collect()
+    kinds.iter().flat_map(|&kind| sizes.iter().map(move |&bytes| test(kind, bytes))).collect()
 }
 
 impl Test {
     fn point(&self, buffers: &str) -> Point {
-        let point = Point::new(&format!("message_rate.{}", self.kernel), 2).with("message_bytes", self.bytes);
-        let point = point.with("window", self.window).with("messages", self.messages).with("buffers", buffers);
+        let point = Point::new(&format!("message_rate.{}", self.kernel), 2).with_parameter("message_bytes", self.bytes);
+        let point = point
+            .with_parameter("window", self.window)
+            .with_parameter("messages", self.messages)
+            .with_parameter("buffers", buffers);
         kernels::complete(point).expect("a valid point")
     }
 
@@ -93,7 +96,7 @@ fn compare(mpi: &Mpi, buffers: &str, pairs: usize) {
     for (test, (ours, theirs)) in tests.iter().zip(ours.iter().zip(&theirs)) {
         let mut ratios: Vec<f64> = theirs.iter().zip(ours).map(|(theirs, ours)| theirs / ours).collect();
         ratios.sort_by(f64::total_cmp);
-        let [ours, theirs] = [ours, theirs].map(|of| median(of).expect("pairs") / test.messages());
+        let [ours, theirs] = [ours, theirs].map(|times| median(times).expect("pairs") / test.messages());
         println!(
             "{:<14} {:>8} {:>12.3} {:>12.3} {:>11.1} {:>7.3} {:>6.3} {:>6.3}",
             test.name,
@@ -140,7 +143,7 @@ fn run_peer(mpi: &Mpi, peer: &Path, buffers: &str, tests: &[Test]) -> Vec<Vec<f6
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let program = check(&*mpi.launcher(), peer, &path).expect("the launcher exists");
-    let here = Here::look();
+    let host = LocalMachine::detect();
     let job = LaunchJob {
         program,
         worker: peer.to_owned(),
@@ -151,7 +154,7 @@ fn run_peer(mpi: &Mpi, peer: &Path, buffers: &str, tests: &[Test]) -> Vec<Vec<f6
         hosts: Vec::new(),
         place: None,
         variables: Vec::new(),
-        here,
+        machine: host,
     };
     let command = mpi.launcher().command(&job);
     let (program, arguments) = command.argv.split_first().expect("a command");

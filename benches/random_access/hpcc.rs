@@ -26,27 +26,28 @@ pub enum Pages {
 pub struct Hpcc {
     program: PathBuf,
     /// Algorithm and compiler flags.
-    pub what: String,
+    pub description: String,
 }
 
 impl Hpcc {
     /// Debian's package. It does not record its compiler flags. With these flags, Debian's compiler reproduces the
     /// package's verification (verification.c) from the source, instruction for instruction.
     pub fn debian() -> Self {
-        let what = "Debian's hpcc 1.5.0: base algorithm, gcc -O2 -funroll-loops -fstack-protector-strong, no -march";
-        Self { program: "hpcc".into(), what: what.into() }
+        let description =
+            "Debian's hpcc 1.5.0: base algorithm, gcc -O2 -funroll-loops -fstack-protector-strong, no -march";
+        Self { program: "hpcc".into(), description: description.into() }
     }
 
     /// Builds HPCC with the optimised algorithm of its authors. If that fails, returns Debian's build.
-    pub fn optimised() -> Self {
+    pub fn build_optimised() -> Self {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/build-hpcc");
         let built = Command::new(script).stdin(Stdio::null()).output().expect("a shell");
         let text = String::from_utf8_lossy(if built.status.success() { &built.stdout } else { &built.stderr });
         let mut lines = text.trim().lines();
         match (built.status.success(), lines.next(), lines.next()) {
             (true, Some(program), Some(flags)) => {
-                let what = format!("hpcc 1.5.0 built here: optimised algorithm, gcc {flags}");
-                Self { program: program.into(), what }
+                let description = format!("hpcc 1.5.0 built here: optimised algorithm, gcc {flags}");
+                Self { program: program.into(), description: description }
             }
             _ => {
                 println!("\ncannot build hpcc with its optimised algorithm; using Debian's instead:\n{text}");

@@ -23,18 +23,19 @@ const UPDATES: u64 = 4 * WORDS;
 /// Returns the instructions of the kernel and of the plain loop, by method; `None` without valgrind.
 pub fn compare(folder: &Path) -> Option<Vec<(&'static str, u64, u64)>> {
     Command::new("valgrind").arg("--version").stdout(Stdio::null()).status().ok()?;
-    let count = |what, method| count(folder, what, method);
+    let count = |subject, method| count(folder, subject, method);
     Some(["look_ahead", "immediate"].map(|method| (method, count("kernel", method), count("loop", method))).into())
 }
 
 /// Callgrind writes its counts at every reading of the clock. The second last part is between the last two readings.
-fn count(folder: &Path, what: &str, method: &str) -> u64 {
-    let base = format!("{what}-{method}");
-    let this = std::env::current_exe().expect("this program");
+fn count(folder: &Path, subject: &str, method: &str) -> u64 {
+    let base = format!("{subject}-{method}");
+    let program = std::env::current_exe().expect("this program");
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--tool=callgrind", "--dump-before=clock_gettime*"]);
     valgrind.arg(format!("--callgrind-out-file={}", folder.join(&base).display()));
-    let run = valgrind.arg(this).args([ARGUMENT, what, method]).stdin(Stdio::null()).output().expect("valgrind starts");
+    let run =
+        valgrind.arg(program).args([ARGUMENT, subject, method]).stdin(Stdio::null()).output().expect("valgrind starts");
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let parts = std::fs::read_dir(folder).expect("the folder").flatten();
     let parts = parts.filter(|entry| entry.file_name().to_string_lossy().starts_with(&base));
@@ -53,17 +54,19 @@ fn count(folder: &Path, what: &str, method: &str) -> u64 {
 }
 
 /// Runs the kernel or the loop under valgrind.
-pub fn run(what: &str, method: &str) {
-    match (what, method) {
+pub fn run(subject: &str, method: &str) {
+    match (subject, method) {
         ("kernel", _) => kernel(method),
-        (_, "immediate") => timed(immediate),
-        _ => timed(look_ahead),
+        (_, "immediate") => time(immediate),
+        _ => time(look_ahead),
     }
 }
 
 fn kernel(method: &str) {
-    let point = Point::new("random_access.sequential", 1).with("N_words", WORDS).with("method", method);
-    let point = kernels::complete(point.with("starts", "reference").with("offset", "none")).expect("a valid point");
+    let point =
+        Point::new("random_access.sequential", 1).with_parameter("N_words", WORDS).with_parameter("method", method);
+    let point = kernels::complete(point.with_parameter("starts", "reference").with_parameter("offset", "none"))
+        .expect("a valid point");
     let kernel = kernels::find(&point.kernel).expect("the kernel");
     let outcomes = threads::run(1, |comm, arena| {
         kernel.run(&point, 0, &mut World { transport: Transport::Threads(comm), arena }).expect("it runs")
@@ -71,7 +74,7 @@ fn kernel(method: &str) {
     assert!(outcomes.iter().all(|outcome| outcome.as_ref().is_ok_and(|outcome| outcome.verdict.is_ok())));
 }
 
-fn timed(pass: impl FnOnce(&mut [u64])) {
+fn time(pass: impl FnOnce(&mut [u64])) {
     let mut words: Vec<u64> = (0..WORDS).collect();
     let start = Instant::now();
     pass(black_box(&mut words));
@@ -89,20 +92,21 @@ fn immediate(words: &mut [u64]) {
 /// 1024 values are stored; words are prefetched 128 and 16 updates ahead.
 fn look_ahead(words: &mut [u64]) {
     let mask = words.len() as u64 - 1;
-    let mut generator = Generator::after(StreamKind::Lfsr, 0);
+    let mut generator = Generator::starting_after(StreamKind::Lfsr, 0);
     let (mut values, mut waiting, mut left) = ([0; 1024], 0, black_box(UPDATES) as usize);
     while left > 0 {
         let size = left.min(values.len() - 128);
-        let known = waiting + size;
-        generator.fill(&mut values[waiting..known]);
-        for ((&value, &near), &far) in values[..known].iter().zip(&values[16..known]).zip(&values[128..known.max(128)])
+        let filled = waiting + size;
+        generator.fill(&mut values[waiting..filled]);
+        for ((&value, &near), &far) in
+            values[..filled].iter().zip(&values[16..filled]).zip(&values[128..filled.max(128)])
         {
             ask::<2>(&words[(far & mask) as usize]);
             ask::<3>(&words[(near & mask) as usize]);
             words[(value & mask) as usize] ^= value;
         }
-        waiting = known.min(128);
-        values.copy_within(known - waiting..known, 0);
+        waiting = filled.min(128);
+        values.copy_within(filled - waiting..filled, 0);
         left -= size;
     }
     for (i, &value) in values[..waiting].iter().enumerate() {

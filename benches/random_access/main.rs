@@ -26,10 +26,10 @@ const LOOK_AHEAD: u64 = 1024;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    if let [word, what, method] = &arguments[..]
+    if let [word, subject, method] = &arguments[..]
         && word == instructions::ARGUMENT
     {
-        return instructions::run(what, method);
+        return instructions::run(subject, method);
     }
     let pairs = arguments.first().map_or(PAIRS, |count| count.parse().expect("a number of pairs"));
     let folder = std::env::temp_dir().join(format!("apexmap-bench-{}", std::process::id()));
@@ -41,15 +41,15 @@ fn main() {
     let debian = Hpcc::debian();
     for (bits, target) in [(24, 3.0), (26, 2.0)].into_iter().filter(|_| wanted("alone")) {
         let title = format!("one process, 2^{bits} words, against SingleRandomAccess");
-        compare(&folder, pairs, &title, &debian, Section::Single, 1 << bits, &alone(1 << bits, target));
+        compare(&folder, pairs, &title, &debian, Section::Single, 1 << bits, &one_process(1 << bits, target));
     }
     if wanted("together") {
         let title = "two ranks, 2^25 words in all, Q = 1024, against MPIRandomAccess";
-        compare(&folder, pairs, title, &debian, Section::Mpi, 1 << 25, &together(1 << 25));
+        compare(&folder, pairs, title, &debian, Section::Mpi, 1 << 25, &two_ranks(1 << 25));
     }
     for bits in [24, 26].into_iter().filter(|_| wanted("optimised")) {
         let title = format!("two ranks, 2^{bits} words in all, Q = 1024, against MPIRandomAccess");
-        compare(&folder, pairs, &title, &Hpcc::optimised(), Section::Mpi, 1 << bits, &hypercube(1 << bits, 1.4));
+        compare(&folder, pairs, &title, &Hpcc::build_optimised(), Section::Mpi, 1 << bits, &hypercube(1 << bits, 1.4));
     }
     let _ = std::fs::remove_dir_all(&folder);
 }
@@ -80,12 +80,12 @@ fn contender(
     pages: Pages,
     target: Option<f64>,
 ) -> Contender {
-    let point = Point::new(kernel, ranks).with("N_words", words).with("Q", LOOK_AHEAD);
-    let point = point.with("starts", "reference").with("offset", "none");
-    let point = point.with("pages", if pages == Pages::Huge { "huge" } else { "base" });
+    let point = Point::new(kernel, ranks).with_parameter("N_words", words).with_parameter("Q", LOOK_AHEAD);
+    let point = point.with_parameter("starts", "reference").with_parameter("offset", "none");
+    let point = point.with_parameter("pages", if pages == Pages::Huge { "huge" } else { "base" });
     let point = settings.iter().fold(point, |point, &(name, value)| match value.parse::<u64>() {
-        Ok(number) => point.with(name, number),
-        Err(_) => point.with(name, value),
+        Ok(number) => point.with_parameter(name, number),
+        Err(_) => point.with_parameter(name, value),
     });
     let words = settings.iter().map(|(_, value)| *value);
     let label = std::iter::once(kernel.trim_start_matches("random_access.")).chain(words);
@@ -98,37 +98,37 @@ fn contender(
 }
 
 /// Returns the points of one process.
-fn alone(words: u64, target: f64) -> Vec<Contender> {
-    let one = |method, pages, target| {
+fn one_process(words: u64, target: f64) -> Vec<Contender> {
+    let with_method = |method, pages, target| {
         let settings = [("method", method), ("streams", "128")];
         contender("random_access.sequential", 1, words, &settings, pages, target)
     };
     vec![
-        one("look_ahead", Pages::Base, Some(1.2)),
-        one("look_ahead", Pages::Huge, Some(target)),
-        one("immediate", Pages::Base, None),
-        one("immediate", Pages::Huge, None),
+        with_method("look_ahead", Pages::Base, Some(1.2)),
+        with_method("look_ahead", Pages::Huge, Some(target)),
+        with_method("immediate", Pages::Base, None),
+        with_method("immediate", Pages::Huge, None),
     ]
 }
 
 /// Returns the points of two ranks.
-fn together(words: u64) -> Vec<Contender> {
-    let two = |kernel: &str, settings: &[(&str, &str)], target| {
+fn two_ranks(words: u64) -> Vec<Contender> {
+    let with_settings = |kernel: &str, settings: &[(&str, &str)], target| {
         let kernel = format!("random_access.{kernel}");
         [Pages::Base, Pages::Huge].map(|pages| contender(&kernel, 2, words, settings, pages, target))
     };
-    let mut all = hypercube(words, 6.0);
-    all.extend(two("alltoallv", &[], None));
-    all.extend(two("routed", &[], None));
-    all.extend(two("base", &[("sending", "bucketed")], Some(1.0)));
-    all.extend(two("base", &[("sending", "immediate")], None));
-    all.extend(two("one_sided", &[], None));
-    all
+    let mut contenders = hypercube(words, 6.0);
+    contenders.extend(with_settings("alltoallv", &[], None));
+    contenders.extend(with_settings("routed", &[], None));
+    contenders.extend(with_settings("base", &[("sending", "bucketed")], Some(1.0)));
+    contenders.extend(with_settings("base", &[("sending", "immediate")], None));
+    contenders.extend(with_settings("one_sided", &[], None));
+    contenders
 }
 
 fn hypercube(words: u64, target: f64) -> Vec<Contender> {
-    let on = |pages| contender("random_access.hypercube", 2, words, &[("SMSG", "2")], pages, Some(target));
-    [Pages::Base, Pages::Huge].map(on).into()
+    let with_pages = |pages| contender("random_access.hypercube", 2, words, &[("SMSG", "2")], pages, Some(target));
+    [Pages::Base, Pages::Huge].map(with_pages).into()
 }
 
 const PAGES: [(Pages, &str); 2] = [(Pages::Base, "4 KiB"), (Pages::Huge, "2 MiB")];
@@ -161,7 +161,7 @@ fn compare(
             run_peer();
         }
     }
-    println!("\n{title}\n  peer: {}", peer.what);
+    println!("\n{title}\n  peer: {}", peer.description);
     println!("  {:<34} {:>8} {:>7} {:>17}  aim", "", "GUPS", "ratio", "pairs");
     for (runs, (pages, name)) in peers.iter().zip(PAGES) {
         let reference: Vec<f64> = runs.iter().map(|run| run.gups).collect();
@@ -201,7 +201,7 @@ fn print_ratio(rates: &[f64], reference: &[f64], Contender { label, target, .. }
 /// Returns the GUPS of one run in a separate launch.
 fn rate(contender: &Contender) -> f64 {
     let point = &contender.point;
-    let mut found = None;
+    let mut seconds = None;
     let ending = OPEN_MPI.run(&job("bench", point.ranks, 1, vec![point.clone()]), &mut |event| {
         if let Event::Sample(sample) = event {
             assert_eq!(sample.status, Status::Ok, "{}: {}", contender.label, sample.message);
@@ -211,10 +211,10 @@ fn rate(contender: &Contender) -> f64 {
             let granted = sample.outputs.get("huge_share").and_then(Value::as_f64);
             let whole = if contender.pages == Pages::Huge { 1.0 } else { 0.0 };
             assert!(granted.is_none_or(|share| (share - whole).abs() < 0.05), "{granted:?} on huge pages");
-            found = sample.seconds;
+            seconds = sample.seconds;
         }
     });
     assert_eq!(ending.status, Status::Ok, "{}", ending.message);
     let kernel = kernels::find(&point.kernel).expect("a kernel");
-    kernel.work(point).operations / found.expect("a sample") / 1e9
+    kernel.work(point).operations / seconds.expect("a sample") / 1e9
 }

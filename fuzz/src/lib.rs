@@ -40,9 +40,9 @@ pub const TARGETS: &[(&str, Target)] = &[
 ];
 
 /// Checks that an error can be shown on one screen, with help.
-fn shown(error: &Error) {
+fn check_error(error: &Error) {
     let text = diagnostics::render(error, false, 100);
-    assert!(!text.trim().is_empty() && !error.what.is_empty(), "{error:?}");
+    assert!(!text.trim().is_empty() && !error.message.is_empty(), "{error:?}");
     assert!(text.len() < 20_000, "an error of {} bytes", text.len());
     assert!(!text.contains(is_unprintable), "{text:?}");
 }
@@ -50,9 +50,9 @@ fn shown(error: &Error) {
 /// Reads a sweep file. Its points are complete and distinct.
 pub fn sweep(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let machine = Machine::plain(2, 1 << 34);
+    let machine = Machine::with_cores(2, 1 << 34);
     match sweeps::parse(text, Path::new("fuzz.toml"), machine) {
-        Err(error) => shown(&error),
+        Err(error) => check_error(&error),
         Ok(sweep) => {
             let keys: std::collections::HashSet<String> =
                 sweep.points.iter().map(|point| format!("{point:?}")).collect();
@@ -70,9 +70,9 @@ pub fn sweep(data: &[u8]) {
 pub fn card(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match Card::parse(text, Path::new("fuzz.toml")) {
-        Err(error) => shown(&error),
+        Err(error) => check_error(&error),
         Ok(card) => {
-            Limits::of(&card);
+            Limits::from_card(&card);
             let written = card.to_toml();
             let again = Card::parse(&written, Path::new("fuzz.toml")).expect("what was written");
             assert_eq!(again.to_toml(), written);
@@ -84,9 +84,9 @@ pub fn card(data: &[u8]) {
 pub fn condition(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let words = NameType::Word(vec!["lfsr".into(), "xoshiro".into(), "a b".into()]);
-    let known = [("L", NameType::Number), ("alpha", NameType::Number), ("P", NameType::Number), ("stream", words)];
-    match Condition::parse(text, &known) {
-        Err(error) => shown(&error),
+    let names = [("L", NameType::Number), ("alpha", NameType::Number), ("P", NameType::Number), ("stream", words)];
+    match Condition::parse(text, &names) {
+        Err(error) => check_error(&error),
         Ok(condition) => {
             let value = |name: &str| match name {
                 "L" => Some(Value::Integer(8)),
@@ -94,7 +94,7 @@ pub fn condition(data: &[u8]) {
                 "stream" => Some(Value::Text("lfsr".into())),
                 _ => None,
             };
-            let holds = condition.holds(&value);
+            let holds = condition.is_true_for(&value);
             assert!(holds.is_some() || condition.names().iter().any(|name| name == "P"), "it does not apply");
         }
     }
@@ -127,13 +127,13 @@ pub fn units(data: &[u8]) {
 pub fn job(data: &[u8]) {
     let Ok(job) = serde_json::from_slice::<Job>(data) else { return };
     let mut schedule = Schedule::new(&job);
-    let most = job.tasks.len().saturating_mul(job.repeat.max.max(1) as usize);
+    let max_runs = job.tasks.len().saturating_mul(job.repeat.max.max(1) as usize);
     let mut runs = 0;
     while let Some(index) = schedule.next_point()
         && runs < 2_000
     {
         runs += 1;
-        assert!(runs <= most, "more runs than the job asks for");
+        assert!(runs <= max_runs, "more runs than the job asks for");
         schedule.record(index, (runs % 7 != 0).then(|| 1.0 + f64::from((runs % 5) as u32)));
     }
 }
@@ -143,7 +143,7 @@ pub fn journal(data: &[u8]) {
     let folder = scratch();
     let path = folder.journal("0001");
     std::fs::write(&path, data).expect("a file");
-    let (whole, short) = (journal::read(&path), journal::outcomes(&path));
+    let (whole, short) = (journal::read(&path), journal::read_outcomes(&path));
     match (&whole, &short) {
         (Ok(whole), Ok(short)) => {
             assert_eq!(whole.samples.len(), short.samples.len());
@@ -153,24 +153,24 @@ pub fn journal(data: &[u8]) {
         _ => panic!("one reader refuses what the other reads"),
     }
     match folder.table() {
-        Err(error) => shown(&error),
-        Ok(table) => told(table),
+        Err(error) => check_error(&error),
+        Ok(table) => check_samples(table),
     }
 }
 
 /// Runs the queries that a report makes on samples.
-fn told(table: Table) {
+fn check_samples(table: Table) {
     let samples = Samples::from(table).current();
     let _ = samples.axes();
     match samples.groups() {
-        Err(error) => shown(&error),
+        Err(error) => check_error(&error),
         Ok(groups) => {
             for group in &groups {
                 let _ = (group.label(), group.is_surface());
             }
         }
     }
-    let _ = samples.oversubscribed();
+    let _ = samples.is_oversubscribed();
 }
 
 /// Reads a manifest, and the plan next to it.
@@ -178,7 +178,7 @@ pub fn manifest(data: &[u8]) {
     let folder = scratch();
     std::fs::write(folder.manifest(), data).expect("a file");
     match Manifest::read(folder) {
-        Err(error) => shown(&error),
+        Err(error) => check_error(&error),
         Ok(manifest) => {
             manifest.write(folder).expect("a file");
             assert_eq!(Manifest::read(folder).as_ref(), Ok(&manifest));
@@ -186,7 +186,7 @@ pub fn manifest(data: &[u8]) {
     }
     std::fs::write(folder.points(), data).expect("a file");
     match folder.planned_points() {
-        Err(error) => shown(&error),
+        Err(error) => check_error(&error),
         Ok(points) => points.into_iter().flatten().for_each(|point| drop(kernels::complete(point))),
     }
     std::fs::remove_file(folder.points()).expect("a file");
@@ -197,12 +197,12 @@ pub fn parquet(data: &[u8]) {
     let path = scratch().samples();
     std::fs::write(&path, data).expect("a file");
     match parquet::read(&path) {
-        Err(error) => shown(&error),
+        Err(error) => check_error(&error),
         Ok(table) => {
             for name in table.names() {
                 assert_eq!(table.column(name).expect("a column").len(), table.rows, "{name}");
             }
-            told(table);
+            check_samples(table);
         }
     }
     std::fs::remove_file(&path).expect("a file");

@@ -16,46 +16,46 @@ pub const EXIT_CODE: u8 = 70;
 static LATEST: Mutex<(String, String)> = Mutex::new((String::new(), String::new()));
 
 /// Messages of the runtime when it cannot unwind and aborts.
-const ABORTS: [&str; 2] = ["panic in a function that cannot unwind", "panic in a destructor during cleanup"];
+const ABORT_MESSAGES: [&str; 2] = ["panic in a function that cannot unwind", "panic in a destructor during cleanup"];
 
 /// Runs a program and returns its exit code. A panic becomes a message on standard error and exit code 70.
 pub fn guard(program: impl FnOnce() -> u8) -> u8 {
-    std::panic::set_hook(Box::new(keep));
+    std::panic::set_hook(Box::new(store_panic));
     catch_unwind(AssertUnwindSafe(program)).unwrap_or_else(|panic| {
-        say(&describe(&*panic));
+        print_panic(&describe_panic(&*panic));
         EXIT_CODE
     })
 }
 
-fn keep(info: &PanicHookInfo) {
-    let text = text(info.payload());
-    if ABORTS.contains(&text.as_str()) {
-        say(&latest(None).unwrap_or(text));
+fn store_panic(info: &PanicHookInfo) {
+    let text = panic_text(info.payload());
+    if ABORT_MESSAGES.contains(&text.as_str()) {
+        print_panic(&latest_panic(None).unwrap_or(text));
         // SAFETY: ends the process at once, as the abort that follows would.
         unsafe { nix::libc::_exit(i32::from(EXIT_CODE)) };
     }
-    let place = info.location().map(ToString::to_string).unwrap_or_default();
-    *LATEST.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = (text, place);
+    let location = info.location().map(ToString::to_string).unwrap_or_default();
+    *LATEST.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = (text, location);
 }
 
 /// Returns the latest panic with its place. If `expected_text` is given, the panic must have this text.
-fn latest(said: Option<&str>) -> Option<String> {
-    let (text, place) = &*LATEST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let this = !place.is_empty() && said.is_none_or(|said| said == text);
-    this.then(|| format!("{text} (at {place})"))
+fn latest_panic(expected_text: Option<&str>) -> Option<String> {
+    let (text, location) = &*LATEST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let matches = !location.is_empty() && expected_text.is_none_or(|expected| expected == text);
+    matches.then(|| format!("{text} (at {location})"))
 }
 
-fn text(panic: &(dyn Any + Send)) -> String {
+fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap_or_else(|| "panicked".into())
 }
 
 /// Returns the message of a caught panic, with its place in the program if known.
-pub fn describe(panic: &(dyn Any + Send)) -> String {
-    let text = text(panic);
-    latest(Some(&text)).unwrap_or(text)
+pub fn describe_panic(panic: &(dyn Any + Send)) -> String {
+    let text = panic_text(panic);
+    latest_panic(Some(&text)).unwrap_or(text)
 }
 
-fn say(panic: &str) {
+fn print_panic(panic: &str) {
     terminal::note(&format!("error: {}", Error::internal(panic)));
 }

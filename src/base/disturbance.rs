@@ -8,7 +8,7 @@ use std::fmt;
 
 /// How the values of several ranks combine into one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Over {
+pub enum Reduction {
     Largest,
     Smallest,
     Sum,
@@ -16,15 +16,15 @@ pub enum Over {
 
 /// The description of a fact: its column, its unit, its meaning, and how the values of ranks combine.
 #[derive(Clone, Copy, Debug)]
-pub struct About {
+pub struct FactInfo {
     pub column: &'static str,
     pub unit: Unit,
     pub meaning: &'static str,
-    pub over: Over,
+    pub reduction: Reduction,
 }
 
 macro_rules! facts {
-    ($($(#[$doc:meta])* $name:ident, $column:literal, $unit:ident, $over:ident, $meaning:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident, $column:literal, $unit:ident, $reduction:ident, $meaning:literal;)*) => {
         /// A quantity that is recorded while a kernel's clock runs, or just before and after.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Fact {
@@ -33,8 +33,8 @@ macro_rules! facts {
 
         impl Fact {
             pub const ALL: &[Fact] = &[$(Fact::$name),*];
-            const ABOUT: &[About] =
-                &[$(About { column: $column, unit: Unit::$unit, meaning: $meaning, over: Over::$over }),*];
+            const INFO: &[FactInfo] =
+                &[$(FactInfo { column: $column, unit: Unit::$unit, meaning: $meaning, reduction: Reduction::$reduction }),*];
         }
     };
 }
@@ -72,12 +72,12 @@ facts! {
 impl Fact {
     pub const COUNT: usize = Fact::ALL.len();
 
-    pub fn about(self) -> &'static About {
-        &Self::ABOUT[self as usize]
+    pub fn info(self) -> &'static FactInfo {
+        &Self::INFO[self as usize]
     }
 
-    fn of_column(column: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|fact| fact.about().column == column)
+    fn from_column(column: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|fact| fact.info().column == column)
     }
 }
 
@@ -94,7 +94,7 @@ impl Facts {
         self.0[fact as usize] = value;
     }
 
-    pub fn with(mut self, fact: Fact, value: f64) -> Self {
+    pub fn with_fact(mut self, fact: Fact, value: f64) -> Self {
         self.set(fact, Some(value));
         self
     }
@@ -104,27 +104,27 @@ impl Facts {
     }
 
     /// Returns the facts as words for a gather. NaN means absent.
-    pub fn words(&self) -> [u64; Fact::COUNT] {
+    pub fn to_words(&self) -> [u64; Fact::COUNT] {
         self.0.map(|value| value.unwrap_or(f64::NAN).to_bits())
     }
 
     /// Combines the facts of all ranks from their words. If a fact is absent on some ranks, the others determine it.
-    pub fn over_ranks(words: &[u64]) -> Self {
-        let mut all = Self::default();
+    pub fn combine_ranks(words: &[u64]) -> Self {
+        let mut combined = Self::default();
         for rank in words.chunks_exact(Fact::COUNT) {
             for (&fact, &word) in Fact::ALL.iter().zip(rank) {
                 let value = f64::from_bits(word);
-                let both = match (all.get(fact), fact.about().over) {
+                let combined_value = match (combined.get(fact), fact.info().reduction) {
                     _ if value.is_nan() => continue,
                     (None, _) => value,
-                    (Some(other), Over::Largest) => other.max(value),
-                    (Some(other), Over::Smallest) => other.min(value),
-                    (Some(other), Over::Sum) => other + value,
+                    (Some(other), Reduction::Largest) => other.max(value),
+                    (Some(other), Reduction::Smallest) => other.min(value),
+                    (Some(other), Reduction::Sum) => other + value,
                 };
-                all.set(fact, Some(both));
+                combined.set(fact, Some(combined_value));
             }
         }
-        all
+        combined
     }
 }
 
@@ -133,7 +133,7 @@ impl Serialize for Facts {
         let mut map = serializer.serialize_map(None)?;
         for &fact in Fact::ALL {
             if let Some(value) = self.get(fact) {
-                map.serialize_entry(fact.about().column, &value)?;
+                map.serialize_entry(fact.info().column, &value)?;
             }
         }
         map.end()
@@ -152,7 +152,7 @@ impl<'de> Deserialize<'de> for Facts {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Facts, A::Error> {
                 let mut facts = Facts::default();
-                while let Some((Name(fact), value)) = map.next_entry::<Name, f64>()? {
+                while let Some((ColumnFact(fact), value)) = map.next_entry::<ColumnFact, f64>()? {
                     if let Some(fact) = fact {
                         facts.set(fact, Some(value));
                     }
@@ -165,21 +165,21 @@ impl<'de> Deserialize<'de> for Facts {
 }
 
 /// The fact with a column's name; `None` for a fact that only a later version knows.
-struct Name(Option<Fact>);
+struct ColumnFact(Option<Fact>);
 
-impl<'de> Deserialize<'de> for Name {
+impl<'de> Deserialize<'de> for ColumnFact {
     /// Borrows the name instead of copying it, because a result may contain millions of them.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct NameVisitor;
         impl Visitor<'_> for NameVisitor {
-            type Value = Name;
+            type Value = ColumnFact;
 
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
                 f.write_str("the name of a fact")
             }
 
-            fn visit_str<E>(self, column: &str) -> Result<Name, E> {
-                Ok(Name(Fact::of_column(column)))
+            fn visit_str<E>(self, column: &str) -> Result<ColumnFact, E> {
+                Ok(ColumnFact(Fact::from_column(column)))
             }
         }
         deserializer.deserialize_str(NameVisitor)

@@ -43,7 +43,7 @@ impl ErrorKind {
 
 /// A place in a text, which the error message underlines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The file, or the flag (`--where`) whose argument is the text.
     pub file: PathBuf,
     /// The whole text that was parsed.
@@ -58,39 +58,39 @@ pub struct Error {
     /// The kind of failure, which sets the exit code.
     pub kind: ErrorKind,
     /// The problem, with the name of the file, flag or parameter.
-    pub what: String,
+    pub message: String,
     /// The next step, printed after `help:`; may be empty.
-    pub next: String,
+    pub help: String,
     /// The place to underline, if the error is about a text.
-    pub place: Option<Box<Place>>,
+    pub location: Option<Box<Location>>,
 }
 
 impl Error {
     /// Creates an error without a place. `help` is the advice; it may be empty.
-    pub fn new(kind: ErrorKind, what: impl Into<String>, next: impl Into<String>) -> Self {
-        Self { kind, what: what.into(), next: next.into(), place: None }
+    pub fn new(kind: ErrorKind, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), help: help.into(), location: None }
     }
 
     /// Creates an error about the user's input: exit code 2.
-    pub fn input(what: impl Into<String>, next: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Input, what, next)
+    pub fn input(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Input, message, help)
     }
 
     /// Creates an error about the machine: exit code 3.
-    pub fn environment(what: impl Into<String>, next: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Environment, what, next)
+    pub fn environment(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Environment, message, help)
     }
 
     /// Creates an error about a failed or incomplete measurement: exit code 4.
-    pub fn measurement(what: impl Into<String>, next: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Measurement, what, next)
+    pub fn measurement(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Measurement, message, help)
     }
 
     /// Creates an error about a bug in this program: exit code 70. The advice asks for a report.
-    pub fn internal(what: impl Into<String>) -> Self {
+    pub fn internal(message: impl Into<String>) -> Self {
         Self::new(
             ErrorKind::Internal,
-            what,
+            message,
             concat!(
                 "this is a bug in apexmap ",
                 env!("CARGO_PKG_VERSION"),
@@ -100,16 +100,16 @@ impl Error {
     }
 
     /// Creates an error about a failed operation on a file, with the operating system's reason. `operation` is a verb: `read`.
-    pub fn file(doing: &str, path: &Path, cause: impl fmt::Display) -> Self {
+    pub fn file(operation: &str, path: &Path, cause: impl fmt::Display) -> Self {
         Self::environment(
-            format!("cannot {doing} {}: {cause}", path.display()),
+            format!("cannot {operation} {}: {cause}", path.display()),
             "check that the path exists, that you may access it and that the disk is not full",
         )
     }
 
     /// Attaches the place in a text that the error is about.
-    pub fn at(mut self, file: &Path, text: &str, span: Range<usize>) -> Self {
-        self.place = Some(Box::new(Place { file: file.to_owned(), text: text.to_owned(), span }));
+    pub fn with_location(mut self, file: &Path, text: &str, span: Range<usize>) -> Self {
+        self.location = Some(Box::new(Location { file: file.to_owned(), text: text.to_owned(), span }));
         self
     }
 
@@ -121,9 +121,9 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)?;
-        if !self.next.is_empty() {
-            write!(f, "\n  help: {}", self.next)?;
+        f.write_str(&self.message)?;
+        if !self.help.is_empty() {
+            write!(f, "\n  help: {}", self.help)?;
         }
         Ok(())
     }

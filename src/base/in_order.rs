@@ -4,10 +4,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, Scope, available_parallelism, scope};
 
 /// More threads would only wait for the one that takes the results.
-const MOST_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 
 /// Maximum number of items that a thread holds.
-const AHEAD: usize = 2;
+const MAX_ITEMS_PER_THREAD: usize = 2;
 
 /// The channels of a worker thread: items to it, results from it.
 type Thread<T, R> = (SyncSender<T>, Receiver<R>);
@@ -17,54 +17,55 @@ type Thread<T, R> = (SyncSender<T>, Receiver<R>);
 ///
 /// # Errors
 /// Returns the first error of `take_result`; the results after it are dropped.
-pub fn in_order<T: Send, R: Send, W: FnMut(T) -> R, E>(
+pub fn map_in_order<T: Send, R: Send, W: FnMut(T) -> R, E>(
     items: impl IntoIterator<Item = T>,
-    worker: impl Fn() -> W + Sync,
-    mut take: impl FnMut(R) -> Result<(), E>,
+    new_worker: impl Fn() -> W + Sync,
+    mut take_result: impl FnMut(R) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut items = items.into_iter().fuse().peekable();
     let Some(first) = items.next() else { return Ok(()) };
-    let wanted = if items.peek().is_none() { 1 } else { available_parallelism().map_or(1, usize::from) };
+    let thread_count = if items.peek().is_none() { 1 } else { available_parallelism().map_or(1, usize::from) };
     let mut items = std::iter::once(first).chain(items);
     scope(|scope| {
-        let wanted = if wanted == 1 { 0 } else { wanted.min(MOST_THREADS) };
-        let threads: Vec<Thread<T, R>> = (0..wanted).map_while(|_| start(scope, &worker)).collect();
+        let thread_count = if thread_count == 1 { 0 } else { thread_count.min(MAX_THREADS) };
+        let threads: Vec<Thread<T, R>> = (0..thread_count).map_while(|_| start_thread(scope, &new_worker)).collect();
         if threads.is_empty() {
-            let mut work = worker();
-            return items.try_for_each(|item| take(work(item)));
+            let mut work = new_worker();
+            return items.try_for_each(|item| take_result(work(item)));
         }
-        let (mut given, mut taken) = (0, 0);
+        let (mut sent, mut received) = (0, 0);
         loop {
-            while given < taken + AHEAD * threads.len() {
+            while sent < received + MAX_ITEMS_PER_THREAD * threads.len() {
                 let Some(item) = items.next() else { break };
                 // Sending fails only if the thread panicked; the end of the scope propagates the panic.
-                let _ = threads[given % threads.len()].0.send(item);
-                given += 1;
+                let _ = threads[sent % threads.len()].0.send(item);
+                sent += 1;
             }
-            if taken == given {
+            if received == sent {
                 return Ok(());
             }
-            let Ok(result) = threads[taken % threads.len()].1.recv() else { return Ok(()) };
-            take(result)?;
-            taken += 1;
+            let Ok(result) = threads[received % threads.len()].1.recv() else { return Ok(()) };
+            take_result(result)?;
+            received += 1;
         }
     })
 }
 
 /// Starts a thread. Returns `None` if the system refuses one.
-fn start<'scope, T: Send + 'scope, R: Send + 'scope, W: FnMut(T) -> R>(
+fn start_thread<'scope, T: Send + 'scope, R: Send + 'scope, W: FnMut(T) -> R>(
     scope: &'scope Scope<'scope, '_>,
-    worker: &'scope (impl Fn() -> W + Sync),
+    new_worker: &'scope (impl Fn() -> W + Sync),
 ) -> Option<Thread<T, R>> {
-    let ((give, given), (finish, finished)) = (sync_channel(AHEAD), sync_channel(AHEAD));
+    let ((item_sender, item_receiver), (result_sender, result_receiver)) =
+        (sync_channel(MAX_ITEMS_PER_THREAD), sync_channel(MAX_ITEMS_PER_THREAD));
     let body = move || {
-        let mut work = worker();
-        for item in given {
-            if finish.send(work(item)).is_err() {
+        let mut work = new_worker();
+        for item in item_receiver {
+            if result_sender.send(work(item)).is_err() {
                 return;
             }
         }
     };
     Builder::new().spawn_scoped(scope, body).ok()?;
-    Some((give, finished))
+    Some((item_sender, result_receiver))
 }

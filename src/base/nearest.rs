@@ -4,27 +4,31 @@ use crate::error::{Error, Result};
 
 /// Returns the known name that is most similar to `name`, if one is similar enough. `hypercube` matches
 /// `random_access.hypercube`.
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str, IntoIter: Clone>) -> Option<&'a str> {
-    let wanted = name.to_lowercase();
-    let distance = |other: &str| strsim::damerau_levenshtein(&wanted, &other.to_lowercase());
+pub fn nearest_name<'a>(
+    name: &str,
+    known_names: impl IntoIterator<Item = &'a str, IntoIter: Clone>,
+) -> Option<&'a str> {
+    let lowercase = name.to_lowercase();
+    let distance = |candidate: &str| strsim::damerau_levenshtein(&lowercase, &candidate.to_lowercase());
     // For equal distances, prefer the longest common beginning: people mistype ends.
-    let alike = |other: &str| name.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
-    let known = known.into_iter();
-    let last = |other: &&str| other.rsplit_once('.').is_some_and(|(_, last)| last == wanted);
-    if let Some(other) = known.clone().find(last) {
-        return Some(other);
+    let common_prefix = |candidate: &str| name.chars().zip(candidate.chars()).take_while(|(a, b)| a == b).count();
+    let known_names = known_names.into_iter();
+    let has_last_part = |candidate: &&str| candidate.rsplit_once('.').is_some_and(|(_, last)| last == lowercase);
+    if let Some(candidate) = known_names.clone().find(has_last_part) {
+        return Some(candidate);
     }
-    let best = known.min_by_key(|other| (distance(other), std::cmp::Reverse(alike(other))))?;
+    let best =
+        known_names.min_by_key(|candidate| (distance(candidate), std::cmp::Reverse(common_prefix(candidate))))?;
     // Up to a third of wrong letters counts as a typing error; more is a different word.
-    (distance(best) <= wanted.chars().count().max(best.chars().count()) / 3).then_some(best)
+    (distance(best) <= lowercase.chars().count().max(best.chars().count()) / 3).then_some(best)
 }
 
 /// Returns the advice about an unknown name: the nearest known name, if one is similar, then all known names.
-pub fn suggest(name: &str, known: &[&str]) -> String {
-    let all = known.join(", ");
-    match nearest(name, known.iter().copied()) {
-        Some(other) => format!("did you mean \"{other}\"? Known are: {all}"),
-        None => format!("known are: {all}"),
+pub fn suggest(name: &str, known_names: &[&str]) -> String {
+    let list = known_names.join(", ");
+    match nearest_name(name, known_names.iter().copied()) {
+        Some(other) => format!("did you mean \"{other}\"? Known are: {list}"),
+        None => format!("known are: {list}"),
     }
 }
 
@@ -40,29 +44,32 @@ pub enum NameMatch<'a> {
 ///
 /// # Errors
 /// Fails if nothing matches. The error suggests the nearest id or family.
-pub fn look_up<'a>(what: &str, name: &str, entries: &[(&'a str, &'a str)]) -> Result<NameMatch<'a>> {
-    let wanted = name.to_lowercase().replace('-', "_");
-    let with = |matches: &dyn Fn(&str) -> bool| -> Vec<usize> {
-        (0..entries.len()).filter(|&at| matches(entries[at].0)).collect()
+pub fn look_up<'a>(kind: &str, name: &str, entries: &[(&'a str, &'a str)]) -> Result<NameMatch<'a>> {
+    let normalised = name.to_lowercase().replace('-', "_");
+    let entries_with = |matches: &dyn Fn(&str) -> bool| -> Vec<usize> {
+        (0..entries.len()).filter(|&index| matches(entries[index].0)).collect()
     };
-    let exact = with(&|id| id == wanted);
-    let parts = || with(&|id| id.split_once('.').is_some_and(|(family, last)| family == wanted || last == wanted));
-    let found = if exact.is_empty() { parts() } else { exact };
-    if !found.is_empty() {
-        return Ok(NameMatch::Entries(found));
+    let exact = entries_with(&|id| id == normalised);
+    let by_part = || {
+        entries_with(&|id| id.split_once('.').is_some_and(|(family, last)| family == normalised || last == normalised))
+    };
+    let matching = if exact.is_empty() { by_part() } else { exact };
+    if !matching.is_empty() {
+        return Ok(NameMatch::Entries(matching));
     }
-    let mentions = |text: &str| text.to_lowercase().contains(&name.to_lowercase());
-    let mentioned: Vec<_> = entries.iter().copied().filter(|(id, about)| mentions(id) || mentions(about)).collect();
+    let mentions_name = |text: &str| text.to_lowercase().contains(&name.to_lowercase());
+    let mentioned: Vec<_> =
+        entries.iter().copied().filter(|(id, about)| mentions_name(id) || mentions_name(about)).collect();
     if !mentioned.is_empty() {
         return Ok(NameMatch::Mentioned(mentioned));
     }
     let mut families: Vec<&str> = entries.iter().filter_map(|(id, _)| id.split('.').next()).collect();
     families.sort();
     families.dedup();
-    let list = format!("`apexmap {what}s` lists the {what}s; families are {}", families.join(", "));
-    let next = match nearest(&wanted, entries.iter().map(|(id, _)| *id).chain(families)) {
+    let list = format!("`apexmap {kind}s` lists the {kind}s; families are {}", families.join(", "));
+    let help = match nearest_name(&normalised, entries.iter().map(|(id, _)| *id).chain(families)) {
         Some(other) => format!("did you mean \"{other}\"? {list}"),
         None => list,
     };
-    Err(Error::input(format!("there is no {what} and no family \"{name}\""), next))
+    Err(Error::input(format!("there is no {kind} and no family \"{name}\""), help))
 }

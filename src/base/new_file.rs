@@ -14,23 +14,23 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-const BEGIN: &str = ".apexmap-";
-const END: &str = ".tmp";
+const TEMPORARY_PREFIX: &str = ".apexmap-";
+const TEMPORARY_SUFFIX: &str = ".tmp";
 
 /// A temporary file, which is removed unless it is renamed. It is locked while its writer lives: if another process can lock it,
 /// the writer is gone.
-struct Temporary {
+struct TemporaryFile {
     path: PathBuf,
     file: File,
 }
 
-impl Temporary {
-    fn beside(target: &Path) -> io::Result<Self> {
+impl TemporaryFile {
+    fn create_next_to(target: &Path) -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let path = folder.join(format!("{BEGIN}{}-{number}{END}", std::process::id()));
+            let path = folder.join(format!("{TEMPORARY_PREFIX}{}-{number}{TEMPORARY_SUFFIX}", std::process::id()));
             let file = match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
                 other => other?,
@@ -46,7 +46,7 @@ impl Temporary {
     }
 }
 
-impl Drop for Temporary {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         // An incomplete file is useless. After the rename, the path does not exist and the removal fails without effect.
         let _ = fs::remove_file(&self.path);
@@ -58,34 +58,34 @@ impl Drop for Temporary {
 /// # Errors
 /// Fails with the error of `write`, or if the file cannot be written or renamed. The old file then remains unchanged.
 pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
-    let mut temporary = Temporary::beside(path).map_err(|e| refused("write", path, e))?;
+    let mut temporary = TemporaryFile::create_next_to(path).map_err(|e| access_error("write", path, e))?;
     write(&mut temporary.file)?;
-    fs::rename(&temporary.path, path).map_err(|e| refused("write", path, e))
+    fs::rename(&temporary.path, path).map_err(|e| access_error("write", path, e))
 }
 
 /// Returns the error of a refused file operation. If the permission is missing, the advice names the owners of file and folder.
-pub fn refused(doing: &str, path: &Path, cause: io::Error) -> Error {
-    let error = Error::file(doing, path, &cause);
+pub fn access_error(operation: &str, path: &Path, cause: io::Error) -> Error {
+    let error = Error::file(operation, path, &cause);
     if cause.kind() != ErrorKind::PermissionDenied {
         return error;
     }
     let owner = |path: &Path| {
-        let about = fs::symlink_metadata(path).ok()?;
-        let user = User::from_uid(Uid::from_raw(about.uid())).ok().flatten();
-        let user = user.map_or_else(|| format!("user {}", about.uid()), |user| user.name);
-        Some(format!("{} belongs to {user} (mode {:04o})", path.display(), about.mode() & 0o7777))
+        let metadata = fs::symlink_metadata(path).ok()?;
+        let user = User::from_uid(Uid::from_raw(metadata.uid())).ok().flatten();
+        let user = user.map_or_else(|| format!("user {}", metadata.uid()), |user| user.name);
+        Some(format!("{} belongs to {user} (mode {:04o})", path.display(), metadata.mode() & 0o7777))
     };
     let owners: Vec<String> = [Some(path), path.parent()].into_iter().flatten().filter_map(owner).collect();
-    let next = "ask for the permission to write there (in a folder with mode 1000 only the owner may replace a file), or name another \
+    let help = "ask for the permission to write there (in a folder with mode 1000 only the owner may replace a file), or name another \
                 folder with --out";
-    Error { next: format!("{}: {next}", owners.join(", ")), ..error }
+    Error { help: format!("{}: {help}", owners.join(", ")), ..error }
 }
 
 /// Replaces a file with complete contents, like [`replace`].
 ///
 /// # Errors
 /// Fails like [`replace`].
-pub fn replace_by(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
+pub fn replace_contents(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     replace(path, |file| file.write_all(contents.as_ref()).map_err(|e| Error::file("write", path, e)))
 }
 
@@ -94,9 +94,9 @@ pub fn replace_by(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
 ///
 /// # Errors
 /// Fails like [`replace`].
-pub fn write_named(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
-    let Ok(meta) = fs::metadata(path) else { return replace(path, write) };
-    if meta.is_file() {
+pub fn write_user_file(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
+    let Ok(metadata) = fs::metadata(path) else { return replace(path, write) };
+    if metadata.is_file() {
         let target = path.canonicalize().map_err(|e| Error::file("write", path, e))?;
         return replace(&target, write);
     }
@@ -108,8 +108,8 @@ pub fn write_named(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> 
 ///
 /// # Errors
 /// Fails like [`replace`].
-pub fn write_named_by(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
-    write_named(path, |file| file.write_all(contents.as_ref()).map_err(|e| Error::file("write", path, e)))
+pub fn write_user_file_contents(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
+    write_user_file(path, |file| file.write_all(contents.as_ref()).map_err(|e| Error::file("write", path, e)))
 }
 
 /// Creates an empty file for another program to write to. An existing file or link is removed, not followed.
@@ -132,10 +132,10 @@ pub fn remove_abandoned(folder: &Path) {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             remove_abandoned(&path);
         }
-        if !(name.starts_with(BEGIN) && name.ends_with(END)) {
+        if !(name.starts_with(TEMPORARY_PREFIX) && name.ends_with(TEMPORARY_SUFFIX)) {
             continue;
         }
-        let file = regular_file::opened(OpenOptions::new().write(true), O_NOFOLLOW, &path);
+        let file = regular_file::open_with(OpenOptions::new().write(true), O_NOFOLLOW, &path);
         if file.is_ok_and(|file| file.try_lock().is_ok()) {
             let _ = fs::remove_file(&path);
         }

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Place {
+pub enum PlacementOrder {
     /// One rank per core first, cycling over packages, NUMA nodes and last-level caches.
     #[default]
     Spread,
@@ -14,7 +14,7 @@ pub enum Place {
     Smt,
 }
 
-impl Place {
+impl PlacementOrder {
     pub const ALL: [Self; 3] = [Self::Spread, Self::Compact, Self::Smt];
 
     pub fn name(self) -> &'static str {
@@ -26,6 +26,6 @@ impl Place {
     }
 
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|place| place.name() == name)
+        Self::ALL.into_iter().find(|order| order.name() == name)
     }
 }

@@ -126,7 +126,7 @@ impl Point {
     }
 
     /// Adds a parameter; for tests and examples that build points manually.
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+    pub fn with_parameter(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.params.insert(name.to_owned(), value.into());
         self
     }
@@ -166,11 +166,11 @@ impl Point {
 
     /// Returns the size of the launch that the point needs.
     pub fn launch_size(&self) -> LaunchSize {
-        let number = |name: &str| match self.params.get(name) {
+        let count = |name: &str| match self.params.get(name) {
             Some(Value::Integer(number)) => Some(*number as usize),
             _ => None,
         };
-        LaunchSize { ranks: self.ranks, nodes: number("nodes"), ranks_per_node: number("ranks_per_node") }
+        LaunchSize { ranks: self.ranks, nodes: count("nodes"), ranks_per_node: count("ranks_per_node") }
     }
 
     /// Returns `kernel P=2 L=64 alpha=0.1 ...` for messages.

@@ -24,19 +24,19 @@ pub struct Build {
 impl Build {
     /// Returns cautions about times from this build: a C library with slow copies, code without optimisation.
     pub fn cautions(&self) -> Vec<String> {
-        let musl = self.target.ends_with("musl").then(|| {
+        let musl_caution = self.target.ends_with("musl").then(|| {
             "The worker is built against musl, which copies memory more slowly than glibc: copies take up to 2.7 times as long, small \
              messages between threads up to 1.3 times. Use a build against this machine's own C library: --worker."
                 .to_owned()
         });
-        let slow = (!["3", ""].contains(&self.opt_level.as_str())).then(|| {
+        let optimisation_caution = (!["3", ""].contains(&self.opt_level.as_str())).then(|| {
             format!(
                 "The worker is built with opt-level {} instead of 3: it measures slow code, not the machine. Build it \
                  with: cargo build --release.",
                 self.opt_level
             )
         });
-        musl.into_iter().chain(slow).collect()
+        musl_caution.into_iter().chain(optimisation_caution).collect()
     }
 }
 
@@ -94,19 +94,19 @@ pub struct Processors {
 /// `2 packages, 40 cores, 80 hardware threads, 2 NUMA nodes; this process may use 20 cores`.
 impl fmt::Display for Processors {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let counted = |count: Option<u32>, noun: &str| Some(plural(count? as usize, noun));
-        let several = |count: Option<u32>| count.filter(|&count| count > 1);
-        let kind = |(kind, count): (&String, &u32)| format!("{count} {kind}");
-        let kinds = self.kinds.iter().map(kind).collect::<Vec<_>>().join(", ");
-        let cores = counted(self.machine_cores, "core");
+        let count_text = |count: Option<u32>, noun: &str| Some(plural(count? as usize, noun));
+        let if_several = |count: Option<u32>| count.filter(|&count| count > 1);
+        let kind_text = |(kind, count): (&String, &u32)| format!("{count} {kind}");
+        let kinds = self.kinds.iter().map(kind_text).collect::<Vec<_>>().join(", ");
+        let cores = count_text(self.machine_cores, "core");
         let parts = [
-            counted(several(self.packages), "package"),
+            count_text(if_several(self.packages), "package"),
             cores.map(|cores| if kinds.is_empty() { cores } else { format!("{cores} ({kinds})") }),
-            counted(
+            count_text(
                 self.machine_hardware_threads.filter(|_| self.machine_hardware_threads != self.machine_cores),
                 "hardware thread",
             ),
-            counted(several(self.numa_nodes), "NUMA node"),
+            count_text(if_several(self.numa_nodes), "NUMA node"),
         ];
         f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))?;
         match (self.cores, self.hardware_threads) {
@@ -178,10 +178,10 @@ pub struct MemoryPlacement {
 
 impl MemoryPlacement {
     /// Creates the placement of a rank on NUMA node `numa_node` from the number of its pages per NUMA node.
-    pub fn on(own: usize, pages: &BTreeMap<usize, usize>) -> Option<Self> {
-        let all: usize = pages.values().sum();
-        let (&most, _) = pages.iter().max_by_key(|(_, count)| **count)?;
-        let elsewhere = (all - pages.get(&own).copied().unwrap_or(0)) as f64 / all as f64;
-        Some(Self { numa_node: own as u32, memory_node: most as u32, elsewhere })
+    pub fn from_page_counts(numa_node: usize, pages: &BTreeMap<usize, usize>) -> Option<Self> {
+        let total: usize = pages.values().sum();
+        let (&fullest_node, _) = pages.iter().max_by_key(|(_, count)| **count)?;
+        let elsewhere = (total - pages.get(&numa_node).copied().unwrap_or(0)) as f64 / total as f64;
+        Some(Self { numa_node: numa_node as u32, memory_node: fullest_node as u32, elsewhere })
     }
 }

@@ -13,7 +13,7 @@ use std::path::Path;
 /// # Errors
 /// Fails if the file cannot be opened or is not a regular file.
 pub fn open(path: &Path) -> Result<File> {
-    opened(OpenOptions::new().read(true), 0, path)
+    open_with(OpenOptions::new().read(true), 0, path)
 }
 
 /// Opens a file for appending, or creates it. A link is not followed.
@@ -21,7 +21,7 @@ pub fn open(path: &Path) -> Result<File> {
 /// # Errors
 /// Fails if the file cannot be opened or is not a regular file.
 pub fn append(path: &Path) -> Result<File> {
-    opened(OpenOptions::new().append(true).create(true), O_NOFOLLOW, path)
+    open_with(OpenOptions::new().append(true).create(true), O_NOFOLLOW, path)
 }
 
 /// Opens with these options and checks that the result is a regular file.
@@ -29,18 +29,22 @@ pub fn append(path: &Path) -> Result<File> {
 /// # Errors
 /// Fails if the file cannot be opened or is not a regular file.
 #[expect(clippy::disallowed_methods, reason = "the one place where files of a result are opened")]
-pub fn opened(options: &mut OpenOptions, flags: i32, path: &Path) -> Result<File> {
-    let other = |what: &str| Error::other(format!("it is {what}, not a file"));
+pub fn open_with(options: &mut OpenOptions, flags: i32, path: &Path) -> Result<File> {
+    let not_a_file = |description: &str| Error::other(format!("it is {description}, not a file"));
     let file = options.custom_flags(flags | O_NONBLOCK | O_NOCTTY).open(path).map_err(|error| {
         match error.raw_os_error().map(Errno::from_raw) {
-            Some(Errno::ELOOP) if flags & O_NOFOLLOW != 0 => other("a link, which is not followed here"),
+            Some(Errno::ELOOP) if flags & O_NOFOLLOW != 0 => not_a_file("a link, which is not followed here"),
             // The open of a pipe for writing fails with ENXIO if the pipe has no reader.
-            Some(Errno::ENXIO) => other("a pipe or a device"),
+            Some(Errno::ENXIO) => not_a_file("a pipe or a device"),
             _ => error,
         }
     })?;
     let kind = file.metadata()?.file_type();
-    if kind.is_file() { Ok(file) } else { Err(other(if kind.is_dir() { "a folder" } else { "a pipe or a device" })) }
+    if kind.is_file() {
+        Ok(file)
+    } else {
+        Err(not_a_file(if kind.is_dir() { "a folder" } else { "a pipe or a device" }))
+    }
 }
 
 /// Reads a whole file.

@@ -3,7 +3,7 @@
 //! Each line is one JSON object. A journal contains exactly these lines, in the order of their arrival.
 
 use crate::disturbance::Facts;
-use crate::place::Place;
+use crate::place::PlacementOrder;
 use crate::point::{Point, Value};
 use crate::provenance::{Host, MemoryPlacement, Placement};
 use serde::{Deserialize, Serialize};
@@ -103,7 +103,7 @@ pub struct Launch {
     pub environment: BTreeMap<String, String>,
     /// The order for placing ranks; absent if the launcher decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<PlacementOrder>,
     /// The place of each rank, in rank order.
     pub placement: Vec<Placement>,
     /// Whether some node has more ranks than hardware threads.
@@ -182,11 +182,11 @@ pub enum Event {
 }
 
 /// Maximum number of characters of a stored message.
-const LONGEST_MESSAGE: usize = 2000;
+const MAX_MESSAGE_CHARACTERS: usize = 2000;
 
 /// Shortens a message to the maximum length.
-pub fn shortened(mut message: String) -> String {
-    if let Some((end, _)) = message.char_indices().nth(LONGEST_MESSAGE) {
+pub fn shorten_message(mut message: String) -> String {
+    if let Some((end, _)) = message.char_indices().nth(MAX_MESSAGE_CHARACTERS) {
         message.truncate(end);
         message.push_str(" ...");
     }
@@ -195,10 +195,12 @@ pub fn shortened(mut message: String) -> String {
 
 impl Event {
     /// Shortens the messages of this event.
-    pub fn shortened(mut self) -> Self {
+    pub fn with_short_message(mut self) -> Self {
         match &mut self {
-            Event::Sample(sample) => sample.message = shortened(std::mem::take(&mut sample.message)),
-            Event::Fatal { message } | Event::Ended { message, .. } => *message = shortened(std::mem::take(message)),
+            Event::Sample(sample) => sample.message = shorten_message(std::mem::take(&mut sample.message)),
+            Event::Fatal { message } | Event::Ended { message, .. } => {
+                *message = shorten_message(std::mem::take(message));
+            }
             Event::Hello(_)
             | Event::Start { .. }
             | Event::Progress { .. }

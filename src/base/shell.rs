@@ -5,28 +5,28 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 /// Returns the words of the command line. Bytes that are not UTF-8 appear as U+FFFD.
-pub fn words() -> Vec<String> {
+pub fn command_words() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// Returns the command line, quoted for a shell.
-pub fn command() -> String {
-    std::env::args_os().map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
+pub fn command_line() -> String {
+    std::env::args_os().map(|word| quote(&word)).collect::<Vec<_>>().join(" ")
 }
 
 /// Quotes a word if the shell would otherwise interpret it. Unprintable words become `$'\x1b'`.
-fn quoted(word: &OsStr) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
+fn quote(word: &OsStr) -> String {
+    let needs_no_quotes = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
     match word.to_str() {
-        Some(text) if !text.is_empty() && text.chars().all(plain) => text.to_owned(),
+        Some(text) if !text.is_empty() && text.chars().all(needs_no_quotes) => text.to_owned(),
         Some(text) if !text.contains(is_unprintable) => format!("'{}'", text.replace('\'', "'\\''")),
         _ => {
-            let byte = |&byte: &u8| match byte {
+            let escape = |&byte: &u8| match byte {
                 b'\'' | b'\\' => format!("\\{}", char::from(byte)),
                 b' '..=b'~' => char::from(byte).to_string(),
                 _ => format!("\\x{byte:02x}"),
             };
-            format!("$'{}'", word.as_bytes().iter().map(byte).collect::<String>())
+            format!("$'{}'", word.as_bytes().iter().map(escape).collect::<String>())
         }
     }
 }

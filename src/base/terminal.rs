@@ -13,7 +13,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 /// # Errors
 /// Fails if standard output cannot be written.
 pub fn print(text: &str) -> Result<()> {
-    output(|out| out.write_all(printable(text).as_bytes()))
+    write_output(|out| out.write_all(to_printable(text).as_bytes()))
 }
 
 /// Prints like [`print()`], in red if standard output is a terminal with colours.
@@ -21,13 +21,13 @@ pub fn print(text: &str) -> Result<()> {
 /// # Errors
 /// Fails like [`print()`].
 pub fn print_in_red(line: &str) -> Result<()> {
-    let (begin, end) = if takes_colours(&io::stdout()) { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
-    output(|out| writeln!(out, "{begin}{}{end}", printable(line)))
+    let (colour_on, colour_off) = if supports_colours(&io::stdout()) { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
+    write_output(|out| writeln!(out, "{colour_on}{}{colour_off}", to_printable(line)))
 }
 
 /// Returns whether an output is a terminal with colours and the user did not disable them with `NO_COLOR`
 /// (<https://no-color.org>).
-pub fn takes_colours(output: &impl IsTerminal) -> bool {
+pub fn supports_colours(output: &impl IsTerminal) -> bool {
     output.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
@@ -37,10 +37,10 @@ pub fn takes_colours(output: &impl IsTerminal) -> bool {
 /// Fails if `write` fails or standard output cannot be written, unless the pipe was closed.
 pub fn write_data(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     if !io::stdout().is_terminal() {
-        return output(write);
+        return write_output(write);
     }
     let mut data = Vec::new();
-    write(&mut data).map_err(unwritable)?;
+    write(&mut data).map_err(output_error)?;
     print(&String::from_utf8_lossy(&data))
 }
 
@@ -56,40 +56,40 @@ pub fn print_data(text: &str) -> Result<()> {
 ///
 /// # Errors
 /// Fails if the driver no longer reads.
-pub fn tell_driver(line: &str) -> io::Result<()> {
+pub fn write_to_driver(line: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(line.as_bytes()).and_then(|()| out.flush())
 }
 
 /// Writes to standard output. A closed pipe is not an error.
-fn output(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+fn write_output(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
-    let written = write(&mut out).and_then(|()| out.flush());
+    let result = write(&mut out).and_then(|()| out.flush());
     // Without this, dropping the buffer would retry a failed write.
     drop(out.into_parts());
-    match written {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(unwritable(error)),
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(output_error(error)),
         _ => Ok(()),
     }
 }
 
-fn unwritable(error: io::Error) -> Error {
+fn output_error(error: io::Error) -> Error {
     Error::environment(format!("cannot write to standard output: {error}"), "check where it goes")
 }
 
 /// Writes a line, made [`printable`], to standard error. Failures are ignored.
 pub fn note(line: &str) {
-    note_as_is(&format!("{}\n", printable(line)));
+    note_raw(&format!("{}\n", to_printable(line)));
 }
 
 /// Writes a text that is already printable, with its colours and line ends, to standard error. Failures are ignored.
-pub fn note_as_is(text: &str) {
+pub fn note_raw(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Makes foreign text safe for a terminal. Characters that would move the cursor, change colours, rename the window or reverse
 /// the direction of writing become U+FFFD. Line ends and tabs remain.
-pub fn printable(text: &str) -> Cow<'_, str> {
+pub fn to_printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unprintable) {
         return Cow::Borrowed(text);
     }
@@ -106,26 +106,26 @@ pub fn is_unprintable(c: char) -> bool {
 }
 
 /// Returns the width of the terminal in characters, or `None` if standard output is not a terminal.
-pub fn width() -> Option<usize> {
+pub fn terminal_width() -> Option<usize> {
     terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0))
 }
 
 /// Lists `family.variant` ids with their summaries, one per line, with an empty line between families.
-pub fn index(entries: &[(&str, &str)]) -> String {
+pub fn family_index(entries: &[(&str, &str)]) -> String {
     let mut families: Vec<Vec<(&str, &str)>> = Vec::new();
-    let family = |id: &str| id.split('.').next().map(str::to_owned);
+    let family_of_id = |id: &str| id.split('.').next().map(str::to_owned);
     for &entry in entries {
-        match families.iter_mut().find(|known| family(known[0].0) == family(entry.0)) {
-            Some(known) => known.push(entry),
+        match families.iter_mut().find(|family_entries| family_of_id(family_entries[0].0) == family_of_id(entry.0)) {
+            Some(family_entries) => family_entries.push(entry),
             None => families.push(vec![entry]),
         }
     }
-    let mut table = TextTable::new([Align::Left; 2]).within(width());
-    for (at, family) in families.iter().enumerate() {
-        if at > 0 {
-            table.row([""]);
+    let mut table = TextTable::new([Align::Left; 2]).with_width(terminal_width());
+    for (position, family) in families.iter().enumerate() {
+        if position > 0 {
+            table.add_row([""]);
         }
-        family.iter().for_each(|&(id, summary)| table.row([id, summary]));
+        family.iter().for_each(|&(id, summary)| table.add_row([id, summary]));
     }
     table.to_string()
 }

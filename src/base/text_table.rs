@@ -13,9 +13,9 @@ pub enum Align {
 }
 
 /// Spaces between two columns.
-const GAP: u16 = 2;
+const COLUMN_GAP: u16 = 2;
 /// Minimum width of the last column for wrapping. A narrower column would be harder to read than the terminal's own line breaks.
-const NARROWEST: usize = 24;
+const MIN_WRAPPED_WIDTH: usize = 24;
 
 /// Rows of cells. The text ends with a line end unless the table is empty.
 #[derive(Clone, Debug)]
@@ -34,36 +34,36 @@ impl TextTable {
     }
 
     /// Begins each line with this number of spaces.
-    pub fn indented(self, spaces: usize) -> Self {
+    pub fn with_indent(self, spaces: usize) -> Self {
         Self { indent: spaces, ..self }
     }
 
     /// Wraps the text of the last column between words so that lines fit into `width`, such as [`crate::terminal::width`]. Other
     /// columns are never wrapped.
-    pub fn within(self, width: Option<usize>) -> Self {
+    pub fn with_width(self, width: Option<usize>) -> Self {
         Self { width, ..self }
     }
 
     /// Adds a row. The first row is the head of the table. Missing cells are empty.
-    pub fn row<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
+    pub fn add_row<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
         let mut cells: Vec<String> = cells.into_iter().map(Into::into).collect();
         cells.resize(self.columns.len(), String::new());
         self.rows.push(cells);
     }
 
-    fn table(&self) -> Table {
+    fn to_table(&self) -> Table {
         let mut table = Table::new();
         table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
         table.add_rows(&self.rows);
-        let last_width = self.last_width(&table.column_max_content_widths());
-        let last = self.columns.len().saturating_sub(1);
-        for (at, (column, align)) in table.column_iter_mut().zip(&self.columns).enumerate() {
-            column.set_padding((0, if at == last { 0 } else { GAP }));
+        let last_width = self.wrapped_width(&table.column_max_content_widths());
+        let last_index = self.columns.len().saturating_sub(1);
+        for (index, (column, align)) in table.column_iter_mut().zip(&self.columns).enumerate() {
+            column.set_padding((0, if index == last_index { 0 } else { COLUMN_GAP }));
             column.set_cell_alignment(match align {
                 Align::Left => CellAlignment::Left,
                 Align::Right => CellAlignment::Right,
             });
-            if let Some(width) = last_width.filter(|_| at == last) {
+            if let Some(width) = last_width.filter(|_| index == last_index) {
                 column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
             }
         }
@@ -71,11 +71,11 @@ impl TextTable {
     }
 
     /// Returns the width to which the last column must be wrapped, if it is too wide and wrapping helps.
-    fn last_width(&self, widths: &[u16]) -> Option<u16> {
+    fn wrapped_width(&self, widths: &[u16]) -> Option<u16> {
         let (&last, others) = widths.split_last()?;
-        let before: usize = others.iter().map(|&width| usize::from(width + GAP)).sum();
-        let room = self.width?.checked_sub(self.indent + before)?;
-        (NARROWEST..usize::from(last)).contains(&room).then_some(room as u16)
+        let width_before: usize = others.iter().map(|&width| usize::from(width + COLUMN_GAP)).sum();
+        let remaining = self.width?.checked_sub(self.indent + width_before)?;
+        (MIN_WRAPPED_WIDTH..usize::from(last)).contains(&remaining).then_some(remaining as u16)
     }
 }
 
@@ -84,7 +84,7 @@ impl fmt::Display for TextTable {
         if self.rows.is_empty() {
             return Ok(());
         }
-        self.table().lines().try_for_each(|line| match line.trim_end() {
+        self.to_table().lines().try_for_each(|line| match line.trim_end() {
             "" => writeln!(f),
             line => writeln!(f, "{:indent$}{line}", "", indent = self.indent),
         })

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// A file that is being parsed.
-pub struct Page<'a> {
+pub struct TomlSource<'a> {
     pub path: &'a Path,
     pub text: &'a str,
     /// Folder with example files: `sweeps/`.
@@ -18,30 +18,30 @@ pub struct Page<'a> {
 /// # Errors
 /// Fails if the file cannot be read (`help` is the advice) or is not UTF-8. `file_kind` is a word such as `sweep`.
 #[expect(clippy::disallowed_methods, reason = "the user names the file, which may be a pipe")]
-pub fn text(path: &Path, what: &str, next: &str) -> Result<String> {
+pub fn read_text(path: &Path, file_kind: &str, help: &str) -> Result<String> {
     let bytes = std::fs::read(path)
-        .map_err(|e| Error { next: next.into(), ..Error::file(&format!("read the {what}"), path, e) })?;
+        .map_err(|e| Error { help: help.into(), ..Error::file(&format!("read the {file_kind}"), path, e) })?;
     String::from_utf8(bytes).map_err(|e| {
         let first = e.utf8_error().valid_up_to();
         Error::input(
             format!("{} is not UTF-8 text (byte {first})", path.display()),
-            format!("a {what} is a TOML file; save it as UTF-8"),
+            format!("a {file_kind} is a TOML file; save it as UTF-8"),
         )
     })
 }
 
-impl Page<'_> {
-    pub fn wrong(&self, span: Range<usize>, what: impl Into<String>, next: impl Into<String>) -> Error {
-        Error::input(what, next).at(self.path, self.text, span)
+impl TomlSource<'_> {
+    pub fn error_at(&self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Error {
+        Error::input(message, help).with_location(self.path, self.text, span)
     }
 
     /// Returns the number of the line at a byte offset, from 1.
-    pub fn line(&self, at: usize) -> usize {
-        self.text[..at].matches('\n').count() + 1
+    pub fn line_number(&self, offset: usize) -> usize {
+        self.text[..offset].matches('\n').count() + 1
     }
 
     /// Converts an error of the TOML parser, or of serde about a key or a type.
-    pub fn unreadable(&self, error: &toml::de::Error) -> Error {
+    pub fn parse_error(&self, error: &toml::de::Error) -> Error {
         // serde names its own integer types.
         let message = &error
             .message()
@@ -50,7 +50,7 @@ impl Page<'_> {
         let span = error.span().unwrap_or(0..0);
         // serde puts the unknown name and the known ones into backticks: unknown field `x`, expected one of `y`, `z`.
         let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-        let (what, next) = match quoted.split_first() {
+        let (problem, help) = match quoted.split_first() {
             Some((key, known)) if message.starts_with("unknown field") => {
                 (format!("there is no key \"{key}\" here"), suggest(key, known))
             }
@@ -68,6 +68,6 @@ impl Page<'_> {
             }
             _ => (message.to_owned(), format!("correct the text here; the files of {} are examples", self.examples)),
         };
-        self.wrong(span, what.replace('\n', "; "), next)
+        self.error_at(span, problem.replace('\n', "; "), help)
     }
 }

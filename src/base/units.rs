@@ -53,7 +53,7 @@ impl Unit {
     }
 }
 
-const K: f64 = 1024.0;
+const KIBI: f64 = 1024.0;
 
 /// The conversion from a unit to the base unit of its kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,29 +80,29 @@ fn suffixes(unit: Unit) -> &'static [(&'static str, Scale)] {
         Unit::Words => &[
             ("words", Times(1.0)),
             ("word", Times(1.0)),
-            ("kwords", Times(K)),
-            ("Mwords", Times(K * K)),
-            ("Gwords", Times(K * K * K)),
-            ("Twords", Times(K * K * K * K)),
+            ("kwords", Times(KIBI)),
+            ("Mwords", Times(KIBI * KIBI)),
+            ("Gwords", Times(KIBI * KIBI * KIBI)),
+            ("Twords", Times(KIBI * KIBI * KIBI * KIBI)),
             ("B", Times(0.125)),
-            ("KiB", Times(K / 8.0)),
-            ("MiB", Times(K * K / 8.0)),
-            ("GiB", Times(K * K * K / 8.0)),
-            ("TiB", Times(K * K * K * K / 8.0)),
+            ("KiB", Times(KIBI / 8.0)),
+            ("MiB", Times(KIBI * KIBI / 8.0)),
+            ("GiB", Times(KIBI * KIBI * KIBI / 8.0)),
+            ("TiB", Times(KIBI * KIBI * KIBI * KIBI / 8.0)),
         ],
         Unit::Bytes => &[
             ("B", Times(1.0)),
             ("kB", Times(1e3)),
             ("MB", Times(1e6)),
             ("GB", Times(1e9)),
-            ("KiB", Times(K)),
-            ("MiB", Times(K * K)),
-            ("GiB", Times(K * K * K)),
-            ("TiB", Times(K * K * K * K)),
+            ("KiB", Times(KIBI)),
+            ("MiB", Times(KIBI * KIBI)),
+            ("GiB", Times(KIBI * KIBI * KIBI)),
+            ("TiB", Times(KIBI * KIBI * KIBI * KIBI)),
             ("words", Times(8.0)),
-            ("kwords", Times(8.0 * K)),
-            ("Mwords", Times(8.0 * K * K)),
-            ("Gwords", Times(8.0 * K * K * K)),
+            ("kwords", Times(8.0 * KIBI)),
+            ("Mwords", Times(8.0 * KIBI * KIBI)),
+            ("Gwords", Times(8.0 * KIBI * KIBI * KIBI)),
         ],
         Unit::Seconds => &[
             ("ns", Per(1e9)),
@@ -124,13 +124,13 @@ fn suffixes(unit: Unit) -> &'static [(&'static str, Scale)] {
 }
 
 /// Returns the names of the units that a kind of quantity may be written in; pure numbers have none.
-pub fn names(unit: Unit) -> Vec<&'static str> {
+pub fn suffix_names(unit: Unit) -> Vec<&'static str> {
     suffixes(unit).iter().map(|(name, _)| *name).collect()
 }
 
 /// Returns the conversion for one of these names, or `None` for another name.
 pub fn scale(unit: Unit, name: &str) -> Option<Scale> {
-    suffixes(unit).iter().find(|(known, _)| *known == name).map(|(_, scale)| *scale)
+    suffixes(unit).iter().find(|(suffix, _)| *suffix == name).map(|(_, scale)| *scale)
 }
 
 /// Parses a quantity such as `64 Mwords` and converts it to its base unit (words, bytes or seconds).
@@ -159,13 +159,13 @@ pub fn parse(text: &str, unit: Unit) -> Result<f64, String> {
     match scale(unit, suffix) {
         Some(scale) => finite(scale.apply(number)),
         None if suffixes(unit).is_empty() => Err(format!("\"{text}\": this is a pure number, it takes no unit")),
-        None => Err(format!("\"{text}\": unit \"{suffix}\" is not one of {}", names(unit).join(", "))),
+        None => Err(format!("\"{text}\": unit \"{suffix}\" is not one of {}", suffix_names(unit).join(", "))),
     }
 }
 
 /// Formats a number of bytes: `1.5 GiB`.
 pub fn bytes(count: f64) -> String {
-    scaled(count, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
+    format_with_prefix(count, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
 }
 
 /// Formats a count with its noun: `1 point`, `2 points`.
@@ -182,32 +182,32 @@ pub fn seconds(value: f64) -> String {
     match value.abs() {
         v if !v.is_finite() => "-".into(),
         0.0 => "0 s".into(),
-        v if v < 1e-6 => format!("{} ns", significant(value * 1e9)),
-        v if v < 1e-3 => format!("{} us", significant(value * 1e6)),
-        v if v < 1.0 => format!("{} ms", significant(value * 1e3)),
-        v if v < 120.0 => format!("{} s", significant(value)),
-        v if v < 7200.0 => format!("{} min", significant(value / 60.0)),
-        _ => format!("{} h", significant(value / 3600.0)),
+        v if v < 1e-6 => format!("{} ns", short_number(value * 1e9)),
+        v if v < 1e-3 => format!("{} us", short_number(value * 1e6)),
+        v if v < 1.0 => format!("{} ms", short_number(value * 1e3)),
+        v if v < 120.0 => format!("{} s", short_number(value)),
+        v if v < 7200.0 => format!("{} min", short_number(value / 60.0)),
+        _ => format!("{} h", short_number(value / 3600.0)),
     }
 }
 
 /// Formats a rate or count with an SI prefix and its unit: `935 MB/s`, `45.2 M/s`. GUPS take no prefix: `0.0182 GUPS`.
 pub fn quantity(value: f64, unit: Unit) -> String {
     if unit == Unit::UpdatesPerSecond {
-        return format!("{} GUPS", significant(value / 1e9));
+        return format!("{} GUPS", short_number(value / 1e9));
     }
-    let text = scaled(value, 1000.0, &["", "k", "M", "G", "T", "P"]);
+    let text = format_with_prefix(value, 1000.0, &["", "k", "M", "G", "T", "P"]);
     let gap = if text.contains(' ') || unit.symbol().starts_with('1') { "" } else { " " };
     format!("{text}{gap}{}", unit.symbol().trim_start_matches('1')).trim_end().to_owned()
 }
 
 /// An interval is useless if its upper end is this factor above its lower end, or more.
-pub const WIDEST_INTERVAL: f64 = 30.0;
+pub const MAX_INTERVAL_RATIO: f64 = 30.0;
 
 /// Returns whether an interval is narrow enough to be useful. Tables, axes and bounds use this test. An interval that reaches 0
 /// or below counts as useful, because its upper end limits the value.
-pub fn is_known((low, high): (f64, f64)) -> bool {
-    low <= 0.0 || high < WIDEST_INTERVAL * low
+pub fn is_informative((low, high): (f64, f64)) -> bool {
+    low <= 0.0 || high < MAX_INTERVAL_RATIO * low
 }
 
 /// Formats an interval, with one unit if both ends have the same: `682 to 709 MB/s`.
@@ -225,25 +225,25 @@ pub fn amount(value: f64, unit: Unit) -> String {
         Unit::Seconds => seconds(value),
         Unit::Bytes => bytes(value),
         Unit::SecondsPerByte => format!("{}/B", seconds(value)),
-        Unit::None => significant(value),
+        Unit::None => short_number(value),
         unit => quantity(value, unit),
     }
 }
 
 /// Formats a number with an SI suffix: `1.5M`.
-pub fn si(value: f64) -> String {
-    let text = scaled(value, 1000.0, &["", "k", "M", "G", "T", "P"]);
+pub fn si_number(value: f64) -> String {
+    let text = format_with_prefix(value, 1000.0, &["", "k", "M", "G", "T", "P"]);
     text.replace(' ', "")
 }
 
-fn scaled(value: f64, base: f64, names: &[&str]) -> String {
+fn format_with_prefix(value: f64, base: f64, prefixes: &[&str]) -> String {
     let mut value = value;
-    let mut at = 0;
-    while value.abs() >= base && at + 1 < names.len() {
+    let mut index = 0;
+    while value.abs() >= base && index + 1 < prefixes.len() {
         value /= base;
-        at += 1;
+        index += 1;
     }
-    format!("{} {}", significant(value), names[at]).trim_end().to_owned()
+    format!("{} {}", short_number(value), prefixes[index]).trim_end().to_owned()
 }
 
 /// The style of a formatted number.
@@ -270,67 +270,71 @@ pub fn number(value: f64, style: NumberStyle) -> String {
     let whole = value.fract() == 0.0 && value.abs() < 1e15;
     match style {
         _ if !value.is_finite() => "-".into(),
-        NumberStyle::Fixed(digits) => match order(value) {
-            -3..=5 => decimals(value, digits),
+        NumberStyle::Fixed(digits) => match order_of_magnitude(value) {
+            -3..=5 => with_significant_digits(value, digits),
             _ => format!("{value:.*e}", digits - 1),
         },
         _ if value == 0.0 => "0".into(),
         NumberStyle::Exact | NumberStyle::Table if whole => value.to_string(),
-        NumberStyle::Short | NumberStyle::Exact => match order(value) {
-            -4..=6 => trimmed(decimals(value, 3)),
+        NumberStyle::Short | NumberStyle::Exact => match order_of_magnitude(value) {
+            -4..=6 => trim_zeros(with_significant_digits(value, 3)),
             _ => format!("{value:.2e}"),
         },
         NumberStyle::Table => number(value, NumberStyle::Rounded(5)),
         NumberStyle::Rounded(digits) => {
-            let rounded = rounded(value, digits);
-            if (-4..15).contains(&order(rounded)) { rounded.to_string() } else { format!("{rounded:e}") }
+            let rounded_value = round_to_digits(value, digits);
+            if (-4..15).contains(&order_of_magnitude(rounded_value)) {
+                rounded_value.to_string()
+            } else {
+                format!("{rounded_value:e}")
+            }
         }
         NumberStyle::Ratio => {
-            let known = (3..6).map(|digits| decimals(value, digits)).find(|text| text.parse() != Ok(1.0));
-            known.unwrap_or_else(|| decimals(value, 3))
+            let text = (3..6).map(|digits| with_significant_digits(value, digits)).find(|text| text.parse() != Ok(1.0));
+            text.unwrap_or_else(|| with_significant_digits(value, 3))
         }
         NumberStyle::Factor if value < 99.5 => number(value, NumberStyle::Short),
-        NumberStyle::Factor => grouped(&format!("{:.0}", rounded(value, 3))),
+        NumberStyle::Factor => insert_separators(&format!("{:.0}", round_to_digits(value, 3))),
     }
 }
 
 /// Returns the exponent of the largest power of ten that is not above the magnitude. The exponent of 0 is the smallest integer.
-fn order(value: f64) -> i32 {
+fn order_of_magnitude(value: f64) -> i32 {
     value.abs().log10().floor() as i32
 }
 
 /// Formats with this number of significant digits, but always with all digits before the point.
-fn decimals(value: f64, digits: usize) -> String {
-    let decimals = (digits as i32 - 1).saturating_sub(order(value)).max(0) as usize;
+fn with_significant_digits(value: f64, digits: usize) -> String {
+    let decimals = (digits as i32 - 1).saturating_sub(order_of_magnitude(value)).max(0) as usize;
     format!("{value:.decimals$}")
 }
 
-fn rounded(value: f64, digits: usize) -> f64 {
+fn round_to_digits(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }
 
-fn trimmed(text: String) -> String {
+fn trim_zeros(text: String) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// Inserts thousands separators: `12345` becomes `12,345`.
-fn grouped(digits: &str) -> String {
-    let mut grouped = String::new();
+fn insert_separators(digits: &str) -> String {
+    let mut text = String::new();
     for (k, digit) in digits.chars().enumerate() {
         if k > 0 && (digits.len() - k).is_multiple_of(3) {
-            grouped.push(',');
+            text.push(',');
         }
-        grouped.push(digit);
+        text.push(digit);
     }
-    grouped
+    text
 }
 
 /// Formats the value of a parameter: integers in full, others with three significant digits.
-pub fn exact(value: f64) -> String {
+pub fn exact_number(value: f64) -> String {
     number(value, NumberStyle::Exact)
 }
 
 /// Formats with three significant digits, without trailing zeros, and without an exponent for everyday magnitudes.
-pub fn significant(value: f64) -> String {
+pub fn short_number(value: f64) -> String {
     number(value, NumberStyle::Short)
 }

@@ -28,15 +28,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
         for command in std::iter::once(&program).chain(commands) {
             let file = folder.join(format!("{}.1", name(command)));
-            new_file::write_named_by(&file, page(command)?)?;
+            new_file::write_user_file_contents(&file, page(command)?)?;
         }
         return print(&format!("{}\n", folder.join("apexmap.1").display()));
     }
     let command = match &arguments.command {
         None => &program,
         Some(name) => commands.iter().copied().find(|command| command.get_name() == name).ok_or_else(|| {
-            let known: Vec<_> = commands.iter().map(|command| command.get_name()).collect();
-            Error::input(format!("there is no command \"{name}\""), suggest(name, &known))
+            let names: Vec<_> = commands.iter().map(|command| command.get_name()).collect();
+            Error::input(format!("there is no command \"{name}\""), suggest(name, &names))
         })?,
     };
     print(&page(command)?)
@@ -51,12 +51,12 @@ fn page(command: &clap::Command) -> Result<String> {
     let mut page = Vec::new();
     Man::new(command.clone()).render(&mut page).map_err(|e| Error::internal(e.to_string()))?;
     let page = String::from_utf8(page).map_err(|e| Error::internal(e.to_string()))?;
-    Ok(examples_as_they_stand(&page))
+    Ok(keep_example_lines(&page))
 }
 
 /// Keeps the line breaks of the examples after the options, because they are commands, not running text.
-fn examples_as_they_stand(page: &str) -> String {
+fn keep_example_lines(page: &str) -> String {
     let Some((before, after)) = page.split_once(".SH EXTRA\n") else { return page.to_owned() };
-    let (extra, rest) = after.find("\n.SH").map_or((after, ""), |at| after.split_at(at + 1));
+    let (extra, rest) = after.find("\n.SH").map_or((after, ""), |newline| after.split_at(newline + 1));
     format!("{before}.SH EXAMPLES\n.nf\n{}\n.fi\n{rest}", extra.trim_end())
 }

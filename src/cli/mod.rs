@@ -9,8 +9,8 @@ mod man;
 use crate::commands::{self as explore, diagnostics::show, is_sweep};
 use apexmap_base::crash;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::nearest;
-use apexmap_base::terminal::{note_as_is, printable, takes_colours};
+use apexmap_base::nearest::nearest_name;
+use apexmap_base::terminal::{note_raw, supports_colours, to_printable};
 use apexmap_measure::cli::{kernels, worker};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -66,7 +66,7 @@ fn code() -> u8 {
         Ok(cli) => run(&cli.command),
         Err(error) => match wrong_command(&error) {
             Some(error) => Err(error),
-            None => return usage(&error),
+            None => return print_usage(&error),
         },
     };
     exit_code(result)
@@ -108,7 +108,7 @@ fn wrong_command(error: &clap::Error) -> Option<Error> {
     let commands = program.get_subcommands().filter(|command| !command.is_hide_set());
     let next = if is_sweep(word) {
         format!("apexmap run {word}")
-    } else if let Some(other) = nearest(word, commands.map(clap::Command::get_name).collect::<Vec<_>>()) {
+    } else if let Some(other) = nearest_name(word, commands.map(clap::Command::get_name).collect::<Vec<_>>()) {
         format!("did you mean apexmap {other}?")
     } else {
         "`apexmap --help` lists the commands".into()
@@ -117,7 +117,7 @@ fn wrong_command(error: &clap::Error) -> Option<Error> {
 }
 
 /// Prints help, the version or an error of clap, with `help:` as the label of advice.
-fn usage(error: &clap::Error) -> u8 {
+fn print_usage(error: &clap::Error) -> u8 {
     if !error.use_stderr() {
         let printed = error.print().or_else(|cause| match cause.kind() {
             std::io::ErrorKind::BrokenPipe => Ok(()),
@@ -125,10 +125,10 @@ fn usage(error: &clap::Error) -> u8 {
         });
         return exit_code(printed);
     }
-    let coloured = takes_colours(&std::io::stderr()).then(coloured).flatten();
+    let coloured_text = supports_colours(&std::io::stderr()).then(render_coloured).flatten();
     let fits = |text: &String| text.lines().all(|line| line.len() <= LONGEST_LINE);
-    let text = coloured.filter(fits).unwrap_or_else(|| cut(&printable(&error.render().to_string())));
-    note_as_is(&format!("{}\n", text.replace("tip:", "help:").trim_end()));
+    let text = coloured_text.filter(fits).unwrap_or_else(|| cut_lines(&to_printable(&error.render().to_string())));
+    note_raw(&format!("{}\n", text.replace("tip:", "help:").trim_end()));
     2
 }
 
@@ -136,8 +136,8 @@ fn usage(error: &clap::Error) -> u8 {
 const LONGEST_LINE: usize = 500;
 
 /// Cuts lines that are longer than [`LONGEST_LINE`].
-fn cut(text: &str) -> String {
-    let line = |line: &str| match line.char_indices().map(|(at, _)| at).find(|&at| at >= LONGEST_LINE) {
+fn cut_lines(text: &str) -> String {
+    let line = |line: &str| match line.char_indices().map(|(offset, _)| offset).find(|&at| at >= LONGEST_LINE) {
         Some(end) => format!("{} ...", &line[..end]),
         None => line.to_owned(),
     };
@@ -145,8 +145,8 @@ fn cut(text: &str) -> String {
 }
 
 /// Parses again with unprintable characters removed from the arguments, and returns the error in colours.
-fn coloured() -> Option<String> {
-    let arguments = std::env::args_os().map(|argument| printable(&argument.to_string_lossy()).into_owned());
+fn render_coloured() -> Option<String> {
+    let arguments = std::env::args_os().map(|argument| to_printable(&argument.to_string_lossy()).into_owned());
     let error = Cli::try_parse_from(arguments).err()?;
     Some(error.render().ansi().to_string())
 }

@@ -14,7 +14,7 @@ use apexmap_run::campaign::carriers::local;
 use apexmap_run::campaign::{Campaign, Conduct, Request};
 use apexmap_run::launch::{self, LauncherEntry, hosts};
 use apexmap_run::sweep::{self, Machine};
-use apexmap_study::calibrate::counts::{Costs, fitting};
+use apexmap_study::calibrate::counts::{Costs, shorten};
 use apexmap_study::calibrate::{self, Probe};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
@@ -64,14 +64,14 @@ pub struct Arguments {
 
 /// Returns a parser for the MPI launchers that need no command.
 fn mpi_launcher() -> impl TypedValueParser<Value = &'static LauncherEntry> {
-    let known = launch::starting(TransportKind::Mpi).filter(|launcher| !launcher.takes_command);
-    let values = known.map(|launcher| PossibleValue::new(launcher.id).help(launcher.summary.as_str()));
+    let launchers = launch::launchers_for(TransportKind::Mpi).filter(|launcher| !launcher.takes_command);
+    let values = launchers.map(|launcher| PossibleValue::new(launcher.id).help(launcher.summary.as_str()));
     PossibleValuesParser::new(values).try_map(|id| launch::find(&id))
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let host = provenance::host();
-    let cores = Hardware::here().cores_or_threads();
+    let cores = Hardware::this_machine().cores_or_threads();
     // A network measurement needs two ranks, even if this machine has one core.
     let cores = if arguments.launcher.is_some() { cores.max(2) } else { cores };
     let probes = calibrate::probes(&host, cores);
@@ -84,10 +84,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join("calibrate"));
     // Only threads that share the node's memory measure the numbers of the node itself.
-    let node = if arguments.launcher.is_none() { calibrate::node(&host, cores) } else { Vec::new() };
+    let node = if arguments.launcher.is_none() { calibrate::node_probes(&host, cores) } else { Vec::new() };
     let mut probes = [probes, node].concat();
     let mut shapes = calibrate::shapes(&host, cores);
-    if let Some(source) = hosts::given(&arguments.hosts, arguments.hostfile.as_deref()) {
+    if let Some(source) = hosts::choose_source(&arguments.hosts, arguments.hostfile.as_deref()) {
         let hosts = source.read()?;
         let each = hosts.ranks_per_node(arguments.ranks_per_node.map(|ranks| ranks as usize))?;
         // Probes of the whole node run only if the hosts have ranks for all its cores.
@@ -95,11 +95,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         shapes.retain(|probe| probe.ranks <= hosts.names.len() * each);
     }
     if arguments.launcher.is_some() {
-        let first = calibrate::counts::first();
+        let first = calibrate::counts::first_probes();
         measure(&[], &first, &launch, arguments, &folder)?.1?;
-        if let Some(costs) = Costs::of(&current(&folder)?) {
-            for all in [&mut probes, &mut shapes] {
-                *all = std::mem::take(all).into_iter().map(|probe| fitting(probe, costs)).collect();
+        if let Some(costs) = Costs::from_samples(&current(&folder)?) {
+            for group in [&mut probes, &mut shapes] {
+                *group = std::mem::take(group).into_iter().map(|probe| shorten(probe, costs)).collect();
             }
         }
         // Keep these points in the plan: a resumed run reads them and chooses the same numbers of messages.
@@ -109,9 +109,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let further = calibrate::second_stage(&probes, &current(&folder)?, &host)?;
     let mut machine = campaign.plan.context.machine;
     if !further.is_empty() {
-        probes = calibrate::both_stages(probes, further);
-        let (campaign, again) = measure(&probes, &shapes, &launch, arguments, &folder)?;
-        (machine, measured) = (campaign.plan.context.machine, again);
+        probes = calibrate::merge_stages(probes, further);
+        let (campaign, result) = measure(&probes, &shapes, &launch, arguments, &folder)?;
+        (machine, measured) = (campaign.plan.context.machine, result);
     }
     let samples = current(&folder)?;
     if samples.is_empty() {
@@ -142,7 +142,7 @@ fn measure(
     folder: &Path,
 ) -> Result<(Campaign, Result<()>)> {
     let text = calibrate::sweep(&[probes, shapes].concat(), launch, arguments.launches);
-    let sweep = sweep::parse(&text, &folder.join("sweep.toml"), Machine::here())?;
+    let sweep = sweep::parse(&text, &folder.join("sweep.toml"), Machine::detect())?;
     let request = Request {
         out: Some(folder.to_owned()),
         worker: arguments.worker.clone(),
@@ -152,7 +152,7 @@ fn measure(
         ..Request::default()
     };
     let campaign = Campaign::plan_sweep(sweep, &request)?;
-    campaign.keep_apart(arguments.replace)?;
+    campaign.check_result_folder(arguments.replace)?;
     let measured = local::carry_out(&campaign, None, Conduct::default(), &display)
         .and_then(|measured| conclude(&campaign, measured, Conduct::default(), false));
     match measured {

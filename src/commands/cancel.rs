@@ -25,24 +25,24 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let path = std::path::absolute(&arguments.result).map_err(|e| Error::file("find", &arguments.result, e))?;
     let folder = Folder::open(&path)?;
-    let store = Jobs::of(&folder);
+    let store = Jobs::new(&folder);
     let (options, jobs) = store.read()?;
     let Some(options) = options else {
-        let what = format!("{} has no batch jobs", arguments.result.display());
-        return Err(Error::input(what, "name a result of `apexmap run --submit`"));
+        let message = format!("{} has no batch jobs", arguments.result.display());
+        return Err(Error::input(message, "name a result of `apexmap run --submit`"));
     };
-    let living: Vec<&Job> = jobs.iter().filter(|job| job.ended.is_none()).collect();
-    if living.is_empty() {
+    let unfinished: Vec<&Job> = jobs.iter().filter(|job| job.end.is_none()).collect();
+    if unfinished.is_empty() {
         return print("no job is left to cancel\n");
     }
     let template = match &arguments.system {
         Some(file) => batch::find(&file.to_string_lossy())?,
-        None => batch::known(&options.system)?,
+        None => batch::find_built_in(&options.system)?,
     };
     let mut system = System { template, folder: folder.path.clone(), interrupted: &|| Ok(()) };
-    let cancelled = cancel(&mut system, &store, &living)?;
-    let gone = living.iter().filter(|job| !cancelled.contains_key(&job.name));
-    for Job { name, id, part, .. } in gone {
+    let cancelled = cancel(&mut system, &store, &unfinished)?;
+    let unknown = unfinished.iter().filter(|job| !cancelled.contains_key(&job.name));
+    for Job { name, id, part, .. } in unknown {
         let id = id.as_ref().map_or(String::new(), |id| format!(" {id}"));
         note(&format!("note: job{id} ({part}) is not cancelled: the batch system has no job{id} named {name}"));
         let why = "the batch system does not know it".to_owned();

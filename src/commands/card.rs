@@ -24,14 +24,14 @@ impl CardArguments {
             Some(name) => Card::find(name)?,
             None => Card::read(path)?,
         };
-        let limits = Limits::of(&card);
+        let limits = Limits::from_card(&card);
         card.provenance.remove(Limits::ACCEPTED);
-        if !hosts.iter().any(|host| limits.is_of(host)) {
+        if !hosts.iter().any(|host| limits.is_from_host(host)) {
             let same_kind = hosts.iter().any(|host| limits.cpu_model.as_ref() == Some(&host.cpu_model));
             let accepted = match (same_kind && card.name == machine, self.card_of_another_host) {
                 (true, _) => Limits::BY_NAME,
                 (false, true) => Limits::BY_FORCE,
-                (false, false) => return Err(foreign(path, &limits, machine)),
+                (false, false) => return Err(foreign_card(path, &limits, machine)),
             };
             card.provenance.insert(Limits::ACCEPTED.into(), accepted.into());
         }
@@ -39,13 +39,13 @@ impl CardArguments {
     }
 }
 
-fn foreign(path: &std::path::Path, limits: &Limits, machine: &str) -> Error {
-    let of = match (&limits.host, &limits.cpu_model) {
+fn foreign_card(path: &std::path::Path, limits: &Limits, machine: &str) -> Error {
+    let reason = match (&limits.host, &limits.cpu_model) {
         (Some(host), Some(model)) => format!("was measured on {host} ({model}), the samples on {machine}"),
         _ => "does not name the host that it was measured on".to_owned(),
     };
     Error::input(
-        format!("{} {of}: its numbers do not bound these samples", path.display()),
+        format!("{} {reason}: its numbers do not bound these samples", path.display()),
         "run `apexmap calibrate` on that machine and name its card; to use the limits of another machine anyway, \
          add --card-of-another-host",
     )

@@ -13,11 +13,11 @@ use apexmap_base::units::plural;
 use apexmap_draw::figure::Style;
 use apexmap_pages::compare::limit::Conditions;
 use apexmap_pages::compare::machine::{Machine, name_all};
-use apexmap_pages::compare::matching::{Allowed, MatchRanks, Matching};
+use apexmap_pages::compare::matching::{AllowedDifferences, MatchRanks, Matching};
 use apexmap_pages::compare::published;
 use apexmap_pages::compare::ratio::Decision;
 use apexmap_pages::compare::sections::check::{self, RegressionCheck, Verdict};
-use apexmap_pages::compare::sections::provenance::environments;
+use apexmap_pages::compare::sections::provenance::environment_differences;
 use apexmap_pages::compare::{self, Comparison, compare};
 use apexmap_pages::html::PAPER;
 use apexmap_results::disk::Folder;
@@ -94,12 +94,12 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let matching = Matching {
-        allowed: Allowed::parse(&arguments.allow)?,
-        ignored: arguments.ignore.iter().map(|name| parameter(name)).collect::<Result<_>>()?,
+        allowed: AllowedDifferences::parse(&arguments.allow)?,
+        ignored: arguments.ignore.iter().map(|name| parameter_column(name)).collect::<Result<_>>()?,
         ranks: arguments.match_ranks,
     };
     if let Some(sweep) = &arguments.control {
-        return control(arguments, sweep, matching);
+        return compare_with_itself(arguments, sweep, matching);
     }
     if arguments.launches.is_some() {
         let next = "add the sweep: apexmap compare --self quickstart --launches 5";
@@ -112,7 +112,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             "add --fail-if slower=5%, for example",
         ));
     }
-    let mut machines = all(&arguments.inputs, arguments.condition.as_deref())?;
+    let mut machines = read_machines(&arguments.inputs, arguments.condition.as_deref())?;
     give_cards(&mut machines, &arguments.cards)?;
     name_all(&mut machines, &arguments.names)?;
     let Conditions { limit, noisy } = Conditions::parse(&arguments.fail_if)?;
@@ -120,17 +120,24 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return Err(Error::input("--json prints the check of slower=", "add slower=5% to --fail-if, for example"));
     }
     let comparison = Comparison { decision: arguments.significance, ..compare(&machines, matching)? };
-    if let (Some(_), Some([one, other])) = (&limit, comparison.same_samples()) {
-        return Err(Error::input(format!("{one} and {other} are the same samples"), "name the result of another run"));
+    if let (Some(_), Some([first, second])) = (&limit, comparison.same_samples()) {
+        return Err(Error::input(
+            format!("{first} and {second} are the same samples"),
+            "name the result of another run",
+        ));
     }
-    if let Some(text) = environments(&machines) {
+    if let Some(text) = environment_differences(&machines) {
         note(&format!("note: {text}"));
     }
     let check = limit.map(|limit| check::check(&comparison, limit)).transpose()?;
     if !arguments.no_page {
         let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&machines));
-        compare_folder::take(&folder, machines.iter().map(compare_folder::side).collect(), arguments.replace)?;
-        let made = page(arguments, &folder, &comparison, check.as_ref())?;
+        compare_folder::prepare(
+            &folder,
+            machines.iter().map(compare_folder::record_entry).collect(),
+            arguments.replace,
+        )?;
+        let made = write_page(arguments, &folder, &comparison, check.as_ref())?;
         // With --json, standard output contains only the check.
         if arguments.json { note(made.trim_end()) } else { print(&made)? }
     }
@@ -141,13 +148,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if noisy {
         require_quiet(&comparison)?;
     }
-    check.as_ref().map_or(Ok(()), verdict)
+    check.as_ref().map_or(Ok(()), report_verdict)
 }
 
 /// Returns an error with exit code 5 if a machine was disturbed.
 fn require_quiet(comparison: &Comparison) -> Result<()> {
     let disturbed: Vec<String> =
-        comparison.disturbed().map(|(name, health)| format!("{name} was {}", health.sentence())).collect();
+        comparison.disturbed_machines().map(|(name, health)| format!("{name} was {}", health.sentence())).collect();
     match disturbed.as_slice() {
         [] => Ok(()),
         some => Err(Error::new(
@@ -159,19 +166,19 @@ fn require_quiet(comparison: &Comparison) -> Result<()> {
 }
 
 /// Measures a sweep twice and compares it with itself.
-fn control(arguments: &Arguments, sweep: &Path, matching: Matching) -> Result<()> {
+fn compare_with_itself(arguments: &Arguments, sweep: &Path, matching: Matching) -> Result<()> {
     let (launches, out, replace) = (arguments.launches, arguments.out.as_deref(), arguments.replace);
     let sides = compare_self::measure(&SelfArguments { sweep, launches, out, replace })?;
     let comparison = Comparison { decision: arguments.significance, ..sides.compare(matching)? };
-    let found = sides.conclude(&comparison, arguments.json)?;
+    let findings = sides.conclude(&comparison, arguments.json)?;
     if !arguments.no_page {
-        let made = page(arguments, &sides.folder, &comparison, None)?;
+        let made = write_page(arguments, &sides.folder, &comparison, None)?;
         if arguments.json { note(made.trim_end()) } else { print(&made)? }
     }
-    if arguments.json { print_data(&found) } else { print(&found) }
+    if arguments.json { print_data(&findings) } else { print(&findings) }
 }
 
-fn verdict(check: &RegressionCheck) -> Result<()> {
+fn report_verdict(check: &RegressionCheck) -> Result<()> {
     match check.verdict {
         Verdict::Passed => return Ok(()),
         Verdict::Undecided => {
@@ -188,17 +195,17 @@ fn verdict(check: &RegressionCheck) -> Result<()> {
         }
         Verdict::Failed => {}
     }
-    let mut found = Vec::new();
+    let mut problems = Vec::new();
     if !check.slower.is_empty() {
         let percent = check.percent();
-        found.push(format!(
+        problems.push(format!(
             "{} more than {percent} % slower than in {}",
             plural(check.slower.len(), "point"),
             check.base
         ));
     }
     if !check.not_finished.is_empty() {
-        found.push(format!(
+        problems.push(format!(
             "{} that {} finished did not finish",
             plural(check.not_finished.len(), "point"),
             check.base
@@ -206,12 +213,12 @@ fn verdict(check: &RegressionCheck) -> Result<()> {
     }
     Err(Error::new(
         ErrorKind::Regression,
-        format!("{}: {}", check.new, found.join(", ")),
+        format!("{}: {}", check.new, problems.join(", ")),
         "the points are listed above; measure again to check that the difference persists",
     ))
 }
 
-fn page(
+fn write_page(
     arguments: &Arguments,
     folder: &Path,
     comparison: &Comparison,
@@ -221,35 +228,35 @@ fn page(
         let paper = folder.join("figures").join(PAPER);
         std::fs::create_dir_all(&paper).map_err(|e| Error::file("create", &paper, e))?;
     }
-    let made = compare::write(comparison, folder, &shell::command(), check)?;
+    let made = compare::write(comparison, folder, &shell::command_line(), check)?;
     Ok(format!("{}comparison: {}\n", made.summary, made.page.display()))
 }
 
-fn parameter(name: &str) -> Result<String> {
+fn parameter_column(name: &str) -> Result<String> {
     let column = columns::resolve(name);
     let parameters = || apexmap_measure::kernels::ALL.iter().flat_map(|kernel| kernel.parameters());
     if parameters().any(|parameter| parameter.column == column) {
         return Ok(column.to_owned());
     }
-    let known: Vec<&str> =
+    let names: Vec<&str> =
         parameters().map(|p| p.name).collect::<std::collections::BTreeSet<_>>().into_iter().collect();
-    Err(Error::input(format!("--ignore {name}: no kernel has this parameter"), suggest(name, &known)))
+    Err(Error::input(format!("--ignore {name}: no kernel has this parameter"), suggest(name, &names)))
 }
 
 /// Returns `compare/A-vs-B`, in characters that every file system accepts.
 fn default_folder(machines: &[Machine]) -> PathBuf {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' };
-    let one = |machine: &Machine| {
+    let folder_name = |machine: &Machine| {
         let name: String = machine.name.chars().map(plain).collect();
         name.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
     };
-    let mut name = machines.iter().map(one).collect::<Vec<_>>().join("-vs-");
+    let mut name = machines.iter().map(folder_name).collect::<Vec<_>>().join("-vs-");
     name.truncate(120);
     Path::new("compare").join(name)
 }
 
 /// Reads all machines in the order given. Published machines are predicted at the points of the measured ones.
-fn all(inputs: &[String], condition: Option<&str>) -> Result<Vec<Machine>> {
+fn read_machines(inputs: &[String], condition: Option<&str>) -> Result<Vec<Machine>> {
     let cards: Vec<Option<Card>> = inputs.iter().map(|input| card(input)).collect::<Result<_>>()?;
     let mut measured = Vec::new();
     for (input, _) in inputs.iter().zip(&cards).filter(|(_, card)| card.is_none()) {
@@ -282,7 +289,7 @@ fn give_cards(machines: &mut [Machine], cards: &[String]) -> Result<()> {
 
 /// Returns the card if the input is a published machine or a card file.
 fn card(given: &str) -> Result<Option<Card>> {
-    let published = apexmap_theory::machine::PUBLISHED.iter().any(|(known, _)| *known == given);
+    let published = apexmap_theory::machine::PUBLISHED.iter().any(|(name, _)| *name == given);
     let path = Path::new(given);
     match published || (path.is_file() && path.extension().is_some_and(|end| end == "toml")) {
         true => Card::find(given).map(Some),
@@ -291,7 +298,7 @@ fn card(given: &str) -> Result<Option<Card>> {
 }
 
 /// Opens a result folder or a Parquet file, with an optional condition in brackets.
-fn open(given: &str, everywhere: Option<&str>) -> Result<Machine> {
+fn open(given: &str, common: Option<&str>) -> Result<Machine> {
     let (path, own) = match given.strip_suffix(']').and_then(|rest| rest.split_once('[')) {
         Some((path, own)) if !Path::new(given).exists() => (path, Some(own)),
         _ => (given, None),
@@ -302,30 +309,30 @@ fn open(given: &str, everywhere: Option<&str>) -> Result<Machine> {
     let (samples, manifest, card) = if file.is_dir() {
         let folder = Folder::open(file)?;
         let manifest = folder.manifest().is_file().then(|| Manifest::read(&folder)).transpose()?;
-        (samples::of_folder(&folder)?, manifest, folder.card()?)
+        (samples::read_folder(&folder)?, manifest, folder.card()?)
     } else if file.is_file() {
         (samples::read(file)?, None, None)
     } else {
-        let known: Vec<&str> = apexmap_theory::machine::PUBLISHED.iter().map(|(known, _)| *known).collect();
+        let published: Vec<&str> = apexmap_theory::machine::PUBLISHED.iter().map(|(known, _)| *known).collect();
         return Err(Error::input(
             format!("there is no result, file or published machine \"{path}\""),
-            format!("{}; or name a result folder, or a Parquet file of samples", suggest(path, &known)),
+            format!("{}; or name a result folder, or a Parquet file of samples", suggest(path, &published)),
         ));
     };
-    let samples = chosen(given, &samples, [everywhere, own])?;
-    let mut machine = Machine::measured(given, samples, manifest)?;
+    let samples = choose(given, &samples, [common, own])?;
+    let mut machine = Machine::from_samples(given, samples, manifest)?;
     machine.card = card.or(machine.card);
     machine.run = file.canonicalize().ok().map(|path| path.to_string_lossy().into());
     Ok(machine)
 }
 
-fn chosen(given: &str, samples: &Samples, conditions: [Option<&str>; 2]) -> Result<Samples> {
+fn choose(given: &str, samples: &Samples, conditions: [Option<&str>; 2]) -> Result<Samples> {
     let mut chosen = samples.current();
     for (text, place) in conditions.into_iter().zip([given, "--where"]) {
         let Some(text) = text else { continue };
         let condition = samples.condition(text).map_err(|mut error| {
-            error.place.iter_mut().for_each(|found| found.file = place.into());
-            Error { what: format!("{given}: {}", error.what), ..error }
+            error.location.iter_mut().for_each(|position| position.file = place.into());
+            Error { message: format!("{given}: {}", error.message), ..error }
         })?;
         chosen = chosen.filter(&condition);
     }

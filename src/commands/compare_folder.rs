@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Name of the record.
-const RECORD: &str = "comparison.json";
+const RECORD_FILE: &str = "comparison.json";
 
 /// The record of a folder's comparison.
 #[derive(Debug, Deserialize, PartialEq, Serialize)]
@@ -20,10 +20,10 @@ struct Record {
 }
 
 /// Returns the entry of a machine in the record.
-pub fn side(machine: &Machine) -> String {
+pub fn record_entry(machine: &Machine) -> String {
     match (&machine.run, machine.origin) {
         (Some(run), Origin::Measured) => {
-            let condition = machine.given.find('[').map_or("", |at| &machine.given[at..]);
+            let condition = machine.given.find('[').map_or("", |bracket| &machine.given[bracket..]);
             format!("{run}{condition}")
         }
         _ => machine.given.clone(),
@@ -36,13 +36,13 @@ pub fn side(machine: &Machine) -> String {
 /// # Errors
 /// If the folder holds something else and `replace` is false, or if it cannot be written. With `replace`, the old folder is kept
 /// as FOLDER.1.
-pub fn take(path: &Path, compares: Vec<String>, replace: bool) -> Result<()> {
+pub fn prepare(path: &Path, compares: Vec<String>, replace: bool) -> Result<()> {
     let record = Record { compares };
-    if let Some(other) = other(path, &record)? {
+    if let Some(contents) = other_contents(path, &record)? {
         let shown = path.display();
         if !replace {
             return Err(Error::input(
-                format!("{shown} holds {other}"),
+                format!("{shown} holds {contents}"),
                 format!("name another folder with --out, or add --replace, which keeps {shown} as {shown}.1"),
             ));
         }
@@ -55,24 +55,24 @@ pub fn take(path: &Path, compares: Vec<String>, replace: bool) -> Result<()> {
     }
     std::fs::create_dir_all(path).map_err(|e| Error::file("create", path, e))?;
     let text = serde_json::to_string_pretty(&record).map_err(|e| Error::internal(e.to_string()))?;
-    new_file::replace_by(&path.join(RECORD), text + "\n")
+    new_file::replace_contents(&path.join(RECORD_FILE), text + "\n")
 }
 
 /// Describes other contents of a folder; returns `None` if the folder is free or holds this comparison.
-fn other(path: &Path, wanted: &Record) -> Result<Option<String>> {
+fn other_contents(path: &Path, wanted: &Record) -> Result<Option<String>> {
     let has = |name: &str| path.join(name).exists();
     if has("journals") || has("samples.parquet") {
         return Ok(Some("a result".into()));
     }
-    let file = path.join(RECORD);
+    let file = path.join(RECORD_FILE);
     if !file.is_file() {
         let page = has("compare.html") || has("cells.csv");
-        return Ok(page.then(|| format!("a comparison without {RECORD}")));
+        return Ok(page.then(|| format!("a comparison without {RECORD_FILE}")));
     }
     let text = regular_file::read_text(&file).map_err(|e| Error::file("read", &file, e))?;
     Ok(match serde_json::from_str::<Record>(&text) {
-        Ok(known) if known == *wanted => None,
-        Ok(known) => Some(format!("another comparison: {}", known.compares.join(" with "))),
-        Err(_) => Some(format!("a comparison whose {RECORD} cannot be read")),
+        Ok(record) if record == *wanted => None,
+        Ok(record) => Some(format!("another comparison: {}", record.compares.join(" with "))),
+        Err(_) => Some(format!("a comparison whose {RECORD_FILE} cannot be read")),
     })
 }

@@ -29,7 +29,7 @@ pub struct SelfArguments<'a> {
 
 /// Smallest number of launches per side. With fewer, intervals are so wide that a comparison finds hardly any difference, true or
 /// false.
-const LEAST_LAUNCHES: u32 = 3;
+const MIN_LAUNCHES: u32 = 3;
 
 /// The two sides, measured in alternating launches.
 pub struct Sides {
@@ -44,20 +44,20 @@ pub struct Sides {
 /// # Errors
 /// Those of a run.
 pub fn measure(arguments: &SelfArguments) -> Result<Sides> {
-    let mut sweep = ready::open(arguments.sweep, sweep::Machine::here())?;
-    let asked = sweep.launch.launches;
-    let launches = 2 * arguments.launches.unwrap_or(asked.max(LEAST_LAUNCHES));
+    let mut sweep = ready::open(arguments.sweep, sweep::Machine::detect())?;
+    let sweep_launches = sweep.launch.launches;
+    let launches = 2 * arguments.launches.unwrap_or(sweep_launches.max(MIN_LAUNCHES));
     sweep.launch.launches = launches;
     // The budget is that of the sweep, scaled to the number of launches.
     if let Some(budget) = &mut sweep.repeat.budget_seconds {
-        *budget *= f64::from(launches) / f64::from(asked);
+        *budget *= f64::from(launches) / f64::from(sweep_launches);
     }
     let name = sweep.name.clone();
     let folder = arguments.out.map_or_else(|| Path::new("compare").join(format!("self-{name}")), Path::to_owned);
     let out = folder.join("result");
     let campaign = Campaign::plan_sweep(sweep, &Request { out: Some(out.clone()), ..Request::default() })?;
-    compare_folder::take(&folder, vec![format!("--self {name}")], arguments.replace)?;
-    campaign.keep_apart(arguments.replace)?;
+    compare_folder::prepare(&folder, vec![format!("--self {name}")], arguments.replace)?;
+    campaign.check_result_folder(arguments.replace)?;
     let measured = local::carry_out(&campaign, None, Conduct::default(), &display)?;
     conclude(&campaign, measured, Conduct::default(), false)?;
     let result = Folder::open(&out)?;
@@ -65,7 +65,7 @@ pub fn measure(arguments: &SelfArguments) -> Result<Sides> {
     let manifest = Manifest::read(&result)?;
     let given = out.display().to_string();
     let side = |(name, samples): (&str, Samples)| {
-        let mut machine = Machine::measured(&given, samples, Some(manifest.clone()))?;
+        let mut machine = Machine::from_samples(&given, samples, Some(manifest.clone()))?;
         machine.name = name.to_owned();
         Ok(machine)
     };
@@ -81,9 +81,9 @@ impl Sides {
 
     /// Counts the findings, writes them to `self.json`, and returns them as text or JSON.
     pub fn conclude(&self, comparison: &Comparison, json: bool) -> Result<String> {
-        let found = control::of(comparison)?;
+        let findings = control::count_findings(comparison)?;
         let path = self.folder.join("self.json");
-        new_file::replace_by(&path, pretty(&found)?)?;
-        if json { pretty(&found) } else { Ok(control::text(&found, &self.name)) }
+        new_file::replace_contents(&path, pretty(&findings)?)?;
+        if json { pretty(&findings) } else { Ok(control::text(&findings, &self.name)) }
     }
 }

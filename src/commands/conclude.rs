@@ -23,7 +23,7 @@ pub fn conclude(campaign: &Campaign, measured: Measured, conduct: Conduct, with_
     if with_report && !samples.is_empty() {
         report::make(&folder, &samples)?;
     }
-    let health = Health::of(&samples.current());
+    let health = Health::from_samples(&samples.current());
     if conduct.ends_if_noisy && health.verdict() == Quietness::Disturbed {
         let next = "free the machine, and measure again with --replace or into another folder";
         return Err(Error::new(ErrorKind::Regression, format!("the machine was {}", health.sentence()), next));

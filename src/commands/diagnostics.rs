@@ -2,7 +2,7 @@
 
 use super::snippet::{Snippet, cut};
 use apexmap_base::error::{Error, ErrorKind};
-use apexmap_base::terminal::{note_as_is, printable, takes_colours};
+use apexmap_base::terminal::{note_raw, supports_colours, to_printable};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, SourceSpan};
 
 #[derive(Debug, thiserror::Error, Diagnostic)]
@@ -18,19 +18,23 @@ struct Complaint {
 }
 
 /// Maximum number of characters of the error and of the help. Arguments may be longer, and the error need not repeat them.
-const LONGEST: usize = 4000;
+const MAX_CHARACTERS: usize = 4000;
 
 /// Formats an error for a terminal of `width` columns, in printable characters and with bounded length.
 pub fn render(error: &Error, colour: bool, width: usize) -> String {
-    let error = &Error { what: cut(&error.what, LONGEST), next: cut(&error.next, LONGEST), ..error.clone() };
+    let error = &Error {
+        message: cut(&error.message, MAX_CHARACTERS),
+        help: cut(&error.help, MAX_CHARACTERS),
+        ..error.clone()
+    };
     if let ErrorKind::Interrupted(_) = error.kind {
         return format!("{error}\n");
     }
-    let Some(place) = &error.place else { return format!("error: {error}\n") };
-    let snippet = Snippet::of(place);
+    let Some(place) = &error.location else { return format!("error: {error}\n") };
+    let snippet = Snippet::from_place(place);
     let complaint = Complaint {
-        what: error.what.clone(),
-        next: Some(error.next.clone()).filter(|next| !next.is_empty()),
+        what: error.message.clone(),
+        next: Some(error.help.clone()).filter(|next| !next.is_empty()),
         span: snippet.span.clone().into(),
         text: snippet,
     };
@@ -39,16 +43,16 @@ pub fn render(error: &Error, colour: bool, width: usize) -> String {
     let handler = GraphicalReportHandler::new_themed(theme).with_width(width).with_links(false);
     match handler.render_report(&mut text, &complaint) {
         Ok(()) => text,
-        Err(_) => format!("error: {}: {error}\n", printable(&place.file.display().to_string())),
+        Err(_) => format!("error: {}: {error}\n", to_printable(&place.file.display().to_string())),
     }
 }
 
 /// Smallest terminal width that is believed. Terminals that report less do not know their width.
-const NARROWEST: usize = 20;
+const MIN_WIDTH: usize = 20;
 
 /// Prints an error to standard error.
 pub fn show(error: &Error) {
     let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let width = width.filter(|&width| width >= NARROWEST).unwrap_or(100);
-    note_as_is(&render(error, takes_colours(&std::io::stderr()), width));
+    let width = width.filter(|&width| width >= MIN_WIDTH).unwrap_or(100);
+    note_raw(&render(error, supports_colours(&std::io::stderr()), width));
 }

@@ -53,13 +53,13 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let all = read(&arguments.result)?;
-    let condition = arguments.condition.as_deref().map(|text| all.condition(text)).transpose()?;
+    let all_samples = read(&arguments.result)?;
+    let condition = arguments.condition.as_deref().map(|text| all_samples.condition(text)).transpose()?;
     let stale = arguments.stale && arguments.format != Format::ExtraP;
-    let samples = if stale { all.clone() } else { all.current() };
+    let samples = if stale { all_samples.clone() } else { all_samples.current() };
     let samples = condition.as_ref().map_or_else(|| samples.clone(), |condition| samples.filter(condition));
     if samples.is_empty() {
-        return Err(all.current().none_meets(condition.as_ref()));
+        return Err(all_samples.current().no_match_error(condition.as_ref()));
     }
     if arguments.parameters.is_some() && arguments.format != Format::ExtraP {
         return Err(Error::input("--parameters is for --format extra-p", "select columns with --select instead"));
@@ -68,19 +68,21 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let title = format!("Samples of {}", arguments.result.display());
     match arguments.format {
         Format::Csv | Format::Jsonl => {
-            let all = || samples.table().names().iter().map(String::as_str).collect();
-            let selected = selected.unwrap_or_else(all);
+            let list_columns = || samples.table().names().iter().map(String::as_str).collect();
+            let selected = selected.unwrap_or_else(list_columns);
             let chosen: Vec<_> = selected.iter().filter_map(|name| Some((*name, samples.column(name)?))).collect();
             match arguments.format {
-                Format::Csv => to(arguments.out.as_deref(), |out| export::csv::write(&chosen, samples.rows(), out))?,
-                _ => to(arguments.out.as_deref(), |out| export::jsonl::write(&chosen, samples.rows(), out))?,
+                Format::Csv => {
+                    write_output(arguments.out.as_deref(), |out| export::csv::write(&chosen, samples.rows(), out))?;
+                }
+                _ => write_output(arguments.out.as_deref(), |out| export::jsonl::write(&chosen, samples.rows(), out))?,
             }
             if let Some(out) = arguments.out.as_deref().filter(|_| arguments.format == Format::Csv) {
-                let side = export::metadata::path(out);
-                let text = export::metadata::of(&chosen, out, &title);
-                to(Some(&side), |out| out.write_all(text.as_bytes()))?;
+                let metadata_file = export::metadata::path(out);
+                let text = export::metadata::describe(&chosen, out, &title);
+                write_output(Some(&metadata_file), |out| out.write_all(text.as_bytes()))?;
                 let samples = plural(samples.len(), "sample");
-                note(&format!("{}: {samples}; {}: column descriptions", out.display(), side.display()));
+                note(&format!("{}: {samples}; {}: column descriptions", out.display(), metadata_file.display()));
             }
         }
         Format::ExtraP => {
@@ -95,7 +97,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 None => samples.axes(),
             };
             let input = export::extra_p::input(&samples, &parameters, &metrics)?;
-            to(arguments.out.as_deref(), |out| out.write_all(input.text(&title).as_bytes()))?;
+            write_output(arguments.out.as_deref(), |out| out.write_all(input.text(&title).as_bytes()))?;
             input.notes().iter().for_each(|line| note(&format!("note: {line}")));
         }
     }
@@ -103,9 +105,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// Writes to a file or to standard output. A closed pipe ends the output without an error.
-fn to(out: Option<&Path>, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+fn write_output(out: Option<&Path>, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let Some(path) = out else { return write_data(write) };
-    new_file::write_named(path, |file| {
+    new_file::write_user_file(path, |file| {
         let mut out = BufWriter::new(file);
         write(&mut out).and_then(|()| out.flush()).map_err(|e| Error::file("write", path, e))
     })

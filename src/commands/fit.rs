@@ -1,6 +1,6 @@
 //! `apexmap fit`: fits a model's parameters to a result.
 
-use super::predict::{Format, between, number, pretty};
+use super::predict::{Format, format_interval, number, pretty};
 use super::samples;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print, print_data};
@@ -62,7 +62,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let model = models::find(&arguments.model)?;
     let folder = Folder::open(&arguments.result)?;
-    let samples = samples::of_folder(&folder)?.choose(arguments.condition.as_deref())?;
+    let samples = samples::read_folder(&folder)?.choose(arguments.condition.as_deref())?;
     let data = model_fit::observations(&samples, model, &variables(model, &arguments.set)?)?;
     let manifest = Manifest::read(&folder)?;
     let roles = roles(model, arguments, &manifest, &samples)?;
@@ -91,15 +91,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// Writes the figures, and prints their names to standard error, because standard output contains the fit.
-fn draw(model: &dyn Model, fit: &Fit, (data, samples): (&Data, &Samples), to: &Path) -> Result<()> {
-    std::fs::create_dir_all(to).map_err(|e| Error::file("create", to, e))?;
+fn draw(model: &dyn Model, fit: &Fit, (data, samples): (&Data, &Samples), folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
     let over = if data.oversubscribed { ", oversubscribed" } else { "" };
     let smape = 100.0 * fit.quality.smape;
-    let subtitle = samples.stamped(format!("{}: {} samples, SMAPE {smape:.1} %{over}", data.kernel, data.samples));
-    for shown in figures::of(model, &fit.points, &subtitle) {
-        for end in ["svg", "png"] {
-            let file = to.join(format!("{}-{}.{end}", fit.model, shown.name));
-            super::plot::write(&shown.figure, &file)?;
+    let subtitle =
+        samples.stamp_subtitle(format!("{}: {} samples, SMAPE {smape:.1} %{over}", data.kernel, data.samples));
+    for figure in figures::model_figures(model, &fit.points, &subtitle) {
+        for extension in ["svg", "png"] {
+            let file = folder.join(format!("{}-{}.{extension}", fit.model, figure.name));
+            super::plot::write(&figure.figure, &file)?;
             note(&file.display().to_string());
         }
     }
@@ -107,7 +108,7 @@ fn draw(model: &dyn Model, fit: &Fit, (data, samples): (&Data, &Samples), to: &P
 }
 
 fn variables(model: &dyn Model, settings: &[String]) -> Result<Vec<(String, f64)>> {
-    let one = |text: &String| {
+    let parse_setting = |text: &String| {
         let (name, value) = text.split_once('=').ok_or_else(|| {
             Error::input(format!("--set {text} has no value"), "write --set NAME=VALUE, such as --set ranks_per_node=2")
         })?;
@@ -118,7 +119,7 @@ fn variables(model: &dyn Model, settings: &[String]) -> Result<Vec<(String, f64)
             _ => Err(Error::input(format!("--set {text}: expected one value"), "give one value")),
         }
     };
-    settings.iter().map(one).collect()
+    settings.iter().map(parse_setting).collect()
 }
 
 /// Returns the role of each parameter: held, fitted or unknown.
@@ -146,7 +147,7 @@ const BOOTSTRAP: &str = "bootstrap over launches, without lack of fit";
 const NOT_IDENTIFIED: &str = "from the card: not identified by the data";
 
 /// Maximum number of points in the table of residuals.
-const MOST_POINTS: usize = 24;
+const MAX_POINTS: usize = 24;
 
 fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -> String {
     let about = model.about();
@@ -196,58 +197,59 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -
 fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
     let unit = |name| models::scan::parameter(model, name).map_or(apexmap_base::units::Unit::None, |p| p.unit());
     let mut table = TextTable::new([Align::Left, Align::Right, Align::Left, Align::Left]);
-    table.row(["number", "estimate", "95 % interval (profile)", BOOTSTRAP]);
+    table.add_row(["number", "estimate", "95 % interval (profile)", BOOTSTRAP]);
     for estimate in &fit.estimates {
         let unit = unit(estimate.number);
-        table.row([
+        table.add_row([
             format!("{} ({})", estimate.number, estimate.symbol),
             amount(estimate.value, unit),
-            between((estimate.low, estimate.high), unit),
-            estimate.bootstrap.map_or(String::new(), |ends| between(ends, unit)),
+            format_interval((estimate.low, estimate.high), unit),
+            estimate.bootstrap.map_or(String::new(), |ends| format_interval(ends, unit)),
         ]);
     }
     for (name, value) in &fit.held {
         let how = if fit.not_identified.contains(name) { NOT_IDENTIFIED } else { "given" };
-        table.row([*name, &amount(*value, unit(name)), how]);
+        table.add_row([*name, &amount(*value, unit(name)), how]);
     }
     for hidden in &fit.at_most {
         let most = format!("at most {}", amount(hidden.most, unit(hidden.number)));
-        table.row([format!("{} ({})", hidden.number, hidden.symbol), most, format!("hidden by {}", hidden.of)]);
+        table.add_row([format!("{} ({})", hidden.number, hidden.symbol), most, format!("hidden by {}", hidden.of)]);
     }
     for name in &fit.absent {
-        table.row([*name, "", "no point depends on it"]);
+        table.add_row([*name, "", "no point depends on it"]);
     }
     table
 }
 
 /// Writes the table of residuals: all points, or the [`MOST_POINTS`] with the largest deviation.
 fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
-    let varied = model_fit::varied(&fit.points);
+    let varying = model_fit::varying_variables(&fit.points);
     let mut points: Vec<&fit::Point> = fit.points.iter().collect();
     let ratio = |point: &fit::Point| point.measured / point.predicted;
-    if points.len() > MOST_POINTS {
+    if points.len() > MAX_POINTS {
         points.sort_by(|a, b| ratio(b).ln().abs().total_cmp(&ratio(a).ln().abs()));
-        points.truncate(MOST_POINTS);
-        let _ = writeln!(text, "\nThe {MOST_POINTS} of {} points with the largest deviation:", fit.points.len());
+        points.truncate(MAX_POINTS);
+        let _ = writeln!(text, "\nThe {MAX_POINTS} of {} points with the largest deviation:", fit.points.len());
     } else {
         text.push('\n');
     }
     let about = model.about();
-    let mut aligned = vec![Align::Right; varied.len() + 3];
+    let mut aligned = vec![Align::Right; varying.len() + 3];
     aligned.extend([Align::Left; 2]);
-    let mut table = TextTable::new(aligned).indented(2);
-    let names = varied.iter().map(|&at| about.variables[at].name);
-    table.row(names.chain(["measured", "predicted", "ratio", "95 % band", "set by"]));
+    let mut table = TextTable::new(aligned).with_indent(2);
+    let names = varying.iter().map(|&index| about.variables[index].name);
+    table.add_row(names.chain(["measured", "predicted", "ratio", "95 % band", "set by"]));
     for point in &points {
-        let mut cells: Vec<String> = varied.iter().map(|&at| model_fit::value_text(model, at, point.x[at])).collect();
+        let mut cells: Vec<String> =
+            varying.iter().map(|&index| model_fit::value_text(model, index, point.x[index])).collect();
         cells.extend([
             amount(point.measured, about.unit),
             amount(point.predicted, about.unit),
             format!("{:.3}", ratio(point)),
-            between((point.low, point.high), about.unit),
+            format_interval((point.low, point.high), about.unit),
             point.bottleneck.into(),
         ]);
-        table.row(cells);
+        table.add_row(cells);
     }
     let _ = write!(text, "{table}");
 }

@@ -13,11 +13,11 @@ use std::path::PathBuf;
   apexmap job import jobs --out results/paper-figure-2")]
 pub struct Arguments {
     #[command(subcommand)]
-    what: What,
+    what: Action,
 }
 
 #[derive(clap::Subcommand)]
-enum What {
+enum Action {
     /// Write the missing launches of a sweep into a new folder: job files, scripts, and instructions in README.txt
     Export(ExportArguments),
     /// Add the worker's outputs to the result that the launches were exported from
@@ -71,8 +71,8 @@ struct ImportArguments {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.what {
-        What::Export(arguments) => export(arguments),
-        What::Import(arguments) => import(arguments),
+        Action::Export(arguments) => export(arguments),
+        Action::Import(arguments) => import(arguments),
     }
 }
 
@@ -101,10 +101,13 @@ fn export(arguments: &ExportArguments) -> Result<()> {
 
 fn import(arguments: &ImportArguments) -> Result<()> {
     let imported = manual::import(&arguments.out, &arguments.outputs)?;
-    let known =
-        if imported.known > 0 { format!("; {} had been imported before", imported.known) } else { String::new() };
+    let imported_before = if imported.duplicates > 0 {
+        format!("; {} had been imported before", imported.duplicates)
+    } else {
+        String::new()
+    };
     print(&format!(
-        "imported {} with {}{known}\npoints: {} planned, {}\n",
+        "imported {} with {}{imported_before}\npoints: {} planned, {}\n",
         plural(imported.launches, "launch"),
         plural(imported.samples, "sample"),
         imported.points,
@@ -116,13 +119,13 @@ fn import(arguments: &ImportArguments) -> Result<()> {
         (imported.absent, "output", "missing"),
     ];
     let parts = counted.into_iter().filter(|(count, ..)| *count > 0);
-    let what: Vec<String> = parts.map(|(count, noun, how)| format!("{}: {how}", plural(count, noun))).collect();
-    match (imported.refused, what.is_empty()) {
+    let problems: Vec<String> = parts.map(|(count, noun, how)| format!("{}: {how}", plural(count, noun))).collect();
+    match (imported.refused, problems.is_empty()) {
         (_, true) => Ok(()),
         (0, _) => Err(Error::measurement(
-            what.join(", "),
+            problems.join(", "),
             "import again when the other outputs arrive; `apexmap job export` or `apexmap run` measures missing points",
         )),
-        _ => Err(Error::environment(what.join(", "), "see the notes above; imported samples are kept")),
+        _ => Err(Error::environment(problems.join(", "), "see the notes above; imported samples are kept")),
     }
 }

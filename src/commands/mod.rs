@@ -94,5 +94,5 @@ commands! {
 
 /// Returns whether `apexmap run WORD` would run a sweep. Used for advice if the word is given as a command.
 pub fn is_sweep(word: &str) -> bool {
-    Path::new(word).is_file() || ready::named(Path::new(word)).is_some()
+    Path::new(word).is_file() || ready::find_by_name(Path::new(word)).is_some()
 }

@@ -3,7 +3,7 @@
 use super::predict::value_text;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::nearest::{NameMatch, look_up};
-use apexmap_base::terminal::{index, print, width};
+use apexmap_base::terminal::{family_index, print, terminal_width};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_pages::html::picture;
 use apexmap_study::model_fit::nic;
@@ -31,23 +31,23 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let lines: Vec<(&str, &str)> = ALL.iter().map(|model| (model.about().id, model.about().summary)).collect();
     let mut text = String::new();
     let Some(wanted) = &arguments.model else {
-        text.push_str(&index(&lines));
+        text.push_str(&family_index(&lines));
         text.push_str("\nDetails: apexmap models FAMILY|ID\n\nPublished machines, for --machine:\n");
-        let mut table = meanings(2);
+        let mut table = meaning_table(2);
         for (name, _) in machine::PUBLISHED {
             let card = Card::find(name)?;
             let usable = ALL.iter().filter(|model| model.parameters(&card).is_ok()).map(|model| model.about().id);
             let usable: Vec<&str> = usable.collect();
             let usable = if usable.is_empty() { "none".to_owned() } else { usable.join(", ") };
-            table.row([*name, &format!("{} ({}); models: {usable}", card.summary, card.source)]);
+            table.add_row([*name, &format!("{} ({}); models: {usable}", card.summary, card.source)]);
         }
         return print(&(text + &table.to_string()));
     };
-    let found = match look_up("model", wanted, &lines)? {
-        NameMatch::Entries(found) => found,
-        NameMatch::Mentioned(lines) => return print(&index(&lines)),
+    let entries = match look_up("model", wanted, &lines)? {
+        NameMatch::Entries(entries) => entries,
+        NameMatch::Mentioned(lines) => return print(&family_index(&lines)),
     };
-    for model in found.iter().map(|&at| ALL[at]) {
+    for model in entries.iter().map(|&index| ALL[index]) {
         describe(model, &mut text);
         if let Some(folder) = &arguments.figures {
             draw(model, folder, &mut text)?;
@@ -57,12 +57,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn draw(model: &dyn Model, folder: &Path, text: &mut String) -> Result<()> {
-    if !nic::are_of(model) {
-        let what = format!("apexmap does not have the figures of the paper of {}", model.about().id);
-        return Err(Error::input(what, "use message_rate.nic, or draw a fit with apexmap fit --figures"));
+    if !nic::belong_to(model) {
+        let message = format!("apexmap does not have the figures of the paper of {}", model.about().id);
+        return Err(Error::input(message, "use message_rate.nic, or draw a fit with apexmap fit --figures"));
     }
     std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
-    for drawing in nic::paper()? {
+    for drawing in nic::paper_figures()? {
         let file = drawing.file.to_owned();
         picture(folder, &drawing.figure, file, drawing.title, drawing.caption)?;
         let _ = writeln!(text, "{}", folder.join(drawing.file).with_extension("svg").display());
@@ -71,8 +71,8 @@ fn draw(model: &dyn Model, folder: &Path, text: &mut String) -> Result<()> {
 }
 
 /// Returns an empty table of names and meanings.
-fn meanings(indent: usize) -> TextTable {
-    TextTable::new([Align::Left; 2]).indented(indent).within(width())
+fn meaning_table(indent: usize) -> TextTable {
+    TextTable::new([Align::Left; 2]).with_indent(indent).with_width(terminal_width())
 }
 
 fn describe(model: &dyn Model, text: &mut String) {
@@ -90,16 +90,16 @@ fn describe(model: &dyn Model, text: &mut String) {
         machines.join(", ")
     };
     let _ = writeln!(text, "  published machines: {machines}");
-    let (mut variables, mut parameters) = (meanings(4), meanings(4));
+    let (mut variables, mut parameters) = (meaning_table(4), meaning_table(4));
     for variable in about.variables {
         let default =
             variable.default.map_or(String::new(), |value| format!("; default {}", value_text(variable, value)));
         let words = if variable.words.is_empty() { String::new() } else { format!(": {}", variable.words.join(", ")) };
-        variables.row([variable.name, &format!("{}{words}{default}", variable.meaning)]);
+        variables.add_row([variable.name, &format!("{}{words}{default}", variable.meaning)]);
     }
     for parameter in about.parameters {
-        let given = if parameter.given { " (not fitted)" } else { "" };
-        parameters.row([parameter.number, &format!("{}: {}{given}", parameter.symbol, parameter.meaning())]);
+        let given = if parameter.is_given { " (not fitted)" } else { "" };
+        parameters.add_row([parameter.number, &format!("{}: {}{given}", parameter.symbol, parameter.meaning())]);
     }
     let _ = writeln!(text, "  variables:\n{variables}  numbers of the machine:\n{parameters}");
 }

@@ -4,7 +4,7 @@ use super::card::CardArguments;
 use super::sweep_arguments::SweepArguments;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
-use apexmap_base::terminal::{print, width};
+use apexmap_base::terminal::{print, terminal_width};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{self, WORD_BYTES, plural};
 use apexmap_measure::hardware::Hardware;
@@ -14,7 +14,7 @@ use apexmap_results::disk::Folder;
 use apexmap_run::campaign::Campaign;
 use apexmap_run::campaign::plan_time::PlanTime;
 use apexmap_run::sweep::Machine;
-use apexmap_run::sweep::memory::beyond_caches;
+use apexmap_run::sweep::memory::words_beyond_caches;
 use apexmap_run::sweep::plan::{Entry, Progress, largest_memory, launch_memory};
 use apexmap_theory::machine::Card;
 use std::cmp::Ordering;
@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.points {
         let mut table = TextTable::new([Align::Left; 3]);
         for entry in &campaign.plan.entries {
-            table.row([entry.key.clone(), progress.point_state(&entry.key).name().into(), entry.point.label()]);
+            table.add_row([entry.key.clone(), progress.point_state(&entry.key).name().into(), entry.point.label()]);
         }
         let _ = write!(text, "{table}");
     }
@@ -89,8 +89,8 @@ fn axes(campaign: &Campaign, text: &mut String) {
             values.entry(name).or_default().push(value);
         }
     }
-    let mut table = TextTable::new([Align::Left; 2]).indented(2).within(width());
-    table.row(["kernel", &kernels.join(", ")]);
+    let mut table = TextTable::new([Align::Left; 2]).with_indent(2).with_width(terminal_width());
+    table.add_row(["kernel", &kernels.join(", ")]);
     for (name, mut seen) in values {
         // Points of a grid repeat values in runs. Removing them first leaves few values to sort.
         seen.dedup();
@@ -98,7 +98,7 @@ fn axes(campaign: &Campaign, text: &mut String) {
         seen.dedup();
         let shown: Vec<String> = seen.iter().take(24).map(|value| value.to_string()).collect();
         let more = if seen.len() > 24 { format!(" ... ({} values)", seen.len()) } else { String::new() };
-        table.row([name, &(shown.join(" ") + &more)]);
+        table.add_row([name, &(shown.join(" ") + &more)]);
     }
     let _ = write!(text, "{table}");
 }
@@ -112,41 +112,41 @@ fn order(a: &Value, b: &Value) -> Ordering {
 }
 
 fn launches(campaign: &Campaign, forecast: &PlanTime, text: &mut String) {
-    let (plan, context, hardware) = (&campaign.plan, &campaign.plan.context, Hardware::here());
+    let (plan, context, hardware) = (&campaign.plan, &campaign.plan.context, Hardware::this_machine());
     let each = plural(plan.blocks as usize, "launch");
     let _ = writeln!(text, "{each} per rank count, {} over {}:", context.launcher.id, context.transport);
     if !campaign.hosts.is_empty() {
         let each = plural(context.ranks_per_node.unwrap_or(1), "rank");
         let _ = writeln!(text, "  hosts: {}, {each} on each unless points say otherwise", campaign.hosts.join(", "));
     }
-    let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Left]).indented(2);
+    let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Left]).with_indent(2);
     for (size, entries) in plan.by_size() {
         let (bytes, ranks) = launch_memory(plan, size, &entries);
         let elsewhere =
             context.launcher.remote || context.ranks_per_node.is_some() || size.nodes.is_some_and(|nodes| nodes > 1);
         let oversubscribed = size.ranks > hardware.hardware_threads() && !elsewhere;
-        table.row([
+        table.add_row([
             match size.nodes {
                 Some(nodes) => format!("P = {}, {}", size.ranks, plural(nodes, "node")),
                 None => format!("P = {}", size.ranks),
             },
             plural(entries.len(), "point"),
             format!("{} per rank", units::bytes(bytes as f64 / ranks as f64)),
-            forecast.of_size(size) + if oversubscribed { "  OVERSUBSCRIBED on this machine" } else { "" },
+            forecast.describe_size(size) + if oversubscribed { "  OVERSUBSCRIBED on this machine" } else { "" },
         ]);
     }
     let (bytes, ranks) = largest_memory(plan);
     let total = if ranks == 1 { "on one rank".into() } else { format!("in total on {ranks} ranks") };
     let _ = writeln!(text, "{table}largest launch: {} {total}", units::bytes(bytes as f64));
-    inside_caches(campaign, text);
-    campaign.crowd().into_iter().for_each(|note| _ = writeln!(text, "{note}"));
-    let _ = write!(text, "{}", forecast.total());
+    warn_inside_caches(campaign, text);
+    campaign.oversubscription_warning().into_iter().for_each(|note| _ = writeln!(text, "{note}"));
+    let _ = write!(text, "{}", forecast.describe_total());
 }
 
 /// Warns if the memory of a rank fits into the caches of this machine in part, because its points may then not measure memory.
-fn inside_caches(campaign: &Campaign, text: &mut String) {
+fn warn_inside_caches(campaign: &Campaign, text: &mut String) {
     let context = &campaign.plan.context;
-    let machine = Machine::here();
+    let machine = Machine::detect();
     if context.launcher.remote || context.ranks_per_node.is_some() || machine.last_cache == 0 {
         return;
     }
@@ -156,7 +156,7 @@ fn inside_caches(campaign: &Campaign, text: &mut String) {
         Some(entry.point.integer(global.name) / entry.point.ranks as u64)
     };
     let sizes: Vec<u64> = campaign.plan.entries.iter().filter_map(per_rank).collect();
-    let inside: Vec<u64> = sizes.iter().copied().filter(|words| *words < beyond_caches(&machine)).collect();
+    let inside: Vec<u64> = sizes.iter().copied().filter(|words| *words < words_beyond_caches(&machine)).collect();
     if let Some(words) = inside.iter().max() {
         let _ = writeln!(
             text,
@@ -165,7 +165,7 @@ fn inside_caches(campaign: &Campaign, text: &mut String) {
             inside.len(),
             plural(sizes.len(), "point"),
             units::bytes((words * WORD_BYTES) as f64),
-            units::bytes((beyond_caches(&machine) * WORD_BYTES) as f64),
+            units::bytes((words_beyond_caches(&machine) * WORD_BYTES) as f64),
             units::bytes(machine.last_cache as f64),
         );
     }

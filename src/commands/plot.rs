@@ -53,7 +53,7 @@ pub struct Arguments {
 
 /// Returns the style with this name; the command line accepts only known names.
 pub fn style(name: &str) -> Style {
-    Style::ALL.into_iter().find(|(known, _)| *known == name).map_or(Style::Screen, |(_, style)| style)
+    Style::ALL.into_iter().find(|(candidate, _)| *candidate == name).map_or(Style::Screen, |(_, style)| style)
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         z: z.into(),
     };
     let drawn = plot::figure(&samples, &request)?;
-    let drawn = plot::with_bounds(&samples, &request, drawn)?;
+    let drawn = plot::add_bounds(&samples, &request, drawn)?;
     let files = match &arguments.out {
         Some(out) => vec![out.clone()],
         None if arguments.result.is_file() => vec![PathBuf::from(&arguments.kind).with_extension("svg")],
@@ -98,8 +98,8 @@ pub fn write(drawn: &Figure, file: &Path) -> Result<()> {
 
 fn write_in(drawn: &Figure, style: Style, file: &Path) -> Result<()> {
     match file.extension().and_then(|end| end.to_str()) {
-        Some("svg") => new_file::write_named_by(file, figure::drawing(drawn, style)?.svg),
-        Some("png") => figure::png_in(drawn, style, file),
+        Some("svg") => new_file::write_user_file_contents(file, figure::drawing(drawn, style)?.svg),
+        Some("png") => figure::write_png(drawn, style, file),
         _ => Err(Error::input(
             format!("--out {} ends in neither .svg nor .png", file.display()),
             "use a name that ends in .svg or .png",

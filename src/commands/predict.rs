@@ -4,7 +4,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::nearest::suggest;
 use apexmap_base::terminal::{print, print_data};
 use apexmap_base::text_table::{Align, TextTable};
-use apexmap_base::units::{self, Unit, amount, is_known};
+use apexmap_base::units::{self, Unit, amount, is_informative};
 use apexmap_study::model_fit;
 use apexmap_study::model_fit::predicted::{self, PredictedKind};
 use apexmap_theory::machine::Card;
@@ -96,9 +96,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     match arguments.format {
         Format::Table => print(&table(model, &card, &numbers, &rows)),
-        Format::Json => print_data(&pretty(&structured(model, &card, &numbers, &rows))?),
+        Format::Json => print_data(&pretty(&prediction_output(model, &card, &numbers, &rows))?),
         Format::Toml => print_data(
-            &toml::to_string_pretty(&structured(model, &card, &numbers, &rows))
+            &toml::to_string_pretty(&prediction_output(model, &card, &numbers, &rows))
                 .map_err(|e| Error::internal(format!("cannot write predictions as TOML: {e}")))?,
         ),
     }
@@ -115,18 +115,18 @@ pub fn variable(model: &dyn Model, name: &str) -> Result<&'static Variable> {
     let variables = about.variables.iter();
     variables.clone().find(|variable| variable.name == name).ok_or_else(|| {
         let numbers = about.parameters.iter().map(|parameter| parameter.number);
-        let known: Vec<_> = variables.map(|variable| variable.name).chain(numbers).collect();
-        Error::input(format!("{} has no variable or parameter \"{name}\"", about.id), suggest(name, &known))
+        let names: Vec<_> = variables.map(|variable| variable.name).chain(numbers).collect();
+        Error::input(format!("{} has no variable or parameter \"{name}\"", about.id), suggest(name, &names))
     })
 }
 
 /// Parses a finite, non-negative number with or without a unit.
 pub fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
     let value =
-        units::parse(text, unit).map_err(|what| Error::input(format!("{name}: {what}"), "correct the value"))?;
+        units::parse(text, unit).map_err(|reason| Error::input(format!("{name}: {reason}"), "correct the value"))?;
     if !value.is_finite() || value < 0.0 {
-        let what = format!("{name} must be finite and not negative, found {text}");
-        return Err(Error::input(what, "correct the value"));
+        let message = format!("{name} must be finite and not negative, found {text}");
+        return Err(Error::input(message, "correct the value"));
     }
     Ok(value)
 }
@@ -134,23 +134,26 @@ pub fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
 /// Parses `4`, `1,2,4`, `1..64` or words.
 pub fn values(variable: &Variable, text: &str) -> Result<Vec<f64>> {
     let name = variable.name;
-    let one = |text: &str| match variable.words.iter().position(|word| *word == text) {
-        Some(at) => Ok(at as f64),
+    let parse_value = |text: &str| match variable.words.iter().position(|word| *word == text) {
+        Some(index) => Ok(index as f64),
         None if !variable.words.is_empty() => {
             Err(Error::input(format!("{name} cannot be \"{text}\""), suggest(text, variable.words)))
         }
         None => {
             let value = number(variable.unit, name, text)?;
             let domain = variable.domain.check(value);
-            domain.map_err(|(what, next)| Error::input(format!("{name} must be {what}, found {text}"), next))?;
+            domain
+                .map_err(|(condition, next)| Error::input(format!("{name} must be {condition}, found {text}"), next))?;
             Ok(value)
         }
     };
-    let Some((from, to)) = text.split_once("..") else { return text.split(',').map(|text| one(text.trim())).collect() };
-    let (from, to) = (one(from)?, one(to)?);
+    let Some((from, to)) = text.split_once("..") else {
+        return text.split(',').map(|text| parse_value(text.trim())).collect();
+    };
+    let (from, to) = (parse_value(from)?, parse_value(to)?);
     if from <= 0.0 || to < from {
-        let what = format!("{name}={text} is not a range of powers of two");
-        return Err(Error::input(what, "give a start above 0 and an end that is not smaller, as in 1..1024"));
+        let message = format!("{name}={text} is not a range of powers of two");
+        return Err(Error::input(message, "give a start above 0 and an end that is not smaller, as in 1..1024"));
     }
     Ok(std::iter::successors(Some(from), |value| Some(2.0 * value)).take_while(|value| *value <= to).collect())
 }
@@ -167,16 +170,16 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) 
     let about = model.about();
     let mut text = format!("{}: {}\n{}, {}\n", about.id, about.summary, about.source.short, about.place);
     let _ = writeln!(text, "with the numbers of {} ({}):", card.name, card.source);
-    let mut known = TextTable::new([Align::Left, Align::Right, Align::Left]).indented(2);
+    let mut parameters = TextTable::new([Align::Left, Align::Right, Align::Left]).with_indent(2);
     for ((parameter, value), interval) in about.parameters.iter().zip(&numbers.values).zip(&numbers.intervals) {
         if value.is_nan() {
             continue;
         }
-        let interval = interval.map_or(String::new(), |ends| between(ends, parameter.unit()));
+        let interval = interval.map_or(String::new(), |ends| format_interval(ends, parameter.unit()));
         let name = format!("{} ({})", parameter.number, parameter.symbol);
-        known.row([name, amount(*value, parameter.unit()), interval]);
+        parameters.add_row([name, amount(*value, parameter.unit()), interval]);
     }
-    let _ = writeln!(text, "{known}the model assumes: {}\n", about.assumes);
+    let _ = writeln!(text, "{parameters}the model assumes: {}\n", about.assumes);
     if numbers.joint.as_ref().is_some_and(|joint| joint.noise > 0.0) {
         text.push_str(
             "bands: expected range of 95 % of further measurements, from the fit's covariance and spread\n\n",
@@ -187,8 +190,8 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) 
 }
 
 /// Formats an interval with its unit: `[1.2 us, 1.4 us]`, or `not known` if it is too wide.
-pub fn between((low, high): (f64, f64), unit: Unit) -> String {
-    if high.is_finite() && !is_known((low, high)) {
+pub fn format_interval((low, high): (f64, f64), unit: Unit) -> String {
+    if high.is_finite() && !is_informative((low, high)) {
         return "not known".into();
     }
     format!("[{}, {}]", amount(low, unit), amount(high, unit))
@@ -197,36 +200,37 @@ pub fn between((low, high): (f64, f64), unit: Unit) -> String {
 /// Returns a table of the variables that vary, the rate, its band (if known), and the bottleneck.
 fn predictions(model: &dyn Model, numbers: &Numbers, rows: &[ScanPoint]) -> TextTable {
     let about = model.about();
-    let varied = |at: usize| rows.iter().any(|row| row.at[at] != rows[0].at[at]);
-    let shown_columns: Vec<usize> = (0..about.variables.len()).filter(|&at| varied(at) || rows.len() == 1).collect();
+    let varied = |index: usize| rows.iter().any(|row| row.x[index] != rows[0].x[index]);
+    let shown_columns: Vec<usize> =
+        (0..about.variables.len()).filter(|&index| varied(index) || rows.len() == 1).collect();
     let banded = rows.iter().any(|row| row.band.is_some());
     let mut aligned = vec![Align::Right; shown_columns.len() + 1];
     let budgets: Vec<String> =
-        rows.iter().map(|row| model_fit::budget(&model.budget(&row.at, &numbers.values))).collect();
+        rows.iter().map(|row| model_fit::budget(&model.budget(&row.x, &numbers.values))).collect();
     let budgeted = budgets.iter().any(|budget| !budget.is_empty());
     aligned.extend(vec![Align::Left; usize::from(banded) + 1 + usize::from(budgeted)]);
-    let mut table = TextTable::new(aligned).indented(2);
-    let mut head: Vec<&str> = shown_columns.iter().map(|&at| about.variables[at].name).collect();
+    let mut table = TextTable::new(aligned).with_indent(2);
+    let mut head: Vec<&str> = shown_columns.iter().map(|&index| about.variables[index].name).collect();
     head.push(about.column);
     head.extend(banded.then_some("95 %"));
     head.push("set by");
     head.extend(budgeted.then_some("terms"));
-    table.row(head);
+    table.add_row(head);
     for (row, budget) in rows.iter().zip(budgets) {
         let mut cells: Vec<String> =
-            shown_columns.iter().map(|&at| value_text(&about.variables[at], row.at[at])).collect();
+            shown_columns.iter().map(|&index| value_text(&about.variables[index], row.x[index])).collect();
         cells.push(amount(row.prediction.value, about.unit));
-        cells.extend(banded.then(|| row.band.map_or(String::new(), |ends| between(ends, about.unit))));
+        cells.extend(banded.then(|| row.band.map_or(String::new(), |ends| format_interval(ends, about.unit))));
         cells.push(row.prediction.bottleneck.into());
         cells.extend(budgeted.then_some(budget));
-        table.row(cells);
+        table.add_row(cells);
     }
     table
 }
 
 /// Predictions for JSON and TOML. Neither format can represent NaN.
 #[derive(serde::Serialize)]
-struct Structured<'a> {
+struct PredictionOutput<'a> {
     model: &'a str,
     source: String,
     machine: &'a str,
@@ -236,14 +240,19 @@ struct Structured<'a> {
     predictions: Vec<std::collections::BTreeMap<&'a str, serde_json::Value>>,
 }
 
-fn structured<'a>(model: &'a dyn Model, card: &'a Card, numbers: &Numbers, rows: &[ScanPoint]) -> Structured<'a> {
+fn prediction_output<'a>(
+    model: &'a dyn Model,
+    card: &'a Card,
+    numbers: &Numbers,
+    rows: &[ScanPoint],
+) -> PredictionOutput<'a> {
     let about = model.about();
-    let known = about.parameters.iter().zip(&numbers.values).filter(|(_, value)| !value.is_nan());
+    let parameters = about.parameters.iter().zip(&numbers.values).filter(|(_, value)| !value.is_nan());
     let prediction = |row: &ScanPoint| {
         let mut cells: std::collections::BTreeMap<&str, serde_json::Value> = about
             .variables
             .iter()
-            .zip(&row.at)
+            .zip(&row.x)
             .map(|(variable, value)| match variable.words.get(*value as usize) {
                 Some(word) => (variable.name, (*word).into()),
                 None => (variable.name, (*value).into()),
@@ -251,7 +260,7 @@ fn structured<'a>(model: &'a dyn Model, card: &'a Card, numbers: &Numbers, rows:
             .collect();
         cells.insert("value", row.prediction.value.into());
         cells.insert("set_by", row.prediction.bottleneck.into());
-        let terms = model.budget(&row.at, &numbers.values);
+        let terms = model.budget(&row.x, &numbers.values);
         if !terms.is_empty() {
             let seconds = terms.into_iter().map(|(name, seconds)| (name.to_owned(), seconds.into()));
             cells.insert("seconds_by_term", serde_json::Value::Object(seconds.collect()));
@@ -262,13 +271,13 @@ fn structured<'a>(model: &'a dyn Model, card: &'a Card, numbers: &Numbers, rows:
         }
         cells
     };
-    Structured {
+    PredictionOutput {
         model: about.id,
         source: format!("{}, {}", about.source.short, about.place),
         machine: &card.name,
         column: about.column,
         unit: about.unit.symbol(),
-        numbers: known.map(|(parameter, value)| (parameter.number, *value)).collect(),
+        numbers: parameters.map(|(parameter, value)| (parameter.number, *value)).collect(),
         predictions: rows.iter().map(prediction).collect(),
     }
 }

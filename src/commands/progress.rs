@@ -2,12 +2,12 @@
 
 use apexmap_base::point::{LaunchSize, Point, Value};
 use apexmap_base::sample::{Launch, Phase, Sample, Status};
-use apexmap_base::terminal::{note, printable};
+use apexmap_base::terminal::{note, to_printable};
 use apexmap_base::units::{self, NumberStyle, plural};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::worker::Repeat;
 use apexmap_results::table::quietness::Quietness;
-use apexmap_run::campaign::plan_time::about;
+use apexmap_run::campaign::plan_time::describe_seconds;
 use apexmap_run::sweep::driver::Watcher;
 use apexmap_run::sweep::execute::Ending;
 use apexmap_run::sweep::forecast::{Forecast, OpenLaunch};
@@ -66,7 +66,7 @@ impl Progress {
             due: now + QUIET,
             forecast: Forecast::new(plan.repeat, &[], 0.0),
             repeat: plan.repeat,
-            varied: varied(plan),
+            varied: varying_parameters(plan),
             launches: 0,
             launch: 0,
             points: 0,
@@ -83,7 +83,7 @@ impl Progress {
         }
     }
 
-    fn elapsed(&self) -> f64 {
+    fn elapsed_seconds(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
     }
 
@@ -95,19 +95,21 @@ impl Progress {
         }
         let total = units::number(self.samples as f64 + samples, NumberStyle::Rounded(2));
         line.push_str(&format!(", {} of about {total} samples", self.samples));
-        format!("{line}, {}, {} left", units::seconds(self.elapsed().floor()), about(left))
+        format!("{line}, {}, {} left", units::seconds(self.elapsed_seconds().floor()), describe_seconds(left))
     }
 
     /// Returns the current point and the precision of its median.
-    fn now(&self) -> String {
+    fn current_point(&self) -> String {
         let launch = format!("launch {} of {}", self.launch, self.launches);
         let Some(point) = &self.point else { return format!("{launch} is starting") };
-        let precision = match Summary::of(&self.seconds).and_then(|summary| summary.relative_width()) {
-            Some(width) => format!(", ± {} %", units::significant(50.0 * width)),
+        let precision = match Summary::from_samples(&self.seconds).and_then(|summary| summary.relative_width()) {
+            Some(width) => format!(", ± {} %", units::short_number(50.0 * width)),
             None => String::new(),
         };
-        let asked =
-            self.repeat.width.map_or(String::new(), |width| format!(" ({} % asked)", units::significant(50.0 * width)));
+        let asked = self
+            .repeat
+            .width
+            .map_or(String::new(), |width| format!(" ({} % asked)", units::short_number(50.0 * width)));
         let asked = if precision.is_empty() { "" } else { &asked };
         let (label, sample) = (label(point, &self.varied), self.seconds.len() + 1);
         let doing = if self.doing.is_empty() { String::new() } else { format!(", {}", self.doing) };
@@ -120,9 +122,9 @@ impl Progress {
         if begun < self.due {
             return;
         }
-        let elapsed = self.elapsed();
+        let elapsed = self.elapsed_seconds();
         let outlook = self.forecast.outlook(elapsed);
-        let (counts, now) = (self.counts(outlook.seconds, outlook.samples), self.now());
+        let (counts, now) = (self.counts(outlook.seconds, outlook.samples), self.current_point());
         let health = &self.health;
         match &self.bar {
             Some(bar) => {
@@ -146,7 +148,7 @@ impl Progress {
 const BAR: usize = 16;
 
 /// Returns the parameters with several values in the plan; `P` if there are several rank counts.
-fn varied(plan: &Plan) -> BTreeSet<String> {
+fn varying_parameters(plan: &Plan) -> BTreeSet<String> {
     let mut varied = BTreeSet::new();
     let Some(first) = plan.entries.first() else { return varied };
     for Point { ranks, params, .. } in plan.entries.iter().map(|entry| &entry.point) {
@@ -167,7 +169,7 @@ fn label(point: &Point, varied: &BTreeSet<String>) -> String {
     }
     for (name, value) in point.params.iter().filter(|(name, _)| varied.contains(*name)) {
         let value = match value {
-            Value::Real(number) => units::exact(*number),
+            Value::Real(number) => units::exact_number(*number),
             other => other.to_string(),
         };
         text.push_str(&format!(" {name}={value}"));
@@ -200,7 +202,7 @@ fn cut(text: &str, width: usize) -> String {
 
 impl Watcher for Progress {
     fn begin(&mut self, launches: &[OpenLaunch], repeat: Repeat) {
-        self.forecast = Forecast::new(repeat, launches, self.elapsed());
+        self.forecast = Forecast::new(repeat, launches, self.elapsed_seconds());
         self.launches = launches.len();
         self.points = launches.iter().map(|launch| launch.points.len()).sum();
         if self.points > 0 && std::io::stderr().is_terminal() {
@@ -212,8 +214,8 @@ impl Watcher for Progress {
         }
     }
 
-    fn launched(&mut self, launch: &str, block: u32, size: LaunchSize, points: usize) {
-        self.forecast.launched(block, size, self.elapsed());
+    fn report_launch(&mut self, launch: &str, block: u32, size: LaunchSize, points: usize) {
+        self.forecast.start_launch(block, size, self.elapsed_seconds());
         self.launch = (self.launch + 1).min(self.launches);
         self.before = [self.done, self.failed, self.samples];
         self.point = None;
@@ -224,7 +226,7 @@ impl Watcher for Progress {
         self.show();
     }
 
-    fn greeted(&mut self, launch: &Launch) {
+    fn report_placement(&mut self, launch: &Launch) {
         let text = arrival(launch);
         // Launches of one size usually print the same message.
         if launch.transport == TransportKind::Mpi.name() && self.arrivals.insert(text.clone()) {
@@ -232,13 +234,13 @@ impl Watcher for Progress {
         }
     }
 
-    fn started(&mut self, point: &Point, seconds: &[f64]) {
+    fn report_start(&mut self, point: &Point, seconds: &[f64]) {
         self.point = Some(point.clone());
         self.seconds = seconds.to_vec();
         self.doing.clear();
     }
 
-    fn progressed(&mut self, phase: Phase, share: Option<f64>) {
+    fn report_progress(&mut self, phase: Phase, share: Option<f64>) {
         let share = share.map_or(String::new(), |share| format!(" {:.0} %", 100.0 * share));
         self.doing = format!("{}{share}", phase.name());
         self.show();
@@ -246,21 +248,21 @@ impl Watcher for Progress {
 
     fn say(&mut self, line: &str) {
         match &self.bar {
-            Some(bar) => bar.println(printable(line)),
+            Some(bar) => bar.println(to_printable(line)),
             None => note(line),
         }
     }
 
-    fn preflight(&mut self, verdict: Quietness, text: &str) {
+    fn report_preflight(&mut self, verdict: Quietness, text: &str) {
         self.say(&format!("machine before the first sample: {}: {text}", verdict.name()));
     }
 
-    fn sample(&mut self, sample: &Sample, finished: bool, watch: &Watch) {
+    fn report_sample(&mut self, sample: &Sample, finished: bool, watch: &Watch) {
         self.samples += 1;
         self.doing.clear();
         let good = sample.status == Status::Ok;
         let seconds = sample.seconds.filter(|_| good);
-        self.forecast.sample(sample.block, &sample.key, seconds, finished, self.elapsed());
+        self.forecast.add_sample(sample.block, &sample.key, seconds, finished, self.elapsed_seconds());
         if !good {
             self.failed += 1;
             self.say(&format!("{}: {}: {}", sample.status.name(), sample.point.label(), sample.message));
@@ -268,22 +270,22 @@ impl Watcher for Progress {
             self.done += 1;
         }
         if Instant::now() >= self.due {
-            self.health = watch.line().unwrap_or_default();
+            self.health = watch.health_line().unwrap_or_default();
         }
         self.show();
     }
 
-    fn waiting(&mut self) {
+    fn tick(&mut self) {
         self.show();
     }
 
-    fn ended(&mut self, ending: &Ending) {
+    fn report_end(&mut self, ending: &Ending) {
         if ending.status != Status::Ok {
             self.say(&format!("a launch ended with status {}: {}", ending.status.name(), ending.message));
         }
     }
 
-    fn doubted(&mut self) {
+    fn report_misfit(&mut self) {
         [self.done, self.failed, self.samples] = self.before;
     }
 }
@@ -295,7 +297,7 @@ impl Drop for Progress {
         }
         if self.points > 0 {
             let (points, samples) = (plural(self.points, "point"), plural(self.samples, "sample"));
-            let elapsed = units::seconds(self.elapsed());
+            let elapsed = units::seconds(self.elapsed_seconds());
             note(&format!("{} of {points} done, {} failed, {samples} in {elapsed}", self.done, self.failed));
         }
     }

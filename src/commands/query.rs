@@ -73,9 +73,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 fn warn(groups: &QueryGroups) {
     if !groups.mixed.is_empty() {
         let mixed: Vec<&str> = groups.mixed.iter().map(|name| columns::short(name)).collect();
-        let (them, each) = if mixed.len() == 1 { ("it", "") } else { ("them", " of each") };
+        let (pronoun, each) = if mixed.len() == 1 { ("it", "") } else { ("them", " of each") };
         note(&format!(
-            "note: groups mix points that differ in {}; add {them} to --group-by, or choose one value{each} with --where",
+            "note: groups mix points that differ in {}; add {pronoun} to --group-by, or choose one value{each} with --where",
             mixed.join(", ")
         ));
     }

@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let paper = folder.figures().join(PAPER);
         std::fs::create_dir_all(&paper).map_err(|e| Error::file("create", &paper, e))?;
     }
-    make(&folder, &samples::of_folder(&folder)?)
+    make(&folder, &samples::read_folder(&folder)?)
 }
 
 /// Makes the report, and prints the summary.

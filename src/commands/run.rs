@@ -2,13 +2,13 @@
 
 use super::card::CardArguments;
 use super::conclude::{conclude, display};
-use super::submit_options::{SubmitArguments, system};
+use super::submit_options::{SubmitArguments, batch_system};
 use super::sweep_arguments::SweepArguments;
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_measure::provenance;
 use apexmap_run::campaign::carriers::batch::{self, JobRequest};
 use apexmap_run::campaign::carriers::local;
-use apexmap_run::campaign::partition::for_nodes;
+use apexmap_run::campaign::partition::plan_for_nodes;
 use apexmap_run::campaign::{Campaign, Conduct, Request, part};
 use apexmap_theory::machine::Card;
 use std::path::PathBuf;
@@ -53,16 +53,16 @@ pub enum FailIf {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let request = Request { submit: system(&arguments.submit), ..arguments.sweep.request() };
+    let request = Request { submit: batch_system(&arguments.submit), ..arguments.sweep.request() };
     if let Some(path) = &arguments.part {
         return part::run(&request, path, &display);
     }
     let campaign = Campaign::plan(&request)?;
-    campaign.keep_apart(arguments.replace)?;
+    campaign.check_result_folder(arguments.replace)?;
     let conduct =
         Conduct { retry_failed: arguments.retry_failed, ends_if_noisy: arguments.fail_if == Some(FailIf::Noisy) };
     let with_report = !arguments.no_report;
-    if request.submit.is_some() || batch::is_asked(&campaign)? {
+    if request.submit.is_some() || batch::is_wanted(&campaign)? {
         return submit(campaign, arguments, &request, conduct, with_report);
     }
     let card = card(&campaign, arguments)?;
@@ -87,13 +87,13 @@ fn submit(
         return Err(Error::input("hosts are given, but the batch system chooses the hosts of its jobs", next));
     }
     let flags = arguments.submit.table()?;
-    let (campaign, partition) = for_nodes(campaign, &flags, request)?;
+    let (campaign, partition) = plan_for_nodes(campaign, &flags, request)?;
     let jobs = JobRequest { flags: &flags, dry_run: arguments.submit.dry_run, partition: partition.as_ref() };
     let card = card(&campaign, arguments)?;
     let Some(followed) = batch::carry_out(&campaign, &jobs, card.as_ref(), conduct, &display)? else { return Ok(()) };
     match (conclude(&campaign, followed.measured, conduct, with_report), followed.stop) {
         (Err(error), Some(stop)) if error.kind == ErrorKind::Measurement => {
-            Err(Error { what: format!("{}; {}", stop.what, error.what), ..stop })
+            Err(Error { message: format!("{}; {}", stop.message, error.message), ..stop })
         }
         (concluded, _) => concluded,
     }

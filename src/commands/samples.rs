@@ -24,15 +24,15 @@ pub fn folder(named: &Path) -> Option<PathBuf> {
 /// Reads all samples of a result folder or a Parquet file.
 pub fn read(result: &Path) -> Result<Samples> {
     if let Some(folder) = folder(result) {
-        return of_folder(&Folder::open(&folder)?);
+        return read_folder(&Folder::open(&folder)?);
     }
     let table = parquet::read(result)?;
     table.check_samples(&result.display().to_string())?;
-    Ok(unchecked(table, result).into())
+    Ok(note_missing_checksum(table, result).into())
 }
 
 /// Prints notes on standard error about samples without a checksum, and marks invalid times as failed.
-fn unchecked(mut table: Table, file: &Path) -> Table {
+fn note_missing_checksum(mut table: Table, file: &Path) -> Table {
     let file = file.display();
     note(&format!(
         "note: {file} has no checksum, because no manifest.json for it is in its folder: changed values cannot be detected"
@@ -46,7 +46,7 @@ fn unchecked(mut table: Table, file: &Path) -> Table {
 }
 
 /// Reads all samples of a result folder. Prints notes about lost samples on standard error.
-pub fn of_folder(folder: &Folder) -> Result<Samples> {
+pub fn read_folder(folder: &Folder) -> Result<Samples> {
     let loaded = folder.load()?;
     if let Some(why) = &loaded.fallback {
         note(&format!("note: {why}; its journals are read instead; `apexmap run` writes the file again"));
@@ -54,32 +54,32 @@ pub fn of_folder(folder: &Folder) -> Result<Samples> {
     for damage in &loaded.damages {
         note(&format!("note: {}", damage.sentence()));
     }
-    let table = if loaded.unchecked { unchecked(loaded.table, &folder.samples()) } else { loaded.table };
+    let table = if loaded.unchecked { note_missing_checksum(loaded.table, &folder.samples()) } else { loaded.table };
     Ok(table.into())
 }
 
 /// Resolves the comma-separated columns of a flag.
 pub fn names<'a>(flag: &str, list: &'a str, samples: &Samples) -> Result<Vec<&'a str>> {
-    let mut found = Vec::new();
+    let mut columns = Vec::new();
     for given in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         let name = column(flag, given, samples)?;
-        if found.contains(&name) {
+        if columns.contains(&name) {
             return Err(Error::input(format!("{flag} names {given} twice"), "name each column once"));
         }
-        found.push(name);
+        columns.push(name);
     }
-    if found.is_empty() && !list.trim().is_empty() {
+    if columns.is_empty() && !list.trim().is_empty() {
         return Err(Error::input(
             format!("{flag} {list} names no column"),
             "separate columns by commas, such as alpha,L",
         ));
     }
-    Ok(found)
+    Ok(columns)
 }
 
 /// Resolves a column that a flag names, by the column's or the paper's name.
 pub fn column<'a>(flag: &str, given: &'a str, samples: &Samples) -> Result<&'a str> {
     let name = samples.resolve(given);
-    let known = samples.require(name).map(|_| name);
-    known.map_err(|error| Error { what: format!("{flag} {given}: {}", error.what), ..error })
+    let column = samples.require(name).map(|_| name);
+    column.map_err(|error| Error { message: format!("{flag} {given}: {}", error.message), ..error })
 }

@@ -1,7 +1,7 @@
 //! `apexmap card`: shows a machine card.
 
 use apexmap_base::error::Result;
-use apexmap_base::terminal::{print, width};
+use apexmap_base::terminal::{print, terminal_width};
 use apexmap_study::calibrate::{card_text, classic};
 use apexmap_theory::machine::Card;
 
@@ -23,6 +23,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 /// Returns the classic numbers that the card contains, then all its numbers.
 pub fn text(card: &Card) -> String {
-    let (classic, all) = (classic::text(card, width()), card_text(card, width()));
-    if classic.is_empty() { all } else { format!("{classic}\n{all}") }
+    let (classic, numbers) = (classic::text(card, terminal_width()), card_text(card, terminal_width()));
+    if classic.is_empty() { numbers } else { format!("{classic}\n{numbers}") }
 }

@@ -1,14 +1,14 @@
 //! An excerpt of a text around a place, short enough for a terminal. miette underlines the place.
 
-use apexmap_base::error::Place;
-use apexmap_base::terminal::printable;
+use apexmap_base::error::Location;
+use apexmap_base::terminal::to_printable;
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 use std::ops::Range;
 
 /// Maximum number of characters on either side of the place, and of each line within it.
-const BESIDE: usize = 100;
+const MAX_CONTEXT: usize = 100;
 /// Maximum number of lines within the place.
-const LINES: usize = 12;
+const MAX_LINES: usize = 12;
 
 /// The lines of a place with one line before and after. Three dots mark omitted text.
 #[derive(Debug)]
@@ -24,31 +24,31 @@ pub struct Snippet {
 }
 
 impl Snippet {
-    pub fn of(place: &Place) -> Self {
+    pub fn from_place(place: &Location) -> Self {
         let whole = place.text.as_str();
         let start = boundary(whole, place.span.start);
         let end = boundary(whole, place.span.end).max(start);
-        let line_start = whole[..start].rfind('\n').map_or(0, |at| at + 1);
-        let line_end = whole[end..].find('\n').map_or(whole.len(), |at| end + at);
+        let line_start = whole[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let line_end = whole[end..].find('\n').map_or(whole.len(), |newline| end + newline);
         let mut before = whole[..line_start].lines();
-        let mut text = before.next_back().map(|line| cut(line, 2 * BESIDE) + "\n").unwrap_or_default();
+        let mut text = before.next_back().map(|line| cut(line, 2 * MAX_CONTEXT) + "\n").unwrap_or_default();
         let lines_before = before.count();
-        text.push_str(&end_of(&whole[line_start..start], BESIDE));
+        text.push_str(&end_of(&whole[line_start..start], MAX_CONTEXT));
         let begin = text.len();
         let mut lines = whole[start..end].split('\n');
         let within: Vec<String> =
-            lines.by_ref().take(LINES).map(|line| cut(line.trim_end_matches('\r'), BESIDE)).collect();
+            lines.by_ref().take(MAX_LINES).map(|line| cut(line.trim_end_matches('\r'), MAX_CONTEXT)).collect();
         text.push_str(&within.join("\n"));
         if lines.next().is_some() {
             text.push_str("\n...");
         }
         let span = begin..text.len();
-        text.push_str(&cut(whole[end..line_end].trim_end_matches('\r'), BESIDE));
+        text.push_str(&cut(whole[end..line_end].trim_end_matches('\r'), MAX_CONTEXT));
         if let Some(after) = whole[line_end..].lines().nth(1) {
             text.push('\n');
-            text.push_str(&cut(after, 2 * BESIDE));
+            text.push_str(&cut(after, 2 * MAX_CONTEXT));
         }
-        let name = cut(&place.file.display().to_string(), 2 * BESIDE);
+        let name = cut(&place.file.display().to_string(), 2 * MAX_CONTEXT);
         Self { name, text, span, lines_before, column: start - line_start }
     }
 }
@@ -61,8 +61,8 @@ impl SourceCode for Snippet {
         lines_after: usize,
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let part = self.text.read_span(span, lines_before, lines_after)?;
-        let (line, at) = (part.line() + self.lines_before, part.span().offset());
-        let column = if at == self.span.start { self.column } else { part.column() };
+        let (line, offset) = (part.line() + self.lines_before, part.span().offset());
+        let column = if offset == self.span.start { self.column } else { part.column() };
         let part = MietteSpanContents::new_named(
             self.name.clone(),
             part.data(),
@@ -76,15 +76,15 @@ impl SourceCode for Snippet {
 }
 
 /// Returns the nearest character boundary at or before a byte offset.
-fn boundary(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+fn boundary(text: &str, offset: usize) -> usize {
+    (0..=offset.min(text.len())).rev().find(|&offset| text.is_char_boundary(offset)).unwrap_or(0)
 }
 
 /// Cuts a text to `most` characters, makes it printable, and marks the cut with three dots.
 pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}...", printable(&text[..end])),
-        None => printable(text).into_owned(),
+        Some((end, _)) => format!("{}...", to_printable(&text[..end])),
+        None => to_printable(text).into_owned(),
     }
 }
 
@@ -92,9 +92,9 @@ pub fn cut(text: &str, most: usize) -> String {
 fn end_of(text: &str, most: usize) -> String {
     match text.char_indices().rev().nth(most) {
         Some(_) => {
-            let kept = text.char_indices().rev().nth(most - 1).map_or(text, |(at, _)| &text[at..]);
-            format!("...{}", printable(kept))
+            let kept = text.char_indices().rev().nth(most - 1).map_or(text, |(offset, _)| &text[offset..]);
+            format!("...{}", to_printable(kept))
         }
-        None => printable(text).into_owned(),
+        None => to_printable(text).into_owned(),
     }
 }

@@ -11,7 +11,7 @@ use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate::METHOD_COLUMNS;
 use apexmap_run::batch::{self, JobState};
-use apexmap_run::manual::outstanding;
+use apexmap_run::manual::outstanding_jobs;
 use apexmap_run::submit::follow::ASK_EVERY;
 use apexmap_run::submit::{Jobs, Queue, System, log};
 use apexmap_run::sweep;
@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         kept.or_else(|| manifest.as_ref().map(|manifest| manifest.sweep.clone()).filter(|text| !text.is_empty()));
     let (repeat, blocks) = kept.map_or(Ok((ANY, 1)), |text| sweep::repeat(&text, &folder.sweep()))?;
     let mut text = manifest.as_ref().map(title).unwrap_or_default();
-    let progress = Progress::of(keys.iter().cloned(), blocks, repeat, &records);
+    let progress = Progress::from_keys(keys.iter().cloned(), blocks, repeat, &records);
     let _ = writeln!(text, "points: {} planned, {}", keys.len(), progress.summary());
     let _ = writeln!(
         text,
@@ -53,7 +53,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     );
     records.iter().for_each(|record| launch(record, &mut text));
     jobs(&folder, &mut text)?;
-    for job in outstanding(&folder, &records)? {
+    for job in outstanding_jobs(&folder, &records)? {
         let (name, points) = (&job.launch, plural(job.tasks.len(), "point"));
         let _ =
             writeln!(text, "exported launch {name}: {}, {points}, no output imported yet", plural(job.ranks, "rank"));
@@ -98,27 +98,27 @@ fn launch(record: &Record<SampleOutcome>, text: &mut String) {
 /// Writes a line per batch job. The job's records contain most states; the batch system is asked only if the last query is old
 /// enough.
 fn jobs(folder: &Folder, text: &mut String) -> Result<()> {
-    let store = Jobs::of(folder);
+    let store = Jobs::new(folder);
     if !store.exist() {
         return Ok(());
     }
     let (options, jobs) = store.read()?;
-    let ids: Vec<String> = jobs.iter().filter(|job| job.ended.is_none()).filter_map(|job| job.id.clone()).collect();
+    let ids: Vec<String> = jobs.iter().filter(|job| job.end.is_none()).filter_map(|job| job.id.clone()).collect();
     let mut answers = BTreeMap::new();
     if let (Some(options), false, true) = (options, ids.is_empty(), store.may_ask(ASK_EVERY)?) {
         let ask = |template| System { template, folder: folder.path.clone(), interrupted: &|| Ok(()) }.ask(&ids);
-        match batch::known(&options.system).and_then(ask) {
-            Ok(found) => answers = found,
+        match batch::find_built_in(&options.system).and_then(ask) {
+            Ok(states) => answers = states,
             Err(error) => note(&format!("note: {error}")),
         }
     }
     for job in jobs {
         let id = job.id.as_deref().unwrap_or("without an id");
         let answer = job.id.as_ref().and_then(|id| answers.get(id));
-        let state = match (&job.ended, answer) {
+        let state = match (&job.end, answer) {
             (Some((state, why, _)), _) => words(*state, why),
             (None, Some(answer)) => words(answer.state, &answer.reason),
-            (None, None) if job.started && job.own_end.is_none() => "has started".to_owned(),
+            (None, None) if job.has_started && job.driver_end.is_none() => "has started".to_owned(),
             (None, None) => "was submitted".to_owned(),
         };
         let _ = writeln!(text, "job {id}, {}: {state}", job.part);
@@ -134,7 +134,11 @@ fn jobs(folder: &Folder, text: &mut String) -> Result<()> {
 }
 
 fn words(state: JobState, why: &str) -> String {
-    if why.is_empty() || why == "None" { state.words().to_owned() } else { format!("{} ({why})", state.words()) }
+    if why.is_empty() || why == "None" {
+        state.predicate().to_owned()
+    } else {
+        format!("{} ({why})", state.predicate())
+    }
 }
 
 /// Writes how the intervals of the samples were computed, and how strongly successive samples correlate.

@@ -78,6 +78,6 @@ impl SubmitArguments {
 }
 
 /// Returns the batch system of the flags: empty for the one installed here, `None` if no jobs are requested.
-pub fn system(given: &SubmitArguments) -> Option<String> {
+pub fn batch_system(given: &SubmitArguments) -> Option<String> {
     given.submit.clone().or_else(|| given.dry_run.then(String::new))
 }

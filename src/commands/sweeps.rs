@@ -3,7 +3,7 @@
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::regular_file;
-use apexmap_base::terminal::{print, width};
+use apexmap_base::terminal::{print, terminal_width};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_run::sweep::ready::{self, ReadySweep};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let chosen: Vec<&ReadySweep> = arguments.names.iter().map(|name| ready::find(name)).collect::<Result<_>>()?;
     match &arguments.write {
-        Some(folder) if chosen.is_empty() => write(&ready::ALL.iter().collect::<Vec<_>>(), folder),
+        Some(folder) if chosen.is_empty() => write(&ready::READY_SWEEPS.iter().collect::<Vec<_>>(), folder),
         Some(folder) => write(&chosen, folder),
         None if chosen.is_empty() => print(&list()),
         None => print(&chosen.iter().map(|sweep| sweep.text).collect::<Vec<_>>().join("\n")),
@@ -35,10 +35,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn list() -> String {
-    let mut table = TextTable::new([Align::Left; 3]).within(width());
-    table.row(["sweep", "needs", "question"]);
-    for sweep in ready::ALL {
-        table.row([sweep.name.to_owned(), sweep.needs(), sweep.question()]);
+    let mut table = TextTable::new([Align::Left; 3]).with_width(terminal_width());
+    table.add_row(["sweep", "needs", "question"]);
+    for sweep in ready::READY_SWEEPS {
+        table.add_row([sweep.name.to_owned(), sweep.needs(), sweep.question()]);
     }
     format!(
         "{table}\nRun a sweep: apexmap run NAME; show its size: apexmap plan NAME; print it: apexmap sweeps NAME\n\
@@ -53,14 +53,14 @@ fn write(sweeps: &[&ReadySweep], folder: &Path) -> Result<()> {
         if file.exists()
             && regular_file::read(&file).map_err(|e| Error::file("read", &file, e))? != sweep.text.as_bytes()
         {
-            let what = format!("{} exists and differs from the ready sweep; nothing was written", file.display());
-            return Err(Error::input(what, "move the file, or choose another folder"));
+            let message = format!("{} exists and differs from the ready sweep; nothing was written", file.display());
+            return Err(Error::input(message, "move the file, or choose another folder"));
         }
     }
     std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
     let mut text = String::new();
     for (sweep, file) in sweeps.iter().map(|sweep| (sweep, file(sweep))) {
-        new_file::write_named_by(&file, sweep.text)?;
+        new_file::write_user_file_contents(&file, sweep.text)?;
         text.push_str(&format!("{}\n", file.display()));
     }
     print(&text)

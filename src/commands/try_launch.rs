@@ -29,11 +29,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             "name another folder with --out, or use apexmap run --replace, which keeps that result",
         ));
     }
-    let Some(size) = trial::largest(&campaign) else { return print("the sweep has no point\n") };
+    let Some(size) = trial::largest_launch(&campaign) else { return print("the sweep has no point\n") };
     let starter = Starter::check(&campaign)?;
     let interrupt = Interrupt::catch();
-    let shown = trial::carry_out(&campaign, size, &starter, &display, &|| interrupt.check())?;
-    print(&trial::describe(&shown.launch, &shown.samples))?;
-    let warnings = placement::warnings(&shown.manifest, &shown.samples);
+    let trial = trial::carry_out(&campaign, size, &starter, &display, &|| interrupt.check())?;
+    print(&trial::describe(&trial.launch, &trial.samples))?;
+    let warnings = placement::warnings(&trial.manifest, &trial.samples);
     warnings.iter().try_for_each(|text| print(&format!("warning: {text}\n")))
 }

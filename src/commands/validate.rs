@@ -2,7 +2,7 @@
 
 use super::predict::{Format, pretty};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::terminal::{print, width};
+use apexmap_base::terminal::{print, terminal_width};
 use apexmap_study::validate;
 use std::path::PathBuf;
 
@@ -26,11 +26,11 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let report = validate::validate()?;
-    if let Some(to) = &arguments.report {
-        return print(&format!("report: {}\n", apexmap_pages::validation::write(&report, to)?.display()));
+    if let Some(folder) = &arguments.report {
+        return print(&format!("report: {}\n", apexmap_pages::validation::write(&report, folder)?.display()));
     }
     print(&match arguments.format {
-        Format::Table => report.text(width()),
+        Format::Table => report.text(terminal_width()),
         Format::Json => pretty(&report)?,
         Format::Toml => toml::to_string_pretty(&report)
             .map_err(|e| Error::internal(format!("cannot write the validation as TOML: {e}")))?,

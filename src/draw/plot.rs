@@ -7,8 +7,8 @@ use apexmap_base::units::{self, Unit};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::{Cell, compare, single_points};
 use apexmap_results::samples::cube::{Cube, CubeAxis, coordinate};
-use apexmap_results::table::columns::{self, Described, Role, label};
-use apexmap_results::table::derive::{ATTAINABLE, BOUND_BY, bound_of};
+use apexmap_results::table::columns::{self, ColumnDescription, Role, label};
+use apexmap_results::table::derive::{ATTAINABLE, BOUND_BY, bound_column};
 use apexmap_theory::bounds;
 use apexmap_theory::statistics::Summary;
 use ndarray::Ix2;
@@ -72,22 +72,22 @@ struct CellValue {
 
 /// Returns the cells of a figure. If the horizontal axis is itself a measurement, each point lies at its median.
 fn cell_values(samples: &Samples, request: &Request, column: &str) -> Result<Vec<CellValue>> {
-    let of = |cell: Cell| CellValue { summary: cell.summary(column), cell };
+    let cell_value = |cell: Cell| CellValue { summary: cell.summary(column), cell };
     if request.kind != FigureKind::Curves || !matches!(columns::describe(&request.x).role, Role::Output | Role::Rate) {
-        return Ok(samples.cells(&request.axes())?.into_iter().map(of).collect());
+        return Ok(samples.cells(&request.axes())?.into_iter().map(cell_value).collect());
     }
     samples.require_numbers(&request.x)?;
     let by: Vec<&str> = request.by.iter().map(String::as_str).collect();
-    let mut found = Vec::new();
+    let mut values = Vec::new();
     for curve in samples.cells(&by)? {
-        for point in curve.samples.good().alike(&["key"]) {
+        for point in curve.samples.good().group_by(&["key"]) {
             let Some(x) = point.median(&request.x).filter(|x| x.is_finite()) else { continue };
             let by = std::iter::once(Value::Real(x)).chain(curve.by.iter().cloned()).collect();
-            found.push(of(Cell { by, samples: point, failures: Vec::new() }));
+            values.push(cell_value(Cell { by, samples: point, failures: Vec::new() }));
         }
     }
-    found.sort_by(|a, b| compare(&a.cell.by, &b.cell.by));
-    Ok(found)
+    values.sort_by(|a, b| compare(&a.cell.by, &b.cell.by));
+    Ok(values)
 }
 
 /// Returns the default title for a figure of a column.
@@ -116,84 +116,85 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
         ));
     }
     samples.require_numbers(&request.z)?;
-    let found = cell_values(samples, request, &request.z)?;
-    if found.iter().all(|shown| shown.summary.is_none()) {
+    let values = cell_values(samples, request, &request.z)?;
+    if values.iter().all(|shown| shown.summary.is_none()) {
         return Err(Error::input(
             format!("nothing to draw: no successful sample has {} and {}", by.join(", "), request.z),
             "widen --where, or see `apexmap status` for points that failed",
         ));
     }
-    single_points(found.iter().map(|shown| &shown.cell), &by).map_err(|mixed| {
+    single_points(values.iter().map(|shown| &shown.cell), &by).map_err(|mixed| {
         Error::input(
             format!("several points share a cell of the figure ({} = {})", mixed.name, mixed.values),
             format!("fix one value with --where '{}', or put the parameter on an axis", mixed.choice),
         )
     })?;
-    let subtitle = subtitle(samples, request, &found);
+    let subtitle = subtitle(samples, request, &values);
     let z = samples.describe(&request.z);
-    let on_grid = |subtitle: String, found: Vec<CellValue>| {
-        let cells = by_axes(request, found)?;
+    let on_grid = |subtitle: String, values: Vec<CellValue>| {
+        let cells = grid_cells(request, values)?;
         Ok::<_, Error>((grid(request, subtitle, z.clone(), &cells), cells))
     };
     Ok(match request.kind {
-        FigureKind::Curves => Figure::Curves(curves(request, subtitle, z, &found)),
-        FigureKind::Surface => Figure::Surface(on_grid(subtitle, found)?.0, View::default()),
-        FigureKind::Contour => Figure::Contour(on_grid(subtitle, found)?.0),
-        FigureKind::Heat => Figure::Heat(on_grid(subtitle, found)?.0),
+        FigureKind::Curves => Figure::Curves(curves(request, subtitle, z, &values)),
+        FigureKind::Surface => Figure::Surface(on_grid(subtitle, values)?.0, View::default()),
+        FigureKind::Contour => Figure::Contour(on_grid(subtitle, values)?.0),
+        FigureKind::Heat => Figure::Heat(on_grid(subtitle, values)?.0),
         FigureKind::Bottleneck => {
-            let (grid, cells) = on_grid(subtitle, found)?;
+            let (grid, cells) = on_grid(subtitle, values)?;
             Figure::Classes(bottleneck(grid, &cells))
         }
         FigureKind::Elasticity => {
-            let (grid, cells) = on_grid(subtitle, found)?;
+            let (grid, cells) = on_grid(subtitle, values)?;
             Figure::Elasticity(elasticity(request, grid, &cells)?)
         }
     })
 }
 
 /// Adds the bounds of a rate to a surface or to curves. Returns the figure unchanged if the result has no bounds.
-pub fn with_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Result<Figure> {
-    let Some(column) = bound_of(&request.z).filter(|column| samples.column(column).is_some()) else {
+pub fn add_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Result<Figure> {
+    let Some(column) = bound_column(&request.z).filter(|column| samples.column(column).is_some()) else {
         return Ok(drawn);
     };
-    let found = cell_values(samples, request, column)?;
-    if found.iter().all(|shown| shown.summary.is_none()) {
+    let values = cell_values(samples, request, column)?;
+    if values.iter().all(|shown| shown.summary.is_none()) {
         return Ok(drawn);
     }
     Ok(match drawn {
         Figure::Surface(measured, view) => {
-            let bounds = medians(&by_axes(request, found)?).values;
+            let bounds = medians(&grid_cells(request, values)?).values;
             if bounds.dim() == measured.values.dim() {
                 return Ok(Figure::Layers(measured, bounds, view));
             }
             Figure::Surface(measured, view)
         }
-        Figure::Curves(mut all) if all.series.len() <= MOST_BOUNDED => {
-            let curves_of = |column: &str, found: &[CellValue]| {
-                curves(request, String::new(), samples.describe(column), found).series
+        Figure::Curves(mut figure_curves) if figure_curves.series.len() <= MAX_BOUNDED => {
+            let curves_of = |column: &str, values: &[CellValue]| {
+                curves(request, String::new(), samples.describe(column), values).series
             };
-            let bounds = curves_of(column, &found);
-            let like = |series: &Series, of: &[Series], word: &str| {
-                let known = of.iter().find(|other| other.label == series.label);
-                let points = known.map(|other| other.points.clone()).unwrap_or_default();
+            let bounds = curves_of(column, &values);
+            let companion = |series: &Series, others: &[Series], suffix: &str| {
+                let matching = others.iter().find(|other| other.label == series.label);
+                let points = matching.map(|other| other.points.clone()).unwrap_or_default();
                 let plain = |point: CurvePoint| CurvePoint { low: f64::NAN, high: f64::NAN, ..point };
-                let label = format!("{} {word}", series.label).trim().to_owned();
+                let label = format!("{} {suffix}", series.label).trim().to_owned();
                 Series { label, points: points.into_iter().map(plain).collect() }
             };
             let predicted = request.z == PREDICTED && samples.column(ATTAINABLE).is_some();
             let attainable = if predicted { cell_values(samples, request, ATTAINABLE)? } else { Vec::new() };
             if attainable.iter().any(|shown| shown.summary.is_some()) {
                 let attainable = curves_of(ATTAINABLE, &attainable);
-                let three = |series: Series| {
-                    let (limit, model) = (like(&series, &bounds, "limit"), like(&series, &attainable, "attainable"));
+                let triple = |series: Series| {
+                    let (limit, model) =
+                        (companion(&series, &bounds, "limit"), companion(&series, &attainable, "attainable"));
                     [series, limit, model]
                 };
-                all.series = all.series.into_iter().flat_map(three).collect();
-                return Ok(Figure::Limited(all));
+                figure_curves.series = figure_curves.series.into_iter().flat_map(triple).collect();
+                return Ok(Figure::Limited(figure_curves));
             }
-            let two = |series: Series| [series.clone(), like(&series, &bounds, "limit")];
-            all.series = all.series.into_iter().flat_map(two).collect();
-            Figure::Model(all)
+            let pair = |series: Series| [series.clone(), companion(&series, &bounds, "limit")];
+            figure_curves.series = figure_curves.series.into_iter().flat_map(pair).collect();
+            Figure::Model(figure_curves)
         }
         other => other,
     })
@@ -203,7 +204,7 @@ pub fn with_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Resul
 const PREDICTED: &str = "bytes_per_second_per_rank";
 
 /// Maximum number of curves that are drawn with their bounds.
-const MOST_BOUNDED: usize = 7;
+const MAX_BOUNDED: usize = 7;
 
 /// Returns the grid of the elasticities of its values in its first axis.
 fn elasticity(request: &Request, grid: Grid, cells: &CellGrid) -> Result<Grid> {
@@ -234,10 +235,10 @@ fn bottleneck(grid: Grid, cells: &CellGrid) -> Classes {
 
 /// Returns the quantity of a column. Its scale is logarithmic if the values are positive and span a factor of 8.
 pub fn quantity(column: &str, values: impl Iterator<Item = f64>) -> Quantity {
-    scaled(columns::describe(column), values)
+    to_quantity(columns::describe(column), values)
 }
 
-fn scaled(described: Described, values: impl Iterator<Item = f64>) -> Quantity {
+fn to_quantity(described: ColumnDescription, values: impl Iterator<Item = f64>) -> Quantity {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     values.filter(|v| !v.is_nan()).for_each(|v| (low, high) = (low.min(v), high.max(v)));
     // Log steps are even for powers of two and for decades.
@@ -247,16 +248,16 @@ fn scaled(described: Described, values: impl Iterator<Item = f64>) -> Quantity {
 /// Cells over the second axis of a figure (rows) and its first (columns).
 type CellGrid = Cube<Option<CellValue>, Ix2>;
 
-fn by_axes(request: &Request, found: Vec<CellValue>) -> Result<CellGrid> {
+fn grid_cells(request: &Request, values: Vec<CellValue>) -> Result<CellGrid> {
     let place = |shown: CellValue| Ok(([coordinate(&shown.cell.by[1])?, coordinate(&shown.cell.by[0])?], shown));
-    Ok(Cube::scatter([&request.by[0], &request.x], found.into_iter().map(place).collect::<Result<_>>()?))
+    Ok(Cube::scatter([&request.by[0], &request.x], values.into_iter().map(place).collect::<Result<_>>()?))
 }
 
 fn medians(cells: &CellGrid) -> Cube<f64, Ix2> {
     cells.numbers(|shown| shown.summary.map(|summary| summary.median))
 }
 
-fn grid(request: &Request, subtitle: String, z: Described, cells: &CellGrid) -> Grid {
+fn grid(request: &Request, subtitle: String, z: ColumnDescription, cells: &CellGrid) -> Grid {
     let Cube { axes, values } = medians(cells);
     let failed = cells.values.t();
     let failed = failed.indexed_iter().filter(|(_, shown)| shown.as_ref().is_some_and(|s| s.summary.is_none()));
@@ -269,21 +270,21 @@ fn grid(request: &Request, subtitle: String, z: Described, cells: &CellGrid) -> 
         subtitle,
         x: axis(&axes[1]),
         y: axis(&axes[0]),
-        z: scaled(z, values.iter().copied()),
+        z: to_quantity(z, values.iter().copied()),
         failed: failed.map(|((x, y), _)| (y, x)).collect(),
         values,
     }
 }
 
-fn curves(request: &Request, subtitle: String, y: Described, found: &[CellValue]) -> Curves {
+fn curves(request: &Request, subtitle: String, y: ColumnDescription, values: &[CellValue]) -> Curves {
     let mut series: Vec<(&[Value], Series)> = Vec::new();
     // Cells are sorted by x first; curves need the order of the columns that distinguish them.
-    let mut ordered: Vec<&CellValue> = found.iter().collect();
+    let mut ordered: Vec<&CellValue> = values.iter().collect();
     ordered.sort_by(|a, b| compare(&a.cell.by[1..], &b.cell.by[1..]));
     for CellValue { cell, summary } in ordered {
         let Some(x) = cell.by[0].as_f64() else { continue };
         let name = &cell.by[1..];
-        if series.last().is_none_or(|(known, _)| *known != name) {
+        if series.last().is_none_or(|(key, _)| *key != name) {
             // With several words, the column names are left out: the words suffice, and the legend has little space.
             let text = |(column, value): (&String, &Value)| match value {
                 Value::Text(word) if name.len() > 1 => columns::caption(word),
@@ -298,20 +299,20 @@ fn curves(request: &Request, subtitle: String, y: Described, found: &[CellValue]
             series.points.push(CurvePoint { x, y, low, high });
         }
     }
-    let medians = found.iter().filter_map(|shown| shown.summary).map(|summary| summary.median);
+    let medians = values.iter().filter_map(|shown| shown.summary).map(|summary| summary.median);
     Curves {
         title: request.title.clone(),
         subtitle,
-        x: quantity(&request.x, found.iter().filter_map(|shown| shown.cell.by[0].as_f64())),
-        y: scaled(y, medians),
+        x: quantity(&request.x, values.iter().filter_map(|shown| shown.cell.by[0].as_f64())),
+        y: to_quantity(y, medians),
         series: series.into_iter().map(|(_, series)| series).collect(),
         marks: Vec::new(),
     }
 }
 
 /// Returns the values that all samples share, and the number of samples per point.
-fn subtitle(samples: &Samples, request: &Request, found: &[CellValue]) -> String {
-    let same = |name: &str| samples.same(name);
+fn subtitle(samples: &Samples, request: &Request, values: &[CellValue]) -> String {
+    let same = |name: &str| samples.common_value(name);
     let number = |name: &str| same(name).and_then(|value| value.as_f64());
     let mut parts: Vec<String> = ["host", "cpu_model", "kernel"]
         .into_iter()
@@ -322,15 +323,15 @@ fn subtitle(samples: &Samples, request: &Request, found: &[CellValue]) -> String
     parts.extend(same("transport").map(|transport| columns::caption(&transport.to_string())));
     parts.extend(number("memory_words").map(|words| format!("M = {}", units::bytes(words * 8.0))));
     parts.extend(number("page_bytes").map(|bytes| format!("{} pages", units::bytes(bytes))));
-    let counts = || found.iter().filter_map(|shown| shown.summary).map(|summary| summary.n);
+    let counts = || values.iter().filter_map(|shown| shown.summary).map(|summary| summary.n);
     let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
     parts.push(if least == most { format!("n = {least}") } else { format!("n = {least} to {most}") });
     if request.kind == FigureKind::Elasticity {
         let (z, x) = (samples.describe(&request.z).label, columns::short(&request.x));
         parts.push(format!("d log({z}) / d log({x}) by central differences"));
     }
-    if samples.oversubscribed() {
+    if samples.is_oversubscribed() {
         parts.push("OVERSUBSCRIBED: more ranks than hardware threads".into());
     }
-    samples.stamped(parts.join(", "))
+    samples.stamp_subtitle(parts.join(", "))
 }

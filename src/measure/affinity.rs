@@ -5,7 +5,7 @@ use nix::unistd::Pid;
 
 /// Returns the hardware threads that the calling thread may use, ascending, or `None` if the system does not report them or has
 /// more of them than a `CpuSet` holds.
-pub fn of_thread() -> Option<Vec<usize>> {
+pub fn allowed_hardware_threads() -> Option<Vec<usize>> {
     let set = sched_getaffinity(Pid::from_raw(0)).ok()?;
     Some((0..CpuSet::count()).filter(|&processor| set.is_set(processor).unwrap_or(false)).collect())
 }

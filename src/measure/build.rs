@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Crates whose code runs inside timed regions, or decides where memory and threads are placed.
-const TIMED: &[&str] =
+const TIMED_CRATES: &[&str] =
     &["memmap2", "mpi", "mpi-sys", "multiversion", "nix", "rand", "rand_core", "rand_distr", "rand_pcg"];
 /// Environment variables with the compiler's settings, as cargo passes them.
 const SETTINGS: &[&str] = &[
@@ -30,16 +30,17 @@ const MEASURING_CODE: &[&str] = &[".", "../base", LOCK];
 const LOCK: &str = "../../Cargo.lock";
 
 fn main() {
-    MEASURING_CODE.iter().for_each(|place| println!("cargo::rerun-if-changed={place}"));
+    MEASURING_CODE.iter().for_each(|path| println!("cargo::rerun-if-changed={path}"));
     let compiler = output(&std::env::var("RUSTC").unwrap_or("rustc".into()), &["--version"]);
     let mut base = Sha256::new();
     base.update(&compiler);
     SETTINGS.iter().for_each(|name| base.update(format!("{name}={:?}\n", std::env::var(name).ok())));
-    locked().iter().for_each(|package| base.update(package));
+    locked_versions().iter().for_each(|package| base.update(package));
 
-    let made = fingerprints(Path::new("."), &base).expect("the sources of the measuring code can be read");
-    let families: Vec<String> = made.families.iter().map(|(family, is)| format!("{family}={is}")).collect();
-    set("APEXMAP_BUILD", &made.whole);
+    let all_fingerprints = fingerprints(Path::new("."), &base).expect("the sources of the measuring code can be read");
+    let families: Vec<String> =
+        all_fingerprints.families.iter().map(|(family, fingerprint)| format!("{family}={fingerprint}")).collect();
+    set("APEXMAP_BUILD", &all_fingerprints.whole);
     set("APEXMAP_BUILDS", &families.join(" "));
     set("APEXMAP_COMMIT", &commit().unwrap_or("unknown".into()));
     set("APEXMAP_COMPILER", &compiler);
@@ -49,15 +50,15 @@ fn main() {
 }
 
 /// Returns names and locked versions of the crates that run in timed regions.
-fn locked() -> Vec<String> {
+fn locked_versions() -> Vec<String> {
     let lock = [LOCK, "Cargo.lock"].iter().find_map(|lock| std::fs::read_to_string(lock).ok()).unwrap_or_default();
     let field = |package: &str, name: &str| {
         let line = package.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = "));
         line.unwrap_or_default().trim_matches('"').to_owned()
     };
-    let named = lock.split("[[package]]").map(|package| (field(package, "name"), field(package, "version")));
-    named
-        .filter(|(name, _)| TIMED.contains(&name.as_str()))
+    let packages = lock.split("[[package]]").map(|package| (field(package, "name"), field(package, "version")));
+    packages
+        .filter(|(name, _)| TIMED_CRATES.contains(&name.as_str()))
         .map(|(name, version)| format!("{name} {version}\n"))
         .collect()
 }

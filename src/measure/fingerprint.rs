@@ -39,47 +39,47 @@ pub struct Fingerprints {
 ///
 /// # Errors
 /// Fails if a file or folder cannot be read.
-pub fn fingerprints(measuring: &Path, base: &Sha256) -> io::Result<Fingerprints> {
+pub fn fingerprints(folder: &Path, base: &Sha256) -> io::Result<Fingerprints> {
     let mut files = Vec::new();
-    collect(measuring, &mut files)?;
+    collect_files(folder, &mut files)?;
     files.sort();
 
     let mut whole = base.clone();
     let mut hashes: BTreeMap<String, Sha256> = BTreeMap::new();
-    let within = |file: &Path| file.strip_prefix(measuring).unwrap_or(file).to_owned();
-    files.iter().filter_map(|file| family(&within(file))).for_each(|family| {
+    let relative_path = |file: &Path| file.strip_prefix(folder).unwrap_or(file).to_owned();
+    files.iter().filter_map(|file| family(&relative_path(file))).for_each(|family| {
         hashes.entry(family).or_insert_with(|| base.clone());
     });
     for file in files {
-        let name = within(&file);
+        let name = relative_path(&file);
         if IN_NO_KEY.iter().any(|exempt| name == Path::new(exempt)) {
             continue;
         }
-        let (own, text) = (family(&name), std::fs::read(&file)?);
-        let concerned = hashes.iter_mut().filter(|(family, _)| own.as_ref().is_none_or(|own| own == *family));
-        for hash in concerned.map(|(_, hash)| hash).chain([&mut whole]) {
+        let (own_family, text) = (family(&name), std::fs::read(&file)?);
+        let affected = hashes.iter_mut().filter(|(family, _)| own_family.as_ref().is_none_or(|own| own == *family));
+        for hash in affected.map(|(_, hash)| hash).chain([&mut whole]) {
             hash.update(name.to_string_lossy().as_bytes());
             hash.update((text.len() as u64).to_le_bytes());
             hash.update(&text);
         }
     }
-    let families = hashes.into_iter().map(|(family, hash)| (family, short(hash))).collect();
-    Ok(Fingerprints { families, whole: short(whole) })
+    let families = hashes.into_iter().map(|(family, hash)| (family, short_digest(hash))).collect();
+    Ok(Fingerprints { families, whole: short_digest(whole) })
 }
 
 /// Returns the family of a file in a family's folder, or `None` for a file that all families share.
 fn family(file: &Path) -> Option<String> {
-    let below = file.strip_prefix(KERNELS).ok()?;
-    let mut parts = below.components();
+    let relative = file.strip_prefix(KERNELS).ok()?;
+    let mut parts = relative.components();
     let folder = parts.next()?.as_os_str().to_string_lossy().into_owned();
     parts.next().filter(|_| folder != SHARED).map(|_| folder)
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            collect(&path, files)?;
+            collect_files(&path, files)?;
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             files.push(path);
         }
@@ -87,6 +87,6 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-fn short(hash: Sha256) -> String {
+fn short_digest(hash: Sha256) -> String {
     hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -2,7 +2,7 @@
 
 /// Prefetches the line of a word that will soon be read and written, into the nearest cache.
 #[inline(always)]
-pub fn near(word: *const u64) {
+pub fn prefetch_near(word: *const u64) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch never faults, at any address.
     unsafe {
@@ -20,7 +20,7 @@ pub fn near(word: *const u64) {
 
 /// Prefetches a line like [`near`], for later use, into the second-level cache.
 #[inline(always)]
-pub fn early(word: *const u64) {
+pub fn prefetch_far(word: *const u64) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch never faults, at any address.
     unsafe {
@@ -38,12 +38,12 @@ pub fn early(word: *const u64) {
 
 /// Prefetches the line of a word that will soon be read only: other cores may keep their copies.
 #[inline(always)]
-pub fn to_read(word: *const u64) {
+pub fn prefetch_for_reading(word: *const u64) {
     #[cfg(target_arch = "aarch64")]
     // SAFETY: a prefetch never faults, at any address.
     unsafe {
         std::arch::asm!("prfm pldl1keep, [{}]", in(reg) word, options(nostack, preserves_flags, readonly));
     }
     #[cfg(not(target_arch = "aarch64"))]
-    near(word);
+    prefetch_near(word);
 }

@@ -6,15 +6,15 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 /// Minimum time between two reports to a driver.
-pub const QUIET: Duration = Duration::from_secs(2);
+pub const MIN_REPORT_INTERVAL: Duration = Duration::from_secs(2);
 
 type Report = Box<dyn FnMut(Phase, Option<f64>)>;
 
 struct Reporter {
     report: Report,
-    quiet: Duration,
+    min_interval: Duration,
     /// Time of the latest report.
-    told: Instant,
+    latest_report: Instant,
     phase: Option<Phase>,
 }
 
@@ -24,21 +24,21 @@ thread_local! {
 }
 
 /// Sends the progress of this thread's runs to `report` from now on, at most once per `min_interval`.
-pub fn report_to(quiet: Duration, report: impl FnMut(Phase, Option<f64>) + 'static) {
-    let reporter = Reporter { report: Box::new(report), quiet, told: Instant::now(), phase: None };
+pub fn set_reporter(min_interval: Duration, report: impl FnMut(Phase, Option<f64>) + 'static) {
+    let reporter = Reporter { report: Box::new(report), min_interval, latest_report: Instant::now(), phase: None };
     REPORTER.set(Some(reporter));
 }
 
 /// Marks the beginning of a run that the driver knows about.
-pub fn begin() {
-    with_reporter(|reporter| (reporter.told, reporter.phase) = (Instant::now(), None));
+pub fn begin_run() {
+    with_reporter(|reporter| (reporter.latest_report, reporter.phase) = (Instant::now(), None));
 }
 
 /// Reports the finished fraction of a phase, unless the latest report is recent. Short runs therefore report nothing.
-pub fn note(phase: Phase, share: f64) {
+pub fn report_share(phase: Phase, share: f64) {
     with_reporter(|reporter| {
-        if reporter.told.elapsed() >= reporter.quiet {
-            reporter.tell(phase, Some(share.clamp(0.0, 1.0)));
+        if reporter.latest_report.elapsed() >= reporter.min_interval {
+            reporter.send_report(phase, Some(share.clamp(0.0, 1.0)));
         }
     });
 }
@@ -48,16 +48,16 @@ pub fn note(phase: Phase, share: f64) {
 pub fn clock_starts() {
     with_reporter(|reporter| {
         let stale = reporter.phase.is_some_and(|phase| phase != Phase::Measuring);
-        if stale || reporter.told.elapsed() >= reporter.quiet {
-            reporter.tell(Phase::Measuring, None);
+        if stale || reporter.latest_report.elapsed() >= reporter.min_interval {
+            reporter.send_report(Phase::Measuring, None);
         }
     });
 }
 
 impl Reporter {
-    fn tell(&mut self, phase: Phase, share: Option<f64>) {
+    fn send_report(&mut self, phase: Phase, share: Option<f64>) {
         (self.report)(phase, share);
-        (self.told, self.phase) = (Instant::now(), Some(phase));
+        (self.latest_report, self.phase) = (Instant::now(), Some(phase));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Detection of the provenance of a measurement: the build, the host, and the place of the calling thread.
 
 use crate::affinity;
-use crate::hardware::{Hardware, HardwareThread, Place, order};
+use crate::hardware::{Hardware, HardwareThread, PlacementOrder, place_ranks};
 use apexmap_base::provenance::{Build, Cache, Host, MemoryPlacement, Placement, Processors};
 use nix::unistd::gethostname;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ pub fn build() -> Build {
         fingerprint: env!("APEXMAP_BUILD").into(),
         families: env!("APEXMAP_BUILDS")
             .split(' ')
-            .filter_map(|one| one.split_once('='))
+            .filter_map(|entry| entry.split_once('='))
             .map(|(family, fingerprint)| (family.to_owned(), fingerprint.to_owned()))
             .collect(),
         commit: env!("APEXMAP_COMMIT").into(),
@@ -27,7 +27,7 @@ pub fn build() -> Build {
 
 /// Counts the cores, hardware threads and packages of this hardware, as far as the system reports them.
 pub fn processors(hardware: &Hardware) -> Processors {
-    let number = |count: usize| count as u32;
+    let to_count = |count: usize| count as u32;
     let mut cores: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     for thread in &hardware.threads {
         if let (Some(kind), Some(core)) = (thread.kind, thread.core) {
@@ -36,25 +36,25 @@ pub fn processors(hardware: &Hardware) -> Processors {
     }
     let kinds = if cores.len() > 1 { cores } else { BTreeMap::new() };
     Processors {
-        cores: hardware.cores().map(number),
-        hardware_threads: Some(number(hardware.hardware_threads())),
-        machine_cores: hardware.count(|thread| thread.core).map(number),
-        machine_hardware_threads: hardware.count(|thread| Some(thread.number)).map(number),
-        packages: hardware.count(|thread| thread.package).map(number),
-        numa_nodes: hardware.count(|thread| thread.numa_node).map(number),
-        kinds: kinds.into_iter().map(|(kind, cores)| (kind, number(cores.len()))).collect(),
+        cores: hardware.cores().map(to_count),
+        hardware_threads: Some(to_count(hardware.hardware_threads())),
+        machine_cores: hardware.count_distinct(|thread| thread.core).map(to_count),
+        machine_hardware_threads: hardware.count_distinct(|thread| Some(thread.number)).map(to_count),
+        packages: hardware.count_distinct(|thread| thread.package).map(to_count),
+        numa_nodes: hardware.count_distinct(|thread| thread.numa_node).map(to_count),
+        kinds: kinds.into_iter().map(|(kind, cores)| (kind, to_count(cores.len()))).collect(),
     }
 }
 
 /// Returns the placement of the calling thread's memory, from its number of pages per NUMA node. `None` if the system does not
 /// report the thread's node.
 pub fn memory_placement(pages: &BTreeMap<usize, usize>) -> Option<MemoryPlacement> {
-    let hardware = Hardware::here();
-    let own = hardware.thread(nix::sched::sched_getcpu().ok()?)?.numa_node?;
-    MemoryPlacement::on(own, pages)
+    let hardware = Hardware::this_machine();
+    let numa_node = hardware.thread(nix::sched::sched_getcpu().ok()?)?.numa_node?;
+    MemoryPlacement::from_page_counts(numa_node, pages)
 }
 
-fn read(path: &str) -> Option<String> {
+fn read_text(path: &str) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
 
@@ -63,18 +63,18 @@ pub fn host_name() -> String {
 }
 
 /// Returns the one-minute load average.
-pub fn load() -> Option<f64> {
-    read("/proc/loadavg")?.split(' ').next()?.parse().ok()
+pub fn load_average() -> Option<f64> {
+    read_text("/proc/loadavg")?.split(' ').next()?.parse().ok()
 }
 
 pub fn host() -> Host {
-    let hardware = Hardware::here();
-    let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
+    let hardware = Hardware::this_machine();
+    let cpuinfo = read_text("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
         let line = cpuinfo.lines().find(|line| line.starts_with(name))?;
         Some(line.split_once(':')?.1.trim().to_owned())
     };
-    let (tlb_entries_4k, tlb_entries_2m) = tlb();
+    let (tlb_entries_4k, tlb_entries_2m) = tlb_entries();
     let cycle_hertz = cycle_hertz();
     Host {
         name: host_name(),
@@ -90,23 +90,24 @@ pub fn host() -> Host {
             None => "unknown".into(),
         },
         cycle_hertz,
-        kernel: read("/proc/sys/kernel/osrelease").unwrap_or_default(),
-        governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        kernel: read_text("/proc/sys/kernel/osrelease").unwrap_or_default(),
+        governor: read_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         huge_pages: huge_pages(),
-        load: load(),
+        load: load_average(),
     }
 }
 
 fn huge_pages() -> Option<String> {
-    let text = read("/sys/kernel/mm/transparent_hugepage/enabled")?;
+    let text = read_text("/sys/kernel/mm/transparent_hugepage/enabled")?;
     Some(text.split_once('[')?.1.split_once(']')?.0.to_owned())
 }
 
 /// Returns the caches of the hardware thread that a single rank is placed on.
 fn caches(hardware: &Hardware) -> Vec<Cache> {
-    let first =
-        order(&hardware.threads, &hardware.allowed, Place::default()).first().and_then(|&first| hardware.thread(first));
-    let caches = first.map_or(&[][..], |thread| &thread.caches).iter();
+    let first_thread = place_ranks(&hardware.threads, &hardware.allowed, PlacementOrder::default())
+        .first()
+        .and_then(|&first| hardware.thread(first));
+    let caches = first_thread.map_or(&[][..], |thread| &thread.caches).iter();
     caches
         .map(|cache| Cache { level: cache.level, bytes: cache.bytes, shared_by: cache.threads.len() as u32 })
         .collect()
@@ -114,12 +115,12 @@ fn caches(hardware: &Hardware) -> Vec<Cache> {
 
 /// Returns the size of the largest cache that a core can use, or `None` if the system does not report it.
 pub fn largest_cache_bytes() -> Option<u64> {
-    caches(Hardware::here()).iter().map(|cache| cache.bytes).max()
+    caches(Hardware::this_machine()).iter().map(|cache| cache.bytes).max()
 }
 
 /// Returns the numbers of second-level data TLB entries (4 KiB, 2 MiB).
 #[cfg(target_arch = "x86_64")]
-fn tlb() -> (Option<u32>, Option<u32>) {
+fn tlb_entries() -> (Option<u32>, Option<u32>) {
     let cpuid = raw_cpuid::CpuId::new();
     if let Some(info) = cpuid.get_l2_l3_cache_and_tlb_info() {
         let (small, large) = (u32::from(info.dtlb_4k_size()), u32::from(info.dtlb_2m_4m_size()));
@@ -170,26 +171,26 @@ fn cycle_hertz() -> Option<f64> {
 
 #[cfg(not(target_arch = "x86_64"))]
 fn cycle_hertz() -> Option<f64> {
-    let kilohertz: f64 = read("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")?.parse().ok()?;
+    let kilohertz: f64 = read_text("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")?.parse().ok()?;
     Some(kilohertz * 1e3)
 }
 
 /// Returns where the calling thread runs now.
 pub fn placement(rank: usize) -> Placement {
-    let hardware = Hardware::here();
+    let hardware = Hardware::this_machine();
     let number = nix::sched::sched_getcpu().ok();
     let thread = number.and_then(|number| hardware.thread(number));
-    let of = |part: fn(&HardwareThread) -> Option<usize>| thread.and_then(part).map(|number| number as u32);
+    let thread_number = |part: fn(&HardwareThread) -> Option<usize>| thread.and_then(part).map(|number| number as u32);
     Placement {
         rank,
         node: host_name(),
-        machine: read("/proc/sys/kernel/random/boot_id").and_then(|id| Some(id.split('-').next()?.to_owned())),
+        machine: read_text("/proc/sys/kernel/random/boot_id").and_then(|id| Some(id.split('-').next()?.to_owned())),
         hardware_thread: number.map(|number| number as u32),
-        physical_core: of(|thread| thread.core),
-        package: of(|thread| thread.package),
-        numa_node: of(|thread| thread.numa_node),
+        physical_core: thread_number(|thread| thread.core),
+        package: thread_number(|thread| thread.package),
+        numa_node: thread_number(|thread| thread.numa_node),
         node_memory_bytes: hardware.usable_memory_bytes(),
-        pinned: affinity::of_thread().is_some_and(|set| hardware.on_one_core(&set)),
+        pinned: affinity::allowed_hardware_threads().is_some_and(|set| hardware.share_one_core(&set)),
         memory: None,
     }
 }

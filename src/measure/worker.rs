@@ -5,7 +5,7 @@ pub mod watchdog;
 
 use crate::comm::arena::Arena;
 use crate::comm::{self, Collectives, Transport, TransportKind, World};
-use crate::hardware::Place;
+use crate::hardware::PlacementOrder;
 use crate::kernels::{self, Kernel};
 use crate::numerics::mix::seed;
 use crate::numerics::statistics::Summary;
@@ -18,7 +18,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
 use apexmap_base::provenance::{Build, MemoryPlacement, Placement};
 use apexmap_base::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
-use apexmap_base::terminal::tell_driver;
+use apexmap_base::terminal::write_to_driver;
 use gather::{broadcast_job, gather_facts, gather_memory, gather_placement};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -68,8 +68,8 @@ pub struct Info {
 
 /// Describes this program as a worker.
 pub fn info() -> Info {
-    let built = TransportKind::ALL.iter().filter(|&&kind| comm::library(kind).is_some());
-    let transports = built.map(|kind| kind.to_string()).collect();
+    let available = TransportKind::ALL.iter().filter(|&&kind| comm::library(kind).is_some());
+    let transports = available.map(|kind| kind.to_string()).collect();
     let mpi_library = comm::library(TransportKind::Mpi);
     Info { build: provenance::build(), transports, mpi_library }
 }
@@ -89,19 +89,19 @@ pub struct Repeat {
 
 impl Repeat {
     /// Returns whether these times are enough samples of a point.
-    pub fn satisfied(&self, seconds: &[f64]) -> bool {
+    pub fn is_satisfied(&self, seconds: &[f64]) -> bool {
         let n = seconds.len() as u32;
-        let precise = |width: f64| {
-            Summary::of(seconds).and_then(|s| s.relative_width()).is_some_and(|relative| relative <= width)
+        let is_precise = |width: f64| {
+            Summary::from_samples(seconds).and_then(|s| s.relative_width()).is_some_and(|relative| relative <= width)
         };
-        n >= self.max || (n >= self.min && self.width.is_none_or(precise))
+        n >= self.max || (n >= self.min && self.width.is_none_or(is_precise))
     }
 }
 
 /// The order of the points: rounds over all unfinished points, each round in a new random order.
 pub struct Schedule {
     repeat: Repeat,
-    taken: Vec<Vec<f64>>,
+    seconds_by_point: Vec<Vec<f64>>,
     finished: Vec<bool>,
     round: Vec<usize>,
     random: Pcg64Mcg,
@@ -109,10 +109,10 @@ pub struct Schedule {
 
 impl Schedule {
     pub fn new(job: &Job) -> Self {
-        let taken: Vec<_> = job.tasks.iter().map(|task| task.seconds_so_far.clone()).collect();
-        let finished = taken.iter().map(|seconds| job.repeat.satisfied(seconds)).collect();
+        let seconds_by_point: Vec<_> = job.tasks.iter().map(|task| task.seconds_so_far.clone()).collect();
+        let finished = seconds_by_point.iter().map(|seconds| job.repeat.is_satisfied(seconds)).collect();
         let random = Pcg64Mcg::seed_from_u64(seed(&[job.seed, u64::from(job.block), job.ranks as u64]));
-        Self { repeat: job.repeat, taken, finished, round: Vec::new(), random }
+        Self { repeat: job.repeat, seconds_by_point, finished, round: Vec::new(), random }
     }
 
     /// Returns the index of the next point, or `None` when all points are precise enough.
@@ -128,8 +128,8 @@ impl Schedule {
     pub fn record(&mut self, index: usize, seconds: Option<f64>) {
         match seconds {
             Some(seconds) => {
-                self.taken[index].push(seconds);
-                self.finished[index] = self.repeat.satisfied(&self.taken[index]);
+                self.seconds_by_point[index].push(seconds);
+                self.finished[index] = self.repeat.is_satisfied(&self.seconds_by_point[index]);
             }
             None => self.finished[index] = true,
         }
@@ -139,24 +139,30 @@ impl Schedule {
 /// Reads a job and runs it on the ranks that this process or its launcher provides.
 ///
 /// The output lines go to standard output. Errors have also been written there before this function returns them.
-pub fn work(job_file: &Path, transport: TransportKind, ranks: usize, place: Option<Place>) -> Result<()> {
+pub fn work(
+    job_file: &Path,
+    transport: TransportKind,
+    ranks: usize,
+    placement_order: Option<PlacementOrder>,
+) -> Result<()> {
     let start = || {
         comm::start(
             transport,
             ranks,
-            place.unwrap_or_default(),
+            placement_order.unwrap_or_default(),
             |transport, arena| {
                 // Processes stay where their launcher put them; `place` is the order that the launcher was asked for.
-                let place = place.or((transport.kind() == TransportKind::Threads).then_some(Place::default()));
-                on_transport!(transport, comm => serve(comm, transport, arena, job_file, place))
+                let placement_order = placement_order
+                    .or((transport.kind() == TransportKind::Threads).then_some(PlacementOrder::default()));
+                on_transport!(transport, comm => run_job(comm, transport, arena, job_file, placement_order))
             },
-            |message| drop(emit(&Event::Fatal { message: message.into() })),
+            |message| drop(write_event(&Event::Fatal { message: message.into() })),
         )
     };
     // With no ranks, none of them could refuse the job.
     let result = if ranks == 0 { read_job(job_file).and_then(|job| require_ranks(&job, 0)) } else { start() };
     if let Err(error) = &result {
-        emit(&Event::Fatal { message: error.what.clone() })?;
+        write_event(&Event::Fatal { message: error.message.clone() })?;
     }
     result
 }
@@ -178,82 +184,85 @@ fn require_ranks(job: &Job, started: usize) -> Result<()> {
 }
 
 /// Finds the kernel of a point. The point must be complete and have the job's number of ranks, because kernels rely on both.
-fn runnable(job: &Job, point: &Point) -> Result<&'static dyn Kernel> {
+fn require_runnable(job: &Job, point: &Point) -> Result<&'static dyn Kernel> {
     let kernel = kernels::find(&point.kernel)?;
-    let complete = kernels::complete(point.clone());
-    let reason = match complete {
+    let completed = kernels::complete(point.clone());
+    let reason = match completed {
         Err(reason) => reason,
         Ok(_) if point.ranks != job.ranks => format!("it is for {} ranks in a job for {}", point.ranks, job.ranks),
-        Ok(complete) if complete != *point => "parameters of its kernel are missing".into(),
+        Ok(completed) if completed != *point => "parameters of its kernel are missing".into(),
         Ok(_) => return Ok(kernel),
     };
     Err(Error::input(format!("{} cannot be run: {reason}", point.label()), "write it with `apexmap run`"))
 }
 
 /// Runs the job. All ranks execute this function; rank 0 selects the points and writes the lines.
-fn serve<C: Collectives>(
+fn run_job<C: Collectives>(
     comm: &C,
     transport: Transport,
     arena: &mut Arena,
     job_file: &Path,
-    place: Option<Place>,
+    placement_order: Option<PlacementOrder>,
 ) -> Result<()> {
     if comm.rank() == 0 {
-        watchdog::watch(transport.kind());
+        watchdog::start_watchdog(transport.kind());
         // The watchdog detects a line that cannot be written.
-        progress::report_to(progress::QUIET, |phase, share| drop(emit(&Event::Progress { phase, share })));
+        progress::set_reporter(progress::MIN_REPORT_INTERVAL, |phase, share| {
+            drop(write_event(&Event::Progress { phase, share }));
+        });
     }
     // Only rank 0 reads the job file, so other nodes need no access to its folder.
     let job = if comm.rank() == 0 { Some(read_job(job_file)?) } else { None };
     let job = &broadcast_job(comm, job)?;
     require_ranks(job, comm.size())?;
     let tasks: Vec<(&dyn Kernel, &Point)> =
-        job.tasks.iter().map(|task| Ok((runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
-    arena.expect(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
+        job.tasks.iter().map(|task| Ok((require_runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
+    arena.announce_words(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
     let placement = gather_placement(comm, &job.launcher)?;
-    let mut root = placement.map(|placement| Root::new(comm, job, transport, placement, place)).transpose()?;
+    let mut root =
+        placement.map(|placement| Root::new(comm, job, transport, placement, placement_order)).transpose()?;
     let mut observer = Observer::new(comm);
     preflight(comm, job, &mut observer, root.is_some())?;
     let mut world = World { transport, arena };
     loop {
-        let mut order = [u64::MAX, 0];
+        let mut next_run = [u64::MAX, 0];
         if let Some(root) = &mut root {
-            order = root.next(comm.now())?.unwrap_or(order);
+            next_run = root.announce_next(comm.wall_time())?.unwrap_or(next_run);
         }
-        comm.broadcast(&mut order);
-        let [index, repetition] = order;
+        comm.broadcast(&mut next_run);
+        let [index, repetition] = next_run;
         let Some((kernel, point)) = tasks.get(index as usize) else { break };
         let stream = seed(&[u64::from(job.block), repetition]);
-        observer.before(comm);
-        let outcome = kernels::run(*kernel, point, stream, &mut world)?;
-        let facts = gather_facts(comm, &observer.after());
+        observer.start_run(comm);
+        let outcome = kernels::run_on_nodes(*kernel, point, stream, &mut world)?;
+        let facts = gather_facts(comm, &observer.finish_run());
         let memory = gather_memory(comm, world.arena);
         if let (Some(root), Some(memory)) = (&mut root, memory) {
-            root.note_memory(memory)?;
+            root.report_memory(memory)?;
             root.record(index as usize, repetition as u32, outcome, facts)?;
         }
     }
     comm.barrier();
     match root {
-        Some(root) => emit(&Event::Done { budget_spent: root.budget_spent }),
+        Some(root) => write_event(&Event::Done { budget_spent: root.budget_spent }),
         None => Ok(()),
     }
 }
 
 /// Observes the machine before the first sample, on all ranks at once.
-fn preflight<C: Collectives>(comm: &C, job: &Job, observer: &mut Observer, speaks: bool) -> Result<()> {
-    let (started, mut canaries) = (comm.now(), Vec::new());
+fn preflight<C: Collectives>(comm: &C, job: &Job, observer: &mut Observer, is_root: bool) -> Result<()> {
+    let (started, mut canaries) = (comm.wall_time(), Vec::new());
     loop {
-        let mut more = [u64::from(comm.now() - started < job.preflight_seconds)];
-        comm.broadcast(&mut more);
-        if more == [0] {
+        let mut continues = [u64::from(comm.wall_time() - started < job.preflight_seconds)];
+        comm.broadcast(&mut continues);
+        if continues == [0] {
             break;
         }
-        observer.before(comm);
-        observer.work();
-        canaries.push(gather_facts(comm, &observer.after()));
+        observer.start_run(comm);
+        observer.run_canary();
+        canaries.push(gather_facts(comm, &observer.finish_run()));
     }
-    if speaks && !canaries.is_empty() { emit(&Event::Preflight { canaries }) } else { Ok(()) }
+    if is_root && !canaries.is_empty() { write_event(&Event::Preflight { canaries }) } else { Ok(()) }
 }
 
 /// Rank 0's state: the schedule, and the lines to the driver.
@@ -269,9 +278,12 @@ struct Root<'a> {
 
 /// Returns the number of ranks on the machine with the most ranks. Nodes with different names may be one machine, which MPI does
 /// not detect.
-pub fn most_on_a_machine(placement: &[Placement]) -> usize {
+pub fn max_ranks_per_machine(placement: &[Placement]) -> usize {
     let mut ranks = BTreeMap::<&str, usize>::new();
-    placement.iter().filter_map(|place| place.machine.as_deref()).for_each(|id| *ranks.entry(id).or_default() += 1);
+    placement
+        .iter()
+        .filter_map(|rank_placement| rank_placement.machine.as_deref())
+        .for_each(|id| *ranks.entry(id).or_default() += 1);
     ranks.into_values().max().unwrap_or(0)
 }
 
@@ -281,12 +293,12 @@ impl<'a> Root<'a> {
         job: &'a Job,
         transport: Transport,
         placement: Vec<Placement>,
-        place: Option<Place>,
+        placement_order: Option<PlacementOrder>,
     ) -> Result<Self> {
         let host = provenance::host();
         let threads = host.processors.machine_hardware_threads;
-        let crowded = threads.is_some_and(|threads| most_on_a_machine(&placement) > threads as usize);
-        emit(&Event::Hello(Box::new(Launch {
+        let is_crowded = threads.is_some_and(|threads| max_ranks_per_machine(&placement) > threads as usize);
+        write_event(&Event::Hello(Box::new(Launch {
             schema: SCHEMA_VERSION,
             launch: job.launch.clone(),
             block: job.block,
@@ -296,9 +308,9 @@ impl<'a> Root<'a> {
             environment: job.environment.clone(),
             ranks: comm.size(),
             host,
-            place,
+            place: placement_order,
             placement,
-            oversubscribed: comm.oversubscribed() || crowded,
+            oversubscribed: comm.is_oversubscribed() || is_crowded,
             build: provenance::build().fingerprint,
             unix_seconds: unix_seconds(),
         })))?;
@@ -306,22 +318,22 @@ impl<'a> Root<'a> {
             job,
             schedule: Schedule::new(job),
             repetitions: job.tasks.iter().map(|task| task.next_repetition).collect(),
-            started: comm.now(),
+            started: comm.wall_time(),
             budget_spent: false,
             memory: vec![None; comm.size()],
         })
     }
 
-    fn note_memory(&mut self, memory: Vec<Option<MemoryPlacement>>) -> Result<()> {
+    fn report_memory(&mut self, memory: Vec<Option<MemoryPlacement>>) -> Result<()> {
         if self.memory == memory {
             return Ok(());
         }
         self.memory = memory;
-        emit(&Event::Memory { ranks: self.memory.clone() })
+        write_event(&Event::Memory { ranks: self.memory.clone() })
     }
 
     /// Returns the next point and its repetition, after announcing them to the driver.
-    fn next(&mut self, now: f64) -> Result<Option<[u64; 2]>> {
+    fn announce_next(&mut self, now: f64) -> Result<Option<[u64; 2]>> {
         let Some(index) = self.schedule.next_point() else { return Ok(None) };
         if self.job.repeat.budget_seconds.is_some_and(|budget| now - self.started > budget) {
             self.budget_spent = true;
@@ -329,8 +341,8 @@ impl<'a> Root<'a> {
         }
         let repetition = self.repetitions[index];
         self.repetitions[index] += 1;
-        emit(&Event::Start { index, repetition })?;
-        progress::begin();
+        write_event(&Event::Start { index, repetition })?;
+        progress::begin_run();
         Ok(Some([index as u64, u64::from(repetition)]))
     }
 
@@ -343,7 +355,7 @@ impl<'a> Root<'a> {
             Ok(()) => (Status::Ok, String::new()),
         };
         self.schedule.record(index, (status == Status::Ok).then_some(outcome.seconds));
-        emit(&Event::Sample(Box::new(Sample {
+        write_event(&Event::Sample(Box::new(Sample {
             point: task.point.clone(),
             key: task.key.clone(),
             block: self.job.block,
@@ -351,7 +363,7 @@ impl<'a> Root<'a> {
             status,
             message,
             unix_seconds: unix_seconds(),
-            load: provenance::load(),
+            load: provenance::load_average(),
             pages_elsewhere: self.memory.iter().flatten().map(|memory| memory.elsewhere).reduce(f64::max),
             disturbance,
             seconds: timed.then_some(outcome.seconds),
@@ -364,10 +376,10 @@ pub fn unix_seconds() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
 }
 
-fn emit(event: &Event) -> Result<()> {
+fn write_event(event: &Event) -> Result<()> {
     let mut line = serde_json::to_string(event).map_err(|e| Error::internal(format!("cannot write a line: {e}")))?;
     line.push('\n');
-    tell_driver(&line).map_err(|e| {
+    write_to_driver(&line).map_err(|e| {
         Error::environment(format!("the driver no longer reads: {e}"), "find out what ended it; run again to resume")
     })
 }

@@ -73,7 +73,7 @@ pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
     let mut fits = Vec::new();
     for (number, fitted) in report.fits.iter().enumerate() {
         let mut pictures = Vec::new();
-        for (part, shown) in of_fit(fitted)?.into_iter().enumerate() {
+        for (part, shown) in fit_figures(fitted)?.into_iter().enumerate() {
             pictures.push(draw(
                 format!("fit-{}-{}-{}", number + 1, part + 1, shown.name),
                 shown.caption,
@@ -95,7 +95,7 @@ pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
     }
     let page = html::render(TEMPLATE, &context(report, fits, pictures))?;
     let path = to.join("validate.html");
-    new_file::replace_by(&path, page)?;
+    new_file::replace_contents(&path, page)?;
     Ok(path)
 }
 
@@ -130,22 +130,22 @@ fn line(check: &Check) -> CheckLine<'_> {
 }
 
 /// Returns the figures of a fit: model and measurement over P, and over Q if it varies at one P.
-fn of_fit(fitted: &PublishedFit) -> Result<Vec<figures::ModelFigure>> {
+fn fit_figures(fitted: &PublishedFit) -> Result<Vec<figures::ModelFigure>> {
     let Some(fit) = &fitted.fit else { return Ok(Vec::new()) };
     let model = models::find(fitted.model)?;
-    let at = |name: &str| model.about().variables.iter().position(|variable| variable.name == name);
-    let (Some(ranks), Some(look_ahead)) = (at("P"), at("Q")) else {
-        return Ok(figures::of(model, &fit.points, &fitted.source));
+    let index_of = |name: &str| model.about().variables.iter().position(|variable| variable.name == name);
+    let (Some(ranks), Some(look_ahead)) = (index_of("P"), index_of("Q")) else {
+        return Ok(figures::model_figures(model, &fit.points, &fitted.source));
     };
     let most_q = fit.points.iter().map(|point| point.x[look_ahead]).find(|q| *q == 1024.0);
     let p_of_q = fit.points.iter().find(|point| Some(point.x[look_ahead]) != most_q).map(|point| point.x[ranks]);
     let with =
         |keep: &dyn Fn(&Point) -> bool| fit.points.iter().filter(|point| keep(point)).cloned().collect::<Vec<_>>();
     let over_p = with(&|point| Some(point.x[look_ahead]) == most_q);
-    let mut shown = figures::of(model, &over_p, &fitted.source);
+    let mut shown = figures::model_figures(model, &over_p, &fitted.source);
     if let Some(p) = p_of_q {
         let over_q = with(&|point| point.x[ranks] == p);
-        shown.extend(figures::of(model, &over_q, &format!("{}; P = {p}", fitted.source)));
+        shown.extend(figures::model_figures(model, &over_q, &format!("{}; P = {p}", fitted.source)));
     }
     Ok(shown)
 }
@@ -164,40 +164,41 @@ fn curves(title: &str, subtitle: &str, x: Quantity, y: Quantity, series: Vec<Ser
 }
 
 /// A figure's file name, caption and data.
-type Drawn = (&'static str, &'static str, Curves);
+type CaptionedCurves = (&'static str, &'static str, Curves);
 
-fn ratios(report: &Validation) -> Drawn {
-    let mut all = Vec::new();
+fn ratios(report: &Validation) -> CaptionedCurves {
+    let mut all_series = Vec::new();
     for fitted in &report.fits {
         let Some(fit) = &fitted.fit else { continue };
         let of_1024 = |point: &&Point| point.x.get(1).is_none_or(|q| *q == 1024.0);
         let ratio = |point: &Point| (point.x[0], point.measured / point.predicted);
-        all.push(series(fitted.model, fit.points.iter().filter(of_1024).map(ratio)));
+        all_series.push(series(fitted.model, fit.points.iter().filter(of_1024).map(ratio)));
     }
     let subtitle =
         "Red Storm (hypercube, all_to_all: hypercube paper, Table 2), Blue Gene/P (roles, routed: its paper, Table 4)";
     let (x, y) =
         (quantity("P (processors or nodes)", Unit::None, true), quantity("measured / fitted", Unit::None, false));
-    let curves = curves("Published measurements relative to the models fitted to them", subtitle, x, y, all);
+    let curves = curves("Published measurements relative to the models fitted to them", subtitle, x, y, all_series);
     ("measured-by-fitted", "Measured / fitted over P, at Q = 1024. At 1 the model equals the measurement.", curves)
 }
 
-fn bottlenecks() -> Result<Drawn> {
+fn bottlenecks() -> Result<CaptionedCurves> {
     let table = published::table("bluegene-table-4")?;
     let ratio = |label: &str, measured: &str, bottleneck: &str| {
         let both = |row: usize| {
-            let of = |column: &str| table.number(row, column);
-            Some((of("nodes")?, of(measured)? / of(bottleneck)?))
+            let value = |column: &str| table.number(row, column);
+            Some((value("nodes")?, value(measured)? / value(bottleneck)?))
         };
         series(label, (0..table.rows.len()).filter_map(both))
     };
-    let all = vec![
+    let all_series = vec![
         ratio("Blue Gene/P, four cores", "bgp_multi_gups", "bgp_multi_bottleneck"),
         ratio("Blue Gene/P, one core", "bgp_single_gups", "bgp_single_bottleneck"),
         ratio("Blue Gene/L", "bgl_gups", "bgl_bottleneck"),
     ];
     let (x, y) = (quantity("nodes", Unit::None, true), quantity("measured / printed bottleneck", Unit::None, false));
-    let curves = curves("Efficiency relative to the processors' bottleneck", "Blue Gene/P paper, Table 4", x, y, all);
+    let curves =
+        curves("Efficiency relative to the processors' bottleneck", "Blue Gene/P paper, Table 4", x, y, all_series);
     Ok((
         "bottlenecks",
         "Measured rates relative to the processors' bottlenecks that the paper prints; for many nodes they are \u{201c}within 70% percent\u{201d} (Section 5.3).",
@@ -205,9 +206,9 @@ fn bottlenecks() -> Result<Drawn> {
     ))
 }
 
-fn efficiency_over_p() -> Result<Drawn> {
+fn efficiency_over_p() -> Result<CaptionedCurves> {
     let table = published::table("hypercube-table-2")?;
-    let of = |label: &str, column: &str| {
+    let efficiency = |label: &str, column: &str| {
         let pairs = table.pairs("processors", column).into_iter();
         series(label, pairs.map(|(ranks, gups)| (ranks, gups / (ranks * SINGLE))))
     };
@@ -218,10 +219,10 @@ fn efficiency_over_p() -> Result<Drawn> {
             apexmap_study::validate::predict("random_access.hypercube", "red-storm", &[("P", ranks)])?.value / 1e9;
         model.push((ranks, rate / (ranks * SINGLE)));
     }
-    let all = vec![
-        of("measured, hypercube", "gups"),
-        of("measured, not optimized", "gups_unoptimized"),
-        of("the paper's model", "gups_model"),
+    let all_series = vec![
+        efficiency("measured, hypercube", "gups"),
+        efficiency("measured, not optimized", "gups_unoptimized"),
+        efficiency("the paper's model", "gups_model"),
         series("recomputed model", model),
     ];
     let (x, y) = (
@@ -229,18 +230,18 @@ fn efficiency_over_p() -> Result<Drawn> {
         quantity("efficiency relative to one processor", Unit::None, true),
     );
     let subtitle = "Red Storm, Q = 1024; hypercube paper, Table 2, and T_P = T_1 + T_C log2 P";
-    let curves = curves("Parallel efficiency over P", subtitle, x, y, all);
+    let curves = curves("Parallel efficiency over P", subtitle, x, y, all_series);
     let caption = "Rate per processor on P processors / rate of a single processor. 200, 300 and 10240 are not powers of two and need extra messages.";
     Ok(("efficiency-over-p", caption, curves))
 }
 
-fn efficiency_over_q(report: &Validation) -> Result<Drawn> {
+fn efficiency_over_q(report: &Validation) -> Result<CaptionedCurves> {
     let pairs = published::table("hypercube-table-4")?.pairs("look_ahead", "gups");
-    let mut all = vec![series("measured", pairs.into_iter().map(|(q, gups)| (q, gups / (32.0 * SINGLE))))];
+    let mut all_series = vec![series("measured", pairs.into_iter().map(|(q, gups)| (q, gups / (32.0 * SINGLE))))];
     let by_parts = report.fits.iter().find(|fitted| fitted.model == "random_access.all_to_all");
     if let Some(fit) = by_parts.and_then(|fitted| fitted.fit.as_ref()) {
         let of_32 = fit.points.iter().filter(|point| point.x[0] == 32.0);
-        all.push(series(
+        all_series.push(series(
             "fitted model of several terms",
             of_32.map(|point| (point.x[1], point.predicted / 1e9 / (32.0 * SINGLE))),
         ));
@@ -250,7 +251,7 @@ fn efficiency_over_q(report: &Validation) -> Result<Drawn> {
         quantity("efficiency relative to one processor", Unit::None, true),
     );
     let subtitle = "Red Storm, 32 processors; hypercube paper, Table 4";
-    let curves = curves("Parallel efficiency over Q", subtitle, x, y, all);
+    let curves = curves("Parallel efficiency over Q", subtitle, x, y, all_series);
     Ok((
         "efficiency-over-q",
         "Longer look-ahead spreads the latency over more updates. The paper measures less at Q = 32768 than at 8192; the model does not predict this.",
@@ -258,8 +259,8 @@ fn efficiency_over_q(report: &Validation) -> Result<Drawn> {
     ))
 }
 
-fn crossover() -> Result<Drawn> {
-    let mut all = Vec::new();
+fn crossover() -> Result<CaptionedCurves> {
+    let mut all_series = Vec::new();
     for (label, per_node) in [("4 ranks per node", 4.0), ("1 rank per node", 1.0)] {
         let mut points = Vec::new();
         for power in 1..20 {
@@ -270,29 +271,29 @@ fn crossover() -> Result<Drawn> {
                 apexmap_study::validate::predict("random_access.bottleneck", "bluegene-p", &given)?.value / nodes,
             ));
         }
-        all.push(series(label, points));
+        all_series.push(series(label, points));
     }
     let (x, y) = (quantity("nodes", Unit::None, true), quantity("updates per node", Unit::PerSecond, false));
     let subtitle = "Blue Gene/P, one update per message, 3-D torus; its paper, Equation (1)";
-    let mut curves = curves("Bottleneck: processors, then the bisection", subtitle, x, y, all);
-    let nodes = published::quoted("virtual_node_crossover_nodes")?;
+    let mut curves = curves("Bottleneck: processors, then the bisection", subtitle, x, y, all_series);
+    let nodes = published::quoted_number("virtual_node_crossover_nodes")?;
     curves.marks = vec![Landmark { x: nodes, label: "the paper: 4 ranks per node".into(), style: LandmarkStyle::Line }];
     let caption = "Equation (1) per node: constant if the processors are the bottleneck, falling if the bisection is. The paper gives the crossover as 8 Ki nodes for four ranks per node, and beyond 256 Ki for one.";
     Ok(("crossover", caption, curves))
 }
 
-fn network_interface() -> Result<Drawn> {
+fn network_interface() -> Result<CaptionedCurves> {
     let model = models::find("message_rate.nic")?;
     let p = model.parameters(&Card::find("simulated-nic")?)?;
-    let at = |cores: f64| {
+    let rates = |cores: f64| {
         let points = (2..16).map(|power| f64::from(1 << power)).map(move |bytes| (bytes, cores));
         points.map(|(bytes, cores)| (bytes, model.predict(&[bytes, cores, 0.0], &p).value)).collect::<Vec<_>>()
     };
-    let all = vec![series("1 core", at(1.0)), series("2 cores", at(2.0)), series("4 cores", at(4.0))];
+    let all_series = vec![series("1 core", rates(1.0)), series("2 cores", rates(2.0)), series("4 cores", rates(4.0))];
     let (x, y) =
         (quantity("payload of a message", Unit::Bytes, true), quantity("messages per node", Unit::PerSecond, true));
     let subtitle = "the simulated network interface; NIC paper, Equations (4) to (6)";
-    let curves = curves("Message rate per node", subtitle, x, y, all);
+    let curves = curves("Message rate per node", subtitle, x, y, all_series);
     Ok((
         "network-interface",
         "The lowest of the limits of cores, I/O bus and link: cores limit short messages, the bus long ones.",

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// Block length that just reaches a bandwidth at one alpha.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Needed {
+pub enum RequiredBlock {
     /// Between two measured points, interpolated in the logarithms of both.
     Words(f64),
     /// At most this length: the shortest measured block is already fast enough.
@@ -16,17 +16,19 @@ pub enum Needed {
 }
 
 /// Returns where the curve of `bandwidths` over ascending `blocks` first reaches `level`. NaN marks a gap.
-pub fn needed(blocks: &[f64], bandwidths: &[f64], level: f64) -> Needed {
+pub fn required_block(blocks: &[f64], bandwidths: &[f64], level: f64) -> RequiredBlock {
     let measured: Vec<(f64, f64)> =
         blocks.iter().copied().zip(bandwidths.iter().copied()).filter(|(_, bandwidth)| *bandwidth > 0.0).collect();
-    let Some(at) = measured.iter().position(|(_, bandwidth)| *bandwidth >= level) else { return Needed::Never };
-    let (block, bandwidth) = measured[at];
-    if at == 0 {
-        return Needed::AtMost(block);
+    let Some(index) = measured.iter().position(|(_, bandwidth)| *bandwidth >= level) else {
+        return RequiredBlock::Never;
+    };
+    let (block, bandwidth) = measured[index];
+    if index == 0 {
+        return RequiredBlock::AtMost(block);
     }
-    let (before, below) = measured[at - 1];
+    let (before, below) = measured[index - 1];
     let share = (level / below).ln() / (bandwidth / below).ln();
-    Needed::Words(before * (block / before).powf(share))
+    RequiredBlock::Words(before * (block / before).powf(share))
 }
 
 /// Block lengths for one bandwidth at all alphas.
@@ -42,16 +44,18 @@ pub struct Trade {
 
 /// Computes one row of the trade-off. `bandwidths[a][b]` belongs to the a-th alpha (ascending) and the b-th block.
 pub fn trade(blocks: &[f64], bandwidths: &[Vec<f64>], level: f64) -> Trade {
-    let needs: Vec<Needed> = bandwidths.iter().map(|row| needed(blocks, row, level)).collect();
-    let words = |need: &Needed| match need {
-        Needed::Words(words) => apexmap_base::units::significant(*words),
-        Needed::AtMost(words) => format!("\u{2264} {words}"),
-        Needed::Never => "\u{2013}".into(),
+    let needs: Vec<RequiredBlock> = bandwidths.iter().map(|row| required_block(blocks, row, level)).collect();
+    let words = |need: &RequiredBlock| match need {
+        RequiredBlock::Words(words) => apexmap_base::units::short_number(*words),
+        RequiredBlock::AtMost(words) => format!("\u{2264} {words}"),
+        RequiredBlock::Never => "\u{2013}".into(),
     };
     let factor = match (needs.first(), needs.last()) {
-        (Some(Needed::Words(low)), Some(Needed::Words(high))) => Some(apexmap_base::units::significant(high / low)),
-        (Some(Needed::AtMost(low)), Some(Needed::Words(high))) => {
-            Some(format!("\u{2265} {}", apexmap_base::units::significant(high / low)))
+        (Some(RequiredBlock::Words(low)), Some(RequiredBlock::Words(high))) => {
+            Some(apexmap_base::units::short_number(high / low))
+        }
+        (Some(RequiredBlock::AtMost(low)), Some(RequiredBlock::Words(high))) => {
+            Some(format!("\u{2265} {}", apexmap_base::units::short_number(high / low)))
         }
         _ => None,
     };

@@ -31,23 +31,24 @@ type Place = Vec<String>;
 impl Crate {
     /// Parses the sources: pairs of a path relative to `src/` and the file's text.
     pub fn new(sources: impl IntoIterator<Item = (String, String)>) -> Self {
-        let mut found = Self { modules: BTreeMap::new(), macros: BTreeMap::new() };
+        let mut result = Self { modules: BTreeMap::new(), macros: BTreeMap::new() };
         for (file, text) in sources {
-            let code = code(&text);
-            for (at, _) in code.match_indices("#[macro_export]") {
-                let name = code[at..].split_once("macro_rules!").map_or("", |(_, rest)| identifier(rest.trim_start()));
-                found.macros.insert(name.to_owned(), file.clone());
+            let code = strip_comments_and_strings(&text);
+            for (position, _) in code.match_indices("#[macro_export]") {
+                let name =
+                    code[position..].split_once("macro_rules!").map_or("", |(_, rest)| identifier(rest.trim_start()));
+                result.macros.insert(name.to_owned(), file.clone());
             }
             let (names, globs) = uses(&code);
-            let children = declared(&code);
-            found.modules.insert(module_of(&file), Module { file, code, children, names, globs });
+            let children = declared_modules(&code);
+            result.modules.insert(module_of(&file), Module { file, code, children, names, globs });
         }
-        found
+        result
     }
 
     /// Returns the imported files of each file.
     pub fn imports(&self) -> BTreeMap<File, BTreeSet<File>> {
-        let mut all = BTreeMap::new();
+        let mut imports = BTreeMap::new();
         for (place, module) in &self.modules {
             let mut imported: BTreeSet<File> = BTreeSet::new();
             let paths = module.names.values().cloned().chain(module.globs.iter().cloned()).chain(paths(&module.code));
@@ -55,12 +56,12 @@ impl Crate {
                 imported.extend(self.file_of(place, &path, 0));
             }
             for glob in &module.globs {
-                imported.extend(self.through(place, glob, &module.code));
+                imported.extend(self.resolve_glob(place, glob, &module.code));
             }
             imported.remove(&module.file);
-            all.insert(module.file.clone(), imported);
+            imports.insert(module.file.clone(), imported);
         }
-        all
+        imports
     }
 
     /// Returns the file that defines the target of a path, or none if it is in another crate.
@@ -82,16 +83,16 @@ impl Crate {
         }
         let (first, rest) = path.split_first()?;
         match first.as_str() {
-            "crate" => self.below(&[], rest, depth),
-            "self" => self.below(from, rest, depth),
-            "super" => self.below(&from[..from.len().checked_sub(1)?], rest, depth),
+            "crate" => self.resolve_in(&[], rest, depth),
+            "self" => self.resolve_in(from, rest, depth),
+            "super" => self.resolve_in(&from[..from.len().checked_sub(1)?], rest, depth),
             name => {
                 let module = &self.modules[from];
                 match module.names.get(name) {
-                    _ if module.children.contains(name) => self.below(from, path, depth),
+                    _ if module.children.contains(name) => self.resolve_in(from, path, depth),
                     Some(known) if known.first().is_some_and(|first| first != name) => {
-                        let whole: Vec<String> = known.iter().chain(rest).cloned().collect();
-                        self.place(from, &whole, depth + 1)
+                        let full_path: Vec<String> = known.iter().chain(rest).cloned().collect();
+                        self.place(from, &full_path, depth + 1)
                     }
                     _ => None,
                 }
@@ -100,25 +101,25 @@ impl Crate {
     }
 
     /// Resolves `path` as seen from outside of a module.
-    fn below(&self, module: &[String], path: &[String], depth: usize) -> Option<Place> {
+    fn resolve_in(&self, module: &[String], path: &[String], depth: usize) -> Option<Place> {
         let Some((name, rest)) = path.split_first() else { return Some(module.to_vec()) };
         if name == "super" {
-            return self.below(&module[..module.len().checked_sub(1)?], rest, depth);
+            return self.resolve_in(&module[..module.len().checked_sub(1)?], rest, depth);
         }
         let child: Place = module.iter().chain([name]).cloned().collect();
         if self.modules.contains_key(&child) {
-            return self.below(&child, rest, depth);
+            return self.resolve_in(&child, rest, depth);
         }
-        let here = self.modules.get(module)?;
-        if let Some(known) = here.names.get(name) {
-            let whole: Vec<String> = known.iter().chain(rest).cloned().collect();
-            return self.place(module, &whole, depth + 1).or_else(|| Some(module.to_vec()));
+        let current = self.modules.get(module)?;
+        if let Some(target) = current.names.get(name) {
+            let full_path: Vec<String> = target.iter().chain(rest).cloned().collect();
+            return self.place(module, &full_path, depth + 1).or_else(|| Some(module.to_vec()));
         }
         Some(module.to_vec())
     }
 
     /// Returns the files that define the names used in the code and imported by a glob.
-    fn through(&self, from: &[String], glob: &[String], code: &str) -> Vec<File> {
+    fn resolve_glob(&self, from: &[String], glob: &[String], code: &str) -> Vec<File> {
         let Some(module) = self.place(from, glob, 0).and_then(|place| self.modules.get(&place)) else {
             return Vec::new();
         };
@@ -148,7 +149,7 @@ pub fn is_root_above(file: &str, other: &str) -> bool {
 ///
 /// Imports from the root of an enclosing module do not count. A root declares the common items of its files and lists
 /// them, as `kernels/mod.rs` has the trait `Kernel` and the list of all kernels.
-pub fn circles(imports: &BTreeMap<File, BTreeSet<File>>) -> Vec<BTreeSet<File>> {
+pub fn cycles(imports: &BTreeMap<File, BTreeSet<File>>) -> Vec<BTreeSet<File>> {
     let reached = |start: &File| {
         let (mut seen, mut open) = (BTreeSet::new(), vec![start]);
         while let Some(file) = open.pop() {
@@ -162,10 +163,14 @@ pub fn circles(imports: &BTreeMap<File, BTreeSet<File>>) -> Vec<BTreeSet<File>> 
     };
     let reached: BTreeMap<&File, BTreeSet<File>> = imports.keys().map(|file| (file, reached(file))).collect();
     let mutual = |file: &File| -> BTreeSet<File> {
-        reached[file].iter().filter(|other| reached.get(other).is_some_and(|of| of.contains(file))).cloned().collect()
+        reached[file]
+            .iter()
+            .filter(|other| reached.get(other).is_some_and(|files| files.contains(file)))
+            .cloned()
+            .collect()
     };
-    let all: BTreeSet<BTreeSet<File>> = imports.keys().map(mutual).filter(|circle| !circle.is_empty()).collect();
-    all.into_iter().collect()
+    let cycles: BTreeSet<BTreeSet<File>> = imports.keys().map(mutual).filter(|circle| !circle.is_empty()).collect();
+    cycles.into_iter().collect()
 }
 
 fn is_name(c: char) -> bool {
@@ -177,7 +182,7 @@ pub fn identifier(text: &str) -> &str {
 }
 
 /// Removes comments and the contents of string literals.
-fn code(text: &str) -> String {
+fn strip_comments_and_strings(text: &str) -> String {
     let (mut code, mut rest) = (String::new(), text);
     while let Some(c) = rest.chars().next() {
         let raw = rest.starts_with("r\"") || rest.starts_with("r#\"");
@@ -186,11 +191,11 @@ fn code(text: &str) -> String {
         } else if raw && !code.ends_with(is_name) {
             let end = if rest.starts_with("r#") { "\"#" } else { "\"" };
             let begin = end.len() + 1;
-            rest[begin..].find(end).map_or(rest.len(), |at| begin + at + end.len())
+            rest[begin..].find(end).map_or(rest.len(), |position| begin + position + end.len())
         } else if c == '"' {
-            quoted(rest, '"')
+            literal_length(rest, '"')
         } else if c == '\'' && (rest[1..].starts_with('\\') || rest.chars().nth(2) == Some('\'')) {
-            quoted(rest, '\'')
+            literal_length(rest, '\'')
         } else {
             code.push(c);
             rest = &rest[c.len_utf8()..];
@@ -202,13 +207,13 @@ fn code(text: &str) -> String {
 }
 
 /// Returns the length in bytes of a literal in quotation marks.
-fn quoted(text: &str, mark: char) -> usize {
+fn literal_length(text: &str, mark: char) -> usize {
     let mut escaped = false;
-    for (at, c) in text.char_indices().skip(1) {
+    for (position, c) in text.char_indices().skip(1) {
         match c {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
-            c if c == mark => return at + 1,
+            c if c == mark => return position + 1,
             _ => {}
         }
     }
@@ -217,16 +222,16 @@ fn quoted(text: &str, mark: char) -> usize {
 
 /// Returns the statements that begin with a keyword: the text between the keyword and the semicolon.
 fn statements<'a>(code: &'a str, keyword: &'a str) -> impl Iterator<Item = &'a str> {
-    code.match_indices(keyword).filter_map(move |(at, _)| {
-        let before = code[..at].trim_end_matches([' ', '\n']);
-        let begins = before.len() < at
+    code.match_indices(keyword).filter_map(move |(position, _)| {
+        let before = code[..position].trim_end_matches([' ', '\n']);
+        let begins = before.len() < position
             && (before.is_empty() || before.ends_with([';', '}', '{', ']', ')']) || before.ends_with("pub"));
-        (begins || at == 0).then(|| code[at + keyword.len()..].split(';').next().unwrap_or_default())
+        (begins || position == 0).then(|| code[position + keyword.len()..].split(';').next().unwrap_or_default())
     })
 }
 
 /// Returns the modules that are declared in other files.
-fn declared(code: &str) -> BTreeSet<String> {
+fn declared_modules(code: &str) -> BTreeSet<String> {
     statements(code, "mod ").filter(|name| identifier(name).len() == name.len()).map(str::to_owned).collect()
 }
 
@@ -248,10 +253,10 @@ fn uses(code: &str) -> (BTreeMap<String, Vec<String>>, Vec<Vec<String>>) {
 }
 
 /// Collects the leaves of a tree of imports: paths with the names that they get.
-fn unfold(tree: &str, above: &[String], leaves: &mut Vec<(Vec<String>, String)>) {
+fn unfold(tree: &str, prefix: &[String], leaves: &mut Vec<(Vec<String>, String)>) {
     let tree = tree.trim();
     let with = |segments: &str| -> Vec<String> {
-        above
+        prefix
             .iter()
             .cloned()
             .chain(segments.split("::").map(|s| s.trim().to_owned()).filter(|s| !s.is_empty()))
@@ -260,12 +265,12 @@ fn unfold(tree: &str, above: &[String], leaves: &mut Vec<(Vec<String>, String)>)
     if let Some((head, group)) = tree.split_once('{') {
         let above = with(head);
         let (mut depth, mut start) = (0, 0);
-        for (at, c) in group.char_indices() {
+        for (position, c) in group.char_indices() {
             match c {
                 '{' => depth += 1,
                 ',' | '}' if depth == 0 => {
-                    unfold(&group[start..at], &above, leaves);
-                    start = at + 1;
+                    unfold(&group[start..position], &above, leaves);
+                    start = position + 1;
                 }
                 '}' => depth -= 1,
                 _ => {}
@@ -287,6 +292,6 @@ fn unfold(tree: &str, above: &[String], leaves: &mut Vec<(Vec<String>, String)>)
 /// Returns all paths of more than one segment in the code.
 fn paths(code: &str) -> impl Iterator<Item = Vec<String>> {
     let pieces = code.split(|c: char| !(is_name(c) || c == ':'));
-    let whole = pieces.map(|piece| piece.split("::").map(str::to_owned).collect::<Vec<_>>());
-    whole.filter(|path| path.len() > 1 && path.iter().all(|name| !name.is_empty() && !name.contains(':')))
+    let paths = pieces.map(|piece| piece.split("::").map(str::to_owned).collect::<Vec<_>>());
+    paths.filter(|path| path.len() > 1 && path.iter().all(|name| !name.is_empty() && !name.contains(':')))
 }

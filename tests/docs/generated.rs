@@ -5,7 +5,7 @@
 //! `APEXMAP_WRITE_DOCS=1 cargo test --release docs::generated`
 
 use apexmap_base::disturbance::Fact;
-use apexmap_base::units::{Unit, names, si};
+use apexmap_base::units::{Unit, si_number, suffix_names};
 use apexmap_measure::kernels::{self, Domain, Kernel, Output, Parameter, Ranks, family};
 use apexmap_results::table::quietness::Cause;
 use apexmap_run::sweep;
@@ -50,14 +50,18 @@ fn row(text: &mut String, cells: &[impl AsRef<str>]) {
 fn values(parameter: &Parameter) -> (String, String) {
     let unit = parameter.unit.symbol();
     let (range, default) = match parameter.domain {
-        Domain::Integer { least, most: u64::MAX, default } => (format!("{least} or more"), default.to_string()),
-        Domain::Integer { least, most, default } => (format!("{least} to {}", power(most)), default.to_string()),
-        Domain::Chosen { least, most, from, .. } => {
+        Domain::Integer { min: least, max: u64::MAX, default } => (format!("{least} or more"), default.to_string()),
+        Domain::Integer { min: least, max: most, default } => {
+            (format!("{least} to {}", power(most)), default.to_string())
+        }
+        Domain::Chosen { min: least, max: most, depends_on: from, .. } => {
             (format!("{least} to {}", power(most)), format!("chosen from {from}"))
         }
-        Domain::Global { least, most, .. } => (format!("{least} to {}", power(most)), "beyond caches".into()),
-        Domain::Size { least, most, .. } => (format!("{least} to {}", power(most)), "1/2 of memory".into()),
-        Domain::Real { above, most, default } => (format!("above {above}, up to {}", si(most)), default.to_string()),
+        Domain::Global { min: least, max: most, .. } => (format!("{least} to {}", power(most)), "beyond caches".into()),
+        Domain::Size { min: least, max: most, .. } => (format!("{least} to {}", power(most)), "1/2 of memory".into()),
+        Domain::Real { exclusive_min: above, max: most, default } => {
+            (format!("above {above}, up to {}", si_number(most)), default.to_string())
+        }
         Domain::Choice(words) => (words.join(", "), words[0].into()),
     };
     (format!("{range} {unit}").trim().to_owned(), default)
@@ -71,19 +75,19 @@ fn power(value: u64) -> String {
 
 /// Merges rows that kernels of a family share. Each row gets the list of its kernels; the order is that of the first
 /// occurrence.
-fn shared<'a>(family: &[&'a dyn Kernel], rows: impl Fn(&'a dyn Kernel) -> Vec<Vec<String>>) -> Vec<Vec<String>> {
-    let mut found: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
+fn merge_rows<'a>(family: &[&'a dyn Kernel], rows: impl Fn(&'a dyn Kernel) -> Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let mut merged: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
     for kernel in family {
         let name = kernel.id().split_once('.').map_or(kernel.id(), |(_, name)| name);
         for row in rows(*kernel) {
-            match found.iter_mut().find(|(known, _)| *known == row) {
+            match merged.iter_mut().find(|(merged_row, _)| *merged_row == row) {
                 Some((_, kernels)) => kernels.push(name),
-                None => found.push((row, vec![name])),
+                None => merged.push((row, vec![name])),
             }
         }
     }
     let kernels = |names: Vec<&str>| if names.len() == family.len() { "all".into() } else { names.join(", ") };
-    found.into_iter().map(|(row, names)| [row, vec![kernels(names)]].concat()).collect()
+    merged.into_iter().map(|(row, names)| [row, vec![kernels(names)]].concat()).collect()
 }
 
 fn describe(name: &str, family: &[&dyn Kernel]) -> String {
@@ -97,14 +101,14 @@ fn describe(name: &str, family: &[&dyn Kernel]) -> String {
     let _ = writeln!(text, "\n### Parameters of {name}");
     text += &table(&["parameter", "meaning", "values", "default", "column", "kernels"]);
     let parameters = |kernel: &dyn Kernel| {
-        let one = |parameter: &Parameter| {
+        let describe_parameter = |parameter: &Parameter| {
             let (values, default) = values(parameter);
             let (name, column) = (format!("`{}`", parameter.name), format!("`{}`", parameter.column));
             vec![name, parameter.meaning.to_owned(), values, default, column]
         };
-        kernel.parameters().iter().map(one).collect()
+        kernel.parameters().iter().map(describe_parameter).collect()
     };
-    for cells in shared(family, parameters) {
+    for cells in merge_rows(family, parameters) {
         row(&mut text, &cells);
     }
     let _ = writeln!(text, "\n### Outputs of {name}\n\nEach kernel also reports time and rates. Headline columns:\n");
@@ -113,12 +117,12 @@ fn describe(name: &str, family: &[&dyn Kernel]) -> String {
     }
     text += &table(&["output", "unit", "meaning", "kernels"]);
     let outputs = |kernel: &dyn Kernel| {
-        let one = |output: &Output| {
+        let describe_output = |output: &Output| {
             vec![format!("`{}`", output.column), output.unit.symbol().to_owned(), output.meaning.to_owned()]
         };
-        kernel.outputs().iter().map(one).collect()
+        kernel.outputs().iter().map(describe_output).collect()
     };
-    for cells in shared(family, outputs) {
+    for cells in merge_rows(family, outputs) {
         row(&mut text, &cells);
     }
     text
@@ -132,7 +136,7 @@ fn kernels_page_lists_every_kernel_with_its_parameters_and_outputs() {
         let anchor = about.id.replace('.', "");
         row(&mut text, &[format!("[`{}`](#{anchor})", about.id).as_str(), about.summary, ranks]);
     }
-    for family in kernels::ALL.chunk_by(|one, next| family(one.id()) == family(next.id())) {
+    for family in kernels::ALL.chunk_by(|kernel, next| family(kernel.id()) == family(next.id())) {
         text += &describe(self::family(family[0].id()), family);
     }
     check("docs/kernels.md", "kernels", &text);
@@ -140,7 +144,7 @@ fn kernels_page_lists_every_kernel_with_its_parameters_and_outputs() {
 
 fn ready_sweeps() -> String {
     let mut text = table(&["question", "sweep", "needs"]);
-    for ready in sweep::ready::ALL {
+    for ready in sweep::ready::READY_SWEEPS {
         row(&mut text, &[ready.question(), format!("`{}`", ready.name), ready.needs()]);
     }
     text
@@ -166,7 +170,7 @@ fn describe_model(model: &dyn Model) -> String {
         row(&mut text, &[format!("`{}`", variable.name).as_str(), "variable", variable.unit.symbol(), &meaning]);
     }
     for parameter in about.parameters {
-        let kind = if parameter.given { "parameter, given" } else { "parameter, fitted" };
+        let kind = if parameter.is_given { "parameter, given" } else { "parameter, fitted" };
         let meaning = format!("{}: {}", parameter.symbol, parameter.meaning());
         row(&mut text, &[format!("`{}`", parameter.number).as_str(), kind, parameter.unit().symbol(), &meaning]);
     }
@@ -198,12 +202,12 @@ fn cards_page_lists_every_number_of_machine_cards() {
 }
 
 /// Returns the type of a key of a sweep, from its schema.
-fn takes(schema: &Value, definitions: &Value) -> String {
+fn type_of_key(schema: &Value, definitions: &Value) -> String {
     if let Some(reference) = schema["$ref"].as_str() {
         let name = reference.rsplit('/').next().unwrap_or_default();
         let definition = &definitions[name];
         // Words without and with a description.
-        let described = definition["oneOf"].as_array().into_iter().flatten().map(|one| &one["const"]);
+        let described = definition["oneOf"].as_array().into_iter().flatten().map(|variant| &variant["const"]);
         let words = definition["enum"].as_array().into_iter().flatten().chain(described);
         let words: Vec<String> = words.filter_map(Value::as_str).map(|word| format!("`\"{word}\"`")).collect();
         return match (words.is_empty(), name) {
@@ -213,7 +217,10 @@ fn takes(schema: &Value, definitions: &Value) -> String {
         };
     }
     if let Some(any) = schema["anyOf"].as_array() {
-        return any.iter().find(|one| one["type"] != "null").map_or(String::new(), |one| takes(one, definitions));
+        return any
+            .iter()
+            .find(|alternative| alternative["type"] != "null")
+            .map_or(String::new(), |one| type_of_key(one, definitions));
     }
     let word = schema["type"].as_str().or_else(|| schema["type"][0].as_str()).unwrap_or_default();
     match word {
@@ -229,14 +236,14 @@ fn takes(schema: &Value, definitions: &Value) -> String {
 fn keys(schema: &Value, definitions: &Value) -> String {
     let mut text = table(&["key", "takes", "meaning"]);
     for (name, key) in schema["properties"].as_object().expect("properties") {
-        let described = key["description"].as_str().or_else(|| definitions[title(name)]["description"].as_str());
-        row(&mut text, &[format!("`{name}`").as_str(), &takes(key, definitions), described.unwrap_or_default()]);
+        let described = key["description"].as_str().or_else(|| definitions[capitalize(name)]["description"].as_str());
+        row(&mut text, &[format!("`{name}`").as_str(), &type_of_key(key, definitions), described.unwrap_or_default()]);
     }
     text
 }
 
 /// Converts `launch` to `Launch`.
-fn title(name: &str) -> String {
+fn capitalize(name: &str) -> String {
     name[..1].to_uppercase() + &name[1..]
 }
 
@@ -254,7 +261,7 @@ fn sweeps_page_lists_every_ready_sweep_and_every_key() {
     text += "\n### Units\n";
     text += &table(&["quantity", "units", "base unit"]);
     for (quantity, unit) in [("memory in words", Unit::Words), ("bytes", Unit::Bytes), ("time", Unit::Seconds)] {
-        row(&mut text, &[quantity, names(unit).join(", ").as_str(), unit.symbol()]);
+        row(&mut text, &[quantity, suffix_names(unit).join(", ").as_str(), unit.symbol()]);
     }
     check("docs/sweeps.md", "keys", &text);
 }
@@ -272,12 +279,12 @@ fn extending_page_shows_the_files_that_are_compiled_here() {
 fn disturbance_page_lists_every_cause_and_every_fact() {
     let mut text = table(&["`disturbed_by`", "quantity", "disturbed above"]);
     for cause in Cause::ALL {
-        row(&mut text, &[format!("`{cause}`"), cause.meaning().into(), si(cause.limit())]);
+        row(&mut text, &[format!("`{cause}`"), cause.meaning().into(), si_number(cause.limit())]);
     }
     check("docs/disturbance.md", "causes", &text);
     let mut text = table(&["column", "unit", "meaning", "over ranks"]);
-    for about in Fact::ALL.iter().map(|fact| fact.about()) {
-        let over = format!("{:?}", about.over).to_lowercase();
+    for about in Fact::ALL.iter().map(|fact| fact.info()) {
+        let over = format!("{:?}", about.reduction).to_lowercase();
         row(&mut text, &[format!("`{}`", about.column), about.unit.symbol().into(), about.meaning.into(), over]);
     }
     check("docs/disturbance.md", "facts", &text);

@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_apexmap");
 /// Samples of each point in each launch.
-const MIN: usize = 3;
+const SAMPLES_PER_POINT: usize = 3;
 const SWEEP: &str = "[launch]\nlaunches = 2\npreflight = 0\n[repeat]\nmin = 3\n[fixed]\nkernel = \"apex_map.sequential\"\n\
                      M = 4096\nI = 64\nN = 2\n[axes]\nL = [1, 8]\n";
 /// Time limit of a program; a program that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PROGRAM_TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// Counts of the problems in all tries of one fault.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,8 +46,8 @@ impl Tally {
 }
 
 /// Returns a pseudo-random number below `limit`, the same in each run of the tests.
-pub fn dice(seed: u64, most: u64) -> u64 {
-    mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)) % most.max(1)
+pub fn random_below(seed: u64, limit: u64) -> u64 {
+    mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)) % limit.max(1)
 }
 
 /// Builds the library that makes system calls fail, and returns its path.
@@ -64,13 +64,13 @@ pub fn shim() -> &'static Path {
 }
 
 /// Key, block, repetition and status of a sample.
-type Name = (String, u32, u32, String);
+type SampleName = (String, u32, u32, String);
 
 /// A result folder with drivers that meet faults.
 pub struct Case {
     scratch: Scratch,
     pub tally: Tally,
-    held: BTreeMap<Name, usize>,
+    held: BTreeMap<SampleName, usize>,
 }
 
 impl Case {
@@ -115,7 +115,7 @@ impl Case {
     /// Waits for a process, and kills it at the time limit.
     pub fn wait(&mut self, mut child: Child) -> Option<ExitStatus> {
         let begun = Instant::now();
-        while begun.elapsed() < PATIENCE {
+        while begun.elapsed() < PROGRAM_TIME_LIMIT {
             if let Some(status) = child.try_wait().unwrap() {
                 return Some(status);
             }
@@ -128,22 +128,22 @@ impl Case {
     }
 
     /// Runs a command to its end. It must exit with one of these codes or by a signal.
-    pub fn suffer(&mut self, mut command: Command, codes: &[i32]) {
+    pub fn run_with_codes(&mut self, mut command: Command, codes: &[i32]) {
         let child = command.spawn().unwrap();
         if let Some(code) = self.wait(child).and_then(|status| status.code()) {
             self.expect(codes.contains(&code), || format!("exit code {code}"));
         }
     }
 
-    pub fn expect(&mut self, holds: bool, what: impl Fn() -> String) {
+    pub fn expect(&mut self, holds: bool, describe_problem: impl Fn() -> String) {
         if !holds {
-            self.tally.others.push(what());
+            self.tally.others.push(describe_problem());
         }
     }
 
     /// Counts each sample in the journals. The torn last line of a journal is not a sample.
-    fn samples(&self) -> BTreeMap<Name, usize> {
-        let mut found = BTreeMap::new();
+    fn samples(&self) -> BTreeMap<SampleName, usize> {
+        let mut counts = BTreeMap::new();
         for entry in fs::read_dir(self.result().join("journals")).into_iter().flatten().flatten() {
             let path = entry.path();
             if path.extension().is_none_or(|end| end != "jsonl") {
@@ -152,22 +152,22 @@ impl Case {
             for line in fs::read(&path).unwrap().split(|&byte| byte == b'\n') {
                 if let Ok(Event::Sample(sample)) = serde_json::from_slice(line) {
                     let status = sample.status.name().to_owned();
-                    *found.entry((sample.key, sample.block, sample.repetition, status)).or_default() += 1;
+                    *counts.entry((sample.key, sample.block, sample.repetition, status)).or_default() += 1;
                 }
             }
         }
-        found
+        counts
     }
 
     /// Records the samples of the result, which must not disappear later, and counts those lost since the last call.
-    pub fn hold(&mut self) {
+    pub fn record_samples(&mut self) {
         self.end_orphans();
         let now = self.samples();
         let held = std::mem::replace(&mut self.held, now);
         self.count_lost(&held);
     }
 
-    fn count_lost(&mut self, before: &BTreeMap<Name, usize>) {
+    fn count_lost(&mut self, before: &BTreeMap<SampleName, usize>) {
         self.tally.lost += before.keys().filter(|name| !self.held.contains_key(*name)).count();
         self.tally.doubled = self.held.values().filter(|&&times| times > 1).count();
     }
@@ -207,30 +207,30 @@ impl Case {
     /// Checks like [`Case::conclude`], but keeps the folder.
     pub fn check(&mut self, struck: bool) {
         self.tally.struck = u32::from(struck);
-        self.hold();
+        self.record_samples();
         let child = self.run(false).spawn().unwrap();
         let status = self.wait(child);
         let code = status.and_then(|status| status.code());
         self.expect(code == Some(0), || format!("the next run ended with {code:?}"));
-        self.hold();
+        self.record_samples();
         let good = self.held.keys().filter(|name| name.3 == Status::Ok.name()).count();
-        self.expect(good == 2 * 2 * MIN, || format!("{good} good samples"));
+        self.expect(good == 2 * 2 * SAMPLES_PER_POINT, || format!("{good} good samples"));
         let total = self.held.len();
         let rows = Folder::open(&self.result()).and_then(|folder| folder.table()).map(|table| table.rows);
         self.expect(rows.as_ref().is_ok_and(|rows| *rows == total), || format!("{rows:?} rows of {total} samples"));
-        for wrong in not_whole(&self.result()) {
+        for wrong in incomplete_files(&self.result()) {
             self.tally.others.push(wrong);
         }
     }
 }
 
 /// Returns incomplete files, and files left behind by writers that have ended.
-fn not_whole(folder: &Path) -> Vec<String> {
+fn incomplete_files(folder: &Path) -> Vec<String> {
     let mut wrong = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {
-            wrong.extend(not_whole(&path));
+            wrong.extend(incomplete_files(&path));
             continue;
         }
         let bytes = fs::read(&path).unwrap_or_default();

@@ -6,7 +6,7 @@ const MESSAGES: u64 = 50;
 
 /// All ranks send numbered messages of 0 to 8 words to rank 0, which takes up to four at once. The messages of a sender
 /// must arrive in order, once and complete.
-pub fn come_in_order<C: Mailboxes + Collectives>(comm: &C) {
+pub fn check_order<C: Mailboxes + Collectives>(comm: &C) {
     let (rank, size) = (comm.rank() as u64, comm.size());
     let (mut inbox, mut outbox) = comm.mailbox(Tag::Data(1), 6, 3, 10);
     let mut next = vec![0; size];
@@ -20,7 +20,7 @@ pub fn come_in_order<C: Mailboxes + Collectives>(comm: &C) {
         }
     } else {
         while next[1..].iter().any(|&number| number < MESSAGES) {
-            let taken = inbox.take_together(4, |from, words| {
+            let taken = inbox.take_batch(4, |from, words| {
                 assert_eq!(words[..2], [from as u64, next[from]], "the next of its sender");
                 assert!(words[2..].iter().copied().eq(0..next[from] % 9), "whole");
                 next[from] += 1;

@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Admits one network at a time, because the hosts share the machine's processors.
-static ONE: Mutex<()> = Mutex::new(());
+static NETWORK_LOCK: Mutex<()> = Mutex::new(());
 
 /// Hosts `h1`, `h2` and so on, each with one processor of this machine. Dropping the value stops them.
 pub struct Network {
@@ -35,13 +35,13 @@ struct Host {
 
 impl Network {
     pub fn start(hosts: usize, setting: Setting) -> Self {
-        let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = NETWORK_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch = Scratch::new();
-        let names: String = (0..hosts).map(|at| format!("{} h{}\n", address(at), at + 1)).collect();
+        let names: String = (0..hosts).map(|index| format!("{} h{}\n", address(index), index + 1)).collect();
         fs::write(scratch.join("hosts"), format!("127.0.0.1 localhost\n{names}")).expect("a file");
         fs::create_dir(scratch.join("sys")).expect("a folder");
-        let hosts: Vec<Host> = (0..hosts).map(|at| Host::start(at, &scratch)).collect();
-        let ports = hosts.iter().enumerate().map(|(at, host)| host.connect(at)).collect();
+        let hosts: Vec<Host> = (0..hosts).map(|index| Host::start(index, &scratch)).collect();
+        let ports = hosts.iter().enumerate().map(|(index, host)| host.connect(index)).collect();
         let network = Self { switch: Switch::start(ports, setting), scratch, hosts, _alone: alone };
         network.write_agent();
         network
@@ -53,8 +53,8 @@ impl Network {
     }
 
     /// Returns the path of a host's network namespace, for [`on_host`].
-    pub fn of_host(&self, at: usize) -> PathBuf {
-        PathBuf::from(format!("/proc/{}/ns/net", self.hosts[at].pid))
+    pub fn namespace_of(&self, index: usize) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/ns/net", self.hosts[index].pid))
     }
 
     /// Writes a replacement for ssh, which starts a process in all namespaces of a host.
@@ -77,7 +77,7 @@ impl Network {
             "#!/bin/sh\necho $$ > {}/cgroup.procs || exit 1\n\
              exec nsenter --target {pid} --uts --ipc --net -- unshare --mount -- sh -c '{} && exec \"$0\" \"$@\"' \"$@\"\n",
             group.display(),
-            files(&self.scratch)
+            mount_commands(&self.scratch)
         );
         write_program(&self.scratch.join("on-first"), &text);
     }
@@ -105,13 +105,13 @@ fn write_program(path: &Path, text: &str) {
     fs::set_permissions(path, PermissionsExt::from_mode(0o755)).expect("permissions");
 }
 
-fn address(at: usize) -> String {
-    format!("10.77.0.{}", at + 1)
+fn address(index: usize) -> String {
+    format!("10.77.0.{}", index + 1)
 }
 
 /// Returns shell commands that give a host its own files: the names of all hosts, and its network devices in /sys,
 /// where UCX looks.
-fn files(scratch: &Path) -> String {
+fn mount_commands(scratch: &Path) -> String {
     let [hosts, sys] = ["hosts", "sys"].map(|name| scratch.join(name).display().to_string());
     let bind = |folder: &str| format!("mount --bind {sys}/{folder} /sys/{folder}");
     let [devices, classes] = ["devices/virtual/net", "class/net"].map(bind);
@@ -119,37 +119,37 @@ fn files(scratch: &Path) -> String {
 }
 
 impl Host {
-    fn start(at: usize, scratch: &Scratch) -> Self {
-        let name = format!("h{}", at + 1);
+    fn start(index: usize, scratch: &Scratch) -> Self {
+        let name = format!("h{}", index + 1);
         let script = format!(
             "echo {name} > /proc/sys/kernel/hostname && {} && mount -t tmpfs none /dev/shm \
              && ip link set lo up && echo ready && exec sleep infinity",
-            files(scratch)
+            mount_commands(scratch)
         );
         let mut command = Command::new("unshare");
         command.args(["--mount", "--uts", "--ipc", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]);
         command.args(["sh", "-c", &script]).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut keeper = command.spawn().expect("unshare");
-        let mut said = String::new();
+        let mut line = String::new();
         let output = keeper.stdout.take().expect("its output");
-        BufReader::new(output).read_line(&mut said).expect("a line");
-        assert_eq!(said, "ready\n", "host {name} did not start");
+        BufReader::new(output).read_line(&mut line).expect("a line");
+        assert_eq!(line, "ready\n", "host {name} did not start");
         let children = format!("/proc/{0}/task/{0}/children", keeper.id());
         let children = fs::read_to_string(children).expect("the children of unshare");
         let pid = children.trim().parse().expect("one child");
         let processors = std::thread::available_parallelism().map_or(1, |number| number.get());
-        let group = confined(&format!("apexmap-{}-{name}", std::process::id()), at % processors)
+        let group = create_cpu_group(&format!("apexmap-{}-{name}", std::process::id()), index % processors)
             .expect("a control group with its own processor");
         Self { name, keeper, pid, group }
     }
 
     /// Returns the other end of the host's network device.
-    fn connect(&self, at: usize) -> File {
+    fn connect(&self, index: usize) -> File {
         let space = PathBuf::from(format!("/proc/{}/ns/net", self.pid));
         let device = on_host(&space, || tap("tap0")).expect("a TAP device");
-        let mac = mac(at).map(|byte| format!("{byte:02x}")).join(":");
+        let mac = mac(index).map(|byte| format!("{byte:02x}")).join(":");
         let script =
-            format!("ip link set tap0 address {mac} mtu {MTU} up && ip address add {}/24 dev tap0", address(at));
+            format!("ip link set tap0 address {mac} mtu {MTU} up && ip address add {}/24 dev tap0", address(index));
         let mut command = Command::new("nsenter");
         command.args(["--target", &self.pid.to_string(), "--net", "--", "sh", "-c", &script]);
         assert!(command.status().expect("nsenter").success(), "the device of {} cannot be set up", self.name);
@@ -172,14 +172,14 @@ impl Drop for Host {
 }
 
 /// Calls a function in the network of a host. A separate thread enters the namespace, so no other code is affected.
-pub fn on_host<T: Send>(space: &Path, what: impl FnOnce() -> T + Send) -> T {
+pub fn on_host<T: Send>(space: &Path, action: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
-        let there = scope.spawn(|| {
+        let thread = scope.spawn(|| {
             let space = File::open(space).expect("the host's network");
             setns(space, CloneFlags::CLONE_NEWNET).expect("a way into the host's network");
-            what()
+            action()
         });
-        there.join().expect("the action does not panic")
+        thread.join().expect("the action does not panic")
     })
 }
 
@@ -201,7 +201,7 @@ fn tap(name: &str) -> std::io::Result<File> {
 
 /// Creates a control group that restricts its members to one processor. Launchers bind the first rank of a host to the
 /// host's first processor, which would be the same one for all hosts.
-pub fn confined(name: &str, processor: usize) -> std::io::Result<PathBuf> {
+pub fn create_cpu_group(name: &str, processor: usize) -> std::io::Result<PathBuf> {
     let (first, second) = (Path::new("/sys/fs/cgroup/cpuset"), Path::new("/sys/fs/cgroup"));
     let root = if first.join("cpuset.mems").is_file() {
         first

@@ -9,12 +9,12 @@ use std::time::Instant;
 /// seconds. Both ends spin, as ranks do.
 pub fn tcp_half_round_trip(network: &Network, bytes: usize) -> f64 {
     const ROUNDS: usize = 400;
-    let (first, second) = (network.of_host(0), network.of_host(1));
+    let (first, second) = (network.namespace_of(0), network.namespace_of(1));
     let listener = on_host(&second, || TcpListener::bind("10.77.0.2:7777")).expect("a port");
     std::thread::scope(|scope| {
         scope.spawn(|| {
             on_host(&second, || {
-                let mut stream = spinning(listener.accept().expect("a connection").0);
+                let mut stream = make_spinning(listener.accept().expect("a connection").0);
                 let mut message = vec![0; bytes];
                 for _ in 0..ROUNDS {
                     receive(&mut stream, &mut message);
@@ -23,7 +23,7 @@ pub fn tcp_half_round_trip(network: &Network, bytes: usize) -> f64 {
             });
         });
         on_host(&first, || {
-            let mut stream = spinning(TcpStream::connect("10.77.0.2:7777").expect("a connection"));
+            let mut stream = make_spinning(TcpStream::connect("10.77.0.2:7777").expect("a connection"));
             let mut message = vec![0; bytes];
             let mut round = || {
                 let begun = Instant::now();
@@ -38,18 +38,18 @@ pub fn tcp_half_round_trip(network: &Network, bytes: usize) -> f64 {
     })
 }
 
-fn spinning(stream: TcpStream) -> TcpStream {
+fn make_spinning(stream: TcpStream) -> TcpStream {
     stream.set_nodelay(true).expect("no delay");
     stream.set_nonblocking(true).expect("no waiting");
     stream
 }
 
 fn receive(stream: &mut TcpStream, message: &mut [u8]) {
-    let mut had = 0;
-    while had < message.len() {
-        match stream.read(&mut message[had..]) {
+    let mut received = 0;
+    while received < message.len() {
+        match stream.read(&mut message[received..]) {
             Ok(0) => panic!("the other end has gone"),
-            Ok(more) => had += more,
+            Ok(more) => received += more,
             Err(error) if error.kind() == ErrorKind::WouldBlock => std::thread::yield_now(),
             Err(error) => panic!("{error}"),
         }

@@ -29,15 +29,15 @@ pub struct Setting {
 /// The longest payload of a frame: the MTU of the devices.
 pub const MTU: usize = 9000;
 /// Ethernet header of a frame.
-const HEADER: usize = 14;
+const ETHERNET_HEADER: usize = 14;
 /// Other bytes of a frame on the wire: preamble, check sequence, gap.
-const BESIDE: usize = 24;
+const FRAME_OVERHEAD: usize = 24;
 /// Bytes that a message over TCP needs on the wire in addition to its payload, with IPv4 and time stamps.
-pub const HEADERS: usize = HEADER + BESIDE + 20 + 32;
+pub const MESSAGE_OVERHEAD: usize = ETHERNET_HEADER + FRAME_OVERHEAD + 20 + 32;
 
 impl Setting {
     pub fn on_wire(&self, frame: usize) -> Duration {
-        Duration::from_secs_f64((frame + BESIDE) as f64 / self.rate)
+        Duration::from_secs_f64((frame + FRAME_OVERHEAD) as f64 / self.rate)
     }
 }
 
@@ -81,10 +81,10 @@ impl Switch {
     pub fn start(ports: Vec<File>, setting: Setting) -> Self {
         let shared = Arc::new(Shared::default());
         shared.set(setting);
-        let (its, (ready, is_ready)) = (Arc::clone(&shared), mpsc::channel());
+        let (thread_shared, (ready, is_ready)) = (Arc::clone(&shared), mpsc::channel());
         let carry = move || {
             ready.send(real_time()).expect("the starting thread waits");
-            Carrier::new(ports).carry(&its);
+            Carrier::new(ports).carry(&thread_shared);
         };
         let thread = std::thread::Builder::new().name("switch".into()).spawn(carry).expect("a thread");
         is_ready.recv().expect("an answer").expect("a real-time priority");
@@ -159,12 +159,12 @@ impl Carrier {
 
     fn carry(&mut self, shared: &Shared) {
         /// Interval between checks for the end.
-        const MOMENT: Duration = Duration::from_millis(50);
-        let mut frame = vec![0; MTU + HEADER + BESIDE];
+        const CHECK_INTERVAL: Duration = Duration::from_millis(50);
+        let mut frame = vec![0; MTU + ETHERNET_HEADER + FRAME_OVERHEAD];
         while !shared.ends.load(Ordering::Relaxed) {
             self.deliver();
             let next = self.flights.peek().map(|Reverse((due, ..))| due.saturating_duration_since(Instant::now()));
-            let readable = self.wait(next.unwrap_or(MOMENT).min(MOMENT));
+            let readable = self.wait(next.unwrap_or(CHECK_INTERVAL).min(CHECK_INTERVAL));
             for from in readable {
                 if let Ok(length) = self.ports[from].read(&mut frame) {
                     self.forward(from, &frame[..length], shared.get());
@@ -179,7 +179,7 @@ impl Carrier {
             self.ports.iter().map(|port| PollFd::new(port.as_fd(), PollFlags::POLLIN)).collect();
         match ppoll(&mut asked, Some(TimeSpec::from_duration(time)), None) {
             Ok(0) | Err(_) => Vec::new(),
-            Ok(_) => (0..asked.len()).filter(|&at| asked[at].any() == Some(true)).collect(),
+            Ok(_) => (0..asked.len()).filter(|&port| asked[port].any() == Some(true)).collect(),
         }
     }
 

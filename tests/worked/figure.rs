@@ -15,9 +15,9 @@ pub fn distribution(samples: &Samples, by: &str, column: &str) -> Result<Figure>
     for cell in samples.cells(&[by])? {
         let mut values = cell.samples.numbers(column);
         values.sort_by(f64::total_cmp);
-        let share = |at: usize| (at + 1) as f64 / values.len() as f64;
+        let share = |index: usize| (index + 1) as f64 / values.len() as f64;
         // These points have no interval.
-        let point = |(at, &x): (usize, &f64)| CurvePoint { x, y: share(at), low: f64::NAN, high: f64::NAN };
+        let point = |(index, &x): (usize, &f64)| CurvePoint { x, y: share(index), low: f64::NAN, high: f64::NAN };
         let points: Vec<CurvePoint> = values.iter().enumerate().map(point).collect();
         if !points.is_empty() {
             series.push(Series { label: columns::label(by, &cell.by[0]), points });

@@ -33,14 +33,14 @@ const ABOUT: About = About {
             column: "memory_words",
             unit: Unit::Words,
             meaning: "memory: words of all ranks together",
-            domain: Domain::Integer { least: 1, most: 1 << 40, default: 1 << 24 },
+            domain: Domain::Integer { min: 1, max: 1 << 40, default: 1 << 24 },
         },
         Parameter {
             name: "S",
             column: "stride_words",
             unit: Unit::Words,
             meaning: "stride: from a word that is read to the next",
-            domain: Domain::Integer { least: 1, most: 1 << 40, default: 8 },
+            domain: Domain::Integer { min: 1, max: 1 << 40, default: 8 },
         },
     ],
     outputs: &[Output { column: "words_read", unit: Unit::Words, meaning: "read by rank 0" }],
@@ -95,18 +95,18 @@ fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Out
     let (memory, _) = arena.words(Pages::Huge, local_words(point) as usize, CONTENTS, |i| i as u64)?;
     let stride = point.integer("S") as usize;
     comm.barrier();
-    let start = comm.now();
+    let start = comm.wall_time();
     let sum = black_box(memory).iter().step_by(stride).fold(0, |sum: u64, &word| sum.wrapping_add(word));
-    let seconds = comm.now() - start;
+    let seconds = comm.wall_time() - start;
     // 0 + S + 2 S + ... + (n - 1) S, which may not fit in a word.
     let n = u128::from(reads(point));
     let right = sum == (stride as u128 * (n * (n - 1) / 2)) as u64;
     // Rank 0 receives the time and the check of every rank.
     let report = [seconds.to_bits(), u64::from(!right)];
-    let all = comm.gather(&report).unwrap_or_else(|| report.to_vec());
-    let wrong: u64 = all.chunks_exact(2).map(|row| row[1]).sum();
+    let reports = comm.gather(&report).unwrap_or_else(|| report.to_vec());
+    let wrong: u64 = reports.chunks_exact(2).map(|row| row[1]).sum();
     Ok(Outcome {
-        seconds: all.chunks_exact(2).map(|row| f64::from_bits(row[0])).fold(0.0, f64::max),
+        seconds: reports.chunks_exact(2).map(|row| f64::from_bits(row[0])).fold(0.0, f64::max),
         outputs: BTreeMap::from([("words_read", Value::Integer(reads(point)))]),
         verdict: if wrong == 0 { Ok(()) } else { Err(format!("{wrong} ranks read a wrong sum")) },
     })

@@ -12,8 +12,8 @@ const SOURCE: Source =
 /// A byte costs time in its process, where P bytes proceed at once, and time in the node's memory, which is shared.
 pub struct SharedMemory;
 
-const fn fitted(number: &'static str, symbol: &'static str) -> Parameter {
-    Parameter::fitted(number, symbol, 1e-14, 1e-6, 1e-10)
+const fn fitted_parameter(number: &'static str, symbol: &'static str) -> Parameter {
+    Parameter::new_fitted(number, symbol, 1e-14, 1e-6, 1e-10)
 }
 
 const ABOUT: About = About {
@@ -30,7 +30,7 @@ const ABOUT: About = About {
         domain: Domain::Ranks,
     }],
     // Numbers of machine cards: the inverse of a bandwidth has the bandwidth's name with seconds_per_byte.
-    parameters: &[fitted("memory_seconds_per_byte", "s"), fitted("node_seconds_per_byte", "m")],
+    parameters: &[fitted_parameter("memory_seconds_per_byte", "s"), fitted_parameter("node_seconds_per_byte", "m")],
     explains: &["calibrate.stream"],
     column: "bytes_per_second",
     unit: Unit::BytesPerSecond,

@@ -22,7 +22,7 @@ pub enum NameType {
 /// A parsed and type-checked condition, ready to be evaluated for many points.
 #[derive(Clone, Debug)]
 pub struct Condition {
-    code: Vec<Step>,
+    steps: Vec<Step>,
     names: Vec<String>,
 }
 
@@ -51,11 +51,11 @@ struct Operator {
     symbol: &'static str,
     /// Operators with a higher precedence bind tighter.
     precedence: u8,
-    rule: Rule,
+    rule: OperatorRule,
 }
 
 #[derive(Debug)]
-enum Rule {
+enum OperatorRule {
     Arithmetic(fn(f64, f64) -> f64),
     /// Compares two values of the same type.
     Equality(fn(bool) -> bool),
@@ -66,20 +66,20 @@ enum Rule {
 
 /// The longer of two symbols with the same beginning comes first, because the parser takes the first that matches.
 const OPERATORS: &[Operator] = &[
-    Operator { symbol: "||", precedence: 1, rule: Rule::Logic(|a, b| a || b) },
-    Operator { symbol: "&&", precedence: 2, rule: Rule::Logic(|a, b| a && b) },
-    Operator { symbol: "==", precedence: 3, rule: Rule::Equality(|same| same) },
-    Operator { symbol: "!=", precedence: 3, rule: Rule::Equality(|same| !same) },
-    Operator { symbol: "<=", precedence: 3, rule: Rule::Order(|order| order.is_le()) },
-    Operator { symbol: ">=", precedence: 3, rule: Rule::Order(|order| order.is_ge()) },
-    Operator { symbol: "<", precedence: 3, rule: Rule::Order(|order| order.is_lt()) },
-    Operator { symbol: ">", precedence: 3, rule: Rule::Order(|order| order.is_gt()) },
-    Operator { symbol: "+", precedence: 4, rule: Rule::Arithmetic(|a, b| a + b) },
-    Operator { symbol: "-", precedence: 4, rule: Rule::Arithmetic(|a, b| a - b) },
-    Operator { symbol: "*", precedence: 5, rule: Rule::Arithmetic(|a, b| a * b) },
-    Operator { symbol: "/", precedence: 5, rule: Rule::Arithmetic(|a, b| a / b) },
-    Operator { symbol: "%", precedence: 5, rule: Rule::Arithmetic(|a, b| a % b) },
-    Operator { symbol: "^", precedence: 7, rule: Rule::Arithmetic(f64::powf) },
+    Operator { symbol: "||", precedence: 1, rule: OperatorRule::Logic(|a, b| a || b) },
+    Operator { symbol: "&&", precedence: 2, rule: OperatorRule::Logic(|a, b| a && b) },
+    Operator { symbol: "==", precedence: 3, rule: OperatorRule::Equality(|same| same) },
+    Operator { symbol: "!=", precedence: 3, rule: OperatorRule::Equality(|same| !same) },
+    Operator { symbol: "<=", precedence: 3, rule: OperatorRule::Order(|order| order.is_le()) },
+    Operator { symbol: ">=", precedence: 3, rule: OperatorRule::Order(|order| order.is_ge()) },
+    Operator { symbol: "<", precedence: 3, rule: OperatorRule::Order(|order| order.is_lt()) },
+    Operator { symbol: ">", precedence: 3, rule: OperatorRule::Order(|order| order.is_gt()) },
+    Operator { symbol: "+", precedence: 4, rule: OperatorRule::Arithmetic(|a, b| a + b) },
+    Operator { symbol: "-", precedence: 4, rule: OperatorRule::Arithmetic(|a, b| a - b) },
+    Operator { symbol: "*", precedence: 5, rule: OperatorRule::Arithmetic(|a, b| a * b) },
+    Operator { symbol: "/", precedence: 5, rule: OperatorRule::Arithmetic(|a, b| a / b) },
+    Operator { symbol: "%", precedence: 5, rule: OperatorRule::Arithmetic(|a, b| a % b) },
+    Operator { symbol: "^", precedence: 7, rule: OperatorRule::Arithmetic(f64::powf) },
 ];
 
 impl Condition {
@@ -88,8 +88,8 @@ impl Condition {
     /// # Errors
     /// Fails on syntax errors, unknown names (the error suggests the nearest known one), operands of a wrong type, words that a
     /// name never takes, and conditions that are neither true nor false. The error's place is a span of `text`.
-    pub fn parse(text: &str, known: &[(&str, NameType)]) -> Result<Self> {
-        parse::parse(text, known, Type::Truth)
+    pub fn parse(text: &str, known_names: &[(&str, NameType)]) -> Result<Self> {
+        parse::parse(text, known_names, Type::Truth)
     }
 
     /// Returns each name in the condition once.
@@ -101,20 +101,20 @@ impl Condition {
     ///
     /// Returns `None` if the point has no parameter with one of the condition's names, or has it with another type: the condition
     /// does not apply to this point.
-    pub fn holds(&self, value: &dyn Fn(&str) -> Option<Value>) -> Option<bool> {
-        self.result(value, |operand| if let Operand::Truth(truth) = operand { Some(truth) } else { None })
+    pub fn is_true_for(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<bool> {
+        self.evaluate(lookup, |operand| if let Operand::Truth(truth) = operand { Some(truth) } else { None })
     }
 
-    fn result<T>(&self, value: &dyn Fn(&str) -> Option<Value>, take: impl Fn(Operand) -> Option<T>) -> Option<T> {
+    fn evaluate<T>(&self, lookup: &dyn Fn(&str) -> Option<Value>, convert: impl Fn(Operand) -> Option<T>) -> Option<T> {
         use Operand::{Number, Truth};
-        let values: Vec<Value> = self.names.iter().map(|name| value(name)).collect::<Option<_>>()?;
+        let values: Vec<Value> = self.names.iter().map(|name| lookup(name)).collect::<Option<_>>()?;
         let mut stack: Vec<Operand> = Vec::new();
-        for step in &self.code {
+        for step in &self.steps {
             let result = match step {
                 Step::Number(number) => Number(*number),
                 Step::Word(word) => Operand::Word(word),
                 Step::Truth(truth) => Truth(*truth),
-                Step::Name(at) => match &values[*at] {
+                Step::Name(index) => match &values[*index] {
                     Value::Text(word) => Operand::Word(word),
                     number => Number(number.as_f64()?),
                 },
@@ -133,7 +133,7 @@ impl Condition {
             };
             stack.push(result);
         }
-        take(stack.pop()?)
+        convert(stack.pop()?)
     }
 }
 
@@ -146,13 +146,13 @@ impl Formula {
     ///
     /// # Errors
     /// Fails like [`Condition::parse`], and if the result is a word or a truth value instead of a number.
-    pub fn parse(text: &str, known: &[(&str, NameType)]) -> Result<Self> {
-        parse::parse(text, known, Type::Number).map(Self)
+    pub fn parse(text: &str, known_names: &[(&str, NameType)]) -> Result<Self> {
+        parse::parse(text, known_names, Type::Number).map(Self)
     }
 
     /// Evaluates the formula. Returns `None` if `lookup` has no value for one of the names.
-    pub fn number(&self, value: &dyn Fn(&str) -> Option<Value>) -> Option<f64> {
-        self.0.result(value, |operand| if let Operand::Number(number) = operand { Some(number) } else { None })
+    pub fn evaluate(&self, lookup: &dyn Fn(&str) -> Option<Value>) -> Option<f64> {
+        self.0.evaluate(lookup, |operand| if let Operand::Number(number) = operand { Some(number) } else { None })
     }
 }
 
@@ -161,12 +161,12 @@ impl Operator {
     fn apply<'a>(&self, left: Operand<'a>, right: Operand<'a>) -> Option<Operand<'a>> {
         use Operand::{Number, Truth, Word};
         Some(match (&self.rule, left, right) {
-            (Rule::Arithmetic(of), Number(a), Number(b)) => Number(of(a, b)),
-            (Rule::Logic(of), Truth(a), Truth(b)) => Truth(of(a, b)),
-            (Rule::Equality(of), a, b) if a.kind() == b.kind() => Truth(of(a == b)),
+            (OperatorRule::Arithmetic(compute), Number(a), Number(b)) => Number(compute(a, b)),
+            (OperatorRule::Logic(compute), Truth(a), Truth(b)) => Truth(compute(a, b)),
+            (OperatorRule::Equality(accept), a, b) if a.kind() == b.kind() => Truth(accept(a == b)),
             // A NaN is neither smaller nor larger than another number.
-            (Rule::Order(of), Number(a), Number(b)) => Truth(a.partial_cmp(&b).is_some_and(of)),
-            (Rule::Order(of), Word(a), Word(b)) => Truth(of(a.cmp(b))),
+            (OperatorRule::Order(accept), Number(a), Number(b)) => Truth(a.partial_cmp(&b).is_some_and(accept)),
+            (OperatorRule::Order(accept), Word(a), Word(b)) => Truth(accept(a.cmp(b))),
             _ => return None,
         })
     }

@@ -25,14 +25,14 @@ pub fn triangles(x: &[f64], y: &[f64], values: &Array2<f64>) -> Vec<[Corner; 3]>
     let mut triangles = Vec::new();
     for j in 0..y.len().saturating_sub(1) {
         for i in 0..width.saturating_sub(1) {
-            let around = [corner(j, i), corner(j, i + 1), corner(j + 1, i + 1), corner(j + 1, i)];
-            let z = around.iter().map(|c| c.z).sum::<f64>() / 4.0;
+            let corners = [corner(j, i), corner(j, i + 1), corner(j + 1, i + 1), corner(j + 1, i)];
+            let z = corners.iter().map(|c| c.z).sum::<f64>() / 4.0;
             if !z.is_finite() {
                 continue;
             }
             let (cx, cy) = ((x[i] + x[i + 1]) / 2.0, (y[j] + y[j + 1]) / 2.0);
             let centre = Corner { x: cx, y: cy, z, id: y.len() * width + j * width + i };
-            triangles.extend((0..4).map(|k| [around[k], around[(k + 1) % 4], centre]));
+            triangles.extend((0..4).map(|k| [corners[k], corners[(k + 1) % 4], centre]));
         }
     }
     triangles
@@ -40,14 +40,14 @@ pub fn triangles(x: &[f64], y: &[f64], values: &Array2<f64>) -> Vec<[Corner; 3]>
 
 /// Returns the part of a triangle where `low <= z <= high`: a convex polygon, empty if the triangle has no such part.
 pub fn band(triangle: &[Corner; 3], low: f64, high: f64) -> Vec<(f64, f64)> {
-    let all: Vec<_> = triangle.iter().map(|c| (c.x, c.y, c.z)).collect();
-    let above = clipped(&all, |z| z - low);
-    let within = clipped(&above, |z| high - z);
+    let points: Vec<_> = triangle.iter().map(|c| (c.x, c.y, c.z)).collect();
+    let above = clip(&points, |z| z - low);
+    let within = clip(&above, |z| high - z);
     if within.len() < 3 { Vec::new() } else { within.into_iter().map(|(x, y, _)| (x, y)).collect() }
 }
 
 /// Returns the part of a convex polygon where `inside(z) >= 0` (Sutherland-Hodgman).
-fn clipped(polygon: &[(f64, f64, f64)], inside: impl Fn(f64) -> f64) -> Vec<(f64, f64, f64)> {
+fn clip(polygon: &[(f64, f64, f64)], inside: impl Fn(f64) -> f64) -> Vec<(f64, f64, f64)> {
     let mut kept = Vec::new();
     for (k, a) in polygon.iter().enumerate() {
         let b = polygon[(k + 1) % polygon.len()];
@@ -111,14 +111,14 @@ fn walk(
     used: &mut [bool],
 ) -> Vec<(f64, f64)> {
     let [a, b] = pieces[start];
-    let (first, mut here) = if at_edge[&b.0].len() == 1 { (b, a) } else { (a, b) };
-    let mut line = vec![first.1, here.1];
+    let (first, mut end) = if at_edge[&b.0].len() == 1 { (b, a) } else { (a, b) };
+    let mut line = vec![first.1, end.1];
     used[start] = true;
-    while let Some(next) = at_edge[&here.0].iter().copied().find(|k| !used[*k]) {
+    while let Some(next) = at_edge[&end.0].iter().copied().find(|k| !used[*k]) {
         used[next] = true;
         let [a, b] = pieces[next];
-        here = if a.0 == here.0 { b } else { a };
-        line.push(here.1);
+        end = if a.0 == end.0 { b } else { a };
+        line.push(end.1);
     }
     line
 }

@@ -8,7 +8,7 @@ use plotters::style::{Color, FontTransform, RGBColor, ShapeStyle, TextStyle};
 use super::geometry::{Rect, Xy};
 use super::painter::Painter;
 use super::sheet::Sheet;
-use super::text::{self, Side, Type};
+use super::text::{self, Font, Side};
 use apexmap_base::error::{Error, Result};
 
 /// The pixels of a sheet at several times the resolution of its PNG file.
@@ -20,21 +20,21 @@ pub struct Bitmap {
 impl Bitmap {
     pub fn new(sheet: Sheet) -> Self {
         let (width, height) = sheet.png_size();
-        Self { sheet, pixels: vec![255; width * height * sheet.finer * sheet.finer * 3] }
+        Self { sheet, pixels: vec![255; width * height * sheet.oversampling * sheet.oversampling * 3] }
     }
 
     pub fn painter(&mut self) -> impl Painter {
         let (width, height) = self.sheet.png_size();
-        let size = ((width * self.sheet.finer) as u32, (height * self.sheet.finer) as u32);
+        let size = ((width * self.sheet.oversampling) as u32, (height * self.sheet.oversampling) as u32);
         let backend = BitMapBackend::with_buffer(&mut self.pixels, size);
-        BitmapPainter { backend, scale: self.sheet.dots * self.sheet.finer as f64 }
+        BitmapPainter { backend, scale: self.sheet.dots * self.sheet.oversampling as f64 }
     }
 
     /// Returns the bytes of the PNG file, resolution included.
-    pub fn encoded(&self) -> Result<Vec<u8>> {
+    pub fn encode(&self) -> Result<Vec<u8>> {
         const INCHES_PER_METRE: f64 = 39.370_078_74;
         let (width, height) = self.sheet.png_size();
-        let pixels = averaged(&self.pixels, width, height, self.sheet.finer);
+        let pixels = shrink(&self.pixels, width, height, self.sheet.oversampling);
         let mut bytes = Vec::new();
         let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
         encoder.set_color(png::ColorType::Rgb);
@@ -42,23 +42,23 @@ impl Bitmap {
         encoder.set_adaptive_filter(png::AdaptiveFilterType::Adaptive);
         let per_metre = (self.sheet.dots * self.sheet.inch * INCHES_PER_METRE).round() as u32;
         encoder.set_pixel_dims(Some(png::PixelDimensions { xppu: per_metre, yppu: per_metre, unit: png::Unit::Meter }));
-        let written = encoder.write_header().and_then(|mut writer| {
+        let result = encoder.write_header().and_then(|mut writer| {
             writer.write_image_data(&pixels)?;
             writer.finish()
         });
-        written.map_err(failed)?;
+        result.map_err(drawing_error)?;
         Ok(bytes)
     }
 }
 
 /// Shrinks an RGB picture: each new pixel is the mean of `times` by `times` pixels.
-fn averaged(pixels: &[u8], width: usize, height: usize, times: usize) -> Vec<u8> {
+fn shrink(pixels: &[u8], width: usize, height: usize, times: usize) -> Vec<u8> {
     let mut small = Vec::with_capacity(width * height * 3);
     for y in 0..height {
         for x in 0..width {
             for channel in 0..3 {
-                let at = |dx, dy| pixels[((y * times + dy) * width * times + x * times + dx) * 3 + channel];
-                let sum: usize = (0..times * times).map(|k| usize::from(at(k % times, k / times))).sum();
+                let value = |dx, dy| pixels[((y * times + dy) * width * times + x * times + dx) * 3 + channel];
+                let sum: usize = (0..times * times).map(|k| usize::from(value(k % times, k / times))).sum();
                 small.push((sum / (times * times)) as u8);
             }
         }
@@ -81,61 +81,61 @@ impl BitmapPainter<'_> {
     }
 }
 
-fn filled(colour: RGBColor) -> ShapeStyle {
+fn fill_style(colour: RGBColor) -> ShapeStyle {
     ShapeStyle { color: colour.to_rgba(), filled: true, stroke_width: 1 }
 }
 
 impl Painter for BitmapPainter<'_> {
     fn polygon(&mut self, corners: &[Xy], colour: RGBColor, opacity: f64) -> Result<()> {
         let style = ShapeStyle { color: colour.mix(opacity), filled: true, stroke_width: 1 };
-        let corners: Vec<_> = corners.iter().map(|at| self.dots(*at)).collect();
-        self.backend.fill_polygon(corners, &style).map_err(failed)
+        let corners: Vec<_> = corners.iter().map(|corner| self.dots(*corner)).collect();
+        self.backend.fill_polygon(corners, &style).map_err(drawing_error)
     }
 
     fn line(&mut self, points: &[Xy], colour: RGBColor, width: f64) -> Result<()> {
         let stroke_width = (width * self.scale).round().max(1.0) as u32;
         let style = ShapeStyle { color: colour.to_rgba(), filled: false, stroke_width };
-        let points: Vec<_> = points.iter().map(|at| self.dots(*at)).collect();
+        let points: Vec<_> = points.iter().map(|point| self.dots(*point)).collect();
         // Draw each segment separately: plotters fills the outline of a thick line by the even-odd rule, which leaves
         // holes where a bent line overlaps itself.
         for pair in points.windows(2).filter(|pair| pair[0] != pair[1]) {
-            self.backend.draw_path(pair.iter().copied(), &style).map_err(failed)?;
+            self.backend.draw_path(pair.iter().copied(), &style).map_err(drawing_error)?;
         }
         Ok(())
     }
 
     fn rect(&mut self, rect: Rect, colour: RGBColor) -> Result<()> {
         let (a, b) = (self.dots((rect.left, rect.top)), self.dots((rect.right, rect.bottom)));
-        self.backend.draw_rect(a, b, &filled(colour), true).map_err(failed)
+        self.backend.draw_rect(a, b, &fill_style(colour), true).map_err(drawing_error)
     }
 
-    fn disc(&mut self, at: Xy, radius: f64, colour: RGBColor, outer: f64, rim: RGBColor) -> Result<()> {
+    fn disc(&mut self, centre: Xy, radius: f64, colour: RGBColor, outer: f64, rim: RGBColor) -> Result<()> {
         for (radius, colour) in [(outer, rim), (radius, colour)] {
             let radius = (radius * self.scale).round() as u32;
-            self.backend.draw_circle(self.dots(at), radius, &filled(colour), true).map_err(failed)?;
+            self.backend.draw_circle(self.dots(centre), radius, &fill_style(colour), true).map_err(drawing_error)?;
         }
         Ok(())
     }
 
-    fn text(&mut self, text: &str, (x, y): Xy, side: Side, kind: Type, upwards: bool) -> Result<()> {
-        let line = kind.size * text::LINE_PER_EM;
-        let down = kind.half_capital() - BASELINE * line;
-        let at = self.dots(if upwards { (x + down, y) } else { (x, y + down) });
+    fn text(&mut self, text: &str, (x, y): Xy, side: Side, font: Font, upwards: bool) -> Result<()> {
+        let line = font.size * text::LINE_PER_EM;
+        let down = font.half_capital() - BASELINE * line;
+        let anchor = self.dots(if upwards { (x + down, y) } else { (x, y + down) });
         let horizontal = match side {
             Side::Left => HPos::Left,
             Side::Middle => HPos::Center,
             Side::Right => HPos::Right,
         };
-        let turned = if upwards { FontTransform::Rotate270 } else { FontTransform::None };
+        let transform = if upwards { FontTransform::Rotate270 } else { FontTransform::None };
         let style = TextStyle {
-            font: text::font(line * self.scale, kind.bold).transform(turned),
-            color: kind.colour.to_backend_color(),
+            font: text::font(line * self.scale, font.bold).transform(transform),
+            color: font.colour.to_backend_color(),
             pos: Pos::new(horizontal, VPos::Top),
         };
-        self.backend.draw_text(text, &style, at).map_err(failed)
+        self.backend.draw_text(text, &style, anchor).map_err(drawing_error)
     }
 }
 
-fn failed(error: impl std::fmt::Display) -> Error {
+fn drawing_error(error: impl std::fmt::Display) -> Error {
     Error::internal(format!("cannot draw a figure: {error}"))
 }

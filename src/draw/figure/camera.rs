@@ -14,8 +14,11 @@ pub struct Camera {
 
 impl Camera {
     pub fn pixel(&self, point: [f64; 3]) -> Xy {
-        let to = self.view.project(point);
+        let projected = self.view.project(point);
         let middle = self.view.project([0.5, 0.5, BOX_HEIGHT / 2.0]);
-        (self.centre.0 + (to.right - middle.right) * self.pixels, self.centre.1 - (to.up - middle.up) * self.pixels)
+        (
+            self.centre.0 + (projected.right - middle.right) * self.pixels,
+            self.centre.1 - (projected.up - middle.up) * self.pixels,
+        )
     }
 }

@@ -3,16 +3,16 @@
 use plotters::style::RGBColor;
 
 use super::colour::{GREY, INK, WHITE};
-use super::geometry::{Rect, Xy, grown};
+use super::geometry::{Rect, Xy, inflate};
 use super::painter::Painter;
 use super::sheet::Sheet;
-use super::text::{self, Side, Type};
+use super::text::{self, Font, Side};
 use apexmap_base::error::Result;
 
 /// The position in the picture of a row of the figure's table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spot {
-    pub at: Xy,
+    pub position: Xy,
     pub row: usize,
 }
 
@@ -30,8 +30,8 @@ impl<'a> Canvas<'a> {
     }
 
     /// Records the position of a row of the table.
-    pub fn spot(&mut self, at: Xy, row: usize) {
-        self.spots.push(Spot { at, row });
+    pub fn spot(&mut self, position: Xy, row: usize) {
+        self.spots.push(Spot { position, row });
     }
 
     /// Returns the right end of axes that leave space for a colour bar.
@@ -47,7 +47,7 @@ impl<'a> Canvas<'a> {
     /// Draws a filled convex polygon, enlarged by a fraction of a pixel so that no seam shows between neighbours.
     pub fn patch(&mut self, points: &[Xy], colour: RGBColor) -> Result<()> {
         // With more than half a pixel, one of the two neighbours covers each pixel on a shared side completely.
-        self.polygon(&grown(points, 0.55), colour, 1.0)
+        self.polygon(&inflate(points, 0.55), colour, 1.0)
     }
 
     pub fn line(&mut self, points: &[Xy], colour: RGBColor, width: f64) -> Result<()> {
@@ -55,33 +55,33 @@ impl<'a> Canvas<'a> {
     }
 
     /// Draws a line of alternating dashes and gaps of these lengths. The pattern continues around corners.
-    pub fn dashed(&mut self, points: &[Xy], colour: RGBColor, width: f64, pattern: &[f64]) -> Result<()> {
+    pub fn dashed_line(&mut self, points: &[Xy], colour: RGBColor, width: f64, pattern: &[f64]) -> Result<()> {
         if pattern.is_empty() {
             return self.line(points, colour, width);
         }
-        let (mut at, mut left, mut dash) = (0, pattern[0], Vec::new());
+        let (mut index, mut left, mut dash) = (0, pattern[0], Vec::new());
         for pair in points.windows(2) {
             let length = (pair[1].0 - pair[0].0).hypot(pair[1].1 - pair[0].1);
-            let along = |by: f64| {
-                let share = if length > 0.0 { by / length } else { 0.0 };
+            let along = |distance: f64| {
+                let share = if length > 0.0 { distance / length } else { 0.0 };
                 (pair[0].0 + share * (pair[1].0 - pair[0].0), pair[0].1 + share * (pair[1].1 - pair[0].1))
             };
-            let mut gone = 0.0;
+            let mut walked = 0.0;
             dash.push(pair[0]);
-            while gone + left < length {
-                gone += left;
-                dash.push(along(gone));
-                if at % 2 == 0 {
+            while walked + left < length {
+                walked += left;
+                dash.push(along(walked));
+                if index % 2 == 0 {
                     self.line(&dash, colour, width)?;
                 }
-                dash = vec![along(gone)];
-                at = (at + 1) % pattern.len();
-                left = pattern[at];
+                dash = vec![along(walked)];
+                index = (index + 1) % pattern.len();
+                left = pattern[index];
             }
-            left -= length - gone;
+            left -= length - walked;
         }
         dash.extend(points.last());
-        if at % 2 == 0 && dash.len() > 1 { self.line(&dash, colour, width) } else { Ok(()) }
+        if index % 2 == 0 && dash.len() > 1 { self.line(&dash, colour, width) } else { Ok(()) }
     }
 
     pub fn fill(&mut self, rect: Rect, colour: RGBColor) -> Result<()> {
@@ -100,8 +100,8 @@ impl<'a> Canvas<'a> {
     }
 
     /// Draws a filled disc with a thin white rim, which keeps it visible on any colour.
-    pub fn dot(&mut self, at: Xy, radius: f64, colour: RGBColor) -> Result<()> {
-        self.painter.disc(at, radius, colour, radius + 0.7, WHITE)
+    pub fn dot(&mut self, centre: Xy, radius: f64, colour: RGBColor) -> Result<()> {
+        self.painter.disc(centre, radius, colour, radius + 0.7, WHITE)
     }
 
     /// Draws a red cross with a white rim, the mark of a failed measurement.
@@ -114,13 +114,13 @@ impl<'a> Canvas<'a> {
     }
 
     /// Draws a line of text. Its capitals are vertically centred on `position`.
-    pub fn text(&mut self, text: &str, at: Xy, side: Side, kind: Type) -> Result<()> {
-        self.painter.text(&text::clean(text), at, side, kind, false)
+    pub fn text(&mut self, text: &str, position: Xy, side: Side, font: Font) -> Result<()> {
+        self.painter.text(&text::clean(text), position, side, font, false)
     }
 
     /// Draws a line of text that reads upwards, centred on `position`.
-    pub fn upward(&mut self, text: &str, at: Xy, kind: Type) -> Result<()> {
-        self.painter.text(&text::clean(text), at, Side::Middle, kind, true)
+    pub fn upward_text(&mut self, text: &str, position: Xy, font: Font) -> Result<()> {
+        self.painter.text(&text::clean(text), position, Side::Middle, font, true)
     }
 
     /// Draws title and subtitle, and returns the y position below them. Text after a line break in the subtitle is a
@@ -128,27 +128,27 @@ impl<'a> Canvas<'a> {
     pub fn header(&mut self, title: &str, subtitle: &str) -> Result<f64> {
         const MARGIN: f64 = 18.0;
         let (subtitle, warning) = subtitle.split_once('\n').unwrap_or((subtitle, ""));
-        if !self.sheet.headed() {
-            return Ok(self.lines(warning, (4.0, 2.0), INK)? + if warning.is_empty() { 6.0 } else { 8.0 });
+        if !self.sheet.has_header() {
+            return Ok(self.paragraph(warning, (4.0, 2.0), INK)? + if warning.is_empty() { 6.0 } else { 8.0 });
         }
-        let room = self.sheet.width - 2.0 * MARGIN;
+        let width = self.sheet.width - 2.0 * MARGIN;
         let sizes = [text::TITLE, text::TITLE - 1.0, text::TITLE - 2.0];
-        let fits = |size: &f64| text::width(title, *size, true) <= room;
+        let fits = |size: &f64| text::width(title, *size, true) <= width;
         let size = sizes.into_iter().find(fits).unwrap_or(sizes[2]);
         let mut y = 10.0;
-        for line in text::wrapped(title, size, true, room, 2) {
+        for line in text::wrap(title, size, true, width, 2) {
             y += size * 1.25;
-            self.text(&line, (MARGIN, y - size * 0.45), Side::Left, Type::bold(size))?;
+            self.text(&line, (MARGIN, y - size * 0.45), Side::Left, Font::bold(size))?;
         }
-        y = self.lines(subtitle, (MARGIN, y), GREY)?;
-        Ok(self.lines(warning, (MARGIN, y), INK)? + 14.0)
+        y = self.paragraph(subtitle, (MARGIN, y), GREY)?;
+        Ok(self.paragraph(warning, (MARGIN, y), INK)? + 14.0)
     }
 
     /// Draws lines of small type below `y`, between equal margins; returns their lower end.
-    fn lines(&mut self, words: &str, (left, mut y): Xy, colour: RGBColor) -> Result<f64> {
-        for line in text::wrapped(words, text::TICK, false, self.sheet.width - 2.0 * left, 3) {
+    fn paragraph(&mut self, words: &str, (left, mut y): Xy, colour: RGBColor) -> Result<f64> {
+        for line in text::wrap(words, text::TICK, false, self.sheet.width - 2.0 * left, 3) {
             y += text::TICK * 1.4;
-            self.text(&line, (left, y - text::TICK * 0.45), Side::Left, Type::new(text::TICK).coloured(colour))?;
+            self.text(&line, (left, y - text::TICK * 0.45), Side::Left, Font::new(text::TICK).with_colour(colour))?;
         }
         Ok(y)
     }

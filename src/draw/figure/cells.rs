@@ -17,7 +17,11 @@ fn limits(axis: &Axis, scale: &Scale) -> Vec<f64> {
     let half = |k: usize| (places[k + 1] - places[k]) / 2.0;
     let inner = (0..places.len() - 1).map(|k| places[k] + half(k));
     let (before, after) = if places.len() == 1 { (0.5, 0.5) } else { (half(0), half(places.len() - 2)) };
-    std::iter::once(first - before).chain(inner).chain(std::iter::once(last + after)).map(|p| scale.at(p)).collect()
+    std::iter::once(first - before)
+        .chain(inner)
+        .chain(std::iter::once(last + after))
+        .map(|place| scale.value(place))
+        .collect()
 }
 
 /// The axes of a map, and the limits of its cells.
@@ -32,34 +36,34 @@ impl Cells {
     pub fn new(canvas: &mut Canvas, (title, subtitle): (&str, &str), (x, y): (&Axis, &Axis)) -> Result<Self> {
         let x_limits = limits(x, &x.scale()?);
         let y_limits = limits(y, &y.scale()?);
-        let ends = |limits: &[f64], log| Scale { low: limits[0], high: limits[limits.len() - 1], log };
+        let scale_over = |limits: &[f64], log| Scale { low: limits[0], high: limits[limits.len() - 1], log };
         let axis = |axis, scale| FrameAxis { only_measured: true, ..FrameAxis::new(axis, scale) };
-        let x = axis(x, ends(&x_limits, x.quantity.log));
-        let y = axis(y, ends(&y_limits, y.quantity.log));
+        let x = axis(x, scale_over(&x_limits, x.quantity.log));
+        let y = axis(y, scale_over(&y_limits, y.quantity.log));
         let top = canvas.header(title, subtitle)?;
-        let frame = frame::axes(canvas, top, canvas.bar_left(), &x, &y, false)?;
+        let frame = frame::draw_axes(canvas, top, canvas.bar_left(), &x, &y, false)?;
         Ok(Self { frame, x: x_limits, y: y_limits })
     }
 
     /// Returns the rectangle of row `j` and column `i`.
-    pub fn at(&self, j: usize, i: usize) -> Rect {
-        let (left, bottom) = self.frame.at(self.x[i], self.y[j]);
-        let (right, top) = self.frame.at(self.x[i + 1], self.y[j + 1]);
+    pub fn rect(&self, j: usize, i: usize) -> Rect {
+        let (left, bottom) = self.frame.point(self.x[i], self.y[j]);
+        let (right, top) = self.frame.point(self.x[i + 1], self.y[j + 1]);
         Rect { left, top, right, bottom }
     }
 
     /// Records the positions of the rows of the grid's table, and draws crosses where measurements failed.
-    pub fn marks(&self, canvas: &mut Canvas, grid: &Grid) -> Result<()> {
-        self.spots(canvas, grid);
+    pub fn draw_marks(&self, canvas: &mut Canvas, grid: &Grid) -> Result<()> {
+        self.record_spots(canvas, grid);
         for (j, i) in &grid.failed {
-            canvas.cross(self.at(*j, *i).centre())?;
+            canvas.cross(self.rect(*j, *i).centre())?;
         }
         Ok(())
     }
 
-    pub fn spots(&self, canvas: &mut Canvas, grid: &Grid) {
+    pub fn record_spots(&self, canvas: &mut Canvas, grid: &Grid) {
         for (row, (j, i)) in grid.filled_cells().into_iter().enumerate() {
-            canvas.spot(self.at(j, i).centre(), row);
+            canvas.spot(self.rect(j, i).centre(), row);
         }
     }
 }

@@ -6,12 +6,12 @@ use super::canvas::Canvas;
 use super::colour::{INK, WHITE, readable_on};
 use super::frame::{self, Mark};
 use super::geometry::{Rect, Xy};
-use super::text::{self, Side, Type};
+use super::text::{self, Font, Side};
 use apexmap_base::error::Result;
 
 /// Returns the largest type size at which every label fits its cell, or the smallest size if none does.
-pub fn type_size(all: impl Iterator<Item = (String, Rect)> + Clone) -> f64 {
-    let fits = |size: &f64| all.clone().all(|(words, rect)| Type::new(*size).width(&words) + 8.0 <= rect.width());
+pub fn type_size(labels: impl Iterator<Item = (String, Rect)> + Clone) -> f64 {
+    let fits = |size: &f64| labels.clone().all(|(words, rect)| Font::new(*size).width(&words) + 8.0 <= rect.width());
     [14.0, 13.0, 12.0, 11.0, 10.0].into_iter().find(fits).unwrap_or(10.0)
 }
 
@@ -25,8 +25,8 @@ pub fn tile(canvas: &mut Canvas, rect: Rect, colour: RGBColor, undecided: bool) 
 
 /// Draws slanted lines through a rectangle.
 fn stripes(canvas: &mut Canvas, rect: Rect, colour: RGBColor) -> Result<()> {
-    let ground = |c: u8| (f64::from(c) * 0.55 + 140.0 * 0.45) as u8;
-    let colour = RGBColor(ground(colour.0), ground(colour.1), ground(colour.2));
+    let blend = |c: u8| (f64::from(c) * 0.55 + 140.0 * 0.45) as u8;
+    let colour = RGBColor(blend(colour.0), blend(colour.1), blend(colour.2));
     let (first, last) = (rect.left + rect.top, rect.right + rect.bottom);
     let mut c = (first / 8.0).ceil() * 8.0;
     while c < last {
@@ -39,13 +39,13 @@ fn stripes(canvas: &mut Canvas, rect: Rect, colour: RGBColor) -> Result<()> {
 
 /// Draws words in the middle of a cell on the cell's colour. Returns whether they fit.
 pub fn label(canvas: &mut Canvas, rect: Rect, colour: RGBColor, words: &str, size: f64) -> Result<bool> {
-    let kind = Type::new(size).coloured(readable_on(colour));
-    let width = kind.width(words);
+    let font = Font::new(size).with_colour(readable_on(colour));
+    let width = font.width(words);
     if width + 4.0 > rect.width() || size * 1.2 > rect.height() {
         return Ok(false);
     }
-    canvas.fill(Rect::around(rect.centre(), width + 4.0, size * 1.15), colour)?;
-    canvas.text(words, rect.centre(), Side::Middle, kind)?;
+    canvas.fill(Rect::from_centre(rect.centre(), width + 4.0, size * 1.15), colour)?;
+    canvas.text(words, rect.centre(), Side::Middle, font)?;
     Ok(true)
 }
 
@@ -63,15 +63,15 @@ pub enum Key {
 /// Draws the key in the lower right corner, to the right of the frame.
 pub fn draw_key(canvas: &mut Canvas, area: &Rect, key: &[Key]) -> Result<()> {
     for (k, mark) in key.iter().rev().enumerate() {
-        let at: Xy = (area.right + 31.0, area.bottom - 20.0 * (k as f64 + 0.5) + 2.0);
-        let rect = Rect::around(at, 18.0, 13.0);
+        let centre: Xy = (area.right + 31.0, area.bottom - 20.0 * (k as f64 + 0.5) + 2.0);
+        let rect = Rect::from_centre(centre, 18.0, 13.0);
         let words = match mark {
             Key::Faster => {
-                frame::mark(canvas, at, Mark::Faster)?;
+                frame::draw_mark(canvas, centre, Mark::Faster)?;
                 "faster"
             }
             Key::Slower => {
-                frame::mark(canvas, at, Mark::Slower)?;
+                frame::draw_mark(canvas, centre, Mark::Slower)?;
                 "slower"
             }
             Key::Undecided(words) => {
@@ -81,7 +81,7 @@ pub fn draw_key(canvas: &mut Canvas, area: &Rect, key: &[Key]) -> Result<()> {
                 words
             }
             Key::Unfinished => {
-                canvas.cross(at)?;
+                canvas.cross(centre)?;
                 "did not finish"
             }
             Key::Missing => {
@@ -89,7 +89,7 @@ pub fn draw_key(canvas: &mut Canvas, area: &Rect, key: &[Key]) -> Result<()> {
                 "no value"
             }
         };
-        canvas.text(words, (at.0 + 16.0, at.1), Side::Left, Type::new(text::TICK))?;
+        canvas.text(words, (centre.0 + 16.0, centre.1), Side::Left, Font::new(text::TICK))?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use super::frame::{self, ColourBar, Frame, FrameAxis, Mark};
 use super::geometry::{Rect, Xy};
 use super::grid::Grid;
 use super::table::{self, FigureTable};
-use super::text::{self, Side, Type};
+use super::text::{self, Font, Side};
 use super::ticks::{self, Scale};
 use apexmap_base::error::Result;
 
@@ -26,12 +26,12 @@ pub struct Bands {
 
 impl Bands {
     /// Creates bands between round levels, from dark to light.
-    pub fn of_magnitudes(z: Scale) -> Self {
+    pub fn from_scale(z: Scale) -> Self {
         Self { z, levels: ticks::levels(&z), colour: viridis, marks: Vec::new() }
     }
 
     /// Returns the colour of band `k`.
-    pub fn of(&self, k: usize) -> RGBColor {
+    pub fn band_colour(&self, k: usize) -> RGBColor {
         (self.colour)((k as f64 + 0.5) / (self.levels.len() - 1) as f64)
     }
 }
@@ -45,11 +45,11 @@ pub struct Contour<'a> {
 impl Drawable for Contour<'_> {
     fn draw(&self, canvas: &mut Canvas) -> Result<()> {
         self.grid.check()?;
-        draw_bands(canvas, self.grid, &Bands::of_magnitudes(self.grid.z_scale(self.range)?))
+        draw_bands(canvas, self.grid, &Bands::from_scale(self.grid.z_scale(self.range)?))
     }
 
     fn table(&self) -> FigureTable {
-        FigureTable::of_grid(self.grid)
+        FigureTable::from_grid(self.grid)
     }
 
     fn description(&self) -> String {
@@ -63,32 +63,32 @@ pub fn draw_bands(canvas: &mut Canvas, grid: &Grid, bands: &Bands) -> Result<()>
     let names = ticks::labels(levels, grid.z.unit, false);
     let top = canvas.header(&grid.title, &grid.subtitle)?;
     let (x, y) = (FrameAxis::new(&grid.x, grid.x.scale()?), FrameAxis::new(&grid.y, grid.y.scale()?));
-    let frame = frame::axes(canvas, top, canvas.bar_left(), &x, &y, false)?;
+    let frame = frame::draw_axes(canvas, top, canvas.bar_left(), &x, &y, false)?;
     let triangles = triangles(grid, &frame, &z);
     if triangles.is_empty() {
         frame::remark(canvas, &frame.area, "no four neighbouring points were measured")?;
     }
     let places: Vec<f64> = levels.iter().map(|level| z.place(*level)).collect();
     fill(canvas, &triangles, &places, bands)?;
-    let lines = lines(&triangles, &places, &names);
+    let lines = named_lines(&triangles, &places, &names);
     for (line, _) in &lines {
         canvas.line(line, INK, 1.0)?;
     }
     canvas.outline(frame.area, INK, 1.0)?;
-    let marks = marks(canvas, grid, &frame, &bands.marks)?;
-    label(canvas, &lines, grid, &frame)?;
+    let marks = draw_marks(canvas, grid, &frame, &bands.marks)?;
+    label_lines(canvas, &lines, grid, &frame)?;
     let count = levels.len() - 1;
     let share = |k: usize| k as f64 / count as f64;
-    let parts = (0..count).map(|k| (share(k), bands.of(k))).collect();
+    let parts = (0..count).map(|k| (share(k), bands.band_colour(k))).collect();
     let ticks = names.into_iter().enumerate().map(|(k, name)| (share(k), name)).collect();
     ColourBar { parts, ticks, title: grid.z.title() }.draw(canvas, &frame.area, marks.len())?;
-    frame::key(canvas, &frame.area, &marks)
+    frame::draw_key(canvas, &frame.area, &marks)
 }
 
 /// Returns the grid's triangles in pixels. Their values are positions on the z scale.
 pub fn triangles(grid: &Grid, frame: &Frame, z: &Scale) -> Vec<[Corner; 3]> {
-    let x: Vec<f64> = grid.x.values.iter().map(|v| frame.at(*v, frame.y.low).0).collect();
-    let y: Vec<f64> = grid.y.values.iter().map(|v| frame.at(frame.x.low, *v).1).collect();
+    let x: Vec<f64> = grid.x.values.iter().map(|v| frame.point(*v, frame.y.low).0).collect();
+    let y: Vec<f64> = grid.y.values.iter().map(|v| frame.point(frame.x.low, *v).1).collect();
     bands::triangles(&x, &y, &grid.values.mapv(|v| z.place(v)))
 }
 
@@ -99,7 +99,7 @@ pub fn fill(canvas: &mut Canvas, triangles: &[[Corner; 3]], levels: &[f64], band
         for k in 0..count {
             let part = bands::band(triangle, levels[k], levels[k + 1]);
             if !part.is_empty() {
-                canvas.patch(&part, bands.of(k))?;
+                canvas.patch(&part, bands.band_colour(k))?;
             }
         }
     }
@@ -107,45 +107,46 @@ pub fn fill(canvas: &mut Canvas, triangles: &[[Corner; 3]], levels: &[f64], band
 }
 
 /// Returns all iso-lines with their labels, the longest first.
-pub fn lines<'a>(triangles: &[[Corner; 3]], levels: &[f64], names: &'a [String]) -> Vec<(Vec<Xy>, &'a str)> {
-    let mut all: Vec<(Vec<Xy>, &str)> = Vec::new();
+pub fn named_lines<'a>(triangles: &[[Corner; 3]], levels: &[f64], names: &'a [String]) -> Vec<(Vec<Xy>, &'a str)> {
+    let mut lines: Vec<(Vec<Xy>, &str)> = Vec::new();
     for k in 1..levels.len() - 1 {
-        let found = bands::iso_lines(triangles, levels[k]);
-        all.extend(found.into_iter().map(|line| (line, names[k].as_str())));
+        let level_lines = bands::iso_lines(triangles, levels[k]);
+        lines.extend(level_lines.into_iter().map(|line| (line, names[k].as_str())));
     }
-    all.sort_by(|a, b| length(&b.0).total_cmp(&length(&a.0)));
-    all
+    lines.sort_by(|a, b| length(&b.0).total_cmp(&length(&a.0)));
+    lines
 }
 
 /// Labels the lines where space is free: inside the frame, clear of other labels and, if possible, of measured points.
-pub fn label(canvas: &mut Canvas, lines: &[(Vec<Xy>, &str)], grid: &Grid, frame: &Frame) -> Result<()> {
+pub fn label_lines(canvas: &mut Canvas, lines: &[(Vec<Xy>, &str)], grid: &Grid, frame: &Frame) -> Result<()> {
     let points = grid.values.indexed_iter().filter(|(_, v)| !v.is_nan());
-    let dots: Vec<Rect> =
-        points.map(|((j, i), _)| Rect::around(frame.at(grid.x.values[i], grid.y.values[j]), 5.0, 5.0)).collect();
+    let dots: Vec<Rect> = points
+        .map(|((j, i), _)| Rect::from_centre(frame.point(grid.x.values[i], grid.y.values[j]), 5.0, 5.0))
+        .collect();
     let crosses: Vec<Rect> = grid
         .failed
         .iter()
-        .map(|(j, i)| Rect::around(frame.at(grid.x.values[*i], grid.y.values[*j]), 12.0, 12.0))
+        .map(|(j, i)| Rect::from_centre(frame.point(grid.x.values[*i], grid.y.values[*j]), 12.0, 12.0))
         .collect();
-    let kind = Type::new(text::TICK);
+    let font = Font::new(text::TICK);
     let mut taken: Vec<Rect> = Vec::new();
     for (line, name) in lines {
-        let (width, height) = (kind.width(name) + 6.0, text::TICK * 1.25);
+        let (width, height) = (font.width(name) + 6.0, text::TICK * 1.25);
         if length(line) < 1.5 * width {
             continue;
         }
         // Try the middle of the line first, then outwards.
         let shares = (0..20).map(|k| 0.5 + 0.045 * f64::from((k + 1) / 2) * if k % 2 == 0 { 1.0 } else { -1.0 });
         let free: Vec<Rect> = shares
-            .map(|share| Rect::around(along(line, share), width, height))
-            .filter(|rect| frame.area.grown(-4.0).contains(rect))
-            .filter(|rect| !taken.iter().any(|other| other.overlaps(&rect.grown(10.0))))
+            .map(|share| Rect::from_centre(point_along(line, share), width, height))
+            .filter(|rect| frame.area.inflate(-4.0).contains(rect))
+            .filter(|rect| !taken.iter().any(|other| other.overlaps(&rect.inflate(10.0))))
             .filter(|rect| !crosses.iter().any(|cross| cross.overlaps(rect)))
             .collect();
         let best = free.iter().find(|rect| !dots.iter().any(|dot| dot.overlaps(rect))).or(free.first());
         if let Some(rect) = best {
             canvas.veil(*rect, WHITE, 0.85)?;
-            canvas.text(name, rect.centre(), Side::Middle, kind)?;
+            canvas.text(name, rect.centre(), Side::Middle, font)?;
             taken.push(*rect);
         }
     }
@@ -157,35 +158,40 @@ fn length(line: &[Xy]) -> f64 {
 }
 
 /// Returns the point at a share of the line's length.
-fn along(line: &[Xy], share: f64) -> Xy {
-    let mut left = share * length(line);
+fn point_along(line: &[Xy], share: f64) -> Xy {
+    let mut rest = share * length(line);
     for pair in line.windows(2) {
         let piece = length(pair);
-        if piece > 0.0 && left <= piece {
-            let t = left / piece;
+        if piece > 0.0 && rest <= piece {
+            let t = rest / piece;
             return (pair[0].0 + t * (pair[1].0 - pair[0].0), pair[0].1 + t * (pair[1].1 - pair[0].1));
         }
-        left -= piece;
+        rest -= piece;
     }
     line[line.len() - 1]
 }
 
 /// Draws dots at measured points and crosses at failed ones. Returns the kinds of marks drawn.
-fn marks(canvas: &mut Canvas, grid: &Grid, frame: &Frame, known: &[((usize, usize), Mark)]) -> Result<Vec<Mark>> {
-    let mut seen = Vec::new();
+fn draw_marks(
+    canvas: &mut Canvas,
+    grid: &Grid,
+    frame: &Frame,
+    special: &[((usize, usize), Mark)],
+) -> Result<Vec<Mark>> {
+    let mut drawn = Vec::new();
     for ((j, i), _) in grid.values.indexed_iter().filter(|(_, value)| !value.is_nan()) {
-        let mark = Mark::at(known, (j, i));
-        frame::mark(canvas, frame.at(grid.x.values[i], grid.y.values[j]), mark)?;
-        seen.push(mark);
+        let mark = Mark::find(special, (j, i));
+        frame::draw_mark(canvas, frame.point(grid.x.values[i], grid.y.values[j]), mark)?;
+        drawn.push(mark);
     }
     for (j, i) in &grid.failed {
-        canvas.cross(frame.at(grid.x.values[*i], grid.y.values[*j]))?;
+        canvas.cross(frame.point(grid.x.values[*i], grid.y.values[*j]))?;
     }
     for (row, (j, i)) in grid.filled_cells().into_iter().enumerate() {
-        canvas.spot(frame.at(grid.x.values[i], grid.y.values[j]), row);
+        canvas.spot(frame.point(grid.x.values[i], grid.y.values[j]), row);
     }
     let mut marks = vec![Mark::Measured, Mark::Faster, Mark::Slower, Mark::Undecided];
-    marks.retain(|mark| seen.contains(mark));
+    marks.retain(|mark| drawn.contains(mark));
     if !grid.failed.is_empty() {
         marks.push(Mark::Failed);
     }

@@ -5,7 +5,7 @@ use plotters::style::RGBColor;
 use super::canvas::Canvas;
 use super::colour::{GREY, INK, SERIES, WHITE};
 use super::drawable::Drawable;
-use super::edges::{Span, is_beyond, reach, with_arrows};
+use super::edges::{Span, axis_values, explain_arrows, is_beyond};
 use super::frame::{self, Frame, FrameAxis};
 use super::geometry::{Rect, Xy};
 use super::grid::Quantity;
@@ -13,12 +13,12 @@ use super::landmark::Landmark;
 use super::legend::{self, Legend};
 use super::sheet::{PAPER_WIDTH, Room, Style as Look};
 use super::table::{FigureTable, column, in_words};
-use super::text::{self, Side, Type};
+use super::text::{self, Font, Side};
 use super::ticks::Scale;
 use apexmap_base::error::{Error, Result};
 
 /// Maximum number of series in one figure. The legend has no space for more, and readers could not distinguish them.
-const MOST_SERIES: usize = 21;
+const MAX_SERIES: usize = 21;
 
 /// Quantities as curves over one axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,8 +67,8 @@ impl CurvePoint {
     /// Returns the ratio of this value to `factor` times the other. Its interval includes the uncertainty of both:
     /// half-widths of logarithms add in quadrature, as for independent estimates. If both estimates come from the same
     /// launches, the interval is too wide. The ratio of a value to itself is certain.
-    pub fn over(&self, base: &Self, times: f64) -> Self {
-        let y = self.y / (times * base.y);
+    pub fn ratio_to(&self, base: &Self, factor: f64) -> Self {
+        let y = self.y / (factor * base.y);
         if self == base {
             return Self { y, low: y, high: y, ..*self };
         }
@@ -82,100 +82,102 @@ impl CurvePoint {
 pub struct CurvePlot<'a> {
     pub curves: &'a Curves,
     /// Number of consecutive series that share a colour: a measurement, its model or limit, and the attainable rate.
-    pub together: usize,
+    pub group_size: usize,
     /// A value at which a horizontal line is always drawn.
     pub level: Option<f64>,
 }
 
 impl Drawable for CurvePlot<'_> {
     fn draw(&self, canvas: &mut Canvas) -> Result<()> {
-        let CurvePlot { curves, together, level } = *self;
-        if curves.series.len() > MOST_SERIES {
+        let CurvePlot { curves, group_size, level } = *self;
+        if curves.series.len() > MAX_SERIES {
             return Err(Error::input(
-                format!("{} curves in one figure, but at most {MOST_SERIES} can be distinguished", curves.series.len()),
+                format!("{} curves in one figure, but at most {MAX_SERIES} can be distinguished", curves.series.len()),
                 "select fewer of them, or draw a heat map",
             ));
         }
-        let known = || curves.series.iter().flat_map(|s| &s.points).filter(|p| !p.y.is_nan());
-        let mut measured: Vec<f64> = known().map(|p| p.x).collect();
-        let x = Scale::spanning(measured.iter().copied(), curves.x.log, &curves.x.label)?.padded(0.03);
-        let values = reach(known().map(CurvePoint::span), curves.y.log).into_iter().chain(level);
-        let y = Scale::spanning(values, curves.y.log, &curves.y.label)?.padded(0.05);
+        let points = || curves.series.iter().flat_map(|s| &s.points).filter(|p| !p.y.is_nan());
+        let mut measured: Vec<f64> = points().map(|p| p.x).collect();
+        let x = Scale::from_values(measured.iter().copied(), curves.x.log, &curves.x.label)?.pad(0.03);
+        let values = axis_values(points().map(CurvePoint::span), curves.y.log).into_iter().chain(level);
+        let y = Scale::from_values(values, curves.y.log, &curves.y.label)?.pad(0.05);
         measured.sort_by(f64::total_cmp);
         measured.dedup();
-        let beyond = known().any(|point| is_beyond(point.span(), &y) != (false, false));
+        let beyond = points().any(|point| is_beyond(point.span(), &y) != (false, false));
         let top = canvas
-            .header(&curves.title, &if beyond { with_arrows(&curves.subtitle) } else { curves.subtitle.clone() })?;
+            .header(&curves.title, &if beyond { explain_arrows(&curves.subtitle) } else { curves.subtitle.clone() })?;
         let sheet = canvas.sheet;
         let look = sheet.style;
         let labels = curves.labels();
         let legend = match look {
-            Look::Screen => Legend::beside(&labels, sheet.height - sheet.below - top),
-            Look::Paper => Legend::below(&labels, sheet.width),
+            Look::Screen => Legend::column(&labels, sheet.height - sheet.below - top),
+            Look::Paper => Legend::rows(&labels, sheet.width),
         };
-        let beside = if look == Look::Paper || legend.is_empty() { 10.0 + sheet.margin } else { legend.size.0 + 30.0 };
+        let right_margin =
+            if look == Look::Paper || legend.is_empty() { 10.0 + sheet.margin } else { legend.size.0 + 30.0 };
         let x = FrameAxis { quantity: &curves.x, scale: x, measured: &measured, only_measured: false };
         let y = FrameAxis { quantity: &curves.y, scale: y, measured: &[], only_measured: false };
-        let frame = frame::axes(canvas, top, sheet.width - beside, &x, &y, true)?;
+        let frame = frame::draw_axes(canvas, top, sheet.width - right_margin, &x, &y, true)?;
         if let Some(level) = level {
-            let across = [x.scale.low, x.scale.high].map(|x| frame.at(x, level));
+            let across = [x.scale.low, x.scale.high].map(|x| frame.point(x, level));
             canvas.line(&across, INK, 1.4)?;
         }
         let spanned = |mark: &&Landmark| measured.first() <= Some(&mark.x) && Some(&mark.x) <= measured.last();
         for mark in curves.marks.iter().filter(spanned) {
             mark.draw(canvas, &frame)?;
         }
-        let sorted: Vec<Vec<CurvePoint>> = curves.series.iter().map(|series| by_x(&series.points)).collect();
+        let sorted: Vec<Vec<CurvePoint>> = curves.series.iter().map(|series| sort_by_x(&series.points)).collect();
         for (k, points) in sorted.iter().enumerate() {
-            intervals(canvas, &frame, points, Style::of(k, together))?;
+            draw_intervals(canvas, &frame, points, Style::new(k, group_size))?;
         }
         for (k, points) in sorted.iter().enumerate() {
-            line(canvas, &frame, points, Style::of(k, together))?;
-            arrows(canvas, &frame, points, Style::of(k, together))?;
+            draw_line(canvas, &frame, points, Style::new(k, group_size))?;
+            draw_arrows(canvas, &frame, points, Style::new(k, group_size))?;
         }
         canvas.outline(frame.area, INK, 1.0)?;
         let shown = sorted.iter().flatten().filter(|point| !point.y.is_nan());
         for (row, point) in shown.enumerate() {
-            canvas.spot(frame.at(point.x, point.y), row);
+            canvas.spot(frame.point(point.x, point.y), row);
         }
         let corner = match look {
             Look::Screen => (frame.area.right + 14.0, frame.area.top),
             Look::Paper => (sheet.margin, sheet.height - legend.height()),
         };
-        draw_legend(canvas, curves, together, &legend, corner)
+        draw_legend(canvas, curves, group_size, &legend, corner)
     }
 
     fn table(&self) -> FigureTable {
         let curves = self.curves;
-        let known: Vec<(&str, CurvePoint)> = curves
+        let points: Vec<(&str, CurvePoint)> = curves
             .series
             .iter()
-            .flat_map(|series| by_x(&series.points).into_iter().map(|point| (series.label.as_str(), point)))
+            .flat_map(|series| sort_by_x(&series.points).into_iter().map(|point| (series.label.as_str(), point)))
             .filter(|(_, point)| !point.y.is_nan())
             .collect();
-        let all = |of: fn(&CurvePoint) -> f64| known.iter().map(|(_, p)| of(p)).collect::<Vec<f64>>();
-        let (x, write_x) = column(&curves.x, &all(|p| p.x));
-        let (y, write_y) = column(&curves.y, &all(|p| p.y));
-        let named = curves.series.iter().any(|series| !series.label.is_empty());
-        let bands = known.iter().any(|(_, p)| p.low.is_finite() && p.high.is_finite());
+        let values =
+            |coordinate: fn(&CurvePoint) -> f64| points.iter().map(|(_, p)| coordinate(p)).collect::<Vec<f64>>();
+        let (x, write_x) = column(&curves.x, &values(|p| p.x));
+        let (y, write_y) = column(&curves.y, &values(|p| p.y));
+        let has_labels = curves.series.iter().any(|series| !series.label.is_empty());
+        let has_intervals = points.iter().any(|(_, p)| p.low.is_finite() && p.high.is_finite());
         let mut head = vec![x, y];
-        if named {
+        if has_labels {
             head.insert(0, "curve".into());
         }
-        if bands {
+        if has_intervals {
             head.extend(["95 % low".to_owned(), "to".to_owned()]);
         }
         let row = |(label, point): &(&str, CurvePoint)| {
             let mut row = vec![write_x(point.x), write_y(point.y)];
-            if named {
+            if has_labels {
                 row.insert(0, (*label).to_owned());
             }
-            if bands {
+            if has_intervals {
                 row.extend([write_y(point.low), write_y(point.high)]);
             }
             row
         };
-        FigureTable { head, rows: known.iter().map(row).collect() }
+        FigureTable { head, rows: points.iter().map(row).collect() }
     }
 
     fn description(&self) -> String {
@@ -184,20 +186,20 @@ impl Drawable for CurvePlot<'_> {
         let least = points().min_by(|a, b| a.y.total_cmp(&b.y));
         let most = points().max_by(|a, b| a.y.total_cmp(&b.y));
         let (Some(least), Some(most)) = (least, most) else { return "No values.".into() };
-        let at = |p: &CurvePoint| format!("{} at {}", in_words(p.y, &curves.y), in_words(p.x, &curves.x));
+        let describe = |p: &CurvePoint| format!("{} at {}", in_words(p.y, &curves.y), in_words(p.x, &curves.x));
         let count = curves.series.len();
         format!(
             "{count} curve{} of {} over {}, from {} to {}.",
             if count == 1 { "" } else { "s" },
             curves.y.label,
             curves.x.label,
-            at(least),
-            at(most)
+            describe(least),
+            describe(most)
         )
     }
 
     fn room(&self) -> Room {
-        Room::Legend(Legend::below(&self.curves.labels(), PAPER_WIDTH).height())
+        Room::Legend(Legend::rows(&self.curves.labels(), PAPER_WIDTH).height())
     }
 }
 
@@ -207,7 +209,7 @@ impl Curves {
     }
 }
 
-fn by_x(points: &[CurvePoint]) -> Vec<CurvePoint> {
+fn sort_by_x(points: &[CurvePoint]) -> Vec<CurvePoint> {
     let mut sorted: Vec<CurvePoint> = points.iter().copied().filter(|p| p.x.is_finite()).collect();
     sorted.sort_by(|a, b| a.x.total_cmp(&b.x));
     sorted
@@ -218,57 +220,61 @@ fn stretches(points: &[CurvePoint], pass: impl Fn(&CurvePoint) -> bool) -> Vec<V
     points.split(|p| !pass(p)).filter(|s| !s.is_empty()).map(<[CurvePoint]>::to_vec).collect()
 }
 
-fn intervals(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
-    let at = |x: f64, y: f64| frame.at(x, y.clamp(frame.y.low, frame.y.high));
+fn draw_intervals(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
+    let pixel = |x: f64, y: f64| frame.point(x, y.clamp(frame.y.low, frame.y.high));
     for stretch in stretches(points, |p| !p.y.is_nan() && p.low.is_finite() && p.high.is_finite()) {
         if let [p] = stretch[..] {
-            let ((x, low), (_, high)) = (at(p.x, p.low), at(p.x, p.high));
+            let ((x, low), (_, high)) = (pixel(p.x, p.low), pixel(p.x, p.high));
             canvas.line(&[(x, low), (x, high)], style.colour, 1.2)?;
             for y in [low, high] {
                 canvas.line(&[(x - 4.0, y), (x + 4.0, y)], style.colour, 1.2)?;
             }
             continue;
         }
-        let upper = stretch.iter().map(|p| at(p.x, p.high));
-        let band: Vec<Xy> = upper.chain(stretch.iter().rev().map(|p| at(p.x, p.low))).collect();
+        let upper = stretch.iter().map(|p| pixel(p.x, p.high));
+        let band: Vec<Xy> = upper.chain(stretch.iter().rev().map(|p| pixel(p.x, p.low))).collect();
         canvas.polygon(&band, style.colour, 0.2)?;
     }
     Ok(())
 }
 
 /// Draws arrows at the edge of the frame where an interval continues beyond it.
-fn arrows(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
+fn draw_arrows(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
     for point in points.iter().filter(|point| !point.y.is_nan()) {
         let (below, above) = is_beyond(point.span(), &frame.y);
-        let (x, _) = frame.at(point.x, point.y);
-        for (_, tip, way) in
+        let (x, _) = frame.point(point.x, point.y);
+        for (_, tip, direction) in
             [(below, frame.area.bottom, -1.0), (above, frame.area.top, 1.0)].into_iter().filter(|(is, ..)| *is)
         {
-            canvas.polygon(&[(x, tip), (x - 4.0, tip + way * 8.0), (x + 4.0, tip + way * 8.0)], style.colour, 1.0)?;
+            canvas.polygon(
+                &[(x, tip), (x - 4.0, tip + direction * 8.0), (x + 4.0, tip + direction * 8.0)],
+                style.colour,
+                1.0,
+            )?;
         }
     }
     Ok(())
 }
 
-fn line(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
+fn draw_line(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
     for stretch in stretches(points, |p| !p.y.is_nan()) {
-        let pixels: Vec<Xy> = stretch.iter().map(|p| frame.at(p.x, p.y)).collect();
+        let pixels: Vec<Xy> = stretch.iter().map(|p| frame.point(p.x, p.y)).collect();
         if pixels.len() > 1 && style.part != Part::Markers {
-            canvas.dashed(&pixels, style.colour, 1.8, style.dashes(canvas.sheet.style))?;
+            canvas.dashed_line(&pixels, style.colour, 1.8, style.dashes(canvas.sheet.style))?;
         }
         // A line of one point would be invisible.
         if pixels.len() > 1 && matches!(style.part, Part::Line | Part::Dots) {
             continue;
         }
-        for at in pixels {
-            style.marker(canvas, at)?;
+        for position in pixels {
+            style.marker(canvas, position)?;
         }
     }
     Ok(())
 }
 
 /// Number of marker shapes.
-const SHAPES: usize = 7;
+const MARKER_SHAPES: usize = 7;
 
 /// Colour and marker of a series. Both change from one series to the next; pairs repeat after 56.
 #[derive(Clone, Copy)]
@@ -287,20 +293,20 @@ enum Part {
 }
 
 impl Style {
-    fn of(k: usize, together: usize) -> Self {
-        let part = match (together, k % together) {
+    fn new(k: usize, group_size: usize) -> Self {
+        let part = match (group_size, k % group_size) {
             (1, _) => Part::Both,
             (_, 0) => Part::Markers,
             (_, 1) => Part::Line,
             _ => Part::Dots,
         };
-        let k = k / together;
-        Self { colour: SERIES[k % SERIES.len()], shape: (k + k / SERIES.len()) % SHAPES, part }
+        let k = k / group_size;
+        Self { colour: SERIES[k % SERIES.len()], shape: (k + k / SERIES.len()) % MARKER_SHAPES, part }
     }
 
     /// Returns the lengths of dashes and gaps. On paper, where colours may be lost, series differ in these too.
     fn dashes(self, look: Look) -> &'static [f64] {
-        const PATTERNS: [&[f64]; SHAPES] = [
+        const PATTERNS: [&[f64]; MARKER_SHAPES] = [
             &[],
             &[8.0, 4.0],
             &[2.0, 3.0],
@@ -350,27 +356,32 @@ fn polygon((x, y): Xy, radius: f64, corners: usize, angle: f64) -> Vec<Xy> {
 }
 
 /// Draws the legend outside the area of the data.
-fn draw_legend(canvas: &mut Canvas, curves: &Curves, together: usize, legend: &Legend, corner: Xy) -> Result<()> {
-    let kind = Type::new(text::TICK);
+fn draw_legend(canvas: &mut Canvas, curves: &Curves, group_size: usize, legend: &Legend, corner: Xy) -> Result<()> {
+    let font = Font::new(text::TICK);
     for (k, line) in legend.title.iter().enumerate() {
-        let at = (corner.0, corner.1 + legend::CLOSE * (k as f64 + 0.5));
-        canvas.text(line, at, Side::Left, kind.coloured(GREY))?;
+        let position = (corner.0, corner.1 + legend::LINE_HEIGHT * (k as f64 + 0.5));
+        canvas.text(line, position, Side::Left, font.with_colour(GREY))?;
     }
     for (k, (series, entry)) in curves.series.iter().zip(&legend.entries).enumerate() {
-        let style = Style::of(k, together);
-        let at = (corner.0 + entry.sample.0, corner.1 + entry.sample.1);
+        let style = Style::new(k, group_size);
+        let position = (corner.0 + entry.sample.0, corner.1 + entry.sample.1);
         if series.points.iter().any(|p| p.low.is_finite() && p.high.is_finite()) {
-            canvas.veil(Rect::around(at, 2.0 * legend::SAMPLE, 12.0), style.colour, 0.2)?;
+            canvas.veil(Rect::from_centre(position, 2.0 * legend::HALF_SAMPLE, 12.0), style.colour, 0.2)?;
         }
         if style.part != Part::Markers {
-            let ends = [(at.0 - legend::SAMPLE, at.1), (at.0 + legend::SAMPLE, at.1)];
-            canvas.dashed(&ends, style.colour, 1.8, style.dashes(canvas.sheet.style))?;
+            let ends = [(position.0 - legend::HALF_SAMPLE, position.1), (position.0 + legend::HALF_SAMPLE, position.1)];
+            canvas.dashed_line(&ends, style.colour, 1.8, style.dashes(canvas.sheet.style))?;
         }
         if matches!(style.part, Part::Both | Part::Markers) {
-            style.marker(canvas, at)?;
+            style.marker(canvas, position)?;
         }
         for (k, line) in entry.lines.iter().enumerate() {
-            canvas.text(line, (at.0 + legend::NAME_AT, at.1 + legend::CLOSE * k as f64), Side::Left, kind)?;
+            canvas.text(
+                line,
+                (position.0 + legend::NAME_OFFSET, position.1 + legend::LINE_HEIGHT * k as f64),
+                Side::Left,
+                font,
+            )?;
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use super::colour::{GREY, INK, PALE, WHITE};
 use super::geometry::{Rect, Xy};
 use super::grid::{Axis, Quantity};
 use super::sheet::{Sheet, Style};
-use super::text::{self, Side, Type};
+use super::text::{self, Font, Side};
 use super::ticks::{self, Scale};
 use apexmap_base::error::Result;
 use apexmap_base::units::Unit;
@@ -64,8 +64,9 @@ impl<'a> FrameAxis<'a> {
             ticks::tick_sets(&self.scale, self.measured, self.quantity.unit, binary)
         };
         choose(sets, self.quantity, binary, |values, labels| {
-            let at = |k: usize| self.scale.place(values[k]) * length;
-            (1..values.len()).all(|k| at(k) - at(k - 1) > (extent(&labels[k]) + extent(&labels[k - 1])) / 2.0 + 7.0)
+            let position = |k: usize| self.scale.place(values[k]) * length;
+            (1..values.len())
+                .all(|k| position(k) - position(k - 1) > (extent(&labels[k]) + extent(&labels[k - 1])) / 2.0 + 7.0)
         })
     }
 }
@@ -83,7 +84,7 @@ impl Frame {
         (self.area.left + x * self.area.width(), self.area.bottom - y * self.area.height())
     }
 
-    pub fn at(&self, x: f64, y: f64) -> Xy {
+    pub fn point(&self, x: f64, y: f64) -> Xy {
         self.pixel(self.x.place(x), self.y.place(y))
     }
 }
@@ -91,7 +92,7 @@ impl Frame {
 const TICK_LENGTH: f64 = 6.0;
 
 /// Lays out the axes below `top` and left of `right`. Draws ticks, labels and titles, and grid lines if requested.
-pub fn axes(
+pub fn draw_axes(
     canvas: &mut Canvas,
     top: f64,
     right: f64,
@@ -99,7 +100,7 @@ pub fn axes(
     y: &FrameAxis,
     grid_lines: bool,
 ) -> Result<Frame> {
-    let tick = Type::new(text::TICK);
+    let tick = Font::new(text::TICK);
     let Sheet { height, margin, below, .. } = canvas.sheet;
     let bottom = height - below;
     let y_ticks = y.ticks(bottom - top, |_| text::TICK);
@@ -109,43 +110,43 @@ pub fn axes(
     let frame = Frame { area, x: x.scale, y: y.scale };
     let x_ticks = x.ticks(area.width(), |label| tick.width(label));
     for (value, label) in x_ticks.values.iter().zip(&x_ticks.labels) {
-        let (at, _) = frame.at(*value, y.scale.low);
+        let (tick_x, _) = frame.point(*value, y.scale.low);
         if grid_lines {
-            canvas.line(&[(at, top), (at, bottom)], PALE, 1.0)?;
+            canvas.line(&[(tick_x, top), (tick_x, bottom)], PALE, 1.0)?;
         }
-        canvas.line(&[(at, bottom), (at, bottom + TICK_LENGTH)], INK, 1.0)?;
-        canvas.text(label, (at, bottom + TICK_LENGTH + 10.0), Side::Middle, tick)?;
+        canvas.line(&[(tick_x, bottom), (tick_x, bottom + TICK_LENGTH)], INK, 1.0)?;
+        canvas.text(label, (tick_x, bottom + TICK_LENGTH + 10.0), Side::Middle, tick)?;
     }
     for (value, label) in y_ticks.values.iter().zip(&y_ticks.labels) {
-        let (_, at) = frame.at(x.scale.low, *value);
+        let (_, tick_y) = frame.point(x.scale.low, *value);
         if grid_lines {
-            canvas.line(&[(left, at), (right, at)], PALE, 1.0)?;
+            canvas.line(&[(left, tick_y), (right, tick_y)], PALE, 1.0)?;
         }
-        canvas.line(&[(left - TICK_LENGTH, at), (left, at)], INK, 1.0)?;
-        canvas.text(label, (left - TICK_LENGTH - 4.0, at), Side::Right, tick)?;
+        canvas.line(&[(left - TICK_LENGTH, tick_y), (left, tick_y)], INK, 1.0)?;
+        canvas.text(label, (left - TICK_LENGTH - 4.0, tick_y), Side::Right, tick)?;
     }
-    small_ticks(canvas, &frame, x.measured, y.measured)?;
+    draw_small_ticks(canvas, &frame, x.measured, y.measured)?;
     let title = |quantity: &Quantity, room| text::cut(&quantity.title(), text::AXIS, false, room);
-    let kind = Type::new(text::AXIS);
+    let font = Font::new(text::AXIS);
     canvas.text(
         &title(x.quantity, area.width()),
-        (area.centre().0, bottom + canvas.sheet.name_at),
+        (area.centre().0, bottom + canvas.sheet.name_offset),
         Side::Middle,
-        kind,
+        font,
     )?;
-    canvas.upward(&title(y.quantity, area.height()), (margin + text::AXIS / 2.0, area.centre().1), kind)?;
+    canvas.upward_text(&title(y.quantity, area.height()), (margin + text::AXIS / 2.0, area.centre().1), font)?;
     Ok(frame)
 }
 
-fn small_ticks(canvas: &mut Canvas, frame: &Frame, x: &[f64], y: &[f64]) -> Result<()> {
+fn draw_small_ticks(canvas: &mut Canvas, frame: &Frame, x: &[f64], y: &[f64]) -> Result<()> {
     let Rect { left, bottom, .. } = frame.area;
     for value in x {
-        let (at, _) = frame.at(*value, frame.y.low);
-        canvas.line(&[(at, bottom), (at, bottom + 3.0)], INK, 1.0)?;
+        let (tick_x, _) = frame.point(*value, frame.y.low);
+        canvas.line(&[(tick_x, bottom), (tick_x, bottom + 3.0)], INK, 1.0)?;
     }
     for value in y {
-        let (_, at) = frame.at(frame.x.low, *value);
-        canvas.line(&[(left - 3.0, at), (left, at)], INK, 1.0)?;
+        let (_, tick_y) = frame.point(frame.x.low, *value);
+        canvas.line(&[(left - 3.0, tick_y), (left, tick_y)], INK, 1.0)?;
     }
     Ok(())
 }
@@ -161,7 +162,7 @@ pub struct ColourBar {
 impl ColourBar {
     /// Creates a bar whose colours change evenly along a scale. Its ticks are the first of `sets` whose labels fit the
     /// height of the frame.
-    pub fn smooth(
+    pub fn gradient(
         z: &Scale,
         colour: impl Fn(f64) -> RGBColor,
         (sets, quantity): (Vec<Vec<f64>>, &Quantity),
@@ -171,10 +172,10 @@ impl ColourBar {
         const PARTS: usize = 120;
         let share = |k: f64| k / PARTS as f64;
         let parts = (0..PARTS).map(|k| (share(k as f64), colour(share(k as f64 + 0.5)))).collect();
-        let apart = |values: &[f64], _: &[String]| {
+        let labels_fit = |values: &[f64], _: &[String]| {
             values.windows(2).all(|pair| (z.place(pair[1]) - z.place(pair[0])) * frame.height() > 2.0 * text::TICK)
         };
-        let ticks = choose(sets, quantity, false, apart);
+        let ticks = choose(sets, quantity, false, labels_fit);
         let ticks = ticks.values.iter().map(|v| z.place(*v)).zip(ticks.labels).collect();
         Self { parts, ticks, title }
     }
@@ -184,22 +185,22 @@ impl ColourBar {
         let bottom = frame.bottom - key_lines as f64 * KEY_LINE - if key_lines > 0 { 12.0 } else { 0.0 };
         let gap = canvas.sheet.margin + 8.0;
         let bar = Rect { left: frame.right + gap, right: frame.right + gap + 18.0, top: frame.top, bottom };
-        let at = |place: f64| bar.bottom - place * bar.height();
+        let bar_y = |place: f64| bar.bottom - place * bar.height();
         // Fill each part up to the top, so that no seam shows below the next part.
         for (low, colour) in &self.parts {
-            canvas.fill(Rect { bottom: at(*low), ..bar }, *colour)?;
+            canvas.fill(Rect { bottom: bar_y(*low), ..bar }, *colour)?;
         }
         canvas.outline(bar, INK, 1.0)?;
-        let tick = Type::new(text::TICK);
+        let tick = Font::new(text::TICK);
         let mut widest = 0.0;
         for (place, label) in &self.ticks {
-            canvas.line(&[(bar.right, at(*place)), (bar.right + 4.0, at(*place))], INK, 1.0)?;
-            canvas.text(label, (bar.right + 7.0, at(*place)), Side::Left, tick)?;
+            canvas.line(&[(bar.right, bar_y(*place)), (bar.right + 4.0, bar_y(*place))], INK, 1.0)?;
+            canvas.text(label, (bar.right + 7.0, bar_y(*place)), Side::Left, tick)?;
             widest = tick.width(label).max(widest);
         }
         let title = text::cut(&self.title, text::AXIS, false, bar.height());
         let x = (bar.right + 7.0 + widest + 8.0 + text::AXIS / 2.0).min(canvas.sheet.width - text::AXIS * 0.7);
-        canvas.upward(&title, (x, bar.centre().1), Type::new(text::AXIS))
+        canvas.upward_text(&title, (x, bar.centre().1), Font::new(text::AXIS))
     }
 }
 
@@ -220,19 +221,19 @@ pub enum Mark {
 }
 
 /// Draws the key of marks in the lower right corner, to the right of the frame.
-pub fn key(canvas: &mut Canvas, frame: &Rect, marks: &[Mark]) -> Result<()> {
+pub fn draw_key(canvas: &mut Canvas, frame: &Rect, marks: &[Mark]) -> Result<()> {
     for (k, kind) in marks.iter().rev().enumerate() {
-        let at = (frame.right + canvas.sheet.margin + 17.0, frame.bottom - KEY_LINE * (k as f64 + 0.5) + 2.0);
-        mark(canvas, at, *kind)?;
-        canvas.text(kind.words(), (at.0 + 16.0, at.1), Side::Left, Type::new(text::TICK))?;
+        let centre = (frame.right + canvas.sheet.margin + 17.0, frame.bottom - KEY_LINE * (k as f64 + 0.5) + 2.0);
+        draw_mark(canvas, centre, *kind)?;
+        canvas.text(kind.words(), (centre.0 + 16.0, centre.1), Side::Left, Font::new(text::TICK))?;
     }
     Ok(())
 }
 
 impl Mark {
     /// Returns the mark of a point (row, column): the one listed in `special`, otherwise "measured".
-    pub fn at(others: &[((usize, usize), Mark)], point: (usize, usize)) -> Self {
-        others.iter().find(|(at, _)| *at == point).map_or(Mark::Measured, |(_, mark)| *mark)
+    pub fn find(special: &[((usize, usize), Mark)], point: (usize, usize)) -> Self {
+        special.iter().find(|(cell, _)| *cell == point).map_or(Mark::Measured, |(_, mark)| *mark)
     }
 
     fn words(self) -> &'static str {
@@ -247,37 +248,40 @@ impl Mark {
     }
 }
 
-pub fn mark(canvas: &mut Canvas, at: Xy, mark: Mark) -> Result<()> {
+pub fn draw_mark(canvas: &mut Canvas, centre: Xy, mark: Mark) -> Result<()> {
     match mark {
-        Mark::Measured => measured(canvas, at),
+        Mark::Measured => draw_dot(canvas, centre),
         // Triangles distinguish faster and slower without colour.
-        Mark::Faster => triangle(canvas, at, -1.0),
-        Mark::Slower => triangle(canvas, at, 1.0),
+        Mark::Faster => draw_triangle(canvas, centre, -1.0),
+        Mark::Slower => draw_triangle(canvas, centre, 1.0),
         Mark::Undecided => {
-            let size = size(canvas);
-            canvas.dot(at, 4.2 * size, INK)?;
-            canvas.dot(at, 2.2 * size, WHITE)
+            let size = mark_size(canvas);
+            canvas.dot(centre, 4.2 * size, INK)?;
+            canvas.dot(centre, 2.2 * size, WHITE)
         }
-        Mark::Failed => canvas.cross(at),
-        Mark::Gap => hatch(canvas, Rect::around(at, 18.0, 12.0)),
+        Mark::Failed => canvas.cross(centre),
+        Mark::Gap => hatch(canvas, Rect::from_centre(centre, 18.0, 12.0)),
     }
 }
 
-pub fn measured(canvas: &mut Canvas, at: Xy) -> Result<()> {
-    canvas.dot(at, 1.8, INK)
+pub fn draw_dot(canvas: &mut Canvas, centre: Xy) -> Result<()> {
+    canvas.dot(centre, 1.8, INK)
 }
 
 /// Returns the relative size of marks: smaller on paper, where points lie closer.
-fn size(canvas: &Canvas) -> f64 {
+fn mark_size(canvas: &Canvas) -> f64 {
     if canvas.sheet.style == Style::Paper { 0.75 } else { 1.0 }
 }
 
 /// Draws a triangle with a white rim. It points up for -1 and down for 1.
-fn triangle(canvas: &mut Canvas, (x, y): Xy, way: f64) -> Result<()> {
-    let times = size(canvas);
-    for (size, colour) in [(6.4 * times, WHITE), (4.6 * times, INK)] {
-        let corners =
-            [(x, y + way * size), (x - 0.95 * size, y - way * 0.7 * size), (x + 0.95 * size, y - way * 0.7 * size)];
+fn draw_triangle(canvas: &mut Canvas, (x, y): Xy, direction: f64) -> Result<()> {
+    let factor = mark_size(canvas);
+    for (size, colour) in [(6.4 * factor, WHITE), (4.6 * factor, INK)] {
+        let corners = [
+            (x, y + direction * size),
+            (x - 0.95 * size, y - direction * 0.7 * size),
+            (x + 0.95 * size, y - direction * 0.7 * size),
+        ];
         canvas.polygon(&corners, colour, 1.0)?;
     }
     Ok(())
@@ -299,5 +303,5 @@ pub fn hatch(canvas: &mut Canvas, rect: Rect) -> Result<()> {
 
 /// Writes a remark in the middle of an otherwise empty frame.
 pub fn remark(canvas: &mut Canvas, frame: &Rect, words: &str) -> Result<()> {
-    canvas.text(words, frame.centre(), Side::Middle, Type::new(text::AXIS).coloured(GREY))
+    canvas.text(words, frame.centre(), Side::Middle, Font::new(text::AXIS).with_colour(GREY))
 }

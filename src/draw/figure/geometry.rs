@@ -14,7 +14,7 @@ pub struct Rect {
 
 impl Rect {
     /// Creates a rectangle from its centre.
-    pub fn around(centre: Xy, width: f64, height: f64) -> Self {
+    pub fn from_centre(centre: Xy, width: f64, height: f64) -> Self {
         let (x, y) = centre;
         Self { left: x - width / 2.0, top: y - height / 2.0, right: x + width / 2.0, bottom: y + height / 2.0 }
     }
@@ -32,8 +32,13 @@ impl Rect {
     }
 
     /// Returns the rectangle with each side moved outwards by this many pixels.
-    pub fn grown(&self, by: f64) -> Self {
-        Self { left: self.left - by, top: self.top - by, right: self.right + by, bottom: self.bottom + by }
+    pub fn inflate(&self, distance: f64) -> Self {
+        Self {
+            left: self.left - distance,
+            top: self.top - distance,
+            right: self.right + distance,
+            bottom: self.bottom + distance,
+        }
     }
 
     pub fn overlaps(&self, other: &Self) -> bool {
@@ -46,7 +51,7 @@ impl Rect {
 }
 
 /// Moves the sides of a convex polygon outwards. Its sharpest corners move a little less.
-pub fn grown(points: &[Xy], by: f64) -> Vec<Xy> {
+pub fn inflate(points: &[Xy], distance: f64) -> Vec<Xy> {
     let mut points = points.to_vec();
     points.dedup_by(|a, b| (a.0 - b.0).hypot(a.1 - b.1) < 1e-6);
     let count = points.len();
@@ -59,7 +64,7 @@ pub fn grown(points: &[Xy], by: f64) -> Vec<Xy> {
     };
     let corner = |k: usize| {
         let (before, after) = (normal(k + count - 1), normal(k));
-        let times = by / (1.0 + before.0 * after.0 + before.1 * after.1).max(0.4);
+        let times = distance / (1.0 + before.0 * after.0 + before.1 * after.1).max(0.4);
         (points[k].0 + (before.0 + after.0) * times, points[k].1 + (before.1 + after.1) * times)
     };
     (0..count).map(corner).collect()

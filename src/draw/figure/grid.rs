@@ -60,13 +60,13 @@ impl Axis {
 
     /// Returns the scale that spans the values.
     pub fn scale(&self) -> Result<Scale> {
-        Scale::spanning(self.values.iter().copied(), self.quantity.log, &self.quantity.label)
+        Scale::from_values(self.values.iter().copied(), self.quantity.log, &self.quantity.label)
     }
 }
 
 impl Grid {
     /// Returns the grid with its axes exchanged.
-    pub fn turned(&self) -> Self {
+    pub fn transpose(&self) -> Self {
         Self {
             x: self.y.clone(),
             y: self.x.clone(),
@@ -95,11 +95,11 @@ impl Grid {
     }
 
     /// Checks that each axis has at least two values, as interpolation needs them.
-    pub fn check_two_by_two(&self, what: &str) -> Result<()> {
+    pub fn check_two_by_two(&self, figure: &str) -> Result<()> {
         let Some(axis) = [&self.x, &self.y].into_iter().find(|axis| axis.values.len() < 2) else { return Ok(()) };
         Err(Error::input(
             format!(
-                "a {what} needs at least two values of \"{}\", but it has {}",
+                "a {figure} needs at least two values of \"{}\", but it has {}",
                 axis.quantity.label,
                 axis.values.len()
             ),
@@ -113,20 +113,20 @@ impl Grid {
     pub fn scales(&self, range: Option<(f64, f64)>) -> Result<[Scale; 3]> {
         self.check()?;
         self.check_two_by_two("surface")?;
-        Ok([self.x.scale()?, self.y.scale()?, self.z_scale(range)?.rounded()])
+        Ok([self.x.scale()?, self.y.scale()?, self.z_scale(range)?.round_outwards()])
     }
 
     /// Returns the cells (y, x) that hold a value or a failure, row by row.
     pub fn filled_cells(&self) -> Vec<(usize, usize)> {
-        let known = |&((j, i), value): &((usize, usize), &f64)| !value.is_nan() || self.failed.contains(&(j, i));
-        self.values.indexed_iter().filter(known).map(|(at, _)| at).collect()
+        let is_filled = |&((j, i), value): &((usize, usize), &f64)| !value.is_nan() || self.failed.contains(&(j, i));
+        self.values.indexed_iter().filter(is_filled).map(|(cell, _)| cell).collect()
     }
 
     /// Returns the scale of the values. It also covers `range`.
     pub fn z_scale(&self, range: Option<(f64, f64)>) -> Result<Scale> {
         let measured = self.values.iter().copied().filter(|z| !z.is_nan());
         let ends = range.into_iter().flat_map(|(low, high)| [low, high]);
-        Scale::spanning(measured.chain(ends), self.z.log, &self.z.label)
+        Scale::from_values(measured.chain(ends), self.z.log, &self.z.label)
     }
 }
 

@@ -10,7 +10,7 @@ use super::frame::{self, ColourBar, Mark};
 use super::geometry::Rect;
 use super::grid::Grid;
 use super::table::{self, FigureTable};
-use super::text::{Side, Type};
+use super::text::{Font, Side};
 use super::ticks::{self, Scale};
 use apexmap_base::error::Result;
 
@@ -36,8 +36,8 @@ impl Palette {
     fn scale(self, grid: &Grid, range: Option<(f64, f64)>) -> Result<Scale> {
         let ends = range.into_iter().flat_map(|(low, high)| [low, high]);
         match self {
-            Palette::Magnitude => Ok(grid.z_scale(range)?.rounded()),
-            Palette::Ratio => Scale::around_one(grid.values.iter().copied().chain(ends), 1.0, &grid.z.label),
+            Palette::Magnitude => Ok(grid.z_scale(range)?.round_outwards()),
+            Palette::Ratio => Scale::for_ratios(grid.values.iter().copied().chain(ends), 1.0, &grid.z.label),
             Palette::Elasticity => {
                 let values = grid.values.iter().copied().chain(ends);
                 let farthest = values.fold(1.0, |most: f64, value| most.max(value.abs()));
@@ -48,7 +48,7 @@ impl Palette {
     }
 
     /// Returns the text of a value in its cell.
-    fn written(self, value: f64, grid: &Grid) -> String {
+    fn format_value(self, value: f64, grid: &Grid) -> String {
         match self {
             // Adding 0 turns the -0 of rounding into 0.
             Palette::Elasticity => format!("{:.2}", (value * 100.0).round() / 100.0 + 0.0),
@@ -70,53 +70,53 @@ impl Drawable for Heat<'_> {
         grid.check()?;
         let z = palette.scale(grid, range)?;
         let area = Cells::new(canvas, (&grid.title, &grid.subtitle), (&grid.x, &grid.y))?;
-        cells(canvas, grid, (&z, palette), &area)?;
-        area.marks(canvas, grid)?;
+        draw_cells(canvas, grid, (&z, palette), &area)?;
+        area.draw_marks(canvas, grid)?;
         canvas.outline(area.frame.area, INK, 1.0)?;
-        beside(canvas, grid, (&z, palette), &area.frame.area)
+        draw_bar_and_key(canvas, grid, (&z, palette), &area.frame.area)
     }
 
     fn table(&self) -> FigureTable {
-        FigureTable::of_grid(self.grid)
+        FigureTable::from_grid(self.grid)
     }
 
     fn description(&self) -> String {
-        let what = match self.palette {
+        let kind = match self.palette {
             Palette::Magnitude => "Heat map",
             Palette::Ratio => "Heat map of ratios",
             Palette::Elasticity => "Heat map of elasticities",
         };
-        format!("{what}. {}", table::extremes(self.grid))
+        format!("{kind}. {}", table::extremes(self.grid))
     }
 }
 
-fn cells(canvas: &mut Canvas, grid: &Grid, (z, palette): (&Scale, Palette), area: &Cells) -> Result<()> {
-    let written = |value: f64| palette.written(value, grid);
+fn draw_cells(canvas: &mut Canvas, grid: &Grid, (z, palette): (&Scale, Palette), area: &Cells) -> Result<()> {
+    let format_value = |value: f64| palette.format_value(value, grid);
     let fits = |words: &str, rect: &Rect, size: f64| {
-        Type::new(size).width(words) + 10.0 <= rect.width() && size * 1.2 <= rect.height()
+        Font::new(size).width(words) + 10.0 <= rect.width() && size * 1.2 <= rect.height()
     };
-    let known = || grid.values.indexed_iter().filter(|(_, value)| !value.is_nan());
+    let values = || grid.values.indexed_iter().filter(|(_, value)| !value.is_nan());
     let sizes = [14.0, 13.0, 12.0, 11.0];
-    let all_fit = |size: &f64| known().all(|((j, i), value)| fits(&written(*value), &area.at(j, i), *size));
+    let all_fit = |size: &f64| values().all(|((j, i), value)| fits(&format_value(*value), &area.rect(j, i), *size));
     let size = sizes.into_iter().find(all_fit).unwrap_or(sizes[3]);
     for ((j, i), value) in grid.values.indexed_iter() {
-        let rect = area.at(j, i);
+        let rect = area.rect(j, i);
         if value.is_nan() {
             frame::hatch(canvas, rect)?;
             continue;
         }
         let colour = palette.colour(z.place(*value));
         tile(canvas, rect, colour)?;
-        let words = written(*value);
+        let words = format_value(*value);
         if fits(&words, &rect, size) {
-            canvas.text(&words, rect.centre(), Side::Middle, Type::new(size).coloured(readable_on(colour)))?;
+            canvas.text(&words, rect.centre(), Side::Middle, Font::new(size).with_colour(readable_on(colour)))?;
         }
     }
     Ok(())
 }
 
 /// Draws colour bar and key to the right of the frame.
-fn beside(canvas: &mut Canvas, grid: &Grid, (z, palette): (&Scale, Palette), frame: &Rect) -> Result<()> {
+fn draw_bar_and_key(canvas: &mut Canvas, grid: &Grid, (z, palette): (&Scale, Palette), frame: &Rect) -> Result<()> {
     let mut marks = Vec::new();
     if grid.values.iter().any(|v| v.is_nan()) {
         marks.push(Mark::Gap);
@@ -131,10 +131,10 @@ fn beside(canvas: &mut Canvas, grid: &Grid, (z, palette): (&Scale, Palette), fra
         sets.insert(0, vec![0.5, 0.7, 1.0, 1.4, 2.0]);
     }
     let title = grid.z.title();
-    ColourBar::smooth(z, |share| palette.colour(share), (sets, &grid.z), title, frame).draw(
+    ColourBar::gradient(z, |share| palette.colour(share), (sets, &grid.z), title, frame).draw(
         canvas,
         frame,
         marks.len(),
     )?;
-    frame::key(canvas, frame, &marks)
+    frame::draw_key(canvas, frame, &marks)
 }

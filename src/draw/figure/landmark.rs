@@ -4,7 +4,7 @@ use super::canvas::Canvas;
 use super::colour::{GREY, INK};
 use super::frame::Frame;
 use super::geometry::Rect;
-use super::text::{self, Type};
+use super::text::{self, Font};
 use apexmap_base::error::Result;
 
 /// A value of x that a vertical line marks, such as the size of a cache.
@@ -35,17 +35,17 @@ impl Landmark {
         const DASH: f64 = 5.0;
         const TICK: f64 = 12.0;
         let (top, bottom) = (frame.area.top, frame.area.bottom);
-        let (x, _) = frame.at(self.x, frame.y.low);
-        let kind = Type::new(text::TICK).coloured(GREY);
-        let half = kind.width(&self.label) / 2.0;
+        let (x, _) = frame.point(self.x, frame.y.low);
+        let font = Font::new(text::TICK).with_colour(GREY);
+        let half = font.width(&self.label) / 2.0;
         match self.style {
             LandmarkStyle::Tick => canvas.line(&[(x, bottom - TICK), (x, bottom)], INK, 2.5),
             LandmarkStyle::Range(low, high) => {
                 let [left, right] =
-                    [low.max(frame.x.low), high.min(frame.x.high)].map(|end| frame.at(end, frame.y.low).0);
+                    [low.max(frame.x.low), high.min(frame.x.high)].map(|end| frame.point(end, frame.y.low).0);
                 canvas.veil(Rect { left, top, right, bottom }, GREY, 0.2)?;
                 canvas.line(&[(x, top), (x, bottom)], GREY, 1.0)?;
-                canvas.upward(&self.label, (left.min(x) - 9.0, top + 8.0 + half), kind)
+                canvas.upward_text(&self.label, (left.min(x) - 9.0, top + 8.0 + half), font)
             }
             LandmarkStyle::Line => {
                 let mut y = top;
@@ -53,7 +53,7 @@ impl Landmark {
                     canvas.line(&[(x, y), (x, (y + DASH).min(bottom))], GREY, 1.0)?;
                     y += 2.0 * DASH;
                 }
-                canvas.upward(&self.label, (x - 9.0, bottom - 8.0 - half), kind)
+                canvas.upward_text(&self.label, (x - 9.0, bottom - 8.0 - half), font)
             }
         }
     }

@@ -23,8 +23,8 @@ pub fn names(labels: &[&str]) -> Names {
     if own.is_empty() {
         return kept;
     }
-    let join = |of: &[&str], which: &[usize]| which.iter().map(|&k| of[k]).collect::<Vec<_>>().join(", ");
-    Names { common: join(first, &shared), own: parts.iter().map(|of| join(of, &own)).collect() }
+    let join = |parts: &[&str], indices: &[usize]| indices.iter().map(|&k| parts[k]).collect::<Vec<_>>().join(", ");
+    Names { common: join(first, &shared), own: parts.iter().map(|label| join(label, &own)).collect() }
 }
 
 /// A curve's name in lines, and the centre of its line sample relative to the legend's corner.
@@ -44,20 +44,20 @@ pub struct Legend {
 }
 
 /// Distance from the middle of a line sample to the name.
-pub const NAME_AT: f64 = 22.0;
+pub const NAME_OFFSET: f64 = 22.0;
 /// Half of the sample's length.
-pub const SAMPLE: f64 = 14.0;
+pub const HALF_SAMPLE: f64 = 14.0;
 /// Maximum width of names next to the axes, and the width at which they wrap.
-const WIDEST: f64 = 300.0;
-const WIDE: f64 = 230.0;
+const MAX_WIDTH: f64 = 300.0;
+const WRAP_WIDTH: f64 = 230.0;
 
 impl Legend {
-    fn named(labels: &[&str]) -> Option<Names> {
+    fn split_labels(labels: &[&str]) -> Option<Names> {
         // The title already describes a single curve.
         labels.iter().any(|label| !label.is_empty()).then(|| names(labels))
     }
 
-    fn none() -> Self {
+    fn empty() -> Self {
         Self { title: Vec::new(), entries: Vec::new(), size: (0.0, 0.0) }
     }
 
@@ -71,76 +71,80 @@ impl Legend {
 
     /// Lays out one column next to the axes, at most `height` high. Names that need more lines than fit are cut in the
     /// middle, because curves usually differ at the ends of their names.
-    pub fn beside(labels: &[&str], height: f64) -> Self {
-        let Some(names) = Self::named(labels) else { return Self::none() };
+    pub fn column(labels: &[&str], height: f64) -> Self {
+        let Some(names) = Self::split_labels(labels) else { return Self::empty() };
         let width = |text: &String| text::width(text, text::TICK, false);
         let widest = names.own.iter().map(width).fold(0.0, f64::max);
         let count = names.own.len() as f64;
         let line = (height / count).clamp(15.0, 22.0);
-        let lined = |room: f64| -> Vec<Vec<String>> {
-            names.own.iter().map(|name| text::wrapped(name, text::TICK, false, room, usize::MAX)).collect()
+        let wrap_names = |room: f64| -> Vec<Vec<String>> {
+            names.own.iter().map(|name| text::wrap(name, text::TICK, false, room, usize::MAX)).collect()
         };
         let title_in = |room: f64| match names.common.is_empty() {
             true => Vec::new(),
-            false => text::wrapped(&names.common, text::TICK, false, room + NAME_AT + SAMPLE, 6),
+            false => text::wrap(&names.common, text::TICK, false, room + NAME_OFFSET + HALF_SAMPLE, 6),
         };
         // Lines within a name are closer to each other than names are.
-        let tall = |lines: &[Vec<String>], title: &[String]| {
-            lines.iter().map(|of| line + (of.len().max(1) - 1) as f64 * CLOSE).sum::<f64>() + titled(title)
+        let total_height = |lines: &[Vec<String>], title: &[String]| {
+            lines.iter().map(|name| line + (name.len().max(1) - 1) as f64 * LINE_HEIGHT).sum::<f64>()
+                + title_height(title)
         };
-        let mut room = widest.max(text::width(&names.common, text::TICK, false) / 4.0).min(WIDE);
-        let fits = |room: f64| tall(&lined(room), &title_in(room)) <= height;
-        if !fits(room) && widest > WIDE {
-            room = widest.min(WIDEST);
+        let mut room = widest.max(text::width(&names.common, text::TICK, false) / 4.0).min(WRAP_WIDTH);
+        let fits = |room: f64| total_height(&wrap_names(room), &title_in(room)) <= height;
+        if !fits(room) && widest > WRAP_WIDTH {
+            room = widest.min(MAX_WIDTH);
         }
         let title = title_in(room);
         let own = match fits(room) {
-            true => lined(room),
+            true => wrap_names(room),
             false => names.own.iter().map(|name| vec![text::cut_inside(name, text::TICK, false, room)]).collect(),
         };
-        let mut y = titled(&title);
+        let mut y = title_height(&title);
         let mut entries = Vec::new();
         for lines in own {
-            entries.push(LegendEntry { sample: (SAMPLE, y + line / 2.0), lines });
-            y += line + (entries[entries.len() - 1].lines.len().max(1) - 1) as f64 * CLOSE;
+            entries.push(LegendEntry { sample: (HALF_SAMPLE, y + line / 2.0), lines });
+            y += line + (entries[entries.len() - 1].lines.len().max(1) - 1) as f64 * LINE_HEIGHT;
         }
-        Self { title, entries, size: (room + NAME_AT + SAMPLE, y) }
+        Self { title, entries, size: (room + NAME_OFFSET + HALF_SAMPLE, y) }
     }
 
     /// Lays out the largest number of columns that fits below axes of this width.
-    pub fn below(labels: &[&str], width: f64) -> Self {
-        let Some(names) = Self::named(labels) else { return Self::none() };
+    pub fn rows(labels: &[&str], width: f64) -> Self {
+        let Some(names) = Self::split_labels(labels) else { return Self::empty() };
         let width_of = |text: &String| text::width(text, text::TICK, false);
-        let widest = names.own.iter().map(width_of).fold(0.0, f64::max) + NAME_AT + SAMPLE + 12.0;
+        let widest = names.own.iter().map(width_of).fold(0.0, f64::max) + NAME_OFFSET + HALF_SAMPLE + 12.0;
         let columns = ((width / widest) as usize).clamp(1, names.own.len());
         let room = width / columns as f64;
         let title = match names.common.is_empty() {
             true => Vec::new(),
-            false => text::wrapped(&names.common, text::TICK, false, width, 3),
+            false => text::wrap(&names.common, text::TICK, false, width, 3),
         };
         let own: Vec<Vec<String>> = names
             .own
             .iter()
-            .map(|name| text::wrapped(name, text::TICK, false, room - NAME_AT - SAMPLE - 4.0, usize::MAX))
+            .map(|name| text::wrap(name, text::TICK, false, room - NAME_OFFSET - HALF_SAMPLE - 4.0, usize::MAX))
             .collect();
-        let mut y = titled(&title);
+        let mut y = title_height(&title);
         let mut entries = Vec::new();
         for row in own.chunks(columns) {
             for (k, lines) in row.iter().enumerate() {
-                entries.push(LegendEntry { sample: (k as f64 * room + SAMPLE, y + BELOW / 2.0), lines: lines.clone() });
+                entries.push(LegendEntry {
+                    sample: (k as f64 * room + HALF_SAMPLE, y + ROW_HEIGHT / 2.0),
+                    lines: lines.clone(),
+                });
             }
-            y += BELOW + (row.iter().map(Vec::len).max().unwrap_or(1).max(1) - 1) as f64 * CLOSE;
+            y += ROW_HEIGHT + (row.iter().map(Vec::len).max().unwrap_or(1).max(1) - 1) as f64 * LINE_HEIGHT;
         }
         Self { title, entries, size: (width, y) }
     }
 }
 
 /// Distance between the lines of one name.
-pub const CLOSE: f64 = 15.0;
+pub const LINE_HEIGHT: f64 = 15.0;
 /// Distance between names in a legend below the axes.
-const BELOW: f64 = 18.0;
+const ROW_HEIGHT: f64 = 18.0;
 
 /// Returns the height of the title.
-fn titled(lines: &[String]) -> f64 {
-    if lines.is_empty() { 0.0 } else { lines.len() as f64 * CLOSE + 6.0 }
+fn title_height(lines: &[String]) -> f64 {
+    if lines.is_empty() { 0.0 } else { lines.len() as f64 * LINE_HEIGHT + 6.0 }
 }

@@ -45,12 +45,12 @@ pub use classes::Classes;
 pub use curves::{CurvePoint, Curves, Series};
 pub use grid::{Axis, Grid, Quantity};
 pub use landmark::{Landmark, LandmarkStyle};
-pub use panels::{MOST_PANELS, Panels};
+pub use panels::{MAX_PANELS, Panels};
 pub use ratios::Ratios;
 pub use regions::Regions;
 pub use sheet::{Sheet, Style};
 pub use view::View;
-pub use winners::{MOST_WINNERS, Winners};
+pub use winners::{MAX_WINNERS, Winners};
 
 use bitmap::Bitmap;
 use canvas::Canvas;
@@ -117,7 +117,7 @@ impl Figure {
 
     /// `range` is the range of magnitudes; `None` takes it from the data.
     fn drawable(&self, range: Option<(f64, f64)>) -> Box<dyn Drawable + '_> {
-        let curve_plot = |curves, together, level| Box::new(CurvePlot { curves, together, level });
+        let curve_plot = |curves, together, level| Box::new(CurvePlot { curves, group_size: together, level });
         match self {
             Figure::Surface(grid, view) => Box::new(Surface { grid, bounds: None, view: *view, range }),
             Figure::Layers(grid, bounds, view) => Box::new(Surface { grid, bounds: Some(bounds), view: *view, range }),
@@ -168,17 +168,17 @@ pub fn svg(figure: &Figure) -> Result<String> {
 pub fn drawing(figure: &Figure, style: Style) -> Result<Drawing> {
     text::register()?;
     let figure = figure.drawable(None);
-    let sheet = Sheet::of(style, figure.room());
+    let sheet = Sheet::new(style, figure.room());
     let size = (sheet.width, sheet.height);
-    let printed = |pixels: f64| match style {
+    let format_length = |pixels: f64| match style {
         Style::Screen => pixels.to_string(),
         Style::Paper => format!("{:.3}in", pixels / sheet.inch),
     };
-    let mut svg = Svg::new(size, [size.0, size.1].map(printed));
+    let mut svg = Svg::new(size, [size.0, size.1].map(format_length));
     let mut canvas = Canvas::new(&mut svg, sheet)?;
     figure.draw(&mut canvas)?;
     let spots = canvas.spots;
-    Ok(Drawing { svg: svg.finished(), size, spots })
+    Ok(Drawing { svg: svg.finish(), size, spots })
 }
 
 /// Writes the figure as a PNG file for a screen; `path` must end in `.png`.
@@ -188,20 +188,20 @@ pub fn drawing(figure: &Figure, style: Style) -> Result<Drawing> {
 /// # Panics
 /// As for [`svg()`].
 pub fn png(figure: &Figure, path: &Path) -> Result<()> {
-    png_in(figure, Style::Screen, path)
+    write_png(figure, Style::Screen, path)
 }
 
 /// Writes the figure as a PNG file that records its size in inches; `path` must end in `.png`.
 ///
 /// Fails if the data cannot be drawn or the file cannot be written.
-pub fn png_in(figure: &Figure, style: Style, path: &Path) -> Result<()> {
+pub fn write_png(figure: &Figure, style: Style, path: &Path) -> Result<()> {
     if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
         return Err(Error::input(
             format!("{} is not the name of a PNG file", path.display()),
             "use a name that ends in .png",
         ));
     }
-    new_file::write_named_by(path, png_bytes(figure, style)?)
+    new_file::write_user_file_contents(path, png_bytes(figure, style)?)
 }
 
 /// Returns the figure as PNG data that record their size in inches.
@@ -210,8 +210,8 @@ pub fn png_in(figure: &Figure, style: Style, path: &Path) -> Result<()> {
 pub fn png_bytes(figure: &Figure, style: Style) -> Result<Vec<u8>> {
     text::register()?;
     let figure = figure.drawable(None);
-    let sheet = Sheet::of(style, figure.room());
+    let sheet = Sheet::new(style, figure.room());
     let mut bitmap = Bitmap::new(sheet);
     figure.draw(&mut Canvas::new(&mut bitmap.painter(), sheet)?)?;
-    bitmap.encoded()
+    bitmap.encode()
 }

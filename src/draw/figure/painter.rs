@@ -3,7 +3,7 @@
 use plotters::style::RGBColor;
 
 use super::geometry::{Rect, Xy};
-use super::text::{Side, Type};
+use super::text::{Font, Side};
 use apexmap_base::error::Result;
 
 pub trait Painter {
@@ -17,9 +17,9 @@ pub trait Painter {
     fn rect(&mut self, rect: Rect, colour: RGBColor) -> Result<()>;
 
     /// Draws a disc with a rim between the radii `radius` and `outer`.
-    fn disc(&mut self, at: Xy, radius: f64, colour: RGBColor, outer: f64, rim: RGBColor) -> Result<()>;
+    fn disc(&mut self, centre: Xy, radius: f64, colour: RGBColor, outer: f64, rim: RGBColor) -> Result<()>;
 
     /// Draws a line of text. Perpendicular to its direction, its capitals are centred on `position`. It may read
     /// upwards.
-    fn text(&mut self, text: &str, at: Xy, side: Side, kind: Type, upwards: bool) -> Result<()>;
+    fn text(&mut self, text: &str, position: Xy, side: Side, font: Font, upwards: bool) -> Result<()>;
 }

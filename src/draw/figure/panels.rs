@@ -9,7 +9,7 @@ use super::frame::{self, ColourBar, Frame, Ticks};
 use super::geometry::Rect;
 use super::grid::{Axis, Grid};
 use super::table::{self, FigureTable, column};
-use super::text::{self, Side, Type};
+use super::text::{self, Font, Side};
 use super::ticks::{self, Scale};
 use apexmap_base::error::{Error, Result};
 
@@ -23,7 +23,7 @@ pub struct Panels {
 }
 
 /// Maximum number of panels; more would be too small to read.
-pub const MOST_PANELS: usize = 4;
+pub const MAX_PANELS: usize = 4;
 
 const GAP: f64 = 34.0;
 const NAME: f64 = 24.0;
@@ -31,60 +31,69 @@ const NAME: f64 = 24.0;
 impl Drawable for &Panels {
     fn draw(&self, canvas: &mut Canvas) -> Result<()> {
         let grids = &self.grids;
-        let Some(first) = grids.first().filter(|_| grids.len() <= MOST_PANELS) else {
+        let Some(first) = grids.first().filter(|_| grids.len() <= MAX_PANELS) else {
             return Err(Error::internal(format!("{} contour plots do not fit side by side", grids.len())));
         };
         for grid in grids {
             grid.check()?;
             grid.check_two_by_two("contour plot")?;
         }
-        let span = |of: &dyn Fn(&Grid) -> Vec<f64>, log: bool, name: &str| {
-            Scale::spanning(grids.iter().flat_map(of), log, name)
+        let span = |values: &dyn Fn(&Grid) -> Vec<f64>, log: bool, name: &str| {
+            Scale::from_values(grids.iter().flat_map(values), log, name)
         };
         let z =
             span(&|grid| grid.values.iter().copied().filter(|v| !v.is_nan()).collect(), first.z.log, &first.z.label)?;
         let x = span(&|grid| grid.x.values.clone(), first.x.quantity.log, &first.x.quantity.label)?;
         let y = span(&|grid| grid.y.values.clone(), first.y.quantity.log, &first.y.quantity.label)?;
-        let bands = Bands::of_magnitudes(z);
+        let bands = Bands::from_scale(z);
         let names = ticks::labels(&bands.levels, first.z.unit, false);
         let top = canvas.header(&self.title, &self.subtitle)? + NAME;
         let sheet = canvas.sheet;
         let bottom = sheet.height - sheet.below;
-        let tick = Type::new(text::TICK);
-        let y_ticks = ticks_of(&first.y, &y, bottom - top, |_| text::TICK);
+        let tick = Font::new(text::TICK);
+        let y_ticks = choose_ticks(&first.y, &y, bottom - top, |_| text::TICK);
         let widest = y_ticks.labels.iter().map(|label| tick.width(label)).fold(0.0, f64::max);
         let left = sheet.margin + text::AXIS + 14.0 + widest + 10.0;
         let width = (canvas.bar_left() - left - GAP * (grids.len() - 1) as f64) / grids.len() as f64;
-        let x_ticks = ticks_of(&first.x, &x, width, |label| tick.width(label));
+        let x_ticks = choose_ticks(&first.x, &x, width, |label| tick.width(label));
         let mut row = 0;
         for (k, grid) in grids.iter().enumerate() {
             let start = left + k as f64 * (width + GAP);
             let frame = Frame { area: Rect { left: start, top, right: start + width, bottom }, x, y };
-            panel(canvas, grid, &frame, &bands, &names)?;
+            draw_panel(canvas, grid, &frame, &bands, &names)?;
             for (j, i) in grid.filled_cells() {
-                canvas.spot(frame.at(grid.x.values[i], grid.y.values[j]), row);
+                canvas.spot(frame.point(grid.x.values[i], grid.y.values[j]), row);
                 row += 1;
             }
             for (value, label) in x_ticks.values.iter().zip(&x_ticks.labels) {
-                let (at, _) = frame.at(*value, y.low);
-                canvas.line(&[(at, bottom), (at, bottom + 6.0)], INK, 1.0)?;
-                canvas.text(label, (at, bottom + 16.0), Side::Middle, tick)?;
+                let (tick_x, _) = frame.point(*value, y.low);
+                canvas.line(&[(tick_x, bottom), (tick_x, bottom + 6.0)], INK, 1.0)?;
+                canvas.text(label, (tick_x, bottom + 16.0), Side::Middle, tick)?;
             }
             for value in &y_ticks.values {
-                let (_, at) = frame.at(x.low, *value);
-                canvas.line(&[(start - 6.0, at), (start, at)], INK, 1.0)?;
+                let (_, tick_y) = frame.point(x.low, *value);
+                canvas.line(&[(start - 6.0, tick_y), (start, tick_y)], INK, 1.0)?;
             }
         }
         let frame = Frame { area: Rect { left, top, right: canvas.bar_left(), bottom }, x, y };
         for (value, label) in y_ticks.values.iter().zip(&y_ticks.labels) {
-            let (_, at) = frame.at(x.low, *value);
-            canvas.text(label, (left - 10.0, at), Side::Right, tick)?;
+            let (_, tick_y) = frame.point(x.low, *value);
+            canvas.text(label, (left - 10.0, tick_y), Side::Right, tick)?;
         }
-        let kind = Type::new(text::AXIS);
-        canvas.text(&first.x.quantity.title(), (frame.area.centre().0, bottom + sheet.name_at), Side::Middle, kind)?;
-        canvas.upward(&first.y.quantity.title(), (sheet.margin + text::AXIS / 2.0, frame.area.centre().1), kind)?;
+        let font = Font::new(text::AXIS);
+        canvas.text(
+            &first.x.quantity.title(),
+            (frame.area.centre().0, bottom + sheet.name_offset),
+            Side::Middle,
+            font,
+        )?;
+        canvas.upward_text(
+            &first.y.quantity.title(),
+            (sheet.margin + text::AXIS / 2.0, frame.area.centre().1),
+            font,
+        )?;
         let count = (bands.levels.len() - 1) as f64;
-        let parts = (0..bands.levels.len() - 1).map(|k| (k as f64 / count, bands.of(k))).collect();
+        let parts = (0..bands.levels.len() - 1).map(|k| (k as f64 / count, bands.band_colour(k))).collect();
         let ticks = names.into_iter().enumerate().map(|(k, name)| (k as f64 / count, name)).collect();
         ColourBar { parts, ticks, title: first.z.title() }.draw(canvas, &frame.area, 0)
     }
@@ -101,49 +110,50 @@ impl Drawable for &Panels {
             let shown = if value.is_nan() { "failed".into() } else { write_z(value) };
             vec![grid.title.clone(), write_x(grid.x.values[i]), write_y(grid.y.values[j]), shown]
         };
-        let rows = self.grids.iter().flat_map(|grid| grid.filled_cells().into_iter().map(move |at| (grid, at)));
-        FigureTable { head: vec!["machine".into(), x, y, z], rows: rows.map(|(grid, at)| row(grid, at)).collect() }
+        let rows = self.grids.iter().flat_map(|grid| grid.filled_cells().into_iter().map(move |cell| (grid, cell)));
+        FigureTable { head: vec!["machine".into(), x, y, z], rows: rows.map(|(grid, cell)| row(grid, cell)).collect() }
     }
 
     fn description(&self) -> String {
-        let each = self.grids.iter().map(|grid| format!("{}: {}", grid.title, table::extremes(grid)));
-        format!("Filled contours side by side. {}", each.collect::<Vec<_>>().join(" "))
+        let parts = self.grids.iter().map(|grid| format!("{}: {}", grid.title, table::extremes(grid)));
+        format!("Filled contours side by side. {}", parts.collect::<Vec<_>>().join(" "))
     }
 }
 
 /// Draws the contours of one machine below its name.
-fn panel(canvas: &mut Canvas, grid: &Grid, frame: &Frame, bands: &Bands, names: &[String]) -> Result<()> {
+fn draw_panel(canvas: &mut Canvas, grid: &Grid, frame: &Frame, bands: &Bands, names: &[String]) -> Result<()> {
     let triangles: Vec<[bands::Corner; 3]> = contour::triangles(grid, frame, &bands.z);
     let places: Vec<f64> = bands.levels.iter().map(|level| bands.z.place(*level)).collect();
     if triangles.is_empty() {
         frame::remark(canvas, &frame.area, "no four neighbouring points")?;
     }
     contour::fill(canvas, &triangles, &places, bands)?;
-    let lines = contour::lines(&triangles, &places, names);
+    let lines = contour::named_lines(&triangles, &places, names);
     for (line, _) in &lines {
         canvas.line(line, INK, 1.0)?;
     }
     canvas.outline(frame.area, INK, 1.0)?;
     for ((j, i), value) in grid.values.indexed_iter() {
         if !value.is_nan() {
-            frame::measured(canvas, frame.at(grid.x.values[i], grid.y.values[j]))?;
+            frame::draw_dot(canvas, frame.point(grid.x.values[i], grid.y.values[j]))?;
         }
     }
     for (j, i) in &grid.failed {
-        canvas.cross(frame.at(grid.x.values[*i], grid.y.values[*j]))?;
+        canvas.cross(frame.point(grid.x.values[*i], grid.y.values[*j]))?;
     }
-    contour::label(canvas, &lines, grid, frame)?;
+    contour::label_lines(canvas, &lines, grid, frame)?;
     let name = text::cut(&grid.title, text::AXIS, true, frame.area.width());
-    let at = (frame.area.centre().0, frame.area.top - NAME / 2.0);
-    canvas.text(&name, at, Side::Middle, Type::bold(text::AXIS))
+    let position = (frame.area.centre().0, frame.area.top - NAME / 2.0);
+    canvas.text(&name, position, Side::Middle, Font::bold(text::AXIS))
 }
 
 /// Returns the densest ticks whose labels do not touch.
-fn ticks_of(axis: &Axis, scale: &Scale, length: f64, extent: impl Fn(&str) -> f64) -> Ticks {
+fn choose_ticks(axis: &Axis, scale: &Scale, length: f64, extent: impl Fn(&str) -> f64) -> Ticks {
     let binary = ticks::is_binary(&axis.values);
     let sets = ticks::tick_sets(scale, &axis.values, axis.quantity.unit, binary);
     frame::choose(sets, &axis.quantity, binary, |values, labels| {
-        let at = |k: usize| scale.place(values[k]) * length;
-        (1..values.len()).all(|k| at(k) - at(k - 1) > (extent(&labels[k]) + extent(&labels[k - 1])) / 2.0 + 9.0)
+        let position = |k: usize| scale.place(values[k]) * length;
+        (1..values.len())
+            .all(|k| position(k) - position(k - 1) > (extent(&labels[k]) + extent(&labels[k - 1])) / 2.0 + 9.0)
     })
 }

@@ -14,7 +14,7 @@ use super::sheet::Room;
 use super::solid::Look;
 use super::surface;
 use super::table::{self, FigureTable};
-use super::text::{self, Side, Type};
+use super::text::{self, Font, Side};
 use super::ticks::{self, Scale};
 use super::view::View;
 use apexmap_base::error::Result;
@@ -36,31 +36,31 @@ pub struct Ratios {
 impl Ratios {
     /// Returns the mark of each cell (row, column).
     fn marks(&self) -> Vec<((usize, usize), Mark)> {
-        let mark = |at: (usize, usize), ratio: f64| match ratio > 1.0 {
-            _ if self.undecided.contains(&at) => Mark::Undecided,
+        let mark = |cell: (usize, usize), ratio: f64| match ratio > 1.0 {
+            _ if self.undecided.contains(&cell) => Mark::Undecided,
             true => Mark::Faster,
             false => Mark::Slower,
         };
-        self.grid.values.indexed_iter().filter(|(_, v)| !v.is_nan()).map(|(at, v)| (at, mark(at, *v))).collect()
+        self.grid.values.indexed_iter().filter(|(_, v)| !v.is_nan()).map(|(cell, v)| (cell, mark(cell, *v))).collect()
     }
 
     /// Returns the scale. Up to 4 its ends are powers of the root of two, beyond they are powers of two. A scale that
     /// is much longer than needed makes all colours pale.
     fn scale(&self) -> Result<Scale> {
         let ratios = || self.grid.values.iter().copied();
-        let fine = Scale::around_one(ratios(), 0.5, &self.grid.z.label)?;
-        if fine.high <= 4.0 { Ok(fine) } else { Scale::around_one(ratios(), 1.0, &self.grid.z.label) }
+        let fine = Scale::for_ratios(ratios(), 0.5, &self.grid.z.label)?;
+        if fine.high <= 4.0 { Ok(fine) } else { Scale::for_ratios(ratios(), 1.0, &self.grid.z.label) }
     }
 
     /// Returns the table of the grid with one more column: whether the ratio is decided, or who did not finish.
     fn table(&self) -> FigureTable {
-        let mut table = FigureTable::of_grid(&self.grid);
+        let mut table = FigureTable::from_grid(&self.grid);
         table.head.push("differs from 1".into());
-        for (row, at) in table.rows.iter_mut().zip(self.grid.filled_cells()) {
-            let unfinished = self.grid.failed.iter().position(|failed| *failed == at);
+        for (row, cell) in table.rows.iter_mut().zip(self.grid.filled_cells()) {
+            let unfinished = self.grid.failed.iter().position(|failed| *failed == cell);
             row.push(match unfinished {
                 Some(k) => format!("not finished: {}", self.unfinished[k]),
-                None if self.undecided.contains(&at) => self.undecided_label.into(),
+                None if self.undecided.contains(&cell) => self.undecided_label.into(),
                 None => "yes".into(),
             });
         }
@@ -91,10 +91,10 @@ impl Drawable for RatioMap<'_> {
         grid.check()?;
         let z = ratios.scale()?;
         let area = Cells::new(canvas, (&grid.title, &grid.subtitle), (&grid.x, &grid.y))?;
-        let (frame, cell) = (&area.frame, |j: usize, i: usize| area.at(j, i));
-        let written = |ratio: f64| ticks::short(ratio, Unit::None);
-        let known = || grid.values.indexed_iter().filter(|(_, ratio)| !ratio.is_nan());
-        let size = type_size(known().map(|((j, i), ratio)| (written(*ratio), cell(j, i))));
+        let (frame, cell) = (&area.frame, |j: usize, i: usize| area.rect(j, i));
+        let format_ratio = |ratio: f64| ticks::short(ratio, Unit::None);
+        let values = || grid.values.indexed_iter().filter(|(_, ratio)| !ratio.is_nan());
+        let size = type_size(values().map(|((j, i), ratio)| (format_ratio(*ratio), cell(j, i))));
         let mut small = false;
         for ((j, i), ratio) in grid.values.indexed_iter() {
             let rect = cell(j, i);
@@ -105,14 +105,14 @@ impl Drawable for RatioMap<'_> {
             let colour = diverging(z.place(*ratio));
             let undecided = ratios.undecided.contains(&(j, i));
             tile(canvas, rect, colour, undecided)?;
-            if !label(canvas, rect, colour, &written(*ratio), size)? && !undecided {
-                frame::mark(canvas, rect.centre(), if *ratio > 1.0 { Mark::Faster } else { Mark::Slower })?;
+            if !label(canvas, rect, colour, &format_ratio(*ratio), size)? && !undecided {
+                frame::draw_mark(canvas, rect.centre(), if *ratio > 1.0 { Mark::Faster } else { Mark::Slower })?;
                 small = true;
             }
         }
-        area.spots(canvas, grid);
+        area.record_spots(canvas, grid);
         for ((j, i), who) in grid.failed.iter().zip(&ratios.unfinished) {
-            unfinished(canvas, cell(*j, *i), who)?;
+            draw_unfinished(canvas, cell(*j, *i), who)?;
         }
         canvas.outline(frame.area, INK, 1.0)?;
         let mut key: Vec<Key> = if small { vec![Key::Faster, Key::Slower] } else { Vec::new() };
@@ -122,12 +122,12 @@ impl Drawable for RatioMap<'_> {
         if !grid.failed.is_empty() {
             key.push(Key::Unfinished);
         }
-        let open = grid.values.indexed_iter().any(|(at, ratio)| ratio.is_nan() && !grid.failed.contains(&at));
-        if open {
+        let has_gaps = grid.values.indexed_iter().any(|(cell, ratio)| ratio.is_nan() && !grid.failed.contains(&cell));
+        if has_gaps {
             key.push(Key::Missing);
         }
         let sets = ticks::tick_sets(&z, &[], Unit::None, z.high >= 4.0);
-        let bar = ColourBar::smooth(&z, diverging, (sets, &plain()), grid.z.title(), &frame.area);
+        let bar = ColourBar::gradient(&z, diverging, (sets, &plain_quantity()), grid.z.title(), &frame.area);
         bar.draw(canvas, &frame.area, key.len())?;
         draw_key(canvas, &frame.area, &key)
     }
@@ -189,18 +189,18 @@ impl Drawable for RatioSurface<'_> {
 }
 
 /// Returns the quantity of ratios: its ticks are plain numbers.
-fn plain() -> Quantity {
+fn plain_quantity() -> Quantity {
     Quantity { label: String::new(), unit: Unit::None, log: true }
 }
 
 /// Draws a cross, and the name of the machine where space allows.
-fn unfinished(canvas: &mut Canvas, rect: Rect, who: &str) -> Result<()> {
+fn draw_unfinished(canvas: &mut Canvas, rect: Rect, who: &str) -> Result<()> {
     let (x, y) = rect.centre();
-    let kind = Type::new(11.0);
+    let font = Font::new(11.0);
     let who = text::cut(who, 11.0, false, rect.width() - 6.0);
     if rect.height() < 34.0 || who.chars().count() < 2 {
         return canvas.cross((x, y));
     }
     canvas.cross((x, y - 8.0))?;
-    canvas.text(&who, (x, y + 9.0), Side::Middle, kind)
+    canvas.text(&who, (x, y + 9.0), Side::Middle, font)
 }

@@ -10,7 +10,7 @@ use super::frame;
 use super::geometry::Rect;
 use super::grid::Axis;
 use super::table::{FigureTable, column};
-use super::text::{self, Side, Type};
+use super::text::{self, Font, Side};
 use apexmap_base::error::{Error, Result};
 
 const KEY_LINE: f64 = 24.0;
@@ -30,7 +30,7 @@ pub struct Regions {
 impl Regions {
     /// Returns the cells (y, x) that have a name, with its index, row by row.
     pub fn filled_cells(&self) -> Vec<((usize, usize), usize)> {
-        self.cells.indexed_iter().filter_map(|(at, name)| Some((at, (*name)?))).collect()
+        self.cells.indexed_iter().filter_map(|(cell, name)| Some((cell, (*name)?))).collect()
     }
 }
 
@@ -47,28 +47,28 @@ impl Drawable for &Regions {
         }
         let area = Cells::new(canvas, (&self.title, &self.subtitle), (&self.x, &self.y))?;
         for ((j, i), name) in self.cells.indexed_iter() {
-            let rect = area.at(j, i);
+            let rect = area.rect(j, i);
             let Some(name) = *name else {
                 frame::hatch(canvas, rect)?;
                 continue;
             };
             tile(canvas, rect, SERIES[name])?;
-            let kind = Type::new(text::TICK).coloured(readable_on(SERIES[name]));
+            let font = Font::new(text::TICK).with_colour(readable_on(SERIES[name]));
             let words = &self.names[name];
-            if kind.width(words) + 8.0 <= rect.width() && text::TICK * 1.2 <= rect.height() {
-                canvas.text(words, rect.centre(), Side::Middle, kind)?;
+            if font.width(words) + 8.0 <= rect.width() && text::TICK * 1.2 <= rect.height() {
+                canvas.text(words, rect.centre(), Side::Middle, font)?;
             }
         }
         for (row, ((j, i), _)) in self.filled_cells().into_iter().enumerate() {
-            canvas.spot(area.at(j, i).centre(), row);
+            canvas.spot(area.rect(j, i).centre(), row);
         }
         let frame = area.frame.area;
         canvas.outline(frame, INK, 1.0)?;
         for (k, words) in self.names.iter().enumerate() {
-            let at = (frame.right + 31.0, frame.top + KEY_LINE * (k as f64 + 0.5));
-            canvas.fill(Rect::around(at, 18.0, 14.0), SERIES[k])?;
+            let swatch = (frame.right + 31.0, frame.top + KEY_LINE * (k as f64 + 0.5));
+            canvas.fill(Rect::from_centre(swatch, 18.0, 14.0), SERIES[k])?;
             let words = text::cut(words, text::TICK, false, canvas.sheet.bar - 50.0);
-            canvas.text(&words, (at.0 + 16.0, at.1), Side::Left, Type::new(text::TICK))?;
+            canvas.text(&words, (swatch.0 + 16.0, swatch.1), Side::Left, Font::new(text::TICK))?;
         }
         Ok(())
     }

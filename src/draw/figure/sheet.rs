@@ -27,7 +27,7 @@ pub struct Sheet {
     /// Free space at the edges.
     pub margin: f64,
     /// Distance from the axes to the middle of the name below them.
-    pub name_at: f64,
+    pub name_offset: f64,
     /// Space below the axes for labels, name and legend.
     pub below: f64,
     /// Space to the right of the axes for a colour bar with labels and title.
@@ -37,7 +37,7 @@ pub struct Sheet {
     /// Dots of a PNG file per pixel.
     pub dots: f64,
     /// Pixels per dot, along each axis, of the picture that a PNG file is computed from.
-    pub finer: usize,
+    pub oversampling: usize,
 }
 
 /// The space that a figure needs on a sheet of paper.
@@ -56,19 +56,19 @@ const PAPER_INCH: f64 = text::AXIS / 8.0 * 72.0;
 pub const PAPER_WIDTH: f64 = 3.3 * PAPER_INCH;
 
 impl Sheet {
-    pub fn of(style: Style, room: Room) -> Self {
+    pub fn new(style: Style, room: Room) -> Self {
         match style {
             Style::Screen => Self {
                 style,
                 width: 900.0,
                 height: 640.0,
                 margin: 14.0,
-                name_at: 42.0,
+                name_offset: 42.0,
                 below: 62.0,
                 bar: 150.0,
                 inch: 96.0,
                 dots: 1.0,
-                finer: 3,
+                oversampling: 3,
             },
             Style::Paper => {
                 let (share, legend) = match room {
@@ -83,19 +83,19 @@ impl Sheet {
                     width: PAPER_WIDTH,
                     height: share * PAPER_WIDTH + legend,
                     margin,
-                    name_at,
+                    name_offset: name_at,
                     below,
                     bar: 122.0,
                     inch: PAPER_INCH,
                     dots: 600.0 / PAPER_INCH,
-                    finer: 2,
+                    oversampling: 2,
                 }
             }
         }
     }
 
     /// Returns whether title and subtitle are drawn.
-    pub fn headed(&self) -> bool {
+    pub fn has_header(&self) -> bool {
         self.style == Style::Screen
     }
 

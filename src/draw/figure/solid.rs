@@ -9,7 +9,7 @@ use super::camera::Camera;
 use super::canvas::Canvas;
 use super::colour::{INK, viridis};
 use super::frame::{self, Mark};
-use super::text::{self, Side, Type};
+use super::text::{self, Font, Side};
 use super::ticks::Scale;
 use super::view::BOX_HEIGHT;
 use apexmap_base::error::Result;
@@ -17,9 +17,9 @@ use apexmap_base::error::Result;
 /// Patches across the whole height. A cell is drawn as patches of one colour each.
 const SHADES: f64 = 36.0;
 /// Maximum patches of a surface. More make the file larger without a visible gain.
-const MOST_PATCHES: f64 = 6000.0;
+const MAX_PATCHES: f64 = 6000.0;
 /// Colour of the bound's lines.
-const BOUND: RGBColor = RGBColor(213, 94, 0);
+const BOUND_COLOUR: RGBColor = RGBColor(213, 94, 0);
 
 /// The data in the box by [row][column]: positions 0 to 1 along x and y, heights 0 to `BOX_HEIGHT`.
 pub struct Solid<'a> {
@@ -44,7 +44,7 @@ pub struct Look<'a> {
 }
 
 impl Look<'_> {
-    pub fn of_magnitudes() -> Self {
+    pub fn magnitude() -> Self {
         Self { colour: viridis, bounds: None, level: None, marks: &[] }
     }
 }
@@ -52,11 +52,12 @@ impl Look<'_> {
 impl Solid<'_> {
     /// Returns the position of a mark for a point without a value: at the mean height of its neighbours, or on the
     /// floor if they have no value either.
-    pub fn guessed(&self, i: usize, j: usize) -> [f64; 3] {
-        let at = |i: usize, j: usize| self.heights.get(j).and_then(|row| row.get(i)).copied();
-        let around = [at(i + 1, j), at(i.wrapping_sub(1), j), at(i, j + 1), at(i, j.wrapping_sub(1))];
-        let known: Vec<f64> = around.into_iter().flatten().filter(|z| z.is_finite()).collect();
-        [self.x[i], self.y[j], known.iter().sum::<f64>() / known.len().max(1) as f64]
+    pub fn estimate_point(&self, i: usize, j: usize) -> [f64; 3] {
+        let height = |i: usize, j: usize| self.heights.get(j).and_then(|row| row.get(i)).copied();
+        let neighbours =
+            [height(i + 1, j), height(i.wrapping_sub(1), j), height(i, j + 1), height(i, j.wrapping_sub(1))];
+        let heights: Vec<f64> = neighbours.into_iter().flatten().filter(|z| z.is_finite()).collect();
+        [self.x[i], self.y[j], heights.iter().sum::<f64>() / heights.len().max(1) as f64]
     }
 }
 
@@ -70,22 +71,22 @@ pub fn draw(canvas: &mut Canvas, camera: &Camera, solid: &Solid) -> Result<()> {
     for (i, j) in camera.view.cell_order(solid.x.len() - 1, solid.y.len() - 1) {
         let corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)];
         if corners.iter().all(|(i, j)| solid.heights[*j][*i].is_finite()) {
-            cell(canvas, camera, solid, i, j)?;
-            level(canvas, camera, solid, &corners)?;
+            draw_cell(canvas, camera, solid, i, j)?;
+            draw_level(canvas, camera, solid, &corners)?;
         }
         // Draw edges and points of cells with a gap too. Edges that a nearer cell covers are drawn again with that
         // cell.
-        mesh(canvas, camera, solid, &corners)?;
+        draw_mesh(canvas, camera, solid, &corners)?;
     }
     Ok(())
 }
 
 /// Draws one cell as bilinear patches, far patches first.
-fn cell(canvas: &mut Canvas, camera: &Camera, solid: &Solid, i: usize, j: usize) -> Result<()> {
+fn draw_cell(canvas: &mut Canvas, camera: &Camera, solid: &Solid, i: usize, j: usize) -> Result<()> {
     let heights = [(j, i), (j, i + 1), (j + 1, i), (j + 1, i + 1)].map(|(j, i)| solid.heights[j][i]);
     let rise = heights.into_iter().fold(f64::MIN, f64::max) - heights.into_iter().fold(f64::MAX, f64::min);
     let cells = (solid.x.len() - 1) * (solid.y.len() - 1);
-    let most = (MOST_PATCHES / cells as f64).sqrt().clamp(1.0, 8.0);
+    let most = (MAX_PATCHES / cells as f64).sqrt().clamp(1.0, 8.0);
     let patches = (rise / BOX_HEIGHT * SHADES).ceil().clamp(1.0, most) as usize;
     let point = |u: usize, v: usize| {
         let (u, v) = (u as f64 / patches as f64, v as f64 / patches as f64);
@@ -102,19 +103,19 @@ fn cell(canvas: &mut Canvas, camera: &Camera, solid: &Solid, i: usize, j: usize)
 }
 
 /// Draws the line along a cell at the level of the look.
-fn level(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(usize, usize); 4]) -> Result<()> {
+fn draw_level(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(usize, usize); 4]) -> Result<()> {
     let Some(level) = solid.look.level else { return Ok(()) };
     let height = |(i, j): (usize, usize)| solid.heights[j][i];
-    let corner = |at: [f64; 3], id: usize| {
-        let (x, y) = camera.pixel(at);
-        Corner { x, y, z: at[2], id }
+    let corner = |point: [f64; 3], id: usize| {
+        let (x, y) = camera.pixel(point);
+        Corner { x, y, z: point[2], id }
     };
     let place = |(i, j): (usize, usize)| [solid.x[i], solid.y[j], height((i, j))];
     let [a, _, c, _] = corners.map(place);
     let middle = corners.map(height).iter().sum::<f64>() / 4.0;
     let centre = corner([(a[0] + c[0]) / 2.0, (a[1] + c[1]) / 2.0, middle], 4);
-    let around: Vec<Corner> = (0..4).map(|k| corner(place(corners[k]), k)).collect();
-    let triangles: Vec<[Corner; 3]> = (0..4).map(|k| [around[k], around[(k + 1) % 4], centre]).collect();
+    let ring: Vec<Corner> = (0..4).map(|k| corner(place(corners[k]), k)).collect();
+    let triangles: Vec<[Corner; 3]> = (0..4).map(|k| [ring[k], ring[(k + 1) % 4], centre]).collect();
     for line in bands::iso_lines(&triangles, level * BOX_HEIGHT) {
         canvas.line(&line, INK, 2.0)?;
     }
@@ -122,45 +123,46 @@ fn level(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(usize,
 }
 
 /// Draws the sides of a cell and the measured points at its corners.
-fn mesh(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(usize, usize); 4]) -> Result<()> {
-    let known = |(i, j): (usize, usize)| {
+fn draw_mesh(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(usize, usize); 4]) -> Result<()> {
+    let pixel = |(i, j): (usize, usize)| {
         let z = solid.heights[j][i];
         z.is_finite().then(|| camera.pixel([solid.x[i], solid.y[j], z]))
     };
     for k in 0..4 {
-        if let (Some(a), Some(b)) = (known(corners[k]), known(corners[(k + 1) % 4])) {
+        if let (Some(a), Some(b)) = (pixel(corners[k]), pixel(corners[(k + 1) % 4])) {
             canvas.line(&[a, b], RGBColor(60, 60, 60), 0.7)?;
         }
     }
     for &(i, j) in corners {
-        known((i, j)).map_or(Ok(()), |at| frame::mark(canvas, at, Mark::at(solid.look.marks, (j, i))))?;
+        pixel((i, j))
+            .map_or(Ok(()), |centre| frame::draw_mark(canvas, centre, Mark::find(solid.look.marks, (j, i))))?;
     }
     for (i, j) in corners.iter().filter(|corner| solid.failed.contains(corner)) {
-        canvas.cross(camera.pixel(solid.guessed(*i, *j)))?;
+        canvas.cross(camera.pixel(solid.estimate_point(*i, *j)))?;
     }
     Ok(())
 }
 
 /// Draws the bound, which lies above the surface, as a net of lines that keeps the surface visible.
-pub fn net(
+pub fn draw_net(
     canvas: &mut Canvas,
     camera: &Camera,
     top: f64,
     (x, y, heights): (&[f64], &[f64], &[Vec<f64>]),
 ) -> Result<()> {
-    let known = |i: usize, j: usize| {
+    let pixel = |i: usize, j: usize| {
         let z = *heights.get(j)?.get(i)?;
         z.is_finite().then(|| camera.pixel([x[i], y[j], z]))
     };
     for j in 0..y.len() {
         for i in 0..x.len() {
-            let Some(at) = known(i, j) else { continue };
-            for next in [known(i + 1, j), known(i, j + 1)].into_iter().flatten() {
-                canvas.line(&[at, next], BOUND, 1.3)?;
+            let Some(start) = pixel(i, j) else { continue };
+            for next in [pixel(i + 1, j), pixel(i, j + 1)].into_iter().flatten() {
+                canvas.line(&[start, next], BOUND_COLOUR, 1.3)?;
             }
         }
     }
-    let at = (canvas.sheet.margin, top + 8.0);
-    canvas.line(&[at, (at.0 + 28.0, at.1)], BOUND, 1.8)?;
-    canvas.text("bound of the machine", (at.0 + 36.0, at.1), Side::Left, Type::new(text::TICK))
+    let position = (canvas.sheet.margin, top + 8.0);
+    canvas.line(&[position, (position.0 + 28.0, position.1)], BOUND_COLOUR, 1.8)?;
+    canvas.text("bound of the machine", (position.0 + 36.0, position.1), Side::Left, Font::new(text::TICK))
 }

@@ -15,7 +15,7 @@ use super::grid::{Grid, Quantity};
 use super::sheet::Room;
 use super::solid::{self, Look, Solid};
 use super::table::{self, FigureTable};
-use super::text::{self, Side, Type};
+use super::text::{self, Font, Side};
 use super::ticks::{self, Scale};
 use super::view::{BOX_HEIGHT, View};
 use apexmap_base::error::Result;
@@ -39,14 +39,14 @@ pub struct Surface<'a> {
 
 impl Drawable for Surface<'_> {
     fn draw(&self, canvas: &mut Canvas) -> Result<()> {
-        let known = || self.bounds.into_iter().flatten().copied().filter(|bound| !bound.is_nan());
-        let range = known().reduce(f64::min).zip(known().reduce(f64::max)).or(self.range);
-        let look = Look { bounds: self.bounds, ..Look::of_magnitudes() };
+        let bound_values = || self.bounds.into_iter().flatten().copied().filter(|bound| !bound.is_nan());
+        let range = bound_values().reduce(f64::min).zip(bound_values().reduce(f64::max)).or(self.range);
+        let look = Look { bounds: self.bounds, ..Look::magnitude() };
         draw_coloured(canvas, self.grid, self.view, self.grid.scales(range)?, look)
     }
 
     fn table(&self) -> FigureTable {
-        FigureTable::of_grid(self.grid)
+        FigureTable::from_grid(self.grid)
     }
 
     fn description(&self) -> String {
@@ -78,24 +78,24 @@ pub fn draw_coloured(canvas: &mut Canvas, grid: &Grid, view: View, [x, y, z]: [S
     let edge = canvas.sheet.margin - 4.0;
     let (width, height) = (canvas.sheet.width, canvas.sheet.height);
     let room = Rect { left: edge, top: top + 4.0, right: width - edge, bottom: height - edge };
-    let (camera, sides) = fitted(view, &axes, room);
-    panels(canvas, &camera, &axes, &sides)?;
+    let (camera, edges) = fit_box(view, &axes, room);
+    draw_panels(canvas, &camera, &axes, &edges)?;
     solid::draw(canvas, &camera, &solid)?;
-    if let Some(all) = solid.look.bounds {
-        solid::net(canvas, &camera, top, (&solid.x, &solid.y, &solid::heights(all, &z)))?;
+    if let Some(bounds) = solid.look.bounds {
+        solid::draw_net(canvas, &camera, top, (&solid.x, &solid.y, &solid::heights(bounds, &z)))?;
     }
-    for side in &sides {
+    for side in &edges {
         side.draw(canvas, &camera)?;
     }
     for (row, (j, i)) in grid.filled_cells().into_iter().enumerate() {
         let z = solid.heights[j][i];
-        let at = if z.is_finite() { [solid.x[i], solid.y[j], z] } else { solid.guessed(i, j) };
-        canvas.spot(camera.pixel(at), row);
+        let point = if z.is_finite() { [solid.x[i], solid.y[j], z] } else { solid.estimate_point(i, j) };
+        canvas.spot(camera.pixel(point), row);
     }
     if !grid.failed.is_empty() {
-        let at = (width - 80.0, height - 18.0);
-        canvas.cross(at)?;
-        canvas.text("failed", (at.0 + 14.0, at.1), Side::Left, Type::new(text::TICK))?;
+        let position = (width - 80.0, height - 18.0);
+        canvas.cross(position)?;
+        canvas.text("failed", (position.0 + 14.0, position.1), Side::Left, Font::new(text::TICK))?;
     }
     Ok(())
 }
@@ -112,18 +112,18 @@ struct LabelledEdge {
     /// Positions of the labels; `None` for a label that is left out.
     labels: Vec<Option<Rect>>,
     title: String,
-    title_at: Rect,
+    title_rect: Rect,
 }
 
 impl LabelledEdge {
     fn point(&self, value: f64) -> [f64; 3] {
-        let mut at = self.start;
-        at[self.axis] = self.scale.place(value) * self.end[self.axis];
-        at
+        let mut point = self.start;
+        point[self.axis] = self.scale.place(value) * self.end[self.axis];
+        point
     }
 
     fn rects(&self) -> impl Iterator<Item = &Rect> {
-        self.labels.iter().flatten().chain((!self.title.is_empty()).then_some(&self.title_at))
+        self.labels.iter().flatten().chain((!self.title.is_empty()).then_some(&self.title_rect))
     }
 
     fn draw(&self, canvas: &mut Canvas, camera: &Camera) -> Result<()> {
@@ -133,27 +133,27 @@ impl LabelledEdge {
             let end = (x + TICK_LENGTH * self.outward.0, y + TICK_LENGTH * self.outward.1);
             canvas.line(&[(x, y), end], INK, 1.0)?;
             if let Some(rect) = rect {
-                canvas.text(label, rect.centre(), Side::Middle, Type::new(text::TICK))?;
+                canvas.text(label, rect.centre(), Side::Middle, Font::new(text::TICK))?;
             }
         }
         if self.axis == 2 {
-            return canvas.upward(&self.title, self.title_at.centre(), Type::new(text::AXIS));
+            return canvas.upward_text(&self.title, self.title_rect.centre(), Font::new(text::AXIS));
         }
-        canvas.text(&self.title, self.title_at.centre(), Side::Middle, Type::new(text::AXIS))
+        canvas.text(&self.title, self.title_rect.centre(), Side::Middle, Font::new(text::AXIS))
     }
 }
 
 /// Returns the largest box that fits `room` with its labels, centred in it.
-fn fitted(view: View, axes: &[BoxAxis; 3], room: Rect) -> (Camera, Vec<LabelledEdge>) {
+fn fit_box(view: View, axes: &[BoxAxis; 3], room: Rect) -> (Camera, Vec<LabelledEdge>) {
     let mut pixels = room.width();
     loop {
         let camera = Camera { view, pixels, centre: room.centre() };
-        let bounds = bounds(&camera, &labelled(&camera, axes));
+        let bounds = bounds(&camera, &label_edges(&camera, axes));
         if (bounds.width() <= room.width() && bounds.height() <= room.height()) || pixels < 50.0 {
             let (from, to) = (bounds.centre(), room.centre());
             let centre = (camera.centre.0 + to.0 - from.0, camera.centre.1 + to.1 - from.1);
             let camera = Camera { centre, ..camera };
-            let edges = labelled(&camera, axes);
+            let edges = label_edges(&camera, axes);
             return (camera, edges);
         }
         pixels *= 0.97;
@@ -163,10 +163,10 @@ fn fitted(view: View, axes: &[BoxAxis; 3], room: Rect) -> (Camera, Vec<LabelledE
 /// Returns the rectangle around the box and all its labels.
 fn bounds(camera: &Camera, edges: &[LabelledEdge]) -> Rect {
     let corners = (0..8).map(|k| camera.pixel([(k & 1) as f64, (k >> 1 & 1) as f64, (k >> 2) as f64 * BOX_HEIGHT]));
-    let corners = corners.map(|at| Rect::around(at, 4.0, 4.0));
-    let all = corners.chain(edges.iter().flat_map(|edge| edge.rects().copied()));
-    let none = Rect { left: f64::MAX, top: f64::MAX, right: f64::MIN, bottom: f64::MIN };
-    all.fold(none, |a, b| Rect {
+    let corners = corners.map(|pixel| Rect::from_centre(pixel, 4.0, 4.0));
+    let rects = corners.chain(edges.iter().flat_map(|edge| edge.rects().copied()));
+    let empty = Rect { left: f64::MAX, top: f64::MAX, right: f64::MIN, bottom: f64::MIN };
+    rects.fold(empty, |a, b| Rect {
         left: a.left.min(b.left),
         top: a.top.min(b.top),
         right: a.right.max(b.right),
@@ -175,11 +175,11 @@ fn bounds(camera: &Camera, edges: &[LabelledEdge]) -> Rect {
 }
 
 /// Chooses an outer edge for each axis and places its labels clear of the earlier ones.
-fn labelled(camera: &Camera, axes: &[BoxAxis; 3]) -> Vec<LabelledEdge> {
+fn label_edges(camera: &Camera, axes: &[BoxAxis; 3]) -> Vec<LabelledEdge> {
     let mut edges: Vec<LabelledEdge> = Vec::new();
-    for (axis, what) in axes.iter().enumerate() {
+    for (axis, box_axis) in axes.iter().enumerate() {
         let taken: Vec<Rect> = edges.iter().flat_map(|edge| edge.rects().copied()).collect();
-        edges.push(label_edge(camera, axis, what, &taken));
+        edges.push(label_edge(camera, axis, box_axis, &taken));
     }
     edges
 }
@@ -195,7 +195,7 @@ fn best_edge(camera: &Camera, axis: usize) -> ([f64; 3], [f64; 3]) {
     edges[0]
 }
 
-fn label_edge(camera: &Camera, axis: usize, what: &BoxAxis, taken: &[Rect]) -> LabelledEdge {
+fn label_edge(camera: &Camera, axis: usize, box_axis: &BoxAxis, taken: &[Rect]) -> LabelledEdge {
     let (start, end) = best_edge(camera, axis);
     let outward = outward(camera, axis, camera.pixel(start), camera.pixel(end));
     let mut edge = LabelledEdge {
@@ -203,46 +203,46 @@ fn label_edge(camera: &Camera, axis: usize, what: &BoxAxis, taken: &[Rect]) -> L
         start,
         end,
         outward,
-        scale: what.scale,
+        scale: box_axis.scale,
         ticks: Ticks { values: Vec::new(), labels: Vec::new() },
         labels: Vec::new(),
-        title: text::cut(&what.quantity.title(), text::AXIS, false, 340.0),
-        title_at: Rect::around((0.0, 0.0), 0.0, 0.0),
+        title: text::cut(&box_axis.quantity.title(), text::AXIS, false, 340.0),
+        title_rect: Rect::from_centre((0.0, 0.0), 0.0, 0.0),
     };
     let rect = |value: f64, label: &str| {
-        let size = (Type::new(text::TICK).width(label), text::TICK);
-        beyond(camera.pixel(edge.point(value)), outward, TICK_LENGTH + 4.0, size)
+        let size = (Font::new(text::TICK).width(label), text::TICK);
+        rect_outside(camera.pixel(edge.point(value)), outward, TICK_LENGTH + 4.0, size)
     };
     let apart = |values: &[f64], labels: &[String]| {
         let rects: Vec<Rect> = values.iter().zip(labels).map(|(v, l)| rect(*v, l)).collect();
-        rects.len() <= 10 && rects.windows(2).all(|pair| !pair[0].overlaps(&pair[1].grown(3.0)))
+        rects.len() <= 10 && rects.windows(2).all(|pair| !pair[0].overlaps(&pair[1].inflate(3.0)))
     };
-    let binary = ticks::is_binary(what.values);
-    let sets = ticks::tick_sets(&what.scale, what.values, what.quantity.unit, binary);
-    let chosen = frame::choose(sets, what.quantity, binary, apart);
+    let binary = ticks::is_binary(box_axis.values);
+    let sets = ticks::tick_sets(&box_axis.scale, box_axis.values, box_axis.quantity.unit, binary);
+    let chosen = frame::choose(sets, box_axis.quantity, binary, apart);
     let wanted: Vec<Rect> = chosen.values.iter().zip(&chosen.labels).map(|(v, l)| rect(*v, l)).collect();
-    edge.labels = nudged(&wanted, taken, (camera.pixel(start), camera.pixel(end)));
+    edge.labels = nudge(&wanted, taken, (camera.pixel(start), camera.pixel(end)));
     edge.ticks = chosen;
-    edge.title_at = title_place(camera, &edge, taken);
+    edge.title_rect = title_place(camera, &edge, taken);
     edge
 }
 
 /// Moves labels that would overlap others slightly towards the middle of their edge. Drops them if that is not enough,
 /// as on an edge that points at the viewer.
-fn nudged(wanted: &[Rect], taken: &[Rect], (a, b): (Xy, Xy)) -> Vec<Option<Rect>> {
+fn nudge(wanted: &[Rect], taken: &[Rect], (a, b): (Xy, Xy)) -> Vec<Option<Rect>> {
     let middle = ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0);
     let mut placed: Vec<Rect> = Vec::new();
     let mut place = |rect: &Rect| {
         let away = (middle.0 - rect.centre().0, middle.1 - rect.centre().1);
         let length = away.0.hypot(away.1).max(1.0);
-        let moved = |by: f64| {
-            let centre = (rect.centre().0 + away.0 / length * by, rect.centre().1 + away.1 / length * by);
-            Rect::around(centre, rect.width(), rect.height())
+        let shift = |distance: f64| {
+            let centre = (rect.centre().0 + away.0 / length * distance, rect.centre().1 + away.1 / length * distance);
+            Rect::from_centre(centre, rect.width(), rect.height())
         };
-        let free = |rect: &Rect| taken.iter().chain(&placed).all(|other| !other.overlaps(&rect.grown(3.0)));
-        let found = [0.0, 4.0, 8.0, 12.0].map(moved).into_iter().find(free);
-        placed.extend(found);
-        found
+        let free = |rect: &Rect| taken.iter().chain(&placed).all(|other| !other.overlaps(&rect.inflate(3.0)));
+        let position = [0.0, 4.0, 8.0, 12.0].map(shift).into_iter().find(free);
+        placed.extend(position);
+        position
     };
     wanted.iter().map(&mut place).collect()
 }
@@ -251,12 +251,12 @@ fn nudged(wanted: &[Rect], taken: &[Rect], (a, b): (Xy, Xy)) -> Vec<Option<Rect>
 fn title_place(camera: &Camera, edge: &LabelledEdge, taken: &[Rect]) -> Rect {
     let (a, b) = (camera.pixel(edge.start), camera.pixel(edge.end));
     let middle = ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0);
-    let (long, high) = (Type::new(text::AXIS).width(&edge.title), text::AXIS);
+    let (long, high) = (Font::new(text::AXIS).width(&edge.title), text::AXIS);
     let size = if edge.axis == 2 { (high, long) } else { (long, high) };
     let mut gap = TICK_LENGTH + 8.0;
     loop {
-        let rect = beyond(middle, edge.outward, gap, size);
-        let free = edge.labels.iter().flatten().chain(taken).all(|other| !other.overlaps(&rect.grown(9.0)));
+        let rect = rect_outside(middle, edge.outward, gap, size);
+        let free = edge.labels.iter().flatten().chain(taken).all(|other| !other.overlaps(&rect.inflate(9.0)));
         if free || gap > 400.0 {
             return rect;
         }
@@ -281,13 +281,13 @@ fn outward(camera: &Camera, axis: usize, a: Xy, b: Xy) -> Xy {
 }
 
 /// Returns a rectangle of this size outside `anchor`. No part of it is nearer than `gap` along `outward`.
-fn beyond(at: Xy, outward: Xy, gap: f64, (width, height): (f64, f64)) -> Rect {
+fn rect_outside(anchor: Xy, outward: Xy, gap: f64, (width, height): (f64, f64)) -> Rect {
     let reach = gap + outward.0.abs() * width / 2.0 + outward.1.abs() * height / 2.0;
-    Rect::around((at.0 + outward.0 * reach, at.1 + outward.1 * reach), width, height)
+    Rect::from_centre((anchor.0 + outward.0 * reach, anchor.1 + outward.1 * reach), width, height)
 }
 
 /// Draws the three sides of the box behind the surface, with grid lines at the ticks.
-fn panels(canvas: &mut Canvas, camera: &Camera, axes: &[BoxAxis; 3], edges: &[LabelledEdge]) -> Result<()> {
+fn draw_panels(canvas: &mut Canvas, camera: &Camera, axes: &[BoxAxis; 3], edges: &[LabelledEdge]) -> Result<()> {
     let size = [1.0, 1.0, BOX_HEIGHT];
     for axis in 0..3 {
         let high = !camera.view.faces_viewer(axis, true);
@@ -302,12 +302,12 @@ fn panels(canvas: &mut Canvas, camera: &Camera, axes: &[BoxAxis; 3], edges: &[La
         let corners = [point(0.0, 0.0), point(1.0, 0.0), point(1.0, 1.0), point(0.0, 1.0)];
         canvas.polygon(&corners, RGBColor(248, 248, 248), 1.0)?;
         for value in &edges[p].ticks.values {
-            let at = axes[p].scale.place(*value);
-            canvas.line(&[point(at, 0.0), point(at, 1.0)], PALE, 1.0)?;
+            let share = axes[p].scale.place(*value);
+            canvas.line(&[point(share, 0.0), point(share, 1.0)], PALE, 1.0)?;
         }
         for value in &edges[q].ticks.values {
-            let at = axes[q].scale.place(*value);
-            canvas.line(&[point(0.0, at), point(1.0, at)], PALE, 1.0)?;
+            let share = axes[q].scale.place(*value);
+            canvas.line(&[point(0.0, share), point(1.0, share)], PALE, 1.0)?;
         }
         canvas.line(&[corners[0], corners[1], corners[2], corners[3], corners[0]], GREY, 0.8)?;
     }

@@ -7,7 +7,7 @@ use plotters::style::RGBColor;
 
 use super::geometry::{Rect, Xy};
 use super::painter::Painter;
-use super::text::{Side, Type};
+use super::text::{Font, Side};
 use apexmap_base::error::Result;
 
 /// Units of the view box per pixel. Coordinates are whole numbers of tenths of pixels.
@@ -36,7 +36,7 @@ impl Svg {
         Self { document, look: String::new() }
     }
 
-    pub fn finished(mut self) -> String {
+    pub fn finish(mut self) -> String {
         self.end_path();
         self.document.push_str("</svg>\n");
         self.document
@@ -68,7 +68,7 @@ impl Svg {
 
 impl Painter for Svg {
     fn polygon(&mut self, corners: &[Xy], colour: RGBColor, opacity: f64) -> Result<()> {
-        let (corners, colour) = (corners.iter().map(|at| corner(*at)), hexadecimal(colour));
+        let (corners, colour) = (corners.iter().map(|point| corner(*point)), hexadecimal(colour));
         if opacity == 1.0 {
             self.path(format!("fill=\"{colour}\""), &corners.collect::<Vec<_>>(), true);
         } else {
@@ -84,7 +84,7 @@ impl Painter for Svg {
             hexadecimal(colour),
             (width * FINER).round().max(1.0)
         );
-        self.path(look, &points.iter().map(|at| corner(*at)).collect::<Vec<_>>(), false);
+        self.path(look, &points.iter().map(|point| corner(*point)).collect::<Vec<_>>(), false);
         Ok(())
     }
 
@@ -97,8 +97,8 @@ impl Painter for Svg {
         Ok(())
     }
 
-    fn disc(&mut self, at: Xy, radius: f64, colour: RGBColor, outer: f64, rim: RGBColor) -> Result<()> {
-        let ((x, y), [small, large]) = (corner(at), [radius, outer].map(|radius| (radius * FINER).round()));
+    fn disc(&mut self, centre: Xy, radius: f64, colour: RGBColor, outer: f64, rim: RGBColor) -> Result<()> {
+        let ((x, y), [small, large]) = (corner(centre), [radius, outer].map(|radius| (radius * FINER).round()));
         // The rim is centred on its radius, so half of its width lies inside.
         let (wide, middle) = (large - small, (large + small) / 2.0);
         let (colour, rim) = (hexadecimal(colour), hexadecimal(rim));
@@ -108,21 +108,21 @@ impl Painter for Svg {
         Ok(())
     }
 
-    fn text(&mut self, text: &str, (x, y): Xy, side: Side, kind: Type, upwards: bool) -> Result<()> {
-        let down = kind.half_capital() - BASELINE * kind.size;
+    fn text(&mut self, text: &str, (x, y): Xy, side: Side, font: Font, upwards: bool) -> Result<()> {
+        let down = font.half_capital() - BASELINE * font.size;
         let (x, y) = corner(if upwards { (x + down, y) } else { (x, y + down) });
         let anchor = match side {
             Side::Left => "start",
             Side::Middle => "middle",
             Side::Right => "end",
         };
-        let (size, colour) = (kind.size * FINER, hexadecimal(kind.colour));
-        let weight = if kind.bold { " font-weight=\"bold\"" } else { "" };
-        let turned = if upwards { format!(" transform=\"rotate(270, {x}, {y})\"") } else { String::new() };
+        let (size, colour) = (font.size * FINER, hexadecimal(font.colour));
+        let weight = if font.bold { " font-weight=\"bold\"" } else { "" };
+        let rotation = if upwards { format!(" transform=\"rotate(270, {x}, {y})\"") } else { String::new() };
         self.element(format_args!(
             "<text x=\"{x}\" y=\"{y}\" dy=\"{BASELINE}em\" text-anchor=\"{anchor}\" font-family=\"sans-serif\" \
-             font-size=\"{size}\" fill=\"{colour}\"{weight}{turned}>\n{}\n</text>",
-            escaped(text)
+             font-size=\"{size}\" fill=\"{colour}\"{weight}{rotation}>\n{}\n</text>",
+            escape(text)
         ));
         Ok(())
     }
@@ -136,7 +136,7 @@ fn hexadecimal(RGBColor(red, green, blue): RGBColor) -> String {
     format!("#{red:02X}{green:02X}{blue:02X}")
 }
 
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -162,13 +162,13 @@ fn outline(path: &mut String, corners: &[Corner], closed: bool) {
     }
     let Some((first, rest)) = corners.split_first() else { return };
     let _ = write!(path, "M{} {}l", first.0, first.1);
-    let mut at = *first;
+    let mut position = *first;
     for (k, corner) in rest.iter().enumerate() {
         // A minus sign separates numbers as well as a space does.
-        for (distance, leads) in [(corner.0 - at.0, k == 0), (corner.1 - at.1, false)] {
+        for (distance, leads) in [(corner.0 - position.0, k == 0), (corner.1 - position.1, false)] {
             let _ = write!(path, "{}{distance}", if leads || distance < 0 { "" } else { " " });
         }
-        at = *corner;
+        position = *corner;
     }
     if closed {
         path.push('z');

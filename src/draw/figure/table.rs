@@ -14,34 +14,34 @@ pub struct FigureTable {
 /// Returns the name of a quantity's column, and a function that formats its values. All values have one unit, so that
 /// readers can calculate with them.
 pub fn column(quantity: &Quantity, values: &[f64]) -> (String, impl Fn(f64) -> String + use<>) {
-    let mut known: Vec<f64> = values.iter().map(|v| v.abs()).filter(|v| v.is_finite() && *v > 0.0).collect();
-    known.sort_by(f64::total_cmp);
-    let middle = known.get(known.len() / 2).copied().unwrap_or(1.0);
+    let mut magnitudes: Vec<f64> = values.iter().map(|v| v.abs()).filter(|v| v.is_finite() && *v > 0.0).collect();
+    magnitudes.sort_by(f64::total_cmp);
+    let middle = magnitudes.get(magnitudes.len() / 2).copied().unwrap_or(1.0);
     let (factor, symbol) = match quantity.unit {
         Unit::None | Unit::Words | Unit::Cycles | Unit::Bytes => (1.0, quantity.unit.symbol().to_owned()),
-        Unit::Seconds => prefixed(middle, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")]),
-        Unit::BytesPerSecond => prefixed(middle, &[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")]),
-        Unit::PerSecond => prefixed(middle, &[(1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "1/s")]),
+        Unit::Seconds => choose_prefix(middle, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")]),
+        Unit::BytesPerSecond => choose_prefix(middle, &[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")]),
+        Unit::PerSecond => choose_prefix(middle, &[(1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "1/s")]),
         Unit::UpdatesPerSecond => (1e9, "GUPS".to_owned()),
         unit => (1.0, unit.symbol().to_owned()),
     };
     let name = if symbol.is_empty() { quantity.label.clone() } else { format!("{}, {symbol}", quantity.label) };
-    (name, move |value: f64| written(value / factor))
+    (name, move |value: f64| format_number(value / factor))
 }
 
-fn prefixed(value: f64, names: &[(f64, &str)]) -> (f64, String) {
+fn choose_prefix(value: f64, names: &[(f64, &str)]) -> (f64, String) {
     let (factor, name) = names.iter().find(|(factor, _)| value >= *factor).unwrap_or(&names[names.len() - 1]);
     (*factor, (*name).to_owned())
 }
 
 /// Formats a number for a table; an unknown value gives an empty cell.
-pub fn written(value: f64) -> String {
+pub fn format_number(value: f64) -> String {
     if value.is_nan() { String::new() } else { units::number(value, NumberStyle::Table) }
 }
 
 impl FigureTable {
     /// Returns one row per cell: x, y and the value.
-    pub fn of_grid(grid: &Grid) -> Self {
+    pub fn from_grid(grid: &Grid) -> Self {
         let (x, write_x) = column(&grid.x.quantity, &grid.x.values);
         let (y, write_y) = column(&grid.y.quantity, &grid.y.values);
         let values: Vec<f64> = grid.values.iter().copied().collect();
@@ -57,11 +57,11 @@ impl FigureTable {
 
 /// Returns a sentence with the quantities of a grid, and its least and greatest value with their positions.
 pub fn extremes(grid: &Grid) -> String {
-    let known = || grid.values.indexed_iter().filter(|(_, value)| !value.is_nan());
-    let least = known().min_by(|a, b| a.1.total_cmp(b.1));
-    let most = known().max_by(|a, b| a.1.total_cmp(b.1));
+    let values = || grid.values.indexed_iter().filter(|(_, value)| !value.is_nan());
+    let least = values().min_by(|a, b| a.1.total_cmp(b.1));
+    let most = values().max_by(|a, b| a.1.total_cmp(b.1));
     let (Some(least), Some(most)) = (least, most) else { return "No values.".into() };
-    let at = |((j, i), value): ((usize, usize), &f64)| {
+    let describe = |((j, i), value): ((usize, usize), &f64)| {
         let place = |values: &[f64], k: usize, q: &Quantity| format!("{} {}", short(&q.label), in_words(values[k], q));
         let (x, y) = (&grid.x, &grid.y);
         format!(
@@ -72,7 +72,12 @@ pub fn extremes(grid: &Grid) -> String {
         )
     };
     let (z, x, y) = (&grid.z.label, &grid.x.quantity.label, &grid.y.quantity.label);
-    format!("{z} over {x} and {y}, {}, from {} to {}.", plural(known().count(), "point"), at(least), at(most))
+    format!(
+        "{z} over {x} and {y}, {}, from {} to {}.",
+        plural(values().count(), "point"),
+        describe(least),
+        describe(most)
+    )
 }
 
 /// Returns `L` for `L (spatial locality)`.
@@ -83,7 +88,7 @@ fn short(label: &str) -> &str {
 /// Returns a value with its unit in words.
 pub fn in_words(value: f64, quantity: &Quantity) -> String {
     match quantity.unit {
-        Unit::None | Unit::Words => units::exact(value),
+        Unit::None | Unit::Words => units::exact_number(value),
         Unit::Bytes => units::bytes(value),
         Unit::Seconds => units::seconds(value),
         unit => units::quantity(value, unit),

@@ -31,13 +31,13 @@ pub fn font(size: f64, bold: bool) -> FontDesc<'static> {
 
 /// The size, weight and colour of a line of text.
 #[derive(Clone, Copy)]
-pub struct Type {
+pub struct Font {
     pub size: f64,
     pub bold: bool,
     pub colour: RGBColor,
 }
 
-impl Type {
+impl Font {
     pub fn new(size: f64) -> Self {
         Self { size, bold: false, colour: INK }
     }
@@ -46,7 +46,7 @@ impl Type {
         Self { bold: true, ..Self::new(size) }
     }
 
-    pub fn coloured(self, colour: RGBColor) -> Self {
+    pub fn with_colour(self, colour: RGBColor) -> Self {
         Self { colour, ..self }
     }
 
@@ -84,34 +84,34 @@ pub fn clean(text: &str) -> String {
 
 /// Maximum number of characters of a line. Longer text is cut before it is measured, because no figure has space for
 /// it.
-const LONGEST: usize = 400;
+const MAX_CHARACTERS: usize = 400;
 
 /// Cuts text to `room` pixels, and marks the cut with an ellipsis.
 pub fn cut(text: &str, size: f64, bold: bool, room: f64) -> String {
-    let head: Vec<char> = text.chars().take(LONGEST + 1).collect();
-    shortened(text, head.len(), (size, bold, room), |kept| {
+    let head: Vec<char> = text.chars().take(MAX_CHARACTERS + 1).collect();
+    shorten(text, head.len(), (size, bold, room), |kept| {
         head[..kept].iter().collect::<String>().trim_end().to_owned() + "…"
     })
 }
 
 /// Cuts text to `room` pixels by removing characters from its middle.
 pub fn cut_inside(text: &str, size: f64, bold: bool, room: f64) -> String {
-    let head: Vec<char> = text.chars().take(LONGEST + 1).collect();
+    let head: Vec<char> = text.chars().take(MAX_CHARACTERS + 1).collect();
     let back: Vec<char> = text.chars().rev().take(head.len()).collect();
-    shortened(text, head.len(), (size, bold, room), |kept| {
+    shorten(text, head.len(), (size, bold, room), |kept| {
         head[..kept.div_ceil(2)].iter().chain(&['…']).chain(back[..kept / 2].iter().rev()).collect()
     })
 }
 
 /// Returns the text if it fits, otherwise the longest version that does. `version` returns the text with a given number
 /// of characters. More characters are wider, so a binary search measures only a few versions.
-fn shortened(
+fn shorten(
     text: &str,
     characters: usize,
     (size, bold, room): (f64, bool, f64),
     version: impl Fn(usize) -> String,
 ) -> String {
-    if characters <= LONGEST && width(text, size, bold) <= room {
+    if characters <= MAX_CHARACTERS && width(text, size, bold) <= room {
         return text.to_owned();
     }
     // Versions with fewer than `fitting` characters fit; those with `too_many` do not.
@@ -124,14 +124,14 @@ fn shortened(
 }
 
 /// Breaks text at spaces into at most `max_lines` lines of at most `room` pixels, and cuts lines that are too long.
-pub fn wrapped(text: &str, size: f64, bold: bool, room: f64, most: usize) -> Vec<String> {
+pub fn wrap(text: &str, size: f64, bold: bool, room: f64, max_lines: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
-        let word = word.char_indices().nth(LONGEST + 1).map_or(word, |(end, _)| &word[..end]);
+        let word = word.char_indices().nth(MAX_CHARACTERS + 1).map_or(word, |(end, _)| &word[..end]);
         let count = lines.len();
         match lines.last_mut() {
             // The last line takes the rest of the text and is then cut.
-            Some(line) if count == most || width(&format!("{line} {word}"), size, bold) <= room => {
+            Some(line) if count == max_lines || width(&format!("{line} {word}"), size, bold) <= room => {
                 line.push(' ');
                 line.push_str(word);
             }

@@ -20,7 +20,7 @@ impl Scale {
     ///
     /// `name` is the name of the axis for users. Fails without values, and for values that are not finite, too extreme
     /// to be measurements, or <= 0 on a log axis.
-    pub fn spanning(values: impl IntoIterator<Item = f64>, log: bool, name: &str) -> Result<Self> {
+    pub fn from_values(values: impl IntoIterator<Item = f64>, log: bool, name: &str) -> Result<Self> {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values {
             if !value.is_finite() || value.abs() > EXTREME || (value != 0.0 && value.abs() < 1.0 / EXTREME) {
@@ -45,17 +45,17 @@ impl Scale {
         }
         // Values that differ only by rounding count as equal.
         if high - low <= 1e-9 * low.abs().max(high.abs()) {
-            let by = if low == 0.0 { 1.0 } else { low.abs() / 2.0 };
-            (low, high) = if log { (low / 2.0, low * 2.0) } else { (low - by, low + by) };
+            let margin = if low == 0.0 { 1.0 } else { low.abs() / 2.0 };
+            (low, high) = if log { (low / 2.0, low * 2.0) } else { (low - margin, low + margin) };
         }
         Ok(Self { low, high, log })
     }
 
     /// Returns a log scale for ratios, symmetric about 1; NaN is ignored. It ends at 1.1, 1.25, 1.5, or a power of two
     /// whose exponent is a multiple of `step`.
-    pub fn around_one(ratios: impl Iterator<Item = f64>, step: f64, name: &str) -> Result<Self> {
-        let seen = Self::spanning(ratios.filter(|ratio| !ratio.is_nan()).chain([1.0]), true, name)?;
-        let farthest = seen.high.max(1.0 / seen.low);
+    pub fn for_ratios(ratios: impl Iterator<Item = f64>, step: f64, name: &str) -> Result<Self> {
+        let span = Self::from_values(ratios.filter(|ratio| !ratio.is_nan()).chain([1.0]), true, name)?;
+        let farthest = span.high.max(1.0 / span.low);
         let near = [1.1, 1.25, 1.5].into_iter().find(|end| farthest <= *end);
         let high = near.unwrap_or_else(|| (((farthest.log2() - 1e-9) / step).ceil() * step).exp2());
         Ok(Self { low: 1.0 / high, high, log: true })
@@ -71,18 +71,18 @@ impl Scale {
     }
 
     /// Returns the value at a position along the axis, the inverse of `place`.
-    pub fn at(&self, place: f64) -> f64 {
+    pub fn value(&self, place: f64) -> f64 {
         let inner = self.inner(self.low) + place * (self.inner(self.high) - self.inner(self.low));
         if self.log { inner.exp() } else { inner }
     }
 
     /// Returns the scale with its ends moved outwards by a share of its length.
-    pub fn padded(&self, share: f64) -> Self {
-        Self { low: self.at(-share), high: self.at(1.0 + share), log: self.log }
+    pub fn pad(&self, share: f64) -> Self {
+        Self { low: self.value(-share), high: self.value(1.0 + share), log: self.log }
     }
 
     /// Returns the scale with its ends moved outwards to round values.
-    pub fn rounded(&self) -> Self {
+    pub fn round_outwards(&self) -> Self {
         let steps = levels(self);
         Self { low: steps[0], high: steps[steps.len() - 1], log: self.log }
     }
@@ -114,14 +114,14 @@ fn log_steps(scale: &Scale, base: f64, multiples: &[f64], stride: usize) -> Vec<
     let first = scale.low.log(base).floor() as i32 - 1;
     let last = scale.high.log(base).ceil() as i32 + stride as i32;
     let first = first.div_euclid(stride as i32) * stride as i32;
-    let all: Vec<f64> = (first..=last)
+    let steps: Vec<f64> = (first..=last)
         .step_by(stride)
         .flat_map(|power| multiples.iter().map(move |m| m * base.powi(power)))
         .filter(|v| v.is_finite() && *v > 0.0)
         .collect();
-    let begin = all.iter().rposition(|v| *v <= scale.low * (1.0 + 1e-9)).unwrap_or(0);
-    let end = all.iter().position(|v| *v >= scale.high * (1.0 - 1e-9)).unwrap_or(all.len() - 1);
-    all[begin..=end].to_vec()
+    let begin = steps.iter().rposition(|v| *v <= scale.low * (1.0 + 1e-9)).unwrap_or(0);
+    let end = steps.iter().position(|v| *v >= scale.high * (1.0 - 1e-9)).unwrap_or(steps.len() - 1);
+    steps[begin..=end].to_vec()
 }
 
 const EIGHT: [f64; 8] = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0];
@@ -230,9 +230,9 @@ fn label(value: f64, unit: Unit, binary: bool, digits: usize, with_unit: bool) -
 
 /// Returns labels of tick values with SI (or binary) prefixes, and enough digits to distinguish them.
 pub fn labels(values: &[f64], unit: Unit, binary: bool) -> Vec<String> {
-    let written = |digits| values.iter().map(|v| label(*v, unit, binary, digits, true)).collect::<Vec<_>>();
+    let with_digits = |digits| values.iter().map(|v| label(*v, unit, binary, digits, true)).collect::<Vec<_>>();
     let distinct = |labels: &Vec<String>| labels.windows(2).all(|pair| pair[0] != pair[1]);
-    (3..12).map(written).find(distinct).unwrap_or_else(|| written(12))
+    (3..12).map(with_digits).find(distinct).unwrap_or_else(|| with_digits(12))
 }
 
 /// Returns the text of a value in a cell: three digits and the prefix. The unit is shown elsewhere.

@@ -42,7 +42,7 @@ impl View {
     }
 
     /// Returns the unit vector from the surface to the viewer.
-    pub fn towards(&self) -> [f64; 3] {
+    pub fn viewer_direction(&self) -> [f64; 3] {
         let (a, e) = (self.azimuth.to_radians(), self.elevation.to_radians());
         [e.cos() * a.cos(), e.cos() * a.sin(), e.sin()]
     }
@@ -62,7 +62,7 @@ impl View {
     /// axis. If both faces are edge-on, the low one counts as visible, so that three faces are always in front and
     /// three behind.
     pub fn faces_viewer(&self, axis: usize, high: bool) -> bool {
-        (self.towards()[axis] > 1e-9) == high
+        (self.viewer_direction()[axis] > 1e-9) == high
     }
 
     /// Returns the drawing order of the cells of a `width` by `height` grid, as (column, row). No later cell is hidden
@@ -72,12 +72,12 @@ impl View {
     /// floor axes, whatever their heights. Walking the grid from the far corner is always correct; sorting by the
     /// distance of centres is not.
     pub fn cell_order(&self, width: usize, height: usize) -> Vec<(usize, usize)> {
-        let towards = self.towards();
-        let from_far = |n: usize, towards: f64| -> Vec<usize> {
+        let towards = self.viewer_direction();
+        let far_first = |n: usize, towards: f64| -> Vec<usize> {
             if towards >= 0.0 { (0..n).collect() } else { (0..n).rev().collect() }
         };
-        let rows = from_far(height, towards[1]);
-        from_far(width, towards[0]).into_iter().flat_map(|i| rows.iter().map(move |j| (i, *j))).collect()
+        let rows = far_first(height, towards[1]);
+        far_first(width, towards[0]).into_iter().flat_map(|i| rows.iter().map(move |j| (i, *j))).collect()
     }
 
     /// Returns the two box edges along an axis, as (start, end), between a visible face and a hidden one. Labels next

@@ -10,8 +10,8 @@ use super::compared_cells::{Key, draw_key, label, tile, type_size};
 use super::drawable::Drawable;
 use super::geometry::Rect;
 use super::grid::Axis;
-use super::table::{FigureTable, column, written as number};
-use super::text::{self, Side, Type};
+use super::table::{FigureTable, column, format_number as number};
+use super::text::{self, Font, Side};
 use super::{frame, ticks};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{Unit, plural};
@@ -39,7 +39,7 @@ pub struct Winners {
 impl Winners {
     /// Returns the cells (row, column) that have a fastest machine, with its index.
     pub fn filled_cells(&self) -> Vec<((usize, usize), usize)> {
-        self.fastest.indexed_iter().filter_map(|(at, who)| Some((at, (*who)?))).collect()
+        self.fastest.indexed_iter().filter_map(|(cell, who)| Some((cell, (*who)?))).collect()
     }
 }
 
@@ -48,23 +48,23 @@ impl Drawable for &Winners {
         self.x.check()?;
         self.y.check()?;
         let shape = (self.y.values.len(), self.x.values.len());
-        if self.fastest.dim() != shape || self.margin.dim() != shape || self.names.len() > MOST_WINNERS {
+        if self.fastest.dim() != shape || self.margin.dim() != shape || self.names.len() > MAX_WINNERS {
             return Err(Error::internal("the parts of a map of winners do not match"));
         }
         let area = Cells::new(canvas, (&self.title, &self.subtitle), (&self.x, &self.y))?;
-        let (frame, cell) = (&area.frame, |j: usize, i: usize| area.at(j, i));
-        let kind = Type::new(text::TICK);
+        let (frame, cell) = (&area.frame, |j: usize, i: usize| area.rect(j, i));
+        let font = Font::new(text::TICK);
         let room = canvas.sheet.bar - 50.0;
         let names: Vec<String> = self.names.iter().map(|name| text::cut(name, text::TICK, false, room)).collect();
-        let written = |who: usize, margin: f64| match margin.is_nan() {
+        let cell_text = |who: usize, margin: f64| match margin.is_nan() {
             true => letter(who).to_owned(),
             false => format!("{} {}", letter(who), ticks::short(margin, Unit::None)),
         };
         let cells = self.filled_cells();
-        let all = || cells.iter().map(|((j, i), who)| (written(*who, self.margin[(*j, *i)]), cell(*j, *i)));
-        let size = type_size(all());
+        let labels = || cells.iter().map(|((j, i), who)| (cell_text(*who, self.margin[(*j, *i)]), cell(*j, *i)));
+        let size = type_size(labels());
         // Write numbers either in all cells or in none.
-        let numbers = all().all(|(words, rect)| Type::new(size).width(&words) + 8.0 <= rect.width());
+        let numbers = labels().all(|(words, rect)| Font::new(size).width(&words) + 8.0 <= rect.width());
         for ((j, i), who) in self.fastest.indexed_iter() {
             let rect = cell(j, i);
             let Some(who) = *who else {
@@ -74,7 +74,7 @@ impl Drawable for &Winners {
             let undecided = self.undecided.contains(&(j, i));
             let colour = if undecided { pale(SERIES[who]) } else { SERIES[who] };
             tile(canvas, rect, colour, undecided)?;
-            let words = if numbers { written(who, self.margin[(j, i)]) } else { letter(who).to_owned() };
+            let words = if numbers { cell_text(who, self.margin[(j, i)]) } else { letter(who).to_owned() };
             label(canvas, rect, colour, &words, size)?;
         }
         for (row, ((j, i), _)) in cells.into_iter().enumerate() {
@@ -86,10 +86,10 @@ impl Drawable for &Winners {
         }
         canvas.outline(frame.area, INK, 1.0)?;
         for (k, name) in names.iter().enumerate() {
-            let at = (frame.area.right + 31.0, frame.area.top + 22.0 * (k as f64 + 0.5));
-            canvas.fill(Rect::around(at, 18.0, 16.0), SERIES[k])?;
-            canvas.text(letter(k), at, Side::Middle, kind.coloured(readable_on(SERIES[k])))?;
-            canvas.text(name, (at.0 + 16.0, at.1), Side::Left, kind)?;
+            let swatch = (frame.area.right + 31.0, frame.area.top + 22.0 * (k as f64 + 0.5));
+            canvas.fill(Rect::from_centre(swatch, 18.0, 16.0), SERIES[k])?;
+            canvas.text(letter(k), swatch, Side::Middle, font.with_colour(readable_on(SERIES[k])))?;
+            canvas.text(name, (swatch.0 + 16.0, swatch.1), Side::Left, font)?;
         }
         let mut key = Vec::new();
         if !self.undecided.is_empty() {
@@ -118,8 +118,8 @@ impl Drawable for &Winners {
 
     fn description(&self) -> String {
         let won = |k: usize| self.filled_cells().iter().filter(|(_, who)| *who == k).count();
-        let each = self.names.iter().enumerate().map(|(k, name)| format!("{name} at {}", plural(won(k), "point")));
-        format!("Map of the fastest: {}.", each.collect::<Vec<_>>().join(", "))
+        let parts = self.names.iter().enumerate().map(|(k, name)| format!("{name} at {}", plural(won(k), "point")));
+        format!("Map of the fastest: {}.", parts.collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -130,7 +130,7 @@ fn letter(machine: usize) -> &'static str {
 
 const LETTERS: [&str; 7] = ["A", "B", "C", "D", "E", "F", "G"];
 /// Maximum number of machines in a map of winners.
-pub const MOST_WINNERS: usize = LETTERS.len();
+pub const MAX_WINNERS: usize = LETTERS.len();
 
 /// Returns the colour of a machine where its lead is not certain.
 fn pale(colour: RGBColor) -> RGBColor {

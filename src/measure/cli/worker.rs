@@ -1,7 +1,7 @@
 //! `apexmap worker`: the program that a launcher starts on each rank.
 
 use crate::comm::TransportKind;
-use crate::hardware::Place;
+use crate::hardware::PlacementOrder;
 use crate::worker;
 use apexmap_base::error::{Error, Result};
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub struct Arguments {
     ranks: Option<usize>,
     /// Order for placing ranks on the hardware threads: spread, compact or smt [default: spread for threads, else the launcher's]
     #[arg(long, value_parser = place)]
-    place: Option<Place>,
+    place: Option<PlacementOrder>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -38,12 +38,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 fn transport(name: &str) -> std::result::Result<TransportKind, String> {
     TransportKind::from_name(name).ok_or_else(|| {
-        let known: Vec<_> = TransportKind::ALL.iter().map(|kind| kind.name()).collect();
-        format!("there is no such transport; use {}", known.join(" or "))
+        let names: Vec<_> = TransportKind::ALL.iter().map(|kind| kind.name()).collect();
+        format!("there is no such transport; use {}", names.join(" or "))
     })
 }
 
-fn place(name: &str) -> std::result::Result<Place, String> {
-    Place::from_name(name)
-        .ok_or_else(|| format!("there is no such placement; use {}", Place::ALL.map(Place::name).join(", ")))
+fn place(name: &str) -> std::result::Result<PlacementOrder, String> {
+    PlacementOrder::from_name(name).ok_or_else(|| {
+        format!("there is no such placement; use {}", PlacementOrder::ALL.map(PlacementOrder::name).join(", "))
+    })
 }

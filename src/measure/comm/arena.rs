@@ -1,7 +1,7 @@
 //! The memory of a rank: allocated once per launch, on the requested pages, and filled once.
 
 use crate::crew::Crew;
-use crate::hardware::{Below, areas, bind_memory, memory_nodes, nodes_with_memory};
+use crate::hardware::{FilesBelow, memory_areas, nodes_with_memory, pages_by_node, set_memory_node};
 use crate::progress;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
@@ -31,14 +31,14 @@ impl Pages {
 
 /// The pages that the system provided.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Granted {
+pub struct GrantedPages {
     /// Size of the pages that back at least 95 % of the memory. Absent if they are mixed or the system does not report it.
     pub page_bytes: Option<u64>,
     /// Share of the memory on huge pages.
     pub huge_share: Option<f64>,
 }
 
-impl Granted {
+impl GrantedPages {
     const UNKNOWN: Self = Self { page_bytes: None, huge_share: None };
 
     /// Returns the outputs of a kernel: `page_bytes` and `huge_share`, each if known.
@@ -58,7 +58,7 @@ struct Region {
     filled: Option<(u64, usize)>,
     /// Whether the words were lent mutably and not declared restored since; `filled` may then be wrong.
     changed: bool,
-    granted: Granted,
+    granted: GrantedPages,
 }
 
 /// The memory of one rank: one region per kind of page. Regions only grow.
@@ -74,12 +74,12 @@ pub struct Arena {
 
 impl Arena {
     /// Announces the largest number of words that will be requested, so that memory is allocated and filled only once.
-    pub fn expect(&mut self, words: usize) {
+    pub fn announce_words(&mut self, words: usize) {
         self.expected_words = self.expected_words.max(words);
     }
 
     /// Sets the number of ranks on this node. Each of them fills its memory with its share of the hardware threads.
-    pub fn share_processors(&mut self, ranks_on_node: usize) {
+    pub fn share_hardware_threads(&mut self, ranks_on_node: usize) {
         self.ranks_on_node = ranks_on_node;
     }
 
@@ -87,13 +87,13 @@ impl Arena {
     ///
     /// # Errors
     /// Fails if the machine has no such node.
-    pub fn bind(&mut self, node: Option<usize>) -> Result<()> {
+    pub fn place_on_node(&mut self, node: Option<usize>) -> Result<()> {
         if node == self.node {
             return Ok(());
         }
-        let known = nodes_with_memory(&Below(Path::new("/")));
-        if let Some(node) = node.filter(|node| !known.is_empty() && !known.contains(node)) {
-            let list: Vec<String> = known.iter().map(usize::to_string).collect();
+        let nodes = nodes_with_memory(&FilesBelow(Path::new("/")));
+        if let Some(node) = node.filter(|node| !nodes.is_empty() && !nodes.contains(node)) {
+            let list: Vec<String> = nodes.iter().map(usize::to_string).collect();
             return Err(Error::input(
                 format!("memory_node = {node}: this machine has memory on NUMA node {} only", list.join(", ")),
                 "name one of these, or leave memory_node out",
@@ -111,19 +111,19 @@ impl Arena {
         words: usize,
         contents: u64,
         value: impl Fn(usize) -> u64 + Sync,
-    ) -> Result<(&[u64], Granted)> {
-        self.addresses(pages, words, contents, |_, place| value(place))
+    ) -> Result<(&[u64], GrantedPages)> {
+        self.words_with_addresses(pages, words, contents, |_, index| value(index))
     }
 
     /// Returns words like [`Arena::words`] that may hold addresses: `value` also gets the address of the first word.
-    pub fn addresses(
+    pub fn words_with_addresses(
         &mut self,
         pages: Pages,
         words: usize,
         contents: u64,
         value: impl Fn(usize, usize) -> u64 + Sync,
-    ) -> Result<(&[u64], Granted)> {
-        let region = self.filled(pages, words, contents, value)?;
+    ) -> Result<(&[u64], GrantedPages)> {
+        let region = self.filled_region(pages, words, contents, value)?;
         let granted = region.granted;
         Ok((&region.words_mut()[..words], granted))
     }
@@ -136,37 +136,37 @@ impl Arena {
         words: usize,
         contents: u64,
         value: impl Fn(usize) -> u64 + Sync,
-    ) -> Result<(&mut [u64], Granted)> {
-        let region = self.filled(pages, words, contents, |_, place| value(place))?;
+    ) -> Result<(&mut [u64], GrantedPages)> {
+        let region = self.filled_region(pages, words, contents, |_, index| value(index))?;
         region.changed = true;
         let granted = region.granted;
         Ok((&mut region.words_mut()[..words], granted))
     }
 
     /// Declares that the words from the latest [`Arena::words_mut`] hold their original contents again.
-    pub fn restored(&mut self, pages: Pages) {
+    pub fn mark_restored(&mut self, pages: Pages) {
         if let Some(region) = &mut self.regions[pages as usize] {
             region.changed = false;
         }
     }
 
     /// Returns the pages that the system provided when this kind of memory was filled last.
-    pub fn granted(&self, pages: Pages) -> Granted {
-        self.regions[pages as usize].as_ref().map_or(Granted::UNKNOWN, |region| region.granted)
+    pub fn granted_pages(&self, pages: Pages) -> GrantedPages {
+        self.regions[pages as usize].as_ref().map_or(GrantedPages::UNKNOWN, |region| region.granted)
     }
 
     /// Returns the number of pages per NUMA node, for a subset of the pages. Empty if the system does not report it.
     pub fn memory_nodes(&self) -> BTreeMap<usize, usize> {
         let mut nodes = BTreeMap::new();
         for region in self.regions.iter().flatten() {
-            for (node, pages) in memory_nodes(region.words()) {
+            for (node, pages) in pages_by_node(region.words()) {
                 *nodes.entry(node).or_default() += pages;
             }
         }
         nodes
     }
 
-    fn filled(
+    fn filled_region(
         &mut self,
         pages: Pages,
         words: usize,
@@ -180,22 +180,22 @@ impl Arena {
             *slot = Some(Region::allocate(pages, words.max(self.expected_words), node)?);
         }
         let region = slot.as_mut().expect("allocated above");
-        let held = match region.filled {
-            Some((held, count)) if held == contents && !region.changed => count,
+        let filled_words = match region.filled {
+            Some((held_contents, count)) if held_contents == contents && !region.changed => count,
             _ => 0,
         };
-        if held < words {
+        if filled_words < words {
             // The first fill covers the whole region, so that the system provides all of its pages before the first measurement.
             // Later fills cover only the requested words.
-            let filled = if region.filled.is_none() { region.words } else { words };
+            let fill_end = if region.filled.is_none() { region.words } else { words };
             // A region never moves: a larger one is allocated and filled again.
             let first = region.words().as_ptr().expose_provenance();
-            let value = |place| value(first, place);
-            fill(&crew(ranks_on_node, node), &mut region.words_mut()[..filled], held, value);
-            region.filled = Some((contents, filled));
+            let value = |index| value(first, index);
+            fill_words(&fill_crew(ranks_on_node, node), &mut region.words_mut()[..fill_end], filled_words, value);
+            region.filled = Some((contents, fill_end));
             region.changed = false;
-            region.granted = granted(region.words_mut());
-            require_on(node, region.words())?;
+            region.granted = read_granted_pages(region.words_mut());
+            require_node(node, region.words())?;
         }
         Ok(region)
     }
@@ -204,7 +204,7 @@ impl Arena {
 impl Region {
     fn allocate(pages: Pages, words: usize, node: Option<usize>) -> Result<Self> {
         let page = huge_page_bytes().unwrap_or(2 << 20) as usize;
-        let huge = if pages == Pages::Huge { on_huge_pages(words.max(1) * 8, page) } else { 0 };
+        let huge = if pages == Pages::Huge { huge_page_portion(words.max(1) * 8, page) } else { 0 };
         let bytes = huge.max(words.max(1) * 8) + page;
         let refuse = |cause: std::io::Error| {
             Error::environment(
@@ -214,7 +214,7 @@ impl Region {
         };
         let map = MmapMut::map_anon(bytes).map_err(refuse)?;
         if let Some(node) = node {
-            bind_memory(&map, node).map_err(|cause| {
+            set_memory_node(&map, node).map_err(|cause| {
                 Error::environment(
                     format!("the system refuses to place memory on NUMA node {node} (mbind): {cause}"),
                     "leave memory_node out; a container needs permission to place memory (CAP_SYS_NICE)",
@@ -227,7 +227,7 @@ impl Region {
         if huge > 0 {
             let _ = map.advise_range(Advice::HugePage, skip, huge);
         }
-        let granted = Granted::UNKNOWN;
+        let granted = GrantedPages::UNKNOWN;
         Ok(Self { map, skip: skip / 8, words: words.max(1), filled: None, changed: false, granted })
     }
 
@@ -245,37 +245,40 @@ impl Region {
 
 /// Returns the threads that fill memory. Without a NUMA node, they run on the node of the calling thread, where pages land that
 /// are first touched there.
-fn crew(ranks_on_node: usize, node: Option<usize>) -> Crew {
+fn fill_crew(ranks_on_node: usize, node: Option<usize>) -> Crew {
     match (ranks_on_node, node) {
         (0, _) => Crew::default(),
-        (ranks, None) => Crew::nearby(ranks),
+        (ranks, None) => Crew::on_this_numa_node(ranks),
         (ranks, Some(_)) => Crew::new(ranks),
     }
 }
 
 /// Words that a thread fills at a time: whole huge pages.
-const CHUNK: usize = 1 << 20;
+const CHUNK_WORDS: usize = 1 << 20;
 
 /// Fills the words from index `start` on, word i with `value(i)`, with all threads of the crew.
-fn fill(crew: &Crew, words: &mut [u64], start: usize, value: impl Fn(usize) -> u64 + Sync) {
+fn fill_words(crew: &Crew, words: &mut [u64], start: usize, value: impl Fn(usize) -> u64 + Sync) {
     let end = words.len();
     let mut rest = &mut words[start..];
-    let chunks = (start / CHUNK..end.div_ceil(CHUNK)).map(move |chunk| {
-        let from = start.max(chunk * CHUNK);
-        let (own, others) = std::mem::take(&mut rest).split_at_mut(end.min((chunk + 1) * CHUNK) - from);
+    let chunks = (start / CHUNK_WORDS..end.div_ceil(CHUNK_WORDS)).map(move |chunk| {
+        let chunk_start = start.max(chunk * CHUNK_WORDS);
+        let (chunk_words, others) =
+            std::mem::take(&mut rest).split_at_mut(end.min((chunk + 1) * CHUNK_WORDS) - chunk_start);
         rest = others;
-        (from, own)
+        (chunk_start, chunk_words)
     });
-    let work = |(from, chunk): (usize, &mut [u64])| {
-        chunk.iter_mut().enumerate().for_each(|(place, word)| *word = value(from + place));
+    let work = |(chunk_start, chunk): (usize, &mut [u64])| {
+        chunk.iter_mut().enumerate().for_each(|(index, word)| *word = value(chunk_start + index));
     };
-    crew.each(end.div_ceil(CHUNK) - start / CHUNK, chunks, work, |share| progress::note(Phase::Filling, share));
+    crew.for_each(end.div_ceil(CHUNK_WORDS) - start / CHUNK_WORDS, chunks, work, |share| {
+        progress::report_share(Phase::Filling, share);
+    });
 }
 
 /// Checks that memory is on the requested NUMA node, if the system reports it.
-fn require_on(node: Option<usize>, words: &[u64]) -> Result<()> {
+fn require_node(node: Option<usize>, words: &[u64]) -> Result<()> {
     let Some(node) = node else { return Ok(()) };
-    match memory_nodes(words).keys().find(|&&other| other != node) {
+    match pages_by_node(words).keys().find(|&&other| other != node) {
         Some(other) => Err(Error::environment(
             format!("memory asked for on NUMA node {node} is on node {other}"),
             "check that the node has enough free memory (numactl --hardware)",
@@ -285,15 +288,15 @@ fn require_on(node: Option<usize>, words: &[u64]) -> Result<()> {
 }
 
 /// Returns the number of bytes to place on whole huge pages. The last page is huge only if the memory fills at least half of it.
-fn on_huge_pages(bytes: usize, page: usize) -> usize {
+fn huge_page_portion(bytes: usize, page: usize) -> usize {
     (bytes + page / 2) / page * page
 }
 
 /// Returns the number of bytes that memory of `words` words occupies when huge pages are requested.
-pub fn taken_bytes(words: u64) -> u64 {
+pub fn allocated_bytes(words: u64) -> u64 {
     let page = huge_page_bytes().unwrap_or(2 << 20) as usize;
     let bytes = usize::try_from(words.saturating_mul(8)).unwrap_or(usize::MAX / 2).min(usize::MAX / 2);
-    on_huge_pages(bytes, page).max(bytes) as u64
+    huge_page_portion(bytes, page).max(bytes) as u64
 }
 
 fn huge_page_bytes() -> Option<u64> {
@@ -301,8 +304,8 @@ fn huge_page_bytes() -> Option<u64> {
 }
 
 /// Reads which pages back these words from the system's account of this process.
-fn granted(words: &[u64]) -> Granted {
-    let Some(areas) = areas() else { return Granted::UNKNOWN };
+fn read_granted_pages(words: &[u64]) -> GrantedPages {
+    let Some(areas) = memory_areas() else { return GrantedPages::UNKNOWN };
     let (start, end) = (words.as_ptr() as u64, words.as_ptr() as u64 + 8 * words.len() as u64);
     // The system may report the memory of neighbouring ranks as one area, so the share is computed over the area's resident
     // pages.
@@ -313,7 +316,7 @@ fn granted(words: &[u64]) -> Granted {
         base = area.page_bytes;
     }
     if resident == 0 {
-        return Granted::UNKNOWN;
+        return GrantedPages::UNKNOWN;
     }
     let share = (huge as f64 / resident as f64).min(1.0);
     let page_bytes = match share {
@@ -321,5 +324,5 @@ fn granted(words: &[u64]) -> Granted {
         s if s <= 0.05 => Some(base),
         _ => None,
     };
-    Granted { page_bytes, huge_share: Some(share) }
+    GrantedPages { page_bytes, huge_share: Some(share) }
 }

@@ -34,12 +34,12 @@ impl Buffer {
     /// Returns a pointer to the item at index `at`, after checking that `items` items exist from there on. Each access through
     /// the pointer must be justified where it happens.
     #[inline]
-    pub(super) fn at(&self, at: usize, items: usize) -> *mut u32 {
+    pub(super) fn item_pointer(&self, at: usize, items: usize) -> *mut u32 {
         super::check_range(at, items, self.items);
         self.start.as_ptr().wrapping_add(at)
     }
 
-    pub(super) fn items(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.items
     }
 

@@ -20,7 +20,7 @@ pub trait Mailboxes: Collectives {
         &self,
         tag: Tag,
         peers: &[usize],
-        posted: Posting,
+        posting: Posting,
         sends: usize,
         words: usize,
     ) -> (Vec<Self::Inbox>, Self::Outbox);
@@ -29,7 +29,7 @@ pub trait Mailboxes: Collectives {
     fn memory_mailbox<R>(
         &self,
         tag: Tag,
-        limits: Limits,
+        limits: MailboxCapacity,
         memory: &[u64],
         work: impl FnOnce(&mut Self::UnorderedInbox, &mut Self::MemoryOutbox<'_>) -> R,
     ) -> R;
@@ -37,7 +37,7 @@ pub trait Mailboxes: Collectives {
 
 /// The capacity of a mailbox; the fields are the arguments of [`Mailboxes::mailbox`].
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct MailboxCapacity {
     pub receives: usize,
     pub sends: usize,
     pub words: usize,
@@ -58,7 +58,7 @@ pub trait Inbox {
     /// message has arrived.
     fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R>;
     /// Polls once, and passes up to `max` arrived messages to `read`. Returns their number.
-    fn take_together(&mut self, most: usize, read: impl FnMut(usize, &[u64])) -> usize;
+    fn take_batch(&mut self, max: usize, read: impl FnMut(usize, &[u64])) -> usize;
 }
 
 /// The sending end of a mailbox for parts of a memory that all ranks may read and that stays unchanged meanwhile.
@@ -66,7 +66,7 @@ pub trait MemoryOutbox {
     /// Like [`Outbox::ready`].
     fn ready(&mut self) -> bool;
     /// Sends `words` words at `offset`, like [`Outbox::send`], but without a copy if the transport can.
-    fn send(&mut self, to: usize, offset: usize, words: usize) -> bool;
+    fn send(&mut self, receiver: usize, offset: usize, words: usize) -> bool;
 }
 
 /// The sending end of a mailbox. Dropping it waits for outstanding sends.
@@ -74,5 +74,5 @@ pub trait Outbox {
     /// Returns whether a send handle is free. [`Outbox::send`] then succeeds if the receiver also has room.
     fn ready(&mut self) -> bool;
     /// Copies `words` and sends them. Returns `false` without sending if all handles are busy or the receiver has no room.
-    fn send(&mut self, to: usize, words: &[u64]) -> bool;
+    fn send(&mut self, receiver: usize, words: &[u64]) -> bool;
 }

@@ -19,13 +19,13 @@ pub mod threads;
 mod transport;
 
 pub use buffer::Buffer;
-pub use mailboxes::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting};
+pub use mailboxes::{Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Posting};
 pub use point_to_point::{Messages, PointToPoint, UNEXPECTED_MESSAGES};
 pub use rma::{GetWindow, Item, Rma, RmaWindow};
 pub use threads::rings::Rings;
 pub use transport::{Transport, TransportKind, abort, library, start};
 
-use crate::hardware::Place;
+use crate::hardware::PlacementOrder;
 use arena::Arena;
 
 /// A set of ranks that run the same program.
@@ -39,19 +39,19 @@ pub trait Comm {
     /// Returns whether this is the first rank of its node. It reports for the whole node.
     fn first_on_node(&self) -> bool;
     /// Returns whether some node has more ranks than hardware threads that they may use.
-    fn oversubscribed(&self) -> bool;
+    fn is_oversubscribed(&self) -> bool;
     /// Returns the order for placing ranks, if this program places them. Threads that a rank starts follow it.
-    fn place(&self) -> Place {
-        Place::default()
+    fn placement_order(&self) -> PlacementOrder {
+        PlacementOrder::default()
     }
     /// Returns the time of the transport's clock, in seconds since an arbitrary moment in the past. Under MPI this is
     /// `MPI_Wtime`.
-    fn now(&self) -> f64;
+    fn wall_time(&self) -> f64;
     /// Returns the resolution of this clock in seconds: the smallest difference between its readings.
     fn clock_resolution(&self) -> f64 {
         let step = |_| {
-            let start = self.now();
-            std::iter::repeat_with(|| self.now() - start).find(|step| *step > 0.0).unwrap_or(f64::INFINITY)
+            let start = self.wall_time();
+            std::iter::repeat_with(|| self.wall_time() - start).find(|step| *step > 0.0).unwrap_or(f64::INFINITY)
         };
         (0..100).map(step).fold(f64::INFINITY, f64::min)
     }

@@ -13,8 +13,8 @@ mod window;
 use super::arena::Arena;
 use super::{Collectives, Comm, Tag};
 use crate::affinity;
-use crate::hardware::Place;
-use apexmap_base::crash::describe;
+use crate::hardware::PlacementOrder;
+use apexmap_base::crash::describe_panic;
 use apexmap_base::error::{Error, Result};
 use mpi::collective::SystemOperation;
 use mpi::environment::Universe;
@@ -37,7 +37,7 @@ pub struct MpiComm {
     ranks_on_node: usize,
     first_on_node: bool,
     oversubscribed: bool,
-    lists: RefCell<collective::Lists>,
+    lists: RefCell<collective::ExchangeLists>,
     /// In the order of their creation, which is equal on all ranks.
     channels: RefCell<Vec<(Tag, Rc<Channel>)>>,
     /// MPI is finalised when the last clone is dropped: this one, or one in an object made from it.
@@ -53,7 +53,7 @@ struct Channel {
 
 /// Returns the launchers that work with this MPI library. The launcher of another library starts separate worlds of one rank
 /// each, without an error.
-fn starters(library: &str) -> &'static str {
+fn matching_launchers(library: &str) -> &'static str {
     if library.contains("Open MPI") {
         "mpirun of Open MPI, or srun with SLURM_MPI_TYPE=pmix"
     } else if library.contains("MPICH") {
@@ -85,11 +85,11 @@ impl MpiComm {
                 ),
                 format!(
                     "start it with {}; or name a worker built for the MPI of the launcher you use",
-                    starters(&library)
+                    matching_launchers(&library)
                 ),
             ));
         }
-        let (ranks_on_node, first_on_node, oversubscribed) = node(&world);
+        let (ranks_on_node, first_on_node, oversubscribed) = inspect_node(&world);
         Ok(Self {
             world,
             rank,
@@ -111,7 +111,7 @@ impl MpiComm {
     /// Returns the communicator of a tag, and creates it on first use. Collective.
     fn channel(&self, tag: Tag) -> Rc<Channel> {
         let mut channels = self.channels.borrow_mut();
-        if let Some((_, channel)) = channels.iter().find(|(known, _)| *known == tag) {
+        if let Some((_, channel)) = channels.iter().find(|(channel_tag, _)| *channel_tag == tag) {
             return channel.clone();
         }
         let channel = Rc::new(Channel { comm: self.world.duplicate(), _universe: self.universe.clone() });
@@ -130,38 +130,38 @@ impl Drop for MpiComm {
 
 /// Returns the number of ranks on this node, whether this rank is their first, and whether they outnumber the hardware threads
 /// that they may use. Collective.
-fn node(world: &SimpleCommunicator) -> (usize, bool, bool) {
+fn inspect_node(world: &SimpleCommunicator) -> (usize, bool, bool) {
     let node = world.split_shared(world.rank());
-    let (mut mine, mut all) = ([0u64; 16], [0u64; 16]);
-    match affinity::of_thread() {
+    let (mut own_processors, mut node_processors) = ([0u64; 16], [0u64; 16]);
+    match affinity::allowed_hardware_threads() {
         Some(processors) => processors
             .into_iter()
             .filter(|&processor| processor < 1024)
-            .for_each(|processor| mine[processor / 64] |= 1 << (processor % 64)),
+            .for_each(|processor| own_processors[processor / 64] |= 1 << (processor % 64)),
         // Unknown affinity: the machine has more hardware threads than a `CpuSet` holds, so there is room for all ranks.
-        None => mine.fill(u64::MAX),
+        None => own_processors.fill(u64::MAX),
     }
-    node.all_reduce_into(&mine[..], &mut all[..], SystemOperation::bitwise_or());
-    let processors: u32 = all.iter().map(|word| word.count_ones()).sum();
+    node.all_reduce_into(&own_processors[..], &mut node_processors[..], SystemOperation::bitwise_or());
+    let processors: u32 = node_processors.iter().map(|word| word.count_ones()).sum();
     (node.size() as usize, node.rank() == 0, node.size() as u32 > processors)
 }
 
 /// Like [`super::start`]; this process is one rank.
 pub(super) fn start(
     ranks: usize,
-    _place: Place,
+    _place: PlacementOrder,
     program: impl Fn(&MpiComm, &mut Arena) -> Result<()>,
-    failed: impl Fn(&str),
+    report_failure: impl Fn(&str),
 ) -> Result<()> {
     let comm = MpiComm::initialize(ranks)?;
     let mut arena = Arena::default();
     let error = match catch_unwind(AssertUnwindSafe(|| program(&comm, &mut arena))) {
         Ok(Ok(())) => return Ok(()),
         Ok(Err(error)) => error,
-        Err(panic) => Error::internal(describe(&*panic)),
+        Err(panic) => Error::internal(describe_panic(&*panic)),
     };
     // The other ranks would wait for this one for ever.
-    failed(&format!("rank {} failed: {}", comm.rank(), error.what));
+    report_failure(&format!("rank {} failed: {}", comm.rank(), error.message));
     // A launcher drops output that it has not forwarded when its ranks abort.
     std::thread::sleep(Duration::from_millis(200));
     comm.abort(error.exit_code().into())
@@ -199,11 +199,11 @@ impl Comm for MpiComm {
         self.first_on_node
     }
 
-    fn oversubscribed(&self) -> bool {
+    fn is_oversubscribed(&self) -> bool {
         self.oversubscribed
     }
 
-    fn now(&self) -> f64 {
+    fn wall_time(&self) -> f64 {
         mpi::time()
     }
 
@@ -243,9 +243,9 @@ impl Collectives for MpiComm {
             root.gather_into(words);
             return None;
         }
-        let mut all = vec![0; words.len() * self.size];
-        root.gather_into_root(words, &mut all[..]);
-        Some(all)
+        let mut gathered = vec![0; words.len() * self.size];
+        root.gather_into_root(words, &mut gathered[..]);
+        Some(gathered)
     }
 
     fn all_reduce_sum(&self, value: u64) -> u64 {

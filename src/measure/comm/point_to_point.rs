@@ -25,9 +25,9 @@ pub trait Messages {
     /// Returns the buffer to receive into, after completing all outstanding messages.
     fn incoming(&mut self) -> &mut [u32];
     /// Starts sending `items` items at `offset` of the outgoing buffer to another rank.
-    fn isend(&mut self, at: usize, items: usize, to: usize);
+    fn isend(&mut self, offset: usize, items: usize, receiver: usize);
     /// Starts receiving the next message of another rank, of at most `items` items, at `offset` of the incoming buffer.
-    fn irecv(&mut self, at: usize, items: usize, from: usize);
+    fn irecv(&mut self, offset: usize, items: usize, sender: usize);
     /// Returns when this rank's receives have arrived and its sends have left.
     fn wait_all(&mut self);
 }

@@ -12,7 +12,7 @@ use std::mem::MaybeUninit;
 pub struct Count(AtomicUsize);
 
 /// Storage for one item.
-pub type Place<T> = UnsafeCell<MaybeUninit<T>>;
+pub type RingSlot<T> = UnsafeCell<MaybeUninit<T>>;
 
 /// The location of a ring in memory.
 pub struct Ring<T> {
@@ -21,25 +21,25 @@ pub struct Ring<T> {
     /// Written by the receiver.
     pub taken: *const Count,
     /// The first of `capacity` places.
-    pub places: *const Place<T>,
+    pub places: *const RingSlot<T>,
     pub capacity: usize,
 }
 
 impl<T> Ring<T> {
     #[inline]
-    fn after(&self, at: usize) -> usize {
-        if at + 1 == self.capacity { 0 } else { at + 1 }
+    fn index_after(&self, index: usize) -> usize {
+        if index + 1 == self.capacity { 0 } else { index + 1 }
     }
 
     #[inline]
-    fn put(&self) -> &AtomicUsize {
+    fn put_counter(&self) -> &AtomicUsize {
         // SAFETY: only the ring's ends own `Ring` values, and they keep the memory alive, as `Producer::new` and `Consumer::new`
         // require.
         unsafe { &(*self.put).0 }
     }
 
     #[inline]
-    fn taken(&self) -> &AtomicUsize {
+    fn taken_counter(&self) -> &AtomicUsize {
         // SAFETY: only the ring's ends own `Ring` values, and they keep the memory alive, as `Producer::new` and `Consumer::new`
         // require.
         unsafe { &(*self.taken).0 }
@@ -51,7 +51,7 @@ pub struct Producer<T, K> {
     ring: Ring<T>,
     put: usize,
     /// Index of the place for the next item.
-    at: usize,
+    index: usize,
     /// Minimum number of items taken out, from the latest read of the count.
     taken: usize,
     _memory: K,
@@ -62,7 +62,7 @@ pub struct Consumer<T, K> {
     ring: Ring<T>,
     taken: usize,
     /// Index of the place of the next item.
-    at: usize,
+    index: usize,
     /// Minimum number of items put in, from the latest read of the count.
     put: usize,
     _memory: K,
@@ -77,13 +77,13 @@ impl<T: Copy, K> Producer<T, K> {
     /// # Safety
     /// The ring exists as long as `memory` lives. Both counts are zero, and the ring has no other producer.
     pub unsafe fn new(ring: Ring<T>, memory: K) -> Self {
-        Self { ring, put: 0, at: 0, taken: 0, _memory: memory }
+        Self { ring, put: 0, index: 0, taken: 0, _memory: memory }
     }
 
     /// Returns the number of items in the ring.
     #[inline]
     pub fn waiting(&mut self) -> usize {
-        self.taken = self.ring.taken().load(Ordering::Acquire);
+        self.taken = self.ring.taken_counter().load(Ordering::Acquire);
         self.put.wrapping_sub(self.taken)
     }
 
@@ -100,10 +100,10 @@ impl<T: Copy, K> Producer<T, K> {
             return false;
         }
         // SAFETY: `index` is less than the capacity. The ring is not full, so the receiver has taken the place's previous item.
-        unsafe { (*self.ring.places.add(self.at)).with_mut(|place| (*place).write(item)) };
-        self.at = self.ring.after(self.at);
+        unsafe { (*self.ring.places.add(self.index)).with_mut(|slot| (*slot).write(item)) };
+        self.index = self.ring.index_after(self.index);
         self.put = self.put.wrapping_add(1);
-        self.ring.put().store(self.put, Ordering::Release);
+        self.ring.put_counter().store(self.put, Ordering::Release);
         true
     }
 }
@@ -112,31 +112,31 @@ impl<T: Copy, K> Consumer<T, K> {
     /// # Safety
     /// The ring exists as long as `memory` lives. Both counts are zero, and the ring has no other consumer.
     pub unsafe fn new(ring: Ring<T>, memory: K) -> Self {
-        Self { ring, taken: 0, at: 0, put: 0, _memory: memory }
+        Self { ring, taken: 0, index: 0, put: 0, _memory: memory }
     }
 
     /// Takes the oldest item out.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         if self.put == self.taken {
-            self.put = self.ring.put().load(Ordering::Acquire);
+            self.put = self.ring.put_counter().load(Ordering::Acquire);
             if self.put == self.taken {
                 return None;
             }
         }
         let item = self.read();
-        self.ring.taken().store(self.taken, Ordering::Release);
+        self.ring.taken_counter().store(self.taken, Ordering::Release);
         Some(item)
     }
 
     /// Takes up to `max` items out, frees their places with one store, and returns their number.
     #[inline]
-    pub fn pop_together(&mut self, most: usize, mut take: impl FnMut(T)) -> usize {
-        self.put = self.ring.put().load(Ordering::Acquire);
-        let count = self.put.wrapping_sub(self.taken).min(most);
+    pub fn pop_together(&mut self, max: usize, mut take: impl FnMut(T)) -> usize {
+        self.put = self.ring.put_counter().load(Ordering::Acquire);
+        let count = self.put.wrapping_sub(self.taken).min(max);
         if count > 0 {
             (0..count).for_each(|_| take(self.read()));
-            self.ring.taken().store(self.taken, Ordering::Release);
+            self.ring.taken_counter().store(self.taken, Ordering::Release);
         }
         count
     }
@@ -146,8 +146,8 @@ impl<T: Copy, K> Consumer<T, K> {
     fn read(&mut self) -> T {
         // SAFETY: `index` is less than the capacity. The callers have checked that fewer items were taken out than put in. So the
         // sender has put an item into this place, and leaves it there until the count of taken items has advanced.
-        let item = unsafe { (*self.ring.places.add(self.at)).with(|place| (*place).assume_init_read()) };
-        self.at = self.ring.after(self.at);
+        let item = unsafe { (*self.ring.places.add(self.index)).with(|slot| (*slot).assume_init_read()) };
+        self.index = self.ring.index_after(self.index);
         self.taken = self.taken.wrapping_add(1);
         item
     }

@@ -35,7 +35,7 @@ pub trait Rma: Collectives {
 /// A window for reading the memory of all ranks.
 pub trait GetWindow {
     /// Starts fetching `words` words at `offset` of rank `owner`'s memory. Returns `false` without effect if all slots are busy.
-    fn get(&mut self, from: usize, offset: usize, words: usize) -> bool;
+    fn get(&mut self, owner: usize, offset: usize, words: usize) -> bool;
     /// Passes a fetched block to `read`; blocks complete in any order. Returns `None` if no block has arrived.
     fn take<R>(&mut self, read: impl FnOnce(&[u64]) -> R) -> Option<R>;
     /// Like [`GetWindow::take`], for a caller with other work. If this call itself would complete the get, as with threads, the
@@ -55,11 +55,11 @@ pub trait RmaWindow<T> {
     /// # Safety
     /// Until the next [`RmaWindow::fence`] no other rank accesses the items at `target_offset`. As an exception, their owner may
     /// [`RmaWindow::peek`] at the last one.
-    unsafe fn put(&mut self, at: usize, items: usize, to: usize, place: usize);
+    unsafe fn put(&mut self, offset: usize, items: usize, target: usize, target_offset: usize);
     /// Writes an item of any rank's memory atomically. The write is complete at the next [`RmaWindow::fence`].
-    fn put_value(&mut self, to: usize, place: usize, value: T);
+    fn put_value(&mut self, target: usize, target_offset: usize, value: T);
     /// Xors an item of any rank's memory atomically. The operation is complete at the next [`RmaWindow::fence`].
-    fn xor(&mut self, to: usize, place: usize, value: T);
+    fn xor(&mut self, target: usize, target_offset: usize, value: T);
     /// Returns when this rank's puts have arrived: the paper's `wait_for_response`.
     fn flush(&mut self);
     /// Returns the current value of an item of this rank's memory. If a put has written its last item here, all of that put has
@@ -67,7 +67,7 @@ pub trait RmaWindow<T> {
     ///
     /// # Safety
     /// Since the last [`RmaWindow::fence`] no rank has put to this item, except as the last item of a put.
-    unsafe fn peek(&mut self, place: usize) -> T;
+    unsafe fn peek(&mut self, offset: usize) -> T;
     /// Completes the writes of all ranks, passes this rank's memory to `work`, and returns when all ranks have finished theirs.
     /// Collective.
     fn fence<R>(&mut self, work: impl FnOnce(&mut [T]) -> R) -> R;
@@ -77,13 +77,13 @@ pub trait RmaWindow<T> {
 pub trait Item: Copy + BitXor<Output = Self> + From<u32> + Send + Sync + 'static + private::Sealed {
     /// # Safety
     /// While the call runs, an aligned item exists at `pointer`, and other threads access it only atomically.
-    unsafe fn load(place: *mut Self, order: Ordering) -> Self;
+    unsafe fn load(pointer: *mut Self, order: Ordering) -> Self;
     /// # Safety
     /// As for [`Item::load`].
-    unsafe fn store(place: *mut Self, value: Self, order: Ordering);
+    unsafe fn store(pointer: *mut Self, value: Self, order: Ordering);
     /// # Safety
     /// As for [`Item::load`].
-    unsafe fn fetch_xor(place: *mut Self, value: Self, order: Ordering) -> Self;
+    unsafe fn fetch_xor(pointer: *mut Self, value: Self, order: Ordering) -> Self;
 }
 
 mod private {

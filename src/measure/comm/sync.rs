@@ -69,7 +69,7 @@ impl Arrivals {
     }
 
     #[inline]
-    pub fn reached(&self, target: u64) -> bool {
+    pub fn have_reached(&self, target: u64) -> bool {
         self.0.load(Ordering::Acquire) >= target
     }
 }
@@ -156,7 +156,7 @@ impl Deliveries {
     }
 
     #[inline]
-    pub fn are(&self, sent: u64) -> bool {
+    pub fn all_delivered(&self, sent: u64) -> bool {
         self.0.load(Ordering::Acquire) == sent
     }
 }

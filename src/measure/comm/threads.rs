@@ -13,8 +13,8 @@ use super::Comm;
 use super::arena::Arena;
 use super::sync::{Arrivals, Barrier, Exposure, Failure};
 use crate::affinity;
-use crate::hardware::{Hardware, Place, order};
-use apexmap_base::crash::describe;
+use crate::hardware::{Hardware, PlacementOrder, place_ranks};
+use apexmap_base::crash::describe_panic;
 use apexmap_base::error::{Error, Result as Checked};
 use std::any::Any;
 use std::cell::Cell;
@@ -35,7 +35,7 @@ struct Shared {
     /// The words of each rank, for the others to read.
     words: Vec<RwLock<Vec<u64>>>,
     /// The value that each rank gives to all others.
-    gifts: Vec<RwLock<Option<Box<dyn Any + Send + Sync>>>>,
+    shared_values: Vec<RwLock<Option<Box<dyn Any + Send + Sync>>>>,
 }
 
 /// The communicator of one rank in the world of threads.
@@ -43,9 +43,9 @@ pub struct ThreadComm {
     rank: usize,
     shared: Arc<Shared>,
     /// Whether every rank has its own hardware thread, so that waiting ranks may spin.
-    spin: bool,
-    place: Place,
-    turns: Cell<u32>,
+    may_spin: bool,
+    placement_order: PlacementOrder,
+    waiting_turns: Cell<u32>,
     arrived: Cell<u64>,
     /// Whether this rank's memory is lent to others.
     exposed: Cell<bool>,
@@ -55,14 +55,14 @@ pub struct ThreadComm {
 
 /// Runs `body` like [`run_placed`], with one rank per core first.
 pub fn run<R: Send>(ranks: usize, body: impl Fn(&ThreadComm, &mut Arena) -> R + Sync) -> Vec<Result<R, String>> {
-    run_placed(ranks, Place::default(), body)
+    run_placed(ranks, PlacementOrder::default(), body)
 }
 
 /// Runs `body` on `ranks` threads, each pinned to its own hardware thread if there are enough. Returns each rank's result, or the
 /// message of its panic. A panic of one rank ends the others.
 pub fn run_placed<R: Send>(
     ranks: usize,
-    place: Place,
+    placement_order: PlacementOrder,
     body: impl Fn(&ThreadComm, &mut Arena) -> R + Sync,
 ) -> Vec<Result<R, String>> {
     let shared = Arc::new(Shared {
@@ -74,20 +74,30 @@ pub fn run_placed<R: Send>(
         exposure: Exposure::default(),
         finished: AtomicUsize::new(0),
         words: (0..ranks).map(|_| RwLock::default()).collect(),
-        gifts: (0..ranks).map(|_| RwLock::default()).collect(),
+        shared_values: (0..ranks).map(|_| RwLock::default()).collect(),
     });
-    let hardware = Hardware::here();
-    let allowed = affinity::of_thread();
-    let places = order(&hardware.threads, allowed.as_ref().unwrap_or(&hardware.allowed), place);
-    let spin = ranks <= hardware.granted(places.len());
-    if !spin {
-        give_back_at_once();
+    let hardware = Hardware::this_machine();
+    let allowed = affinity::allowed_hardware_threads();
+    let hardware_threads =
+        place_ranks(&hardware.threads, allowed.as_ref().unwrap_or(&hardware.allowed), placement_order);
+    let may_spin = ranks <= hardware.limit_by_quota(hardware_threads.len());
+    if !may_spin {
+        return_memory_at_once();
     }
     std::thread::scope(|scope| {
         let start = |rank: usize| {
             let (shared, turns, arrived, exposed) = (shared.clone(), Cell::new(0), Cell::new(0), Cell::new(false));
-            let comm = ThreadComm { rank, shared, spin, place, turns, arrived, exposed, scratch: Cell::default() };
-            let (body, processor) = (&body, places.get(rank).filter(|_| spin).copied());
+            let comm = ThreadComm {
+                rank,
+                shared,
+                may_spin,
+                placement_order,
+                waiting_turns: turns,
+                arrived,
+                exposed,
+                scratch: Cell::default(),
+            };
+            let (body, processor) = (&body, hardware_threads.get(rank).filter(|_| may_spin).copied());
             std::thread::Builder::new().spawn_scoped(scope, move || run_rank(&comm, processor, body))
         };
         let threads: Vec<_> = (0..ranks).map(start).collect();
@@ -116,14 +126,14 @@ fn run_rank<R>(
     let mut arena = Arena::default();
     let result = catch_unwind(AssertUnwindSafe(|| body(comm, &mut arena)));
     if result.is_err() {
-        comm.fail();
+        comm.declare_failure();
     }
     // Other ranks may be sending to this one until they notice the failure. Keep its memory until all have ended.
     comm.shared.finished.fetch_add(1, Ordering::AcqRel);
     while comm.shared.finished.load(Ordering::Acquire) < comm.shared.size {
         std::thread::yield_now();
     }
-    result.map_err(|panic| describe(&*panic))
+    result.map_err(|panic| describe_panic(&*panic))
 }
 
 /// Message for a rank whose thread could not be started.
@@ -140,11 +150,12 @@ fn give_up() -> ! {
 /// Like [`super::start`].
 pub(super) fn start(
     ranks: usize,
-    place: Place,
+    placement_order: PlacementOrder,
     program: impl Fn(&ThreadComm, &mut Arena) -> Checked<()> + Sync,
-    _failed: impl Fn(&str),
+    _report_failure: impl Fn(&str),
 ) -> Checked<()> {
-    let results = run_placed(ranks, place, |comm, arena| program(comm, arena).inspect_err(|_| comm.fail()));
+    let results =
+        run_placed(ranks, placement_order, |comm, arena| program(comm, arena).inspect_err(|_| comm.declare_failure()));
     // Prefer the error of the rank that failed first to the errors that followed from it.
     let mut failures = results.into_iter().enumerate().filter_map(|(rank, result)| match result {
         Ok(Ok(())) => None,
@@ -155,14 +166,14 @@ pub(super) fn start(
         Err(message) => Some(Error::internal(format!("rank {rank} failed: {message}"))),
     });
     let Some(first) = failures.next() else { return Ok(()) };
-    let consequence = |error: &Error| error.what.ends_with(OTHER_RANK_FAILED);
-    Err(if consequence(&first) { failures.find(|error| !consequence(error)).unwrap_or(first) } else { first })
+    let is_consequence = |error: &Error| error.message.ends_with(OTHER_RANK_FAILED);
+    Err(if is_consequence(&first) { failures.find(|error| !is_consequence(error)).unwrap_or(first) } else { first })
 }
 
 /// Makes the allocator map larger buffers separately and return each to the system when it is freed. Otherwise each rank's part
 /// of the heap would retain the memory that one point used, and later points could not use it. Pages are then new in each run, so
 /// this is only for ranks that share cores.
-fn give_back_at_once() {
+fn return_memory_at_once() {
     #[cfg(target_env = "gnu")]
     // SAFETY: sets a parameter of the allocator: buffers of this size in bytes or more are mapped. The value is the default;
     // setting it stops it from growing.
@@ -183,7 +194,7 @@ pub(super) fn library() -> String {
 
 impl ThreadComm {
     /// Ends all ranks. A rank that cannot continue calls this before it returns.
-    pub fn fail(&self) {
+    pub fn declare_failure(&self) {
         self.shared.failure.declare();
     }
 
@@ -196,17 +207,17 @@ impl ThreadComm {
     }
 
     /// Gives `value` to every rank, including this one, and returns the values of all ranks in rank order. Collective.
-    pub(crate) fn swap<T: Clone + Send + Sync + 'static>(&self, gift: T) -> Vec<T> {
-        let own = || self.shared.gifts[self.rank].write().unwrap_or_else(PoisonError::into_inner);
-        *own() = Some(Box::new(gift));
+    pub(crate) fn all_gather_value<T: Clone + Send + Sync + 'static>(&self, value: T) -> Vec<T> {
+        let own_slot = || self.shared.shared_values[self.rank].write().unwrap_or_else(PoisonError::into_inner);
+        *own_slot() = Some(Box::new(value));
         self.wait(&self.shared.barrier);
-        let from = |gifts: &RwLock<Option<Box<dyn Any + Send + Sync>>>| {
-            let gift = gifts.read().unwrap_or_else(PoisonError::into_inner);
-            gift.as_ref().and_then(|gift| gift.downcast_ref().cloned()).expect("all ranks give the same")
+        let read_value = |slot: &RwLock<Option<Box<dyn Any + Send + Sync>>>| {
+            let value = slot.read().unwrap_or_else(PoisonError::into_inner);
+            value.as_ref().and_then(|gift| gift.downcast_ref().cloned()).expect("all ranks give the same")
         };
-        let received = self.shared.gifts.iter().map(from).collect();
+        let received = self.shared.shared_values.iter().map(read_value).collect();
         self.wait(&self.shared.barrier);
-        *own() = None;
+        *own_slot() = None;
         received
     }
 }
@@ -228,23 +239,23 @@ impl Comm for ThreadComm {
         self.rank == 0
     }
 
-    fn oversubscribed(&self) -> bool {
-        !self.spin
+    fn is_oversubscribed(&self) -> bool {
+        !self.may_spin
     }
 
-    fn place(&self) -> Place {
-        self.place
+    fn placement_order(&self) -> PlacementOrder {
+        self.placement_order
     }
 
-    fn now(&self) -> f64 {
+    fn wall_time(&self) -> f64 {
         self.shared.start.elapsed().as_secs_f64()
     }
 
     #[inline]
     fn relax(&self) {
-        let turns = self.turns.get().wrapping_add(1);
-        self.turns.set(turns);
-        if self.spin && !turns.is_multiple_of(256) {
+        let turns = self.waiting_turns.get().wrapping_add(1);
+        self.waiting_turns.set(turns);
+        if self.may_spin && !turns.is_multiple_of(256) {
             std::hint::spin_loop();
             return;
         }

@@ -2,7 +2,7 @@
 //! [`on_transport`](crate::on_transport).
 
 use super::arena::Arena;
-use crate::hardware::Place;
+use crate::hardware::PlacementOrder;
 use apexmap_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -70,7 +70,7 @@ macro_rules! transports {
         pub fn start(
             kind: TransportKind,
             ranks: usize,
-            place: Place,
+            place: PlacementOrder,
             program: impl Fn(Transport, &mut Arena) -> Result<()> + Sync,
             failed: impl Fn(&str),
         ) -> Result<()> {

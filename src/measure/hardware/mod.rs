@@ -10,10 +10,10 @@ mod processors;
 
 pub use control_group::Throttling;
 pub use control_group::memory_kills;
-pub use files::{Below, Files};
-pub use pages::{areas, bind_memory, memory_nodes, nodes_with_memory};
-pub use place::{Place, order};
-pub use processors::{HardwareThread, Kind};
+pub use files::{FilesBelow, SystemFiles};
+pub use pages::{memory_areas, nodes_with_memory, pages_by_node, set_memory_node};
+pub use place::{PlacementOrder, place_ranks};
+pub use processors::{CoreKind, HardwareThread};
 
 use control_group::Limits;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,21 +37,21 @@ pub struct Hardware {
 
 impl Hardware {
     /// Reads the machine from its files; `/proc/self` describes the process.
-    pub fn read(system: &dyn Files) -> Self {
-        let threads = processors::threads(system);
+    pub fn read(system: &dyn SystemFiles) -> Self {
+        let threads = processors::read_threads(system);
         let Limits { cpu_quota, memory_bytes: memory_limit_bytes, cpus } = Limits::read(system);
         let affinity = affinity(system);
         let allowed = threads.iter().map(|thread| thread.number);
-        let within = |set: &Option<Vec<usize>>, number: usize| set.as_ref().is_none_or(|set| set.contains(&number));
-        let allowed = allowed.filter(|&number| within(&affinity, number) && within(&cpus, number)).collect();
-        let memory_bytes = system.field("proc/meminfo", "MemTotal").and_then(|size| files::bytes(&size));
+        let is_member = |set: &Option<Vec<usize>>, number: usize| set.as_ref().is_none_or(|set| set.contains(&number));
+        let allowed = allowed.filter(|&number| is_member(&affinity, number) && is_member(&cpus, number)).collect();
+        let memory_bytes = system.read_field("proc/meminfo", "MemTotal").and_then(|size| files::parse_bytes(&size));
         Self { threads, allowed, cpu_quota, memory_bytes, memory_limit_bytes }
     }
 
     /// Returns this machine, as it was at the first call.
-    pub fn here() -> &'static Self {
-        static HERE: OnceLock<Hardware> = OnceLock::new();
-        HERE.get_or_init(|| Self::read(&Below(Path::new("/"))))
+    pub fn this_machine() -> &'static Self {
+        static THIS_MACHINE: OnceLock<Hardware> = OnceLock::new();
+        THIS_MACHINE.get_or_init(|| Self::read(&FilesBelow(Path::new("/"))))
     }
 
     /// Returns the hardware thread with a number.
@@ -72,27 +72,29 @@ impl Hardware {
 
     /// Returns how many hardware threads this process can keep busy; at least 1.
     pub fn hardware_threads(&self) -> usize {
-        self.granted(self.allowed.len())
+        self.limit_by_quota(self.allowed.len())
     }
 
     /// Returns how many cores this process can keep busy.
     pub fn cores(&self) -> Option<usize> {
         let cores: Option<BTreeSet<usize>> = self.usable().map(|thread| thread.core).collect();
-        cores.filter(|cores| !cores.is_empty()).map(|cores| self.granted(cores.len()))
+        cores.filter(|cores| !cores.is_empty()).map(|cores| self.limit_by_quota(cores.len()))
     }
 
     /// Returns whether these hardware threads belong to one core.
-    pub fn on_one_core(&self, numbers: &[usize]) -> bool {
-        let core = |&number: &usize| self.thread(number).and_then(|thread| thread.core);
+    pub fn share_one_core(&self, numbers: &[usize]) -> bool {
+        let core_of = |&number: &usize| self.thread(number).and_then(|thread| thread.core);
         match numbers {
             [] => false,
             [_] => true,
-            [first, rest @ ..] => core(first).is_some_and(|one| rest.iter().all(|other| core(other) == Some(one))),
+            [first, rest @ ..] => {
+                core_of(first).is_some_and(|first_core| rest.iter().all(|other| core_of(other) == Some(first_core)))
+            }
         }
     }
 
     /// Limits a number of hardware threads or cores to the processor time that the control groups grant; at least 1.
-    pub fn granted(&self, processors: usize) -> usize {
+    pub fn limit_by_quota(&self, processors: usize) -> usize {
         self.cpu_quota.map_or(processors, |quota| processors.min(quota as usize)).max(1)
     }
 
@@ -102,18 +104,18 @@ impl Hardware {
     }
 
     /// Returns how many cores this process can keep busy on the NUMA node with the most usable cores.
-    pub fn cores_of_numa_node(&self) -> Option<usize> {
+    pub fn cores_of_largest_numa_node(&self) -> Option<usize> {
         let mut nodes: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         for thread in self.usable() {
             nodes.entry(thread.numa_node?).or_default().insert(thread.core?);
         }
-        nodes.values().map(BTreeSet::len).max().map(|cores| self.granted(cores))
+        nodes.values().map(BTreeSet::len).max().map(|cores| self.limit_by_quota(cores))
     }
 
     /// Returns the number of different values that `value` returns for the machine's hardware threads, or `None` if a value is
     /// missing.
-    pub fn count<T: Ord>(&self, of: impl Fn(&HardwareThread) -> Option<T>) -> Option<usize> {
-        let values: Option<BTreeSet<T>> = self.threads.iter().map(of).collect();
+    pub fn count_distinct<T: Ord>(&self, value: impl Fn(&HardwareThread) -> Option<T>) -> Option<usize> {
+        let values: Option<BTreeSet<T>> = self.threads.iter().map(value).collect();
         values.map(|values| values.len()).filter(|&count| count > 0)
     }
 
@@ -129,6 +131,6 @@ impl Hardware {
 }
 
 /// Returns the hardware threads that the process's first thread may run on.
-fn affinity(system: &dyn Files) -> Option<Vec<usize>> {
-    files::members(&system.field("proc/self/status", "Cpus_allowed_list")?)
+fn affinity(system: &dyn SystemFiles) -> Option<Vec<usize>> {
+    files::parse_list(&system.read_field("proc/self/status", "Cpus_allowed_list")?)
 }

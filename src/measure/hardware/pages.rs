@@ -1,6 +1,6 @@
 //! The placement of memory on NUMA nodes.
 
-use super::Files;
+use super::SystemFiles;
 use nix::libc;
 use std::collections::BTreeMap;
 use std::ptr::null;
@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// Returns the NUMA nodes that have memory, ascending. Empty if the system does not report them.
-pub fn nodes_with_memory(system: &dyn Files) -> Vec<usize> {
+pub fn nodes_with_memory(system: &dyn SystemFiles) -> Vec<usize> {
     const NODES: &str = "sys/devices/system/node";
-    let listed = |file: &str| system.list(&format!("{NODES}/{file}")).filter(|nodes| !nodes.is_empty());
-    listed("has_memory").or_else(|| listed("online")).unwrap_or_else(|| system.numbered(NODES, "node"))
+    let read_nodes = |file: &str| system.read_list(&format!("{NODES}/{file}")).filter(|nodes| !nodes.is_empty());
+    read_nodes("has_memory").or_else(|| read_nodes("online")).unwrap_or_else(|| system.numbered_entries(NODES, "node"))
 }
 
 /// Requires that memory comes from one NUMA node only. The memory must consist of whole pages that no thread has touched yet.
-pub fn bind_memory(memory: &[u8], node: usize) -> std::io::Result<()> {
+pub fn set_memory_node(memory: &[u8], node: usize) -> std::io::Result<()> {
     const BITS: usize = libc::c_ulong::BITS as usize;
     let mut nodes: Vec<libc::c_ulong> = vec![0; node / BITS + 1];
     nodes[node / BITS] = 1 << (node % BITS);
@@ -30,13 +30,13 @@ pub fn bind_memory(memory: &[u8], node: usize) -> std::io::Result<()> {
 }
 
 /// Maximum number of pages per query.
-const SAMPLE: usize = 64;
+const MAX_QUERIED_PAGES: usize = 64;
 
 /// Returns the number of pages per NUMA node, for evenly spaced pages of these words that are in memory. Empty if the system does
 /// not report it.
-pub fn memory_nodes(words: &[u64]) -> BTreeMap<usize, usize> {
+pub fn pages_by_node(words: &[u64]) -> BTreeMap<usize, usize> {
     let mut nodes = BTreeMap::new();
-    let count = words.len().min(SAMPLE);
+    let count = words.len().min(MAX_QUERIED_PAGES);
     let addresses: Vec<*const u64> = (0..count).map(|page| &raw const words[words.len() / count * page]).collect();
     let mut status = vec![-1i32; count];
     // SAFETY: both arrays have `count` entries. Without an array of nodes the call moves nothing: for each page it writes the
@@ -53,7 +53,7 @@ pub fn memory_nodes(words: &[u64]) -> BTreeMap<usize, usize> {
 }
 
 /// An area of this process's memory; all sizes are in bytes.
-pub struct Area {
+pub struct MemoryArea {
     pub start: u64,
     pub end: u64,
     pub resident: u64,
@@ -65,26 +65,26 @@ pub struct Area {
 
 /// Returns all memory areas of this process, read no earlier than this call. Reading makes the system walk all of the process's
 /// memory, so ranks that call at the same time share one reading.
-pub fn areas() -> Option<Arc<[Area]>> {
-    static LAST: Mutex<Option<(Instant, Arc<[Area]>)>> = Mutex::new(None);
-    let asked = Instant::now();
-    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    if last.as_ref().is_none_or(|(begun, _)| *begun < asked) {
-        let begun = Instant::now();
+pub fn memory_areas() -> Option<Arc<[MemoryArea]>> {
+    static LATEST: Mutex<Option<(Instant, Arc<[MemoryArea]>)>> = Mutex::new(None);
+    let called = Instant::now();
+    let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
+    if latest.as_ref().is_none_or(|(started, _)| *started < called) {
+        let started = Instant::now();
         let text = std::fs::read_to_string("/proc/self/smaps").ok()?;
-        *last = Some((begun, read_areas(&text)));
+        *latest = Some((started, parse_areas(&text)));
     }
-    last.as_ref().map(|(_, areas)| areas.clone())
+    latest.as_ref().map(|(_, areas)| areas.clone())
 }
 
-fn read_areas(smaps: &str) -> Arc<[Area]> {
-    let mut areas: Vec<Area> = Vec::new();
+fn parse_areas(smaps: &str) -> Arc<[MemoryArea]> {
+    let mut areas: Vec<MemoryArea> = Vec::new();
     for line in smaps.lines() {
         let mut fields = line.split_ascii_whitespace();
         let (Some(name), Some(value)) = (fields.next(), fields.next()) else { continue };
         if let Some((from, to)) = name.split_once('-').filter(|_| !name.ends_with(':')) {
             if let (Ok(start), Ok(end)) = (u64::from_str_radix(from, 16), u64::from_str_radix(to, 16)) {
-                areas.push(Area { start, end, resident: 0, huge: 0, page_bytes: 4096 });
+                areas.push(MemoryArea { start, end, resident: 0, huge: 0, page_bytes: 4096 });
             }
             continue;
         }

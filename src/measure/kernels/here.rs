@@ -1,6 +1,6 @@
 //! A single run of a kernel, without sweep, launcher and files.
 
-use super::{Outcome, complete, find, run};
+use super::{Outcome, complete, find, run_on_nodes};
 use crate::comm::{Transport, World, threads};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
@@ -10,20 +10,22 @@ use apexmap_base::point::Point;
 ///
 /// # Errors
 /// Fails if the point cannot be run, a rank fails, or the kernel's verification fails.
-pub fn run_here(point: &Point, stream: u64) -> Result<Outcome> {
+pub fn run_embedded(point: &Point, stream: u64) -> Result<Outcome> {
     let point = complete(point.clone()).map_err(|why| Error::input(why, "see `apexmap kernels KERNEL`"))?;
     let kernel = find(&point.kernel)?;
     let outcomes = threads::run(point.ranks, |comm, arena| {
-        run(kernel, &point, stream, &mut World { transport: Transport::Threads(comm), arena })
+        run_on_nodes(kernel, &point, stream, &mut World { transport: Transport::Threads(comm), arena })
     });
     // The rank that failed first reports the reason; the others report only that another rank failed.
-    let failed = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
-    if let Some(why) = failed.min_by_key(|why| *why == threads::OTHER_RANK_FAILED) {
-        return Err(Error::internal(why.as_str()));
+    let failures = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
+    if let Some(reason) = failures.min_by_key(|why| *why == threads::OTHER_RANK_FAILED) {
+        return Err(Error::internal(reason.as_str()));
     }
     let outcome = outcomes.into_iter().flatten().next().expect("a complete point has a rank")?;
     match &outcome.verdict {
         Ok(()) => Ok(outcome),
-        Err(why) => Err(Error::measurement(format!("{}: {why}", point.label()), "report this bug: wrong results")),
+        Err(reason) => {
+            Err(Error::measurement(format!("{}: {reason}", point.label()), "report this bug: wrong results"))
+        }
     }
 }

@@ -12,8 +12,8 @@ mod parameter;
 pub mod random_access;
 pub mod shared;
 
-pub use here::run_here;
-pub(crate) use on_node::run;
+pub use here::run_embedded;
+pub(crate) use on_node::run_on_nodes;
 use parameter::{Choices, parameter};
 pub use parameter::{Domain, Parameter};
 
@@ -87,38 +87,38 @@ pub fn family(id: &str) -> &str {
 /// Fails if no kernel has this id; the error lists all ids.
 pub fn find(id: &str) -> Result<&'static dyn Kernel> {
     ALL.iter().copied().find(|kernel| kernel.id() == id).ok_or_else(|| {
-        let known: Vec<_> = ALL.iter().map(|kernel| kernel.id()).collect();
-        Error::input(format!("there is no kernel \"{id}\""), format!("use one of {}", known.join(", ")))
+        let ids: Vec<_> = ALL.iter().map(|kernel| kernel.id()).collect();
+        Error::input(format!("there is no kernel \"{id}\""), format!("use one of {}", ids.join(", ")))
     })
 }
 
 /// Parameters that points of every kernel may have: the distribution of a launch's ranks over nodes (both parameters or neither),
 /// and the NUMA nodes of memory and ranks.
-pub const OF_LAUNCHES: [Parameter; 4] = [
-    parameter("nodes", "nodes", "number of nodes; with ranks_per_node it sets the number of ranks", A_COUNT),
+pub const LAUNCH_PARAMETERS: [Parameter; 4] = [
+    parameter("nodes", "nodes", "number of nodes; with ranks_per_node it sets the number of ranks", COUNT_DOMAIN),
     parameter(
         "ranks_per_node",
         "ranks_per_node",
         "ranks per node; \"cores\", \"hardware threads\" and \"node\" refer to the machine that reads the sweep",
-        A_COUNT,
+        COUNT_DOMAIN,
     ),
     parameter(
         MEMORY_NODE,
         MEMORY_NODE,
         "NUMA node for the memory of all ranks; if omitted, the system chooses",
-        A_NUMA_NODE,
+        NUMA_NODE_DOMAIN,
     ),
     parameter(
         CORE_NODE,
         CORE_NODE,
         "NUMA node whose cores run the ranks, which must be threads of one process; if omitted, the launch decides",
-        A_NUMA_NODE,
+        NUMA_NODE_DOMAIN,
     ),
 ];
 const MEMORY_NODE: &str = "memory_node";
 const CORE_NODE: &str = "core_node";
-const A_NUMA_NODE: Domain = Domain::Integer { least: 0, most: 1023, default: 0 };
-const A_COUNT: Domain = Domain::Integer { least: 1, most: 1 << 24, default: 1 };
+const NUMA_NODE_DOMAIN: Domain = Domain::Integer { min: 0, max: 1023, default: 0 };
+const COUNT_DOMAIN: Domain = Domain::Integer { min: 1, max: 1 << 24, default: 1 };
 
 /// A value that a kernel reports in addition to its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -206,7 +206,7 @@ pub trait Kernel: Sync {
     /// Panics if the point is not complete; see [`complete`].
     fn work(&self, point: &Point) -> Work;
     /// Returns the work of a run with these outputs, for kernels that may do less than the point asks.
-    fn done(&self, point: &Point, outputs: &BTreeMap<String, Value>) -> Work {
+    fn work_done(&self, point: &Point, outputs: &BTreeMap<String, Value>) -> Work {
         let _ = outputs;
         self.work(point)
     }
@@ -219,7 +219,7 @@ pub trait Kernel: Sync {
     ///
     /// # Panics
     /// Panics if the point is not complete.
-    fn memory_of_all(&self, point: &Point) -> u64 {
+    fn total_memory(&self, point: &Point) -> u64 {
         self.memory(point).saturating_mul(point.ranks as u64)
     }
     /// Returns the words (8 bytes) of this memory that come from the arena, which is allocated and filled once per launch, for
@@ -238,7 +238,7 @@ pub trait Kernel: Sync {
     }
     /// Returns whether its operations access memory sequentially, so that their bytes alone give a very rough estimate of the
     /// time.
-    fn in_order(&self) -> bool {
+    fn accesses_in_order(&self) -> bool {
         false
     }
     /// Runs the point once. Collective over the world's ranks. `stream` is the number of the run, so that each run draws other
@@ -271,7 +271,7 @@ fn no_rings(_: &Point) -> Vec<Rings> {
 }
 
 /// Requires an even number of ranks, for kernels that pair the first half of the ranks with the second.
-fn in_pairs(point: &Point) -> std::result::Result<(), String> {
+fn require_even_ranks(point: &Point) -> std::result::Result<(), String> {
     if !point.ranks.is_multiple_of(2) {
         return Err(format!("{} cannot be paired; use an even number", plural(point.ranks, "rank")));
     }
@@ -279,9 +279,10 @@ fn in_pairs(point: &Point) -> std::result::Result<(), String> {
 }
 
 /// Returns advice with the kernels of the same family that run on several ranks.
-fn for_several_ranks(kernel: &dyn Kernel) -> String {
-    let alike = |other: &&&dyn Kernel| family(other.id()) == family(kernel.id()) && other.about().ranks == Ranks::Any;
-    let ids: Vec<&str> = ALL.iter().filter(alike).map(|other| other.id()).collect();
+fn suggest_multi_rank_kernels(kernel: &dyn Kernel) -> String {
+    let is_candidate =
+        |other: &&&dyn Kernel| family(other.id()) == family(kernel.id()) && other.about().ranks == Ranks::Any;
+    let ids: Vec<&str> = ALL.iter().filter(is_candidate).map(|other| other.id()).collect();
     if ids.is_empty() { String::new() } else { format!("; for several ranks use {}", ids.join(" or ")) }
 }
 
@@ -290,14 +291,14 @@ fn for_several_ranks(kernel: &dyn Kernel) -> String {
 /// # Errors
 /// Returns the fault of the point, in one sentence.
 pub fn complete(point: Point) -> std::result::Result<Point, String> {
-    let kernel = find(&point.kernel).map_err(|e| e.what)?;
+    let kernel = find(&point.kernel).map_err(|e| e.message)?;
     let parameters = kernel.parameters();
-    let is_known = |name: &str| parameters.iter().chain(&OF_LAUNCHES).any(|p| p.name == name);
+    let is_known = |name: &str| parameters.iter().chain(&LAUNCH_PARAMETERS).any(|p| p.name == name);
     if let Some(name) = point.params.keys().find(|name| !is_known(name)) {
-        let known: Vec<_> = parameters.iter().map(|p| p.name).collect();
-        return Err(format!("{} has no parameter {name}; it has {}", kernel.id(), known.join(", ")));
+        let names: Vec<_> = parameters.iter().map(|p| p.name).collect();
+        return Err(format!("{} has no parameter {name}; it has {}", kernel.id(), names.join(", ")));
     }
-    let point = fill(point)?;
+    let point = fill_defaults(point)?;
     kernel.check(&point)?;
     if point.params.contains_key(MEMORY_NODE) && kernel.arena_words(&point) == 0 {
         return Err(format!("{} has no memory that memory_node could place; leave it out", kernel.id()));
@@ -310,31 +311,36 @@ pub fn complete(point: Point) -> std::result::Result<Point, String> {
 ///
 /// # Errors
 /// Returns the fault of the point, in one sentence.
-pub fn fill(mut point: Point) -> std::result::Result<Point, String> {
-    let kernel = find(&point.kernel).map_err(|e| e.what)?;
+pub fn fill_defaults(mut point: Point) -> std::result::Result<Point, String> {
+    let kernel = find(&point.kernel).map_err(|e| e.message)?;
     for parameter in kernel.parameters() {
         if let Some(value) = point.params.get(parameter.name).cloned().or_else(|| parameter.default_value()) {
-            point.params.insert(parameter.name.to_owned(), parameter.accept(&value)?);
+            point.params.insert(parameter.name.to_owned(), parameter.convert(&value)?);
         }
     }
     let size = point.launch_size();
-    if let (Some(nodes), Some(each)) = (size.nodes, size.ranks_per_node)
-        && nodes.checked_mul(each) != Some(point.ranks)
+    if let (Some(nodes), Some(per_node)) = (size.nodes, size.ranks_per_node)
+        && nodes.checked_mul(per_node) != Some(point.ranks)
     {
-        return Err(format!("ranks = {} is not nodes = {nodes} times ranks_per_node = {each}", point.ranks));
+        return Err(format!("ranks = {} is not nodes = {nodes} times ranks_per_node = {per_node}", point.ranks));
     }
     if point.ranks == 0 {
         return Err("at least one rank is needed".into());
     }
     if kernel.about().ranks == Ranks::One && point.ranks != 1 {
-        return Err(format!("{} runs on one rank, not on {}{}", kernel.id(), point.ranks, for_several_ranks(kernel)));
+        return Err(format!(
+            "{} runs on one rank, not on {}{}",
+            kernel.id(),
+            point.ranks,
+            suggest_multi_rank_kernels(kernel)
+        ));
     }
-    choose(&mut point);
+    choose_defaults(&mut point);
     Ok(point)
 }
 
 /// Sets the missing parameters whose defaults depend on the other parameters of the point.
-pub fn choose(point: &mut Point) {
+pub fn choose_defaults(point: &mut Point) {
     let parameters = find(&point.kernel).map_or(&[][..], |kernel| kernel.parameters());
     for parameter in parameters {
         if let (Domain::Chosen { choose, .. }, false) = (parameter.domain, point.params.contains_key(parameter.name)) {

@@ -3,7 +3,7 @@
 use super::{CORE_NODE, Kernel, MEMORY_NODE, Outcome};
 use crate::affinity;
 use crate::comm::{Comm, Transport, World};
-use crate::hardware::{Hardware, HardwareThread, Place, order};
+use crate::hardware::{Hardware, HardwareThread, PlacementOrder, place_ranks};
 use crate::on_transport;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{Point, Value};
@@ -16,29 +16,29 @@ use apexmap_base::units::plural;
 ///
 /// # Panics
 /// Panics if the point is not complete.
-pub(crate) fn run(kernel: &dyn Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
-    let node = |name: &str| match point.params.get(name) {
+pub(crate) fn run_on_nodes(kernel: &dyn Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
+    let node_parameter = |name: &str| match point.params.get(name) {
         Some(Value::Integer(node)) => Some(*node as usize),
         _ => None,
     };
-    world.arena.bind(node(MEMORY_NODE))?;
-    world.arena.share_processors(on_transport!(&world.transport, comm => comm.ranks_on_node()));
-    let _there = node(CORE_NODE).map(|node| OnNode::enter(world.transport, node)).transpose()?;
+    world.arena.place_on_node(node_parameter(MEMORY_NODE))?;
+    world.arena.share_hardware_threads(on_transport!(&world.transport, comm => comm.ranks_on_node()));
+    let _binding = node_parameter(CORE_NODE).map(|node| NodeBinding::bind(world.transport, node)).transpose()?;
     kernel.run(point, stream, world)
 }
 
 /// Binds this rank's thread to a hardware thread of a NUMA node. Dropping it restores the previous binding.
-pub struct OnNode {
-    before: Vec<usize>,
+pub struct NodeBinding {
+    previous_processors: Vec<usize>,
 }
 
-impl OnNode {
+impl NodeBinding {
     /// Binds rank r to core r of the node.
     ///
     /// # Errors
     /// Fails if ranks are processes, the node has fewer cores than ranks exist, or the system refuses.
-    pub fn enter(transport: Transport, node: usize) -> Result<Self> {
-        let refuse = |what: String, next: &str| Err(Error::input(format!("core_node = {node}: {what}"), next));
+    pub fn bind(transport: Transport, node: usize) -> Result<Self> {
+        let refuse = |message: String, help: &str| Err(Error::input(format!("core_node = {node}: {message}"), help));
         let (rank, ranks) = match transport {
             Transport::Threads(comm) => (comm.rank(), comm.size()),
             #[cfg(feature = "mpi")]
@@ -49,26 +49,26 @@ impl OnNode {
                 );
             }
         };
-        let machine = Hardware::here();
-        let processor = match processor(machine, node, rank, ranks) {
+        let machine = Hardware::this_machine();
+        let processor = match processor_for_rank(machine, node, rank, ranks) {
             Ok(processor) => processor,
-            Err(what) => return refuse(what, "name another node, or use fewer ranks"),
+            Err(message) => return refuse(message, "name another node, or use fewer ranks"),
         };
-        let before = affinity::of_thread().unwrap_or_else(|| machine.allowed.clone());
-        let there = Self { before };
+        let previous_processors = affinity::allowed_hardware_threads().unwrap_or_else(|| machine.allowed.clone());
+        let binding = Self { previous_processors };
         affinity::bind(&[processor]);
-        match affinity::of_thread() {
-            Some(now) if now != [processor] => {
+        match affinity::allowed_hardware_threads() {
+            Some(current) if current != [processor] => {
                 refuse("the system does not let ranks move".into(), "leave core_node out")
             }
-            _ => Ok(there),
+            _ => Ok(binding),
         }
     }
 }
 
-impl Drop for OnNode {
+impl Drop for NodeBinding {
     fn drop(&mut self) {
-        affinity::bind(&self.before);
+        affinity::bind(&self.previous_processors);
     }
 }
 
@@ -76,19 +76,24 @@ impl Drop for OnNode {
 ///
 /// # Errors
 /// Returns the reason if there is none.
-pub fn processor(machine: &Hardware, node: usize, rank: usize, ranks: usize) -> std::result::Result<usize, String> {
+pub fn processor_for_rank(
+    machine: &Hardware,
+    node: usize,
+    rank: usize,
+    ranks: usize,
+) -> std::result::Result<usize, String> {
     let on_node = |thread: &&HardwareThread| thread.numa_node == Some(node);
-    let own: Vec<usize> = machine.usable().filter(on_node).map(|thread| thread.number).collect();
-    let cores = order(&machine.threads, &own, Place::Compact);
-    let mut used: Vec<usize> = Vec::new();
+    let node_threads: Vec<usize> = machine.usable().filter(on_node).map(|thread| thread.number).collect();
+    let cores = place_ranks(&machine.threads, &node_threads, PlacementOrder::Compact);
+    let mut core_threads: Vec<usize> = Vec::new();
     for number in cores {
-        if used.iter().all(|&other| !machine.on_one_core(&[number, other])) {
-            used.push(number);
+        if core_threads.iter().all(|&other| !machine.share_one_core(&[number, other])) {
+            core_threads.push(number);
         }
     }
-    match used.get(rank) {
-        Some(&number) if ranks <= used.len() => Ok(number),
-        _ if used.is_empty() => Err("no core that this process may use is on this NUMA node".into()),
-        _ => Err(format!("the node has {} for {}", plural(used.len(), "core"), plural(ranks, "rank"))),
+    match core_threads.get(rank) {
+        Some(&number) if ranks <= core_threads.len() => Ok(number),
+        _ if core_threads.is_empty() => Err("no core that this process may use is on this NUMA node".into()),
+        _ => Err(format!("the node has {} for {}", plural(core_threads.len(), "core"), plural(ranks, "rank"))),
     }
 }

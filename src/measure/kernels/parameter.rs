@@ -9,9 +9,9 @@ pub enum Domain {
     /// Integers from `min` to `max`, both included.
     Integer {
         /// The smallest value.
-        least: u64,
+        min: u64,
         /// The largest value.
-        most: u64,
+        max: u64,
         /// The value if a point does not set it.
         default: u64,
     },
@@ -19,9 +19,9 @@ pub enum Domain {
     /// default.
     Size {
         /// The smallest size, in words of 8 bytes.
-        least: u64,
+        min: u64,
         /// The largest size, in words of 8 bytes.
-        most: u64,
+        max: u64,
         /// The size in words if a point does not set it.
         default: u64,
     },
@@ -29,29 +29,29 @@ pub enum Domain {
     /// so by default.
     Global {
         /// The smallest size, in words of 8 bytes.
-        least: u64,
+        min: u64,
         /// The largest size, in words of 8 bytes.
-        most: u64,
+        max: u64,
         /// The size in words if a point does not set it.
         default: u64,
     },
     /// Integers whose default depends on the point's other parameters.
     Chosen {
         /// The smallest value.
-        least: u64,
+        min: u64,
         /// The largest value.
-        most: u64,
+        max: u64,
         /// The parameters that the default depends on, for help: `L, alpha and P`.
-        from: &'static str,
+        depends_on: &'static str,
         /// Computes the default for a point with all other parameters. It always returns the same value for the same point.
         choose: fn(&Point) -> u64,
     },
     /// Real numbers greater than `exclusive_min`, up to and including `max`.
     Real {
         /// The lower bound, which is itself excluded.
-        above: f64,
+        exclusive_min: f64,
         /// The largest value.
-        most: f64,
+        max: f64,
         /// The value if a point does not set it.
         default: f64,
     },
@@ -81,10 +81,10 @@ impl<T: Copy> Choices<T> {
     ///
     /// # Panics
     /// Panics if the point is not complete.
-    pub(crate) fn of(&self, point: &Point, name: &str) -> T {
+    pub(crate) fn meaning(&self, point: &Point, name: &str) -> T {
         let word = point.text(name);
-        let chosen = self.0.iter().find(|(known, _)| *known == word);
-        chosen.unwrap_or_else(|| panic!("{name} = \"{word}\" is none of its choices")).1
+        let choice = self.0.iter().find(|(choice_word, _)| *choice_word == word);
+        choice.unwrap_or_else(|| panic!("{name} = \"{word}\" is none of its choices")).1
     }
 }
 
@@ -121,14 +121,14 @@ impl Parameter {
     ///
     /// # Errors
     /// Returns the fault of the value, in one sentence.
-    pub fn accept(&self, value: &Value) -> std::result::Result<Value, String> {
+    pub fn convert(&self, value: &Value) -> std::result::Result<Value, String> {
         let name = self.name;
         match (self.domain, value) {
             (
-                Domain::Integer { least, most, .. }
-                | Domain::Size { least, most, .. }
-                | Domain::Global { least, most, .. }
-                | Domain::Chosen { least, most, .. },
+                Domain::Integer { min: least, max: most, .. }
+                | Domain::Size { min: least, max: most, .. }
+                | Domain::Global { min: least, max: most, .. }
+                | Domain::Chosen { min: least, max: most, .. },
                 value,
             ) => {
                 let number = match value {
@@ -141,7 +141,7 @@ impl Parameter {
                 }
                 Ok(Value::Integer(number))
             }
-            (Domain::Real { above, most, .. }, value) => {
+            (Domain::Real { exclusive_min: above, max: most, .. }, value) => {
                 let number = value.as_f64().ok_or_else(|| format!("{name} must be a number, found \"{value}\""))?;
                 if !(number > above && number <= most) {
                     return Err(format!("{name} must be greater than {above} and at most {most}, found {number}"));

@@ -15,10 +15,10 @@ pub const fn step(value: u64) -> u64 {
 
 /// Takes `STEPS` steps at once, at most 62: the bits shifted out, times x^2 + x + 1, do not reach x^64 again.
 #[inline(always)]
-pub const fn leap<const STEPS: u32>(value: u64) -> u64 {
+pub const fn take_steps<const STEPS: u32>(value: u64) -> u64 {
     const { assert!(STEPS > 0 && STEPS <= 62) };
-    let out = value >> (64 - STEPS);
-    (value << STEPS) ^ out ^ (out << 1) ^ (out << 2)
+    let shifted_out = value >> (64 - STEPS);
+    (value << STEPS) ^ shifted_out ^ (shifted_out << 1) ^ (shifted_out << 2)
 }
 
 /// Multiplies two values as polynomials.

@@ -41,7 +41,7 @@ pub fn remote_share(ranks: usize, alpha: f64) -> f64 {
 /// Returns the share of all accesses that cross the middle of the ranks, in both directions. A share p(d) = ((d + 1)^alpha -
 /// d^alpha) / P^alpha of a rank's accesses goes to distance d (paper, Section 2). At distance d, a share 2 min(d, P - d) / P of
 /// the ranks has its target on the other side of the middle.
-pub fn crossing(ranks: f64, alpha: f64) -> f64 {
-    let at = |d: f64| ((d + 1.0).powf(alpha) - d.powf(alpha)) * 2.0 * d.min(ranks - d) / ranks;
-    (1..ranks as u64).map(|d| at(d as f64)).sum::<f64>() / ranks.powf(alpha)
+pub fn crossing_share(ranks: f64, alpha: f64) -> f64 {
+    let share_at_distance = |d: f64| ((d + 1.0).powf(alpha) - d.powf(alpha)) * 2.0 * d.min(ranks - d) / ranks;
+    (1..ranks as u64).map(|d| share_at_distance(d as f64)).sum::<f64>() / ranks.powf(alpha)
 }

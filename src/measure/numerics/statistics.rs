@@ -28,7 +28,7 @@ impl Basis {
     }
 
     /// Returns whether the basis includes differences between launches.
-    pub fn knows_launches(self) -> bool {
+    pub fn includes_launches(self) -> bool {
         matches!(self, Basis::Pairs | Basis::Launches)
     }
 }
@@ -58,14 +58,14 @@ pub struct Summary {
 
 impl Summary {
     /// Summarises the samples of one launch. Returns `None` without samples. Samples must not contain NaN.
-    pub fn of(samples: &[f64]) -> Option<Self> {
+    pub fn from_samples(samples: &[f64]) -> Option<Self> {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
         let (&min, &max) = (sorted.first()?, sorted.last()?);
         let median = median_of_sorted(&sorted);
         let interval = median_interval_rank(sorted.len()).map(|j| (sorted[j - 1], sorted[sorted.len() - j]));
         let basis = if interval.is_some() { Basis::Samples } else { Basis::Nothing };
-        let outliers = outliers(&sorted, median);
+        let outliers = count_outliers(&sorted, median);
         Some(Self { n: sorted.len(), min, median, max, interval, basis, launches: 1, outliers })
     }
 
@@ -77,15 +77,15 @@ impl Summary {
 
 /// Returns the median of samples, or `None` without samples.
 pub fn median(samples: &[f64]) -> Option<f64> {
-    Summary::of(samples).map(|summary| summary.median)
+    Summary::from_samples(samples).map(|summary| summary.median)
 }
 
 /// Returns the p-quantile of samples in ascending order, for p from 0 to 1. It interpolates linearly between the order statistics
 /// at (n - 1) p (Hyndman and Fan 1996, definition 7: the default of R and NumPy). Returns `None` without samples.
 pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     let position = sorted.len().checked_sub(1)? as f64 * p.clamp(0.0, 1.0);
-    let (below, above) = (sorted[position.floor() as usize], sorted[position.ceil() as usize]);
-    Some(below + (above - below) * position.fract())
+    let (lower, upper) = (sorted[position.floor() as usize], sorted[position.ceil() as usize]);
+    Some(lower + (upper - lower) * position.fract())
 }
 
 fn median_of_sorted(sorted: &[f64]) -> f64 {
@@ -94,7 +94,7 @@ fn median_of_sorted(sorted: &[f64]) -> f64 {
 }
 
 /// Counts outliers by Hampel's rule: 1.4826 x MAD estimates the standard deviation of a normal sample.
-fn outliers(sorted: &[f64], median: f64) -> usize {
+fn count_outliers(sorted: &[f64], median: f64) -> usize {
     let mut distances: Vec<f64> = sorted.iter().map(|x| (x - median).abs()).collect();
     distances.sort_by(f64::total_cmp);
     let limit = 3.0 * 1.4826 * median_of_sorted(&distances);

@@ -10,21 +10,21 @@ const CACHE_WORDS: usize = 2048;
 /// Passes over these words; they take about ten microseconds.
 const CACHE_PASSES: usize = 12;
 /// Random reads of memory; they take about ten microseconds.
-const READS: usize = 1024;
+const MEMORY_READS: usize = 1024;
 /// Size of the memory for these reads, equal on all ranks. If lines can be flushed after each piece of work, the size does not
 /// matter and is small.
-const BYTES: usize = if CAN_FLUSH { 512 << 10 } else { 16 << 20 };
+const MEMORY_BYTES: usize = if CAN_FLUSH { 512 << 10 } else { 16 << 20 };
 const CAN_FLUSH: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 const LINE_WORDS: usize = 8;
 /// Processors fetch lines in pairs. So one word per pair is read, and both lines are flushed.
 const PAIR_WORDS: usize = 2 * LINE_WORDS;
-const PAIRS: usize = BYTES / 8 / PAIR_WORDS;
+const PAIRS: usize = MEMORY_BYTES / 8 / PAIR_WORDS;
 /// Additions per chain, and number of chains. The fastest chain counts, because interruptions only make a chain slower.
-const CHAIN: u64 = 20_000;
+const CHAIN_ADDITIONS: u64 = 20_000;
 const CHAINS: usize = 4;
 
 /// Memory of both pieces of work, in bytes.
-pub const MEMORY: usize = BYTES + CACHE_WORDS * 8;
+pub const TOTAL_BYTES: usize = MEMORY_BYTES + CACHE_WORDS * 8;
 
 pub struct Canary {
     cache: Vec<u64>,
@@ -41,27 +41,27 @@ impl Canary {
     }
 
     /// Measures both pieces of work now.
-    pub fn facts(&mut self) -> Facts {
+    pub fn measure(&mut self) -> Facts {
         // A kernel replaces the contents of caches and TLBs, so the first time of each piece only restores the canary's own. The
         // shortest of three further times counts, because interruptions only make a time longer.
-        black_box(self.in_cache());
-        let cache = [(); 3].map(|()| seconds(|| self.in_cache())).into_iter().fold(f64::INFINITY, f64::min);
-        self.in_memory();
-        let memory = [(); 3].map(|()| self.in_memory()).into_iter().fold(f64::INFINITY, f64::min);
-        Facts::default().with(Fact::CacheCanary, cache).with(Fact::MemoryCanary, memory)
+        black_box(self.work_in_cache());
+        let cache = [(); 3].map(|()| time_seconds(|| self.work_in_cache())).into_iter().fold(f64::INFINITY, f64::min);
+        self.time_in_memory();
+        let memory = [(); 3].map(|()| self.time_in_memory()).into_iter().fold(f64::INFINITY, f64::min);
+        Facts::default().with_fact(Fact::CacheCanary, cache).with_fact(Fact::MemoryCanary, memory)
     }
 
     /// Repeats both pieces of work `times` times.
     pub fn work(&mut self, times: usize) {
         for _ in 0..times {
-            black_box(self.in_cache());
-            self.in_memory();
+            black_box(self.work_in_cache());
+            self.time_in_memory();
         }
     }
 
     /// Multiplies in four chains, one word per cycle. Vector units and the width of loads do not make this faster, and another
     /// thread on the same core makes it slower.
-    fn in_cache(&self) -> u64 {
+    fn work_in_cache(&self) -> u64 {
         let next = |chain: u64, word: u64| (chain ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let (mut a, mut b, mut c, mut d) = (1, 2, 3, 4);
         for _ in 0..CACHE_PASSES {
@@ -73,10 +73,11 @@ impl Canary {
     }
 
     /// Returns the time of random reads of lines that are in no cache.
-    fn in_memory(&mut self) -> f64 {
+    fn time_in_memory(&mut self) -> f64 {
         let (words, first) = (&self.memory, self.pair);
-        let time = seconds(|| pairs(first).fold(0, |sum: u64, pair| sum.wrapping_add(words[pair * PAIR_WORDS])));
-        for pair in pairs(first) {
+        let time =
+            time_seconds(|| next_pairs(first).fold(0, |sum: u64, pair| sum.wrapping_add(words[pair * PAIR_WORDS])));
+        for pair in next_pairs(first) {
             flush(&words[pair * PAIR_WORDS]);
             flush(&words[pair * PAIR_WORDS + LINE_WORDS]);
             self.pair = pair;
@@ -87,12 +88,12 @@ impl Canary {
 
 /// Returns the pairs of lines for the next piece of work. The sequence visits all pairs before it repeats one (Hull and Dobell
 /// 1962: the factor is 1 modulo 4, the increment odd, the modulus a power of two).
-fn pairs(first: usize) -> impl Iterator<Item = usize> {
+fn next_pairs(first: usize) -> impl Iterator<Item = usize> {
     let next = |pair: &usize| Some(pair.wrapping_mul(0x9E37_79B5).wrapping_add(0x3C6E_F35F) & (PAIRS - 1));
-    std::iter::successors(Some(first), next).skip(1).take(READS)
+    std::iter::successors(Some(first), next).skip(1).take(MEMORY_READS)
 }
 
-fn seconds(piece: impl FnOnce() -> u64) -> f64 {
+fn time_seconds(piece: impl FnOnce() -> u64) -> f64 {
     let started = Instant::now();
     black_box(piece());
     started.elapsed().as_secs_f64()
@@ -116,47 +117,47 @@ fn flush(word: &u64) {
 }
 
 /// Barriers per timing, and number of timings; the shortest time counts.
-const BARRIERS: (u32, usize) = (4, 4);
+const BARRIER_TIMINGS: (u32, usize) = (4, 4);
 
 /// Measures the time of a barrier of all ranks. Returns `None` for a single rank, or if ranks are oversubscribed. Collective.
 ///
 /// The time shows how far apart the ranks are. A hypervisor may move the processors of a virtual machine from hardware threads of
 /// one core to cores without a common cache; messages then take five times as long.
 pub fn barrier_seconds<C: Collectives>(comm: &C) -> Option<f64> {
-    if comm.size() == 1 || comm.oversubscribed() {
+    if comm.size() == 1 || comm.is_oversubscribed() {
         return None;
     }
     // The first barrier makes all ranks begin at the same time.
     comm.barrier();
     let barriers = |_| {
-        let started = comm.now();
-        (0..BARRIERS.0).for_each(|_| comm.barrier());
-        (comm.now() - started) / f64::from(BARRIERS.0)
+        let started = comm.wall_time();
+        (0..BARRIER_TIMINGS.0).for_each(|_| comm.barrier());
+        (comm.wall_time() - started) / f64::from(BARRIER_TIMINGS.0)
     };
-    Some((0..BARRIERS.1).map(barriers).fold(f64::INFINITY, f64::min))
+    Some((0..BARRIER_TIMINGS.1).map(barriers).fold(f64::INFINITY, f64::min))
 }
 
 /// Returns the core's clock frequency in hertz: a chain of dependent additions takes one cycle each.
 pub fn core_hertz() -> f64 {
     let chain = |_| {
         let started = Instant::now();
-        let sum = additions();
+        let sum = run_additions();
         let seconds = started.elapsed().as_secs_f64();
         black_box(sum);
-        CHAIN as f64 / seconds
+        CHAIN_ADDITIONS as f64 / seconds
     };
     (0..CHAINS).map(chain).fold(0.0, f64::max)
 }
 
 /// Runs the additions. They add a register, because recent processors execute several additions of a constant per cycle.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-fn additions() -> u64 {
-    let (mut sum, one) = (0u64, black_box(1u64));
-    for _ in 0..CHAIN / 100 {
+fn run_additions() -> u64 {
+    let (mut sum, increment) = (0u64, black_box(1u64));
+    for _ in 0..CHAIN_ADDITIONS / 100 {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: only the two registers and the flags are changed.
         unsafe {
-            std::arch::asm!(".rept 100", "add {sum}, {one}", ".endr", sum = inout(reg) sum, one = in(reg) one,
+            std::arch::asm!(".rept 100", "add {sum}, {one}", ".endr", sum = inout(reg) sum, one = in(reg) increment,
                 options(nomem, nostack));
         }
         #[cfg(target_arch = "aarch64")]
@@ -171,5 +172,5 @@ fn additions() -> u64 {
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn additions() -> u64 {
-    (0..CHAIN).fold(0, |sum: u64, _| black_box(sum).wrapping_add(1))
+    (0..CHAIN_ADDITIONS).fold(0, |sum: u64, _| black_box(sum).wrapping_add(1))
 }

@@ -12,7 +12,7 @@ impl Counters {
     /// system offers none of them.
     pub fn hardware() -> Option<Self> {
         let tlb = Cache { which: WhichCache::DTLB, operation: CacheOp::READ, result: CacheResult::MISS };
-        Self::of([
+        Self::open_events([
             (Fact::CoreCycles, Event::Hardware(Hardware::CPU_CYCLES)),
             (Fact::CacheMisses, Event::Hardware(Hardware::CACHE_MISSES)),
             (Fact::TlbMisses, Event::Cache(tlb)),
@@ -20,9 +20,9 @@ impl Counters {
     }
 
     /// Opens those of the given events that the system offers.
-    pub fn of(events: impl IntoIterator<Item = (Fact, Event)>) -> Option<Self> {
-        let open = |(fact, event)| Some((fact, Builder::new().kind(event).build().ok()?));
-        let counters: Vec<_> = events.into_iter().filter_map(open).collect();
+    pub fn open_events(events: impl IntoIterator<Item = (Fact, Event)>) -> Option<Self> {
+        let open_counter = |(fact, event)| Some((fact, Builder::new().kind(event).build().ok()?));
+        let counters: Vec<_> = events.into_iter().filter_map(open_counter).collect();
         (!counters.is_empty()).then_some(Self(counters))
     }
 

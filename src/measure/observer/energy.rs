@@ -1,10 +1,10 @@
 //! Energy of the processor packages, if the system measures it (powercap).
 
-use crate::hardware::{Below, Files};
+use crate::hardware::{FilesBelow, SystemFiles};
 use std::path::{Path, PathBuf};
 
 /// Minimum time for an energy value, because the counters advance only once per millisecond.
-pub const LEAST_SECONDS: f64 = 0.01;
+pub const MIN_SECONDS: f64 = 0.01;
 const FOLDER: &str = "sys/class/powercap";
 
 /// The counters of all packages, combined into one that does not wrap.
@@ -17,22 +17,22 @@ struct Package {
     file: String,
     /// The value at which the counter wraps, in microjoules.
     range: u64,
-    last: u64,
+    last_reading: u64,
     total: u64,
 }
 
 impl Energy {
     /// Opens the counters below this root of the system. Returns `None` if it has none, or if this user may not read them.
     pub fn open(root: &Path) -> Option<Self> {
-        let system: &dyn Files = &Below(root);
+        let system: &dyn SystemFiles = &FilesBelow(root);
         let mut names = system.names(FOLDER);
         names.sort();
         let package = |name: String| {
             let number = |file: &str| system.text(&format!("{FOLDER}/{name}/{file}"))?.parse().ok();
             let kind = system.text(&format!("{FOLDER}/{name}/name"))?;
-            let last = number("energy_uj").filter(|_| kind.starts_with("package"))?;
+            let last_reading = number("energy_uj").filter(|_| kind.starts_with("package"))?;
             let range = number("max_energy_range_uj")?;
-            Some(Package { file: format!("{FOLDER}/{name}/energy_uj"), range, last, total: 0 })
+            Some(Package { file: format!("{FOLDER}/{name}/energy_uj"), range, last_reading, total: 0 })
         };
         let packages: Vec<Package> = names.into_iter().filter_map(package).collect();
         (!packages.is_empty()).then(|| Self { root: root.to_owned(), packages })
@@ -41,14 +41,14 @@ impl Energy {
     /// Returns the energy of all packages since the counters were opened, in joules. If a counter wrapped more than once since
     /// the last call, the result is too small.
     pub fn joules(&mut self) -> Option<f64> {
-        let system: &dyn Files = &Below(&self.root);
+        let system: &dyn SystemFiles = &FilesBelow(&self.root);
         for package in &mut self.packages {
-            let now: u64 = system.text(&package.file)?.parse().ok()?;
-            package.total += match now.checked_sub(package.last) {
-                Some(passed) => passed,
-                None => package.range.saturating_sub(package.last) + now,
+            let reading: u64 = system.text(&package.file)?.parse().ok()?;
+            package.total += match reading.checked_sub(package.last_reading) {
+                Some(difference) => difference,
+                None => package.range.saturating_sub(package.last_reading) + reading,
             };
-            package.last = now;
+            package.last_reading = reading;
         }
         Some(self.packages.iter().map(|package| package.total).sum::<u64>() as f64 / 1e6)
     }

@@ -11,7 +11,7 @@ pub mod host;
 mod thread;
 
 use crate::comm::Collectives;
-use crate::hardware::{Below, Hardware, Throttling};
+use crate::hardware::{FilesBelow, Hardware, Throttling};
 use apexmap_base::disturbance::{Fact, Facts};
 use canary::Canary;
 use counters::Counters;
@@ -22,15 +22,15 @@ use std::path::Path;
 use thread::ThreadTimes;
 
 /// Bytes that the observation takes on every rank.
-pub const MEMORY: u64 = canary::MEMORY as u64;
+pub const MEMORY: u64 = canary::TOTAL_BYTES as u64;
 
 thread_local! {
     /// The observation of this thread; a rank is a thread.
-    static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
+    static OBSERVATION: RefCell<Option<Observation>> = const { RefCell::new(None) };
 }
 
 /// The counters of one rank while its clock runs.
-struct Watch {
+struct Observation {
     counters: Option<Counters>,
     energy: Option<Energy>,
     started: Option<Reading>,
@@ -43,10 +43,10 @@ struct Reading {
     joules: Option<f64>,
 }
 
-impl Watch {
+impl Observation {
     fn start(&mut self) {
         let joules = self.energy.as_mut().and_then(Energy::joules);
-        self.started = Some(Reading { thread: ThreadTimes::now(), joules });
+        self.started = Some(Reading { thread: ThreadTimes::read(), joules });
         if let Some(counters) = &mut self.counters {
             counters.start();
         }
@@ -54,30 +54,30 @@ impl Watch {
 
     fn stop(&mut self) {
         let counts = self.counters.as_mut().map(Counters::stop);
-        let now = ThreadTimes::now();
+        let thread_times = ThreadTimes::read();
         let Some(started) = self.started.take() else { return };
-        let mut facts = now.since(&started.thread);
+        let mut facts = thread_times.facts_since(&started.thread);
         if let Some(counts) = counts {
             for (fact, count) in counts {
                 facts.set(fact, Some(count));
             }
         }
         let joules = self.energy.as_mut().and_then(Energy::joules);
-        let long_enough = facts.get(Fact::WatchedSeconds) >= Some(energy::LEAST_SECONDS);
-        let spent = started.joules.zip(joules).map(|(before, after)| after - before);
-        facts.set(Fact::EnergyJoules, spent.filter(|_| long_enough));
+        let long_enough = facts.get(Fact::WatchedSeconds) >= Some(energy::MIN_SECONDS);
+        let energy_joules = started.joules.zip(joules).map(|(before, after)| after - before);
+        facts.set(Fact::EnergyJoules, energy_joules.filter(|_| long_enough));
         self.facts = Some(facts);
     }
 }
 
 /// Starts the counters of this rank. Call it before the barrier that all ranks start from.
 pub fn clock_starts() {
-    WATCH.with_borrow_mut(|watch| watch.as_mut().into_iter().for_each(Watch::start));
+    OBSERVATION.with_borrow_mut(|observation| observation.as_mut().into_iter().for_each(Observation::start));
 }
 
 /// Stops the counters of this rank after the timed region.
 pub fn clock_stops() {
-    WATCH.with_borrow_mut(|watch| watch.as_mut().into_iter().for_each(Watch::stop));
+    OBSERVATION.with_borrow_mut(|observation| observation.as_mut().into_iter().for_each(Observation::stop));
 }
 
 /// Observes the runs of one rank.
@@ -86,57 +86,58 @@ pub struct Observer {
     /// Only on the first rank of a node, like the node's energy.
     host: Option<HostWatch>,
     throttling: Option<Throttling>,
-    throttled: Option<f64>,
-    before: Facts,
+    throttled_before: Option<f64>,
+    canary_facts: Facts,
 }
 
 impl Observer {
     /// Creates the observer of the calling rank.
     pub fn new<C: Collectives>(comm: &C) -> Self {
-        let first = comm.first_on_node();
-        let energy = if first { Energy::open(Path::new("/")) } else { None };
+        let is_first = comm.first_on_node();
+        let energy = if is_first { Energy::open(Path::new("/")) } else { None };
         // If ranks share a core, every context switch would have to save and restore the counters.
-        let counters = if comm.oversubscribed() { None } else { Counters::hardware() };
-        WATCH.set(Some(Watch { counters, energy, started: None, facts: None }));
+        let counters = if comm.is_oversubscribed() { None } else { Counters::hardware() };
+        OBSERVATION.set(Some(Observation { counters, energy, started: None, facts: None }));
         Self {
             canary: Canary::new(),
-            host: first.then(|| HostWatch::new(comm.ranks_on_node(), Hardware::here().threads.len())),
-            throttling: Throttling::find(&Below(Path::new("/"))),
-            throttled: None,
-            before: Facts::default(),
+            host: is_first.then(|| HostWatch::new(comm.ranks_on_node(), Hardware::this_machine().threads.len())),
+            throttling: Throttling::find(&FilesBelow(Path::new("/"))),
+            throttled_before: None,
+            canary_facts: Facts::default(),
         }
     }
 
     /// Starts the observation just before a run. Collective.
-    pub fn before<C: Collectives>(&mut self, comm: &C) {
-        self.before = self.canary.facts().with(Fact::HertzBefore, canary::core_hertz());
-        self.before.set(Fact::BarrierCanary, canary::barrier_seconds(comm));
-        self.throttled = self.throttled_seconds();
-        WATCH.with_borrow_mut(|watch| {
-            if let Some(watch) = watch {
-                watch.facts = None;
-                watch.start();
+    pub fn start_run<C: Collectives>(&mut self, comm: &C) {
+        self.canary_facts = self.canary.measure().with_fact(Fact::HertzBefore, canary::core_hertz());
+        self.canary_facts.set(Fact::BarrierCanary, canary::barrier_seconds(comm));
+        self.throttled_before = self.throttled_seconds();
+        OBSERVATION.with_borrow_mut(|observation| {
+            if let Some(observation) = observation {
+                observation.facts = None;
+                observation.start();
             }
         });
     }
 
     /// Ends the observation just after a run, and returns this rank's facts.
-    pub fn after(&mut self) -> Facts {
-        let watched = WATCH.with_borrow_mut(|watch| {
-            let watch = watch.as_mut()?;
-            if watch.facts.is_none() {
-                watch.stop();
+    pub fn finish_run(&mut self) -> Facts {
+        let watched_facts = OBSERVATION.with_borrow_mut(|observation| {
+            let observation = observation.as_mut()?;
+            if observation.facts.is_none() {
+                observation.stop();
             }
-            watch.facts.take()
+            observation.facts.take()
         });
-        let mut facts = watched.unwrap_or_default().with(Fact::HertzAfter, canary::core_hertz());
+        let mut facts = watched_facts.unwrap_or_default().with_fact(Fact::HertzAfter, canary::core_hertz());
         for fact in [Fact::HertzBefore, Fact::CacheCanary, Fact::MemoryCanary, Fact::BarrierCanary] {
-            facts.set(fact, self.before.get(fact));
+            facts.set(fact, self.canary_facts.get(fact));
         }
-        let throttled = self.throttled_seconds().zip(self.throttled);
-        facts.set(Fact::ThrottledSeconds, throttled.map(|(now, before)| now - before));
+        let throttled_times = self.throttled_seconds().zip(self.throttled_before);
+        facts
+            .set(Fact::ThrottledSeconds, throttled_times.map(|(total_after, total_before)| total_after - total_before));
         if let Some(host) = &mut self.host {
-            host.look();
+            host.read_if_due();
             facts.set(Fact::StealShare, host.steal_share());
             facts.set(Fact::OtherCores, host.other_cores());
         }
@@ -144,11 +145,11 @@ impl Observer {
     }
 
     fn throttled_seconds(&self) -> Option<f64> {
-        self.throttling.as_ref()?.seconds(&Below(Path::new("/")))
+        self.throttling.as_ref()?.seconds(&FilesBelow(Path::new("/")))
     }
 
     /// Observes some ten milliseconds of the canary's work, for a preflight.
-    pub fn work(&mut self) {
+    pub fn run_canary(&mut self) {
         clock_starts();
         self.canary.work(PREFLIGHT_WORK);
         clock_stops();

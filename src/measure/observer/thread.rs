@@ -8,11 +8,11 @@ use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
 pub struct ThreadTimes {
-    at: Instant,
+    time: Instant,
     /// Processor time, in seconds.
-    ran: Option<f64>,
+    run_seconds: Option<f64>,
     /// Time ready to run but not running, in seconds.
-    waited: Option<f64>,
+    delay_seconds: Option<f64>,
     usage: Option<Usage>,
     hardware_thread: Option<usize>,
 }
@@ -23,33 +23,36 @@ thread_local! {
 }
 
 impl ThreadTimes {
-    pub fn now() -> Self {
+    pub fn read() -> Self {
         Self {
-            at: Instant::now(),
-            ran: clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
+            time: Instant::now(),
+            run_seconds: clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
                 .ok()
                 .map(|time| time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9),
-            waited: SCHEDULER.with(|file| waited(file.as_ref()?)),
+            delay_seconds: SCHEDULER.with(|file| read_delay_seconds(file.as_ref()?)),
             usage: getrusage(UsageWho::RUSAGE_THREAD).ok(),
             hardware_thread: nix::sched::sched_getcpu().ok(),
         }
     }
 
     /// Returns the differences between `earlier` and this reading.
-    pub fn since(&self, before: &Self) -> Facts {
-        let seconds = (self.at - before.at).as_secs_f64();
+    pub fn facts_since(&self, earlier: &Self) -> Facts {
+        let seconds = (self.time - earlier.time).as_secs_f64();
         let share = |amount: f64| (amount / seconds).clamp(0.0, 1.0);
-        let elapsed = |of: fn(&Self) -> Option<f64>| Some(of(self)? - of(before)?);
-        let counted = |of: fn(&Usage) -> i64| Some((of(self.usage.as_ref()?) - of(before.usage.as_ref()?)) as f64);
-        let mut facts = Facts::default().with(Fact::WatchedSeconds, seconds);
-        facts.set(Fact::OffCoreShare, elapsed(|times| times.ran).map(|ran| share(seconds - ran)));
-        facts.set(Fact::RunDelayShare, elapsed(|times| times.waited).map(share));
-        facts.set(Fact::InvoluntarySwitches, counted(|usage| usage.involuntary_context_switches()));
-        facts.set(Fact::VoluntarySwitches, counted(|usage| usage.voluntary_context_switches()));
-        facts.set(Fact::MinorFaults, counted(|usage| usage.minor_page_faults()));
-        facts.set(Fact::MajorFaults, counted(|usage| usage.major_page_faults()));
-        let moved =
-            self.hardware_thread.zip(before.hardware_thread).map(|(now, then)| f64::from(u8::from(now != then)));
+        let elapsed = |value: fn(&Self) -> Option<f64>| Some(value(self)? - value(earlier)?);
+        let count_difference =
+            |count: fn(&Usage) -> i64| Some((count(self.usage.as_ref()?) - count(earlier.usage.as_ref()?)) as f64);
+        let mut facts = Facts::default().with_fact(Fact::WatchedSeconds, seconds);
+        facts.set(Fact::OffCoreShare, elapsed(|times| times.run_seconds).map(|ran| share(seconds - ran)));
+        facts.set(Fact::RunDelayShare, elapsed(|times| times.delay_seconds).map(share));
+        facts.set(Fact::InvoluntarySwitches, count_difference(|usage| usage.involuntary_context_switches()));
+        facts.set(Fact::VoluntarySwitches, count_difference(|usage| usage.voluntary_context_switches()));
+        facts.set(Fact::MinorFaults, count_difference(|usage| usage.minor_page_faults()));
+        facts.set(Fact::MajorFaults, count_difference(|usage| usage.major_page_faults()));
+        let moved = self
+            .hardware_thread
+            .zip(earlier.hardware_thread)
+            .map(|(current, previous)| f64::from(u8::from(current != previous)));
         facts.set(Fact::Moves, moved);
         facts
     }
@@ -57,10 +60,10 @@ impl ThreadTimes {
 
 /// Reads the second number of `schedstat`, converted from nanoseconds to seconds. A kernel that does not record these statistics
 /// reports 0 for all three numbers.
-fn waited(file: &File) -> Option<f64> {
+fn read_delay_seconds(file: &File) -> Option<f64> {
     let mut text = [0; 96];
     let length = file.read_at(&mut text, 0).ok()?;
     let mut fields = std::str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace().map(str::parse::<u64>);
-    let (ran, waited) = (fields.next()?.ok()?, fields.next()?.ok()?);
-    (ran > 0).then_some(waited as f64 * 1e-9)
+    let (run_time, delay) = (fields.next()?.ok()?, fields.next()?.ok()?);
+    (run_time > 0).then_some(delay as f64 * 1e-9)
 }

@@ -16,14 +16,14 @@ pub fn broadcast_job<C: Collectives>(comm: &C, job: Option<Job>) -> Result<Job> 
     };
     let mut length = [text.len() as u64];
     comm.broadcast(&mut length);
-    let mut words = pack(&text, (length[0] as usize).div_ceil(8));
+    let mut words = pack_words(&text, (length[0] as usize).div_ceil(8));
     comm.broadcast(&mut words);
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).take(length[0] as usize).collect();
     serde_json::from_slice(&bytes).map_err(|e| Error::internal(format!("the job was corrupted in transit: {e}")))
 }
 
 /// Packs bytes into words, padded with zeros or cut to `words` words.
-fn pack(bytes: &[u8], words: usize) -> Vec<u64> {
+fn pack_words(bytes: &[u8], words: usize) -> Vec<u64> {
     let mut packed: Vec<u64> = bytes
         .chunks(8)
         .map(|chunk| {
@@ -37,8 +37,8 @@ fn pack(bytes: &[u8], words: usize) -> Vec<u64> {
 }
 
 /// Combines the facts of all ranks on rank 0; other ranks get only their own.
-pub fn gather_facts<C: Collectives>(comm: &C, own: &Facts) -> Facts {
-    comm.gather(&own.words()).map_or(*own, |words| Facts::over_ranks(&words))
+pub fn gather_facts<C: Collectives>(comm: &C, facts: &Facts) -> Facts {
+    comm.gather(&facts.to_words()).map_or(*facts, |words| Facts::combine_ranks(&words))
 }
 
 /// Gathers the placement of all ranks on rank 0. With srun, each rank takes Slurm's name of its node, because several nodes of
@@ -47,30 +47,32 @@ pub fn gather_facts<C: Collectives>(comm: &C, own: &Facts) -> Facts {
 /// # Errors
 /// Fails if the placement of a rank cannot be serialised or read.
 pub fn gather_placement<C: Collectives>(comm: &C, launcher: &str) -> Result<Option<Vec<Placement>>> {
-    let mut own = provenance::placement(comm.rank());
+    let mut placement = provenance::placement(comm.rank());
     let node = std::env::var("SLURMD_NODENAME").ok().filter(|_| launcher == "srun");
-    own.node = node.unwrap_or(own.node);
-    let text = serde_json::to_vec(&own).map_err(|e| Error::internal(e.to_string()))?;
+    placement.node = node.unwrap_or(placement.node);
+    let text = serde_json::to_vec(&placement).map_err(|e| Error::internal(e.to_string()))?;
     // Space for the longest text; at least one zero byte ends each text.
     let lengths = comm.gather(&[text.len() as u64 / 8 + 1]);
-    let mut room = [lengths.and_then(|lengths| lengths.into_iter().max()).unwrap_or(0)];
-    comm.broadcast(&mut room);
-    let room = room[0] as usize;
-    let Some(all) = comm.gather(&pack(&text, room)) else { return Ok(None) };
-    let read = |(rank, words): (usize, &[u64])| {
+    let mut length = [lengths.and_then(|lengths| lengths.into_iter().max()).unwrap_or(0)];
+    comm.broadcast(&mut length);
+    let length = length[0] as usize;
+    let Some(gathered) = comm.gather(&pack_words(&text, length)) else { return Ok(None) };
+    let parse = |(rank, words): (usize, &[u64])| {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).take_while(|&byte| byte != 0).collect();
-        let garbled = |e| Error::internal(format!("the placement of rank {rank} was corrupted in transit: {e}"));
-        serde_json::from_slice(&bytes).map_err(garbled)
+        let parse_error = |e| Error::internal(format!("the placement of rank {rank} was corrupted in transit: {e}"));
+        serde_json::from_slice(&bytes).map_err(parse_error)
     };
-    all.chunks_exact(room).enumerate().map(read).collect::<Result<_>>().map(Some)
+    gathered.chunks_exact(length).enumerate().map(parse).collect::<Result<_>>().map(Some)
 }
 
 /// Gathers the placement of each rank's memory on rank 0.
 pub fn gather_memory<C: Collectives>(comm: &C, arena: &Arena) -> Option<Vec<Option<MemoryPlacement>>> {
-    let own = provenance::memory_placement(&arena.memory_nodes());
-    let words = own.map_or([0; 4], |own| [1, own.numa_node.into(), own.memory_node.into(), own.elsewhere.to_bits()]);
-    let all = comm.gather(&words)?;
-    let read = |words: &[u64]| match *words {
+    let placement = provenance::memory_placement(&arena.memory_nodes());
+    let words = placement.map_or([0; 4], |placement| {
+        [1, placement.numa_node.into(), placement.memory_node.into(), placement.elsewhere.to_bits()]
+    });
+    let gathered = comm.gather(&words)?;
+    let parse = |words: &[u64]| match *words {
         [1, numa_node, memory_node, elsewhere] => Some(MemoryPlacement {
             numa_node: numa_node as u32,
             memory_node: memory_node as u32,
@@ -78,5 +80,5 @@ pub fn gather_memory<C: Collectives>(comm: &C, arena: &Arena) -> Option<Vec<Opti
         }),
         _ => None,
     };
-    Some(all.chunks_exact(words.len()).map(read).collect())
+    Some(gathered.chunks_exact(words.len()).map(parse).collect())
 }

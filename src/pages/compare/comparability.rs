@@ -1,7 +1,7 @@
 //! Differences that make a comparison unfair, and those that were allowed.
 
 use super::machine::Machine;
-use super::matching::Allowed;
+use super::matching::AllowedDifferences;
 use super::points::{Facts, Point, Points};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units;
@@ -22,33 +22,33 @@ pub struct Difference {
 
 /// Returns all differences between the machines at matched points.
 pub fn differences(machines: &[Machine], points: &Points) -> Vec<Difference> {
-    let mut found: Vec<Difference> = Vec::new();
+    let mut differences: Vec<Difference> = Vec::new();
     let varying = points.varying();
     for point in &points.points {
-        for (name, text) in of_point(machines, point) {
-            match found.iter_mut().find(|known| known.name == name) {
+        for (name, text) in point_differences(machines, point) {
+            match differences.iter_mut().find(|difference| difference.name == name) {
                 Some(known) => known.points += 1,
-                None => found.push(Difference { name, points: 1, text, example: point.short(&varying) }),
+                None => differences.push(Difference { name, points: 1, text, example: point.short(&varying) }),
             }
         }
     }
-    found
+    differences
 }
 
-fn of_point(machines: &[Machine], point: &Point) -> Vec<(&'static str, String)> {
+fn point_differences(machines: &[Machine], point: &Point) -> Vec<(&'static str, String)> {
     let facts: Vec<(&str, &Facts)> = machines
         .iter()
         .zip(&point.by_machine)
         .filter_map(|(machine, data)| Some((machine.name.as_str(), &data.as_ref()?.facts)))
         .collect();
-    let mut found = Vec::new();
+    let mut differences = Vec::new();
     // A side that does not report the property counts as equal.
-    let mut differ = |name: &'static str, what: &str, say: &dyn Fn(&Facts) -> String| {
+    let mut differ = |name: &'static str, label: &str, say: &dyn Fn(&Facts) -> String| {
         let reported: Vec<(&str, String)> =
             facts.iter().map(|(machine, facts)| (*machine, say(facts))).filter(|(_, text)| !text.is_empty()).collect();
         if reported.windows(2).any(|pair| pair[0].1 != pair[1].1) {
             let each: Vec<String> = reported.iter().map(|(machine, text)| format!("{text} ({machine})")).collect();
-            found.push((name, format!("{what}: {}", each.join(", "))));
+            differences.push((name, format!("{label}: {}", each.join(", "))));
         }
     };
     let joined = |words: &BTreeSet<String>| words.iter().cloned().collect::<Vec<_>>().join(" and ");
@@ -60,20 +60,20 @@ fn of_point(machines: &[Machine], point: &Point) -> Vec<(&'static str, String)> 
         let word = |crowded| if crowded { "oversubscribed" } else { "one hardware thread per rank" };
         facts.oversubscribed.map(word).unwrap_or_default().to_owned()
     });
-    let alone = point.at.iter().any(|(column, value)| column == "ranks" && value.as_f64() == Some(1.0));
+    let alone = point.values.iter().any(|(column, value)| column == "ranks" && value.as_f64() == Some(1.0));
     if !alone {
         differ("transport", "transport", &|facts| joined(&facts.transports));
     }
     differ("version", "measuring code", &|facts| joined(&facts.builds));
     differ("kernel", "kernel", &|facts| joined(&facts.kernels));
-    found
+    differences
 }
 
 /// Returns the differences if all are allowed; they are then printed on every HTML page and figure.
 ///
 /// # Errors
 /// If a difference is not allowed.
-pub fn admitted(differences: Vec<Difference>, mut allowed: Allowed) -> Result<Vec<Difference>> {
+pub fn require_allowed(differences: Vec<Difference>, mut allowed: AllowedDifferences) -> Result<Vec<Difference>> {
     let mut is_allowed = |difference: &Difference| allowed.flag(difference.name).is_some_and(|flag| *flag);
     let refused: Vec<&Difference> = differences.iter().filter(|difference| !is_allowed(difference)).collect();
     if refused.is_empty() {
@@ -93,15 +93,19 @@ pub fn admitted(differences: Vec<Difference>, mut allowed: Allowed) -> Result<Ve
 }
 
 /// Returns the error for machines without a common point, with the parameters that differ.
-pub fn nothing_in_common(machines: &[Machine], points: &Points) -> Error {
+pub fn no_common_point(machines: &[Machine], points: &Points) -> Error {
     let names: Vec<&str> = machines.iter().map(|machine| machine.given.as_str()).collect();
-    let of = |k: usize| points.points.iter().filter(move |point| point.by_machine[k].is_some());
+    let points_of = |k: usize| points.points.iter().filter(move |point| point.by_machine[k].is_some());
     let mut apart = Vec::new();
     let columns: BTreeSet<&str> =
-        points.points.iter().flat_map(|point| &point.at).map(|(column, _)| column.as_str()).collect();
+        points.points.iter().flat_map(|point| &point.values).map(|(column, _)| column.as_str()).collect();
     for column in columns {
         let values = |k: usize| -> BTreeSet<String> {
-            of(k).flat_map(|point| &point.at).filter(|(name, _)| name == column).map(|(_, v)| v.to_string()).collect()
+            points_of(k)
+                .flat_map(|point| &point.values)
+                .filter(|(name, _)| name == column)
+                .map(|(_, v)| v.to_string())
+                .collect()
         };
         let first = values(0);
         if (1..machines.len()).any(|k| values(k).is_disjoint(&first)) {
@@ -116,8 +120,8 @@ pub fn nothing_in_common(machines: &[Machine], points: &Points) -> Error {
     let why = match apart.is_empty() {
         true => "their kernels or combinations of parameters differ".to_owned(),
         false => {
-            let all: Vec<String> = apart.iter().map(|(name, each)| format!("{name} ({each})")).collect();
-            format!("they differ in {}", all.join(", "))
+            let reasons: Vec<String> = apart.iter().map(|(name, each)| format!("{name} ({each})")).collect();
+            format!("they differ in {}", reasons.join(", "))
         }
     };
     let differ = |name: &str| apart.iter().any(|(other, _)| *other == name);

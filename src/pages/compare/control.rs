@@ -5,9 +5,9 @@ use super::Comparison;
 use super::points::PointData;
 use super::ratio::{FALSE_FINDINGS, GeometricMean, Ratio, format_with_interval, ratio};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::units::{plural, significant};
+use apexmap_base::units::{plural, short_number};
 use apexmap_results::samples::Samples;
-use apexmap_theory::statistics::rank_tests::{MannWhitney, adjusted};
+use apexmap_theory::statistics::rank_tests::{MannWhitney, adjust_p_values};
 use serde::Serialize;
 use statrs::distribution::{Beta, ContinuousCDF};
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ pub const SIDES: [&str; 2] = ["A", "B"];
 /// If the samples do not state their launch.
 pub fn sides(samples: &Samples) -> Result<[Samples; 2]> {
     let block = samples.require("block")?;
-    Ok([0, 1].map(|side| samples.only(|row| block.number(row) % 2.0 == f64::from(side))))
+    Ok([0, 1].map(|side| samples.filter_rows(|row| block.number(row) % 2.0 == f64::from(side))))
 }
 
 /// Findings of a control.
@@ -53,7 +53,7 @@ pub struct Control {
 ///
 /// # Errors
 /// If no point has an interval.
-pub fn of(comparison: &Comparison) -> Result<Control> {
+pub fn count_findings(comparison: &Comparison) -> Result<Control> {
     let mut tests = MannWhitney::default();
     let pairs: Vec<(&PointData, &PointData)> = comparison
         .matched_points()
@@ -69,69 +69,74 @@ pub fn of(comparison: &Comparison) -> Result<Control> {
             "measure more launches of each side: --launches 3",
         ));
     };
-    let found = ratios.iter().filter(|ratio| ratio.is_decided()).count();
+    let found_count = ratios.iter().filter(|ratio| ratio.is_decided()).count();
     let p: Vec<f64> = ratios.iter().filter_map(|ratio| ratio.p).collect();
     Ok(Control {
         points: ratios.len(),
-        found,
-        rate: found as f64 / ratios.len() as f64,
-        interval: binomial(found, ratios.len()),
-        found_adjusted: adjusted(&p).into_iter().filter(|q| *q <= FALSE_FINDINGS).count(),
-        over_all_ways: over_all_ways(&pairs, &mut tests),
+        found: found_count,
+        rate: found_count as f64 / ratios.len() as f64,
+        interval: binomial(found_count, ratios.len()),
+        found_adjusted: adjust_p_values(&p).into_iter().filter(|q| *q <= FALSE_FINDINGS).count(),
+        over_all_ways: rate_over_all_ways(&pairs, &mut tests),
         untested: comparison.points.points.len() - ratios.len(),
-        launches: pairs.iter().map(|(of, to)| of.launches.len().max(to.launches.len())).max().unwrap_or(0),
+        launches: pairs
+            .iter()
+            .map(|(machine, base)| machine.launches.len().max(base.launches.len()))
+            .max()
+            .unwrap_or(0),
         ratio: value,
         ratio_interval,
     })
 }
 
 /// Returns Clopper and Pearson's 95 % interval of the fraction `found` / `all`.
-pub fn binomial(found: usize, all: usize) -> (f64, f64) {
+pub fn binomial(successes: usize, trials: usize) -> (f64, f64) {
     let quantile =
         |a: usize, b: usize, share: f64| Beta::new(a as f64, b as f64).map_or(f64::NAN, |beta| beta.inverse_cdf(share));
-    let low = if found == 0 { 0.0 } else { quantile(found, all - found + 1, 0.025) };
-    let high = if found == all { 1.0 } else { quantile(found + 1, all - found, 0.975) };
+    let low = if successes == 0 { 0.0 } else { quantile(successes, trials - successes + 1, 0.025) };
+    let high = if successes == trials { 1.0 } else { quantile(successes + 1, trials - successes, 0.975) };
     (low, high)
 }
 
 /// Maximum number of blocks; more can be divided in too many ways.
-const MOST_BLOCKS: usize = 12;
+const MAX_BLOCKS: usize = 12;
 
 /// Returns the fraction of points found over all ways to divide the blocks of launches into two equal sides, and the number of
 /// ways.
-fn over_all_ways(pairs: &[(&PointData, &PointData)], tests: &mut MannWhitney) -> Option<(f64, usize)> {
-    let both = || pairs.iter().flat_map(|(of, to)| of.launches.iter().chain(&to.launches));
+fn rate_over_all_ways(pairs: &[(&PointData, &PointData)], tests: &mut MannWhitney) -> Option<(f64, usize)> {
+    let both = || pairs.iter().flat_map(|(machine, base)| machine.launches.iter().chain(&base.launches));
     let blocks: Option<BTreeSet<u64>> = both().map(|launch| launch.block).collect();
     let blocks: Vec<u64> = blocks?.into_iter().collect();
-    if blocks.len() > MOST_BLOCKS || blocks.len() % 2 == 1 || blocks.len() < 4 {
+    if blocks.len() > MAX_BLOCKS || blocks.len() % 2 == 1 || blocks.len() < 4 {
         return None;
     }
     // The first block is always on the first side, because exchanging the sides changes nothing.
     let halves = (0u32..1 << blocks.len()).filter(|way| way & 1 == 1 && way.count_ones() as usize * 2 == blocks.len());
-    let (mut ways, mut found, mut tested) = (0, 0, 0);
+    let (mut ways, mut decided, mut tested) = (0, 0, 0);
     for way in halves {
         let first: BTreeSet<u64> =
-            blocks.iter().enumerate().filter(|(at, _)| way >> at & 1 == 1).map(|(_, block)| *block).collect();
+            blocks.iter().enumerate().filter(|(index, _)| way >> index & 1 == 1).map(|(_, block)| *block).collect();
         ways += 1;
-        for (of, to) in pairs {
+        for (machine, base) in pairs {
             let side = |wanted: bool| {
-                let all = of.launches.iter().chain(&to.launches);
-                let launches = all.filter(|launch| launch.block.is_some_and(|block| first.contains(&block)) == wanted);
-                PointData { launches: launches.cloned().collect(), ..(*of).clone() }
+                let launches = machine.launches.iter().chain(&base.launches);
+                let launches =
+                    launches.filter(|launch| launch.block.is_some_and(|block| first.contains(&block)) == wanted);
+                PointData { launches: launches.cloned().collect(), ..(*machine).clone() }
             };
             let Some(ratio) = ratio(&side(true), &side(false), tests).filter(|ratio| ratio.interval.is_some()) else {
                 continue;
             };
             tested += 1;
-            found += usize::from(ratio.is_decided());
+            decided += usize::from(ratio.is_decided());
         }
     }
-    (tested > 0).then(|| (found as f64 / tested as f64, ways))
+    (tested > 0).then(|| (decided as f64 / tested as f64, ways))
 }
 
 /// Formats the findings for a terminal.
 pub fn text(control: &Control, sweep: &str) -> String {
-    let percent = |share: f64| format!("{} %", significant(100.0 * share));
+    let percent = |share: f64| format!("{} %", short_number(100.0 * share));
     let (low, high) = control.interval;
     let mut text = format!(
         "{sweep}: {} each of A and B, alternating, with one build on one machine\n",

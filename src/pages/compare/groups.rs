@@ -48,23 +48,23 @@ impl MatchedGroup {
 
     /// Returns the indices of the points as a grid: [y, x].
     pub fn grid(&self, points: &Points) -> Array2<Option<usize>> {
-        let place = |&at: &usize| {
-            let number = |axis: usize| points.points[at].number(&self.axes[axis]);
-            Some(([number(1)?, number(0)?], at))
+        let place = |&index: &usize| {
+            let number = |axis: usize| points.points[index].number(&self.axes[axis]);
+            Some(([number(1)?, number(0)?], index))
         };
         Cube::scatter([&self.axes[1], &self.axes[0]], self.points.iter().filter_map(place).collect()).values
     }
 
     /// Returns the speed of a machine at each [y, x]; NaN for missing points.
     pub fn speeds(&self, points: &Points, machine: usize) -> Array2<f64> {
-        let speed = |at: usize| points.points[at].by_machine[machine].as_ref()?.speed();
+        let speed = |index: usize| points.points[index].by_machine[machine].as_ref()?.speed();
         self.grid(points).map(|index| index.and_then(speed).unwrap_or(f64::NAN))
     }
 }
 
 /// Returns the distinct numbers of some points in a column, ascending.
 fn numbers(points: &Points, members: &[usize], column: &str) -> Vec<f64> {
-    let mut values: Vec<f64> = members.iter().filter_map(|&at| points.points[at].number(column)).collect();
+    let mut values: Vec<f64> = members.iter().filter_map(|&index| points.points[index].number(column)).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
     values
@@ -77,31 +77,34 @@ pub fn quantity(column: &str, values: &[f64]) -> Quantity {
 }
 
 /// Groups these points, kernel by kernel.
-pub fn of(points: &Points, chosen: &[usize]) -> Vec<MatchedGroup> {
-    let mut found = Vec::new();
+pub fn group_points(points: &Points, chosen: &[usize]) -> Vec<MatchedGroup> {
+    let mut groups = Vec::new();
     for kernel in kernels::ALL.iter().copied() {
         let Some((class, _)) = points.classes.iter().find(|(_, first)| **first == kernel.id()) else { continue };
-        let members: Vec<usize> = chosen.iter().copied().filter(|&at| points.points[at].class == *class).collect();
+        let members: Vec<usize> =
+            chosen.iter().copied().filter(|&index| points.points[index].class == *class).collect();
         if !members.is_empty() {
-            found.extend(of_class(points, kernel, class, &members));
+            groups.extend(group_class(points, kernel, class, &members));
         }
     }
-    found
+    groups
 }
 
 /// Groups the points of one class of kernels.
-fn of_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usize]) -> Vec<MatchedGroup> {
+fn group_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usize]) -> Vec<MatchedGroup> {
     let design = points.design(members);
     let surface = [ALPHA, BLOCK];
     // The number of index arrays follows from alpha, L and P.
-    let known = [ALPHA, BLOCK, "ranks"];
-    let beyond = |name: &&str| !known.contains(name) && !design.follows(name, &known);
-    let varying: Vec<&str> = std::iter::once("ranks").chain(design.varying().into_iter().filter(beyond)).collect();
-    let is_word = |name: &str| members.iter().any(|&at| matches!(points.points[at].value(name), Some(Value::Text(_))));
+    let surface_columns = [ALPHA, BLOCK, "ranks"];
+    let beyond = |name: &&str| !surface_columns.contains(name) && !design.depends_on(name, &surface_columns);
+    let varying: Vec<&str> =
+        std::iter::once("ranks").chain(design.varying_columns().into_iter().filter(beyond)).collect();
+    let is_word =
+        |name: &str| members.iter().any(|&index| matches!(points.points[index].value(name), Some(Value::Text(_))));
     let (keys, free): (Vec<&str>, Vec<&str>) =
         varying.into_iter().partition(|name| has_surface(kernel) || is_word(name));
-    let mut found = Vec::new();
-    for (values, members) in points.parts(members, &keys) {
+    let mut groups = Vec::new();
+    for (values, members) in points.split_by(members, &keys) {
         let is_surface = surface.iter().all(|name| numbers(points, &members, name).len() > 1);
         let key: Vec<(String, Value)> = keys.iter().map(|name| name.to_string()).zip(values).collect();
         let named = std::iter::once(class.to_owned()).chain((!key.is_empty()).then(|| key_label(&key)));
@@ -113,30 +116,30 @@ fn of_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usize]
             points: members,
         };
         if is_surface {
-            found.push(group);
+            groups.push(group);
         } else {
             let design = points.design(&group.points);
-            let axes = if has_surface(kernel) { surface.to_vec() } else { design.independent(&free) };
-            found.extend(parts(points, &design, group, axes));
+            let axes = if has_surface(kernel) { surface.to_vec() } else { design.independent_columns(&free) };
+            groups.extend(split(points, &design, group, axes));
         }
     }
-    found
+    groups
 }
 
 /// Splits a group by all numbers except the two with the most values. A parameter that follows from others is not an axis.
-fn parts(points: &Points, design: &Design, group: MatchedGroup, axes: Vec<&str>) -> Vec<MatchedGroup> {
+fn split(points: &Points, design: &Design, group: MatchedGroup, axes: Vec<&str>) -> Vec<MatchedGroup> {
     let distinct = |axis: &&str| numbers(points, &group.points, axis).len();
     let mut free: Vec<&str> = axes.into_iter().filter(|axis| distinct(axis) > 1).collect();
     free.sort_by_key(|axis| std::cmp::Reverse(distinct(axis)));
     let mut kept: Vec<&str> = Vec::new();
     for axis in free {
-        if !design.follows(axis, &kept) {
+        if !design.depends_on(axis, &kept) {
             kept.push(axis);
         }
     }
     let (axes, rest) = kept.split_at(kept.len().min(2));
     let part = |(_, members): (Vec<Value>, Vec<usize>)| {
-        let named = points.points[members[0]].at.iter().filter(|(column, _)| rest.contains(&column.as_str()));
+        let named = points.points[members[0]].values.iter().filter(|(column, _)| rest.contains(&column.as_str()));
         let words = named.map(|(column, value)| label(column, value));
         let label = std::iter::once(group.label.clone()).chain(words).collect::<Vec<_>>().join(", ");
         MatchedGroup {
@@ -146,5 +149,5 @@ fn parts(points: &Points, design: &Design, group: MatchedGroup, axes: Vec<&str>)
             ..group.clone()
         }
     };
-    points.parts(&group.points, rest).into_iter().map(part).collect()
+    points.split_by(&group.points, rest).into_iter().map(part).collect()
 }

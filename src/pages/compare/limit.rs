@@ -17,15 +17,15 @@ impl Conditions {
     /// # Errors
     /// If a condition is neither of them, or if there are two limits.
     pub fn parse(texts: &[String]) -> Result<Self> {
-        let mut found = Self::default();
+        let mut conditions = Self::default();
         for text in texts {
             if text == "noisy" {
-                found.noisy = true;
-            } else if found.limit.replace(SlowdownLimit::parse(text)?).is_some() {
+                conditions.noisy = true;
+            } else if conditions.limit.replace(SlowdownLimit::parse(text)?).is_some() {
                 return Err(Error::input("--fail-if gives two limits", "give one: --fail-if slower=5%"));
             }
         }
-        Ok(found)
+        Ok(conditions)
     }
 }
 
@@ -42,7 +42,7 @@ impl SlowdownLimit {
     /// # Errors
     /// If the text has another form, or the value is not between 0 and 1000 %.
     pub fn parse(text: &str) -> Result<Self> {
-        let wrong = |what: &str| Error::input(format!("--fail-if {text}: {what}"), "write --fail-if slower=5%");
+        let wrong = |reason: &str| Error::input(format!("--fail-if {text}: {reason}"), "write --fail-if slower=5%");
         let share = text.strip_prefix("slower=").ok_or_else(|| wrong("the conditions are slower=PERCENT and noisy"))?;
         let percent = share.strip_suffix('%').ok_or_else(|| wrong("the limit must be in per cent"))?;
         let percent: f64 = percent.trim().parse().map_err(|_| wrong("this is not a number"))?;

@@ -39,13 +39,13 @@ impl Machine {
     ///
     /// # Errors
     /// If there are no samples, or none of a known kernel. The message names `given`.
-    pub fn measured(given: &str, samples: Samples, manifest: Option<Manifest>) -> Result<Self> {
+    pub fn from_samples(given: &str, samples: Samples, manifest: Option<Manifest>) -> Result<Self> {
         if samples.is_empty() {
-            let (what, next) = match samples.table().rows {
+            let (problem, next) = match samples.table().rows {
                 0 => ("holds no sample", "run its sweep first: apexmap run"),
                 _ => ("has no sample left to compare", "widen the condition; stale samples are never compared"),
             };
-            return Err(Error::input(format!("{given} {what}"), next));
+            return Err(Error::input(format!("{given} {problem}"), next));
         }
         if samples.words("kernel").iter().all(|kernel| kernels::find(kernel).is_err()) {
             return Err(Error::input(
@@ -70,7 +70,7 @@ impl Machine {
     }
 
     /// Returns the times of the first and the last sample (seconds since 1970), and the median load average.
-    pub fn moments(&self) -> Option<(f64, f64, f64)> {
+    pub fn time_range(&self) -> Option<(f64, f64, f64)> {
         let times = self.numbers("unix_seconds");
         let load = self.samples.median("load");
         Some((*times.first()?, *times.last()?, load.unwrap_or(f64::NAN)))
@@ -85,7 +85,7 @@ impl Machine {
 
     /// Returns the distinct non-negative numbers of a column, ascending.
     pub fn numbers(&self, column: &str) -> Vec<f64> {
-        let mut numbers = self.samples.distinct(column);
+        let mut numbers = self.samples.distinct_numbers(column);
         numbers.retain(|number| *number >= 0.0);
         numbers
     }
@@ -116,24 +116,24 @@ fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
 ///
 /// # Errors
 /// If there are too few or too many requested names, or two are equal.
-pub fn name_all(machines: &mut [Machine], asked: &[String]) -> Result<()> {
-    if !asked.is_empty() && asked.len() != machines.len() {
+pub fn name_all(machines: &mut [Machine], requested: &[String]) -> Result<()> {
+    if !requested.is_empty() && requested.len() != machines.len() {
         return Err(Error::input(
-            format!("--names has {} names for {} machines", asked.len(), machines.len()),
+            format!("--names has {} names for {} machines", requested.len(), machines.len()),
             "give one name per machine, separated by commas",
         ));
     }
-    for (machine, name) in machines.iter_mut().zip(asked) {
+    for (machine, name) in machines.iter_mut().zip(requested) {
         machine.name.clone_from(name);
     }
     let names: Vec<String> = machines.iter().map(|machine| machine.name.clone()).collect();
     let twice = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
-    if let Some(name) = asked.iter().find(|name| twice(name)) {
+    if let Some(name) = requested.iter().find(|name| twice(name)) {
         return Err(Error::input(format!("--names gives \"{name}\" twice"), "give each machine a different name"));
     }
-    if asked.is_empty() {
-        for (at, name) in distinct(machines).into_iter().enumerate() {
-            machines[at].name = name;
+    if requested.is_empty() {
+        for (index, name) in distinct_names(machines).into_iter().enumerate() {
+            machines[index].name = name;
         }
     }
     Ok(())
@@ -141,41 +141,46 @@ pub fn name_all(machines: &mut [Machine], asked: &[String]) -> Result<()> {
 
 /// Returns unique names. Machines with the same name get the first of host, folder, parent folders and date that distinguishes
 /// them, otherwise a number.
-fn distinct(machines: &[Machine]) -> Vec<String> {
+fn distinct_names(machines: &[Machine]) -> Vec<String> {
     let host = |machine: &Machine| machine.host().map_or_else(String::new, |host| host.name.clone());
-    let schemes: [&dyn Fn(&Machine) -> String; 5] =
-        [&host, &|machine| short(machine, 1), &|machine| short(machine, 2), &|machine| short(machine, 3), &dated];
+    let schemes: [&dyn Fn(&Machine) -> String; 5] = [
+        &host,
+        &|machine| short_name(machine, 1),
+        &|machine| short_name(machine, 2),
+        &|machine| short_name(machine, 3),
+        &name_with_date,
+    ];
     let mut names: Vec<String> = machines.iter().map(|machine| machine.name.clone()).collect();
-    let mut known: Vec<String> = names.clone();
-    known.dedup();
-    for name in known {
-        let (alike, others): (Vec<usize>, Vec<usize>) = (0..names.len()).partition(|&at| names[at] == name);
-        if alike.len() < 2 {
+    let mut unique_names: Vec<String> = names.clone();
+    unique_names.dedup();
+    for name in unique_names {
+        let (same_name, others): (Vec<usize>, Vec<usize>) = (0..names.len()).partition(|&index| names[index] == name);
+        if same_name.len() < 2 {
             continue;
         }
-        let tells_apart = |new: &Vec<String>| {
-            let all: BTreeSet<&String> = new.iter().chain(others.iter().map(|&at| &names[at])).collect();
-            all.len() == machines.len() && new.iter().all(|name| !name.is_empty())
+        let is_unique = |new: &Vec<String>| {
+            let all_names: BTreeSet<&String> = new.iter().chain(others.iter().map(|&index| &names[index])).collect();
+            all_names.len() == machines.len() && new.iter().all(|name| !name.is_empty())
         };
-        let mut tried = schemes.iter().map(|scheme| alike.iter().map(|&at| scheme(&machines[at])).collect());
-        let numbered = |at: &usize| format!("{} ({})", short(&machines[*at], 1), at + 1);
-        let new = tried.find(tells_apart).unwrap_or_else(|| alike.iter().map(numbered).collect());
-        alike.into_iter().zip(new).for_each(|(at, name)| names[at] = name);
+        let mut tried = schemes.iter().map(|scheme| same_name.iter().map(|&index| scheme(&machines[index])).collect());
+        let numbered = |index: &usize| format!("{} ({})", short_name(&machines[*index], 1), index + 1);
+        let new = tried.find(is_unique).unwrap_or_else(|| same_name.iter().map(numbered).collect());
+        same_name.into_iter().zip(new).for_each(|(index, name)| names[index] = name);
     }
     names
 }
 
 /// Returns `quickstart@2026-11-24T21:14`, with the time of the first sample.
-fn dated(machine: &Machine) -> String {
+fn name_with_date(machine: &Machine) -> String {
     let first = machine.numbers("unix_seconds").first().map(|seconds| utc(*seconds));
     let date = first.map_or_else(String::new, |utc| format!("@{}", utc.trim_end_matches(" UTC").replace(' ', "T")));
-    format!("{}{date}", short(machine, 1))
+    format!("{}{date}", short_name(machine, 1))
 }
 
 /// Returns the last folders of the path, such as `quickstart` of `results/quickstart/`, and keeps the condition.
-fn short(machine: &Machine, folders: usize) -> String {
+fn short_name(machine: &Machine, folders: usize) -> String {
     let given = machine.given.as_str();
-    let (path, condition) = given.find('[').map_or((given, ""), |at| given.split_at(at));
+    let (path, condition) = given.find('[').map_or((given, ""), |bracket| given.split_at(bracket));
     let path = machine.run.as_deref().unwrap_or(path);
     let path = path.trim_end_matches('/').trim_end_matches("/samples.parquet");
     let mut last: Vec<&str> = path.rsplit('/').filter(|part| !part.is_empty()).take(folders).collect();

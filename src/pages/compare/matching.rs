@@ -30,7 +30,7 @@ pub enum MatchRanks {
 
 /// Differences that a comparison refuses unless they are allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Allowed {
+pub struct AllowedDifferences {
     /// Granted page size, and the parameter that requests it.
     pub page_size: bool,
     /// Oversubscription on one side only.
@@ -48,7 +48,7 @@ pub struct Allowed {
 /// Names of [`Allowed`]'s fields on the command line.
 pub const NAMES: [&str; 6] = ["page-size", "oversubscription", "transport", "version", "kernel", "one-launch"];
 
-impl Allowed {
+impl AllowedDifferences {
     /// Reads names of differences.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl Allowed {
 /// Options of the matching.
 #[derive(Clone, Debug, Default)]
 pub struct Matching {
-    pub allowed: Allowed,
+    pub allowed: AllowedDifferences,
     /// Columns of parameters that may differ.
     pub ignored: Vec<String>,
     pub ranks: MatchRanks,
@@ -89,8 +89,8 @@ pub struct Matching {
 ///
 /// # Errors
 /// If a point would mix samples of one machine that differ in another parameter. The message names the machine and the parameter.
-pub fn matched(machines: &[Machine], matching: &Matching) -> Result<Points> {
-    let mut found = Points {
+pub fn match_points(machines: &[Machine], matching: &Matching) -> Result<Points> {
+    let mut result = Points {
         points: Vec::new(),
         classes: BTreeMap::new(),
         unreported: Vec::new(),
@@ -99,61 +99,66 @@ pub fn matched(machines: &[Machine], matching: &Matching) -> Result<Points> {
         own_sizes: BTreeSet::new(),
     };
     let mut classes: BTreeMap<String, Vec<&'static dyn Kernel>> = BTreeMap::new();
-    let by_kernel: Vec<HashMap<&'static str, Samples>> = machines.iter().map(by_kernel).collect();
-    for kernel in kernels::ALL.iter().copied().filter(|kernel| by_kernel.iter().any(|of| of.contains_key(kernel.id())))
+    let by_kernel: Vec<HashMap<&'static str, Samples>> = machines.iter().map(group_by_kernel).collect();
+    for kernel in
+        kernels::ALL.iter().copied().filter(|kernel| by_kernel.iter().any(|groups| groups.contains_key(kernel.id())))
     {
         let class = if matching.allowed.kernel { kernels::family(kernel.id()) } else { kernel.id() };
         classes.entry(class.to_owned()).or_default().push(kernel);
     }
     for (class, kernels) in classes {
         let of_class = |(machine, by_kernel): (&Machine, &HashMap<&'static str, Samples>)| {
-            let rows = kernels.iter().filter_map(|kernel| by_kernel.get(kernel.id())).flat_map(|of| of.rows());
-            machine.samples.at(rows.copied().collect())
+            let rows =
+                kernels.iter().filter_map(|kernel| by_kernel.get(kernel.id())).flat_map(|samples| samples.rows());
+            machine.samples.with_rows(rows.copied().collect())
         };
         let samples: Vec<Samples> = machines.iter().zip(&by_kernel).map(of_class).collect();
-        let mut columns = columns_of(machines, &samples, &kernels, matching, &class, &mut found.unreported);
-        if found.roles.is_some() {
+        let mut columns = matching_columns(machines, &samples, &kernels, matching, &class, &mut result.unreported);
+        if result.roles.is_some() {
             for size in own_sizes(&samples, &kernels, &columns) {
                 columns.retain(|column| column != size);
-                found.own_sizes.insert(columns::short(size).to_owned());
+                result.own_sizes.insert(columns::short(size).to_owned());
             }
         }
-        found.classes.insert(class.clone(), kernels[0].id());
-        let mut known: HashMap<Vec<Part>, usize> = HashMap::new();
-        for (at, machine) in machines.iter().enumerate().filter(|(at, _)| !samples[*at].is_empty()) {
+        result.classes.insert(class.clone(), kernels[0].id());
+        let mut indices: HashMap<Vec<Part>, usize> = HashMap::new();
+        for (machine_index, machine) in machines.iter().enumerate().filter(|(at, _)| !samples[*at].is_empty()) {
             let headline = kernels[0].about().headline;
-            for (mut values, mut data, unusable) in point_data(machine, &samples[at], &columns, headline, matching)? {
-                found.unusable[at] += unusable;
+            for (mut values, mut data, unusable) in
+                point_data(machine, &samples[machine_index], &columns, headline, matching)?
+            {
+                result.unusable[machine_index] += unusable;
                 if let Some(value) =
-                    columns.iter().position(|column| column == "ranks").and_then(|at| values.get_mut(at))
+                    columns.iter().position(|column| column == "ranks").and_then(|position| values.get_mut(position))
                 {
                     data.ranks = value.as_f64().unwrap_or(f64::NAN);
-                    *value = found.roles.as_ref().map_or_else(|| value.clone(), |roles| roles.role(at, value));
+                    *value =
+                        result.roles.as_ref().map_or_else(|| value.clone(), |roles| roles.role(machine_index, value));
                 }
-                let index = *known.entry(values.iter().map(Part::of).collect()).or_insert_with(|| {
-                    let at = columns.iter().cloned().zip(values).collect();
-                    found.points.push(Point { class: class.clone(), at, by_machine: vec![None; machines.len()] });
-                    found.points.len() - 1
+                let index = *indices.entry(values.iter().map(Part::from_value).collect()).or_insert_with(|| {
+                    let values = columns.iter().cloned().zip(values).collect();
+                    result.points.push(Point { class: class.clone(), values, by_machine: vec![None; machines.len()] });
+                    result.points.len() - 1
                 });
-                found.points[index].by_machine[at] = Some(data);
+                result.points[index].by_machine[machine_index] = Some(data);
             }
         }
     }
-    found.points.sort_by(|a, b| a.class.cmp(&b.class).then_with(|| cells::compare(&values(a), &values(b))));
-    Ok(found)
+    result.points.sort_by(|a, b| a.class.cmp(&b.class).then_with(|| cells::compare(&values(a), &values(b))));
+    Ok(result)
 }
 
 fn values(point: &Point) -> Vec<Value> {
-    point.at.iter().map(|(_, value)| value.clone()).collect()
+    point.values.iter().map(|(_, value)| value.clone()).collect()
 }
 
 /// Groups the samples of a machine by kernel.
-fn by_kernel(machine: &Machine) -> HashMap<&'static str, Samples> {
+fn group_by_kernel(machine: &Machine) -> HashMap<&'static str, Samples> {
     machine.samples.kernels().into_iter().map(|(kernel, samples)| (kernel.id(), samples)).collect()
 }
 
 /// Returns the columns that match the points of a class: the rank count, and parameters that all machines report.
-fn columns_of(
+fn matching_columns(
     machines: &[Machine],
     samples: &[Samples],
     kernels: &[&'static dyn Kernel],
@@ -170,13 +175,13 @@ fn columns_of(
         }
     }
     columns.retain(|column| !matching.ignored.iter().any(|ignored| ignored == column));
-    let has_class: Vec<usize> = (0..machines.len()).filter(|at| !samples[*at].is_empty()).collect();
+    let has_class: Vec<usize> = (0..machines.len()).filter(|machine| !samples[*machine].is_empty()).collect();
     let mut missing = HashSet::new();
-    for &at in &has_class {
-        let missing_here: Vec<&str> = columns.iter().copied().filter(|column| !samples[at].has(column)).collect();
+    for &machine in &has_class {
+        let missing_here: Vec<&str> = columns.iter().copied().filter(|column| !samples[machine].has(column)).collect();
         if !missing_here.is_empty() {
             let names = missing_here.iter().map(|column| columns::short(column).to_owned()).collect();
-            unreported.push((machines[at].name.clone(), class.to_owned(), names));
+            unreported.push((machines[machine].name.clone(), class.to_owned(), names));
             missing.extend(missing_here);
         }
     }
@@ -184,7 +189,7 @@ fn columns_of(
 }
 
 /// Values of the matching columns, data of the machine, and number of unusable samples.
-type Found = (Vec<Value>, PointData, usize);
+type MachinePoint = (Vec<Value>, PointData, usize);
 
 /// Returns the points of one machine.
 fn point_data(
@@ -193,7 +198,7 @@ fn point_data(
     columns: &[String],
     headline: &str,
     matching: &Matching,
-) -> Result<Vec<Found>> {
+) -> Result<Vec<MachinePoint>> {
     if samples.column(headline).is_none() {
         return Err(Error::input(
             format!("{} has no column \"{headline}\", the headline rate of its kernel", machine.given),
@@ -205,28 +210,29 @@ fn point_data(
     let cells = samples.cells(&by)?;
     // Points may differ in their seed.
     cells::single_points(&cells, &[&by[..], &["seed"]].concat()).map_err(|mixed| {
-        let why = if matching.ignored.is_empty() && matching.allowed == Allowed::default() { "" } else { " now" };
+        let hint =
+            if matching.ignored.is_empty() && matching.allowed == AllowedDifferences::default() { "" } else { " now" };
         Error::input(
-            format!("{}: one point would{why} mix samples with {} = {}", machine.given, mixed.name, mixed.values),
+            format!("{}: one point would{hint} mix samples with {} = {}", machine.given, mixed.name, mixed.values),
             format!("choose one: '{}[{}]'", machine.given, mixed.choice),
         )
     })?;
     let speed = |value: f64| if smaller_is_better { 1.0 / value } else { value };
     let exact = machine.origin == Origin::Published;
     let (widening, total) = (samples.widening(), is_total(headline));
-    let found = |cell: cells::Cell| {
-        let mut launches = cell.samples.by_launch(headline);
+    let machine_point = |cell: cells::Cell| {
+        let mut launches = cell.samples.launch_values(headline);
         for launch in &mut launches {
             launch.values.iter_mut().for_each(|value| *value = speed(*value));
             launch.values.retain(|speed| speed.is_finite() && *speed > 0.0);
         }
         launches.retain(|launch| !launch.values.is_empty());
         let unusable = cell.samples.len() - launches.iter().map(|launch| launch.values.len()).sum::<usize>();
-        let (facts, run) = (Facts::of(&cell.samples), machine.run.clone());
+        let (facts, run) = (Facts::from_samples(&cell.samples), machine.run.clone());
         let (failures, ranks, row) = (cell.failures, f64::NAN, cell.samples.rows().first().copied());
         (cell.by, PointData { launches, run, widening, failures, facts, exact, ranks, row, total }, unusable)
     };
-    Ok(cells.into_iter().map(found).collect())
+    Ok(cells.into_iter().map(machine_point).collect())
 }
 
 /// Returns the roles of rank counts, or `None` if they are matched by number.
@@ -260,23 +266,23 @@ fn own_sizes(samples: &[Samples], kernels: &[&'static dyn Kernel], columns: &[St
     let made = parameters.filter(|p| matches!(p.domain, Domain::Global { .. } | Domain::Size { .. }));
     let differs = |column: &str| {
         let values: Vec<BTreeSet<u64>> =
-            samples.iter().filter(|of| !of.is_empty()).map(|of| values_per_rank(of, column)).collect();
+            samples.iter().filter(|samples| !samples.is_empty()).map(|of| values_per_rank(of, column)).collect();
         values.iter().all(|values| values.len() == 1) && values.windows(2).any(|pair| pair[0] != pair[1])
     };
-    let mut found: Vec<&'static str> = Vec::new();
+    let mut sizes: Vec<&'static str> = Vec::new();
     for parameter in made.filter(|p| columns.iter().any(|column| column == p.column) && differs(p.column)) {
-        if !found.contains(&parameter.column) {
-            found.push(parameter.column);
+        if !sizes.contains(&parameter.column) {
+            sizes.push(parameter.column);
         }
     }
-    found
+    sizes
 }
 
 /// Returns the distinct values of a parameter divided by the number of ranks.
 fn values_per_rank(samples: &Samples, column: &str) -> BTreeSet<u64> {
     let table = samples.table();
-    let one = |&row: &usize| (table.number(column, row) / table.number("ranks", row)).to_bits();
-    samples.rows().iter().map(one).collect()
+    let per_rank = |&row: &usize| (table.number(column, row) / table.number("ranks", row)).to_bits();
+    samples.rows().iter().map(per_rank).collect()
 }
 
 /// Returns the number of cores that ranks can use on the measuring host.

@@ -65,21 +65,24 @@ pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_
     if machines.len() < 2 {
         return Err(Error::input("a comparison needs two machines", "name at least two: apexmap compare A B"));
     }
-    let points = matching::matched(machines, &matching)?;
-    let matched: Vec<usize> = (0..points.points.len()).filter(|&at| points.points[at].is_matched()).collect();
-    let differences = comparability::admitted(comparability::differences(machines, &points), matching.allowed)?;
+    let points = matching::match_points(machines, &matching)?;
+    let matched: Vec<usize> = (0..points.points.len()).filter(|&index| points.points[index].is_matched()).collect();
+    let differences = comparability::require_allowed(comparability::differences(machines, &points), matching.allowed)?;
     if matched.is_empty() && machines.iter().all(|machine| machine.origin == Origin::Measured) {
-        return Err(comparability::nothing_in_common(machines, &points));
+        return Err(comparability::no_common_point(machines, &points));
     }
     let varying = points.varying();
     let names = points.points.iter().map(|point| point.short(&varying)).collect();
-    let groups = groups::of(&points, &matched);
-    let all = |of: usize| if of == 0 { Vec::new() } else { matched.clone() };
-    let ratios = (0..machines.len()).map(|of| ScopeRatios::new(&points, Scope::All, all(of), of)).collect();
+    let groups = groups::group_points(&points, &matched);
+    let matched_of = |machine: usize| if machine == 0 { Vec::new() } else { matched.clone() };
+    let ratios = (0..machines.len())
+        .map(|machine| ScopeRatios::new(&points, Scope::All, matched_of(machine), machine))
+        .collect();
     let roles = if points.roles.is_some() { Scope::roles(&points.points, &matched) } else { Vec::new() };
-    let scopes = |of: usize| {
-        let one = |(scope, members): &(Scope, Vec<usize>)| ScopeRatios::new(&points, *scope, members.clone(), of);
-        roles.iter().map(one).collect()
+    let scopes = |machine: usize| {
+        let role_ratios =
+            |(scope, members): &(Scope, Vec<usize>)| ScopeRatios::new(&points, *scope, members.clone(), machine);
+        roles.iter().map(role_ratios).collect()
     };
     let by_role = (0..machines.len()).map(scopes).collect();
     let decision = Decision::default();
@@ -88,13 +91,13 @@ pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_
 
 impl Comparison<'_> {
     /// Returns the ratio of a machine to the first one at a point.
-    pub fn ratio(&self, of: usize, at: usize) -> Option<&TestedRatio> {
-        self.ratios[of].ratios.get(&at)
+    pub fn ratio(&self, machine: usize, point: usize) -> Option<&TestedRatio> {
+        self.ratios[machine].ratios.get(&point)
     }
 
     /// Returns the ratios of a machine to the first one over all matched points, or by role if ranks are matched by role.
-    pub fn scopes(&self, of: usize) -> &[ScopeRatios] {
-        if self.points.roles.is_some() { &self.by_role[of] } else { std::slice::from_ref(&self.ratios[of]) }
+    pub fn scopes(&self, machine: usize) -> &[ScopeRatios] {
+        if self.points.roles.is_some() { &self.by_role[machine] } else { std::slice::from_ref(&self.ratios[machine]) }
     }
 
     pub fn name(&self, machine: usize) -> &str {
@@ -102,8 +105,8 @@ impl Comparison<'_> {
     }
 
     /// Returns `b / a`.
-    pub fn title(&self, of: usize) -> String {
-        format!("{} / {}", self.name(of), self.name(0))
+    pub fn title(&self, machine: usize) -> String {
+        format!("{} / {}", self.name(machine), self.name(0))
     }
 
     /// Returns the subtitle of a figure of these points, with its warnings on a separate line.
@@ -118,8 +121,8 @@ impl Comparison<'_> {
             let samples = &self.machines[k].samples;
             samples.rows().iter().map(|&row| samples.table().number("seconds", row).to_bits())
         };
-        let all = 0..self.machines.len();
-        let pairs = all.clone().flat_map(|a| all.clone().skip(a + 1).map(move |b| (a, b)));
+        let machines = 0..self.machines.len();
+        let pairs = machines.clone().flat_map(|a| machines.clone().skip(a + 1).map(move |b| (a, b)));
         let measured = |k: usize| self.machines[k].origin == Origin::Measured;
         let mut same = pairs.filter(|&(a, b)| measured(a) && measured(b) && seconds(a).eq(seconds(b)));
         same.next().map(|(a, b)| [a, b].map(|k| self.machines[k].name.as_str()))
@@ -129,27 +132,30 @@ impl Comparison<'_> {
     /// were not measured.
     pub fn stamps(&self) -> Vec<String> {
         let mut stamps = self.conditions();
-        stamps.extend(self.disturbed().map(|(name, health)| format!("DISTURBED: {name} was {}", health.sentence())));
-        stamps.extend(self.distances().into_iter().map(|text| format!("OTHER DISTANCE: {text}")));
-        stamps.extend(self.crowded(&(0..self.points.points.len()).collect::<Vec<_>>()));
+        stamps.extend(
+            self.disturbed_machines().map(|(name, health)| format!("DISTURBED: {name} was {}", health.sentence())),
+        );
+        stamps.extend(self.distance_differences().into_iter().map(|text| format!("OTHER DISTANCE: {text}")));
+        stamps.extend(self.oversubscription(&(0..self.points.points.len()).collect::<Vec<_>>()));
         stamps
     }
 
     /// Returns the warnings in a short form, for a figure of these points.
     pub fn stamps_at(&self, points: &[usize]) -> Vec<String> {
         let mut stamps = self.conditions();
-        let one =
-            |(name, health): (&str, Health)| format!("{name} ({} of {} samples)", health.disturbed(), health.samples());
-        let disturbed: Vec<String> = self.disturbed().map(one).collect();
+        let describe = |(name, health): (&str, Health)| {
+            format!("{name} ({} of {} samples)", health.disturbed_count(), health.sample_count())
+        };
+        let disturbed: Vec<String> = self.disturbed_machines().map(describe).collect();
         stamps.extend((!disturbed.is_empty()).then(|| format!("DISTURBED: {}", disturbed.join(", "))));
-        stamps.extend((!self.distances().is_empty()).then(|| "OTHER DISTANCE between ranks".to_owned()));
-        stamps.extend(self.crowded(points));
+        stamps.extend((!self.distance_differences().is_empty()).then(|| "OTHER DISTANCE between ranks".to_owned()));
+        stamps.extend(self.oversubscription(points));
         stamps
     }
 
     /// Returns the machines that were disturbed.
-    pub fn disturbed(&self) -> impl Iterator<Item = (&str, Health)> {
-        let health = |machine: &Machine| Health::of(&machine.samples);
+    pub fn disturbed_machines(&self) -> impl Iterator<Item = (&str, Health)> {
+        let health = |machine: &Machine| Health::from_samples(&machine.samples);
         let each = self.machines.iter().map(move |machine| (machine.name.as_str(), health(machine)));
         each.filter(|(_, health)| health.verdict() == Quietness::Disturbed)
     }
@@ -184,23 +190,23 @@ impl Comparison<'_> {
     }
 
     /// Describes results whose ranks were at different distances from each other.
-    fn distances(&self) -> Vec<String> {
-        let mut found = Vec::new();
+    fn distance_differences(&self) -> Vec<String> {
+        let mut differences = Vec::new();
         for (k, machine) in self.machines.iter().enumerate().filter(|(_, machine)| machine.origin == Origin::Measured) {
             let others = self.machines[k + 1..].iter().filter(|machine| machine.origin == Origin::Measured);
-            let told = others.filter_map(|other| {
-                distance::between((&machine.name, &machine.samples), (&other.name, &other.samples))
+            let texts = others.filter_map(|other| {
+                distance::comparison_warning((&machine.name, &machine.samples), (&other.name, &other.samples))
             });
-            found.extend(told);
+            differences.extend(texts);
         }
-        found
+        differences
     }
 
     /// Counts the points with oversubscription.
-    fn crowded(&self, points: &[usize]) -> Option<String> {
+    fn oversubscription(&self, points: &[usize]) -> Option<String> {
         let is_crowded =
             |point: &Point| point.by_machine.iter().flatten().any(|data| data.facts.oversubscribed == Some(true));
-        let crowded = points.iter().filter(|&&at| is_crowded(&self.points.points[at])).count();
+        let crowded = points.iter().filter(|&&index| is_crowded(&self.points.points[index])).count();
         (crowded > 0).then(|| {
             format!("OVERSUBSCRIBED: more ranks than hardware threads at {crowded} of {} points", points.len())
         })
@@ -208,11 +214,11 @@ impl Comparison<'_> {
 
     /// Returns the points that at least two machines have.
     pub fn matched_points(&self) -> Vec<&Point> {
-        self.matched.iter().map(|&at| &self.points.points[at]).collect()
+        self.matched.iter().map(|&index| &self.points.points[index]).collect()
     }
 
     /// Returns the points that not all machines have.
-    pub fn unmatched(&self) -> impl Iterator<Item = &Point> {
+    pub fn unmatched_points(&self) -> impl Iterator<Item = &Point> {
         self.points.points.iter().filter(|point| !point.is_in_all())
     }
 }

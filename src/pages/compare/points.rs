@@ -37,7 +37,7 @@ pub struct PointData {
 impl PointData {
     /// Returns median, interval and extremes of the speed; `None` without good samples.
     pub fn summary(&self) -> Option<Summary> {
-        estimate::summary(&self.launches, self.widening)
+        estimate::summarise(&self.launches, self.widening)
     }
 
     /// Returns the median speed; `None` without good samples.
@@ -50,11 +50,11 @@ impl PointData {
     }
 
     /// Returns the logarithms of all speeds, ascending.
-    pub fn all(&self) -> Vec<f64> {
-        let mut all: Vec<f64> =
+    pub fn log_speeds(&self) -> Vec<f64> {
+        let mut logs: Vec<f64> =
             self.launches.iter().flat_map(|launch| &launch.values).map(|speed| speed.ln()).collect();
-        all.sort_by(f64::total_cmp);
-        all
+        logs.sort_by(f64::total_cmp);
+        logs
     }
 
     /// Returns the logarithms of the launches' medians.
@@ -74,7 +74,7 @@ pub struct Point {
     /// A kernel, or a family if kernels may differ.
     pub class: String,
     /// Columns that the point was matched by, with their values.
-    pub at: Vec<(String, Value)>,
+    pub values: Vec<(String, Value)>,
     /// Data of each machine, in the order of the machines.
     pub by_machine: Vec<Option<PointData>>,
 }
@@ -82,7 +82,7 @@ pub struct Point {
 impl Point {
     /// Returns the value in a column.
     pub fn value(&self, column: &str) -> Option<&Value> {
-        self.at.iter().find(|(name, _)| name == column).map(|(_, value)| value)
+        self.values.iter().find(|(name, _)| name == column).map(|(_, value)| value)
     }
 
     /// Returns the number in a column.
@@ -98,7 +98,7 @@ impl Point {
 
     /// Returns `P = 2, L = 64, alpha = 0.1`, without values that are the same at all points.
     pub fn short(&self, varying: &HashSet<&str>) -> String {
-        let named = self.at.iter().filter(|(column, _)| varying.contains(column.as_str()));
+        let named = self.values.iter().filter(|(column, _)| varying.contains(column.as_str()));
         let words: Vec<String> = named.map(|(column, value)| label(column, value)).collect();
         match varying.contains("kernel") {
             true => std::iter::once(self.class.clone()).chain(words).collect::<Vec<_>>().join(", "),
@@ -113,8 +113,8 @@ impl Point {
     }
 
     /// Returns whether two machines have the point, finished or not.
-    pub fn has_both(&self, of: usize, to: usize) -> bool {
-        self.by_machine[of].is_some() && self.by_machine[to].is_some()
+    pub fn has_both(&self, machine: usize, base: usize) -> bool {
+        self.by_machine[machine].is_some() && self.by_machine[base].is_some()
     }
 
     /// Returns whether at least two machines have the point, finished or not.
@@ -154,7 +154,7 @@ impl Points {
     /// Returns all columns, in the order of the points.
     pub fn columns(&self) -> Vec<&str> {
         let mut columns: Vec<&str> = Vec::new();
-        for (column, _) in self.points.iter().flat_map(|point| &point.at) {
+        for (column, _) in self.points.iter().flat_map(|point| &point.values) {
             if !columns.contains(&column.as_str()) {
                 columns.push(column);
             }
@@ -171,11 +171,11 @@ impl Points {
     /// from others, as N follows from L if a sweep varies both together.
     pub fn varying(&self) -> HashSet<&str> {
         const FIRST: [&str; 6] = ["kernel", ALPHA, BLOCK, "ranks", "look_ahead", "message_bytes"];
-        let all: Vec<usize> = (0..self.points.len()).collect();
-        let design = self.design(&all);
-        let mut names = design.varying();
+        let indices: Vec<usize> = (0..self.points.len()).collect();
+        let design = self.design(&indices);
+        let mut names = design.varying_columns();
         names.sort_by_key(|name| FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len()));
-        let mut kept: HashSet<&str> = design.independent(&names).into_iter().collect();
+        let mut kept: HashSet<&str> = design.independent_columns(&names).into_iter().collect();
         kept.extend((self.classes.len() > 1).then_some("kernel"));
         kept
     }
@@ -183,36 +183,36 @@ impl Points {
     /// Returns the design of some points: their parameters, and their classes as `kernel`.
     pub fn design(&self, members: &[usize]) -> Design<'_> {
         let mut names: Vec<&str> = Vec::new();
-        for (name, _) in members.iter().flat_map(|&at| &self.points[at].at) {
+        for (name, _) in members.iter().flat_map(|&index| &self.points[index].values) {
             if !names.contains(&name.as_str()) {
                 names.push(name);
             }
         }
         let mut design = Design::default();
         for name in names {
-            let mut known: HashMap<Part, u64> = HashMap::new();
+            let mut codes: HashMap<Part, u64> = HashMap::new();
             let mut code = |value: &Value| {
-                let next = known.len() as u64;
-                *known.entry(Part::of(value)).or_insert(next)
+                let next = codes.len() as u64;
+                *codes.entry(Part::from_value(value)).or_insert(next)
             };
-            design.add(name, members.iter().map(|&at| self.points[at].value(name).map(&mut code)).collect());
+            design.add(name, members.iter().map(|&index| self.points[index].value(name).map(&mut code)).collect());
         }
-        let class = |at: &usize| self.classes.keys().position(|class| *class == self.points[*at].class);
-        design.add("kernel", members.iter().map(|at| class(at).map(|class| class as u64)).collect());
+        let class = |index: &usize| self.classes.keys().position(|class| *class == self.points[*index].class);
+        design.add("kernel", members.iter().map(|index| class(index).map(|class| class as u64)).collect());
         design
     }
 
     /// Splits the points by their values in some columns, sorted by these values.
-    pub fn parts(&self, members: &[usize], names: &[&str]) -> Vec<(Vec<Value>, Vec<usize>)> {
+    pub fn split_by(&self, members: &[usize], names: &[&str]) -> Vec<(Vec<Value>, Vec<usize>)> {
         let mut places: HashMap<Vec<Part>, usize> = HashMap::new();
         let mut parts: Vec<(Vec<Value>, Vec<usize>)> = Vec::new();
-        for &at in members {
-            let values: Vec<Value> = names.iter().filter_map(|name| self.points[at].value(name).cloned()).collect();
-            let place = *places.entry(values.iter().map(Part::of).collect()).or_insert(parts.len());
+        for &index in members {
+            let values: Vec<Value> = names.iter().filter_map(|name| self.points[index].value(name).cloned()).collect();
+            let place = *places.entry(values.iter().map(Part::from_value).collect()).or_insert(parts.len());
             if place == parts.len() {
                 parts.push((values, Vec::new()));
             }
-            parts[place].1.push(at);
+            parts[place].1.push(index);
         }
         parts.sort_by(|a, b| cells::compare(&a.0, &b.0));
         parts
@@ -227,7 +227,7 @@ pub enum Part {
 }
 
 impl Part {
-    pub fn of(value: &Value) -> Self {
+    pub fn from_value(value: &Value) -> Self {
         match value {
             Value::Text(word) => Part::Word(word.clone()),
             // Compare twelve digits, because another program may have rounded 0.1 differently.
@@ -276,13 +276,13 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub fn of(samples: &Samples) -> Self {
+    pub fn from_samples(samples: &Samples) -> Self {
         let words = |name: &str| samples.words(name).into_iter().map(str::to_owned).collect();
         let pages = samples.numbers("page_bytes").into_iter().filter(|bytes| *bytes > 0.0);
         Self {
             pages: pages.map(|bytes| bytes as u64).collect(),
             pages_asked: words("pages"),
-            oversubscribed: samples.column("oversubscribed").map(|_| samples.oversubscribed()),
+            oversubscribed: samples.column("oversubscribed").map(|_| samples.is_oversubscribed()),
             transports: words("transport"),
             builds: words("build"),
             kernels: words("kernel"),
@@ -308,18 +308,19 @@ impl Scope {
     /// Returns the scopes for matching by role, with the indices of their points.
     pub fn roles(points: &[Point], matched: &[usize]) -> Vec<(Self, Vec<usize>)> {
         let of_role = |role: Option<&str>| -> Vec<usize> {
-            let is = |at: &&usize| match (points[**at].value("ranks"), role) {
+            let is = |index: &&usize| match (points[**index].value("ranks"), role) {
                 (Some(Value::Text(word)), role) => Some(word.as_str()) == role,
                 (_, role) => role.is_none(),
             };
             matched.iter().filter(is).copied().collect()
         };
-        let all = of_role(Some(ALL_CORES));
-        let rates = all.iter().any(|&at| points[at].by_machine.iter().flatten().any(|data| data.total.is_some()));
-        let per_core = if rates { all.clone() } else { Vec::new() };
+        let all_cores = of_role(Some(ALL_CORES));
+        let rates =
+            all_cores.iter().any(|&index| points[index].by_machine.iter().flatten().any(|data| data.total.is_some()));
+        let per_core = if rates { all_cores.clone() } else { Vec::new() };
         let scopes = [
             (Self::OneCore, of_role(Some(ONE_CORE))),
-            (Self::AllCores, all),
+            (Self::AllCores, all_cores),
             (Self::PerCore, per_core),
             (Self::OtherRanks, of_role(None)),
         ];
@@ -339,8 +340,8 @@ impl Scope {
 
     /// Returns the logarithm of the factor that converts a ratio of headlines to this scope. Headlines are rates per rank or of
     /// all ranks.
-    pub fn factor(self, point: &Point, of: usize, to: usize) -> f64 {
-        let (Some(a), Some(b)) = (&point.by_machine[of], &point.by_machine[to]) else { return 0.0 };
+    pub fn factor(self, point: &Point, machine: usize, base: usize) -> f64 {
+        let (Some(a), Some(b)) = (&point.by_machine[machine], &point.by_machine[base]) else { return 0.0 };
         let ranks = (a.ranks / b.ranks).ln();
         match (self, a.total) {
             (Self::AllCores, Some(false)) => ranks,
@@ -352,10 +353,11 @@ impl Scope {
 
 /// Returns the first points of a list, with dots if there are more: `L = 1; L = 4; ...`.
 pub fn list_first(points: &[String]) -> String {
-    let more = if points.len() > LISTED { "; ..." } else { "" };
-    let first: Vec<&str> = points.iter().take(LISTED).map(String::as_str).filter(|point| !point.is_empty()).collect();
+    let more = if points.len() > MAX_LISTED { "; ..." } else { "" };
+    let first: Vec<&str> =
+        points.iter().take(MAX_LISTED).map(String::as_str).filter(|point| !point.is_empty()).collect();
     format!("{}{more}", first.join("; "))
 }
 
 /// Maximum number of points in a sentence.
-const LISTED: usize = 4;
+const MAX_LISTED: usize = 4;

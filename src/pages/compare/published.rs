@@ -96,11 +96,11 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
     let mut rates = Vec::new();
     for printed in PRINTED.iter().filter(|printed| printed.machine == given) {
         let table = table(printed.table)?;
-        for (at, gups) in table.pairs(printed.axis, printed.rate) {
+        for (axis_value, gups) in table.pairs(printed.axis, printed.rate) {
             let fixed = printed.fixed.iter().map(|(column, value)| (*column, *value as f64));
             rates.push(Rate {
                 kernel: printed.kernel,
-                at: std::iter::once((printed.column, at * printed.times)).chain(fixed).collect(),
+                parameters: std::iter::once((printed.column, axis_value * printed.times)).chain(fixed).collect(),
                 column: "operations_per_second",
                 rate: gups * 1e9,
                 origin: printed.source.to_owned(),
@@ -135,7 +135,7 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
 struct Rate {
     kernel: &'static str,
     /// Columns of parameters with their values.
-    at: Vec<(&'static str, f64)>,
+    parameters: Vec<(&'static str, f64)>,
     column: &'static str,
     rate: f64,
     origin: String,
@@ -146,7 +146,7 @@ fn samples(rates: &[Rate]) -> Samples {
     for rate in rates {
         table.begin_row();
         table.set("kernel", &Value::from(rate.kernel));
-        for (name, value) in &rate.at {
+        for (name, value) in &rate.parameters {
             let whole = value.fract() == 0.0 && *value >= 0.0 && *name != ALPHA;
             table.set(name, &if whole { Value::Integer(*value as u64) } else { Value::Real(*value) });
         }
@@ -169,20 +169,20 @@ fn predict(
     let names: Vec<&'static str> = about.variables.iter().map(|variable| columns::resolve(variable.name)).collect();
     let origin = origin(model);
     let number = |rate: &Rate, name: &str| {
-        rate.at.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, value)| *value)
+        rate.parameters.iter().find(|(column, _)| *column == name).map_or(f64::NAN, |(_, value)| *value)
     };
     let mut done: Vec<Vec<f64>> = rates
         .iter()
         .filter(|rate| rate.kernel == kernel.id())
         .map(|rate| names.iter().map(|name| number(rate, name)).collect())
         .collect();
-    for x in wanted(model, kernel, &names, others)? {
+    for x in prediction_points(model, kernel, &names, others)? {
         let rate = model.predict(&x, &numbers.values).value;
         if done.contains(&x) || !(rate.is_finite() && rate > 0.0) {
             continue;
         }
-        let at = names.iter().copied().zip(x.iter().copied()).collect();
-        rates.push(Rate { kernel: kernel.id(), at, column: about.column, rate, origin: origin.clone() });
+        let parameters = names.iter().copied().zip(x.iter().copied()).collect();
+        rates.push(Rate { kernel: kernel.id(), parameters, column: about.column, rate, origin: origin.clone() });
         done.push(x);
     }
     Ok(())
@@ -199,7 +199,7 @@ fn predict_messages(
 ) -> Result<()> {
     let (senders, origin) = (columns::resolve("senders"), origin(model));
     for other in others {
-        let samples = other.samples.of_kernel(kernel.id());
+        let samples = other.samples.with_kernel(kernel.id());
         let mut names = vec!["ranks", "message_bytes"];
         names.extend(samples.column(senders).map(|_| senders));
         let is_stream = kernel.id() == "message_rate.streaming";
@@ -210,24 +210,24 @@ fn predict_messages(
             continue;
         }
         for cell in samples.cells(&names)? {
-            let Some(at) = cell.by.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>() else { continue };
-            let (ranks, bytes) = (at[0], at[1]);
-            let sending = at.get(2).copied().unwrap_or(ranks / 2.0);
+            let Some(values) = cell.by.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>() else { continue };
+            let (ranks, bytes) = (values[0], values[1]);
+            let sending = values.get(2).copied().unwrap_or(ranks / 2.0);
             let variable = |name: &str| match name {
                 "message_bytes" => Some(bytes),
                 "senders" => Some(sending),
-                _ => model.of_kernel(kernel.id(), name),
+                _ => model.kernel_value(kernel.id(), name),
             };
             let Ok(x) = model.variables(&variable) else { continue };
             let rate = model.predict(&x, &numbers.values).value * bytes;
-            let at: Vec<(&'static str, f64)> = names.iter().copied().zip(at).collect();
+            let parameters: Vec<(&'static str, f64)> = names.iter().copied().zip(values).collect();
             if rate.is_finite()
                 && rate > 0.0
-                && !rates.iter().any(|known| known.kernel == kernel.id() && known.at == at)
+                && !rates.iter().any(|earlier| earlier.kernel == kernel.id() && earlier.parameters == parameters)
             {
                 rates.push(Rate {
                     kernel: kernel.id(),
-                    at,
+                    parameters,
                     column: kernel.about().headline,
                     rate,
                     origin: origin.clone(),
@@ -262,10 +262,15 @@ pub fn rates(machine: &Machine) -> String {
 
 /// Returns the points to predict: those that other machines measured with this kernel, or powers of two of ranks if all machines
 /// are published and the model has defaults for the other variables.
-fn wanted(model: &dyn Model, kernel: &'static dyn Kernel, names: &[&str], others: &[Machine]) -> Result<Vec<Vec<f64>>> {
+fn prediction_points(
+    model: &dyn Model,
+    kernel: &'static dyn Kernel,
+    names: &[&str],
+    others: &[Machine],
+) -> Result<Vec<Vec<f64>>> {
     let mut wanted: Vec<Vec<f64>> = Vec::new();
     for other in others {
-        let samples = other.samples.of_kernel(kernel.id());
+        let samples = other.samples.with_kernel(kernel.id());
         if samples.is_empty() || names.iter().any(|name| samples.column(name).is_none()) {
             continue;
         }
@@ -276,9 +281,10 @@ fn wanted(model: &dyn Model, kernel: &'static dyn Kernel, names: &[&str], others
     }
     if others.iter().all(|other| other.origin == Origin::Published) {
         let powers = (0..18).map(|power| f64::from(1u32 << power));
-        let given = |name: &str, ranks: f64| if name == "P" { Some(ranks) } else { model.of_kernel(kernel.id(), name) };
-        let at = |ranks: f64| model.variables(&|name: &str| given(name, ranks)).ok();
-        wanted.extend(powers.filter_map(at).filter(|x| !wanted.contains(x)).collect::<Vec<_>>());
+        let given =
+            |name: &str, ranks: f64| if name == "P" { Some(ranks) } else { model.kernel_value(kernel.id(), name) };
+        let variables_at = |ranks: f64| model.variables(&|name: &str| given(name, ranks)).ok();
+        wanted.extend(powers.filter_map(variables_at).filter(|x| !wanted.contains(x)).collect::<Vec<_>>());
     }
     Ok(wanted)
 }

@@ -5,10 +5,10 @@
 //! [`apexmap_theory::statistics::rank_tests`]).
 
 use super::points::{Point, PointData, Points, Scope};
-use apexmap_base::units::{NumberStyle, is_known, number};
+use apexmap_base::units::{NumberStyle, is_informative, number};
 use apexmap_results::samples::estimate::{self, Mean};
 pub use apexmap_theory::statistics::Basis;
-use apexmap_theory::statistics::rank_tests::{MannWhitney, adjusted};
+use apexmap_theory::statistics::rank_tests::{MannWhitney, adjust_p_values};
 use statrs::distribution::{ContinuousCDF, Normal};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ impl Ratio {
     }
 
     /// Makes a ratio from the estimate and interval of its logarithm.
-    fn of(shift: f64, interval: Option<(f64, f64)>, basis: Basis, p: Option<f64>) -> Self {
+    fn from_log(shift: f64, interval: Option<(f64, f64)>, basis: Basis, p: Option<f64>) -> Self {
         Self { value: shift.exp(), interval: interval.map(|(low, high)| (low.exp(), high.exp())), basis, p }
     }
 }
@@ -39,45 +39,53 @@ impl Ratio {
 pub fn mean(data: &PointData) -> Option<Mean> {
     let medians = data.medians();
     match medians[..] {
-        [value] if data.exact => Some(Mean::exact(value)),
-        _ => Mean::of(&medians),
+        [value] if data.exact => Some(Mean::from_exact(value)),
+        _ => Mean::from_values(&medians),
     }
 }
 
 /// Returns the logarithm of the ratio of two speeds, if the variation between launches is known. Returns `None` for two published
 /// values, which have no uncertainty.
-pub fn shift(of: &PointData, to: &PointData) -> Option<(Mean, Basis)> {
-    match (of.exact, to.exact) {
+pub fn shift(numerator: &PointData, denominator: &PointData) -> Option<(Mean, Basis)> {
+    match (numerator.exact, denominator.exact) {
         (true, true) => None,
-        (false, false) => estimate::shift(&of.launches, &to.launches, of.same_run(to)),
-        _ => Some((mean(of)?.minus(&mean(to)?), Basis::Launches)),
+        (false, false) => {
+            estimate::log_ratio(&numerator.launches, &denominator.launches, numerator.same_run(denominator))
+        }
+        _ => Some((mean(numerator)?.subtract(&mean(denominator)?), Basis::Launches)),
     }
 }
 
 /// Returns the ratio of two speeds; `None` if one of them has no good sample.
-pub fn ratio(of: &PointData, to: &PointData, tests: &mut MannWhitney) -> Option<Ratio> {
-    scaled_ratio(of, to, 0.0, tests)
+pub fn ratio(numerator: &PointData, denominator: &PointData, tests: &mut MannWhitney) -> Option<Ratio> {
+    scaled_ratio(numerator, denominator, 0.0, tests)
 }
 
 /// Returns the ratio of two speeds, with the first multiplied by a factor, which is given as its logarithm.
-pub fn scaled_ratio(of: &PointData, to: &PointData, factor: f64, tests: &mut MannWhitney) -> Option<Ratio> {
-    if of.launches.is_empty() || to.launches.is_empty() {
+pub fn scaled_ratio(
+    numerator: &PointData,
+    denominator: &PointData,
+    factor: f64,
+    tests: &mut MannWhitney,
+) -> Option<Ratio> {
+    if numerator.launches.is_empty() || denominator.launches.is_empty() {
         return None;
     }
-    if let Some((mean, basis)) = shift(of, to) {
+    if let Some((mean, basis)) = shift(numerator, denominator) {
         let mean = Mean { value: mean.value + factor, ..mean };
-        return Some(Ratio::of(mean.value, Some(mean.interval()), basis, Some(mean.p_apart())));
+        return Some(Ratio::from_log(mean.value, Some(mean.interval()), basis, Some(mean.p_two_sided())));
     }
-    let (base, new) = (to.all(), of.all().into_iter().map(|speed| speed + factor).collect::<Vec<_>>());
+    let (base, new) =
+        (denominator.log_speeds(), numerator.log_speeds().into_iter().map(|speed| speed + factor).collect::<Vec<_>>());
     let (shift, interval) = tests.shift(&base, &new)?;
-    let Some((low, high)) = interval else { return Some(Ratio::of(shift, None, Basis::Nothing, None)) };
+    let Some((low, high)) = interval else { return Some(Ratio::from_log(shift, None, Basis::Nothing, None)) };
     // Correlated samples contain less information than independent ones, so widen the interval.
-    let Some(widening) = of.widening.zip(to.widening).map(|(of, to)| of.max(to)) else {
-        return Some(Ratio::of(shift, None, Basis::Nothing, None));
+    let Some(widening) = numerator.widening.zip(denominator.widening).map(|(a, b)| a.max(b)) else {
+        return Some(Ratio::from_log(shift, None, Basis::Nothing, None));
     };
     let interval = (shift + (low - shift) * widening, shift + (high - shift) * widening);
-    let p = weakened(tests.p_above(&base, &new).min(tests.p_above(&new, &base)), widening);
-    Some(Ratio::of(shift, Some(interval), Basis::Samples, Some((2.0 * p).min(1.0))))
+    let p = weaken(tests.p_above(&base, &new).min(tests.p_above(&new, &base)), widening);
+    Some(Ratio::from_log(shift, Some(interval), Basis::Samples, Some((2.0 * p).min(1.0))))
 }
 
 /// A geometric mean of ratios.
@@ -98,9 +106,9 @@ pub struct GeometricMean {
 impl GeometricMean {
     /// Multiplies the mean by the geometric mean of the points' factors, which are given as logarithms. The extremes keep their
     /// points.
-    pub fn scaled(self, factor: impl Fn(&Point) -> f64, points: &[&Point]) -> Self {
-        let all: f64 = points.iter().map(|point| factor(point)).sum();
-        let times = (all / points.len().max(1) as f64).exp();
+    pub fn scale(self, factor: impl Fn(&Point) -> f64, points: &[&Point]) -> Self {
+        let total: f64 = points.iter().map(|point| factor(point)).sum();
+        let times = (total / points.len().max(1) as f64).exp();
         let interval = self.interval.map(|(low, high)| (low * times, high * times));
         Self { value: self.value * times, interval, least: self.least * times, most: self.most * times, ..self }
     }
@@ -114,11 +122,16 @@ const NORMAL: f64 = 1.959_964;
 /// The interval is that of the mean over exactly these points. Launches are the unit, each with all its points, because a slow
 /// launch is slow at all of them. If a side has single launches, the interval is combined from the points' own intervals as if
 /// these were independent. Points without an interval are excluded if others have one.
-pub fn geometric_mean(points: &[&Point], of: usize, to: usize, tests: &mut MannWhitney) -> Option<GeometricMean> {
+pub fn geometric_mean(
+    points: &[&Point],
+    machine: usize,
+    base: usize,
+    tests: &mut MannWhitney,
+) -> Option<GeometricMean> {
     let both: Vec<(&PointData, &PointData, Ratio)> = points
         .iter()
         .filter_map(|point| {
-            let (a, b) = (point.by_machine[of].as_ref()?, point.by_machine[to].as_ref()?);
+            let (a, b) = (point.by_machine[machine].as_ref()?, point.by_machine[base].as_ref()?);
             Some((a, b, ratio(a, b, tests)?))
         })
         .collect();
@@ -126,10 +139,13 @@ pub fn geometric_mean(points: &[&Point], of: usize, to: usize, tests: &mut MannW
     if mean.basis != Basis::Nothing {
         return Some(mean);
     }
-    let all = both.len();
-    let known: Vec<_> = both.into_iter().filter(|(_, _, ratio)| ratio.interval.is_some()).collect();
-    let of_known = mean_of_points(&known).filter(|mean| mean.basis != Basis::Nothing);
-    Some(of_known.map_or(mean, |of_known| GeometricMean { left_out: all - known.len(), ..of_known }))
+    let total = both.len();
+    let with_interval: Vec<_> = both.into_iter().filter(|(_, _, ratio)| ratio.interval.is_some()).collect();
+    let mean_with_interval = mean_of_points(&with_interval).filter(|mean| mean.basis != Basis::Nothing);
+    Some(mean_with_interval.map_or(mean, |mean_with_interval| GeometricMean {
+        left_out: total - with_interval.len(),
+        ..mean_with_interval
+    }))
 }
 
 /// Returns the mean over all these points.
@@ -141,7 +157,7 @@ fn mean_of_points(both: &[(&PointData, &PointData, Ratio)]) -> Option<GeometricM
     let logs: Vec<f64> = both.iter().map(|(_, _, ratio)| ratio.value.ln()).collect();
     let value = logs.iter().sum::<f64>() / cells as f64;
     let (least, most) = logs.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), v| (l.min(*v), m.max(*v)));
-    let found = |value: f64, interval: Option<(f64, f64)>, basis| GeometricMean {
+    let make_mean = |value: f64, interval: Option<(f64, f64)>, basis| GeometricMean {
         value: value.exp(),
         interval: interval.map(|(low, high)| (low.exp(), high.exp())),
         basis,
@@ -150,68 +166,68 @@ fn mean_of_points(both: &[(&PointData, &PointData, Ratio)]) -> Option<GeometricM
         least: least.exp(),
         most: most.exp(),
     };
-    if let Some(mean) = in_pairs(both) {
-        return Some(found(mean.value, Some(mean.interval()), Basis::Pairs));
+    if let Some(mean) = paired_mean(both) {
+        return Some(make_mean(mean.value, Some(mean.interval()), Basis::Pairs));
     }
     let exact = both.iter().all(|(a, b, _)| a.exact && b.exact);
-    let one = |pick: &dyn Fn(&(&PointData, &PointData, Ratio)) -> PointData| {
-        over_points(&both.iter().map(pick).collect::<Vec<_>>())
+    let side_mean = |pick: &dyn Fn(&(&PointData, &PointData, Ratio)) -> PointData| {
+        mean_over_points(&both.iter().map(pick).collect::<Vec<_>>())
     };
-    if let (Some(a), Some(b), false) = (one(&|both| both.0.clone()), one(&|both| both.1.clone()), exact) {
-        let mean = a.minus(&b);
-        return Some(found(mean.value, Some(mean.interval()), Basis::Launches));
+    if let (Some(a), Some(b), false) = (side_mean(&|both| both.0.clone()), side_mean(&|both| both.1.clone()), exact) {
+        let mean = a.subtract(&b);
+        return Some(make_mean(mean.value, Some(mean.interval()), Basis::Launches));
     }
     let widths: Option<Vec<f64>> =
         both.iter().map(|(_, _, ratio)| ratio.interval.map(|(low, high)| (high / low).ln() / 2.0 / NORMAL)).collect();
     if let Some(widths) = widths {
         let half = NORMAL * widths.iter().map(|width| width * width).sum::<f64>().sqrt() / cells as f64;
-        return Some(found(value, Some((value - half, value + half)), Basis::Samples));
+        return Some(make_mean(value, Some((value - half, value + half)), Basis::Samples));
     }
-    Some(found(value, Mean::of(&logs).map(|mean| mean.interval()), Basis::Nothing))
+    Some(make_mean(value, Mean::from_values(&logs).map(|mean| mean.interval()), Basis::Nothing))
 }
 
 /// Returns the mean over points of the paired differences between two sides of one run, block by block; `None` unless both sides
 /// of each point have two common blocks.
-fn in_pairs(both: &[(&PointData, &PointData, Ratio)]) -> Option<Mean> {
+fn paired_mean(both: &[(&PointData, &PointData, Ratio)]) -> Option<Mean> {
     let mut sets: BTreeMap<BTreeSet<u64>, Vec<Vec<f64>>> = BTreeMap::new();
-    for (of, to, _) in both.iter().filter(|(of, to, _)| of.same_run(to)) {
-        let pairs = estimate::pairs(&of.launches, &to.launches)?;
+    for (machine, base, _) in both.iter().filter(|(of, to, _)| of.same_run(to)) {
+        let pairs = estimate::pairs(&machine.launches, &base.launches)?;
         sets.entry(pairs.keys().copied().collect()).or_default().push(pairs.into_values().collect());
     }
     let total: usize = sets.values().map(Vec::len).sum();
-    if total < both.len() { None } else { mean_of(sets.into_values(), total) }
+    if total < both.len() { None } else { mean_of_sets(sets.into_values(), total) }
 }
 
 /// Returns the mean over points of the log speeds, with launches as the unit. Points with the same number of launches were
 /// measured in the same launches, because a sweep launches all points of a rank count together.
-pub fn over_points(data: &[PointData]) -> Option<Mean> {
+pub fn mean_over_points(data: &[PointData]) -> Option<Mean> {
     let mut exact = Vec::new();
     let mut sets: BTreeMap<usize, Vec<Vec<f64>>> = BTreeMap::new();
-    for one in data {
-        let medians = one.medians();
-        if one.exact {
+    for point in data {
+        let medians = point.medians();
+        if point.exact {
             exact.extend(medians);
         } else {
             sets.entry(medians.len()).or_default().push(medians);
         }
     }
     if exact.is_empty() {
-        return mean_of(sets.into_values(), data.len());
+        return mean_of_sets(sets.into_values(), data.len());
     }
     let weight = exact.len() as f64 / data.len() as f64;
-    let known = (weight, Mean::exact(exact.iter().sum::<f64>() / exact.len() as f64));
+    let exact_mean = (weight, Mean::from_exact(exact.iter().sum::<f64>() / exact.len() as f64));
     if sets.is_empty() {
-        return Some(known.1);
+        return Some(exact_mean.1);
     }
-    let rest = mean_of(sets.into_values(), data.len() - exact.len())?;
-    Some(Mean::sum(&[known, (1.0 - weight, rest)]))
+    let rest = mean_of_sets(sets.into_values(), data.len() - exact.len())?;
+    Some(Mean::sum(&[exact_mean, (1.0 - weight, rest)]))
 }
 
 /// Returns the mean over all points of several sets. The rows of a set have one value per launch, in the same launches.
-fn mean_of(sets: impl Iterator<Item = Vec<Vec<f64>>>, points: usize) -> Option<Mean> {
+fn mean_of_sets(sets: impl Iterator<Item = Vec<Vec<f64>>>, points: usize) -> Option<Mean> {
     let of_set = |rows: Vec<Vec<f64>>| {
         let mean_in = |launch: usize| rows.iter().map(|row| row[launch]).sum::<f64>() / rows.len() as f64;
-        let mean = Mean::of(&(0..rows[0].len()).map(mean_in).collect::<Vec<_>>())?;
+        let mean = Mean::from_values(&(0..rows[0].len()).map(mean_in).collect::<Vec<_>>())?;
         Some((rows.len() as f64 / points as f64, mean))
     };
     let parts: Option<Vec<(f64, Mean)>> = sets.map(of_set).collect();
@@ -219,7 +235,7 @@ fn mean_of(sets: impl Iterator<Item = Vec<Vec<f64>>>, points: usize) -> Option<M
 }
 
 /// Returns the one-sided p value if the normal deviate is divided by `times`.
-pub fn weakened(p: f64, times: f64) -> f64 {
+pub fn weaken(p: f64, times: f64) -> f64 {
     let Some(normal) = Normal::new(0.0, 1.0).ok().filter(|_| times > 1.0) else { return p };
     normal.cdf(normal.inverse_cdf(p) / times)
 }
@@ -247,7 +263,7 @@ impl Decision {
     }
 
     /// Returns the label of undecided points in legends.
-    pub fn undecided(self) -> &'static str {
+    pub fn undecided_label(self) -> &'static str {
         match self {
             Self::Adjusted => "n.s. (adjusted)",
             Self::Unadjusted => "n.s. (unadjusted)",
@@ -273,7 +289,7 @@ pub struct TestedRatio {
 /// Adjusts the p values of ratios that were tested together.
 pub fn adjust(ratios: Vec<Ratio>) -> Vec<TestedRatio> {
     let tested: Vec<f64> = ratios.iter().filter_map(|ratio| ratio.p).collect();
-    let mut adjusted = adjusted(&tested).into_iter();
+    let mut adjusted = adjust_p_values(&tested).into_iter();
     ratios.into_iter().map(|ratio| TestedRatio { ratio, q: ratio.p.and_then(|_| adjusted.next()) }).collect()
 }
 
@@ -290,18 +306,18 @@ pub struct ScopeRatios {
 }
 
 impl ScopeRatios {
-    pub fn new(points: &Points, scope: Scope, members: Vec<usize>, of: usize) -> Self {
+    pub fn new(points: &Points, scope: Scope, members: Vec<usize>, machine: usize) -> Self {
         let mut tests = MannWhitney::default();
-        let ratio = |&at: &usize| {
-            let point = &points.points[at];
-            let (a, b) = (point.by_machine[of].as_ref()?, point.by_machine[0].as_ref()?);
-            Some((at, scaled_ratio(a, b, scope.factor(point, of, 0), &mut tests)?))
+        let ratio = |&index: &usize| {
+            let point = &points.points[index];
+            let (a, b) = (point.by_machine[machine].as_ref()?, point.by_machine[0].as_ref()?);
+            Some((index, scaled_ratio(a, b, scope.factor(point, machine, 0), &mut tests)?))
         };
-        let (at, ratios): (Vec<usize>, Vec<Ratio>) = members.iter().filter_map(ratio).unzip();
-        let chosen: Vec<&Point> = members.iter().map(|&at| &points.points[at]).collect();
-        let mean = geometric_mean(&chosen, of, 0, &mut tests);
-        let mean = mean.map(|mean| mean.scaled(|point| scope.factor(point, of, 0), &chosen));
-        Self { scope, ratios: at.into_iter().zip(adjust(ratios)).collect(), mean, points: members }
+        let (indices, ratios): (Vec<usize>, Vec<Ratio>) = members.iter().filter_map(ratio).unzip();
+        let chosen: Vec<&Point> = members.iter().map(|&index| &points.points[index]).collect();
+        let mean = geometric_mean(&chosen, machine, 0, &mut tests);
+        let mean = mean.map(|mean| mean.scale(|point| scope.factor(point, machine, 0), &chosen));
+        Self { scope, ratios: indices.into_iter().zip(adjust(ratios)).collect(), mean, points: members }
     }
 }
 
@@ -317,7 +333,7 @@ pub fn format_with_interval(ratio: f64, interval: Option<(f64, f64)>) -> String 
 }
 
 pub fn format_interval(interval: Option<(f64, f64)>) -> Option<String> {
-    interval.map(|(low, high)| match is_known((low, high)) {
+    interval.map(|(low, high)| match is_informative((low, high)) {
         true => format!("[{}, {}]", format_ratio(low), format_ratio(high)),
         false => "[not known]".to_owned(),
     })

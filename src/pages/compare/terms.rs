@@ -19,7 +19,7 @@ use apexmap_theory::models::apex_map::Surface;
 use std::collections::BTreeMap;
 
 /// Factor below which two times count as equal: to explain smaller differences would be to explain noise.
-pub const ALIKE: f64 = 1.1;
+pub const SIMILAR_FACTOR: f64 = 1.1;
 
 /// Name of the part that no term explains.
 pub const UNEXPLAINED: &str = "not explained";
@@ -28,7 +28,7 @@ pub const UNEXPLAINED: &str = "not explained";
 #[derive(Clone, Debug)]
 pub struct TermPair {
     /// Index of the machine.
-    pub of: usize,
+    pub machine: usize,
     /// Names of the terms.
     pub terms: Vec<&'static str>,
     pub cells: Vec<TermCell>,
@@ -40,7 +40,7 @@ pub struct TermPair {
 #[derive(Clone, Debug)]
 pub struct TermCell {
     /// Index of the point.
-    pub at: usize,
+    pub point: usize,
     /// ln(time of the machine / time of the base), measured.
     pub measured: f64,
     /// Seconds of each term per access, of the base and of the machine.
@@ -51,7 +51,7 @@ pub struct TermCell {
 
 /// The term that contributes most to a ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Leading {
+pub struct LeadingTerm {
     /// Index of the term; the number of terms stands for the part that is not explained.
     pub term: usize,
     /// Fraction of the logarithm of the measured ratio; above 1 if other terms act against it.
@@ -67,27 +67,27 @@ impl TermPair {
 
 impl TermCell {
     /// Returns ln(time of the machine / time of the base) as the cards predict it.
-    pub fn predicted(&self) -> f64 {
+    pub fn predicted_log_ratio(&self) -> f64 {
         self.parts.iter().sum()
     }
 
     /// Returns the part of the logarithm of the measured ratio that the terms do not explain.
-    pub fn unexplained(&self) -> f64 {
-        self.measured - self.predicted()
+    pub fn unexplained_log_ratio(&self) -> f64 {
+        self.measured - self.predicted_log_ratio()
     }
 
     /// Returns the parts as fractions of the logarithm of the measured ratio: each term, then the part that is not explained.
     pub fn shares(&self) -> Vec<f64> {
-        self.parts.iter().chain([&self.unexplained()]).map(|part| part / self.measured).collect()
+        self.parts.iter().chain([&self.unexplained_log_ratio()]).map(|part| part / self.measured).collect()
     }
 
     /// Returns the leading term; `None` if the times differ by less than [`ALIKE`].
-    pub fn leading(&self) -> Option<Leading> {
-        if self.measured.abs() < ALIKE.ln() {
+    pub fn leading(&self) -> Option<LeadingTerm> {
+        if self.measured.abs() < SIMILAR_FACTOR.ln() {
             return None;
         }
-        let of = self.shares().into_iter().enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
-        of.map(|(term, share)| Leading { term, share })
+        let leading = self.shares().into_iter().enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
+        leading.map(|(term, share)| LeadingTerm { term, share })
     }
 }
 
@@ -95,17 +95,17 @@ impl TermCell {
 ///
 /// # Errors
 /// A sentence about the numbers that a card does not contain.
-pub fn of_pair(comparison: &Comparison, of: usize) -> Option<Result<TermPair, String>> {
-    let sides = [0, of];
-    let rows = |at: usize| {
-        let of_side = |k: usize| {
-            let row = comparison.points.points[at].by_machine[k].as_ref()?.row?;
+pub fn explain_pair(comparison: &Comparison, index: usize) -> Option<Result<TermPair, String>> {
+    let sides = [0, index];
+    let rows = |point: usize| {
+        let row_of = |k: usize| {
+            let row = comparison.points.points[point].by_machine[k].as_ref()?.row?;
             let kernel = comparison.machines[k].samples.table().word("kernel", row);
             Surface.about().explains.contains(&kernel).then_some(row)
         };
-        Some((at, [of_side(0)?, of_side(of)?]))
+        Some((point, [row_of(0)?, row_of(index)?]))
     };
-    let points: Vec<(usize, [usize; 2])> = comparison.matched.iter().filter_map(|&at| rows(at)).collect();
+    let points: Vec<(usize, [usize; 2])> = comparison.matched.iter().filter_map(|&point| rows(point)).collect();
     if points.is_empty() {
         return None;
     }
@@ -115,21 +115,21 @@ pub fn of_pair(comparison: &Comparison, of: usize) -> Option<Result<TermPair, St
     }
     let numbers = match machines.map(numbers) {
         [Ok(base), Ok(machine)] => [base, machine],
-        found => {
-            let lacking: Vec<String> = found.into_iter().filter_map(Result::err).collect();
-            return Some(Err(silence(comparison, of, &lacking)));
+        sides_numbers => {
+            let missing: Vec<String> = sides_numbers.into_iter().filter_map(Result::err).collect();
+            return Some(Err(explain_missing_terms(comparison, index, &missing)));
         }
     };
-    let mut pair = TermPair { of, terms: Vec::new(), cells: Vec::new(), left_out: BTreeMap::new() };
-    for (at, rows) in points {
-        let Some(tested) = comparison.ratio(of, at) else { continue };
+    let mut pair = TermPair { machine: index, terms: Vec::new(), cells: Vec::new(), left_out: BTreeMap::new() };
+    for (point, rows) in points {
+        let Some(tested) = comparison.ratio(index, point) else { continue };
         let side = |k: usize| terms(machines[k], rows[k], &numbers[k]);
         match (side(0), side(1)) {
             (Ok(base), Ok(machine)) => {
                 pair.terms = base.iter().map(|term| term.0).collect();
                 let seconds = [base, machine].map(|terms| terms.into_iter().map(|term| term.1).collect::<Vec<f64>>());
                 let parts = parts(&seconds[0], &seconds[1]);
-                pair.cells.push(TermCell { at, measured: -tested.ratio.value.ln(), seconds, parts });
+                pair.cells.push(TermCell { point, measured: -tested.ratio.value.ln(), seconds, parts });
             }
             (Err(why), _) | (_, Err(why)) => *pair.left_out.entry(why).or_default() += 1,
         }
@@ -151,18 +151,18 @@ fn numbers(machine: &Machine) -> Result<Vec<f64>, String> {
         let names = uncertain.join(", ");
         return Err(format!("the card of {} does not determine {names} (95 % intervals span decades)", machine.name));
     }
-    Surface.parameters(card).map_err(|refusal| refusal.what)
+    Surface.parameters(card).map_err(|refusal| refusal.message)
 }
 
 /// Returns a sentence about missing cards; it is the same for every pair of a comparison.
 fn without_card(comparison: &Comparison) -> String {
-    let all = comparison.machines;
+    let machines = comparison.machines;
     let bare: Vec<&str> =
-        all.iter().filter(|machine| !machine.has_card()).map(|machine| machine.name.as_str()).collect();
-    let who = match (bare.len() == all.len(), bare.as_slice()) {
+        machines.iter().filter(|machine| !machine.has_card()).map(|machine| machine.name.as_str()).collect();
+    let who = match (bare.len() == machines.len(), bare.as_slice()) {
         (true, [_, _]) => "Neither result has a machine card".to_owned(),
         (true, _) => "No result has a machine card".to_owned(),
-        (false, [one]) => format!("{one} has no machine card"),
+        (false, [name]) => format!("{name} has no machine card"),
         (false, several) => format!("{} have no machine card", several.join(" and ")),
     };
     format!(
@@ -170,28 +170,28 @@ fn without_card(comparison: &Comparison) -> String {
     )
 }
 
-fn silence(comparison: &Comparison, of: usize, lacking: &[String]) -> String {
-    let [base, other] = [0, of].map(|k| comparison.machines[k].name.as_str());
+fn explain_missing_terms(comparison: &Comparison, index: usize, missing: &[String]) -> String {
+    let [base, other] = [0, index].map(|k| comparison.machines[k].name.as_str());
     format!(
         "The terms that separate {other} from {base} are unknown: {}. Pass cards of apexmap calibrate with --cards.",
-        lacking.join("; ")
+        missing.join("; ")
     )
 }
 
 /// Returns the terms at the point of a row; an error if their sum is not a positive time.
 fn terms(machine: &Machine, row: usize, numbers: &[f64]) -> Result<Vec<(&'static str, f64)>, String> {
-    let x = values_at(&machine.samples.at(vec![row]), &Surface, &[]).map_err(|refusal| refusal.what)?;
+    let x = values_at(&machine.samples.with_rows(vec![row]), &Surface, &[]).map_err(|refusal| refusal.message)?;
     let terms = Surface.budget(&x, numbers);
     let seconds: f64 = terms.iter().map(|term| term.1).sum();
     if seconds.is_finite() && seconds > 0.0 {
         return Ok(terms);
     }
-    let lacks = if machine.samples.table().number("ranks", row) > 1.0 {
+    let missing = if machine.samples.table().number("ranks", row) > 1.0 {
         "of messages or gets, or of main memory"
     } else {
         "of main memory"
     };
-    Err(format!("the card of {} has no numbers {lacks}", machine.name))
+    Err(format!("the card of {} has no numbers {missing}", machine.name))
 }
 
 /// Returns the part of each term in ln(sum of `b` / sum of `a`); both sums must be positive.

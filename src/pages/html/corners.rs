@@ -1,6 +1,6 @@
 //! The four corners of a map, in words and numbers.
 
-use apexmap_base::units::significant;
+use apexmap_base::units::short_number;
 use serde::Serialize;
 
 /// The corners of groups that share the same axes.
@@ -31,7 +31,7 @@ pub struct CornerCell {
 impl Corners {
     /// Returns the corners of groups over these values of alpha and L, both ascending; `None` unless both axes have two values.
     /// `cell` returns the value for a group's index, alpha and L.
-    pub fn of(
+    pub fn new(
         groups: Vec<String>,
         alphas: &[f64],
         blocks: &[f64],
@@ -42,7 +42,7 @@ impl Corners {
             [("none", random, short), ("temporal", reused, short), ("spatial", random, long), ("both", reused, long)];
         let rows = corners.map(|(locality, &alpha, &block)| CornerRow {
             locality,
-            place: format!("alpha = {}, L = {}", significant(alpha), significant(block)),
+            place: format!("alpha = {}, L = {}", short_number(alpha), short_number(block)),
             cells: (0..groups.len()).map(|group| cell(group, alpha, block)).collect(),
         });
         Some(Self { groups, rows: rows.into() })

@@ -24,13 +24,13 @@ const LIST: &str = ".made";
 /// # Errors
 /// If a file cannot be read, removed or written.
 pub fn remove_unmade(folder: &Path, page: &str) -> Result<()> {
-    let mut now = String::new();
+    let mut current = String::new();
     for name in figures(page) {
         for file in
             [format!("{name}.svg"), format!("{name}.png"), format!("{PAPER}/{name}.svg"), format!("{PAPER}/{name}.png")]
         {
             if let Some(digest) = digest(&folder.join(&file))? {
-                let _ = writeln!(now, "{digest}  {file}");
+                let _ = writeln!(current, "{digest}  {file}");
             }
         }
     }
@@ -38,12 +38,12 @@ pub fn remove_unmade(folder: &Path, page: &str) -> Result<()> {
     // Without a list there is nothing to remove.
     let before = regular_file::read_text(&list).unwrap_or_default();
     for (made, file) in before.lines().filter_map(|line| line.split_once("  ")) {
-        let stays = now.lines().any(|line| line.ends_with(&format!("  {file}")));
+        let stays = current.lines().any(|line| line.ends_with(&format!("  {file}")));
         if !stays {
             remove(folder, file, made).map_err(|e| Error::file("remove", &folder.join(file), e))?;
         }
     }
-    new_file::replace_by(&list, now)
+    new_file::replace_contents(&list, current)
 }
 
 /// Returns whether an HTML report can have written a figure with this name.

@@ -50,9 +50,9 @@ pub struct PictureRow {
 }
 
 /// Maximum rows of a figure's table.
-const MOST_ROWS: usize = 5000;
+const MAX_ROWS: usize = 5000;
 /// Size of an SVG in bytes above which the HTML page contains pixels instead; the SVG is still written next to it.
-const HEAVY: usize = 600_000;
+const MAX_SVG_BYTES: usize = 600_000;
 
 /// Draws a figure for an HTML page and writes its files into a folder. Also writes a print version if the folder has a subfolder
 /// [`PAPER`].
@@ -66,14 +66,20 @@ pub fn picture(folder: &Path, drawn: &Figure, file: String, title: String, capti
         files(&paper, drawn, &file, Style::Paper)?;
     }
     let table = drawn.table();
-    let mut at = vec![String::new(); table.rows.len()];
+    let mut places = vec![String::new(); table.rows.len()];
     for spot in &drawing.spots {
-        at[spot.row] = format!("{:.1} {:.1}", spot.at.0, spot.at.1);
+        places[spot.row] = format!("{:.1} {:.1}", spot.position.0, spot.position.1);
     }
-    let left_out = table.rows.len().saturating_sub(MOST_ROWS);
-    let rows = table.rows.into_iter().zip(at).take(MOST_ROWS).map(|(cells, at)| PictureRow { cells, at }).collect();
+    let left_out = table.rows.len().saturating_sub(MAX_ROWS);
+    let rows = table
+        .rows
+        .into_iter()
+        .zip(places)
+        .take(MAX_ROWS)
+        .map(|(cells, place)| PictureRow { cells, at: place })
+        .collect();
     let (width, height) = drawing.size;
-    let svg = match drawing.svg.len() > HEAVY {
+    let svg = match drawing.svg.len() > MAX_SVG_BYTES {
         true => pixels(&png, drawing.size),
         false => drawing.svg,
     };
@@ -89,7 +95,7 @@ pub fn picture(folder: &Path, drawn: &Figure, file: String, title: String, capti
 pub fn if_drawable<T>(drawn: Result<T>, title: &str, undrawn: &mut Vec<String>) -> Result<Option<T>> {
     match drawn {
         Err(error) if error.kind == ErrorKind::Input => {
-            undrawn.push(format!("{title} is not drawn: {}.", error.what));
+            undrawn.push(format!("{title} is not drawn: {}.", error.message));
             Ok(None)
         }
         drawn => drawn.map(Some),
@@ -98,9 +104,9 @@ pub fn if_drawable<T>(drawn: Result<T>, title: &str, undrawn: &mut Vec<String>) 
 
 fn files(folder: &Path, drawn: &Figure, file: &str, style: Style) -> Result<(figure::Drawing, Vec<u8>)> {
     let drawing = figure::drawing(drawn, style)?;
-    new_file::replace_by(&folder.join(format!("{file}.svg")), &drawing.svg)?;
+    new_file::replace_contents(&folder.join(format!("{file}.svg")), &drawing.svg)?;
     let png = figure::png_bytes(drawn, style)?;
-    new_file::replace_by(&folder.join(format!("{file}.png")), &png)?;
+    new_file::replace_contents(&folder.join(format!("{file}.png")), &png)?;
     Ok((drawing, png))
 }
 
@@ -128,7 +134,7 @@ fn fill(template: &str, context: &impl Serialize) -> std::result::Result<String,
     let mut engine = minijinja::Environment::new();
     engine.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
     engine.add_filter("percent", |share: f64| format!("{:.1} %", share * 100.0));
-    engine.add_filter("bound", |text: &str| bound(text));
+    engine.add_filter("bound", |text: &str| bind_units(text));
     engine.add_filter("json", |value: minijinja::Value| json(&value).map(minijinja::Value::from_safe_string));
     engine.add_global("apexmap_version", env!("CARGO_PKG_VERSION"));
     engine.add_global("style", STYLE);
@@ -141,18 +147,19 @@ fn fill(template: &str, context: &impl Serialize) -> std::result::Result<String,
 }
 
 /// Replaces spaces by non-breaking ones between a number and its unit, and within `L = 64`.
-fn bound(text: &str) -> String {
-    let all: Vec<char> = text.chars().collect();
-    let at = |k: usize| all.get(k).copied().unwrap_or_default();
+fn bind_units(text: &str) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    let letter = |k: usize| letters.get(k).copied().unwrap_or_default();
     let bound = |k: usize| {
-        let before = if k > 0 { at(k - 1) } else { ' ' };
-        "=±".contains([before, at(k + 1)]) || before.is_ascii_digit() && (at(k + 1).is_alphabetic() || at(k + 1) == '%')
+        let before = if k > 0 { letter(k - 1) } else { ' ' };
+        "=±".contains([before, letter(k + 1)])
+            || before.is_ascii_digit() && (letter(k + 1).is_alphabetic() || letter(k + 1) == '%')
     };
-    all.iter().enumerate().map(|(k, &c)| if c == ' ' && bound(k) { '\u{a0}' } else { c }).collect()
+    letters.iter().enumerate().map(|(k, &c)| if c == ' ' && bound(k) { '\u{a0}' } else { c }).collect()
 }
 
 /// Capitalizes the first letter.
-pub fn capital(text: &str) -> String {
+pub fn capitalize(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

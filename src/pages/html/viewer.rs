@@ -51,7 +51,7 @@ pub struct Tick {
 }
 
 /// Maximum number of labels per axis.
-const MOST_TICKS: usize = 10;
+const MAX_TICKS: usize = 10;
 /// Number of colours that the script interpolates between.
 const COLOURS: usize = 33;
 
@@ -60,16 +60,16 @@ impl ViewerSurface {
     ///
     /// # Errors
     /// If the grid has nothing to draw.
-    pub fn of(machine: impl Into<String>, label: impl Into<String>, grid: &Grid) -> Result<Self> {
+    pub fn from_grid(machine: impl Into<String>, label: impl Into<String>, grid: &Grid) -> Result<Self> {
         let [x, y, z] = grid.scales(None)?;
-        let known = |value: &f64| value.is_finite().then_some(*value);
+        let finite = |value: &f64| value.is_finite().then_some(*value);
         Ok(Self {
             machine: machine.into(),
             label: label.into(),
             x: axis(&grid.x.quantity, x, &grid.x.values),
             y: axis(&grid.y.quantity, y, &grid.y.values),
             z: axis(&grid.z, z, &[]),
-            values: grid.values.rows().into_iter().map(|row| row.iter().map(known).collect()).collect(),
+            values: grid.values.rows().into_iter().map(|row| row.iter().map(finite).collect()).collect(),
             failed: grid.failed.clone(),
             colours: colour::hexadecimal(colour::viridis, COLOURS),
         })
@@ -79,7 +79,7 @@ impl ViewerSurface {
 fn axis(quantity: &Quantity, scale: Scale, values: &[f64]) -> ViewerAxis {
     let binary = ticks::is_binary(values);
     let sets = ticks::tick_sets(&scale, values, quantity.unit, binary);
-    let chosen = sets.iter().find(|set| set.len() <= MOST_TICKS).or(sets.last()).cloned().unwrap_or_default();
+    let chosen = sets.iter().find(|set| set.len() <= MAX_TICKS).or(sets.last()).cloned().unwrap_or_default();
     let labels = ticks::labels(&chosen, quantity.unit, binary);
     ViewerAxis {
         label: quantity.label.clone(),

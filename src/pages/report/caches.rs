@@ -3,7 +3,7 @@
 use apexmap_base::provenance::Cache;
 use apexmap_base::sample::Launch;
 use apexmap_base::units;
-use apexmap_measure::hardware::Place;
+use apexmap_measure::hardware::PlacementOrder;
 use apexmap_theory::machine::Card;
 
 /// A cache from the viewpoint of one rank.
@@ -30,10 +30,10 @@ impl RankCache {
 }
 
 /// Returns the caches of a rank on the host of rank 0. The card must be that of the same machine.
-pub fn of_rank(launch: &Launch, card: Option<&Card>) -> Vec<RankCache> {
+pub fn rank_caches(launch: &Launch, card: Option<&Card>) -> Vec<RankCache> {
     let host = &launch.host;
     let ranks = launch.placement.iter().filter(|place| place.node == host.name).count().max(1) as u32;
-    let one = |cache: &Cache| {
+    let rank_cache = |cache: &Cache| {
         let reported = cache.bytes as f64;
         let measured = card.and_then(|card| card.get(&format!("l{}_bytes", cache.level))).unwrap_or(reported);
         let threads = host.processors.machine_hardware_threads.unwrap_or(cache.shared_by);
@@ -43,14 +43,14 @@ pub fn of_rank(launch: &Launch, card: Option<&Card>) -> Vec<RankCache> {
             contradiction: (measured != reported).then_some((measured, reported)),
         }
     };
-    host.caches.iter().map(one).collect()
+    host.caches.iter().map(rank_cache).collect()
 }
 
 /// Returns the number of ranks that share a cache of `shared_by` hardware threads. Ranks that are spread over the machine fill
 /// one cache after the other. For other orders, assume that they all share the first cache, because the launcher's order is
 /// unknown.
-fn sharing(shared_by: u32, hardware_threads: u32, ranks: u32, place: Option<Place>) -> u32 {
+fn sharing(shared_by: u32, hardware_threads: u32, ranks: u32, place: Option<PlacementOrder>) -> u32 {
     let instances = (hardware_threads / shared_by.max(1)).max(1);
-    let each = if place == Some(Place::Spread) { ranks.div_ceil(instances) } else { ranks };
+    let each = if place == Some(PlacementOrder::Spread) { ranks.div_ceil(instances) } else { ranks };
     each.min(shared_by).max(1)
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 /// The classic numbers of one machine.
 #[derive(Serialize)]
-pub struct Classic {
+pub struct ClassicNumbers {
     pub rows: Vec<Row>,
     /// Numbers that the measurements do not determine, with the reason.
     pub unknown: Vec<String>,
@@ -23,7 +23,7 @@ pub struct Classic {
 }
 
 /// Makes the section if a calibration wrote a card into the result; otherwise `None`.
-pub fn of(input: &Input) -> Result<Option<Classic>> {
+pub fn section(input: &Input) -> Result<Option<ClassicNumbers>> {
     let path = input.folder.own_card();
     if !path.is_file() {
         return Ok(None);
@@ -36,7 +36,7 @@ pub fn of(input: &Input) -> Result<Option<Classic>> {
     let host = input.manifest.launches.last().map(|end| &end.launch.host);
     let draw = |(file, mut figure, caption): (&str, Figure, &str)| {
         if let Figure::Curves(Curves { subtitle, .. }) | Figure::Heat(Grid { subtitle, .. }) = &mut figure {
-            *subtitle = input.samples.stamped(std::mem::take(subtitle));
+            *subtitle = input.samples.stamp_subtitle(std::mem::take(subtitle));
         }
         let title = title(&figure).to_owned();
         let drawn = picture(&input.folder.figures(), &figure, file.into(), title.clone(), caption.into());
@@ -44,7 +44,7 @@ pub fn of(input: &Input) -> Result<Option<Classic>> {
     };
     let pictures: Vec<Option<Picture>> = figures(&card, host).into_iter().map(draw).collect::<Result<_>>()?;
     let unknown = card.provenance.get(UNKNOWN).and_then(|text| text.as_str()).map(str::to_owned);
-    Ok(Some(Classic {
+    Ok(Some(ClassicNumbers {
         rows,
         unknown: unknown.into_iter().collect(),
         pictures: pictures.into_iter().flatten().collect(),
@@ -61,7 +61,7 @@ fn title(figure: &Figure) -> &str {
 
 /// Returns file, figure and caption of each figure: the staircase first, then the others for which the card has data.
 pub fn figures(card: &Card, host: Option<&Host>) -> Vec<(&'static str, Figure, &'static str)> {
-    let mut all = vec![(
+    let mut figures = vec![(
         "latency-staircase",
         Figure::Curves(staircase(card, host)),
         "Dependent random reads on one core: medians with 95 % intervals. Bands: sizes of caches as measured, with their 95 % ranges; \
@@ -72,20 +72,20 @@ pub fn figures(card: &Card, host: Option<&Host>) -> Vec<(&'static str, Figure, &
         let caption = "Dependent reads of one line in each page, over the memory that the pages span. Bands: the reach of address \
                        translation as measured, with its 95 % range; ticks above the axis: reach of the second-level TLB as the processor \
                        reports it. The staircase shows the effect of caches.";
-        all.push(("address-translation", Figure::Curves(pages), caption));
+        figures.push(("address-translation", Figure::Curves(pages), caption));
     }
-    let loaded = loaded(card);
+    let loaded = loaded_latency(card);
     if loaded.series.iter().any(|series| series.points.len() > 1) {
         let caption = "Latency of one core's dependent reads while the other cores read for 0 to 100 % of the time, over the bandwidth \
                        that they reach: medians with 95 % intervals.";
-        all.push(("loaded-latency", Figure::Curves(loaded), caption));
+        figures.push(("loaded-latency", Figure::Curves(loaded), caption));
     }
     if let Some(grid) = matrix(card) {
         let caption = "Time to pass a cache line from one rank's core to another's: medians, in ns. Only half of the matrix is measured, \
                        because a handover takes both directions.";
-        all.push(("core-to-core", Figure::Heat(grid), caption));
+        figures.push(("core-to-core", Figure::Heat(grid), caption));
     }
-    all
+    figures
 }
 
 fn latency() -> Quantity {
@@ -104,7 +104,7 @@ fn series(card: &Card, label: &str, number: &str, further: &[Word]) -> Option<Se
 }
 
 /// Returns a landmark for a measured size with its range.
-fn measured(card: &Card, number: &str, label: &str) -> Option<Landmark> {
+fn size_landmark(card: &Card, number: &str, label: &str) -> Option<Landmark> {
     let x = card.get(number)?;
     let (low, high) = card.interval(number).unwrap_or((x, x));
     Some(Landmark { x, label: format!("{label}: {}", units::bytes(x)), style: LandmarkStyle::Range(low, high) })
@@ -117,7 +117,7 @@ fn staircase(card: &Card, host: Option<&Host>) -> Curves {
         ("L2", catalogue::L2_MEASURED_BYTES.name),
         ("L3", catalogue::L3_MEASURED_BYTES.name),
     ];
-    let told = host.iter().flat_map(|host| &host.caches).map(|cache| Landmark {
+    let reported = host.iter().flat_map(|host| &host.caches).map(|cache| Landmark {
         x: cache.bytes as f64,
         label: format!("L{} as reported", cache.level),
         style: LandmarkStyle::Tick,
@@ -128,19 +128,23 @@ fn staircase(card: &Card, host: Option<&Host>) -> Curves {
         x: Quantity { label: "size of the region".into(), unit: Unit::Bytes, log: true },
         y: latency(),
         series: [reads("2 MiB pages", Word::Huge), reads("4 KiB pages", Word::Base)].into_iter().flatten().collect(),
-        marks: levels.into_iter().filter_map(|(label, number)| measured(card, number, label)).chain(told).collect(),
+        marks: levels
+            .into_iter()
+            .filter_map(|(label, number)| size_landmark(card, number, label))
+            .chain(reported)
+            .collect(),
     }
 }
 
 fn pages(card: &Card, host: Option<&Host>) -> Curves {
     let mut marks = Vec::new();
-    let mut all = Vec::new();
+    let mut series_list = Vec::new();
     for (pages, label, page) in
         [(Word::Huge, "2 MiB pages", HUGE_PAGE_BYTES as f64), (Word::Base, "4 KiB pages", BASE_PAGE_BYTES as f64)]
     {
         for (level, number) in [("L1 TLB", catalogue::L1_TLB_REACH_BYTES), ("L2 TLB", catalogue::TLB_REACH_BYTES)] {
-            let name = NumberName::new(number).with([pages.clone()]).to_string();
-            let mark = measured(card, &name, level);
+            let name = NumberName::new(number).with_qualifier([pages.clone()]).to_string();
+            let mark = size_landmark(card, &name, level);
             marks.extend(mark.map(|mark| Landmark { label: format!("{level}: {:.0} pages", mark.x / page), ..mark }));
         }
         let entries = host.and_then(|host| if pages == Word::Huge { host.tlb_entries_2m } else { host.tlb_entries_4k });
@@ -149,22 +153,23 @@ fn pages(card: &Card, host: Option<&Host>) -> Curves {
             label: "as reported".into(),
             style: LandmarkStyle::Tick,
         }));
-        all.extend(series(card, label, catalogue::PAGE_READ_SECONDS.name, std::slice::from_ref(&pages)));
+        series_list.extend(series(card, label, catalogue::PAGE_READ_SECONDS.name, std::slice::from_ref(&pages)));
     }
     Curves {
         title: "Address translation: one line in each page".into(),
         subtitle: format!("{}, one core", card.name),
         x: Quantity { label: "memory that the pages span".into(), unit: Unit::Bytes, log: true },
         y: latency(),
-        series: all,
+        series: series_list,
         marks,
     }
 }
 
-fn loaded(card: &Card) -> Curves {
+fn loaded_latency(card: &Card) -> Curves {
     let point = |name: NumberName| {
-        let bandwidth =
-            NumberName::new(catalogue::LOADED_BANDWIDTH_BYTES_PER_SECOND).with(name.qualifier.clone()).to_string();
+        let bandwidth = NumberName::new(catalogue::LOADED_BANDWIDTH_BYTES_PER_SECOND)
+            .with_qualifier(name.qualifier.clone())
+            .to_string();
         // Without load the bandwidth of the other cores is zero.
         let x = if name.qualifier == [Word::PerCent(0)] { 0.0 } else { card.get(&bandwidth)? };
         let (low, high) = card.interval(&name.to_string()).unwrap_or((f64::NAN, f64::NAN));
@@ -187,10 +192,10 @@ fn matrix(card: &Card) -> Option<Grid> {
     if cores.len() < 3 {
         return None;
     }
-    let at = |core: u64| cores.binary_search(&core).ok();
+    let index_of = |core: u64| cores.binary_search(&core).ok();
     let mut values = Array2::from_elem((cores.len(), cores.len()), f64::NAN);
     for ((first, second), seconds) in pairs {
-        let (first, second) = at(first).zip(at(second))?;
+        let (first, second) = index_of(first).zip(index_of(second))?;
         // Round to whole nanoseconds to fit into the cells.
         let seconds = if seconds >= 1e-8 { (seconds * 1e9).round() / 1e9 } else { seconds };
         values[[first, second]] = seconds;

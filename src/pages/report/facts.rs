@@ -6,7 +6,7 @@ use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 
 /// Returns names and values in display order.
-pub fn of(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> {
+pub fn list(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> {
     let distinct = |column: &str| {
         let mut values: Vec<String> = samples.values(column).iter().map(Value::to_string).collect();
         values.sort();
@@ -23,7 +23,7 @@ pub fn of(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)>
         facts.push(("Caches", caches.collect::<Vec<_>>().join(", ")));
         facts.push(("Memory", units::bytes(host.memory_bytes as f64)));
         if let Some(hertz) = host.cycle_hertz {
-            facts.push(("Cycles", format!("{} GHz, {}", units::significant(hertz / 1e9), host.cycle_source)));
+            facts.push(("Cycles", format!("{} GHz, {}", units::short_number(hertz / 1e9), host.cycle_source)));
         }
     }
     let pages: Vec<String> = distinct("page_bytes").iter().filter_map(|p| p.parse().ok()).map(units::bytes).collect();

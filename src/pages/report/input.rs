@@ -29,13 +29,13 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    pub fn of(folder: &'a Folder, manifest: &'a Manifest, samples: &'a Samples) -> Result<Self> {
+    pub fn read(folder: &'a Folder, manifest: &'a Manifest, samples: &'a Samples) -> Result<Self> {
         let card = folder.card()?;
-        let terms = card.as_ref().map(|card| terms(samples, manifest, &Limits::of(card))).unwrap_or_default();
+        let terms = card.as_ref().map(|card| terms(samples, manifest, &Limits::from_card(card))).unwrap_or_default();
         let mut groups = samples.groups()?;
         // Surfaces first: groups with one value of an axis are for comparison with them.
         groups.sort_by_key(|group| !group.is_surface());
-        let health = Health::of(samples);
+        let health = Health::from_samples(samples);
         Ok(Self { folder, manifest, samples, groups, health, card, terms, undrawn: RefCell::default() })
     }
 
@@ -49,10 +49,10 @@ impl<'a> Input<'a> {
 fn terms(samples: &Samples, manifest: &Manifest, limits: &Limits) -> HashMap<String, Terms> {
     let launches: HashMap<&str, _> =
         manifest.launches.iter().map(|end| (end.launch.launch.as_str(), &end.launch)).collect();
-    let of_point = |point: Samples| {
+    let terms_of_point = |point: Samples| {
         let launch = launches.get(point.first_word("launch"))?;
         let terms = bound_columns::terms_at(point.table(), point.rows()[0], launch, limits).unwrap_or_default();
         Some((point.first_word("key").to_owned(), terms))
     };
-    samples.alike(&["key"]).into_iter().filter_map(of_point).collect()
+    samples.group_by(&["key"]).into_iter().filter_map(terms_of_point).collect()
 }

@@ -31,7 +31,7 @@ pub fn row(model: &dyn Model, group: &FitGroup, fit: &Fit) -> LadderRow {
 
 /// Keeps the groups that a compact model was fitted to. Sorts by group, then by the number of parameters, largest first.
 pub fn keep_compact(rows: &mut Vec<LadderRow>) {
-    let compact = |row: &&LadderRow| models::find(row.model).is_ok_and(|model| model.compact());
+    let compact = |row: &&LadderRow| models::find(row.model).is_ok_and(|model| model.is_compact());
     let groups: Vec<String> = rows.iter().filter(compact).map(|row| row.group.clone()).collect();
     rows.retain(|row| groups.contains(&row.group));
     rows.sort_by(|a, b| a.group.cmp(&b.group).then(b.numbers.cmp(&a.numbers)));

@@ -7,14 +7,14 @@ use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 
 /// Maximum number of values in all surfaces of an HTML page.
-const MOST_VALUES: usize = 40_000;
+const MAX_VALUES: usize = 40_000;
 
 /// Returns all surfaces of a result, including those without a figure.
 pub fn viewer(groups: &[SampleGroup], machine: &str) -> Viewer {
     let (mut viewer, mut values) = (Viewer::default(), 0);
     for group in groups.iter().filter(|group| group.is_surface()) {
         values += group.alphas.len() * group.blocks.len();
-        if values > MOST_VALUES {
+        if values > MAX_VALUES {
             break;
         }
         let title = group.label();
@@ -27,7 +27,7 @@ pub fn viewer(groups: &[SampleGroup], machine: &str) -> Viewer {
         };
         // A group without any value has no surface.
         if let Ok(Figure::Surface(grid, _)) = figure(&group.samples, &request) {
-            viewer.surfaces.extend(ViewerSurface::of(machine, group.label(), &grid).ok());
+            viewer.surfaces.extend(ViewerSurface::from_grid(machine, group.label(), &grid).ok());
         }
     }
     viewer

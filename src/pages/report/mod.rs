@@ -38,7 +38,7 @@ use apexmap_theory::bounds;
 use apexmap_theory::trade::{self, Trade};
 use input::Input;
 use overview::Overview;
-use placement::Launched;
+use placement::PlacedLaunch;
 use regimes::Regime;
 use serde::Serialize;
 
@@ -69,7 +69,7 @@ struct Context<'a> {
     /// The main picture of a result without a surface.
     lead: Option<Picture>,
     /// The first section of a calibration's report.
-    classic: Option<classic::Classic>,
+    classic: Option<classic::ClassicNumbers>,
     corners: Option<Corners>,
     summary: &'a [summary::SummaryRow],
     /// Whether the samples have a verdict about disturbances.
@@ -81,7 +81,7 @@ struct Context<'a> {
     /// Whether some kernels have rules that make a run conformant.
     ruled: bool,
     shares: Option<share::Shares>,
-    explained: model_fits::Explained,
+    explained: model_fits::ModelSection,
     failures: Vec<Failure>,
     /// How medians and intervals were computed.
     intervals: String,
@@ -99,7 +99,7 @@ struct Head<'a> {
     /// Banner for a disturbed machine, shown in red.
     disturbed: Option<String>,
     warnings: Vec<String>,
-    launches: Vec<Launched<'a>>,
+    launches: Vec<PlacedLaunch<'a>>,
     samples_good: usize,
 }
 
@@ -161,21 +161,21 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     }
     let manifest = Manifest::read(folder)?;
     let current = samples.current();
-    let input = Input::of(folder, &manifest, &current)?;
+    let input = Input::read(folder, &manifest, &current)?;
     let mut summary = Vec::new();
     for group in &input.groups {
         summary.extend(summary::rows(group)?);
     }
-    let mut surfaces = Surfaces::of(&input)?;
-    let mut parameters = Parameters::of(&input)?;
+    let mut surfaces = Surfaces::draw(&input)?;
+    let mut parameters = Parameters::draw(&input)?;
     let held: Vec<(&str, &[Trade])> =
         surfaces.sections.iter().map(|section| (section.label.as_str(), section.trades.as_slice())).collect();
     let overview = overview::overview(&input, &held)?;
     let viewer = live::viewer(&input.groups, &manifest.machine);
-    let card = warnings::of_card(folder, &current)?;
-    let classic = classic::of(&input)?;
+    let card = warnings::list_for_card(folder, &current)?;
+    let classic = classic::section(&input)?;
     let context = Context {
-        head: Head::of(&input, samples.len() - current.len(), &card),
+        head: Head::from_input(&input, samples.len() - current.len(), &card),
         overview,
         lead: match &classic {
             None if viewer.surfaces.is_empty() => lead(&mut parameters, &mut surfaces),
@@ -183,17 +183,17 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
         },
         classic,
         viewer,
-        corners: corners::of(&input.groups)?,
+        corners: corners::from_groups(&input.groups)?,
         summary: &summary,
         watched: current.has(QUIETNESS),
         quietness: quietness(&input),
-        causes: Cause::ALL.map(|cause| (cause.name(), cause.meaning(), units::significant(cause.limit()))).into(),
+        causes: Cause::ALL.map(|cause| (cause.name(), cause.meaning(), units::short_number(cause.limit()))).into(),
         ruled: summary.iter().any(|row| !row.conformant.is_empty()),
-        shares: share::of(&input)?,
+        shares: share::section(&input)?,
         surfaces,
         explained: model_fits::section(&input)?,
         parameters,
-        sources: Sources::of(&current),
+        sources: Sources::from_samples(&current),
         failures: failures(&current),
         intervals: current.method(),
         undrawn: input.undrawn.take(),
@@ -214,27 +214,27 @@ fn lead(parameters: &mut Parameters, surfaces: &mut Surfaces) -> Option<Picture>
     let lists = std::iter::once(&mut parameters.effects).chain(surfaces.sections.iter_mut().map(|s| &mut s.slices));
     let list = lists.into_iter().find(|list| !list.is_empty())?;
     let most = list.iter().map(|picture| picture.rows.len()).max();
-    let at = list.iter().position(|picture| Some(picture.rows.len()) == most)?;
-    Some(list.remove(at))
+    let position = list.iter().position(|picture| Some(picture.rows.len()) == most)?;
+    Some(list.remove(position))
 }
 
 /// Returns the groups with disturbed samples, with the causes.
 fn quietness(input: &Input) -> Vec<(String, String)> {
-    let of = |group: &SampleGroup| (group.label(), Health::of(&group.samples));
-    let found = input.groups.iter().map(of).filter(|(_, health)| health.disturbed() > 0);
-    found.map(|(label, health)| (label, health.sentence())).collect()
+    let health_of = |group: &SampleGroup| (group.label(), Health::from_samples(&group.samples));
+    let disturbed = input.groups.iter().map(health_of).filter(|(_, health)| health.disturbed_count() > 0);
+    disturbed.map(|(label, health)| (label, health.sentence())).collect()
 }
 
 impl<'a> Head<'a> {
-    fn of(input: &Input<'a>, stale: usize, card: &[String]) -> Self {
+    fn from_input(input: &Input<'a>, stale: usize, card: &[String]) -> Self {
         let Input { manifest, samples, ref health, .. } = *input;
         Self {
             made: html::utc(manifest.unix_seconds),
-            facts: facts::of(manifest, samples),
+            facts: facts::list(manifest, samples),
             health: health.sentence(),
             disturbed: health.banner(),
-            warnings: warnings::of(manifest, samples, stale).into_iter().chain(card.iter().cloned()).collect(),
-            launches: manifest.launches.iter().map(Launched::of).collect(),
+            warnings: warnings::list(manifest, samples, stale).into_iter().chain(card.iter().cloned()).collect(),
+            launches: manifest.launches.iter().map(PlacedLaunch::from_launch).collect(),
             samples_good: samples.good().len(),
             manifest,
         }
@@ -242,14 +242,14 @@ impl<'a> Head<'a> {
 }
 
 impl Surfaces {
-    fn of(input: &Input) -> Result<Self> {
+    fn draw(input: &Input) -> Result<Self> {
         let drawable: Vec<&SampleGroup> =
             input.groups.iter().filter(|group| group.alphas.len() > 1 || group.blocks.len() > 1).collect();
-        let most = most_surfaces(&drawable);
+        let most = surface_limit(&drawable);
         let (mut sections, mut bottlenecks, mut unshown) = (Vec::new(), Vec::new(), Vec::new());
         for (number, group) in drawable.iter().enumerate() {
             if is_shown(number, drawable.len(), most) {
-                let pictures = pictures::of_group(input, group, sections.len() + 1)?;
+                let pictures = pictures::draw_group(input, group, sections.len() + 1)?;
                 bottlenecks.extend(pictures.bottleneck);
                 sections.push(section(input, group, pictures.slices, pictures.views)?);
             } else {
@@ -261,43 +261,43 @@ impl Surfaces {
 }
 
 impl Parameters {
-    fn of(input: &Input) -> Result<Self> {
-        let mut effects = own_figures::of_sweep(input)?;
+    fn draw(input: &Input) -> Result<Self> {
+        let mut effects = own_figures::draw_requested(input)?;
         let own = !effects.is_empty();
-        effects.extend(pictures::of_parameters(input)?);
-        let ratio = ratio::of_ping_pong(input.folder, input.samples);
+        effects.extend(pictures::draw_effects(input)?);
+        let ratio = ratio::draw_ratio(input.folder, input.samples);
         effects.extend(input.if_drawable("Apex-Map against ping-pong", ratio)?.flatten());
-        effects.extend(nic_figures::of_streams(input)?);
+        effects.extend(nic_figures::draw_streams(input)?);
         Ok(Self { effects, own })
     }
 }
 
 impl Sources {
-    fn of(samples: &Samples) -> Self {
+    fn from_samples(samples: &Samples) -> Self {
         let abouts: Vec<&About> = samples.kernels().iter().map(|(kernel, _)| kernel.about()).collect();
         let rate = |about: &&About| {
             format!("{}: {}", kernels::family(about.id), columns::describe_of(about.headline, [about.id]).label)
         };
         Self {
             methods: distinct(abouts.iter().map(|about| about.method)),
-            sources: abouts.iter().map(|about| cited(about)).collect(),
+            sources: abouts.iter().map(|about| cite(about)).collect(),
             rates: distinct(abouts.iter().map(rate)),
             unbounded: abouts.iter().any(|about| bounds::family(about.id).is_some()),
         }
     }
 }
 
-fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen: Vec<T> = Vec::new();
-    for one in all {
-        if !seen.contains(&one) {
-            seen.push(one);
+    for item in items {
+        if !seen.contains(&item) {
+            seen.push(item);
         }
     }
     seen
 }
 
-fn cited(about: &'static About) -> String {
+fn cite(about: &'static About) -> String {
     format!(
         "{}: {}. {}, \u{201c}{},\u{201d} {}.",
         about.id, about.summary, about.source.authors, about.source.title, about.place
@@ -311,10 +311,10 @@ fn is_shown(number: usize, groups: usize, most: usize) -> bool {
 }
 
 /// Returns the number of these surfaces that fit into a report.
-fn most_surfaces(groups: &[&SampleGroup]) -> usize {
+fn surface_limit(groups: &[&SampleGroup]) -> usize {
     let points = |group: &&SampleGroup| group.alphas.len().max(1) * group.blocks.len().max(1);
     let largest = groups.iter().map(points).max().unwrap_or(1);
-    (pictures::MOST_POINTS / largest).clamp(1, pictures::MOST_SURFACES)
+    (pictures::MAX_POINTS / largest).clamp(1, pictures::MAX_SURFACES)
 }
 
 fn section(input: &Input, group: &SampleGroup, slices: Vec<Picture>, views: Vec<Picture>) -> Result<Section> {
@@ -323,7 +323,7 @@ fn section(input: &Input, group: &SampleGroup, slices: Vec<Picture>, views: Vec<
         let bandwidths = bandwidths(group)?;
         for level in trade::levels(&bandwidths) {
             trades.push(trade::trade(&group.blocks, &bandwidths, level));
-            levels.push(units::significant(level / 1e6));
+            levels.push(units::short_number(level / 1e6));
         }
     }
     let regimes = regimes(group, input);
@@ -333,7 +333,7 @@ fn section(input: &Input, group: &SampleGroup, slices: Vec<Picture>, views: Vec<
         views,
         trades,
         levels,
-        alphas: group.alphas.iter().map(|alpha| units::significant(*alpha)).collect(),
+        alphas: group.alphas.iter().map(|alpha| units::short_number(*alpha)).collect(),
         regime_names: regimes
             .first()
             .map(|r| r.levels.iter().map(|(name, _)| name.clone()).collect())
@@ -350,26 +350,27 @@ fn bandwidths(group: &SampleGroup) -> Result<Vec<Vec<f64>>> {
 
 /// Returns the regimes by alpha; empty unless memory size, ranks and host are the same for the whole group.
 fn regimes(group: &SampleGroup, input: &Input) -> Vec<Regime> {
-    let number = |name: &str| group.samples.same(name).and_then(|value| value.as_f64());
+    let number = |name: &str| group.samples.common_value(name).and_then(|value| value.as_f64());
     let launch = group.samples.first_word("launch");
     let Some(launch) = input.manifest.launches.iter().find(|end| end.launch.launch == launch) else {
         return Vec::new();
     };
     let (Some(words), Some(ranks)) = (number("memory_words"), number("ranks")) else { return Vec::new() };
     let page = number("page_bytes");
-    let caches = caches::of_rank(&launch.launch, input.card.as_ref());
-    let of = |&alpha: &f64| regimes::regime(alpha, words * 8.0, ranks as usize, &caches, page, &launch.launch.host);
-    group.alphas.iter().map(of).collect()
+    let caches = caches::rank_caches(&launch.launch, input.card.as_ref());
+    let regime_at =
+        |&alpha: &f64| regimes::regime(alpha, words * 8.0, ranks as usize, &caches, page, &launch.launch.host);
+    group.alphas.iter().map(regime_at).collect()
 }
 
 fn failures(samples: &Samples) -> Vec<Failure> {
     let table = samples.table();
-    let failed = samples.only(|row| table.word("status", row) != Status::Ok.name());
+    let failed = samples.filter_rows(|row| table.word("status", row) != Status::Ok.name());
     let point = |row: usize| {
         let shown =
-            columns::of_points(table).into_iter().filter(|name| !["host", "library", "launcher"].contains(name));
-        let one = |name: &str| table.value(name, row).map(|value| label(name, &value));
-        shown.filter_map(one).collect::<Vec<_>>().join(", ")
+            columns::point_columns(table).into_iter().filter(|name| !["host", "library", "launcher"].contains(name));
+        let describe = |name: &str| table.value(name, row).map(|value| label(name, &value));
+        shown.filter_map(describe).collect::<Vec<_>>().join(", ")
     };
     let failure = |&row: &usize| Failure {
         status: table.word("status", row).to_owned(),

@@ -4,7 +4,7 @@ use super::input::Input;
 use super::ladder::{self, LadderRow, percent};
 use crate::html::{Picture, picture};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::units::{Unit, amount, is_known, plural};
+use apexmap_base::units::{Unit, amount, is_informative, plural};
 use apexmap_study::model_fit::figures::{self, ModelFigure};
 use apexmap_study::model_fit::groups::{FitGroup, groups, left_out};
 use apexmap_study::model_fit::{self, Data, card};
@@ -16,17 +16,17 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Maximum number of groups per model, those with the most points; the others are listed.
-const MOST_GROUPS: usize = 3;
+const MAX_GROUPS: usize = 3;
 
 /// Number of bootstrap resamples, enough for an interval; `apexmap fit` draws more.
 const RESAMPLES: u32 = 199;
 
 /// Maximum number of points of a fit; `apexmap fit` uses more.
-const MOST_POINTS: usize = 200;
+const MAX_POINTS: usize = 200;
 
 /// The section of a report.
 #[derive(Serialize)]
-pub struct Explained {
+pub struct ModelSection {
     /// Fits of groups with compact models, one line each.
     ladder: Vec<LadderRow>,
     entries: Vec<FitEntry>,
@@ -77,7 +77,7 @@ struct RefusedModel {
 ///
 /// # Errors
 /// If a file cannot be written. A model that cannot be fitted is not an error; the section lists it.
-pub fn section(input: &Input) -> Result<Explained> {
+pub fn section(input: &Input) -> Result<ModelSection> {
     let mut section = FitSections { input, number: 0, explained: empty(&input.card) };
     for model in models::ALL {
         let about = model.about();
@@ -92,7 +92,7 @@ pub fn section(input: &Input) -> Result<Explained> {
             section.refuse(*model, plural(points, "point"), &why);
         }
         for (number, group) in groups.iter().enumerate() {
-            if number < MOST_GROUPS {
+            if number < MAX_GROUPS {
                 section.add(*model, group)?;
             } else {
                 section.explained.unshown.push(format!("{} on {}", about.id, group.label));
@@ -103,8 +103,8 @@ pub fn section(input: &Input) -> Result<Explained> {
     Ok(section.explained)
 }
 
-fn empty(card: &Option<Card>) -> Explained {
-    Explained {
+fn empty(card: &Option<Card>) -> ModelSection {
+    ModelSection {
         ladder: Vec::new(),
         entries: Vec::new(),
         refused: Vec::new(),
@@ -119,14 +119,14 @@ struct FitSections<'a> {
     input: &'a Input<'a>,
     /// Number of entries with pictures so far.
     number: usize,
-    explained: Explained,
+    explained: ModelSection,
 }
 
 impl FitSections<'_> {
     fn add(&mut self, model: &dyn Model, group: &FitGroup) -> Result<()> {
-        match self.fitted(model, group) {
+        match self.fit_group(model, group) {
             Ok((fit, data, curve)) => {
-                let entry = self.of_fit(model, group, &fit, &data, curve.as_ref())?;
+                let entry = self.fit_entry(model, group, &fit, &data, curve.as_ref())?;
                 self.explained.entries.push(entry);
                 self.explained.ladder.push(ladder::row(model, group, &fit));
             }
@@ -134,13 +134,13 @@ impl FitSections<'_> {
         }
         let family = model.about().id.split('.').next().unwrap_or_default();
         // No calibration measures the parameters of a compact model.
-        let from_card = ["random_access", "apex_map"].contains(&family) && !model.compact();
+        let from_card = ["random_access", "apex_map"].contains(&family) && !model.is_compact();
         let Some(card) = self.input.card.as_ref().filter(|_| from_card) else {
             return Ok(());
         };
         match card::predict(&group.samples, model, card) {
             Ok((data, predicted)) => {
-                let entry = self.of_card(model, group, card, &data, &predicted)?;
+                let entry = self.card_entry(model, group, card, &data, &predicted)?;
                 self.explained.entries.push(entry);
             }
             Err(refusal) => self.refuse(model, format!("{}, from the machine card", group.label), &refusal),
@@ -148,7 +148,7 @@ impl FitSections<'_> {
         Ok(())
     }
 
-    fn fitted(&self, model: &dyn Model, group: &FitGroup) -> Result<(Fit, Data, Option<Baseline>)> {
+    fn fit_group(&self, model: &dyn Model, group: &FitGroup) -> Result<(Fit, Data, Option<Baseline>)> {
         let (samples, manifest) = (&group.samples, self.input.manifest);
         let data = model_fit::observations(samples, model, &[])?;
         let name = samples.first_word("launch");
@@ -157,7 +157,7 @@ impl FitSections<'_> {
         let reported =
             |number: &str| model_fit::reported_by_os(host, number).or_else(|| model_fit::loads(samples, number));
         let roles = model_fit::roles(model, &reported, self.input.card.as_ref(), &[], &[]);
-        let options = Options { resamples: RESAMPLES, most_points: MOST_POINTS, ..Options::default() };
+        let options = Options { resamples: RESAMPLES, most_points: MAX_POINTS, ..Options::default() };
         let fit = fit::fit(model, &data.observations, &roles, options)?;
         let curve = baseline::choose(&data.observations, &model_fit::work(model));
         Ok((fit, data, curve))
@@ -165,19 +165,19 @@ impl FitSections<'_> {
 
     fn refuse(&mut self, model: &dyn Model, group: String, refusal: &Error) {
         let id = model.about().id;
-        let same = |known: &&mut RefusedModel| known.model == id && known.reason == refusal.what;
+        let same = |earlier: &&mut RefusedModel| earlier.model == id && earlier.reason == refusal.message;
         match self.explained.refused.iter_mut().find(same) {
-            Some(known) => known.groups.push(group),
+            Some(earlier) => earlier.groups.push(group),
             None => self.explained.refused.push(RefusedModel {
                 model: id.to_owned(),
                 groups: vec![group],
-                reason: refusal.what.clone(),
-                next: refusal.next.clone(),
+                reason: refusal.message.clone(),
+                next: refusal.help.clone(),
             }),
         }
     }
 
-    fn of_fit(
+    fn fit_entry(
         &mut self,
         model: &dyn Model,
         group: &FitGroup,
@@ -186,10 +186,10 @@ impl FitSections<'_> {
         curve: Option<&Baseline>,
     ) -> Result<FitEntry> {
         let subtitle = subtitle(group, data, &format!("fitted, SMAPE {:.1} %", 100.0 * fit.quality.smape));
-        let mut figures = figures::of(model, &fit.points, &subtitle);
+        let mut figures = figures::model_figures(model, &fit.points, &subtitle);
         // For a compact model, show its errors rather than another surface.
         let alone = figures.len() == 1;
-        figures.retain(|figure| !model.compact() || alone || figure.name.starts_with("ratio"));
+        figures.retain(|figure| !model.is_compact() || alone || figure.name.starts_with("ratio"));
         let (shown, folded) = self.pictures(figures, true)?;
         Ok(FitEntry {
             fitted: true,
@@ -203,7 +203,7 @@ impl FitSections<'_> {
         })
     }
 
-    fn of_card(
+    fn card_entry(
         &mut self,
         model: &dyn Model,
         group: &FitGroup,
@@ -211,24 +211,24 @@ impl FitSections<'_> {
         data: &Data,
         predicted: &card::CardPrediction,
     ) -> Result<FitEntry> {
-        let what = format!("predicted from the card of {}, SMAPE {:.1} %", card.name, 100.0 * predicted.smape);
-        let figures = figures::of(model, &predicted.points, &subtitle(group, data, &what));
+        let description = format!("predicted from the card of {}, SMAPE {:.1} %", card.name, 100.0 * predicted.smape);
+        let figures = figures::model_figures(model, &predicted.points, &subtitle(group, data, &description));
         let (shown, folded) = self.pictures(figures, false)?;
         let parameters = model.about().parameters.iter().zip(&predicted.numbers.values);
-        let known = parameters.zip(&predicted.numbers.intervals).filter(|((_, value), _)| value.is_finite());
+        let finite = parameters.zip(&predicted.numbers.intervals).filter(|((_, value), _)| value.is_finite());
         let number = |((parameter, value), interval): ((&models::Parameter, &f64), &Option<(f64, f64)>)| NumberRow {
             name: format!("{} ({})", parameter.number, parameter.symbol),
             meaning: parameter.meaning(),
             value: amount(*value, parameter.unit()),
-            interval: interval.map_or(String::new(), |ends| between(ends, parameter.unit())),
+            interval: interval.map_or(String::new(), |ends| format_interval(ends, parameter.unit())),
             bootstrap: String::new(),
         };
         Ok(FitEntry {
             fitted: false,
             sentence: card::sentence(model, card, predicted),
             bottleneck: model_fit::bottleneck(model, &predicted.points),
-            numbers: known.map(number).collect(),
-            quality: of_prediction(model, predicted),
+            numbers: finite.map(number).collect(),
+            quality: prediction_quality(model, predicted),
             shown,
             folded,
             ..entry(model, group, data)
@@ -242,8 +242,8 @@ impl FitSections<'_> {
         let alone = figures.len() == 1;
         for figure in figures {
             let file = format!("model-{}-{}", self.number, figure.name);
-            let told = figure.name.starts_with("ratio") || figure.name.starts_with("bottleneck") || alone;
-            let list = if show && told { &mut shown } else { &mut folded };
+            let is_main = figure.name.starts_with("ratio") || figure.name.starts_with("bottleneck") || alone;
+            let list = if show && is_main { &mut shown } else { &mut folded };
             let title = figure.caption.clone();
             let drawn = picture(&self.input.folder.figures(), &figure.figure, file, title, figure.caption.clone());
             list.extend(self.input.if_drawable(&figure.caption, drawn)?);
@@ -253,7 +253,7 @@ impl FitSections<'_> {
 }
 
 /// Returns how well a card predicts, and the terms at the slowest and the fastest point.
-fn of_prediction(model: &dyn Model, predicted: &card::CardPrediction) -> Vec<(&'static str, String)> {
+fn prediction_quality(model: &dyn Model, predicted: &card::CardPrediction) -> Vec<(&'static str, String)> {
     let mut lines = vec![
         ("SMAPE", percent(predicted.smape)),
         ("points within a factor of 1.25", percent(predicted.near)),
@@ -261,10 +261,10 @@ fn of_prediction(model: &dyn Model, predicted: &card::CardPrediction) -> Vec<(&'
     ];
     let slower = |a: &&fit::Point, b: &&fit::Point| a.predicted.total_cmp(&b.predicted);
     let (points, numbers) = (&predicted.points, &predicted.numbers.values);
-    let at = |point: &fit::Point| model_fit::budget(&model.budget(&point.x, numbers));
-    let place = |point: &fit::Point| model_fit::place(model, &point.x, &model_fit::varied(points));
-    let line = |point: &fit::Point| format!("{} at {}", at(point), place(point));
-    if let Some(slowest) = points.iter().min_by(slower).filter(|point| !at(point).is_empty()) {
+    let terms_at = |point: &fit::Point| model_fit::budget(&model.budget(&point.x, numbers));
+    let place = |point: &fit::Point| model_fit::place(model, &point.x, &model_fit::varying_variables(points));
+    let line = |point: &fit::Point| format!("{} at {}", terms_at(point), place(point));
+    if let Some(slowest) = points.iter().min_by(slower).filter(|point| !terms_at(point).is_empty()) {
         lines.push(("terms of the slowest point", line(slowest)));
         lines.extend(points.iter().max_by(slower).map(|fastest| ("terms of the fastest point", line(fastest))));
         lines.push(("terms, mean fraction of the predicted time", mean_budget(model, predicted)));
@@ -277,9 +277,9 @@ fn mean_budget(model: &dyn Model, predicted: &card::CardPrediction) -> String {
     let mut sums: Vec<(&str, f64)> = Vec::new();
     for point in &predicted.points {
         let terms = model.budget(&point.x, &predicted.numbers.values);
-        let all: f64 = terms.iter().map(|term| term.1).sum();
+        let total: f64 = terms.iter().map(|term| term.1).sum();
         sums.resize(terms.len(), ("", 0.0));
-        sums.iter_mut().zip(terms).for_each(|(sum, (name, seconds))| *sum = (name, sum.1 + seconds / all));
+        sums.iter_mut().zip(terms).for_each(|(sum, (name, seconds))| *sum = (name, sum.1 + seconds / total));
     }
     model_fit::budget(&sums)
 }
@@ -302,14 +302,14 @@ fn entry(model: &dyn Model, group: &FitGroup, data: &Data) -> FitEntry {
     }
 }
 
-fn subtitle(group: &FitGroup, data: &Data, what: &str) -> String {
+fn subtitle(group: &FitGroup, data: &Data, description: &str) -> String {
     let over = if data.oversubscribed { "; OVERSUBSCRIBED: more ranks than hardware threads" } else { "" };
     let (samples, points) = (plural(data.samples, "sample"), plural(group.points, "point"));
-    group.samples.stamped(format!("{}; {samples} of {points}; {what}{over}", group.label))
+    group.samples.stamp_subtitle(format!("{}; {samples} of {points}; {description}{over}", group.label))
 }
 
-fn between((low, high): (f64, f64), unit: Unit) -> String {
-    if high.is_finite() && !is_known((low, high)) {
+fn format_interval((low, high): (f64, f64), unit: Unit) -> String {
+    if high.is_finite() && !is_informative((low, high)) {
         return "not known".into();
     }
     format!("{} to {}", amount(low, unit), amount(high, unit))
@@ -329,7 +329,7 @@ fn numbers(model: &dyn Model, fit: &Fit) -> Vec<NumberRow> {
     };
     let unit = |name: &str| models::scan::parameter(model, name).map_or(Unit::None, |parameter| parameter.unit());
     let fitted = fit.estimates.iter().map(|estimate| {
-        let ends = |ends| between(ends, unit(estimate.number));
+        let ends = |ends| format_interval(ends, unit(estimate.number));
         let bootstrap = estimate.bootstrap.map_or(String::new(), ends);
         number(estimate.number, Some(estimate.value), ends((estimate.low, estimate.high)), bootstrap)
     });

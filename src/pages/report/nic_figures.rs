@@ -10,18 +10,18 @@ use apexmap_results::samples::cells::Cell;
 use apexmap_theory::bounds;
 
 /// Draws the figures for each operation and number of senders, if the result has streams over message sizes and a card.
-pub fn of_streams(input: &Input) -> Result<Vec<Picture>> {
+pub fn draw_streams(input: &Input) -> Result<Vec<Picture>> {
     let needed = ["message_bytes", "operation"];
     if needed.iter().any(|name| input.samples.column(name).is_none()) {
         return Ok(Vec::new());
     }
     let mut pictures = Vec::new();
-    for group in input.samples.of_kernel("message_rate.streaming").cells(&["operation", "ranks"])? {
+    for group in input.samples.with_kernel("message_rate.streaming").cells(&["operation", "ranks"])? {
         let (operation, senders) = (group.by[0].to_string(), group.by[1].as_f64().unwrap_or(2.0) / 2.0);
         let stream = Stream { input, operation, senders, samples: group.samples };
         pictures.extend(stream.picture("bytes_per_second", "11", "bandwidth", Unit::BytesPerSecond)?);
-        let which = if senders < 4.0 { "12" } else { "13" };
-        pictures.extend(stream.picture("operations_per_second", which, "messages per second", Unit::PerSecond)?);
+        let number = if senders < 4.0 { "12" } else { "13" };
+        pictures.extend(stream.picture("operations_per_second", number, "messages per second", Unit::PerSecond)?);
     }
     Ok(pictures)
 }
@@ -36,9 +36,9 @@ struct Stream<'a> {
 impl Stream<'_> {
     /// Draws one figure; `None` with fewer than two message sizes, or without a limit.
     fn picture(&self, column: &str, number: &str, quantity: &str, unit: Unit) -> Result<Option<Picture>> {
-        let found = self.samples.cells(&["message_bytes"])?;
-        let limits = self.limits(&found, unit == Unit::BytesPerSecond);
-        if found.len() < 2 || limits.is_empty() {
+        let cells = self.samples.cells(&["message_bytes"])?;
+        let limits = self.limits(&cells, unit == Unit::BytesPerSecond);
+        if cells.len() < 2 || limits.is_empty() {
             return Ok(None);
         }
         let point = |cell: &Cell| {
@@ -46,7 +46,7 @@ impl Stream<'_> {
             let (low, high) = summary.interval.unwrap_or((f64::NAN, f64::NAN));
             Some(CurvePoint { x: cell.by[0].as_f64()?, y: summary.median, low, high })
         };
-        let measured = Series { label: "measured".into(), points: found.iter().filter_map(point).collect() };
+        let measured = Series { label: "measured".into(), points: cells.iter().filter_map(point).collect() };
         let senders = if self.senders == 1.0 { "one sender".to_owned() } else { format!("{} senders", self.senders) };
         let title =
             format!("Message stream by {}s from {senders}, and the machine's limits: {quantity}", self.operation);
@@ -57,7 +57,7 @@ impl Stream<'_> {
         );
         let curves = Curves {
             title: title.clone(),
-            subtitle: self.samples.stamped(String::new()),
+            subtitle: self.samples.stamp_subtitle(String::new()),
             x: Quantity { label: "message size".into(), unit: Unit::Bytes, log: true },
             y: Quantity { label: quantity.into(), unit, log: true },
             series: std::iter::once(measured).chain(limits).collect(),
@@ -69,17 +69,17 @@ impl Stream<'_> {
     }
 
     /// Returns a curve for each limit that applies to any of the points, in messages or bytes per second.
-    fn limits(&self, found: &[Cell], in_bytes: bool) -> Vec<Series> {
+    fn limits(&self, cells: &[Cell], in_bytes: bool) -> Vec<Series> {
         let line = |name: &&'static str| {
             let point = |cell: &Cell| {
                 let bytes = cell.by[0].as_f64()?;
                 let terms = self.input.terms.get(cell.samples.first_word("key"))?;
-                let rates = terms.found.iter().filter(|term| term.name == *name).map(|term| term.rate);
+                let rates = terms.limits.iter().filter(|term| term.name == *name).map(|term| term.rate);
                 let rate = rates.reduce(f64::min)?;
                 let y = if in_bytes { rate * bytes } else { rate };
                 Some(CurvePoint { x: bytes, y, low: f64::NAN, high: f64::NAN })
             };
-            let points: Vec<CurvePoint> = found.iter().filter_map(point).collect();
+            let points: Vec<CurvePoint> = cells.iter().filter_map(point).collect();
             (!points.is_empty()).then(|| Series { label: (*name).into(), points })
         };
         bounds::NAMES.iter().filter_map(line).collect()

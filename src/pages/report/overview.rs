@@ -4,10 +4,10 @@ use super::distinct;
 use super::input::Input;
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
-use apexmap_base::units::{self, NumberStyle, number, plural, quantity, significant};
+use apexmap_base::units::{self, NumberStyle, number, plural, quantity, short_number};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::SampleGroup;
-use apexmap_results::table::columns::{self, ALPHA, BLOCK, Described};
+use apexmap_results::table::columns::{self, ALPHA, BLOCK, ColumnDescription};
 use apexmap_theory::statistics::{median, quantile};
 use apexmap_theory::trade::Trade;
 use serde::Serialize;
@@ -21,7 +21,7 @@ pub struct Overview {
 }
 
 /// Maximum number of sentences about extremes; the table has all.
-const MOST_EXTREMES: usize = 4;
+const MAX_EXTREMES: usize = 4;
 
 /// Returns the overview of a result. `held` contains, for each surface shown, its name and the blocks needed to sustain a
 /// bandwidth.
@@ -31,11 +31,11 @@ pub fn overview(input: &Input, held: &[(&str, &[Trade])]) -> Result<Overview> {
     if let [only] = extremes.as_mut_slice() {
         only.group.clear();
     }
-    sentences.extend(most(&effects(input.samples)?));
-    sentences.extend(extremes.iter().take(MOST_EXTREMES).map(Extremes::sentence));
+    sentences.extend(describe_effects(&effects(input.samples)?));
+    sentences.extend(extremes.iter().take(MAX_EXTREMES).map(Extremes::sentence));
     sentences.extend(held.iter().find_map(|(name, trades)| hold(name, trades)));
     sentences.extend(precision(&input.groups)?);
-    Ok(Overview { measured: measured(input), sentences })
+    Ok(Overview { measured: describe_measurement(input), sentences })
 }
 
 /// Formats `a, b and c`. Names only the first of a long list, and the number of the others.
@@ -49,10 +49,10 @@ fn list(words: &[String]) -> String {
     }
 }
 
-fn measured(Input { manifest, samples, .. }: &Input) -> String {
+fn describe_measurement(Input { manifest, samples, .. }: &Input) -> String {
     let kernels: Vec<String> = samples.values("kernel").iter().map(Value::to_string).collect();
-    let ranks = samples.distinct("ranks");
-    let one = ranks == [1.0];
+    let ranks = samples.distinct_numbers("ranks");
+    let is_single = ranks == [1.0];
     let ranks: Vec<String> = ranks.iter().map(f64::to_string).collect();
     let host = manifest.launches.last().map_or(String::new(), |launch| {
         let host = &launch.launch.host;
@@ -67,7 +67,7 @@ fn measured(Input { manifest, samples, .. }: &Input) -> String {
         manifest.machine,
         list(&kernels),
         list(&ranks),
-        if one { "" } else { "s" },
+        if is_single { "" } else { "s" },
         plural(manifest.points, "point"),
         plural(good, "valid sample"),
     )
@@ -78,7 +78,7 @@ fn measured(Input { manifest, samples, .. }: &Input) -> String {
 struct Extremes {
     /// Kernel and ranks; empty if there is only one group.
     group: String,
-    described: Described,
+    described: ColumnDescription,
     lowest: (f64, String),
     highest: (f64, String),
 }
@@ -89,12 +89,12 @@ type Places = Vec<(f64, String)>;
 /// Returns the extremes of every group without corners. Groups of one cell each, such as those of a sweep over ranks, are merged.
 fn extremes(groups: &[SampleGroup]) -> Result<Vec<Extremes>> {
     let groups: Vec<&SampleGroup> = groups.iter().filter(|group| !group.is_surface()).collect();
-    let mut found = Vec::new();
-    let of = |group: &SampleGroup| (group.headline, group.samples.describe(group.headline));
-    for (headline, described) in distinct(groups.iter().copied().map(of)) {
+    let mut all_extremes = Vec::new();
+    let headline_of = |group: &SampleGroup| (group.headline, group.samples.describe(group.headline));
+    for (headline, described) in distinct(groups.iter().copied().map(headline_of)) {
         let mut each: Vec<(String, Places)> = Vec::new();
-        for group in groups.iter().filter(|group| of(group) == (headline, described.clone())) {
-            let cells = group.measured(headline)?;
+        for group in groups.iter().filter(|group| headline_of(group) == (headline, described.clone())) {
+            let cells = group.measured_cells(headline)?;
             let places = cells.iter().map(|(cell, summary)| (summary.median, group.place(cell)));
             each.push((group.label(), places.collect()));
         }
@@ -103,12 +103,12 @@ fn extremes(groups: &[SampleGroup]) -> Result<Vec<Extremes>> {
                 each.into_iter().flat_map(|(label, places)| places.into_iter().map(move |(y, _)| (y, label.clone())));
             each = vec![(String::new(), together.collect())];
         }
-        found.extend(each.into_iter().filter_map(|(group, places)| of_places(group, &described, &places)));
+        all_extremes.extend(each.into_iter().filter_map(|(group, places)| find_extremes(group, &described, &places)));
     }
-    Ok(found)
+    Ok(all_extremes)
 }
 
-fn of_places(group: String, described: &Described, places: &[(f64, String)]) -> Option<Extremes> {
+fn find_extremes(group: String, described: &ColumnDescription, places: &[(f64, String)]) -> Option<Extremes> {
     let by_size = |a: &&(f64, String), b: &&(f64, String)| a.0.total_cmp(&b.0);
     let (lowest, highest) = places.iter().min_by(by_size).zip(places.iter().max_by(by_size))?;
     Some(Extremes { group, described: described.clone(), lowest: lowest.clone(), highest: highest.clone() })
@@ -122,18 +122,18 @@ impl Extremes {
 
     fn sentence(&self) -> String {
         let (name, unit) = (&self.described.label, self.described.unit);
-        let at = |place: &str| if place.is_empty() { String::new() } else { format!(" at {place}") };
+        let place_text = |place: &str| if place.is_empty() { String::new() } else { format!(" at {place}") };
         let (highest, lowest) = (quantity(self.highest.0, unit), quantity(self.lowest.0, unit));
         let group = if self.group.is_empty() { String::new() } else { format!("{}: ", self.group) };
         if self.highest == self.lowest {
-            return format!("{group}{name} {highest}{}.", at(&self.highest.1));
+            return format!("{group}{name} {highest}{}.", place_text(&self.highest.1));
         }
         let ratio = self.factor().map_or(String::new(), |factor| format!(", a factor of {factor} apart"));
         format!(
             "{group}{} {name} {highest}{}; lowest {lowest}{}{ratio}.",
             if group.is_empty() { "Highest" } else { "highest" },
-            at(&self.highest.1),
-            at(&self.lowest.1)
+            place_text(&self.highest.1),
+            place_text(&self.lowest.1)
         )
     }
 }
@@ -144,49 +144,52 @@ type Effect = (String, f64);
 /// Returns the effects of the varied parameters by kernel, kernels with most cells first. An effect is the ratio of the best to
 /// the worst value with all other parameters fixed, the median over these; effects are sorted, largest first.
 fn effects(samples: &Samples) -> Result<Vec<(&'static str, Vec<Effect>)>> {
-    let mut found = Vec::new();
+    let mut effects_by_kernel = Vec::new();
     for (kernel, samples) in samples.kernels() {
         let about = kernel.about();
         let mut names: Vec<&str> = samples.key_columns().into_iter().filter(|name| *name != "kernel").collect();
         names.extend([ALPHA, BLOCK]);
         // Samples without one of these columns would be missing in all cells.
         names.retain(|name| samples.all_have(name));
-        let names = samples.independent(&names);
-        let all: Vec<(Vec<Value>, f64)> = samples
+        let names = samples.independent_columns(&names);
+        let cells: Vec<(Vec<Value>, f64)> = samples
             .cells(&names)?
             .into_iter()
             .filter_map(|cell| cell.summary(about.headline).map(|summary| (cell.by, summary.median)))
             .filter(|(_, rate)| *rate > 0.0)
             .collect();
-        let mut of: Vec<Effect> =
-            names.iter().enumerate().filter_map(|(at, name)| Some((name.to_string(), effect(&all, at)?))).collect();
-        of.sort_by(|a, b| b.1.total_cmp(&a.1));
-        found.push((all.len(), about.id, of));
+        let mut effects: Vec<Effect> = names
+            .iter()
+            .enumerate()
+            .filter_map(|(index, name)| Some((name.to_string(), effect(&cells, index)?)))
+            .collect();
+        effects.sort_by(|a, b| b.1.total_cmp(&a.1));
+        effects_by_kernel.push((cells.len(), about.id, effects));
     }
-    found.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
-    Ok(found.into_iter().map(|(_, id, of)| (id, of)).collect())
+    effects_by_kernel.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
+    Ok(effects_by_kernel.into_iter().map(|(_, id, effects)| (id, effects)).collect())
 }
 
 /// Returns the median ratio of the largest to the smallest rate among cells that differ only in the value at `index`.
-fn effect(cells: &[(Vec<Value>, f64)], at: usize) -> Option<f64> {
-    let mut alike: std::collections::HashMap<String, (usize, f64, f64)> = std::collections::HashMap::new();
+fn effect(cells: &[(Vec<Value>, f64)], index: usize) -> Option<f64> {
+    let mut groups: std::collections::HashMap<String, (usize, f64, f64)> = std::collections::HashMap::new();
     for (by, rate) in cells {
-        let others = by.iter().enumerate().filter(|(k, _)| *k != at).map(|(_, value)| format!("{value:?}\n"));
-        let entry = alike.entry(others.collect()).or_insert((0, f64::INFINITY, 0.0));
+        let others = by.iter().enumerate().filter(|(k, _)| *k != index).map(|(_, value)| format!("{value:?}\n"));
+        let entry = groups.entry(others.collect()).or_insert((0, f64::INFINITY, 0.0));
         *entry = (entry.0 + 1, entry.1.min(*rate), entry.2.max(*rate));
     }
     let factors: Vec<f64> =
-        alike.values().filter(|(count, ..)| *count > 1).map(|(_, least, most)| most / least).collect();
+        groups.values().filter(|(count, ..)| *count > 1).map(|(_, least, most)| most / least).collect();
     median(&factors)
 }
 
 /// Describes the largest effects of the kernels with the most points.
-fn most(effects: &[(&str, Vec<Effect>)]) -> Option<String> {
+fn describe_effects(effects: &[(&str, Vec<Effect>)]) -> Option<String> {
     const KERNELS: usize = 2;
-    let one =
+    let describe =
         |(column, factor): &Effect| format!("{} ({}x)", columns::short(column), number(*factor, NumberStyle::Factor));
-    let of_kernel = |(kernel, of): &(&str, Vec<Effect>)| {
-        let names: Vec<String> = of.iter().take(3).map(one).collect();
+    let of_kernel = |(kernel, ranked): &(&str, Vec<Effect>)| {
+        let names: Vec<String> = ranked.iter().take(3).map(describe).collect();
         (!names.is_empty()).then(|| format!("in {kernel} {}", names.join(", then ")))
     };
     let parts: Vec<String> = effects.iter().take(KERNELS).filter_map(of_kernel).collect();
@@ -210,11 +213,11 @@ fn hold(name: &str, trades: &[Trade]) -> Option<String> {
 fn precision(groups: &[SampleGroup]) -> Result<Option<String>> {
     let (mut widths, mut without, mut single) = (Vec::new(), 0, 0);
     for group in groups {
-        for (_, summary) in group.measured(group.headline)? {
+        for (_, summary) in group.measured_cells(group.headline)? {
             match summary.relative_width() {
                 Some(width) if width.is_finite() => {
                     widths.push(width / 2.0);
-                    single += usize::from(!summary.basis.knows_launches());
+                    single += usize::from(!summary.basis.includes_launches());
                 }
                 _ => without += 1,
             }
@@ -223,7 +226,7 @@ fn precision(groups: &[SampleGroup]) -> Result<Option<String>> {
     widths.sort_by(f64::total_cmp);
     // Two launches that differ give an interval too wide to be of use.
     let percent = |share: f64| match share {
-        0.0..10.0 => format!("± {} %", significant(share * 100.0)),
+        0.0..10.0 => format!("± {} %", short_number(share * 100.0)),
         _ => "more than ± 1000 %".to_owned(),
     };
     let (Some(half), Some(most)) = (quantile(&widths, 0.5), quantile(&widths, 0.9)) else {

@@ -3,21 +3,21 @@
 use super::input::Input;
 use crate::html::{Picture, picture};
 use apexmap_base::error::Result;
-use apexmap_draw::plot::{Request, figure, title, with_bounds};
+use apexmap_draw::plot::{Request, add_bounds, figure, title};
 use apexmap_measure::kernels;
 use apexmap_run::sweep::figures::{self, SweepFigure};
 
 /// Draws the requested figures that these samples allow, in the sweep's order.
-pub fn of_sweep(input: &Input) -> Result<Vec<Picture>> {
+pub fn draw_requested(input: &Input) -> Result<Vec<Picture>> {
     let mut pictures = Vec::new();
-    for (number, wanted) in (1..).zip(figures::of(&input.manifest.sweep)) {
+    for (number, wanted) in (1..).zip(figures::parse_figures(&input.manifest.sweep)) {
         let title = wanted.title.clone().unwrap_or_else(|| format!("figure {number} of the sweep"));
-        pictures.extend(input.if_drawable(&title, drawn(input, &wanted, number))?);
+        pictures.extend(input.if_drawable(&title, draw(input, &wanted, number))?);
     }
     Ok(pictures)
 }
 
-fn drawn(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> {
+fn draw(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> {
     let samples = input.samples.choose(wanted.condition.as_deref())?;
     for name in wanted.axes.iter().chain(&wanted.z) {
         samples.require(name)?;
@@ -27,7 +27,7 @@ fn drawn(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> 
     let (x, by) = wanted.axes.split_first().expect("a figure has an axis");
     let title = wanted.title.clone().unwrap_or_else(|| title(&samples, wanted.kind, x, &z));
     let request = Request { kind: wanted.kind, title: title.clone(), x: x.clone(), by: by.to_vec(), z };
-    let drawn = with_bounds(&samples, &request, figure(&samples, &request)?)?;
+    let drawn = add_bounds(&samples, &request, figure(&samples, &request)?)?;
     let mut caption = String::from("Requested by the sweep; medians");
     if let Some(condition) = &wanted.condition {
         caption.push_str(&format!("; only {condition}"));

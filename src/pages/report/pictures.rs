@@ -2,11 +2,11 @@
 
 use super::caches::{self, RankCache};
 use super::input::Input;
-use crate::html::{Picture, capital, picture};
+use crate::html::{Picture, capitalize, picture};
 use apexmap_base::error::Result;
 use apexmap_base::units::Unit;
 use apexmap_draw::figure::{Figure, Landmark, LandmarkStyle, Quantity, Series};
-use apexmap_draw::plot::{FigureKind, Request, figure, with_bounds};
+use apexmap_draw::plot::{FigureKind, Request, add_bounds, figure};
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::SampleGroup;
@@ -16,11 +16,11 @@ use apexmap_theory::machine::Card;
 use serde::Serialize;
 
 /// Maximum number of surfaces with figures; the report lists further groups, which `apexmap plot` can draw.
-pub const MOST_SURFACES: usize = 6;
+pub const MAX_SURFACES: usize = 6;
 /// Maximum number of points in all surfaces. Every point is in six figures, and a report should stay below 6 MB.
-pub const MOST_POINTS: usize = 3500;
+pub const MAX_POINTS: usize = 3500;
 /// Maximum number of curves in a figure. If there are more, some are drawn, evenly spread.
-const MOST_CURVES: usize = 12;
+const MAX_CURVES: usize = 12;
 
 /// The figures of one group.
 #[derive(Serialize)]
@@ -32,7 +32,7 @@ pub struct GroupPictures {
     pub bottleneck: Option<Picture>,
 }
 
-pub fn of_group(input: &Input, group: &SampleGroup, number: usize) -> Result<GroupPictures> {
+pub fn draw_group(input: &Input, group: &SampleGroup, number: usize) -> Result<GroupPictures> {
     let (folder, label) = (input.folder, group.label());
     let draw = |title: String, kind: FigureKind, name: &str, x: &str, by: &[&str], caption: &str| -> Result<Picture> {
         let z = if kind == FigureKind::Bottleneck { SHARE } else { group.headline };
@@ -40,19 +40,19 @@ pub fn of_group(input: &Input, group: &SampleGroup, number: usize) -> Result<Gro
         let mut drawn = figure(&group.samples, &request)?;
         let mut caption = caption.to_owned();
         if let Figure::Curves(curves) = &mut drawn
-            && curves.series.len() > MOST_CURVES
+            && curves.series.len() > MAX_CURVES
         {
-            caption.push_str(&format!(" {MOST_CURVES} of {} curves.", curves.series.len()));
+            caption.push_str(&format!(" {MAX_CURVES} of {} curves.", curves.series.len()));
             thin(&mut curves.series);
         }
         if kind == FigureKind::Surface {
-            drawn = with_bounds(&group.samples, &request, drawn)?;
+            drawn = add_bounds(&group.samples, &request, drawn)?;
         }
         let file = format!("{}-{number}", name.replace(", ", " ").replace(' ', "-"));
         picture(&folder.figures(), &drawn, file, request.title, caption)
     };
     let add = |kind: FigureKind, name: &str, x: &str, by: &[&str], caption: &str| {
-        let title = format!("{}: {label}", capital(name));
+        let title = format!("{}: {label}", capitalize(name));
         input.if_drawable(&title, draw(title.clone(), kind, name, x, by, caption))
     };
     let (mut slices, mut views, mut bottleneck) = (Vec::new(), Vec::new(), None);
@@ -92,27 +92,27 @@ pub fn of_group(input: &Input, group: &SampleGroup, number: usize) -> Result<Gro
 /// Keeps [`MOST_CURVES`] curves, evenly spread, including the first and the last.
 fn thin(series: &mut Vec<Series>) {
     let last = series.len() - 1;
-    let kept: Vec<usize> = (0..MOST_CURVES).map(|k| k * last / (MOST_CURVES - 1)).collect();
-    let mut at = 0..;
-    series.retain(|_| at.next().is_some_and(|k| kept.contains(&k)));
+    let kept: Vec<usize> = (0..MAX_CURVES).map(|k| k * last / (MAX_CURVES - 1)).collect();
+    let mut indices = 0..;
+    series.retain(|_| indices.next().is_some_and(|k| kept.contains(&k)));
 }
 
 /// Draws the effect of every other parameter that the sweep varies, in one figure for all kernels with the same headline.
-pub fn of_parameters(input: &Input) -> Result<Vec<Picture>> {
+pub fn draw_effects(input: &Input) -> Result<Vec<Picture>> {
     let (folder, samples) = (input.folder, input.samples);
     let mut by_headline: Vec<(&str, Vec<usize>)> = Vec::new();
     for (kernel, samples) in samples.kernels() {
         let (headline, rows) = (kernel.about().headline, samples.rows());
-        match by_headline.iter_mut().find(|(known, _)| *known == headline) {
-            Some((_, all)) => all.extend(rows),
+        match by_headline.iter_mut().find(|(column, _)| *column == headline) {
+            Some((_, group_rows)) => group_rows.extend(rows),
             None => by_headline.push((headline, rows.to_vec())),
         }
     }
     let mut pictures = Vec::new();
     let several = by_headline.len() > 1;
     for (headline, rows) in by_headline {
-        let which = if several { format!("-{}", headline.replace('_', "-")) } else { String::new() };
-        let samples = samples.at(rows);
+        let suffix = if several { format!("-{}", headline.replace('_', "-")) } else { String::new() };
+        let samples = samples.with_rows(rows);
         let keys = samples.key_columns();
         for &axis in &keys {
             let Some((request, chosen)) = effect(&samples, &keys, axis, headline)? else { continue };
@@ -121,15 +121,15 @@ pub fn of_parameters(input: &Input) -> Result<Vec<Picture>> {
                 curves.marks = landmarks(&chosen, input.manifest, input.card.as_ref());
             }
             let caption = "Medians with 95 % intervals; other parameters have their most frequent values.";
-            let file = format!("effect-of-{}{which}", columns::short(axis));
+            let file = format!("effect-of-{}{suffix}", columns::short(axis));
             if let Some(efficiency) = efficiency(&drawn, axis, headline) {
                 let caption = "Rate per rank on P ranks / rate of a single rank, from medians; intervals are those \
                      of the rate.";
-                let (file, title) = (format!("efficiency{which}"), "Parallel efficiency");
+                let (file, title) = (format!("efficiency{suffix}"), "Parallel efficiency");
                 let drawn = picture(&folder.figures(), &efficiency, file, title.into(), caption.into());
                 pictures.extend(input.if_drawable(title, drawn)?);
             }
-            let drawn = with_bounds(&chosen, &request, drawn)?;
+            let drawn = add_bounds(&chosen, &request, drawn)?;
             let drawn = picture(&folder.figures(), &drawn, file, request.title.clone(), caption.into());
             pictures.extend(input.if_drawable(&request.title, drawn)?);
         }
@@ -139,7 +139,7 @@ pub fn of_parameters(input: &Input) -> Result<Vec<Picture>> {
 
 /// Returns the figure that shows the effect of one parameter, and its samples; `None` if it has no effect to show.
 fn effect(samples: &Samples, keys: &[&str], axis: &str, headline: &str) -> Result<Option<(Request, Samples)>> {
-    let chosen = samples.only(|row| !samples.table().number(axis, row).is_nan());
+    let chosen = samples.filter_rows(|row| !samples.table().number(axis, row).is_nan());
     let surface = chosen.has(ALPHA);
     let is_word = |name: &&str| samples.column(name).is_some_and(|column| column.is_words());
     let by: Vec<&str> = match surface {
@@ -149,32 +149,32 @@ fn effect(samples: &Samples, keys: &[&str], axis: &str, headline: &str) -> Resul
     };
     let others: Vec<&str> = keys.iter().copied().filter(|&key| key != axis && !by.contains(&key)).collect();
     let chosen = match surface {
-        true => at_corners(chosen, &others, axis)?,
-        false => by_words(chosen, &others, axis, &by)?,
+        true => select_corners(chosen, &others, axis)?,
+        false => select_curves(chosen, &others, axis, &by)?,
     };
     // A parameter that follows from those of the curves varies between the curves, but not along any.
     if !chosen.cells(&by)?.iter().any(|curve| curve.samples.varies(axis)) {
         return Ok(None);
     }
-    let title = format!("{} over {}", capital(&samples.describe(headline).label), columns::describe(axis).label);
+    let title = format!("{} over {}", capitalize(&samples.describe(headline).label), columns::describe(axis).label);
     let by = by.into_iter().map(str::to_owned).collect();
     Ok(Some((Request { kind: FigureKind::Curves, title, x: axis.into(), by, z: headline.into() }, chosen)))
 }
 
 /// Returns whether a parameter follows the axis, as memory follows the ranks, and the number of messages follows their length.
-fn goes_with(samples: &Samples, other: &str, axis: &str) -> Result<bool> {
+fn follows(samples: &Samples, other: &str, axis: &str) -> Result<bool> {
     let cells = match axis {
         "ranks" | "message_bytes" => samples.cells(&[axis])?,
         _ => Vec::new(),
     };
-    Ok(!cells.is_empty() && cells.iter().all(|cell| cell.samples.constant(other)))
+    Ok(!cells.is_empty() && cells.iter().all(|cell| cell.samples.is_constant(other)))
 }
 
 /// Returns the samples at the corners of alpha and L. Each remaining parameter has the value of most points.
-fn at_corners(mut chosen: Samples, others: &[&str], axis: &str) -> Result<Samples> {
+fn select_corners(mut chosen: Samples, others: &[&str], axis: &str) -> Result<Samples> {
     for &other in others {
-        if other == "kernel" || !goes_with(&chosen, other, axis)? {
-            chosen = at_most_frequent(chosen, other, axis)?;
+        if other == "kernel" || !follows(&chosen, other, axis)? {
+            chosen = select_most_frequent(chosen, other, axis)?;
         }
     }
     Ok(corners(&chosen))
@@ -182,24 +182,24 @@ fn at_corners(mut chosen: Samples, others: &[&str], axis: &str) -> Result<Sample
 
 /// Returns the samples of a curve for every combination of words, such as the algorithm. The remaining parameters have the values
 /// of most points, unless each curve has only one value or the parameter follows the axis.
-fn by_words(mut chosen: Samples, others: &[&str], axis: &str, by: &[&str]) -> Result<Samples> {
+fn select_curves(mut chosen: Samples, others: &[&str], axis: &str, by: &[&str]) -> Result<Samples> {
     for &other in others {
         let mut own = true;
         for curve in chosen.cells(by)? {
-            own &= goes_with(&curve.samples, other, axis)? || !curve.samples.varies(other);
+            own &= follows(&curve.samples, other, axis)? || !curve.samples.varies(other);
         }
         if !own {
-            chosen = at_most_covering(&chosen, other, axis, by)?;
+            chosen = select_most_covering(&chosen, other, axis, by)?;
         }
     }
     let curves = chosen.cells(by)?.into_iter().filter(|curve| curve.samples.varies(axis));
-    Ok(chosen.at(curves.flat_map(|curve| curve.samples.rows().to_vec()).collect()))
+    Ok(chosen.with_rows(curves.flat_map(|curve| curve.samples.rows().to_vec()).collect()))
 }
 
 /// Returns the samples with the value of `column` that covers most points of the curves, and those without a value.
-fn at_most_covering(samples: &Samples, column: &str, axis: &str, by: &[&str]) -> Result<Samples> {
+fn select_most_covering(samples: &Samples, column: &str, axis: &str, by: &[&str]) -> Result<Samples> {
     let places: Vec<&str> = by.iter().copied().chain([axis]).collect();
-    let mut kept = samples.only(|row| samples.table().value(column, row).is_none()).rows().to_vec();
+    let mut kept = samples.filter_rows(|row| samples.table().value(column, row).is_none()).rows().to_vec();
     let mut best = (0, Vec::new());
     for cell in samples.cells(&[column])? {
         let covered = cell.samples.cells(&places)?.len();
@@ -208,7 +208,7 @@ fn at_most_covering(samples: &Samples, column: &str, axis: &str, by: &[&str]) ->
         }
     }
     kept.extend(best.1);
-    Ok(samples.at(kept))
+    Ok(samples.with_rows(kept))
 }
 
 /// Converts curves over P to efficiencies relative to one rank, if they include one rank.
@@ -220,9 +220,9 @@ fn efficiency(drawn: &Figure, axis: &str, headline: &str) -> Option<Figure> {
         return None;
     }
     for series in &mut curves.series {
-        let one = *series.points.iter().find(|point| point.x == 1.0)?;
+        let single_rank = *series.points.iter().find(|point| point.x == 1.0)?;
         for point in &mut series.points {
-            *point = point.over(&one, if headline.ends_with("_per_rank") { 1.0 } else { point.x });
+            *point = point.ratio_to(&single_rank, if headline.ends_with("_per_rank") { 1.0 } else { point.x });
         }
     }
     curves.title = "Parallel efficiency".into();
@@ -232,7 +232,7 @@ fn efficiency(drawn: &Figure, axis: &str, headline: &str) -> Option<Figure> {
 
 /// Returns landmarks at the global memory sizes where a rank's part exceeds a cache or the reach of the TLB.
 fn landmarks(samples: &Samples, manifest: &Manifest, card: Option<&Card>) -> Vec<Landmark> {
-    let number = |name: &str| samples.first(name).and_then(|value| value.as_f64()).unwrap_or(f64::NAN);
+    let number = |name: &str| samples.first_value(name).and_then(|value| value.as_f64()).unwrap_or(f64::NAN);
     let launch = manifest.launches.iter().find(|end| end.launch.launch == samples.first_word("launch"));
     let (Some(launch), ranks) = (launch, number("ranks")) else { return Vec::new() };
     let host = &launch.launch.host;
@@ -242,7 +242,7 @@ fn landmarks(samples: &Samples, manifest: &Manifest, card: Option<&Card>) -> Vec
     let page = number("page_bytes");
     let entries = if page > 65536.0 { host.tlb_entries_2m } else { host.tlb_entries_4k };
     let reach = entries.map(|entries| mark(words(f64::from(entries) * page), "TLB reach".into()));
-    caches::of_rank(&launch.launch, card)
+    caches::rank_caches(&launch.launch, card)
         .into_iter()
         .map(cache)
         .chain(reach)
@@ -251,7 +251,7 @@ fn landmarks(samples: &Samples, manifest: &Manifest, card: Option<&Card>) -> Vec
 }
 
 /// Returns the samples with the value of `column` that occurs with the most values of `axis`.
-fn at_most_frequent(samples: Samples, column: &str, axis: &str) -> Result<Samples> {
+fn select_most_frequent(samples: Samples, column: &str, axis: &str) -> Result<Samples> {
     let mut best: Option<(usize, Samples)> = None;
     for cell in samples.cells(&[column])? {
         let spread = cell.samples.cells(&[axis])?.len();
@@ -265,13 +265,13 @@ fn at_most_frequent(samples: Samples, column: &str, axis: &str) -> Result<Sample
 /// Returns the samples at the smallest, the middle and the largest alpha and L.
 fn corners(samples: &Samples) -> Samples {
     let picks = |name: &str| {
-        let values = samples.distinct(name);
+        let values = samples.distinct_numbers(name);
         let last = values.len().saturating_sub(1);
-        [0, last / 2, last].map(|at| values.get(at).copied())
+        [0, last / 2, last].map(|index| values.get(index).copied())
     };
     let (alphas, blocks) = (picks(ALPHA), picks(BLOCK));
     let ends = [(0, 0), (0, 2), (1, 1), (2, 0), (2, 2)];
-    samples.only(|row| {
+    samples.filter_rows(|row| {
         let is = |name: &str, value: Option<f64>| value.is_none_or(|value| samples.table().number(name, row) == value);
         ends.iter().any(|&(a, b)| is(ALPHA, alphas[a]) && is(BLOCK, blocks[b]))
     })

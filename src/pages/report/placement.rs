@@ -14,13 +14,13 @@ const PAGES_ELSEWHERE: f64 = 0.05;
 
 /// A launch, with the placement of its ranks as text.
 #[derive(Serialize)]
-pub struct Launched<'a> {
+pub struct PlacedLaunch<'a> {
     end: &'a LaunchEnd,
     placed: String,
 }
 
-impl<'a> Launched<'a> {
-    pub fn of(end: &'a LaunchEnd) -> Self {
+impl<'a> PlacedLaunch<'a> {
+    pub fn from_launch(end: &'a LaunchEnd) -> Self {
         let mut nodes: Vec<(&str, Vec<String>)> = Vec::new();
         for place in &end.launch.placement {
             let number = place.hardware_thread.map_or("?".into(), |number| number.to_string());
@@ -44,48 +44,48 @@ pub fn warnings(manifest: &Manifest, samples: &Samples) -> Vec<String> {
         manifest.launches.iter().filter(|end| current.contains(end.launch.launch.as_str())).collect();
     // Ranks that share a hardware thread are reported as oversubscribed instead.
     let settled: Vec<&LaunchEnd> = launches.iter().copied().filter(|end| !end.launch.oversubscribed).collect();
-    let unpinned = which(&settled, |ranks| ranks.iter().any(|rank| !rank.pinned)).map(|launches| {
+    let unpinned = names(&settled, |ranks| ranks.iter().any(|rank| !rank.pinned)).map(|launches| {
         format!(
             "Ranks were not pinned to a core in {launches}: the system could move them during the measurement. Let the \
              launcher bind each rank to a core."
         )
     });
-    let shared = which(&settled, share_cores).map(|launches| {
+    let shared = names(&settled, share_cores).map(|launches| {
         format!("Ranks shared cores in {launches}, each on a separate hardware thread. Rates per rank are not rates per core.")
     });
-    let one_machine = which(&launches, |ranks| nodes_on_one_machine(ranks).is_some()).map(|which| {
-        let of = |end: &&LaunchEnd| nodes_on_one_machine(&end.launch.placement);
-        let nodes = launches.iter().find_map(of).unwrap_or_default();
+    let one_machine = names(&launches, |ranks| nodes_on_one_machine(ranks).is_some()).map(|which| {
+        let shared_nodes = |end: &&LaunchEnd| nodes_on_one_machine(&end.launch.placement);
+        let nodes = launches.iter().find_map(shared_nodes).unwrap_or_default();
         format!(
             "Several nodes are one machine in {which}: {}. Messages between them did not use a network between machines, and \
              their ranks share the processors of the machine.",
             nodes.join(", ")
         )
     });
-    let further = by_messages(&launches, samples).into_iter().chain(memory_elsewhere(&launches, samples));
+    let further = warn_by_messages(&launches, samples).into_iter().chain(memory_elsewhere(&launches, samples));
     unpinned.into_iter().chain(shared).chain(one_machine).chain(further).collect()
 }
 
 /// Returns a warning if the MPI library implements gets and puts by messages.
-fn by_messages(launches: &[&LaunchEnd], samples: &Samples) -> Option<String> {
-    let is_so =
+fn warn_by_messages(launches: &[&LaunchEnd], samples: &Samples) -> Option<String> {
+    let used_messages =
         |end: &&&LaunchEnd| end.launch.environment.get(VARIABLE).is_some_and(|component| component == BY_MESSAGES);
-    let launches: Vec<&LaunchEnd> = launches.iter().filter(is_so).copied().collect();
-    let which = which(&launches, |_| true).filter(|_| remote_memory::is_in(samples))?;
+    let launches: Vec<&LaunchEnd> = launches.iter().filter(used_messages).copied().collect();
+    let names = names(&launches, |_| true).filter(|_| remote_memory::is_used_in(samples))?;
     Some(format!(
-        "Open MPI implemented gets and puts by messages in {which} ({VARIABLE}={BY_MESSAGES}): their times are those of messages that the \
+        "Open MPI implemented gets and puts by messages in {names} ({VARIABLE}={BY_MESSAGES}): their times are those of messages that the \
          other rank answers, and bounds and predictions for remote memory do not apply."
     ))
 }
 
 /// Names the launches whose ranks meet a condition.
-fn which(launches: &[&LaunchEnd], are: impl Fn(&[Placement]) -> bool) -> Option<String> {
-    let found: Vec<&str> =
+fn names(launches: &[&LaunchEnd], are: impl Fn(&[Placement]) -> bool) -> Option<String> {
+    let names: Vec<&str> =
         (launches.iter()).filter(|end| are(&end.launch.placement)).map(|end| end.launch.launch.as_str()).collect();
-    match found.as_slice() {
+    match names.as_slice() {
         [] => None,
         [one] => Some(format!("launch {one}")),
-        [first, ..] => Some(format!("{} (the first is {first})", plural(found.len(), "launch"))),
+        [first, ..] => Some(format!("{} (the first is {first})", plural(names.len(), "launch"))),
     }
 }
 
@@ -110,9 +110,10 @@ fn memory_elsewhere(launches: &[&LaunchEnd], samples: &Samples) -> Option<String
     let far = shares.iter().filter(|&&share| share > PAGES_ELSEWHERE).count();
     let most = shares.iter().copied().filter(|share| *share > PAGES_ELSEWHERE).reduce(f64::max)?;
     let ranks = launches.iter().flat_map(|end| end.launch.placement.iter().map(move |rank| (end, rank)));
-    let told = ranks.filter_map(|(end, rank)| Some((end, rank.rank, rank.memory.as_ref()?)));
-    let example =
-        told.max_by(|a, b| a.2.elsewhere.total_cmp(&b.2.elsewhere)).filter(|(.., m)| m.elsewhere > PAGES_ELSEWHERE);
+    let with_memory = ranks.filter_map(|(end, rank)| Some((end, rank.rank, rank.memory.as_ref()?)));
+    let example = with_memory
+        .max_by(|a, b| a.2.elsewhere.total_cmp(&b.2.elsewhere))
+        .filter(|(.., m)| m.elsewhere > PAGES_ELSEWHERE);
     let example = example.map_or(String::new(), |(end, rank, memory)| {
         let launch = &end.launch.launch;
         format!(

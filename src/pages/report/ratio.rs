@@ -2,7 +2,7 @@
 
 use crate::html::{Picture, picture};
 use apexmap_base::error::Result;
-use apexmap_base::units::{Unit, WORD_BYTES, bytes, significant};
+use apexmap_base::units::{Unit, WORD_BYTES, bytes, short_number};
 use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
@@ -21,22 +21,22 @@ const EFFECTS: &str = "The paper identifies three effects. (1) Short messages: t
      machine Phoenix.";
 
 /// Draws the ratio if a result contains both on two ranks: Apex-Map with alpha = 1, and ping-pong with sends.
-pub fn of_ping_pong(folder: &Folder, samples: &Samples) -> Result<Option<Picture>> {
+pub fn draw_ratio(folder: &Folder, samples: &Samples) -> Result<Option<Picture>> {
     let series = ratios(samples)?;
     if series.is_empty() {
         return Ok(None);
     }
     let title = "Apex-Map against ping-pong (alpha = 1, P = 2)";
-    let found: Vec<String> = series.iter().filter_map(findings).collect();
+    let results: Vec<String> = series.iter().filter_map(findings).collect();
     let caption = format!(
         "Bandwidth per process of Apex-Map / bandwidth of ping-pong with messages of the same length, as in Figure \
          2 of the Apex-Map paper. Ratios of medians. Bands are 95 % intervals of the ratio over blocks of launches if there are several, otherwise the lower limit of \
          one within its launch divided by the upper limit of the other. {EFFECTS} Here: {}.",
-        found.join("; ")
+        results.join("; ")
     );
     let curves = Curves {
         title: title.into(),
-        subtitle: samples.stamped(String::new()),
+        subtitle: samples.stamp_subtitle(String::new()),
         x: Quantity { label: "message size, 8 L".into(), unit: Unit::Bytes, log: true },
         y: Quantity { label: "Apex-Map / ping-pong".into(), unit: Unit::None, log: false },
         series,
@@ -53,9 +53,10 @@ pub fn ratios(samples: &Samples) -> Result<Vec<Series>> {
         return Ok(Vec::new());
     }
     let table = samples.table();
-    let two = samples.only(|row| table.number("ranks", row) == 2.0);
-    let pong = two.of_kernel("message_rate.ping_pong").with_word("operation", &["send"]);
-    let apex = two.only(|row| table.word("kernel", row).starts_with("apex_map.") && table.number(ALPHA, row) == 1.0);
+    let two = samples.filter_rows(|row| table.number("ranks", row) == 2.0);
+    let pong = two.with_kernel("message_rate.ping_pong").with_word("operation", &["send"]);
+    let apex =
+        two.filter_rows(|row| table.word("kernel", row).starts_with("apex_map.") && table.number(ALPHA, row) == 1.0);
     let pong = pong.cells(&["message_bytes"])?;
     let mut names: Vec<&str> = apex.key_columns().into_iter().filter(|&name| name != "ranks").collect();
     names.push(BLOCK);
@@ -77,9 +78,9 @@ fn ratio(cell: &Cell, pong: &[Cell]) -> Option<CurvePoint> {
     const RATES: [&str; 2] = ["bytes_per_second_per_rank", "bytes_per_second"];
     let x = cell.by.last()?.as_f64()? * WORD_BYTES as f64;
     let pong = pong.iter().find(|cell| cell.by[0].as_f64() == Some(x))?;
-    let (of, to) = (cell.samples.by_launch(RATES[0]), pong.samples.by_launch(RATES[1]));
+    let (apex_launches, pong_launches) = (cell.samples.launch_values(RATES[0]), pong.samples.launch_values(RATES[1]));
     // The same launches measured both on two ranks.
-    if let Some((shift, _)) = estimate::shift(&of, &to, true) {
+    if let Some((shift, _)) = estimate::log_ratio(&apex_launches, &pong_launches, true) {
         let (low, high) = shift.interval();
         return Some(CurvePoint { x, y: shift.value.exp(), low: low.exp(), high: high.exp() });
     }
@@ -95,6 +96,6 @@ fn ratio(cell: &Cell, pong: &[Cell]) -> Option<CurvePoint> {
 fn findings(series: &Series) -> Option<String> {
     let (first, last) = (series.points.first()?, series.points.last()?);
     let best = series.points.iter().max_by(|a, b| a.y.total_cmp(&b.y))?;
-    let at = |point: &CurvePoint| format!("{} at {}", significant(point.y), bytes(point.x));
-    Some(format!("{}: {}, maximum {}, {}", series.label, at(first), at(best), at(last)))
+    let describe = |point: &CurvePoint| format!("{} at {}", short_number(point.y), bytes(point.x));
+    Some(format!("{}: {}, maximum {}, {}", series.label, describe(first), describe(best), describe(last)))
 }

@@ -6,7 +6,7 @@ use apexmap_base::units::{self, Unit, plural};
 use apexmap_measure::kernels;
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::samples::groups::SampleGroup;
-use apexmap_results::table::derive::{ATTAINABLE, ATTAINED, BOUND_BY, SHARE, bound_of};
+use apexmap_results::table::derive::{ATTAINABLE, ATTAINED, BOUND_BY, SHARE, bound_column};
 use apexmap_study::model_fit::card::NEAR;
 use apexmap_theory::bounds::{self, Limits, Terms};
 use apexmap_theory::statistics::Summary;
@@ -56,25 +56,25 @@ pub struct Formula {
 }
 
 /// Returns the fractions of all groups; `None` if the result has no card, or no point a bound.
-pub fn of(input: &Input) -> Result<Option<Shares>> {
+pub fn section(input: &Input) -> Result<Option<Shares>> {
     let Some(card) = input.card.as_ref().filter(|_| input.samples.column(SHARE).is_some()) else { return Ok(None) };
     let (groups, terms) = (&input.groups, &input.terms);
-    let (mut rows, mut above, mut all, mut bottlenecks) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
+    let (mut rows, mut above, mut best_shares, mut bottlenecks) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
     for group in groups {
-        let found = group.ranked(SHARE)?;
-        for (cell, share) in &found {
-            all.push(best(cell));
+        let ranked = group.cells_by_median(SHARE)?;
+        for (cell, share) in &ranked {
+            best_shares.push(best_share(cell));
             *bottlenecks.entry(cell.samples.first_word(BOUND_BY).to_owned()).or_insert(0) += 1;
             if is_above(share) {
                 above.push(format!("{}, {}: {}", group.label(), group.place(cell), per_cent(cell, share)));
             }
         }
-        let Some(last) = found.len().checked_sub(1) else { continue };
-        for (which, at) in [("smallest", 0), ("median", last / 2), ("largest", last)] {
-            rows.push(row(group, which, &found[at], terms));
+        let Some(last) = ranked.len().checked_sub(1) else { continue };
+        for (extreme, index) in [("smallest", 0), ("median", last / 2), ("largest", last)] {
+            rows.push(row(group, extreme, &ranked[index], terms));
         }
     }
-    if all.is_empty() {
+    if best_shares.is_empty() {
         return Ok(None);
     }
     let families: BTreeSet<&str> = groups.iter().map(family).collect();
@@ -89,10 +89,10 @@ pub fn of(input: &Input) -> Result<Option<Shares>> {
     };
     Ok(Some(Shares {
         machine: card.name.clone(),
-        accepted: Limits::of(card).accepted,
-        sentence: sentence(&mut all, &bottlenecks)
+        accepted: Limits::from_card(card).accepted,
+        sentence: sentence(&mut best_shares, &bottlenecks)
             + &card_is_wrong(above.len()).map_or(String::new(), |text| format!(" {text}")),
-        predicted: predicted(groups)?,
+        predicted: describe_prediction(groups)?,
         above,
         rows,
         missing: missing(groups, terms),
@@ -102,7 +102,7 @@ pub fn of(input: &Input) -> Result<Option<Shares>> {
 
 /// Returns whether a fraction exceeds one beyond its uncertainty. No machine exceeds its limit, so the card is then wrong.
 pub fn is_above(share: &Summary) -> bool {
-    share.interval.filter(|ends| units::is_known(*ends)).map_or(share.median, |(low, _)| low) > 1.0
+    share.interval.filter(|ends| units::is_informative(*ends)).map_or(share.median, |(low, _)| low) > 1.0
 }
 
 /// Returns a sentence about points above the bound; `None` if there are none.
@@ -128,19 +128,20 @@ fn family(group: &SampleGroup) -> &str {
 }
 
 /// Returns the fraction that the fastest run reached, because bounds are computed from the best runs of a calibration.
-fn best(cell: &Cell) -> f64 {
+fn best_share(cell: &Cell) -> f64 {
     cell.samples.numbers(SHARE).into_iter().fold(0.0, f64::max)
 }
 
 fn per_cent(cell: &Cell, share: &Summary) -> String {
-    let one = |share: f64| units::significant(100.0 * share);
-    let interval = share.interval.map(|(low, high)| format!(" ({} to {})", one(low), one(high))).unwrap_or_default();
-    format!("{} %, median {} %{interval}", one(best(cell)), one(share.median))
+    let percent = |share: f64| units::short_number(100.0 * share);
+    let interval =
+        share.interval.map(|(low, high)| format!(" ({} to {})", percent(low), percent(high))).unwrap_or_default();
+    format!("{} %, median {} %{interval}", percent(best_share(cell)), percent(share.median))
 }
 
 fn row(
     group: &SampleGroup,
-    which: &'static str,
+    extreme: &'static str,
     (cell, share): &(Cell, Summary),
     terms: &HashMap<String, Terms>,
 ) -> ShareRow {
@@ -148,13 +149,13 @@ fn row(
     let rate = |column: Option<&str>| {
         column.and_then(|column| cell.samples.median(column)).map(|v| units::quantity(v, unit)).unwrap_or_default()
     };
-    let others = terms.get(cell.samples.first_word("key")).map(others).unwrap_or_default();
+    let others = terms.get(cell.samples.first_word("key")).map(other_limits).unwrap_or_default();
     ShareRow {
         group: group.label(),
-        which,
+        which: extreme,
         place: group.place(cell),
         rate: rate(Some(group.headline)),
-        bound: rate(bound_of(group.headline)),
+        bound: rate(bound_column(group.headline)),
         by: cell.samples.first_word(BOUND_BY).to_owned(),
         share: per_cent(cell, share),
         attainable: attainable(cell, unit),
@@ -163,72 +164,72 @@ fn row(
 }
 
 /// Describes the agreement with the prediction over all points that Apex-Map's model explains, and the largest disagreement.
-fn predicted(groups: &[SampleGroup]) -> Result<Option<String>> {
-    let mut all: Vec<(f64, String)> = Vec::new();
+fn describe_prediction(groups: &[SampleGroup]) -> Result<Option<String>> {
+    let mut attained: Vec<(f64, String)> = Vec::new();
     for group in groups.iter().filter(|group| group.samples.column(ATTAINED).is_some()) {
         let place = |cell: &Cell| format!("{}, {}", group.label(), group.place(cell));
-        all.extend(group.ranked(ATTAINED)?.iter().map(|(cell, share)| (share.median, place(cell))));
+        attained.extend(group.cells_by_median(ATTAINED)?.iter().map(|(cell, share)| (share.median, place(cell))));
     }
     let off = |share: f64| share.max(1.0 / share);
-    let Some((share, place)) = all.iter().max_by(|a, b| off(a.0).total_cmp(&off(b.0))) else { return Ok(None) };
-    let near = all.iter().filter(|(share, _)| off(*share) <= NEAR).count();
+    let Some((share, place)) = attained.iter().max_by(|a, b| off(a.0).total_cmp(&off(b.0))) else { return Ok(None) };
+    let near = attained.iter().filter(|(share, _)| off(*share) <= NEAR).count();
     Ok(Some(format!(
         "Apex-Map's model predicts the attainable rates from the card alone, without the measured surface: {} of \
          {} are within a factor of {NEAR} of the prediction. Largest disagreement: {} % of the prediction at {place}.",
         near,
-        plural(all.len(), "point"),
-        units::significant(100.0 * share)
+        plural(attained.len(), "point"),
+        units::short_number(100.0 * share)
     )))
 }
 
 fn attainable(cell: &Cell, unit: Unit) -> String {
     let (rate, share) = (cell.samples.median(ATTAINABLE), cell.samples.median(ATTAINED));
-    let text = |(rate, share)| format!("{}, {} %", units::quantity(rate, unit), units::significant(100.0 * share));
+    let text = |(rate, share)| format!("{}, {} %", units::quantity(rate, unit), units::short_number(100.0 * share));
     rate.zip(share).map(text).unwrap_or_default()
 }
 
 /// Returns the other limits as multiples of the bound, each with its smallest value, after the program's own loop, which is not a
 /// limit.
-fn others(terms: &Terms) -> Vec<String> {
+fn other_limits(terms: &Terms) -> Vec<String> {
     let Some(bottleneck) = terms.bottleneck() else { return Vec::new() };
     let mut least: BTreeMap<&str, f64> = BTreeMap::new();
-    for term in terms.found.iter().filter(|term| term.name != bottleneck.name) {
+    for term in terms.limits.iter().filter(|term| term.name != bottleneck.name) {
         let times = term.rate / bottleneck.rate;
-        least.entry(term.name).and_modify(|known| *known = known.min(times)).or_insert(times);
+        least.entry(term.name).and_modify(|smallest| *smallest = smallest.min(times)).or_insert(times);
     }
     let mut least: Vec<_> = least.into_iter().collect();
     least.sort_by(|a, b| a.1.total_cmp(&b.1));
     let own = terms.program.map(|rate| (bounds::LOOP, rate / bottleneck.rate));
-    own.iter().chain(&least).map(|(name, times)| format!("{name} {}x", units::significant(*times))).collect()
+    own.iter().chain(&least).map(|(name, times)| format!("{name} {}x", units::short_number(*times))).collect()
 }
 
-fn sentence(all: &mut [f64], bottlenecks: &BTreeMap<String, usize>) -> String {
-    all.sort_by(f64::total_cmp);
-    let at = |k: usize| units::significant(100.0 * all[k]);
-    let last = all.len() - 1;
+fn sentence(shares: &mut [f64], bottlenecks: &BTreeMap<String, usize>) -> String {
+    shares.sort_by(f64::total_cmp);
+    let percent = |k: usize| units::short_number(100.0 * shares[k]);
+    let last = shares.len() - 1;
     let mut names: Vec<_> = bottlenecks.iter().collect();
     names.sort_by(|a, b| b.1.cmp(a.1));
     let names: Vec<String> = names.iter().map(|(name, count)| format!("{name} at {count}")).collect();
     format!(
         "{} with a bound: the best run of each reaches {} to {} % of it, half of them at least {} %. Bottlenecks: {}.",
-        plural(all.len(), "point"),
-        at(0),
-        at(last),
-        at(last / 2),
+        plural(shares.len(), "point"),
+        percent(0),
+        percent(last),
+        percent(last / 2),
         names.join(", ")
     )
 }
 
 fn missing(groups: &[SampleGroup], terms: &HashMap<String, Terms>) -> Vec<String> {
-    let mut lacking: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut missing_by_kernel: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for samples in groups.iter().map(|group| &group.samples) {
         for key in samples.words("key") {
             let Some(terms) = terms.get(key).filter(|terms| !terms.missing.is_empty()) else { continue };
-            lacking.entry(samples.first_word("kernel")).or_default().extend(&terms.missing);
+            missing_by_kernel.entry(samples.first_word("kernel")).or_default().extend(&terms.missing);
         }
     }
-    let one = |(kernel, names): (&str, BTreeSet<&str>)| {
+    let describe = |(kernel, names): (&str, BTreeSet<&str>)| {
         format!("{kernel}: {}", names.into_iter().collect::<Vec<_>>().join(", "))
     };
-    lacking.into_iter().map(one).collect()
+    missing_by_kernel.into_iter().map(describe).collect()
 }

@@ -6,7 +6,7 @@ use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{self, Unit};
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
-use apexmap_results::samples::estimate::unknown_over;
+use apexmap_results::samples::estimate::unknown_interval_basis;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::derive::{BOUND_BY, SHARE, corrected_column};
@@ -48,13 +48,13 @@ pub struct SummaryRow {
 /// Returns the four corners of a surface, from the least locality to the most, with the worst point before and the best point
 /// after them. Empty for a group without a good sample.
 pub fn rows(group: &SampleGroup) -> Result<Vec<SummaryRow>> {
-    let mut found = group.ranked(group.headline)?;
+    let mut points = group.cells_by_median(group.headline)?;
     if group.samples.describe(group.headline).unit == Unit::Seconds {
         // The best time is the shortest.
-        found.reverse();
+        points.reverse();
     }
-    let Some(last) = found.len().checked_sub(1) else { return Ok(Vec::new()) };
-    let corners = if group.is_surface() { corners(group, &found) } else { Vec::new() };
+    let Some(last) = points.len().checked_sub(1) else { return Ok(Vec::new()) };
+    let corners = if group.is_surface() { corners(group, &points) } else { Vec::new() };
     let mut picks = corners.clone();
     if !picks.contains(&0) {
         picks.insert(0, 0);
@@ -62,14 +62,14 @@ pub fn rows(group: &SampleGroup) -> Result<Vec<SummaryRow>> {
     if !picks.contains(&last) {
         picks.push(last);
     }
-    let which = |at: usize| {
+    let kind_of = |index: usize| {
         if last == 0 {
             return String::new();
         }
-        let words = [(corners.contains(&at), "corner"), (at == 0, "worst"), (at == last, "best")];
+        let words = [(corners.contains(&index), "corner"), (index == 0, "worst"), (index == last, "best")];
         words.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect::<Vec<_>>().join(", ")
     };
-    let rows = picks.iter().map(|&at| row(group, at == picks[0], which(at), &found[at]));
+    let rows = picks.iter().map(|&index| row(group, index == picks[0], kind_of(index), &points[index]));
     Ok(rows.collect())
 }
 
@@ -77,34 +77,37 @@ pub fn rows(group: &SampleGroup) -> Result<Vec<SummaryRow>> {
 fn corners(group: &SampleGroup, points: &[(Cell, Summary)]) -> Vec<usize> {
     let ends = |values: &[f64]| [values.first().copied(), values.last().copied()].map(Option::unwrap_or_default);
     let ([least, most], [short, long]) = (ends(&group.alphas), ends(&group.blocks));
-    let at = |alpha: f64, block: f64| {
+    let position = |alpha: f64, block: f64| {
         points.iter().position(|(cell, _)| {
             let values: Vec<Option<f64>> = cell.by.iter().map(|value| value.as_f64()).collect();
             values == [Some(alpha), Some(block)]
         })
     };
-    [(most, short), (most, long), (least, short), (least, long)].into_iter().filter_map(|(a, l)| at(a, l)).collect()
+    [(most, short), (most, long), (least, short), (least, long)]
+        .into_iter()
+        .filter_map(|(a, l)| position(a, l))
+        .collect()
 }
 
-fn row(group: &SampleGroup, first: bool, which: String, (cell, summary): &(Cell, Summary)) -> SummaryRow {
-    let of = |column: &str| cell.samples.median(column);
+fn row(group: &SampleGroup, first: bool, kind: String, (cell, summary): &(Cell, Summary)) -> SummaryRow {
+    let median_of = |column: &str| cell.samples.median(column);
     let unit = group.samples.describe(group.headline).unit;
     let rate = |value: f64| units::quantity(value, unit);
     SummaryRow {
         group: group.label(),
         first,
-        which,
+        which: kind,
         place: group.place(cell),
         at: cell.by.iter().map(|value| value.as_f64()).collect(),
         median: rate(summary.median),
-        interval: match unknown_over(summary) {
+        interval: match unknown_interval_basis(summary) {
             Some(over) => format!("not known: {over}"),
             None => summary.interval.map(|ends| units::interval(ends, unit)).unwrap_or_default(),
         },
-        corrected: of(&corrected_column(group.headline)).map(rate).unwrap_or_default(),
+        corrected: median_of(&corrected_column(group.headline)).map(rate).unwrap_or_default(),
         quietness: quietness(&cell.samples),
-        aggregate: of("bytes_per_second").map(|v| units::quantity(v, Unit::BytesPerSecond)).unwrap_or_default(),
-        cycles: of("cycles_per_operation").map(units::significant).unwrap_or_default(),
+        aggregate: median_of("bytes_per_second").map(|v| units::quantity(v, Unit::BytesPerSecond)).unwrap_or_default(),
+        cycles: median_of("cycles_per_operation").map(units::short_number).unwrap_or_default(),
         limit: cell.summary(SHARE).map(|share| limit(&share, cell.samples.first_word(BOUND_BY))).unwrap_or_default(),
         conformant: conformant(&cell.samples),
         samples: summary.n,
@@ -126,10 +129,10 @@ fn quietness(samples: &Samples) -> String {
     if !samples.has(QUIETNESS) {
         return String::new();
     }
-    let health = Health::of(samples);
-    match health.disturbed() {
+    let health = Health::from_samples(samples);
+    match health.disturbed_count() {
         0 => health.verdict().name().into(),
-        disturbed => format!("{}, {disturbed} of {}", health.verdict().name(), health.samples()),
+        disturbed => format!("{}, {disturbed} of {}", health.verdict().name(), health.sample_count()),
     }
 }
 
@@ -150,12 +153,12 @@ fn conformant(samples: &Samples) -> String {
 }
 
 /// Maximum number of groups on a terminal.
-const TERMINAL_GROUPS: usize = 6;
+const MAX_TERMINAL_GROUPS: usize = 6;
 
 /// Formats the rows of the first groups as aligned text.
 pub fn text(rows: &[SummaryRow]) -> String {
     let firsts = rows.iter().enumerate().filter(|(_, row)| row.first);
-    let end = firsts.map(|(at, _)| at).nth(TERMINAL_GROUPS).unwrap_or(rows.len());
+    let end = firsts.map(|(index, _)| index).nth(MAX_TERMINAL_GROUPS).unwrap_or(rows.len());
     let (rows, rest) = rows.split_at(end);
     // Limits are known only with a machine card.
     let limited = rows.iter().any(|row| !row.limit.is_empty());
@@ -173,7 +176,7 @@ pub fn text(rows: &[SummaryRow]) -> String {
     head.extend(ruled.then_some("conformant"));
     head.extend(noisy.then_some("quietness"));
     head.push("n");
-    table.row(head);
+    table.add_row(head);
     for row in rows {
         let group = if row.first { row.group.as_str() } else { "" };
         let rate = match row.interval.as_str() {
@@ -186,7 +189,7 @@ pub fn text(rows: &[SummaryRow]) -> String {
         cells.extend(noisy.then_some(row.quietness.as_str()));
         let samples = row.samples.to_string();
         cells.push(&samples);
-        table.row(cells);
+        table.add_row(cells);
     }
     let mut text = table.to_string();
     if !rest.is_empty() {

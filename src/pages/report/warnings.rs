@@ -2,7 +2,7 @@
 
 use super::placement;
 use apexmap_base::error::Result;
-use apexmap_base::units::{WIDEST_INTERVAL, plural};
+use apexmap_base::units::{MAX_INTERVAL_RATIO, plural};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::disk::record::Damage;
@@ -11,9 +11,9 @@ use apexmap_results::samples::distance;
 use apexmap_theory::machine::Card;
 
 /// Returns the warnings of a report, each one or two sentences. `stale` is the number of samples that the report excludes.
-pub fn of(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String> {
+pub fn list(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String> {
     let mut warnings = Vec::new();
-    if samples.oversubscribed() {
+    if samples.is_oversubscribed() {
         warnings.push(
             "Oversubscribed: some launches had more ranks than hardware threads. Their times do not represent a \
              machine with a hardware thread for each rank."
@@ -48,26 +48,26 @@ pub fn of(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String> {
 }
 
 /// Returns warnings about a card that was measured over another network or distance, or that has uncertain numbers.
-pub fn of_card(folder: &Folder, samples: &Samples) -> Result<Vec<String>> {
+pub fn list_for_card(folder: &Folder, samples: &Samples) -> Result<Vec<String>> {
     let Some(card) = folder.card()? else { return Ok(Vec::new()) };
-    let network = folder.trial()?.and_then(|trial| trial.of_another_network(&card));
-    Ok(network.into_iter().chain(distance::from_card(samples, &card)).chain(uncertain(&card)).collect())
+    let network = folder.trial()?.and_then(|trial| trial.describe_network_mismatch(&card));
+    Ok(network.into_iter().chain(distance::card_warning(samples, &card)).chain(uncertain(&card)).collect())
 }
 
 /// Maximum number of names in a sentence.
-const MOST_NAMES: usize = 4;
+const MAX_NAMES: usize = 4;
 
 /// Returns a warning about numbers that the card's measurements do not determine.
 fn uncertain(card: &Card) -> Option<String> {
-    let names = card.uncertain();
-    let further = names.len().saturating_sub(MOST_NAMES);
+    let names = card.uncertain_numbers();
+    let further = names.len().saturating_sub(MAX_NAMES);
     let further = if further > 0 { format!(" and {further} more") } else { String::new() };
     (!names.is_empty()).then(|| {
         format!(
-            "The card of {} does not determine {}{further}: their 95 % intervals span at least a factor of {WIDEST_INTERVAL}. \
+            "The card of {} does not determine {}{further}: their 95 % intervals span at least a factor of {MAX_INTERVAL_RATIO}. \
              Limits and attainable rates do not use them; models that predict from the card use their medians.",
             card.name,
-            names[..names.len().min(MOST_NAMES)].join(", ")
+            names[..names.len().min(MAX_NAMES)].join(", ")
         )
     })
 }

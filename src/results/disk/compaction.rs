@@ -4,7 +4,7 @@
 use crate::disk::folder::Folder;
 use crate::disk::record::Damage;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::in_order::in_order;
+use apexmap_base::in_order::map_in_order;
 use apexmap_base::regular_file;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -34,7 +34,7 @@ impl Content {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn of(folder: &Folder, path: &Path) -> Result<Option<Self>> {
+    pub fn from_file(folder: &Folder, path: &Path) -> Result<Option<Self>> {
         let wrong = |e| Error::file("read", path, e);
         let file = match regular_file::open(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -62,7 +62,7 @@ impl Content {
         if !std::fs::metadata(&path).is_ok_and(|about| same(about.len())) {
             return Ok(false);
         }
-        Ok(Self::of(folder, &path)?.as_ref() == Some(self))
+        Ok(Self::from_file(folder, &path)?.as_ref() == Some(self))
     }
 }
 
@@ -73,9 +73,13 @@ impl Compaction {
     /// If a file cannot be read.
     pub fn sources(folder: &Folder) -> Result<Vec<Content>> {
         let files = folder.journal_files()?.into_iter().chain([folder.points(), folder.machine()]);
-        let mut found = Vec::new();
-        in_order(files, || |path: PathBuf| Content::of(folder, &path), |content| content.map(|it| found.extend(it)))?;
-        Ok(found)
+        let mut sources = Vec::new();
+        map_in_order(
+            files,
+            || |path: PathBuf| Content::from_file(folder, &path),
+            |content| content.map(|source| sources.extend(source)),
+        )?;
+        Ok(sources)
     }
 
     /// Returns whether the folder still holds exactly the sources of the samples. Also true if its journals were removed.
@@ -94,7 +98,7 @@ impl Compaction {
         }
         // `Err(None)` stops at the first changed file.
         let same = |holds: Result<bool>| holds.map_err(Some)?.then_some(()).ok_or(None);
-        match in_order(&self.sources, || |source: &Content| source.holds(folder), same) {
+        match map_in_order(&self.sources, || |source: &Content| source.holds(folder), same) {
             Ok(()) => Ok(true),
             Err(None) => Ok(false),
             Err(Some(error)) => Err(error),

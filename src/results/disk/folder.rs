@@ -31,7 +31,7 @@ impl Folder {
     pub fn create(path: &Path) -> Result<Self> {
         let folder = Self { path: path.to_owned() };
         for place in [folder.journals(), folder.figures()] {
-            fs::create_dir_all(&place).map_err(|e| new_file::refused("create", &place, e))?;
+            fs::create_dir_all(&place).map_err(|e| new_file::access_error("create", &place, e))?;
         }
         Ok(folder)
     }
@@ -45,9 +45,9 @@ impl Folder {
         if folder.journals().is_dir() || folder.samples().is_file() {
             return Ok(folder);
         }
-        let what = if path.exists() { "is not a result folder" } else { "does not exist" };
+        let problem = if path.exists() { "is not a result folder" } else { "does not exist" };
         Err(Error::input(
-            format!("{} {what}", path.display()),
+            format!("{} {problem}", path.display()),
             "name a folder that `apexmap run` wrote, such as results/quickstart",
         ))
     }
@@ -142,7 +142,7 @@ impl Folder {
             let next = "move it elsewhere: journals are files that `apexmap run` writes";
             return Err(Error::environment(format!("{} is not a file", other.display()), next));
         }
-        files.sort_by_cached_key(|path| (number(path), path.clone()));
+        files.sort_by_cached_key(|path| (launch_number(path), path.clone()));
         Ok(files)
     }
 
@@ -156,7 +156,7 @@ impl Folder {
 
     /// Reads the journals as [`Folder::records`] does, but keeps only what plans need of each good sample.
     pub fn outcomes(&self) -> Result<Vec<Record<SampleOutcome>>> {
-        Reader::default().outcomes(&self.journal_files()?)
+        Reader::default().read_outcomes(&self.journal_files()?)
     }
 
     /// Creates the journal of the next launch and returns it with the launch's name, such as `0003`. No other driver gets
@@ -178,7 +178,7 @@ impl Folder {
     /// # Errors
     /// If the folder of the journals cannot be listed.
     pub fn next_launch(&self) -> Result<String> {
-        let last = self.journal_files()?.iter().filter_map(|path| number(path)).max().unwrap_or(0);
+        let last = self.journal_files()?.iter().filter_map(|path| launch_number(path)).max().unwrap_or(0);
         Ok(format!("{:04}", last + 1))
     }
 
@@ -188,7 +188,7 @@ impl Folder {
     /// # Errors
     /// If another driver holds the lock, or its file cannot be created.
     pub fn lock(&self) -> Result<Flock<File>> {
-        self.locked(FlockArg::LockExclusiveNonblock)
+        self.acquire_lock(FlockArg::LockExclusiveNonblock)
     }
 
     /// Locks the folder as [`Folder::lock`] does, but shares it with the other jobs of a sweep and with the programs that
@@ -197,10 +197,10 @@ impl Folder {
     /// # Errors
     /// If a driver holds the folder exclusively, or the lock's file cannot be created.
     pub fn share(&self) -> Result<Flock<File>> {
-        self.locked(FlockArg::LockSharedNonblock)
+        self.acquire_lock(FlockArg::LockSharedNonblock)
     }
 
-    fn locked(&self, how: FlockArg) -> Result<Flock<File>> {
+    fn acquire_lock(&self, how: FlockArg) -> Result<Flock<File>> {
         lock_file(&self.path.join(".lock"), how)?.ok_or_else(|| {
             Error::environment(
                 format!("another apexmap is writing to {}", self.path.display()),
@@ -223,7 +223,7 @@ impl Folder {
         struct PlannedPoint {
             key: String,
         }
-        let planned = self.planned::<PlannedPoint>()?;
+        let planned = self.read_plan::<PlannedPoint>()?;
         Ok(planned.map(|points| points.into_iter().map(|line| line.key).collect()))
     }
 
@@ -232,10 +232,10 @@ impl Folder {
     /// # Errors
     /// If the plan cannot be read, or one of its lines is not a point. Without the plan, stale samples cannot be recognised.
     pub fn planned_points(&self) -> Result<Option<Vec<Point>>> {
-        self.planned()
+        self.read_plan()
     }
 
-    fn planned<T: DeserializeOwned>(&self) -> Result<Option<Vec<T>>> {
+    fn read_plan<T: DeserializeOwned>(&self) -> Result<Option<Vec<T>>> {
         let path = self.points();
         let text = match regular_file::read_text(&path) {
             Ok(text) => text,
@@ -288,7 +288,7 @@ impl Folder {
 /// If the file cannot be created or locked.
 pub fn lock_file(path: &Path, how: FlockArg) -> Result<Option<Flock<File>>> {
     // In a folder shared with other users, the file may be anything: do not truncate it, follow it as a link, or wait for it.
-    let open = |options: &mut OpenOptions| regular_file::opened(options, O_NOFOLLOW, path);
+    let open = |options: &mut OpenOptions| regular_file::open_with(options, O_NOFOLLOW, path);
     let file = match open(OpenOptions::new().write(true).create(true).truncate(false)) {
         // The file may belong to another user of the group. Locking does not need write access.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -296,7 +296,7 @@ pub fn lock_file(path: &Path, how: FlockArg) -> Result<Option<Flock<File>>> {
         }
         opened => opened,
     };
-    let file = file.map_err(|e| new_file::refused("lock", path, e))?;
+    let file = file.map_err(|e| new_file::access_error("lock", path, e))?;
     match Flock::lock(file, how) {
         Ok(lock) => Ok(Some(lock)),
         Err((_, Errno::EWOULDBLOCK)) => Ok(None),
@@ -305,6 +305,6 @@ pub fn lock_file(path: &Path, how: FlockArg) -> Result<Option<Flock<File>>> {
 }
 
 /// Returns the number of a launch, from its journal's name.
-fn number(journal: &Path) -> Option<u32> {
+fn launch_number(journal: &Path) -> Option<u32> {
     journal.file_stem()?.to_str()?.parse().ok()
 }

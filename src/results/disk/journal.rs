@@ -32,7 +32,7 @@ impl Journal {
         match OpenOptions::new().create_new(true).append(true).open(path) {
             Ok(file) => Ok(Some(Self { file, path: path.to_owned(), synced: Instant::now() })),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
-            Err(error) => Err(new_file::refused("create the journal", path, error)),
+            Err(error) => Err(new_file::access_error("create the journal", path, error)),
         }
     }
 
@@ -69,6 +69,6 @@ pub fn read(path: &Path) -> Result<Record> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn outcomes(path: &Path) -> Result<Record<SampleOutcome>> {
-    Reader::default().outcomes(&[path.to_owned()]).map(|mut records| records.remove(0))
+pub fn read_outcomes(path: &Path) -> Result<Record<SampleOutcome>> {
+    Reader::default().read_outcomes(&[path.to_owned()]).map(|mut records| records.remove(0))
 }

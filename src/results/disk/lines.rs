@@ -22,13 +22,13 @@ use std::path::Path;
 
 /// Maximum bytes of a line; longer lines count as unreadable. The first line of a launch of a hundred thousand ranks is
 /// shorter.
-const LONGEST: u64 = 64 << 20;
+const MAX_LINE_BYTES: u64 = 64 << 20;
 
 /// Minimum bytes of a part.
-const PART: usize = 1 << 16;
+const MIN_PART_BYTES: usize = 1 << 16;
 
 /// Maximum number of points that a parser caches.
-const MOST_POINTS: usize = 4096;
+const MAX_CACHED_POINTS: usize = 4096;
 
 /// Text after the point and the key. A quote within a word follows a backslash, so this text is always a name.
 const AFTER_POINT: &str = ",\"block\":";
@@ -51,10 +51,10 @@ pub fn parts(path: &Path) -> impl Iterator<Item = Result<Part>> {
             Ok(file) => file,
             Err(error) => return Err(std::mem::replace(error, ErrorKind::Other.into())),
         };
-        while !ended && part.lines.len() < PART {
+        while !ended && part.lines.len() < MIN_PART_BYTES {
             let start = part.lines.len();
-            let read = file.take(LONGEST).read_until(b'\n', &mut part.lines)?;
-            if read as u64 == LONGEST && !part.lines.ends_with(b"\n") {
+            let read = file.take(MAX_LINE_BYTES).read_until(b'\n', &mut part.lines)?;
+            if read as u64 == MAX_LINE_BYTES && !part.lines.ends_with(b"\n") {
                 file.skip_until(b'\n')?;
                 part.lines.truncate(start);
                 part.too_long += 1;
@@ -77,22 +77,22 @@ pub enum Line<K> {
 }
 
 /// The part of a sample that a reader keeps.
-pub trait Kept: From<Sample> + Send {
+pub trait KeptSample: From<Sample> + Send {
     type Facts: DeserializeOwned + Default;
     type Outputs: DeserializeOwned + Default;
 
     /// Creates it from a sample's line; `None` if the whole sample must be read.
-    fn of(known: &Known, rest: Rest<Self::Facts, Self::Outputs>) -> Option<Self>;
+    fn from_line(head: &SampleHead, rest: SampleRest<Self::Facts, Self::Outputs>) -> Option<Self>;
 }
 
-impl Kept for Sample {
+impl KeptSample for Sample {
     type Facts = Facts;
     type Outputs = BTreeMap<String, Value>;
 
-    fn of(known: &Known, rest: Rest<Facts, Self::Outputs>) -> Option<Self> {
+    fn from_line(head: &SampleHead, rest: SampleRest<Facts, Self::Outputs>) -> Option<Self> {
         Some(Sample {
-            point: known.point.clone(),
-            key: known.key.clone(),
+            point: head.point.clone(),
+            key: head.key.clone(),
             block: rest.block,
             repetition: rest.repetition,
             status: rest.status,
@@ -107,13 +107,13 @@ impl Kept for Sample {
     }
 }
 
-impl Kept for SampleOutcome {
-    type Facts = Unkept<f64>;
-    type Outputs = Unkept<Value>;
+impl KeptSample for SampleOutcome {
+    type Facts = Discarded<f64>;
+    type Outputs = Discarded<Value>;
 
-    fn of(known: &Known, rest: Rest<Self::Facts, Self::Outputs>) -> Option<Self> {
+    fn from_line(head: &SampleHead, rest: SampleRest<Self::Facts, Self::Outputs>) -> Option<Self> {
         (rest.status == Status::Ok).then(|| SampleOutcome {
-            key: known.key.clone(),
+            key: head.key.clone(),
             block: rest.block,
             repetition: rest.repetition,
             status: rest.status,
@@ -125,21 +125,21 @@ impl Kept for SampleOutcome {
 }
 
 /// The beginning of a sample's line.
-pub struct Known {
+pub struct SampleHead {
     point: Point,
     key: String,
     /// Hash of the key.
     hash: u64,
 }
 
-impl Known {
+impl SampleHead {
     /// Parses the beginning of a line; `None` if it is not a sample, or not a valid one.
     fn read(head: &str) -> Option<Self> {
         let Head { event, kernel, ranks, params, key } = serde_json::from_str(&format!("{head}}}")).ok()?;
         if event != "sample" || ranks == 0 {
             return None;
         }
-        let point = complete(Point { kernel, ranks, params }).ok()?;
+        let point = complete_point(Point { kernel, ranks, params }).ok()?;
         Some(Self { point, hash: hash(&key), key })
     }
 }
@@ -157,7 +157,7 @@ struct Head {
 /// The rest of a sample's line.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rest<F, O> {
+pub struct SampleRest<F, O> {
     block: u32,
     repetition: u32,
     status: Status,
@@ -176,69 +176,73 @@ pub struct Rest<F, O> {
 /// Parses lines.
 #[derive(Default)]
 pub struct Parser {
-    known: HashMap<String, Known, RandomState>,
+    heads: HashMap<String, SampleHead, RandomState>,
     rest: String,
 }
 
 impl Parser {
     /// Parses the lines of a part, without empty ones.
-    pub fn read<K: Kept>(&mut self, part: &Part) -> Vec<Line<K>> {
+    pub fn read<K: KeptSample>(&mut self, part: &Part) -> Vec<Line<K>> {
         let lines = part.lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let mut read: Vec<Line<K>> = lines.map(|line| self.line(line)).collect();
         read.extend((0..part.too_long).map(|_| Line::Unreadable));
         read
     }
 
-    fn line<K: Kept>(&mut self, line: &[u8]) -> Line<K> {
+    fn line<K: KeptSample>(&mut self, line: &[u8]) -> Line<K> {
         let sample = std::str::from_utf8(line).ok().and_then(|line| self.sample(line));
         sample.unwrap_or_else(|| match serde_json::from_slice(line) {
-            Ok(Event::Sample(sample)) => checked(*sample).unwrap_or(Line::Unreadable),
+            Ok(Event::Sample(sample)) => check_sample(*sample).unwrap_or(Line::Unreadable),
             Ok(event) => Line::Other(event),
             Err(_) => Line::Unreadable,
         })
     }
 
     /// Parses a sample in the usual form; `None` if the line has another form or is not a sample.
-    fn sample<K: Kept>(&mut self, line: &str) -> Option<Line<K>> {
+    fn sample<K: KeptSample>(&mut self, line: &str) -> Option<Line<K>> {
         let (head, rest) = line.split_at(line.find(AFTER_POINT)?);
         self.rest.clear();
         self.rest.extend(["{", &rest[1..]]);
-        let rest: Rest<K::Facts, K::Outputs> = serde_json::from_str(&self.rest).ok()?;
-        if !timed(rest.status, rest.seconds) || rest.repetition == u32::MAX {
+        let rest: SampleRest<K::Facts, K::Outputs> = serde_json::from_str(&self.rest).ok()?;
+        if !is_time_valid(rest.status, rest.seconds) || rest.repetition == u32::MAX {
             return None;
         }
         let read;
-        let known = match self.known.get(head) {
+        let parsed = match self.heads.get(head) {
             Some(known) => known,
             None => {
-                read = Known::read(head)?;
-                if self.known.len() < MOST_POINTS { self.known.entry(head.to_owned()).or_insert(read) } else { &read }
+                read = SampleHead::read(head)?;
+                if self.heads.len() < MAX_CACHED_POINTS {
+                    self.heads.entry(head.to_owned()).or_insert(read)
+                } else {
+                    &read
+                }
             }
         };
-        let identity = (known.hash, rest.block, rest.repetition, rest.unix_seconds.to_bits());
-        Some(Line::Sample(K::of(known, rest)?, identity))
+        let identity = (parsed.hash, rest.block, rest.repetition, rest.unix_seconds.to_bits());
+        Some(Line::Sample(K::from_line(parsed, rest)?, identity))
     }
 }
 
 /// Checks a sample; `None` if it is invalid.
-fn checked<K: Kept>(mut sample: Sample) -> Option<Line<K>> {
+fn check_sample<K: KeptSample>(mut sample: Sample) -> Option<Line<K>> {
     // No repetition can follow the largest number.
-    if !timed(sample.status, sample.seconds) || sample.point.ranks == 0 || sample.repetition == u32::MAX {
+    if !is_time_valid(sample.status, sample.seconds) || sample.point.ranks == 0 || sample.repetition == u32::MAX {
         return None;
     }
-    sample.point = complete(sample.point).ok()?;
+    sample.point = complete_point(sample.point).ok()?;
     let identity = (hash(&sample.key), sample.block, sample.repetition, sample.unix_seconds.to_bits());
     Some(Line::Sample(sample.into(), identity))
 }
 
 /// Returns whether a run with this status can have this time.
-fn timed(status: Status, seconds: Option<f64>) -> bool {
+fn is_time_valid(status: Status, seconds: Option<f64>) -> bool {
     seconds.map_or(status != Status::Ok, |seconds| seconds > 0.0 && seconds.is_finite())
 }
 
 /// Checks a point and adds parameters that are newer than the point. A point of an unknown kernel remains unchanged.
-fn complete(point: Point) -> std::result::Result<Point, String> {
-    if kernels::find(&point.kernel).is_ok() { kernels::fill(point) } else { Ok(point) }
+fn complete_point(point: Point) -> std::result::Result<Point, String> {
+    if kernels::find(&point.kernel).is_ok() { kernels::fill_defaults(point) } else { Ok(point) }
 }
 
 fn hash(key: &str) -> u64 {
@@ -248,21 +252,21 @@ fn hash(key: &str) -> u64 {
 }
 
 /// A map whose values are parsed, which proves that they exist, and not kept.
-pub struct Unkept<V>(PhantomData<V>);
+pub struct Discarded<V>(PhantomData<V>);
 
-impl<V> Default for Unkept<V> {
+impl<V> Default for Discarded<V> {
     fn default() -> Self {
         Self(PhantomData)
     }
 }
 
-impl<'de, V: Deserialize<'de>> Deserialize<'de> for Unkept<V> {
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for Discarded<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         deserializer.deserialize_map(Self::default())
     }
 }
 
-impl<'de, V: Deserialize<'de>> Visitor<'de> for Unkept<V> {
+impl<'de, V: Deserialize<'de>> Visitor<'de> for Discarded<V> {
     type Value = Self;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {

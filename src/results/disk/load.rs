@@ -13,7 +13,7 @@ use apexmap_base::sample::Sample;
 use apexmap_theory::bounds::Limits;
 
 /// Samples loaded from a folder.
-pub struct Loaded {
+pub struct LoadedSamples {
     pub table: Table,
     /// Damage of the journals.
     pub damages: Vec<Damage>,
@@ -34,36 +34,38 @@ impl Folder {
     }
 
     /// Loads all samples as [`Folder::table`] does, with notes about their source.
-    pub fn load(&self) -> Result<Loaded> {
+    pub fn load(&self) -> Result<LoadedSamples> {
         self.load_some(&|_| true)
     }
 
     /// Loads the samples as [`Folder::load`] does. The table may omit columns that are not `wanted`.
-    pub fn load_some(&self, wanted: &dyn Fn(&str) -> bool) -> Result<Loaded> {
+    pub fn load_some(&self, wanted: &dyn Fn(&str) -> bool) -> Result<LoadedSamples> {
         let compaction = Manifest::read(self).ok().and_then(|manifest| manifest.compaction);
         let mut fallback = None;
         match compaction {
             // The file is from an earlier version, or was copied out of its folder.
             None if self.journal_files()?.is_empty() && self.samples().is_file() => {
                 let table = parquet::read_some(&self.samples(), wanted)?;
-                return Ok(Loaded { table, damages: Vec::new(), fallback, unchecked: true });
+                return Ok(LoadedSamples { table, damages: Vec::new(), fallback, unchecked: true });
             }
-            Some(compaction) if compaction.is_current(self)? => match self.compacted(&compaction, wanted) {
-                Ok(table) => return Ok(Loaded { table, damages: compaction.damages, fallback, unchecked: false }),
+            Some(compaction) if compaction.is_current(self)? => match self.read_compacted(&compaction, wanted) {
+                Ok(table) => {
+                    return Ok(LoadedSamples { table, damages: compaction.damages, fallback, unchecked: false });
+                }
                 Err(error) if self.journal_files()?.is_empty() => return Err(error),
-                Err(error) => fallback = Some(error.what),
+                Err(error) => fallback = Some(error.message),
             },
             _ => {}
         }
         let (table, damages) = self.tabulate()?;
-        Ok(Loaded { table, damages, fallback, unchecked: false })
+        Ok(LoadedSamples { table, damages, fallback, unchecked: false })
     }
 
     /// Reads the Parquet file if it is unchanged.
-    fn compacted(&self, compaction: &Compaction, wanted: &dyn Fn(&str) -> bool) -> Result<Table> {
+    fn read_compacted(&self, compaction: &Compaction, wanted: &dyn Fn(&str) -> bool) -> Result<Table> {
         if !compaction.is_whole(self)? {
-            let what = format!("{} does not match its checksum in manifest.json", self.samples().display());
-            return Err(Error::environment(what, "restore a complete copy of it, or its journals"));
+            let message = format!("{} does not match its checksum in manifest.json", self.samples().display());
+            return Err(Error::environment(message, "restore a complete copy of it, or its journals"));
         }
         parquet::read_some(&self.samples(), wanted)
     }
@@ -72,11 +74,11 @@ impl Folder {
     fn tabulate(&self) -> Result<(Table, Vec<Damage>)> {
         let keys = self.planned_keys()?;
         let current = |key: &str| keys.as_ref().is_none_or(|keys| keys.contains(key));
-        let mut table = Tabulation::new(self.card()?.map(|card| Limits::of(&card)));
+        let mut table = Tabulation::new(self.card()?.map(|card| Limits::from_card(&card)));
         let add = |sample: Sample, record: &mut Record| {
             table.add(&sample, record.launch.as_ref(), current(&sample.key));
         };
-        let records = Reader::default().each(&self.journal_files()?, add)?;
+        let records = Reader::default().read_each(&self.journal_files()?, add)?;
         records.iter().for_each(|record| table.end_launch(record));
         Ok((table.finish(), records.iter().filter_map(Record::damage).collect()))
     }
@@ -94,7 +96,7 @@ impl Folder {
         }
         let path = self.samples();
         self.replace(&path, |file| parquet::write(file, &path, &table))?;
-        if let (Ok(manifest), Some(samples)) = (Manifest::read(self), Content::of(self, &path)?) {
+        if let (Ok(manifest), Some(samples)) = (Manifest::read(self), Content::from_file(self, &path)?) {
             let compaction = Some(Compaction { samples, sources, damages });
             Manifest { compaction, ..manifest }.write(self)?;
         }

@@ -102,10 +102,13 @@ impl Manifest {
         let path = folder.manifest();
         let text = read_text(&path).map_err(|e| Error::file("read", &path, e))?;
         serde_json::from_str(&text).map_err(|error| {
-            let of = |value: serde_json::Value| value.get("schema")?.as_u64();
-            let newer = serde_json::from_str(&text).ok().and_then(of).is_some_and(|of| of > u64::from(SCHEMA_VERSION));
+            let schema = |value: serde_json::Value| value.get("schema")?.as_u64();
+            let newer = serde_json::from_str(&text)
+                .ok()
+                .and_then(schema)
+                .is_some_and(|version| version > u64::from(SCHEMA_VERSION));
             if newer {
-                return record::newer(&path);
+                return record::newer_schema_error(&path);
             }
             Error::environment(
                 format!("{} is damaged: {error}", path.display()),

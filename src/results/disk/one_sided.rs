@@ -13,7 +13,7 @@ pub const BY_MESSAGES: &str = "pt2pt";
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct ChosenComponent {
     component: String,
 }
 
@@ -28,7 +28,7 @@ impl Folder {
             return Ok(false);
         }
         let text = regular_file::read_text(&path).map_err(|e| Error::file("read", &path, e))?;
-        match serde_json::from_str::<Kept>(&text) {
+        match serde_json::from_str::<ChosenComponent>(&text) {
             Ok(kept) if kept.component == BY_MESSAGES => Ok(true),
             _ => Err(Error::environment(
                 format!("{} does not name the component {BY_MESSAGES}", path.display()),
@@ -39,7 +39,7 @@ impl Folder {
 
     /// Records that launches of this result use this component.
     pub fn keep_one_sided_by_messages(&self) -> Result<()> {
-        let kept = Kept { component: BY_MESSAGES.to_owned() };
+        let kept = ChosenComponent { component: BY_MESSAGES.to_owned() };
         let text = serde_json::to_string(&kept).map_err(|e| Error::internal(e.to_string()))?;
         self.replace_text(&self.path.join("one-sided.json"), &text)
     }

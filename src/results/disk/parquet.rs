@@ -7,7 +7,7 @@ use crate::table::Table;
 use crate::table::column::{Column, Kind};
 use crate::table::derive::BOUND_BY;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::in_order::in_order;
+use apexmap_base::in_order::map_in_order;
 use apexmap_base::regular_file;
 use apexmap_theory::bounds;
 use polars_arrow::array::{Array, ArrayRef, BooleanArray, MutablePlString, PrimitiveArray, Utf8ViewArray};
@@ -31,16 +31,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Rows per written group.
-const GROUP: usize = 1 << 16;
+const ROWS_PER_GROUP: usize = 1 << 16;
 
 /// Creates an error about the file.
-fn fault(doing: &str, path: &Path, cause: impl std::fmt::Display) -> Error {
+fn file_error(doing: &str, path: &Path, cause: impl std::fmt::Display) -> Error {
     Error::file(doing, path, cause)
 }
 
 /// Writes the table. `path` is the final path of the file, for errors.
 pub fn write(file: &mut File, path: &Path, table: &Table) -> Result<()> {
-    write_groups(file, table).map_err(|e| fault("write", path, e))
+    write_groups(file, table).map_err(|e| file_error("write", path, e))
 }
 
 fn write_groups(file: &mut File, table: &Table) -> PolarsResult<()> {
@@ -53,10 +53,10 @@ fn write_groups(file: &mut File, table: &Table) -> PolarsResult<()> {
     };
     // Buffered, because the codec writes thousands of pieces of a few bytes.
     let mut writer = FileWriter::try_new(BufWriter::new(file), schema.as_ref().clone(), options)?;
-    for start in (0..table.rows).step_by(GROUP) {
-        let rows = start..table.rows.min(start + GROUP);
+    for start in (0..table.rows).step_by(ROWS_PER_GROUP) {
+        let rows = start..table.rows.min(start + ROWS_PER_GROUP);
         let columns = table.names().iter().filter_map(|name| table.column(name));
-        let arrays = columns.map(|column| array(column, rows.clone())).collect();
+        let arrays = columns.map(|column| to_array(column, rows.clone())).collect();
         let batch = RecordBatch::try_new(rows.len(), schema.clone(), arrays)?;
         let encodings = schema.iter_values().map(|field| get_dtype_encoding(&field.dtype)).collect();
         for group in RowGroupIterator::try_new(std::iter::once(Ok(batch)), &schema, options, encodings)? {
@@ -80,7 +80,7 @@ fn schema(table: &Table) -> ArrowSchema {
 }
 
 /// Converts some rows of a column.
-fn array(column: &Column, rows: Range<usize>) -> ArrayRef {
+fn to_array(column: &Column, rows: Range<usize>) -> ArrayRef {
     match column.kind() {
         Kind::Numbers => rows.map(|row| column.bits(row).map(f64::from_bits)).collect::<PrimitiveArray<f64>>().boxed(),
         Kind::Whole => rows.map(|row| column.bits(row)).collect::<PrimitiveArray<u64>>().boxed(),
@@ -101,7 +101,7 @@ pub fn read(path: &Path) -> Result<Table> {
 
 /// Reads a file as [`read`] does, but only the columns with `wanted` names.
 pub(super) fn read_some(path: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Table> {
-    let file = regular_file::open(path).map_err(|e| fault("read", path, e))?;
+    let file = regular_file::open(path).map_err(|e| file_error("read", path, e))?;
     // Polars panics on some damaged files.
     let read = catch_unwind(AssertUnwindSafe(|| read_columns(file, wanted)));
     read.unwrap_or_else(|_| Err("it is damaged".into())).map_err(|cause| {
@@ -132,11 +132,11 @@ fn read_columns(mut file: File, wanted: &dyn Fn(&str) -> bool) -> std::result::R
         Ok(column(&field.name, &field.dtype, &arrays).map(|column| (index, column)))
     };
     let mut table = Table::default();
-    in_order(
+    map_in_order(
         (0..fields.len()).filter(|&index| wanted(&fields[index].name)),
         || read,
         |column| {
-            column.map(|found| found.into_iter().for_each(|(index, column)| table.insert(&fields[index].name, column)))
+            column.map(|entry| entry.into_iter().for_each(|(index, column)| table.insert(&fields[index].name, column)))
         },
     )?;
     Ok(table)
@@ -148,7 +148,7 @@ fn read_arrays(
     metadata: &FileMetadata,
     field: &Field,
 ) -> std::result::Result<Vec<Box<dyn Array>>, String> {
-    let mut all = Vec::new();
+    let mut all_arrays = Vec::new();
     for group in &metadata.row_groups {
         let is_own = |column: &&ColumnChunkMetadata| column.descriptor().path_in_schema[0] == field.name;
         let (mut pages, mut types) = (Vec::new(), Vec::new());
@@ -161,9 +161,9 @@ fn read_arrays(
             types.push(&chunk.descriptor().descriptor.primitive_type);
         }
         let (arrays, _) = column_iter_to_arrays(pages, types, field.clone(), None).map_err(|e| e.to_string())?;
-        all.extend(arrays);
+        all_arrays.extend(arrays);
     }
-    Ok(all)
+    Ok(all_arrays)
 }
 
 /// Converts arrays of this type to a column; `None` for types other than numbers, booleans and strings.
@@ -171,40 +171,40 @@ fn column(name: &str, dtype: &ArrowDataType, arrays: &[Box<dyn Array>]) -> Optio
     use ArrowDataType as Type;
     Some(match dtype {
         Type::Utf8View => {
-            let words = values::<Utf8ViewArray>(arrays).flat_map(|array| array.iter());
+            let words = downcast_arrays::<Utf8ViewArray>(arrays).flat_map(|array| array.iter());
             match name {
-                BOUND_BY => Column::words(words.map(|word| word.map(bounds::present_name))),
-                _ => Column::words(words),
+                BOUND_BY => Column::from_words(words.map(|word| word.map(bounds::current_name))),
+                _ => Column::from_words(words),
             }
         }
-        Type::UInt8 => whole::<u8>(arrays),
-        Type::UInt16 => whole::<u16>(arrays),
-        Type::UInt32 => whole::<u32>(arrays),
-        Type::UInt64 => whole::<u64>(arrays),
-        Type::Int8 => numbers(arrays, |value: i8| value.into()),
-        Type::Int16 => numbers(arrays, |value: i16| value.into()),
-        Type::Int32 => numbers(arrays, |value: i32| value.into()),
-        Type::Int64 => numbers(arrays, |value: i64| value as f64),
-        Type::Float32 => numbers(arrays, |value: f32| value.into()),
-        Type::Float64 => numbers(arrays, |value: f64| value),
+        Type::UInt8 => whole_column::<u8>(arrays),
+        Type::UInt16 => whole_column::<u16>(arrays),
+        Type::UInt32 => whole_column::<u32>(arrays),
+        Type::UInt64 => whole_column::<u64>(arrays),
+        Type::Int8 => number_column(arrays, |value: i8| value.into()),
+        Type::Int16 => number_column(arrays, |value: i16| value.into()),
+        Type::Int32 => number_column(arrays, |value: i32| value.into()),
+        Type::Int64 => number_column(arrays, |value: i64| value as f64),
+        Type::Float32 => number_column(arrays, |value: f32| value.into()),
+        Type::Float64 => number_column(arrays, |value: f64| value),
         Type::Boolean => {
-            let values = values::<BooleanArray>(arrays).flat_map(|array| array.iter());
-            Column::numbers(values.map(|value| value.map_or(f64::NAN, f64::from)))
+            let values = downcast_arrays::<BooleanArray>(arrays).flat_map(|array| array.iter());
+            Column::from_numbers(values.map(|value| value.map_or(f64::NAN, f64::from)))
         }
         _ => return None,
     })
 }
 
-fn values<A: 'static>(arrays: &[Box<dyn Array>]) -> impl Iterator<Item = &A> {
+fn downcast_arrays<A: 'static>(arrays: &[Box<dyn Array>]) -> impl Iterator<Item = &A> {
     arrays.iter().filter_map(|array| array.as_any().downcast_ref())
 }
 
-fn whole<T: NativeType + Into<u64>>(arrays: &[Box<dyn Array>]) -> Column {
-    let values = values::<PrimitiveArray<T>>(arrays).flat_map(|array| array.iter());
-    Column::whole(values.map(|value| value.map(|&value| value.into())))
+fn whole_column<T: NativeType + Into<u64>>(arrays: &[Box<dyn Array>]) -> Column {
+    let values = downcast_arrays::<PrimitiveArray<T>>(arrays).flat_map(|array| array.iter());
+    Column::from_whole(values.map(|value| value.map(|&value| value.into())))
 }
 
-fn numbers<T: NativeType>(arrays: &[Box<dyn Array>], number: impl Fn(T) -> f64) -> Column {
-    let values = values::<PrimitiveArray<T>>(arrays).flat_map(|array| array.iter());
-    Column::numbers(values.map(|value| value.map_or(f64::NAN, |&value| number(value))))
+fn number_column<T: NativeType>(arrays: &[Box<dyn Array>], number: impl Fn(T) -> f64) -> Column {
+    let values = downcast_arrays::<PrimitiveArray<T>>(arrays).flat_map(|array| array.iter());
+    Column::from_numbers(values.map(|value| value.map_or(f64::NAN, |&value| number(value))))
 }

@@ -5,10 +5,10 @@
 //! because journals and lines may have been copied. All samples of a launch with inconsistent lines are ignored as well; the
 //! driver records this at the end of the journal.
 
-use crate::disk::lines::{Identity, Kept, Line, Parser, Part, parts};
+use crate::disk::lines::{Identity, KeptSample, Line, Parser, Part, parts};
 use crate::disk::record::{self, Record, SampleOutcome};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::in_order::in_order;
+use apexmap_base::in_order::map_in_order;
 use apexmap_base::regular_file;
 use apexmap_base::sample::{Event, SCHEMA_VERSION};
 use foldhash::fast::RandomState;
@@ -29,7 +29,7 @@ impl Reader {
     ///
     /// # Errors
     /// If a journal cannot be read, or a newer apexmap wrote it.
-    pub fn each<K: Kept, S>(
+    pub fn read_each<K: KeptSample, S>(
         &mut self,
         journals: &[PathBuf],
         mut take: impl FnMut(K, &mut Record<S>),
@@ -38,10 +38,11 @@ impl Reader {
             let mut parser = Parser::default();
             move |(journal, part): (usize, Result<Part>)| part.map(|part| (journal, parser.read(&part)))
         };
-        let mut records: Vec<Record<S>> = journals.iter().map(|path| Record::of(path)).collect();
+        let mut records: Vec<Record<S>> = journals.iter().map(|path| Record::from_path(path)).collect();
         let doubtful: Vec<bool> = journals.iter().map(|path| is_doubtful(path)).collect::<Result<_>>()?;
-        let all = journals.iter().enumerate().flat_map(|(at, path)| parts(path).map(move |part| (at, part)));
-        in_order(all, parser, |part| {
+        let all_parts =
+            journals.iter().enumerate().flat_map(|(index, path)| parts(path).map(move |part| (index, part)));
+        map_in_order(all_parts, parser, |part| {
             let (journal, lines) = part?;
             let record = &mut records[journal];
             for line in lines {
@@ -49,7 +50,7 @@ impl Reader {
                     Line::Sample(..) if doubtful[journal] => record.doubtful += 1,
                     Line::Sample(sample, identity) if self.seen.insert(identity) => take(sample, record),
                     Line::Sample(..) => record.repeated += 1,
-                    Line::Other(event) => note(event, record),
+                    Line::Other(event) => record_event(event, record),
                     Line::Unreadable => record.unreadable += 1,
                 }
             }
@@ -57,7 +58,7 @@ impl Reader {
         })?;
         let newer = |record: &Record<S>| record.launch.as_ref().is_some_and(|launch| launch.schema > SCHEMA_VERSION);
         match records.iter().position(newer) {
-            Some(at) => Err(record::newer(&journals[at])),
+            Some(index) => Err(record::newer_schema_error(&journals[index])),
             None => Ok(records),
         }
     }
@@ -67,35 +68,35 @@ impl Reader {
     /// # Errors
     /// As [`Reader::each`].
     pub fn read(&mut self, journals: &[PathBuf]) -> Result<Vec<Record>> {
-        self.each(journals, |sample, record| record.samples.push(sample))
+        self.read_each(journals, |sample, record| record.samples.push(sample))
     }
 
     /// Reads complete journals, but keeps only what plans need of each good sample.
     ///
     /// # Errors
     /// As [`Reader::each`].
-    pub fn outcomes(&mut self, journals: &[PathBuf]) -> Result<Vec<Record<SampleOutcome>>> {
-        self.each(journals, |sample, record| record.samples.push(sample))
+    pub fn read_outcomes(&mut self, journals: &[PathBuf]) -> Result<Vec<Record<SampleOutcome>>> {
+        self.read_each(journals, |sample, record| record.samples.push(sample))
     }
 }
 
 /// Maximum bytes of a driver's last line. The length of its message is limited.
-const LONGEST_END: u64 = 64 << 10;
+const MAX_LAST_LINE_BYTES: u64 = 64 << 10;
 
 /// Returns whether the last line of a journal marks the launch's lines as inconsistent.
 fn is_doubtful(path: &Path) -> Result<bool> {
     let wrong = |e| Error::file("read the journal", path, e);
     let mut file = regular_file::open(path).map_err(wrong)?;
     let length = file.metadata().map_err(wrong)?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_END))).map_err(wrong)?;
+    file.seek(SeekFrom::Start(length.saturating_sub(MAX_LAST_LINE_BYTES))).map_err(wrong)?;
     let mut end = Vec::new();
-    file.take(LONGEST_END).read_to_end(&mut end).map_err(wrong)?;
+    file.take(MAX_LAST_LINE_BYTES).read_to_end(&mut end).map_err(wrong)?;
     let last = end.trim_ascii_end().rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
     Ok(matches!(serde_json::from_slice(last), Ok(Event::Ended { doubtful: true, .. })))
 }
 
 /// Adds an event to the record.
-fn note<S>(event: Event, record: &mut Record<S>) {
+fn record_event<S>(event: Event, record: &mut Record<S>) {
     match event {
         Event::Hello(launch) => record.launch = Some(*launch),
         Event::Preflight { canaries } => record.preflight = canaries,

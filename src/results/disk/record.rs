@@ -81,7 +81,7 @@ impl Damage {
 
 impl<S> Record<S> {
     /// Creates an empty record of a journal.
-    pub(super) fn of(journal: &Path) -> Self {
+    pub(super) fn from_path(journal: &Path) -> Self {
         let journal = journal.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Self { journal, ..Self::default() }
     }
@@ -153,7 +153,7 @@ impl From<Sample> for SampleOutcome {
 }
 
 /// Creates the error for a file of a schema that this apexmap does not know.
-pub(super) fn newer(path: &Path) -> Error {
+pub(super) fn newer_schema_error(path: &Path) -> Error {
     Error::environment(
         format!("{} was written by a newer apexmap", path.display()),
         "read this result with that apexmap, or a newer one",

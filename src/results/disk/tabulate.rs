@@ -2,8 +2,8 @@
 
 use crate::disk::record::Record;
 use crate::table::Table;
-use crate::table::bound_columns::bound;
-use crate::table::build::{Handle, TableBuilder};
+use crate::table::bound_columns::bound_values;
+use crate::table::build::{ColumnHandle, TableBuilder};
 use crate::table::derive::{self, BOUND_BY};
 use crate::table::disturbance_columns::{self, References};
 use apexmap_base::disturbance::Fact;
@@ -48,15 +48,15 @@ const LAUNCH: [&str; 7] = ["launch", "transport", "library", "launcher", "host",
 /// A table to which samples are added as they are read, so that memory holds little more than the table.
 pub struct Tabulation {
     builder: TableBuilder,
-    sample: [Handle; SAMPLE.len()],
-    launch: [Handle; LAUNCH.len()],
-    place: Handle,
-    oversubscribed: Handle,
-    environment: Handle,
-    rates: [Handle; derive::COLUMNS.len()],
-    facts: [Handle; Fact::COUNT],
-    bounds: [Handle; derive::BOUNDS.len()],
-    bound_by: Handle,
+    sample: [ColumnHandle; SAMPLE.len()],
+    launch: [ColumnHandle; LAUNCH.len()],
+    place: ColumnHandle,
+    oversubscribed: ColumnHandle,
+    environment: ColumnHandle,
+    rates: [ColumnHandle; derive::COLUMNS.len()],
+    facts: [ColumnHandle; Fact::COUNT],
+    bounds: [ColumnHandle; derive::BOUNDS.len()],
+    bound_by: ColumnHandle,
     /// Columns of each kernel's parameters and of its outputs, in their order.
     kernels: HashMap<String, [Names; 2]>,
     /// Limits from the machine's card.
@@ -65,7 +65,7 @@ pub struct Tabulation {
 }
 
 /// Names and columns, in the order of a kernel's samples.
-type Names = Vec<(String, Handle)>;
+type Names = Vec<(String, ColumnHandle)>;
 
 impl Tabulation {
     /// Creates a table. With `limits`, rows have the bounds of their machine.
@@ -78,7 +78,7 @@ impl Tabulation {
             oversubscribed: builder.column("oversubscribed"),
             environment: builder.column("environment"),
             rates: derive::COLUMNS.map(|derived| builder.column(derived.column)),
-            facts: std::array::from_fn(|at| builder.column(Fact::ALL[at].about().column)),
+            facts: std::array::from_fn(|index| builder.column(Fact::ALL[index].info().column)),
             bounds: derive::BOUNDS.map(|bound| builder.column(bound.column)),
             bound_by: builder.column(BOUND_BY),
             builder,
@@ -98,7 +98,7 @@ impl Tabulation {
         let rates = derive::rates(sample, launch.and_then(|launch| launch.host.cycle_hertz));
         self.set_numbers(&self.rates.clone(), rates);
         self.set_numbers(&self.facts.clone(), Fact::ALL.iter().map(|&fact| sample.disturbance.get(fact)));
-        let bound = self.limits.as_ref().zip(launch).and_then(|(limits, launch)| bound(sample, launch, limits));
+        let bound = self.limits.as_ref().zip(launch).and_then(|(limits, launch)| bound_values(sample, launch, limits));
         if let Some((numbers, by)) = bound {
             self.set_numbers(&self.bounds.clone(), numbers);
             self.builder.set_word(self.bound_by, by);
@@ -107,7 +107,7 @@ impl Tabulation {
     }
 
     /// Sets the values that exist.
-    fn set_numbers(&mut self, columns: &[Handle], values: impl IntoIterator<Item = Option<f64>>) {
+    fn set_numbers(&mut self, columns: &[ColumnHandle], values: impl IntoIterator<Item = Option<f64>>) {
         for (column, value) in columns.iter().zip(values) {
             if let Some(value) = value {
                 self.builder.set_number(*column, value);
@@ -125,7 +125,7 @@ impl Tabulation {
     /// Completes the table with the columns about disturbance.
     pub fn finish(self) -> Table {
         let mut table = self.builder.finish();
-        disturbance_columns::add(&mut table, self.references);
+        disturbance_columns::add_columns(&mut table, self.references);
         table
     }
 
@@ -141,8 +141,8 @@ impl Tabulation {
         table.set_word(key, &sample.key);
         table.set_word(kernel, id);
         table.set_integer(ranks, sample.point.ranks as u64);
-        for (at, (name, value)) in sample.point.params.iter().enumerate() {
-            let column = known(parameters, at, name, || parameter(table, id, name));
+        for (index, (name, value)) in sample.point.params.iter().enumerate() {
+            let column = cached_column(parameters, index, name, || parameter_column(table, id, name));
             table.set_value(column, value);
         }
         table.set_word(status, sample.status.name());
@@ -162,8 +162,8 @@ impl Tabulation {
         if let Some(value) = sample.seconds {
             table.set_number(seconds, value);
         }
-        for (at, (name, value)) in sample.outputs.iter().enumerate() {
-            let column = known(outputs, at, name, || table.column(name));
+        for (index, (name, value)) in sample.outputs.iter().enumerate() {
+            let column = cached_column(outputs, index, name, || table.column(name));
             table.set_value(column, value);
         }
     }
@@ -194,12 +194,12 @@ impl Tabulation {
 }
 
 /// Returns the column of a name. Usually it is at the same position as in the previous sample.
-fn known(names: &mut Names, at: usize, name: &str, find: impl FnOnce() -> Handle) -> Handle {
-    match names.get(at) {
-        Some((known, column)) if known == name => *column,
+fn cached_column(names: &mut Names, index: usize, name: &str, find: impl FnOnce() -> ColumnHandle) -> ColumnHandle {
+    match names.get(index) {
+        Some((cached_name, column)) if cached_name == name => *column,
         _ => {
             let column = find();
-            names.truncate(at);
+            names.truncate(index);
             names.push((name.to_owned(), column));
             column
         }
@@ -207,7 +207,7 @@ fn known(names: &mut Names, at: usize, name: &str, find: impl FnOnce() -> Handle
 }
 
 /// Returns the column of a parameter, which a sample has under the paper's name.
-fn parameter(table: &mut TableBuilder, kernel: &str, name: &str) -> Handle {
+fn parameter_column(table: &mut TableBuilder, kernel: &str, name: &str) -> ColumnHandle {
     let parameters = kernels::find(kernel).map(|kernel| kernel.parameters()).unwrap_or(&[]);
     table.column(parameters.iter().find(|p| p.name == name).map_or(name, |p| p.column))
 }

@@ -19,21 +19,21 @@ pub struct Trial {
 }
 
 /// Largest ratio between two measurements of one network.
-const OTHER: f64 = 2.0;
+const MAX_NETWORK_RATIO: f64 = 2.0;
 
 impl Trial {
     /// Returns a sentence if the card belongs to another network than that of the ranks; `None` if not, or if either has no
     /// number.
-    pub fn of_another_network(&self, card: &Card) -> Option<String> {
-        let (here, on_card) = (self.message_seconds?, card.get(catalogue::NETWORK_LATENCY_SECONDS.name)?);
+    pub fn describe_network_mismatch(&self, card: &Card) -> Option<String> {
+        let (measured, on_card) = (self.message_seconds?, card.get(catalogue::NETWORK_LATENCY_SECONDS.name)?);
         // Several pairs of a node wait for each other, so a longer time shows nothing.
-        let slower = self.ranks == self.nodes && here > OTHER * on_card;
-        (slower || here < on_card / OTHER).then(|| {
+        let slower = self.ranks == self.nodes && measured > MAX_NETWORK_RATIO * on_card;
+        (slower || measured < on_card / MAX_NETWORK_RATIO).then(|| {
             format!(
                 "The card belongs to another network: a short message takes {} on it, and took {} between {} on {} before this sweep. \
                  Bounds and predictions of messages do not hold here; calibrate on these nodes, with their launcher.",
                 units::amount(on_card, units::Unit::Seconds),
-                units::amount(here, units::Unit::Seconds),
+                units::amount(measured, units::Unit::Seconds),
                 plural(self.ranks, "rank"),
                 plural(self.nodes, "node"),
             )

@@ -5,7 +5,7 @@
 //! and are read back to the last bit. Words that a spreadsheet would take for formulas are prefixed with an apostrophe.
 
 use crate::table::column::{Column, Kind};
-use apexmap_base::in_order::in_order;
+use apexmap_base::in_order::map_in_order;
 use csv::{ByteRecord, IntoInnerError, Writer, WriterBuilder};
 use std::borrow::Cow;
 use std::io::{Result, Write};
@@ -23,7 +23,7 @@ pub const APOSTROPHES: &str = "Words that begin with =, +, -, @, an apostrophe, 
                                apostrophe, so that spreadsheets do not take them for formulas. Numbers are unchanged.";
 
 /// Prefixes a word with an [apostrophe](APOSTROPHES) if it needs one.
-fn word(word: &str) -> Cow<'_, str> {
+fn escape_word(word: &str) -> Cow<'_, str> {
     match word.starts_with(['=', '+', '-', '@', '\'', '\t', '\r']) {
         true => Cow::Owned(format!("'{word}")),
         false => Cow::Borrowed(word),
@@ -33,10 +33,10 @@ fn word(word: &str) -> Cow<'_, str> {
 /// Writes these rows of the columns.
 pub fn write(columns: &[(&str, &Column)], rows: &[usize], out: &mut dyn Write) -> Result<()> {
     let mut head = writer(&mut *out);
-    head.write_record(columns.iter().map(|(name, _)| word(name).into_owned()))?;
+    head.write_record(columns.iter().map(|(name, _)| escape_word(name).into_owned()))?;
     head.flush()?;
     drop(head);
-    in_order(rows.chunks(ROWS), || |rows: &[usize]| lines(columns, rows), |lines| out.write_all(&lines?))?;
+    map_in_order(rows.chunks(ROWS), || |rows: &[usize]| lines(columns, rows), |lines| out.write_all(&lines?))?;
     out.flush()
 }
 
@@ -52,7 +52,7 @@ fn lines(columns: &[(&str, &Column)], rows: &[usize]) -> Result<Vec<u8>> {
                 (_, None) => {}
                 (Kind::Numbers, Some(bits)) => write!(cell, "{:?}", f64::from_bits(bits))?,
                 (Kind::Whole, Some(number)) => write!(cell, "{number}")?,
-                (Kind::Words, Some(_)) => cell.extend_from_slice(word(column.word(row)).as_bytes()),
+                (Kind::Words, Some(_)) => cell.extend_from_slice(escape_word(column.word(row)).as_bytes()),
             }
             record.push_field(&cell);
         }
@@ -67,7 +67,7 @@ fn lines(columns: &[(&str, &Column)], rows: &[usize]) -> Result<Vec<u8>> {
 /// If a row has another number of cells than the header.
 pub fn text(rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut csv = writer(Vec::new());
-    let cell = |cell: String| if cell.parse::<f64>().is_ok() { cell } else { word(&cell).into_owned() };
+    let cell = |cell: String| if cell.parse::<f64>().is_ok() { cell } else { escape_word(&cell).into_owned() };
     rows.into_iter().for_each(|row| csv.write_record(row.into_iter().map(cell)).expect("rows of one length"));
     let bytes = csv.into_inner().expect("memory takes all");
     String::from_utf8(bytes).expect("made of text")

@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Maximum number of parameters in the text format.
-const MOST_PARAMETERS: usize = 4;
+const MAX_PARAMETERS: usize = 4;
 /// Minimum number of values that Extra-P needs to model a parameter.
-const FEWEST_VALUES: usize = 5;
+const MIN_VALUES: usize = 5;
 
 /// Input of Extra-P.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,44 +47,45 @@ pub fn input(samples: &Samples, by: &[&str], metrics: &[&str]) -> Result<Input> 
         }
         if column.is_words() { words.push(name) } else { parameters.push(name) }
     }
-    if parameters.is_empty() || parameters.len() > MOST_PARAMETERS {
+    if parameters.is_empty() || parameters.len() > MAX_PARAMETERS {
         let shown: Vec<&str> = parameters.iter().map(|name| columns::short(name)).collect();
-        let what = format!(
-            "Extra-P accepts one to {MOST_PARAMETERS} parameters, but {} are given: {}",
+        let message = format!(
+            "Extra-P accepts one to {MAX_PARAMETERS} parameters, but {} are given: {}",
             shown.len(),
             shown.join(", ")
         );
-        return Err(Error::input(what, "select some with --parameters and fix the others with --where"));
+        return Err(Error::input(message, "select some with --parameters and fix the others with --where"));
     }
     let grouping: Vec<&str> = words.iter().chain(&parameters).copied().collect();
     let mut regions: BTreeMap<String, BTreeMap<Vec<u64>, Vec<Vec<f64>>>> = BTreeMap::new();
     metrics.iter().try_for_each(|name| samples.require_numbers(name).map(|_| ()))?;
-    let found = samples.cells(&grouping)?;
+    let cells = samples.cells(&grouping)?;
     // Seeds may differ.
-    single_points(&found, &[&grouping[..], &["seed"]].concat()).map_err(|mixed| {
+    single_points(&cells, &[&grouping[..], &["seed"]].concat()).map_err(|mixed| {
         Error::input(
             format!("one Extra-P point would mix points that differ in {}", mixed.name),
             format!("add {} to --parameters, or select one value with --where '{}'", mixed.name, mixed.choice),
         )
     })?;
-    let mut all = std::collections::BTreeSet::new();
-    for cell in &found {
-        let point: Vec<u64> = cell.by[words.len()..].iter().map(|value| order(value.as_f64().unwrap_or(0.0))).collect();
-        all.insert(point.clone());
+    let mut all_points = std::collections::BTreeSet::new();
+    for cell in &cells {
+        let point: Vec<u64> =
+            cell.by[words.len()..].iter().map(|value| to_ordered_bits(value.as_f64().unwrap_or(0.0))).collect();
+        all_points.insert(point.clone());
         let samples = |metric: &&str| -> Vec<f64> {
             cell.samples.numbers(metric).into_iter().filter(|value| value.is_finite()).collect()
         };
         let samples: Vec<Vec<f64>> = metrics.iter().map(samples).collect();
-        let region = regions.entry(region(&words, &cell.by)).or_default();
+        let region = regions.entry(region_name(&words, &cell.by)).or_default();
         if samples.iter().all(|samples| !samples.is_empty()) {
             region.insert(point, samples);
         }
     }
     let common: Vec<Vec<u64>> =
-        all.iter().filter(|point| regions.values().all(|region| region.contains_key(*point))).cloned().collect();
+        all_points.iter().filter(|point| regions.values().all(|region| region.contains_key(*point))).cloned().collect();
     if common.is_empty() {
-        let what = "no point has valid samples of every metric in every region";
-        return Err(Error::input(what, "select one kernel with --where, or other metrics with --select"));
+        let message = "no point has valid samples of every metric in every region";
+        return Err(Error::input(message, "select one kernel with --where, or other metrics with --select"));
     }
     let by_metric = |mut region: BTreeMap<Vec<u64>, Vec<Vec<f64>>>| {
         let mut sorted = vec![Vec::new(); metrics.len()];
@@ -98,26 +99,26 @@ pub fn input(samples: &Samples, by: &[&str], metrics: &[&str]) -> Result<Input> 
     Ok(Input {
         parameters: parameters.iter().map(|&name| name.to_owned()).collect(),
         metrics: metrics.iter().map(|&name| name.to_owned()).collect(),
-        left_out: all.len() - common.len(),
-        points: common.iter().map(|point| point.iter().map(|&bits| number(bits)).collect()).collect(),
+        left_out: all_points.len() - common.len(),
+        points: common.iter().map(|point| point.iter().map(|&bits| from_ordered_bits(bits)).collect()).collect(),
         regions: regions.into_iter().map(|(name, region)| (name, by_metric(region))).collect(),
     })
 }
 
 /// Maps a number to an integer with the same order, also for negative numbers, and without loss.
-fn order(number: f64) -> u64 {
+fn to_ordered_bits(number: f64) -> u64 {
     let bits = number.to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
 /// Inverts [`order`].
-fn number(order: u64) -> f64 {
+fn from_ordered_bits(order: u64) -> f64 {
     f64::from_bits(if order >> 63 == 1 { order & !(1 << 63) } else { !order })
 }
 
 /// Returns the name of a region: `apex_map.two_sided pages=huge`. Removes line ends and `->`, which the format would
 /// interpret.
-fn region(words: &[&str], values: &[Value]) -> String {
+fn region_name(words: &[&str], values: &[Value]) -> String {
     let parts = words.iter().zip(values).map(|(&name, value)| match name {
         "kernel" => value.to_string(),
         name => format!("{}={value}", columns::short(name)),
@@ -145,11 +146,11 @@ impl Input {
             let _ = write!(text, " ({})", point.join(" "));
         }
         text.push('\n');
-        for (at, metric) in self.metrics.iter().enumerate() {
+        for (index, metric) in self.metrics.iter().enumerate() {
             let _ = writeln!(text, "METRIC {metric}");
             for (region, metrics) in &self.regions {
                 let _ = writeln!(text, "REGION {region}");
-                for samples in &metrics[at] {
+                for samples in &metrics[index] {
                     let samples: Vec<String> = samples.iter().map(|sample| format!("{sample:?}")).collect();
                     let _ = writeln!(text, "DATA {}", samples.join(" "));
                 }
@@ -167,13 +168,13 @@ impl Input {
                 self.left_out
             ));
         }
-        for (at, name) in self.parameters.iter().enumerate() {
-            let mut values: Vec<u64> = self.points.iter().map(|point| point[at].to_bits()).collect();
+        for (index, name) in self.parameters.iter().enumerate() {
+            let mut values: Vec<u64> = self.points.iter().map(|point| point[index].to_bits()).collect();
             values.sort_unstable();
             values.dedup();
-            if values.len() < FEWEST_VALUES {
+            if values.len() < MIN_VALUES {
                 let name = columns::short(name);
-                notes.push(format!("{name} has {} values; Extra-P needs at least {FEWEST_VALUES}", values.len()));
+                notes.push(format!("{name} has {} values; Extra-P needs at least {MIN_VALUES}", values.len()));
             }
         }
         notes

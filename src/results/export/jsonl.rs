@@ -10,15 +10,15 @@ pub fn write(columns: &[(&str, &Column)], rows: &[usize], out: &mut dyn Write) -
     let words: Vec<Vec<String>> =
         columns.iter().map(|(_, column)| column.dictionary().iter().map(|word| quoted(word)).collect()).collect();
     for &row in rows {
-        for (at, (_, column)) in columns.iter().enumerate() {
-            let before = if at == 0 { '{' } else { ',' };
-            write!(out, "{before}{}:", keys[at])?;
+        for (index, (_, column)) in columns.iter().enumerate() {
+            let before = if index == 0 { '{' } else { ',' };
+            write!(out, "{before}{}:", keys[index])?;
             match (column.kind(), column.bits(row)) {
                 (Kind::Numbers, Some(bits)) if f64::from_bits(bits).is_finite() => {
                     write!(out, "{:?}", f64::from_bits(bits))?;
                 }
                 (Kind::Whole, Some(number)) => write!(out, "{number}")?,
-                (Kind::Words, Some(code)) => out.write_all(words[at][code as usize].as_bytes())?,
+                (Kind::Words, Some(code)) => out.write_all(words[index][code as usize].as_bytes())?,
                 _ => out.write_all(b"null")?,
             }
         }

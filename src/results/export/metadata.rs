@@ -16,7 +16,7 @@ pub fn path(csv: &Path) -> PathBuf {
 }
 
 /// Describes a CSV file with these columns, as JSON.
-pub fn of(chosen: &[(&str, &Column)], csv: &Path, title: &str) -> String {
+pub fn describe(chosen: &[(&str, &Column)], csv: &Path, title: &str) -> String {
     let column = |&(name, column): &(&str, &Column)| {
         let described = columns::describe(name);
         let datatype = match column.kind() {

@@ -57,11 +57,11 @@ pub fn groups(samples: &Samples, by: &[&str], selected: &[&str]) -> Result<Query
     if selected.is_empty() {
         return Err(Error::input("no column is selected", "name at least one, such as --select seconds"));
     }
-    let found = samples.cells(by)?;
-    let grouped: usize = found.iter().map(|cell| cell.samples.len() + cell.failures.len()).sum();
-    let mixed = samples.mixed(by).filter(|name| found.iter().any(|cell| !cell.samples.constant(name)));
+    let cells = samples.cells(by)?;
+    let grouped: usize = cells.iter().map(|cell| cell.samples.len() + cell.failures.len()).sum();
+    let mixed = samples.mixed_columns(by).filter(|name| cells.iter().any(|cell| !cell.samples.is_constant(name)));
     let mixed = mixed.map(str::to_owned).collect();
-    let groups = found.into_iter().map(|cell| QueryGroup {
+    let groups = cells.into_iter().map(|cell| QueryGroup {
         samples: cell.samples.len(),
         summaries: selected.iter().map(|name| cell.summary(name)).collect(),
         by: cell.by,

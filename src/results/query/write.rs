@@ -2,7 +2,7 @@
 
 use super::{QueryGroup, QueryGroups};
 use crate::export::csv;
-use crate::samples::estimate::unknown_over;
+use crate::samples::estimate::unknown_interval_basis;
 use crate::table::columns;
 use apexmap_base::point::Value;
 use apexmap_base::text_table::{Align, TextTable};
@@ -20,11 +20,11 @@ pub fn text(groups: &QueryGroups) -> String {
         head.push(name.clone());
         head.push("95 % interval".into());
     }
-    let word = |at: usize| groups.groups.iter().any(|group| matches!(group.by.get(at), Some(Value::Text(_))));
-    let aligned = (0..head.len()).map(|at| if word(at) { Align::Left } else { Align::Right });
+    let word = |index: usize| groups.groups.iter().any(|group| matches!(group.by.get(index), Some(Value::Text(_))));
+    let aligned = (0..head.len()).map(|index| if word(index) { Align::Left } else { Align::Right });
     let mut table = TextTable::new(aligned);
-    table.row(head);
-    groups.groups.iter().for_each(|group| table.row(cells(groups, group, failures)));
+    table.add_row(head);
+    groups.groups.iter().for_each(|group| table.add_row(cells(groups, group, failures)));
     let mut text = table.to_string();
     text.push_str(&footer(groups));
     text
@@ -32,19 +32,20 @@ pub fn text(groups: &QueryGroups) -> String {
 
 /// Explains the basis of the intervals.
 fn footer(groups: &QueryGroups) -> String {
-    let known = |basis: Basis| {
-        let of = |group: &QueryGroup| group.summaries.iter().flatten().any(|summary| summary.basis == basis);
-        groups.groups.iter().any(of)
+    let has_basis = |basis: Basis| {
+        let group_has_basis =
+            |group: &QueryGroup| group.summaries.iter().flatten().any(|summary| summary.basis == basis);
+        groups.groups.iter().any(group_has_basis)
     };
     let mut text = String::new();
-    if known(Basis::Launches) {
+    if has_basis(Basis::Launches) {
         text += "\nSeveral launches: medians are geometric means of the launches' medians; intervals are Student's t over launches.\n";
     }
-    if known(Basis::Samples) {
+    if has_basis(Basis::Samples) {
         text +=
             "\nWithin one launch: intervals come from its samples and do not include differences between launches.\n";
     }
-    if known(Basis::Nothing) {
+    if has_basis(Basis::Nothing) {
         text += match groups.groups.iter().any(|group| group.samples < 6) {
             true => "\nA 95 % interval of the median needs two launches, or at least six samples within one.\n",
             false => {
@@ -56,12 +57,12 @@ fn footer(groups: &QueryGroups) -> String {
 }
 
 fn cells(groups: &QueryGroups, group: &QueryGroup, failures: bool) -> Vec<String> {
-    let mut cells: Vec<String> = group.by.iter().map(shown).collect();
+    let mut cells: Vec<String> = group.by.iter().map(format_value).collect();
     cells.push(group.samples.to_string());
     cells.extend(failures.then(|| group.failures.len().to_string()));
     for (&unit, summary) in groups.units.iter().zip(&group.summaries) {
         cells.push(summary.map_or("-".into(), |summary| units::amount(summary.median, unit)));
-        if let Some(over) = summary.as_ref().and_then(unknown_over) {
+        if let Some(over) = summary.as_ref().and_then(unknown_interval_basis) {
             cells.push(format!("not known ({over})"));
             continue;
         }
@@ -74,13 +75,13 @@ fn cells(groups: &QueryGroups, group: &QueryGroup, failures: bool) -> Vec<String
 }
 
 /// Formats a value. A word of a file may contain control characters that move a terminal's cursor; these are escaped.
-fn shown(value: &Value) -> String {
+fn format_value(value: &Value) -> String {
     match value {
         Value::Text(word) => {
             word.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
         }
         Value::Integer(number) => number.to_string(),
-        Value::Real(number) => units::exact(*number),
+        Value::Real(number) => units::exact_number(*number),
     }
 }
 
@@ -123,7 +124,7 @@ pub fn csv(groups: &QueryGroups) -> String {
 /// Returns an array of objects: `by`, `samples`, `failures` (the statuses), and the summary of each selected column in base
 /// units, `null` if it has no value.
 pub fn json(groups: &QueryGroups) -> serde_json::Value {
-    let one = |group: &QueryGroup| {
+    let group_json = |group: &QueryGroup| {
         let by: Map<_, _> = groups.by.iter().zip(&group.by).map(|(name, value)| (name.clone(), json!(value))).collect();
         let summary = |(name, summary): (&String, &Option<_>)| {
             let summary: &Option<apexmap_theory::statistics::Summary> = summary;
@@ -139,5 +140,5 @@ pub fn json(groups: &QueryGroups) -> serde_json::Value {
         let failures: Vec<&str> = group.failures.iter().map(|status| status.name()).collect();
         json!({ "by": by, "samples": group.samples, "failures": failures, "values": values })
     };
-    groups.groups.iter().map(one).collect()
+    groups.groups.iter().map(group_json).collect()
 }

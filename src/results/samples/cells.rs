@@ -39,7 +39,7 @@ impl Samples {
             let failures = part.rows().iter().filter_map(|&row| self.failure(row)).collect();
             Some(Cell { by, failures, samples: part.good() })
         };
-        let mut cells: Vec<Cell> = self.alike(by).into_iter().filter_map(cell).collect();
+        let mut cells: Vec<Cell> = self.group_by(by).into_iter().filter_map(cell).collect();
         cells.sort_by(|a, b| compare(&a.by, &b.by));
         Ok(cells)
     }

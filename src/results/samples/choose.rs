@@ -11,7 +11,7 @@ impl Samples {
     /// # Errors
     /// If it is invalid. The error has the place within the text, which it calls `--where`.
     pub fn condition(&self, text: &str) -> Result<Condition> {
-        let mut known = Vec::new();
+        let mut typed_names = Vec::new();
         for name in self.table().names() {
             let kind = match self.column(name) {
                 Some(column) if column.is_words() => NameType::Word(column.dictionary().to_vec()),
@@ -19,12 +19,12 @@ impl Samples {
             };
             let short = columns::short(name);
             if short != name {
-                known.push((short, kind.clone()));
+                typed_names.push((short, kind.clone()));
             }
-            known.push((name.as_str(), kind));
+            typed_names.push((name.as_str(), kind));
         }
-        Condition::parse(text, &known).map_err(|mut error| {
-            if let Some(place) = &mut error.place {
+        Condition::parse(text, &typed_names).map_err(|mut error| {
+            if let Some(place) = &mut error.location {
                 place.file = "--where".into();
             }
             error
@@ -39,19 +39,19 @@ impl Samples {
         let condition = condition.map(|text| self.condition(text)).transpose()?;
         let current = self.current();
         let chosen = condition.as_ref().map_or_else(|| current.clone(), |condition| current.filter(condition));
-        if chosen.is_empty() { Err(current.none_meets(condition.as_ref())) } else { Ok(chosen) }
+        if chosen.is_empty() { Err(current.no_match_error(condition.as_ref())) } else { Ok(chosen) }
     }
 
     /// Creates the error that no sample meets a condition. It lists the existing values.
-    pub fn none_meets(&self, condition: Option<&Condition>) -> Error {
+    pub fn no_match_error(&self, condition: Option<&Condition>) -> Error {
         let Some(condition) = condition.filter(|_| !self.is_empty()) else {
             return Error::input("the result contains no samples", "run its sweep first: apexmap run");
         };
-        let there = |name: &String| format!("{name} is {}", self.value_list(self.resolve(name)));
-        let known: Vec<String> = condition.names().iter().map(there).collect();
+        let describe_values = |name: &String| format!("{name} is {}", self.value_list(self.resolve(name)));
+        let values: Vec<String> = condition.names().iter().map(describe_values).collect();
         Error::input(
             "no sample meets the condition",
-            format!("relax the condition; in this result {}", known.join("; ")),
+            format!("relax the condition; in this result {}", values.join("; ")),
         )
     }
 }

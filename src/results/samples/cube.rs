@@ -104,10 +104,10 @@ impl<T, D: Dimension> Cube<Option<T>, D> {
 impl<T, D: Dimension> Cube<T, D> {
     /// Returns the index of an axis, by the name of its column or by the paper's name.
     fn axis(&self, name: &str) -> Result<usize> {
-        let is = |axis: &CubeAxis| axis.name == name || axis.name == columns::resolve(name);
-        self.axes.iter().position(is).ok_or_else(|| {
-            let known: Vec<&str> = self.axes.iter().map(|axis| axis.name.as_str()).collect();
-            Error::input(format!("the array has no axis \"{name}\""), suggest(name, &known))
+        let has_name = |axis: &CubeAxis| axis.name == name || axis.name == columns::resolve(name);
+        self.axes.iter().position(has_name).ok_or_else(|| {
+            let names: Vec<&str> = self.axes.iter().map(|axis| axis.name.as_str()).collect();
+            Error::input(format!("the array has no axis \"{name}\""), suggest(name, &names))
         })
     }
 }
@@ -124,7 +124,7 @@ impl<D: Dimension> Cube<f64, D> {
         let number = self.axis(axis)?;
         let mut axes = self.axes.clone();
         let removed = axes.remove(number);
-        let place = removed.values.iter().position(|known| *known == value).ok_or_else(|| {
+        let place = removed.values.iter().position(|candidate| *candidate == value).ok_or_else(|| {
             Error::input(format!("the axis \"{axis}\" has no value {value}"), format!("it has {:?}", removed.values))
         })?;
         Ok(Cube { axes, values: self.values.index_axis(Axis(number), place).to_owned() })

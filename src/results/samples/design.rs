@@ -19,48 +19,49 @@ impl<'a> Design<'a> {
 
     /// Returns the columns with at least two different values. Points without a value do not count, because their kernel does
     /// not have the parameter.
-    pub fn varying(&self) -> Vec<&'a str> {
+    pub fn varying_columns(&self) -> Vec<&'a str> {
         self.names.iter().copied().filter(|name| self.varies(name)).collect()
     }
 
     fn varies(&self, name: &str) -> bool {
         let Some(codes) = self.column(name) else { return false };
-        let mut known = codes.iter().flatten();
-        let first = known.next();
-        known.any(|code| Some(code) != first)
+        let mut present_codes = codes.iter().flatten();
+        let first = present_codes.next();
+        present_codes.any(|code| Some(code) != first)
     }
 
     /// Returns whether points with equal values in all columns of `from` have equal values in this column. A column of `from`
     /// counts only if it has a value wherever this one has: a parameter carries no information about kernels that do not have
     /// it.
-    pub fn follows(&self, name: &str, from: &[&str]) -> bool {
+    pub fn depends_on(&self, name: &str, from: &[&str]) -> bool {
         let Some(column) = self.column(name) else { return true };
-        let known_where = |codes: &&Vec<Option<u64>>| codes.iter().zip(column).all(|(a, b)| a.is_some() || b.is_none());
+        let is_known_where =
+            |codes: &&Vec<Option<u64>>| codes.iter().zip(column).all(|(a, b)| a.is_some() || b.is_none());
         let from: Vec<&Vec<Option<u64>>> =
-            from.iter().filter_map(|name| self.column(name)).filter(known_where).collect();
-        let mut known: HashMap<Vec<Option<u64>>, Option<u64>> = HashMap::new();
+            from.iter().filter_map(|name| self.column(name)).filter(is_known_where).collect();
+        let mut first_codes: HashMap<Vec<Option<u64>>, Option<u64>> = HashMap::new();
         (0..column.len()).all(|point| {
             let key = from.iter().map(|codes| codes[point]).collect();
-            *known.entry(key).or_insert(column[point]) == column[point]
+            *first_codes.entry(key).or_insert(column[point]) == column[point]
         })
     }
 
     /// Returns the columns among `names` that vary and do not depend on the others together. If columns depend on each other,
     /// the first ones remain.
-    pub fn independent<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {
+    pub fn independent_columns<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {
         let mut kept: Vec<&str> = names.iter().copied().filter(|name| self.varies(name)).collect();
-        let mut at = kept.len();
-        while at > 0 {
-            at -= 1;
-            let name = kept.remove(at);
-            if !self.follows(name, &kept) {
-                kept.insert(at, name);
+        let mut index = kept.len();
+        while index > 0 {
+            index -= 1;
+            let name = kept.remove(index);
+            if !self.depends_on(name, &kept) {
+                kept.insert(index, name);
             }
         }
         kept
     }
 
     fn column(&self, name: &str) -> Option<&Vec<Option<u64>>> {
-        self.names.iter().position(|known| *known == name).map(|at| &self.codes[at])
+        self.names.iter().position(|candidate| *candidate == name).map(|index| &self.codes[index])
     }
 }

@@ -10,50 +10,54 @@ use apexmap_theory::statistics::median;
 use std::collections::BTreeMap;
 
 /// Largest ratio between barrier times of ranks at the same distance.
-const OTHER: f64 = 2.0;
+const MAX_BARRIER_RATIO: f64 = 2.0;
 
 /// Transport of the messages, and number of ranks.
 type Ranks = (String, usize);
 
 /// Returns the median time of a barrier in seconds, by ranks.
-fn barriers(samples: &Samples) -> BTreeMap<Ranks, f64> {
+fn barrier_times(samples: &Samples) -> BTreeMap<Ranks, f64> {
     let samples = samples.good();
-    let (table, column) = (samples.table(), Fact::BarrierCanary.about().column);
-    let mut all: BTreeMap<Ranks, Vec<f64>> = BTreeMap::new();
+    let (table, column) = (samples.table(), Fact::BarrierCanary.info().column);
+    let mut times: BTreeMap<Ranks, Vec<f64>> = BTreeMap::new();
     if table.column(column).is_some() {
         for &row in samples.rows() {
             let ranks = (table.word("transport", row).to_owned(), table.number("ranks", row) as usize);
-            all.entry(ranks).or_default().extend(Some(table.number(column, row)).filter(|seconds| seconds.is_finite()));
+            times
+                .entry(ranks)
+                .or_default()
+                .extend(Some(table.number(column, row)).filter(|seconds| seconds.is_finite()));
         }
     }
-    all.into_iter().filter_map(|(ranks, seconds)| Some((ranks, median(&seconds)?))).collect()
+    times.into_iter().filter_map(|(ranks, seconds)| Some((ranks, median(&seconds)?))).collect()
 }
 
 fn differ(a: f64, b: f64) -> bool {
-    a.max(b) > OTHER * a.min(b)
+    a.max(b) > MAX_BARRIER_RATIO * a.min(b)
 }
 
 /// Returns a warning for predictions if the ranks had another distance when the card was measured.
-pub fn from_card(samples: &Samples, card: &Card) -> Option<String> {
+pub fn card_warning(samples: &Samples, card: &Card) -> Option<String> {
     let transport = card.provenance.get("transport")?.as_str()?.to_owned();
-    let (here, on_card) = (*barriers(samples).get(&(transport, 2))?, card.get(catalogue::BARRIER_SECONDS.name)?);
-    differ(here, on_card).then(|| {
+    let (measured, on_card) =
+        (*barrier_times(samples).get(&(transport, 2))?, card.get(catalogue::BARRIER_SECONDS.name)?);
+    differ(measured, on_card).then(|| {
         format!(
             "A barrier of two ranks took {} when the card was measured, and {} in this result: the ranks were at another distance, \
              as on a virtual machine whose hypervisor moves its processors. Bounds and predictions of messages do not hold \
              here; calibrate and measure again, one soon after the other.",
             units::amount(on_card, Unit::Seconds),
-            units::amount(here, Unit::Seconds)
+            units::amount(measured, Unit::Seconds)
         )
     })
 }
 
 /// Returns a warning for comparisons if ranks of one host had different distances in two results.
-pub fn between(first: (&str, &Samples), second: (&str, &Samples)) -> Option<String> {
+pub fn comparison_warning(first: (&str, &Samples), second: (&str, &Samples)) -> Option<String> {
     if first.1.first_word("host") != second.1.first_word("host") {
         return None;
     }
-    let (a, b) = (barriers(first.1), barriers(second.1));
+    let (a, b) = (barrier_times(first.1), barrier_times(second.1));
     let both = a.iter().filter_map(|(ranks, &a)| Some((ranks, a, *b.get(ranks)?)));
     let ((_, ranks), a, b) = both.into_iter().find(|&(_, a, b)| differ(a, b))?;
     Some(format!(

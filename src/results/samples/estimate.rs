@@ -15,7 +15,7 @@
 //! are compared by Welch's t (B. L. Welch, Biometrika 34, 1947).
 
 use crate::samples::Samples;
-use apexmap_base::units::{is_known, plural};
+use apexmap_base::units::{is_informative, plural};
 pub use apexmap_theory::statistics::Basis;
 use apexmap_theory::statistics::autocorrelation::Autocorrelation;
 use apexmap_theory::statistics::distributions::{t_above, t_quantile_at as t_quantile};
@@ -46,7 +46,7 @@ pub struct Mean {
 
 impl Mean {
     /// Computes the mean. Returns `None` for fewer than two values, because one value has no variance.
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn from_values(values: &[f64]) -> Option<Self> {
         let n = values.len() as f64;
         if values.len() < 2 {
             return None;
@@ -57,7 +57,7 @@ impl Mean {
     }
 
     /// Returns a mean without uncertainty.
-    pub fn exact(value: f64) -> Self {
+    pub fn from_exact(value: f64) -> Self {
         Self { value, variance: 0.0, freedom: f64::INFINITY }
     }
 
@@ -72,7 +72,7 @@ impl Mean {
     }
 
     /// Returns `self - other`.
-    pub fn minus(&self, other: &Mean) -> Self {
+    pub fn subtract(&self, other: &Mean) -> Self {
         Self::sum(&[(1.0, *self), (-1.0, *other)])
     }
 
@@ -92,7 +92,7 @@ impl Mean {
     }
 
     /// Returns the probability of a value at least this far from 0 if the true mean is 0.
-    pub fn p_apart(&self) -> f64 {
+    pub fn p_two_sided(&self) -> f64 {
         let other = Self { value: -self.value, ..*self };
         (2.0 * self.p_above(0.0).min(other.p_above(0.0))).min(1.0)
     }
@@ -102,17 +102,17 @@ impl Mean {
 ///
 /// `widening` is the factor, at least 1, that moves the logarithms of the ends of an interval within a single launch away
 /// from the median. `None` omits such an interval.
-pub fn summary(launches: &[LaunchValues], widening: Option<f64>) -> Option<Summary> {
-    let all: Vec<f64> = launches.iter().flat_map(|launch| &launch.values).copied().collect();
-    let pooled = Summary::of(&all)?;
+pub fn summarise(launches: &[LaunchValues], widening: Option<f64>) -> Option<Summary> {
+    let values: Vec<f64> = launches.iter().flat_map(|launch| &launch.values).copied().collect();
+    let pooled = Summary::from_samples(&values)?;
     if launches.len() < 2 {
-        return Some(widened(pooled, widening));
+        return Some(widen_interval(pooled, widening));
     }
     let medians = medians(launches);
     let positive = medians.iter().all(|median| *median > 0.0);
     let scaled: Vec<f64> = if positive { medians.iter().map(|median| median.ln()).collect() } else { medians };
     let back = |value: f64| if positive { value.exp() } else { value };
-    let mean = Mean::of(&scaled)?;
+    let mean = Mean::from_values(&scaled)?;
     let (low, high) = mean.interval();
     Some(Summary {
         median: back(mean.value),
@@ -125,13 +125,13 @@ pub fn summary(launches: &[LaunchValues], widening: Option<f64>) -> Option<Summa
 
 /// Returns the number of launches or samples of an interval that is too wide to be useful: `2 launches`. `None` for useful
 /// intervals and without an interval.
-pub fn unknown_over(summary: &Summary) -> Option<String> {
+pub fn unknown_interval_basis(summary: &Summary) -> Option<String> {
     let over = if summary.launches > 1 { plural(summary.launches, "launch") } else { plural(summary.n, "sample") };
-    summary.interval.filter(|ends| !is_known(*ends)).map(|_| over)
+    summary.interval.filter(|ends| !is_informative(*ends)).map(|_| over)
 }
 
 /// Widens the interval within one launch.
-fn widened(summary: Summary, widening: Option<f64>) -> Summary {
+fn widen_interval(summary: Summary, widening: Option<f64>) -> Summary {
     let Some((low, high)) = summary.interval else { return summary };
     let Some(times) = widening else { return Summary { interval: None, basis: Basis::Nothing, ..summary } };
     let middle = summary.median;
@@ -154,7 +154,7 @@ pub fn log_medians(launches: &[LaunchValues]) -> Vec<f64> {
 }
 
 /// Returns the logarithms of the medians of blocks of launches; `None` if the block of a launch is unknown.
-fn by_block(launches: &[LaunchValues]) -> Option<BTreeMap<u64, f64>> {
+fn block_log_medians(launches: &[LaunchValues]) -> Option<BTreeMap<u64, f64>> {
     let mut blocks: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for launch in launches {
         blocks.entry(launch.block?).or_default().extend(&launch.values);
@@ -164,10 +164,10 @@ fn by_block(launches: &[LaunchValues]) -> Option<BTreeMap<u64, f64>> {
 
 /// Returns the logarithms of the ratio of two sides of one run, block by block; `None` if fewer than two blocks have both
 /// sides.
-pub fn pairs(of: &[LaunchValues], to: &[LaunchValues]) -> Option<BTreeMap<u64, f64>> {
-    let (of, to) = (by_block(of)?, by_block(to)?);
-    let difference = |(block, of): (u64, f64)| Some((block, of - to.get(&block)?));
-    Some(of.into_iter().filter_map(difference).collect()).filter(|pairs: &BTreeMap<u64, f64>| pairs.len() > 1)
+pub fn pairs(side: &[LaunchValues], base: &[LaunchValues]) -> Option<BTreeMap<u64, f64>> {
+    let (side, base) = (block_log_medians(side)?, block_log_medians(base)?);
+    let difference = |(block, side): (u64, f64)| Some((block, side - base.get(&block)?));
+    Some(side.into_iter().filter_map(difference).collect()).filter(|pairs: &BTreeMap<u64, f64>| pairs.len() > 1)
 }
 
 /// Returns the logarithm of the ratio of one side to another, both positive; `None` if the difference between launches is
@@ -175,12 +175,12 @@ pub fn pairs(of: &[LaunchValues], to: &[LaunchValues]) -> Option<BTreeMap<u64, f
 ///
 /// `same_run`: both sides were measured in one run, so that their blocks share time and machine. They are compared block by
 /// block if at least two blocks have both sides.
-pub fn shift(of: &[LaunchValues], to: &[LaunchValues], same_run: bool) -> Option<(Mean, Basis)> {
-    if let Some(pairs) = same_run.then(|| pairs(of, to)).flatten() {
-        return Some((Mean::of(&pairs.into_values().collect::<Vec<_>>())?, Basis::Pairs));
+pub fn log_ratio(side: &[LaunchValues], base: &[LaunchValues], same_run: bool) -> Option<(Mean, Basis)> {
+    if let Some(pairs) = same_run.then(|| pairs(side, base)).flatten() {
+        return Some((Mean::from_values(&pairs.into_values().collect::<Vec<_>>())?, Basis::Pairs));
     }
-    let (of, to) = (Mean::of(&log_medians(of))?, Mean::of(&log_medians(to))?);
-    Some((of.minus(&to), Basis::Launches))
+    let (side, base) = (Mean::from_values(&log_medians(side))?, Mean::from_values(&log_medians(base))?);
+    Some((side.subtract(&base), Basis::Launches))
 }
 
 /// Columns that [`Samples::method`] needs, of samples that are current and good.
@@ -195,33 +195,33 @@ impl Samples {
     /// no interval.
     pub fn summary(&self, name: &str) -> Option<Summary> {
         let widening = self.widening();
-        if self.constant("key") || self.same_in_all("launch") {
-            return summary(&self.by_launch(name), widening);
+        if self.is_constant("key") || self.has_same_points("launch") {
+            return summarise(&self.launch_values(name), widening);
         }
         // Launches of one rank count measure the same points. Over several rank counts, blocks of launches do.
-        let of_block = |block: Samples| LaunchValues { values: block.numbers(name), ..LaunchValues::default() };
-        if self.has("block") && self.same_in_all("block") {
-            let blocks: Vec<LaunchValues> = self.alike(&["block"]).into_iter().map(of_block).collect();
-            return summary(&blocks, widening);
+        let block_values = |block: Samples| LaunchValues { values: block.numbers(name), ..LaunchValues::default() };
+        if self.has("block") && self.has_same_points("block") {
+            let blocks: Vec<LaunchValues> = self.group_by(&["block"]).into_iter().map(block_values).collect();
+            return summarise(&blocks, widening);
         }
-        summary(&[of_block(self.clone())], None)
+        summarise(&[block_values(self.clone())], None)
     }
 
     /// Returns the correlation of successive samples of the whole table; `None` with too few samples.
     pub fn autocorrelation(&self) -> Option<Autocorrelation> {
-        *self.correlation.get_or_init(|| correlation(&self.at((0..self.table().rows).collect())))
+        *self.correlation.get_or_init(|| correlation(&self.with_rows((0..self.table().rows).collect())))
     }
 
     /// Returns the factor that widens intervals within single launches; `None` omits them.
     pub fn widening(&self) -> Option<f64> {
-        self.autocorrelation().map_or(Some(1.0), |found| found.widening())
+        self.autocorrelation().map_or(Some(1.0), |correlation| correlation.widening())
     }
 
     /// Explains the estimates and intervals of these samples in one or two sentences.
     pub fn method(&self) -> String {
         let good = self.good();
-        let launches = |point: Samples| point.alike(&["launch"]).len();
-        let counts: Vec<usize> = good.alike(&["key"]).into_iter().map(launches).collect();
+        let launches = |point: Samples| point.group_by(&["launch"]).len();
+        let counts: Vec<usize> = good.group_by(&["key"]).into_iter().map(launches).collect();
         let (least, most) = (counts.iter().min().copied().unwrap_or(0), counts.iter().max().copied().unwrap_or(0));
         let several = match least == most {
             true => format!("{most} launches"),
@@ -238,29 +238,29 @@ impl Samples {
             (0..=1, _) => format!("{over} Intervals of points of a single launch are {within}."),
             _ => over,
         };
-        if let Some(found) = self.autocorrelation() {
-            text += &format!(" Autocorrelation: {}.", found.sentence());
+        if let Some(correlation) = self.autocorrelation() {
+            text += &format!(" Autocorrelation: {}.", correlation.sentence());
         }
         text
     }
 
     /// Returns whether all launches, or all blocks, of these samples hold the same points.
-    fn same_in_all(&self, column: &str) -> bool {
+    fn has_same_points(&self, column: &str) -> bool {
         let points = |part: &Samples| {
             part.column("key").map(|key| part.rows().iter().filter_map(|&row| key.bits(row)).collect())
         };
-        let parts: Vec<Option<HashSet<u64, RandomState>>> = self.alike(&[column]).iter().map(points).collect();
+        let parts: Vec<Option<HashSet<u64, RandomState>>> = self.group_by(&[column]).iter().map(points).collect();
         parts.windows(2).all(|pair| pair[0] == pair[1])
     }
 
     /// Returns the values of a column by launch.
-    pub fn by_launch(&self, name: &str) -> Vec<LaunchValues> {
-        let of = |(launch, samples): (&str, Samples)| LaunchValues {
+    pub fn launch_values(&self, name: &str) -> Vec<LaunchValues> {
+        let launch_values = |(launch, samples): (&str, Samples)| LaunchValues {
             launch: launch.to_owned(),
-            block: samples.first("block").and_then(|block| block.as_f64()).map(|block| block as u64),
+            block: samples.first_value("block").and_then(|block| block.as_f64()).map(|block| block as u64),
             values: samples.numbers(name),
         };
-        self.launches().into_iter().map(of).filter(|launch| !launch.values.is_empty()).collect()
+        self.launches().into_iter().map(launch_values).filter(|launch| !launch.values.is_empty()).collect()
     }
 
     /// Returns the median of a column, as in its [`summary`](Self::summary); `None` if no sample has a value.
@@ -277,15 +277,15 @@ fn correlation(samples: &Samples) -> Option<Autocorrelation> {
     let (mut series, mut order) = (Vec::new(), Vec::new());
     for launch in good.launches().into_values() {
         let mut moments: Vec<(f64, usize, usize)> = Vec::new();
-        for point in launch.alike(&["key"]) {
+        for point in launch.group_by(&["key"]) {
             let when = |row: usize| point.column("unix_seconds").map_or(f64::NAN, |column| column.number(row));
             let mut rows: Vec<usize> = point.rows().iter().copied().filter(|&row| time.number(row) > 0.0).collect();
             rows.sort_by(|a, b| when(*a).total_cmp(&when(*b)));
-            moments.extend(rows.iter().enumerate().map(|(at, &row)| (when(row), series.len(), at)));
+            moments.extend(rows.iter().enumerate().map(|(position, &row)| (when(row), series.len(), position)));
             series.push(rows.into_iter().map(|row| time.number(row)).collect());
         }
         moments.sort_by(|a, b| a.0.total_cmp(&b.0));
-        order.push(moments.into_iter().map(|(_, of, at)| (of, at)).collect());
+        order.push(moments.into_iter().map(|(_, series_index, position)| (series_index, position)).collect());
     }
-    Autocorrelation::of(&series, &order)
+    Autocorrelation::from_series(&series, &order)
 }

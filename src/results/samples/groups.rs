@@ -3,7 +3,7 @@
 use crate::samples::Samples;
 use crate::samples::cells::Cell;
 use crate::table::column::Column;
-use crate::table::columns::{self, ALPHA, BLOCK, Described, caption, label};
+use crate::table::columns::{self, ALPHA, BLOCK, ColumnDescription, caption, label};
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
 use apexmap_measure::kernels::Kernel;
@@ -38,17 +38,17 @@ impl SampleGroup {
     }
 
     /// Returns the points with a good sample, and the summary of a column at each of them.
-    pub fn measured(&self, column: &str) -> Result<Vec<(Cell, Summary)>> {
+    pub fn measured_cells(&self, column: &str) -> Result<Vec<(Cell, Summary)>> {
         let by: Vec<&str> = self.axes.iter().map(String::as_str).collect();
-        let found = self.samples.cells(&by)?.into_iter();
-        Ok(found.filter_map(|cell| cell.summary(column).map(|summary| (cell, summary))).collect())
+        let cells = self.samples.cells(&by)?.into_iter();
+        Ok(cells.filter_map(|cell| cell.summary(column).map(|summary| (cell, summary))).collect())
     }
 
     /// Returns these points sorted by their median, the smallest first.
-    pub fn ranked(&self, column: &str) -> Result<Vec<(Cell, Summary)>> {
-        let mut found = self.measured(column)?;
-        found.sort_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
-        Ok(found)
+    pub fn cells_by_median(&self, column: &str) -> Result<Vec<(Cell, Summary)>> {
+        let mut cells = self.measured_cells(column)?;
+        cells.sort_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
+        Ok(cells)
     }
 
     /// Returns whether the group has a surface.
@@ -73,7 +73,7 @@ pub fn has_surface(kernel: &dyn Kernel) -> bool {
 
 impl Samples {
     /// Describes a column in the terms of these samples' kernels.
-    pub fn describe(&self, column: &str) -> Described {
+    pub fn describe(&self, column: &str) -> ColumnDescription {
         columns::describe_of(column, self.words("kernel"))
     }
 
@@ -84,10 +84,10 @@ impl Samples {
         // Other kernels of the sweep may have alpha and L although the kernel of these samples does not.
         let mut given = vec!["kernel", "ranks"];
         given.extend([ALPHA, BLOCK].into_iter().filter(|name| self.has(name)));
-        let mut beyond = self.varying_beyond(&given);
+        let mut beyond = self.varying_columns_beyond(&given);
         let in_order = beyond.clone();
         beyond.sort_by_key(|name| !self.column(name).is_some_and(Column::is_words));
-        let kept = self.independent(&[given, beyond].concat());
+        let kept = self.independent_columns(&[given, beyond].concat());
         let further = in_order.into_iter().filter(|name| kept.contains(name));
         ["kernel", "ranks"].into_iter().chain(further).collect()
     }
@@ -97,24 +97,25 @@ impl Samples {
     /// # Errors
     /// If a column to group by is missing.
     pub fn groups(&self) -> Result<Vec<SampleGroup>> {
-        let mut found = Vec::new();
+        let mut groups = Vec::new();
         for (kernel, samples) in self.kernels() {
             let varying = samples.key_columns();
             let is_key = |name: &&&str| has_surface(kernel) || samples.column(name).is_some_and(|c| c.is_words());
             let names: Vec<&str> = varying.iter().filter(is_key).copied().collect();
             let numbers: Vec<&str> = varying.iter().filter(|name| !names.contains(name)).copied().collect();
             for cell in samples.cells(&names)? {
-                let axes = if has_surface(kernel) { vec![ALPHA, BLOCK] } else { cell.samples.independent(&numbers) };
-                found.push(SampleGroup {
+                let axes =
+                    if has_surface(kernel) { vec![ALPHA, BLOCK] } else { cell.samples.independent_columns(&numbers) };
+                groups.push(SampleGroup {
                     key: names.iter().map(|name| name.to_string()).zip(cell.by).collect(),
                     headline: kernel.about().headline,
                     axes: axes.into_iter().map(str::to_owned).collect(),
-                    alphas: cell.samples.distinct(ALPHA),
-                    blocks: cell.samples.distinct(BLOCK),
+                    alphas: cell.samples.distinct_numbers(ALPHA),
+                    blocks: cell.samples.distinct_numbers(BLOCK),
                     samples: cell.samples,
                 });
             }
         }
-        Ok(found)
+        Ok(groups)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::samples::Samples;
 use crate::table::disturbance_columns::{DISTURBED_BY, QUIETNESS};
-use crate::table::quietness::{Quietness, together};
+use crate::table::quietness::{Quietness, overall_verdict};
 use apexmap_base::units::plural;
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct Health {
 
 impl Health {
     /// Counts measured samples. Failed samples do not count.
-    pub fn of(samples: &Samples) -> Self {
+    pub fn from_samples(samples: &Samples) -> Self {
         let (mut health, table) = (Self::default(), samples.table());
         for &row in samples.good().rows() {
             let verdict = Quietness::from_name(table.word(QUIETNESS, row)).unwrap_or(Quietness::Unknown);
@@ -36,27 +36,29 @@ impl Health {
 
     /// Returns the verdict about all samples together.
     pub fn verdict(&self) -> Quietness {
-        together(&self.verdicts)
+        overall_verdict(&self.verdicts)
     }
 
     /// Returns the number of samples.
-    pub fn samples(&self) -> usize {
+    pub fn sample_count(&self) -> usize {
         self.verdicts.len()
     }
 
     /// Returns the number of disturbed samples.
-    pub fn disturbed(&self) -> usize {
+    pub fn disturbed_count(&self) -> usize {
         self.verdicts.iter().filter(|&&verdict| verdict == Quietness::Disturbed).count()
     }
 
     /// Returns a summary: `disturbed: 38 of 112 samples (slow memory 30, run delay 12)`
     pub fn sentence(&self) -> String {
-        let all = plural(self.samples(), "sample");
+        let total = plural(self.sample_count(), "sample");
         match self.verdict() {
-            Quietness::Unknown => format!("unknown: the system reports too little about {all}"),
-            verdict if self.disturbed() == 0 => format!("{}: none of {all} disturbed", verdict.name()),
-            Quietness::Disturbed => format!("disturbed: {} of {all} ({})", self.disturbed(), self.cause_list()),
-            verdict => format!("{}: {} of {all} disturbed ({})", verdict.name(), self.disturbed(), self.cause_list()),
+            Quietness::Unknown => format!("unknown: the system reports too little about {total}"),
+            verdict if self.disturbed_count() == 0 => format!("{}: none of {total} disturbed", verdict.name()),
+            Quietness::Disturbed => format!("disturbed: {} of {total} ({})", self.disturbed_count(), self.cause_list()),
+            verdict => {
+                format!("{}: {} of {total} disturbed ({})", verdict.name(), self.disturbed_count(), self.cause_list())
+            }
         }
     }
 
@@ -73,8 +75,8 @@ impl Health {
         (self.verdict() == Quietness::Disturbed).then(|| {
             format!(
                 "DISTURBED: something else took time from {} of {} ({}). The numbers are not those of the machine alone.",
-                self.disturbed(),
-                plural(self.samples(), "sample"),
+                self.disturbed_count(),
+                plural(self.sample_count(), "sample"),
                 self.cause_list()
             )
         })
@@ -84,11 +86,11 @@ impl Health {
 impl Samples {
     /// Returns the subtitle of a figure of these samples. If their result was disturbed, a separate line `DISTURBED (359 of
     /// 756 samples)` is added, even if these samples were not.
-    pub fn stamped(&self, subtitle: String) -> String {
+    pub fn stamp_subtitle(&self, subtitle: String) -> String {
         let stamp = self.stamp.get_or_init(|| {
-            let health = Health::of(&self.at((0..self.table().rows).collect()).current());
-            let (disturbed, all) = (health.disturbed(), plural(health.samples(), "sample"));
-            (health.verdict() == Quietness::Disturbed).then(|| format!("DISTURBED ({disturbed} of {all})"))
+            let health = Health::from_samples(&self.with_rows((0..self.table().rows).collect()).current());
+            let (disturbed, total) = (health.disturbed_count(), plural(health.sample_count(), "sample"));
+            (health.verdict() == Quietness::Disturbed).then(|| format!("DISTURBED ({disturbed} of {total})"))
         });
         match stamp {
             None => subtitle,

@@ -100,19 +100,19 @@ impl Samples {
     }
 
     /// Returns these rows of the same table: indices from 0 to less than [`Table::rows`].
-    pub fn at(&self, rows: Vec<usize>) -> Self {
+    pub fn with_rows(&self, rows: Vec<usize>) -> Self {
         Self { table: self.table.clone(), rows, correlation: self.correlation.clone(), stamp: self.stamp.clone() }
     }
 
     /// Returns the samples whose row is `wanted`.
-    pub fn only(&self, wanted: impl Fn(usize) -> bool) -> Self {
-        self.at(self.rows.iter().copied().filter(|&row| wanted(row)).collect())
+    pub fn filter_rows(&self, wanted: impl Fn(usize) -> bool) -> Self {
+        self.with_rows(self.rows.iter().copied().filter(|&row| wanted(row)).collect())
     }
 
     /// Returns the samples of the present plan, build and machine.
     pub fn current(&self) -> Self {
         match self.column("stale") {
-            Some(stale) => self.only(|row| stale.number(row) == 0.0),
+            Some(stale) => self.filter_rows(|row| stale.number(row) == 0.0),
             None => self.clone(),
         }
     }
@@ -120,7 +120,7 @@ impl Samples {
     /// Returns the samples that meet a condition over columns, with their names or the papers' names.
     pub fn filter(&self, condition: &Condition) -> Self {
         let value = |name: &str, row: usize| self.table.value(self.resolve(name), row);
-        self.only(|row| condition.holds(&|name| value(name, row)).unwrap_or(false))
+        self.filter_rows(|row| condition.is_true_for(&|name| value(name, row)).unwrap_or(false))
     }
 
     /// Returns the status of a failed run; `None` for a measurement.
@@ -133,55 +133,59 @@ impl Samples {
         let Some(status) = self.column("status") else { return self.clone() };
         let failed = |word: &String| Status::from_name(word).is_some_and(|status| status != Status::Ok);
         let failed: Vec<bool> = status.dictionary().iter().map(failed).collect();
-        self.only(|row| status.bits(row).is_none_or(|code| failed.get(code as usize) != Some(&true)))
+        self.filter_rows(|row| status.bits(row).is_none_or(|code| failed.get(code as usize) != Some(&true)))
     }
 
     /// Returns the samples of a kernel.
-    pub fn of_kernel(&self, id: &str) -> Self {
+    pub fn with_kernel(&self, id: &str) -> Self {
         self.with_word("kernel", &[id])
     }
 
     /// Returns the samples with one of these words in a column.
     pub fn with_word(&self, name: &str, words: &[&str]) -> Self {
-        let Some(column) = self.column(name).filter(|column| column.is_words()) else { return self.at(Vec::new()) };
-        let wanted: Vec<bool> = column.dictionary().iter().map(|known| words.contains(&known.as_str())).collect();
-        self.only(|row| column.bits(row).is_some_and(|code| wanted[code as usize]))
+        let Some(column) = self.column(name).filter(|column| column.is_words()) else {
+            return self.with_rows(Vec::new());
+        };
+        let wanted: Vec<bool> = column.dictionary().iter().map(|word| words.contains(&word.as_str())).collect();
+        self.filter_rows(|row| column.bits(row).is_some_and(|code| wanted[code as usize]))
     }
 
     /// Returns the known kernels and their samples.
     pub fn kernels(&self) -> Vec<(&'static dyn Kernel, Samples)> {
-        let here = |kernel: &&&'static dyn Kernel| self.table.words("kernel").iter().any(|word| word == kernel.id());
-        let of = |kernel: &&'static dyn Kernel| (*kernel, self.of_kernel(kernel.id()));
-        kernels::ALL.iter().filter(here).map(of).filter(|(_, samples)| !samples.is_empty()).collect()
+        let is_present =
+            |kernel: &&&'static dyn Kernel| self.table.words("kernel").iter().any(|word| word == kernel.id());
+        let with_samples = |kernel: &&'static dyn Kernel| (*kernel, self.with_kernel(kernel.id()));
+        kernels::ALL.iter().filter(is_present).map(with_samples).filter(|(_, samples)| !samples.is_empty()).collect()
     }
 
     /// Returns the headline columns of the kernels; `seconds` if no kernel is known.
     pub fn headlines(&self) -> Vec<&'static str> {
-        let mut found: Vec<&str> = Vec::new();
+        let mut headlines: Vec<&str> = Vec::new();
         for word in self.words("kernel") {
             let Ok(kernel) = kernels::find(word) else { continue };
-            if !found.contains(&kernel.about().headline) {
-                found.push(kernel.about().headline);
+            if !headlines.contains(&kernel.about().headline) {
+                headlines.push(kernel.about().headline);
             }
         }
-        if found.is_empty() { vec!["seconds"] } else { found }
+        if headlines.is_empty() { vec!["seconds"] } else { headlines }
     }
 
     /// Returns the samples of each launch, by the launch's name.
     pub fn launches(&self) -> BTreeMap<&str, Samples> {
-        let mut found: BTreeMap<&str, Samples> = BTreeMap::new();
-        for part in self.alike(&["launch"]) {
+        let mut launches: BTreeMap<&str, Samples> = BTreeMap::new();
+        for part in self.group_by(&["launch"]) {
             // A missing name and an empty one are the same.
-            let launch = found.entry(self.table.word("launch", part.rows[0])).or_insert_with(|| self.at(Vec::new()));
+            let launch =
+                launches.entry(self.table.word("launch", part.rows[0])).or_insert_with(|| self.with_rows(Vec::new()));
             launch.rows.extend(part.rows);
             launch.rows.sort_unstable();
         }
-        found
+        launches
     }
 
     /// Splits the samples into groups with the same values, or missing values, in all of these columns, in order of first
     /// appearance.
-    pub fn alike(&self, names: &[&str]) -> Vec<Samples> {
+    pub fn group_by(&self, names: &[&str]) -> Vec<Samples> {
         let columns: Vec<&Column> = names.iter().filter_map(|name| self.column(name)).collect();
         let mut places: HashMap<Vec<Option<u64>>, usize, RandomState> = HashMap::default();
         let mut parts: Vec<Vec<usize>> = Vec::new();
@@ -190,14 +194,14 @@ impl Samples {
             key.clear();
             key.extend(columns.iter().map(|column| column.bits(row)));
             match places.get(&key) {
-                Some(&at) => parts[at].push(row),
+                Some(&place) => parts[place].push(row),
                 None => {
                     places.insert(key.clone(), parts.len());
                     parts.push(vec![row]);
                 }
             }
         }
-        parts.into_iter().map(|rows| self.at(rows)).collect()
+        parts.into_iter().map(|rows| self.with_rows(rows)).collect()
     }
 }
 
@@ -221,8 +225,8 @@ impl Samples {
     /// If it does not exist. The error names the nearest column and lists all, parameters with the papers' names.
     pub fn require(&self, name: &str) -> Result<&Column> {
         self.column(name).ok_or_else(|| {
-            let known: Vec<&str> = self.table.names().iter().map(|name| columns::short(name)).collect();
-            Error::input(format!("the result has no column \"{name}\""), suggest(name, &known))
+            let names: Vec<&str> = self.table.names().iter().map(|name| columns::short(name)).collect();
+            Error::input(format!("the result has no column \"{name}\""), suggest(name, &names))
         })
     }
 
@@ -252,7 +256,7 @@ impl Samples {
     }
 
     /// Returns the value of the first sample.
-    pub fn first(&self, name: &str) -> Option<Value> {
+    pub fn first_value(&self, name: &str) -> Option<Value> {
         self.column(name)?.value(*self.rows.first()?)
     }
 
@@ -262,21 +266,21 @@ impl Samples {
     }
 
     /// Returns the value that all samples have in common.
-    pub fn same(&self, name: &str) -> Option<Value> {
-        if self.constant(name) { self.first(name) } else { None }
+    pub fn common_value(&self, name: &str) -> Option<Value> {
+        if self.is_constant(name) { self.first_value(name) } else { None }
     }
 
     /// Returns whether all samples have the same value, or none has any.
-    pub fn constant(&self, name: &str) -> bool {
-        self.column(name).is_none_or(|column| column.constant(&self.rows))
+    pub fn is_constant(&self, name: &str) -> bool {
+        self.column(name).is_none_or(|column| column.is_constant(&self.rows))
     }
 
     /// Returns the distinct values, in order of first appearance.
     pub fn values(&self, name: &str) -> Vec<Value> {
         let Some(column) = self.column(name) else { return Vec::new() };
-        let mut known: HashSet<u64, RandomState> = HashSet::default();
-        let new = |row: &&usize| column.bits(**row).is_some_and(|bits| known.insert(bits));
-        self.rows.iter().filter(new).filter_map(|&row| column.value(row)).collect()
+        let mut seen: HashSet<u64, RandomState> = HashSet::default();
+        let is_new = |row: &&usize| column.bits(**row).is_some_and(|bits| seen.insert(bits));
+        self.rows.iter().filter(is_new).filter_map(|&row| column.value(row)).collect()
     }
 
     /// Returns the distinct words of a column, in the order of the table.
@@ -294,7 +298,7 @@ impl Samples {
     }
 
     /// Returns the distinct numbers of a column, ascending.
-    pub fn distinct(&self, name: &str) -> Vec<f64> {
+    pub fn distinct_numbers(&self, name: &str) -> Vec<f64> {
         let mut values = self.numbers(name);
         values.sort_by(f64::total_cmp);
         values.dedup();
@@ -302,7 +306,7 @@ impl Samples {
     }
 
     /// Returns whether any of the samples ran with more ranks than hardware threads.
-    pub fn oversubscribed(&self) -> bool {
+    pub fn is_oversubscribed(&self) -> bool {
         self.numbers("oversubscribed").iter().any(|&is| is > 0.0)
     }
 }
@@ -312,8 +316,8 @@ impl Samples {
     /// Returns the columns that identify the point of a sample, and their values at each point.
     fn design(&self) -> Design<'_> {
         let names: Vec<&str> =
-            columns::of_points(&self.table).into_iter().filter(|name| !self.constant(name)).collect();
-        let points = self.alike(&names);
+            columns::point_columns(&self.table).into_iter().filter(|name| !self.is_constant(name)).collect();
+        let points = self.group_by(&names);
         let mut design = Design::default();
         for name in names {
             let Some(column) = self.column(name) else { continue };
@@ -326,21 +330,21 @@ impl Samples {
     /// the number of accesses may depend on L, or M on the ranks.
     pub fn axes(&self) -> Vec<&str> {
         let design = self.design();
-        let mut names = design.varying();
+        let mut names = design.varying_columns();
         names.sort_by_key(|name| columns::rank(name));
-        design.independent(&names)
+        design.independent_columns(&names)
     }
 
     /// Returns the columns among `names` that vary and do not depend on the others.
-    pub fn independent<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {
-        self.design().independent(names)
+    pub fn independent_columns<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {
+        self.design().independent_columns(names)
     }
 
     /// Returns the columns that vary and do not depend on the `given` ones alone.
-    pub fn varying_beyond(&self, given: &[&str]) -> Vec<&str> {
+    pub fn varying_columns_beyond(&self, given: &[&str]) -> Vec<&str> {
         let design = self.design();
-        let beyond = |name: &&str| !given.contains(name) && !design.follows(name, given);
-        design.varying().into_iter().filter(beyond).collect()
+        let beyond = |name: &&str| !given.contains(name) && !design.depends_on(name, given);
+        design.varying_columns().into_iter().filter(beyond).collect()
     }
 
     /// Returns whether a column has at least two different values.
@@ -352,9 +356,9 @@ impl Samples {
     }
 
     /// Returns the columns of points, except `by`, that differ among the samples.
-    pub fn mixed(&self, by: &[&str]) -> impl Iterator<Item = &str> {
-        let names = columns::of_points(&self.table);
-        names.into_iter().filter(move |name| !by.contains(name) && !self.constant(name))
+    pub fn mixed_columns(&self, by: &[&str]) -> impl Iterator<Item = &str> {
+        let names = columns::point_columns(&self.table);
+        names.into_iter().filter(move |name| !by.contains(name) && !self.is_constant(name))
     }
 
     /// Checks that the samples belong to one point, for given values of the columns `by`.
@@ -362,7 +366,7 @@ impl Samples {
     /// # Errors
     /// The first other column of points that differs.
     pub fn single_point(&self, by: &[&str]) -> std::result::Result<(), Mixture> {
-        match self.mixed(by).next() {
+        match self.mixed_columns(by).next() {
             Some(name) => Err(self.mixture(name)),
             None => Ok(()),
         }
@@ -371,7 +375,7 @@ impl Samples {
     /// Describes how the samples differ in this column.
     pub fn mixture(&self, column: &str) -> Mixture {
         let name = columns::short(column).to_owned();
-        let choice = match self.sorted(column).first() {
+        let choice = match self.sorted_values(column).first() {
             Some(Value::Text(word)) => format!("{name} == \"{word}\""),
             first => format!("{name} == {}", first.map_or_else(String::new, Value::to_string)),
         };
@@ -380,17 +384,17 @@ impl Samples {
 
     /// Lists the distinct values of a column in order. A long list ends with dots.
     pub fn value_list(&self, name: &str) -> String {
-        const MOST: usize = 12;
-        let values = self.sorted(name);
+        const MAX_VALUES: usize = 12;
+        let values = self.sorted_values(name);
         let mut shown: Vec<String> =
-            values.iter().take(MOST).map(|value| columns::caption(&value.to_string())).collect();
-        if values.len() > MOST {
+            values.iter().take(MAX_VALUES).map(|value| columns::caption(&value.to_string())).collect();
+        if values.len() > MAX_VALUES {
             shown.push("...".into());
         }
         shown.join(", ")
     }
 
-    fn sorted(&self, name: &str) -> Vec<Value> {
+    fn sorted_values(&self, name: &str) -> Vec<Value> {
         let mut values = self.values(name);
         values.sort_by(columns::order);
         values

@@ -36,26 +36,30 @@ fn terms(point: &Point, outputs: &BTreeMap<String, Value>, launch: &Launch, limi
 }
 
 /// Returns the numbers of [`BOUNDS`] and the bottleneck; `None` for launches on other hosts than that of the card.
-pub fn bound(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<([Option<f64>; BOUNDS.len()], &'static str)> {
-    if !limits.is_of(&launch.host) && limits.accepted.is_none() {
+pub fn bound_values(
+    sample: &Sample,
+    launch: &Launch,
+    limits: &Limits,
+) -> Option<([Option<f64>; BOUNDS.len()], &'static str)> {
+    if !limits.is_from_host(&launch.host) && limits.accepted.is_none() {
         return None;
     }
     let bottleneck = terms(&sample.point, &sample.outputs, launch, limits)?.bottleneck()?;
-    let work = kernels::find(&sample.point.kernel).ok()?.done(&sample.point, &sample.outputs);
+    let work = kernels::find(&sample.point.kernel).ok()?.work_done(&sample.point, &sample.outputs);
     let bytes = bottleneck.rate * work.bytes / work.operations;
     let [_, _, operations, _, bandwidth, _] = derive::rates(sample, None);
     let share = operations.map(|rate| rate / bottleneck.rate);
     let per_rank = bytes / sample.point.ranks as f64;
-    let attainable = attainable(sample, launch, limits);
+    let attainable = attainable_rate(sample, launch, limits);
     let attained = bandwidth.zip(attainable).map(|(rate, attainable)| rate / attainable);
     Some(([Some(bottleneck.rate), Some(bytes), Some(per_rank), share, attainable, attained], bottleneck.name))
 }
 
 /// Returns the bytes per second per process that the kernel's model predicts from the card. `None` for kernels without this
 /// model, for accesses that write, and if the card has not all numbers.
-fn attainable(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<f64> {
+fn attainable_rate(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<f64> {
     let kernel = sample.point.kernel.as_str();
-    if sample.point.ranks > 1 && !limits.carrier_is((&launch.transport, &launch.library)) {
+    if sample.point.ranks > 1 && !limits.has_carrier((&launch.transport, &launch.library)) {
         return None;
     }
     if sample.point.params.get("access").is_some_and(|access| *access != Value::from("read")) {
@@ -67,11 +71,11 @@ fn attainable(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<f64> 
         "ranks_per_node" => Some(sample.point.ranks as f64 / nodes(launch) as f64),
         _ => {
             let value = sample.point.params.get(name).or_else(|| sample.outputs.get(name));
-            value.and_then(Value::as_f64).or_else(|| Surface.of_kernel(kernel, name))
+            value.and_then(Value::as_f64).or_else(|| Surface.kernel_value(kernel, name))
         }
     };
-    let found = Surface.predict(&Surface.variables(&number).ok()?, numbers).value;
-    Some(found).filter(|rate| rate.is_finite() && *rate > 0.0)
+    let prediction = Surface.predict(&Surface.variables(&number).ok()?, numbers).value;
+    Some(prediction).filter(|rate| rate.is_finite() && *rate > 0.0)
 }
 
 fn nodes(launch: &Launch) -> usize {

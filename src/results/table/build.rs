@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 /// A column of a [`TableBuilder`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Handle(usize);
+pub struct ColumnHandle(usize);
 
 /// A table under construction.
 #[derive(Debug, Default)]
@@ -16,9 +16,9 @@ pub struct TableBuilder {
     rows: usize,
     /// Column names; values after the first one is set.
     columns: Vec<(String, Option<ColumnBuilder>)>,
-    handles: HashMap<String, Handle, RandomState>,
+    handles: HashMap<String, ColumnHandle, RandomState>,
     /// Columns with values, in the order of their first value.
-    order: Vec<Handle>,
+    order: Vec<ColumnHandle>,
 }
 
 impl TableBuilder {
@@ -28,11 +28,11 @@ impl TableBuilder {
     }
 
     /// Returns the column of a name. It becomes part of the table with its first value.
-    pub fn column(&mut self, name: &str) -> Handle {
+    pub fn column(&mut self, name: &str) -> ColumnHandle {
         if let Some(handle) = self.handles.get(name) {
             return *handle;
         }
-        let handle = Handle(self.columns.len());
+        let handle = ColumnHandle(self.columns.len());
         self.columns.push((name.to_owned(), None));
         self.handles.insert(name.to_owned(), handle);
         handle
@@ -54,7 +54,7 @@ impl TableBuilder {
     }
 
     /// Sets a cell as [`TableBuilder::set`] does.
-    pub fn set_value(&mut self, column: Handle, value: &Value) {
+    pub fn set_value(&mut self, column: ColumnHandle, value: &Value) {
         match value {
             Value::Integer(value) => self.set_integer(column, *value),
             Value::Real(value) => self.set_number(column, *value),
@@ -66,23 +66,23 @@ impl TableBuilder {
     ///
     /// # Panics
     /// If no row was begun, or the handle belongs to another builder.
-    pub fn set_integer(&mut self, column: Handle, value: u64) {
+    pub fn set_integer(&mut self, column: ColumnHandle, value: u64) {
         self.cells(column, Kind::Whole).push_integer(value);
     }
 
     /// Sets a cell to a real number, as [`TableBuilder::set_integer`] does.
-    pub fn set_number(&mut self, column: Handle, value: f64) {
+    pub fn set_number(&mut self, column: ColumnHandle, value: f64) {
         self.cells(column, Kind::Numbers).push_number(value);
     }
 
     /// Sets a cell to a word, as [`TableBuilder::set_integer`] does.
-    pub fn set_word(&mut self, column: Handle, word: &str) {
+    pub fn set_word(&mut self, column: ColumnHandle, word: &str) {
         self.cells(column, Kind::Words).push_word(Some(word));
     }
 
     /// Returns the cells of a column, filled with missing values up to the last row. A value already set in this row is
     /// removed.
-    fn cells(&mut self, column: Handle, kind: Kind) -> &mut ColumnBuilder {
+    fn cells(&mut self, column: ColumnHandle, kind: Kind) -> &mut ColumnBuilder {
         let row = self.rows - 1;
         let cells = self.columns[column.0].1.get_or_insert_with(|| {
             self.order.push(column);
@@ -95,8 +95,8 @@ impl TableBuilder {
     /// Returns the table. Columns without a value are omitted.
     pub fn finish(mut self) -> Table {
         let mut table = Table::default();
-        for Handle(at) in self.order {
-            let (name, cells) = &mut self.columns[at];
+        for ColumnHandle(index) in self.order {
+            let (name, cells) = &mut self.columns[index];
             if let Some(mut cells) = cells.take() {
                 cells.resize(self.rows);
                 table.insert(name, cells.finish());

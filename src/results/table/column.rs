@@ -1,6 +1,6 @@
 //! A column of samples: numbers or words, one per row.
 
-use crate::table::packed::{Packed, Packer};
+use crate::table::packed::{PackedColumn, PackedColumnBuilder};
 use apexmap_base::point::Value;
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
@@ -21,24 +21,24 @@ pub enum Kind {
 pub struct Column {
     kind: Kind,
     /// Bits of a real number, a whole number, or the index of a word in the dictionary.
-    cells: Packed,
+    cells: PackedColumn,
     dictionary: Vec<String>,
 }
 
 impl Column {
     /// Creates a column of real numbers. NaN marks missing values.
-    pub fn numbers(values: impl IntoIterator<Item = f64>) -> Self {
+    pub fn from_numbers(values: impl IntoIterator<Item = f64>) -> Self {
         let cells = values.into_iter().map(|value| (!value.is_nan()).then(|| value.to_bits())).collect();
         Self { kind: Kind::Numbers, cells, dictionary: Vec::new() }
     }
 
     /// Creates a column of whole numbers.
-    pub fn whole(values: impl IntoIterator<Item = Option<u64>>) -> Self {
+    pub fn from_whole(values: impl IntoIterator<Item = Option<u64>>) -> Self {
         Self { kind: Kind::Whole, cells: values.into_iter().collect(), dictionary: Vec::new() }
     }
 
     /// Creates a column of words.
-    pub fn words<'w>(words: impl IntoIterator<Item = Option<&'w str>>) -> Self {
+    pub fn from_words<'w>(words: impl IntoIterator<Item = Option<&'w str>>) -> Self {
         let mut builder = ColumnBuilder::new(Kind::Words);
         words.into_iter().for_each(|word| builder.push_word(word));
         builder.finish()
@@ -110,7 +110,7 @@ impl Column {
     ///
     /// # Panics
     /// If a row does not exist.
-    pub fn constant(&self, rows: &[usize]) -> bool {
+    pub fn is_constant(&self, rows: &[usize]) -> bool {
         let Some(&first) = rows.first() else { return true };
         let bits = self.bits(first);
         rows.iter().all(|&row| self.bits(row) == bits)
@@ -126,16 +126,22 @@ impl Column {
 #[derive(Debug)]
 pub struct ColumnBuilder {
     kind: Kind,
-    cells: Packer,
+    cells: PackedColumnBuilder,
     dictionary: Vec<String>,
     /// Indices of the words in the dictionary.
-    known: HashMap<String, u64, RandomState>,
-    last: u64,
+    codes: HashMap<String, u64, RandomState>,
+    last_code: u64,
 }
 
 impl ColumnBuilder {
     pub fn new(kind: Kind) -> Self {
-        Self { kind, cells: Packer::default(), dictionary: Vec::new(), known: HashMap::default(), last: 0 }
+        Self {
+            kind,
+            cells: PackedColumnBuilder::default(),
+            dictionary: Vec::new(),
+            codes: HashMap::default(),
+            last_code: 0,
+        }
     }
 
     /// Sets the number of rows: adds missing values, or removes rows from the end.
@@ -173,14 +179,14 @@ impl ColumnBuilder {
 
     fn code(&mut self, word: &str) -> u64 {
         // Most words equal that of the previous row.
-        if self.dictionary.get(self.last as usize).is_none_or(|last| last != word) {
-            self.last = self.known.get(word).copied().unwrap_or_else(|| {
-                self.known.insert(word.to_owned(), self.dictionary.len() as u64);
+        if self.dictionary.get(self.last_code as usize).is_none_or(|last| last != word) {
+            self.last_code = self.codes.get(word).copied().unwrap_or_else(|| {
+                self.codes.insert(word.to_owned(), self.dictionary.len() as u64);
                 self.dictionary.push(word.to_owned());
                 self.dictionary.len() as u64 - 1
             });
         }
-        self.last
+        self.last_code
     }
 
     pub fn finish(self) -> Column {

@@ -38,7 +38,7 @@ pub enum Role {
 
 /// Description of a column for people.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Described {
+pub struct ColumnDescription {
     /// Name of the column in results: `memory_words`.
     pub name: String,
     /// The paper's name of a parameter: `M`. For other columns, the name.
@@ -91,13 +91,13 @@ const LAUNCH: [(&str, Unit, &str); 10] = [
 ];
 
 /// Columns that identify the point of a sample, in addition to parameters.
-const OF_POINTS: [&str; 5] = ["kernel", "transport", "library", "launcher", "host"];
+const POINT_COLUMNS: [&str; 5] = ["kernel", "transport", "library", "launcher", "host"];
 
 /// All columns of this program. If several kernels have the same column, the first one describes it.
 static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::new);
 
 struct Registry {
-    columns: Vec<Described>,
+    columns: Vec<ColumnDescription>,
     by_name: HashMap<String, usize>,
     by_symbol: HashMap<String, usize>,
 }
@@ -107,7 +107,7 @@ impl Registry {
         let mut registry = Self { columns: Vec::new(), by_name: HashMap::new(), by_symbol: HashMap::new() };
         registry.add("ranks", "P", Unit::None, "P (ranks)".into(), Role::Parameter);
         registry.add("seconds", "seconds", Unit::Seconds, "time of the slowest rank".into(), Role::Output);
-        for parameter in parameters().chain(&kernels::OF_LAUNCHES) {
+        for parameter in parameters().chain(&kernels::LAUNCH_PARAMETERS) {
             registry.add(parameter.column, parameter.name, parameter.unit, axis(parameter), Role::Parameter);
         }
         for (role, rates) in
@@ -118,7 +118,7 @@ impl Registry {
         for (role, columns) in [(Role::Sample, &SAMPLE[..]), (Role::Launch, &LAUNCH[..])] {
             columns.iter().for_each(|(name, unit, label)| registry.add(name, name, *unit, (*label).into(), role));
         }
-        for fact in Fact::ALL.iter().map(|fact| fact.about()) {
+        for fact in Fact::ALL.iter().map(|fact| fact.info()) {
             registry.add(fact.column, fact.column, fact.unit, fact.meaning.into(), Role::Sample);
         }
         for output in kernels::ALL.iter().flat_map(|kernel| kernel.outputs()) {
@@ -128,14 +128,14 @@ impl Registry {
     }
 
     fn add(&mut self, name: &str, symbol: &str, unit: Unit, label: String, role: Role) {
-        let at = self.columns.len();
-        self.by_symbol.entry(symbol.to_owned()).or_insert(at);
-        self.by_name.entry(name.to_owned()).or_insert(at);
-        self.columns.push(Described { name: name.to_owned(), symbol: symbol.to_owned(), unit, label, role });
+        let index = self.columns.len();
+        self.by_symbol.entry(symbol.to_owned()).or_insert(index);
+        self.by_name.entry(name.to_owned()).or_insert(index);
+        self.columns.push(ColumnDescription { name: name.to_owned(), symbol: symbol.to_owned(), unit, label, role });
     }
 
-    fn find(&self, column: &str) -> Option<&Described> {
-        self.by_name.get(column).map(|at| &self.columns[*at])
+    fn find(&self, column: &str) -> Option<&ColumnDescription> {
+        self.by_name.get(column).map(|index| &self.columns[*index])
     }
 }
 
@@ -151,13 +151,13 @@ fn axis(parameter: &Parameter) -> String {
 
 /// Returns all columns that the kernels, rates, bounds, samples and launches declare, in look-up order. Columns of several
 /// kernels occur several times. For tests.
-pub fn declared() -> &'static [Described] {
+pub fn list_declared() -> &'static [ColumnDescription] {
     &REGISTRY.columns
 }
 
 /// Returns the column of a name: the name of a column, or a parameter's name in the paper (`M`, `P`).
 pub fn resolve(name: &str) -> &str {
-    REGISTRY.by_symbol.get(name).map_or(name, |at| &REGISTRY.columns[*at].name)
+    REGISTRY.by_symbol.get(name).map_or(name, |index| &REGISTRY.columns[*index].name)
 }
 
 /// Returns the names of all columns of this program, parameters with the papers' names.
@@ -167,12 +167,12 @@ pub fn symbols() -> Vec<&'static str> {
 
 /// Returns the paper's name of a parameter's column: `M` for `memory_words`.
 pub fn short(column: &str) -> &str {
-    REGISTRY.find(column).map_or(column, |known| &known.symbol)
+    REGISTRY.find(column).map_or(column, |description| &description.symbol)
 }
 
 /// Describes a column. A column that is not of this program is described by its name alone.
-pub fn describe(column: &str) -> Described {
-    let unknown = || Described {
+pub fn describe(column: &str) -> ColumnDescription {
+    let unknown = || ColumnDescription {
         name: column.to_owned(),
         symbol: column.to_owned(),
         unit: Unit::None,
@@ -183,7 +183,7 @@ pub fn describe(column: &str) -> Described {
 }
 
 /// Describes a column for these kernels: rates of RandomAccess alone are updates per second, in GUPS.
-pub fn describe_of<'a>(column: &str, kernels: impl IntoIterator<Item = &'a str>) -> Described {
+pub fn describe_of<'a>(column: &str, kernels: impl IntoIterator<Item = &'a str>) -> ColumnDescription {
     let mut described = describe(column);
     let mut kernels = kernels.into_iter().peekable();
     if described.unit == Unit::PerSecond
@@ -197,24 +197,24 @@ pub fn describe_of<'a>(column: &str, kernels: impl IntoIterator<Item = &'a str>)
 }
 
 /// Returns the columns that identify the point of a row: kernel, ranks, parameters, transport, library, launcher and host.
-pub fn of_points(table: &Table) -> Vec<&str> {
-    let is_parameter = |name: &str| REGISTRY.find(name).is_some_and(|known| known.role == Role::Parameter);
-    let of_point = |name: &&str| OF_POINTS.contains(name) || is_parameter(name);
-    table.names().iter().map(String::as_str).filter(of_point).collect()
+pub fn point_columns(table: &Table) -> Vec<&str> {
+    let is_parameter = |name: &str| REGISTRY.find(name).is_some_and(|description| description.role == Role::Parameter);
+    let is_point_column = |name: &&str| POINT_COLUMNS.contains(name) || is_parameter(name);
+    table.names().iter().map(String::as_str).filter(is_point_column).collect()
 }
 
 /// Returns the rank of a kernel's parameter; 0 for all other columns, which come first. If two columns depend on each other,
 /// the first is kept.
 pub fn rank(column: &str) -> usize {
-    parameters().position(|parameter| parameter.column == column).map_or(0, |at| at + 1)
+    parameters().position(|parameter| parameter.column == column).map_or(0, |position| position + 1)
 }
 
 /// Maximum characters of a word in a caption.
-const CAPTION: usize = 200;
+const MAX_CAPTION_CHARS: usize = 200;
 
 /// Shortens a word for captions. A word from a journal or from another program can have any length.
 pub fn caption(word: &str) -> String {
-    match word.char_indices().nth(CAPTION) {
+    match word.char_indices().nth(MAX_CAPTION_CHARS) {
         Some((end, _)) => format!("{}…", &word[..end]),
         None => word.to_owned(),
     }
@@ -222,12 +222,12 @@ pub fn caption(word: &str) -> String {
 
 /// Formats a value with its parameter: `alpha = 0.1`, `L = 4096`, `M = 64 Mwords`, `bytes = 16 KiB`.
 pub fn label(column: &str, value: &Value) -> String {
-    let unit = REGISTRY.find(column).map_or(Unit::None, |known| known.unit);
+    let unit = REGISTRY.find(column).map_or(Unit::None, |description| description.unit);
     let text = match value {
-        Value::Integer(v) if unit == Unit::Words => scaled(*v, &[(30, "Gwords"), (20, "Mwords")]),
-        Value::Integer(v) if unit == Unit::Bytes => scaled(*v, &[(30, "GiB"), (20, "MiB"), (10, "KiB")]),
+        Value::Integer(v) if unit == Unit::Words => format_count(*v, &[(30, "Gwords"), (20, "Mwords")]),
+        Value::Integer(v) if unit == Unit::Bytes => format_count(*v, &[(30, "GiB"), (20, "MiB"), (10, "KiB")]),
         Value::Integer(v) => v.to_string(),
-        Value::Real(v) => units::significant(*v),
+        Value::Real(v) => units::short_number(*v),
         // The name of a kernel needs no label.
         Value::Text(v) if column == "kernel" => return caption(v),
         Value::Text(v) => caption(v),
@@ -236,7 +236,7 @@ pub fn label(column: &str, value: &Value) -> String {
 }
 
 /// Formats a count in the largest of these units (name and binary exponent) that divides it, otherwise as a plain number.
-fn scaled(count: u64, units: &[(u32, &str)]) -> String {
+fn format_count(count: u64, units: &[(u32, &str)]) -> String {
     let unit = units.iter().find(|(bits, _)| count >> bits > 0 && count.is_multiple_of(1 << bits));
     unit.map_or(count.to_string(), |(bits, name)| format!("{} {name}", count >> bits))
 }

@@ -13,9 +13,9 @@ pub struct Run<'a> {
 
 /// Prior standard deviation of the slopes of a point's time against a canary's time, both in logarithms. A slope of 1 means
 /// proportional.
-const PRIOR: f64 = 0.5;
+const PRIOR_DEVIATION: f64 = 0.5;
 /// Upper limit of these slopes; the lower limit is 0.
-const MOST: f64 = 1.5;
+const MAX_SLOPE: f64 = 1.5;
 
 /// Returns, for each run of one point, the factor by which its rate would be higher on the quiet machine: c^b m^d. c and m
 /// are the canary's times in the cache and in memory, divided by those of the reference. b and d are the slopes of the
@@ -34,8 +34,8 @@ pub fn factors(runs: &[Run]) -> Vec<f64> {
     };
     let x: Vec<[f64; 2]> = runs.iter().map(canaries).collect();
     let y: Vec<f64> = runs.iter().map(|run| run.seconds.ln()).collect();
-    let follows = slopes(&x, &y);
-    x.iter().map(|x| (follows[0] * x[0] + follows[1] * x[1]).exp()).collect()
+    let slope = slopes(&x, &y);
+    x.iter().map(|x| (slope[0] * x[0] + slope[1] * x[1]).exp()).collect()
 }
 
 /// Returns the slopes of a ridge regression of `y` on the columns of `x`, all relative to their means. The slopes have
@@ -52,17 +52,17 @@ fn slopes(x: &[[f64; 2]], y: &[f64]) -> [f64; 2] {
     };
     let (aa, ab, bb) = (sum(&|x, _| x[0] * x[0]), sum(&|x, _| x[0] * x[1]), sum(&|x, _| x[1] * x[1]));
     let (ay, by, yy) = (sum(&|x, y| x[0] * y), sum(&|x, y| x[1] * y), sum(&|_, y| y * y));
-    let (mut variance, mut found) = (yy / (n - 1.0), [0.0; 2]);
+    let (mut variance, mut estimate) = (yy / (n - 1.0), [0.0; 2]);
     for _ in 0..20 {
-        let ridge = variance / (PRIOR * PRIOR);
+        let ridge = variance / (PRIOR_DEVIATION * PRIOR_DEVIATION);
         let (a, b) = (aa + ridge, bb + ridge);
         let determinant = a * b - ab * ab;
         if determinant <= 0.0 {
             return [0.0; 2];
         }
-        found = [(ay * b - by * ab) / determinant, (by * a - ay * ab) / determinant];
-        let residual = sum(&|x, y| (y - found[0] * x[0] - found[1] * x[1]).powi(2));
+        estimate = [(ay * b - by * ab) / determinant, (by * a - ay * ab) / determinant];
+        let residual = sum(&|x, y| (y - estimate[0] * x[0] - estimate[1] * x[1]).powi(2));
         variance = residual / (n - 1.0);
     }
-    found.map(|slope| slope.clamp(0.0, MOST))
+    estimate.map(|slope| slope.clamp(0.0, MAX_SLOPE))
 }

@@ -6,38 +6,38 @@ use apexmap_measure::kernels;
 
 /// A derived column.
 #[derive(Clone, Copy, Debug)]
-pub struct Derived {
+pub struct DerivedColumn {
     pub column: &'static str,
     pub unit: Unit,
     /// Label on an axis.
     pub label: &'static str,
 }
 
-const fn derived(column: &'static str, unit: Unit, label: &'static str) -> Derived {
-    Derived { column, unit, label }
+const fn derived_column(column: &'static str, unit: Unit, label: &'static str) -> DerivedColumn {
+    DerivedColumn { column, unit, label }
 }
 
 /// The derived columns, in the order of [`rates`]. MB are 10^6 bytes everywhere.
-pub const COLUMNS: [Derived; 6] = [
-    derived("operations", Unit::None, "operations of all ranks"),
-    derived("bytes", Unit::Bytes, "bytes of all ranks"),
-    derived("operations_per_second", Unit::PerSecond, "aggregate rate of operations"),
-    derived("bytes_per_second", Unit::BytesPerSecond, "aggregate bandwidth"),
-    derived("bytes_per_second_per_rank", Unit::BytesPerSecond, "bandwidth per process"),
-    derived("cycles_per_operation", Unit::Cycles, "cycles per operation, per process"),
+pub const COLUMNS: [DerivedColumn; 6] = [
+    derived_column("operations", Unit::None, "operations of all ranks"),
+    derived_column("bytes", Unit::Bytes, "bytes of all ranks"),
+    derived_column("operations_per_second", Unit::PerSecond, "aggregate rate of operations"),
+    derived_column("bytes_per_second", Unit::BytesPerSecond, "aggregate bandwidth"),
+    derived_column("bytes_per_second_per_rank", Unit::BytesPerSecond, "bandwidth per process"),
+    derived_column("cycles_per_operation", Unit::Cycles, "cycles per operation, per process"),
 ];
 
 /// Rates that also have a corrected column, for a slow machine.
 pub const CORRECTABLE: [&str; 3] = ["operations_per_second", "bytes_per_second", "bytes_per_second_per_rank"];
 /// Columns of the corrected rates, in the order of [`CORRECTABLE`].
-pub const CORRECTED: [Derived; 3] = [
-    derived(
+pub const CORRECTED: [DerivedColumn; 3] = [
+    derived_column(
         "operations_per_second_corrected",
         Unit::PerSecond,
         "aggregate rate of operations, corrected by the canary",
     ),
-    derived("bytes_per_second_corrected", Unit::BytesPerSecond, "aggregate bandwidth, corrected by the canary"),
-    derived(
+    derived_column("bytes_per_second_corrected", Unit::BytesPerSecond, "aggregate bandwidth, corrected by the canary"),
+    derived_column(
         "bytes_per_second_per_rank_corrected",
         Unit::BytesPerSecond,
         "bandwidth per process, corrected by the canary",
@@ -62,32 +62,32 @@ pub const ATTAINABLE: &str = "attainable_bytes_per_second_per_rank";
 pub const ATTAINED: &str = "share_of_attainable";
 
 /// Bounds of rates, the prediction from the card, and the fractions reached: columns of a result with a machine card.
-pub const BOUNDS: [Derived; 6] = [
-    derived("bound_operations_per_second", Unit::PerSecond, "bound of the aggregate rate of operations"),
-    derived("bound_bytes_per_second", Unit::BytesPerSecond, "bound of the aggregate bandwidth"),
-    derived("bound_bytes_per_second_per_rank", Unit::BytesPerSecond, "bound of the bandwidth per process"),
-    derived(SHARE, Unit::None, "fraction of the bound"),
-    derived(ATTAINABLE, Unit::BytesPerSecond, "bandwidth per process predicted from the card"),
-    derived(ATTAINED, Unit::None, "fraction of the prediction"),
+pub const BOUNDS: [DerivedColumn; 6] = [
+    derived_column("bound_operations_per_second", Unit::PerSecond, "bound of the aggregate rate of operations"),
+    derived_column("bound_bytes_per_second", Unit::BytesPerSecond, "bound of the aggregate bandwidth"),
+    derived_column("bound_bytes_per_second_per_rank", Unit::BytesPerSecond, "bound of the bandwidth per process"),
+    derived_column(SHARE, Unit::None, "fraction of the bound"),
+    derived_column(ATTAINABLE, Unit::BytesPerSecond, "bandwidth per process predicted from the card"),
+    derived_column(ATTAINED, Unit::None, "fraction of the prediction"),
 ];
 
 /// Returns the column with the bound of a rate; `None` if it has none.
-pub fn bound_of(column: &str) -> Option<&'static str> {
+pub fn bound_column(column: &str) -> Option<&'static str> {
     BOUNDS.iter().map(|bound| bound.column).find(|bound| bound.strip_prefix("bound_") == Some(column))
 }
 
 /// Returns the rates of a sample on processors of `hertz`. They are `None` without a time or for an unknown kernel.
 pub fn rates(sample: &Sample, hertz: Option<f64>) -> [Option<f64>; 6] {
     let Ok(kernel) = kernels::find(&sample.point.kernel) else { return [None; 6] };
-    let work = kernel.done(&sample.point, &sample.outputs);
+    let work = kernel.work_done(&sample.point, &sample.outputs);
     let ranks = sample.point.ranks as f64;
-    let a_second = |amount: f64| sample.seconds.map(|seconds| amount / seconds);
+    let per_second = |amount: f64| sample.seconds.map(|seconds| amount / seconds);
     [
         Some(work.operations),
         Some(work.bytes),
-        a_second(work.operations),
-        a_second(work.bytes),
-        a_second(work.bytes / ranks),
+        per_second(work.operations),
+        per_second(work.bytes),
+        per_second(work.bytes / ranks),
         sample.seconds.zip(hertz).map(|(seconds, hertz)| seconds * hertz * ranks / work.operations),
     ]
 }

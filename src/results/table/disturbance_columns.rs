@@ -19,7 +19,7 @@ pub const DISTURBED_BY: &str = "disturbed_by";
 #[derive(Default)]
 pub struct References {
     places: HashMap<(String, usize), usize>,
-    of_places: Vec<ReferenceValues>,
+    place_values: Vec<ReferenceValues>,
     /// Consecutive rows of one launch.
     spans: Vec<Span>,
 }
@@ -36,8 +36,8 @@ impl References {
     /// Adds the facts of the sample in the next row of the table.
     pub fn add(&mut self, launch: Option<&Launch>, facts: &Facts) {
         let reference = launch.map(|launch| self.place(launch));
-        if let Some(at) = reference {
-            self.of_places[at].add(facts);
+        if let Some(place) = reference {
+            self.place_values[place].add(facts);
         }
         let oversubscribed = launch.is_some_and(|launch| launch.oversubscribed);
         match self.spans.last_mut() {
@@ -51,17 +51,17 @@ impl References {
 
     /// Adds the facts of the canaries before a launch's first sample.
     pub fn add_preflight(&mut self, launch: &Launch, canaries: &[Facts]) {
-        let at = self.place(launch);
-        canaries.iter().for_each(|facts| self.of_places[at].add(facts));
+        let place = self.place(launch);
+        canaries.iter().for_each(|facts| self.place_values[place].add(facts));
     }
 
     fn place(&mut self, launch: &Launch) -> usize {
-        let next = self.of_places.len();
-        let at = *self.places.entry((launch.host.name.clone(), launch.ranks)).or_insert(next);
-        if at == next {
-            self.of_places.push(ReferenceValues::default());
+        let next = self.place_values.len();
+        let index = *self.places.entry((launch.host.name.clone(), launch.ranks)).or_insert(next);
+        if index == next {
+            self.place_values.push(ReferenceValues::default());
         }
-        at
+        index
     }
 }
 
@@ -73,16 +73,18 @@ struct Row {
 }
 
 /// Adds the columns to a table with these references. Does nothing if no sample has facts.
-pub fn add(table: &mut Table, references: References) {
-    if Fact::ALL.iter().all(|fact| table.column(fact.about().column).is_none()) {
+pub fn add_columns(table: &mut Table, references: References) {
+    if Fact::ALL.iter().all(|fact| table.column(fact.info().column).is_none()) {
         return;
     }
-    let known: Vec<Reference> = references.of_places.into_iter().map(ReferenceValues::reference).collect();
-    let of = |span: &Span| Row {
-        reference: span.reference.map_or_else(Reference::default, |at| known[at]),
+    let place_references: Vec<Reference> =
+        references.place_values.into_iter().map(ReferenceValues::reference).collect();
+    let to_row = |span: &Span| Row {
+        reference: span.reference.map_or_else(Reference::default, |place| place_references[place]),
         oversubscribed: span.oversubscribed,
     };
-    let rows: Vec<(Range<usize>, Row)> = references.spans.iter().map(|span| (span.rows.clone(), of(span))).collect();
+    let rows: Vec<(Range<usize>, Row)> =
+        references.spans.iter().map(|span| (span.rows.clone(), to_row(span))).collect();
     add_verdicts(table, &rows);
     add_corrections(table, &rows);
 }
@@ -91,11 +93,11 @@ pub fn add(table: &mut Table, references: References) {
 struct FactColumns<'a>(Vec<(Fact, &'a Column)>);
 
 impl<'a> FactColumns<'a> {
-    fn of(table: &'a Table, wanted: &[Fact]) -> Self {
-        Self(wanted.iter().filter_map(|&fact| Some((fact, table.column(fact.about().column)?))).collect())
+    fn from_table(table: &'a Table, wanted: &[Fact]) -> Self {
+        Self(wanted.iter().filter_map(|&fact| Some((fact, table.column(fact.info().column)?))).collect())
     }
 
-    fn at(&self, row: usize) -> Facts {
+    fn facts(&self, row: usize) -> Facts {
         let mut facts = Facts::default();
         for (fact, column) in &self.0 {
             facts.set(*fact, Some(column.number(row)).filter(|value| !value.is_nan()));
@@ -105,11 +107,11 @@ impl<'a> FactColumns<'a> {
 }
 
 fn add_verdicts(table: &mut Table, rows: &[(Range<usize>, Row)]) {
-    let facts = FactColumns::of(table, Fact::ALL);
+    let facts = FactColumns::from_table(table, Fact::ALL);
     let (mut verdicts, mut by) = (ColumnBuilder::new(Kind::Words), ColumnBuilder::new(Kind::Words));
-    for (rows, of) in rows {
+    for (rows, context) in rows {
         for row in rows.clone() {
-            let causes = causes(&facts.at(row), &of.reference, of.oversubscribed);
+            let causes = causes(&facts.facts(row), &context.reference, context.oversubscribed);
             verdicts.push_word(Some(judge(causes.as_deref()).name()));
             let names: Vec<&str> = causes.iter().flatten().map(|(cause, _)| cause.name()).collect();
             by.push_word((!names.is_empty()).then(|| names.join(", ")).as_deref());
@@ -120,10 +122,10 @@ fn add_verdicts(table: &mut Table, rows: &[(Range<usize>, Row)]) {
 }
 
 fn add_corrections(table: &mut Table, rows: &[(Range<usize>, Row)]) {
-    let facts = FactColumns::of(table, &[Fact::CacheCanary, Fact::MemoryCanary]);
+    let facts = FactColumns::from_table(table, &[Fact::CacheCanary, Fact::MemoryCanary]);
     let mut points: BTreeMap<u64, Vec<(usize, &Reference)>> = BTreeMap::new();
-    if let (Some(key), Some(canary)) = (table.column("key"), table.column(Fact::CacheCanary.about().column)) {
-        for (rows, of) in rows {
+    if let (Some(key), Some(canary)) = (table.column("key"), table.column(Fact::CacheCanary.info().column)) {
+        for (rows, context) in rows {
             let good = |&row: &usize| {
                 canary.bits(row).is_some()
                     && table.word("status", row) == Status::Ok.name()
@@ -131,13 +133,13 @@ fn add_corrections(table: &mut Table, rows: &[(Range<usize>, Row)]) {
             };
             for row in rows.clone().filter(good) {
                 let Some(code) = key.bits(row) else { continue };
-                points.entry(code).or_default().push((row, &of.reference));
+                points.entry(code).or_default().push((row, &context.reference));
             }
         }
     }
     let mut factors = vec![f64::NAN; table.rows];
     for point in points.into_values() {
-        let facts: Vec<Facts> = point.iter().map(|(row, _)| facts.at(*row)).collect();
+        let facts: Vec<Facts> = point.iter().map(|(row, _)| facts.facts(*row)).collect();
         let seconds = |row: &usize| table.number("seconds", *row);
         let runs = point.iter().zip(&facts);
         let runs: Vec<Run> =
@@ -148,7 +150,7 @@ fn add_corrections(table: &mut Table, rows: &[(Range<usize>, Row)]) {
     }
     for (corrected, rate) in CORRECTED.iter().zip(derive::CORRECTABLE) {
         let numbers = factors.iter().enumerate().map(|(row, factor)| factor * table.number(rate, row));
-        table.insert(corrected.column, Column::numbers(numbers.collect::<Vec<_>>()));
+        table.insert(corrected.column, Column::from_numbers(numbers.collect::<Vec<_>>()));
     }
-    table.insert(CORRECTION, Column::numbers(factors));
+    table.insert(CORRECTION, Column::from_numbers(factors));
 }

@@ -37,19 +37,19 @@ pub fn column(name: &str, read: &polars::prelude::Column) -> PolarsResult<Option
     if kind == DataType::String {
         let words = read.str()?.iter();
         return Ok(Some(match name {
-            BOUND_BY => Column::words(words.map(|word| word.map(bounds::present_name))),
-            _ => Column::words(words),
+            BOUND_BY => Column::from_words(words.map(|word| word.map(bounds::current_name))),
+            _ => Column::from_words(words),
         }));
     }
     if kind.is_unsigned_integer() {
         let whole = read.cast(&DataType::UInt64)?;
         let arrays = whole.u64()?.downcast_iter();
-        return Ok(Some(Column::whole(arrays.flat_map(|array| array.iter().map(|value| value.copied())))));
+        return Ok(Some(Column::from_whole(arrays.flat_map(|array| array.iter().map(|value| value.copied())))));
     }
     if kind.is_primitive_numeric() || kind == DataType::Boolean {
         let numbers = read.cast(&DataType::Float64)?;
         let arrays = numbers.f64()?.downcast_iter();
-        return Ok(Some(Column::numbers(
+        return Ok(Some(Column::from_numbers(
             arrays.flat_map(|array| array.iter().map(|value| value.copied().unwrap_or(f64::NAN))),
         )));
     }

@@ -67,7 +67,7 @@ impl Table {
                 true => Some(Status::Failed.name()),
                 false => status.bits(row).map(|_| status.word(row)),
             };
-            let status = Column::words((0..self.rows).map(word));
+            let status = Column::from_words((0..self.rows).map(word));
             self.columns.insert("status".into(), status);
         }
         untimed

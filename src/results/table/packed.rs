@@ -4,21 +4,21 @@ use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
 /// Maximum number of distinct values with codes. Columns with more store the value of each row.
-const MOST_CODED: usize = 4096;
+const MAX_CODED_VALUES: usize = 4096;
 
 /// Values of all rows, as bits; values may be missing.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Packed {
+pub struct PackedColumn {
     rows: usize,
     /// Bitmaps, one per 64 rows. Not used if no value is missing.
-    present: Vec<Present>,
+    present: Vec<PresenceBitmap>,
     /// Values of the rows that have one.
     values: Values,
 }
 
 /// Bitmap of 64 rows.
 #[derive(Clone, Debug, PartialEq)]
-struct Present {
+struct PresenceBitmap {
     /// One bit per row, set if the row has a value.
     rows: u64,
     /// Number of values in the rows before.
@@ -45,7 +45,7 @@ impl Values {
         }
     }
 
-    fn at(&self, index: usize) -> u64 {
+    fn get(&self, index: usize) -> u64 {
         match self {
             Values::Coded { codes, different } => different[codes[index] as usize],
             Values::Plain(values) => values[index],
@@ -53,7 +53,7 @@ impl Values {
     }
 }
 
-impl Packed {
+impl PackedColumn {
     pub fn len(&self) -> usize {
         self.rows
     }
@@ -65,11 +65,11 @@ impl Packed {
     pub fn get(&self, row: usize) -> Option<u64> {
         assert!(row < self.rows, "row {row} of {}", self.rows);
         if self.values.len() == self.rows {
-            return Some(self.values.at(row));
+            return Some(self.values.get(row));
         }
-        let (Present { rows, before }, bit) = (&self.present[row / 64], row % 64);
+        let (PresenceBitmap { rows, before }, bit) = (&self.present[row / 64], row % 64);
         let earlier = || (rows & ((1 << bit) - 1)).count_ones();
-        (rows >> bit & 1 == 1).then(|| self.values.at((before + earlier()) as usize))
+        (rows >> bit & 1 == 1).then(|| self.values.get((before + earlier()) as usize))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Option<u64>> {
@@ -79,17 +79,17 @@ impl Packed {
 
 /// [`Packed`] values under construction.
 #[derive(Debug, Default)]
-pub struct Packer {
-    packed: Packed,
+pub struct PackedColumnBuilder {
+    packed: PackedColumn,
     /// Codes of the distinct values, while they are few.
     codes: HashMap<u64, u16, RandomState>,
 }
 
-impl Packer {
+impl PackedColumnBuilder {
     pub fn push(&mut self, value: Option<u64>) {
         let packed = &mut self.packed;
         if packed.rows.is_multiple_of(64) {
-            packed.present.push(Present { rows: 0, before: packed.values.len() as u32 });
+            packed.present.push(PresenceBitmap { rows: 0, before: packed.values.len() as u32 });
         }
         if let Some(value) = value {
             packed.present[packed.rows / 64].rows |= 1 << (packed.rows % 64);
@@ -104,10 +104,10 @@ impl Packer {
             Values::Coded { codes, different } => {
                 // Most values equal that of the previous row.
                 let last = codes.last().copied().filter(|&last| different[last as usize] == value);
-                let known = last.or_else(|| self.codes.get(&value).copied());
-                if let Some(code) = known {
+                let known_code = last.or_else(|| self.codes.get(&value).copied());
+                if let Some(code) = known_code {
                     codes.push(code);
-                } else if different.len() < MOST_CODED {
+                } else if different.len() < MAX_CODED_VALUES {
                     let code = different.len() as u16;
                     self.codes.insert(value, code);
                     different.push(value);
@@ -155,14 +155,14 @@ impl Packer {
         rows.iter().for_each(|value| self.push(value.map(&change)));
     }
 
-    pub fn finish(self) -> Packed {
+    pub fn finish(self) -> PackedColumn {
         self.packed
     }
 }
 
-impl FromIterator<Option<u64>> for Packed {
+impl FromIterator<Option<u64>> for PackedColumn {
     fn from_iter<I: IntoIterator<Item = Option<u64>>>(values: I) -> Self {
-        let mut packer = Packer::default();
+        let mut packer = PackedColumnBuilder::default();
         values.into_iter().for_each(|value| packer.push(value));
         packer.finish()
     }

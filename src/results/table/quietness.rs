@@ -1,7 +1,7 @@
 //! Decides whether a sample was measured on a quiet machine, from facts that its ranks and its host recorded during the run.
 
 use apexmap_base::disturbance::{Fact, Facts};
-use apexmap_base::units::{self, significant};
+use apexmap_base::units::{self, short_number};
 use apexmap_theory::statistics::{median, quantile};
 use std::fmt;
 
@@ -119,14 +119,14 @@ impl Cause {
             Cause::RunDelay => format!("another thread had the core of a rank for {percent} of the time"),
             Cause::OffCore => format!("a rank did not run for {percent} of the time"),
             Cause::Steal => format!("the hypervisor gave {percent} of the time to other machines"),
-            Cause::OtherPrograms => format!("other programs kept {} hardware threads busy", significant(amount)),
+            Cause::OtherPrograms => format!("other programs kept {} hardware threads busy", short_number(amount)),
             Cause::Throttling => format!("a limit on processor time stopped the ranks for {}", units::seconds(amount)),
             Cause::PageFaults => format!("page faults took about {percent} of the time"),
             Cause::CoreClock => format!("the core clock fell by {percent}"),
             Cause::CacheCanary => format!("a fixed amount of work in the cache took {percent} longer"),
             Cause::MemoryCanary => format!("a fixed number of memory reads took {percent} longer"),
             Cause::BarrierCanary => {
-                format!("the time of a barrier changed by a factor of {}", significant(1.0 + amount))
+                format!("the time of a barrier changed by a factor of {}", short_number(1.0 + amount))
             }
         }
     }
@@ -151,11 +151,11 @@ pub struct Reference {
 }
 
 /// Minimum number of values for a reference.
-const LEAST: usize = 4;
+const MIN_REFERENCE_VALUES: usize = 4;
 
 impl Reference {
     /// Computes the reference from facts of runs on the same host with the same number of ranks.
-    pub fn of<'a>(facts: impl IntoIterator<Item = &'a Facts>) -> Self {
+    pub fn from_facts<'a>(facts: impl IntoIterator<Item = &'a Facts>) -> Self {
         let mut values = ReferenceValues::default();
         facts.into_iter().for_each(|facts| values.add(facts));
         values.reference()
@@ -183,15 +183,15 @@ impl ReferenceValues {
     /// Computes the reference: the lower quartile of times, the upper quartile of clocks. For barriers it is the median,
     /// because ranks that are closer than in most runs are as much of a change as ranks farther apart.
     pub fn reference(self) -> Reference {
-        let at = |mut values: Vec<f64>, p| {
+        let quantile_if_enough = |mut values: Vec<f64>, p| {
             values.sort_by(f64::total_cmp);
-            quantile(&values, p).filter(|_| values.len() >= LEAST)
+            quantile(&values, p).filter(|_| values.len() >= MIN_REFERENCE_VALUES)
         };
         Reference {
-            cache_seconds: at(self.cache, 0.25),
-            memory_seconds: at(self.memory, 0.25),
-            hertz: at(self.hertz, 0.75),
-            barrier_seconds: at(self.barrier, 0.5),
+            cache_seconds: quantile_if_enough(self.cache, 0.25),
+            memory_seconds: quantile_if_enough(self.memory, 0.25),
+            hertz: quantile_if_enough(self.hertz, 0.75),
+            barrier_seconds: quantile_if_enough(self.barrier, 0.5),
         }
     }
 }
@@ -201,8 +201,8 @@ impl ReferenceValues {
 /// programs.
 pub fn causes(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Option<Vec<(Cause, f64)>> {
     let watched = facts.get(Fact::WatchedSeconds);
-    let known = facts.get(Fact::RunDelayShare).or(facts.get(Fact::OffCoreShare));
-    let (Some(watched), Some(_), false) = (watched, known, oversubscribed) else { return None };
+    let wait_share = facts.get(Fact::RunDelayShare).or(facts.get(Fact::OffCoreShare));
+    let (Some(watched), Some(_), false) = (watched, wait_share, oversubscribed) else { return None };
     let slower = |fact, reference: Option<f64>| Some(facts.get(fact)? / reference? - 1.0);
     let fallen = |fact| Some(1.0 - facts.get(fact)? / reference.hertz?);
     let faults = facts.get(Fact::MinorFaults).map(|faults| (faults * FAULT_SECONDS / watched).min(1.0));
@@ -239,12 +239,12 @@ pub fn judge(causes: Option<&[(Cause, f64)]>) -> Quietness {
 const DISTURBED_SAMPLES: f64 = 0.25;
 
 /// Returns the verdict about several samples, such as those of a cell or of a result.
-pub fn together(verdicts: &[Quietness]) -> Quietness {
+pub fn overall_verdict(verdicts: &[Quietness]) -> Quietness {
     let count = |wanted| verdicts.iter().filter(|&&verdict| verdict == wanted).count();
-    let known = verdicts.len() - count(Quietness::Unknown);
+    let known_count = verdicts.len() - count(Quietness::Unknown);
     match count(Quietness::Disturbed) {
-        _ if known == 0 || 2 * known < verdicts.len() => Quietness::Unknown,
-        disturbed if disturbed as f64 > DISTURBED_SAMPLES * known as f64 => Quietness::Disturbed,
+        _ if known_count == 0 || 2 * known_count < verdicts.len() => Quietness::Unknown,
+        disturbed if disturbed as f64 > DISTURBED_SAMPLES * known_count as f64 => Quietness::Disturbed,
         _ => Quietness::Quiet,
     }
 }
@@ -265,15 +265,15 @@ pub fn preflight_causes(canaries: &[Facts], oversubscribed: bool) -> Option<Vec<
     for fact in [Fact::StealShare, Fact::OtherCores] {
         middle.set(fact, canaries.last().and_then(|facts| facts.get(fact)));
     }
-    causes(&middle, &Reference::of(canaries), oversubscribed)
+    causes(&middle, &Reference::from_facts(canaries), oversubscribed)
 }
 
 /// Returns a share of the time that all canaries observed together.
 fn whole_share(canaries: &[Facts], share: Fact) -> Option<f64> {
     let watched = |facts: &Facts| Some((facts.get(share)?, facts.get(Fact::WatchedSeconds)?));
-    let (taken, all) = canaries
-        .iter()
-        .filter_map(watched)
-        .fold((0.0, 0.0), |(taken, all), (share, seconds)| (taken + share * seconds, all + seconds));
-    (all > 0.0).then(|| taken / all)
+    let (taken, watched_seconds) =
+        canaries.iter().filter_map(watched).fold((0.0, 0.0), |(taken, watched_seconds), (share, seconds)| {
+            (taken + share * seconds, watched_seconds + seconds)
+        });
+    (watched_seconds > 0.0).then(|| taken / watched_seconds)
 }

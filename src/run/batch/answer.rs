@@ -2,7 +2,7 @@
 
 use super::JobState;
 use super::template::{Question, Template};
-use crate::launch::causes::has;
+use crate::launch::causes::matches_sign;
 use nix::unistd::Uid;
 use std::collections::BTreeMap;
 
@@ -20,12 +20,12 @@ pub struct Answer {
 }
 
 /// Returns the id of the job that was just submitted, or `None` if the output contains none.
-pub fn submitted(template: &Template, output: &str) -> Option<String> {
-    let between = &template.id;
+pub fn parse_job_id(template: &Template, output: &str) -> Option<String> {
+    let id_format = &template.id;
     let line = |line: &str| {
-        let start = line.find(&between.behind)? + between.behind.len();
-        let end = |c: char| c.is_whitespace() || between.until.contains(c);
-        let id = line[start..].trim_start().split(end).next()?;
+        let start = line.find(&id_format.behind)? + id_format.behind.len();
+        let is_end = |c: char| c.is_whitespace() || id_format.until.contains(c);
+        let id = line[start..].trim_start().split(is_end).next()?;
         is_id(id).then(|| id.to_owned())
     };
     // Sites print news before the answer, so the last id counts.
@@ -45,25 +45,26 @@ pub fn is_id(word: &str) -> bool {
 }
 
 /// Returns the jobs of an answer by their short ids. Lines with other columns are news of the site.
-pub fn jobs(template: &Template, question: &Question, output: &str) -> BTreeMap<String, Answer> {
+pub fn parse_jobs(template: &Template, question: &Question, output: &str) -> BTreeMap<String, Answer> {
     let mut jobs = BTreeMap::new();
     for line in output.lines() {
         let fields: Vec<&str> = match &question.separator {
             Some(separator) => line.split(separator.as_str()).map(str::trim).collect(),
             None => line.split_whitespace().collect(),
         };
-        let field = |at: i32| {
-            let at = if at < 0 { fields.len().checked_sub(at.unsigned_abs() as usize)? } else { at as usize };
-            fields.get(at).copied().filter(|text| !text.is_empty())
+        let field = |column: i32| {
+            let index =
+                if column < 0 { fields.len().checked_sub(column.unsigned_abs() as usize)? } else { column as usize };
+            fields.get(index).copied().filter(|text| !text.is_empty())
         };
-        let optional = |at: Option<i32>| at.and_then(field).unwrap_or_default().to_owned();
+        let optional = |column: Option<i32>| column.and_then(field).unwrap_or_default().to_owned();
         let (Some(id), Some(word)) = (field(question.id), field(question.state)) else { continue };
-        let id = template.short(id);
+        let id = template.short_id(id);
         if !id.contains(|c: char| c.is_alphanumeric()) || !fields_fit(question, fields.len()) {
             continue;
         }
         let reason = optional(question.reason);
-        let (state, reason) = meaning(template, word, reason);
+        let (state, reason) = interpret_state(template, word, reason);
         let job =
             Answer { id: id.into(), name: optional(question.name), state, reason, start: optional(question.start) };
         jobs.insert(job.id.clone(), job);
@@ -77,19 +78,19 @@ fn fields_fit(question: &Question, fields: usize) -> bool {
     columns
         .into_iter()
         .flatten()
-        .all(|at| if at < 0 { at.unsigned_abs() as usize <= fields } else { (at as usize) < fields })
+        .all(|column| if column < 0 { column.unsigned_abs() as usize <= fields } else { (column as usize) < fields })
 }
 
 /// Translates a state into a [`JobState`] and a reason. A job with an unknown state counts as running, so it is still watched.
-fn meaning(template: &Template, word: &str, reason: String) -> (JobState, String) {
+fn interpret_state(template: &Template, word: &str, reason: String) -> (JobState, String) {
     // sacct prints "CANCELLED by 1000", and appends a + where a column is too narrow.
-    let (first, by) = word.split_once(" by ").unwrap_or((word.trim_end_matches('+'), ""));
-    let known = template.states.get(first);
-    let by_reason = template.reasons.iter().find(|(part, _)| has(&reason, part)).map(|(_, state)| *state);
-    match (known, by_reason) {
+    let (first, user) = word.split_once(" by ").unwrap_or((word.trim_end_matches('+'), ""));
+    let known_state = template.states.get(first);
+    let by_reason = template.reasons.iter().find(|(part, _)| matches_sign(&reason, part)).map(|(_, state)| *state);
+    match (known_state, by_reason) {
         (_, Some(state)) => (state, reason),
-        (Some(JobState::Cancelled), None) if !by.is_empty() && by != Uid::effective().to_string() => {
-            (JobState::Removed, format!("by user {by}"))
+        (Some(JobState::Cancelled), None) if !user.is_empty() && user != Uid::effective().to_string() => {
+            (JobState::Removed, format!("by user {user}"))
         }
         (Some(state), None) => (*state, reason),
         (None, None) => (JobState::Running, format!("apexmap does not know its state {word}")),
@@ -116,8 +117,8 @@ pub struct Limits {
 }
 
 /// Returns the smallest value of each resource among the listed nodes. If a default partition is marked, only its nodes count.
-pub fn nodes(text: &str) -> Option<NodeSize> {
-    let node = |line: &str| {
+pub fn parse_node_size(text: &str) -> Option<NodeSize> {
+    let parse_node = |line: &str| {
         let mut words = line.split_whitespace();
         words.next()?;
         // "64+" means 64 or more.
@@ -131,7 +132,7 @@ pub fn nodes(text: &str) -> Option<NodeSize> {
             memory: (mebibytes as u64).checked_mul(1 << 20)?,
         })
     };
-    meant(text).filter_map(node).reduce(|a, b| NodeSize {
+    lines_of_default_partition(text).filter_map(parse_node).reduce(|a, b| NodeSize {
         cores_of_socket: a.cores_of_socket.min(b.cores_of_socket),
         cores: a.cores.min(b.cores),
         hardware_threads: a.hardware_threads.min(b.hardware_threads),
@@ -140,27 +141,27 @@ pub fn nodes(text: &str) -> Option<NodeSize> {
 }
 
 /// Returns the lines of nodes that a job may get: those of the default partition, if one is marked.
-fn meant(text: &str) -> impl Iterator<Item = &str> {
+fn lines_of_default_partition(text: &str) -> impl Iterator<Item = &str> {
     let is_default = |line: &&str| line.split_whitespace().next().is_some_and(|name| name.ends_with('*'));
-    let marked = text.lines().any(|line| is_default(&line));
-    text.lines().filter(move |line| !marked || is_default(line))
+    let has_default = text.lines().any(|line| is_default(&line));
+    text.lines().filter(move |line| !has_default || is_default(line))
 }
 
 /// Returns the limits of one job on these nodes. With several partitions, each limit is the largest of them.
-pub fn limits(text: &str) -> Limits {
+pub fn parse_limits(text: &str) -> Limits {
     let mut partitions: BTreeMap<&str, (usize, Option<&str>, Option<&str>)> = BTreeMap::new();
-    for line in meant(text) {
+    for line in lines_of_default_partition(text) {
         let words: Vec<&str> = line.split_whitespace().collect();
-        if let [name, _, _, _, _, further @ ..] = words.as_slice() {
+        if let [name, _, _, _, _, extra_columns @ ..] = words.as_slice() {
             let partition = partitions.entry(name).or_default();
-            *partition = (partition.0 + 1, further.first().copied(), further.get(1).copied());
+            *partition = (partition.0 + 1, extra_columns.first().copied(), extra_columns.get(1).copied());
         }
     }
     let most_nodes = |(count, _, range): &(usize, Option<&str>, Option<&str>)| {
-        let most = range.and_then(|range| range.rsplit('-').next()?.parse().ok());
-        most.map_or(*count, |most: usize| most.min(*count))
+        let limit = range.and_then(|range| range.rsplit('-').next()?.parse().ok());
+        limit.map_or(*count, |limit: usize| limit.min(*count))
     };
-    let times: Option<Vec<f64>> = partitions.values().map(|(_, time, _)| duration(time.as_ref()?)).collect();
+    let times: Option<Vec<f64>> = partitions.values().map(|(_, time, _)| parse_seconds(time.as_ref()?)).collect();
     Limits {
         seconds: times.and_then(|times| times.into_iter().reduce(f64::max)),
         nodes: partitions.values().map(most_nodes).max(),
@@ -168,7 +169,7 @@ pub fn limits(text: &str) -> Limits {
 }
 
 /// Parses `1-12:00:00`, `12:00:00`, `30:00` or a number of minutes, and returns seconds.
-fn duration(text: &str) -> Option<f64> {
+fn parse_seconds(text: &str) -> Option<f64> {
     let (days, rest) = text.split_once('-').map_or((None, text), |(days, rest)| (Some(days), rest));
     let parts: Vec<f64> = rest.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
     let seconds = match (days, parts.as_slice()) {
@@ -184,16 +185,16 @@ fn duration(text: &str) -> Option<f64> {
 }
 
 /// Parses the cluster's name.
-pub fn cluster(text: &str) -> Option<String> {
+pub fn parse_cluster_name(text: &str) -> Option<String> {
     let value = text.lines().find_map(|line| line.trim().strip_prefix("ClusterName"))?;
     let name = value.trim_start_matches([' ', '=']).trim();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    (!name.is_empty() && name.chars().all(plain)).then(|| name.to_owned())
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    (!name.is_empty() && name.chars().all(is_plain)).then(|| name.to_owned())
 }
 
 /// Returns the advice for a job that can never start, by the system's reason.
 pub fn advice(reason: &str) -> &'static str {
-    let about: [(&[&str], &str); 6] = [
+    let advice_by_sign: [(&[&str], &str); 6] = [
         (
             &["TimeLimit", "WallDuration", "Minutes"],
             "set a shorter time with --time-limit; a longer sweep becomes a chain of jobs",
@@ -216,5 +217,5 @@ pub fn advice(reason: &str) -> &'static str {
         ),
     ];
     let fits = |(signs, _): &&(&[&str], &str)| signs.iter().any(|sign| reason.contains(sign));
-    about.iter().find(fits).map_or("", |(_, next)| next)
+    advice_by_sign.iter().find(fits).map_or("", |(_, advice)| advice)
 }

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// The built-in systems: name and template.
-pub const ALL: &[(&str, &str)] = &[
+pub const TEMPLATES: &[(&str, &str)] = &[
     ("slurm", include_str!("templates/slurm.toml")),
     ("pbs", include_str!("templates/pbs.toml")),
     ("torque", include_str!("templates/torque.toml")),
@@ -28,7 +28,7 @@ pub const ALL: &[(&str, &str)] = &[
 ];
 
 /// Environment variables that hold the id of the job that this process runs in.
-pub const VARIABLES: &[&str] = &["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_ENCLOSING_ID", "FLUX_JOB_ID"];
+pub const JOB_ID_VARIABLES: &[&str] = &["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_ENCLOSING_ID", "FLUX_JOB_ID"];
 
 /// The state of a job, as the batch system reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ impl JobState {
     }
 
     /// Returns the predicate of a sentence whose subject is the job.
-    pub fn words(self) -> &'static str {
+    pub fn predicate(self) -> &'static str {
         match self {
             Self::Waiting => "is waiting in the queue",
             Self::Running => "is running",
@@ -91,8 +91,8 @@ impl JobState {
 ///
 /// # Errors
 /// If no built-in system has this name.
-pub fn known(name: &str) -> Result<Template> {
-    match ALL.iter().find(|(known, _)| *known == name) {
+pub fn find_built_in(name: &str) -> Result<Template> {
+    match TEMPLATES.iter().find(|(built_in, _)| *built_in == name) {
         Some((name, text)) => Template::parse(text, Path::new(name)),
         None => Err(Error::input(
             format!("the result names the template {name}, and apexmap runs only its built-in templates for a result"),
@@ -106,18 +106,18 @@ pub fn known(name: &str) -> Result<Template> {
 /// # Errors
 /// If neither exists, or the file is not a template.
 pub fn find(name: &str) -> Result<Template> {
-    if let Ok(template) = known(name) {
+    if let Ok(template) = find_built_in(name) {
         return Ok(template);
     }
     let path = Path::new(name);
     if path.is_file() {
-        let text = toml_file::text(path, "template of a batch system", "see docs/clusters.md for an example")?;
+        let text = toml_file::read_text(path, "template of a batch system", "see docs/clusters.md for an example")?;
         return Template::parse(&text, path);
     }
-    let known: Vec<&str> = ALL.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = TEMPLATES.iter().map(|(name, _)| *name).collect();
     Err(Error::input(
         format!("\"{name}\" is neither a batch system nor a template file"),
-        format!("{}; or name a template file (docs/clusters.md)", suggest(name, &known)),
+        format!("{}; or name a template file (docs/clusters.md)", suggest(name, &names)),
     ))
 }
 
@@ -125,19 +125,19 @@ pub fn find(name: &str) -> Result<Template> {
 ///
 /// # Errors
 /// If none is.
-pub fn here(search: &std::ffi::OsStr) -> Result<Template> {
-    let templates = ALL.iter().map(|(name, text)| Template::parse(text, Path::new(name)));
-    let found = |template: &Template| {
+pub fn detect(search_path: &std::ffi::OsStr) -> Result<Template> {
+    let templates = TEMPLATES.iter().map(|(name, text)| Template::parse(text, Path::new(name)));
+    let is_installed = |template: &Template| {
         let program = template.submit.first().map_or("", String::as_str);
-        std::env::split_paths(search).any(|folder| folder.join(program).is_file())
+        std::env::split_paths(search_path).any(|folder| folder.join(program).is_file())
     };
     for template in templates {
         let template = template?;
-        if found(&template) {
+        if is_installed(&template) {
             return Ok(template);
         }
     }
-    let names: Vec<&str> = ALL.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = TEMPLATES.iter().map(|(name, _)| *name).collect();
     Err(Error::environment(
         "no batch system found: none of sbatch, qsub, bsub and flux is on the PATH",
         format!("run this on a login node, or name the system: --submit with one of {}", names.join(", ")),

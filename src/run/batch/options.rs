@@ -84,11 +84,11 @@ pub struct JobOptions {
 }
 
 /// Default of the largest number of jobs for one number of nodes.
-pub const TRIES: u32 = 10;
+pub const DEFAULT_TRIES: u32 = 10;
 
 impl Submit {
     /// Converts the value into a table.
-    pub fn table(&self) -> SubmitTable {
+    pub fn to_table(&self) -> SubmitTable {
         match self {
             Submit::System(system) => SubmitTable { system: Some(system.clone()), ..SubmitTable::default() },
             Submit::Table(table) => (**table).clone(),
@@ -98,8 +98,8 @@ impl Submit {
 
 impl SubmitTable {
     /// Fills the fields that `self` leaves open from `other`. Lists are concatenated, those of `other` first.
-    pub fn or(self, other: SubmitTable) -> SubmitTable {
-        let longer = |own: Vec<String>, other: Vec<String>| [other, own].concat();
+    pub fn fill_from(self, other: SubmitTable) -> SubmitTable {
+        let concatenate = |own: Vec<String>, other: Vec<String>| [other, own].concat();
         SubmitTable {
             system: self.system.or(other.system),
             account: self.account.or(other.account),
@@ -110,9 +110,9 @@ impl SubmitTable {
             time_limit: self.time_limit.or(other.time_limit),
             jobs: self.jobs.or(other.jobs),
             exclusive: self.exclusive.or(other.exclusive),
-            modules: longer(self.modules, other.modules),
+            modules: concatenate(self.modules, other.modules),
             environment: other.environment.into_iter().chain(self.environment).collect(),
-            directives: longer(self.directives, other.directives),
+            directives: concatenate(self.directives, other.directives),
             tries: self.tries.or(other.tries),
         }
     }
@@ -121,15 +121,15 @@ impl SubmitTable {
     ///
     /// # Errors
     /// The error holds what is wrong, and the next step.
-    pub fn options(
+    pub fn into_options(
         self,
         system: &str,
-        seconds: impl Fn(&str) -> Result<f64, String>,
+        parse_seconds: impl Fn(&str) -> Result<f64, String>,
     ) -> Result<JobOptions, (String, String)> {
         if self.tries == Some(0) {
             return Err(("tries is 0, which allows no job".into(), "set tries to 1 or more".into()));
         }
-        let time_limit_seconds = match self.time_limit.as_deref().map(seconds) {
+        let time_limit_seconds = match self.time_limit.as_deref().map(parse_seconds) {
             None => None,
             Some(Ok(seconds)) if seconds >= 60.0 => Some(seconds),
             Some(Ok(_)) => {
@@ -138,7 +138,7 @@ impl SubmitTable {
                     "write time_limit = \"5 min\" or more".into(),
                 ));
             }
-            Some(Err(what)) => return Err((format!("time_limit: {what}"), "write time_limit = \"2 h\"".into())),
+            Some(Err(message)) => return Err((format!("time_limit: {message}"), "write time_limit = \"2 h\"".into())),
         };
         let options = JobOptions {
             system: system.to_owned(),
@@ -153,7 +153,7 @@ impl SubmitTable {
             modules: self.modules,
             environment: self.environment,
             directives: self.directives,
-            tries: self.tries.unwrap_or(TRIES),
+            tries: self.tries.unwrap_or(DEFAULT_TRIES),
         };
         options.check().map(|()| options)
     }
@@ -165,34 +165,34 @@ impl JobOptions {
     /// # Errors
     /// The error holds what is wrong, and the next step.
     pub fn check(&self) -> Result<(), (String, String)> {
-        let words = [
+        let settings = [
             ("account", &self.account),
             ("partition", &self.partition),
             ("qos", &self.qos),
             ("constraint", &self.constraint),
             ("reservation", &self.reservation),
         ];
-        for (name, value) in words.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
-            let odd = |c: char| c.is_whitespace() || c.is_control() || "'\"\\`$".contains(c);
-            if value.is_empty() || value.contains(odd) {
-                let next = "write one word without blanks, quotes, backticks, $ and backslashes";
-                return Err((format!("{name} = {value:?} is not allowed in a job script"), next.into()));
+        for (name, value) in settings.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
+            let is_special = |c: char| c.is_whitespace() || c.is_control() || "'\"\\`$".contains(c);
+            if value.is_empty() || value.contains(is_special) {
+                let help = "write one word without blanks, quotes, backticks, $ and backslashes";
+                return Err((format!("{name} = {value:?} is not allowed in a job script"), help.into()));
             }
         }
-        let lines = self.modules.iter().map(|line| ("modules", line));
-        for (name, line) in lines.chain(self.directives.iter().map(|line| ("directives", line))) {
-            if line.trim().is_empty() || line.contains(char::is_control) {
+        let lines = self.modules.iter().map(|text| ("modules", text));
+        for (name, text) in lines.chain(self.directives.iter().map(|line| ("directives", line))) {
+            if text.trim().is_empty() || text.contains(char::is_control) {
                 return Err((
-                    format!("{name}: {line:?} is not one line of text"),
+                    format!("{name}: {text:?} is not one line of text"),
                     "write each entry as one line".into(),
                 ));
             }
         }
         for (name, value) in &self.environment {
-            let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            if name.is_empty() || !name.chars().all(plain) || name.starts_with(|c: char| c.is_ascii_digit()) {
-                let next = "use letters, digits and _, as in UCX_TLS";
-                return Err((format!("environment: {name:?} is not a valid name of a variable"), next.into()));
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            if name.is_empty() || !name.chars().all(is_plain) || name.starts_with(|c: char| c.is_ascii_digit()) {
+                let help = "use letters, digits and _, as in UCX_TLS";
+                return Err((format!("environment: {name:?} is not a valid name of a variable"), help.into()));
             }
             if value.contains(char::is_control) {
                 return Err((

@@ -2,7 +2,7 @@
 
 use super::options::JobOptions;
 use super::template::Template;
-use crate::placeholder::{arguments, filled};
+use crate::placeholder::{expand_arguments, fill};
 use apexmap_base::error::{Error, Result};
 use std::fmt::Write;
 use std::path::Path;
@@ -31,7 +31,7 @@ impl JobScript<'_> {
             "name" => Some(self.name.to_owned()),
             "nodes" => Some(self.nodes.to_string()),
             "ranks_per_node" | "cores" => self.ranks_per_node.map(|ranks| ranks.to_string()),
-            "time" => Some(template.time(self.seconds)),
+            "time" => Some(template.format_time(self.seconds)),
             "log" => Some(self.log.to_owned()),
             "account" => options.account.clone(),
             "partition" => options.partition.clone(),
@@ -44,20 +44,20 @@ impl JobScript<'_> {
         let shell = if options.modules.is_empty() { "#!/bin/bash\n" } else { "#!/bin/bash -l\n" };
         let mut text = shell.to_owned();
         let exclusive =
-            template.exclusive.iter().filter(|line| options.exclusive && !is_said(line, &options.directives));
-        let lines = template.directives.iter().chain(exclusive).filter_map(|line| filled(line, value));
+            template.exclusive.iter().filter(|line| options.exclusive && !is_set_by_user(line, &options.directives));
+        let lines = template.directives.iter().chain(exclusive).filter_map(|line| fill(line, value));
         for line in lines.chain(options.directives.iter().cloned()) {
             let _ = writeln!(text, "{}{line}", template.prefix);
         }
         text.push_str("# Written by apexmap. All samples are kept, however this job ends.\n");
         for module in &options.modules {
-            let _ = writeln!(text, "module load {}", quoted(module));
+            let _ = writeln!(text, "module load {}", quote(module));
         }
         for (name, value) in &options.environment {
-            let _ = writeln!(text, "export {name}={}", quoted(value));
+            let _ = writeln!(text, "export {name}={}", quote(value));
         }
-        let _ = writeln!(text, "cd {} || exit 3", quoted(&self.folder.to_string_lossy()));
-        let command: Vec<String> = self.command.iter().map(|word| quoted(word)).collect();
+        let _ = writeln!(text, "cd {} || exit 3", quote(&self.folder.to_string_lossy()));
+        let command: Vec<String> = self.command.iter().map(|word| quote(word)).collect();
         let _ = writeln!(text, "exec {}", command.join(" "));
         text
     }
@@ -65,14 +65,14 @@ impl JobScript<'_> {
 
 /// Returns true if the user's directives contain this option or a longer option with the same beginning: `--mem-per-cpu` replaces
 /// `--mem`.
-fn is_said(line: &str, directives: &[String]) -> bool {
+fn is_set_by_user(line: &str, directives: &[String]) -> bool {
     line.split_once('=').is_some_and(|(option, _)| directives.iter().any(|other| other.starts_with(option)))
 }
 
 /// Quotes a word for a shell, unless it has only plain characters.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
+pub fn quote(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', "'\\''"))
@@ -82,16 +82,16 @@ pub fn quoted(word: &str) -> String {
 ///
 /// # Errors
 /// If a placeholder of the template has no value.
-pub fn submit(template: &Template, script: &str, after: Option<&str>) -> Result<Vec<String>> {
+pub fn submit_command(template: &Template, script: &str, predecessor: Option<&str>) -> Result<Vec<String>> {
     let value = |name: &str| match name {
         "script" => Some(vec![script.to_owned()]),
-        "after" => after.map(|id| vec![id.to_owned()]),
+        "after" => predecessor.map(|id| vec![id.to_owned()]),
         _ => None,
     };
-    let at = template.submit.iter().position(|text| text.contains("{script}")).unwrap_or(template.submit.len());
-    let (before, rest) = template.submit.split_at(at);
-    let further = if after.is_some() { &template.after[..] } else { &[] };
-    arguments(&[before, further, rest].concat(), value).ok_or_else(|| open(template, "submit"))
+    let position = template.submit.iter().position(|text| text.contains("{script}")).unwrap_or(template.submit.len());
+    let (head, tail) = template.submit.split_at(position);
+    let dependency = if predecessor.is_some() { &template.after[..] } else { &[] };
+    expand_arguments(&[head, dependency, tail].concat(), value).ok_or_else(|| missing_value(template, "submit"))
 }
 
 /// Returns the command of a question or of `cancel`. An argument `{ids}` becomes one argument per id; inside an argument, the ids
@@ -99,24 +99,24 @@ pub fn submit(template: &Template, script: &str, after: Option<&str>) -> Result<
 ///
 /// # Errors
 /// If a placeholder of the template has no value.
-pub fn about(template: &Template, command: &[String], user: &str, ids: &[String]) -> Result<Vec<String>> {
+pub fn query_command(template: &Template, command: &[String], user: &str, ids: &[String]) -> Result<Vec<String>> {
     let value = |name: &str| match name {
         "user" => Some(vec![user.to_owned()]),
         "ids" => Some(ids.to_vec()),
         _ => None,
     };
-    arguments(command, value).ok_or_else(|| open(template, "a command"))
+    expand_arguments(command, value).ok_or_else(|| missing_value(template, "a command"))
 }
 
 /// Returns the command that asks for the sizes of nodes; empty if the template has none.
-pub fn nodes(template: &Template, partition: Option<&str>) -> Vec<String> {
+pub fn nodes_command(template: &Template, partition: Option<&str>) -> Vec<String> {
     let value = |name: &str| partition.filter(|_| name == "partition").map(str::to_owned);
-    template.nodes.iter().filter_map(|text| filled(text, value)).collect()
+    template.nodes.iter().filter_map(|text| fill(text, value)).collect()
 }
 
-fn open(template: &Template, what: &str) -> Error {
+fn missing_value(template: &Template, command: &str) -> Error {
     Error::input(
-        format!("the template \"{}\": {what} has a placeholder without a value", template.name),
+        format!("the template \"{}\": {command} has a placeholder without a value", template.name),
         "see docs/clusters.md for the placeholders of each command",
     )
 }

@@ -3,7 +3,7 @@
 use super::JobState;
 use crate::placeholder::check;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::toml_file::Page;
+use apexmap_base::toml_file::TomlSource;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,7 +31,7 @@ pub struct Template {
     #[serde(default)]
     pub by_input: bool,
     /// The position of the job's id in the output of `submit`.
-    pub id: Between,
+    pub id: Delimiters,
     /// The text where the short form of an id ends. Some answers contain only the short form.
     pub short_id: Option<String>,
     /// Asks for all jobs of `{user}`, or for the jobs `{ids}`.
@@ -70,7 +70,7 @@ pub enum TimeFormat {
 /// Selects the text after one text and before another.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Between {
+pub struct Delimiters {
     #[serde(default)]
     pub behind: String,
     /// Each of these characters ends the text, as does a blank or the end of the line.
@@ -94,9 +94,9 @@ pub struct Question {
 }
 
 /// Placeholders of `submit`, `after`, questions and `cancel`.
-const IN_COMMANDS: &[&str] = &["script", "after", "user", "ids"];
+const COMMAND_PLACEHOLDERS: &[&str] = &["script", "after", "user", "ids"];
 /// Placeholders of directives.
-pub const IN_DIRECTIVES: &[&str] = &[
+pub const DIRECTIVE_PLACEHOLDERS: &[&str] = &[
     "name",
     "nodes",
     "ranks_per_node",
@@ -116,16 +116,16 @@ impl Template {
     /// # Errors
     /// If the text is not a template.
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
-        let page = Page { path, text, examples: "src/run/batch/templates/" };
-        let template: Self = toml::from_str(text).map_err(|error| page.unreadable(&error))?;
+        let page = TomlSource { path, text, examples: "src/run/batch/templates/" };
+        let template: Self = toml::from_str(text).map_err(|error| page.parse_error(&error))?;
         let commands = [&template.submit, &template.after, &template.ask.command, &template.cancel];
-        let ended = template.ask_ended.iter().map(|question| &question.command);
-        let known = |texts: &[String], known: &[&str]| check(path, texts.iter().map(String::as_str), known);
-        for command in commands.into_iter().chain(ended) {
-            known(command, IN_COMMANDS)?;
+        let ended_query = template.ask_ended.iter().map(|question| &question.command);
+        let check_texts = |texts: &[String], known: &[&str]| check(path, texts.iter().map(String::as_str), known);
+        for command in commands.into_iter().chain(ended_query) {
+            check_texts(command, COMMAND_PLACEHOLDERS)?;
         }
-        known(&template.directives, IN_DIRECTIVES)?;
-        known(&template.exclusive, IN_DIRECTIVES)?;
+        check_texts(&template.directives, DIRECTIVE_PLACEHOLDERS)?;
+        check_texts(&template.exclusive, DIRECTIVE_PLACEHOLDERS)?;
         for (name, command) in
             [("submit", &template.submit), ("ask", &template.ask.command), ("cancel", &template.cancel)]
         {
@@ -140,12 +140,12 @@ impl Template {
     }
 
     /// Returns the short form of an id, which identifies a job where a table cuts off the rest.
-    pub fn short<'a>(&self, id: &'a str) -> &'a str {
+    pub fn short_id<'a>(&self, id: &'a str) -> &'a str {
         self.short_id.as_deref().and_then(|end| id.split_once(end)).map_or(id, |(short, _)| short)
     }
 
     /// Formats a time for the system, rounded up to a minute.
-    pub fn time(&self, seconds: f64) -> String {
+    pub fn format_time(&self, seconds: f64) -> String {
         let minutes = (seconds / 60.0).ceil().max(1.0) as u64;
         match self.time {
             TimeFormat::HoursMinutesSeconds => format!("{:02}:{:02}:00", minutes / 60, minutes % 60),

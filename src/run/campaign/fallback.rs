@@ -13,8 +13,8 @@ use std::cell::Cell;
 pub struct Fallback<'a> {
     folder: &'a Folder,
     library: &'a str,
-    allowed: bool,
-    used: Cell<bool>,
+    is_allowed: bool,
+    is_used: Cell<bool>,
 }
 
 impl<'a> Fallback<'a> {
@@ -22,20 +22,20 @@ impl<'a> Fallback<'a> {
     /// precedence.
     pub fn new(campaign: &'a Campaign, folder: &'a Folder) -> Result<Self> {
         let context = &campaign.plan.context;
-        let open = campaign.sweep.launch.fallback && std::env::var_os(VARIABLE).is_none();
-        let allowed = open && context.transport == TransportKind::Mpi && has_component(&context.library);
-        let used = Cell::new(allowed && folder.is_one_sided_by_messages()?);
-        Ok(Self { folder, library: &context.library, allowed, used })
+        let is_open = campaign.sweep.launch.fallback && std::env::var_os(VARIABLE).is_none();
+        let is_allowed = is_open && context.transport == TransportKind::Mpi && has_component(&context.library);
+        let is_used = Cell::new(is_allowed && folder.is_one_sided_by_messages()?);
+        Ok(Self { folder, library: &context.library, is_allowed, is_used })
     }
 
     /// Returns the environment variable for launches.
     pub fn variable(&self) -> Option<(String, String)> {
-        self.used.get().then(|| (VARIABLE.to_owned(), BY_MESSAGES.to_owned()))
+        self.is_used.get().then(|| (VARIABLE.to_owned(), BY_MESSAGES.to_owned()))
     }
 
     /// Returns the note for the user at the start.
     pub fn note(&self) -> Option<String> {
-        self.used
+        self.is_used
             .get()
             .then(|| format!("note: {VARIABLE}={BY_MESSAGES} is set for all launches, as earlier in this result"))
     }
@@ -45,9 +45,9 @@ impl<'a> Fallback<'a> {
     ///
     /// # Errors
     /// If the result cannot be written.
-    pub fn remedy(&self, ending: &Ending) -> Result<Option<String>> {
-        let needed = ending.cause.is_some_and(|cause| cause.what == causes::NO_WINDOW);
-        if !needed || !self.allowed || self.used.replace(true) {
+    pub fn apply_remedy(&self, ending: &Ending) -> Result<Option<String>> {
+        let is_needed = ending.cause.is_some_and(|cause| cause.summary == causes::NO_WINDOW);
+        if !is_needed || !self.is_allowed || self.is_used.replace(true) {
             return Ok(None);
         }
         self.folder.keep_one_sided_by_messages()?;
@@ -59,16 +59,16 @@ impl<'a> Fallback<'a> {
     }
 
     /// Adds advice for this library to an error of launches that need the fallback.
-    pub fn advise(&self, error: Error) -> Error {
-        if !error.what.contains(causes::NO_WINDOW) || has_component(self.library) {
+    pub fn add_advice(&self, error: Error) -> Error {
+        if !error.message.contains(causes::NO_WINDOW) || has_component(self.library) {
             return error;
         }
-        let next = format!(
+        let advice = format!(
             "{}; {} does not have the component {BY_MESSAGES}, which Open MPI 5 removed: use UCX, or another MPI such as MPICH, \
              or leave out kernels with gets or puts",
-            error.next, self.library
+            error.help, self.library
         );
-        Error { next, ..error }
+        Error { help: advice, ..error }
     }
 }
 

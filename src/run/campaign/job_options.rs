@@ -17,23 +17,23 @@ pub fn job_options(
     flags: &SubmitTable,
     earlier: Option<JobOptions>,
 ) -> Result<(JobOptions, Template)> {
-    let of_sweep = campaign.sweep.launch.submit.as_ref().map(batch::Submit::table);
-    if let (Some(earlier), None, true) = (earlier, &of_sweep, *flags == SubmitTable::default()) {
+    let sweep_table = campaign.sweep.launch.submit.as_ref().map(batch::Submit::to_table);
+    if let (Some(earlier), None, true) = (earlier, &sweep_table, *flags == SubmitTable::default()) {
         // The options of a result are checked, because it may come from another user.
-        let wrong =
-            |(what, next): (String, String)| Error::input(format!("{}: {what}", campaign.folder.display()), next);
-        earlier.check().map_err(wrong)?;
+        let input_error =
+            |(message, help): (String, String)| Error::input(format!("{}: {message}", campaign.folder.display()), help);
+        earlier.check().map_err(input_error)?;
         if earlier.changes_programs() {
-            let what = "apexmap does not take the jobs' modules, environment variables or directives from a result";
-            return Err(wrong((what.into(), "rerun the command that submitted them".into())));
+            let message = "apexmap does not take the jobs' modules, environment variables or directives from a result";
+            return Err(input_error((message.into(), "rerun the command that submitted them".into())));
         }
-        let template = batch::known(&earlier.system)?;
+        let template = batch::find_built_in(&earlier.system)?;
         return Ok((earlier, template));
     }
-    let table = flags.clone().or(of_sweep.unwrap_or_default());
+    let table = flags.clone().fill_from(sweep_table.unwrap_or_default());
     let template = match &table.system {
         Some(system) => batch::find(system)?,
-        None => batch::here(&std::env::var_os("PATH").unwrap_or_default())?,
+        None => batch::detect(&std::env::var_os("PATH").unwrap_or_default())?,
     };
     let system = match &table.system {
         Some(path) if Path::new(path).is_file() => {
@@ -41,7 +41,8 @@ pub fn job_options(
         }
         _ => template.name.clone(),
     };
-    let options =
-        table.options(&system, sweep::time).map_err(|(what, next)| Error::input(format!("submit: {what}"), next))?;
+    let options = table
+        .into_options(&system, sweep::parse_time)
+        .map_err(|(message, help)| Error::input(format!("submit: {message}"), help))?;
     Ok((options, template))
 }

@@ -12,34 +12,34 @@ use std::path::{Path, PathBuf};
 /// cluster's name from the batch system of jobs, or this host's name.
 ///
 /// `system` is the batch system requested by flags, empty for the installed one; `submit` is the sweep's setting.
-pub fn machine_name(named: Option<&str>, system: Option<&str>, submit: Option<&Submit>, result: &Path) -> String {
-    let of_sweep = || submit.map(|submit| submit.table().system.unwrap_or_default());
-    let system = system.map(str::to_owned).or_else(of_sweep);
-    (named.map(str::to_owned))
-        .or_else(|| of_jobs(result))
-        .or_else(of_allocation)
-        .or_else(|| of_cluster(&system?))
+pub fn machine_name(user_name: Option<&str>, system: Option<&str>, submit: Option<&Submit>, result: &Path) -> String {
+    let sweep_system = || submit.map(|submit| submit.to_table().system.unwrap_or_default());
+    let system = system.map(str::to_owned).or_else(sweep_system);
+    (user_name.map(str::to_owned))
+        .or_else(|| name_from_jobs(result))
+        .or_else(name_from_allocation)
+        .or_else(|| name_from_system(&system?))
         .unwrap_or_else(provenance::host_name)
 }
 
 /// Returns the name in a result that has jobs.
-fn of_jobs(result: &Path) -> Option<String> {
+fn name_from_jobs(result: &Path) -> Option<String> {
     let folder = Folder { path: result.to_owned() };
-    if !Jobs::of(&folder).exist() {
+    if !Jobs::new(&folder).exist() {
         return None;
     }
     Manifest::read(&folder).ok().map(|manifest| manifest.machine)
 }
 
-fn of_allocation() -> Option<String> {
+fn name_from_allocation() -> Option<String> {
     std::env::var_os("SLURM_JOB_ID")?;
     std::env::var("SLURM_CLUSTER_NAME").ok().filter(|name| !name.is_empty())
 }
 
 /// Returns the name that the batch system reports. An empty `system` is the installed one.
-fn of_cluster(system: &str) -> Option<String> {
+fn name_from_system(system: &str) -> Option<String> {
     let template = match system {
-        "" => batch::here(&std::env::var_os("PATH").unwrap_or_default()),
+        "" => batch::detect(&std::env::var_os("PATH").unwrap_or_default()),
         name => batch::find(name),
     };
     System { template: template.ok()?, folder: PathBuf::from("."), interrupted: &|| Ok(()) }.cluster()

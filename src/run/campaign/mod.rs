@@ -16,7 +16,7 @@ pub mod trial;
 pub mod worker;
 
 use crate::launch::hosts::{self, Hosts};
-use crate::launch::{Here, HostsSource};
+use crate::launch::{HostsSource, LocalMachine};
 use crate::submit::parts;
 use crate::sweep::cost;
 use crate::sweep::driver::Watcher;
@@ -24,7 +24,7 @@ use crate::sweep::plan::{Context, Plan, Progress, WorkerInfo, largest_memory};
 use crate::sweep::{Machine, Sweep, ready};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{LaunchSize, Point};
-use apexmap_base::shell::words;
+use apexmap_base::shell::command_words;
 use apexmap_base::terminal::note;
 use apexmap_base::units::{self, plural};
 use apexmap_measure::comm::TransportKind;
@@ -96,7 +96,7 @@ impl Campaign {
     /// # Errors
     /// If the sweep, the worker or the hosts are invalid.
     pub fn plan(request: &Request) -> Result<Self> {
-        Self::plan_for(request, Machine::here())
+        Self::plan_for(request, Machine::detect())
     }
 
     /// Plans the sweep of a request for another machine than this one.
@@ -124,28 +124,28 @@ impl Campaign {
         }
         let program = request.worker.clone().or_else(|| sweep.launch.worker.clone());
         let (worker, worker_info) = worker::find(program.as_deref(), request.worker_info.as_deref(), &sweep)?;
-        let asked = request.ranks_per_node.map(|ranks| ranks as usize).or(sweep.launch.ranks_per_node);
-        let given = hosts::given(&request.hosts, request.hostfile.as_deref());
-        let (hosts, ranks_per_node) = match given.as_ref().or(sweep.launch.hosts.as_ref()) {
+        let ranks_per_node_asked = request.ranks_per_node.map(|ranks| ranks as usize).or(sweep.launch.ranks_per_node);
+        let hosts_source = hosts::choose_source(&request.hosts, request.hostfile.as_deref());
+        let (hosts, ranks_per_node) = match hosts_source.as_ref().or(sweep.launch.hosts.as_ref()) {
             Some(source) => {
                 let hosts = read_hosts(&sweep, source)?;
-                let ranks = hosts.ranks_per_node(asked)?;
+                let ranks = hosts.ranks_per_node(ranks_per_node_asked)?;
                 (hosts.names, Some(ranks))
             }
             None if sweep.launch.command.iter().any(|argument| argument.contains("{hosts}")) => {
-                let what = "the command of launcher \"custom\" contains {hosts}, but no hosts are given";
-                return Err(Error::input(what, "add --hosts (such as --hosts node1,node2), or hosts to [launch]"));
+                let message = "the command of launcher \"custom\" contains {hosts}, but no hosts are given";
+                return Err(Error::input(message, "add --hosts (such as --hosts node1,node2), or hosts to [launch]"));
             }
-            None => (Vec::new(), asked),
+            None => (Vec::new(), ranks_per_node_asked),
         };
         let folder = request.out.clone().unwrap_or_else(|| Path::new("results").join(&sweep.name));
-        let named = request.machine.as_deref();
+        let machine = request.machine.as_deref();
         let context = Context {
             transport: sweep.launch.transport,
             launcher: sweep.launch.launcher,
             ranks_per_node,
             place: sweep.launch.place,
-            machine: machine_name(named, request.submit.as_deref(), sweep.launch.submit.as_ref(), &folder),
+            machine: machine_name(machine, request.submit.as_deref(), sweep.launch.submit.as_ref(), &folder),
             build: worker_info.build.fingerprint.clone(),
             builds: worker_info.build.families.clone(),
             library: worker_info
@@ -157,7 +157,7 @@ impl Campaign {
         let plan = Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, sweep.seed)?;
         check_host_count(&plan, &hosts)?;
         check_path(&folder)?;
-        Ok(Self { sweep, plan, worker, worker_info, folder, hosts, machine: Machine::here(), sized_for: None })
+        Ok(Self { sweep, plan, worker, worker_info, folder, hosts, machine: Machine::detect(), sized_for: None })
     }
 
     /// Describes the result folder if it holds another sweep: one without a common point, or one with another name and other
@@ -167,15 +167,19 @@ impl Campaign {
     /// If its plan cannot be read.
     pub fn other_sweep(&self) -> Result<Option<String>> {
         let folder = Folder { path: self.folder.clone() };
-        let Some(there) = folder.planned_points()?.filter(|points| !points.is_empty()) else { return Ok(None) };
+        let Some(planned) = folder.planned_points()?.filter(|points| !points.is_empty()) else { return Ok(None) };
         let name = Manifest::read(&folder).map(|manifest| manifest.name);
         let labels: HashSet<String> = self.sweep.points.iter().map(Point::label).collect();
-        let common = there.iter().filter(|point| labels.contains(&point.label())).count();
-        let same = common == there.len() && common == labels.len();
-        let renamed = name.as_ref().is_ok_and(|name| *name != self.sweep.name) && !same;
-        Ok((common == 0 || renamed).then(|| {
+        let common_points = planned.iter().filter(|point| labels.contains(&point.label())).count();
+        let is_same = common_points == planned.len() && common_points == labels.len();
+        let is_renamed = name.as_ref().is_ok_and(|name| *name != self.sweep.name) && !is_same;
+        Ok((common_points == 0 || is_renamed).then(|| {
             let name = name.map_or_else(|_| "whose name cannot be read".into(), |name| format!("\"{name}\""));
-            format!("{name}: it has {}, {common} of them in \"{}\"", plural(there.len(), "point"), self.sweep.name)
+            format!(
+                "{name}: it has {}, {common_points} of them in \"{}\"",
+                plural(planned.len(), "point"),
+                self.sweep.name
+            )
         }))
     }
 
@@ -183,7 +187,7 @@ impl Campaign {
     ///
     /// # Errors
     /// If it holds another sweep's result and `replace` is false, or if that result cannot be moved.
-    pub fn keep_apart(&self, replace: bool) -> Result<()> {
+    pub fn check_result_folder(&self, replace: bool) -> Result<()> {
         let Some(other) = self.other_sweep()? else { return Ok(()) };
         let path = self.folder.display();
         if !replace {
@@ -196,45 +200,45 @@ impl Campaign {
         }
         let folder = Folder { path: self.folder.clone() };
         let lock = folder.lock()?;
-        let kept = folder.move_aside()?;
+        let moved_to = folder.move_aside()?;
         drop(lock);
-        note(&format!("note: the earlier result is now {}", kept.display()));
+        note(&format!("note: the earlier result is now {}", moved_to.display()));
         Ok(())
     }
 
     /// Returns a warning if ranks of MPICH share hardware threads.
-    pub fn crowd(&self) -> Option<String> {
+    pub fn oversubscription_warning(&self) -> Option<String> {
         let ranks = self.plan.entries.iter().map(|entry| entry.point.ranks).max()?;
-        cost::crowded(&self.plan.context, ranks).then(|| {
+        cost::spins_oversubscribed(&self.plan.context, ranks).then(|| {
             format!(
                 "up to {ranks} ranks of MPICH share {} of this machine. They do not yield their core while they wait, so every \
                  barrier takes milliseconds; use fewer ranks, or Open MPI, whose ranks yield",
-                plural(Hardware::here().hardware_threads(), "hardware thread"),
+                plural(Hardware::this_machine().hardware_threads(), "hardware thread"),
             )
         })
     }
 
     /// Checks that the largest launch fits into memory, unless its ranks may run on other machines.
     pub fn check_memory(&self) -> Result<()> {
-        let here = Here::look();
-        if here.nodes > 1 || self.plan.context.launcher.remote {
+        let machine = LocalMachine::detect();
+        if machine.nodes > 1 || self.plan.context.launcher.remote {
             return Ok(());
         }
         let (bytes, ranks) = largest_memory(&self.plan);
-        let memory = Hardware::here().usable_memory_bytes().unwrap_or(u64::MAX);
+        let memory = Hardware::this_machine().usable_memory_bytes().unwrap_or(u64::MAX);
         if bytes <= memory / 10 * 9 {
             return Ok(());
         }
-        let who = if ranks == 1 { "one rank needs".into() } else { format!("{ranks} ranks need a total of") };
+        let subject = if ranks == 1 { "one rank needs".into() } else { format!("{ranks} ranks need a total of") };
         let (bytes, memory) = (units::bytes(bytes as f64), units::bytes(memory as f64));
         Err(Error::input(
-            format!("{}: {who} {bytes}, but this machine has {memory}", self.sweep.path.display()),
+            format!("{}: {subject} {bytes}, but this machine has {memory}", self.sweep.path.display()),
             "reduce M, the number of ranks, or the index arrays (I, N)",
         ))
     }
 
     /// Writes the plan into the result folder before the sweep runs.
-    pub fn describe(&self, folder: &Folder) -> Result<()> {
+    pub fn write_plan(&self, folder: &Folder) -> Result<()> {
         folder.replace_text(&folder.sweep(), &self.sweep.text)?;
         let mut lines = String::new();
         for entry in &self.plan.entries {
@@ -257,7 +261,7 @@ impl Campaign {
             hosts: self.hosts.clone(),
             points: self.plan.entries.len(),
             blocks: self.plan.blocks,
-            command: words(),
+            command: command_words(),
             driver: provenance::build(),
             driver_host: provenance::host(),
             worker: self.worker_info.build.clone(),
@@ -270,23 +274,23 @@ impl Campaign {
     }
 
     /// Returns an error if points failed or are incomplete.
-    pub fn verdict(&self, folder: &Folder, done: &Progress) -> Result<()> {
-        let [_, partial, missing, failed] = done.counts();
-        let (mut what, mut next) = (Vec::new(), Vec::new());
+    pub fn verdict(&self, folder: &Folder, progress: &Progress) -> Result<()> {
+        let [_, partial, missing, failed] = progress.counts();
+        let (mut problems, mut advice) = (Vec::new(), Vec::new());
         if failed > 0 {
-            what.push(format!("{} failed", plural(failed, "point")));
+            problems.push(format!("{} failed", plural(failed, "point")));
             let status = format!("`apexmap status {}`", folder.path.display());
-            next.push(format!(
+            advice.push(format!(
                 "{status} lists the failures with their reasons; --retry-failed measures these points again"
             ));
         }
         if partial + missing > 0 {
             let points = plural(self.plan.entries.len(), "point");
-            let have = if partial + missing == 1 { "has" } else { "have" };
-            what.push(format!("{} of {points} {have} too few samples", partial + missing));
-            next.push("rerun the same command to resume, or raise `budget` in the sweep".to_owned());
+            let verb = if partial + missing == 1 { "has" } else { "have" };
+            problems.push(format!("{} of {points} {verb} too few samples", partial + missing));
+            advice.push("rerun the same command to resume, or raise `budget` in the sweep".to_owned());
         }
-        if what.is_empty() { Ok(()) } else { Err(Error::measurement(what.join(", "), next.join("; "))) }
+        if problems.is_empty() { Ok(()) } else { Err(Error::measurement(problems.join(", "), advice.join("; "))) }
     }
 
     /// Writes the contents of the journals into the manifest and the table.
@@ -324,7 +328,7 @@ fn check_host_count(plan: &Plan, hosts: &[String]) -> Result<()> {
     if hosts.is_empty() {
         return Ok(());
     }
-    let needed = |size: LaunchSize| (parts::nodes(size, &plan.context).unwrap_or(size.ranks), size);
+    let needed = |size: LaunchSize| (parts::node_count(size, &plan.context).unwrap_or(size.ranks), size);
     match plan.by_size().into_keys().map(needed).max_by_key(|(nodes, _)| *nodes) {
         Some((nodes, size)) if nodes > hosts.len() => Err(Error::input(
             format!(

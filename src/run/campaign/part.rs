@@ -4,8 +4,8 @@ use super::interrupt::Interrupt;
 use super::starter::Starter;
 use super::{Campaign, Conduct, Display, Request, trial};
 use crate::batch;
-use crate::submit::parts::stop_early;
-use crate::submit::record::Own;
+use crate::submit::parts::stop_margin;
+use crate::submit::record::DriverLine;
 use crate::submit::{Jobs, PartFile};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::terminal::note;
@@ -17,26 +17,26 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Time between two attempts to lock the part. An earlier job of the chain may still be ending.
-const AGAIN: Duration = Duration::from_secs(1);
+const LOCK_RETRY: Duration = Duration::from_secs(1);
 
 /// Measures the missing points of a part. Running out of time is a normal end.
 pub fn run(request: &Request, path: &Path, display: Display) -> Result<()> {
-    let begun = Instant::now();
+    let begun_at = Instant::now();
     let part = Jobs::read_part(path)?;
     let folder = Folder { path: request.out.clone().unwrap_or_default() };
-    let jobs = Jobs::of(&folder);
-    let id = batch::VARIABLES.iter().find_map(|name| std::env::var(name).ok());
-    let started = Own::Started { id, host: provenance::host_name(), unix_seconds: unix_seconds() };
-    jobs.append_own(&part.job, &started)?;
+    let jobs = Jobs::new(&folder);
+    let id = batch::JOB_ID_VARIABLES.iter().find_map(|name| std::env::var(name).ok());
+    let started_line = DriverLine::Started { id, host: provenance::host_name(), unix_seconds: unix_seconds() };
+    jobs.append_driver_line(&part.job, &started_line)?;
     let out_of_time = Cell::new(false);
-    let result = measure(request, &part, &folder, begun, &out_of_time, display);
+    let result = measure(request, &part, &folder, begun_at, &out_of_time, display);
     let (result, message, help) = match result {
         Err(_) if out_of_time.get() => (Ok(()), "its time limit was near".to_owned(), String::new()),
-        Err(error) => (Err(error.clone()), error.what, error.next),
+        Err(error) => (Err(error.clone()), error.message, error.help),
         Ok(()) => (Ok(()), String::new(), String::new()),
     };
     let code = result.as_ref().map_or_else(Error::exit_code, |()| 0);
-    jobs.append_own(&part.job, &Own::Ended { code, message: message.clone(), help })?;
+    jobs.append_driver_line(&part.job, &DriverLine::Ended { code, message: message.clone(), help })?;
     if !message.is_empty() && code == 0 {
         note(&format!("the job stops: {message}; the next job measures the remaining points"));
     }
@@ -47,7 +47,7 @@ fn measure(
     request: &Request,
     part: &PartFile,
     folder: &Folder,
-    begun: Instant,
+    begun_at: Instant,
     out_of_time: &Cell<bool>,
     display: Display,
 ) -> Result<()> {
@@ -62,27 +62,27 @@ fn measure(
     campaign.plan.entries.retain(|entry| part.part.sizes.contains(&entry.point.launch_size()));
     let starter = Starter::find(&campaign)?;
     let interrupt = Interrupt::catch();
-    let time = Duration::from_secs_f64((part.seconds - stop_early(part.seconds)).max(0.0));
+    let time = Duration::from_secs_f64((part.seconds - stop_margin(part.seconds)).max(0.0));
     let interrupted = || {
         interrupt.check()?;
-        if begun.elapsed() < time {
+        if begun_at.elapsed() < time {
             return Ok(());
         }
         out_of_time.set(true);
         Err(Error::new(ErrorKind::Interrupted(15), "the job's time limit is near", ""))
     };
-    let _shared = folder.share()?;
-    let jobs = Jobs::of(folder);
-    let _alone = loop {
+    let _shared_lock = folder.share()?;
+    let jobs = Jobs::new(folder);
+    let _part_lock = loop {
         match jobs.lock_part(&part.part.name)? {
             Some(lock) => break lock,
             None => {
                 interrupted()?;
-                std::thread::sleep(AGAIN);
+                std::thread::sleep(LOCK_RETRY);
             }
         }
     };
-    trial::before_all(&campaign, folder, &starter, display, &interrupted)?;
+    trial::run_before_sweep(&campaign, folder, &starter, display, &interrupted)?;
     let conduct = Conduct { retry_failed: part.retry_failed, ..Conduct::default() };
     let mut watcher = display(&campaign.plan);
     starter.measure(&campaign, folder, conduct, watcher.as_mut(), &interrupted)

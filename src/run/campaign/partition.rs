@@ -5,7 +5,7 @@ use super::{Campaign, Request};
 use crate::batch::JobOptions;
 use crate::batch::answer::Limits;
 use crate::batch::options::SubmitTable;
-use crate::submit::parts::nodes;
+use crate::submit::parts::node_count;
 use crate::submit::{Jobs, Part, System};
 use crate::sweep::Machine;
 use crate::sweep::plan::largest_memory;
@@ -25,10 +25,14 @@ pub struct Partition {
 }
 
 /// Plans the sweep again for the nodes of its partition, if the batch system reports their size.
-pub fn for_nodes(campaign: Campaign, flags: &SubmitTable, request: &Request) -> Result<(Campaign, Option<Partition>)> {
-    let store = Jobs::of(&Folder { path: campaign.folder.clone() });
-    let earlier = if store.exist() { store.read()?.0 } else { None };
-    let (options, template) = job_options(&campaign, flags, earlier)?;
+pub fn plan_for_nodes(
+    campaign: Campaign,
+    flags: &SubmitTable,
+    request: &Request,
+) -> Result<(Campaign, Option<Partition>)> {
+    let store = Jobs::new(&Folder { path: campaign.folder.clone() });
+    let earlier_options = if store.exist() { store.read()?.0 } else { None };
+    let (options, template) = job_options(&campaign, flags, earlier_options)?;
     let system = System { template, folder: PathBuf::from("."), interrupted: &|| Ok(()) };
     let Some((node, limits, program)) = system.nodes(options.partition.as_deref()) else { return Ok((campaign, None)) };
     let machine = Machine {
@@ -43,10 +47,10 @@ pub fn for_nodes(campaign: Campaign, flags: &SubmitTable, request: &Request) -> 
     let source = format!("according to {program}, a node of {name} has {cores} and {memory}");
     let mut campaign = Campaign { sized_for: Some(source.clone()), ..Campaign::plan_for(request, machine)? };
     note(&format!("note: {source}; \"cores\" and sizes that depend on the machine use these numbers"));
-    let is_open = |campaign: &Campaign| {
-        campaign.plan.by_size().into_keys().any(|size| nodes(size, &campaign.plan.context).is_none())
+    let needs_ranks_per_node = |campaign: &Campaign| {
+        campaign.plan.by_size().into_keys().any(|size| node_count(size, &campaign.plan.context).is_none())
     };
-    if is_open(&campaign) {
+    if needs_ranks_per_node(&campaign) {
         // Neither the sweep nor the user sets the ranks per node.
         let request = Request { ranks_per_node: u32::try_from(node.cores).ok(), ..request.clone() };
         campaign = Campaign { sized_for: Some(source.clone()), ..Campaign::plan_for(&request, machine)? };
@@ -58,8 +62,8 @@ pub fn for_nodes(campaign: Campaign, flags: &SubmitTable, request: &Request) -> 
     let (bytes, ranks) = largest_memory(&campaign.plan);
     if bytes > node.memory {
         let (ranks, needed) = (plural(ranks, "rank"), units::bytes(bytes as f64));
-        let what = format!("{}: {ranks} on a node take {needed}, but {source}", campaign.sweep.path.display());
-        return Err(Error::input(what, "reduce M or the ranks per node, or choose another partition"));
+        let message = format!("{}: {ranks} on a node take {needed}, but {source}", campaign.sweep.path.display());
+        return Err(Error::input(message, "reduce M or the ranks per node, or choose another partition"));
     }
     Ok((campaign, Some(Partition { name, limits, program })))
 }
@@ -69,35 +73,35 @@ impl Partition {
     ///
     /// # Errors
     /// If a part needs more nodes than a job can get, or the user requests a longer time. Such a job would wait forever.
-    pub fn within(&self, options: JobOptions, parts: &[Part]) -> Result<JobOptions> {
+    pub fn apply_limits(&self, options: JobOptions, parts: &[Part]) -> Result<JobOptions> {
         let Self { name, limits, program } = self;
         let largest = parts.iter().max_by_key(|part| part.nodes);
-        if let (Some(most), Some(part)) = (limits.nodes, largest)
-            && part.nodes > most
+        if let (Some(max_nodes), Some(part)) = (limits.nodes, largest)
+            && part.nodes > max_nodes
         {
-            let on_each =
+            let ranks_text =
                 part.ranks_per_node.map_or(String::new(), |ranks| format!(" with {} on each", plural(ranks, "rank")));
             return Err(Error::input(
                 format!(
-                    "a job would need {}{on_each}, but according to {program}, {name} allows at most {most}",
+                    "a job would need {}{ranks_text}, but according to {program}, {name} allows at most {max_nodes}",
                     plural(part.nodes, "node")
                 ),
                 "use fewer ranks in the sweep, more ranks per node (--ranks-per-node) or another partition (--partition)",
             ));
         }
-        let Some(most) = limits.seconds else { return Ok(options) };
+        let Some(max_seconds) = limits.seconds else { return Ok(options) };
         match options.time_limit_seconds {
             // A QOS may allow more than the partition.
-            Some(limit) if limit > most && options.qos.is_none() => Err(Error::input(
+            Some(limit) if limit > max_seconds && options.qos.is_none() => Err(Error::input(
                 format!(
                     "a time limit of {} is too long: according to {program}, {name} allows at most {}",
                     units::seconds(limit),
-                    units::seconds(most)
+                    units::seconds(max_seconds)
                 ),
                 "set a shorter time with --time-limit, or leave it out; a longer sweep becomes a chain of jobs",
             )),
             Some(_) => Ok(options),
-            None => Ok(JobOptions { time_limit_seconds: Some(most), ..options }),
+            None => Ok(JobOptions { time_limit_seconds: Some(max_seconds), ..options }),
         }
     }
 }

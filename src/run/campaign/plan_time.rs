@@ -30,65 +30,70 @@ pub struct PlanTime {
 impl PlanTime {
     /// Estimates the remaining time of a plan. The machine card is used for points without samples.
     pub fn new(plan: &Plan, records: &[Record<SampleOutcome>], progress: &Progress, card: Option<&Card>) -> Self {
-        let costs = cost::measured(records);
-        let limits = card.map(Limits::of);
+        let costs = cost::mean_sample_costs(records);
+        let limits = card.map(Limits::from_card);
         let sources = [const { Cell::new(0) }; 3];
         let cost = |entry: &Entry| {
-            let by_card = || limits.as_ref().and_then(|limits| bounded(&entry.point, limits, &plan.context));
-            let (at, cost) = match (costs.get(&entry.key), by_card()) {
+            let card_cost = || limits.as_ref().and_then(|limits| cost_by_card(&entry.point, limits, &plan.context));
+            let (source, cost) = match (costs.get(&entry.key), card_cost()) {
                 (Some(measured), _) => (0, *measured),
-                (None, Some(bounded)) => (1, bounded + cost::of_crowd(&plan.context, entry.point.ranks)),
-                (None, None) => (2, cost::rough(&entry.point) + cost::of_crowd(&plan.context, entry.point.ranks)),
+                (None, Some(card_cost)) => {
+                    (1, card_cost + cost::oversubscription_cost(&plan.context, entry.point.ranks))
+                }
+                (None, None) => {
+                    (2, cost::estimate(&entry.point) + cost::oversubscription_cost(&plan.context, entry.point.ranks))
+                }
             };
-            sources[at].set(sources[at].get() + 1);
+            sources[source].set(sources[source].get() + 1);
             cost
         };
-        let launches = driver::open(plan, progress, &cost);
+        let launches = driver::remaining_launches(plan, progress, &cost);
         Self { repeat: plan.repeat, launches, sources: sources.map(Cell::into_inner) }
     }
 
     /// Describes the time of the launches of one size, without the budget.
-    pub fn of_size(&self, size: LaunchSize) -> String {
-        let own: Vec<OpenLaunch> = self.launches.iter().filter(|launch| launch.size == size).cloned().collect();
-        if own.is_empty() { "done".into() } else { about(seconds(self.unlimited(), &own)) }
+    pub fn describe_size(&self, size: LaunchSize) -> String {
+        let launches: Vec<OpenLaunch> = self.launches.iter().filter(|launch| launch.size == size).cloned().collect();
+        if launches.is_empty() { "done".into() } else { describe_seconds(seconds(self.without_budget(), &launches)) }
     }
 
     /// Returns the wall time of the launches of these sizes in seconds, and their number.
-    pub fn of_sizes(&self, sizes: &[LaunchSize]) -> (f64, usize) {
-        let own: Vec<OpenLaunch> =
+    pub fn measuring_time(&self, sizes: &[LaunchSize]) -> (f64, usize) {
+        let launches: Vec<OpenLaunch> =
             self.launches.iter().filter(|launch| sizes.contains(&launch.size)).cloned().collect();
-        (seconds(self.unlimited(), &own), own.len())
+        (seconds(self.without_budget(), &launches), launches.len())
     }
 
-    fn unlimited(&self) -> Repeat {
+    fn without_budget(&self) -> Repeat {
         Repeat { budget_seconds: None, ..self.repeat }
     }
 
     /// Describes the time of all launches within the budget, and the sources of the estimate.
-    pub fn total(&self) -> String {
+    pub fn describe_total(&self) -> String {
         if self.launches.is_empty() {
             return "wall time: nothing is left to measure\n".into();
         }
-        let repeat = self.unlimited();
-        let with = |count: u32| seconds(Repeat { min: count, max: count, width: None, ..repeat }, &self.launches);
-        let mut text = format!("wall time: {}", about(seconds(repeat, &self.launches)));
-        let (least, most) = (with(repeat.min), with(repeat.max));
+        let repeat = self.without_budget();
+        let seconds_with =
+            |count: u32| seconds(Repeat { min: count, max: count, width: None, ..repeat }, &self.launches);
+        let mut text = format!("wall time: {}", describe_seconds(seconds(repeat, &self.launches)));
+        let (shortest, longest) = (seconds_with(repeat.min), seconds_with(repeat.max));
         if repeat.max > repeat.min {
-            let _ = write!(text, " ({} with {}, ", about(least), plural(repeat.min as usize, "sample"));
-            let _ = write!(text, "{} with {} of each point)", about(most), repeat.max);
+            let _ = write!(text, " ({} with {}, ", describe_seconds(shortest), plural(repeat.min as usize, "sample"));
+            let _ = write!(text, "{} with {} of each point)", describe_seconds(longest), repeat.max);
         }
         if let Some(budget) = self.repeat.budget_seconds {
             let _ = write!(text, ", at most {} (budget)", units::seconds(budget));
-            if least > budget {
+            if shortest > budget {
                 text.push_str("; the budget may be too short even for the smallest number of samples");
             }
         }
         text.push('\n');
-        let _ = writeln!(text, "  estimated from {}", self.origin());
+        let _ = writeln!(text, "  estimated from {}", self.describe_sources());
         text
     }
 
-    fn origin(&self) -> String {
+    fn describe_sources(&self) -> String {
         let names = [
             "samples in the result".to_owned(),
             format!("the machine card, at {:.0} % of its bounds", 100.0 * SHARE),
@@ -107,7 +112,7 @@ fn seconds(repeat: Repeat, launches: &[OpenLaunch]) -> f64 {
 }
 
 /// Returns the wall time of a sample by a machine card. Work outside the clock is assumed to take as long as the timed run.
-fn bounded(point: &Point, limits: &Limits, context: &Context) -> Option<f64> {
+fn cost_by_card(point: &Point, limits: &Limits, context: &Context) -> Option<f64> {
     let library = match context.transport {
         TransportKind::Threads => comm::library(TransportKind::Threads).unwrap_or_default(),
         TransportKind::Mpi => context.library.clone(),
@@ -122,11 +127,11 @@ fn bounded(point: &Point, limits: &Limits, context: &Context) -> Option<f64> {
     };
     let rate = bounds::terms(&case)?.reachable()?;
     let work = kernels::find(&point.kernel).ok()?.work(point);
-    Some(cost::OVERHEAD + 2.0 * cost::bounded(point, work.operations / rate / SHARE))
+    Some(cost::OVERHEAD + 2.0 * cost::limit_to_time_bound(point, work.operations / rate / SHARE))
 }
 
 /// Formats a time with two digits.
-pub fn about(seconds: f64) -> String {
+pub fn describe_seconds(seconds: f64) -> String {
     if seconds < 1.0 {
         return "less than 1 s".into();
     }

@@ -2,11 +2,11 @@
 
 use super::fallback::Fallback;
 use super::{Campaign, Conduct};
-use crate::launch::{self, CommandLine, Here, LaunchJob, Launcher, causes};
+use crate::launch::{self, CommandLine, LaunchJob, Launcher, LocalMachine, causes};
 use crate::submit::parts;
-use crate::sweep::cost::LEAST_SILENCE;
-use crate::sweep::driver::{Setting, Watcher, drive};
-use crate::sweep::environment::messaging;
+use crate::sweep::cost::MIN_SILENCE;
+use crate::sweep::driver::{DriverInputs, Watcher, drive};
+use crate::sweep::environment::messaging_variables;
 use crate::sweep::execute::{LaunchLimits, Processes};
 use crate::sweep::plan::Context;
 use apexmap_base::error::{Error, Result};
@@ -34,8 +34,8 @@ impl Starter {
     /// If one of them is missing.
     pub fn find(campaign: &Campaign) -> Result<Self> {
         let launcher = (campaign.sweep.launch.launcher.make)(&campaign.sweep.launch.command)?;
-        let search = std::env::var_os("PATH").unwrap_or_default();
-        let program = launch::check(launcher.as_ref(), &campaign.worker, &search)?;
+        let search_path = std::env::var_os("PATH").unwrap_or_default();
+        let program = launch::check(launcher.as_ref(), &campaign.worker, &search_path)?;
         Ok(Self { launcher, program })
     }
 
@@ -63,10 +63,10 @@ impl Starter {
         interrupted: &dyn Fn() -> Result<()>,
     ) -> Result<()> {
         let launcher = &self.launcher;
-        let here = Here::look();
+        let machine = LocalMachine::detect();
         let library = &campaign.plan.context.library;
-        let chosen = launcher.chosen(library);
-        if let Some((name, value)) = &chosen {
+        let plugin_variable = launcher.choose_variable(library);
+        if let Some((name, value)) = &plugin_variable {
             watcher.say(&format!(
                 "note: {name}={value} is set for the launches, because the worker is built for {library}"
             ));
@@ -79,23 +79,23 @@ impl Starter {
                 (&self.program, &campaign.worker),
                 job,
                 size,
-                here,
+                machine,
             );
             let mut line = launcher.command(&job);
-            line.env.extend(chosen.clone().into_iter().chain(fallback.variable()));
+            line.env.extend(plugin_variable.clone().into_iter().chain(fallback.variable()));
             line
         };
         let limit = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         let timeout = campaign.sweep.launch.timeout_seconds;
         let limits = LaunchLimits {
             start: limit(campaign.sweep.launch.start_limit(campaign.plan.context.launcher.waits_in_queue())),
-            sample: limit(timeout.unwrap_or(LEAST_SILENCE)),
+            sample: limit(timeout.unwrap_or(MIN_SILENCE)),
             end: END_LIMIT,
             line: LINE_LIMIT,
         };
-        let driven = drive(
+        let result = drive(
             &campaign.plan,
-            &mut Setting {
+            &mut DriverInputs {
                 folder,
                 executor: &mut Processes,
                 command: &command,
@@ -104,14 +104,14 @@ impl Starter {
                 retry_failed: conduct.retry_failed,
                 preflight_seconds: campaign.sweep.launch.preflight_seconds,
                 ends_if_noisy: conduct.ends_if_noisy,
-                remedy: &|ending| fallback.remedy(ending),
+                remedy: &|ending| fallback.apply_remedy(ending),
                 watcher,
                 interrupted,
             },
         );
-        driven.map_err(|error| fallback.advise(error)).map_err(|error| match launcher.offers(library) {
-            Some(offers) if causes::is_of_launcher(&error.what) => {
-                Error { next: format!("{offers}; {}", error.next), ..error }
+        result.map_err(|error| fallback.add_advice(error)).map_err(|error| match launcher.describe_plugins(library) {
+            Some(offers) if causes::is_launcher_mismatch(&error.message) => {
+                Error { help: format!("{offers}; {}", error.help), ..error }
             }
             _ => error,
         })
@@ -120,21 +120,21 @@ impl Starter {
 
 /// Checks that this job has enough nodes for the largest launch.
 fn check_nodes(campaign: &Campaign) -> Result<()> {
-    let here = Here::look();
+    let machine = LocalMachine::detect();
     let context = &campaign.plan.context;
     let launcher = context.launcher;
-    if !launcher.remote || launcher.waits_in_queue() || !here.allocated {
+    if !launcher.remote || launcher.waits_in_queue() || !machine.allocated {
         return Ok(());
     }
-    let nodes = |size: LaunchSize| parts::nodes(size, context).map(|nodes| (nodes, size));
-    let most = campaign.plan.by_size().into_keys().filter_map(nodes).max_by_key(|(nodes, _)| *nodes);
-    match most {
-        Some((nodes, size)) if nodes > here.nodes => Err(Error::input(
+    let nodes_of = |size: LaunchSize| parts::node_count(size, context).map(|nodes| (nodes, size));
+    let largest = campaign.plan.by_size().into_keys().filter_map(nodes_of).max_by_key(|(nodes, _)| *nodes);
+    match largest {
+        Some((nodes, size)) if nodes > machine.nodes => Err(Error::input(
             format!(
                 "{}: {size} take {}, but this job has {}",
                 campaign.sweep.path.display(),
                 plural(nodes, "node"),
-                plural(here.nodes, "node")
+                plural(machine.nodes, "node")
             ),
             "request that number of nodes from the batch system, or use fewer ranks in the sweep",
         )),
@@ -148,7 +148,7 @@ pub fn launch_job(
     (program, worker): (&str, &Path),
     job: &Path,
     size: LaunchSize,
-    here: Here,
+    machine: LocalMachine,
 ) -> LaunchJob {
     LaunchJob {
         program: program.to_owned(),
@@ -159,8 +159,8 @@ pub fn launch_job(
         ranks_per_node: size.ranks_per_node.or(context.ranks_per_node),
         hosts: hosts.to_vec(),
         place: context.place,
-        variables: messaging(&[]).into_keys().collect(),
-        here,
+        variables: messaging_variables(&[]).into_keys().collect(),
+        machine,
     }
 }
 

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The outcome of a trial.
-pub struct Shown {
+pub struct TrialOutcome {
     pub launch: Launch,
     pub manifest: Manifest,
     pub samples: Samples,
@@ -33,7 +33,7 @@ pub struct Shown {
 }
 
 /// Returns the size of the largest launch, which the trial runs.
-pub fn largest(campaign: &Campaign) -> Option<LaunchSize> {
+pub fn largest_launch(campaign: &Campaign) -> Option<LaunchSize> {
     campaign.plan.by_size().into_keys().max_by_key(|size| size.ranks)
 }
 
@@ -47,32 +47,32 @@ pub fn carry_out(
     starter: &Starter,
     display: Display,
     interrupted: &dyn Fn() -> Result<()>,
-) -> Result<Shown> {
-    let expected = parts::nodes(size, &campaign.plan.context);
+) -> Result<TrialOutcome> {
+    let expected = parts::node_count(size, &campaign.plan.context);
     let (host, process) = (provenance::host_name(), std::process::id());
     let path = PathBuf::from(format!("{}-try-{host}-{process}", campaign.folder.display()));
-    let trial = plan(campaign, size, path.clone())?;
+    let trial = plan_trial(campaign, size, path.clone())?;
     let result = Folder { path: campaign.folder.clone() };
     let folder = Folder::create(&path)?;
     if result.is_one_sided_by_messages()? {
         folder.keep_one_sided_by_messages()?;
     }
-    let ran = measure(&trial, &folder, starter, display, interrupted);
-    if let Err(Error { kind: ErrorKind::Interrupted(_), .. }) = ran {
+    let outcome = measure(&trial, &folder, starter, display, interrupted);
+    if let Err(Error { kind: ErrorKind::Interrupted(_), .. }) = outcome {
         let _ = std::fs::remove_dir_all(&path);
     }
-    ran.map_err(|error: Error| match error.kind {
+    outcome.map_err(|error: Error| match error.kind {
         ErrorKind::Input | ErrorKind::Interrupted(_) => error,
-        _ => Error { next: format!("{}; the launch's output is in {}", error.next, path.display()), ..error },
+        _ => Error { help: format!("{}; the launch's output is in {}", error.help, path.display()), ..error },
     })?;
     let manifest = Manifest::read(&folder)?;
     let samples = Samples::from(folder.table()?);
     let Some(end) = manifest.launches.last() else { return Err(Error::internal("a launch without a greeting")) };
     let launch = end.launch.clone();
-    on_as_many_nodes(&launch, expected)?;
+    check_node_count(&launch, expected)?;
     let by_messages = folder.is_one_sided_by_messages()?;
     std::fs::remove_dir_all(&path).map_err(|e| Error::file("remove", &path, e))?;
-    Ok(Shown { launch, manifest, samples, by_messages })
+    Ok(TrialOutcome { launch, manifest, samples, by_messages })
 }
 
 fn measure(
@@ -82,83 +82,84 @@ fn measure(
     display: Display,
     interrupted: &dyn Fn() -> Result<()>,
 ) -> Result<()> {
-    trial.describe(folder)?;
+    trial.write_plan(folder)?;
     let mut watcher = display(&trial.plan);
-    let driven = starter.measure(trial, folder, Conduct::default(), watcher.as_mut(), interrupted);
+    let result = starter.measure(trial, folder, Conduct::default(), watcher.as_mut(), interrupted);
     drop(watcher);
-    driven?;
+    result?;
     let records = folder.outcomes()?;
     trial.manifest().with_records(&records).write(folder)?;
-    let failed = records.iter().flat_map(|record| &record.samples).find_map(|sample| sample.failure.as_deref());
-    match failed {
-        Some(sample) => Err(failure(sample)),
+    let failed_sample = records.iter().flat_map(|record| &record.samples).find_map(|sample| sample.failure.as_deref());
+    match failed_sample {
+        Some(sample) => Err(setup_error(sample)),
         None => trial.verdict(folder, &Progress::new(&trial.plan, &records)),
     }
 }
 
 /// Returns the error of a failed run. It blames the set-up, not a point of the sweep.
-fn failure(sample: &Sample) -> Error {
-    let (message, next) = sample.message.split_once(faults::ADVICE).unwrap_or((&sample.message, ""));
-    let next = if next.is_empty() { "fix the cause" } else { next };
+fn setup_error(sample: &Sample) -> Error {
+    let (message, advice) = sample.message.split_once(faults::ADVICE).unwrap_or((&sample.message, ""));
+    let advice = if advice.is_empty() { "fix the cause" } else { advice };
     Error::new(
         ErrorKind::Setup,
         format!("the trial of the largest launch failed in {}: {message}", sample.point.kernel),
-        format!("{next}; then rerun the same command"),
+        format!("{advice}; then rerun the same command"),
     )
 }
 
 /// Runs a trial before the first sample of a sweep on several nodes. Prints the first numbers, and keeps them for the report.
-pub fn before_all(
+pub fn run_before_sweep(
     campaign: &Campaign,
     folder: &Folder,
     starter: &Starter,
     display: Display,
     interrupted: &dyn Fn() -> Result<()>,
 ) -> Result<()> {
-    let (context, Some(size)) = (&campaign.plan.context, largest(campaign)) else { return Ok(()) };
-    let nodes = parts::nodes(size, context).unwrap_or(1);
-    let watched = campaign.sweep.launch.preflight_seconds > 0.0;
+    let (context, Some(size)) = (&campaign.plan.context, largest_launch(campaign)) else { return Ok(()) };
+    let nodes = parts::node_count(size, context).unwrap_or(1);
+    let has_preflight = campaign.sweep.launch.preflight_seconds > 0.0;
     // If each launch waits in the queue, the trial would wait as long as a launch that measures.
     let waits = context.launcher.waits_in_queue();
-    if nodes < 2 || context.transport != TransportKind::Mpi || !watched || waits {
+    if nodes < 2 || context.transport != TransportKind::Mpi || !has_preflight || waits {
         return Ok(());
     }
     if folder.trial()?.is_some_and(|trial| size.ranks <= trial.ranks) {
         return Ok(());
     }
     note("trial of the largest launch (preflight = \"0 s\" in [launch] skips it)");
-    let shown = carry_out(campaign, size, starter, display, interrupted)?;
-    describe(&shown.launch, &shown.samples).lines().for_each(note);
-    if shown.by_messages {
+    let outcome = carry_out(campaign, size, starter, display, interrupted)?;
+    describe(&outcome.launch, &outcome.samples).lines().for_each(note);
+    if outcome.by_messages {
         folder.keep_one_sided_by_messages()?;
     }
-    folder.replace_trial(&record(&shown))
+    folder.replace_trial(&to_trial(&outcome))
 }
 
 /// Returns the first numbers, for the report.
-fn record(shown: &Shown) -> Trial {
-    let median = |kernel: &str, column: &str| shown.samples.of_kernel(kernel).good().median(column);
+fn to_trial(outcome: &TrialOutcome) -> Trial {
+    let median = |kernel: &str, column: &str| outcome.samples.with_kernel(kernel).good().median(column);
     Trial {
-        ranks: shown.launch.ranks,
-        nodes: nodes(&shown.launch.placement).len(),
+        ranks: outcome.launch.ranks,
+        nodes: count_ranks_by_node(&outcome.launch.placement).len(),
         message_seconds: median(PING_PONG, "message_seconds_p50"),
         bytes_per_second: median(STREAMING, "bytes_per_second"),
     }
 }
 
 /// Plans the trial of a sweep: a few runs on the ranks of one launch, with the sweep's launch settings.
-fn plan(campaign: &Campaign, size: LaunchSize, folder: PathBuf) -> Result<Campaign> {
-    let mut points = runs(size.ranks);
+fn plan_trial(campaign: &Campaign, size: LaunchSize, folder: PathBuf) -> Result<Campaign> {
+    let mut points = trial_points(size.ranks);
     let threads = campaign.plan.context.transport == TransportKind::Threads;
     // The kernel's verification puts to all ranks, so it needs remote memory, and more than one rank.
     if size.ranks > 1 && (threads || campaign.sweep.points.iter().any(remote_memory::is_used)) {
-        points.push(Point::new("calibrate.barrier", size.ranks).with("barriers", FEW));
+        points.push(Point::new("calibrate.barrier", size.ranks).with_parameter("barriers", OPERATIONS_PER_RUN));
     }
-    let spread = [("nodes", size.nodes), ("ranks_per_node", size.ranks_per_node)];
+    let node_parameters = [("nodes", size.nodes), ("ranks_per_node", size.ranks_per_node)];
     for point in &mut points {
-        let set =
-            spread.iter().filter_map(|(name, count)| Some(((*name).to_owned(), Value::Integer((*count)? as u64))));
-        point.params.extend(set);
+        let parameters = node_parameters
+            .iter()
+            .filter_map(|(name, count)| Some(((*name).to_owned(), Value::Integer((*count)? as u64))));
+        point.params.extend(parameters);
     }
     let complete = |point| kernels::complete(point).map_err(Error::internal);
     let points: Vec<Point> = points.into_iter().map(complete).collect::<Result<_>>()?;
@@ -171,37 +172,46 @@ fn plan(campaign: &Campaign, size: LaunchSize, folder: PathBuf) -> Result<Campai
 }
 
 /// Returns the runs of a trial. They use only messages, because not every network has remote memory.
-fn runs(ranks: usize) -> Vec<Point> {
+fn trial_points(ranks: usize) -> Vec<Point> {
     if !ranks.is_multiple_of(2) {
         let words = 4096 * ranks as u64;
-        return vec![Point::new("apex_map.two_sided", ranks).with("M", words).with("I", FEW).with("N", 1_u64)];
+        return vec![
+            Point::new("apex_map.two_sided", ranks)
+                .with_parameter("M", words)
+                .with_parameter("I", OPERATIONS_PER_RUN)
+                .with_parameter("N", 1_u64),
+        ];
     }
-    let messages = |kernel, bytes: u64| Point::new(kernel, ranks).with("messages", FEW).with("message_bytes", bytes);
-    vec![messages(PING_PONG, 8), messages(STREAMING, 64 << 10)]
+    let message_point = |kernel, bytes: u64| {
+        Point::new(kernel, ranks).with_parameter("messages", OPERATIONS_PER_RUN).with_parameter("message_bytes", bytes)
+    };
+    vec![message_point(PING_PONG, 8), message_point(STREAMING, 64 << 10)]
 }
 
 /// Describes the placement of the ranks, and the first numbers.
 pub fn describe(launch: &Launch, samples: &Samples) -> String {
-    let nodes = nodes(&launch.placement);
-    let each: Vec<usize> = nodes.values().copied().collect();
-    let each = match (each.iter().min(), each.iter().max()) {
-        (Some(least), Some(most)) if least == most => least.to_string(),
-        (least, most) => format!("{} to {}", least.unwrap_or(&0), most.unwrap_or(&0)),
+    let ranks_by_node = count_ranks_by_node(&launch.placement);
+    let counts: Vec<usize> = ranks_by_node.values().copied().collect();
+    let ranks_text = match (counts.iter().min(), counts.iter().max()) {
+        (Some(min), Some(max)) if min == max => min.to_string(),
+        (min, max) => format!("{} to {}", min.unwrap_or(&0), max.unwrap_or(&0)),
     };
-    let names: Vec<&str> = nodes.keys().copied().take(NAMED).collect();
-    let further = if nodes.len() > NAMED { ", ..." } else { "" };
+    let names: Vec<&str> = ranks_by_node.keys().copied().take(MAX_NODE_NAMES).collect();
+    let ellipsis = if ranks_by_node.len() > MAX_NODE_NAMES { ", ..." } else { "" };
     let pinned = launch.placement.iter().filter(|rank| rank.pinned).count();
     let mut text = format!(
-        "launcher   {}, {}\nranks      {} on {} ({}{further}), {each} on each; {pinned} pinned to one hardware thread\n",
+        "launcher   {}, {}\nranks      {} on {} ({}{ellipsis}), {ranks_text} on each; {pinned} pinned to one hardware thread\n",
         launch.launcher,
         launch.library,
         launch.ranks,
-        plural(nodes.len(), "node"),
+        plural(ranks_by_node.len(), "node"),
         names.join(", ")
     );
-    for (kernel, what, column, of) in NUMBERS {
-        if let Some(median) = samples.of_kernel(kernel).good().median(column).or_else(|| before_runs(samples, what)) {
-            text += &format!("{what:<10} {}{of}\n", amount(median, columns::describe(column).unit));
+    for (kernel, label, column, condition) in SHOWN_NUMBERS {
+        if let Some(median) =
+            samples.with_kernel(kernel).good().median(column).or_else(|| barrier_before_runs(samples, label))
+        {
+            text += &format!("{label:<10} {}{condition}\n", amount(median, columns::describe(column).unit));
         }
     }
     text
@@ -209,42 +219,42 @@ pub fn describe(launch: &Launch, samples: &Samples) -> String {
 
 /// Returns the median time of the barriers before each run, if the barrier's own kernel did not run. These barriers need no
 /// remote memory.
-fn before_runs(samples: &Samples, what: &str) -> Option<f64> {
-    samples.good().median("canary_barrier_seconds").filter(|_| what == BARRIER)
+fn barrier_before_runs(samples: &Samples, label: &str) -> Option<f64> {
+    samples.good().median("canary_barrier_seconds").filter(|_| label == BARRIER)
 }
 
 /// Largest number of node names shown.
-const NAMED: usize = 8;
+const MAX_NODE_NAMES: usize = 8;
 
 const PING_PONG: &str = "message_rate.ping_pong";
 const BARRIER: &str = "barrier";
 const STREAMING: &str = "message_rate.streaming";
 
 /// Number of messages or barriers of a run.
-const FEW: u64 = 64;
+const OPERATIONS_PER_RUN: u64 = 64;
 
 /// The numbers to show: kernel, label, column and condition.
-const NUMBERS: [(&str, &str, &str, &str); 3] = [
+const SHOWN_NUMBERS: [(&str, &str, &str, &str); 3] = [
     ("calibrate.barrier", BARRIER, "operation_seconds", " of all ranks"),
     (PING_PONG, "ping-pong", "message_seconds_p50", " one way, 8 bytes, all pairs at once"),
     (STREAMING, "streaming", "bytes_per_second", " of all pairs together, 64 KiB per message"),
 ];
 
 /// Returns the nodes with their numbers of ranks.
-fn nodes(placement: &[Placement]) -> BTreeMap<&str, usize> {
+fn count_ranks_by_node(placement: &[Placement]) -> BTreeMap<&str, usize> {
     let mut nodes = BTreeMap::new();
     placement.iter().for_each(|rank| *nodes.entry(rank.node.as_str()).or_default() += 1);
     nodes
 }
 
-fn on_as_many_nodes(launch: &Launch, expected: Option<usize>) -> Result<()> {
-    let found = nodes(&launch.placement).len();
+fn check_node_count(launch: &Launch, expected: Option<usize>) -> Result<()> {
+    let node_count = count_ranks_by_node(&launch.placement).len();
     match expected {
-        Some(expected) if expected != found && launch.transport == "mpi" => Err(Error::environment(
+        Some(expected) if expected != node_count && launch.transport == "mpi" => Err(Error::environment(
             format!(
                 "{} are on {}, but the sweep asks for {}",
                 plural(launch.ranks, "rank"),
-                plural(found, "node"),
+                plural(node_count, "node"),
                 plural(expected, "node")
             ),
             "check the number of nodes of this job, and the ranks per node that the launcher uses",

@@ -7,23 +7,23 @@ use std::path::Path;
 /// Returns the number of nodes of this job, from the variables that batch systems set: `SLURM_JOB_NUM_NODES`; `PBS_NODEFILE`, a
 /// file of PBS and Torque with one line per slot; `LSB_MCPU_HOSTS` of LSF, with hosts and their slots in turn. Returns `None`
 /// outside a job, and under systems that report nothing, such as Flux.
-pub fn nodes(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
-    let slurm = || variable("SLURM_JOB_NUM_NODES")?.parse().ok();
-    let pbs = || Some(lines(&regular_file::read_text(Path::new(&variable("PBS_NODEFILE")?)).ok()?));
-    let lsf = || lsf(&variable("LSB_MCPU_HOSTS")?);
+pub fn count_nodes(read_variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
+    let slurm = || read_variable("SLURM_JOB_NUM_NODES")?.parse().ok();
+    let pbs = || Some(count_distinct_lines(&regular_file::read_text(Path::new(&read_variable("PBS_NODEFILE")?)).ok()?));
+    let lsf = || count_lsf_hosts(&read_variable("LSB_MCPU_HOSTS")?);
     slurm().or_else(pbs).or_else(lsf).filter(|nodes| *nodes > 0)
 }
 
 /// Counts the distinct lines of a file of nodes.
-fn lines(text: &str) -> usize {
+fn count_distinct_lines(text: &str) -> usize {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<BTreeSet<_>>().len()
 }
 
 /// Counts the hosts in LSF's variable. Some clusters start jobs on a separate node, which is then the first host, with one slot.
 /// No rank runs there, so it does not count.
-fn lsf(text: &str) -> Option<usize> {
+fn count_lsf_hosts(text: &str) -> Option<usize> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let slots = words.chunks(2).map(|host| host.get(1)?.parse().ok()).collect::<Option<Vec<usize>>>()?;
-    let starts_only = slots.len() > 1 && slots[0] == 1 && slots[1..].iter().all(|&slots| slots > 1);
-    Some(slots.len() - usize::from(starts_only))
+    let has_launch_node = slots.len() > 1 && slots[0] == 1 && slots[1..].iter().all(|&slots| slots > 1);
+    Some(slots.len() - usize::from(has_launch_node))
 }

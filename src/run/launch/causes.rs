@@ -3,7 +3,7 @@
 //! These messages are long, and the informative line is rarely the last one. [`find`] looks for known texts in all lines. If
 //! several causes match, the first of [`ALL`] is reported, so a specific cause precedes its consequences.
 
-use apexmap_base::terminal::printable;
+use apexmap_base::terminal::to_printable;
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -16,37 +16,37 @@ pub enum Nature {
     /// A node ran out of memory.
     Memory,
     /// The job is over.
-    Over,
+    JobOver,
     /// A fault that may not recur: a node or a connection was lost, or a process died.
-    Passing,
+    Transient,
 }
 
 /// One cause.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cause {
     /// The cause in plain words.
-    pub what: &'static str,
+    pub summary: &'static str,
     /// The next step.
-    pub next: &'static str,
+    pub advice: &'static str,
     pub nature: Nature,
     /// A line with one of these texts shows this cause; `..` matches any text. At least [`BEGINNING`] bytes precede the first
     /// `..`.
     signs: &'static [&'static str],
     /// Number of lines after the matching one that belong to the message.
-    more: usize,
+    extra_lines: usize,
 }
 
-const fn setup(what: &'static str, signs: &'static [&'static str], next: &'static str) -> Cause {
-    Cause { what, next, nature: Nature::Setup, signs, more: 0 }
+const fn setup_fault(summary: &'static str, signs: &'static [&'static str], advice: &'static str) -> Cause {
+    Cause { summary, advice, nature: Nature::Setup, signs, extra_lines: 0 }
 }
 
 impl Cause {
-    const fn lines(mut self, more: usize) -> Self {
-        self.more = more;
+    const fn with_extra_lines(mut self, extra_lines: usize) -> Self {
+        self.extra_lines = extra_lines;
         self
     }
 
-    const fn of(mut self, nature: Nature) -> Self {
+    const fn with_nature(mut self, nature: Nature) -> Self {
         self.nature = nature;
         self
     }
@@ -56,24 +56,24 @@ impl Cause {
 pub const NO_WINDOW: &str = "MPI_Win_create fails: the one-sided component of Open MPI cannot use this network";
 
 /// All known causes, the most specific first.
-pub const ALL: &[Cause] = &[
-    setup(
+pub const CAUSES: &[Cause] = &[
+    setup_fault(
         NO_WINDOW,
         &["MPI_Win_create: MPI_ERR_WIN", "in MPI_Win_create", "MPI_ERR_WIN:"],
         "set OMPI_MCA_osc=pt2pt in the environment (Open MPI 1 to 4)",
     ),
-    setup(
+    setup_fault(
         "a node does not have a shared library of the worker, or has another version of it",
         &["error while loading shared libraries", "symbol lookup error", "version `..' not found", "cannot open shared object"],
         "load the modules that the worker was built with, also in the job (--module), or set LD_LIBRARY_PATH; `ldd WORKER` on the \
          node lists the missing libraries",
     ),
-    setup(
+    setup_fault(
         "the worker was built for another kind of processor than a node has",
         &["Illegal instruction", "Exec format error"],
         "build the worker on that node, or for the oldest processor of all nodes",
     ),
-    setup(
+    setup_fault(
         "a node cannot find or execute the worker",
         &[
             "execvp error on file",
@@ -86,40 +86,40 @@ pub const ALL: &[Cause] = &[
         ],
         "put the worker on a file system that all nodes mount at the same path, and make it executable",
     ),
-    setup(
+    setup_fault(
         "a node cannot find or execute the worker",
         &["or execute an executable", "could not be executed because of..Executable"],
         "put the worker on a file system that all nodes mount at the same path, and make it executable",
     )
-    .lines(2),
-    setup(
+    .with_extra_lines(2),
+    setup_fault(
         "a node does not have the working folder",
         &["change to the specified working directory"],
         "run in a folder on a file system that all nodes share",
     )
-    .lines(2),
-    setup(
+    .with_extra_lines(2),
+    setup_fault(
         "a node cannot read the job's file, because the result folder is not on a shared file system",
         &["cannot read the job "],
         "choose a result folder on a shared file system with --out",
     ),
-    setup(
+    setup_fault(
         "the worker and this program have different versions",
         &["unknown variant", "missing field `", "unexpected argument '--", "is of another version"],
         "build both from the same sources, and name the worker with --worker",
     ),
-    setup(
+    setup_fault(
         "the launcher belongs to another MPI than the worker, so each process runs as a single rank",
         &["MPI started a world of"],
         "use the launcher of the worker's MPI; with srun, set SLURM_MPI_TYPE=pmix for Open MPI, pmi2 for MPICH \
          (`srun --mpi=list` lists the plugins)",
     ),
-    setup(
+    setup_fault(
         "srun does not have the MPI plugin named by SLURM_MPI_TYPE or the cluster's default",
         &["Couldn't find the specified plugin name for mpi/", "Invalid MPI type", "--mpi=list for acceptable types"],
         "set SLURM_MPI_TYPE to a plugin that `srun --mpi=list` lists: pmix for Open MPI, pmi2 for MPICH",
     ),
-    setup(
+    setup_fault(
         "srun does not offer the process management (PMI) that the worker's MPI needs",
         &[
             "OMPI was not built with SLURM's PMI support",
@@ -135,31 +135,31 @@ pub const ALL: &[Cause] = &[
         "set SLURM_MPI_TYPE=pmix for Open MPI, pmi2 for MPICH; `srun --mpi=list` lists the plugins. If neither works, use \
          mpirun of the worker's MPI in the allocation (launcher = \"openmpi\" or \"mpich\")",
     ),
-    setup(
+    setup_fault(
         "Slurm killed a step that ran out of memory",
         &["oom-kill event", "oom_kill event", "Out Of Memory", "OUT_OF_MEMORY", "xceeded job memory limit", "exceeded memory limit", "TERM_MEMLIMIT"],
         "lower M or the ranks per node, or request more memory (in Slurm, --directive=--mem=0 requests all memory of a node)",
     )
-    .of(Nature::Memory),
-    setup(
+    .with_nature(Nature::Memory),
+    setup_fault(
         "the job reached its time limit",
         &["DUE TO TIME LIMIT", "TERM_RUNLIMIT", "walltime .. exceeded limit", "Job/step already completing"],
         "rerun the same command in another job: all samples are kept",
     )
-    .of(Nature::Over),
-    setup(
+    .with_nature(Nature::JobOver),
+    setup_fault(
         "the job is over",
         &["Slurm job .. has expired", "Expired or invalid job", "Invalid job id specified", "has been revoked"],
         "rerun the same command in another job: all samples are kept",
     )
-    .of(Nature::Over),
-    setup(
+    .with_nature(Nature::JobOver),
+    setup_fault(
         "a node was lost",
         &["DUE TO NODE FAILURE", "Node failure on", "lost communication with", "node .. is unresponsive", "NODE_FAIL"],
         "if it happens again, exclude that node (--exclude in Slurm)",
     )
-    .of(Nature::Passing),
-    setup(
+    .with_nature(Nature::Transient),
+    setup_fault(
         "the batch system refuses the launch's request",
         &[
             "Invalid partition name",
@@ -171,7 +171,7 @@ pub const ALL: &[Cause] = &[
         ],
         "correct the partition, account, QOS or memory: SLURM_* and SBATCH_* in the environment, or the flags of --submit",
     ),
-    setup(
+    setup_fault(
         "the launch needs more cores or nodes than the job has",
         &[
             "More processors requested than permitted",
@@ -188,23 +188,23 @@ pub const ALL: &[Cause] = &[
         ],
         "request more nodes or cores, or set fewer ranks or another ranks_per_node in the sweep",
     )
-    .lines(1),
-    setup(
+    .with_extra_lines(1),
+    setup_fault(
         "this machine has no Slurm configuration, or cannot reach Slurm's controller",
         &["Could not establish a configuration source", "Unable to contact slurm controller"],
         "run this on a login or compute node of the cluster, and check that `sinfo` answers",
     ),
-    setup(
+    setup_fault(
         "this machine does not know a node's ssh key, or the key has changed",
         &["Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED"],
         "log in to that node once with ssh and accept its key (ssh-keyscan NODE >> ~/.ssh/known_hosts), or use the batch system's launcher",
     ),
-    setup(
+    setup_fault(
         "a node refuses the ssh login",
         &["Permission denied (publickey", "Permission denied, please try again", "Too many authentication failures"],
         "set up ssh without a password (ssh-copy-id NODE), or use the batch system's launcher",
     ),
-    setup(
+    setup_fault(
         "this machine cannot reach a node",
         &[
             "Could not resolve hostname",
@@ -215,12 +215,12 @@ pub const ALL: &[Cause] = &[
         ],
         "check the names of hosts and interfaces, and that `ssh NODE` works from this machine",
     ),
-    setup(
+    setup_fault(
         "the daemons of mpirun did not start on a node",
         &["unable to reliably start one or more daemons", "ORTE daemon has unexpectedly failed", "PRTE has lost communication"],
         "check that all nodes have the same MPI at the same path (PATH and LD_LIBRARY_PATH there), and that ssh works",
     ),
-    setup(
+    setup_fault(
         "the nodes have different versions of MPI or its helpers",
         &[
             "PMIX_ERR_NOT_SUPPORTED",
@@ -231,7 +231,7 @@ pub const ALL: &[Cause] = &[
         ],
         "install the same MPI at the same path on all nodes",
     ),
-    setup(
+    setup_fault(
         "the MPI library cannot use the network that its settings choose",
         &[
             "no usable transports/devices",
@@ -249,79 +249,79 @@ pub const ALL: &[Cause] = &[
         ],
         "check UCX_TLS, UCX_NET_DEVICES, FI_PROVIDER and OMPI_MCA_* in the environment; without them, the library chooses itself",
     ),
-    setup(
+    setup_fault(
         "the network library cannot register memory",
         &["ibv_reg_mr", "Cannot allocate memory..registration", "failed to register memory", "locked memory"],
         "raise the limit of locked memory on the nodes (ulimit -l unlimited)",
     ),
-    setup(
+    setup_fault(
         "mpirun refuses to run as root",
         &["has detected an attempt to run as root"],
         "run as another user, or set OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
     ),
-    setup(
+    setup_fault(
         "the launcher does not know one of its options: the program on the PATH is another kind or version than the sweep's launcher",
         &["unknown option", "unrecognized argument", "unrecognized option", "invalid option --"],
         "choose the launcher that fits the program on the PATH, or `custom` with your own command",
     ),
-    setup(
+    setup_fault(
         "signal 9 killed a rank: the system ran out of memory, or a user killed it",
         &["signal 9 (Killed)", "(signal 9)", "task ..: Killed", "tasks ..: Killed"],
         "compare the plan's memory (`apexmap plan`) with the node's, and check for other programs on that node",
     )
-    .of(Nature::Passing),
-    setup(
+    .with_nature(Nature::Transient),
+    setup_fault(
         "a rank crashed",
         &["signal 11 (", "(signal 11)", "Segmentation fault", "signal 7 (", "Bus error", "signal 6 (", "(signal 6)"],
         "see the .stderr file next to the launch's journal",
     )
-    .of(Nature::Passing),
-    setup(
+    .with_nature(Nature::Transient),
+    setup_fault(
         "a connection between ranks was lost",
         &["Connection reset by peer", "Connection timed out", "Transport retry count exceeded", "Endpoint timeout"],
         "check that all nodes are healthy, and rerun",
     )
-    .of(Nature::Passing),
-    setup(
+    .with_nature(Nature::Transient),
+    setup_fault(
         "the step was cancelled",
         &["CANCELLED AT", "Terminated by user", "TERM_OWNER"],
         "rerun the same command: all samples are kept",
     )
-    .of(Nature::Passing),
-    setup(
+    .with_nature(Nature::Transient),
+    setup_fault(
         "the MPI library aborted the launch",
         &["*** An error occurred in", "*** MPI_ERR_", "Fatal error in "],
         "see the .stderr file next to the launch's journal",
     )
-    .of(Nature::Passing)
-    .lines(1),
+    .with_nature(Nature::Transient)
+    .with_extra_lines(1),
 ];
 
 /// A cause, and the line that shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct CauseMatch {
     pub cause: &'static Cause,
     pub line: String,
 }
 
-impl Found {
+impl CauseMatch {
     /// Returns the cause and its line as one sentence.
     pub fn sentence(&self) -> String {
-        format!("{}: {}", self.cause.what, self.line)
+        format!("{}: {}", self.cause.summary, self.line)
     }
 }
 
 /// Returns true if a message says that launcher and MPI library do not fit, so that no world of ranks started.
-pub fn is_of_launcher(message: &str) -> bool {
+pub fn is_launcher_mismatch(message: &str) -> bool {
     ["MPI plugin", "process management (PMI)", "belongs to another MPI"].iter().any(|words| message.contains(words))
 }
 
 /// Largest number of characters shown of a line.
-const SHOWN: usize = 300;
+const MAX_LINE_CHARACTERS: usize = 300;
 
 /// Length of the prefix by which signs are indexed, in bytes. With the index, one pass over a text finds all lines that may
 /// contain a sign.
-const BEGINNING: usize = 4;
+const SIGN_PREFIX: usize = 4;
 
 /// Signs and the positions of their causes in [`ALL`], by prefix.
 type Signs = HashMap<&'static [u8], Vec<(usize, &'static str)>, RandomState>;
@@ -332,39 +332,39 @@ fn signs() -> &'static Signs {
     SIGNS.get_or_init(|| {
         let mut signs = Signs::default();
         for (rank, sign) in
-            ALL.iter().enumerate().flat_map(|(rank, cause)| cause.signs.iter().map(move |sign| (rank, sign)))
+            CAUSES.iter().enumerate().flat_map(|(rank, cause)| cause.signs.iter().map(move |sign| (rank, sign)))
         {
-            signs.entry(&sign.as_bytes()[..BEGINNING]).or_default().push((rank, sign));
+            signs.entry(&sign.as_bytes()[..SIGN_PREFIX]).or_default().push((rank, sign));
         }
         signs
     })
 }
 
 /// Returns the most specific cause that a line of this text shows.
-pub fn find(text: &str) -> Option<Found> {
+pub fn find(text: &str) -> Option<CauseMatch> {
     let (mut best, mut start) = (None, 0);
     for line in text.split_inclusive('\n') {
-        let most = best.map_or(ALL.len(), |(rank, _)| rank);
-        best = rank(line, most).map(|rank| (rank, start)).or(best);
+        let limit = best.map_or(CAUSES.len(), |(rank, _)| rank);
+        best = best_rank(line, limit).map(|rank| (rank, start)).or(best);
         start += line.len();
     }
     let (rank, start) = best?;
-    let cause = &ALL[rank];
+    let cause = &CAUSES[rank];
     let lines = text[start..].lines().map(str::trim).filter(|line| !line.is_empty());
-    let of = lines.take(1 + cause.more).take_while(|line| !line.starts_with("---"));
-    let line = of.collect::<Vec<_>>().join(" ");
-    Some(Found { cause, line: printable(&line).chars().take(SHOWN).collect() })
+    let message_lines = lines.take(1 + cause.extra_lines).take_while(|line| !line.starts_with("---"));
+    let line = message_lines.collect::<Vec<_>>().join(" ");
+    Some(CauseMatch { cause, line: to_printable(&line).chars().take(MAX_LINE_CHARACTERS).collect() })
 }
 
 /// Returns the position of the most specific cause that this line shows, if it is below `limit`.
-fn rank(line: &str, mut most: usize) -> Option<usize> {
+fn best_rank(line: &str, mut limit: usize) -> Option<usize> {
     let (signs, mut best, mut tried) = (signs(), None, Vec::new());
-    for begin in line.as_bytes().windows(BEGINNING) {
+    for begin in line.as_bytes().windows(SIGN_PREFIX) {
         for (rank, sign) in signs.get(begin).into_iter().flatten() {
-            if *rank < most && !tried.contains(sign) {
+            if *rank < limit && !tried.contains(sign) {
                 tried.push(*sign);
-                if has(line, sign) {
-                    (best, most) = (Some(*rank), *rank);
+                if matches_sign(line, sign) {
+                    (best, limit) = (Some(*rank), *rank);
                 }
             }
         }
@@ -373,17 +373,17 @@ fn rank(line: &str, mut most: usize) -> Option<usize> {
 }
 
 /// Returns the more specific of two causes, or the first if they are equal.
-pub fn more_special(first: Option<Found>, second: Option<Found>) -> Option<Found> {
-    let rank = |found: &Found| ALL.iter().position(|cause| *cause == *found.cause);
+pub fn more_special(first: Option<CauseMatch>, second: Option<CauseMatch>) -> Option<CauseMatch> {
+    let rank = |cause_match: &CauseMatch| CAUSES.iter().position(|cause| *cause == *cause_match.cause);
     [first, second].into_iter().flatten().min_by_key(rank)
 }
 
 /// Returns true if the line contains the parts of the sign in their order.
-pub fn has(line: &str, sign: &str) -> bool {
+pub fn matches_sign(line: &str, sign: &str) -> bool {
     let mut rest = line;
     sign.split("..").all(|part| match rest.find(part) {
-        Some(at) => {
-            rest = &rest[at + part.len()..];
+        Some(offset) => {
+            rest = &rest[offset + part.len()..];
             true
         }
         None => false,

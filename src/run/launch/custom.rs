@@ -1,7 +1,7 @@
 //! `custom`: a command from the sweep, such as `["mpiexec", "-n", "{ranks}", "{worker}", "{arguments}"]`.
 
 use super::{CommandLine, LaunchJob, Launcher, LauncherEntry};
-use crate::placeholder::{arguments, escaped};
+use crate::placeholder::{escape_braces, expand_arguments};
 use apexmap_base::error::{Error, Result};
 use apexmap_measure::comm::TransportKind;
 
@@ -27,11 +27,11 @@ pub const EXAMPLE: &str = "command = [\"mpiexec\", \"-n\", \"{ranks}\", \"{worke
 
 /// Returns the first required placeholder that is not in the command. `{arguments}` must be a separate argument.
 pub fn missing_placeholder(command: &[String]) -> Option<&'static str> {
-    let has = |needed: &str| match needed {
+    let contains = |needed: &str| match needed {
         "{arguments}" => command.iter().any(|argument| argument == needed),
         _ => command.iter().any(|argument| argument.contains(needed)),
     };
-    ["{worker}", "{arguments}", "{ranks}"].into_iter().find(|needed| !has(needed))
+    ["{worker}", "{arguments}", "{ranks}"].into_iter().find(|needed| !contains(needed))
 }
 
 #[derive(Debug)]
@@ -50,8 +50,8 @@ impl Custom {
         match missing_placeholder(&command) {
             None => Ok(Self { command }),
             Some(missing) => {
-                let what = format!("the command of launcher \"custom\" has no \"{missing}\"");
-                Err(Error::input(what, format!("write it as in {EXAMPLE}")))
+                let message = format!("the command of launcher \"custom\" has no \"{missing}\"");
+                Err(Error::input(message, format!("write it as in {EXAMPLE}")))
             }
         }
     }
@@ -73,18 +73,18 @@ impl Launcher for Custom {
     /// Builds the command line. Without ranks per node in the sweep, `{ranks_per_node}` is the number of ranks, so all of them
     /// are on one node.
     fn command(&self, job: &LaunchJob) -> CommandLine {
-        let each = job.ranks_per_node.unwrap_or(job.ranks);
+        let ranks_per_node = job.ranks_per_node.unwrap_or(job.ranks);
         let value = |name: &str| match name {
             "ranks" => Some(vec![job.ranks.to_string()]),
-            "nodes" => Some(vec![job.nodes.unwrap_or(job.ranks.div_ceil(each.max(1))).to_string()]),
-            "ranks_per_node" => Some(vec![each.to_string()]),
+            "nodes" => Some(vec![job.nodes.unwrap_or(job.ranks.div_ceil(ranks_per_node.max(1))).to_string()]),
+            "ranks_per_node" => Some(vec![ranks_per_node.to_string()]),
             "hosts" => Some(vec![job.used_hosts().0.join(",")]),
             "worker" => Some(vec![job.worker.to_string_lossy().into_owned()]),
             "arguments" => Some(job.arguments.clone()),
             _ => None,
         };
-        let texts: Vec<String> = self.command.iter().map(|text| template(text)).collect();
-        CommandLine { argv: arguments(&texts, value).unwrap_or_default(), env: Vec::new() }
+        let texts: Vec<String> = self.command.iter().map(|text| escape_argument(text)).collect();
+        CommandLine { argv: expand_arguments(&texts, value).unwrap_or_default(), env: Vec::new() }
     }
 
     /// Returns true if the command contains `{hosts}`.
@@ -95,9 +95,9 @@ impl Launcher for Custom {
 
 /// Converts an argument of the command into a text with placeholders. `{arguments}` is a placeholder only if it is the whole
 /// argument.
-fn template(argument: &str) -> String {
+fn escape_argument(argument: &str) -> String {
     match argument {
         "{arguments}" => argument.to_owned(),
-        _ => escaped(argument, &PLACEHOLDERS[..PLACEHOLDERS.len() - 1]),
+        _ => escape_braces(argument, &PLACEHOLDERS[..PLACEHOLDERS.len() - 1]),
     }
 }

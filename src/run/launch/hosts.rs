@@ -23,7 +23,7 @@ pub struct Hosts {
 }
 
 /// The fault, and the next step.
-type Wrong = (String, String);
+type Problem = (String, String);
 
 impl HostsSource {
     /// Reads the hosts.
@@ -35,13 +35,14 @@ impl HostsSource {
         match self {
             Self::List(list) => {
                 let words = list.iter().map(String::as_str);
-                Hosts::of(words).map_err(|(what, next)| Error::input(format!("hosts: {what}"), next))
+                Hosts::parse(words).map_err(|(message, help)| Error::input(format!("hosts: {message}"), help))
             }
             Self::File(path) => {
                 let text = std::fs::read_to_string(path).map_err(|e| Error::file("read", path, e))?;
                 let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
                 let lines = lines.filter(|line| !line.is_empty());
-                Hosts::of(lines).map_err(|(what, next)| Error::input(format!("{}: {what}", path.display()), next))
+                Hosts::parse(lines)
+                    .map_err(|(message, help)| Error::input(format!("{}: {message}", path.display()), help))
             }
         }
     }
@@ -49,10 +50,10 @@ impl HostsSource {
 
 impl Hosts {
     /// Parses entries such as `node1`, `node1:4` or `node1 slots=4`.
-    fn of<'a>(entries: impl Iterator<Item = &'a str>) -> std::result::Result<Self, Wrong> {
+    fn parse<'a>(entries: impl Iterator<Item = &'a str>) -> std::result::Result<Self, Problem> {
         let (mut names, mut slots, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
         for entry in entries {
-            let (name, number) = read(entry)?;
+            let (name, number) = parse_host(entry)?;
             if !seen.insert(name) {
                 return Err((
                     format!("host {name} is listed twice"),
@@ -72,9 +73,9 @@ impl Hosts {
     ///
     /// # Errors
     /// If a host takes fewer ranks than the sweep asks for, or if the sweep asks for none and the hosts differ.
-    pub fn ranks_per_node(&self, asked: Option<usize>) -> Result<usize> {
-        let said = || self.names.iter().zip(&self.slots).filter_map(|(name, slots)| Some((name, (*slots)?)));
-        let Some(asked) = asked else {
+    pub fn ranks_per_node(&self, sweep_ranks: Option<usize>) -> Result<usize> {
+        let host_limits = || self.names.iter().zip(&self.slots).filter_map(|(name, slots)| Some((name, (*slots)?)));
+        let Some(sweep_ranks) = sweep_ranks else {
             let first = self.slots[0];
             return match self.slots.iter().all(|slots| *slots == first) {
                 true => Ok(first.unwrap_or(1)),
@@ -84,19 +85,19 @@ impl Hosts {
                 )),
             };
         };
-        match said().find(|(_, slots)| *slots < asked) {
+        match host_limits().find(|(_, slots)| *slots < sweep_ranks) {
             Some((name, slots)) => Err(Error::input(
-                format!("host {name} takes {}, but the sweep puts {asked} on each node", plural(slots, "rank")),
+                format!("host {name} takes {}, but the sweep puts {sweep_ranks} on each node", plural(slots, "rank")),
                 "lower --ranks-per-node, or correct the number of that host",
             )),
-            None => Ok(asked),
+            None => Ok(sweep_ranks),
         }
     }
 }
 
 /// Parses a host's name and its number of ranks.
-fn read(entry: &str) -> std::result::Result<(&str, Option<usize>), Wrong> {
-    let wrong = |what: String| (what, "write a host as node1 or, with its ranks, as node1:4".to_owned());
+fn parse_host(entry: &str) -> std::result::Result<(&str, Option<usize>), Problem> {
+    let problem = |message: String| (message, "write a host as node1 or, with its ranks, as node1:4".to_owned());
     let mut words = entry.split_whitespace();
     let name = words.next().unwrap_or_default();
     let (name, mut number) = name.split_once(':').map_or((name, None), |(name, number)| (name, Some(number)));
@@ -105,22 +106,22 @@ fn read(entry: &str) -> std::result::Result<(&str, Option<usize>), Wrong> {
             (Some(("slots", slots)), None) => Some(slots),
             // Open MPI may use more than its slots up to this limit, but no launch here asks for that.
             (Some(("max_slots" | "max-slots", _)), number) => number,
-            _ => return Err(wrong(format!("\"{entry}\" is not a host"))),
+            _ => return Err(problem(format!("\"{entry}\" is not a host"))),
         };
     }
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
-    if name.is_empty() || name.starts_with('-') || !name.chars().all(plain) {
-        return Err(wrong(format!("\"{entry}\" is not a host")));
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    if name.is_empty() || name.starts_with('-') || !name.chars().all(is_plain) {
+        return Err(problem(format!("\"{entry}\" is not a host")));
     }
     match number.map(str::parse::<usize>) {
         None => Ok((name, None)),
         Some(Ok(number)) if number > 0 => Ok((name, Some(number))),
-        Some(_) => Err(wrong(format!("\"{entry}\" has no valid number of ranks"))),
+        Some(_) => Err(problem(format!("\"{entry}\" has no valid number of ranks"))),
     }
 }
 
 /// Returns the hosts of the command line: the list if it is not empty, else the host file.
-pub fn given(hosts: &[String], file: Option<&Path>) -> Option<HostsSource> {
+pub fn choose_source(hosts: &[String], file: Option<&Path>) -> Option<HostsSource> {
     match (hosts, file) {
         ([], None) => None,
         ([], Some(file)) => Some(HostsSource::File(file.to_owned())),

@@ -2,7 +2,7 @@
 
 use super::{CommandLine, LaunchJob, Launcher, LauncherEntry};
 use apexmap_measure::comm::TransportKind;
-use apexmap_measure::hardware::Place;
+use apexmap_measure::hardware::PlacementOrder;
 
 pub struct Local;
 
@@ -36,7 +36,7 @@ impl Launcher for Local {
         CommandLine { argv: job.worker_line().collect(), env: Vec::new() }
     }
 
-    fn places(&self) -> Vec<Place> {
-        Place::ALL.to_vec()
+    fn places(&self) -> Vec<PlacementOrder> {
+        PlacementOrder::ALL.to_vec()
     }
 }

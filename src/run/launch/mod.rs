@@ -15,11 +15,11 @@ pub mod srun;
 pub mod template;
 
 pub use hosts::HostsSource;
-pub use registry::{find, ids, starting};
+pub use registry::{find, launchers_for, list_ids};
 
 use apexmap_base::error::{Error, Result};
 use apexmap_measure::comm::TransportKind;
-use apexmap_measure::hardware::{Hardware, Place};
+use apexmap_measure::hardware::{Hardware, PlacementOrder};
 use nix::unistd::{AccessFlags, access};
 use serde::{Serialize, Serializer};
 use std::env;
@@ -95,10 +95,10 @@ pub struct LaunchJob {
     pub hosts: Vec<String>,
     /// The order of cores for the ranks of a node, one of the launcher's [`places`](Launcher::places); the launcher's default if
     /// absent.
-    pub place: Option<Place>,
+    pub place: Option<PlacementOrder>,
     /// Names of environment variables that change how messages are sent. Ranks on all nodes must get their values.
     pub variables: Vec<String>,
-    pub here: Here,
+    pub machine: LocalMachine,
 }
 
 impl LaunchJob {
@@ -108,16 +108,16 @@ impl LaunchJob {
 
     /// Returns the hosts that this launch needs, and the ranks on each.
     fn used_hosts(&self) -> (&[String], usize) {
-        let each = self.ranks_per_node.unwrap_or(1).max(1);
-        (&self.hosts[..self.ranks.div_ceil(each).min(self.hosts.len())], each)
+        let ranks_per_node = self.ranks_per_node.unwrap_or(1).max(1);
+        (&self.hosts[..self.ranks.div_ceil(ranks_per_node).min(self.hosts.len())], ranks_per_node)
     }
 
     /// Returns how the ranks of the fullest node fit, assuming that all nodes are like this one.
     fn fit(&self) -> Fit {
-        let ranks = self.ranks_per_node.unwrap_or(self.ranks.div_ceil(self.here.nodes.max(1)));
+        let ranks = self.ranks_per_node.unwrap_or(self.ranks.div_ceil(self.machine.nodes.max(1)));
         match () {
-            () if ranks <= self.here.cores && self.place != Some(Place::Smt) => Fit::Cores,
-            () if ranks <= self.here.hardware_threads => Fit::HardwareThreads,
+            () if ranks <= self.machine.cores && self.place != Some(PlacementOrder::Smt) => Fit::Cores,
+            () if ranks <= self.machine.hardware_threads => Fit::HardwareThreads,
             () => Fit::Oversubscribed,
         }
     }
@@ -125,7 +125,7 @@ impl LaunchJob {
 
 /// The machine and allocation from which a launcher starts ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Here {
+pub struct LocalMachine {
     /// Cores of this machine that this process may use.
     pub cores: usize,
     /// Hardware threads of this machine that this process may use.
@@ -139,11 +139,11 @@ pub struct Here {
     pub root: bool,
 }
 
-impl Here {
+impl LocalMachine {
     /// Detects this machine and its allocation.
-    pub fn look() -> Self {
-        let hardware = Hardware::here();
-        let nodes = allocation::nodes(|name| env::var(name).ok());
+    pub fn detect() -> Self {
+        let hardware = Hardware::this_machine();
+        let nodes = allocation::count_nodes(|name| env::var(name).ok());
         Self {
             cores: hardware.cores_or_threads(),
             hardware_threads: hardware.hardware_threads(),
@@ -180,16 +180,16 @@ pub trait Launcher {
         false
     }
     /// Returns the orders of cores on a node that the launcher supports.
-    fn places(&self) -> Vec<Place> {
+    fn places(&self) -> Vec<PlacementOrder> {
         Vec::new()
     }
     /// Returns the variable to set for workers of this MPI library if neither the environment nor the machine's settings choose
     /// one.
-    fn chosen(&self, _library: &str) -> Option<(String, String)> {
+    fn choose_variable(&self, _library: &str) -> Option<(String, String)> {
         None
     }
     /// Describes what this machine offers to workers of this MPI library, for errors of launches that started no world of ranks.
-    fn offers(&self, _library: &str) -> Option<String> {
+    fn describe_plugins(&self, _library: &str) -> Option<String> {
         None
     }
 }
@@ -199,21 +199,21 @@ pub trait Launcher {
 ///
 /// # Errors
 /// If the worker is not an executable file or its path is not UTF-8, or if no program of the launcher is on the PATH.
-pub fn check(launcher: &dyn Launcher, worker: &Path, search: &OsStr) -> Result<String> {
+pub fn check(launcher: &dyn Launcher, worker: &Path, search_path: &OsStr) -> Result<String> {
     check_worker(worker)?;
     let programs = launcher.programs();
     if programs.is_empty() {
         let worker = worker.to_str().ok_or_else(|| {
-            let what = format!("the path of the worker {} is not UTF-8", worker.display());
-            Error::environment(what, "move the worker to a path that is valid UTF-8")
+            let message = format!("the path of the worker {} is not UTF-8", worker.display());
+            Error::environment(message, "move the worker to a path that is valid UTF-8")
         })?;
         return Ok(worker.to_owned());
     }
-    let found = |program: &&str| match program.contains('/') {
+    let is_installed = |program: &&str| match program.contains('/') {
         true => is_program(Path::new(program)),
-        false => env::split_paths(search).any(|folder| is_program(&folder.join(program))),
+        false => env::split_paths(search_path).any(|folder| is_program(&folder.join(program))),
     };
-    match programs.iter().find(|program| found(program)) {
+    match programs.iter().find(|program| is_installed(program)) {
         Some(program) => Ok((*program).to_owned()),
         None => Err(Error::environment(
             format!("launcher \"{}\" needs {}, which is not on the PATH", launcher.id(), programs.join(" or ")),
@@ -230,9 +230,9 @@ pub fn check_worker(worker: &Path) -> Result<()> {
     if is_program(worker) {
         return Ok(());
     }
-    let what = if worker.exists() { "is not an executable file" } else { "does not exist" };
+    let fault = if worker.exists() { "is not an executable file" } else { "does not exist" };
     Err(Error::environment(
-        format!("the worker {} {what}", worker.display()),
+        format!("the worker {} {fault}", worker.display()),
         "pass a build of apexmap; build one with MPI by: cargo build --release -p apexmap-measure --features mpi",
     ))
 }

@@ -2,7 +2,7 @@
 
 use super::{CommandLine, Fit, LaunchJob, Launcher, LauncherEntry};
 use apexmap_measure::comm::TransportKind;
-use apexmap_measure::hardware::Place;
+use apexmap_measure::hardware::PlacementOrder;
 
 pub struct OpenMpi;
 
@@ -35,10 +35,10 @@ impl Launcher for OpenMpi {
 
     fn command(&self, job: &LaunchJob) -> CommandLine {
         let mut argv = vec![job.program.clone(), "-n".into(), job.ranks.to_string(), "--stdin".into(), "none".into()];
-        argv.extend(mapping(job));
-        let (hosts, each) = job.used_hosts();
+        argv.extend(mapping_options(job));
+        let (hosts, ranks_per_node) = job.used_hosts();
         if !hosts.is_empty() {
-            let slots: Vec<String> = hosts.iter().map(|host| format!("{host}:{each}")).collect();
+            let slots: Vec<String> = hosts.iter().map(|host| format!("{host}:{ranks_per_node}")).collect();
             argv.extend(["--host".into(), slots.join(",")]);
         }
         // Without --use-hwthread-cpus, mpirun counts cores as slots, not hardware threads.
@@ -53,12 +53,12 @@ impl Launcher for OpenMpi {
         };
         argv.extend(binding.iter().map(|argument| argument.to_string()));
         // mpirun passes only its own variables, OMPI_*, to other nodes.
-        let passed = job.variables.iter().filter(|name| !name.starts_with("OMPI_"));
-        argv.extend(passed.flat_map(|name| ["-x".into(), name.clone()]));
+        let exported = job.variables.iter().filter(|name| !name.starts_with("OMPI_"));
+        argv.extend(exported.flat_map(|name| ["-x".into(), name.clone()]));
         argv.extend(job.worker_line());
         // Open MPI refuses to run as root unless both variables are set.
         let root = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"].map(|name| (name, "1"));
-        let env = settings.iter().copied().chain(root.into_iter().filter(|_| job.here.root));
+        let env = settings.iter().copied().chain(root.into_iter().filter(|_| job.machine.root));
         CommandLine { argv, env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).collect() }
     }
 
@@ -66,25 +66,25 @@ impl Launcher for OpenMpi {
         true
     }
 
-    fn places(&self) -> Vec<Place> {
-        Place::ALL.to_vec()
+    fn places(&self) -> Vec<PlacementOrder> {
+        PlacementOrder::ALL.to_vec()
     }
 }
 
 /// Returns the options that map ranks to nodes, and to cores if each rank has one.
-fn mapping(job: &LaunchJob) -> Vec<String> {
+fn mapping_options(job: &LaunchJob) -> Vec<String> {
     let place = job.place.filter(|_| job.fit() != Fit::Oversubscribed);
-    let packages = job.here.packages;
+    let packages = job.machine.packages;
     let words: Vec<String> = match (place, job.ranks_per_node) {
-        (Some(Place::Spread), Some(ranks)) if ranks % packages == 0 => {
+        (Some(PlacementOrder::Spread), Some(ranks)) if ranks % packages == 0 => {
             vec![format!("ppr:{}:socket", ranks / packages), "--rank-by".into(), "socket".into()]
         }
         // Ranks take the packages of a node in turn, up to the node's number of slots. mpirun refuses a launch with another
         // number of ranks per node.
-        (Some(Place::Spread), _) => vec!["socket".into()],
+        (Some(PlacementOrder::Spread), _) => vec!["socket".into()],
         (_, Some(ranks)) => vec![format!("ppr:{ranks}:node")],
-        (Some(Place::Compact), None) => vec!["core".into()],
-        (Some(Place::Smt), None) => vec!["hwthread".into()],
+        (Some(PlacementOrder::Compact), None) => vec!["core".into()],
+        (Some(PlacementOrder::Smt), None) => vec!["hwthread".into()],
         (None, None) => return Vec::new(),
     };
     [vec!["--map-by".to_owned()], words].concat()

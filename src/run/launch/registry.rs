@@ -17,7 +17,7 @@ const TEMPLATES: &[(&str, &str)] = &[
 ];
 
 /// All launchers of the program. A test reads each template.
-pub static ALL: LazyLock<Vec<LauncherEntry>> = LazyLock::new(|| {
+pub static LAUNCHERS: LazyLock<Vec<LauncherEntry>> = LazyLock::new(|| {
     let templates = TEMPLATES.iter().filter_map(|(id, text)| template::entry(id, text).ok());
     [local::entry(), openmpi::entry()].into_iter().chain(templates).chain([custom::entry()]).collect()
 });
@@ -42,7 +42,7 @@ const RETIRED: &[(&str, &str, &str)] = &[
 /// # Errors
 /// If no launcher has it; the error suggests the nearest name.
 pub fn find(id: &str) -> Result<&'static LauncherEntry> {
-    if let Some(entry) = ALL.iter().find(|entry| entry.id == id) {
+    if let Some(entry) = LAUNCHERS.iter().find(|entry| entry.id == id) {
         return Ok(entry);
     }
     if let Some((_, command, per_node)) = RETIRED.iter().find(|(retired, ..)| *retired == id) {
@@ -51,17 +51,17 @@ pub fn find(id: &str) -> Result<&'static LauncherEntry> {
             format!("use launcher = \"custom\" with command = {command}; if ranks_per_node is set, add {per_node}"),
         ));
     }
-    let ids: Vec<&str> = ALL.iter().map(|entry| entry.id).collect();
+    let ids: Vec<&str> = LAUNCHERS.iter().map(|entry| entry.id).collect();
     Err(Error::input(format!("unknown launcher \"{id}\""), suggest(id, &ids)))
 }
 
 /// Returns the launchers of a transport.
-pub fn starting(transport: TransportKind) -> impl Iterator<Item = &'static LauncherEntry> {
-    ALL.iter().filter(move |entry| entry.transport == transport)
+pub fn launchers_for(transport: TransportKind) -> impl Iterator<Item = &'static LauncherEntry> {
+    LAUNCHERS.iter().filter(move |entry| entry.transport == transport)
 }
 
 /// Lists the ids, as in `"openmpi", "mpich" or "srun"`.
-pub fn ids(entries: impl Iterator<Item = &'static LauncherEntry>) -> String {
+pub fn list_ids(entries: impl Iterator<Item = &'static LauncherEntry>) -> String {
     let names: Vec<String> = entries.map(|entry| format!("\"{}\"", entry.id)).collect();
     match names.split_last() {
         Some((last, rest @ [_, ..])) => format!("{} or {last}", rest.join(", ")),
@@ -75,7 +75,7 @@ impl JsonSchema for LauncherEntry {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let one = |entry: &LauncherEntry| serde_json::json!({ "description": entry.summary, "type": "string", "const": entry.id });
-        json_schema!({ "description": "The program that starts the ranks.", "oneOf": ALL.iter().map(one).collect::<Vec<_>>() })
+        let launcher_schema = |entry: &LauncherEntry| serde_json::json!({ "description": entry.summary, "type": "string", "const": entry.id });
+        json_schema!({ "description": "The program that starts the ranks.", "oneOf": LAUNCHERS.iter().map(launcher_schema).collect::<Vec<_>>() })
     }
 }

@@ -9,26 +9,26 @@ use std::process::{Command, Stdio};
 
 /// Returns the variable that names the plugin for workers of this MPI library, or `None` if the environment or the cluster names
 /// one.
-pub fn chosen(library: &str) -> Option<(String, String)> {
-    let settings = || said("scontrol", &["show", "config"]);
-    if env::var_os(TYPE).is_some() || default_type(&settings()?)? != "none" {
+pub fn choose_plugin_variable(library: &str) -> Option<(String, String)> {
+    let read_settings = || command_output("scontrol", &["show", "config"]);
+    if env::var_os(TYPE).is_some() || parse_default_type(&read_settings()?)? != "none" {
         return None;
     }
-    let chosen = fitting(library, &types(&said("srun", &["--mpi=list"])?))?;
-    Some((TYPE.to_owned(), chosen))
+    let plugin = plugin_for(library, &parse_types(&command_output("srun", &["--mpi=list"])?))?;
+    Some((TYPE.to_owned(), plugin))
 }
 
 /// Describes the available plugins, and recommends one for workers of this MPI library.
-pub fn offers(library: &str) -> Option<String> {
-    let types = types(&said("srun", &["--mpi=list"])?);
+pub fn describe_plugins(library: &str) -> Option<String> {
+    let types = parse_types(&command_output("srun", &["--mpi=list"])?);
     let list = types.join(", ");
-    let used = match env::var(TYPE) {
+    let setting = match env::var(TYPE) {
         Ok(used) => format!("{TYPE} is {used}"),
         Err(_) => format!("{TYPE} is not set"),
     };
-    Some(match fitting(library, &types) {
-        Some(fit) => format!("set {TYPE}={fit} for {library}: {used}, and srun offers {list}"),
-        None => format!("{used}; srun offers {list}, and apexmap knows none of them to work with {library}"),
+    Some(match plugin_for(library, &types) {
+        Some(fit) => format!("set {TYPE}={fit} for {library}: {setting}, and srun offers {list}"),
+        None => format!("{setting}; srun offers {list}, and apexmap knows none of them to work with {library}"),
     })
 }
 
@@ -36,32 +36,32 @@ pub fn offers(library: &str) -> Option<String> {
 const TYPE: &str = "SLURM_MPI_TYPE";
 
 /// Runs a program of Slurm and returns its output. Some versions of srun list the plugins on standard error.
-fn said(program: &str, arguments: &[&str]) -> Option<String> {
+fn command_output(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     output.status.success().then_some(text)
 }
 
 /// Parses the plugins that `srun --mpi=list` prints.
-pub fn types(list: &str) -> Vec<String> {
+pub fn parse_types(list: &str) -> Vec<String> {
     // "MPI plugin types are...", then one per line. Older versions begin each line with "srun: ".
     let words = list.lines().map(|line| line.trim().trim_start_matches("srun:").trim());
     words.filter(|word| !word.is_empty() && !word.contains(char::is_whitespace)).map(str::to_owned).collect()
 }
 
 /// Parses the cluster's default plugin from the output of `scontrol show config`.
-pub fn default_type(settings: &str) -> Option<&str> {
+pub fn parse_default_type(settings: &str) -> Option<&str> {
     let value = settings.lines().find_map(|line| line.trim().strip_prefix("MpiDefault"))?;
     Some(value.trim_start_matches([' ', '=']).trim())
 }
 
 /// Returns the plugin for an MPI library among the available ones.
-pub fn fitting(library: &str, types: &[String]) -> Option<String> {
-    let wanted: &[&str] = match library {
+pub fn plugin_for(library: &str, types: &[String]) -> Option<String> {
+    let candidates: &[&str] = match library {
         _ if library.contains("Open MPI") => &["pmix"],
         _ if library.contains("CRAY MPICH") => &["cray_shasta", "pmi2"],
         _ if library.contains("MPICH") || library.contains("MVAPICH") => &["pmi2"],
         _ => &[],
     };
-    wanted.iter().find(|name| types.iter().any(|offered| offered == *name)).map(|name| (*name).to_owned())
+    candidates.iter().find(|name| types.iter().any(|offered| offered == *name)).map(|name| (*name).to_owned())
 }

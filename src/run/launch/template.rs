@@ -1,11 +1,11 @@
 //! Launchers defined by data: a TOML file in `launch/templates/`.
 
 use super::{CommandLine, Fit, LaunchJob, Launcher, LauncherEntry, srun};
-use crate::placeholder::{arguments, check};
+use crate::placeholder::{check, expand_arguments};
 use apexmap_base::error::Result;
-use apexmap_base::toml_file::Page;
+use apexmap_base::toml_file::TomlSource;
 use apexmap_measure::comm::TransportKind;
-use apexmap_measure::hardware::Place;
+use apexmap_measure::hardware::PlacementOrder;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -33,7 +33,7 @@ pub struct Template {
     #[serde(default)]
     binding: Binding,
     #[serde(default)]
-    place: Words,
+    place: PlaceWords,
 }
 
 /// The value of `{binding}` is the first group whose placeholders all have values. Without such a group it has no value.
@@ -51,7 +51,7 @@ struct Binding {
 /// The value of `{place}` in the launcher's words. The launcher does not support a place without a word.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Words {
+struct PlaceWords {
     spread: Option<String>,
     compact: Option<String>,
     smt: Option<String>,
@@ -59,7 +59,7 @@ struct Words {
 
 /// The placeholders of a command. `{nodes}` is the sweep's number of nodes; `{needed_nodes}` also covers the number that follows
 /// from the ranks per node.
-const NAMES: &[&str] = &[
+const PLACEHOLDERS: &[&str] = &[
     "program",
     "ranks",
     "nodes",
@@ -77,10 +77,10 @@ const NAMES: &[&str] = &[
 /// # Errors
 /// If the text is not a template.
 pub fn entry(id: &'static str, text: &str) -> Result<LauncherEntry> {
-    let page = Page { path: Path::new(id), text, examples: "src/run/launch/templates/" };
-    let template: Template = toml::from_str(text).map_err(|error| page.unreadable(&error))?;
+    let page = TomlSource { path: Path::new(id), text, examples: "src/run/launch/templates/" };
+    let template: Template = toml::from_str(text).map_err(|error| page.parse_error(&error))?;
     let template = Template { id, ..template };
-    check(page.path, template.groups().flatten().map(String::as_str), NAMES)?;
+    check(page.path, template.groups().flatten().map(String::as_str), PLACEHOLDERS)?;
     Ok(LauncherEntry {
         id,
         summary: template.summary.clone(),
@@ -98,43 +98,46 @@ impl Template {
         [&self.command, cores, hardware_threads, shared].into_iter().flatten()
     }
 
-    fn word(&self, place: Place) -> Option<&str> {
-        let Words { spread, compact, smt } = &self.place;
+    fn place_word(&self, place: PlacementOrder) -> Option<&str> {
+        let PlaceWords { spread, compact, smt } = &self.place;
         match place {
-            Place::Spread => spread.as_deref(),
-            Place::Compact => compact.as_deref(),
-            Place::Smt => smt.as_deref(),
+            PlacementOrder::Spread => spread.as_deref(),
+            PlacementOrder::Compact => compact.as_deref(),
+            PlacementOrder::Smt => smt.as_deref(),
         }
     }
 
     /// Returns the values of a placeholder.
-    fn value(&self, name: &str, job: &LaunchJob) -> Option<Vec<String>> {
-        let one = |text: &str| vec![text.to_owned()];
+    fn values_of(&self, name: &str, job: &LaunchJob) -> Option<Vec<String>> {
+        let single = |text: &str| vec![text.to_owned()];
         let number = |number: usize| vec![number.to_string()];
         match name {
-            "program" => Some(one(&job.program)),
+            "program" => Some(single(&job.program)),
             "ranks" => Some(number(job.ranks)),
             "nodes" => job.nodes.map(number),
-            "needed_nodes" => job.nodes.or(job.ranks_per_node.map(|each| job.ranks.div_ceil(each.max(1)))).map(number),
+            "needed_nodes" => job
+                .nodes
+                .or(job.ranks_per_node.map(|ranks_per_node| job.ranks.div_ceil(ranks_per_node.max(1))))
+                .map(number),
             "ranks_per_node" => job.ranks_per_node.map(number),
-            "hosts" => Some(job.used_hosts().0).filter(|hosts| !hosts.is_empty()).map(|hosts| one(&hosts.join(","))),
+            "hosts" => Some(job.used_hosts().0).filter(|hosts| !hosts.is_empty()).map(|hosts| single(&hosts.join(","))),
             "binding" => {
                 let groups = match job.fit() {
                     Fit::Cores => &self.binding.cores,
                     Fit::HardwareThreads => &self.binding.hardware_threads,
                     Fit::Oversubscribed => &self.binding.shared,
                 };
-                groups.iter().find_map(|group| self.arguments(group, job))
+                groups.iter().find_map(|group| self.expand_group(group, job))
             }
-            "place" => job.place.and_then(|place| self.word(place)).map(one),
-            "worker" => Some(one(&job.worker.to_string_lossy())),
+            "place" => job.place.and_then(|place| self.place_word(place)).map(single),
+            "worker" => Some(single(&job.worker.to_string_lossy())),
             "arguments" => Some(job.arguments.clone()),
             _ => None,
         }
     }
 
-    fn arguments(&self, group: &Group, job: &LaunchJob) -> Option<Vec<String>> {
-        arguments(group, |name| self.value(name, job))
+    fn expand_group(&self, group: &Group, job: &LaunchJob) -> Option<Vec<String>> {
+        expand_arguments(group, |name| self.values_of(name, job))
     }
 }
 
@@ -152,7 +155,7 @@ impl Launcher for Template {
     }
 
     fn command(&self, job: &LaunchJob) -> CommandLine {
-        let groups = self.command.iter().filter_map(|group| self.arguments(group, job));
+        let groups = self.command.iter().filter_map(|group| self.expand_group(group, job));
         CommandLine { argv: groups.flatten().collect(), env: Vec::new() }
     }
 
@@ -160,15 +163,15 @@ impl Launcher for Template {
         self.groups().flatten().any(|text| text.contains("{hosts}"))
     }
 
-    fn places(&self) -> Vec<Place> {
-        Place::ALL.into_iter().filter(|place| self.word(*place).is_some()).collect()
+    fn places(&self) -> Vec<PlacementOrder> {
+        PlacementOrder::ALL.into_iter().filter(|place| self.place_word(*place).is_some()).collect()
     }
 
-    fn chosen(&self, library: &str) -> Option<(String, String)> {
-        if self.slurm_plugins { srun::chosen(library) } else { None }
+    fn choose_variable(&self, library: &str) -> Option<(String, String)> {
+        if self.slurm_plugins { srun::choose_plugin_variable(library) } else { None }
     }
 
-    fn offers(&self, library: &str) -> Option<String> {
-        if self.slurm_plugins { srun::offers(library) } else { None }
+    fn describe_plugins(&self, library: &str) -> Option<String> {
+        if self.slurm_plugins { srun::describe_plugins(library) } else { None }
     }
 }

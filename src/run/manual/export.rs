@@ -40,25 +40,34 @@ pub fn new_id(jobs: &[(LaunchSize, Job)]) -> Result<String> {
 ///
 /// # Errors
 /// If the folder is not empty, or a file cannot be written.
-pub fn write(result: &Folder, to: &Path, jobs: &[(LaunchSize, Job)], start: &Start) -> Result<()> {
-    std::fs::create_dir_all(to).map_err(|e| Error::file("create", to, e))?;
-    let mut there = std::fs::read_dir(to).map_err(|e| Error::file("list", to, e))?;
-    if there.next().is_some() {
-        return Err(Error::input(format!("{} is not empty", to.display()), "name a folder that does not exist yet"));
+pub fn write(result: &Folder, folder: &Path, jobs: &[(LaunchSize, Job)], start: &Start) -> Result<()> {
+    std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
+    let mut entries = std::fs::read_dir(folder).map_err(|e| Error::file("list", folder, e))?;
+    if entries.next().is_some() {
+        return Err(Error::input(
+            format!("{} is not empty", folder.display()),
+            "name a folder that does not exist yet",
+        ));
     }
     let (mut scripts, mut commands) = (String::new(), String::new());
     for (size, job) in jobs {
         let name = &job.launch;
-        let about = format!("{size}, {}", plural(job.tasks.len(), "point"));
+        let description = format!("{size}, {}", plural(job.tasks.len(), "point"));
         let command = (start.command)(*size);
-        let script = Script { name, about: &about, command: &command, programs: start.programs, worker: start.worker };
+        let script = Script {
+            name,
+            description: &description,
+            command: &command,
+            programs: start.programs,
+            worker: start.worker,
+        };
         let text = serde_json::to_string(job).map_err(|e| Error::internal(e.to_string()))?;
-        new_file::replace_by(&to.join(format!("{name}.job")), &text)?;
-        new_file::replace_by(&to.join(format!("{name}.sh")), script.text())?;
+        new_file::replace_contents(&folder.join(format!("{name}.job")), &text)?;
+        new_file::replace_contents(&folder.join(format!("{name}.sh")), script.text())?;
         // The import checks the output against this job, not against the copy on the other machine.
         result.replace_text(&result.journals().join(format!("{name}.job")), &text)?;
-        scripts.push_str(&format!("    sh {name}.sh        # {about}\n"));
-        commands.push_str(&format!("    {}\n", script.shown()));
+        scripts.push_str(&format!("    sh {name}.sh        # {description}\n"));
+        commands.push_str(&format!("    {}\n", script.shown_command()));
     }
     let page = format!(
         "Launches for the worker of apexmap {version}. The machine needs only the worker and its launcher.
@@ -85,5 +94,5 @@ The scripts start:
         worker = start.worker,
         import = start.import,
     );
-    new_file::replace_by(&to.join("README.txt"), page)
+    new_file::replace_contents(&folder.join("README.txt"), page)
 }

@@ -2,11 +2,11 @@
 //! nothing in it runs, and no path is built from it. Its lines count only if they belong to one launch of an exported job. They
 //! become a journal like the driver's.
 
-use super::script::VARIABLE;
+use super::script::VARIABLE_PREFIX;
 use crate::sweep::environment::is_messaging;
 use crate::sweep::execute::Ending;
 use crate::sweep::faults;
-use crate::sweep::lines::{Lines, event};
+use crate::sweep::lines::{Lines, parse_event};
 use crate::sweep::plan::Entry;
 use crate::sweep::protocol::Protocol;
 use apexmap_base::error::{Error, Result};
@@ -28,19 +28,19 @@ const CHUNK: usize = 1 << 16;
 
 /// A launch, as recorded in the worker's output.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct ReadLaunch {
     /// The launch's name, which is that of an exported job.
     pub launch: String,
     /// The lines of its journal, from the first to the one that records its end.
     pub events: Vec<Event>,
     pub samples: usize,
     /// Why the launch is incomplete, or `None` if it measured all its points.
-    pub broken: Option<String>,
+    pub incomplete_reason: Option<String>,
 }
 
 /// The outcome of importing an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum ImportOutcome {
     /// A journal was written or extended, with this number of samples that the result did not have.
     New { journal: String, samples: usize },
     /// The result already has all of the output.
@@ -59,69 +59,77 @@ pub fn open(path: &Path) -> Result<File> {
 }
 
 /// Reads an output. `build` is the worker's build in the plan. Returns `Err` with the reason if none of the output counts.
-pub fn read(mut output: impl Read, jobs: &BTreeMap<String, Job>, build: &str) -> std::result::Result<Told, String> {
+pub fn read(
+    mut output: impl Read,
+    jobs: &BTreeMap<String, Job>,
+    build: &str,
+) -> std::result::Result<ReadLaunch, String> {
     let ranks = jobs.values().map(|job| job.ranks).max().unwrap_or(0);
     let (mut lines, mut buffer) = (Lines::new(LINE + RANK * ranks), vec![0; CHUNK]);
-    let mut hearing = Hearing { jobs, build, environment: BTreeMap::new(), heard: None, fatal: None };
+    let mut hearing = OutputReader { jobs, build, environment: BTreeMap::new(), launch: None, fatal: None };
     loop {
         let read = output.read(&mut buffer).map_err(|e| format!("it cannot be read: {e}"))?;
         if read == 0 {
             break;
         }
-        lines.add(&buffer[..read], |line| hearing.line(line))?;
+        lines.add(&buffer[..read], |line| hearing.read_line(line))?;
     }
-    hearing.line(lines.rest())?;
-    hearing.end()
+    hearing.read_line(lines.rest())?;
+    hearing.finish()
 }
 
 /// The state of reading one output.
-struct Hearing<'a> {
+struct OutputReader<'a> {
     jobs: &'a BTreeMap<String, Job>,
     build: &'a str,
     /// The script's environment variables that change how messages are sent.
     environment: BTreeMap<String, String>,
-    heard: Option<Heard<'a>>,
+    launch: Option<LaunchReader<'a>>,
     /// The worker's fatal error.
     fatal: Option<String>,
 }
 
-struct Heard<'a> {
+struct LaunchReader<'a> {
     job: &'a Job,
     protocol: Protocol,
-    greeted: f64,
+    started_at: f64,
     events: Vec<Event>,
     samples: usize,
     /// The point and repetition of the run that has begun.
     running: Option<(usize, u32)>,
 }
 
-impl<'a> Hearing<'a> {
-    fn line(&mut self, line: &[u8]) -> std::result::Result<(), String> {
+impl<'a> OutputReader<'a> {
+    fn read_line(&mut self, line: &[u8]) -> std::result::Result<(), String> {
         // Launchers print between the worker's lines.
-        let Some(mut event) = event(line) else {
-            self.environment.extend(variable(line).filter(|_| self.heard.is_none()));
+        let Some(mut event) = parse_event(line) else {
+            self.environment.extend(parse_variable(line).filter(|_| self.launch.is_none()));
             return Ok(());
         };
         if self.fatal.is_some() {
             // Other ranks may still report errors before they end.
-            let again = matches!(event, Event::Hello(_));
-            return if again { Err("its lines do not fit together: a second launch begins".into()) } else { Ok(()) };
+            let is_second_launch = matches!(event, Event::Hello(_));
+            return if is_second_launch {
+                Err("its lines do not fit together: a second launch begins".into())
+            } else {
+                Ok(())
+            };
         }
         if let Event::Fatal { message } = event {
             self.fatal = Some(message);
             return Ok(());
         }
-        if self.heard.is_none() {
-            self.heard = Some(self.greet(&event)?);
+        if self.launch.is_none() {
+            self.launch = Some(self.begin_launch(&event)?);
             if let Event::Hello(launch) = &mut event {
                 launch.environment.append(&mut self.environment);
             }
         }
-        self.heard.as_mut().map_or(Ok(()), |heard| heard.take(event))
+        self.launch.as_mut().map_or(Ok(()), |launch| launch.add_event(event))
     }
 
     /// Checks the first line and returns the launch that it describes.
-    fn greet(&self, event: &Event) -> std::result::Result<Heard<'a>, String> {
+    fn begin_launch(&self, event: &Event) -> std::result::Result<LaunchReader<'a>, String> {
         let Event::Hello(launch) = event else { return Err("its first line does not name a launch".into()) };
         let Some(job) = self.jobs.get(&launch.launch) else {
             return Err(format!("its launch \"{}\" was not exported from this result", launch.launch));
@@ -133,53 +141,62 @@ impl<'a> Hearing<'a> {
             return Err("its worker is another build than the plan's".into());
         }
         check_nodes(job, launch)?;
-        Ok(Heard {
+        Ok(LaunchReader {
             job,
             protocol: Protocol::new(job.clone()),
-            greeted: launch.unix_seconds,
+            started_at: launch.unix_seconds,
             events: Vec::new(),
             samples: 0,
             running: None,
         })
     }
 
-    fn end(self) -> std::result::Result<Told, String> {
-        let Some(mut heard) = self.heard else {
+    fn finish(self) -> std::result::Result<ReadLaunch, String> {
+        let Some(mut launch) = self.launch else {
             return Err(self
                 .fatal
-                .map_or("it contains no line of a worker".into(), |why| format!("no launch began: {why}")));
+                .map_or("it contains no line of a worker".into(), |reason| format!("no launch began: {reason}")));
         };
-        let broken = match self.fatal {
+        let incomplete_reason = match self.fatal {
             Some(message) => {
                 // The running point counts as failed, because it would fail the same way in another launch.
                 let ending = Ending::new(Status::Failed, message);
-                heard.events.extend(heard.failure(&ending));
+                launch.events.extend(launch.failed_sample(&ending));
                 Some(ending.message)
             }
-            None if heard.protocol.done() => None,
+            None if launch.protocol.is_done() => None,
             None => Some("its output ends before the launch was complete".to_owned()),
         };
-        let status = if broken.is_some() { Status::Failed } else { Status::Ok };
-        heard.events.push(Event::Ended { status, message: broken.clone().unwrap_or_default(), doubtful: false });
-        Ok(Told { launch: heard.job.launch.clone(), events: heard.events, samples: heard.samples, broken })
+        let status = if incomplete_reason.is_some() { Status::Failed } else { Status::Ok };
+        launch.events.push(Event::Ended {
+            status,
+            message: incomplete_reason.clone().unwrap_or_default(),
+            doubtful: false,
+        });
+        Ok(ReadLaunch {
+            launch: launch.job.launch.clone(),
+            events: launch.events,
+            samples: launch.samples,
+            incomplete_reason,
+        })
     }
 }
 
 /// Parses a line of the script with a variable that changes how messages are sent.
-fn variable(line: &[u8]) -> Option<(String, String)> {
-    let text = String::from_utf8_lossy(line.strip_prefix(VARIABLE.as_bytes())?).into_owned();
+fn parse_variable(line: &[u8]) -> Option<(String, String)> {
+    let text = String::from_utf8_lossy(line.strip_prefix(VARIABLE_PREFIX.as_bytes())?).into_owned();
     let (name, value) = text.trim_end_matches('\n').split_once('=')?;
     is_messaging(name).then(|| (name.to_owned(), value.to_owned()))
 }
 
 fn check_nodes(job: &Job, launch: &Launch) -> std::result::Result<(), String> {
     let size = job.tasks.first().map(|task| task.point.launch_size());
-    size.map_or(Ok(()), |size| faults::check_nodes(size, launch).map_err(|error| error.what))
+    size.map_or(Ok(()), |size| faults::check_nodes(size, launch).map_err(|error| error.message))
 }
 
-impl Heard<'_> {
-    fn take(&mut self, event: Event) -> std::result::Result<(), String> {
-        self.protocol.check(&event).map_err(|why| format!("its lines do not fit together: {why}"))?;
+impl LaunchReader<'_> {
+    fn add_event(&mut self, event: Event) -> std::result::Result<(), String> {
+        self.protocol.check(&event).map_err(|reason| format!("its lines do not fit together: {reason}"))?;
         match &event {
             Event::Start { index, repetition } => {
                 self.running = Some((*index, *repetition));
@@ -187,8 +204,8 @@ impl Heard<'_> {
             }
             Event::Progress { .. } => return Ok(()),
             Event::Sample(sample) => {
-                let possible = sample.seconds.is_none_or(|seconds| seconds > 0.0 && seconds.is_finite());
-                if !possible {
+                let is_valid = sample.seconds.is_none_or(|seconds| seconds > 0.0 && seconds.is_finite());
+                if !is_valid {
                     return Err("its lines do not fit together: a time is not positive".into());
                 }
                 self.running = None;
@@ -201,35 +218,35 @@ impl Heard<'_> {
     }
 
     /// Returns the sample of the failed point. Its time is that of the launch, so the same output always gives the same sample.
-    fn failure(&self, ending: &Ending) -> Option<Event> {
+    fn failed_sample(&self, ending: &Ending) -> Option<Event> {
         let (index, repetition) = self.running?;
         let task = &self.job.tasks[index];
         let entry = Entry { key: task.key.clone(), point: task.point.clone() };
-        let sample = faults::failure(&entry, self.job.block, repetition, ending);
-        Some(Event::Sample(Box::new(Sample { unix_seconds: self.greeted, ..sample })))
+        let sample = faults::failed_sample(&entry, self.job.block, repetition, ending);
+        Some(Event::Sample(Box::new(Sample { unix_seconds: self.started_at, ..sample })))
     }
 }
 
 /// The contents of a result, to compare with outputs.
-pub struct Held {
+pub struct ImportIndex {
     /// The journals of launches, by their names.
     journals: HashMap<String, PathBuf>,
     /// The launch that measured a point's run in a block.
     runs: HashMap<(String, u32, u32), String>,
 }
 
-impl Held {
+impl ImportIndex {
     /// Indexes the journals of a result.
-    pub fn of(folder: &Folder, records: &[Record<SampleOutcome>]) -> Self {
-        let mut held = Self { journals: HashMap::new(), runs: HashMap::new() };
+    pub fn from_records(folder: &Folder, records: &[Record<SampleOutcome>]) -> Self {
+        let mut index = Self { journals: HashMap::new(), runs: HashMap::new() };
         for record in records {
             let Some(launch) = &record.launch else { continue };
-            held.journals.insert(launch.launch.clone(), folder.journals().join(&record.journal));
+            index.journals.insert(launch.launch.clone(), folder.journals().join(&record.journal));
             for sample in &record.samples {
-                held.runs.insert(run(sample), launch.launch.clone());
+                index.runs.insert(run_key(sample), launch.launch.clone());
             }
         }
-        held
+        index
     }
 
     /// Imports a launch into the result, unless the result has it: as a new journal, or in place of its journal that holds fewer
@@ -237,60 +254,66 @@ impl Held {
     ///
     /// # Errors
     /// If a journal cannot be read or written.
-    pub fn take(&mut self, folder: &Folder, told: &Told) -> Result<std::result::Result<Taken, String>> {
-        let samples: Vec<&Sample> = told.events.iter().filter_map(sample).collect();
-        let foreign = |sample: &&&Sample| self.runs.get(&run(**sample)).is_some_and(|launch| *launch != told.launch);
-        if let Some(sample) = samples.iter().find(foreign) {
-            let (launch, label) = (&self.runs[&run(*sample)], sample.point.label());
+    pub fn import(
+        &mut self,
+        folder: &Folder,
+        read_launch: &ReadLaunch,
+    ) -> Result<std::result::Result<ImportOutcome, String>> {
+        let samples: Vec<&Sample> = read_launch.events.iter().filter_map(as_sample).collect();
+        let is_foreign =
+            |sample: &&&Sample| self.runs.get(&run_key(**sample)).is_some_and(|launch| *launch != read_launch.launch);
+        if let Some(sample) = samples.iter().find(is_foreign) {
+            let (launch, label) = (&self.runs[&run_key(*sample)], sample.point.label());
             return Ok(Err(format!("launch {launch} has already measured it: {label}, sample {}", sample.repetition)));
         }
-        let lines: Vec<String> = told.events.iter().map(line).collect::<Result<_>>()?;
-        let before = match self.journals.get(&told.launch) {
+        let lines: Vec<String> = read_launch.events.iter().map(to_line).collect::<Result<_>>()?;
+        let journal_path = match self.journals.get(&read_launch.launch) {
             None => {
                 let (name, mut journal) = folder.begin_launch()?;
-                append(&mut journal, &told.events)?;
+                append(&mut journal, &read_launch.events)?;
                 journal.finish()?;
-                self.note(folder.journal(&name), told, &samples);
-                return Ok(Ok(Taken::New { journal: name, samples: samples.len() }));
+                self.record(folder.journal(&name), read_launch, &samples);
+                return Ok(Ok(ImportOutcome::New { journal: name, samples: samples.len() }));
             }
             Some(path) => path.clone(),
         };
-        let text = regular_file::read_text(&before).map_err(|e| Error::file("read the journal", &before, e))?;
-        let mut old: Vec<&str> = text.lines().collect();
-        if old == lines {
-            return Ok(Ok(Taken::Known));
+        let text =
+            regular_file::read_text(&journal_path).map_err(|e| Error::file("read the journal", &journal_path, e))?;
+        let mut old_lines: Vec<&str> = text.lines().collect();
+        if old_lines == lines {
+            return Ok(Ok(ImportOutcome::Known));
         }
         // The worker did not write the last line.
-        old.pop_if(|line| matches!(serde_json::from_str(line), Ok(Event::Ended { .. })));
-        let new = &lines[..lines.len() - 1];
-        if old.len() >= new.len() && old.iter().zip(new).all(|(old, new)| old == new) {
-            return Ok(Ok(Taken::Known));
+        old_lines.pop_if(|line| matches!(serde_json::from_str(line), Ok(Event::Ended { .. })));
+        let new_lines = &lines[..lines.len() - 1];
+        if old_lines.len() >= new_lines.len() && old_lines.iter().zip(new_lines).all(|(old, new)| old == new) {
+            return Ok(Ok(ImportOutcome::Known));
         }
-        if !old.iter().zip(new).all(|(old, new)| old == new) {
-            return Ok(Err(format!("the result already has a different output of its launch {}", told.launch)));
+        if !old_lines.iter().zip(new_lines).all(|(old, new)| old == new) {
+            return Ok(Err(format!("the result already has a different output of its launch {}", read_launch.launch)));
         }
-        let known = samples.iter().filter(|sample| self.runs.contains_key(&run(**sample))).count();
-        folder.replace_text(&before, &(lines.join("\n") + "\n"))?;
-        let journal = before.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        self.note(before, told, &samples);
-        Ok(Ok(Taken::New { journal, samples: samples.len() - known }))
+        let known_samples = samples.iter().filter(|sample| self.runs.contains_key(&run_key(**sample))).count();
+        folder.replace_text(&journal_path, &(lines.join("\n") + "\n"))?;
+        let journal = journal_path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        self.record(journal_path, read_launch, &samples);
+        Ok(Ok(ImportOutcome::New { journal, samples: samples.len() - known_samples }))
     }
 
-    fn note(&mut self, journal: PathBuf, told: &Told, samples: &[&Sample]) {
-        self.journals.insert(told.launch.clone(), journal);
-        self.runs.extend(samples.iter().map(|sample| (run(*sample), told.launch.clone())));
+    fn record(&mut self, journal: PathBuf, read_launch: &ReadLaunch, samples: &[&Sample]) {
+        self.journals.insert(read_launch.launch.clone(), journal);
+        self.runs.extend(samples.iter().map(|sample| (run_key(*sample), read_launch.launch.clone())));
     }
 }
 
-fn sample(event: &Event) -> Option<&Sample> {
+fn as_sample(event: &Event) -> Option<&Sample> {
     if let Event::Sample(sample) = event { Some(sample) } else { None }
 }
 
-fn run(sample: &impl Run) -> (String, u32, u32) {
+fn run_key(sample: &impl Run) -> (String, u32, u32) {
     (sample.key().to_owned(), sample.block(), sample.repetition())
 }
 
-fn line(event: &Event) -> Result<String> {
+fn to_line(event: &Event) -> Result<String> {
     serde_json::to_string(event).map_err(|e| Error::internal(format!("cannot write an event: {e}")))
 }
 

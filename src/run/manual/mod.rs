@@ -12,7 +12,7 @@ pub mod import;
 mod jobs;
 mod script;
 
-pub use jobs::jobs as open_jobs;
+pub use jobs::open_jobs;
 
 use apexmap_base::error::{Error, Result};
 use apexmap_base::regular_file::read_text;
@@ -37,8 +37,8 @@ pub fn exported_jobs(folder: &Folder) -> Result<BTreeMap<String, Job>> {
         match serde_json::from_str::<Job>(&text) {
             Ok(job) if job.launch == name && !job.tasks.is_empty() => _ = jobs.insert(name.to_owned(), job),
             _ => {
-                let what = format!("{} is not a valid job file", path.display());
-                return Err(Error::environment(what, "remove it and export its launches again"));
+                let message = format!("{} is not a valid job file", path.display());
+                return Err(Error::environment(message, "remove it and export its launches again"));
             }
         }
     }
@@ -49,10 +49,11 @@ pub fn exported_jobs(folder: &Folder) -> Result<BTreeMap<String, Job>> {
 ///
 /// # Errors
 /// As for [`exported_jobs`].
-pub fn outstanding<S: Run>(folder: &Folder, records: &[Record<S>]) -> Result<Vec<Job>> {
+pub fn outstanding_jobs<S: Run>(folder: &Folder, records: &[Record<S>]) -> Result<Vec<Job>> {
     if !folder.journals().is_dir() {
         return Ok(Vec::new());
     }
-    let imported: HashSet<&str> = records.iter().flat_map(|record| &record.launch).map(|l| l.launch.as_str()).collect();
+    let imported: HashSet<&str> =
+        records.iter().flat_map(|record| &record.launch).map(|launch| launch.launch.as_str()).collect();
     Ok(exported_jobs(folder)?.into_values().filter(|job| !imported.contains(job.launch.as_str())).collect())
 }

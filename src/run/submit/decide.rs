@@ -5,7 +5,7 @@ use crate::batch::JobState;
 
 /// The next step for a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextStep {
     /// All points are done or failed; remaining jobs are unnecessary.
     Done,
     /// Jobs of the part are still waiting or running.
@@ -17,55 +17,62 @@ pub enum Next {
 }
 
 /// Maximum number of consecutive jobs without a new sample.
-const FRUITLESS: usize = 2;
+const MAX_JOBS_WITHOUT_SAMPLES: usize = 2;
 
 /// Chooses the next step for a part. `points_left`: whether points are left; `jobs`: the jobs of the part in the order of their
 /// submission. The first `earlier_jobs` of them were submitted by earlier commands. They do not count as tries, because the user
 /// requests more jobs by rerunning the command.
-pub fn next(open: bool, jobs: &[&Job], asked: usize, tries: u32) -> Next {
-    if !open {
-        return Next::Done;
+pub fn choose_step(points_left: bool, jobs: &[&Job], earlier_jobs: usize, max_tries: u32) -> NextStep {
+    if !points_left {
+        return NextStep::Done;
     }
-    let since = jobs.get(asked..).unwrap_or_default();
-    if let Some(job) = since.iter().find(|job| job.ended.is_some() && job.met_setup_fault()) {
-        let why = job.ended.as_ref().map_or("", |(_, why, _)| why);
-        return Next::Stop(format!("{why}; fix this first, because every further job would fail the same way"));
+    let recent_jobs = jobs.get(earlier_jobs..).unwrap_or_default();
+    if let Some(job) = recent_jobs.iter().find(|job| job.end.is_some() && job.met_setup_fault()) {
+        let reason = job.end.as_ref().map_or("", |(_, why, _)| why);
+        return NextStep::Stop(format!("{reason}; fix this first, because every further job would fail the same way"));
     }
-    if let Some((state, why, _)) = since.iter().filter_map(|job| job.ended.as_ref()).find(|(state, ..)| never(*state)) {
-        return Next::Stop(format!("a job {} ({why}); no further job is submitted", state.words()));
+    if let Some((state, reason, _)) =
+        recent_jobs.iter().filter_map(|job| job.end.as_ref()).find(|(state, ..)| can_never_start(*state))
+    {
+        return NextStep::Stop(format!("a job {} ({reason}); no further job is submitted", state.predicate()));
     }
-    if jobs.iter().any(|job| job.ended.is_none()) {
-        return Next::Wait;
+    if jobs.iter().any(|job| job.end.is_none()) {
+        return NextStep::Wait;
     }
-    let Some((last, tried)) = jobs.get(asked..).and_then(<[&Job]>::split_last).map(|(last, _)| (*last, &jobs[asked..]))
+    let Some((last, tried)) =
+        jobs.get(earlier_jobs..).and_then(<[&Job]>::split_last).map(|(last, _)| (*last, &jobs[earlier_jobs..]))
     else {
-        return Next::Submit;
+        return NextStep::Submit;
     };
-    let Some((state, why, _)) = &last.ended else { return Next::Wait };
-    let told = |what: &str| {
-        let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
-        format!("the last job {}{why}: {what}", state.words())
+    let Some((state, reason, _)) = &last.end else { return NextStep::Wait };
+    let stop_reason = |message: &str| {
+        let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+        format!("the last job {}{reason}: {message}", state.predicate())
     };
     // A cancelled job is not submitted again, because its user wants it to end.
-    if *state == JobState::Cancelled || last.cancelling {
-        return Next::Stop(told("no further job is submitted"));
+    if *state == JobState::Cancelled || last.cancel_requested {
+        return NextStep::Stop(stop_reason("no further job is submitted"));
     }
-    if tried.len() >= FRUITLESS && tried.iter().rev().take(FRUITLESS).all(|job| gained(job, jobs) == 0) {
-        return Next::Stop(told(&format!("{FRUITLESS} consecutive jobs measured no new sample")));
+    if tried.len() >= MAX_JOBS_WITHOUT_SAMPLES
+        && tried.iter().rev().take(MAX_JOBS_WITHOUT_SAMPLES).all(|job| new_samples(job, jobs) == 0)
+    {
+        return NextStep::Stop(stop_reason(&format!(
+            "{MAX_JOBS_WITHOUT_SAMPLES} consecutive jobs measured no new sample"
+        )));
     }
-    if tried.len() >= tries as usize {
-        return Next::Stop(told(&format!("{} jobs were not enough to measure all points", tried.len())));
+    if tried.len() >= max_tries as usize {
+        return NextStep::Stop(stop_reason(&format!("{} jobs were not enough to measure all points", tried.len())));
     }
-    Next::Submit
+    NextStep::Submit
 }
 
-fn never(state: JobState) -> bool {
+fn can_never_start(state: JobState) -> bool {
     state == JobState::Unsatisfiable
 }
 
 /// Returns the number of the part's samples that are new since the earlier jobs ended.
-fn gained(job: &Job, jobs: &[&Job]) -> usize {
+fn new_samples(job: &Job, jobs: &[&Job]) -> usize {
     let earlier = jobs.iter().take_while(|other| other.name != job.name);
-    let before = earlier.filter_map(|job| job.ended.as_ref()).map(|(_, _, samples)| *samples).max().unwrap_or(0);
-    job.ended.as_ref().map_or(0, |(_, _, samples)| samples.saturating_sub(before.max(job.samples_before)))
+    let samples_before = earlier.filter_map(|job| job.end.as_ref()).map(|(_, _, samples)| *samples).max().unwrap_or(0);
+    job.end.as_ref().map_or(0, |(_, _, samples)| samples.saturating_sub(samples_before.max(job.samples_before)))
 }

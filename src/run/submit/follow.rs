@@ -1,6 +1,6 @@
 //! Follows jobs to their end.
 
-use super::decide::{Next, next};
+use super::decide::{NextStep, choose_step};
 use super::known::cancel;
 use super::log;
 use super::parts::{Part, chain};
@@ -51,16 +51,16 @@ pub struct Follower<'a> {
 pub type Stopped = BTreeMap<String, String>;
 
 /// The state that changes while jobs are followed.
-struct Followed {
+struct FollowState {
     jobs: Vec<Job>,
     /// Number of samples at the last count, by part.
-    counted: BTreeMap<String, usize>,
+    sample_counts: BTreeMap<String, usize>,
     /// Number of jobs from earlier commands, by part.
-    before: BTreeMap<String, usize>,
+    earlier_jobs: BTreeMap<String, usize>,
     /// The last reported state of each job.
-    said: BTreeMap<String, String>,
+    last_reports: BTreeMap<String, String>,
     stopped: Stopped,
-    done: Vec<String>,
+    done_parts: Vec<String>,
 }
 
 /// Submits the missing jobs, and follows all jobs until each part is done or stopped.
@@ -68,37 +68,46 @@ struct Followed {
 /// # Errors
 /// If the batch system refuses a job, a file cannot be written, or `interrupted` returns an error. Submitted jobs continue.
 pub fn follow(follower: &mut Follower) -> Result<Stopped> {
-    let store = Jobs::of(follower.folder);
+    let store = Jobs::new(follower.folder);
     let progress = progress(follower)?;
-    let launches = driver::open(follower.plan, &progress, follower.cost);
+    let launches = driver::remaining_launches(follower.plan, &progress, follower.cost);
     follower.watcher.begin(&launches, follower.plan.repeat);
     let mut tail = Tail::new(follower.folder, follower.plan, &progress)?;
     let jobs = store.read()?.1;
-    let mut before = BTreeMap::new();
-    jobs.iter().filter(|job| job.ended.is_some()).for_each(|job| *before.entry(job.part.clone()).or_default() += 1);
-    let counted =
-        follower.parts.iter().map(|part| (part.name.clone(), of_part(follower.plan, &progress, part).0)).collect();
-    let mut state =
-        Followed { jobs, counted, before, said: BTreeMap::new(), stopped: Stopped::new(), done: Vec::new() };
+    let mut earlier_jobs = BTreeMap::new();
+    jobs.iter().filter(|job| job.end.is_some()).for_each(|job| *earlier_jobs.entry(job.part.clone()).or_default() += 1);
+    let sample_counts = follower
+        .parts
+        .iter()
+        .map(|part| (part.name.clone(), count_samples(follower.plan, &progress, part).0))
+        .collect();
+    let mut state = FollowState {
+        jobs,
+        sample_counts,
+        earlier_jobs,
+        last_reports: BTreeMap::new(),
+        stopped: Stopped::new(),
+        done_parts: Vec::new(),
+    };
     let mut first = true;
     loop {
-        let looked = Instant::now();
+        let looked_at = Instant::now();
         tail.read(follower.folder, follower.plan, follower.watcher)?;
-        let changed = look(follower, &store, &mut state)? | ask(follower, &store, &mut state)?;
-        if changed || std::mem::take(&mut first) {
-            decide(follower, &store, &mut state)?;
+        let has_changed = read_driver_records(follower, &store, &mut state)? | ask_queue(follower, &store, &mut state)?;
+        if has_changed || std::mem::take(&mut first) {
+            act_on_parts(follower, &store, &mut state)?;
         }
-        if state.stopped.len() + state.done.len() == follower.parts.len() {
+        if state.stopped.len() + state.done_parts.len() == follower.parts.len() {
             tail.read(follower.folder, follower.plan, follower.watcher)?;
             return Ok(state.stopped);
         }
         // Asking the batch system may have taken long.
         (follower.interrupted)()?;
-        while looked.elapsed() < follower.look_every {
+        while looked_at.elapsed() < follower.look_every {
             (follower.interrupted)()?;
             std::thread::sleep(follower.look_every.min(Duration::from_millis(100)));
         }
-        follower.watcher.waiting();
+        follower.watcher.tick();
     }
 }
 
@@ -107,15 +116,15 @@ fn progress(follower: &Follower) -> Result<Progress> {
 }
 
 /// Returns the number of samples of a part, and whether any of its points is open.
-fn of_part(plan: &Plan, progress: &Progress, part: &Part) -> (usize, bool) {
-    let (mut samples, mut open) = (0, false);
+fn count_samples(plan: &Plan, progress: &Progress, part: &Part) -> (usize, bool) {
+    let (mut samples, mut is_open) = (0, false);
     for entry in plan.entries.iter().filter(|entry| part.sizes.contains(&entry.point.launch_size())) {
         for block in 0..plan.blocks {
-            samples += progress.of_point(&entry.key, block).map_or(0, |held| held.seconds.len());
-            open |= matches!(progress.state(&entry.key, block), State::Missing | State::Partial);
+            samples += progress.samples_of(&entry.key, block).map_or(0, |point_samples| point_samples.seconds.len());
+            is_open |= matches!(progress.state(&entry.key, block), State::Missing | State::Partial);
         }
     }
-    (samples, open)
+    (samples, is_open)
 }
 
 /// Returns true if a point of the part has failed.
@@ -125,86 +134,94 @@ fn has_failed(plan: &Plan, progress: &Progress, part: &Part) -> bool {
 }
 
 /// Reads the records of the jobs' drivers. Returns true if a job has ended.
-fn look(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<bool> {
-    let mut ended = Vec::new();
-    for (at, job) in state.jobs.iter_mut().enumerate().filter(|(_, job)| job.ended.is_none()) {
-        let started = job.started;
-        store.look(job)?;
-        if job.started && !started {
-            let text = format!("job {} ({}) has started", shown(job), job.part);
+fn read_driver_records(follower: &mut Follower, store: &Jobs, state: &mut FollowState) -> Result<bool> {
+    let mut ended_jobs = Vec::new();
+    for (index, job) in state.jobs.iter_mut().enumerate().filter(|(_, job)| job.end.is_none()) {
+        let was_started = job.has_started;
+        store.update(job)?;
+        if job.has_started && !was_started {
+            let text = format!("job {} ({}) has started", shown_id(job), job.part);
             follower.watcher.say(&text);
         }
         // A driver that was terminated by a signal may belong to a requeued job, so only the batch system knows whether the job
         // has ended.
-        if let Some((code @ ..128, message)) = &job.own_end {
-            let how = if *code == 0 { JobState::Completed } else { JobState::Failed };
-            ended.push((at, how, message.clone()));
+        if let Some((code @ ..128, message)) = &job.driver_end {
+            let end_state = if *code == 0 { JobState::Completed } else { JobState::Failed };
+            ended_jobs.push((index, end_state, message.clone()));
         }
     }
-    for (at, how, why) in &ended {
-        end(follower, store, state, *at, *how, why)?;
+    for (index, end_state, end_reason) in &ended_jobs {
+        record_end(follower, store, state, *index, *end_state, end_reason)?;
     }
-    Ok(!ended.is_empty())
+    Ok(!ended_jobs.is_empty())
 }
 
-fn end(follower: &mut Follower, store: &Jobs, state: &mut Followed, at: usize, how: JobState, why: &str) -> Result<()> {
-    let job = &mut state.jobs[at];
+fn record_end(
+    follower: &mut Follower,
+    store: &Jobs,
+    state: &mut FollowState,
+    index: usize,
+    end_state: JobState,
+    end_reason: &str,
+) -> Result<()> {
+    let job = &mut state.jobs[index];
     let progress = progress(follower)?;
     let part = follower.parts.iter().find(|part| part.name == job.part);
-    let samples = part.map_or(0, |part| of_part(follower.plan, &progress, part).0);
-    let (name, why) = (job.name.clone(), why.to_owned());
-    store.append(&Line::Ended { job: name, state: how, why: why.clone(), samples })?;
-    let more = samples.saturating_sub(std::mem::replace(state.counted.entry(job.part.clone()).or_default(), samples));
-    let reason = if why.is_empty() { String::new() } else { format!(": {why}") };
+    let samples = part.map_or(0, |part| count_samples(follower.plan, &progress, part).0);
+    let (name, end_reason) = (job.name.clone(), end_reason.to_owned());
+    store.append(&Line::Ended { job: name, state: end_state, why: end_reason.clone(), samples })?;
+    let new_samples =
+        samples.saturating_sub(std::mem::replace(state.sample_counts.entry(job.part.clone()).or_default(), samples));
+    let reason = if end_reason.is_empty() { String::new() } else { format!(": {end_reason}") };
     let text = format!(
         "job {} ({}) {}{reason}; {} of its part added",
-        shown(job),
+        shown_id(job),
         job.part,
-        how.words(),
-        plural(more, "sample")
+        end_state.predicate(),
+        plural(new_samples, "sample")
     );
     follower.watcher.say(&text);
-    job.ended = Some((how, why, samples));
+    job.end = Some((end_state, end_reason, samples));
     Ok(())
 }
 
 /// Returns the id that users know, or the job's name if it has no id.
-fn shown(job: &Job) -> &str {
+fn shown_id(job: &Job) -> &str {
     job.id.as_deref().unwrap_or(&job.name)
 }
 
 /// Asks the batch system if a question is due. Returns true if a job has ended.
-fn ask(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<bool> {
-    let alive: Vec<usize> = (0..state.jobs.len()).filter(|at| state.jobs[*at].ended.is_none()).collect();
+fn ask_queue(follower: &mut Follower, store: &Jobs, state: &mut FollowState) -> Result<bool> {
+    let alive: Vec<usize> = (0..state.jobs.len()).filter(|index| state.jobs[*index].end.is_none()).collect();
     if alive.is_empty() || !store.may_ask(follower.ask_every)? {
         return Ok(false);
     }
     let answers = match identify(follower, store, state).and_then(|()| {
-        let ids: Vec<String> = alive.iter().filter_map(|at| state.jobs[*at].id.clone()).collect();
+        let ids: Vec<String> = alive.iter().filter_map(|index| state.jobs[*index].id.clone()).collect();
         follower.queue.ask(&ids)
     }) {
         Ok(answers) => answers,
         Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) => return Err(error),
         Err(error) => {
             // The jobs continue without the answer, and the next question may succeed.
-            follower.watcher.say(&format!("note: {}", error.what));
+            follower.watcher.say(&format!("note: {}", error.message));
             return Ok(false);
         }
     };
-    let mut changed = false;
-    for at in alive {
-        let job = &state.jobs[at];
+    let mut has_ended = false;
+    for index in alive {
+        let job = &state.jobs[index];
         // A result of another user may name an id under which another job now runs.
-        let is_it = |answer: &&Answer| answer.name.is_empty() || answer.name == job.name;
-        let answer = job.id.as_ref().and_then(|id| answers.get(id)).filter(is_it);
-        changed |= hear(follower, store, state, at, answer)?;
+        let is_same_job = |answer: &&Answer| answer.name.is_empty() || answer.name == job.name;
+        let answer = job.id.as_ref().and_then(|id| answers.get(id)).filter(is_same_job);
+        has_ended |= record_answer(follower, store, state, index, answer)?;
     }
-    Ok(changed)
+    Ok(has_ended)
 }
 
 /// Finds the ids of jobs by their names in the queue, if the batch system's answer to their submission is unknown.
-fn identify(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<()> {
-    let is_unknown = |job: &&mut Job| job.ended.is_none() && job.id.is_none();
+fn identify(follower: &mut Follower, store: &Jobs, state: &mut FollowState) -> Result<()> {
+    let is_unknown = |job: &&mut Job| job.end.is_none() && job.id.is_none();
     let mut unknown = state.jobs.iter_mut().filter(is_unknown).peekable();
     if unknown.peek().is_none() {
         return Ok(());
@@ -221,40 +238,40 @@ fn identify(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Resu
 }
 
 /// Records the batch system's answer about a job. Returns true if the job has ended.
-fn hear(
+fn record_answer(
     follower: &mut Follower,
     store: &Jobs,
-    state: &mut Followed,
-    at: usize,
+    state: &mut FollowState,
+    index: usize,
     answer: Option<&Answer>,
 ) -> Result<bool> {
-    let job = &mut state.jobs[at];
-    let (how, why, start) = match answer {
+    let job = &mut state.jobs[index];
+    let (job_state, reason, start) = match answer {
         Some(answer) => (answer.state, answer.reason.as_str(), answer.start.as_str()),
-        None if job.id.is_none() && !job.started => {
+        None if job.id.is_none() && !job.has_started => {
             (JobState::Ended, "it is unknown to the batch system, so it was never submitted", "")
         }
         None => (JobState::Ended, "", ""),
     };
-    if matches!(how, JobState::NeverStarts | JobState::Unsatisfiable) {
+    if matches!(job_state, JobState::NeverStarts | JobState::Unsatisfiable) {
         follower.queue.cancel(job.id.as_slice())?;
     }
-    if !how.is_alive() {
+    if !job_state.is_alive() {
         // The job's own driver knows the cause best, unless a signal terminated it.
-        store.look(job)?;
-        let (code, message) = job.own_end.clone().unwrap_or_default();
-        let own = Some(message).filter(|message| !message.is_empty());
-        let in_log = log::cause(store, &job.name, how).map(|found| found.sentence());
-        let found = if code <= 128 { own.or(in_log) } else { in_log.or(own) };
-        let why = found.unwrap_or_else(|| why.to_owned());
-        end(follower, store, state, at, how, &why)?;
+        store.update(job)?;
+        let (code, message) = job.driver_end.clone().unwrap_or_default();
+        let driver_message = Some(message).filter(|message| !message.is_empty());
+        let log_message = log::cause(store, &job.name, job_state).map(|cause_match| cause_match.sentence());
+        let message = if code <= 128 { driver_message.or(log_message) } else { log_message.or(driver_message) };
+        let reason = message.unwrap_or_else(|| reason.to_owned());
+        record_end(follower, store, state, index, job_state, &reason)?;
         return Ok(true);
     }
     let start = if start.is_empty() || start == "N/A" { String::new() } else { format!(", expected to start {start}") };
-    let why = if why.is_empty() || why == "None" { String::new() } else { format!(" ({why})") };
-    let text = format!("job {} ({}) {}{why}{start}", shown(job), job.part, how.words());
-    if !job.started || how == JobState::Waiting {
-        let last = state.said.insert(job.name.clone(), text.clone());
+    let reason_text = if reason.is_empty() || reason == "None" { String::new() } else { format!(" ({reason})") };
+    let text = format!("job {} ({}) {}{reason_text}{start}", shown_id(job), job.part, job_state.predicate());
+    if !job.has_started || job_state == JobState::Waiting {
+        let last = state.last_reports.insert(job.name.clone(), text.clone());
         if last.as_ref() != Some(&text) {
             follower.watcher.say(&text);
         }
@@ -263,30 +280,30 @@ fn hear(
 }
 
 /// Submits the remaining points of parts whose jobs have ended, and cancels the jobs of parts that are done.
-fn decide(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<()> {
+fn act_on_parts(follower: &mut Follower, store: &Jobs, state: &mut FollowState) -> Result<()> {
     let progress = progress(follower)?;
     for part in follower.parts {
-        if state.stopped.contains_key(&part.name) || state.done.contains(&part.name) {
+        if state.stopped.contains_key(&part.name) || state.done_parts.contains(&part.name) {
             continue;
         }
-        let (samples, open) = of_part(follower.plan, &progress, part);
-        let own: Vec<&Job> = state.jobs.iter().filter(|job| job.part == part.name).collect();
-        let before = state.before.get(&part.name).copied().unwrap_or(0);
+        let (samples, is_open) = count_samples(follower.plan, &progress, part);
+        let part_jobs: Vec<&Job> = state.jobs.iter().filter(|job| job.part == part.name).collect();
+        let earlier_jobs = state.earlier_jobs.get(&part.name).copied().unwrap_or(0);
         let retries = follower.retry_failed
             && has_failed(follower.plan, &progress, part)
-            && !own.iter().skip(before).any(|job| job.is_through());
-        match next(open || retries, &own, before, follower.options.tries) {
-            Next::Wait => {}
-            Next::Done => {
-                let living: Vec<&Job> = own.into_iter().filter(|job| job.ended.is_none()).collect();
-                cancel(follower.queue, store, &living)?;
-                state.done.push(part.name.clone());
+            && !part_jobs.iter().skip(earlier_jobs).any(|job| job.is_through());
+        match choose_step(is_open || retries, &part_jobs, earlier_jobs, follower.options.tries) {
+            NextStep::Wait => {}
+            NextStep::Done => {
+                let open_jobs: Vec<&Job> = part_jobs.into_iter().filter(|job| job.end.is_none()).collect();
+                cancel(follower.queue, store, &open_jobs)?;
+                state.done_parts.push(part.name.clone());
             }
-            Next::Stop(why) => {
+            NextStep::Stop(why) => {
                 state.stopped.insert(part.name.clone(), why);
-                stop(follower, store, state, &part.name)?;
+                cancel_part(follower, store, state, &part.name)?;
             }
-            Next::Submit => {
+            NextStep::Submit => {
                 let submitted = submit(follower, store, part, &progress, samples, state.jobs.len())?;
                 state.jobs.extend(submitted);
             }
@@ -296,11 +313,11 @@ fn decide(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result
 }
 
 /// Cancels the rest of a chain, because it would fail like the first job.
-fn stop(follower: &mut Follower, store: &Jobs, state: &mut Followed, part: &str) -> Result<()> {
-    let is_living = |job: &Job| job.part == part && job.ended.is_none();
-    let living: Vec<usize> = (0..state.jobs.len()).filter(|at| is_living(&state.jobs[*at])).collect();
-    cancel(follower.queue, store, &living.iter().map(|at| &state.jobs[*at]).collect::<Vec<_>>())?;
-    living.into_iter().try_for_each(|at| end(follower, store, state, at, JobState::Cancelled, ""))
+fn cancel_part(follower: &mut Follower, store: &Jobs, state: &mut FollowState, part: &str) -> Result<()> {
+    let is_open = |job: &Job| job.part == part && job.end.is_none();
+    let open_jobs: Vec<usize> = (0..state.jobs.len()).filter(|index| is_open(&state.jobs[*index])).collect();
+    cancel(follower.queue, store, &open_jobs.iter().map(|index| &state.jobs[*index]).collect::<Vec<_>>())?;
+    open_jobs.into_iter().try_for_each(|index| record_end(follower, store, state, index, JobState::Cancelled, ""))
 }
 
 /// Submits the jobs for the remaining points of a part: one job, or a chain of jobs that each wait for the one before.
@@ -310,38 +327,38 @@ fn submit(
     part: &Part,
     progress: &Progress,
     samples: usize,
-    known: usize,
+    earlier_jobs: usize,
 ) -> Result<Vec<Job>> {
     let (measuring, launches) = (follower.measuring)(progress, &part.sizes);
     let (seconds, count) = chain(measuring, launches, follower.options.time_limit_seconds);
     let mut submitted: Vec<Job> = Vec::new();
-    for at in 0..count.min(follower.options.tries as usize) {
-        let after = submitted.last().cloned();
-        let name = format!("am-{:03}-{}", known + at + 1, token());
+    for position in 0..count.min(follower.options.tries as usize) {
+        let predecessor = submitted.last().cloned();
+        let name = format!("am-{:03}-{}", earlier_jobs + position + 1, token());
         (follower.prepare)(&name, part, seconds)?;
         let line = Line::Submitting {
             job: name.clone(),
             part: part.name.clone(),
             seconds,
-            after: after.as_ref().map(|job| job.name.clone()),
+            after: predecessor.as_ref().map(|job| job.name.clone()),
             samples,
         };
         store.append(&line)?;
         let script =
             std::path::absolute(store.script(&name)).map_err(|e| Error::file("find", &store.script(&name), e))?;
-        let id = follower.queue.submit(&script, after.as_ref().and_then(|job| job.id.as_deref()));
+        let id = follower.queue.submit(&script, predecessor.as_ref().and_then(|job| job.id.as_deref()));
         let id = match id {
             Ok(id) => id,
             Err(error) => {
-                store.append(&Line::Refused { job: name, why: error.what.clone() })?;
+                store.append(&Line::Refused { job: name, why: error.message.clone() })?;
                 return Err(error);
             }
         };
         let nodes = plural(part.nodes, "node");
-        let behind = after.as_ref().map_or(String::new(), |job| format!(", after job {}", shown(job)));
+        let dependency = predecessor.as_ref().map_or(String::new(), |job| format!(", after job {}", shown_id(job)));
         let time = apexmap_base::units::seconds(seconds);
         follower.watcher.say(&match &id {
-            Some(id) => format!("submitted job {id}: {nodes}, {time} at most{behind}"),
+            Some(id) => format!("submitted job {id}: {nodes}, {time} at most{dependency}"),
             None => format!("note: job {name}: the batch system did not confirm the submission; apexmap looks for the job's name in the queue"),
         });
         if let Some(id) = &id {
@@ -352,13 +369,13 @@ fn submit(
             name,
             part: part.name.clone(),
             seconds,
-            after: after.map(|job| job.name),
+            predecessor: predecessor.map(|job| job.name),
             id,
             samples_before: samples,
-            cancelling: false,
-            ended: None,
-            started: false,
-            own_end: None,
+            cancel_requested: false,
+            end: None,
+            has_started: false,
+            driver_end: None,
         });
         // The next job can only wait for a job whose id is known.
         if !is_known {

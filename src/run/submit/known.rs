@@ -8,26 +8,26 @@ use std::collections::BTreeMap;
 
 /// Cancels those of the jobs that [`known`] finds in the queue, and records each cancellation first. Returns their names and ids.
 pub fn cancel(queue: &mut dyn Queue, store: &Jobs, jobs: &[&Job]) -> Result<BTreeMap<String, String>> {
-    let known = known(queue, jobs)?;
-    for job in known.keys() {
+    let queued_jobs = find_in_queue(queue, jobs)?;
+    for job in queued_jobs.keys() {
         store.append(&Line::Cancelling { job: job.clone() })?;
     }
-    let ids: Vec<String> = known.values().cloned().collect();
+    let ids: Vec<String> = queued_jobs.values().cloned().collect();
     if !ids.is_empty() {
         queue.cancel(&ids)?;
     }
-    Ok(known)
+    Ok(queued_jobs)
 }
 
 /// Returns the names and ids of those jobs that the queue lists under their names. A result of another user may name an id under
 /// which another job now runs.
-pub fn known(queue: &mut dyn Queue, jobs: &[&Job]) -> Result<BTreeMap<String, String>> {
+pub fn find_in_queue(queue: &mut dyn Queue, jobs: &[&Job]) -> Result<BTreeMap<String, String>> {
     let ids: Vec<String> = jobs.iter().filter_map(|job| job.id.clone()).collect();
-    let by_id = if ids.is_empty() { BTreeMap::new() } else { queue.names(&ids)? };
-    let all = if jobs.iter().all(|job| job.id.is_some()) { BTreeMap::new() } else { queue.names(&[])? };
-    let id = |job: &&&Job| match &job.id {
-        Some(id) => by_id.get(id)?.as_ref().is_none_or(|name| *name == job.name).then(|| id.clone()),
-        None => all.iter().find(|(_, name)| name.as_ref() == Some(&job.name)).map(|(id, _)| id.clone()),
+    let names_by_id = if ids.is_empty() { BTreeMap::new() } else { queue.names(&ids)? };
+    let all_names = if jobs.iter().all(|job| job.id.is_some()) { BTreeMap::new() } else { queue.names(&[])? };
+    let find_id = |job: &&&Job| match &job.id {
+        Some(id) => names_by_id.get(id)?.as_ref().is_none_or(|name| *name == job.name).then(|| id.clone()),
+        None => all_names.iter().find(|(_, name)| name.as_ref() == Some(&job.name)).map(|(id, _)| id.clone()),
     };
-    Ok(jobs.iter().filter_map(|job| Some((job.name.clone(), id(&job)?))).collect())
+    Ok(jobs.iter().filter_map(|job| Some((job.name.clone(), find_id(&job)?))).collect())
 }

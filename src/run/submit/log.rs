@@ -3,7 +3,7 @@
 
 use super::record::{Job, Jobs};
 use crate::batch::{JobState, answer};
-use crate::launch::causes::{self, Found};
+use crate::launch::causes::{self, CauseMatch};
 use apexmap_base::error::Result;
 use apexmap_base::regular_file;
 use nix::libc::O_NOFOLLOW;
@@ -12,21 +12,24 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// Number of bytes to read from the end of the log.
-const END: u64 = 16 << 10;
+const MAX_LOG_BYTES: u64 = 16 << 10;
 
 /// Returns the known cause in the end of a job's log, if the job's final state leaves the cause open.
-pub fn cause(store: &Jobs, job: &str, how: JobState) -> Option<Found> {
-    let untold = matches!(how, JobState::Failed | JobState::OutOfMemory | JobState::Ended);
-    untold.then(|| end_of(&store.script(job).with_extension("log"))).flatten().and_then(|text| causes::find(&text))
+pub fn cause(store: &Jobs, job: &str, state: JobState) -> Option<CauseMatch> {
+    let is_cause_open = matches!(state, JobState::Failed | JobState::OutOfMemory | JobState::Ended);
+    is_cause_open
+        .then(|| read_end(&store.script(job).with_extension("log")))
+        .flatten()
+        .and_then(|text| causes::find(&text))
 }
 
 /// Returns the end of a file, or `None` if it is not a readable regular file.
-fn end_of(path: &Path) -> Option<String> {
-    let mut file = regular_file::opened(OpenOptions::new().read(true), O_NOFOLLOW, path).ok()?;
-    let meta = file.metadata().ok()?;
-    file.seek(SeekFrom::Start(meta.len().saturating_sub(END))).ok()?;
+fn read_end(path: &Path) -> Option<String> {
+    let mut file = regular_file::open_with(OpenOptions::new().read(true), O_NOFOLLOW, path).ok()?;
+    let metadata = file.metadata().ok()?;
+    file.seek(SeekFrom::Start(metadata.len().saturating_sub(MAX_LOG_BYTES))).ok()?;
     let mut bytes = Vec::new();
-    file.take(END).read_to_end(&mut bytes).ok()?;
+    file.take(MAX_LOG_BYTES).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -36,13 +39,13 @@ fn end_of(path: &Path) -> Option<String> {
 /// # Errors
 /// If the files of the job cannot be read.
 pub fn advice(store: &Jobs, job: &Job) -> Result<Option<String>> {
-    let Some((state, why, _)) = &job.ended else { return Ok(None) };
+    let Some((state, reason, _)) = &job.end else { return Ok(None) };
     if *state == JobState::Unsatisfiable {
-        return Ok(Some(answer::advice(why).to_owned()));
+        return Ok(Some(answer::advice(reason).to_owned()));
     }
     if matches!(state, JobState::Completed | JobState::Cancelled) {
         return Ok(None);
     }
-    let own = store.own_advice(&job.name)?;
-    Ok(own.or_else(|| cause(store, &job.name, *state).map(|found| found.cause.next.to_owned())))
+    let driver_advice = store.driver_advice(&job.name)?;
+    Ok(driver_advice.or_else(|| cause(store, &job.name, *state).map(|cause_match| cause_match.cause.advice.to_owned())))
 }

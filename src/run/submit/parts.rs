@@ -25,24 +25,24 @@ pub struct Part {
 /// # Errors
 /// If the number of nodes of a launch is unknown.
 pub fn parts(plan: &Plan, jobs: Jobs) -> Result<Vec<Part>> {
-    let mut by_nodes: BTreeMap<usize, Vec<LaunchSize>> = BTreeMap::new();
+    let mut sizes_by_nodes: BTreeMap<usize, Vec<LaunchSize>> = BTreeMap::new();
     for size in plan.by_size().into_keys() {
-        let nodes = nodes(size, &plan.context).ok_or_else(|| {
+        let nodes = node_count(size, &plan.context).ok_or_else(|| {
             Error::input(
                 format!("the number of nodes for {size} is unknown, and a job must request it"),
                 "set the ranks per node with --ranks-per-node, or ranks_per_node in [launch]",
             )
         })?;
-        by_nodes.entry(nodes).or_default().push(size);
+        sizes_by_nodes.entry(nodes).or_default().push(size);
     }
     let part = |name: String, nodes: usize, sizes: Vec<LaunchSize>| {
-        let on_node = |size: &LaunchSize| ranks_per_node(*size, &plan.context);
-        let ranks_per_node = sizes.iter().map(on_node).max().flatten();
+        let ranks_on_node = |size: &LaunchSize| ranks_per_node(*size, &plan.context);
+        let ranks_per_node = sizes.iter().map(ranks_on_node).max().flatten();
         Part { name, nodes, ranks_per_node, sizes }
     };
-    Ok(match (jobs, by_nodes.keys().max()) {
-        (Jobs::One, Some(&most)) => vec![part("all".into(), most, by_nodes.into_values().flatten().collect())],
-        _ => by_nodes.into_iter().map(|(nodes, sizes)| part(format!("nodes-{nodes}"), nodes, sizes)).collect(),
+    Ok(match (jobs, sizes_by_nodes.keys().max()) {
+        (Jobs::One, Some(&most)) => vec![part("all".into(), most, sizes_by_nodes.into_values().flatten().collect())],
+        _ => sizes_by_nodes.into_iter().map(|(nodes, sizes)| part(format!("nodes-{nodes}"), nodes, sizes)).collect(),
     })
 }
 
@@ -50,40 +50,40 @@ pub fn parts(plan: &Plan, jobs: Jobs) -> Result<Vec<Part>> {
 fn ranks_per_node(size: LaunchSize, context: &Context) -> Option<usize> {
     match context.transport {
         TransportKind::Threads => Some(size.ranks),
-        TransportKind::Mpi => size.ranks_per_node.or(context.ranks_per_node).map(|most| most.min(size.ranks)),
+        TransportKind::Mpi => size.ranks_per_node.or(context.ranks_per_node).map(|limit| limit.min(size.ranks)),
     }
 }
 
 /// Returns the number of nodes of a launch, if known.
-pub fn nodes(size: LaunchSize, context: &Context) -> Option<usize> {
-    let by_ranks = || ranks_per_node(size, context).map(|each| size.ranks.div_ceil(each.max(1)));
+pub fn node_count(size: LaunchSize, context: &Context) -> Option<usize> {
+    let by_ranks = || ranks_per_node(size, context).map(|ranks_on_node| size.ranks.div_ceil(ranks_on_node.max(1)));
     size.nodes.or_else(by_ranks).or((size.ranks == 1).then_some(1))
 }
 
 /// Time of a job for its start, and for the start of each launch, in seconds.
-const START: f64 = 60.0;
-const LAUNCH: f64 = 15.0;
+const JOB_START_SECONDS: f64 = 60.0;
+const LAUNCH_START_SECONDS: f64 = 15.0;
 /// Factor on measuring times, because these are estimates.
-const MARGIN: f64 = 1.5;
+const TIME_MARGIN: f64 = 1.5;
 /// Shortest time limit of a job, in seconds.
-const LEAST: f64 = 5.0 * 60.0;
+const MIN_JOB_SECONDS: f64 = 5.0 * 60.0;
 
 /// Returns the time limit of each job of a chain, in seconds, and the number of jobs. The chain has room for `measuring` seconds
 /// in this number of launches, and no job is longer than `limit`.
 pub fn chain(measuring: f64, launches: usize, limit: Option<f64>) -> (f64, usize) {
-    let work = MARGIN * measuring + LAUNCH * launches as f64;
+    let needed = TIME_MARGIN * measuring + LAUNCH_START_SECONDS * launches as f64;
     match limit {
-        Some(limit) if work + START > limit => {
+        Some(limit) if needed + JOB_START_SECONDS > limit => {
             // Each job has a start-up time and stops before its limit.
-            let useful = (limit - START - stop_early(limit)).max(limit / 4.0);
-            (limit, (work / useful).ceil().max(1.0) as usize)
+            let useful = (limit - JOB_START_SECONDS - stop_margin(limit)).max(limit / 4.0);
+            (limit, (needed / useful).ceil().max(1.0) as usize)
         }
-        Some(limit) => ((work + START).max(LEAST).min(limit), 1),
-        None => ((work + START).max(LEAST), 1),
+        Some(limit) => ((needed + JOB_START_SECONDS).max(MIN_JOB_SECONDS).min(limit), 1),
+        None => ((needed + JOB_START_SECONDS).max(MIN_JOB_SECONDS), 1),
     }
 }
 
 /// Returns how long before its time limit a job's driver stops, so that it ends normally, in seconds.
-pub fn stop_early(limit: f64) -> f64 {
+pub fn stop_margin(limit: f64) -> f64 {
     (0.05 * limit).clamp(10.0, 60.0)
 }

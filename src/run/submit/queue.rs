@@ -1,13 +1,15 @@
 //! Runs the programs of the batch system.
 
 use crate::batch::JobState;
-use crate::batch::answer::{Answer, Limits, NodeSize, cluster, jobs, limits, nodes, submitted};
-use crate::batch::script::{self, about, submit};
+use crate::batch::answer::{
+    Answer, Limits, NodeSize, parse_cluster_name, parse_job_id, parse_jobs, parse_limits, parse_node_size,
+};
+use crate::batch::script::{self, query_command, submit_command};
 use crate::batch::template::{Question, Template};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::regular_file;
-use apexmap_base::terminal::printable;
-use apexmap_measure::worker::watchdog::LAUNCH;
+use apexmap_base::terminal::to_printable;
+use apexmap_measure::worker::watchdog::LAUNCH_VARIABLE;
 use nix::sys::signal::Signal;
 use nix::unistd::{Uid, User};
 use std::collections::BTreeMap;
@@ -22,7 +24,7 @@ use std::time::{Duration, Instant};
 pub trait Queue {
     /// Submits a script, to start after the job `predecessor` ends if one is given. Returns the new job's id, or `None` if the
     /// system may have accepted the job without printing an id.
-    fn submit(&mut self, script: &Path, after: Option<&str>) -> Result<Option<String>>;
+    fn submit(&mut self, script: &Path, predecessor: Option<&str>) -> Result<Option<String>>;
     /// Asks for all jobs of this user in one question. If the system also keeps accounts of ended jobs, a second question covers
     /// the `ids` missing from the first answer.
     fn ask(&mut self, ids: &[String]) -> Result<BTreeMap<String, Answer>>;
@@ -65,12 +67,12 @@ impl Reply {
 }
 
 /// Largest answer of a batch system in bytes, and the time limit for it.
-const LONGEST: u64 = 16 << 20;
-const LIMIT: Duration = Duration::from_secs(60);
+const MAX_ANSWER_BYTES: u64 = 16 << 20;
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time to wait for further output after a command has ended.
-const GRACE: Duration = Duration::from_secs(2);
+const OUTPUT_GRACE: Duration = Duration::from_secs(2);
 /// Largest number of characters shown of a refusal.
-const SHOWN: usize = 600;
+const MAX_REFUSAL_CHARACTERS: usize = 600;
 
 impl System<'_> {
     /// Runs a command to its end. Only the command itself is ever killed: other processes that the batch system starts belong to
@@ -82,25 +84,25 @@ impl System<'_> {
             Some(path) => Stdio::from(regular_file::open(path).map_err(|e| Error::file("read", path, e))?),
         };
         let mut command = Command::new(program);
-        command.args(arguments).current_dir(&self.folder).env_remove(LAUNCH).process_group(0);
+        command.args(arguments).current_dir(&self.folder).env_remove(LAUNCH_VARIABLE).process_group(0);
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         if purpose == Purpose::Question {
             // SAFETY: prctl is async-signal-safe.
             unsafe { command.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?)) };
         }
         let mut child = command.spawn().map_err(|e| {
-            let next = "run this on a machine with the batch system's programs, such as a login node";
-            Error::environment(format!("cannot start {program}: {e}"), next)
+            let advice = "run this on a machine with the batch system's programs, such as a login node";
+            Error::environment(format!("cannot start {program}: {e}"), advice)
         })?;
         let (output, errors) = (Pipe::read(child.stdout.take()), Pipe::read(child.stderr.take()));
         let status = self.wait(&mut child, program, purpose)?;
-        let until = Instant::now() + GRACE;
+        let until = Instant::now() + OUTPUT_GRACE;
         Ok(Reply { status, output: output.text(until), errors: errors.text(until) })
     }
 
     /// Waits for a command's end. Returns `None` if the command does not end in time.
     fn wait(&self, child: &mut Child, program: &str, purpose: Purpose) -> Result<Option<ExitStatus>> {
-        let begun = Instant::now();
+        let begun_at = Instant::now();
         let end = |child: &mut Child| {
             let _ = child.kill();
             let _ = child.wait();
@@ -108,7 +110,7 @@ impl System<'_> {
         loop {
             match child.try_wait().map_err(|e| Error::environment(format!("cannot wait for {program}: {e}"), ""))? {
                 Some(status) => return Ok(Some(status)),
-                None if begun.elapsed() >= LIMIT => {
+                None if begun_at.elapsed() >= ANSWER_TIMEOUT => {
                     end(child);
                     return Ok(None);
                 }
@@ -123,43 +125,49 @@ impl System<'_> {
     /// Returns the node size and limits of a partition, or of the default partition, and the program that reported them. Returns
     /// `None` if the system does not report them.
     pub fn nodes(&self, partition: Option<&str>) -> Option<(NodeSize, Limits, String)> {
-        let argv = script::nodes(&self.template, partition);
+        let argv = script::nodes_command(&self.template, partition);
         let program = argv.first()?.clone();
         let reply = self.run(&argv, None, Purpose::Question).ok()?;
-        nodes(&reply.output).filter(|_| reply.is_success()).map(|size| (size, limits(&reply.output), program))
+        parse_node_size(&reply.output)
+            .filter(|_| reply.is_success())
+            .map(|size| (size, parse_limits(&reply.output), program))
     }
 
     /// Returns the cluster's name, if the system reports it.
     pub fn cluster(&self) -> Option<String> {
         self.template.cluster.first()?;
         let reply = self.run(&self.template.cluster, None, Purpose::Question).ok()?;
-        cluster(&reply.output).filter(|_| reply.is_success())
+        parse_cluster_name(&reply.output).filter(|_| reply.is_success())
     }
 
-    fn question(&self, question: &Question, ids: &[String]) -> Result<BTreeMap<String, Answer>> {
+    fn ask_question(&self, question: &Question, ids: &[String]) -> Result<BTreeMap<String, Answer>> {
         let user = User::from_uid(Uid::effective())
             .ok()
             .flatten()
             .map_or_else(|| Uid::effective().to_string(), |user| user.name);
-        let argv = about(&self.template, &question.command, &user, ids)?;
+        let argv = query_command(&self.template, &question.command, &user, ids)?;
         let reply = self.run(&argv, None, Purpose::Question)?;
-        let found = jobs(&self.template, question, &reply.output);
+        let answers = parse_jobs(&self.template, question, &reply.output);
         // Some programs fail if they do not know one of several jobs, but still list the others.
-        if found.is_empty() && !reply.is_success() && !unknown(&reply.errors) {
-            return Err(refused(&argv, &reply, "check that the batch system answers; the jobs continue meanwhile"));
+        if answers.is_empty() && !reply.is_success() && !is_unknown_job(&reply.errors) {
+            return Err(refusal(&argv, &reply, "check that the batch system answers; the jobs continue meanwhile"));
         }
-        Ok(with_long_ids(&self.template, found, ids))
+        Ok(restore_long_ids(&self.template, answers, ids))
     }
 }
 
 /// Replaces short ids in the answers by the ids that were asked for.
-fn with_long_ids(template: &Template, mut found: BTreeMap<String, Answer>, ids: &[String]) -> BTreeMap<String, Answer> {
+fn restore_long_ids(
+    template: &Template,
+    mut answers: BTreeMap<String, Answer>,
+    ids: &[String],
+) -> BTreeMap<String, Answer> {
     for id in ids {
-        if let Some(answer) = found.remove(template.short(id)) {
-            found.insert(id.clone(), Answer { id: id.clone(), ..answer });
+        if let Some(answer) = answers.remove(template.short_id(id)) {
+            answers.insert(id.clone(), Answer { id: id.clone(), ..answer });
         }
     }
-    found
+    answers
 }
 
 /// The output of a command on a pipe, read by a thread.
@@ -174,10 +182,10 @@ struct Written {
 
 impl Pipe {
     fn read(pipe: Option<impl Read + Send + 'static>) -> Self {
-        let answer = Self::default();
-        let (copy, mut chunk) = (answer.clone(), vec![0; 1 << 16]);
+        let pipe_text = Self::default();
+        let (copy, mut chunk) = (pipe_text.clone(), vec![0; 1 << 16]);
         std::thread::spawn(move || {
-            let mut pipe = pipe.map(|pipe| pipe.take(LONGEST));
+            let mut pipe = pipe.map(|pipe| pipe.take(MAX_ANSWER_BYTES));
             loop {
                 let read = pipe.as_mut().map_or(Ok(0), |pipe| pipe.read(&mut chunk));
                 match read {
@@ -189,7 +197,7 @@ impl Pipe {
             copy.lock().ended = true;
             copy.0.1.notify_all();
         });
-        answer
+        pipe_text
     }
 
     fn lock(&self) -> MutexGuard<'_, Written> {
@@ -200,63 +208,66 @@ impl Pipe {
     fn text(&self, until: Instant) -> String {
         let mut written = self.lock();
         while !written.ended {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let time_left = until.saturating_duration_since(Instant::now());
+            if time_left.is_zero() {
                 break;
             }
-            written = self.0.1.wait_timeout(written, left).unwrap_or_else(PoisonError::into_inner).0;
+            written = self.0.1.wait_timeout(written, time_left).unwrap_or_else(PoisonError::into_inner).0;
         }
         String::from_utf8_lossy(&written.bytes).into_owned()
     }
 }
 
 /// Returns true if the errors only say that a job is unknown.
-fn unknown(errors: &str) -> bool {
+fn is_unknown_job(errors: &str) -> bool {
     let errors = errors.to_lowercase();
     ["invalid job id", "unknown job", "not found", "no matching", "no unfinished job", "has finished"]
         .iter()
         .any(|words| errors.contains(words))
 }
 
-fn refused(argv: &[String], reply: &Reply, next: &str) -> Error {
+fn refusal(argv: &[String], reply: &Reply, advice: &str) -> Error {
     if reply.status.is_none() {
-        let next = "check that the batch system answers, then rerun the same command: it resumes";
-        return Error::environment(format!("{} does not answer within {} s", argv[0], LIMIT.as_secs()), next);
+        let advice = "check that the batch system answers, then rerun the same command: it resumes";
+        return Error::environment(
+            format!("{} does not answer within {} s", argv[0], ANSWER_TIMEOUT.as_secs()),
+            advice,
+        );
     }
-    let said = if reply.errors.trim().is_empty() { &reply.output } else { &reply.errors };
-    let words: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let words: String = printable(&words.join("; ")).chars().take(SHOWN).collect();
+    let text = if reply.errors.trim().is_empty() { &reply.output } else { &reply.errors };
+    let words: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let words: String = to_printable(&words.join("; ")).chars().take(MAX_REFUSAL_CHARACTERS).collect();
     let words = if words.is_empty() { "it gave no reason".to_owned() } else { words };
-    Error::environment(format!("{} refused: {words}", argv[0]), next)
+    Error::environment(format!("{} refused: {words}", argv[0]), advice)
 }
 
 impl Queue for System<'_> {
-    fn submit(&mut self, script: &Path, after: Option<&str>) -> Result<Option<String>> {
-        let argv = submit(&self.template, &script.to_string_lossy(), after)?;
+    fn submit(&mut self, script: &Path, predecessor: Option<&str>) -> Result<Option<String>> {
+        let argv = submit_command(&self.template, &script.to_string_lossy(), predecessor)?;
         let reply = self.run(&argv, self.template.by_input.then_some(script), Purpose::Order)?;
         match reply.status {
             Some(status) if !status.success() => {
-                let next = "correct [launch] submit or the flags of the same names; --dry-run shows the scripts";
-                Err(refused(&argv, &reply, next))
+                let advice = "correct [launch] submit or the flags of the same names; --dry-run shows the scripts";
+                Err(refusal(&argv, &reply, advice))
             }
-            _ => Ok(submitted(&self.template, &reply.output)),
+            _ => Ok(parse_job_id(&self.template, &reply.output)),
         }
     }
 
     fn ask(&mut self, ids: &[String]) -> Result<BTreeMap<String, Answer>> {
-        let mut found = self.question(&self.template.ask, ids)?;
-        let told = |id: &String| found.get(id).is_some_and(|job| job.state != JobState::Cancelled);
-        let missing: Vec<String> = ids.iter().filter(|id| !told(id)).cloned().collect();
+        let mut answers = self.ask_question(&self.template.ask, ids)?;
+        let is_settled = |id: &String| answers.get(id).is_some_and(|job| job.state != JobState::Cancelled);
+        let missing: Vec<String> = ids.iter().filter(|id| !is_settled(id)).cloned().collect();
         if let (Some(question), false) = (&self.template.ask_ended, missing.is_empty()) {
             // Not every site keeps accounts. Without them, the jobs stay unknown.
-            found.extend(self.question(question, &missing).unwrap_or_default());
+            answers.extend(self.ask_question(question, &missing).unwrap_or_default());
         }
-        Ok(found)
+        Ok(answers)
     }
 
     fn names(&mut self, ids: &[String]) -> Result<BTreeMap<String, Option<String>>> {
         let has_names = self.template.ask.name.is_some();
-        let answers = self.question(&self.template.ask, ids)?;
+        let answers = self.ask_question(&self.template.ask, ids)?;
         Ok(answers.into_iter().map(|(id, answer)| (id, has_names.then_some(answer.name))).collect())
     }
 
@@ -264,12 +275,12 @@ impl Queue for System<'_> {
         if ids.is_empty() {
             return Ok(());
         }
-        let argv = about(&self.template, &self.template.cancel, "", ids)?;
+        let argv = query_command(&self.template, &self.template.cancel, "", ids)?;
         let reply = self.run(&argv, None, Purpose::Order)?;
-        if reply.is_success() || unknown(&reply.errors) {
+        if reply.is_success() || is_unknown_job(&reply.errors) {
             Ok(())
         } else {
-            Err(refused(&argv, &reply, "rerun the same command, or cancel the jobs manually"))
+            Err(refusal(&argv, &reply, "rerun the same command, or cancel the jobs manually"))
         }
     }
 }

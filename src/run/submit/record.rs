@@ -69,7 +69,7 @@ pub enum Line {
 /// A line of the file that a job's driver writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-pub enum Own {
+pub enum DriverLine {
     Started {
         id: Option<String>,
         host: String,
@@ -105,35 +105,35 @@ pub struct Job {
     pub name: String,
     pub part: String,
     pub seconds: f64,
-    pub after: Option<String>,
+    pub predecessor: Option<String>,
     /// The id from the batch system.
     pub id: Option<String>,
     /// Number of samples of its part at submission.
     pub samples_before: usize,
-    pub cancelling: bool,
+    pub cancel_requested: bool,
     /// The final state, its reason, and the number of samples of the part at the end.
-    pub ended: Option<(JobState, String, usize)>,
+    pub end: Option<(JobState, String, usize)>,
     /// Whether the driver recorded its start.
-    pub started: bool,
-    pub own_end: Option<(u8, String)>,
+    pub has_started: bool,
+    pub driver_end: Option<(u8, String)>,
 }
 
 impl Job {
     /// Returns true if the job has measured all points of its part.
     pub fn is_through(&self) -> bool {
-        self.ended.is_some() && self.own_end.as_ref().is_some_and(|(code, message)| *code == 0 && message.is_empty())
+        self.end.is_some() && self.driver_end.as_ref().is_some_and(|(code, message)| *code == 0 && message.is_empty())
     }
 
     /// Returns true if the driver found a fault of the set-up, which another job would meet too.
     pub fn met_setup_fault(&self) -> bool {
         let code = ErrorKind::Setup.exit_code();
-        self.own_end.as_ref().is_some_and(|(own, _)| *own == code)
+        self.driver_end.as_ref().is_some_and(|(own_code, _)| *own_code == code)
     }
 }
 
 impl Jobs {
     /// Returns the jobs of this result.
-    pub fn of(folder: &Folder) -> Self {
+    pub fn new(folder: &Folder) -> Self {
         Self { folder: folder.path.join("jobs") }
     }
 
@@ -148,9 +148,9 @@ impl Jobs {
     /// If the file cannot be read.
     pub fn is_own(&self) -> Result<bool> {
         let path = self.lines_file();
-        let about = regular_file::open(&path).and_then(|file| file.metadata());
-        let about = about.map_err(|e| Error::file("read", &path, e))?;
-        Ok(about.uid() == Uid::effective().as_raw())
+        let metadata = regular_file::open(&path).and_then(|file| file.metadata());
+        let metadata = metadata.map_err(|e| Error::file("read", &path, e))?;
+        Ok(metadata.uid() == Uid::effective().as_raw())
     }
 
     /// Creates the folder.
@@ -177,7 +177,7 @@ impl Jobs {
         format!("jobs/{job}.log")
     }
 
-    fn own_file(&self, job: &str) -> PathBuf {
+    fn driver_file(&self, job: &str) -> PathBuf {
         self.folder.join(format!("{job}.jsonl"))
     }
 
@@ -192,11 +192,11 @@ impl Jobs {
     /// # Errors
     /// If the folder cannot be written.
     pub fn may_ask(&self, every: Duration) -> Result<bool> {
-        let asked = self.asked_file().metadata().and_then(|meta| meta.modified());
-        let passed = |asked| SystemTime::now().duration_since(asked).is_ok_and(|passed| passed >= every);
-        let due = asked.map_or(true, passed);
+        let asked_at = self.asked_file().metadata().and_then(|meta| meta.modified());
+        let has_passed = |asked_at| SystemTime::now().duration_since(asked_at).is_ok_and(|passed| passed >= every);
+        let due = asked_at.map_or(true, has_passed);
         if due {
-            new_file::replace_by(&self.asked_file(), "")?;
+            new_file::replace_contents(&self.asked_file(), "")?;
         }
         Ok(due)
     }
@@ -208,8 +208,8 @@ impl Jobs {
     pub fn lock(&self) -> Result<Flock<File>> {
         lock_file(&self.folder.join(".follower"), FlockArg::LockExclusiveNonblock)?.ok_or_else(|| {
             let result = self.folder.parent().unwrap_or(&self.folder).display();
-            let what = format!("another apexmap already follows the jobs of {result}");
-            Error::environment(what, format!("`apexmap status {result}` shows them"))
+            let message = format!("another apexmap already follows the jobs of {result}");
+            Error::environment(message, format!("`apexmap status {result}` shows them"))
         })
     }
 
@@ -224,15 +224,15 @@ impl Jobs {
     }
 
     /// Appends a line to the file of a job's driver.
-    pub fn append_own(&self, job: &str, line: &Own) -> Result<()> {
-        append(&self.own_file(job), line)
+    pub fn append_driver_line(&self, job: &str, line: &DriverLine) -> Result<()> {
+        append(&self.driver_file(job), line)
     }
 
     /// Writes the script and the part file of a job.
     pub fn prepare(&self, script: &str, part: &PartFile) -> Result<()> {
         let text = serde_json::to_string(part).map_err(|e| Error::internal(e.to_string()))?;
-        new_file::replace_by(&self.part_file(&part.job), text)?;
-        new_file::replace_by(&self.script(&part.job), script)
+        new_file::replace_contents(&self.part_file(&part.job), text)?;
+        new_file::replace_contents(&self.script(&part.job), script)
     }
 
     /// Reads the part file of a job's driver.
@@ -257,50 +257,50 @@ impl Jobs {
             };
             let job = name.and_then(|name| jobs.iter_mut().find(|job| job.name == name));
             match (line, job) {
-                (Line::Options { options: given, .. }, _) => options = Some(*given),
+                (Line::Options { options: new_options, .. }, _) => options = Some(*new_options),
                 (Line::Submitting { job, part, seconds, after, samples }, _) => jobs.push(Job {
                     name: job,
                     part,
                     seconds,
-                    after,
+                    predecessor: after,
                     id: None,
                     samples_before: samples,
-                    cancelling: false,
-                    ended: None,
-                    started: false,
-                    own_end: None,
+                    cancel_requested: false,
+                    end: None,
+                    has_started: false,
+                    driver_end: None,
                 }),
                 (Line::Submitted { id, .. }, Some(job)) => job.id = Some(id).filter(|id| is_id(id)),
-                (Line::Refused { why, .. }, Some(job)) => job.ended = Some((JobState::Failed, why, job.samples_before)),
-                (Line::Cancelling { .. }, Some(job)) => job.cancelling = true,
-                (Line::Ended { state, why, samples, .. }, Some(job)) => job.ended = Some((state, why, samples)),
+                (Line::Refused { why, .. }, Some(job)) => job.end = Some((JobState::Failed, why, job.samples_before)),
+                (Line::Cancelling { .. }, Some(job)) => job.cancel_requested = true,
+                (Line::Ended { state, why, samples, .. }, Some(job)) => job.end = Some((state, why, samples)),
                 (_, None) => {}
             }
         }
-        jobs.iter_mut().filter(|job| job.ended.is_none()).try_for_each(|job| self.look(job))?;
+        jobs.iter_mut().filter(|job| job.end.is_none()).try_for_each(|job| self.update(job))?;
         Ok((options, jobs))
     }
 
     /// Returns the advice of a job's driver that ended with an error.
-    pub fn own_advice(&self, job: &str) -> Result<Option<String>> {
-        let lines = read::<Own>(&self.own_file(job))?;
+    pub fn driver_advice(&self, job: &str) -> Result<Option<String>> {
+        let lines = read::<DriverLine>(&self.driver_file(job))?;
         Ok(lines.into_iter().rev().find_map(|line| match line {
-            Own::Ended { code: 1..=128, help, .. } if !help.is_empty() => Some(help),
+            DriverLine::Ended { code: 1..=128, help, .. } if !help.is_empty() => Some(help),
             _ => None,
         }))
     }
 
     /// Updates a job from the lines of its driver.
-    pub fn look(&self, job: &mut Job) -> Result<()> {
-        for line in read::<Own>(&self.own_file(&job.name))? {
+    pub fn update(&self, job: &mut Job) -> Result<()> {
+        for line in read::<DriverLine>(&self.driver_file(&job.name))? {
             match line {
                 // A requeued job starts again.
-                Own::Started { id, .. } => {
-                    job.started = true;
-                    job.own_end = None;
+                DriverLine::Started { id, .. } => {
+                    job.has_started = true;
+                    job.driver_end = None;
                     job.id = job.id.take().or(id.filter(|id| is_id(id)));
                 }
-                Own::Ended { code, message, .. } => job.own_end = Some((code, message)),
+                DriverLine::Ended { code, message, .. } => job.driver_end = Some((code, message)),
             }
         }
         Ok(())
@@ -314,7 +314,7 @@ fn append(path: &Path, line: &impl Serialize) -> Result<()> {
         file.write_all(text.as_bytes())?;
         file.sync_data()
     };
-    write().map_err(|e| new_file::refused("write", path, e))
+    write().map_err(|e| new_file::access_error("write", path, e))
 }
 
 /// Returns the complete lines of a file; an absent file has none.

@@ -13,11 +13,11 @@ use std::collections::HashMap;
 pub const OVERHEAD: f64 = 2e-4;
 
 /// Shortest limit in seconds for a sample without a sign of life, if the sweep sets none.
-pub const LEAST_SILENCE: f64 = 60.0;
+pub const MIN_SILENCE: f64 = 60.0;
 
 /// Returns the mean wall time of a sample of each point in the journals, by key. The time is measured from the previous sample,
 /// so it includes verification and everything else between two runs.
-pub fn measured(records: &[Record<SampleOutcome>]) -> HashMap<String, f64> {
+pub fn mean_sample_costs(records: &[Record<SampleOutcome>]) -> HashMap<String, f64> {
     let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
     for record in records {
         for pair in record.samples.windows(2) {
@@ -35,20 +35,21 @@ pub fn measured(records: &[Record<SampleOutcome>]) -> HashMap<String, f64> {
 /// Estimates the wall time of a sample from the kernel's work on a typical machine: 50 ns per operation, unless operations take
 /// memory in order, and 8 GB/s per rank. Access between ranks costs five times that, with Apex-Map's fraction of remote accesses.
 /// Half of the time is on the clock.
-pub fn rough(point: &Point) -> f64 {
-    rough_on(point, Hardware::here().hardware_threads())
+pub fn estimate(point: &Point) -> f64 {
+    estimate_on(point, Hardware::this_machine().hardware_threads())
 }
 
 /// Estimates as [`rough`] does, for this number of hardware threads.
-pub fn rough_on(point: &Point, hardware_threads: usize) -> f64 {
+pub fn estimate_on(point: &Point, hardware_threads: usize) -> f64 {
     let Ok(kernel) = kernels::find(&point.kernel) else { return OVERHEAD };
     let work = kernel.work(point);
     let number = |name: &str| point.params.get(name).and_then(Value::as_f64);
-    let far = 1.0 + 4.0 * remote_share(point.ranks, number("alpha").unwrap_or(1.0));
-    let crowded = (point.ranks as f64 / hardware_threads as f64).max(1.0);
-    let each = if kernel.in_order() { 0.0 } else { 5e-8 };
-    let seconds = far * crowded * (work.operations * each + work.bytes / 8e9) / point.ranks as f64;
-    OVERHEAD + bounded(point, seconds / 2.0) * 2.0
+    let remote_factor = 1.0 + 4.0 * remote_share(point.ranks, number("alpha").unwrap_or(1.0));
+    let oversubscription = (point.ranks as f64 / hardware_threads as f64).max(1.0);
+    let seconds_per_operation = if kernel.accesses_in_order() { 0.0 } else { 5e-8 };
+    let seconds = remote_factor * oversubscription * (work.operations * seconds_per_operation + work.bytes / 8e9)
+        / point.ranks as f64;
+    OVERHEAD + limit_to_time_bound(point, seconds / 2.0) * 2.0
 }
 
 /// Returns the longest time in seconds that a rank at this point may give no sign of life. A rank reports nothing while its clock
@@ -59,31 +60,34 @@ pub fn longest_silence(context: &Context, point: &Point) -> f64 {
     /// Bytes per second of one rank when it touches memory for the first time. A virtual machine reached 0.43 GB/s.
     const FIRST_TOUCH: f64 = 1e8;
     // If ranks run elsewhere, this machine's processors are no guide.
-    let threads = if context.launcher.remote { usize::MAX } else { Hardware::here().hardware_threads() };
+    let threads = if context.launcher.remote { usize::MAX } else { Hardware::this_machine().hardware_threads() };
     let memory = kernels::find(&point.kernel).map_or(0, |kernel| kernel.memory(point));
-    LEAST_SILENCE + SLOWNESS * rough_on(point, threads) + memory as f64 / FIRST_TOUCH + of_crowd(context, point.ranks)
+    MIN_SILENCE
+        + SLOWNESS * estimate_on(point, threads)
+        + memory as f64 / FIRST_TOUCH
+        + oversubscription_cost(context, point.ranks)
 }
 
 /// Returns the additional wall time of a sample if more ranks of MPICH run on this machine than it has hardware threads. They
 /// wait without yielding their core, so every barrier lasts until the system has given each rank its turn.
-pub fn of_crowd(context: &Context, ranks: usize) -> f64 {
+pub fn oversubscription_cost(context: &Context, ranks: usize) -> f64 {
     /// Number of gathers, broadcasts and barriers in a sample (a rough number), and a turn of Linux's scheduler in seconds. Eight
     /// kernels of MPICH 4.0 on 16 ranks of two cores took 12 s.
     const TURNS: f64 = 10.0;
     const TURN: f64 = 4e-3;
-    let threads = Hardware::here().hardware_threads();
-    if crowded(context, ranks) { TURNS * TURN * ranks as f64 / threads as f64 } else { 0.0 }
+    let threads = Hardware::this_machine().hardware_threads();
+    if spins_oversubscribed(context, ranks) { TURNS * TURN * ranks as f64 / threads as f64 } else { 0.0 }
 }
 
 /// Returns true if ranks of a launch wait without yielding while they share hardware threads.
-pub fn crowded(context: &Context, ranks: usize) -> bool {
-    let here = !context.launcher.remote && context.ranks_per_node.is_none();
+pub fn spins_oversubscribed(context: &Context, ranks: usize) -> bool {
+    let is_local = !context.launcher.remote && context.ranks_per_node.is_none();
     let spins = context.transport == TransportKind::Mpi && context.library.contains("MPICH");
-    here && spins && ranks > Hardware::here().hardware_threads()
+    is_local && spins && ranks > Hardware::this_machine().hardware_threads()
 }
 
 /// Limits the time of a run to the point's own time bound, if it has one.
-pub fn bounded(point: &Point, seconds: f64) -> f64 {
+pub fn limit_to_time_bound(point: &Point, seconds: f64) -> f64 {
     match point.params.get("time_bound").and_then(Value::as_f64) {
         Some(bound) if bound > 0.0 => seconds.min(bound),
         _ => seconds,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Returns the points, each only once, in the order of their first occurrence.
-pub fn distinct(points: Vec<Point>) -> Vec<Point> {
+pub fn remove_duplicates(points: Vec<Point>) -> Vec<Point> {
     struct PointIdentity<'a>(&'a Point);
     impl PartialEq for PointIdentity<'_> {
         fn eq(&self, other: &Self) -> bool {
@@ -27,7 +27,7 @@ pub fn distinct(points: Vec<Point>) -> Vec<Point> {
     }
     let mut seen =
         HashSet::with_capacity_and_hasher(points.len(), std::hash::BuildHasherDefault::<DefaultHasher>::new());
-    let first: Vec<bool> = points.iter().map(|point| seen.insert(PointIdentity(point))).collect();
+    let is_first: Vec<bool> = points.iter().map(|point| seen.insert(PointIdentity(point))).collect();
     drop(seen);
-    points.into_iter().zip(first).filter_map(|(point, first)| first.then_some(point)).collect()
+    points.into_iter().zip(is_first).filter_map(|(point, first)| first.then_some(point)).collect()
 }

@@ -1,14 +1,14 @@
 //! The driver: runs the missing launches, keeps every line of their output, and continues after failures.
 
 use super::cost;
-use super::environment::messaging;
+use super::environment::messaging_variables;
 use super::execute::{Ending, Executor, LaunchLimits};
 use super::faults;
-pub use super::groups::open;
-use super::groups::{Group, Pending, groups, to_do};
+pub use super::groups::remaining_launches;
+use super::groups::{Group, Pending, group_points, launches_of_groups};
 use super::plan::{Entry, Plan, Progress};
 use super::protocol::Protocol;
-use super::suspicion::{Failed, Suspicion};
+use super::suspicion::{FailedLaunch, Suspicion};
 use super::watch::Watch;
 pub use super::watcher::Watcher;
 use crate::launch::CommandLine;
@@ -24,7 +24,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The inputs of the driver besides the plan.
-pub struct Setting<'a> {
+pub struct DriverInputs<'a> {
     pub folder: &'a Folder,
     pub executor: &'a mut dyn Executor,
     /// The command line that runs this job file in a launch of this size.
@@ -46,143 +46,155 @@ pub struct Setting<'a> {
 }
 
 /// Maximum number of consecutive launches without a sample.
-const FRUITLESS_LAUNCHES: u32 = 3;
+const MAX_LAUNCHES_WITHOUT_SAMPLE: u32 = 3;
 /// Maximum number of consecutive launches that end early and finish no point, although they measure samples.
-const UNFINISHED_LAUNCHES: u32 = 25;
+const MAX_LAUNCHES_WITHOUT_POINT: u32 = 25;
 /// Bytes per rank of a line that describes all ranks.
 const RANK_BYTES: usize = 1 << 10;
 
 /// Measures the points of the plan that the folder's journals do not contain.
-pub fn drive(plan: &Plan, setting: &mut Setting) -> Result<()> {
+pub fn drive(plan: &Plan, setting: &mut DriverInputs) -> Result<()> {
     let records = setting.folder.outcomes()?;
     let progress = Progress::new(plan, &records);
-    let groups = groups(plan, &progress, setting.retry_failed);
-    let costs = cost::measured(&records);
-    let expected = |entry: &Entry| {
-        (costs.get(&entry.key).copied())
-            .unwrap_or_else(|| cost::rough(&entry.point) + cost::of_crowd(&plan.context, entry.point.ranks))
+    let groups = group_points(plan, &progress, setting.retry_failed);
+    let costs = cost::mean_sample_costs(&records);
+    let estimate = |entry: &Entry| {
+        (costs.get(&entry.key).copied()).unwrap_or_else(|| {
+            cost::estimate(&entry.point) + cost::oversubscription_cost(&plan.context, entry.point.ranks)
+        })
     };
-    setting.watcher.begin(&to_do(plan, &groups, &expected), plan.repeat);
+    setting.watcher.begin(&launches_of_groups(plan, &groups, &estimate), plan.repeat);
     let mut suspicion = Suspicion::new(progress.samples() > 0);
-    let result = all(plan, groups, setting, &mut suspicion);
-    let known = suspicion.known().cloned().filter(|_| result.is_ok());
+    let result = measure_groups(plan, groups, setting, &mut suspicion);
+    let setup_fault = suspicion.known_setup_fault().cloned().filter(|_| result.is_ok());
     let launches = suspicion.launches();
-    suspicion.end(matches!(&result, Err(error) if error.kind == ErrorKind::Setup), setting.watcher)?;
-    match known {
-        Some(ending) => Err(faults::of_set_up(&ending, launches, waiting(plan, setting)?)),
+    suspicion.finish(matches!(&result, Err(error) if error.kind == ErrorKind::Setup), setting.watcher)?;
+    match setup_fault {
+        Some(ending) => Err(faults::setup_error(&ending, launches, count_waiting_points(plan, setting)?)),
         None => result,
     }
 }
 
 /// Returns the number of points with missing samples.
-fn waiting(plan: &Plan, setting: &Setting) -> Result<usize> {
+fn count_waiting_points(plan: &Plan, setting: &DriverInputs) -> Result<usize> {
     let [_, partial, missing, _] = Progress::new(plan, &setting.folder.outcomes()?).counts();
     Ok(partial + missing)
 }
 
-fn all(plan: &Plan, groups: Vec<Group>, setting: &mut Setting, suspicion: &mut Suspicion) -> Result<()> {
-    let mut left: usize = groups.iter().map(|group| group.pending.len()).sum();
+fn measure_groups(
+    plan: &Plan,
+    groups: Vec<Group>,
+    setting: &mut DriverInputs,
+    suspicion: &mut Suspicion,
+) -> Result<()> {
+    let mut points_left: usize = groups.iter().map(|group| group.pending.len()).sum();
     let mut budget = plan.repeat.budget_seconds;
-    let (mut started, mut failure) = (false, None);
+    let (mut has_started, mut failure) = (false, None);
     for group in groups {
         (setting.interrupted)()?;
         let points = group.pending.len();
-        let share = budget.map(|budget| budget * points as f64 / left as f64);
-        let begun = Instant::now();
-        match measure(plan, group, share, setting, suspicion)? {
+        let share = budget.map(|budget| budget * points as f64 / points_left as f64);
+        let begun_at = Instant::now();
+        match measure_group(plan, group, share, setting, suspicion)? {
             // A rank count that cannot start does not stop the others, once one has started.
-            Some(error) if !started => return Err(error),
+            Some(error) if !has_started => return Err(error),
             Some(error) => failure = failure.or(Some(error)),
-            None => started = true,
+            None => has_started = true,
         }
-        budget = budget.map(|budget| (budget - begun.elapsed().as_secs_f64()).max(0.0));
-        left -= points;
+        budget = budget.map(|budget| (budget - begun_at.elapsed().as_secs_f64()).max(0.0));
+        points_left -= points;
     }
     failure.map_or(Ok(()), Err)
 }
 
 /// Launches a group until all its points are settled. Returns an error if it has to give up.
-fn measure(
+fn measure_group(
     plan: &Plan,
     mut group: Group,
     budget: Option<f64>,
-    setting: &mut Setting,
+    setting: &mut DriverInputs,
     suspicion: &mut Suspicion,
 ) -> Result<Option<Error>> {
-    let begun = Instant::now();
+    let begun_at = Instant::now();
     let (mut fruitless, mut unfinished, mut kills) = (0, 0, 0);
     while !group.pending.is_empty() {
-        let left = budget.map(|budget| budget - begun.elapsed().as_secs_f64());
-        if left.is_some_and(|left| left <= 0.0) {
+        let seconds_left = budget.map(|budget| budget - begun_at.elapsed().as_secs_f64());
+        if seconds_left.is_some_and(|seconds| seconds <= 0.0) {
             return Ok(None);
         }
         let (launch, journal) = setting.folder.begin_launch()?;
-        let (attempt, ending) = launch_once(plan, &mut group, (&launch, journal), left, setting)?;
+        let (attempt, ending) = launch_once(plan, &mut group, (&launch, journal), seconds_left, setting)?;
         let ending = match ending {
             Ok(ending) => ending,
-            Err(error) => return break_off(attempt, error, setting.watcher),
+            Err(error) => return abandon_launch(attempt, error, setting.watcher),
         };
         if let Some(text) = (setting.remedy)(&ending)? {
-            conclude(plan, &mut group, None, &ending);
-            setting.watcher.ended(&ending);
+            settle_points(plan, &mut group, None, &ending);
+            setting.watcher.report_end(&ending);
             setting.watcher.say(&text);
-            Failed { journal: attempt.journal, failure: None, ending, at: String::new() }
+            FailedLaunch { journal: attempt.journal, failure: None, ending, place: String::new() }
                 .write(false, setting.watcher)?;
             continue;
         }
-        let (points, in_flight, hello) =
-            (group.pending.len(), attempt.protocol.in_flight(), attempt.protocol.greeted());
-        let at = in_flight.map_or(group.size.to_string(), |at| plan.entries[group.pending[at].entry].key.clone());
-        let failure = conclude(plan, &mut group, in_flight, &ending);
-        let (done, samples) = (attempt.protocol.done(), attempt.samples);
-        let failed = Failed { journal: attempt.journal, failure, ending: ending.clone(), at };
-        if done {
-            setting.watcher.ended(&ending);
-            suspicion.well(setting.watcher)?;
+        let (points, in_flight, has_greeted) =
+            (group.pending.len(), attempt.protocol.in_flight(), attempt.protocol.has_greeted());
+        let place = in_flight.map_or(group.size.to_string(), |at| plan.entries[group.pending[at].entry].key.clone());
+        let failure = settle_points(plan, &mut group, in_flight, &ending);
+        let (is_done, samples) = (attempt.protocol.is_done(), attempt.samples);
+        let failed = FailedLaunch { journal: attempt.journal, failure, ending: ending.clone(), place };
+        if is_done {
+            setting.watcher.report_end(&ending);
+            suspicion.record_success(setting.watcher)?;
             failed.write(true, setting.watcher)?;
             return Ok(None);
         }
-        if suspicion.take(failed, samples, setting.watcher)? {
-            let waiting = waiting(plan, setting)?;
-            return Err(faults::of_set_up(&ending, suspicion.launches(), waiting));
+        if suspicion.add_launch(failed, samples, setting.watcher)? {
+            let waiting = count_waiting_points(plan, setting)?;
+            return Err(faults::setup_error(&ending, suspicion.launches(), waiting));
         }
         if ending.is_over() {
-            return Err(faults::over(&ending));
+            return Err(faults::job_over_error(&ending));
         }
         kills += u32::from(ending.lacked_memory);
         if kills > 1 {
-            setting.watcher.ended(&ending);
-            return Ok(Some(faults::lacked_memory(plan, group.size, &launch)));
+            setting.watcher.report_end(&ending);
+            return Ok(Some(faults::memory_error(plan, group.size, &launch)));
         }
         // A run that ended two launches is settled as failed, so it is not tried a third time.
         let progressed = samples > 0 || in_flight.is_some();
         fruitless = if progressed { 0 } else { fruitless + 1 };
         unfinished = if group.pending.len() < points { 0 } else { unfinished + 1 };
         // A process that dies before the greeting may have been killed by chance, once.
-        let most = if hello { FRUITLESS_LAUNCHES } else { 1 + u32::from(ending.abrupt) };
-        if fruitless >= most || unfinished >= UNFINISHED_LAUNCHES {
-            let what = if fruitless >= most { "a sample" } else { "the last sample of any point" };
-            let launches = if fruitless >= most { fruitless } else { unfinished };
-            return Ok(Some(faults::given_up(&launch, group.size, hello.then_some((launches, what)), &ending)));
+        let limit = if has_greeted { MAX_LAUNCHES_WITHOUT_SAMPLE } else { 1 + u32::from(ending.abrupt) };
+        if fruitless >= limit || unfinished >= MAX_LAUNCHES_WITHOUT_POINT {
+            let missing = if fruitless >= limit { "a sample" } else { "the last sample of any point" };
+            let launches = if fruitless >= limit { fruitless } else { unfinished };
+            return Ok(Some(faults::giving_up_error(
+                &launch,
+                group.size,
+                has_greeted.then_some((launches, missing)),
+                &ending,
+            )));
         }
-        setting.watcher.ended(&ending);
+        setting.watcher.report_end(&ending);
     }
     Ok(None)
 }
 
 /// Ends a launch that the driver stopped. If its lines do not fit together, none of its samples counts, and other rank counts
 /// continue.
-fn break_off(mut attempt: Attempt, error: Error, watcher: &mut dyn Watcher) -> Result<Option<Error>> {
+fn abandon_launch(mut attempt: Attempt, error: Error, watcher: &mut dyn Watcher) -> Result<Option<Error>> {
     // If the journal cannot be written either, the first error is reported.
     if !matches!(error.kind, ErrorKind::Interrupted(_)) {
-        let ended = Event::Ended { status: Status::Failed, message: error.what.clone(), doubtful: attempt.faulty };
-        let _ = attempt.journal.append(&ended);
+        let ended_event =
+            Event::Ended { status: Status::Failed, message: error.message.clone(), doubtful: attempt.faulty };
+        let _ = attempt.journal.append(&ended_event);
     }
     let _ = attempt.journal.finish();
     if !attempt.faulty {
         return Err(error);
     }
-    watcher.doubted();
+    watcher.report_misfit();
     Ok(Some(error))
 }
 
@@ -202,7 +214,7 @@ fn launch_once(
     group: &mut Group,
     (launch, journal): (&str, Journal),
     budget: Option<f64>,
-    setting: &mut Setting,
+    setting: &mut DriverInputs,
 ) -> Result<(Attempt, Result<Ending>)> {
     let path = setting.folder.journal(launch);
     // Watch the machine once per run, because it rarely changes between two consecutive launches.
@@ -210,9 +222,12 @@ fn launch_once(
     let job_file = path.with_extension("job");
     let absolute = std::path::absolute(&job_file).map_err(|e| Error::file("find", &job_file, e))?;
     let command = (setting.command)(&absolute, group.size);
-    let job = Job { environment: messaging(&command.env), ..job(plan, group, launch, budget, preflight_seconds) };
+    let job = Job {
+        environment: messaging_variables(&command.env),
+        ..launch_job(plan, group, launch, budget, preflight_seconds)
+    };
     let text = serde_json::to_string(&job).map_err(|e| Error::internal(format!("cannot write a job: {e}")))?;
-    new_file::replace_by(&job_file, text)?;
+    new_file::replace_contents(&job_file, text)?;
 
     let mut attempt = Attempt {
         journal,
@@ -222,36 +237,42 @@ fn launch_once(
         watch: Watch::default(),
         ends_if_noisy: setting.ends_if_noisy,
     };
-    setting.watcher.launched(launch, group.block, group.size, group.pending.len());
+    setting.watcher.report_launch(launch, group.block, group.size, group.pending.len());
     let limits = limits(plan, group, setting);
     let (watcher, interrupted) = (&mut *setting.watcher, setting.interrupted);
     let ending = setting.executor.execute(&command, &path.with_extension("stderr"), limits, &mut |event| {
         interrupted()?;
         let Some(event) = event else {
-            watcher.waiting();
+            watcher.tick();
             return Ok(());
         };
-        let index = attempt.protocol.check(&event).map_err(|why| {
+        let index = attempt.protocol.check(&event).map_err(|reason| {
             attempt.faulty = true;
-            faults::misfit(launch, group.size, &why)
+            faults::misfit_error(launch, group.size, &reason)
         })?;
         let pending = index.map(|index| &mut group.pending[index]);
-        note(plan, group.size, pending, &mut attempt, event, watcher)
+        record_event(plan, group.size, pending, &mut attempt, event, watcher)
     });
     Ok((attempt, ending))
 }
 
 /// Returns the limits of a launch. The point with the most memory and work determines the limit of a sample.
-fn limits(plan: &Plan, group: &Group, setting: &Setting) -> LaunchLimits {
-    let silence = |pending: &Pending| cost::longest_silence(&plan.context, &plan.entries[pending.entry].point);
-    let grown = group.pending.iter().filter(|_| setting.limits_grow).map(silence).fold(0.0, f64::max);
-    let grown = Duration::try_from_secs_f64(grown).unwrap_or(Duration::MAX);
-    let sample = setting.limits.sample.max(grown);
+fn limits(plan: &Plan, group: &Group, setting: &DriverInputs) -> LaunchLimits {
+    let longest_silence = |pending: &Pending| cost::longest_silence(&plan.context, &plan.entries[pending.entry].point);
+    let sample_limit = group.pending.iter().filter(|_| setting.limits_grow).map(longest_silence).fold(0.0, f64::max);
+    let sample_limit = Duration::try_from_secs_f64(sample_limit).unwrap_or(Duration::MAX);
+    let sample = setting.limits.sample.max(sample_limit);
     LaunchLimits { line: setting.limits.line + RANK_BYTES * group.size.ranks, sample, ..setting.limits }
 }
 
 /// Returns the worker's job for a launch of this group.
-pub fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>, preflight_seconds: f64) -> Job {
+pub fn launch_job(
+    plan: &Plan,
+    group: &Group,
+    launch: &str,
+    budget_seconds: Option<f64>,
+    preflight_seconds: f64,
+) -> Job {
     let task = |pending: &Pending| Task {
         key: plan.entries[pending.entry].key.clone(),
         point: plan.entries[pending.entry].point.clone(),
@@ -267,13 +288,13 @@ pub fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>
         seed: plan.seed,
         repeat: Repeat { budget_seconds, ..plan.repeat },
         preflight_seconds,
-        environment: messaging(&[]),
+        environment: messaging_variables(&[]),
         tasks: group.pending.iter().map(task).collect(),
     }
 }
 
 /// Records one event that passed the protocol's check.
-fn note(
+fn record_event(
     plan: &Plan,
     size: LaunchSize,
     pending: Option<&mut Pending>,
@@ -291,15 +312,15 @@ fn note(
             }
             faults::check_nodes(size, launch)?;
             faults::check_memory(plan, size, launch)?;
-            attempt.watch.launched(launch);
-            watcher.greeted(launch);
+            attempt.watch.begin_launch(launch);
+            watcher.report_placement(launch);
         }
         (Event::Start { .. }, Some(pending)) => {
-            watcher.started(&plan.entries[pending.entry].point, &pending.seconds);
+            watcher.report_start(&plan.entries[pending.entry].point, &pending.seconds);
             return Ok(());
         }
         (Event::Progress { phase, share }, _) => {
-            watcher.progressed(*phase, *share);
+            watcher.report_progress(*phase, *share);
             return Ok(());
         }
         (Event::Sample(sample), Some(pending)) => {
@@ -310,17 +331,17 @@ fn note(
                 _ => pending.failed = true,
             }
             attempt.journal.append(&event)?;
-            attempt.watch.sample(sample);
-            let finished = pending.failed || plan.repeat.satisfied(&pending.seconds);
-            watcher.sample(sample, finished, &attempt.watch);
+            attempt.watch.add_sample(sample);
+            let is_finished = pending.failed || plan.repeat.is_satisfied(&pending.seconds);
+            watcher.report_sample(sample, is_finished, &attempt.watch);
             return Ok(());
         }
         (Event::Preflight { canaries }, _) => {
-            let (verdict, text) = attempt.watch.preflight(canaries);
-            watcher.preflight(verdict, &text);
+            let (verdict, text) = attempt.watch.add_preflight(canaries);
+            watcher.report_preflight(verdict, &text);
             if verdict == Quietness::Disturbed && attempt.ends_if_noisy {
                 attempt.journal.append(&event)?;
-                return Err(faults::noisy(&text));
+                return Err(faults::noise_error(&text));
             }
         }
         (Event::Memory { .. } | Event::Done { .. }, _) => {}
@@ -335,23 +356,24 @@ fn note(
 
 /// Settles the points of a launch that has ended, and drops those that need no further launch. Returns the failed sample of the
 /// point that was running, if it is to blame.
-fn conclude(plan: &Plan, group: &mut Group, in_flight: Option<usize>, ending: &Ending) -> Option<Sample> {
+fn settle_points(plan: &Plan, group: &mut Group, in_flight: Option<usize>, ending: &Ending) -> Option<Sample> {
     let mut failure = None;
     // The running point is not to blame if memory ran out or the job ended.
-    if let Some(at) = in_flight.filter(|_| !ending.lacked_memory && !ending.is_over()) {
-        let pending = &mut group.pending[at];
+    if let Some(index) = in_flight.filter(|_| !ending.lacked_memory && !ending.is_over()) {
+        let pending = &mut group.pending[index];
         if ending.abrupt && !pending.crashed {
             pending.crashed = true;
             // A fault of the set-up meets other points too, so another point runs next.
             if ending.cause.is_some() {
-                group.pending[at..].rotate_left(1);
+                group.pending[index..].rotate_left(1);
             }
         } else {
             pending.failed = true;
-            failure = Some(faults::failure(&plan.entries[pending.entry], group.block, pending.next_repetition, ending));
+            failure =
+                Some(faults::failed_sample(&plan.entries[pending.entry], group.block, pending.next_repetition, ending));
         }
     }
     let repeat = plan.repeat;
-    group.pending.retain(|pending| !pending.failed && !repeat.satisfied(&pending.seconds));
+    group.pending.retain(|pending| !pending.failed && !repeat.is_satisfied(&pending.seconds));
     failure
 }

@@ -18,8 +18,8 @@ pub fn pattern() -> String {
 }
 
 /// Returns the variables that change how messages are sent, from this process's environment and from the launch's own variables.
-pub fn messaging(of_launch: &[(String, String)]) -> BTreeMap<String, String> {
-    let text = |(name, value): (OsString, OsString)| (name.to_string_lossy().into(), value.to_string_lossy().into());
-    let all = std::env::vars_os().map(text).chain(of_launch.iter().cloned());
-    all.filter(|(name, _)| is_messaging(name)).collect()
+pub fn messaging_variables(launch_variables: &[(String, String)]) -> BTreeMap<String, String> {
+    let to_text = |(name, value): (OsString, OsString)| (name.to_string_lossy().into(), value.to_string_lossy().into());
+    let variables = std::env::vars_os().map(to_text).chain(launch_variables.iter().cloned());
+    variables.filter(|(name, _)| is_messaging(name)).collect()
 }

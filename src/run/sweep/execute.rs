@@ -1,13 +1,13 @@
 //! Runs one launch: starts it, reads its lines, enforces its time limits and ends it.
 
-use super::errors::Errors;
-use super::lines::{Lines, event};
+use super::errors::ErrorOutput;
+use super::lines::{Lines, parse_event};
 use super::process::{Output, Process};
 use crate::launch::CommandLine;
-use crate::launch::causes::{self, Cause, Found, Nature};
+use crate::launch::causes::{self, Cause, CauseMatch, Nature};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::sample::{Event, Status, shortened};
-use apexmap_measure::hardware::{Below, Files, memory_kills};
+use apexmap_base::sample::{Event, Status, shorten_message};
+use apexmap_measure::hardware::{FilesBelow, SystemFiles, memory_kills};
 use nix::libc::SIGKILL;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -43,20 +43,20 @@ pub struct Ending {
 impl Ending {
     /// Creates an ending without a known cause.
     pub fn new(status: Status, message: impl Into<String>) -> Self {
-        Self { status, message: shortened(message.into()), abrupt: false, lacked_memory: false, cause: None }
+        Self { status, message: shorten_message(message.into()), abrupt: false, lacked_memory: false, cause: None }
     }
 
     /// Returns true if the launch ended because its job ended.
     pub fn is_over(&self) -> bool {
-        self.cause.is_some_and(|cause| cause.nature == Nature::Over)
+        self.cause.is_some_and(|cause| cause.nature == Nature::JobOver)
     }
 
     /// Creates an ending whose message has the cause and its line first, then `end_text`.
-    fn because(status: Status, found: &Found, how: &str) -> Self {
-        let how = if how.is_empty() { String::new() } else { format!("; {how}") };
-        let ending = Self::new(status, format!("{}: {}{how}", found.cause.what, found.line));
-        let lacked_memory = found.cause.nature == Nature::Memory;
-        Self { lacked_memory, cause: Some(found.cause), ..ending }
+    fn with_cause(status: Status, cause_match: &CauseMatch, end_text: &str) -> Self {
+        let end_text = if end_text.is_empty() { String::new() } else { format!("; {end_text}") };
+        let ending = Self::new(status, format!("{}: {}{end_text}", cause_match.cause.summary, cause_match.line));
+        let lacked_memory = cause_match.cause.nature == Nature::Memory;
+        Self { lacked_memory, cause: Some(cause_match.cause), ..ending }
     }
 }
 
@@ -76,13 +76,13 @@ pub trait Executor {
 }
 
 /// Longest time between two calls of the listener.
-const MOMENT: Duration = Duration::from_millis(200);
+const LISTENER_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Runs real processes.
 pub struct Processes;
 
 /// Runs real processes, and reads the system's counts from these files.
-pub struct ProcessesOn<'a>(pub &'a dyn Files);
+pub struct ProcessesOn<'a>(pub &'a dyn SystemFiles);
 
 impl Executor for Processes {
     fn execute(
@@ -92,7 +92,7 @@ impl Executor for Processes {
         limits: LaunchLimits,
         on_event: &mut Listener,
     ) -> Result<Ending> {
-        ProcessesOn(&Below(Path::new("/"))).execute(command, errors, limits, on_event)
+        ProcessesOn(&FilesBelow(Path::new("/"))).execute(command, errors, limits, on_event)
     }
 }
 
@@ -106,22 +106,22 @@ impl Executor for ProcessesOn<'_> {
     ) -> Result<Ending> {
         let (program, arguments) =
             command.argv.split_first().ok_or_else(|| Error::internal("an empty command line"))?;
-        let mut errors = Errors::create(errors)?;
+        let mut errors = ErrorOutput::create(errors)?;
         let mut start = Command::new(program);
         start.args(arguments).envs(command.env.iter().cloned());
-        let kills = memory_kills(self.0);
+        let kills_before = memory_kills(self.0);
         let mut process = Process::start(start)?;
         let result = follow(&mut process, &mut errors, limits, on_event);
         errors.finish();
         // Nothing of this launch may survive, whatever happened.
         let status = process.end()?;
         Ok(match result? {
-            Some(ending) if ending.status == Status::TimedOut => match errors.cause() {
-                Some(found) => Ending::because(ending.status, &found, &ending.message),
+            Some(ending) if ending.status == Status::TimedOut => match errors.final_cause() {
+                Some(found) => Ending::with_cause(ending.status, &found, &ending.message),
                 None => ending,
             },
             Some(ending) => ending,
-            None => judge(status, &errors, memory_kills(self.0) > kills),
+            None => judge(status, &errors, memory_kills(self.0) > kills_before),
         })
     }
 }
@@ -133,115 +133,124 @@ enum Stop {
 }
 
 /// The state of a running launch, and its time limit.
-struct Hearing<'a, 'b> {
+struct LaunchState<'a, 'b> {
     limits: LaunchLimits,
     on_event: &'a mut Listener<'b>,
-    allowed: Duration,
-    since: Instant,
-    greeted: bool,
-    started: bool,
-    done: bool,
+    limit: Duration,
+    last_event: Instant,
+    has_greeted: bool,
+    has_started: bool,
+    is_done: bool,
     /// Lines that are not events.
-    other: Vec<u8>,
+    other_output: Vec<u8>,
 }
 
-impl Hearing<'_, '_> {
+impl LaunchState<'_, '_> {
     /// Handles a line. Launchers print warnings between the worker's lines. Only events are signs of life.
-    fn hear(&mut self, line: &[u8]) -> std::result::Result<(), Stop> {
-        let Some(event) = event(line) else {
+    fn handle_line(&mut self, line: &[u8]) -> std::result::Result<(), Stop> {
+        let Some(event) = parse_event(line) else {
             if !line.trim_ascii().is_empty() {
-                self.other.extend_from_slice(line);
-                self.other.push(b'\n');
+                self.other_output.extend_from_slice(line);
+                self.other_output.push(b'\n');
             }
             return Ok(());
         };
-        self.greeted = true;
-        self.started |= matches!(event, Event::Start { .. });
-        self.done |= matches!(event, Event::Done { .. });
-        self.allowed = match &event {
+        self.has_greeted = true;
+        self.has_started |= matches!(event, Event::Start { .. });
+        self.is_done |= matches!(event, Event::Done { .. });
+        self.limit = match &event {
             Event::Done { .. } | Event::Fatal { .. } => self.limits.end,
-            _ if self.started => self.limits.sample,
+            _ if self.has_started => self.limits.sample,
             _ => self.limits.start,
         };
-        self.since = Instant::now();
+        self.last_event = Instant::now();
         let fatal = if let Event::Fatal { message } = &event { Some(message.clone()) } else { None };
         (self.on_event)(Some(event)).map_err(Stop::Error)?;
         let Some(message) = fatal else { return Ok(()) };
         Err(Stop::Ending(match causes::find(&message) {
-            Some(found) => Ending::because(Status::Failed, &Found { line: message, ..found }, ""),
+            Some(found) => Ending::with_cause(Status::Failed, &CauseMatch { line: message, ..found }, ""),
             None => Ending::new(Status::Failed, message),
         }))
     }
 
     /// Shortens the wait for the greeting if the output shows a fault of the set-up, because few launchers then end themselves.
-    fn despair(&mut self, told: Option<&Found>) {
-        if !self.greeted && told.is_some_and(|found| found.cause.nature == Nature::Setup) {
-            self.allowed = self.allowed.min(self.since.elapsed() + self.limits.end);
+    fn shorten_wait(&mut self, output_cause: Option<&CauseMatch>) {
+        if !self.has_greeted && output_cause.is_some_and(|cause_match| cause_match.cause.nature == Nature::Setup) {
+            self.limit = self.limit.min(self.last_event.elapsed() + self.limits.end);
         }
     }
 
-    fn left(&self) -> Duration {
-        self.allowed.saturating_sub(self.since.elapsed())
+    fn time_left(&self) -> Duration {
+        self.limit.saturating_sub(self.last_event.elapsed())
     }
 
     /// Returns the ending of a launch that took too long.
-    fn late(&self) -> Ending {
-        if self.done {
-            return hung();
+    fn timeout_ending(&self) -> Ending {
+        if self.is_done {
+            return hung_ending();
         }
-        Ending::new(Status::TimedOut, format!("no sign of life within {} s", self.allowed.as_secs_f64()))
+        Ending::new(Status::TimedOut, format!("no sign of life within {} s", self.limit.as_secs_f64()))
     }
 }
 
 /// Passes on events until the output ends or a limit is exceeded. Returns `None` if the exit status decides.
 fn follow(
     process: &mut Process,
-    errors: &mut Errors,
+    errors: &mut ErrorOutput,
     limits: LaunchLimits,
     on_event: &mut Listener,
 ) -> Result<Option<Ending>> {
     let mut lines = Lines::new(limits.line);
-    let (allowed, since) = (limits.start, Instant::now());
-    let (greeted, started, done) = (false, false, false);
-    let mut hearing = Hearing { limits, on_event, allowed, since, greeted, started, done, other: Vec::new() };
+    let (limit, last_event) = (limits.start, Instant::now());
+    let (has_greeted, has_started, is_done) = (false, false, false);
+    let mut state = LaunchState {
+        limits,
+        on_event,
+        limit,
+        last_event,
+        has_greeted,
+        has_started,
+        is_done,
+        other_output: Vec::new(),
+    };
     loop {
-        let heard = hearing.since;
+        let last_event_before = state.last_event;
         let mut result = Ok(());
-        let open = process.read(hearing.left().min(MOMENT), &mut |output| match output {
-            Output::Standard(bytes) => result = lines.add(bytes, |line| hearing.hear(line)),
+        let is_open = process.read(state.time_left().min(LISTENER_INTERVAL), &mut |output| match output {
+            Output::Standard(bytes) => result = lines.add(bytes, |line| state.handle_line(line)),
             Output::Error(bytes) => _ = errors.add(bytes),
         });
-        if !open && result.is_ok() {
-            result = hearing.hear(lines.rest());
+        if !is_open && result.is_ok() {
+            result = state.handle_line(lines.rest());
         }
         // Some launchers and libraries write errors to standard output.
-        errors.add(&std::mem::take(&mut hearing.other));
-        hearing.despair(errors.told());
+        errors.add(&std::mem::take(&mut state.other_output));
+        state.shorten_wait(errors.early_cause());
         match result {
             Ok(()) => {}
             Err(Stop::Ending(ending)) => return Ok(Some(ending)),
             Err(Stop::Error(error)) => return Err(error),
         }
-        if !open {
+        if !is_open {
             break;
         }
-        if hearing.left().is_zero() {
-            return Ok(Some(hearing.late()));
+        if state.time_left().is_zero() {
+            return Ok(Some(state.timeout_ending()));
         }
-        if hearing.since == heard {
-            (hearing.on_event)(None)?;
+        if state.last_event == last_event_before {
+            (state.on_event)(None)?;
         }
     }
     // The output has ended, so the process should end too.
-    let (since, mut pause) = (Instant::now(), Duration::from_millis(1));
+    let (ended_at, mut pause) = (Instant::now(), Duration::from_millis(1));
     let mut add = |output: Output| {
         if let Output::Error(bytes) = output {
             errors.add(bytes);
         }
     };
     while !process.has_ended()? {
-        if since.elapsed() > limits.end {
-            return Ok(Some(hung()));
+        if ended_at.elapsed() > limits.end {
+            return Ok(Some(hung_ending()));
         }
         on_event(None)?;
         process.read(pause, &mut add);
@@ -252,36 +261,37 @@ fn follow(
     Ok(None)
 }
 
-fn hung() -> Ending {
+fn hung_ending() -> Ending {
     Ending::new(Status::Hung, "all output was written, but the launch did not end")
 }
 
 /// Returns the ending for an exit status. `has_kills`: whether the system has killed a process since the start because memory ran
 /// out.
-fn judge(status: ExitStatus, errors: &Errors, kills: bool) -> Ending {
+fn judge(status: ExitStatus, errors: &ErrorOutput, has_kills: bool) -> Ending {
     if status.success() {
         return Ending::new(Status::Ok, "");
     }
-    let how = match (status.code(), status.signal()) {
+    let end_text = match (status.code(), status.signal()) {
         (Some(code), _) => format!("the launch ended with exit code {code}"),
         (None, Some(signal)) => format!("the launch was killed by signal {signal}"),
         (None, None) => "the launch ended abnormally".into(),
     };
-    let words = errors.last_words();
-    let killed = status.signal() == Some(SIGKILL) || status.code() == Some(128 + SIGKILL) || tells_of_kill(&words);
-    if kills && killed {
+    let last_lines = errors.last_lines();
+    let was_killed =
+        status.signal() == Some(SIGKILL) || status.code() == Some(128 + SIGKILL) || mentions_kill(&last_lines);
+    if has_kills && was_killed {
         let ending = Ending::new(Status::Failed, "killed by the system: out of memory");
         return Ending { abrupt: true, lacked_memory: true, ..ending };
     }
-    let ending = match errors.cause() {
-        Some(found) => Ending::because(Status::Failed, &found, &how),
-        None if words.is_empty() => Ending::new(Status::Failed, how),
-        None => Ending::new(Status::Failed, format!("{how}: {words}")),
+    let ending = match errors.final_cause() {
+        Some(found) => Ending::with_cause(Status::Failed, &found, &end_text),
+        None if last_lines.is_empty() => Ending::new(Status::Failed, end_text),
+        None => Ending::new(Status::Failed, format!("{end_text}: {last_lines}")),
     };
     Ending { abrupt: true, ..ending }
 }
 
 /// Returns true if the output of a launcher says that a rank was killed: mpirun of Open MPI and of MPICH, srun.
-fn tells_of_kill(words: &str) -> bool {
+fn mentions_kill(words: &str) -> bool {
     ["signal 9", "Signal: 9", "signal: 9", "Killed", "SIGKILL", "oom"].iter().any(|sign| words.contains(sign))
 }

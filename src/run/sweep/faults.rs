@@ -15,15 +15,15 @@ use std::collections::{BTreeMap, HashSet};
 
 /// Returns the error of a group that the driver gives up. `ended_without`: number of launches and their missing result, if the
 /// last one greeted.
-pub fn given_up(launch: &str, size: LaunchSize, ended: Option<(u32, &str)>, ending: &Ending) -> Error {
-    if let Some(Cause { nature: Nature::Setup, next, .. }) = ending.cause {
-        let what = format!("launch {launch} on {size} did not start: {}", reason(ending));
-        return Error::new(ErrorKind::Setup, what, format!("{next}; then rerun the same command"));
+pub fn giving_up_error(launch: &str, size: LaunchSize, ended_without: Option<(u32, &str)>, ending: &Ending) -> Error {
+    if let Some(Cause { nature: Nature::Setup, advice, .. }) = ending.cause {
+        let message = format!("launch {launch} on {size} did not start: {}", reason(ending));
+        return Error::new(ErrorKind::Setup, message, format!("{advice}; then rerun the same command"));
     }
     let reason = reason(ending);
-    if let Some((launches, what)) = ended {
-        let what = format!("{launches} consecutive launches on {size} ended without {what}: {reason}");
-        return Error::environment(what, "fix the cause and rerun: all samples are kept");
+    if let Some((launches, missing)) = ended_without {
+        let message = format!("{launches} consecutive launches on {size} ended without {missing}: {reason}");
+        return Error::environment(message, "fix the cause and rerun: all samples are kept");
     }
     Error::environment(
         format!("launch {launch} on {size} did not start: {reason}"),
@@ -32,46 +32,47 @@ pub fn given_up(launch: &str, size: LaunchSize, ended: Option<(u32, &str)>, endi
 }
 
 /// Returns the error of a faulty set-up, after this number of launches. `waiting` points remain to be measured.
-pub fn of_set_up(ending: &Ending, launches: usize, waiting: usize) -> Error {
-    let known = ending.cause.map_or("fix the cause (see the .stderr files next to the journals)", |cause| cause.next);
-    let ended = if launches == 1 { "a launch failed for a known reason".into() } else { same(launches) };
-    let are = if waiting == 1 { "point waits" } else { "points wait" };
+pub fn setup_error(ending: &Ending, launches: usize, waiting: usize) -> Error {
+    let known = ending.cause.map_or("fix the cause (see the .stderr files next to the journals)", |cause| cause.advice);
+    let subject = if launches == 1 { "a launch failed for a known reason".into() } else { repeated_failure(launches) };
+    let verb = if waiting == 1 { "point waits" } else { "points wait" };
     Error::new(
         ErrorKind::Setup,
-        format!("{ended}, so the set-up is at fault, not a point: {}", reason(ending)),
-        format!("{known}; then rerun the same command: {waiting} {are} for the fix, and none is marked as failed"),
+        format!("{subject}, so the set-up is at fault, not a point: {}", reason(ending)),
+        format!("{known}; then rerun the same command: {waiting} {verb} for the fix, and none is marked as failed"),
     )
 }
 
-fn same(launches: usize) -> String {
+fn repeated_failure(launches: usize) -> String {
     format!("{launches} consecutive launches failed for the same reason")
 }
 
 /// Returns the error of a job that ends before the sweep.
-pub fn over(ending: &Ending) -> Error {
-    let next = ending.cause.map_or("", |cause| cause.next);
-    Error::environment(reason(ending), next)
+pub fn job_over_error(ending: &Ending) -> Error {
+    let advice = ending.cause.map_or("", |cause| cause.advice);
+    Error::environment(reason(ending), advice)
 }
 
 /// Returns the error of a launch whose lines violate the protocol.
-pub fn misfit(launch: &str, size: LaunchSize, why: &str) -> Error {
+pub fn misfit_error(launch: &str, size: LaunchSize, reason: &str) -> Error {
     Error::environment(
-        format!("launch {launch} on {size}: the launch's lines do not fit together: {why}"),
+        format!("launch {launch} on {size}: the launch's lines do not fit together: {reason}"),
         "check that the launcher starts the worker once, and passes on its output complete and in order; then rerun: \
          the samples of this launch do not count and are measured again",
     )
 }
 
 /// Returns the error of a launch that the system killed twice because memory ran out.
-pub fn lacked_memory(plan: &Plan, size: LaunchSize, launch: &str) -> Error {
+pub fn memory_error(plan: &Plan, size: LaunchSize, launch: &str) -> Error {
     let entries = plan.by_size().remove(&size).unwrap_or_default();
     let planned = units::bytes(launch_memory(plan, size, &entries).0 as f64);
-    let here = Some(Hardware::here()).filter(|_| !plan.context.launcher.remote);
-    let has = here.and_then(Hardware::usable_memory_bytes);
-    let has = has.map_or(String::new(), |bytes| format!(", and the node has {}", units::bytes(bytes as f64)));
+    let hardware = Some(Hardware::this_machine()).filter(|_| !plan.context.launcher.remote);
+    let node_bytes = hardware.and_then(Hardware::usable_memory_bytes);
+    let node_text =
+        node_bytes.map_or(String::new(), |bytes| format!(", and the node has {}", units::bytes(bytes as f64)));
     Error::environment(
         format!(
-            "launch {launch} on {size} was killed by the system twice: out of memory; the plan estimated {planned}{has}"
+            "launch {launch} on {size} was killed by the system twice: out of memory; the plan estimated {planned}{node_text}"
         ),
         "lower M or the number of ranks, or end other programs, and rerun: all samples are kept, and no point is \
          marked as failed",
@@ -80,9 +81,9 @@ pub fn lacked_memory(plan: &Plan, size: LaunchSize, launch: &str) -> Error {
 
 /// Checks that the launch has the number of nodes that it needs, because some launchers do not check it.
 pub fn check_nodes(size: LaunchSize, launch: &Launch) -> Result<()> {
-    let Some(asked) = size.nodes else { return Ok(()) };
+    let Some(needed) = size.nodes else { return Ok(()) };
     let nodes: HashSet<&str> = launch.placement.iter().map(|place| place.node.as_str()).collect();
-    if nodes.len() == asked {
+    if nodes.len() == needed {
         return Ok(());
     }
     Err(Error::environment(
@@ -92,7 +93,7 @@ pub fn check_nodes(size: LaunchSize, launch: &Launch) -> Result<()> {
 }
 
 /// Largest share of a node's memory that ranks may take.
-const MOST_OF_MEMORY: f64 = 0.9;
+const MAX_MEMORY_SHARE: f64 = 0.9;
 
 /// Checks that the ranks on each node fit into its memory, which they report. Launches on this machine are checked before they
 /// start.
@@ -106,18 +107,19 @@ pub fn check_memory(plan: &Plan, size: LaunchSize, launch: &Launch) -> Result<()
         *node = (node.0 + 1, node.1.into_iter().chain(place.node_memory_bytes).min());
     }
     let entries = plan.by_size().remove(&size).unwrap_or_default();
-    let lacking = nodes.into_iter().find_map(|(node, (ranks, has))| {
+    let short_node = nodes.into_iter().find_map(|(node, (ranks, node_bytes))| {
         let points = entries.iter().map(|&entry| &plan.entries[entry].point);
-        let needed = memory::of_launch(points, plan.context.transport, ranks);
-        let has = has.filter(|&has| has > 0 && needed as f64 > MOST_OF_MEMORY * has as f64)?;
-        Some((node, ranks, needed, has))
+        let needed = memory::launch_bytes(points, plan.context.transport, ranks);
+        let node_bytes = node_bytes.filter(|&has| has > 0 && needed as f64 > MAX_MEMORY_SHARE * has as f64)?;
+        Some((node, ranks, needed, node_bytes))
     });
-    let Some((node, ranks, needed, has)) = lacking else { return Ok(()) };
-    let (who, [needed, has]) = (units::plural(ranks, "rank"), [needed, has].map(|bytes| units::bytes(bytes as f64)));
-    let need = if ranks == 1 { "needs" } else { "need" };
+    let Some((node, ranks, needed, node_bytes)) = short_node else { return Ok(()) };
+    let (ranks_text, [needed, node_bytes]) =
+        (units::plural(ranks, "rank"), [needed, node_bytes].map(|bytes| units::bytes(bytes as f64)));
+    let verb = if ranks == 1 { "needs" } else { "need" };
     Err(Error::input(
         format!(
-            "launch {} on {size}: {who} on node {node} {need} {needed} of memory, but the node has {has}",
+            "launch {} on {size}: {ranks_text} on node {node} {verb} {needed} of memory, but the node has {node_bytes}",
             launch.launch
         ),
         "reduce M or the ranks per node, or request more memory from the batch system; this launch measured nothing",
@@ -125,10 +127,10 @@ pub fn check_memory(plan: &Plan, size: LaunchSize, launch: &Launch) -> Result<()
 }
 
 /// Returns the error of a machine that is disturbed before the first sample.
-pub fn noisy(why: &str) -> Error {
+pub fn noise_error(reason: &str) -> Error {
     Error::new(
         ErrorKind::Regression,
-        format!("the machine is disturbed: {why}"),
+        format!("the machine is disturbed: {reason}"),
         "stop other programs on the machine, or remove --fail-if noisy: samples are then marked as disturbed",
     )
 }
@@ -142,7 +144,7 @@ pub fn reason(ending: &Ending) -> &str {
 pub const ADVICE: &str = "; what to do: ";
 
 /// Returns the failed sample of a point. A point without a number is still a result, with a status.
-pub fn failure(entry: &Entry, block: u32, repetition: u32, ending: &Ending) -> Sample {
+pub fn failed_sample(entry: &Entry, block: u32, repetition: u32, ending: &Ending) -> Sample {
     Sample {
         point: entry.point.clone(),
         key: entry.key.clone(),
@@ -150,7 +152,7 @@ pub fn failure(entry: &Entry, block: u32, repetition: u32, ending: &Ending) -> S
         repetition,
         status: if ending.status == Status::Ok { Status::Failed } else { ending.status },
         message: match ending.cause {
-            Some(cause) => format!("{}{ADVICE}{}", reason(ending), cause.next),
+            Some(cause) => format!("{}{ADVICE}{}", reason(ending), cause.advice),
             None => reason(ending).to_owned(),
         },
         unix_seconds: unix_seconds(),

@@ -3,8 +3,8 @@
 use super::expand;
 use super::spec::{FigureSpec, File};
 use apexmap_base::error::Result;
-use apexmap_base::nearest::nearest;
-use apexmap_base::toml_file::Page;
+use apexmap_base::nearest::nearest_name;
+use apexmap_base::toml_file::TomlSource;
 use apexmap_draw::plot::FigureKind;
 use apexmap_results::table::columns::{self, Role};
 use serde::Deserialize;
@@ -31,58 +31,58 @@ fn kinds() -> impl Iterator<Item = (&'static str, FigureKind)> + Clone {
 }
 
 /// Returns the names of the axes, as given.
-fn names(figure: &FigureSpec) -> impl Iterator<Item = (&str, &Spanned<String>)> {
-    let further = figure.y.iter().flat_map(|list| list.get_ref().split(',').map(move |name| (name.trim(), list)));
-    std::iter::once((figure.x.get_ref().trim(), &figure.x)).chain(further)
+fn axis_names(figure: &FigureSpec) -> impl Iterator<Item = (&str, &Spanned<String>)> {
+    let more_axes = figure.y.iter().flat_map(|list| list.get_ref().split(',').map(move |name| (name.trim(), list)));
+    std::iter::once((figure.x.get_ref().trim(), &figure.x)).chain(more_axes)
 }
 
 /// Parses the figures of a sweep's text, which was checked when it ran. Figures that this version does not understand are left
 /// out.
-pub fn of(sweep: &str) -> Vec<SweepFigure> {
+pub fn parse_figures(sweep: &str) -> Vec<SweepFigure> {
     #[derive(Deserialize)]
     struct Figures {
         #[serde(default)]
         figure: Vec<FigureSpec>,
     }
     let figures = toml::from_str::<Figures>(sweep).map(|file| file.figure).unwrap_or_default();
-    let of = |figure: FigureSpec| {
+    let to_figure = |figure: FigureSpec| {
         let (_, kind) = kinds().find(|(name, _)| name == figure.kind.get_ref())?;
-        let axes = names(&figure).map(|(name, _)| columns::resolve(name).to_owned()).collect();
+        let axes = axis_names(&figure).map(|(name, _)| columns::resolve(name).to_owned()).collect();
         let z = figure.z.map(|z| columns::resolve(z.get_ref().trim()).to_owned());
         let condition = figure.condition.map(Spanned::into_inner);
         Some(SweepFigure { kind, title: figure.title, axes, z, condition })
     };
-    figures.into_iter().filter_map(of).collect()
+    figures.into_iter().filter_map(to_figure).collect()
 }
 
 /// Checks the figures of a sweep.
 ///
 /// # Errors
 /// If a figure has an unknown kind, column or condition, or the wrong number of axes.
-pub(super) fn check(file: &File, page: &Page) -> Result<()> {
-    let kernels = expand::selected(file, page)?;
+pub(super) fn check(file: &File, page: &TomlSource) -> Result<()> {
+    let kernels = expand::select_kernels(file, page)?;
     for figure in &file.figure {
         let kind = figure.kind.get_ref();
         if !kinds().any(|(name, _)| name == kind) {
-            let all: Vec<&str> = kinds().map(|(name, _)| name).collect();
-            let next = format!("write one of {}", all.join(", "));
-            return Err(page.wrong(figure.kind.span(), format!("unknown kind of figure \"{kind}\""), next));
+            let kind_names: Vec<&str> = kinds().map(|(name, _)| name).collect();
+            let advice = format!("write one of {}", kind_names.join(", "));
+            return Err(page.error_at(figure.kind.span(), format!("unknown kind of figure \"{kind}\""), advice));
         }
         let z = figure.z.iter().map(|z| (z.get_ref().trim(), z));
-        for (name, place) in names(figure).chain(z) {
-            let known = columns::describe(columns::resolve(name)).role != Role::Unknown;
-            if !known {
-                let other = nearest(name, columns::symbols().iter().copied());
-                let next = other.map_or_else(
+        for (name, place) in axis_names(figure).chain(z) {
+            let is_known = columns::describe(columns::resolve(name)).role != Role::Unknown;
+            if !is_known {
+                let other = nearest_name(name, columns::symbols().iter().copied());
+                let advice = other.map_or_else(
                     || "`apexmap kernels KERNEL` lists parameters and outputs".to_owned(),
                     |other| format!("did you mean \"{other}\"?"),
                 );
-                return Err(page.wrong(place.span(), format!("no result has a column \"{name}\""), next));
+                return Err(page.error_at(place.span(), format!("no result has a column \"{name}\""), advice));
             }
         }
-        if kind != "curves" && names(figure).count() != 2 {
+        if kind != "curves" && axis_names(figure).count() != 2 {
             let place = figure.y.as_ref().map_or(figure.kind.span(), Spanned::span);
-            return Err(page.wrong(place, format!("a {kind} has two axes"), "set one in x and one in y"));
+            return Err(page.error_at(place, format!("a {kind} has two axes"), "set one in x and one in y"));
         }
         if let Some(text) = &figure.condition {
             expand::condition(text, &kernels, page)?;

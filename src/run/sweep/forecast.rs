@@ -64,11 +64,11 @@ struct Point {
     /// Wall time of its first sample in this sweep, and of the later ones. The first one may include the allocation of memory.
     first: Option<f64>,
     /// Whether its first sample was the first of a launch. The launch's start cannot be separated from such a sample.
-    began: bool,
+    is_first_of_launch: bool,
     later: Costs,
     /// Total number of samples that it needs, if its samples so far determine it.
-    wanted: Option<f64>,
-    finished: bool,
+    needed_samples: Option<f64>,
+    is_finished: bool,
 }
 
 /// Launches of one size and block.
@@ -86,14 +86,14 @@ pub struct Forecast {
     groups: Vec<Group>,
     /// The group being measured; `None` before the first launch.
     current: Option<usize>,
-    begun: f64,
+    begun_at: f64,
     /// Start of the present group's first launch, and the time that the group may take.
-    group_begun: f64,
+    group_begun_at: f64,
     share: Option<f64>,
     /// Time of the last sample or the last start of a launch.
     previous: f64,
     /// Whether a launch has started and has not yet measured a sample.
-    starting: bool,
+    is_starting: bool,
     startup: Costs,
     /// Group and point by block and key.
     places: HashMap<(u32, String), (usize, usize)>,
@@ -105,98 +105,101 @@ const STARTUP: f64 = 0.5;
 impl Forecast {
     /// Creates a forecast before the first launch, at the time `now`.
     pub fn new(repeat: Repeat, launches: &[OpenLaunch], now: f64) -> Self {
-        let point = |open: &OpenPoint| Point {
-            key: open.key.clone(),
-            wanted: wanted(&repeat, &open.seconds),
-            seconds: open.seconds.clone(),
-            expected: open.cost,
+        let point = |open_point: &OpenPoint| Point {
+            key: open_point.key.clone(),
+            needed_samples: needed_samples(&repeat, &open_point.seconds),
+            seconds: open_point.seconds.clone(),
+            expected: open_point.cost,
             first: None,
-            began: false,
+            is_first_of_launch: false,
             later: Costs::default(),
-            finished: false,
+            is_finished: false,
         };
-        let group = |open: &OpenLaunch| Group {
-            block: open.block,
-            size: open.size,
-            points: open.points.iter().map(point).collect(),
+        let group = |open_launch: &OpenLaunch| Group {
+            block: open_launch.block,
+            size: open_launch.size,
+            points: open_launch.points.iter().map(point).collect(),
         };
         let groups: Vec<Group> = launches.iter().map(group).collect();
         let mut places = HashMap::new();
-        for (at, group) in groups.iter().enumerate() {
-            places
-                .extend(group.points.iter().enumerate().map(|(k, point)| ((group.block, point.key.clone()), (at, k))));
+        for (index, group) in groups.iter().enumerate() {
+            places.extend(
+                group.points.iter().enumerate().map(|(k, point)| ((group.block, point.key.clone()), (index, k))),
+            );
         }
         Self {
             repeat,
             groups,
             current: None,
-            begun: now,
-            group_begun: now,
+            begun_at: now,
+            group_begun_at: now,
             share: None,
             previous: now,
-            starting: true,
+            is_starting: true,
             startup: Costs::default(),
             places,
         }
     }
 
     /// Records the start of a launch of this size and block.
-    pub fn launched(&mut self, block: u32, size: LaunchSize, now: f64) {
-        let at = self.groups.iter().position(|group| (group.block, group.size) == (block, size));
-        if at.is_some() && at != self.current {
-            self.share = at.and_then(|at| self.share_of(at, self.budget_left(now)));
-            (self.current, self.group_begun) = (at, now);
+    pub fn start_launch(&mut self, block: u32, size: LaunchSize, now: f64) {
+        let index = self.groups.iter().position(|group| (group.block, group.size) == (block, size));
+        if index.is_some() && index != self.current {
+            self.share = index.and_then(|index| self.share_of(index, self.budget_left(now)));
+            (self.current, self.group_begun_at) = (index, now);
         }
-        (self.previous, self.starting) = (now, true);
+        (self.previous, self.is_starting) = (now, true);
     }
 
     /// Records a sample of a point, with its time if it succeeded. `is_finished`: the point needs no more samples.
-    pub fn sample(&mut self, block: u32, key: &str, seconds: Option<f64>, finished: bool, now: f64) {
+    pub fn add_sample(&mut self, block: u32, key: &str, seconds: Option<f64>, is_finished: bool, now: f64) {
         let mut cost = now - self.previous;
-        let began = self.starting;
-        if began {
+        let is_first_of_launch = self.is_starting;
+        if is_first_of_launch {
             // The launch's start-up takes the rest of the wall time of its first sample.
-            let own = seconds.unwrap_or_default().min(cost);
-            self.startup.add(cost - own);
-            cost = own;
+            let sample_seconds = seconds.unwrap_or_default().min(cost);
+            self.startup.add(cost - sample_seconds);
+            cost = sample_seconds;
         }
-        (self.previous, self.starting) = (now, false);
+        (self.previous, self.is_starting) = (now, false);
         let Some(&(group, point)) = self.places.get(&(block, key.to_owned())) else { return };
         let repeat = self.repeat;
         let point = &mut self.groups[group].points[point];
         match point.first {
-            None => (point.first, point.began) = (Some(cost), began),
+            None => (point.first, point.is_first_of_launch) = (Some(cost), is_first_of_launch),
             Some(_) => point.later.add(cost),
         }
         point.seconds.extend(seconds);
-        point.finished = finished;
-        point.wanted = if finished { Some(point.seconds.len() as f64) } else { wanted(&repeat, &point.seconds) };
+        point.is_finished = is_finished;
+        point.needed_samples =
+            if is_finished { Some(point.seconds.len() as f64) } else { needed_samples(&repeat, &point.seconds) };
     }
 
     /// Returns the remainder of the sweep at the time `now`.
     pub fn outlook(&self, now: f64) -> Outlook {
-        let rates = Rates::of(self);
+        let rates = Rates::from_forecast(self);
         let startup = self.startup.mean().unwrap_or(STARTUP);
         let mut budget = self.budget_left(now);
         let mut outlook = Outlook { seconds: 0.0, samples: 0.0 };
-        for at in self.current.unwrap_or(0)..self.groups.len() {
-            let group = &self.groups[at];
+        for index in self.current.unwrap_or(0)..self.groups.len() {
+            let group = &self.groups[index];
             let (mut work, mut samples) = (0.0, 0.0);
-            for point in group.points.iter().filter(|point| !point.finished) {
-                let count = (rates.wanted(point, self.current == Some(at)) - point.seconds.len() as f64).max(1.0);
+            for point in group.points.iter().filter(|point| !point.is_finished) {
+                let count =
+                    (rates.expected_samples(point, self.current == Some(index)) - point.seconds.len() as f64).max(1.0);
                 samples += count;
                 work += count * rates.cost(point);
             }
-            let share = if self.current == Some(at) {
+            let share = if self.current == Some(index) {
                 // Subtract the time already spent on the running sample.
-                let waited = (now - self.previous).max(0.0);
-                let start = if self.starting { startup } else { 0.0 };
-                let one = if samples > 0.0 { work / samples } else { 0.0 };
-                work = (work + start - waited.min(start + one)).max(0.0);
-                self.share.map(|share| (share - (now - self.group_begun)).max(0.0))
+                let waiting_seconds = (now - self.previous).max(0.0);
+                let start = if self.is_starting { startup } else { 0.0 };
+                let sample_seconds = if samples > 0.0 { work / samples } else { 0.0 };
+                work = (work + start - waiting_seconds.min(start + sample_seconds)).max(0.0);
+                self.share.map(|share| (share - (now - self.group_begun_at)).max(0.0))
             } else {
                 work += if samples > 0.0 { startup } else { 0.0 };
-                self.share_of(at, budget)
+                self.share_of(index, budget)
             };
             let seconds = share.map_or(work, |share| work.min(share));
             budget = budget.map(|budget| (budget - seconds).max(0.0));
@@ -207,86 +210,93 @@ impl Forecast {
     }
 
     fn budget_left(&self, now: f64) -> Option<f64> {
-        self.repeat.budget_seconds.map(|budget| (budget - (now - self.begun)).max(0.0))
+        self.repeat.budget_seconds.map(|budget| (budget - (now - self.begun_at)).max(0.0))
     }
 
     /// Returns the share of the budget for a group: its number of points relative to those of all remaining groups, as in the
     /// driver.
-    fn share_of(&self, at: usize, budget: Option<f64>) -> Option<f64> {
-        let points: usize = self.groups[at..].iter().map(|group| group.points.len()).sum();
-        budget.map(|budget| budget * self.groups[at].points.len() as f64 / points.max(1) as f64)
+    fn share_of(&self, index: usize, budget: Option<f64>) -> Option<f64> {
+        let points: usize = self.groups[index..].iter().map(|group| group.points.len()).sum();
+        budget.map(|budget| budget * self.groups[index].points.len() as f64 / points.max(1) as f64)
     }
 }
 
 /// Rates derived from the samples so far.
 struct Rates<'a> {
     /// Expected number of samples of a point whose own samples do not determine it, in the present group and in later ones.
-    wanted: [f64; 2],
+    samples_per_point: [f64; 2],
     /// Wall time of later samples relative to first ones.
     later: f64,
     /// Wall time relative to the estimates, of the present group if possible, else of all.
     scale: f64,
     /// Mean wall time of a point's samples in other blocks, by key.
-    known: HashMap<&'a str, f64>,
+    mean_costs: HashMap<&'a str, f64>,
     min: f64,
 }
 
 impl<'a> Rates<'a> {
-    fn of(forecast: &'a Forecast) -> Self {
+    fn from_forecast(forecast: &'a Forecast) -> Self {
         let repeat = &forecast.repeat;
-        let all = || forecast.groups.iter().flat_map(|group| &group.points);
-        let mut wanted = Costs::default();
-        all().filter_map(|point| point.wanted).for_each(|count| wanted.add(count));
+        let all_points = || forecast.groups.iter().flat_map(|group| &group.points);
+        let mut sample_counts = Costs::default();
+        all_points().filter_map(|point| point.needed_samples).for_each(|count| sample_counts.add(count));
         // The guess may be low, because a tenth of the sweep shows if points need many more samples.
         let first_guess = f64::from(repeat.max).min(1.5 * f64::from(repeat.min));
         let (mut first, mut later) = (0.0, 0.0);
-        for (one, mean) in all().filter(|point| !point.began).filter_map(|point| point.first.zip(point.later.mean())) {
-            first += one;
+        for (first_cost, mean) in all_points()
+            .filter(|point| !point.is_first_of_launch)
+            .filter_map(|point| point.first.zip(point.later.mean()))
+        {
+            first += first_cost;
             later += mean;
         }
-        let present = wanted.mean().unwrap_or(first_guess);
+        let present_samples = sample_counts.mean().unwrap_or(first_guess);
         let mut rates = Self {
             // Other launches may be noisier or quieter, so take the geometric mean with the first guess.
-            wanted: [present, (present * first_guess).sqrt()],
+            samples_per_point: [present_samples, (present_samples * first_guess).sqrt()],
             later: if first > 0.0 { (later / first).min(1.0) } else { 1.0 },
             scale: 1.0,
-            known: HashMap::new(),
+            mean_costs: HashMap::new(),
             min: f64::from(repeat.min),
         };
-        let scale = |points: &mut dyn Iterator<Item = &Point>, least: usize| {
+        let scale = |points: &mut dyn Iterator<Item = &Point>, min_points: usize| {
             let (mut expected, mut measured, mut count) = (0.0, 0.0, 0);
-            for (point, cost) in points.filter_map(|point| Some((point, rates.own(point)?))) {
+            for (point, cost) in points.filter_map(|point| Some((point, rates.measured_cost(point)?))) {
                 expected += point.expected;
                 measured += cost;
                 count += 1;
             }
-            (count >= least && expected > 0.0 && measured > 0.0).then(|| measured / expected)
+            (count >= min_points && expected > 0.0 && measured > 0.0).then(|| measured / expected)
         };
-        let sure = |point: &&Point| !point.began || point.later.count > 0.0;
-        let own = forecast.current.and_then(|at| {
-            let points = &forecast.groups[at].points;
-            scale(&mut points.iter().filter(sure), points.len().div_ceil(10))
+        let is_certain = |point: &&Point| !point.is_first_of_launch || point.later.count > 0.0;
+        let present_scale = forecast.current.and_then(|index| {
+            let points = &forecast.groups[index].points;
+            scale(&mut points.iter().filter(is_certain), points.len().div_ceil(10))
         });
-        rates.scale = own.or_else(|| scale(&mut all().filter(sure), 1)).or_else(|| scale(&mut all(), 1)).unwrap_or(1.0);
-        rates.known = all().filter_map(|point| Some((point.key.as_str(), rates.own(point)?))).collect();
+        rates.scale = present_scale
+            .or_else(|| scale(&mut all_points().filter(is_certain), 1))
+            .or_else(|| scale(&mut all_points(), 1))
+            .unwrap_or(1.0);
+        rates.mean_costs =
+            all_points().filter_map(|point| Some((point.key.as_str(), rates.measured_cost(point)?))).collect();
         rates
     }
 
     /// Returns the mean wall time of a point's samples, or `None` if it has none.
-    fn own(&self, point: &Point) -> Option<f64> {
+    fn measured_cost(&self, point: &Point) -> Option<f64> {
         point.later.mean().or(point.first.map(|first| first * self.later))
     }
 
     fn cost(&self, point: &Point) -> f64 {
-        let known = || self.known.get(point.key.as_str()).copied();
-        self.own(point).or_else(known).unwrap_or(point.expected * self.scale)
+        let cost_in_other_blocks = || self.mean_costs.get(point.key.as_str()).copied();
+        self.measured_cost(point).or_else(cost_in_other_blocks).unwrap_or(point.expected * self.scale)
     }
 
     /// Returns the expected number of samples of a point. A few samples of one point determine little, so their mean over many
     /// points is used.
-    fn wanted(&self, point: &Point, present: bool) -> f64 {
-        let own = point.wanted.filter(|_| point.finished || point.seconds.len() > RANGE.len() + 1);
-        own.unwrap_or(self.wanted[usize::from(!present)]).max(self.min)
+    fn expected_samples(&self, point: &Point, is_present: bool) -> f64 {
+        let point_samples = point.needed_samples.filter(|_| point.is_finished || point.seconds.len() > RANGE.len() + 1);
+        point_samples.unwrap_or(self.samples_per_point[usize::from(!is_present)]).max(self.min)
     }
 }
 
@@ -301,15 +311,19 @@ const MEDIAN_WIDTH: f64 = 4.913;
 
 /// Returns the total number of samples that a point with these times needs. The width of its interval is inversely proportional
 /// to the square root of their number. Returns `None` for too few samples.
-fn wanted(repeat: &Repeat, seconds: &[f64]) -> Option<f64> {
+fn needed_samples(repeat: &Repeat, seconds: &[f64]) -> Option<f64> {
     let Some(target) = repeat.width else { return Some(f64::from(repeat.min)) };
-    let (summary, n) = (Summary::of(seconds)?, seconds.len() as f64);
-    let within = |count: f64| Some(count.clamp(f64::from(repeat.min), f64::from(repeat.max)));
+    let (summary, n) = (Summary::from_samples(seconds)?, seconds.len() as f64);
+    let clamp_count = |count: f64| Some(count.clamp(f64::from(repeat.min), f64::from(repeat.max)));
     if let Some(width) = summary.relative_width() {
         // The point is unfinished, so it needs at least one more sample.
-        return within((n * (width / target).powi(2)).max(n + 1.0));
+        return clamp_count((n * (width / target).powi(2)).max(n + 1.0));
     }
     let range = RANGE.get(seconds.len().checked_sub(2)?)?;
     let deviation = (summary.max - summary.min) / summary.median / range;
-    if deviation * RANGE_OF_SIX <= target { within(0.0) } else { within((MEDIAN_WIDTH * deviation / target).powi(2)) }
+    if deviation * RANGE_OF_SIX <= target {
+        clamp_count(0.0)
+    } else {
+        clamp_count((MEDIAN_WIDTH * deviation / target).powi(2))
+    }
 }

@@ -23,12 +23,12 @@ pub struct Group {
 }
 
 /// Returns the remaining launches. `cost` returns the wall time of one sample of a point, in seconds.
-pub fn open(plan: &Plan, progress: &Progress, cost: &dyn Fn(&Entry) -> f64) -> Vec<OpenLaunch> {
-    to_do(plan, &groups(plan, progress, false), cost)
+pub fn remaining_launches(plan: &Plan, progress: &Progress, cost: &dyn Fn(&Entry) -> f64) -> Vec<OpenLaunch> {
+    launches_of_groups(plan, &group_points(plan, progress, false), cost)
 }
 
 /// Returns the launches of these groups.
-pub fn to_do(plan: &Plan, groups: &[Group], cost: &dyn Fn(&Entry) -> f64) -> Vec<OpenLaunch> {
+pub fn launches_of_groups(plan: &Plan, groups: &[Group], cost: &dyn Fn(&Entry) -> f64) -> Vec<OpenLaunch> {
     let point = |pending: &Pending| {
         let entry = &plan.entries[pending.entry];
         OpenPoint { key: entry.key.clone(), seconds: pending.seconds.clone(), cost: cost(entry) }
@@ -42,27 +42,27 @@ pub fn to_do(plan: &Plan, groups: &[Group], cost: &dyn Fn(&Entry) -> f64) -> Vec
 }
 
 /// Returns the groups of a plan's unfinished points, block after block. `retry_failed`: failed points count as unfinished.
-pub fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
+pub fn group_points(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
     let by_size = plan.by_size();
     let mut groups = Vec::new();
     for block in 0..plan.blocks {
         for (&size, entries) in &by_size {
-            let open = |&&entry: &&usize| match progress.state(&plan.entries[entry].key, block) {
+            let is_open = |&&entry: &&usize| match progress.state(&plan.entries[entry].key, block) {
                 State::Done => false,
                 State::Failed => retry_failed,
                 State::Missing | State::Partial => true,
             };
-            let pending = |&entry: &usize| {
-                let held = progress.of_point(&plan.entries[entry].key, block).cloned().unwrap_or_default();
+            let to_pending = |&entry: &usize| {
+                let samples = progress.samples_of(&plan.entries[entry].key, block).cloned().unwrap_or_default();
                 Pending {
                     entry,
-                    seconds: held.seconds,
-                    next_repetition: held.next_repetition,
+                    seconds: samples.seconds,
+                    next_repetition: samples.next_repetition,
                     crashed: false,
                     failed: false,
                 }
             };
-            let pending: Vec<_> = entries.iter().filter(open).map(pending).collect();
+            let pending: Vec<_> = entries.iter().filter(is_open).map(to_pending).collect();
             if !pending.is_empty() {
                 groups.push(Group { block, size, pending });
             }

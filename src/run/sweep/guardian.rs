@@ -13,19 +13,19 @@ use std::os::fd::{AsRawFd, RawFd};
 pub struct Guardian {
     pid: Pid,
     /// The system closes it when this process ends.
-    _alive: PipeWriter,
+    _pipe_end: PipeWriter,
 }
 
 impl Guardian {
     /// Forks the guardian of a group. Returns `None` if the system refuses a further process. The group's leader still ends with
     /// this process then.
-    pub fn of(group: Pid) -> Option<Self> {
-        let (reader, alive) = std::io::pipe().ok()?;
+    pub fn new(group: Pid) -> Option<Self> {
+        let (reader, pipe_end) = std::io::pipe().ok()?;
         // SAFETY: the child calls only what may be called after a fork among threads, and never returns.
         match unsafe { fork() } {
             // SAFETY: this process has just been forked.
             Ok(ForkResult::Child) => unsafe { guard(group.as_raw(), reader.as_raw_fd()) },
-            Ok(ForkResult::Parent { child }) => Some(Self { pid: child, _alive: alive }),
+            Ok(ForkResult::Parent { child }) => Some(Self { pid: child, _pipe_end: pipe_end }),
             Err(_) => None,
         }
     }

@@ -10,7 +10,7 @@ use apexmap_measure::observer;
 
 /// Returns the bytes of a process with its libraries (x86_64, glibc). The value for threads was measured, the one for MPI is an
 /// estimate.
-fn of_process(transport: TransportKind) -> u64 {
+fn process_bytes(transport: TransportKind) -> u64 {
     match transport {
         TransportKind::Threads => 12 << 20,
         TransportKind::Mpi => 24 << 20,
@@ -18,18 +18,18 @@ fn of_process(transport: TransportKind) -> u64 {
 }
 
 /// Bytes of a rank besides its measurement: its canary, the used part of its stack, and memory of the system and the library.
-const OF_RANK: u64 = observer::MEMORY + (48 << 10);
+const RANK_BYTES: u64 = observer::MEMORY + (48 << 10);
 /// Bytes of a rank for each point of its launch.
-const OF_TASK: u64 = 3 << 10;
+const TASK_BYTES: u64 = 3 << 10;
 
 /// Returns the largest number of bytes that the ranks of a launch take on one node. Every rank keeps memory for the largest
 /// point, once for each kind of pages that points request. Other memory of a point is freed before the next point.
-pub fn of_launch<'a>(points: impl IntoIterator<Item = &'a Point>, transport: TransportKind, ranks: usize) -> u64 {
+pub fn launch_bytes<'a>(points: impl IntoIterator<Item = &'a Point>, transport: TransportKind, ranks: usize) -> u64 {
     let (mut words, mut kinds, mut rest, mut tasks) = (0, [false; 2], 0, 0);
     for point in points {
         tasks += 1;
         let Ok(kernel) = kernels::find(&point.kernel) else { continue };
-        let own = kernel.arena_words(point);
+        let arena_words = kernel.arena_words(point);
         let rings: u64 = match transport {
             TransportKind::Threads => kernel.rings(point).iter().map(|rings| rings.bytes(point.ranks)).sum(),
             TransportKind::Mpi => 0,
@@ -37,28 +37,28 @@ pub fn of_launch<'a>(points: impl IntoIterator<Item = &'a Point>, transport: Tra
         // If ranks differ, one node may have only ranks that need the most memory.
         let memory = match ranks < point.ranks {
             true => kernel.memory(point),
-            false => kernel.memory_of_all(point).div_ceil(point.ranks as u64),
+            false => kernel.total_memory(point).div_ceil(point.ranks as u64),
         };
-        rest = rest.max(memory.saturating_sub(own.saturating_mul(WORD_BYTES)).saturating_add(rings));
-        words = words.max(own);
-        let base = point.params.get("pages") == Some(&Value::from("base"));
-        kinds[usize::from(base)] |= own > 0;
+        rest = rest.max(memory.saturating_sub(arena_words.saturating_mul(WORD_BYTES)).saturating_add(rings));
+        words = words.max(arena_words);
+        let has_base_pages = point.params.get("pages") == Some(&Value::from("base"));
+        kinds[usize::from(has_base_pages)] |= arena_words > 0;
     }
     let [huge, base] = kinds;
-    let on_huge = if huge { arena::taken_bytes(words) } else { 0 };
+    let on_huge = if huge { arena::allocated_bytes(words) } else { 0 };
     let on_base = if base { words.saturating_mul(WORD_BYTES) } else { 0 };
-    let rank = [OF_RANK, OF_TASK * tasks, on_huge, on_base, rest].into_iter().fold(0, u64::saturating_add);
+    let rank = [RANK_BYTES, TASK_BYTES * tasks, on_huge, on_base, rest].into_iter().fold(0, u64::saturating_add);
     let processes = if transport == TransportKind::Threads { 1 } else { ranks as u64 };
-    rank.saturating_mul(ranks as u64).saturating_add(of_process(transport).saturating_mul(processes))
+    rank.saturating_mul(ranks as u64).saturating_add(process_bytes(transport).saturating_mul(processes))
 }
 
 /// The way to compute a value from the number in the sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
-    InAll,
+    Total,
     PerRank,
     /// This share of a node's memory. The number in the sweep is not used.
-    OfMemory(f64),
+    MemoryShare(f64),
     /// A size for every rank that exceeds all caches. The number in the sweep is not used.
     BeyondCaches,
 }
@@ -67,20 +67,20 @@ pub enum Amount {
 pub const BEYOND_CACHES: &str = "beyond caches";
 
 /// The paper's size per rank (64 Mwords, Section 3.3), which is the smallest size beyond caches.
-const LEAST_WORDS: u64 = 64 << 20;
+const MIN_WORDS: u64 = 64 << 20;
 /// Ratio of memory to the last cache. Only a small part of the memory is then cached.
-const TIMES_CACHE: u64 = 4;
+const CACHE_FACTOR: u64 = 4;
 /// Largest share of a node's memory that its ranks take, for each kind of pages.
-const MOST_OF_MEMORY: f64 = 0.25;
+const MAX_MEMORY_SHARE: f64 = 0.25;
 /// Memory in bytes that the system and other programs need, but at most half of all memory.
-const OF_OTHERS: u64 = 2 << 30;
+const RESERVED_BYTES: u64 = 2 << 30;
 
 /// Returns the amount of a parameter that a sweep does not set.
 pub fn default_amount(parameter: &Parameter) -> Amount {
     match parameter.domain {
-        Domain::Size { .. } => Amount::OfMemory(0.5),
+        Domain::Size { .. } => Amount::MemoryShare(0.5),
         Domain::Global { .. } => Amount::BeyondCaches,
-        _ => Amount::InAll,
+        _ => Amount::Total,
     }
 }
 
@@ -96,31 +96,33 @@ impl Sizes {
     /// Returns the number of words for this amount, or `None` if the amount is a plain number.
     pub fn words(&self, point: &Point, parameter: &Parameter, amount: Amount) -> Option<u64> {
         match amount {
-            Amount::OfMemory(part) => Some(largest(point, parameter.name, self.bytes_per_rank(point, part))),
+            Amount::MemoryShare(part) => Some(largest_size(point, parameter.name, self.bytes_per_rank(point, part))),
             Amount::BeyondCaches => {
-                let most = match self.machine.memory {
+                let max_words = match self.machine.memory {
                     0 => u64::MAX,
                     memory => {
-                        let left = memory.saturating_sub(OF_OTHERS).max(memory / 2) as f64 / memory as f64;
-                        power_below((self.bytes_per_rank(point, left * MOST_OF_MEMORY) / WORD_BYTES as f64) as u64)
+                        let usable_share = memory.saturating_sub(RESERVED_BYTES).max(memory / 2) as f64 / memory as f64;
+                        power_below(
+                            (self.bytes_per_rank(point, usable_share * MAX_MEMORY_SHARE) / WORD_BYTES as f64) as u64,
+                        )
                     }
                 };
-                Some(beyond_caches(&self.machine).min(most).saturating_mul(point.ranks as u64))
+                Some(words_beyond_caches(&self.machine).min(max_words).saturating_mul(point.ranks as u64))
             }
-            Amount::InAll | Amount::PerRank => None,
+            Amount::Total | Amount::PerRank => None,
         }
     }
 
     fn bytes_per_rank(&self, point: &Point, part: f64) -> f64 {
         let per_node = point.launch_size().ranks_per_node.or(self.ranks_per_node);
-        let neighbours = per_node.map_or(point.ranks, |most| most.min(point.ranks));
+        let neighbours = per_node.map_or(point.ranks, |limit| limit.min(point.ranks));
         part * self.machine.memory as f64 / neighbours.max(1) as f64
     }
 }
 
 /// Returns the words per rank that exceed the caches of this machine: a power of two, at least 64 Mwords.
-pub fn beyond_caches(machine: &Machine) -> u64 {
-    LEAST_WORDS.max(TIMES_CACHE * machine.last_cache / WORD_BYTES).next_power_of_two()
+pub fn words_beyond_caches(machine: &Machine) -> u64 {
+    MIN_WORDS.max(CACHE_FACTOR * machine.last_cache / WORD_BYTES).next_power_of_two()
 }
 
 /// Returns the largest power of two up to this number, at least 1.
@@ -129,17 +131,17 @@ fn power_below(words: u64) -> u64 {
 }
 
 /// Returns the largest power of two for the parameter such that a rank needs at most this number of bytes.
-fn largest(point: &Point, name: &str, bytes: f64) -> u64 {
+fn largest_size(point: &Point, name: &str, bytes: f64) -> u64 {
     let Ok(kernel) = kernels::find(&point.kernel) else { return 1 };
     let fits = |words: &u64| {
-        let words = kernel.arena_words(&point.clone().with(name, *words));
+        let words = kernel.arena_words(&point.clone().with_parameter(name, *words));
         words as f64 * WORD_BYTES as f64 <= bytes
     };
     (0..60).rev().map(|bits| 1 << bits).find(fits).unwrap_or(1)
 }
 
 /// Parses "1/2 of memory", "25 % of memory" or "0.1 of memory". Returns `None` for other values.
-pub fn share_of_memory(scalar: &Scalar) -> std::result::Result<Option<f64>, String> {
+pub fn parse_memory_share(scalar: &Scalar) -> std::result::Result<Option<f64>, String> {
     let Scalar::Text(text) = scalar else { return Ok(None) };
     let Some(share) = text.trim_end().strip_suffix("of memory") else { return Ok(None) };
     let number = |text: &str| text.trim().parse::<f64>().ok();

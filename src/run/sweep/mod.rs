@@ -30,5 +30,5 @@ pub mod watch;
 mod watcher;
 
 pub use read::{Sweep, parse, read, repeat, schema};
-pub use settings::{LaunchSpec, time};
+pub use settings::{LaunchSpec, parse_time};
 pub use spec::Machine;

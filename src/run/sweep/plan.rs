@@ -6,7 +6,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::point::{LaunchSize, Point};
 use apexmap_base::sample::Status;
 use apexmap_measure::comm::TransportKind;
-use apexmap_measure::hardware::Place;
+use apexmap_measure::hardware::PlacementOrder;
 use apexmap_measure::kernels;
 pub use apexmap_measure::worker::Info as WorkerInfo;
 use apexmap_measure::worker::Repeat;
@@ -23,7 +23,7 @@ pub struct Context {
     pub ranks_per_node: Option<usize>,
     /// The order of cores for the ranks of a node, if it is not the launcher's default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<PlacementOrder>,
     pub machine: String,
     /// The worker's message library.
     pub library: String,
@@ -136,11 +136,11 @@ impl Progress {
     /// Collects the samples of a plan's points.
     pub fn new<S: Run>(plan: &Plan, records: &[Record<S>]) -> Self {
         let keys = plan.entries.iter().map(|entry| entry.key.clone());
-        Self::of(keys, plan.blocks, plan.repeat, records)
+        Self::from_keys(keys, plan.blocks, plan.repeat, records)
     }
 
     /// Collects the samples of the points with these keys. Each point is to be measured in this number of blocks.
-    pub fn of<S: Run>(
+    pub fn from_keys<S: Run>(
         keys: impl IntoIterator<Item = String>,
         blocks: u32,
         repeat: Repeat,
@@ -161,35 +161,35 @@ impl Progress {
             self.stale += 1;
             return;
         };
-        let at = blocks.iter().position(|(block, _)| *block == sample.block()).unwrap_or_else(|| {
+        let index = blocks.iter().position(|(block, _)| *block == sample.block()).unwrap_or_else(|| {
             blocks.push((sample.block(), PointSamples::default()));
             blocks.len() - 1
         });
-        let held = &mut blocks[at].1;
-        held.next_repetition = held.next_repetition.max(sample.repetition() + 1);
-        held.budget_spent |= budget_spent;
+        let samples = &mut blocks[index].1;
+        samples.next_repetition = samples.next_repetition.max(sample.repetition() + 1);
+        samples.budget_spent |= budget_spent;
         match (sample.status(), sample.seconds()) {
             (Status::Ok, Some(seconds)) => {
-                held.seconds.push(seconds);
-                held.failure = None;
+                samples.seconds.push(seconds);
+                samples.failure = None;
             }
-            (status, _) => held.failure = Some(status),
+            (status, _) => samples.failure = Some(status),
         }
     }
 
     /// Returns the samples of a point in a block, or `None` if it has none.
-    pub fn of_point(&self, key: &str, block: u32) -> Option<&PointSamples> {
-        self.points.get(key)?.iter().find(|(other, _)| *other == block).map(|(_, held)| held)
+    pub fn samples_of(&self, key: &str, block: u32) -> Option<&PointSamples> {
+        self.points.get(key)?.iter().find(|(other, _)| *other == block).map(|(_, samples)| samples)
     }
 
     /// Returns the state of a point in a block.
     pub fn state(&self, key: &str, block: u32) -> State {
-        let Some(held) = self.of_point(key, block) else { return State::Missing };
-        let enough = self.repeat.satisfied(&held.seconds)
-            || (held.budget_spent && held.seconds.len() >= self.repeat.min as usize);
-        match held {
+        let Some(samples) = self.samples_of(key, block) else { return State::Missing };
+        let is_enough = self.repeat.is_satisfied(&samples.seconds)
+            || (samples.budget_spent && samples.seconds.len() >= self.repeat.min as usize);
+        match samples {
             PointSamples { failure: Some(_), .. } => State::Failed,
-            _ if enough => State::Done,
+            _ if is_enough => State::Done,
             _ => State::Partial,
         }
     }
@@ -212,13 +212,13 @@ impl Progress {
 
     /// Formats the counts: `18 done, 0 partial, 0 missing, 0 failed`.
     pub fn summary(&self) -> String {
-        let one = |(state, count): (State, usize)| format!("{count} {}", state.name());
-        State::ALL.into_iter().zip(self.counts()).map(one).collect::<Vec<_>>().join(", ")
+        let count_text = |(state, count): (State, usize)| format!("{count} {}", state.name());
+        State::ALL.into_iter().zip(self.counts()).map(count_text).collect::<Vec<_>>().join(", ")
     }
 
     /// Returns the number of successful samples of the plan's points.
     pub fn samples(&self) -> usize {
-        self.points.values().flatten().map(|(_, held)| held.seconds.len()).sum()
+        self.points.values().flatten().map(|(_, samples)| samples.seconds.len()).sum()
     }
 }
 
@@ -227,7 +227,7 @@ impl Progress {
 pub fn launch_memory(plan: &Plan, size: LaunchSize, entries: &[usize]) -> (u64, usize) {
     let ranks = size.ranks_per_node.unwrap_or(size.ranks);
     let points = entries.iter().map(|&entry| &plan.entries[entry].point);
-    (memory::of_launch(points, plan.context.transport, ranks), ranks)
+    (memory::launch_bytes(points, plan.context.transport, ranks), ranks)
 }
 
 /// Returns the largest [`launch_memory`] of a plan.

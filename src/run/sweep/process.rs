@@ -3,7 +3,7 @@
 
 use super::guardian::Guardian;
 use apexmap_base::error::{Error, Result};
-use apexmap_measure::worker::watchdog::{LAUNCH, identity};
+use apexmap_measure::worker::watchdog::{LAUNCH_VARIABLE, process_identity};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, killpg, sigaction};
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// Time between the request to end and the kill.
 const GRACE: Duration = Duration::from_secs(3);
 /// Longest wait for the end of the processes. The system may be unable to end killed ones.
-const PATIENCE: Duration = Duration::from_secs(5);
+const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes per read: the capacity of a pipe.
 const CHUNK: usize = 1 << 16;
 
@@ -47,10 +47,10 @@ impl Process {
     /// Starts a program without input.
     pub fn start(mut command: Command) -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let this = std::process::id();
-        let this = identity(this).unwrap_or_else(|| this.to_string());
-        let mark = format!("{this}-{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        command.env(LAUNCH, &mark).process_group(0);
+        let process_id = std::process::id();
+        let process_name = process_identity(process_id).unwrap_or_else(|| process_id.to_string());
+        let mark = format!("{process_name}-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        command.env(LAUNCH_VARIABLE, &mark).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // SAFETY: prctl and sigaction are async-signal-safe. The program ends with this process, however this process ends. If
         // `nohup` or a script's background job makes this process ignore signals, the program must not inherit that, because a
@@ -67,14 +67,14 @@ impl Process {
             let program = command.get_program().to_string_lossy().into_owned();
             Error::environment(format!("cannot start {program}: {e}"), "check that it is installed and on the PATH")
         })?;
-        let guardian = Guardian::of(Pid::from_raw(child.id() as i32));
+        let guardian = Guardian::new(Pid::from_raw(child.id() as i32));
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let mark = format!("{LAUNCH}={mark}");
+        let mark = format!("{LAUNCH_VARIABLE}={mark}");
         Ok(Self { child, stdout, stderr, _guardian: guardian, mark, status: None, buffer: vec![0; CHUNK] })
     }
 
     /// Waits up to `wait` for output and passes it on. Returns `false` once standard output has ended.
-    pub fn read(&mut self, wait: Duration, take: &mut dyn FnMut(Output)) -> bool {
+    pub fn read(&mut self, wait: Duration, visit: &mut dyn FnMut(Output)) -> bool {
         let ready = {
             let pipes = [self.stdout.as_ref().map(|pipe| pipe.as_fd()), self.stderr.as_ref().map(|pipe| pipe.as_fd())];
             let mut fds: Vec<PollFd> = pipes.iter().flatten().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
@@ -86,10 +86,10 @@ impl Process {
             pipes.map(|pipe| pipe.is_some() && ready.next().unwrap_or(false))
         };
         if ready[0] {
-            read(&mut self.stdout, &mut self.buffer, |bytes| take(Output::Standard(bytes)));
+            read(&mut self.stdout, &mut self.buffer, |bytes| visit(Output::Standard(bytes)));
         }
         if ready[1] {
-            read(&mut self.stderr, &mut self.buffer, |bytes| take(Output::Error(bytes)));
+            read(&mut self.stderr, &mut self.buffer, |bytes| visit(Output::Error(bytes)));
         }
         self.stdout.is_some()
     }
@@ -110,25 +110,25 @@ impl Process {
         // Close the pipes, so that a writing process notices that its output is no longer read.
         (self.stdout, self.stderr) = (None, None);
         let group = Pid::from_raw(self.child.id() as i32);
-        let (begun, mut asked, mut pause) = (Instant::now(), Vec::new(), Duration::from_millis(1));
+        let (begun_at, mut signalled, mut pause) = (Instant::now(), Vec::new(), Duration::from_millis(1));
         loop {
-            let ended = self.has_ended()?;
-            let living = living(group, &self.mark);
-            if (ended && living.is_empty()) || begun.elapsed() > PATIENCE {
+            let is_ended = self.has_ended()?;
+            let processes = list_processes(group, &self.mark);
+            if (is_ended && processes.is_empty()) || begun_at.elapsed() > END_TIMEOUT {
                 break;
             }
-            let late = begun.elapsed() > GRACE;
-            if late && !ended {
+            let is_late = begun_at.elapsed() > GRACE;
+            if is_late && !is_ended {
                 let _ = killpg(group, Signal::SIGKILL);
             }
             // mpirun and srun end their ranks on all nodes when they receive SIGTERM. A process outside the group may be one of
             // these ranks, so it is asked only after the group has ended.
-            let in_group = living.iter().any(|process| process.in_group) || !ended;
-            for process in living.iter().filter(|process| late || process.in_group || !in_group) {
-                if late {
+            let has_group_members = processes.iter().any(|process| process.in_group) || !is_ended;
+            for process in processes.iter().filter(|process| is_late || process.in_group || !has_group_members) {
+                if is_late {
                     let _ = kill(process.pid, Signal::SIGKILL);
-                } else if !asked.contains(&process.pid) {
-                    asked.push(process.pid);
+                } else if !signalled.contains(&process.pid) {
+                    signalled.push(process.pid);
                     let _ = kill(process.pid, Signal::SIGTERM);
                     // A stopped process receives SIGTERM only when it continues.
                     let _ = kill(process.pid, Signal::SIGCONT);
@@ -138,8 +138,8 @@ impl Process {
             pause = (pause * 2).min(Duration::from_millis(50));
         }
         self.status.ok_or_else(|| {
-            let what = format!("process {group} of the launch does not end even after SIGKILL");
-            Error::environment(what, "check what it waits for, such as a file system that does not answer")
+            let message = format!("process {group} of the launch does not end even after SIGKILL");
+            Error::environment(message, "check what it waits for, such as a file system that does not answer")
         })
     }
 }
@@ -152,8 +152,8 @@ impl Drop for Process {
 
 /// Reads once. A pipe that cannot be read counts as ended.
 fn read<P: Read>(pipe: &mut Option<P>, buffer: &mut [u8], take: impl FnOnce(&[u8])) {
-    let Some(open) = pipe else { return };
-    match open.read(buffer) {
+    let Some(open_pipe) = pipe else { return };
+    match open_pipe.read(buffer) {
         Ok(0) => *pipe = None,
         Ok(bytes) => take(&buffer[..bytes]),
         Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
@@ -161,33 +161,33 @@ fn read<P: Read>(pipe: &mut Option<P>, buffer: &mut [u8], take: impl FnOnce(&[u8
     }
 }
 
-struct Living {
+struct LiveProcess {
     pid: Pid,
     in_group: bool,
 }
 
 /// Returns the processes of a group, and those with this mark in their environment. Zombies do not count.
 #[expect(clippy::disallowed_methods, reason = "/proc is the system's")]
-fn living(group: Pid, mark: &str) -> Vec<Living> {
-    let process = |entry: std::fs::DirEntry| {
+fn list_processes(group: Pid, mark: &str) -> Vec<LiveProcess> {
+    let parse_process = |entry: std::fs::DirEntry| {
         let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?);
         let stat = std::fs::read(entry.path().join("stat")).ok()?;
         // The fields after the name are state, parent and group. The name may contain any character.
         let fields = String::from_utf8_lossy(&stat[stat.iter().rposition(|&byte| byte == b')')? + 1..]).into_owned();
         let mut fields = fields.split_ascii_whitespace();
-        let (state, of) = (fields.next()?, fields.nth(1)?.parse().ok()?);
-        let in_group = Pid::from_raw(of) == group;
-        let marked = || {
+        let (state, group_id) = (fields.next()?, fields.nth(1)?.parse().ok()?);
+        let in_group = Pid::from_raw(group_id) == group;
+        let has_mark = || {
             let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
             environment.split(|&byte| byte == 0).any(|entry| entry == mark.as_bytes())
         };
-        (!matches!(state, "Z" | "X") && (in_group || marked())).then_some(Living { pid, in_group })
+        (!matches!(state, "Z" | "X") && (in_group || has_mark())).then_some(LiveProcess { pid, in_group })
     };
     match std::fs::read_dir("/proc") {
-        Ok(entries) => entries.flatten().filter_map(process).collect(),
+        Ok(entries) => entries.flatten().filter_map(parse_process).collect(),
         // Without /proc, only the group is known.
         Err(_) if killpg(group, None) != Err(Errno::ESRCH) => {
-            vec![Living { pid: Pid::from_raw(-group.as_raw()), in_group: true }]
+            vec![LiveProcess { pid: Pid::from_raw(-group.as_raw()), in_group: true }]
         }
         Err(_) => Vec::new(),
     }

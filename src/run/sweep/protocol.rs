@@ -10,12 +10,12 @@ use apexmap_measure::worker::{Job, Task};
 /// Follows the lines of one launch.
 pub struct Protocol {
     job: Job,
-    tasks: Vec<Progress>,
+    tasks: Vec<TaskProgress>,
     stage: Stage,
 }
 
 /// The progress of a task.
-struct Progress {
+struct TaskProgress {
     next_repetition: u32,
     seconds: Vec<f64>,
     failed: bool,
@@ -33,7 +33,7 @@ enum Stage {
 impl Protocol {
     /// Creates the protocol of this job, before its first line.
     pub fn new(job: Job) -> Self {
-        let progress = |task: &Task| Progress {
+        let progress = |task: &Task| TaskProgress {
             next_repetition: task.next_repetition,
             seconds: task.seconds_so_far.clone(),
             failed: false,
@@ -42,7 +42,7 @@ impl Protocol {
     }
 
     /// Returns true if the launch has greeted.
-    pub fn greeted(&self) -> bool {
+    pub fn has_greeted(&self) -> bool {
         self.stage != Stage::Silent
     }
 
@@ -52,7 +52,7 @@ impl Protocol {
     }
 
     /// Returns true if the launch has reported its end.
-    pub fn done(&self) -> bool {
+    pub fn is_done(&self) -> bool {
         self.stage == Stage::Done
     }
 
@@ -63,10 +63,10 @@ impl Protocol {
         self.stage = match (event, self.stage) {
             // A worker may report a fatal error at any time.
             (Event::Fatal { .. }, stage) => stage,
-            (_, Stage::Done) => return Err(format!("{} after the launch was done", name(event))),
+            (_, Stage::Done) => return Err(format!("{} after the launch was done", event_name(event))),
             (Event::Hello(launch), Stage::Silent) => self.hello(launch)?,
             (Event::Hello(_), _) => return Err("a second launch begins".into()),
-            (_, Stage::Silent) => return Err(format!("{} before the greeting", name(event))),
+            (_, Stage::Silent) => return Err(format!("{} before the greeting", event_name(event))),
             (Event::Preflight { .. }, Stage::Greeted) => Stage::Between,
             (Event::Start { index, repetition }, Stage::Greeted | Stage::Between) => self.start(*index, *repetition)?,
             (Event::Progress { share, .. }, running @ Stage::Running { memory: false, .. })
@@ -85,15 +85,15 @@ impl Protocol {
             (Event::Done { budget_spent }, Stage::Greeted | Stage::Between) => self.end(*budget_spent)?,
             (Event::Start { .. }, Stage::Running { .. }) => return Err("a start before the last run's sample".into()),
             (Event::Sample(_), _) => return Err("a sample without a start".into()),
-            _ => return Err(format!("{} out of place", name(event))),
+            _ => return Err(format!("{} out of place", event_name(event))),
         };
         Ok(running.or(self.in_flight()))
     }
 
     fn hello(&self, launch: &Launch) -> Result<Stage, String> {
-        let said = (launch.launch.as_str(), launch.block, launch.ranks, launch.transport.as_str());
-        let asked = (self.job.launch.as_str(), self.job.block, self.job.ranks, self.job.transport.as_str());
-        if said != asked || launch.placement.len() != self.job.ranks {
+        let greeting = (launch.launch.as_str(), launch.block, launch.ranks, launch.transport.as_str());
+        let expected = (self.job.launch.as_str(), self.job.block, self.job.ranks, self.job.transport.as_str());
+        if greeting != expected || launch.placement.len() != self.job.ranks {
             return Err("a greeting of another launch".into());
         }
         Ok(Stage::Greeted)
@@ -101,7 +101,7 @@ impl Protocol {
 
     fn start(&self, index: usize, repetition: u32) -> Result<Stage, String> {
         let Some(task) = self.tasks.get(index) else { return Err("a start of a point that is not in the job".into()) };
-        if task.failed || self.job.repeat.satisfied(&task.seconds) {
+        if task.failed || self.job.repeat.is_satisfied(&task.seconds) {
             return Err("a start of a point that needs no more samples".into());
         }
         if repetition != task.next_repetition {
@@ -132,8 +132,8 @@ impl Protocol {
         if budget_spent && repeat.budget_seconds.is_none() {
             return Err("an end of the budget, but the job has no budget".into());
         }
-        let settled = |task: &Progress| task.failed || repeat.satisfied(&task.seconds);
-        if !budget_spent && !self.tasks.iter().all(settled) {
+        let is_settled = |task: &TaskProgress| task.failed || repeat.is_satisfied(&task.seconds);
+        if !budget_spent && !self.tasks.iter().all(is_settled) {
             return Err("an end before all points were measured".into());
         }
         Ok(Stage::Done)
@@ -141,7 +141,7 @@ impl Protocol {
 }
 
 /// Returns the name of a kind of line, for messages.
-fn name(event: &Event) -> &'static str {
+fn event_name(event: &Event) -> &'static str {
     match event {
         Event::Hello(_) => "a greeting",
         Event::Start { .. } => "a start",

@@ -7,7 +7,7 @@ use super::spec::Machine;
 use super::{expand, figures, settings, spec, values};
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
-use apexmap_base::toml_file::{self, Page};
+use apexmap_base::toml_file::{self, TomlSource};
 use apexmap_measure::worker::Repeat;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ pub struct Sweep {
 /// If the file cannot be read, or it is not a sweep whose points can all run. Every error names the file; errors in its text have
 /// a place.
 pub fn read(path: &Path, machine: Machine) -> Result<Sweep> {
-    let text = toml_file::text(path, "sweep", "check the path; `apexmap sweeps` lists the ready sweeps")?;
+    let text = toml_file::read_text(path, "sweep", "check the path; `apexmap sweeps` lists the ready sweeps")?;
     parse(&text, path, machine)
 }
 
@@ -47,8 +47,8 @@ pub fn read(path: &Path, machine: Machine) -> Result<Sweep> {
 /// # Errors
 /// If the text is not a sweep whose points can all run. The error has the place.
 pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
-    let page = Page { path, text, examples: "sweeps/" };
-    let file: spec::File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
+    let page = TomlSource { path, text, examples: "sweeps/" };
+    let file: spec::File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
     let name = settings::name(&file, &page)?;
     let launch = settings::launch(&file, &page)?;
     let repeat = settings::repeat(&file.repeat, &page)?;
@@ -67,8 +67,8 @@ pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
 
 /// Returns how often the points of a sweep are measured: in each launch, and in how many launches.
 pub fn repeat(text: &str, path: &Path) -> Result<(Repeat, u32)> {
-    let page = Page { path, text, examples: "sweeps/" };
-    let file: spec::File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
+    let page = TomlSource { path, text, examples: "sweeps/" };
+    let file: spec::File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
     Ok((settings::repeat(&file.repeat, &page)?, settings::launch(&file, &page)?.launches))
 }
 

@@ -3,7 +3,7 @@
 use super::read::{Sweep, parse, read};
 use super::spec::{self, Machine};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::nearest;
+use apexmap_base::nearest::nearest_name;
 use apexmap_measure::comm::TransportKind;
 use std::path::Path;
 
@@ -27,7 +27,7 @@ macro_rules! ready_sweeps {
 }
 
 /// All ready sweeps, in the order of `apexmap sweeps`.
-pub const ALL: &[ReadySweep] = ready_sweeps![
+pub const READY_SWEEPS: &[ReadySweep] = ready_sweeps![
     "quickstart",
     "memory-sizes",
     "memory-random-share",
@@ -91,20 +91,20 @@ impl ReadySweep {
 }
 
 /// Returns the ready sweep with this name. `memory-sizes.toml` and `sweeps/memory-sizes.toml` also name `memory-sizes`.
-pub fn named(given: &Path) -> Option<&'static ReadySweep> {
-    let name = given.strip_prefix("sweeps").unwrap_or(given).to_str()?;
+pub fn find_by_name(path: &Path) -> Option<&'static ReadySweep> {
+    let name = path.strip_prefix("sweeps").unwrap_or(path).to_str()?;
     let name = name.strip_suffix(".toml").unwrap_or(name);
-    ALL.iter().find(|sweep| sweep.name == name)
+    READY_SWEEPS.iter().find(|sweep| sweep.name == name)
 }
 
 /// The ready sweep with this name.
 ///
 /// # Errors
 /// If no ready sweep has this name. The error suggests the nearest one.
-pub fn find(given: &Path) -> Result<&'static ReadySweep> {
-    named(given).ok_or_else(|| {
-        let what = format!("there is no ready sweep \"{}\"", given.display());
-        Error::input(what, advice(given))
+pub fn find(path: &Path) -> Result<&'static ReadySweep> {
+    find_by_name(path).ok_or_else(|| {
+        let message = format!("there is no ready sweep \"{}\"", path.display());
+        Error::input(message, advice(path))
     })
 }
 
@@ -112,24 +112,24 @@ pub fn find(given: &Path) -> Result<&'static ReadySweep> {
 ///
 /// # Errors
 /// If neither exists (an error of the environment), or the sweep is invalid.
-pub fn open(given: &Path, machine: Machine) -> Result<Sweep> {
-    if given.exists() && !given.is_dir() {
-        return read(given, machine);
+pub fn open(path: &Path, machine: Machine) -> Result<Sweep> {
+    if path.exists() && !path.is_dir() {
+        return read(path, machine);
     }
-    match named(given) {
+    match find_by_name(path) {
         Some(ready) => parse(ready.text, &Path::new("sweeps").join(ready.name).with_extension("toml"), machine),
         None => {
-            let what = format!("there is no sweep file {0}, and no ready sweep of this name", given.display());
-            Err(Error::environment(what, advice(given)))
+            let message = format!("there is no sweep file {0}, and no ready sweep of this name", path.display());
+            Err(Error::environment(message, advice(path)))
         }
     }
 }
 
-fn advice(given: &Path) -> String {
-    let name = given.file_stem().unwrap_or_default().to_string_lossy();
-    let list = "`apexmap sweeps` lists the ready sweeps";
-    match nearest(&name, ALL.iter().map(|sweep| sweep.name)) {
-        Some(other) => format!("did you mean \"{other}\"? {list}"),
-        None => format!("check the path; {list}"),
+fn advice(path: &Path) -> String {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let list_hint = "`apexmap sweeps` lists the ready sweeps";
+    match nearest_name(&name, READY_SWEEPS.iter().map(|sweep| sweep.name)) {
+        Some(other) => format!("did you mean \"{other}\"? {list_hint}"),
+        None => format!("check the path; {list_hint}"),
     }
 }

@@ -11,16 +11,18 @@ const ALWAYS: [&str; 4] = ["apex_map.one_sided", "random_access.one_sided", "cal
 /// Returns true if a run of this point gets, puts or accumulates in a window. Memory shared by the ranks of one node is not a
 /// window.
 pub fn is_used(point: &Point) -> bool {
-    let says = |name: &str, word: &str| matches!(point.params.get(name), Some(Value::Text(text)) if text == word);
+    let is_set_to = |name: &str, word: &str| matches!(point.params.get(name), Some(Value::Text(text)) if text == word);
     match point.kernel.as_str() {
         kernel if ALWAYS.contains(&kernel) => true,
-        "calibrate.request" => says("by", "gets"),
-        _ => says("operation", "put"),
+        "calibrate.request" => is_set_to("by", "gets"),
+        _ => is_set_to("operation", "put"),
     }
 }
 
 /// Returns true if one of these samples belongs to such a point.
-pub fn is_in(samples: &Samples) -> bool {
-    let says = |column: &str, word: &str| samples.words(column).contains(&word);
-    ALWAYS.iter().any(|kernel| says("kernel", kernel)) || says("operation", "put") || says("remote_by", "gets")
+pub fn is_used_in(samples: &Samples) -> bool {
+    let contains = |column: &str, word: &str| samples.words(column).contains(&word);
+    ALWAYS.iter().any(|kernel| contains("kernel", kernel))
+        || contains("operation", "put")
+        || contains("remote_by", "gets")
 }

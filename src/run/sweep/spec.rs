@@ -3,7 +3,7 @@
 use crate::batch::Submit;
 use crate::launch::LauncherEntry;
 use apexmap_measure::comm::TransportKind;
-use apexmap_measure::hardware::{Hardware, Place};
+use apexmap_measure::hardware::{Hardware, PlacementOrder};
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
@@ -72,7 +72,7 @@ pub struct File {
 
 impl File {
     /// Returns true if a table of parameters contains this one.
-    pub fn names(&self, parameter: &str) -> bool {
+    pub fn has_parameter(&self, parameter: &str) -> bool {
         let tables = self.together.iter().chain(&self.include).map(Spanned::get_ref).chain([&self.axes]);
         tables.flat_map(BTreeMap::keys).chain(self.fixed.keys()).any(|name| name.get_ref() == parameter)
     }
@@ -184,8 +184,8 @@ pub struct Launch {
     /// Order of a machine's hardware threads for its ranks: "spread" (one on each core first, in turn over packages and NUMA
     /// nodes; the default of threads), "compact" (one on each core first, one package after the other) or "smt" (all hardware
     /// threads of a core first). Over MPI, the launcher's own order by default.
-    #[schemars(with = "Option<Place>")]
-    pub place: Option<Spanned<Place>>,
+    #[schemars(with = "Option<PlacementOrder>")]
+    pub place: Option<Spanned<PlacementOrder>>,
     /// Launches for each rank count, 1 by default. Launches differ more than samples within one: use 5 for fitting.
     #[schemars(with = "Option<u32>")]
     pub launches: Option<Spanned<u32>>,
@@ -306,19 +306,19 @@ pub struct Machine {
 
 impl Machine {
     /// Returns this machine: the processors that this process may use, and the memory within the limit of its control group.
-    pub fn here() -> Self {
-        let hardware = Hardware::here();
+    pub fn detect() -> Self {
+        let hardware = Hardware::this_machine();
         Self {
             cores: hardware.cores_or_threads(),
             hardware_threads: hardware.hardware_threads(),
-            cores_of_numa_node: hardware.cores_of_numa_node(),
+            cores_of_numa_node: hardware.cores_of_largest_numa_node(),
             memory: hardware.usable_memory_bytes().unwrap_or(0),
             last_cache: hardware.last_cache_bytes().unwrap_or(0),
         }
     }
 
     /// Returns a machine with one NUMA node of cores. Each core has one hardware thread, and the caches are small.
-    pub fn plain(cores: usize, memory: u64) -> Self {
+    pub fn with_cores(cores: usize, memory: u64) -> Self {
         Self { cores, hardware_threads: cores, cores_of_numa_node: Some(cores), memory, last_cache: 0 }
     }
 }

@@ -1,18 +1,18 @@
 //! Reads the values of parameters: names, units, domains, lists and ranges.
 
-use super::memory::{Amount, BEYOND_CACHES, share_of_memory};
+use super::memory::{Amount, BEYOND_CACHES, parse_memory_share};
 use super::spec::{Axis, Machine, Scalar, Scale, Steps};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::{nearest, suggest};
+use apexmap_base::nearest::{nearest_name, suggest};
 use apexmap_base::point::Value;
-use apexmap_base::toml_file::Page;
+use apexmap_base::toml_file::TomlSource;
 use apexmap_base::units::{self, Unit};
 use apexmap_measure::kernels::{self, Domain, Kernel, Parameter};
 use std::ops::Range;
 use toml::Spanned;
 
 /// Largest number of points of a sweep. At a millisecond each, a larger sweep would take hours.
-pub const MOST_POINTS: usize = 1_000_000;
+pub const MAX_POINTS: usize = 1_000_000;
 
 /// The number of processes, which is read like a parameter.
 const RANKS: Parameter = Parameter {
@@ -21,7 +21,7 @@ const RANKS: Parameter = Parameter {
     unit: Unit::None,
     meaning: "number of processes, the papers' P; \"cores\" means one per core that this process may use, \"hardware threads\" \
               one per hardware thread of these, \"node\" one per core of one NUMA node",
-    domain: Domain::Integer { least: 1, most: 1 << 24, default: 1 },
+    domain: Domain::Integer { min: 1, max: 1 << 24, default: 1 },
 };
 
 /// Returns every name that a table of parameters may contain, with its meaning.
@@ -29,7 +29,7 @@ pub fn all_parameters() -> Vec<(&'static str, String)> {
     let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
     let mut names = vec![("kernel", format!("what is measured: {}", ids.join(", ")))];
     names.extend(["ranks", "P"].map(|name| (name, RANKS.meaning.into())));
-    names.extend(kernels::OF_LAUNCHES.map(|parameter| (parameter.name, parameter.meaning.into())));
+    names.extend(kernels::LAUNCH_PARAMETERS.map(|parameter| (parameter.name, parameter.meaning.into())));
     for parameter in kernels::ALL.iter().flat_map(|kernel| kernel.parameters()) {
         if names.iter().all(|(name, _)| *name != parameter.name) {
             names.push((parameter.name, parameter.meaning.into()));
@@ -47,7 +47,7 @@ pub struct Setting {
 
 impl Setting {
     /// Returns the value for this number of ranks.
-    pub fn on(&self, ranks: usize) -> Value {
+    pub fn value_on(&self, ranks: usize) -> Value {
         match &self.value {
             Value::Integer(v) if self.amount == Amount::PerRank => {
                 v.checked_mul(ranks as u64).unwrap_or(u64::MAX).into()
@@ -60,7 +60,7 @@ impl Setting {
 
 /// Reads the parameters of a sweep's kernels.
 pub struct Values<'a> {
-    pub page: &'a Page<'a>,
+    pub page: &'a TomlSource<'a>,
     pub kernels: Vec<&'static dyn Kernel>,
     pub machine: Machine,
 }
@@ -72,49 +72,50 @@ impl Values<'_> {
         if text == "P" {
             return Ok("ranks".into());
         }
-        let has = |kernel: &&dyn Kernel| kernel.parameters().iter().any(|p| p.name == text);
-        let of_launches = kernels::OF_LAUNCHES.iter().any(|parameter| parameter.name == text);
-        if matches!(text, "ranks" | "kernel") || of_launches || self.kernels.iter().any(has) {
+        let has_parameter = |kernel: &&dyn Kernel| kernel.parameters().iter().any(|p| p.name == text);
+        let is_launch_parameter = kernels::LAUNCH_PARAMETERS.iter().any(|parameter| parameter.name == text);
+        if matches!(text, "ranks" | "kernel") || is_launch_parameter || self.kernels.iter().any(has_parameter) {
             return Ok(text.to_owned());
         }
-        let wrong = |what: String, next: String| Err(self.page.wrong(name.span(), what, next));
+        let name_error = |message: String, help: String| Err(self.page.error_at(name.span(), message, help));
         let selected: Vec<_> = self.kernels.iter().map(|kernel| kernel.id()).collect();
-        if let Some(other) = kernels::ALL.iter().copied().find(has) {
-            return wrong(
+        if let Some(other) = kernels::ALL.iter().copied().find(has_parameter) {
+            return name_error(
                 format!("{} has no parameter \"{text}\"", selected.join(", ")),
                 format!("leave it out, or add the kernel {}, which has it", other.id()),
             );
         }
         if matches!(text, "where" | "exclude" | "name" | "title") {
-            return wrong(
+            return name_error(
                 format!("\"{text}\" is not a parameter"),
                 format!("move {text} = ... above the first [table], to the top of the file"),
             );
         }
-        let mut known = vec!["kernel", "ranks"];
-        known.extend(kernels::OF_LAUNCHES.map(|parameter| parameter.name));
-        known.extend(self.kernels.iter().flat_map(|kernel| kernel.parameters()).map(|p| p.name));
-        known.sort_unstable();
-        known.dedup();
-        wrong(format!("there is no parameter \"{text}\""), suggest(text, &known))
+        let mut names = vec!["kernel", "ranks"];
+        names.extend(kernels::LAUNCH_PARAMETERS.map(|parameter| parameter.name));
+        names.extend(self.kernels.iter().flat_map(|kernel| kernel.parameters()).map(|p| p.name));
+        names.sort_unstable();
+        names.dedup();
+        name_error(format!("there is no parameter \"{text}\""), suggest(text, &names))
     }
 
     /// Reads one value of a parameter. The result is in the base unit and within the domain.
     pub fn setting(&self, name: &str, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
         match name {
-            "kernel" => Ok(Setting { value: kernel_id(scalar, span, self.page)?, amount: Amount::InAll }),
+            "kernel" => Ok(Setting { value: kernel_id(scalar, span, self.page)?, amount: Amount::Total }),
             "ranks" => self.ranks(&RANKS, scalar, span),
-            "ranks_per_node" => self.ranks(&kernels::OF_LAUNCHES[1], scalar, span),
-            "nodes" => accept(&kernels::OF_LAUNCHES[0], scalar)
-                .map_err(|what| self.page.wrong(span, what, "write a whole number of nodes")),
-            "memory_node" => self.numa_node(&kernels::OF_LAUNCHES[2], scalar, span),
-            "core_node" => self.numa_node(&kernels::OF_LAUNCHES[3], scalar, span),
-            _ => self.of_kernels(name, scalar, span),
+            "ranks_per_node" => self.ranks(&kernels::LAUNCH_PARAMETERS[1], scalar, span),
+            "nodes" => read_value(&kernels::LAUNCH_PARAMETERS[0], scalar)
+                .map_err(|message| self.page.error_at(span, message, "write a whole number of nodes")),
+            "memory_node" => self.numa_node(&kernels::LAUNCH_PARAMETERS[2], scalar, span),
+            "core_node" => self.numa_node(&kernels::LAUNCH_PARAMETERS[3], scalar, span),
+            _ => self.kernel_setting(name, scalar, span),
         }
     }
 
     fn numa_node(&self, parameter: &Parameter, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
-        accept(parameter, scalar).map_err(|what| self.page.wrong(span, what, "write the number of a NUMA node"))
+        read_value(parameter, scalar)
+            .map_err(|message| self.page.error_at(span, message, "write the number of a NUMA node"))
     }
 
     fn ranks(&self, parameter: &Parameter, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
@@ -123,43 +124,43 @@ impl Values<'_> {
             Scalar::Text(word) if word == "cores" => cores,
             Scalar::Text(word) if word == "hardware threads" => hardware_threads,
             Scalar::Text(word) if word == "node" => cores_of_numa_node.ok_or_else(|| {
-                let what = "this system does not report the cores of its NUMA nodes";
-                self.page.wrong(span, what, "write a whole number, or \"cores\"")
+                let message = "this system does not report the cores of its NUMA nodes";
+                self.page.error_at(span, message, "write a whole number, or \"cores\"")
             })?,
             _ => {
-                let next = "write a whole number, \"cores\", \"hardware threads\" or \"node\"";
-                return accept(parameter, scalar).map_err(|what| self.page.wrong(span, what, next));
+                let advice = "write a whole number, \"cores\", \"hardware threads\" or \"node\"";
+                return read_value(parameter, scalar).map_err(|message| self.page.error_at(span, message, advice));
             }
         };
-        Ok(Setting { value: (count as u64).into(), amount: Amount::InAll })
+        Ok(Setting { value: (count as u64).into(), amount: Amount::Total })
     }
 
     /// Reads a value as the selected kernels understand it. They must agree on the unit.
-    fn of_kernels(&self, name: &str, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
-        let (mut accepted, mut refused): (Option<Setting>, Option<(String, String)>) = (None, None);
+    fn kernel_setting(&self, name: &str, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
+        let (mut accepted, mut rejection): (Option<Setting>, Option<(String, String)>) = (None, None);
         for kernel in &self.kernels {
             let Some(parameter) = kernel.parameters().iter().find(|p| p.name == name) else { continue };
-            match accept(parameter, scalar) {
+            match read_value(parameter, scalar) {
                 Ok(setting) if accepted.as_ref().is_some_and(|other| *other != setting) => {
-                    return Err(self.page.wrong(
+                    return Err(self.page.error_at(
                         span,
                         format!("the kernels of this sweep take {name} in different units"),
                         "sweep them in separate files",
                     ));
                 }
                 Ok(setting) => accepted = Some(setting),
-                Err(what) => refused = Some((what, advice(kernel.id(), parameter, scalar))),
+                Err(message) => rejection = Some((message, advice(kernel.id(), parameter, scalar))),
             }
         }
-        let (what, next) = refused.unwrap_or_default();
-        accepted.ok_or_else(|| self.page.wrong(span, what, next))
+        let (message, help) = rejection.unwrap_or_default();
+        accepted.ok_or_else(|| self.page.error_at(span, message, help))
     }
 
     /// Reads all values of an axis, in order.
     pub fn settings(&self, name: &str, axis: &Spanned<Axis>) -> Result<Vec<Setting>> {
         match axis.get_ref() {
             Axis::One(scalar) => Ok(vec![self.setting(name, scalar, axis.span())?]),
-            Axis::List(list) if list.is_empty() => Err(self.page.wrong(
+            Axis::List(list) if list.is_empty() => Err(self.page.error_at(
                 axis.span(),
                 format!("{name} has no values"),
                 "write at least one value, or remove the line",
@@ -170,10 +171,10 @@ impl Values<'_> {
     }
 
     fn range(&self, name: &str, steps: &Steps, span: Range<usize>) -> Result<Vec<Setting>> {
-        let end = |value: &Spanned<Scalar>| {
+        let read_end = |value: &Spanned<Scalar>| {
             let setting = self.setting(name, value.get_ref(), value.span())?;
             let number = setting.value.as_f64().ok_or_else(|| {
-                self.page.wrong(
+                self.page.error_at(
                     value.span(),
                     format!("{name} takes words, which have no range"),
                     "write a list of words",
@@ -181,14 +182,18 @@ impl Values<'_> {
             })?;
             Ok::<_, Error>((number, setting))
         };
-        let ((from, first), (to, last)) = (end(&steps.from)?, end(&steps.to)?);
-        if first.amount != last.amount || matches!(first.amount, Amount::OfMemory(_) | Amount::BeyondCaches) {
-            let what = "the ends of the range have different kinds: total, per rank, or relative to the machine";
-            return Err(self.page.wrong(span, what, "write numbers, with \"per rank\" at both ends or at neither"));
+        let ((from, first), (to, last)) = (read_end(&steps.from)?, read_end(&steps.to)?);
+        if first.amount != last.amount || matches!(first.amount, Amount::MemoryShare(_) | Amount::BeyondCaches) {
+            let message = "the ends of the range have different kinds: total, per rank, or relative to the machine";
+            return Err(self.page.error_at(
+                span,
+                message,
+                "write numbers, with \"per rank\" at both ends or at neither",
+            ));
         }
         if from > to {
-            let what = format!("the range of {name} begins at {from} but ends at {to}");
-            return Err(self.page.wrong(span, what, "swap from and to"));
+            let message = format!("the range of {name} begins at {from} but ends at {to}");
+            return Err(self.page.error_at(span, message, "swap from and to"));
         }
         let numbers = self.numbers(name, steps, (from, to), span.clone())?;
         let integer = matches!(first.value, Value::Integer(_));
@@ -201,40 +206,53 @@ impl Values<'_> {
 
     fn numbers(&self, name: &str, steps: &Steps, ends: (f64, f64), span: Range<usize>) -> Result<Vec<f64>> {
         let (from, to) = ends;
-        let wrong = |span: Range<usize>, what: String, next: &str| Err(self.page.wrong(span, what, next));
+        let range_error =
+            |span: Range<usize>, message: String, next: &str| Err(self.page.error_at(span, message, next));
         let factor = match (&steps.factor, &steps.step, &steps.points, steps.scale.as_ref().map(|s| *s.get_ref())) {
             (Some(factor), None, None, None) if factor.get_ref().is_finite() && *factor.get_ref() > 1.0 => {
                 *factor.get_ref()
             }
             (Some(factor), None, None, None) => {
-                return wrong(factor.span(), "factor must be greater than 1".into(), "write factor = 2, for example");
+                return range_error(
+                    factor.span(),
+                    "factor must be greater than 1".into(),
+                    "write factor = 2, for example",
+                );
             }
             (None, Some(step), None, None | Some(Scale::Linear)) => {
                 let step = self.step(name, step)?;
                 let count = ((to - from) / step * (1.0 + 1e-12)).floor() + 1.0;
                 self.check_count(name, count, span)?;
-                return Ok((0..count as usize).map(|k| tidy(from + k as f64 * step, from, to)).collect());
+                return Ok((0..count as usize)
+                    .map(|k| round_to_twelve_digits(from + k as f64 * step, from, to))
+                    .collect());
             }
-            (None, None, Some(points), scale) => return self.spaced(name, points, scale, ends),
+            (None, None, Some(points), scale) => return self.evenly_spaced_values(name, points, scale, ends),
             (None, None, None, Some(Scale::Log2)) => 2.0,
             (None, None, None, Some(Scale::Log10)) => 10.0,
             _ => {
-                let next = "add one of factor = 2, step = 1, points = 8 (with scale = \"log2\", \"log10\" or \"linear\"), \
+                let advice = "add one of factor = 2, step = 1, points = 8 (with scale = \"log2\", \"log10\" or \"linear\"), \
                             scale = \"log2\" or scale = \"log10\"";
-                return wrong(span, format!("the steps of {name} must be given in exactly one way"), next);
+                return range_error(span, format!("the steps of {name} must be given in exactly one way"), advice);
             }
         };
         self.check_logarithm(name, from, &steps.from)?;
         let count = ((to / from).ln() / factor.ln() * (1.0 + 1e-12)).floor() + 1.0;
         self.check_count(name, count, span)?;
-        Ok((0..count as usize).map(|k| tidy(from * factor.powi(k as i32), from, to)).collect())
+        Ok((0..count as usize).map(|k| round_to_twelve_digits(from * factor.powi(k as i32), from, to)).collect())
     }
 
     /// Returns this number of values, ends included.
-    fn spaced(&self, name: &str, points: &Spanned<u32>, scale: Option<Scale>, ends: (f64, f64)) -> Result<Vec<f64>> {
+    fn evenly_spaced_values(
+        &self,
+        name: &str,
+        points: &Spanned<u32>,
+        scale: Option<Scale>,
+        ends: (f64, f64),
+    ) -> Result<Vec<f64>> {
         let ((from, to), count) = (ends, *points.get_ref());
         if count < 2 && !(count == 1 && from == to) {
-            return Err(self.page.wrong(
+            return Err(self.page.error_at(
                 points.span(),
                 "points must be at least 2: both ends",
                 "write points = 2 or more",
@@ -245,21 +263,23 @@ impl Values<'_> {
         if logarithmic {
             self.check_logarithm(name, from, points)?;
         }
-        let part = |k: u32| f64::from(k) / f64::from(count.max(2) - 1);
-        let between =
-            |k: u32| if logarithmic { from * (to / from).powf(part(k)) } else { from + (to - from) * part(k) };
-        Ok((0..count).map(|k| if k + 1 == count { to } else { tidy(between(k), from, to) }).collect())
+        let fraction = |k: u32| f64::from(k) / f64::from(count.max(2) - 1);
+        let value_at =
+            |k: u32| if logarithmic { from * (to / from).powf(fraction(k)) } else { from + (to - from) * fraction(k) };
+        Ok((0..count)
+            .map(|k| if k + 1 == count { to } else { round_to_twelve_digits(value_at(k), from, to) })
+            .collect())
     }
 
     fn step(&self, name: &str, step: &Spanned<Scalar>) -> Result<f64> {
         let unit = |kernel: &&dyn Kernel| kernel.parameters().iter().find(|p| p.name == name).map(|p| p.unit);
         let unit = self.kernels.iter().find_map(unit).unwrap_or(Unit::None);
-        let wrong = |what: String| {
-            self.page.wrong(step.span(), what, "write a number greater than 0, with a unit if it has one")
+        let step_error = |message: String| {
+            self.page.error_at(step.span(), message, "write a number greater than 0, with a unit if it has one")
         };
-        match quantity(step.get_ref(), unit).map_err(wrong)?.as_f64() {
+        match quantity(step.get_ref(), unit).map_err(step_error)?.as_f64() {
             Some(step) if step.is_finite() && step > 0.0 => Ok(step),
-            _ => Err(wrong("step must be greater than 0".into())),
+            _ => Err(step_error("step must be greater than 0".into())),
         }
     }
 
@@ -267,21 +287,21 @@ impl Values<'_> {
         if from > 0.0 {
             return Ok(());
         }
-        let what = format!("logarithmic steps of {name} cannot begin at {from}");
-        Err(self.page.wrong(place.span(), what, "begin above 0, or use linear steps"))
+        let message = format!("logarithmic steps of {name} cannot begin at {from}");
+        Err(self.page.error_at(place.span(), message, "begin above 0, or use linear steps"))
     }
 
     fn check_count(&self, name: &str, count: f64, span: Range<usize>) -> Result<()> {
-        if count <= MOST_POINTS as f64 {
+        if count <= MAX_POINTS as f64 {
             return Ok(());
         }
-        let what = format!("this range gives {name} {} values, more than {MOST_POINTS}", units::significant(count));
-        Err(self.page.wrong(span, what, "take larger steps"))
+        let message = format!("this range gives {name} {} values, more than {MAX_POINTS}", units::short_number(count));
+        Err(self.page.error_at(span, message, "take larger steps"))
     }
 }
 
 /// Rounds to twelve digits, so that 0.1 + 0.2 becomes 0.3, but never beyond the ends.
-fn tidy(number: f64, from: f64, to: f64) -> f64 {
+fn round_to_twelve_digits(number: f64, from: f64, to: f64) -> f64 {
     if let Some(end) = [from, to].into_iter().find(|end| (number - end).abs() <= 1e-12 * end.abs()) {
         return end;
     }
@@ -290,26 +310,26 @@ fn tidy(number: f64, from: f64, to: f64) -> f64 {
 }
 
 /// Reads the id of an existing kernel.
-pub fn kernel_id(scalar: &Scalar, span: Range<usize>, page: &Page) -> Result<Value> {
-    let known: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
+pub fn kernel_id(scalar: &Scalar, span: Range<usize>, page: &TomlSource) -> Result<Value> {
+    let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
     match scalar {
-        Scalar::Text(id) if known.contains(&id.as_str()) => Ok(Value::from(id.as_str())),
-        Scalar::Text(id) => Err(page.wrong(span, format!("there is no kernel \"{id}\""), suggest(id, &known))),
-        _ => Err(page.wrong(span, "the name of a kernel must be text", format!("use one of {}", known.join(", ")))),
+        Scalar::Text(id) if ids.contains(&id.as_str()) => Ok(Value::from(id.as_str())),
+        Scalar::Text(id) => Err(page.error_at(span, format!("there is no kernel \"{id}\""), suggest(id, &ids))),
+        _ => Err(page.error_at(span, "the name of a kernel must be text", format!("use one of {}", ids.join(", ")))),
     }
 }
 
 /// Reads a value of a parameter. The error says what is wrong with it.
-fn accept(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting, String> {
+fn read_value(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting, String> {
     if matches!(parameter.domain, Domain::Choice(_)) {
         let value = match scalar {
             Scalar::Text(word) => Value::from(word.as_str()),
             other => quantity(other, Unit::None)?,
         };
-        return Ok(Setting { value: parameter.accept(&value)?, amount: Amount::InAll });
+        return Ok(Setting { value: parameter.convert(&value)?, amount: Amount::Total });
     }
-    if let (Domain::Size { default, .. }, Some(share)) = (parameter.domain, share_of_memory(scalar)?) {
-        return Ok(Setting { value: default.into(), amount: Amount::OfMemory(share) });
+    if let (Domain::Size { default, .. }, Some(share)) = (parameter.domain, parse_memory_share(scalar)?) {
+        return Ok(Setting { value: default.into(), amount: Amount::MemoryShare(share) });
     }
     if let (Domain::Global { default, .. }, Scalar::Text(word)) = (parameter.domain, scalar)
         && word == BEYOND_CACHES
@@ -319,14 +339,14 @@ fn accept(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting
     let (number, amount) = match scalar {
         Scalar::Text(text) => match text.trim_end().strip_suffix("per rank") {
             Some(number) => (quantity(&Scalar::Text(number.to_owned()), parameter.unit)?, Amount::PerRank),
-            None => (quantity(scalar, parameter.unit)?, Amount::InAll),
+            None => (quantity(scalar, parameter.unit)?, Amount::Total),
         },
-        _ => (quantity(scalar, parameter.unit)?, Amount::InAll),
+        _ => (quantity(scalar, parameter.unit)?, Amount::Total),
     };
     if amount == Amount::PerRank && matches!(parameter.name, "ranks" | "nodes" | "ranks_per_node") {
         return Err(format!("{} cannot be counted per rank", parameter.name));
     }
-    Ok(Setting { value: parameter.accept(&number)?, amount })
+    Ok(Setting { value: parameter.convert(&number)?, amount })
 }
 
 /// Returns advice for a rejected value.
@@ -334,12 +354,12 @@ fn advice(kernel: &str, parameter: &Parameter, scalar: &Scalar) -> String {
     let general = format!("see `apexmap kernels {kernel}` for the meaning and range of {}", parameter.name);
     let Scalar::Text(text) = scalar else { return general };
     let word = text.trim_start_matches(|c: char| c.is_ascii_digit() || " ._".contains(c));
-    let known = match parameter.domain {
+    let choices = match parameter.domain {
         Domain::Choice(words) => words.to_vec(),
-        Domain::Global { .. } => [units::names(parameter.unit), vec![BEYOND_CACHES]].concat(),
-        _ => units::names(parameter.unit),
+        Domain::Global { .. } => [units::suffix_names(parameter.unit), vec![BEYOND_CACHES]].concat(),
+        _ => units::suffix_names(parameter.unit),
     };
-    match nearest(word, known.iter().copied()) {
+    match nearest_name(word, choices.iter().copied()) {
         Some(other) if other != word => format!("did you mean \"{other}\"? Otherwise {general}"),
         _ => general,
     }

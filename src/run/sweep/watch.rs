@@ -7,9 +7,9 @@ use apexmap_results::table::quietness::{Quietness, Reference, causes, judge, pre
 use std::collections::VecDeque;
 
 /// Number of newest facts of a launch that show how fast the quiet machine is.
-const REMEMBERED: usize = 200;
+const MAX_FACTS: usize = 200;
 /// Number of samples in the health line.
-const RECENT: usize = 20;
+const HEALTH_SAMPLES: usize = 20;
 
 /// Follows one launch.
 #[derive(Debug, Default)]
@@ -22,18 +22,18 @@ pub struct Watch {
 
 impl Watch {
     /// Records the start of a launch.
-    pub fn launched(&mut self, launch: &Launch) {
+    pub fn begin_launch(&mut self, launch: &Launch) {
         self.oversubscribed = launch.oversubscribed;
     }
 
     /// Adds the canaries before the first sample. Returns the verdict about them, and its explanation.
-    pub fn preflight(&mut self, canaries: &[Facts]) -> (Quietness, String) {
+    pub fn add_preflight(&mut self, canaries: &[Facts]) -> (Quietness, String) {
         canaries.iter().for_each(|facts| self.remember(*facts));
         let causes = preflight_causes(canaries, self.oversubscribed);
         let verdict = judge(causes.as_deref());
-        let told: Vec<String> = causes.iter().flatten().map(|(cause, amount)| cause.sentence(*amount)).collect();
+        let sentences: Vec<String> = causes.iter().flatten().map(|(cause, amount)| cause.sentence(*amount)).collect();
         let text = match verdict {
-            Quietness::Disturbed => told.join("; "),
+            Quietness::Disturbed => sentences.join("; "),
             Quietness::Quiet => "nothing else takes time from the ranks".into(),
             Quietness::Unknown => "the system does not report whether something else takes time from the ranks".into(),
         };
@@ -41,24 +41,24 @@ impl Watch {
     }
 
     /// Adds a sample.
-    pub fn sample(&mut self, sample: &Sample) {
+    pub fn add_sample(&mut self, sample: &Sample) {
         self.remember(sample.disturbance);
         self.samples += 1;
     }
 
     fn remember(&mut self, facts: Facts) {
         self.facts.push_back(facts);
-        if self.facts.len() > REMEMBERED {
+        if self.facts.len() > MAX_FACTS {
             self.facts.pop_front();
         }
     }
 
     /// Describes the last samples: `quiet: none of 20 samples disturbed`; `None` before the first. This judges the samples, which
     /// takes time from the ranks on the same machine. Call it only to show the line.
-    pub fn line(&self) -> Option<String> {
-        let reference = Reference::of(&self.facts);
+    pub fn health_line(&self) -> Option<String> {
+        let reference = Reference::from_facts(&self.facts);
         let mut health = Health::default();
-        for facts in self.facts.iter().rev().take(self.samples.min(RECENT)) {
+        for facts in self.facts.iter().rev().take(self.samples.min(HEALTH_SAMPLES)) {
             let causes = causes(facts, &reference, self.oversubscribed);
             health.add(judge(causes.as_deref()), causes.iter().flatten().map(|(cause, _)| cause.name()));
         }

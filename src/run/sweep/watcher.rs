@@ -12,22 +12,22 @@ use apexmap_results::table::quietness::Quietness;
 pub trait Watcher {
     /// Reports the remaining launches in their order.
     fn begin(&mut self, launches: &[OpenLaunch], repeat: Repeat);
-    fn launched(&mut self, launch: &str, block: u32, size: LaunchSize, points: usize);
+    fn report_launch(&mut self, launch: &str, block: u32, size: LaunchSize, points: usize);
     /// Reports that the ranks have started, and their placement.
-    fn greeted(&mut self, launch: &Launch);
+    fn report_placement(&mut self, launch: &Launch);
     /// Reports that a run of this point begins. `seconds` are the point's samples in this block so far.
-    fn started(&mut self, point: &Point, seconds: &[f64]);
+    fn report_start(&mut self, point: &Point, seconds: &[f64]);
     /// Reports how far an untimed phase of the run is.
-    fn progressed(&mut self, phase: Phase, share: Option<f64>);
+    fn report_progress(&mut self, phase: Phase, share: Option<f64>);
     /// Reports the verdict about the machine before the first sample, and its reason.
-    fn preflight(&mut self, verdict: Quietness, text: &str);
+    fn report_preflight(&mut self, verdict: Quietness, text: &str);
     /// Reports a sample; `finished` if its point needs no more. `watch` judges how quiet the machine was over the last samples.
-    fn sample(&mut self, sample: &Sample, finished: bool, watch: &Watch);
+    fn report_sample(&mut self, sample: &Sample, finished: bool, watch: &Watch);
     /// Reports an event as one line.
     fn say(&mut self, text: &str);
     /// Called while no event arrives.
-    fn waiting(&mut self);
-    fn ended(&mut self, ending: &Ending);
+    fn tick(&mut self);
+    fn report_end(&mut self, ending: &Ending);
     /// Reports that the lines of the last launch do not fit together, so none of its samples counts.
-    fn doubted(&mut self);
+    fn report_misfit(&mut self);
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Minimum number of steps that are shown as one ladder.
-const LADDER: usize = 3;
+const MIN_STEPS: usize = 3;
 
 /// Returns the text of a card. Numbers that differ only in a size or a share, such as
 /// `read_seconds--64KiB-huge-independent`, share one row. It shows their number, their least and greatest value, and
@@ -17,11 +17,11 @@ pub fn card_text(card: &Card, width: Option<usize>) -> String {
     let names: Vec<NumberName> = card.numbers().keys().filter_map(|name| NumberName::parse(name).ok()).collect();
     let mut ladders: BTreeMap<String, Vec<(f64, &NumberName)>> = BTreeMap::new();
     for name in &names {
-        if let Some((ladder, at)) = step(name) {
-            ladders.entry(ladder).or_default().push((at, name));
+        if let Some((ladder, position)) = step(name) {
+            ladders.entry(ladder).or_default().push((position, name));
         }
     }
-    ladders.retain(|_, steps| steps.len() >= LADDER);
+    ladders.retain(|_, steps| steps.len() >= MIN_STEPS);
     let mut rows: BTreeMap<String, [String; 4]> = BTreeMap::new();
     for name in &names {
         if !step(name).is_some_and(|(ladder, _)| ladders.contains_key(&ladder)) {
@@ -34,8 +34,9 @@ pub fn card_text(card: &Card, width: Option<usize>) -> String {
         folded += steps.len();
         rows.extend(range(card, ladder, steps).map(|row| (ladder.clone(), row)));
     }
-    let mut table = TextTable::new([Align::Left, Align::Right, Align::Left, Align::Left]).indented(2).within(width);
-    rows.into_values().for_each(|row| table.row(row));
+    let mut table =
+        TextTable::new([Align::Left, Align::Right, Align::Left, Align::Left]).with_indent(2).with_width(width);
+    rows.into_values().for_each(|row| table.add_row(row));
     let mut text = format!("{}: {}\n{table}", card.name, card.summary);
     if let Some(unknown) = card.provenance.get(UNKNOWN).and_then(|text| text.as_str()) {
         let _ = writeln!(text, "{unknown}");
@@ -72,8 +73,8 @@ fn range(card: &Card, ladder: &str, steps: &[(f64, &NumberName)]) -> Option<[Str
     let values = || steps.iter().filter_map(|(_, name)| card.get(&name.to_string()));
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
     let ((_, first), (_, last)) = steps.first().zip(steps.last())?;
-    let written = |name: &NumberName| name.qualifier[0].to_string().replace("_per_cent", " %");
-    let meaning = format!("{}; {} to {}", first.entry.meaning, written(first), written(last));
+    let step_text = |name: &NumberName| name.qualifier[0].to_string().replace("_per_cent", " %");
+    let meaning = format!("{}; {} to {}", first.entry.meaning, step_text(first), step_text(last));
     Some([ladder.to_owned(), format!("{} steps", steps.len()), spread(low, high, first.entry.unit), meaning])
 }
 
@@ -83,11 +84,11 @@ fn spread(low: f64, high: f64, unit: Unit) -> String {
 
 /// Returns the ladder of a number, with `*` in place of the step, and the position of the step on it.
 fn step(name: &NumberName) -> Option<(String, f64)> {
-    let at = match name.qualifier.first()? {
-        Word::Bytes(at) | Word::PerCent(at) => *at as f64,
+    let position = match name.qualifier.first()? {
+        Word::Bytes(position) | Word::PerCent(position) => *position as f64,
         Word::Pair(first, second) => *first as f64 * 65536.0 + *second as f64,
         _ => return None,
     };
     let rest: String = name.qualifier[1..].iter().map(|word| format!("-{word}")).collect();
-    Some((format!("{}--*{rest}", name.entry.name), at))
+    Some((format!("{}--*{rest}", name.entry.name), position))
 }

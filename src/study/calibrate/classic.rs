@@ -8,7 +8,7 @@ use super::node::{STREAM_RULE, last_caches};
 use super::parts;
 use apexmap_base::provenance::Host;
 use apexmap_base::text_table::{Align, TextTable};
-use apexmap_base::units::{self, Unit, WORD_BYTES, amount, plural, significant};
+use apexmap_base::units::{self, Unit, WORD_BYTES, amount, plural, short_number};
 use apexmap_theory::machine::{Card, DISTURBED, Entry, NumberName, Word, catalogue};
 use serde::Serialize;
 
@@ -49,7 +49,7 @@ pub fn describe(card: &mut Card, probes: &[Probe], host: &Host) {
         let words = probe.settings.iter().find(|(name, _)| *name == "N_words")?.1.as_f64()?;
         Some(words * WORD_BYTES as f64 * probe.ranks as f64)
     };
-    let tables = TABLES.map(|(name, entry, word)| (name, table(NumberName::new(entry).with(word))));
+    let tables = TABLES.map(|(name, entry, word)| (name, table(NumberName::new(entry).with_qualifier(word))));
     let streamed = [(ARRAYS, arrays), (CACHES, last_caches(host).map(|bytes| bytes as f64))];
     for (name, bytes) in streamed.into_iter().chain(tables) {
         card.provenance.extend(bytes.map(|bytes| (name.to_owned(), (bytes as i64).into())));
@@ -65,11 +65,12 @@ pub fn table(card: &Card) -> Vec<Row> {
         ("Latency", latency(card)),
         ("Cache size", sizes(card)),
         ("TLB reach", translation(card)),
-        ("Loaded latency", loaded(card)),
+        ("Loaded latency", loaded_latency(card)),
         ("Core to core", core_to_core(card)),
     ] {
-        let named = |(k, row): (usize, Row)| Row { group: if k == 0 { group.into() } else { String::new() }, ..row };
-        rows.extend(part.into_iter().enumerate().map(named));
+        let with_group =
+            |(k, row): (usize, Row)| Row { group: if k == 0 { group.into() } else { String::new() }, ..row };
+        rows.extend(part.into_iter().enumerate().map(with_group));
     }
     rows
 }
@@ -82,22 +83,22 @@ pub fn text(card: &Card, width: Option<usize>) -> String {
         return String::new();
     }
     let columns = [Align::Left, Align::Left, Align::Right, Align::Left, Align::Left];
-    let mut table = TextTable::new(columns).indented(2).within(width);
-    table.row(["", "", "", "95 % interval", ""]);
-    rows.into_iter().for_each(|row| table.row([row.group, row.name, row.value, row.interval, row.note]));
+    let mut table = TextTable::new(columns).with_indent(2).with_width(width);
+    table.add_row(["", "", "", "95 % interval", ""]);
+    rows.into_iter().for_each(|row| table.add_row([row.group, row.name, row.value, row.interval, row.note]));
     let disturbed = card.provenance.get(DISTURBED).and_then(|text| text.as_str());
     let disturbed = disturbed.map_or_else(String::new, |text| format!("{text}\n"));
     let mut text = format!("{disturbed}{}: {}\n{table}", card.name, card.summary);
     let (cores, pairs) = matrix(card);
     if cores.len() > 2 {
-        let mut table = TextTable::new(vec![Align::Right; cores.len() + 1]).indented(2);
-        table.row(std::iter::once("ns".to_owned()).chain(cores.iter().map(u64::to_string)));
+        let mut table = TextTable::new(vec![Align::Right; cores.len() + 1]).with_indent(2);
+        table.add_row(std::iter::once("ns".to_owned()).chain(cores.iter().map(u64::to_string)));
         for &second in &cores {
             let cell = |first: &u64| {
-                let found = pairs.iter().find(|((a, b), _)| (*a, *b) == (*first, second));
-                found.map_or_else(String::new, |(_, seconds)| format!("{:.0}", seconds * 1e9))
+                let pair = pairs.iter().find(|((a, b), _)| (*a, *b) == (*first, second));
+                pair.map_or_else(String::new, |(_, seconds)| format!("{:.0}", seconds * 1e9))
             };
-            table.row(std::iter::once(second.to_string()).chain(cores.iter().map(cell)));
+            table.add_row(std::iter::once(second.to_string()).chain(cores.iter().map(cell)));
         }
         let matrix = table.to_string();
         if width.is_none_or(|width| matrix.lines().all(|line| line.len() <= width)) {
@@ -117,7 +118,7 @@ fn number(card: &Card, number: &NumberName, name: impl Into<String>, note: impl 
     let range = card.range(&id).map(|ends| range_text(spread(ends, unit)));
     let interval = || card.interval(&id).map(|ends| spread(ends, unit));
     let interval = range.or_else(|| not_known(card, &id)).or_else(interval).unwrap_or_default();
-    let how = card.numbers().get(&id).and_then(|number| parts::count_of_runs(&number.how));
+    let how = card.numbers().get(&id).and_then(|number| parts::unsteady_runs(&number.how));
     let unsettled = how.map_or_else(String::new, |runs| format!("not steady in {runs} runs"));
     let notes: Vec<String> = [note.into(), unsettled].into_iter().filter(|note| !note.is_empty()).collect();
     Some(row(name, amount(card.get(&id)?, unit), interval, notes.join("; ")))
@@ -142,12 +143,13 @@ fn all_cores(card: &Card) -> String {
 }
 
 fn stream(card: &Card) -> Vec<Row> {
-    let told = |name: &str| card.provenance.get(name).and_then(|value| value.as_integer()).map(|bytes| bytes as f64);
-    let arrays = told(ARRAYS).map_or_else(String::new, |arrays| {
-        let rule = told(CACHES).filter(|caches| *caches > 0.0).map_or_else(String::new, |caches| {
+    let recorded =
+        |name: &str| card.provenance.get(name).and_then(|value| value.as_integer()).map(|bytes| bytes as f64);
+    let arrays = recorded(ARRAYS).map_or_else(String::new, |arrays| {
+        let rule = recorded(CACHES).filter(|caches| *caches > 0.0).map_or_else(String::new, |caches| {
             let times = arrays / caches;
             let below = if times < STREAM_RULE as f64 { "; STREAM's rule asks for at least 4 x" } else { "" };
-            format!(", {} x the last-level caches{below}", significant(times))
+            format!(", {} x the last-level caches{below}", short_number(times))
         });
         format!(", arrays of {}{rule}", units::bytes(arrays))
     });
@@ -157,11 +159,11 @@ fn stream(card: &Card) -> Vec<Row> {
         (catalogue::STREAM_ADD_BYTES_PER_SECOND, "add"),
         (catalogue::STREAM_TRIAD_BYTES_PER_SECOND, "triad"),
     ];
-    let one = |(k, (entry, name)): (usize, (&'static Entry, &str))| {
+    let to_row = |(k, (entry, name)): (usize, (&'static Entry, &str))| {
         let note = if k == 0 { format!("{}{arrays}", all_cores(card)) } else { String::new() };
         number(card, &NumberName::new(entry), name, note)
     };
-    let mut rows: Vec<Row> = four.into_iter().enumerate().filter_map(one).collect();
+    let mut rows: Vec<Row> = four.into_iter().enumerate().filter_map(to_row).collect();
     let read = |name, cores: String| number(card, &NumberName::new(name), "read only", cores);
     rows.extend(read(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND, all_cores(card)));
     rows.extend(read(catalogue::MEMORY_BANDWIDTH_BYTES_PER_SECOND, "one core".into()));
@@ -170,20 +172,21 @@ fn stream(card: &Card) -> Vec<Row> {
 
 /// Returns the rows of random updates. HPCC's rules require larger tables, so the rows do not bear its name.
 fn gups(card: &Card) -> Vec<Row> {
-    let of = |word| NumberName::new(catalogue::NODE_UPDATES_PER_SECOND).with([word]);
-    let all = all_cores(card);
+    let name = |word| NumberName::new(catalogue::NODE_UPDATES_PER_SECOND).with_qualifier([word]);
+    let cores = all_cores(card);
     let tables = |name: &str| {
-        let told = card.provenance.get(name).and_then(|value| value.as_integer()).map(|bytes| bytes as f64);
-        told.zip(card.get(catalogue::MEMORY_BYTES.name)).map_or_else(
+        let table_bytes = card.provenance.get(name).and_then(|value| value.as_integer()).map(|bytes| bytes as f64);
+        table_bytes.zip(card.get(catalogue::MEMORY_BYTES.name)).map_or_else(
             || "of unknown size".to_owned(),
             |(bytes, memory)| {
-                format!("of {}, {} % of memory", units::bytes(bytes), significant(100.0 * bytes / memory))
+                format!("of {}, {} % of memory", units::bytes(bytes), short_number(100.0 * bytes / memory))
             },
         )
     };
-    let [own, one, single] = TABLES.map(|(name, _, _)| tables(name));
-    let star = number(card, &of(Word::Star), "GUPS, own tables", format!("{all} together, tables {own}; {RULES}"));
-    let shared = number(card, &of(Word::Shared), "GUPS, one table", format!("{all}, updates unprotected, table {one}"));
+    let [own, common, single] = TABLES.map(|(name, _, _)| tables(name));
+    let star = number(card, &name(Word::Star), "GUPS, own tables", format!("{cores} together, tables {own}; {RULES}"));
+    let shared =
+        number(card, &name(Word::Shared), "GUPS, one table", format!("{cores}, updates unprotected, table {common}"));
     let single = card.get(catalogue::LOCAL_SECONDS.name).map(|seconds| {
         let unit = Unit::UpdatesPerSecond;
         let inverse = |(low, high): (f64, f64)| spread((1.0 / high, 1.0 / low), unit);
@@ -206,10 +209,10 @@ fn latency(card: &Card) -> Vec<Row> {
         .get(catalogue::CORE_CLOCK_HZ.name)
         .map(|hertz| (hertz, ""))
         .or_else(|| Some((card.get(catalogue::CLOCK_HZ.name)?, " of the counter")));
-    let one = |(name, entry): (&str, &'static Entry)| {
+    let to_row = |(name, entry): (&str, &'static Entry)| {
         let seconds = card.get(entry.name)?;
-        let cycles = |(hertz, which): (f64, &str)| {
-            format!("{} cycles{which} at {}", significant(seconds * hertz), amount(hertz, Unit::Hertz))
+        let cycles = |(hertz, suffix): (f64, &str)| {
+            format!("{} cycles{suffix} at {}", short_number(seconds * hertz), amount(hertz, Unit::Hertz))
         };
         number(card, &NumberName::new(entry), name, clock.map_or_else(String::new, cycles))
     };
@@ -220,7 +223,7 @@ fn latency(card: &Card) -> Vec<Row> {
         ("memory", catalogue::MEMORY_LATENCY_SECONDS),
     ];
     // Published cards also have latencies, but no staircase.
-    if lines(card).is_empty() { Vec::new() } else { levels.into_iter().filter_map(one).collect() }
+    if lines(card).is_empty() { Vec::new() } else { levels.into_iter().filter_map(to_row).collect() }
 }
 
 /// Text for a step that the measurements do not show.
@@ -230,44 +233,45 @@ fn sizes(card: &Card) -> Vec<Row> {
     if lines(card).is_empty() {
         return Vec::new();
     }
-    let one = |(level, measured, size): (&str, &'static Entry, &Entry)| {
-        let told = card.get(size.name);
-        let reported = told.map(units::bytes).map_or_else(String::new, |size| format!("the system reports {size}"));
+    let to_row = |(level, measured, size): (&str, &'static Entry, &Entry)| {
+        let system_size = card.get(size.name);
+        let reported =
+            system_size.map(units::bytes).map_or_else(String::new, |size| format!("the system reports {size}"));
         // A number that contradicts the system's contains the system's size.
         let how = card.numbers().get(size.name).map(|number| number.how.clone());
         let other = how.and_then(|how| how.rsplit_once("; the system reports ").map(|(_, size)| size.to_owned()));
         let reported = other.map_or(reported, |size| format!("the system reports {size}"));
         number(card, &NumberName::new(measured), level, reported.clone())
-            .or_else(|| told.map(|_| row(level, NO_STEP.into(), String::new(), reported)))
+            .or_else(|| system_size.map(|_| row(level, NO_STEP.into(), String::new(), reported)))
     };
     let levels = [
         ("L1", catalogue::L1_MEASURED_BYTES, catalogue::L1_BYTES),
         ("L2", catalogue::L2_MEASURED_BYTES, catalogue::L2_BYTES),
         ("L3", catalogue::L3_MEASURED_BYTES, catalogue::L3_BYTES),
     ];
-    levels.into_iter().filter_map(one).collect()
+    levels.into_iter().filter_map(to_row).collect()
 }
 
 fn translation(card: &Card) -> Vec<Row> {
     let mut rows = Vec::new();
     for (pages, page) in PAGES {
         let size = units::bytes(page);
-        let mut found = false;
+        let mut has_step = false;
         for (level, id) in [("L1", catalogue::L1_TLB_REACH_BYTES), ("L2", catalogue::TLB_REACH_BYTES)] {
-            let name = NumberName::new(id).with([pages.clone()]);
+            let name = NumberName::new(id).with_qualifier([pages.clone()]);
             let Some(bytes) = card.get(&name.to_string()) else { continue };
             let (low, high) = card.interval(&name.to_string()).unwrap_or((bytes, bytes));
             let count = |bytes: f64| format!("{:.0}", bytes / page);
             let note = format!("{} pages ({} to {})", count(bytes), count(low), count(high));
             rows.extend(number(card, &name, format!("{level} TLB, {size} pages"), note));
-            found = true;
+            has_step = true;
         }
         let most = card
             .variants(catalogue::PAGE_READ_SECONDS.name)
             .into_iter()
             .filter(|name| name.qualifier.get(1) == Some(&pages));
         let most = most.filter_map(|name| name.qualifier.first().map(bytes_of)).fold(0.0, f64::max);
-        if !found && most > 0.0 {
+        if !has_step && most > 0.0 {
             let note = format!("in up to {}, {:.0} pages", units::bytes(most), most / page);
             rows.push(row(format!("{size} pages"), NO_STEP.into(), String::new(), note));
         }
@@ -279,19 +283,19 @@ fn bytes_of(word: &Word) -> f64 {
     if let Word::Bytes(bytes) = word { *bytes as f64 } else { 0.0 }
 }
 
-fn loaded(card: &Card) -> Vec<Row> {
+fn loaded_latency(card: &Card) -> Vec<Row> {
     let mut shares: Vec<u64> = card.variants(catalogue::LOADED_LATENCY_SECONDS.name).iter().filter_map(share).collect();
     shares.sort_unstable();
-    let one = |&share: &u64| {
-        let of = |number: &'static Entry| NumberName::new(number).with([Word::PerCent(share)]);
-        let bandwidth = card.get(&of(catalogue::LOADED_BANDWIDTH_BYTES_PER_SECOND).to_string());
+    let to_row = |&share: &u64| {
+        let name = |number: &'static Entry| NumberName::new(number).with_qualifier([Word::PerCent(share)]);
+        let bandwidth = card.get(&name(catalogue::LOADED_BANDWIDTH_BYTES_PER_SECOND).to_string());
         let note = bandwidth.map_or_else(
             || "the other cores wait".into(),
             |bandwidth| format!("the other cores read {}", amount(bandwidth, Unit::BytesPerSecond)),
         );
-        number(card, &of(catalogue::LOADED_LATENCY_SECONDS), format!("{share} %"), note)
+        number(card, &name(catalogue::LOADED_LATENCY_SECONDS), format!("{share} %"), note)
     };
-    shares.iter().filter_map(one).collect()
+    shares.iter().filter_map(to_row).collect()
 }
 
 fn share(name: &NumberName) -> Option<u64> {
@@ -318,20 +322,21 @@ pub fn matrix(card: &Card) -> (Vec<u64>, Vec<Handover>) {
 fn core_to_core(card: &Card) -> Vec<Row> {
     let (cores, mut pairs) = matrix(card);
     pairs.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let one = |which: &str, at: usize| {
-        let ((first, second), _) = pairs[at];
-        let name = NumberName::new(catalogue::CORE_TO_CORE_SECONDS).with([Word::Pair(first, second)]);
-        number(card, &name, which, format!("ranks {first} and {second}"))
+    let to_row = |label: &str, index: usize| {
+        let ((first, second), _) = pairs[index];
+        let name = NumberName::new(catalogue::CORE_TO_CORE_SECONDS).with_qualifier([Word::Pair(first, second)]);
+        number(card, &name, label, format!("ranks {first} and {second}"))
     };
-    let of = |row: Option<Row>| {
-        let all = card.get(catalogue::CORES.name).filter(|&all| all > cores.len() as f64);
-        let which = all.map_or_else(String::new, |all| format!(" of {} cores, evenly spread over {all}", cores.len()));
-        row.map(|row| Row { note: format!("{}; {}{which}", row.note, plural(pairs.len(), "pair")), ..row })
+    let add_note = |row: Option<Row>| {
+        let total = card.get(catalogue::CORES.name).filter(|&all| all > cores.len() as f64);
+        let note =
+            total.map_or_else(String::new, |total| format!(" of {} cores, evenly spread over {total}", cores.len()));
+        row.map(|row| Row { note: format!("{}; {}{note}", row.note, plural(pairs.len(), "pair")), ..row })
     };
     match pairs.len() {
         0 => Vec::new(),
-        1 => one("handover", 0).into_iter().collect(),
-        count => [of(one("smallest", 0)), one("median", (count - 1) / 2), one("largest", count - 1)]
+        1 => to_row("handover", 0).into_iter().collect(),
+        count => [add_note(to_row("smallest", 0)), to_row("median", (count - 1) / 2), to_row("largest", count - 1)]
             .into_iter()
             .flatten()
             .collect(),

@@ -8,22 +8,22 @@ use apexmap_results::samples::Samples;
 use apexmap_theory::machine::catalogue;
 
 /// Target for the longest run of messages between nodes, in seconds.
-const SECONDS: f64 = 0.03;
+const MAX_SECONDS: f64 = 0.03;
 /// Remote accesses of a run that would otherwise exceed that time: the maximum, and the minimum for accesses of many
 /// bytes.
-const REMOTE: (f64, f64) = (100.0, 32.0);
+const REMOTE_LIMITS: (f64, f64) = (100.0, 32.0);
 /// Bytes of the longer messages of the first timing.
-const LONG: u64 = 16 << 10;
+const LONG_BYTES: u64 = 16 << 10;
 
 /// Returns short runs from which the others are estimated.
-pub fn first() -> Vec<Probe> {
-    let one = |kernel, bytes: u64, messages: u64| {
-        Probe::new(catalogue::MESSAGE_SECONDS, kernel, 2).with("message_bytes", bytes).with("messages", messages)
+pub fn first_probes() -> Vec<Probe> {
+    let probe = |kernel, bytes: u64, messages: u64| {
+        Probe::new(catalogue::MESSAGE_SECONDS, kernel, 2).set("message_bytes", bytes).set("messages", messages)
     };
     vec![
-        one("message_rate.ping_pong", 8, 32),
-        one("message_rate.streaming", 8, 512),
-        one("message_rate.streaming", LONG, 64),
+        probe("message_rate.ping_pong", 8, 32),
+        probe("message_rate.streaming", 8, 512),
+        probe("message_rate.streaming", LONG_BYTES, 64),
     ]
 }
 
@@ -39,21 +39,21 @@ pub struct Costs {
 
 impl Costs {
     /// Computes the costs from the samples of [`first`]. Returns `None` if some are missing.
-    pub fn of(samples: &Samples) -> Option<Self> {
-        let seconds = |probe: &Probe| Some(1.0 / probe.chosen(samples).good().median("operations_per_second")?);
-        let [latency, gap, long] = [0, 1, 2].map(|at| seconds(&first()[at]));
+    pub fn from_samples(samples: &Samples) -> Option<Self> {
+        let seconds = |probe: &Probe| Some(1.0 / probe.select(samples).good().median("operations_per_second")?);
+        let [latency, gap, long] = [0, 1, 2].map(|index| seconds(&first_probes()[index]));
         let (gap, long) = (gap?, long?);
-        Some(Self { latency: latency?, gap, per_byte: ((long - gap) / LONG as f64).max(0.0) })
+        Some(Self { latency: latency?, gap, per_byte: ((long - gap) / LONG_BYTES as f64).max(0.0) })
     }
 }
 
 /// Reduces the number of messages of a probe whose run would take too long.
-pub fn fitting(probe: Probe, costs: Costs) -> Probe {
+pub fn shorten(probe: Probe, costs: Costs) -> Probe {
     let number = |name: &str| setting(&probe, name);
     let bytes = number("message_bytes").unwrap_or(0.0) * costs.per_byte;
     let window = number("window").unwrap_or(1.0);
     let round_trip = 2.0 * costs.latency;
-    let (name, one) = match probe.kernel {
+    let (name, seconds_each) = match probe.kernel {
         "message_rate.streaming" | "message_rate.bidirectional" | "calibrate.mailbox" => {
             ("messages", costs.gap + bytes)
         }
@@ -62,45 +62,45 @@ pub fn fitting(probe: Probe, costs: Costs) -> Probe {
         "calibrate.bisection" => ("messages", bytes),
         "calibrate.send" | "calibrate.receive" => ("rounds", round_trip + window * (costs.gap + bytes)),
         "calibrate.barrier" => ("barriers", round_trip),
-        "calibrate.request" => return of_accesses(probe, costs),
+        "calibrate.request" => return shorten_accesses(probe, costs),
         _ => return probe,
     };
     let Some(count) = number(name) else { return probe };
-    let fits = 2f64.powf((SECONDS / one).log2().floor()).max(8.0);
+    let fits = 2f64.powf((MAX_SECONDS / seconds_each).log2().floor()).max(8.0);
     if fits >= count {
         return probe;
     }
-    let fewer = replaced(probe, name, fits as u64);
+    let fewer = replace_setting(probe, name, fits as u64);
     // The kernel rejects a window of more messages than the run sends.
     match name {
-        "messages" if window > fits => replaced(fewer, "window", fits as u64),
+        "messages" if window > fits => replace_setting(fewer, "window", fits as u64),
         _ => fewer,
     }
 }
 
 /// Reduces the number of accesses of a probe whose remote accesses would take too long.
-fn of_accesses(probe: Probe, costs: Costs) -> Probe {
+fn shorten_accesses(probe: Probe, costs: Costs) -> Probe {
     let number = |name: &str| setting(&probe, name);
     let (Some(indices), Some(block)) = (number("I"), number("L")) else { return probe };
-    let one = 2.0 * costs.latency + WORD_BYTES as f64 * block * costs.per_byte;
-    if REMOTE.0 * one <= SECONDS {
+    let seconds_each = 2.0 * costs.latency + WORD_BYTES as f64 * block * costs.per_byte;
+    if REMOTE_LIMITS.0 * seconds_each <= MAX_SECONDS {
         return probe;
     }
-    let remote = (SECONDS / one).clamp(REMOTE.1, REMOTE.0);
+    let remote = (MAX_SECONDS / seconds_each).clamp(REMOTE_LIMITS.1, REMOTE_LIMITS.0);
     let accesses = (remote / number("given_remote_share").unwrap_or(1.0)).ceil();
     let arrays = (accesses / indices).ceil();
-    replaced(replaced(probe, "I", accesses.min(indices) as u64), "N", arrays as u64)
+    replace_setting(replace_setting(probe, "I", accesses.min(indices) as u64), "N", arrays as u64)
 }
 
 /// Returns the value of a parameter: the probe's, or else the kernel's default.
 fn setting(probe: &Probe, name: &str) -> Option<f64> {
-    let set = probe.settings.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+    let set = probe.settings.iter().find(|(key, _)| *key == name).map(|(_, value)| value.clone());
     let default = || probe.parameters().iter().find(|parameter| parameter.name == name)?.default_value();
     set.or_else(default).and_then(|value| value.as_f64())
 }
 
-fn replaced(mut probe: Probe, name: &'static str, value: u64) -> Probe {
-    probe.settings.retain(|(known, _)| *known != name);
+fn replace_setting(mut probe: Probe, name: &'static str, value: u64) -> Probe {
+    probe.settings.retain(|(key, _)| *key != name);
     probe.settings.push((name, Value::Integer(value)));
     probe
 }

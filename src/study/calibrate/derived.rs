@@ -9,11 +9,11 @@ use apexmap_base::units::{self, BASE_PAGE_BYTES, HUGE_PAGE_BYTES};
 use apexmap_theory::machine::{Card, Entry, Number, NumberName, Word, catalogue};
 
 /// A cache that serves less than this share of the reported size contradicts the system.
-const LEAST_SHARE: f64 = 0.6;
+const MIN_SHARE: f64 = 0.6;
 /// A cache serves at most this multiple of the reported size.
-const MOST_SHARE: f64 = 1.6;
+const MAX_SHARE: f64 = 1.6;
 /// Maximum number of pages of a first-level TLB.
-const FIRST_TLB: f64 = 256.0;
+const MAX_L1_TLB_PAGES: f64 = 256.0;
 /// Kinds of pages and their sizes in bytes.
 pub const PAGES: [(Word, f64); 2] = [(Word::Base, BASE_PAGE_BYTES as f64), (Word::Huge, HUGE_PAGE_BYTES as f64)];
 
@@ -26,8 +26,8 @@ pub fn add(card: &mut Card, host: &Host) -> Result<Vec<String>> {
         let entries = if pages == Word::Base { host.tlb_entries_4k } else { host.tlb_entries_2m };
         unseen.extend(translation(card, &pages, page, entries.map(f64::from))?);
     }
-    if let Some(number) = in_flight(card) {
-        card.set(&NumberName::new(catalogue::LINES_IN_FLIGHT).with([Word::Prefetched]).to_string(), number)?;
+    if let Some(number) = lines_in_flight(card) {
+        card.set(&NumberName::new(catalogue::LINES_IN_FLIGHT).with_qualifier([Word::Prefetched]).to_string(), number)?;
     }
     Ok(unseen)
 }
@@ -37,14 +37,14 @@ pub fn lines(card: &Card) -> Vec<Rung> {
     rungs(card, catalogue::READ_SECONDS.name, &[Word::Huge, Word::Dependent])
 }
 
-fn number(found: &Step, of: &str) -> Number {
+fn number(step: &Step, measurement: &str) -> Number {
     let how = format!(
-        "where the latency of {of} rises, in {} regions of {} to {}; range by profile likelihood",
-        found.regions,
-        units::bytes(found.from),
-        units::bytes(found.to)
+        "where the latency of {measurement} rises, in {} regions of {} to {}; range by profile likelihood",
+        step.regions,
+        units::bytes(step.from),
+        units::bytes(step.to)
     );
-    Number::new(found.size, "B", how).with_interval(found.low, found.high)
+    Number::new(step.size, "B", how).with_interval(step.low, step.high)
 }
 
 fn caches(card: &mut Card) -> Result<Vec<String>> {
@@ -52,63 +52,68 @@ fn caches(card: &mut Card) -> Result<Vec<String>> {
     if ladder.is_empty() {
         return Ok(unseen);
     }
-    let all = places(&ladder);
+    let bends = places(&ladder);
     let levels = ["l1", "l2", "l3"];
-    let told = levels.iter().any(|level| card.get(&format!("{level}_bytes")).is_some());
+    let system_reports = levels.iter().any(|level| card.get(&format!("{level}_bytes")).is_some());
     let mut nearer = 0.0;
     for level in levels {
         let name = format!("{level}_bytes");
         let reported = card.get(&name);
-        if told && reported.is_none() {
+        if system_reports && reported.is_none() {
             continue;
         }
-        let at = place(&all, nearer, reported);
-        let found = at.and_then(|at| step(&ladder, at, &all)).map(|found| number(&found, "dependent random reads"));
-        let Some(found) = found else {
-            nearer = reported.or(at).unwrap_or(nearer);
+        let position = place(&bends, nearer, reported);
+        let measured = position
+            .and_then(|position| step(&ladder, position, &bends))
+            .map(|found| number(&found, "dependent random reads"));
+        let Some(measured) = measured else {
+            nearer = reported.or(position).unwrap_or(nearer);
             unseen.extend(reported.map(|size| {
                 let (level, size) = (level.to_uppercase(), units::bytes(size));
                 format!("{level}: the system reports {size}, but the latency of random reads shows no clear step")
             }));
             continue;
         };
-        nearer = found.value;
-        let differs = |size: f64| found.high.is_some_and(|high| high < LEAST_SHARE * size);
+        nearer = measured.value;
+        let differs = |size: f64| measured.high.is_some_and(|high| high < MIN_SHARE * size);
         if reported.is_none_or(differs) {
-            let told = reported.map_or_else(|| "nothing".to_owned(), units::bytes);
-            card.set(&name, Number { how: format!("{}; the system reports {told}", found.how), ..found.clone() })?;
+            let system_size = reported.map_or_else(|| "nothing".to_owned(), units::bytes);
+            card.set(
+                &name,
+                Number { how: format!("{}; the system reports {system_size}", measured.how), ..measured.clone() },
+            )?;
         }
-        card.set(&format!("{level}_measured_bytes"), found)?;
+        card.set(&format!("{level}_measured_bytes"), measured)?;
     }
     Ok(unseen)
 }
 
 /// Returns the step of a level, given the possible steps and the size of the nearer level.
-fn place(all: &[f64], nearer: f64, reported: Option<f64>) -> Option<f64> {
-    let beyond = all.iter().copied().filter(|&place| place > 1.5 * nearer);
+fn place(bends: &[f64], nearer: f64, reported: Option<f64>) -> Option<f64> {
+    let beyond = bends.iter().copied().filter(|&place| place > 1.5 * nearer);
     match reported {
-        Some(size) => beyond.filter(|&place| place < MOST_SHARE * size).reduce(|a, b| nearest(size, a, b)),
+        Some(size) => beyond.filter(|&place| place < MAX_SHARE * size).reduce(|a, b| nearest_size(size, a, b)),
         None => beyond.reduce(f64::min),
     }
 }
 
 /// Returns the cache sizes from the first stage of the staircase, or the reported ones where it shows none.
 pub fn sizes(card: &Card, reported: Sizes) -> Sizes {
-    let all = places(&lines(card));
-    let told = reported.iter().any(Option::is_some);
+    let bends = places(&lines(card));
+    let system_reports = reported.iter().any(Option::is_some);
     let mut nearer = 0.0;
     reported.map(|reported| {
-        if told && reported.is_none() {
+        if system_reports && reported.is_none() {
             return None;
         }
-        let size = place(&all, nearer, reported).or(reported)?;
+        let size = place(&bends, nearer, reported).or(reported)?;
         nearer = size;
         Some(size)
     })
 }
 
 /// Returns the one of two sizes that is closer to a third on a log scale.
-fn nearest(size: f64, a: f64, b: f64) -> f64 {
+fn nearest_size(size: f64, a: f64, b: f64) -> f64 {
     if (a / size).ln().abs() <= (b / size).ln().abs() { a } else { b }
 }
 
@@ -116,15 +121,18 @@ fn nearest(size: f64, a: f64, b: f64) -> f64 {
 /// adjacent lines.
 pub fn page_reads(card: &Card, pages: &Word, page: f64) -> Vec<Rung> {
     let lines = lines(card);
-    let beyond = |rung: Rung| {
-        let plain = between(&lines, rung.size / page * 64.0, |line| line.seconds)?;
+    let subtract_lines = |rung: Rung| {
+        let plain = interpolate(&lines, rung.size / page * 64.0, |line| line.seconds)?;
         Some(Rung { part: rung.seconds - plain, ..rung })
     };
-    rungs(card, catalogue::PAGE_READ_SECONDS.name, std::slice::from_ref(pages)).into_iter().filter_map(beyond).collect()
+    rungs(card, catalogue::PAGE_READ_SECONDS.name, std::slice::from_ref(pages))
+        .into_iter()
+        .filter_map(subtract_lines)
+        .collect()
 }
 
 /// Interpolates the time of a region between the measured ones. The product of time and size is linear in between.
-fn between(ladder: &[Rung], size: f64, time: impl Fn(&Rung) -> f64) -> Option<f64> {
+fn interpolate(ladder: &[Rung], size: f64, time: impl Fn(&Rung) -> f64) -> Option<f64> {
     let above = ladder.iter().position(|rung| rung.size >= size)?;
     let (high, low) = (&ladder[above], &ladder[above.saturating_sub(1)]);
     if above == 0 {
@@ -136,23 +144,23 @@ fn between(ladder: &[Rung], size: f64, time: impl Fn(&Rung) -> f64) -> Option<f6
 
 fn translation(card: &mut Card, pages: &Word, page: f64, entries: Option<f64>) -> Result<Vec<String>> {
     let ladder = page_reads(card, pages, page);
-    let all = places(&ladder);
-    let name = |number: &'static Entry| NumberName::new(number).with([pages.clone()]).to_string();
+    let bends = places(&ladder);
+    let name = |number: &'static Entry| NumberName::new(number).with_qualifier([pages.clone()]).to_string();
     let against = "dependent reads of one line per page, minus that of the same number of adjacent lines,";
-    let first = all.first().copied().filter(|&place| place <= FIRST_TLB * page);
-    let second = all.iter().copied().filter(|&place| Some(place) != first);
+    let first = bends.first().copied().filter(|&place| place <= MAX_L1_TLB_PAGES * page);
+    let second = bends.iter().copied().filter(|&place| Some(place) != first);
     let second = match entries {
-        Some(entries) => second.reduce(|a, b| nearest(entries * page, a, b)),
+        Some(entries) => second.reduce(|a, b| nearest_size(entries * page, a, b)),
         None => second.reduce(f64::max),
     };
-    for (number_of, at) in [(catalogue::L1_TLB_REACH_BYTES, first), (catalogue::TLB_REACH_BYTES, second)] {
-        if let Some(found) = at.and_then(|at| step(&ladder, at, &all)) {
-            card.set(&name(number_of), number(&found, against))?;
+    for (entry, position) in [(catalogue::L1_TLB_REACH_BYTES, first), (catalogue::TLB_REACH_BYTES, second)] {
+        if let Some(measured) = position.and_then(|position| step(&ladder, position, &bends)) {
+            card.set(&name(entry), number(&measured, against))?;
         }
     }
     let (lines, against) = (lines(card), against.trim_end_matches(','));
     if let Some(last) = ladder.last() {
-        let plain = |time: fn(&Rung) -> f64| between(&lines, last.size / page * 64.0, time).unwrap_or(f64::NAN);
+        let plain = |time: fn(&Rung) -> f64| interpolate(&lines, last.size / page * 64.0, time).unwrap_or(f64::NAN);
         let (low, high) = (last.low - plain(|line| line.high), last.high - plain(|line| line.low));
         if low > 0.0 {
             let number = Number::new(last.part, "s", format!("{against}, in {}", units::bytes(last.size)));
@@ -172,7 +180,7 @@ fn translation(card: &mut Card, pages: &Word, page: f64, entries: Option<f64>) -
 }
 
 /// Returns the ratio of the latency of dependent reads to the time of prefetched ones, in the largest region.
-fn in_flight(card: &Card) -> Option<Number> {
+fn lines_in_flight(card: &Card) -> Option<Number> {
     let (latency, reads) = (lines(card), rungs(card, catalogue::READ_SECONDS.name, &[Word::Huge, Word::Prefetched]));
     let (read, latency) =
         reads.iter().rev().find_map(|read| Some((read, latency.iter().find(|l| l.size == read.size)?)))?;

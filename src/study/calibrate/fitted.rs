@@ -9,7 +9,7 @@ use apexmap_theory::bounds::LINE_BYTES;
 use apexmap_theory::fit::{self, Options, Role};
 use apexmap_theory::machine::{Card, Number, NumberName, Word, catalogue};
 use apexmap_theory::models::apex_map::{Reads, Requests};
-use apexmap_theory::models::{Model, Parameter, on_card};
+use apexmap_theory::models::{Model, Parameter, card_number};
 
 /// Regions between these multiples of the last cache depend on its size more than on its costs.
 const PARTLY_CACHED: std::ops::Range<f64> = 0.3..6.0;
@@ -17,10 +17,10 @@ const PARTLY_CACHED: std::ops::Range<f64> = 0.3..6.0;
 /// Adds the fitted numbers to a card that has the cache sizes. Numbers that the measurements do not identify are not
 /// added; returns a sentence for each reason.
 pub fn add(card: &mut Card, samples: &Samples, host: &Host) -> Result<Vec<String>> {
-    let reach = card.get(&NumberName::new(catalogue::TLB_REACH_BYTES).with([Word::Base]).to_string());
+    let reach = card.get(&NumberName::new(catalogue::TLB_REACH_BYTES).with_qualifier([Word::Base]).to_string());
     let reach = reach.map(|bytes| (bytes / BASE_PAGE_BYTES as f64, "tlb_reach_bytes--base in pages of 4 KiB"));
-    let told = host.tlb_entries_4k.map(|entries| (f64::from(entries), "as the processor reports"));
-    if let Some((entries, how)) = reach.or(told) {
+    let reported = host.tlb_entries_4k.map(|entries| (f64::from(entries), "as the processor reports"));
+    if let Some((entries, how)) = reach.or(reported) {
         card.set(catalogue::TLB_ENTRIES.name, Number::new(entries, "", how))?;
     }
     if let Some(cache) = host.caches.iter().find(|cache| cache.level == 3) {
@@ -33,7 +33,7 @@ pub fn add(card: &mut Card, samples: &Samples, host: &Host) -> Result<Vec<String
         return Ok(Vec::new());
     };
     let table = samples.table();
-    let plain = |row: usize| {
+    let is_usable = |row: usize| {
         let region = table.number("region_bytes", row) / last;
         let (order, spread) = (table.word("order", row), table.word("spread", row));
         table.number("ranks", row) == 1.0
@@ -42,56 +42,59 @@ pub fn add(card: &mut Card, samples: &Samples, host: &Host) -> Result<Vec<String
             && (spread.is_empty() || spread == "words")
     };
     let mut unknown = Vec::new();
-    unknown.extend(fit_to(card, &samples.only(plain), &Reads)?);
-    for by in ["messages", "gets"] {
-        let samples = samples.with_word("remote_by", &[by]);
+    unknown.extend(fit_model(card, &samples.filter_rows(is_usable), &Reads)?);
+    for way in ["messages", "gets"] {
+        let samples = samples.with_word("remote_by", &[way]);
         if !samples.is_empty() {
-            unknown.extend(fit_to(card, &samples, &Requests)?);
+            unknown.extend(fit_model(card, &samples, &Requests)?);
         }
     }
     Ok(unknown)
 }
 
 /// Fits the numbers that the card does not have, and adds them.
-fn fit_to(card: &mut Card, samples: &Samples, model: &dyn Model) -> Result<Option<String>> {
+fn fit_model(card: &mut Card, samples: &Samples, model: &dyn Model) -> Result<Option<String>> {
     let about = model.about();
     let unknown = |refusal: apexmap_base::error::Error| {
-        Ok(Some(format!("the card has no numbers of {}: {}", about.id, refusal.what)))
+        Ok(Some(format!("the card has no numbers of {}: {}", about.id, refusal.message)))
     };
     let data = match model_fit::observations(samples, model, &[]) {
         Ok(data) => data,
         Err(refusal) => return unknown(refusal),
     };
-    let held = |number: &str| on_card(card, number).unwrap_or(f64::NAN);
-    let role = |parameter: &Parameter| match instead(card, parameter.number) {
-        _ if parameter.given => Role::Hold(held(parameter.number)),
+    let held = |number: &str| card_number(card, number).unwrap_or(f64::NAN);
+    let role = |parameter: &Parameter| match substitute(card, parameter.number) {
+        _ if parameter.is_given => Role::Hold(held(parameter.number)),
         Some((value, _)) => Role::OrHold(value),
         None => Role::Fit,
     };
     let roles: Vec<Role> = about.parameters.iter().map(role).collect();
     let options = Options { resamples: 0, leave_out: false, most_points: usize::MAX, ..Options::default() };
-    let found = match fit::fit(model, &data.observations, &roles, options) {
-        Ok(found) => found,
+    let fit = match fit::fit(model, &data.observations, &roles, options) {
+        Ok(fit) => fit,
         Err(refusal) => return unknown(refusal),
     };
-    let smape = 100.0 * found.quality.smape;
+    let smape = 100.0 * fit.quality.smape;
     let unit = |number: &str| apexmap_theory::machine::unit_of(number).map_or("", |unit| unit.symbol());
-    for parameter in found.not_identified.iter().copied() {
-        if let Some((value, from)) = instead(card, parameter) {
-            let how = format!("{from}; {} does not identify it from {} points", about.id, found.points.len());
+    for parameter in fit.not_identified.iter().copied() {
+        if let Some((value, from)) = substitute(card, parameter) {
+            let how = format!("{from}; {} does not identify it from {} points", about.id, fit.points.len());
             card.set(parameter, Number::new(value, unit(parameter), how))?;
         }
     }
-    for one in &found.estimates {
-        let how = format!("{} fitted to {} points, within {smape:.1} % (SMAPE)", about.id, found.points.len());
-        card.set(one.number, Number::new(one.value, unit(one.number), how).with_interval(one.low, one.high))?;
+    for estimate in &fit.estimates {
+        let how = format!("{} fitted to {} points, within {smape:.1} % (SMAPE)", about.id, fit.points.len());
+        card.set(
+            estimate.number,
+            Number::new(estimate.value, unit(estimate.number), how).with_interval(estimate.low, estimate.high),
+        )?;
     }
     Ok(None)
 }
 
 /// Returns a substitute for a number that the fit does not identify, and its origin. The card's other numbers give it.
 /// For example, few points show a cache level if other users leave little of it.
-fn instead(card: &Card, number: &str) -> Option<(f64, String)> {
+fn substitute(card: &Card, number: &str) -> Option<(f64, String)> {
     let lines = [
         (catalogue::L2_LINE_SECONDS, catalogue::L2_BANDWIDTH_BYTES_PER_SECOND),
         (catalogue::L3_LINE_SECONDS, catalogue::L3_BANDWIDTH_BYTES_PER_SECOND),
@@ -105,8 +108,8 @@ fn instead(card: &Card, number: &str) -> Option<(f64, String)> {
     let latencies = [
         (catalogue::L3_ALONE_SECONDS, NumberName::new(catalogue::L3_LATENCY_SECONDS)),
         (catalogue::MEMORY_ALONE_SECONDS, NumberName::new(catalogue::MEMORY_LATENCY_SECONDS)),
-        (catalogue::WALK_SECONDS, NumberName::new(catalogue::TRANSLATION_SECONDS).with([Word::Base])),
+        (catalogue::WALK_SECONDS, NumberName::new(catalogue::TRANSLATION_SECONDS).with_qualifier([Word::Base])),
     ];
-    let (_, name) = latencies.into_iter().find(|(alone, _)| alone.name == number)?;
+    let (_, name) = latencies.into_iter().find(|(parameter, _)| parameter.name == number)?;
     Some((card.get(&name.to_string())?, format!("{name} of this card")))
 }

@@ -1,6 +1,6 @@
 //! Latency and bandwidth of each cache level and of memory, measured well within the plateau of the level.
 
-use super::{CHASES, MOST_BEYOND, Probe, within};
+use super::{CHASES, MAX_REGION, Probe, previous_power_of_two};
 use apexmap_base::provenance::Host;
 use apexmap_theory::machine::catalogue;
 
@@ -9,32 +9,32 @@ pub type Sizes = [Option<f64>; 3];
 
 /// Size of the region for memory's latency, as a multiple of the largest cache. A cache serves its share of any region
 /// that is read repeatedly, so the region is large.
-const FAR: u64 = 16;
+const MEMORY_FACTOR: u64 = 16;
 
 /// Returns the sizes that the system reports.
-pub fn reported(host: &Host) -> Sizes {
+pub fn reported_sizes(host: &Host) -> Sizes {
     [1, 2, 3].map(|level| host.caches.iter().find(|cache| cache.level == level).map(|cache| cache.bytes as f64))
 }
 
 /// Returns twice the size of the largest cache, limited by the memory.
 pub fn beyond_caches(host: &Host) -> u64 {
-    within((2 * largest(host)).min(host.memory_bytes / 8).max(1 << 20))
+    previous_power_of_two((2 * largest_cache(host)).min(host.memory_bytes / 8).max(1 << 20))
 }
 
-pub fn largest(host: &Host) -> u64 {
+pub fn largest_cache(host: &Host) -> u64 {
     host.caches.iter().map(|cache| cache.bytes).max().unwrap_or(32 << 20)
 }
 
 /// Returns the size of the region for memory's latency.
-fn far(host: &Host) -> u64 {
-    let wanted = (FAR * largest(host)).min(MOST_BEYOND.max(2 * largest(host)));
-    within(wanted.min(host.memory_bytes / 8).max(1 << 20))
+fn memory_region(host: &Host) -> u64 {
+    let wanted = (MEMORY_FACTOR * largest_cache(host)).min(MAX_REGION.max(2 * largest_cache(host)));
+    previous_power_of_two(wanted.min(host.memory_bytes / 8).max(1 << 20))
 }
 
 /// Returns the region for a level, a power of two. For the first level it is half of the level. For others it is the
 /// geometric mean of the level and the nearer one, at least twice the nearer one and at most half of the level.
 fn plateau(nearer: Option<f64>, size: f64) -> u64 {
-    let half = within(size as u64 / 2);
+    let half = previous_power_of_two(size as u64 / 2);
     let Some(nearer) = nearer else { return half };
     let middle = 2f64.powf((nearer * size).sqrt().log2().round()) as u64;
     middle.max(2 * (nearer as u64).next_power_of_two()).min(half)
@@ -44,8 +44,9 @@ fn plateau(nearer: Option<f64>, size: f64) -> u64 {
 pub fn probes(host: &Host, sizes: Sizes) -> Vec<Probe> {
     let [first, second, third] = sizes;
     let region = |nearer: Option<f64>, size: Option<f64>| size.map(|size| plateau(nearer, size));
-    let (inside, memory) = ([region(None, first), region(first, second), region(second.or(first), third)], far(host));
-    let mut all = Vec::new();
+    let (inside, memory) =
+        ([region(None, first), region(first, second), region(second.or(first), third)], memory_region(host));
+    let mut probes = Vec::new();
     for ((chased, streamed), [latency, access, bandwidth]) in [
         (
             inside[0].zip(inside[0]),
@@ -71,12 +72,12 @@ pub fn probes(host: &Host, sizes: Sizes) -> Vec<Probe> {
     .into_iter()
     .filter_map(|(regions, names)| regions.map(|regions| (regions, names)))
     {
-        let chase = |number| Probe::new(number, "calibrate.chase", 1).with("bytes", chased).with("steps", 1u64 << 18);
+        let chase = |number| Probe::new(number, "calibrate.chase", 1).set("bytes", chased).set("steps", 1u64 << 18);
         let passes = ((1u64 << 26) / streamed).max(1);
-        let read = Probe::new(bandwidth, "calibrate.stream", 1).with("bytes", streamed).with("passes", passes);
-        all.push(chase(latency).with("chases", 1u64));
-        all.push(Probe { times: 1.0 / CHASES as f64, ..chase(access).with("chases", CHASES) });
-        all.push(read.with("access", "read").from("bytes_per_second"));
+        let read = Probe::new(bandwidth, "calibrate.stream", 1).set("bytes", streamed).set("passes", passes);
+        probes.push(chase(latency).set("chases", 1u64));
+        probes.push(Probe { factor: 1.0 / CHASES as f64, ..chase(access).set("chases", CHASES) });
+        probes.push(read.set("access", "read").read_column("bytes_per_second"));
     }
-    all
+    probes
 }

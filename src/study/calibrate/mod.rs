@@ -29,7 +29,7 @@ use apexmap_theory::statistics::Summary;
 use std::fmt::Write;
 
 pub use card_text::card_text;
-pub use node::node;
+pub use node::node_probes;
 pub use order::contradictions;
 pub use shapes::shapes;
 
@@ -44,27 +44,27 @@ pub struct Probe {
     /// Column whose median gives the number.
     pub column: &'static str,
     /// Factor of the median, or of its inverse if `inverse` is set.
-    pub times: f64,
+    pub factor: f64,
     pub inverse: bool,
 }
 
 impl Probe {
     /// Creates a probe for a number without a qualifier.
     fn new(number: &'static Entry, kernel: &'static str, ranks: usize) -> Self {
-        Self::of(NumberName::new(number), kernel, ranks)
+        Self::from_number(NumberName::new(number), kernel, ranks)
     }
 
-    fn of(number: NumberName, kernel: &'static str, ranks: usize) -> Self {
+    fn from_number(number: NumberName, kernel: &'static str, ranks: usize) -> Self {
         let (column, settings) = ("operation_seconds", Vec::new());
-        Self { number, kernel, ranks, settings, column, times: 1.0, inverse: false }
+        Self { number, kernel, ranks, settings, column, factor: 1.0, inverse: false }
     }
 
-    fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+    fn set(mut self, name: &'static str, value: impl Into<Value>) -> Self {
         self.settings.push((name, value.into()));
         self
     }
 
-    fn from(self, column: &'static str) -> Self {
+    fn read_column(self, column: &'static str) -> Self {
         Self { column, ..self }
     }
 
@@ -78,42 +78,42 @@ impl Probe {
     }
 
     /// Returns the samples of this point.
-    fn chosen(&self, samples: &Samples) -> Samples {
+    fn select(&self, samples: &Samples) -> Samples {
         let table = samples.table();
         let column = |name: &str| self.parameters().iter().find(|parameter| parameter.name == name).map(|p| p.column);
-        let is = |row: usize, (name, value): &(&str, Value)| {
-            let found = column(name).and_then(|column| table.value(column, row));
-            match (&found, value) {
-                (Some(Value::Text(found)), Value::Text(value)) => found == value,
-                (Some(found), value) => found.as_f64() == value.as_f64(),
+        let matches = |row: usize, (name, value): &(&str, Value)| {
+            let measured = column(name).and_then(|column| table.value(column, row));
+            match (&measured, value) {
+                (Some(Value::Text(measured)), Value::Text(value)) => measured == value,
+                (Some(measured), value) => measured.as_f64() == value.as_f64(),
                 (None, _) => false,
             }
         };
         let unset = |p: &&Parameter| self.settings.iter().all(|(name, _)| *name != p.name);
-        let of_point = |row: usize| {
+        let belongs = |row: usize| {
             table.word("kernel", row) == self.kernel
                 && table.number("ranks", row) == self.ranks as f64
-                && self.settings.iter().all(|setting| is(row, setting))
+                && self.settings.iter().all(|setting| matches(row, setting))
                 && self
                     .parameters()
                     .iter()
                     .filter(unset)
-                    .all(|p| p.default_value().is_none_or(|value| is(row, &(p.name, value))))
+                    .all(|p| p.default_value().is_none_or(|value| matches(row, &(p.name, value))))
         };
-        samples.only(of_point)
+        samples.filter_rows(belongs)
     }
 
     /// Returns median, interval and best run, or `None` without samples.
-    fn measured(&self, samples: &Samples) -> Option<Number> {
-        let chosen = self.chosen(samples).good();
-        let found = chosen.summary(self.column)?;
-        let Summary { min, median, max, interval, .. } = found;
-        let value = |value: f64| if self.inverse { self.times / value } else { self.times * value };
+    fn estimate(&self, samples: &Samples) -> Option<Number> {
+        let chosen = self.select(samples).good();
+        let summary = chosen.summary(self.column)?;
+        let Summary { min, median, max, interval, .. } = summary;
+        let value = |value: f64| if self.inverse { self.factor / value } else { self.factor * value };
         let best = if self.column.ends_with("per_second") { max } else { min };
-        let mut how = self.how(&found);
-        how.extend(parts::never_alike(&chosen));
+        let mut how = self.how(&summary);
+        how.extend(parts::unsteady_remark(&chosen));
         let number = Number::new(value(median), self.number.entry.unit.symbol(), how).with_best(value(best));
-        let number = match range_of_few(&chosen, self.column, &found).map(|(low, high)| (value(low), value(high))) {
+        let number = match range_of_few(&chosen, self.column, &summary).map(|(low, high)| (value(low), value(high))) {
             Some((a, b)) => number.with_range(a.min(b), a.max(b)),
             None => number,
         };
@@ -123,34 +123,33 @@ impl Probe {
         })
     }
 
-    fn how(&self, found: &Summary) -> String {
+    fn how(&self, summary: &Summary) -> String {
         let settings = self.settings.iter().map(|(name, value)| format!(", {name} = {value}"));
         let settings: String = settings.collect();
-        let what = match (self.inverse, self.times) {
+        let quantity = match (self.inverse, self.factor) {
             (false, 1.0) => self.column.to_owned(),
-            (false, times) => format!("{} x {}", units::significant(times), self.column),
-            (true, times) => format!("{} over {}", units::significant(times), self.column),
+            (false, times) => format!("{} x {}", units::short_number(times), self.column),
+            (true, times) => format!("{} over {}", units::short_number(times), self.column),
         };
-        let known = match found.launches {
-            1 => format!("median of {} runs within one launch", found.n),
-            launches => format!("{OVER_LAUNCHES}{launches} launches, {} runs", found.n),
+        let source = match summary.launches {
+            1 => format!("median of {} runs within one launch", summary.n),
+            launches => format!("{OVER_LAUNCHES}{launches} launches, {} runs", summary.n),
         };
-        format!("{what} of {} on {} ranks{settings}; {known}", self.kernel, self.ranks)
+        format!("{quantity} of {} on {} ranks{settings}; {source}", self.kernel, self.ranks)
     }
 }
 
 /// Fewer launches than this, or fewer samples of a single launch, are shown with their range.
-const FEW: usize = 6;
+const FEW_LAUNCHES: usize = 6;
 
 /// Returns the least and the greatest of few launches' medians, or of few samples of a single launch.
-fn range_of_few(samples: &Samples, column: &str, found: &Summary) -> Option<(f64, f64)> {
-    let medians = estimate::medians(&samples.by_launch(column));
+fn range_of_few(samples: &Samples, column: &str, summary: &Summary) -> Option<(f64, f64)> {
+    let medians = estimate::medians(&samples.launch_values(column));
     match medians.len() {
         0 => None,
-        1 => (2..FEW).contains(&found.n).then_some((found.min, found.max)),
-        launches => {
-            (launches < FEW).then(|| medians.iter().fold((f64::INFINITY, 0.0), |(a, b), &m| (m.min(a), m.max(b))))
-        }
+        1 => (2..FEW_LAUNCHES).contains(&summary.n).then_some((summary.min, summary.max)),
+        launches => (launches < FEW_LAUNCHES)
+            .then(|| medians.iter().fold((f64::INFINITY, 0.0), |(a, b), &m| (m.min(a), m.max(b)))),
     }
 }
 /// Origin of a number over several launches; the number of launches follows.
@@ -160,31 +159,34 @@ const OVER_LAUNCHES: &str = "geometric mean of the medians of ";
 const CHASES: u64 = 32;
 
 /// Larger regions take long to read. They are read only if, by the system's sizes, a cache holds half of them.
-const MOST_BEYOND: u64 = 512 << 20;
+const MAX_REGION: u64 = 512 << 20;
 
 /// Returns the largest power of two up to this size.
-fn within(bytes: u64) -> u64 {
+fn previous_power_of_two(bytes: u64) -> u64 {
     if bytes.is_power_of_two() { bytes } else { bytes.next_power_of_two() / 2 }
 }
 
 /// Returns the probes of a machine with these caches: each level well within its size, and memory beyond all of them.
 pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
-    let (reported, memory) = (levels::reported(host), levels::beyond_caches(host));
-    let mut all = levels::probes(host, reported);
-    let node = Probe::new(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND, "calibrate.stream", cores).with("access", "read");
-    all.push(node.with("bytes", memory).with("passes", 1u64).from("bytes_per_second"));
-    all.extend(updates(memory));
+    let (reported, memory) = (levels::reported_sizes(host), levels::beyond_caches(host));
+    let mut probes = levels::probes(host, reported);
+    let node = Probe::new(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND, "calibrate.stream", cores).set("access", "read");
+    probes.push(node.set("bytes", memory).set("passes", 1u64).read_column("bytes_per_second"));
+    probes.extend(updates(memory));
     // A step at the size of a cache shows in regions of two and four times that size.
-    let beyond = (4 * levels::largest(host)).next_power_of_two().min(MOST_BEYOND).min(within(host.memory_bytes / 8));
-    let least = reported[0].map_or(16 << 10, |bytes| within(bytes as u64 / 2));
-    all.extend(ladders::memory(least, memory.max(beyond)));
-    all.extend(ladders::pages(memory, MOST_BEYOND.min(within(host.memory_bytes / 8))));
+    let beyond = (4 * levels::largest_cache(host))
+        .next_power_of_two()
+        .min(MAX_REGION)
+        .min(previous_power_of_two(host.memory_bytes / 8));
+    let least = reported[0].map_or(16 << 10, |bytes| previous_power_of_two(bytes as u64 / 2));
+    probes.extend(ladders::memory(least, memory.max(beyond)));
+    probes.extend(ladders::pages(memory, MAX_REGION.min(previous_power_of_two(host.memory_bytes / 8))));
     if cores > 1 {
-        all.extend(ladders::loaded(memory, cores));
-        all.extend(network());
-        all.extend(ladders::messages());
+        probes.extend(ladders::loaded_latency(memory, cores));
+        probes.extend(network());
+        probes.extend(ladders::messages());
     }
-    all
+    probes
 }
 
 /// Returns the second stage: points around the steps of the latency staircase that the first stage shows, and the
@@ -197,24 +199,24 @@ pub fn second_stage(probes: &[Probe], samples: &Samples, host: &Host) -> Result<
     let of_staircase = |probe: &&Probe| {
         [catalogue::READ_SECONDS.name, catalogue::PAGE_READ_SECONDS.name].contains(&probe.number.entry.name)
     };
-    measured(&mut card, probes.iter().filter(of_staircase), samples)?;
-    let mut further = ladders::fine(&card, within(host.memory_bytes / 8));
-    let levels = levels::probes(host, derived::sizes(&card, levels::reported(host)));
+    set_numbers(&mut card, probes.iter().filter(of_staircase), samples)?;
+    let mut further = ladders::refine(&card, previous_power_of_two(host.memory_bytes / 8));
+    let levels = levels::probes(host, derived::sizes(&card, levels::reported_sizes(host)));
     further.extend(levels.into_iter().filter(|probe| !probes.contains(probe)));
     Ok(further)
 }
 
 /// Merges both stages. A number that the second stage measures again replaces that of the first.
-pub fn both_stages(first: Vec<Probe>, second: Vec<Probe>) -> Vec<Probe> {
-    let again = |probe: &Probe| second.iter().any(|other| other.number == probe.number);
-    let mut all: Vec<Probe> = first.into_iter().filter(|probe| !again(probe)).collect();
-    all.extend(second);
-    all
+pub fn merge_stages(first: Vec<Probe>, second: Vec<Probe>) -> Vec<Probe> {
+    let is_remeasured = |probe: &Probe| second.iter().any(|other| other.number == probe.number);
+    let mut probes: Vec<Probe> = first.into_iter().filter(|probe| !is_remeasured(probe)).collect();
+    probes.extend(second);
+    probes
 }
 
-fn measured<'a>(card: &mut Card, probes: impl IntoIterator<Item = &'a Probe>, samples: &Samples) -> Result<()> {
+fn set_numbers<'a>(card: &mut Card, probes: impl IntoIterator<Item = &'a Probe>, samples: &Samples) -> Result<()> {
     for probe in probes {
-        if let Some(number) = probe.measured(samples) {
+        if let Some(number) = probe.estimate(samples) {
             card.set(&probe.number.to_string(), number)?;
         }
     }
@@ -228,31 +230,31 @@ fn updates(memory: u64) -> Vec<Probe> {
     let shared = |number, by: &str| Probe {
         inverse: true,
         ..Probe::new(number, "random_access.shared", 1)
-            .with("N_words", words)
-            .with("updates", share)
-            .with("cores", 1u64)
-            .with("updates_by", by)
-            .from("operations_per_second")
+            .set("N_words", words)
+            .set("updates", share)
+            .set("cores", 1u64)
+            .set("updates_by", by)
+            .read_column("operations_per_second")
     };
-    let owner = |number, by: &str| Probe::new(number, "calibrate.owner", 1).with("owner_by", by);
+    let owner = |number, by: &str| Probe::new(number, "calibrate.owner", 1).set("owner_by", by);
     let update = |qualifier: Option<Word>, pages: &str| {
-        Probe::of(NumberName::new(catalogue::UPDATE_SECONDS).with(qualifier), "calibrate.update", 1)
-            .with("bytes", memory)
-            .with("pages", pages)
-            .with("values", 1u64 << 22)
+        Probe::from_number(NumberName::new(catalogue::UPDATE_SECONDS).with_qualifier(qualifier), "calibrate.update", 1)
+            .set("bytes", memory)
+            .set("pages", pages)
+            .set("values", 1u64 << 22)
     };
     vec![
         Probe::new(catalogue::GENERATE_SECONDS, "calibrate.generate", 1),
-        Probe::new(catalogue::DRAW_SECONDS, "calibrate.draw", 1).with("M", 1u64 << 20).with("alpha", 0.1),
+        Probe::new(catalogue::DRAW_SECONDS, "calibrate.draw", 1).set("M", 1u64 << 20).set("alpha", 0.1),
         Probe::new(catalogue::LOOP_SECONDS, "calibrate.loop", 1),
         update(None, "huge"),
         update(Some(Word::BasePages), "base"),
         Probe {
             inverse: true,
             ..Probe::new(catalogue::LOCAL_SECONDS, "random_access.sequential", 1)
-                .with("N_words", words)
-                .with("updates", share)
-                .from("operations_per_second")
+                .set("N_words", words)
+                .set("updates", share)
+                .read_column("operations_per_second")
         },
         shared(catalogue::ATOMIC_SECONDS, "atomic"),
         shared(catalogue::LOCKED_UPDATE_SECONDS, "locks"),
@@ -260,7 +262,7 @@ fn updates(memory: u64) -> Vec<Probe> {
         owner(catalogue::PREDICTION_SECONDS, "prediction"),
         Probe {
             inverse: true,
-            ..Probe::new(catalogue::COPY_SECONDS_PER_BYTE, "calibrate.copy", 1).from("bytes_per_second")
+            ..Probe::new(catalogue::COPY_SECONDS_PER_BYTE, "calibrate.copy", 1).read_column("bytes_per_second")
         },
     ]
 }
@@ -268,10 +270,10 @@ fn updates(memory: u64) -> Vec<Probe> {
 /// Returns the probes between two ranks.
 fn network() -> Vec<Probe> {
     let two = |number, kernel| Probe::new(number, kernel, 2);
-    let rate = |number, kernel, bytes: u64, column| two(number, kernel).with("message_bytes", bytes).from(column);
+    let rate = |number, kernel, bytes: u64, column| two(number, kernel).set("message_bytes", bytes).read_column(column);
     vec![
-        two(catalogue::SEND_SECONDS, "calibrate.send").with("message_bytes", 8u64),
-        two(catalogue::RECEIVE_SECONDS, "calibrate.receive").with("message_bytes", 8u64),
+        two(catalogue::SEND_SECONDS, "calibrate.send").set("message_bytes", 8u64),
+        two(catalogue::RECEIVE_SECONDS, "calibrate.receive").set("message_bytes", 8u64),
         two(catalogue::OPERATION_SECONDS, "calibrate.poll"),
         two(catalogue::BARRIER_SECONDS, "calibrate.barrier"),
         Probe {
@@ -280,7 +282,7 @@ fn network() -> Vec<Probe> {
         },
         rate(catalogue::MESSAGE_RATE_PER_SECOND, "message_rate.streaming", 8, "operations_per_second"),
         rate(catalogue::NETWORK_BANDWIDTH_BYTES_PER_SECOND, "message_rate.streaming", 1 << 20, "bytes_per_second"),
-        two(catalogue::BISECTION_BYTES_PER_SECOND, "calibrate.bisection").from("bytes_per_second"),
+        two(catalogue::BISECTION_BYTES_PER_SECOND, "calibrate.bisection").read_column("bytes_per_second"),
     ]
 }
 
@@ -293,8 +295,8 @@ pub fn sweep(probes: &[Probe], launch: &str, launches: u32) -> String {
          [repeat]\nmin = 6\nmax = 20\nwidth = 0.05\nbudget = \"{} min\"\n",
         2 * launches
     );
-    for (at, probe) in probes.iter().enumerate() {
-        if probes[..at].iter().any(|known| known.point() == probe.point()) {
+    for (index, probe) in probes.iter().enumerate() {
+        if probes[..index].iter().any(|earlier| earlier.point() == probe.point()) {
             continue;
         }
         let _ =
@@ -314,7 +316,7 @@ pub fn sweep(probes: &[Probe], launch: &str, launches: u32) -> String {
 /// # Errors
 /// If the samples are disturbed.
 pub fn require_quiet(samples: &Samples) -> Result<()> {
-    let health = Health::of(samples);
+    let health = Health::from_samples(samples);
     if health.verdict() != Quietness::Disturbed {
         return Ok(());
     }
@@ -328,7 +330,7 @@ pub fn require_quiet(samples: &Samples) -> Result<()> {
 pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> Result<Card> {
     let carriers: Vec<String> = ["transport", "library", "launcher"]
         .into_iter()
-        .filter_map(|name| Some(samples.first(name)?.to_string()))
+        .filter_map(|name| Some(samples.first_value(name)?.to_string()))
         .filter(|word| !word.is_empty())
         .collect();
     let summary = format!("{}, {}, messages by {}", host.cpu_model, host.processors, carriers.join(", "));
@@ -344,15 +346,15 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
     {
         card.provenance.insert("bisection_ranks".into(), (probe.ranks as i64).into());
     }
-    if let Some(banner) = Health::of(samples).banner() {
+    if let Some(banner) = Health::from_samples(samples).banner() {
         card.provenance.insert(DISTURBED.into(), banner.into());
     }
     if let Some(hertz) = host.cycle_hertz {
         card.set(catalogue::CLOCK_HZ.name, Number::new(hertz, "Hz", host.cycle_source.clone()))?;
     }
     let whole = |value: f64, unit: &str| Number::new(value, unit, origin);
-    let clocks = samples.numbers(Fact::HertzBefore.about().column);
-    if let (Some(clock), Some(most)) = (Summary::of(&clocks), clocks.iter().copied().reduce(f64::max)) {
+    let clocks = samples.numbers(Fact::HertzBefore.info().column);
+    if let (Some(clock), Some(most)) = (Summary::from_samples(&clocks), clocks.iter().copied().reduce(f64::max)) {
         let how = format!("chains of additions before {} runs", clocks.len());
         card.set(catalogue::CORE_CLOCK_HZ.name, Number::new(clock.median, "Hz", how).with_best(most))?;
     }
@@ -365,7 +367,7 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
             card.set(name, whole(cache.bytes as f64, "B"))?;
         }
     }
-    measured(&mut card, probes, samples)?;
+    set_numbers(&mut card, probes, samples)?;
     classic::describe(&mut card, probes, host);
     if let (Some(latency), Some(access)) =
         (card.get(catalogue::MEMORY_LATENCY_SECONDS.name), card.get(catalogue::MEMORY_ACCESS_SECONDS.name))

@@ -8,9 +8,9 @@ use apexmap_theory::machine::{NumberName, Word, catalogue};
 /// STREAM's rule: each array is at least this many times as large as the last-level caches.
 pub const STREAM_RULE: u64 = 4;
 /// Maximum bytes of all arrays or tables of the node; filling and checking larger ones takes long.
-const MOST: u64 = 2 << 30;
+const MAX_BYTES: u64 = 2 << 30;
 /// Maximum number of cores whose pairs are measured. Larger nodes use this many evenly spread cores.
-pub const MOST_CORES: usize = 16;
+pub const MAX_CORES: usize = 16;
 
 /// Returns the bytes of the last-level caches of a node.
 pub fn last_caches(host: &Host) -> Option<u64> {
@@ -21,53 +21,53 @@ pub fn last_caches(host: &Host) -> Option<u64> {
 
 /// Returns the bytes of each rank's three arrays together, a power of two.
 fn arrays(host: &Host, cores: usize) -> u64 {
-    let wanted = (3 * STREAM_RULE * last_caches(host).unwrap_or(32 << 20)).min(MOST).min(host.memory_bytes / 4);
+    let wanted = (3 * STREAM_RULE * last_caches(host).unwrap_or(32 << 20)).min(MAX_BYTES).min(host.memory_bytes / 4);
     let each = (wanted / cores as u64).max(1 << 14);
     let rounded = each.next_power_of_two();
     // Round up within the limit.
-    if rounded * cores as u64 <= MOST.min(host.memory_bytes / 4) { rounded } else { rounded / 2 }
+    if rounded * cores as u64 <= MAX_BYTES.min(host.memory_bytes / 4) { rounded } else { rounded / 2 }
 }
 
 /// Returns the probes of the node, which run on threads of one process.
-pub fn node(host: &Host, cores: usize) -> Vec<Probe> {
+pub fn node_probes(host: &Host, cores: usize) -> Vec<Probe> {
     let bytes = arrays(host, cores);
-    let mut all = Vec::new();
+    let mut probes = Vec::new();
     for (number, access) in [
         (catalogue::STREAM_COPY_BYTES_PER_SECOND, "copy"),
         (catalogue::STREAM_SCALE_BYTES_PER_SECOND, "scale"),
         (catalogue::STREAM_ADD_BYTES_PER_SECOND, "add"),
         (catalogue::STREAM_TRIAD_BYTES_PER_SECOND, "triad"),
     ] {
-        let probe = Probe::new(number, "calibrate.stream", cores).with("access", access).with("bytes", bytes);
-        all.push(probe.with("passes", 2u64).from("bytes_per_second"));
+        let probe = Probe::new(number, "calibrate.stream", cores).set("access", access).set("bytes", bytes);
+        probes.push(probe.set("passes", 2u64).read_column("bytes_per_second"));
     }
     // The tables are about as large as one of the arrays. The total of all cores' tables and the shared table are
     // powers of two.
     let own = bytes / 2 / WORD_BYTES;
-    let shared = super::within(own * cores as u64);
+    let shared = super::previous_power_of_two(own * cores as u64);
     let updates = |words: u64, count: u64| (count as f64 / words as f64).min(4.0);
     let gups = |word, kernel, ranks| Probe {
-        times: 1e-9,
-        ..Probe::of(NumberName::new(catalogue::NODE_UPDATES_PER_SECOND).with([word]), kernel, ranks)
-            .from("operations_per_second")
+        factor: 1e-9,
+        ..Probe::from_number(NumberName::new(catalogue::NODE_UPDATES_PER_SECOND).with_qualifier([word]), kernel, ranks)
+            .read_column("operations_per_second")
     };
     let star = gups(Word::Star, "random_access.star", cores);
-    all.push(star.with("N_words", own).with("updates", updates(own, 1 << 22)));
-    let one = gups(Word::Shared, "random_access.shared", 1).with("N_words", shared).with("cores", cores as u64);
-    all.push(one.with("updates", updates(shared, (cores as u64) << 22)).with("updates_by", "unlocked"));
-    all.extend(core_to_core(cores));
-    all
+    probes.push(star.set("N_words", own).set("updates", updates(own, 1 << 22)));
+    let shared_probe = gups(Word::Shared, "random_access.shared", 1).set("N_words", shared).set("cores", cores as u64);
+    probes.push(shared_probe.set("updates", updates(shared, (cores as u64) << 22)).set("updates_by", "unlocked"));
+    probes.extend(core_to_core(cores));
+    probes
 }
 
 /// Returns a probe for each pair of the measured cores.
 fn core_to_core(cores: usize) -> Vec<Probe> {
-    let looked_at = cores.min(MOST_CORES);
+    let looked_at = cores.min(MAX_CORES);
     let rank = |k: usize| (k * cores / looked_at.max(1)) as u64;
     let pairs = (0..looked_at).flat_map(|second| (0..second).map(move |first| (first, second)));
-    let one = |(first, second): (usize, usize)| {
+    let to_probe = |(first, second): (usize, usize)| {
         let (first, second) = (rank(first), rank(second));
-        let name = NumberName::new(catalogue::CORE_TO_CORE_SECONDS).with([Word::Pair(first, second)]);
-        Probe::of(name, "calibrate.core_to_core", cores).with("first", first).with("second", second)
+        let name = NumberName::new(catalogue::CORE_TO_CORE_SECONDS).with_qualifier([Word::Pair(first, second)]);
+        Probe::from_number(name, "calibrate.core_to_core", cores).set("first", first).set("second", second)
     };
-    pairs.map(one).collect()
+    pairs.map(to_probe).collect()
 }

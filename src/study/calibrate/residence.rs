@@ -4,7 +4,7 @@
 use apexmap_base::error::Result;
 use apexmap_results::samples::Samples;
 use apexmap_theory::machine::{Card, Number, catalogue};
-use apexmap_theory::models::on_card;
+use apexmap_theory::models::card_number;
 use apexmap_theory::statistics::median;
 
 const KERNEL: &str = "calibrate.residence";
@@ -28,16 +28,16 @@ pub fn add(card: &mut Card, samples: &Samples) -> Result<Option<String>> {
     let samples = samples.with_word("kernel", &[KERNEL]).good();
     let Some(memory) = card.get(catalogue::MEMORY_LATENCY_SECONDS.name) else { return Ok(None) };
     let waits = waits(&samples, memory);
-    let Some(at) = waits.iter().position(|wait| wait.left < 0.5) else { return Ok(None) };
-    let Some(before) = at.checked_sub(1).map(|at| &waits[at]) else {
+    let Some(index) = waits.iter().position(|wait| wait.left < 0.5) else { return Ok(None) };
+    let Some(before) = index.checked_sub(1).map(|index| &waits[index]) else {
         return Ok(Some(format!(
             "the card has no {NUMBER}: more than half of a region in L3 is lost after the shortest wait"
         )));
     };
-    let after = &waits[at];
+    let after = &waits[index];
     let share = (before.left - 0.5) / (before.left - after.left);
     let half = before.unused * (after.unused / before.unused).powf(share);
-    let room = room(card, &samples);
+    let room = free_share(card, &samples);
     let how = format!(
         "the share of L3 that others fill, {room:.2}, over the time after which half of a region is lost, from the latencies of {KERNEL}"
     );
@@ -47,8 +47,8 @@ pub fn add(card: &mut Card, samples: &Samples) -> Result<Option<String>> {
 }
 
 /// Returns the share of the last cache that the region leaves to others.
-fn room(card: &Card, samples: &Samples) -> f64 {
-    let cache = on_card(card, catalogue::L3_BYTES.name).unwrap_or(f64::INFINITY);
+fn free_share(card: &Card, samples: &Samples) -> f64 {
+    let cache = card_number(card, catalogue::L3_BYTES.name).unwrap_or(f64::INFINITY);
     let region = samples.rows().first().map_or(0.0, |&row| samples.table().number("region_bytes", row));
     1.0 - (region / cache).min(0.5)
 }
@@ -56,17 +56,17 @@ fn room(card: &Card, samples: &Samples) -> f64 {
 /// Returns one entry per wait, the shortest first.
 fn waits(samples: &Samples, memory: f64) -> Vec<Wait> {
     let table = samples.table();
-    let of = |name: &str| samples.rows().iter().map(|&row| table.number(name, row)).collect::<Vec<f64>>();
-    let [wait, seconds, unused] = ["wait_seconds", "operation_seconds", "unused_seconds"].map(of);
-    let mut all = wait.clone();
-    all.sort_by(f64::total_cmp);
-    all.dedup();
+    let column = |name: &str| samples.rows().iter().map(|&row| table.number(name, row)).collect::<Vec<f64>>();
+    let [wait, seconds, unused] = ["wait_seconds", "operation_seconds", "unused_seconds"].map(column);
+    let mut durations = wait.clone();
+    durations.sort_by(f64::total_cmp);
+    durations.dedup();
     let cached = seconds.iter().copied().fold(f64::INFINITY, f64::min);
-    let one = |of: f64| {
-        let rows: Vec<usize> = (0..wait.len()).filter(|&row| wait[row] == of).collect();
+    let summarise = |duration: f64| {
+        let rows: Vec<usize> = (0..wait.len()).filter(|&row| wait[row] == duration).collect();
         let median =
             |values: &[f64]| median(&rows.iter().map(|&row| values[row]).collect::<Vec<_>>()).unwrap_or(f64::NAN);
         Wait { left: (memory - median(&seconds)) / (memory - cached), unused: median(&unused) }
     };
-    all.into_iter().map(one).collect()
+    durations.into_iter().map(summarise).collect()
 }

@@ -35,9 +35,9 @@ pub struct Step {
 }
 
 /// Minimum rise at a step, as a share of the time.
-const RISE: f64 = 0.25;
+const MIN_RISE: f64 = 0.25;
 /// Minimum ratio of successive slopes where only sizes a factor of two apart are known.
-const STEEPER: f64 = 1.5;
+const MIN_SLOPE_RATIO: f64 = 1.5;
 /// Fits use regions from 1/REACH to REACH times the size of the step. If the step differs from the model, for example
 /// because it is rounded, narrower fits give another size; otherwise they give the same.
 const REACHES: [f64; 3] = [4.0, 2.8, 2.0];
@@ -46,7 +46,7 @@ const CANDIDATES: usize = 400;
 /// Parameters of a step: the bend, both slopes, and the effect of nearer levels.
 const PARAMETERS: usize = 4;
 /// Maximum ratio of the ends of a range; a wider range does not determine a size.
-const WIDEST: f64 = 2.0;
+const MAX_RANGE: f64 = 2.0;
 
 /// Returns the numbers `NAME--SIZE` of a card that have these further words, by size.
 pub fn rungs(card: &Card, number: &str, further: &[Word]) -> Vec<Rung> {
@@ -67,27 +67,29 @@ pub fn rungs(card: &Card, number: &str, further: &[Word]) -> Vec<Rung> {
 /// with some slope. Where slopes rise from rung to rung, the bend is the intersection of two straight lines, with the
 /// slopes before and after, that have the same total growth.
 pub fn places(rungs: &[Rung]) -> Vec<f64> {
-    let coarse: Vec<Rung> = rungs.iter().copied().filter(coarse).collect();
+    let coarse: Vec<Rung> = rungs.iter().copied().filter(is_coarse).collect();
     let total = |rung: &Rung| rung.part * rung.size;
     let slope = |k: usize| match k {
         0 => coarse[0].part,
         _ => (total(&coarse[k]) - total(&coarse[k - 1])) / (coarse[k].size - coarse[k - 1].size),
     };
     let rises = |k: usize| {
-        k + 1 < coarse.len() && slope(k + 1) - slope(k) > RISE * coarse[k].seconds && slope(k + 1) > STEEPER * slope(k)
+        k + 1 < coarse.len()
+            && slope(k + 1) - slope(k) > MIN_RISE * coarse[k].seconds
+            && slope(k + 1) > MIN_SLOPE_RATIO * slope(k)
     };
-    let (mut found, mut first) = (Vec::new(), 0);
+    let (mut bends, mut first) = (Vec::new(), 0);
     while first + 1 < coarse.len() {
         let last = (first..).find(|&k| !rises(k)).unwrap_or(first);
         if last > first {
             let (inner, outer) = (slope(first), slope(last));
             let grown = total(&coarse[last]) - total(&coarse[first]);
             let bend = (outer * coarse[last].size - inner * coarse[first].size - grown) / (outer - inner);
-            found.push(bend.clamp(coarse[first].size, coarse[last].size));
+            bends.push(bend.clamp(coarse[first].size, coarse[last].size));
         }
         first = last.max(first + 1);
     }
-    found
+    bends
 }
 
 /// Returns the step near a place, from the rungs of the second stage around it, halfway to the neighbouring places.
@@ -105,30 +107,30 @@ pub fn step(rungs: &[Rung], near: f64, places: &[f64]) -> Option<Step> {
     let half_way = |other: f64| (other * near).sqrt();
     let nearer = places.iter().copied().filter(|&place| place < near).fold(0.0, f64::max);
     let farther = places.iter().copied().filter(|&place| place > near).fold(f64::INFINITY, f64::min);
-    let within = |reach: f64| {
-        let within = half_way(nearer).max(near / reach)..=half_way(farther).min(near * reach);
-        rungs.iter().copied().filter(|rung| !coarse(rung) && within.contains(&rung.size)).collect::<Vec<Rung>>()
+    let rungs_up_to = |reach: f64| {
+        let range = half_way(nearer).max(near / reach)..=half_way(farther).min(near * reach);
+        rungs.iter().copied().filter(|rung| !is_coarse(rung) && range.contains(&rung.size)).collect::<Vec<Rung>>()
     };
-    let mut found = bend(&within(REACHES[0]))?;
-    for fewer in REACHES[1..].iter().filter_map(|&reach| bend(&within(reach))) {
-        (found.low, found.high) = (found.low.min(fewer.low), found.high.max(fewer.high));
+    let mut step = bend(&rungs_up_to(REACHES[0]))?;
+    for fewer in REACHES[1..].iter().filter_map(|&reach| bend(&rungs_up_to(reach))) {
+        (step.low, step.high) = (step.low.min(fewer.low), step.high.max(fewer.high));
     }
-    (found.high < WIDEST * found.low).then_some(found)
+    (step.high < MAX_RANGE * step.low).then_some(step)
 }
 
 /// Returns the bend in these rungs, and its range.
 fn bend(rungs: &[Rung]) -> Option<Step> {
     let freedom = rungs.len().checked_sub(PARAMETERS).filter(|&freedom| freedom > 0)?;
     let (first, last) = rungs.first().zip(rungs.last())?;
-    let (without, _) = fitted(rungs, None)?;
+    let (straight, _) = fit_bend(rungs, None)?;
     let ratio = (last.size / first.size).powf(1.0 / CANDIDATES as f64);
     let bends = (1..CANDIDATES).map(|k| first.size * ratio.powi(k as i32));
     let fits: Vec<(f64, f64, f64)> =
-        bends.filter_map(|bend| fitted(rungs, Some(bend)).map(|(squares, rise)| (bend, squares, rise))).collect();
+        bends.filter_map(|bend| fit_bend(rungs, Some(bend)).map(|(squares, rise)| (bend, squares, rise))).collect();
     let &(size, least, rise) = fits.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let chance = 2.0 * f_quantile_beyond(2, freedom, 0.001) / freedom as f64;
-    let at = rungs.iter().find(|rung| rung.size >= size)?.seconds;
-    if without <= least * (1.0 + chance) || rise < RISE * at / 2.0 {
+    let seconds = rungs.iter().find(|rung| rung.size >= size)?.seconds;
+    if straight <= least * (1.0 + chance) || rise < MIN_RISE * seconds / 2.0 {
         return None;
     }
     let most = least * (1.0 + f_quantile_beyond(1, freedom, 0.05) / freedom as f64);
@@ -136,17 +138,17 @@ fn bend(rungs: &[Rung]) -> Option<Step> {
     let low = possible.next()?;
     // The ends may also lie between candidates.
     let (low, high) = (low / ratio, possible.next_back().unwrap_or(low) * ratio);
-    let sound = low > first.size * ratio && high < last.size / ratio && high < WIDEST * low;
+    let sound = low > first.size * ratio && high < last.size / ratio && high < MAX_RANGE * low;
     sound.then_some(Step { size, low, high, regions: rungs.len(), from: first.size, to: last.size })
 }
 
 /// Returns whether a rung belongs to the first stage.
-fn coarse(rung: &Rung) -> bool {
+fn is_coarse(rung: &Rung) -> bool {
     rung.size.log2().fract() == 0.0
 }
 
 /// Returns the sum of squares of the relative errors, and the rise of the slope; `None` if the slope does not rise.
-fn fitted(rungs: &[Rung], bend: Option<f64>) -> Option<(f64, f64)> {
+fn fit_bend(rungs: &[Rung], bend: Option<f64>) -> Option<(f64, f64)> {
     let columns = if bend.is_some() { 3 } else { 2 };
     let scale = rungs[0].size;
     let terms = DMatrix::from_fn(rungs.len(), columns, |row, column| {
@@ -159,8 +161,8 @@ fn fitted(rungs: &[Rung], bend: Option<f64>) -> Option<(f64, f64)> {
         term / rung.seconds
     });
     let values = DVector::from_iterator(rungs.len(), rungs.iter().map(|rung| rung.part / rung.seconds));
-    let found = terms.clone().svd(true, true).solve(&values, 1e-12).ok()?;
-    let squares = (values - terms * &found).norm_squared();
-    let rise = found.get(2).copied().unwrap_or(0.0);
+    let solution = terms.clone().svd(true, true).solve(&values, 1e-12).ok()?;
+    let squares = (values - terms * &solution).norm_squared();
+    let rise = solution.get(2).copied().unwrap_or(0.0);
     (bend.is_none() || rise > 0.0).then_some((squares, rise))
 }

@@ -7,7 +7,7 @@ use apexmap_theory::statistics::median;
 pub const NEAR: f64 = 1.25;
 
 /// Maximum SMAPE of a model that describes a measurement, as a fraction. It equals a factor of 1.29 at every point.
-pub const MOST_SMAPE: f64 = 0.25;
+pub const MAX_SMAPE: f64 = 0.25;
 
 /// Returns the median of measured over predicted rates; NaN without points.
 pub fn bias(points: &[Point]) -> f64 {
@@ -19,11 +19,11 @@ pub fn bias(points: &[Point]) -> f64 {
 /// Returns `None` if it does.
 pub fn failure(smape: f64, points: &[Point]) -> Option<String> {
     let bias = bias(points);
-    let (off, way) = (bias.max(1.0 / bias), if bias >= 1.0 { "faster" } else { "slower" });
-    let error = (smape > MOST_SMAPE)
-        .then(|| format!("its error is {:.1} % (SMAPE), more than {:.0} %", 100.0 * smape, 100.0 * MOST_SMAPE));
-    let median =
-        (off > NEAR).then(|| format!("its median point is {off:.2} times {way} than predicted, more than {NEAR}"));
+    let (factor, direction) = (bias.max(1.0 / bias), if bias >= 1.0 { "faster" } else { "slower" });
+    let error = (smape > MAX_SMAPE)
+        .then(|| format!("its error is {:.1} % (SMAPE), more than {:.0} %", 100.0 * smape, 100.0 * MAX_SMAPE));
+    let median = (factor > NEAR)
+        .then(|| format!("its median point is {factor:.2} times {direction} than predicted, more than {NEAR}"));
     let reasons: Vec<String> = error.into_iter().chain(median).collect();
     (!reasons.is_empty()).then(|| reasons.join(", and "))
 }

@@ -10,7 +10,7 @@ use apexmap_theory::fit::Point;
 use apexmap_theory::fit::quality::smape;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::Model;
-use apexmap_theory::models::scan::{Numbers, at};
+use apexmap_theory::models::scan::{Numbers, scan_point};
 
 /// The predictions of a card for a measurement.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +32,7 @@ pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Dat
     let data = observations(samples, model, &[])?;
     let numbers = Numbers::new(model, card, &[])?;
     let point = |observation: &apexmap_theory::fit::Observation| {
-        let row = at(model, &numbers, observation.x.clone());
+        let row = scan_point(model, &numbers, observation.x.clone());
         let (low, high) = row.band.unwrap_or((f64::NAN, f64::NAN));
         let (predicted, bottleneck) = (row.prediction.value, row.prediction.bottleneck);
         Point {
@@ -67,8 +67,8 @@ pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Dat
 
 /// Returns one sentence about how well a card predicts a measurement, and where it does not.
 pub fn sentence(model: &dyn Model, card: &Card, predicted: &CardPrediction) -> String {
-    let way = if predicted.bias >= 1.0 { "faster" } else { "slower" };
-    let off = predicted.bias.max(1.0 / predicted.bias);
+    let direction = if predicted.bias >= 1.0 { "faster" } else { "slower" };
+    let factor = predicted.bias.max(1.0 / predicted.bias);
     let farthest = super::farthest(model, &predicted.points).map(|words| format!("; {words}")).unwrap_or_default();
     let verdict = match failure(predicted.smape, &predicted.points) {
         None => format!("predicts the measurement to within {:.1} % (SMAPE)", 100.0 * predicted.smape),
@@ -76,7 +76,7 @@ pub fn sentence(model: &dyn Model, card: &Card, predicted: &CardPrediction) -> S
     };
     format!(
         "With the card of {} and nothing fitted, {} {verdict}; {:.0} % of \
-         the points are within a factor of {NEAR} of it, and the median point is {off:.2} times {way} than predicted{farthest}.",
+         the points are within a factor of {NEAR} of it, and the median point is {factor:.2} times {direction} than predicted{farthest}.",
         card.name,
         model.about().id,
         100.0 * predicted.near

@@ -1,6 +1,6 @@
 //! Figures of a model and a measurement: curves with bands, surfaces, their ratio, and bottlenecks.
 
-use super::varied;
+use super::varying_variables;
 use apexmap_base::units::Unit;
 use apexmap_draw::figure::{Axis, CurvePoint, Curves, Figure, Grid, Quantity, Regions, Series, View};
 use apexmap_results::table::columns;
@@ -10,7 +10,7 @@ use apexmap_theory::statistics::median;
 use ndarray::Array2;
 
 /// Maximum number of curves in one figure, and of planes shown.
-const MOST: usize = 3;
+const MAX_CURVES: usize = 3;
 
 /// A figure with a name that becomes part of its file name.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,16 +21,17 @@ pub struct ModelFigure {
 }
 
 /// The index of a variable that varies, and its values, ascending.
-type Varied = (usize, Vec<f64>);
+type VariedVariable = (usize, Vec<f64>);
 
 /// Returns curves over the variable with the most values. If at least half of the combinations of the two variables
 /// with the most values were measured, returns surfaces, ratios and bottlenecks over these too.
-pub fn of(model: &dyn Model, points: &[Point], subtitle: &str) -> Vec<ModelFigure> {
-    let values = |at: usize| ascending(points.iter().map(|point| point.x[at]));
-    let mut variables: Vec<Varied> = varied(points).into_iter().map(|at| (at, values(at))).collect();
-    let is_word = |at: usize| !model.about().variables[at].words.is_empty();
+pub fn model_figures(model: &dyn Model, points: &[Point], subtitle: &str) -> Vec<ModelFigure> {
+    let values = |index: usize| ascending(points.iter().map(|point| point.x[index]));
+    let mut variables: Vec<VariedVariable> =
+        varying_variables(points).into_iter().map(|index| (index, values(index))).collect();
+    let is_word = |index: usize| !model.about().variables[index].words.is_empty();
     // Words cannot be an axis.
-    variables.sort_by_key(|(at, values)| (is_word(*at), std::cmp::Reverse(values.len())));
+    variables.sort_by_key(|(index, values)| (is_word(*index), std::cmp::Reverse(values.len())));
     let Some(((x, _), others)) = variables.split_first() else { return Vec::new() };
     let mut shown = vec![ModelFigure {
         name: "curves".into(),
@@ -42,20 +43,20 @@ pub fn of(model: &dyn Model, points: &[Point], subtitle: &str) -> Vec<ModelFigur
             points,
             subtitle,
             *x,
-            &others.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
+            &others.iter().map(|(index, _)| *index).collect::<Vec<_>>(),
         )),
     }];
     if let [x, y, rest @ ..] = variables.as_slice()
         && !is_word(y.0)
     {
-        let rest: Vec<usize> = rest.iter().map(|(at, _)| *at).collect();
+        let rest: Vec<usize> = rest.iter().map(|(index, _)| *index).collect();
         for (number, slice) in spread(&slices(points, &rest)).into_iter().enumerate() {
-            let here: Vec<&Point> = points.iter().filter(|point| lies_in(point, &rest, &slice)).collect();
-            let name = named(model, &rest, &slice);
+            let plane_points: Vec<&Point> = points.iter().filter(|point| is_in_slice(point, &rest, &slice)).collect();
+            let name = slice_label(model, &rest, &slice);
             let subtitle = if name.is_empty() { subtitle.to_owned() } else { format!("{name}; {subtitle}") };
-            let plane = Plane::new(model, &here, subtitle, x, y);
-            if plane.filled() {
-                shown.extend(plane.pictures(number));
+            let plane = Plane::new(model, &plane_points, subtitle, x, y);
+            if plane.is_filled() {
+                shown.extend(plane.figures(number));
             }
         }
     }
@@ -71,34 +72,35 @@ pub(super) fn ascending(values: impl Iterator<Item = f64>) -> Vec<f64> {
 
 /// Returns the distinct combinations of some variables.
 fn slices(points: &[Point], variables: &[usize]) -> Vec<Vec<f64>> {
-    let mut all: Vec<Vec<f64>> = points.iter().map(|point| variables.iter().map(|&at| point.x[at]).collect()).collect();
-    all.sort_by(|a, b| {
+    let mut slices: Vec<Vec<f64>> =
+        points.iter().map(|point| variables.iter().map(|&index| point.x[index]).collect()).collect();
+    slices.sort_by(|a, b| {
         a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
     });
-    all.dedup();
-    all
+    slices.dedup();
+    slices
 }
 
-fn lies_in(point: &Point, variables: &[usize], slice: &[f64]) -> bool {
-    variables.iter().zip(slice).all(|(&at, value)| point.x[at] == *value)
+fn is_in_slice(point: &Point, variables: &[usize], slice: &[f64]) -> bool {
+    variables.iter().zip(slice).all(|(&index, value)| point.x[index] == *value)
 }
 
 /// Returns the first, the middle and the last item.
-fn spread<T: Clone>(all: &[T]) -> Vec<T> {
-    match all.len() {
-        0..=MOST => all.to_vec(),
-        n => vec![all[0].clone(), all[n / 2].clone(), all[n - 1].clone()],
+fn spread<T: Clone>(items: &[T]) -> Vec<T> {
+    match items.len() {
+        0..=MAX_CURVES => items.to_vec(),
+        n => vec![items[0].clone(), items[n / 2].clone(), items[n - 1].clone()],
     }
 }
 
 /// Returns `alpha = 0.1, L = 64`.
-pub(super) fn named(model: &dyn Model, variables: &[usize], slice: &[f64]) -> String {
-    let one = |(&at, value): (&usize, &f64)| {
-        let (name, said) = (model.about().variables[at].name, super::value_text(model, at, *value));
+pub(super) fn slice_label(model: &dyn Model, variables: &[usize], slice: &[f64]) -> String {
+    let label = |(&index, value): (&usize, &f64)| {
+        let (name, text) = (model.about().variables[index].name, super::value_text(model, index, *value));
         // The end of a kernel's name identifies it.
-        if name == "kernel" { said.rsplit('.').next().unwrap_or_default().into() } else { format!("{name} = {said}") }
+        if name == "kernel" { text.rsplit('.').next().unwrap_or_default().into() } else { format!("{name} = {text}") }
     };
-    variables.iter().zip(slice).map(one).collect::<Vec<_>>().join(", ")
+    variables.iter().zip(slice).map(label).collect::<Vec<_>>().join(", ")
 }
 
 fn quantity(label: String, unit: Unit, values: &[f64]) -> Quantity {
@@ -107,14 +109,14 @@ fn quantity(label: String, unit: Unit, values: &[f64]) -> Quantity {
     Quantity { label, unit, log: low > 0.0 && high / low >= 8.0 }
 }
 
-pub(super) fn axis(model: &dyn Model, (at, values): &Varied) -> Axis {
-    let variable = &model.about().variables[*at];
+pub(super) fn axis(model: &dyn Model, (index, values): &VariedVariable) -> Axis {
+    let variable = &model.about().variables[*index];
     let clause = variable.meaning.split([':', ',', ';']).next().unwrap_or_default();
     let label = format!("{} ({clause})", variable.name);
     Axis { quantity: quantity(label, variable.unit, values), values: values.clone() }
 }
 
-pub(super) fn rates_of(model: &dyn Model, rates: &[f64]) -> Quantity {
+pub(super) fn rate_quantity(model: &dyn Model, rates: &[f64]) -> Quantity {
     let about = model.about();
     quantity(columns::describe(about.column).label, about.unit, rates)
 }
@@ -123,24 +125,24 @@ pub(super) fn rates_of(model: &dyn Model, rates: &[f64]) -> Quantity {
 fn curves(model: &dyn Model, points: &[Point], subtitle: &str, x: usize, others: &[usize]) -> Curves {
     let mut series = Vec::new();
     // A curve needs two points. If no slice has two, show the single points.
-    let long = |slice: &&Vec<f64>| {
-        let here = points.iter().filter(|point| lies_in(point, others, slice));
-        ascending(here.map(|point| point.x[x])).len() > 1
+    let is_curve = |slice: &&Vec<f64>| {
+        let slice_points = points.iter().filter(|point| is_in_slice(point, others, slice));
+        ascending(slice_points.map(|point| point.x[x])).len() > 1
     };
-    let all = slices(points, others);
-    let some: Vec<Vec<f64>> = all.iter().filter(long).cloned().collect();
-    for slice in spread(if some.is_empty() { &all } else { &some }) {
-        let members: Vec<&Point> = points.iter().filter(|point| lies_in(point, others, &slice)).collect();
-        let name = named(model, others, &slice);
+    let slices = slices(points, others);
+    let long_slices: Vec<Vec<f64>> = slices.iter().filter(is_curve).cloned().collect();
+    for slice in spread(if long_slices.is_empty() { &slices } else { &long_slices }) {
+        let members: Vec<&Point> = points.iter().filter(|point| is_in_slice(point, others, &slice)).collect();
+        let name = slice_label(model, others, &slice);
         let comma = if name.is_empty() { "" } else { ", " };
         let places = ascending(members.iter().map(|point| point.x[x]));
-        let here = |place: f64| members.iter().filter(move |point| point.x[x] == place);
+        let points_at = |place: f64| members.iter().filter(move |point| point.x[x] == place);
         let measured = |&place: &f64| {
-            let all: Vec<f64> = here(place).map(|point| point.measured).collect();
-            CurvePoint { x: place, y: median(&all).unwrap_or(f64::NAN), low: f64::NAN, high: f64::NAN }
+            let values: Vec<f64> = points_at(place).map(|point| point.measured).collect();
+            CurvePoint { x: place, y: median(&values).unwrap_or(f64::NAN), low: f64::NAN, high: f64::NAN }
         };
         let predicted = |&place: &f64| {
-            let point = here(place).next().expect("one point per position");
+            let point = points_at(place).next().expect("one point per position");
             CurvePoint { x: place, y: point.predicted, low: point.low, high: point.high }
         };
         series.push(Series { label: format!("{name}{comma}measured"), points: places.iter().map(measured).collect() });
@@ -152,7 +154,7 @@ fn curves(model: &dyn Model, points: &[Point], subtitle: &str, x: usize, others:
         title: format!("{}: model and measurement", model.about().id),
         subtitle: subtitle.to_owned(),
         x: axis(model, &(x, places)).quantity,
-        y: rates_of(model, &rates),
+        y: rate_quantity(model, &rates),
         series,
         marks: Vec::new(),
     }
@@ -163,34 +165,41 @@ struct Plane<'a> {
     model: &'a dyn Model,
     points: &'a [&'a Point],
     subtitle: String,
-    x: &'a Varied,
-    y: &'a Varied,
+    x: &'a VariedVariable,
+    y: &'a VariedVariable,
     /// The points at each [y, x].
-    here: Array2<Vec<&'a Point>>,
+    cell_points: Array2<Vec<&'a Point>>,
 }
 
 impl<'a> Plane<'a> {
-    fn new(model: &'a dyn Model, points: &'a [&'a Point], subtitle: String, x: &'a Varied, y: &'a Varied) -> Self {
-        let mut here = Array2::from_elem((y.1.len(), x.1.len()), Vec::new());
-        let place = |(at, values): &Varied, point: &Point| values.partition_point(|value| *value < point.x[*at]);
-        points.iter().for_each(|point| here[(place(y, point), place(x, point))].push(*point));
-        Self { model, points, subtitle, x, y, here }
+    fn new(
+        model: &'a dyn Model,
+        points: &'a [&'a Point],
+        subtitle: String,
+        x: &'a VariedVariable,
+        y: &'a VariedVariable,
+    ) -> Self {
+        let mut cell_points = Array2::from_elem((y.1.len(), x.1.len()), Vec::new());
+        let place =
+            |(index, values): &VariedVariable, point: &Point| values.partition_point(|value| *value < point.x[*index]);
+        points.iter().for_each(|point| cell_points[(place(y, point), place(x, point))].push(*point));
+        Self { model, points, subtitle, x, y, cell_points }
     }
 
-    fn filled(&self) -> bool {
-        let known = self.cells(|_| 1.0).iter().filter(|v| v.is_finite()).count();
-        2 * known >= self.x.1.len() * self.y.1.len()
+    fn is_filled(&self) -> bool {
+        let filled = self.cells(|_| 1.0).iter().filter(|v| v.is_finite()).count();
+        2 * filled >= self.x.1.len() * self.y.1.len()
     }
 
     /// Returns a value at each [y, x], computed from the points there; NaN without points.
     fn cells(&self, value: impl Fn(&[&Point]) -> f64) -> Array2<f64> {
-        self.here.map(|here| if here.is_empty() { f64::NAN } else { value(here) })
+        self.cell_points.map(|cell_points| if cell_points.is_empty() { f64::NAN } else { value(cell_points) })
     }
 
     /// Returns all figures of the first plane, and ratio and bottleneck of the others.
-    fn pictures(&self, number: usize) -> Vec<ModelFigure> {
-        let measured = self.cells(|here| middle(here, |point| point.measured));
-        let predicted = self.cells(|here| here[0].predicted);
+    fn figures(&self, number: usize) -> Vec<ModelFigure> {
+        let measured = self.cells(|cell_points| median_of(cell_points, |point| point.measured));
+        let predicted = self.cells(|cell_points| cell_points[0].predicted);
         let mut shown = Vec::new();
         let mut add = |name: &str, caption: &str, figure: Figure| {
             let name = if number == 0 { name.to_owned() } else { format!("{name}-{}", number + 1) };
@@ -199,11 +208,11 @@ impl<'a> Plane<'a> {
         if number == 0 && self.x.1.len() > 2 && self.y.1.len() > 2 {
             let rates: Vec<f64> = measured.iter().chain(&predicted).copied().filter(|v| v.is_finite()).collect();
             let range = rates.iter().fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(*v), high.max(*v)));
-            let z = rates_of(self.model, &rates);
+            let z = rate_quantity(self.model, &rates);
             for (name, words, values) in
                 [("measured", "measured", measured.clone()), ("model", "predicted", predicted.clone())]
             {
-                let grid = self.grid(words, z.clone(), values).turned();
+                let grid = self.grid(words, z.clone(), values).transpose();
                 let caption = format!("The surface as {words}; both surfaces have the same scale.");
                 add(name, &caption, Figure::Within(Box::new(Figure::Surface(grid, View::default())), range));
             }
@@ -213,8 +222,9 @@ impl<'a> Plane<'a> {
              slower, white at 1.";
         let grid = self.grid("measured / predicted", ratio("measured / predicted"), &measured / &predicted);
         add("ratio", caption, Figure::Ratio(grid));
-        let left_out =
-            self.cells(|here| middle(here, |p| p.left_out.map_or(f64::NAN, |predicted| p.measured / predicted)));
+        let left_out = self.cells(|cell_points| {
+            median_of(cell_points, |p| p.left_out.map_or(f64::NAN, |predicted| p.measured / predicted))
+        });
         if number == 0 && left_out.iter().any(|v| v.is_finite()) {
             let caption = "The residual of each point relative to a fit to all other points: the prediction for a \
                  held-out point.";
@@ -229,9 +239,9 @@ impl<'a> Plane<'a> {
         shown
     }
 
-    fn grid(&self, what: &str, z: Quantity, values: Array2<f64>) -> Grid {
+    fn grid(&self, subject: &str, z: Quantity, values: Array2<f64>) -> Grid {
         Grid {
-            title: format!("{}: {what}", self.model.about().id),
+            title: format!("{}: {subject}", self.model.about().id),
             subtitle: self.subtitle.clone(),
             x: axis(self.model, self.x),
             y: axis(self.model, self.y),
@@ -247,7 +257,7 @@ impl<'a> Plane<'a> {
         names.sort_unstable();
         names.dedup();
         let class = |point: &&Point| names.iter().position(|name| *name == point.bottleneck);
-        let cells = self.here.map(|here| here.first().and_then(class));
+        let cells = self.cell_points.map(|cell_points| cell_points.first().and_then(class));
         (names.len() > 1).then(|| Regions {
             title: format!("{}: bottleneck", self.model.about().id),
             subtitle: self.subtitle.clone(),
@@ -259,6 +269,6 @@ impl<'a> Plane<'a> {
     }
 }
 
-fn middle(here: &[&Point], of: impl Fn(&Point) -> f64) -> f64 {
-    median(&here.iter().map(|point| of(point)).collect::<Vec<_>>()).unwrap_or(f64::NAN)
+fn median_of(points: &[&Point], value: impl Fn(&Point) -> f64) -> f64 {
+    median(&points.iter().map(|point| value(point)).collect::<Vec<_>>()).unwrap_or(f64::NAN)
 }

@@ -1,7 +1,7 @@
 //! Splits a result into groups that a model can be fitted to: one kernel each, with equal values of all columns that
 //! the model ignores.
 
-use super::{by_point, explained, over_kernels, parts, values_at};
+use super::{by_point, parts, select_kernels, spans_kernels, values_at};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_results::samples::Samples;
@@ -26,43 +26,43 @@ pub struct FitGroup {
 /// # Errors
 /// If no kernel has a point in the model's domain, or if the result has no column for a variable that the model needs.
 pub fn groups(samples: &Samples, model: &dyn Model) -> Result<Vec<FitGroup>> {
-    let (mut found, mut refusal) = (Vec::new(), None);
+    let (mut groups, mut refusal) = (Vec::new(), None);
     let explains = model.about().explains;
     // Take one kernel at a time, or all at once.
-    let together: Vec<&[&str]> = if over_kernels(model) { vec![explains] } else { explains.chunks(1).collect() };
-    for kernels in together {
-        let (about, others): (Vec<Samples>, Vec<Samples>) = parts(&explained(samples, kernels), model)
+    let kernel_sets: Vec<&[&str]> = if spans_kernels(model) { vec![explains] } else { explains.chunks(1).collect() };
+    for kernels in kernel_sets {
+        let (covered, others): (Vec<Samples>, Vec<Samples>) = parts(&select_kernels(samples, kernels), model)
             .into_iter()
             .partition(|part| values_at(part, model, &[]).is_ok());
-        if let (true, Some(part)) = (about.is_empty(), others.first()) {
+        if let (true, Some(part)) = (covered.is_empty(), others.first()) {
             refusal = refusal.or(values_at(part, model, &[]).err());
         }
-        let mut rows: Vec<usize> = about.iter().flat_map(|part| part.rows()).copied().collect();
+        let mut rows: Vec<usize> = covered.iter().flat_map(|part| part.rows()).copied().collect();
         rows.sort_unstable();
-        let samples = samples.at(rows);
+        let samples = samples.with_rows(rows);
         let points = by_point(&samples, model, &[])?;
         let splits = splits(&samples, model, &points);
-        for (key, samples) in parted(&samples, &splits) {
+        for (key, samples) in split(&samples, &splits) {
             let names = splits.iter().zip(&key).filter_map(|(name, value)| Some(label(name, value.as_ref()?)));
             let label = std::iter::once(super::kernels(&samples)).chain(names).collect::<Vec<_>>().join(", ");
-            let known: HashSet<usize> = samples.rows().iter().copied().collect();
-            let is_here = |point: &Samples| point.rows().iter().any(|row| known.contains(row));
+            let group_rows: HashSet<usize> = samples.rows().iter().copied().collect();
+            let is_here = |point: &Samples| point.rows().iter().any(|row| group_rows.contains(row));
             let points = points.iter().filter(|(_, samples)| is_here(samples)).count();
-            found.push(FitGroup { label, samples, points });
+            groups.push(FitGroup { label, samples, points });
         }
     }
-    if let (true, Some(refusal)) = (found.is_empty(), refusal) {
+    if let (true, Some(refusal)) = (groups.is_empty(), refusal) {
         return Err(refusal);
     }
-    found.sort_by_key(|group| std::cmp::Reverse(group.points));
-    Ok(found)
+    groups.sort_by_key(|group| std::cmp::Reverse(group.points));
+    Ok(groups)
 }
 
 /// Returns the number of points outside the model's domain although it explains their kernel, and the first reason.
 /// Returns `None` if every point is inside.
 pub fn left_out(samples: &Samples, model: &dyn Model) -> Option<(usize, Error)> {
     let refusal = |part: Samples| values_at(&part, model, &[]).err();
-    let mut refusals = parts(&explained(samples, model.about().explains), model).into_iter().filter_map(refusal);
+    let mut refusals = parts(&select_kernels(samples, model.about().explains), model).into_iter().filter_map(refusal);
     let first = refusals.next()?;
     Some((1 + refusals.count(), first))
 }
@@ -72,30 +72,30 @@ type Part = (Vec<Option<Value>>, Samples);
 
 /// Splits the samples by the values of the columns. Samples of a kernel without a column join every value of that
 /// column.
-fn parted(samples: &Samples, splits: &[&str]) -> Vec<Part> {
-    let key = |part: &Samples| splits.iter().map(|name| part.first(name)).collect();
-    let parts: Vec<Part> = samples.alike(splits).into_iter().map(|part| (key(&part), part)).collect();
-    let goes_with = |key: &[Option<Value>], with: &[Option<Value>]| {
-        key != with && key.iter().zip(with).all(|(a, b)| a.is_none() || a == b)
+fn split(samples: &Samples, splits: &[&str]) -> Vec<Part> {
+    let key = |part: &Samples| splits.iter().map(|name| part.first_value(name)).collect();
+    let parts: Vec<Part> = samples.group_by(splits).into_iter().map(|part| (key(&part), part)).collect();
+    let goes_with = |key: &[Option<Value>], other: &[Option<Value>]| {
+        key != other && key.iter().zip(other).all(|(a, b)| a.is_none() || a == b)
     };
     let (lone, whole): (Vec<Part>, Vec<Part>) = {
-        let all = parts.clone();
-        parts.into_iter().partition(|(key, _)| all.iter().any(|(with, _)| goes_with(key, with)))
+        let candidates = parts.clone();
+        parts.into_iter().partition(|(key, _)| candidates.iter().any(|(other, _)| goes_with(key, other)))
     };
-    let joined = |(with, part): Part| {
-        let lone = lone.iter().filter(|(key, _)| goes_with(key, &with)).flat_map(|(_, part)| part.rows());
+    let join = |(other, part): Part| {
+        let lone = lone.iter().filter(|(key, _)| goes_with(key, &other)).flat_map(|(_, part)| part.rows());
         let rows = part.rows().iter().chain(lone).copied().collect();
-        (with, samples.at(rows))
+        (other, samples.with_rows(rows))
     };
-    whole.into_iter().map(joined).collect()
+    whole.into_iter().map(join).collect()
 }
 
 /// Returns the columns that differ among the samples of a point of the model, or that identify a machine.
 fn splits<'a>(samples: &'a Samples, model: &dyn Model, points: &[(Vec<f64>, Samples)]) -> Vec<&'a str> {
-    let names = columns::of_points(samples.table()).into_iter().filter(|name| !["seed", "kernel"].contains(name));
-    let splits = |name: &&str| {
-        let apart = super::OF_MACHINES.contains(name) || model.apart().contains(&columns::short(name));
-        apart && !samples.constant(name) || points.iter().any(|(_, point)| !point.constant(name))
+    let names = columns::point_columns(samples.table()).into_iter().filter(|name| !["seed", "kernel"].contains(name));
+    let differs = |name: &&str| {
+        let separates = super::OF_MACHINES.contains(name) || model.fixed_variables().contains(&columns::short(name));
+        separates && !samples.is_constant(name) || points.iter().any(|(_, point)| !point.is_constant(name))
     };
-    names.filter(splits).collect()
+    names.filter(differs).collect()
 }

@@ -19,7 +19,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
 use apexmap_theory::fit::{Observation, Point, Role};
 use apexmap_theory::machine::{Card, catalogue};
-use apexmap_theory::models::{Break, Model, Parameter, on_card};
+use apexmap_theory::models::{Break, Model, Parameter, card_number};
 use std::collections::HashMap;
 
 /// The data that a model is fitted to.
@@ -43,7 +43,7 @@ pub struct Data {
 /// ignores.
 pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Data> {
     let about = model.about();
-    let samples = explained(samples, about.explains);
+    let samples = select_kernels(samples, about.explains);
     if samples.is_empty() {
         let next = match about.explains {
             [] => "choose another model: no kernel measures the rates of this one".to_owned(),
@@ -57,33 +57,33 @@ pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)
     let points = by_point(&samples, model, given)?;
     refuse_mixtures(&samples, model, &points)?;
     let launches = samples.table().words("launch");
-    let number = |name: &str| launches.iter().position(|known| known == name).unwrap_or(0) as u32;
+    let number = |name: &str| launches.iter().position(|launch| launch == name).unwrap_or(0) as u32;
     let mut observations = Vec::new();
     for (x, samples) in &points {
-        let one = |(name, samples): (&str, Samples)| {
+        let observation = |(name, samples): (&str, Samples)| {
             Some(Observation { x: x.clone(), y: samples.median(about.column)?, launch: number(name) })
         };
-        observations.extend(samples.launches().into_iter().filter_map(one));
+        observations.extend(samples.launches().into_iter().filter_map(observation));
     }
     Ok(Data {
         observations,
         kernel: kernels(&samples),
         samples: samples.len(),
-        oversubscribed: samples.oversubscribed(),
+        oversubscribed: samples.is_oversubscribed(),
     })
 }
 
 /// Returns the good samples of some kernels.
-fn explained(samples: &Samples, kernels: &[&str]) -> Samples {
+fn select_kernels(samples: &Samples, kernels: &[&str]) -> Samples {
     samples.good().with_word("kernel", kernels)
 }
 
 /// Splits the samples into parts. Each part is one point of the sweep, with one value of each of the model's variables.
 fn parts(samples: &Samples, model: &dyn Model) -> Vec<Samples> {
-    let asked = model.about().variables.iter().map(|variable| columns::resolve(variable.name));
-    let names = columns::of_points(samples.table()).into_iter().chain(asked);
-    let varied: Vec<&str> = names.filter(|name| !samples.constant(name)).collect();
-    samples.alike(&varied)
+    let variables = model.about().variables.iter().map(|variable| columns::resolve(variable.name));
+    let names = columns::point_columns(samples.table()).into_iter().chain(variables);
+    let varied: Vec<&str> = names.filter(|name| !samples.is_constant(name)).collect();
+    samples.group_by(&varied)
 }
 
 /// Returns the model's points, each with its samples.
@@ -93,13 +93,13 @@ fn by_point(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Re
     for part in parts(samples, model) {
         let x = values_at(&part, model, given)?;
         let bits = x.iter().map(|value| value.to_bits()).collect();
-        let at = *places.entry(bits).or_insert(points.len());
-        if at == points.len() {
+        let index = *places.entry(bits).or_insert(points.len());
+        if index == points.len() {
             points.push((x, Vec::new()));
         }
-        points[at].1.extend(part.rows());
+        points[index].1.extend(part.rows());
     }
-    Ok(points.into_iter().map(|(x, rows)| (x, samples.at(rows))).collect())
+    Ok(points.into_iter().map(|(x, rows)| (x, samples.with_rows(rows))).collect())
 }
 
 /// Returns the model's variables at the first of these samples. `given` values take precedence.
@@ -108,34 +108,34 @@ fn by_point(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Re
 /// If a variable is missing, or if the samples are outside the model's domain.
 pub fn values_at(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Vec<f64>> {
     let words = |name: &str| model.about().variables.iter().find(|variable| variable.name == name).map(|v| v.words);
-    let number = |name: &str| samples.first(name).and_then(|value| value.as_f64());
-    let known = |name: &str| {
-        let given = given.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+    let number = |name: &str| samples.first_value(name).and_then(|value| value.as_f64());
+    let value = |name: &str| {
+        let given = given.iter().find(|(key, _)| key == name).map(|(_, value)| *value);
         // The value of a variable of words is the index of the row's word.
         let word = samples.first_word(columns::resolve(name));
-        let index = words(name).and_then(|words| words.iter().position(|known| *known == word));
+        let index = words(name).and_then(|words| words.iter().position(|candidate| *candidate == word));
         // Threads of one process are on one node.
         let threads = name == "ranks_per_node" && samples.first_word("transport") == "threads";
         let ranks = threads.then(|| number("ranks")).flatten();
         given
             .or(ranks)
             .or(index.map(|index| index as f64))
-            .or_else(|| model.of_kernel(samples.first_word("kernel"), name))
+            .or_else(|| model.kernel_value(samples.first_word("kernel"), name))
             .or_else(|| number(columns::resolve(name)).filter(|value| value.is_finite()))
     };
-    model.variables(&known)
+    model.variables(&value)
 }
 
 /// Returns whether a model explains several kernels at once.
-fn over_kernels(model: &dyn Model) -> bool {
+fn spans_kernels(model: &dyn Model) -> bool {
     model.about().variables.iter().any(|variable| variable.name == "kernel")
 }
 
 /// Returns the kernels of these samples.
 fn kernels(samples: &Samples) -> String {
-    let mut all = samples.words("kernel");
-    all.sort_unstable();
-    all.join(" with ")
+    let mut names = samples.words("kernel");
+    names.sort_unstable();
+    names.join(" with ")
 }
 
 /// Columns that identify the machine of a sample and its transport.
@@ -144,12 +144,12 @@ const OF_MACHINES: [&str; 2] = ["host", "transport"];
 /// Requires one kernel, and one point of the sweep at each point of the model. Columns that change together with the
 /// model's variables are allowed, and so are seeds.
 fn refuse_mixtures(samples: &Samples, model: &dyn Model, points: &[(Vec<f64>, Samples)]) -> Result<()> {
-    for name in samples.mixed(&["seed"]) {
-        let apart = OF_MACHINES.contains(&name) || model.apart().contains(&columns::short(name));
-        let whole = name == "kernel" && !over_kernels(model) || apart;
+    for name in samples.mixed_columns(&["seed"]) {
+        let separates = OF_MACHINES.contains(&name) || model.fixed_variables().contains(&columns::short(name));
+        let whole = name == "kernel" && !spans_kernels(model) || separates;
         let mixed = match whole {
             true => Some(samples),
-            false => points.iter().map(|(_, point)| point).find(|point| !point.constant(name)),
+            false => points.iter().map(|(_, point)| point).find(|point| !point.is_constant(name)),
         };
         let Some(mixed) = mixed else { continue };
         let Mixture { name, values, choice } = mixed.mixture(name);
@@ -163,8 +163,8 @@ fn refuse_mixtures(samples: &Samples, model: &dyn Model, points: &[(Vec<f64>, Sa
 
 /// Returns terms as fractions of their sum, the largest first, without those below 1 %: "memory 61 %, TLB 30 %".
 pub fn budget(terms: &[(&str, f64)]) -> String {
-    let all: f64 = terms.iter().map(|term| term.1).sum();
-    let mut parts: Vec<(f64, &str)> = terms.iter().map(|(name, seconds)| (100.0 * seconds / all, *name)).collect();
+    let total: f64 = terms.iter().map(|term| term.1).sum();
+    let mut parts: Vec<(f64, &str)> = terms.iter().map(|(name, seconds)| (100.0 * seconds / total, *name)).collect();
     parts.retain(|(share, _)| *share >= 1.0);
     parts.sort_by(|a, b| b.0.total_cmp(&a.0));
     parts.iter().map(|(share, name)| format!("{name} {share:.0} %")).collect::<Vec<_>>().join(", ")
@@ -189,7 +189,7 @@ pub fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
 /// dimension only if three cores route.
 pub fn loads(samples: &Samples, number: &str) -> Option<f64> {
     let role = number.strip_prefix("role_")?.strip_suffix("_seconds")?;
-    let three = samples.only(|row| samples.table().number("node_routers", row) == 3.0);
+    let three = samples.filter_rows(|row| samples.table().number("node_routers", row) == 3.0);
     three.median(&format!("core{role}_load_seconds"))
 }
 
@@ -205,28 +205,30 @@ pub fn roles(
 ) -> Vec<Role> {
     let role = |parameter: &Parameter| {
         let name = parameter.number;
-        if let Some((_, value)) = held.iter().find(|(known, _)| *known == name) {
+        if let Some((_, value)) = held.iter().find(|(number, _)| *number == name) {
             return Role::Hold(*value);
         }
-        let on_card = card.and_then(|card| on_card(card, name));
-        if let (Some(value), false, false) = (on_card, parameter.given, free.contains(&name)) {
+        let on_card = card.and_then(|card| card_number(card, name));
+        if let (Some(value), false, false) = (on_card, parameter.is_given, free.contains(&name)) {
             return Role::OrHold(value);
         }
-        let known = on_card.or_else(|| reported(name)).or(parameter.otherwise);
-        if free.contains(&name) || !parameter.given {
+        let value = on_card.or_else(|| reported(name)).or(parameter.default);
+        if free.contains(&name) || !parameter.is_given {
             // Reported sizes are good starting values.
-            return known.filter(|_| parameter.given).map_or(Role::Fit, Role::From);
+            return value.filter(|_| parameter.is_given).map_or(Role::Fit, Role::StartAt);
         }
         // The data show the position of a jump in a model.
-        known.map_or(if matches!(parameter.breaks, Break::At(_)) { Role::Fit } else { Role::Unknown }, Role::Hold)
+        value.map_or(if matches!(parameter.breaks, Break::Location(_)) { Role::Fit } else { Role::Unknown }, Role::Hold)
     };
     model.about().parameters.iter().map(role).collect()
 }
 
 /// Returns the point with the largest error: "worst at P = 8: the measurement is 0.70 times the prediction".
 pub fn farthest(model: &dyn Model, points: &[Point]) -> Option<String> {
-    let worst = points.iter().max_by(|a, b| off(a.measured / a.predicted).total_cmp(&off(b.measured / b.predicted)))?;
-    let place = place(model, &worst.x, &varied(points));
+    let worst = points
+        .iter()
+        .max_by(|a, b| log_distance(a.measured / a.predicted).total_cmp(&log_distance(b.measured / b.predicted)))?;
+    let place = place(model, &worst.x, &varying_variables(points));
     let place = if place.is_empty() { place } else { format!(" at {place}") };
     let ratio = worst.measured / worst.predicted;
     Some(format!("worst{place}: the measurement is {ratio:.2} times the prediction"))
@@ -234,8 +236,9 @@ pub fn farthest(model: &dyn Model, points: &[Point]) -> Option<String> {
 
 /// Returns `P = 8, Q = 1024`.
 pub fn place(model: &dyn Model, x: &[f64], variables: &[usize]) -> String {
-    let one = |&at: &usize| format!("{} = {}", model.about().variables[at].name, value_text(model, at, x[at]));
-    variables.iter().map(one).collect::<Vec<_>>().join(", ")
+    let assignment =
+        |&index: &usize| format!("{} = {}", model.about().variables[index].name, value_text(model, index, x[index]));
+    variables.iter().map(assignment).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the value of a variable for people: a word if its values are words, `64 Mwords` for a large size.
@@ -245,45 +248,45 @@ pub fn value_text(model: &dyn Model, variable: usize, value: f64) -> String {
     match variable.words.get(value as usize) {
         Some(word) => (*word).to_owned(),
         None if variable.unit == Unit::Words && value >= MWORDS && value % MWORDS == 0.0 => {
-            format!("{} Mwords", units::exact(value / MWORDS))
+            format!("{} Mwords", units::exact_number(value / MWORDS))
         }
-        None => units::exact(value),
+        None => units::exact_number(value),
     }
 }
 
 /// Returns the bottleneck along the only variable that varies: "latency up to message_bytes = 4096, bandwidth from
 /// 16384 on". Returns `None` if none or several vary.
 pub fn bottleneck(model: &dyn Model, points: &[Point]) -> Option<String> {
-    let [at] = *varied(points) else { return None };
-    let mut ordered: Vec<(f64, &str)> = points.iter().map(|point| (point.x[at], point.bottleneck)).collect();
+    let [index] = *varying_variables(points) else { return None };
+    let mut ordered: Vec<(f64, &str)> = points.iter().map(|point| (point.x[index], point.bottleneck)).collect();
     ordered.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut runs: Vec<(f64, f64, &str)> = Vec::new();
     for (x, name) in ordered {
         match runs.last_mut() {
-            Some((_, last, known)) if *known == name => *last = x,
+            Some((_, last, previous)) if *previous == name => *last = x,
             _ => runs.push((x, x, name)),
         }
     }
-    let variable = model.about().variables[at].name;
+    let variable = model.about().variables[index].name;
     let last = runs.len() - 1;
     let words = runs.iter().enumerate().map(|(k, (from, to, name))| match k {
         0 if last == 0 => format!("{name} at every {variable}"),
-        0 => format!("{name} up to {variable} = {}", units::exact(*to)),
-        k if k == last => format!("{name} from {} on", units::exact(*from)),
-        _ if from == to => format!("{name} at {}", units::exact(*from)),
-        _ => format!("{name} from {} to {}", units::exact(*from), units::exact(*to)),
+        0 => format!("{name} up to {variable} = {}", units::exact_number(*to)),
+        k if k == last => format!("{name} from {} on", units::exact_number(*from)),
+        _ if from == to => format!("{name} at {}", units::exact_number(*from)),
+        _ => format!("{name} from {} to {}", units::exact_number(*from), units::exact_number(*to)),
     });
     Some(words.collect::<Vec<_>>().join(", "))
 }
 
-fn off(ratio: f64) -> f64 {
+fn log_distance(ratio: f64) -> f64 {
     ratio.ln().abs()
 }
 
 /// Returns the indices of the variables that differ between points.
-pub fn varied(points: &[Point]) -> Vec<usize> {
+pub fn varying_variables(points: &[Point]) -> Vec<usize> {
     let Some(first) = points.first() else { return Vec::new() };
-    (0..first.x.len()).filter(|&at| points.iter().any(|point| point.x[at] != first.x[at])).collect()
+    (0..first.x.len()).filter(|&index| points.iter().any(|point| point.x[index] != first.x[index])).collect()
 }
 
 /// Returns the work that a baseline divides rates by: P if it is a variable and the rate is of all ranks, otherwise 1.
@@ -294,7 +297,7 @@ pub fn work(model: &dyn Model) -> impl Fn(&[f64]) -> f64 {
         .iter()
         .position(|variable| variable.name == "P")
         .filter(|_| about.column == "operations_per_second");
-    move |x| ranks.map_or(1.0, |at| x[at])
+    move |x| ranks.map_or(1.0, |index| x[index])
 }
 
 /// Splits `NAME=VALUE` for a parameter of the model.
@@ -303,9 +306,9 @@ pub fn work(model: &dyn Model) -> impl Fn(&[f64]) -> f64 {
 /// If the model has no parameter of this name.
 pub fn setting(model: &dyn Model, text: &str) -> Result<(&'static str, Option<String>)> {
     let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
-    let known: Vec<_> = model.about().parameters.iter().map(|parameter| parameter.number).collect();
+    let numbers: Vec<_> = model.about().parameters.iter().map(|parameter| parameter.number).collect();
     match apexmap_theory::models::scan::parameter(model, name) {
         Some(parameter) => Ok((parameter.number, value)),
-        None => Err(Error::input(format!("{} has no parameter \"{name}\"", model.about().id), suggest(name, &known))),
+        None => Err(Error::input(format!("{} has no parameter \"{name}\"", model.about().id), suggest(name, &numbers))),
     }
 }

@@ -26,16 +26,16 @@ const CYCLES: [f64; 3] = [20.0, 50.0, 100.0];
 ///
 /// # Errors
 /// If the card of the paper's machine has no value for a number, which is a defect of the program.
-pub fn paper() -> Result<Vec<NicFigure>> {
+pub fn paper_figures() -> Result<Vec<NicFigure>> {
     let card = Card::find("simulated-nic")?;
     let parameters = Nic.parameters(&card)?;
-    let mut all = vec![bandwidth(&parameters)];
+    let mut figures = vec![bandwidth(&parameters)];
     for (file, figure, cores) in
         [("nic-figure-12-a", "12 (a)", 1), ("nic-figure-12-b", "12 (b)", 2), ("nic-figure-13", "13", 4)]
     {
-        all.push(rate(&card, &parameters, file, figure, cores)?);
+        figures.push(rate(&card, &parameters, file, figure, cores)?);
     }
-    Ok(all)
+    Ok(figures)
 }
 
 fn sizes() -> impl Iterator<Item = f64> {
@@ -54,12 +54,12 @@ fn curves(title: &str, y: Quantity, series: Vec<Series>) -> Figure {
 }
 
 fn bandwidth(parameters: &[f64]) -> NicFigure {
-    let of = |at: usize| move |bytes: f64| bytes * bounds(&[bytes, 4.0, 0.0], parameters)[at].value;
+    let limit = |index: usize| move |bytes: f64| bytes * bounds(&[bytes, 4.0, 0.0], parameters)[index].value;
     let title = "Bandwidth limits over message size (Figure 11)";
     let y = Quantity { label: "bandwidth".into(), unit: Unit::BytesPerSecond, log: true };
     let series = vec![
-        line("I/O bus, Eq. (1)", of(1)),
-        line("link, Eq. (2)", of(2)),
+        line("I/O bus, Eq. (1)", limit(1)),
+        line("link, Eq. (2)", limit(2)),
         line("I/O bus, best case, Eq. (3)", |bytes| potential_io_bandwidth(bytes, parameters)),
     ];
     NicFigure {
@@ -75,20 +75,22 @@ fn bandwidth(parameters: &[f64]) -> NicFigure {
 
 fn rate(card: &Card, parameters: &[f64], file: &'static str, number: &str, cores: u32) -> Result<NicFigure> {
     let hertz = card.require(catalogue::CLOCK_HZ.name)?;
-    let at = Nic.about().parameters.iter().position(|parameter| parameter.number == catalogue::INJECT_SECONDS.name);
-    let of = |limit: usize, cycles: f64| {
+    let inject_index =
+        Nic.about().parameters.iter().position(|parameter| parameter.number == catalogue::INJECT_SECONDS.name);
+    let rate_limit = |limit: usize, cycles: f64| {
         let mut parameters = parameters.to_vec();
-        if let Some(at) = at {
-            parameters[at] = cycles / hertz;
+        if let Some(inject_index) = inject_index {
+            parameters[inject_index] = cycles / hertz;
         }
         move |bytes: f64| bounds(&[bytes, f64::from(cores), 0.0], &parameters)[limit].value
     };
-    let mut series = vec![line("I/O bus, Eq. (4)", of(1, CYCLES[0])), line("link, Eq. (5)", of(2, CYCLES[0]))];
-    series.extend(CYCLES.map(|cycles| line(&format!("cores, {cycles} cycles, Eq. (6)"), of(0, cycles))));
-    let plural = if cores == 1 { "one core".to_owned() } else { format!("{cores} cores") };
-    let title = format!("Message rate limits of {plural} (Figure {number})");
+    let mut series =
+        vec![line("I/O bus, Eq. (4)", rate_limit(1, CYCLES[0])), line("link, Eq. (5)", rate_limit(2, CYCLES[0]))];
+    series.extend(CYCLES.map(|cycles| line(&format!("cores, {cycles} cycles, Eq. (6)"), rate_limit(0, cycles))));
+    let cores_text = if cores == 1 { "one core".to_owned() } else { format!("{cores} cores") };
+    let title = format!("Message rate limits of {cores_text} (Figure {number})");
     let caption = format!(
-        "The limits that Figure {number} of the paper compares with the actual message rate of {plural}, by Equations (4) to \
+        "The limits that Figure {number} of the paper compares with the actual message rate of {cores_text}, by Equations (4) to \
          (6), with one cycle more for every 4 bytes. Lines of cores are for the values of N that the text names: 20, 50 and 100 \
          cycles. The paper prints no numbers of its measured points."
     );
@@ -97,6 +99,6 @@ fn rate(card: &Card, parameters: &[f64], file: &'static str, number: &str, cores
 }
 
 /// Returns whether these figures belong to a model.
-pub fn are_of(model: &dyn Model) -> bool {
+pub fn belong_to(model: &dyn Model) -> bool {
     model.about().id == Nic.about().id
 }

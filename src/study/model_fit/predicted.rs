@@ -1,6 +1,6 @@
 //! Figures of predictions alone: a model with the numbers of a card, without a measurement.
 
-use super::figures::{ascending, axis, named, rates_of};
+use super::figures::{ascending, axis, rate_quantity, slice_label};
 use super::{place, value_text};
 use apexmap_base::error::{Error, Result};
 use apexmap_draw::figure::{CurvePoint, Curves, Figure, Grid, Series, View};
@@ -25,28 +25,28 @@ pub enum PredictedKind {
 /// If the variables that vary do not fit this kind of figure.
 pub fn figure(model: &dyn Model, machine: &str, rows: &[ScanPoint], kind: PredictedKind) -> Result<Figure> {
     let about = model.about();
-    let values = |at: usize| ascending(rows.iter().map(|row| row.at[at]));
-    let all = (0..about.variables.len()).map(|at| (at, values(at)));
-    let (varied, fixed): (Vec<_>, Vec<_>) = all.partition(|(_, values)| values.len() > 1);
-    let is_number = |at: usize| about.variables[at].words.is_empty();
+    let values = |index: usize| ascending(rows.iter().map(|row| row.x[index]));
+    let variables = (0..about.variables.len()).map(|index| (index, values(index)));
+    let (varied, fixed): (Vec<_>, Vec<_>) = variables.partition(|(_, values)| values.len() > 1);
+    let is_number = |index: usize| about.variables[index].words.is_empty();
     let fixed: Vec<usize> = fixed
         .into_iter()
-        .filter(|(at, values)| about.variables[*at].default != values.first().copied())
-        .map(|(at, _)| at)
+        .filter(|(index, values)| about.variables[*index].default != values.first().copied())
+        .map(|(index, _)| index)
         .collect();
-    let at = rows.first().map_or(String::new(), |row| place(model, &row.at, &fixed));
-    let comma = if at.is_empty() { "" } else { "; " };
+    let fixed_text = rows.first().map_or(String::new(), |row| place(model, &row.x, &fixed));
+    let comma = if fixed_text.is_empty() { "" } else { "; " };
     let title = format!("{}: predicted, not measured", about.id);
-    let subtitle = format!("PREDICTED with the card of {machine}{comma}{at}");
+    let subtitle = format!("PREDICTED with the card of {machine}{comma}{fixed_text}");
     // The variable with the most values is x; among equals it is the last, as L after alpha.
-    let along = varied.iter().filter(|(at, _)| is_number(*at)).max_by_key(|(at, values)| (values.len(), *at));
-    let names: Vec<&str> = varied.iter().map(|(at, _)| about.variables[*at].name).collect();
+    let along = varied.iter().filter(|(index, _)| is_number(*index)).max_by_key(|(at, values)| (values.len(), *at));
+    let names: Vec<&str> = varied.iter().map(|(index, _)| about.variables[*index].name).collect();
     let Some(x) = along else { return Err(no_range(model, "curves need a range of a number", &names)) };
     let rates: Vec<f64> = rows.iter().map(|row| row.prediction.value).collect();
     if kind == PredictedKind::Curves {
-        let others: Vec<usize> = varied.iter().map(|(at, _)| *at).filter(|at| *at != x.0).collect();
+        let others: Vec<usize> = varied.iter().map(|(index, _)| *index).filter(|at| *at != x.0).collect();
         let series = curves(model, rows, x.0, &others);
-        let y = rates_of(model, &rates);
+        let y = rate_quantity(model, &rates);
         return Ok(Figure::Curves(Curves {
             title,
             subtitle,
@@ -63,47 +63,48 @@ pub fn figure(model: &dyn Model, machine: &str, rows: &[ScanPoint], kind: Predic
     if !is_number(y.0) {
         return Err(no_range(model, "a surface or contours need ranges of two numeric variables", &names));
     }
-    let position = |(at, values): &(usize, Vec<f64>), row: &ScanPoint| values.partition_point(|v| *v < row.at[*at]);
+    let position =
+        |(index, values): &(usize, Vec<f64>), row: &ScanPoint| values.partition_point(|v| *v < row.x[*index]);
     let mut cells = Array2::from_elem((y.1.len(), x.1.len()), f64::NAN);
     rows.iter().for_each(|row| cells[(position(y, row), position(x, row))] = row.prediction.value);
     let (x, y) = (axis(model, x), axis(model, y));
-    let grid = Grid { title, subtitle, x, y, z: rates_of(model, &rates), values: cells, failed: Vec::new() };
+    let grid = Grid { title, subtitle, x, y, z: rate_quantity(model, &rates), values: cells, failed: Vec::new() };
     Ok(match kind {
         PredictedKind::Contour => Figure::Contour(grid),
         _ => Figure::Surface(grid, View::default()),
     })
 }
 
-fn no_range(model: &dyn Model, what: &str, varied: &[&str]) -> Error {
-    let here = if varied.is_empty() { "none varies".to_owned() } else { format!("{} vary", varied.join(", ")) };
-    let known: Vec<&str> = model.about().variables.iter().map(|variable| variable.name).collect();
+fn no_range(model: &dyn Model, requirement: &str, varied: &[&str]) -> Error {
+    let varied_text = if varied.is_empty() { "none varies".to_owned() } else { format!("{} vary", varied.join(", ")) };
+    let names: Vec<&str> = model.about().variables.iter().map(|variable| variable.name).collect();
     let next =
         "give ranges such as --set L=1..4096 or --set alpha=0.01,0.1,1 (--ranks for P), and one value of all others";
-    Error::input(format!("{what}; here {here}"), format!("{next}; variables are {}", known.join(", ")))
+    Error::input(format!("{requirement}; here {varied_text}"), format!("{next}; variables are {}", names.join(", ")))
 }
 
 /// Returns one curve for each combination of the other variables, in the order of the rows.
 fn curves(model: &dyn Model, rows: &[ScanPoint], x: usize, others: &[usize]) -> Vec<Series> {
-    let mut found: Vec<(Vec<f64>, Series)> = Vec::new();
+    let mut curves: Vec<(Vec<f64>, Series)> = Vec::new();
     for row in rows {
-        let key: Vec<f64> = others.iter().map(|&at| row.at[at]).collect();
+        let key: Vec<f64> = others.iter().map(|&index| row.x[index]).collect();
         let (low, high) = row.band.unwrap_or((f64::NAN, f64::NAN));
-        let point = CurvePoint { x: row.at[x], y: row.prediction.value, low, high };
-        match found.iter_mut().find(|(known, _)| *known == key) {
+        let point = CurvePoint { x: row.x[x], y: row.prediction.value, low, high };
+        match curves.iter_mut().find(|(other, _)| *other == key) {
             Some((_, series)) => series.points.push(point),
             None => {
                 let label = match others {
                     [] => "predicted".to_owned(),
-                    [at] if !model.about().variables[*at].words.is_empty() => value_text(model, *at, key[0]),
-                    _ => named(model, others, &key),
+                    [index] if !model.about().variables[*index].words.is_empty() => value_text(model, *index, key[0]),
+                    _ => slice_label(model, others, &key),
                 };
-                found.push((key, Series { label, points: vec![point] }));
+                curves.push((key, Series { label, points: vec![point] }));
             }
         }
     }
-    let in_order = |mut series: Series| {
+    let sort_points = |mut series: Series| {
         series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
         series
     };
-    found.into_iter().map(|(_, series)| in_order(series)).collect()
+    curves.into_iter().map(|(_, series)| sort_points(series)).collect()
 }

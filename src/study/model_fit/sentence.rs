@@ -7,12 +7,12 @@ use apexmap_theory::fit::{Estimate, Fit};
 use apexmap_theory::models::{Model, scan};
 
 /// Minimum ratio of the ends of an interval that leaves a number unknown.
-const WIDE: f64 = 100.0;
+const WIDE_RATIO: f64 = 100.0;
 
 /// Factor by which noise may make a nearer level seem slower than a farther one.
-const SAME: f64 = 1.1;
+const NOISE_FACTOR: f64 = 1.1;
 
-fn shown(model: &dyn Model, name: &str, value: f64) -> String {
+fn amount_text(model: &dyn Model, name: &str, value: f64) -> String {
     amount(value, scan::parameter(model, name).map_or(Unit::None, |parameter| parameter.unit()))
 }
 
@@ -22,61 +22,61 @@ fn shown(model: &dyn Model, name: &str, value: f64) -> String {
 /// # Panics
 /// If the fit is of another model.
 pub fn doubts(model: &dyn Model, fit: &Fit) -> Vec<String> {
-    let shown = |name: &str, value: f64| shown(model, name, value);
-    let found = |name: &&str| fit.estimates.iter().find(|estimate| estimate.number == *name);
-    let mut all = Vec::new();
-    for list in model.ascending() {
-        let known: Vec<&Estimate> = list.iter().filter_map(found).collect();
-        for pair in known.windows(2).filter(|pair| pair[0].value > SAME * pair[1].value) {
-            let [near, far] =
-                [pair[0], pair[1]].map(|one| format!("{} ({})", one.number, shown(one.number, one.value)));
-            all.push(format!("{near} is above {far}"));
+    let format_value = |name: &str, value: f64| amount_text(model, name, value);
+    let estimate = |name: &&str| fit.estimates.iter().find(|estimate| estimate.number == *name);
+    let mut doubts = Vec::new();
+    for list in model.ascending_numbers() {
+        let estimates: Vec<&Estimate> = list.iter().filter_map(estimate).collect();
+        for pair in estimates.windows(2).filter(|pair| pair[0].value > NOISE_FACTOR * pair[1].value) {
+            let [near, far] = [pair[0], pair[1]]
+                .map(|estimate| format!("{} ({})", estimate.number, format_value(estimate.number, estimate.value)));
+            doubts.push(format!("{near} is above {far}"));
         }
     }
     for estimate in &fit.estimates {
-        let most = scan::parameter(model, estimate.number).map_or(f64::INFINITY, |parameter| parameter.most);
-        let open = estimate.high >= 0.999 * most;
-        let wide = match estimate {
-            Estimate { low, high, .. } if *low > 0.0 => high / low >= WIDE,
+        let most = scan::parameter(model, estimate.number).map_or(f64::INFINITY, |parameter| parameter.max);
+        let is_open = estimate.high >= 0.999 * most;
+        let is_wide = match estimate {
+            Estimate { low, high, .. } if *low > 0.0 => high / low >= WIDE_RATIO,
             // A number that the data do not need can have any value up to one that they would show.
-            Estimate { value, high, .. } => *value > 0.0 && high / value >= WIDE.sqrt(),
+            Estimate { value, high, .. } => *value > 0.0 && high / value >= WIDE_RATIO.sqrt(),
         };
-        if open || wide {
-            let [low, high] = [estimate.low, estimate.high].map(|value| shown(estimate.number, value));
-            let above = if open { " or more" } else { "" };
-            all.push(format!("{} may be anything from {low} to {high}{above}", estimate.number));
+        if is_open || is_wide {
+            let [low, high] = [estimate.low, estimate.high].map(|value| format_value(estimate.number, value));
+            let above = if is_open { " or more" } else { "" };
+            doubts.push(format!("{} may be anything from {low} to {high}{above}", estimate.number));
         }
     }
-    all
+    doubts
 }
 
 /// The errors of a model and of the baseline with all points of a value of a variable left out.
-struct Line {
+struct LeftOutLine {
     variable: &'static str,
     /// `None` if the other values do not identify the model's numbers.
     model: Option<f64>,
     baseline: f64,
 }
 
-impl Line {
+impl LeftOutLine {
     /// Returns whether the model is no worse than the baseline, in the printed digits.
-    fn won(&self) -> bool {
+    fn is_no_worse(&self) -> bool {
         let shown = |error: f64| (1000.0 * error).round();
         self.model.is_some_and(|error| shown(error) <= shown(self.baseline))
     }
 }
 
-fn of_lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<Line> {
+fn left_out_lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<LeftOutLine> {
     let variables = model.about().variables;
-    let of_model = |variable: usize| fit.quality.lines_left_out.iter().find(|line| line.variable == variable);
+    let model_line = |variable: usize| fit.quality.lines_left_out.iter().find(|line| line.variable == variable);
     // Words have no order from which a missing value could be predicted.
     let courses = baseline.lines_left_out.iter().filter(|line| variables[line.variable].words.is_empty());
-    let one = |line: &apexmap_theory::fit::quality::LinesLeftOut| Line {
+    let to_line = |line: &apexmap_theory::fit::quality::LinesLeftOut| LeftOutLine {
         variable: variables[line.variable].name,
-        model: of_model(line.variable).map(|line| line.smape),
+        model: model_line(line.variable).map(|line| line.smape),
         baseline: line.smape,
     };
-    courses.map(one).collect()
+    courses.map(to_line).collect()
 }
 
 /// Returns the errors of a model and of the baseline with all points of a value of a variable left out: "alpha 24.8 %,
@@ -85,11 +85,11 @@ fn of_lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<Line> {
 /// # Panics
 /// If the fit is of another model with more variables.
 pub fn lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<String> {
-    let shown = |line: Line| {
+    let shown = |line: LeftOutLine| {
         let ours = line.model.map_or("not identified".into(), |error| format!("{:.1} %", 100.0 * error));
         format!("{} {ours}, {:.1} %", line.variable, 100.0 * line.baseline)
     };
-    of_lines(model, fit, baseline).into_iter().map(shown).collect()
+    left_out_lines(model, fit, baseline).into_iter().map(shown).collect()
 }
 
 /// Returns a sentence about what explains the measurement, how well, and where it does not. Impossible numbers come
@@ -104,9 +104,10 @@ pub fn lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<String> {
 pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> String {
     let (id, quality) = (model.about().id, &fit.quality);
     let doubts = doubts(model, fit);
-    let lines = baseline.map(|baseline| of_lines(model, fit, baseline)).unwrap_or_default();
+    let lines = baseline.map(|baseline| left_out_lines(model, fit, baseline)).unwrap_or_default();
     let failure = adequacy::failure(quality.smape, &fit.points);
-    let explains = failure.is_none() && doubts.is_empty() && !lines.is_empty() && lines.iter().all(Line::won);
+    let explains =
+        failure.is_none() && doubts.is_empty() && !lines.is_empty() && lines.iter().all(LeftOutLine::is_no_worse);
     let mut text = String::new();
     if !doubts.is_empty() {
         text += &format!("The fitted numbers are impossible or unknown: {}. ", doubts.join("; "));
@@ -126,7 +127,7 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
         text += &format!(
             " {} is at most {}: only the larger of it and {} shows.",
             hidden.number,
-            shown(model, hidden.number, hidden.most),
+            amount_text(model, hidden.number, hidden.most),
             hidden.of
         );
     }
@@ -140,16 +141,16 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
             (false, true) => None,
             (false, false) => Some("with such numbers"),
         };
-        text += &compared(&lines, baseline, but);
+        text += &comparison(&lines, baseline, but);
     }
     text
 }
 
 /// Compares the model with the baseline: ` It does not explain it: ...`. `but` is the reason why it fails although it
 /// is no worse.
-fn compared(lines: &[Line], baseline: &Baseline, but: Option<&str>) -> String {
+fn comparison(lines: &[LeftOutLine], baseline: &Baseline, but: Option<&str>) -> String {
     let per_cent = |error: f64| format!("{:.1} %", 100.0 * error);
-    let against = |line: &Line| {
+    let against = |line: &LeftOutLine| {
         let theirs = per_cent(line.baseline);
         match line.model {
             Some(ours) => {
@@ -161,17 +162,17 @@ fn compared(lines: &[Line], baseline: &Baseline, but: Option<&str>) -> String {
             ),
         }
     };
-    let all = |lines: Vec<&Line>| lines.into_iter().map(against).collect::<Vec<_>>().join(", ");
-    let lost: Vec<&Line> = lines.iter().filter(|line| !line.won()).collect();
+    let list = |lines: Vec<&LeftOutLine>| lines.into_iter().map(against).collect::<Vec<_>>().join(", ");
+    let lost: Vec<&LeftOutLine> = lines.iter().filter(|line| !line.is_no_worse()).collect();
     if lines.is_empty() {
         return " No variable has three values, so the model cannot be distinguished from a curve.".into();
     }
     if lost.is_empty() {
-        let it = but.map_or(" It".into(), |why| format!(" It does not explain it {why}, though it"));
+        let subject = but.map_or(" It".into(), |why| format!(" It does not explain it {why}, though it"));
         return format!(
-            "{it} predicts what is left out no worse than the empirical baseline: {}.",
-            all(lines.iter().collect())
+            "{subject} predicts what is left out no worse than the empirical baseline: {}.",
+            list(lines.iter().collect())
         );
     }
-    format!(" It does not explain it: the empirical baseline, {}, predicts better: {}.", baseline.curve, all(lost))
+    format!(" It does not explain it: the empirical baseline, {}, predicts better: {}.", baseline.curve, list(lost))
 }

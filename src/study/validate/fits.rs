@@ -8,22 +8,22 @@ use apexmap_theory::machine::{Card, catalogue};
 use apexmap_theory::models::{self, Model};
 use apexmap_theory::published;
 
-pub fn all() -> Result<Vec<PublishedFit>> {
+pub fn fit_published() -> Result<Vec<PublishedFit>> {
     let (free, held) = single_core()?;
     Ok(vec![hypercube()?, hypercube_by_parts()?, multi_core()?, free, held])
 }
 
 /// Returns observations from rates in GUPS.
 fn observations(model: &dyn Model, rows: &[(Vec<(&str, f64)>, f64)]) -> Result<Vec<Observation>> {
-    let one = |(given, gups): &(Vec<(&str, f64)>, f64)| {
-        let value = |name: &str| given.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    let observation = |(given, gups): &(Vec<(&str, f64)>, f64)| {
+        let value = |name: &str| given.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
         Ok(Observation { x: model.variables(&value)?, y: gups * 1e9, launch: 0 })
     };
-    rows.iter().map(one).collect()
+    rows.iter().map(observation).collect()
 }
 
 /// Fits a model to rows. Given parameters and those in `held` come from the card; the others are fitted.
-fn fitted(
+fn fit_table(
     id: &str,
     card: &str,
     source: &str,
@@ -34,7 +34,7 @@ fn fitted(
     let (model, card) = (models::find(id)?, Card::find(card)?);
     let role = |parameter: &models::Parameter| match card
         .get(parameter.number)
-        .filter(|_| parameter.given || held.contains(&parameter.number))
+        .filter(|_| parameter.is_given || held.contains(&parameter.number))
     {
         Some(value) => Role::Hold(value),
         None => Role::Fit,
@@ -42,7 +42,7 @@ fn fitted(
     let roles: Vec<Role> = model.about().parameters.iter().map(role).collect();
     let data = observations(model, rows)?;
     let mut lines = Vec::new();
-    let found = match fit::fit(model, &data, &roles, Options::default()) {
+    let fit = match fit::fit(model, &data, &roles, Options::default()) {
         Ok(fit) => {
             for estimate in &fit.estimates {
                 let parameter = models::scan::parameter(model, estimate.number);
@@ -59,13 +59,13 @@ fn fitted(
             Some(fit)
         }
         Err(refusal) => {
-            lines.push(format!("refused: {}; {}", refusal.what, refusal.next));
+            lines.push(format!("refused: {}; {}", refusal.message, refusal.help));
             None
         }
     };
     lines.extend(remarks.iter().map(|remark| (*remark).to_owned()));
-    let smape = found.as_ref().map(|fit| fit.quality.smape);
-    Ok(PublishedFit { source: source.to_owned(), model: model.about().id, lines, smape, fit: found })
+    let smape = fit.as_ref().map(|fit| fit.quality.smape);
+    Ok(PublishedFit { source: source.to_owned(), model: model.about().id, lines, smape, fit })
 }
 
 fn hypercube() -> Result<PublishedFit> {
@@ -73,7 +73,7 @@ fn hypercube() -> Result<PublishedFit> {
     let powers = pairs.into_iter().filter(|(ranks, _)| (*ranks as u64).is_power_of_two());
     let rows: Vec<_> = powers.map(|(ranks, gups)| (vec![("P", ranks)], gups)).collect();
     let remarks = ["powers of two only: others need extra messages (Section 2)"];
-    fitted("random_access.hypercube", "red-storm", "hypercube paper, Table 2", &rows, &remarks, &[])
+    fit_table("random_access.hypercube", "red-storm", "hypercube paper, Table 2", &rows, &remarks, &[])
 }
 
 fn hypercube_by_parts() -> Result<PublishedFit> {
@@ -87,11 +87,11 @@ fn hypercube_by_parts() -> Result<PublishedFit> {
         "the fitted latency exceeds the printed 7 us: it includes all costs of a stage that do not depend on Q",
     ];
     let source = "hypercube paper, Tables 2 and 4 together";
-    let mut found = fitted("random_access.all_to_all", "red-storm", source, &rows, &remarks, &[])?;
-    if let Some(fit) = &found.fit {
-        found.lines.push(best_dimension(models::find(found.model)?, &fit.parameters));
+    let mut published_fit = fit_table("random_access.all_to_all", "red-storm", source, &rows, &remarks, &[])?;
+    if let Some(fit) = &published_fit.fit {
+        published_fit.lines.push(best_dimension(models::find(published_fit.model)?, &fit.parameters));
     }
-    Ok(found)
+    Ok(published_fit)
 }
 
 /// Returns in how many dimensions an exchange of 1024 processors is fastest with the fitted numbers; the hypercube's 10
@@ -111,7 +111,7 @@ fn multi_core() -> Result<PublishedFit> {
     let pairs = published::table("bluegene-table-4")?.pairs("nodes", "bgp_multi_gups");
     let rows: Vec<_> = pairs.into_iter().map(|(nodes, gups)| (vec![("P", nodes)], gups)).collect();
     let remarks = ["measured rates fall below the bottleneck from 4096 nodes on: \"within 70% percent\" (Section 5.3)"];
-    fitted("random_access.roles", "bluegene-p", "Blue Gene/P paper, Table 4, multi-core", &rows, &remarks, &[])
+    fit_table("random_access.roles", "bluegene-p", "Blue Gene/P paper, Table 4, multi-core", &rows, &remarks, &[])
 }
 
 /// Fits both parameters, which large tori cannot separate, and then the hop alone.
@@ -121,7 +121,7 @@ fn single_core() -> Result<(PublishedFit, PublishedFit)> {
     let (id, card, source) = ("random_access.routed", "bluegene-p", "Blue Gene/P paper, Table 4, single-core");
     let remarks = ["local_seconds held at the paper's 92 cycles"];
     Ok((
-        fitted(id, card, source, &rows, &[], &[])?,
-        fitted(id, card, source, &rows, &remarks, &[catalogue::LOCAL_SECONDS.name])?,
+        fit_table(id, card, source, &rows, &[], &[])?,
+        fit_table(id, card, source, &rows, &remarks, &[catalogue::LOCAL_SECONDS.name])?,
     ))
 }

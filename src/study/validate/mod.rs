@@ -168,14 +168,14 @@ impl Count {
     /// Counts the checks of a kind.
     fn new<'a>(kind: Kind, checks: impl Iterator<Item = &'a Check>) -> Self {
         let own: Vec<&Check> = checks.filter(|check| check.kind == kind).collect();
-        let with = |verdict: Verdict| own.iter().filter(|check| check.verdict == verdict).count();
+        let count = |verdict: Verdict| own.iter().filter(|check| check.verdict == verdict).count();
         Self {
             kind,
             values: own.len(),
-            agree: with(Verdict::Agrees),
-            differ: with(Verdict::Differs),
+            agree: count(Verdict::Agrees),
+            differ: count(Verdict::Differs),
             model_at_fault: own.iter().filter(|check| check.at_fault == Some(Fault::Model)).count(),
-            unexplained: with(Verdict::NotExplained),
+            unexplained: count(Verdict::NotExplained),
         }
     }
 
@@ -196,15 +196,15 @@ impl Count {
 /// # Errors
 /// If a table or card of the program is invalid.
 pub fn validate() -> Result<Validation> {
-    let fits = fits::all()?;
-    let checks = checks::all(&fits)?;
+    let fits = fits::fit_published()?;
+    let checks = checks::evaluate(&fits)?;
     Ok(Validation { papers: papers::rows(&checks), checks, fits })
 }
 
 /// Predicts with the numbers of a published machine.
 pub fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Result<models::Prediction> {
     let model = models::find(id)?;
-    let value = |name: &str| given.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    let value = |name: &str| given.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
     Ok(model.predict(&model.variables(&value)?, &model.parameters(&Card::find(card)?)?))
 }
 
@@ -219,10 +219,10 @@ impl Validation {
         let mut text = String::from("Published values compared with the papers' equations and with models\n");
         for checks in self.checks.chunk_by(|a, b| a.source == b.source && a.kind == b.kind) {
             let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Right, Align::Left]);
-            table.row(["", "published", "recomputed", "difference", "verdict"]);
-            checks.iter().for_each(|check| table.row(check.cells()));
+            table.add_row(["", "published", "recomputed", "difference", "verdict"]);
+            checks.iter().for_each(|check| table.add_row(check.cells()));
             let (source, kind) = (&checks[0].source, checks[0].kind.word());
-            let _ = write!(text, "\n{source} [{kind}]\n{}", table.indented(2).within(width));
+            let _ = write!(text, "\n{source} [{kind}]\n{}", table.with_indent(2).with_width(width));
         }
         text.push('\n');
         for count in self.counts() {
@@ -230,13 +230,14 @@ impl Validation {
         }
         text.push_str("A measured value that is fitted with its own row also counts as predicted if the other rows suffice for a fit.\n");
         let mut table = TextTable::new([Align::Left; 6]);
-        table.row(["paper", "place", "models", "sweeps", "values", "missing, and why"]);
+        table.add_row(["paper", "place", "models", "sweeps", "values", "missing, and why"]);
         for row in &self.papers {
             let place = format!("{}: {}", row.place, row.what);
             let (models, sweeps) = (row.models.join(", "), row.sweeps.join(", "));
-            table.row([row.paper.to_owned(), place, models, sweeps, row.counts(), row.missing.to_owned()]);
+            table.add_row([row.paper.to_owned(), place, models, sweeps, row.counts(), row.missing.to_owned()]);
         }
-        let _ = write!(text, "\nReproduced parts of each table and figure\n\n{}", table.indented(2).within(width));
+        let _ =
+            write!(text, "\nReproduced parts of each table and figure\n\n{}", table.with_indent(2).with_width(width));
         text.push_str("\nModels fitted to the published measurements\n");
         for fitted in &self.fits {
             let smape = fitted.smape.map_or(String::new(), |smape| format!("; SMAPE {:.1} %", 100.0 * smape));

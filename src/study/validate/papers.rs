@@ -12,7 +12,7 @@ pub struct Item {
     pub paper: &'static Source,
     /// Place in the paper: `Table 3`.
     pub place: &'static str,
-    pub what: &'static str,
+    pub description: &'static str,
     /// Models that predict it.
     pub models: &'static [&'static str],
     /// Sweeps that measure the same on another machine.
@@ -23,8 +23,8 @@ pub struct Item {
     pub missing: &'static str,
 }
 
-const fn item(paper: &'static Source, place: &'static str, what: &'static str) -> Item {
-    Item { paper, place, what, models: &[], sweeps: &[], checks: &[], missing: "" }
+const fn item(paper: &'static Source, place: &'static str, description: &'static str) -> Item {
+    Item { paper, place, description, models: &[], sweeps: &[], checks: &[], missing: "" }
 }
 
 impl Item {
@@ -65,8 +65,8 @@ pub struct Row {
 impl Row {
     /// Returns `identity: 5 of 5 agree; predicted: 7 of 10 agree`.
     pub fn counts(&self) -> String {
-        let one = |count: &Count| format!("{}: {} of {} agree", count.kind.word(), count.agree, count.values);
-        self.values.iter().map(one).collect::<Vec<_>>().join("; ")
+        let count_text = |count: &Count| format!("{}: {} of {} agree", count.kind.word(), count.agree, count.values);
+        self.values.iter().map(count_text).collect::<Vec<_>>().join("; ")
     }
 }
 
@@ -77,14 +77,14 @@ pub fn rows(checks: &[Check]) -> Vec<Row> {
         Row {
             paper: item.paper.short,
             place: item.place,
-            what: item.what,
+            what: item.description,
             models: item.models.to_vec(),
             sweeps: item.sweeps.to_vec(),
             values: Kind::ALL.map(count).into_iter().filter(|count| count.values > 0).collect(),
             missing: item.missing,
         }
     };
-    ALL.iter().map(row).collect()
+    ITEMS.iter().map(row).collect()
 }
 
 const A: &Source = &APEX_MAP;
@@ -94,7 +94,7 @@ const B: &Source = &BLUE_GENE_P_RANDOM_ACCESS;
 const N: &Source = &NIC_MESSAGE_RATE;
 
 /// Every table and figure of the five papers, and their other quoted numbers.
-pub const ALL: &[Item] = &[
+pub const ITEMS: &[Item] = &[
     item(A, "Section 2", "share of remote accesses")
         .models(&["apex_map.surface"])
         .checks(&["Apex-Map paper, Section 2,"]),

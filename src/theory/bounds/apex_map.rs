@@ -9,10 +9,10 @@ use crate::bounds::limits::LINE_BYTES;
 use apexmap_base::source::{APEX_MAP, BLUE_GENE_P_RANDOM_ACCESS, NIC_MESSAGE_RATE};
 use apexmap_base::units::WORD_BYTES;
 use apexmap_measure::kernels::apex_map::access::Access;
-use apexmap_measure::numerics::power_law::crossing;
+use apexmap_measure::numerics::power_law::crossing_share;
 
 /// Bytes that one instruction loads or stores, at most.
-const MOST_BYTES: f64 = 64.0;
+const MAX_BYTES_PER_INSTRUCTION: f64 = 64.0;
 
 pub const FAMILY: Family = Family {
     name: "apex_map",
@@ -95,15 +95,15 @@ pub const FAMILY: Family = Family {
 fn terms(case: &Case, terms: &mut Terms) {
     let (limits, point) = (case.limits, case.point);
     // A card has no limits of stores. With neighbours, the rate is that of the first rank, not of all ranks.
-    if Access::of(point) != Access::Read || point.params.contains_key("neighbours") {
+    if Access::from_point(point) != Access::Read || point.params.contains_key("neighbours") {
         return;
     }
     let (alpha, ranks) = (point.real("alpha"), point.ranks as f64);
     let bytes = (point.integer("L") * WORD_BYTES) as f64;
     let own = (point.integer("M") * WORD_BYTES) as f64 / ranks;
     // The remote share of this run. With few remote accesses it differs from the expected value.
-    let away = case.output("remote_share").unwrap_or(1.0 - ranks.powf(-alpha));
-    let at_once = case.at_once(ranks);
+    let remote_share = case.output("remote_share").unwrap_or(1.0 - ranks.powf(-alpha));
+    let concurrency = case.concurrent_ranks(ranks);
     // A minimum: a block of three words, for example, may lie in two lines.
     let lines = (bytes / LINE_BYTES).max(1.0);
     let threads = case.carrier.0 == "threads";
@@ -111,22 +111,26 @@ fn terms(case: &Case, terms: &mut Terms) {
 
     // An access loads its index and the words of the block. Between threads, the rank that answers a request copies the
     // block: it loads and stores the block once more.
-    let loads = (bytes / MOST_BYTES).ceil();
-    let copies = if threads && two_sided { away } else { 0.0 };
+    let loads = (bytes / MAX_BYTES_PER_INSTRUCTION).ceil();
+    let copies = if threads && two_sided { remote_share } else { 0.0 };
     let loaded = WORD_BYTES as f64 + (1.0 + copies) * bytes;
-    terms.add(ISSUE, at_once, limits.issue(1.0 + (1.0 + copies) * loads, loaded, copies * loads));
-    let in_loop = limits.reads.least().zip(limits.byte_seconds).map(|(read, byte)| read.max(bytes * byte));
-    terms.set_loop(at_once, in_loop);
+    terms.add(ISSUE, concurrency, limits.issue_seconds(1.0 + (1.0 + copies) * loads, loaded, copies * loads));
+    let in_loop = limits.reads.min_cost().zip(limits.byte_seconds).map(|(read, byte)| read.max(bytes * byte));
+    terms.set_loop(concurrency, in_loop);
 
     // Between threads, a core reads remote blocks too. Between processes, a network adapter may read them.
-    let law = Law::power(alpha, own).in_blocks(bytes.max(LINE_BYTES));
-    let (read, by_cores) = if threads { (1.0, law.with_remote(away)) } else { (1.0 - away, law) };
-    let known = !limits.reads.is_empty();
-    let latency = limits.outstanding.map(|most| lines * limits.latencies.mean(&by_cores) / most);
-    let reads = known.then(|| limits.reads_beyond_first.most(&by_cores));
-    terms.add(OUTSTANDING, at_once, reads.map(|reads| read * reads.max(latency.unwrap_or(0.0))));
+    let law = Law::from_alpha(alpha, own).in_blocks(bytes.max(LINE_BYTES));
+    let (read, by_cores) = if threads { (1.0, law.with_remote(remote_share)) } else { (1.0 - remote_share, law) };
+    let has_reads = !limits.reads.is_empty();
+    let latency = limits.outstanding.map(|max_lines| lines * limits.latencies.mean_cost(&by_cores) / max_lines);
+    let reads = has_reads.then(|| limits.reads_beyond_first.max_rung_cost(&by_cores));
+    terms.add(OUTSTANDING, concurrency, reads.map(|reads| read * reads.max(latency.unwrap_or(0.0))));
     if case.on_base_pages() {
-        terms.add(WALKS, at_once, (!limits.reads_on_base.is_empty()).then(|| read * limits.walks.most(&by_cores)));
+        terms.add(
+            WALKS,
+            concurrency,
+            (!limits.reads_on_base.is_empty()).then(|| read * limits.walks.max_rung_cost(&by_cores)),
+        );
     }
     // `sequential` and `chains` use a single index array repeatedly. All other kernels stream through N arrays, so a region
     // that is smaller than the arrays holds none of the indices to come.
@@ -135,49 +139,52 @@ fn terms(case: &Case, terms: &mut Terms) {
     let indices = |region: f64| if streamed && array_bytes > region { WORD_BYTES as f64 / LINE_BYTES } else { 0.0 };
     for &(region, line) in limits.lines.rungs() {
         if let Some(level) = limits.level(region) {
-            let beyond = read * lines * (1.0 - by_cores.below(region));
-            terms.add(level, at_once, Some((beyond + indices(region)) * line));
+            let beyond = read * lines * (1.0 - by_cores.max_share_within(region));
+            terms.add(level, concurrency, Some((beyond + indices(region)) * line));
         }
     }
     // A block comes from the memory or the caches of some node, whichever rank reads it.
     let on_node = ranks / case.nodes as f64;
-    let cached = limits.cached(on_node) / on_node;
-    let from_memory = lines * (1.0 - law.with_remote(away).below(cached)) + indices(cached);
+    let cached = limits.cached_bytes(on_node) / on_node;
+    let from_memory = lines * (1.0 - law.with_remote(remote_share).max_share_within(cached)) + indices(cached);
     let node = limits.node_bandwidth.map(|bandwidth| from_memory * LINE_BYTES / bandwidth);
     terms.add(MEMORY, case.nodes as f64, node);
     if two_sided && point.ranks > 1 {
         let poll = limits.poll.filter(|_| case.messages().is_some());
-        terms.add(POLLS, at_once, poll.map(|poll| poll / point.integer("poll_every") as f64));
+        terms.add(POLLS, concurrency, poll.map(|poll| poll / point.integer("poll_every") as f64));
     }
     if point.ranks > 1 {
-        remote(case, away, bytes, terms);
+        add_remote_terms(case, remote_share, bytes, terms);
     }
 }
 
-fn remote(case: &Case, share: f64, bytes: f64, terms: &mut Terms) {
+fn add_remote_terms(case: &Case, share: f64, bytes: f64, terms: &mut Terms) {
     let (ranks, messages) = (case.point.ranks as f64, case.messages());
-    let cost = |of: fn(&Messages) -> Option<f64>| messages.and_then(of);
+    let cost = |select: fn(&Messages) -> Option<f64>| messages.and_then(select);
     let gets = case.point.kernel == "apex_map.one_sided";
     let costs = messages.map(|m| if gets { m.get } else { m.send });
-    let (of_an_access, latency) = match gets {
+    let (operations_per_access, latency) = match gets {
         true => (1.0, cost(|m| m.get_latency)),
         // The receiver can see a put earlier than a sent message.
-        false => (2.0, cost(|m| m.send_latency.into_iter().chain(m.put_latency).reduce(f64::min)).map(|one| 2.0 * one)),
+        false => (
+            2.0,
+            cost(|m| m.send_latency.into_iter().chain(m.put_latency).reduce(f64::min)).map(|one_way| 2.0 * one_way),
+        ),
     };
-    let at_once = case.at_once(ranks);
+    let concurrency = case.concurrent_ranks(ranks);
     let message = costs.and_then(|c| c.message);
-    terms.add(MESSAGES, at_once, message.map(|message| share * of_an_access * message));
-    terms.add(LINK, at_once, costs.and_then(|c| c.byte).map(|byte| share * bytes * byte));
+    terms.add(MESSAGES, concurrency, message.map(|message| share * operations_per_access * message));
+    terms.add(LINK, concurrency, costs.and_then(|c| c.byte).map(|byte| share * bytes * byte));
     let outstanding = case.point.integer("B") as f64;
     terms.add(LATENCY, ranks, latency.map(|latency| share * latency / outstanding));
     if gets {
         // The bisection bandwidth was measured with sends. Gets may take another path.
         return;
     }
-    let bisection = messages.and_then(|m| m.bisection).filter(|(_, over)| *over == case.point.ranks);
+    let bisection = messages.and_then(|m| m.bisection).filter(|(_, halved_ranks)| *halved_ranks == case.point.ranks);
     // Half of the crossing traffic goes in each direction. The fraction of the remote accesses that cross is taken from the
     // law, however large the remote share of this run is.
     let expected = 1.0 - ranks.powf(-case.point.real("alpha"));
-    let crossing = || share / expected * crossing(ranks, case.point.real("alpha")) / 2.0;
+    let crossing = || share / expected * crossing_share(ranks, case.point.real("alpha")) / 2.0;
     terms.add(BISECTION, 1.0, bisection.map(|(bandwidth, _)| crossing() * bytes / bandwidth));
 }

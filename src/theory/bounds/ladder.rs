@@ -13,10 +13,10 @@ impl Ladder {
     /// Takes sizes and costs in any order.
     pub fn new(mut rungs: Vec<(f64, f64)>) -> Self {
         rungs.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut least = f64::INFINITY;
+        let mut min_cost = f64::INFINITY;
         for (_, cost) in rungs.iter_mut().rev() {
-            least = least.min(*cost);
-            *cost = least;
+            min_cost = min_cost.min(*cost);
+            *cost = min_cost;
         }
         Self { rungs }
     }
@@ -30,18 +30,18 @@ impl Ladder {
     }
 
     /// Returns the lowest cost, that of the smallest size.
-    pub fn least(&self) -> Option<f64> {
+    pub fn min_cost(&self) -> Option<f64> {
         self.rungs.first().map(|(_, cost)| *cost)
     }
 
     /// Returns a lower bound of the cost at `size`: the cost of the largest measured size that is not above `size`. Returns
     /// `None` if all measured sizes are larger.
-    pub fn at(&self, size: f64) -> Option<f64> {
+    pub fn cost_at(&self, size: f64) -> Option<f64> {
         self.rungs.iter().rev().find(|(rung, _)| *rung <= size).map(|(_, cost)| *cost)
     }
 
     /// Returns the lower of two costs at each size that both ladders have.
-    pub fn or(&self, other: &Self) -> Self {
+    pub fn min_with(&self, other: &Self) -> Self {
         let both = |&(size, cost): &(f64, f64)| {
             let (_, instead) = other.rungs.iter().find(|(rung, _)| *rung == size)?;
             Some((size, cost.min(*instead)))
@@ -50,25 +50,26 @@ impl Ladder {
     }
 
     /// Returns the rungs of at least `bytes`.
-    pub fn from(&self, bytes: f64) -> Self {
+    pub fn rungs_from(&self, bytes: f64) -> Self {
         Self { rungs: self.rungs.iter().copied().filter(|(rung, _)| *rung >= bytes).collect() }
     }
 
     /// Returns a lower bound of the mean cost of accesses that follow `law`. Each cost must be the mean of uniform draws
     /// below its size.
-    pub fn mean(&self, law: &Law) -> f64 {
+    pub fn mean_cost(&self, law: &Law) -> f64 {
         let ends = self.rungs.iter().skip(1).map(|(rung, _)| *rung).chain([law.own()]);
         let inside = self.rungs.iter().zip(ends).filter(|((rung, _), _)| *rung < law.own());
-        let up_to = |bytes: f64| if bytes < law.own() { law.mixed(bytes) } else { law.mixed_before_end() };
+        let up_to =
+            |bytes: f64| if bytes < law.own() { law.uniform_weight(bytes) } else { law.uniform_weight_before_end() };
         let between = inside.map(|(&(rung, cost), end)| (up_to(end) - up_to(rung)).max(0.0) * cost);
-        (1.0 - law.mixed_before_end()) * self.at(law.own()).unwrap_or(0.0) + between.sum::<f64>()
+        (1.0 - law.uniform_weight_before_end()) * self.cost_at(law.own()).unwrap_or(0.0) + between.sum::<f64>()
     }
 
     /// Returns a lower bound where each cost belongs to a resource that limits alone: the largest contribution of a single
     /// rung.
-    pub fn most(&self, law: &Law) -> f64 {
+    pub fn max_rung_cost(&self, law: &Law) -> f64 {
         let part = |&(rung, cost): &(f64, f64)| {
-            let before = if rung < law.own() { law.mixed(rung) } else { law.mixed_before_end() };
+            let before = if rung < law.own() { law.uniform_weight(rung) } else { law.uniform_weight_before_end() };
             (1.0 - before) * cost
         };
         self.rungs.iter().filter(|(rung, _)| *rung <= law.own()).map(part).fold(0.0, f64::max)

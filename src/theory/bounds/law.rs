@@ -20,7 +20,7 @@ pub struct Law {
 
 impl Law {
     /// Returns the law of one rank that reads single words of its memory of `own` bytes.
-    pub fn power(alpha: f64, own: f64) -> Self {
+    pub fn from_alpha(alpha: f64, own: f64) -> Self {
         Self { alpha, own, block: 0.0, remote: 0.0 }
     }
 
@@ -40,61 +40,65 @@ impl Law {
     }
 
     /// Returns the share of the accesses to the first `bytes`. Exact where blocks end.
-    fn smooth(&self, bytes: f64) -> f64 {
+    fn smooth_share(&self, bytes: f64) -> f64 {
         let x = (bytes / self.own).min(1.0);
-        let of_others =
+        let remote_part =
             if self.remote > 0.0 { ((1.0 + x).powf(self.alpha) - 1.0) / (2f64.powf(self.alpha) - 1.0) } else { 0.0 };
-        (1.0 - self.remote) * x.powf(self.alpha) + self.remote * of_others
+        (1.0 - self.remote) * x.powf(self.alpha) + self.remote * remote_part
     }
 
     /// Returns the shares of the accesses before and up to the end of the block that contains `bytes`, and the part of this
     /// block below `bytes`.
-    fn around(&self, bytes: f64) -> (f64, f64, f64) {
+    fn block_shares(&self, bytes: f64) -> (f64, f64, f64) {
         let before = (bytes / self.block).floor();
-        (self.smooth(before * self.block), self.smooth((before + 1.0) * self.block), bytes / self.block - before)
+        (
+            self.smooth_share(before * self.block),
+            self.smooth_share((before + 1.0) * self.block),
+            bytes / self.block - before,
+        )
     }
 
     /// Returns the largest share of the words read that `bytes` of cache can hold.
-    pub fn below(&self, bytes: f64) -> f64 {
+    pub fn max_share_within(&self, bytes: f64) -> f64 {
         if bytes >= self.own {
             return 1.0;
         }
         if self.block <= 0.0 {
-            return self.smooth(bytes);
+            return self.smooth_share(bytes);
         }
-        let (before, with, part) = self.around(bytes);
+        let (before, with, part) = self.block_shares(bytes);
         before + part * (with - before)
     }
 
     /// Returns the weight of the uniform components that span at most `bytes`. The law is a mixture of uniform distributions,
     /// because hotter bytes come first; with density f, this weight is F(c) - c f(c) (integration by parts).
-    pub fn mixed(&self, bytes: f64) -> f64 {
+    pub fn uniform_weight(&self, bytes: f64) -> f64 {
         if bytes >= self.own {
             return 1.0;
         }
         if self.block > 0.0 {
-            let (before, with, _) = self.around(bytes);
-            return (self.below(bytes) - bytes * (with - before) / self.block).max(0.0);
+            let (before, with, _) = self.block_shares(bytes);
+            return (self.max_share_within(bytes) - bytes * (with - before) / self.block).max(0.0);
         }
-        self.smoothly_mixed(bytes / self.own)
+        self.smooth_uniform_weight(bytes / self.own)
     }
 
     /// Returns the weight of all uniform components that span less than the whole memory.
-    pub fn mixed_before_end(&self) -> f64 {
+    pub fn uniform_weight_before_end(&self) -> f64 {
         if self.block > 0.0 {
             let last = self.own - self.block / 2.0;
-            return self.mixed(last);
+            return self.uniform_weight(last);
         }
-        self.smoothly_mixed(1.0)
+        self.smooth_uniform_weight(1.0)
     }
 
-    fn smoothly_mixed(&self, x: f64) -> f64 {
-        let of_others = if self.remote > 0.0 {
+    fn smooth_uniform_weight(&self, x: f64) -> f64 {
+        let remote_part = if self.remote > 0.0 {
             ((1.0 + x).powf(self.alpha) - 1.0 - x * self.alpha * (1.0 + x).powf(self.alpha - 1.0))
                 / (2f64.powf(self.alpha) - 1.0)
         } else {
             0.0
         };
-        (1.0 - self.remote) * (1.0 - self.alpha) * x.powf(self.alpha) + self.remote * of_others
+        (1.0 - self.remote) * (1.0 - self.alpha) * x.powf(self.alpha) + self.remote * remote_part
     }
 }

@@ -11,13 +11,13 @@ pub const LINE_BYTES: f64 = 64.0;
 
 /// Maximum loads that a core starts per cycle. Current x86_64 and Arm cores start two or three, according to the makers'
 /// optimisation guides; four leaves a margin for wider cores.
-const LOADS: f64 = 4.0;
+const MAX_LOADS_PER_CYCLE: f64 = 4.0;
 
 /// Maximum stores that a core starts per cycle. Current cores start one or two.
-const STORES: f64 = 2.0;
+const MAX_STORES_PER_CYCLE: f64 = 2.0;
 
 /// Maximum bytes that a core loads per cycle: two vectors of 64 bytes.
-const LOADED_BYTES: f64 = 128.0;
+const MAX_LOADED_BYTES_PER_CYCLE: f64 = 128.0;
 
 /// The best measured numbers of a machine.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -87,7 +87,7 @@ pub struct Costs {
     /// Seconds per message, each in a separate buffer.
     pub message: Option<f64>,
     /// Seconds per message if all use one buffer.
-    pub message_to_one: Option<f64>,
+    pub message_one_buffer: Option<f64>,
     /// Seconds per byte, with any buffers.
     pub byte: Option<f64>,
 }
@@ -101,22 +101,22 @@ impl Limits {
     pub const BY_FORCE: &str = "of another host";
 
     /// Returns whether the card was measured on this host.
-    pub fn is_of(&self, host: &Host) -> bool {
+    pub fn is_from_host(&self, host: &Host) -> bool {
         self.host.as_ref() == Some(&host.name) && self.cpu_model.as_ref() == Some(&host.cpu_model)
     }
 
     /// Reads the limits of a card. Numbers that the card does not have are `None` or empty.
-    pub fn of(card: &Card) -> Self {
+    pub fn from_card(card: &Card) -> Self {
         let text = |name: &str| Some(card.provenance.get(name)?.as_str()?.to_owned());
         let reads = |pages: Word, order: Word| ladder(card, catalogue::READ_SECONDS.name, &[pages, order]);
-        let best = |pages: Word| reads(pages.clone(), Word::Independent).or(&reads(pages, Word::Prefetched));
+        let best = |pages: Word| reads(pages.clone(), Word::Independent).min_with(&reads(pages, Word::Prefetched));
         let (on_huge, on_base) = (best(Word::Huge), best(Word::Base));
         let latency = reads(Word::Huge, Word::Dependent);
-        let first = latency.least().unwrap_or(0.0);
+        let first = latency.min_cost().unwrap_or(0.0);
         let latencies = Ladder::new(latency.rungs().iter().map(|&(size, cost)| (size, cost - first)).collect());
         let rates = steps(card, catalogue::READ_BANDWIDTH_BYTES_PER_SECOND.name, |rest| rest.is_empty());
         let stream = Ladder::new(rates.map(|(size, best)| (size, LINE_BYTES / best)).collect());
-        let lines = stream.or(&on_huge);
+        let lines = stream.min_with(&on_huge);
         let occupied = latencies.rungs().iter().filter_map(|&(size, latency)| {
             let (_, line) = lines.rungs().iter().find(|(rung, _)| *rung == size)?;
             Some(latency / line)
@@ -126,10 +126,10 @@ impl Limits {
             .map_while(|name| card.get(name))
             .collect();
         let first_cache = caches.first().copied().unwrap_or(0.0);
-        let reach = card.get(&NumberName::new(catalogue::TLB_REACH_BYTES).with([Word::Base]).to_string());
-        let walked = on_base.from(reach.unwrap_or(first_cache) + 1.0);
+        let reach = card.get(&NumberName::new(catalogue::TLB_REACH_BYTES).with_qualifier([Word::Base]).to_string());
+        let walked = on_base.rungs_from(reach.unwrap_or(first_cache) + 1.0);
         // The pages of a run are unknown; it cannot be faster than on the better ones.
-        let reads = if on_base.is_empty() { on_huge } else { on_huge.or(&on_base) };
+        let reads = if on_base.is_empty() { on_huge } else { on_huge.min_with(&on_base) };
         Self {
             host: text("host"),
             cpu_model: text("cpu_model"),
@@ -138,18 +138,18 @@ impl Limits {
             cores: card.get(catalogue::CORES.name),
             core_clock: card.best(catalogue::CORE_CLOCK_HZ.name),
             poll: card.best(catalogue::OPERATION_SECONDS.name),
-            reads_beyond_first: reads.from(first_cache + 1.0),
+            reads_beyond_first: reads.rungs_from(first_cache + 1.0),
             walks: Ladder::new(walked.rungs().iter().map(|&(size, cost)| (2.0 * size, cost)).collect()),
             caches,
             reads,
             reads_on_base: on_base,
             outstanding: occupied.reduce(f64::max).filter(|lines| *lines > 0.0),
             latencies,
-            byte_seconds: stream.least().map(|line| line / LINE_BYTES),
+            byte_seconds: stream.min_cost().map(|line| line / LINE_BYTES),
             lines,
             generate: card.best(catalogue::GENERATE_SECONDS.name),
             node_bandwidth: card.best(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND.name),
-            messages: Messages::of(card),
+            messages: Messages::from_card(card),
             surface: Surface
                 .parameters(card)
                 .ok()
@@ -158,13 +158,16 @@ impl Limits {
     }
 
     /// Returns whether a run used the same transport and library as the card.
-    pub fn carrier_is(&self, (transport, library): (&str, &str)) -> bool {
-        self.carrier.as_ref().is_some_and(|known| (known.0.as_str(), known.1.as_str()) == (transport, library))
+    pub fn has_carrier(&self, (transport, library): (&str, &str)) -> bool {
+        self.carrier.as_ref().is_some_and(|carrier| (carrier.0.as_str(), carrier.1.as_str()) == (transport, library))
     }
 
     /// Returns the minimum seconds of a core to start these loads, of `bytes` in total, and stores. `None` without a clock.
-    pub fn issue(&self, loads: f64, bytes: f64, stores: f64) -> Option<f64> {
-        Some((loads / LOADS).max(bytes / LOADED_BYTES).max(stores / STORES) / self.core_clock?)
+    pub fn issue_seconds(&self, loads: f64, bytes: f64, stores: f64) -> Option<f64> {
+        Some(
+            (loads / MAX_LOADS_PER_CYCLE).max(bytes / MAX_LOADED_BYTES_PER_CYCLE).max(stores / MAX_STORES_PER_CYCLE)
+                / self.core_clock?,
+        )
     }
 
     /// Returns the name of the limit for reads of a region of this size; `None` if it fits into L1.
@@ -178,48 +181,54 @@ impl Limits {
     }
 
     /// Returns the maximum bytes that the caches of a node hold for this many ranks.
-    pub fn cached(&self, ranks: f64) -> f64 {
+    pub fn cached_bytes(&self, ranks: f64) -> f64 {
         let own = self.caches.iter().take(2).sum::<f64>() * ranks;
         own + self.caches.get(2).copied().unwrap_or(0.0)
     }
 }
 
 impl Messages {
-    fn of(card: &Card) -> Option<Self> {
+    fn from_card(card: &Card) -> Option<Self> {
         use Word::{Both, Few, Mailbox, Many, One, Put, Send};
-        let sent = |way: &[Word]| matches!(way, [Send] | [Send, Few] | [Send, Both] | [Send, Both, Few] | [Mailbox]);
-        let put = |way: &[Word]| matches!(way, [Put] | [Put, Few] | [Put, Both] | [Put, Both, Few]);
-        let got = |way: &[Word]| matches!(way, [One] | [Many]);
-        let least =
+        let is_send = |way: &[Word]| matches!(way, [Send] | [Send, Few] | [Send, Both] | [Send, Both, Few] | [Mailbox]);
+        let is_put = |way: &[Word]| matches!(way, [Put] | [Put, Few] | [Put, Both] | [Put, Both, Few]);
+        let is_get = |way: &[Word]| matches!(way, [One] | [Many]);
+        let min_seconds =
             |number: &str, way: fn(&[Word]) -> bool| steps(card, number, way).map(|(_, best)| best).reduce(f64::min);
         let byte = |number: &str, way: fn(&[Word]) -> bool| {
             steps(card, number, way).map(|(size, best)| best / size).reduce(f64::min)
         };
         let costs = |number: &str, distinct: fn(&[Word]) -> bool, to_one: fn(&[Word]) -> bool| Costs {
-            message: least(number, distinct),
-            message_to_one: least(number, to_one),
+            message: min_seconds(number, distinct),
+            message_one_buffer: min_seconds(number, to_one),
             byte: byte(number, distinct).into_iter().chain(byte(number, to_one)).reduce(f64::min),
         };
-        let short = |number: &'static Entry, bytes: u64, way: Word| {
-            card.best(&NumberName::new(number).with([Word::Bytes(bytes), way]).to_string())
+        let short_message_seconds = |number: &'static Entry, bytes: u64, way: Word| {
+            card.best(&NumberName::new(number).with_qualifier([Word::Bytes(bytes), way]).to_string())
         };
-        let send = costs(catalogue::MESSAGE_SECONDS.name, sent, |way| way == [Send, One]);
+        let send = costs(catalogue::MESSAGE_SECONDS.name, is_send, |way| way == [Send, One]);
         // The bisection was measured with one message length. The halves exchange at least as much as a pair of ranks does at
         // its best length.
-        let of_pair = send.byte.map_or(0.0, |byte| 1.0 / byte);
-        let found = Self {
+        let pair_bandwidth = send.byte.map_or(0.0, |byte| 1.0 / byte);
+        let messages = Self {
             send,
-            put: costs(catalogue::MESSAGE_SECONDS.name, put, |way| way == [Put, One]),
-            get: costs(catalogue::GET_SECONDS.name, got, |_| false),
+            put: costs(catalogue::MESSAGE_SECONDS.name, is_put, |way| way == [Put, One]),
+            get: costs(catalogue::GET_SECONDS.name, is_get, |_| false),
             inject: card.best(catalogue::SEND_SECONDS.name),
-            send_latency: short(catalogue::NETWORK_LATENCY_SECONDS, 4, Send),
-            put_latency: short(catalogue::NETWORK_LATENCY_SECONDS, 4, Put),
-            get_latency: short(catalogue::GET_SECONDS, 8, One),
-            bisection: card.best(catalogue::BISECTION_BYTES_PER_SECOND.name).map(|halves| halves.max(of_pair)).zip(
-                card.provenance.get("bisection_ranks").and_then(toml::Value::as_integer).map(|ranks| ranks as usize),
-            ),
+            send_latency: short_message_seconds(catalogue::NETWORK_LATENCY_SECONDS, 4, Send),
+            put_latency: short_message_seconds(catalogue::NETWORK_LATENCY_SECONDS, 4, Put),
+            get_latency: short_message_seconds(catalogue::GET_SECONDS, 8, One),
+            bisection: card
+                .best(catalogue::BISECTION_BYTES_PER_SECOND.name)
+                .map(|halves| halves.max(pair_bandwidth))
+                .zip(
+                    card.provenance
+                        .get("bisection_ranks")
+                        .and_then(toml::Value::as_integer)
+                        .map(|ranks| ranks as usize),
+                ),
         };
-        (found != Self::default()).then_some(found)
+        (messages != Self::default()).then_some(messages)
     }
 }
 

@@ -49,26 +49,26 @@ fn terms(case: &Case, terms: &mut Terms) {
     let (point, messages) = (case.point, case.messages());
     let (ranks, bytes) = (point.ranks as f64, point.integer("message_bytes") as f64);
     let put = point.text("operation") == "put";
-    let cost = |of: fn(&Messages) -> Option<f64>| messages.and_then(of);
+    let cost = |select: fn(&Messages) -> Option<f64>| messages.and_then(select);
     let costs = messages.map(|m| if put { m.put } else { m.send });
-    let one = point.text("buffers") == "one";
-    let message = costs.and_then(|c| if one { c.message_to_one } else { c.message });
+    let is_one_buffer = point.text("buffers") == "one";
+    let message = costs.and_then(|c| if is_one_buffer { c.message_one_buffer } else { c.message });
     let byte = costs.and_then(|c| c.byte);
     // Messages in progress at the same time, and ranks that send at the same time.
-    let pairs = case.at_once(ranks / 2.0);
+    let pairs = case.concurrent_ranks(ranks / 2.0);
     let (flows, sources) = match point.kernel.as_str() {
         "message_rate.ping_pong" => {
             terms.add(LATENCY, ranks / 2.0, if put { cost(|m| m.put_latency) } else { cost(|m| m.send_latency) });
             terms.add(LINK, pairs, byte.map(|byte| bytes * byte));
-            return reading(case, pairs, terms);
+            return add_read_terms(case, pairs, terms);
         }
         "message_rate.streaming" => (pairs, pairs),
         "message_rate.bidirectional" => (2.0 * pairs, 2.0 * pairs),
-        "message_rate.random" => (case.at_once(ranks), case.at_once(ranks)),
+        "message_rate.random" => (case.concurrent_ranks(ranks), case.concurrent_ranks(ranks)),
         _ => {
             let senders = point.integer("senders") as f64;
             // A put costs time on its sender only. A send also costs time on its receiver, one of many.
-            (case.at_once(if put { senders } else { ranks - senders }), case.at_once(senders))
+            (case.concurrent_ranks(if put { senders } else { ranks - senders }), case.concurrent_ranks(senders))
         }
     };
     terms.add(MESSAGES, flows, message);
@@ -76,11 +76,11 @@ fn terms(case: &Case, terms: &mut Terms) {
     if flows != sources || point.kernel == "message_rate.random" {
         terms.add(INJECTION, sources, if put { message } else { cost(|m| m.inject) });
     }
-    reading(case, flows, terms);
+    add_read_terms(case, flows, terms);
 }
 
 /// Adds the reads of messages. Between threads, a core reads each message from the memory where it was written.
-fn reading(case: &Case, flows: f64, terms: &mut Terms) {
+fn add_read_terms(case: &Case, flows: f64, terms: &mut Terms) {
     if case.carrier.0 != "threads" || case.point.text("buffers") == "one" {
         return;
     }

@@ -89,12 +89,12 @@ impl Case<'_> {
     }
 
     /// Returns how many of `ranks` run at the same time: all of them, or one per core if cores are fewer.
-    fn at_once(&self, ranks: f64) -> f64 {
+    fn concurrent_ranks(&self, ranks: f64) -> f64 {
         self.limits.cores.map_or(ranks, |cores| ranks.min(cores * self.nodes as f64))
     }
 
     fn messages(&self) -> Option<&Messages> {
-        self.limits.messages.as_ref().filter(|_| self.limits.carrier_is(self.carrier))
+        self.limits.messages.as_ref().filter(|_| self.limits.has_carrier(self.carrier))
     }
 
     /// Returns whether all memory of the run was on base pages of at most 64 KiB.
@@ -119,7 +119,7 @@ pub const LOOP: &str = "this program's loop";
 /// All known limits at a point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Terms {
-    pub found: Vec<Term>,
+    pub limits: Vec<Term>,
     /// The rate of [`LOOP`], which is no limit of the machine.
     pub program: Option<f64>,
     /// Limits that apply, but whose inputs are not on the card.
@@ -129,17 +129,19 @@ pub struct Terms {
 impl Terms {
     /// Adds a limit: each of `concurrency` ranks needs at least `seconds` per operation. `None` marks the limit as missing; 0
     /// adds none.
-    fn add(&mut self, name: &'static str, at_once: f64, seconds: Option<f64>) {
+    fn add(&mut self, name: &'static str, concurrency: f64, seconds: Option<f64>) {
         match seconds {
             None if !self.missing.contains(&name) => self.missing.push(name),
-            Some(seconds) if seconds > 0.0 && at_once > 0.0 => self.found.push(Term { name, rate: at_once / seconds }),
+            Some(seconds) if seconds > 0.0 && concurrency > 0.0 => {
+                self.limits.push(Term { name, rate: concurrency / seconds });
+            }
             _ => {}
         }
     }
 
     /// Sets the rate of [`LOOP`], from the seconds per operation on each of `concurrency` ranks.
-    fn set_loop(&mut self, at_once: f64, seconds: Option<f64>) {
-        self.program = seconds.filter(|seconds| *seconds > 0.0).map(|seconds| at_once / seconds);
+    fn set_loop(&mut self, concurrency: f64, seconds: Option<f64>) {
+        self.program = seconds.filter(|seconds| *seconds > 0.0).map(|seconds| concurrency / seconds);
     }
 
     /// Returns the maximum rate of this program: the lowest limit or the rate of its loop.
@@ -149,7 +151,7 @@ impl Terms {
 
     /// Returns the lowest limit: its rate is the bound, its name the bottleneck.
     pub fn bottleneck(&self) -> Option<Term> {
-        self.found.iter().copied().min_by(|a, b| a.rate.total_cmp(&b.rate))
+        self.limits.iter().copied().min_by(|a, b| a.rate.total_cmp(&b.rate))
     }
 }
 
@@ -162,7 +164,7 @@ pub fn terms(case: &Case) -> Option<Terms> {
 }
 
 /// Returns the current name of a limit. Older results may use an earlier name.
-pub fn present_name(name: &str) -> &str {
+pub fn current_name(name: &str) -> &str {
     if name == "lines in flight" { OUTSTANDING } else { name }
 }
 

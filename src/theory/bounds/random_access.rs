@@ -82,39 +82,39 @@ fn terms(case: &Case, terms: &mut Terms) {
         }
         _ => (ranks, table / ranks, table / case.nodes as f64),
     };
-    let at_once = case.at_once(workers);
+    let concurrency = case.concurrent_ranks(workers);
 
     let generate = limits.generate.filter(|_| point.text("stream") == "lfsr");
-    terms.add(ISSUE, at_once, limits.issue(1.0, WORD_BYTES as f64, 1.0));
-    terms.set_loop(at_once, limits.reads.least().map(|read| read.max(generate.unwrap_or(0.0))));
+    terms.add(ISSUE, concurrency, limits.issue_seconds(1.0, WORD_BYTES as f64, 1.0));
+    terms.set_loop(concurrency, limits.reads.min_cost().map(|read| read.max(generate.unwrap_or(0.0))));
     // Reads within the first-level cache do not wait.
-    let reads = |ladder: &Ladder, beyond: &Ladder| (!ladder.is_empty()).then(|| beyond.at(part).unwrap_or(0.0));
-    terms.add(OUTSTANDING, at_once, reads(&limits.reads, &limits.reads_beyond_first));
+    let reads = |ladder: &Ladder, beyond: &Ladder| (!ladder.is_empty()).then(|| beyond.cost_at(part).unwrap_or(0.0));
+    terms.add(OUTSTANDING, concurrency, reads(&limits.reads, &limits.reads_beyond_first));
     if case.on_base_pages() {
-        terms.add(WALKS, at_once, reads(&limits.reads_on_base, &limits.walks));
+        terms.add(WALKS, concurrency, reads(&limits.reads_on_base, &limits.walks));
     }
-    let from_memory = 1.0 - (limits.cached(on_node) / on_each_node).min(1.0);
+    let from_memory = 1.0 - (limits.cached_bytes(on_node) / on_each_node).min(1.0);
     let node = limits.node_bandwidth.map(|bandwidth| 2.0 * LINE_BYTES * from_memory / bandwidth);
     terms.add(MEMORY, case.nodes as f64, node);
     if point.ranks > 1 && kernel != "random_access.star" {
-        remote(case, terms);
+        add_remote_terms(case, terms);
     }
 }
 
-fn remote(case: &Case, terms: &mut Terms) {
+fn add_remote_terms(case: &Case, terms: &mut Terms) {
     let ranks = case.point.ranks as f64;
-    let (at_once, messages) = (case.at_once(ranks), case.messages());
+    let (concurrency, messages) = (case.concurrent_ranks(ranks), case.messages());
     let costs = messages.map(|m| if case.point.kernel == "random_access.one_sided" { m.put } else { m.send });
     let (message, byte) = (costs.and_then(|c| c.message), costs.and_then(|c| c.byte));
-    let counted = |name: &str| case.output(name).unwrap_or(0.0);
-    terms.add(MESSAGES, at_once, message.map(|message| counted("messages_per_update") * message));
+    let output = |name: &str| case.output(name).unwrap_or(0.0);
+    terms.add(MESSAGES, concurrency, message.map(|message| output("messages_per_update") * message));
     // All ranks wait at the same time, even if they share cores.
     if let Some(stages) = stages(case.point) {
         let latency = messages.and_then(|m| m.send_latency.into_iter().chain(m.put_latency).reduce(f64::min));
         terms.add(LATENCY, ranks, latency.map(|latency| stages * latency / case.point.integer("Q") as f64));
     }
-    terms.add(LINK, at_once, byte.map(|byte| counted("bytes_sent_per_update") * byte));
-    let bisection = messages.and_then(|m| m.bisection).filter(|(_, over)| *over == case.point.ranks);
+    terms.add(LINK, concurrency, byte.map(|byte| output("bytes_sent_per_update") * byte));
+    let bisection = messages.and_then(|m| m.bisection).filter(|(_, halved_ranks)| *halved_ranks == case.point.ranks);
     terms.add(BISECTION, 1.0, bisection.map(|(bandwidth, _)| WORD_BYTES as f64 / (4.0 * bandwidth)));
 }
 

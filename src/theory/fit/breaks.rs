@@ -3,7 +3,7 @@
 //! Rates do not change while the break moves between two measured points, so it has no derivative. It is therefore searched
 //! among the measured values.
 
-use super::interval::unit;
+use super::interval::loss_unit;
 use super::optimum::{Optimum, minimise};
 use super::task::Task;
 use super::{Estimate, Fit, Observation, Options, Role, quality};
@@ -12,15 +12,15 @@ use crate::statistics::distributions::{f_quantile_beyond, t_quantile_beyond};
 use apexmap_base::error::{Error, Result};
 
 /// Minimum number of distinct values of the variable on each side of a break.
-const BESIDE: usize = 3;
+const MIN_VALUES_PER_SIDE: usize = 3;
 
 /// Returns the parameter that is a break and is to be fitted, and its variable, both as indices.
-pub fn sought(model: &dyn Model, roles: &[Role]) -> Option<(usize, usize)> {
+pub fn find_break(model: &dyn Model, roles: &[Role]) -> Option<(usize, usize)> {
     let about = model.about();
-    let fitted = |at: &usize| matches!(roles[*at], Role::Fit | Role::From(_) | Role::OrHold(_));
-    (0..roles.len()).filter(fitted).find_map(|at| {
-        let Break::At(name) = about.parameters[at].breaks else { return None };
-        Some((at, about.variables.iter().position(|variable| variable.name == name)?))
+    let is_fitted = |index: &usize| matches!(roles[*index], Role::Fit | Role::StartAt(_) | Role::OrHold(_));
+    (0..roles.len()).filter(is_fitted).find_map(|index| {
+        let Break::Location(name) = about.parameters[index].breaks else { return None };
+        Some((index, about.variables.iter().position(|variable| variable.name == name)?))
     })
 }
 
@@ -41,44 +41,51 @@ pub fn fit(
     data: &[Observation],
     kept: &[bool],
     roles: &[Role],
-    (at, variable): (usize, usize),
+    (index, variable): (usize, usize),
     options: Options,
 ) -> Result<Fit> {
-    let of_kept = data.iter().zip(kept).filter(|(_, kept)| **kept);
-    let mut values: Vec<f64> = of_kept.map(|(observation, _)| observation.x[variable]).collect();
+    let kept_observations = data.iter().zip(kept).filter(|(_, kept)| **kept);
+    let mut values: Vec<f64> = kept_observations.map(|(observation, _)| observation.x[variable]).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
-    let Some(&largest) = values.last().filter(|_| values.len() >= 2 * BESIDE) else {
-        let (name, number) = (model.about().variables[variable].name, model.about().parameters[at].number);
+    let Some(&largest) = values.last().filter(|_| values.len() >= 2 * MIN_VALUES_PER_SIDE) else {
+        let (name, number) = (model.about().variables[variable].name, model.about().parameters[index].number);
         return Err(Error::input(
             format!("{}: {} values of {name} cannot identify {number}", model.about().id, values.len()),
             format!("measure {}, or hold it with --hold {number}=VALUE", model.about().design),
         ));
     };
-    let held = |value: f64| {
+    let hold_break_at = |value: f64| {
         let mut roles = roles.to_vec();
-        roles[at] = Role::Hold(value);
-        let beside = |at: &usize| value == largest && model.about().parameters[*at].breaks == Break::Beside;
-        (0..roles.len()).filter(beside).for_each(|at| roles[at] = Role::Hold(0.0));
+        roles[index] = Role::Hold(value);
+        let depends_on_break = |parameter: &usize| {
+            value == largest && model.about().parameters[*parameter].breaks == Break::ZeroWithoutBreak
+        };
+        (0..roles.len()).filter(depends_on_break).for_each(|parameter| roles[parameter] = Role::Hold(0.0));
         roles
     };
     // The last candidate means no break: no point lies beyond it.
-    let candidates: Vec<f64> = values[BESIDE - 1..values.len() - BESIDE].iter().copied().chain([largest]).collect();
-    let tasks: Vec<Task> =
-        candidates.iter().map(|&c| Ok(super::prepare(model, data, kept, &held(c))?.0)).collect::<Result<_>>()?;
-    let excess = excess(&tasks).ok_or_else(|| super::no_rates(model))?;
-    let (&none, breaks) = excess.split_last().expect("a candidate");
+    let candidates: Vec<f64> =
+        values[MIN_VALUES_PER_SIDE - 1..values.len() - MIN_VALUES_PER_SIDE].iter().copied().chain([largest]).collect();
+    let tasks: Vec<Task> = candidates
+        .iter()
+        .map(|&c| Ok(super::prepare(model, data, kept, &hold_break_at(c))?.0))
+        .collect::<Result<_>>()?;
+    let excess = excess_losses(&tasks).ok_or_else(|| super::no_rates_error(model))?;
+    let (&excess_without_break, breaks) = excess.split_last().expect("a candidate");
     let freedom = tasks[0].freedom().saturating_sub(1);
-    let beside = tasks[0].free.len().saturating_sub(tasks[tasks.len() - 1].free.len()).max(1);
-    if none <= beside as f64 * f_quantile_beyond(beside, freedom, 0.05 / breaks.len() as f64) {
-        return without(model, data, kept, &held(largest), options);
+    let extra_parameters = tasks[0].free.len().saturating_sub(tasks[tasks.len() - 1].free.len()).max(1);
+    if excess_without_break
+        <= extra_parameters as f64 * f_quantile_beyond(extra_parameters, freedom, 0.05 / breaks.len() as f64)
+    {
+        return fit_without_break(model, data, kept, &hold_break_at(largest), options);
     }
     let allowed = t_quantile_beyond(freedom, 0.025).powi(2);
     let within: Vec<f64> = candidates.iter().zip(breaks).filter(|(_, e)| **e <= allowed).map(|(c, _)| *c).collect();
     let best = breaks.iter().zip(&candidates).min_by(|a, b| a.0.total_cmp(b.0)).map_or(largest, |(_, c)| *c);
-    let mut fit = super::straight(model, data, kept, &held(best), options)?;
+    let mut fit = super::fit_smooth(model, data, kept, &hold_break_at(best), options)?;
     let beyond = |value: f64| values.iter().copied().find(|v| *v > value).unwrap_or(value);
-    let parameter = &model.about().parameters[at];
+    let parameter = &model.about().parameters[index];
     fit.held.retain(|(number, _)| *number != parameter.number);
     fit.estimates.push(Estimate {
         number: parameter.number,
@@ -96,26 +103,33 @@ pub fn fit(
 
 /// Returns the excess of the loss at each candidate over the smallest loss, in variances of a residual. `None` if a candidate
 /// gives no finite rates.
-fn excess(tasks: &[Task]) -> Option<Vec<f64>> {
-    let alone: Vec<Optimum> = tasks.iter().map(|task| minimise(task, &task.starts(), None)).collect::<Option<_>>()?;
-    let of = |k: usize| unit(&tasks[k], &alone[k]);
-    let best = (0..tasks.len()).min_by(|a, b| of(*a).total_cmp(&of(*b)))?;
-    let unit = of(best);
+fn excess_losses(tasks: &[Task]) -> Option<Vec<f64>> {
+    let optima: Vec<Optimum> = tasks.iter().map(|task| minimise(task, &task.starts(), None)).collect::<Option<_>>()?;
+    let candidate_unit = |k: usize| loss_unit(&tasks[k], &optima[k]);
+    let best = (0..tasks.len()).min_by(|a, b| candidate_unit(*a).total_cmp(&candidate_unit(*b)))?;
+    let unit = candidate_unit(best);
     // Losses are comparable only on the same scale.
-    let scale = Some(alone[best].scale);
-    let again = |k: usize| Some(minimise(&tasks[k], std::slice::from_ref(&alone[k].theta), scale)?.deviance);
-    let losses: Vec<f64> = (0..tasks.len()).map(again).collect::<Option<_>>()?;
-    let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
-    Some(losses.into_iter().map(|loss| (loss - least) / unit).collect())
+    let scale = Some(optima[best].scale);
+    let refit_deviance = |k: usize| Some(minimise(&tasks[k], std::slice::from_ref(&optima[k].theta), scale)?.deviance);
+    let losses: Vec<f64> = (0..tasks.len()).map(refit_deviance).collect::<Option<_>>()?;
+    let min_loss = losses.iter().copied().fold(f64::INFINITY, f64::min);
+    Some(losses.into_iter().map(|loss| (loss - min_loss) / unit).collect())
 }
 
 /// Fits the model without a break.
-fn without(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Role], options: Options) -> Result<Fit> {
-    let mut fit = super::straight(model, data, kept, roles, options)?;
-    for (at, parameter) in model.about().parameters.iter().enumerate().filter(|(_, p)| p.breaks != Break::No) {
-        fit.held.retain(|(known, _)| *known != parameter.number);
+fn fit_without_break(
+    model: &dyn Model,
+    data: &[Observation],
+    kept: &[bool],
+    roles: &[Role],
+    options: Options,
+) -> Result<Fit> {
+    let mut fit = super::fit_smooth(model, data, kept, roles, options)?;
+    for (index, parameter) in model.about().parameters.iter().enumerate().filter(|(_, p)| p.breaks != Break::Unrelated)
+    {
+        fit.held.retain(|(number, _)| *number != parameter.number);
         fit.absent.push(parameter.number);
-        fit.parameters[at] = f64::NAN;
+        fit.parameters[index] = f64::NAN;
     }
     Ok(fit)
 }

@@ -51,9 +51,9 @@ impl Fit {
 }
 
 /// Returns the covariance in the form that a card stores.
-pub fn joint(task: &Task, optimum: &Optimum, covariance: &DMatrix<f64>) -> JointFit {
+pub fn joint_fit(task: &Task, optimum: &Optimum, covariance: &DMatrix<f64>) -> JointFit {
     let about = task.model.about();
-    let numbers = task.free.iter().map(|&at| about.parameters[at].number.to_owned()).collect();
+    let numbers = task.free.iter().map(|&index| about.parameters[index].number.to_owned()).collect();
     let (t, noise) = (t_quantile(task.freedom()), interval::variance(task, optimum));
     let mut joint = JointFit::new(about.id, numbers, task.freedom(), t, noise);
     for (i, row) in joint.covariance.iter_mut().enumerate() {

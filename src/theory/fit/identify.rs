@@ -6,44 +6,44 @@ use apexmap_base::error::{Error, Result};
 use nalgebra::{DMatrix, DVector};
 
 /// Minimum relative noise: a fit through few points can look exact by chance.
-const NOISE: f64 = 0.05;
+const MIN_NOISE: f64 = 0.05;
 
 /// Share of the time of a typical point that a design should resolve.
-const SHARE: f64 = 0.1;
+const TYPICAL_TIME_SHARE: f64 = 0.1;
 
 /// Largest standard error of an identified parameter, in multiples of its size. Above it, the 95 % interval spans more than a
 /// factor of 10 in each direction.
-const WIDEST: f64 = 1.17;
+const MAX_RELATIVE_ERROR: f64 = 1.17;
 
 /// Holds parameters that the points do not identify at the values that the task has for them, and solves again. It holds the
 /// least identified parameter first and repeats until all others are identified.
 ///
 /// # Errors
 /// If a parameter without such a value is not identified, or no parameters give finite rates.
-pub fn settle(task: &mut Task, mut optimum: Optimum) -> Result<Optimum> {
+pub fn solve_identified(task: &mut Task, mut optimum: Optimum) -> Result<Optimum> {
     loop {
         let errors = relative_errors(task, &optimum.theta, optimum.scale);
-        if !hold_worst(task, &errors, false) && !hide(task, &optimum, &errors) {
-            check(task, &optimum)?;
+        if !hold_worst(task, &errors, false) && !hide_smaller(task, &optimum, &errors) {
+            require_identified(task, &optimum)?;
             return Ok(optimum);
         }
         if task.free.is_empty() {
-            return Err(super::nothing_to_fit(task.model));
+            return Err(super::nothing_to_fit_error(task.model));
         }
-        optimum = super::solve(task)?;
+        optimum = super::find_optimum(task)?;
     }
 }
 
 /// Holds, before the first fit, all parameters that this number of points cannot identify even if the values to hold are the
 /// true ones. A fit with such parameters free would not settle.
-pub fn hold_beforehand(task: &mut Task, points: usize) {
-    while task.free.iter().any(|&at| task.or_hold[at].is_some()) {
-        let theta: Vec<f64> = task.free.iter().map(|&at| task.base[at].ln()).collect();
+pub fn hold_unidentifiable(task: &mut Task, points: usize) {
+    while task.free.iter().any(|&index| task.or_hold[index].is_some()) {
+        let theta: Vec<f64> = task.free.iter().map(|&index| task.base[index].ln()).collect();
         if task.jacobian(&theta).iter().any(|slope| !slope.is_finite()) {
             // The fit reports the error.
             return;
         }
-        let errors = relative_errors(task, &theta, NOISE);
+        let errors = relative_errors(task, &theta, MIN_NOISE);
         if !hold_worst(task, &errors, points <= task.free.len()) {
             return;
         }
@@ -53,35 +53,38 @@ pub fn hold_beforehand(task: &mut Task, points: usize) {
 /// Holds the least identified of the parameters that may be held, if it is not identified or `too_many` is set. Returns
 /// whether it held one.
 fn hold_worst(task: &mut Task, errors: &[f64], too_many: bool) -> bool {
-    let error = |at: &usize| if errors[*at].is_nan() { f64::INFINITY } else { errors[*at] };
-    let values = (0..task.free.len()).filter_map(|at| Some((at, task.or_hold[task.free[at]]?)));
+    let error = |free_index: &usize| if errors[*free_index].is_nan() { f64::INFINITY } else { errors[*free_index] };
+    let values = (0..task.free.len()).filter_map(|free_index| Some((free_index, task.or_hold[task.free[free_index]]?)));
     let worst = values.max_by(|a, b| error(&a.0).total_cmp(&error(&b.0)));
-    let Some((worst, value)) = worst.filter(|(at, _)| too_many || error(at) > WIDEST) else { return false };
-    let at = task.free.remove(worst);
-    task.base[at] = value;
+    let Some((worst, value)) = worst.filter(|(free_index, _)| too_many || error(free_index) > MAX_RELATIVE_ERROR)
+    else {
+        return false;
+    };
+    let index = task.free.remove(worst);
+    task.base[index] = value;
     true
 }
 
 /// Hides a parameter that shows only where it is larger than another, identified one. Returns whether it hid one.
-fn hide(task: &mut Task, optimum: &Optimum, errors: &[f64]) -> bool {
+fn hide_smaller(task: &mut Task, optimum: &Optimum, errors: &[f64]) -> bool {
     let parameters = task.model.about().parameters;
-    let place = |name: &str| task.free.iter().position(|&at| parameters[at].number == name);
+    let place = |name: &str| task.free.iter().position(|&index| parameters[index].number == name);
     let free = |pair: &[&str; 2]| Some((place(pair[0])?, place(pair[1])?));
-    let mut pairs: Vec<(usize, usize)> = task.model.hidden().iter().filter_map(free).collect();
+    let mut pairs: Vec<(usize, usize)> = task.model.hidden_pairs().iter().filter_map(free).collect();
     // The largest parameter is the one that shows.
     pairs.sort_by(|a, b| optimum.theta[b.1].total_cmp(&optimum.theta[a.1]));
     for (small, large) in pairs {
-        if errors[small] <= WIDEST || optimum.theta[small] > optimum.theta[large] {
+        if errors[small] <= MAX_RELATIVE_ERROR || optimum.theta[small] > optimum.theta[large] {
             continue;
         }
         // Test: if the hidden one were the larger, the points would still have to identify the other. Otherwise they cannot
         // show which of the two they measure.
         let mut theta = optimum.theta.clone();
-        theta[small] = theta[large] + NOISE;
-        if relative_errors(task, &theta, optimum.scale)[large] <= WIDEST {
+        theta[small] = theta[large] + MIN_NOISE;
+        if relative_errors(task, &theta, optimum.scale)[large] <= MAX_RELATIVE_ERROR {
             task.hidden.push((task.free[small], task.free[large]));
             let index = task.free.remove(small);
-            task.base[index] = parameters[index].least;
+            task.base[index] = parameters[index].min;
             return true;
         }
     }
@@ -92,16 +95,16 @@ fn hide(task: &mut Task, optimum: &Optimum, errors: &[f64]) -> bool {
 ///
 /// # Errors
 /// Names the least identified parameters, their standard errors, and the points that would identify them.
-pub fn check(task: &Task, optimum: &Optimum) -> Result<()> {
+pub fn require_identified(task: &Task, optimum: &Optimum) -> Result<()> {
     let errors = relative_errors(task, &optimum.theta, optimum.scale);
     let about = task.model.about();
     let unclear: Vec<(usize, f64)> =
-        task.free.iter().copied().zip(errors).filter(|(_, e)| e.is_nan() || *e > WIDEST).collect();
+        task.free.iter().copied().zip(errors).filter(|(_, e)| e.is_nan() || *e > MAX_RELATIVE_ERROR).collect();
     if unclear.is_empty() {
         return Ok(());
     }
-    let name = |(at, error): &(usize, f64)| {
-        let number = about.parameters[*at].number;
+    let name = |(index, error): &(usize, f64)| {
+        let number = about.parameters[*index].number;
         if error.is_finite() && *error < 1e4 {
             format!("{number} (standard error {error:.1} times its size)")
         } else {
@@ -120,16 +123,16 @@ pub fn check(task: &Task, optimum: &Optimum) -> Result<()> {
 /// In linear models, the size of a parameter is at least the value that contributes a tenth of the time of a typical point. A
 /// parameter that is not needed by the data is therefore not reported as unknown.
 fn relative_errors(task: &Task, theta: &[f64], scale: f64) -> Vec<f64> {
-    let noise = scale.max(NOISE);
-    if task.linear() {
+    let noise = scale.max(MIN_NOISE);
+    if task.is_linear() {
         let (_, design) = task.design();
         if design.iter().all(|v| v.is_finite()) {
             let parameters = task.parameters(theta);
-            let size = |(column, &at): (usize, &usize)| {
+            let size = |(column, &index): (usize, &usize)| {
                 let mut weights: Vec<f64> = design.column(column).iter().copied().filter(|w| *w > 0.0).collect();
                 weights.sort_by(f64::total_cmp);
-                let typical = weights.get(weights.len() / 2).map_or(0.0, |w| SHARE / w);
-                parameters[at].max(typical)
+                let typical = weights.get(weights.len() / 2).map_or(0.0, |w| TYPICAL_TIME_SHARE / w);
+                parameters[index].max(typical)
             };
             let sizes = DVector::from_iterator(task.free.len(), task.free.iter().enumerate().map(size));
             // In units of their sizes: rounding errors would otherwise hide nanoseconds among bytes.

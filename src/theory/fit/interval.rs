@@ -18,20 +18,20 @@ use std::collections::HashMap;
 /// several launches, the ratio of n - p to n is that of the points.
 pub fn variance(task: &Task, optimum: &Optimum) -> f64 {
     let squares: f64 = optimum.residuals.iter().map(|r| r.abs().min(optimum.limit).powi(2)).sum();
-    of_mean_square(squares / optimum.residuals.len() as f64, task, optimum)
+    corrected_variance(squares / optimum.residuals.len() as f64, task, optimum)
 }
 
 /// Applies the corrections for the number of parameters and for residuals beyond the limit.
-fn of_mean_square(square: f64, task: &Task, optimum: &Optimum) -> f64 {
+fn corrected_variance(square: f64, task: &Task, optimum: &Optimum) -> f64 {
     let parameters = task.free.len() as f64;
     let freedom = task.freedom().max(1) as f64;
-    let (points, inside) = (freedom + parameters, inside(optimum));
+    let (points, inside) = (freedom + parameters, full_weight_share(optimum));
     let correction = 1.0 + parameters / points * (1.0 - inside) / inside;
     correction * correction * square * points / freedom / (inside * inside)
 }
 
 /// Returns the share of residuals with full weight: mean psi'.
-pub fn inside(optimum: &Optimum) -> f64 {
+pub fn full_weight_share(optimum: &Optimum) -> f64 {
     let inside = optimum.residuals.iter().filter(|r| r.abs() <= optimum.limit).count();
     inside as f64 / optimum.residuals.len() as f64
 }
@@ -48,100 +48,115 @@ fn design_points(task: &Task, optimum: &Optimum) -> Vec<DesignPoint> {
     let mut places = HashMap::new();
     let mut points: Vec<DesignPoint> = Vec::new();
     for (row, observation) in task.data.iter().enumerate() {
-        let at = *places.entry(bits(&observation.x)).or_insert(points.len());
-        if at == points.len() {
+        let index = *places.entry(bits(&observation.x)).or_insert(points.len());
+        if index == points.len() {
             points.push(DesignPoint { launches: 0.0, residual: 0.0, gradient: jacobian.row(row).into_owned() });
         }
-        points[at].launches += 1.0;
-        points[at].residual += optimum.residuals[row].clamp(-optimum.limit, optimum.limit);
+        points[index].launches += 1.0;
+        points[index].residual += optimum.residuals[row].clamp(-optimum.limit, optimum.limit);
     }
     points.iter_mut().for_each(|point| point.residual /= point.launches);
     points
 }
 
 /// Returns the variance of a point's mean residual, with the corrections of [`variance`].
-fn between(points: &[DesignPoint], task: &Task, optimum: &Optimum) -> f64 {
+fn mean_residual_variance(points: &[DesignPoint], task: &Task, optimum: &Optimum) -> f64 {
     let squares: f64 = points.iter().map(|point| point.residual.powi(2)).sum();
-    of_mean_square(squares / points.len() as f64, task, optimum)
+    corrected_variance(squares / points.len() as f64, task, optimum)
 }
 
 /// Returns the covariance of the parameters' logarithms; `None` if the data leave a direction undetermined.
 pub fn covariance(task: &Task, optimum: &Optimum) -> Option<DMatrix<f64>> {
-    Some(both(task, optimum)?.0)
+    Some(covariance_and_inverse(task, optimum)?.0)
 }
 
 /// Returns the covariance and A^-1, which is the covariance for independent residuals of variance 1.
-fn both(task: &Task, optimum: &Optimum) -> Option<(DMatrix<f64>, DMatrix<f64>)> {
+fn covariance_and_inverse(task: &Task, optimum: &Optimum) -> Option<(DMatrix<f64>, DMatrix<f64>)> {
     let points = design_points(task, optimum);
     let sum = |weight: &dyn Fn(&DesignPoint) -> f64| {
         let zero = DMatrix::zeros(task.free.len(), task.free.len());
         points.iter().fold(zero, |sum, point| sum + point.gradient.transpose() * &point.gradient * weight(point))
     };
     let inverse = sum(&|point| point.launches).try_inverse()?;
-    let middle = sum(&|point| point.launches.powi(2)) * between(&points, task, optimum);
+    let middle = sum(&|point| point.launches.powi(2)) * mean_residual_variance(&points, task, optimum);
     let covariance = &inverse * middle * &inverse;
-    let known = |matrix: &DMatrix<f64>| matrix.diagonal().iter().all(|v| v.is_finite() && *v >= 0.0);
-    (known(&covariance) && known(&inverse)).then_some((covariance, inverse))
+    let is_valid = |matrix: &DMatrix<f64>| matrix.diagonal().iter().all(|v| v.is_finite() && *v >= 0.0);
+    (is_valid(&covariance) && is_valid(&inverse)).then_some((covariance, inverse))
 }
 
 /// Returns the same fit without parameters at their lower bound. The data do not need them, and their logarithms have no
 /// finite variance.
-pub fn within_bounds<'a>(task: &Task<'a>, optimum: &Optimum) -> (Task<'a>, Optimum) {
-    let (mut used, mut at_used) = (task.clone(), optimum.clone());
+pub fn drop_bounded_parameters<'a>(task: &Task<'a>, optimum: &Optimum) -> (Task<'a>, Optimum) {
+    let (mut used, mut used_optimum) = (task.clone(), optimum.clone());
     used.base = task.parameters(&optimum.theta);
-    let inside = |at: &usize| optimum.theta[*at] > task.bounds(*at).0 + 1e-3;
+    let inside = |free_index: &usize| optimum.theta[*free_index] > task.bounds(*free_index).0 + 1e-3;
     let kept: Vec<usize> = (0..task.free.len()).filter(inside).collect();
-    used.free = kept.iter().map(|&at| task.free[at]).collect();
-    at_used.theta = kept.iter().map(|&at| optimum.theta[at]).collect();
-    (used, at_used)
+    used.free = kept.iter().map(|&free_index| task.free[free_index]).collect();
+    used_optimum.theta = kept.iter().map(|&free_index| optimum.theta[free_index]).collect();
+    (used, used_optimum)
 }
 
 /// Returns the growth of the loss, in its own unit, when a parameter moves by one standard deviation. Used for tests of
 /// several parameters together.
-pub fn unit(task: &Task, optimum: &Optimum) -> f64 {
+pub fn loss_unit(task: &Task, optimum: &Optimum) -> f64 {
     let points = design_points(task, optimum);
     let launches: f64 = points.iter().map(|point| point.launches.powi(2)).sum::<f64>() / task.data.len() as f64;
-    launches * between(&points, task, optimum) * inside(optimum)
+    launches * mean_residual_variance(&points, task, optimum) * full_weight_share(optimum)
 }
 
 /// Returns the profile-likelihood interval of a free parameter. At its ends the loss, with all other parameters refitted,
 /// exceeds its minimum by t standard deviations. An end outside the parameter's bounds is replaced by the bound.
-pub fn profile(task: &Task, optimum: &Optimum, at: usize) -> (f64, f64) {
+pub fn profile_interval(task: &Task, optimum: &Optimum, free_index: usize) -> (f64, f64) {
     let t = t_quantile(task.freedom());
-    let (deviation, unit) = match both(task, optimum) {
+    let (deviation, unit) = match covariance_and_inverse(task, optimum) {
         // The loss of an M-estimator is mean psi' times that of least squares.
-        Some((covariance, inverse)) if inverse[(at, at)] > 0.0 => {
-            (covariance[(at, at)].sqrt(), covariance[(at, at)] / inverse[(at, at)] * inside(optimum))
-        }
-        _ => (1.0, unit(task, optimum)),
+        Some((covariance, inverse)) if inverse[(free_index, free_index)] > 0.0 => (
+            covariance[(free_index, free_index)].sqrt(),
+            covariance[(free_index, free_index)] / inverse[(free_index, free_index)] * full_weight_share(optimum),
+        ),
+        _ => (1.0, loss_unit(task, optimum)),
     };
-    let (least, most) = task.bounds(at);
+    let (least, most) = task.bounds(free_index);
     let end = |direction: f64| {
         let mut rest = task.clone();
-        let index = rest.free.remove(at);
+        let index = rest.free.remove(free_index);
         let mut theta = optimum.theta.clone();
-        theta.remove(at);
+        theta.remove(free_index);
         // Signed root of the excess loss in standard deviations, minus t: nearly straight, and 0 at the end of the interval.
         let mut excess = |value: f64| {
             rest.base[index] = value.exp();
             // The new optimum is near the previous one. A parameter at its bound has no gradient there, so a second start is
             // needed to leave the bound.
             let mut starts = vec![theta.clone()];
-            if theta.iter().enumerate().any(|(at, value)| *value <= rest.bounds(at).0) {
+            if theta.iter().enumerate().any(|(rest_index, value)| *value <= rest.bounds(rest_index).0) {
                 starts.extend(rest.positive_least_squares());
             }
-            let Some(found) = minimise(&rest, &starts, Some(optimum.scale)) else { return f64::INFINITY };
-            theta = found.theta;
-            ((found.deviance - optimum.deviance).max(0.0) / unit).sqrt() - t
+            let Some(refit) = minimise(&rest, &starts, Some(optimum.scale)) else { return f64::INFINITY };
+            theta = refit.theta;
+            ((refit.deviance - optimum.deviance).max(0.0) / unit).sqrt() - t
         };
-        cross(optimum.theta[at], direction, t, t * deviation, if direction < 0.0 { least } else { most }, &mut excess)
+        find_crossing(
+            optimum.theta[free_index],
+            direction,
+            t,
+            t * deviation,
+            if direction < 0.0 { least } else { most },
+            &mut excess,
+        )
     };
     (end(-1.0).exp(), end(1.0).exp())
 }
 
 /// Returns where `excess`, which is -t at `centre`, crosses 0 in a direction. Uses regula falsi (Illinois), to a hundredth of
 /// a standard deviation. Returns `bound` if there is no crossing before it.
-fn cross(centre: f64, direction: f64, t: f64, step: f64, bound: f64, excess: &mut impl FnMut(f64) -> f64) -> f64 {
+fn find_crossing(
+    centre: f64,
+    direction: f64,
+    t: f64,
+    step: f64,
+    bound: f64,
+    excess: &mut impl FnMut(f64) -> f64,
+) -> f64 {
     let (mut inner, mut outer) = ((centre, -t), centre);
     let mut step = step.clamp(1e-9, 2.0);
     let mut beyond = loop {

@@ -93,7 +93,7 @@ pub struct Fit {
     /// Parameters among `held` that were to be fitted, but that the points do not identify: [`Role::OrHold`].
     pub not_identified: Vec<&'static str>,
     /// Parameters known only to be at most as large as another parameter.
-    pub at_most: Vec<AtMost>,
+    pub at_most: Vec<ParameterBound>,
     /// Parameters on which no point depends.
     pub absent: Vec<&'static str>,
     /// All observations with their predictions.
@@ -110,7 +110,7 @@ pub struct Fit {
 /// A parameter that shows only where it is larger than another, and does not show in these data.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct AtMost {
+pub struct ParameterBound {
     /// Name on machine cards.
     pub number: &'static str,
     /// Symbol in the paper.
@@ -131,7 +131,7 @@ pub enum Role {
     /// Fitted from the model's first guess.
     Fit,
     /// Fitted from this value, in the base unit.
-    From(f64),
+    StartAt(f64),
     /// Fitted if the points identify it. Otherwise fixed at this value, in the base unit.
     OrHold(f64),
     /// Neither known nor fitted. The fit is rejected if a prediction depends on it.
@@ -173,31 +173,31 @@ pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Opt
         return Err(Error::internal(format!("{} has {wanted} parameters, not {}", model.about().id, roles.len())));
     }
     check(model, data)?;
-    let to = |kept: &[bool]| match breaks::sought(model, roles) {
-        Some(sought) => breaks::fit(model, data, kept, roles, sought, options),
-        None => straight(model, data, kept, roles, options),
+    let fit_kept = |kept: &[bool]| match breaks::find_break(model, roles) {
+        Some(break_index) => breaks::fit(model, data, kept, roles, break_index, options),
+        None => fit_smooth(model, data, kept, roles, options),
     };
     // All points together may identify a parameter that a subset cannot.
     match subsample::choose(data, options.most_points) {
-        Some(kept) => to(&kept).or_else(|_| to(&vec![true; data.len()])),
-        None => to(&vec![true; data.len()]),
+        Some(kept) => fit_kept(&kept).or_else(|_| fit_kept(&vec![true; data.len()])),
+        None => fit_kept(&vec![true; data.len()]),
     }
 }
 
 /// Fits the observations that are kept to a model without an unknown break.
-fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Role], options: Options) -> Result<Fit> {
+fn fit_smooth(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Role], options: Options) -> Result<Fit> {
     let (mut task, absent) = prepare(model, data, kept, roles)?;
-    let first = solve(&task)?;
-    let optimum = identify::settle(&mut task, first)?;
+    let first = find_optimum(&task)?;
+    let optimum = identify::solve_identified(&mut task, first)?;
     let mut parameters = task.parameters(&optimum.theta);
     let mut estimates = Vec::new();
-    for (at, &index) in task.free.iter().enumerate() {
+    for (position, &index) in task.free.iter().enumerate() {
         let parameter = &model.about().parameters[index];
-        let (low, high) = interval::profile(&task, &optimum, at);
+        let (low, high) = interval::profile_interval(&task, &optimum, position);
         // The logarithm of a parameter that the data do not need runs to its bound.
-        let low = if low <= parameter.least * 1.001 { 0.0 } else { low };
+        let low = if low <= parameter.min * 1.001 { 0.0 } else { low };
         let value = parameters[index];
-        let value = if value <= parameter.least * 1.001 { 0.0 } else { value };
+        let value = if value <= parameter.min * 1.001 { 0.0 } else { value };
         estimates.push(Estimate {
             number: parameter.number,
             symbol: parameter.symbol,
@@ -207,36 +207,37 @@ fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Rol
             bootstrap: None,
         });
     }
-    bootstrap::add(&task, &optimum, &mut estimates, options);
+    bootstrap::add_intervals(&task, &optimum, &mut estimates, options);
     words::widen(&task, &optimum, &mut estimates);
-    let at_most = hidden(&task, &estimates);
+    let at_most = parameter_bounds(&task, &estimates);
     task.hidden.iter().for_each(|&(small, large)| parameters[small] = parameters[large]);
-    let free =
-        |at: &usize| task.free.contains(at) || absent.contains(at) || task.hidden.iter().any(|(small, _)| small == at);
-    let given = (0..parameters.len()).filter(|at| !free(at) && parameters[*at].is_finite());
-    let name = |at: usize| model.about().parameters[at].number;
-    let not_identified = |at: &usize| matches!(roles[*at], Role::OrHold(_)) && !free(at);
+    let is_free = |index: &usize| {
+        task.free.contains(index) || absent.contains(index) || task.hidden.iter().any(|(small, _)| small == index)
+    };
+    let given = (0..parameters.len()).filter(|index| !is_free(index) && parameters[*index].is_finite());
+    let name = |index: usize| model.about().parameters[index].number;
+    let not_identified = |index: &usize| matches!(roles[*index], Role::OrHold(_)) && !is_free(index);
     let not_identified = (0..parameters.len()).filter(not_identified).map(name).collect();
-    let held = given.map(|at| (name(at), parameters[at])).collect();
-    let (used, at_used) = interval::within_bounds(&task, &optimum);
-    let covariance = interval::covariance(&used, &at_used);
-    let mut points = points(&used, data, &at_used, covariance.as_ref(), &parameters);
-    if let Some(left_out) = options.leave_out.then(|| quality::left_out(&task, &optimum)).flatten() {
+    let held = given.map(|index| (name(index), parameters[index])).collect();
+    let (used, used_optimum) = interval::drop_bounded_parameters(&task, &optimum);
+    let covariance = interval::covariance(&used, &used_optimum);
+    let mut points = points(&used, data, &used_optimum, covariance.as_ref(), &parameters);
+    if let Some(left_out) = options.leave_out.then(|| quality::predict_left_out(&task, &optimum)).flatten() {
         let mut left_out = left_out.into_iter();
         for (point, kept) in points.iter_mut().zip(kept) {
             // The fit has not used the points that are not kept.
             point.left_out = if *kept { left_out.next() } else { Some(point.predicted) };
         }
     }
-    absent.iter().for_each(|&at| parameters[at] = f64::NAN);
+    absent.iter().for_each(|&index| parameters[index] = f64::NAN);
     Ok(Fit {
         model: model.about().id,
         held,
         not_identified,
         at_most,
-        absent: absent.iter().map(|&at| name(at)).collect(),
-        joint: covariance.map(|covariance| card::joint(&used, &at_used, &covariance)),
-        quality: quality::of(&task, &optimum, &points, options.leave_out),
+        absent: absent.iter().map(|&index| name(index)).collect(),
+        joint: covariance.map(|covariance| card::joint_fit(&used, &used_optimum, &covariance)),
+        quality: quality::assess(&task, &optimum, &points, options.leave_out),
         points,
         estimates,
         parameters,
@@ -244,21 +245,21 @@ fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Rol
 }
 
 /// Returns the parameters that the points only bound by another parameter.
-fn hidden(task: &Task, estimates: &[Estimate]) -> Vec<AtMost> {
+fn parameter_bounds(task: &Task, estimates: &[Estimate]) -> Vec<ParameterBound> {
     let parameters = task.model.about().parameters;
-    let one = |&(small, large): &(usize, usize)| {
+    let to_bound = |&(small, large): &(usize, usize)| {
         let other = estimates.iter().find(|estimate| estimate.number == parameters[large].number)?;
         let (number, symbol) = (parameters[small].number, parameters[small].symbol);
-        Some(AtMost { number, symbol, of: other.number, value: other.value, most: other.high })
+        Some(ParameterBound { number, symbol, of: other.number, value: other.value, most: other.high })
     };
-    task.hidden.iter().filter_map(one).collect()
+    task.hidden.iter().filter_map(to_bound).collect()
 }
 
 fn check(model: &dyn Model, data: &[Observation]) -> Result<()> {
     let about = model.about();
-    if let Some(wrong) = data.iter().find(|observation| !(observation.y.is_finite() && observation.y > 0.0)) {
-        let what = format!("{} is {} at a point: only positive rates can be fitted", about.column, wrong.y);
-        return Err(Error::input(what, "exclude such points with --where"));
+    if let Some(invalid) = data.iter().find(|observation| !(observation.y.is_finite() && observation.y > 0.0)) {
+        let message = format!("{} is {} at a point: only positive rates can be fitted", about.column, invalid.y);
+        return Err(Error::input(message, "exclude such points with --where"));
     }
     Ok(())
 }
@@ -273,33 +274,33 @@ fn prepare<'a>(
     let about = model.about();
     let parameters = about.parameters;
     let value = |(parameter, role): (&Parameter, &Role)| match role {
-        Role::Hold(value) | Role::From(value) => *value,
+        Role::Hold(value) | Role::StartAt(value) => *value,
         // On another machine, the held value may be zero.
-        Role::OrHold(value) if (parameter.least..=parameter.most).contains(value) => *value,
-        Role::OrHold(_) | Role::Fit | Role::Unknown => parameter.first,
+        Role::OrHold(value) if (parameter.min..=parameter.max).contains(value) => *value,
+        Role::OrHold(_) | Role::Fit | Role::Unknown => parameter.first_guess,
     };
     let base = parameters.iter().zip(roles).map(value).collect();
-    let mut free: Vec<usize> = (0..parameters.len()).filter(|&at| !matches!(roles[at], Role::Hold(_))).collect();
+    let mut free: Vec<usize> = (0..parameters.len()).filter(|&index| !matches!(roles[index], Role::Hold(_))).collect();
     let or_hold = |role: &Role| if let Role::OrHold(value) = role { Some(*value) } else { None };
     let or_hold = roles.iter().map(or_hold).collect();
     let mut task = Task { model, data: data.iter().collect(), base, free: free.clone(), or_hold, hidden: Vec::new() };
-    let absent: Vec<usize> = free.iter().copied().filter(|&at| !matters(&task, at)).collect();
-    if let Some(&at) = free.iter().find(|at| roles[**at] == Role::Unknown && !absent.contains(at)) {
-        let parameter = &parameters[at];
+    let absent: Vec<usize> = free.iter().copied().filter(|&index| !affects_predictions(&task, index)).collect();
+    if let Some(&index) = free.iter().find(|at| roles[**at] == Role::Unknown && !absent.contains(at)) {
+        let parameter = &parameters[index];
         return Err(Error::input(
             format!("{} has no value, and is fitted only on request: {}", parameter.number, parameter.meaning()),
             format!("give it with --hold {0}=VALUE or --machine CARD, or fit it with --free {0}", parameter.number),
         ));
     }
-    free.retain(|at| !absent.contains(at));
+    free.retain(|index| !absent.contains(index));
     task.free = free;
-    let different = different(data).len();
-    identify::hold_beforehand(&mut task, different);
+    let different = distinct_points(data).len();
+    identify::hold_unidentifiable(&mut task, different);
     if task.free.is_empty() {
-        return Err(nothing_to_fit(model));
+        return Err(nothing_to_fit_error(model));
     }
     if different <= task.free.len() {
-        let names: Vec<_> = task.free.iter().map(|&at| parameters[at].number).collect();
+        let names: Vec<_> = task.free.iter().map(|&index| parameters[index].number).collect();
         return Err(Error::input(
             format!(
                 "{}: {different} distinct points cannot identify {} parameters: {}",
@@ -314,7 +315,7 @@ fn prepare<'a>(
     Ok((task, absent))
 }
 
-fn nothing_to_fit(model: &dyn Model) -> Error {
+fn nothing_to_fit_error(model: &dyn Model) -> Error {
     Error::input(
         format!("{}: these points identify none of the parameters to fit", model.about().id),
         format!("measure {}", model.about().design),
@@ -322,21 +323,21 @@ fn nothing_to_fit(model: &dyn Model) -> Error {
 }
 
 /// Returns whether any prediction depends on a parameter, at the first guesses or far from them.
-fn matters(task: &Task, at: usize) -> bool {
-    let parameter = &task.model.about().parameters[at];
+fn affects_predictions(task: &Task, index: usize) -> bool {
+    let parameter = &task.model.about().parameters[index];
     let mut p = task.base.clone();
     let mut predictions = |value: f64| {
-        p[at] = value;
+        p[index] = value;
         task.data.iter().map(|observation| task.model.predict(&observation.x, &p).value.to_bits()).collect::<Vec<_>>()
     };
-    let first = predictions(parameter.first);
-    [parameter.least, parameter.most].into_iter().any(|value| predictions(value) != first)
+    let first = predictions(parameter.first_guess);
+    [parameter.min, parameter.max].into_iter().any(|value| predictions(value) != first)
 }
 
 /// Returns the distinct points of the data, in order of first appearance.
-fn different<'a>(data: impl IntoIterator<Item = &'a Observation>) -> Vec<&'a [f64]> {
-    let mut known = HashSet::new();
-    data.into_iter().map(|observation| observation.x.as_slice()).filter(|x| known.insert(bits(x))).collect()
+fn distinct_points<'a>(data: impl IntoIterator<Item = &'a Observation>) -> Vec<&'a [f64]> {
+    let mut seen = HashSet::new();
+    data.into_iter().map(|observation| observation.x.as_slice()).filter(|x| seen.insert(bits(x))).collect()
 }
 
 /// Converts a point to a key for maps.
@@ -344,11 +345,11 @@ fn bits(x: &[f64]) -> Vec<u64> {
     x.iter().map(|value| value.to_bits()).collect()
 }
 
-fn solve(task: &Task) -> Result<Optimum> {
-    optimum::minimise(task, &task.starts(), None).ok_or_else(|| no_rates(task.model))
+fn find_optimum(task: &Task) -> Result<Optimum> {
+    optimum::minimise(task, &task.starts(), None).ok_or_else(|| no_rates_error(task.model))
 }
 
-fn no_rates(model: &dyn Model) -> Error {
+fn no_rates_error(model: &dyn Model) -> Error {
     Error::input(
         format!("{}: the fit found no parameters that give finite rates at all points", model.about().id),
         "check the numbers held with --machine and --hold, or exclude points with --where",
@@ -365,11 +366,11 @@ fn points(
     let t = t_quantile(task.freedom());
     let noise = interval::variance(task, optimum);
     let slopes = Task { data: data.iter().collect(), ..task.clone() }.jacobian(&optimum.theta);
-    let point = |(at, observation): (usize, &Observation)| {
+    let point = |(row, observation): (usize, &Observation)| {
         let prediction = task.model.predict(&observation.x, parameters);
-        let gradient = slopes.row(at).transpose();
-        let of_parameters = covariance.map_or(0.0, |c| (gradient.transpose() * c * &gradient)[0]);
-        let width = (t * (noise + of_parameters).sqrt()).exp();
+        let gradient = slopes.row(row).transpose();
+        let parameter_variance = covariance.map_or(0.0, |c| (gradient.transpose() * c * &gradient)[0]);
+        let width = (t * (noise + parameter_variance).sqrt()).exp();
         Point {
             x: observation.x.clone(),
             launch: observation.launch,

@@ -11,7 +11,7 @@ use nalgebra::{DMatrix, DVector, Dyn};
 /// It is slightly wider than the usual 1.345 standard deviations, which costs 5 % of the efficiency for normal noise. It is
 /// wider still with few degrees of freedom, because the scale is then uncertain and the intervals need nearly all residuals
 /// in full.
-pub fn limit(scale: f64, freedom: usize) -> f64 {
+pub fn huber_limit(scale: f64, freedom: usize) -> f64 {
     (1.5 + 15.0 / freedom.max(1) as f64) * scale
 }
 
@@ -19,16 +19,16 @@ pub fn limit(scale: f64, freedom: usize) -> f64 {
 const TOLERANCE: f64 = 1e-11;
 
 /// A smaller scale is rounding, not noise.
-const LEAST_SCALE: f64 = 1e-10;
+const MIN_SCALE: f64 = 1e-10;
 
-struct Weighted<'t, 'a> {
+struct WeightedProblem<'t, 'a> {
     task: &'t Task<'a>,
     /// Square roots of the weights.
     roots: DVector<f64>,
     theta: DVector<f64>,
 }
 
-impl LeastSquaresProblem<f64, Dyn, Dyn> for Weighted<'_, '_> {
+impl LeastSquaresProblem<f64, Dyn, Dyn> for WeightedProblem<'_, '_> {
     type ParameterStorage = Owned<f64, Dyn>;
     type ResidualStorage = Owned<f64, Dyn>;
     type JacobianStorage = Owned<f64, Dyn, Dyn>;
@@ -73,11 +73,11 @@ pub struct Optimum {
 ///
 /// `scale` fixes the scale, for points of a profile. `None` estimates it from the residuals.
 pub fn minimise(task: &Task, starts: &[Vec<f64>], scale: Option<f64>) -> Option<Optimum> {
-    let found = starts.iter().filter_map(|start| from(task, start, scale));
-    found.min_by(|a, b| a.deviance.total_cmp(&b.deviance))
+    let optima = starts.iter().filter_map(|start| minimise_from(task, start, scale));
+    optima.min_by(|a, b| a.deviance.total_cmp(&b.deviance))
 }
 
-fn from(task: &Task, start: &[f64], given: Option<f64>) -> Option<Optimum> {
+fn minimise_from(task: &Task, start: &[f64], fixed_scale: Option<f64>) -> Option<Optimum> {
     let mut theta = start.to_vec();
     let mut roots = DVector::from_element(task.data.len(), 1.0);
     let freedom = task.freedom();
@@ -85,15 +85,15 @@ fn from(task: &Task, start: &[f64], given: Option<f64>) -> Option<Optimum> {
     if !residuals.iter().all(|r| r.is_finite()) {
         return None;
     }
-    let mut scale = LEAST_SCALE;
+    let mut scale = MIN_SCALE;
     // Weights settle within a few rounds. The limit stops two sets of weights that alternate.
     for round in 0..30 {
         let next = solve(task, &theta, &roots);
         let moved = next.iter().zip(&theta).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         theta = next;
         residuals = task.residuals(&theta);
-        scale = given.unwrap_or_else(|| spread(&residuals, freedom, theta.len()));
-        let limit = limit(scale, freedom);
+        scale = fixed_scale.unwrap_or_else(|| robust_scale(&residuals, freedom, theta.len()));
+        let limit = huber_limit(scale, freedom);
         let weights = residuals.map(|r| (limit / r.abs()).min(1.0).sqrt());
         let changed = (&weights - &roots).amax();
         roots = weights;
@@ -101,7 +101,7 @@ fn from(task: &Task, start: &[f64], given: Option<f64>) -> Option<Optimum> {
             break;
         }
     }
-    let limit = limit(scale, freedom);
+    let limit = huber_limit(scale, freedom);
     Some(Optimum { deviance: deviance(&residuals, limit), theta, residuals, scale, limit })
 }
 
@@ -111,19 +111,19 @@ fn solve(task: &Task, theta: &[f64], roots: &DVector<f64>) -> Vec<f64> {
         return Vec::new();
     }
     let loss = |theta: &[f64]| task.residuals(theta).component_mul(roots).norm_squared();
-    let problem = Weighted { task, roots: roots.clone(), theta: DVector::from_column_slice(theta) };
+    let problem = WeightedProblem { task, roots: roots.clone(), theta: DVector::from_column_slice(theta) };
     let (solved, _) = LevenbergMarquardt::new().with_tol(TOLERANCE).with_patience(50).minimize(problem);
     // A parameter that the data do not need runs away. Its bound gives the same loss.
-    let bounded = |(at, value): (usize, &f64)| value.clamp(task.bounds(at).0, task.bounds(at).1);
-    let found: Vec<f64> = solved.theta.iter().enumerate().map(bounded).collect();
-    if loss(&found) <= loss(theta) { found } else { theta.to_vec() }
+    let bounded = |(index, value): (usize, &f64)| value.clamp(task.bounds(index).0, task.bounds(index).1);
+    let solution: Vec<f64> = solved.theta.iter().enumerate().map(bounded).collect();
+    if loss(&solution) <= loss(theta) { solution } else { theta.to_vec() }
 }
 
 /// Returns 1.4826 x median |r|, corrected for the number of fitted parameters and the degrees of freedom.
-fn spread(residuals: &DVector<f64>, freedom: usize, parameters: usize) -> f64 {
+fn robust_scale(residuals: &DVector<f64>, freedom: usize, parameters: usize) -> f64 {
     let sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
     let freedom = freedom.max(1) as f64;
-    (1.4826 * median(&sizes).unwrap_or(0.0) * ((freedom + parameters as f64) / freedom).sqrt()).max(LEAST_SCALE)
+    (1.4826 * median(&sizes).unwrap_or(0.0) * ((freedom + parameters as f64) / freedom).sqrt()).max(MIN_SCALE)
 }
 
 /// Returns Huber's loss times two: r^2 within the limit, limit (2 |r| - limit) beyond it.

@@ -2,7 +2,7 @@
 
 use super::optimum::{Optimum, minimise};
 use super::task::Task;
-use super::{Observation, Point, bits, different, identify, interval};
+use super::{Observation, Point, bits, distinct_points, identify, interval};
 use apexmap_measure::numerics::mix::mix;
 use serde::Serialize;
 use std::collections::HashSet;
@@ -72,16 +72,16 @@ pub fn aicc(squares: f64, n: usize, k: usize) -> Option<f64> {
 }
 
 /// Computes the goodness of fit. `points` are all measured points with their predictions.
-pub fn of(task: &Task, optimum: &Optimum, points: &[Point], leave_out: bool) -> Quality {
+pub fn assess(task: &Task, optimum: &Optimum, points: &[Point], leave_out: bool) -> Quality {
     let launches: HashSet<u32> = points.iter().map(|point| point.launch).collect();
-    let known: HashSet<Vec<u64>> = points.iter().map(|point| bits(&point.x)).collect();
+    let distinct: HashSet<Vec<u64>> = points.iter().map(|point| bits(&point.x)).collect();
     let left_out: Option<Vec<(f64, f64)>> =
         points.iter().map(|point| Some((point.measured, point.left_out?))).collect();
     let squares: f64 = points.iter().map(|point| (point.predicted / point.measured).ln().powi(2)).sum();
     Quality {
         observations: points.len(),
-        points: known.len(),
-        fitted_points: different(task.data.iter().copied()).len(),
+        points: distinct.len(),
+        fitted_points: distinct_points(task.data.iter().copied()).len(),
         launches: launches.len(),
         smape: smape(points.iter().map(|point| (point.measured, point.predicted))),
         log_spread: interval::variance(task, optimum).sqrt(),
@@ -94,104 +94,108 @@ pub fn of(task: &Task, optimum: &Optimum, points: &[Point], leave_out: bool) -> 
 }
 
 /// Fits the observations that are not `out`; `None` if too few remain.
-fn without<'a>(task: &Task<'a>, optimum: &Optimum, out: impl Fn(&Observation) -> bool) -> Option<(Task<'a>, Optimum)> {
+fn fit_leaving_out<'a>(
+    task: &Task<'a>,
+    optimum: &Optimum,
+    out: impl Fn(&Observation) -> bool,
+) -> Option<(Task<'a>, Optimum)> {
     let mut rest = task.clone();
     rest.data.retain(|observation| !out(observation));
-    if different(rest.data.iter().copied()).len() < rest.free.len() {
+    if distinct_points(rest.data.iter().copied()).len() < rest.free.len() {
         return None;
     }
-    let found = minimise(&rest, std::slice::from_ref(&optimum.theta), None)?;
-    Some((rest, found))
+    let refit = minimise(&rest, std::slice::from_ref(&optimum.theta), None)?;
+    Some((rest, refit))
 }
 
 /// Returns pairs of measured and predicted rates at the observations that are `out`.
-fn predicted(task: &Task, parameters: &[f64], out: impl Fn(&Observation) -> bool) -> Vec<(f64, f64)> {
+fn predict_pairs(task: &Task, parameters: &[f64], out: impl Fn(&Observation) -> bool) -> Vec<(f64, f64)> {
     let gone = task.data.iter().filter(|observation| out(observation));
     gone.map(|observation| (observation.y, task.model.predict(&observation.x, parameters).value)).collect()
 }
 
 /// Returns such pairs, predicted by a fit to all other observations; `None` if too few remain.
-fn predicted_without(task: &Task, optimum: &Optimum, out: impl Fn(&Observation) -> bool) -> Option<Vec<(f64, f64)>> {
-    let (rest, found) = without(task, optimum, &out)?;
-    Some(predicted(task, &rest.parameters(&found.theta), out))
+fn predict_leaving_out(task: &Task, optimum: &Optimum, out: impl Fn(&Observation) -> bool) -> Option<Vec<(f64, f64)>> {
+    let (rest, refit) = fit_leaving_out(task, optimum, &out)?;
+    Some(predict_pairs(task, &rest.parameters(&refit.theta), out))
 }
 
 /// Each point left out costs a fit. Above this number of points, a twentieth is left out together.
-const MOST_LEFT_OUT_SINGLY: usize = 100;
+const MAX_SINGLE_LEAVE_OUTS: usize = 100;
 
 /// Returns the groups of points that are left out together: single points, or parts of many points. Parts are drawn so that
 /// none is a line of the design.
-pub fn parts(points: usize) -> Vec<Vec<usize>> {
-    if points <= MOST_LEFT_OUT_SINGLY {
-        return (0..points).map(|at| vec![at]).collect();
+pub fn leave_out_parts(points: usize) -> Vec<Vec<usize>> {
+    if points <= MAX_SINGLE_LEAVE_OUTS {
+        return (0..points).map(|point| vec![point]).collect();
     }
-    let parts = MOST_LEFT_OUT_SINGLY / 5;
-    let of = |part: usize| (0..points).filter(|&at| mix(at as u64) % parts as u64 == part as u64).collect();
-    (0..parts).map(of).collect()
+    let parts = MAX_SINGLE_LEAVE_OUTS / 5;
+    let members = |part: usize| (0..points).filter(|&point| mix(point as u64) % parts as u64 == part as u64).collect();
+    (0..parts).map(members).collect()
 }
 
 /// Returns the prediction of a fit to all other points for each observation; `None` if the others are too few.
-pub fn left_out(task: &Task, optimum: &Optimum) -> Option<Vec<f64>> {
-    let points = different(task.data.iter().copied());
+pub fn predict_left_out(task: &Task, optimum: &Optimum) -> Option<Vec<f64>> {
+    let points = distinct_points(task.data.iter().copied());
     let mut predicted = vec![f64::NAN; task.data.len()];
-    for part in parts(points.len()) {
-        let out: HashSet<Vec<u64>> = part.into_iter().map(|at| bits(points[at])).collect();
+    for part in leave_out_parts(points.len()) {
+        let out: HashSet<Vec<u64>> = part.into_iter().map(|index| bits(points[index])).collect();
         let is_out = |observation: &Observation| out.contains(&bits(&observation.x));
-        let values = predicted_without(task, optimum, is_out)?;
-        let here = predicted.iter_mut().zip(&task.data).filter(|(_, observation)| is_out(observation));
-        here.zip(values).for_each(|((predicted, _), (_, value))| *predicted = value);
+        let values = predict_leaving_out(task, optimum, is_out)?;
+        let targets = predicted.iter_mut().zip(&task.data).filter(|(_, observation)| is_out(observation));
+        targets.zip(values).for_each(|((predicted, _), (_, value))| *predicted = value);
     }
     Some(predicted)
 }
 
 /// Minimum number of values of a variable. Fewer values give no trend from which to predict a missing one.
-const LEAST_VALUES: usize = 3;
+const MIN_VALUES: usize = 3;
 
 /// Above this number of values, some are left out together.
-const MOST_LINES: usize = 20;
+const MAX_LINES: usize = 20;
 
 /// Returns, for each variable with at least three values, the indices of the points of each value.
 pub fn lines(points: &[&[f64]]) -> Vec<(usize, Vec<Vec<usize>>)> {
     let Some(first) = points.first() else { return Vec::new() };
-    let of = |variable: usize| {
+    let variable_lines = |variable: usize| {
         let mut values: Vec<f64> = points.iter().map(|x| x[variable]).collect();
         values.sort_by(f64::total_cmp);
         values.dedup();
-        let place = |x: &[f64]| values.partition_point(|value| *value < x[variable]) % MOST_LINES;
-        let line = |at: usize| (0..points.len()).filter(|&point| place(points[point]) == at).collect();
-        let lines = (0..values.len().min(MOST_LINES)).map(line).collect();
-        (values.len() >= LEAST_VALUES).then_some((variable, lines))
+        let place = |x: &[f64]| values.partition_point(|value| *value < x[variable]) % MAX_LINES;
+        let line = |line_index: usize| (0..points.len()).filter(|&point| place(points[point]) == line_index).collect();
+        let lines = (0..values.len().min(MAX_LINES)).map(line).collect();
+        (values.len() >= MIN_VALUES).then_some((variable, lines))
     };
-    (0..first.len()).filter_map(of).collect()
+    (0..first.len()).filter_map(variable_lines).collect()
 }
 
 fn lines_left_out(task: &Task, optimum: &Optimum) -> Vec<LinesLeftOut> {
-    let points = different(task.data.iter().copied());
-    let of = |(variable, parts): (usize, Vec<Vec<usize>>)| {
+    let points = distinct_points(task.data.iter().copied());
+    let line_error = |(variable, parts): (usize, Vec<Vec<usize>>)| {
         // Values that are words have no order.
         if !task.model.about().variables[variable].words.is_empty() {
             return None;
         }
         let mut pairs = Vec::new();
         for part in parts {
-            let out: HashSet<Vec<u64>> = part.into_iter().map(|at| bits(points[at])).collect();
+            let out: HashSet<Vec<u64>> = part.into_iter().map(|index| bits(points[index])).collect();
             let is_out = |seen: &Observation| out.contains(&bits(&seen.x));
-            let (mut rest, found) = without(task, optimum, is_out)?;
+            let (mut rest, refit) = fit_leaving_out(task, optimum, is_out)?;
             // A parameter that the remaining points do not identify would keep its value from the fit to all points.
-            let found = identify::settle(&mut rest, found).ok()?;
-            pairs.extend(predicted(task, &rest.parameters(&found.theta), is_out));
+            let settled = identify::solve_identified(&mut rest, refit).ok()?;
+            pairs.extend(predict_pairs(task, &rest.parameters(&settled.theta), is_out));
         }
         Some(LinesLeftOut { variable, smape: smape(pairs.into_iter()) })
     };
-    lines(&points).into_iter().filter_map(of).collect()
+    lines(&points).into_iter().filter_map(line_error).collect()
 }
 
 fn largest_left_out(task: &Task, optimum: &Optimum) -> Option<(f64, f64)> {
-    let at = task.model.about().variables.iter().position(|variable| variable.name == "P")?;
-    let largest = task.data.iter().map(|observation| observation.x[at]).max_by(f64::total_cmp)?;
-    if task.data.iter().all(|observation| observation.x[at] == largest) {
+    let variable_index = task.model.about().variables.iter().position(|variable| variable.name == "P")?;
+    let largest = task.data.iter().map(|observation| observation.x[variable_index]).max_by(f64::total_cmp)?;
+    if task.data.iter().all(|observation| observation.x[variable_index] == largest) {
         return None;
     }
-    let pairs = predicted_without(task, optimum, |observation| observation.x[at] == largest)?;
+    let pairs = predict_leaving_out(task, optimum, |observation| observation.x[variable_index] == largest)?;
     Some((largest, smape(pairs.into_iter())))
 }

@@ -1,6 +1,6 @@
 //! Selects an evenly spread part of the points of a large design.
 
-use super::{Observation, bits, different};
+use super::{Observation, bits, distinct_points};
 use apexmap_measure::numerics::mix::mix;
 use std::collections::HashSet;
 
@@ -9,26 +9,26 @@ use std::collections::HashSet;
 /// The ordered points are divided into stretches, and one point per stretch is drawn at random, so that the selection does
 /// not follow the steps of the design. The first and last point with the smallest and with the largest value of each variable
 /// are added, which keeps the corners of a surface. The same points always give the same selection.
-pub fn choose(data: &[Observation], most: usize) -> Option<Vec<bool>> {
-    let mut points = different(data);
-    if points.len() <= most {
+pub fn choose(data: &[Observation], max_points: usize) -> Option<Vec<bool>> {
+    let mut points = distinct_points(data);
+    if points.len() <= max_points {
         return None;
     }
     points.sort_by(|a, b| {
         a.iter().zip(*b).map(|(a, b)| a.total_cmp(b)).find(|o| o.is_ne()).unwrap_or(a.len().cmp(&b.len()))
     });
-    let stretches = most.max(1);
-    let of_stretch = |stretch: usize| {
+    let stretches = max_points.max(1);
+    let draw_point = |stretch: usize| {
         let (from, to) = (stretch * points.len() / stretches, (stretch + 1) * points.len() / stretches);
         points[from + (mix(stretch as u64) % (to - from) as u64) as usize]
     };
-    let mut chosen: HashSet<Vec<u64>> = (0..stretches).map(|stretch| bits(of_stretch(stretch))).collect();
-    for at in 0..points[0].len() {
-        let values = || points.iter().map(|x| x[at]);
+    let mut chosen: HashSet<Vec<u64>> = (0..stretches).map(|stretch| bits(draw_point(stretch))).collect();
+    for variable in 0..points[0].len() {
+        let values = || points.iter().map(|x| x[variable]);
         for end in [values().min_by(f64::total_cmp), values().max_by(f64::total_cmp)].into_iter().flatten() {
-            let here = |x: &&&[f64]| x[at].total_cmp(&end).is_eq();
-            chosen.extend(points.iter().find(here).map(|x| bits(x)));
-            chosen.extend(points.iter().rfind(here).map(|x| bits(x)));
+            let is_at_end = |x: &&&[f64]| x[variable].total_cmp(&end).is_eq();
+            chosen.extend(points.iter().find(is_at_end).map(|x| bits(x)));
+            chosen.extend(points.iter().rfind(is_at_end).map(|x| bits(x)));
         }
     }
     Some(data.iter().map(|observation| chosen.contains(&bits(&observation.x))).collect())

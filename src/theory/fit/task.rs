@@ -27,40 +27,40 @@ const STEP: f64 = 1e-6;
 impl<'a> Task<'a> {
     /// Returns all parameters: the free ones from their logarithms `theta`, limited to their bounds.
     pub fn parameters(&self, theta: &[f64]) -> Vec<f64> {
-        let mut all = self.base.clone();
-        for (&at, &value) in self.free.iter().zip(theta) {
-            let parameter = &self.model.about().parameters[at];
-            all[at] = value.exp().clamp(parameter.least, parameter.most);
+        let mut parameters = self.base.clone();
+        for (&index, &value) in self.free.iter().zip(theta) {
+            let parameter = &self.model.about().parameters[index];
+            parameters[index] = value.exp().clamp(parameter.min, parameter.max);
         }
-        all
+        parameters
     }
 
     /// Returns the degrees of freedom: distinct points minus free parameters. Launches of a point share the error of the
     /// model there, so a point counts once.
     pub fn freedom(&self) -> usize {
-        super::different(self.data.iter().copied()).len().saturating_sub(self.free.len())
+        super::distinct_points(self.data.iter().copied()).len().saturating_sub(self.free.len())
     }
 
     pub fn bounds(&self, free: usize) -> (f64, f64) {
         let parameter = &self.model.about().parameters[self.free[free]];
-        (parameter.least.ln(), parameter.most.ln())
+        (parameter.min.ln(), parameter.max.ln())
     }
 
     pub fn residuals(&self, theta: &[f64]) -> DVector<f64> {
         let p = self.parameters(theta);
-        let mut residuals = self.at_points(|x| self.model.predict(x, &p).value);
+        let mut residuals = self.evaluate_at_points(|x| self.model.predict(x, &p).value);
         residuals.iter_mut().zip(&self.data).for_each(|(value, observation)| *value = (*value / observation.y).ln());
         residuals
     }
 
     /// Evaluates a function of the point at each observation. Consecutive observations of the same point share one
     /// evaluation.
-    fn at_points(&self, of: impl Fn(&[f64]) -> f64) -> DVector<f64> {
+    fn evaluate_at_points(&self, function: impl Fn(&[f64]) -> f64) -> DVector<f64> {
         let mut last: Option<(&[f64], f64)> = None;
         let value = |observation: &&'a Observation| {
             let value = match last {
                 Some((x, value)) if x == observation.x => value,
-                _ => of(&observation.x),
+                _ => function(&observation.x),
             };
             last = Some((&observation.x, value));
             value
@@ -72,15 +72,15 @@ impl<'a> Task<'a> {
     pub fn jacobian(&self, theta: &[f64]) -> DMatrix<f64> {
         let mut jacobian = DMatrix::zeros(self.data.len(), theta.len());
         let mut moved = theta.to_vec();
-        for at in 0..theta.len() {
-            moved[at] = theta[at] + STEP;
+        for index in 0..theta.len() {
+            moved[index] = theta[index] + STEP;
             let up = self.parameters(&moved);
-            moved[at] = theta[at] - STEP;
+            moved[index] = theta[index] - STEP;
             let down = self.parameters(&moved);
-            moved[at] = theta[at];
+            moved[index] = theta[index];
             let predict = |x: &[f64], p: &[f64]| self.model.predict(x, p).value;
             let slope = |x: &[f64]| (predict(x, &up) / predict(x, &down)).ln() / (2.0 * STEP);
-            jacobian.set_column(at, &self.at_points(slope));
+            jacobian.set_column(index, &self.evaluate_at_points(slope));
         }
         jacobian
     }
@@ -88,9 +88,9 @@ impl<'a> Task<'a> {
     /// Returns, for linear models, the measured rate x the time with all free parameters 0, and the measured rate x the
     /// factor of each parameter. Without error, constant and parameters x factors sum to 1 in each row.
     pub fn design(&self) -> (DVector<f64>, DMatrix<f64>) {
-        let time = |observation: &Observation, one: Option<usize>| {
+        let time = |observation: &Observation, unit_parameter: Option<usize>| {
             let mut p = self.base.clone();
-            self.free.iter().for_each(|&at| p[at] = f64::from(u8::from(Some(at) == one)));
+            self.free.iter().for_each(|&index| p[index] = f64::from(u8::from(Some(index) == unit_parameter)));
             1.0 / self.model.predict(&observation.x, &p).value
         };
         let rows = self.data.len();
@@ -105,33 +105,33 @@ impl<'a> Task<'a> {
 
     /// Returns whether the reciprocal of the prediction is linear in the free parameters. It is not if sizes or limits (given
     /// parameters) are fitted.
-    pub fn linear(&self) -> bool {
+    pub fn is_linear(&self) -> bool {
         let about = self.model.about();
-        about.linear && self.free.iter().all(|&at| !about.parameters[at].given)
+        about.linear && self.free.iter().all(|&index| !about.parameters[index].is_given)
     }
 
     /// Returns the solution of least squares of relative errors with positive parameters, as logarithms; `None` for models
     /// that are not linear.
     pub fn positive_least_squares(&self) -> Option<Vec<f64>> {
-        if !self.linear() || self.free.is_empty() {
+        if !self.is_linear() || self.free.is_empty() {
             return None;
         }
         let (constant, matrix) = self.design();
         if !matrix.iter().chain(constant.iter()).all(|v| v.is_finite()) {
             return None;
         }
-        let found = nnls(&matrix, &constant.map(|constant| 1.0 - constant));
-        let bounded = |(at, value): (usize, &f64)| value.ln().clamp(self.bounds(at).0, self.bounds(at).1);
-        Some(found.iter().enumerate().map(bounded).collect())
+        let solution = nnls(&matrix, &constant.map(|constant| 1.0 - constant));
+        let bounded = |(index, value): (usize, &f64)| value.ln().clamp(self.bounds(index).0, self.bounds(index).1);
+        Some(solution.iter().enumerate().map(bounded).collect())
     }
 
     /// Returns the starting points. The first is the first guess. Linear models add least squares with positive parameters;
     /// other models add variations of each guess.
     pub fn starts(&self) -> Vec<Vec<f64>> {
-        let first: Vec<f64> = self.free.iter().map(|&at| self.base[at].ln()).collect();
+        let first: Vec<f64> = self.free.iter().map(|&index| self.base[index].ln()).collect();
         let mut starts = vec![first];
-        if let Some(found) = self.positive_least_squares() {
-            starts.push(found);
+        if let Some(solution) = self.positive_least_squares() {
+            starts.push(solution);
             return starts;
         }
         let adds_up = |observation: &&Observation| !self.model.budget(&observation.x, &self.base).is_empty();
@@ -140,10 +140,10 @@ impl<'a> Task<'a> {
             return starts;
         }
         // If terms are bounds, a bound that does not bind at the first guess has no gradient there. Start where it binds.
-        for at in 0..self.free.len() {
+        for index in 0..self.free.len() {
             for factor in [0.1f64, 0.2, 0.4, 0.7, 2.0, 5.0] {
                 let mut start = starts[0].clone();
-                start[at] += factor.ln();
+                start[index] += factor.ln();
                 starts.push(start);
             }
         }

@@ -6,7 +6,7 @@
 use super::interval::covariance;
 use super::optimum::{Optimum, minimise};
 use super::task::Task;
-use super::{Estimate, different};
+use super::{Estimate, distinct_points};
 use crate::statistics::distributions::t_quantile;
 
 /// Widens the intervals to include the estimates without the points of each word of a variable, if they differ by more than
@@ -17,7 +17,7 @@ pub fn widen(task: &Task, optimum: &Optimum, estimates: &mut [Estimate]) {
         words.sort_by(f64::total_cmp);
         words.dedup();
         for word in words {
-            for (index, value) in without(task, optimum, variable, word) {
+            for (index, value) in differing_parameters(task, optimum, variable, word) {
                 let number = task.model.about().parameters[index].number;
                 for estimate in estimates.iter_mut().filter(|estimate| estimate.number == number) {
                     (estimate.low, estimate.high) = (estimate.low.min(value), estimate.high.max(value));
@@ -29,7 +29,7 @@ pub fn widen(task: &Task, optimum: &Optimum, estimates: &mut [Estimate]) {
 
 /// Fits all points except those of one word. Returns index and value of the parameters that differ from those of the fit to
 /// all points by more than the noise of the remaining points.
-fn without(task: &Task, optimum: &Optimum, variable: usize, word: f64) -> Vec<(usize, f64)> {
+fn differing_parameters(task: &Task, optimum: &Optimum, variable: usize, word: f64) -> Vec<(usize, f64)> {
     let mut rest = task.clone();
     rest.data.retain(|observation| observation.x[variable] != word);
     if rest.data.is_empty() {
@@ -38,15 +38,15 @@ fn without(task: &Task, optimum: &Optimum, variable: usize, word: f64) -> Vec<(u
     // A parameter that only the left-out points determine keeps its value.
     rest.base = task.parameters(&optimum.theta);
     let slopes = rest.jacobian(&optimum.theta);
-    let told: Vec<usize> = (0..task.free.len()).filter(|&at| slopes.column(at).amax() > 0.0).collect();
-    rest.free = told.iter().map(|&at| task.free[at]).collect();
-    let start: Vec<f64> = told.iter().map(|&at| optimum.theta[at]).collect();
-    if different(rest.data.iter().copied()).len() <= rest.free.len() {
+    let determined: Vec<usize> = (0..task.free.len()).filter(|&index| slopes.column(index).amax() > 0.0).collect();
+    rest.free = determined.iter().map(|&index| task.free[index]).collect();
+    let start: Vec<f64> = determined.iter().map(|&index| optimum.theta[index]).collect();
+    if distinct_points(rest.data.iter().copied()).len() <= rest.free.len() {
         return Vec::new();
     }
-    let Some(found) = minimise(&rest, std::slice::from_ref(&start), None) else { return Vec::new() };
-    let Some(spread) = covariance(&rest, &found) else { return Vec::new() };
+    let Some(refit) = minimise(&rest, std::slice::from_ref(&start), None) else { return Vec::new() };
+    let Some(spread) = covariance(&rest, &refit) else { return Vec::new() };
     let t = t_quantile(rest.freedom());
-    let differs = |at: &usize| (found.theta[*at] - start[*at]).abs() > t * spread[(*at, *at)].sqrt();
-    (0..rest.free.len()).filter(differs).map(|at| (rest.free[at], found.theta[at].exp())).collect()
+    let differs = |index: &usize| (refit.theta[*index] - start[*index]).abs() > t * spread[(*index, *index)].sqrt();
+    (0..rest.free.len()).filter(differs).map(|index| (rest.free[index], refit.theta[index].exp())).collect()
 }

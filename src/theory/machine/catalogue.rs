@@ -26,7 +26,7 @@ const fn entry(name: &'static str, unit: Unit, meaning: &'static str) -> Entry {
 }
 
 impl Entry {
-    const fn or_sum(self, parts: &'static [&'static str], overhead: Option<&'static str>) -> Self {
+    const fn with_sum(self, parts: &'static [&'static str], overhead: Option<&'static str>) -> Self {
         Self { composite: Some(Composite { parts, overhead }), ..self }
     }
 }
@@ -52,15 +52,15 @@ catalogue! {
     LOOP_SECONDS = entry("loop_seconds", Unit::Seconds, "loop overhead per update (t_os)");
     LOCAL_SECONDS = entry("local_seconds", Unit::Seconds,
         "generating, updating and loop overhead together (t_g + t_u + t_os)")
-            .or_sum(const { &[GENERATE_SECONDS.name, UPDATE_SECONDS.name] }, Some(LOOP_SECONDS.name));
+            .with_sum(const { &[GENERATE_SECONDS.name, UPDATE_SECONDS.name] }, Some(LOOP_SECONDS.name));
     SEND_SECONDS = entry("send_seconds", Unit::Seconds, "sending, per update (t_s)");
     RECEIVE_SECONDS = entry("receive_seconds", Unit::Seconds, "receiving, per update (t_r)");
     OPERATION_SECONDS = entry("operation_seconds", Unit::Seconds, "overhead of a send and receive, per update (t_op)");
     REMOTE_SECONDS = entry("remote_seconds", Unit::Seconds,
         "sending, receiving and their overhead together (t_s + t_r + t_op)")
-            .or_sum(const { &[SEND_SECONDS.name, RECEIVE_SECONDS.name] }, Some(OPERATION_SECONDS.name));
+            .with_sum(const { &[SEND_SECONDS.name, RECEIVE_SECONDS.name] }, Some(OPERATION_SECONDS.name));
     PACKET_RECEIVE_SECONDS = entry("packet_receive_seconds", Unit::Seconds,
-        "receiving a packet of any size (t_pkt_rcv)").or_sum(const { &[RECEIVE_SECONDS.name] }, None);
+        "receiving a packet of any size (t_pkt_rcv)").with_sum(const { &[RECEIVE_SECONDS.name] }, None);
     UPDATE_ROLE_SECONDS = entry("update_role_seconds", Unit::Seconds,
         "overhead of the core that updates, per update (t_op3)");
     ROLE_0_SECONDS = entry("role_0_seconds", Unit::Seconds,
@@ -258,7 +258,7 @@ catalogue! {
     BLOCK_INJECT_SECONDS = entry("block_inject_seconds", Unit::Seconds,
         "the same if the destination changes after each block of messages");
     STORE_SECONDS_PER_BYTE = entry("store_seconds_per_byte", Unit::SecondsPerByte,
-        "processor time to move a byte to the network interface").or_sum(const { &[COPY_SECONDS_PER_BYTE.name] }, None);
+        "processor time to move a byte to the network interface").with_sum(const { &[COPY_SECONDS_PER_BYTE.name] }, None);
     // numbers of whole models
     ROUND_SECONDS = entry("round_seconds", Unit::Seconds, "generating and applying the updates of one round (T_1)");
     STAGE_SECONDS = entry("stage_seconds", Unit::Seconds, "one stage of a hypercube exchange, copying included (T_C)");

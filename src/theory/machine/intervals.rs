@@ -16,7 +16,7 @@ impl Card {
     /// Returns the smallest and the largest of few launches or runs, in the base unit.
     pub fn range(&self, name: &str) -> Option<(f64, f64)> {
         let ends = |name: &str| {
-            let end = |of: fn((f64, f64)) -> f64| self.base(name, |number| number.range.map(of));
+            let end = |select: fn((f64, f64)) -> f64| self.base(name, |number| number.range.map(select));
             Some((end(|ends| ends.0)?, end(|ends| ends.1)?))
         };
         ends(name).or_else(|| ends(&inverse(name)?).map(|(least, greatest)| (1.0 / greatest, 1.0 / least)))
@@ -24,11 +24,11 @@ impl Card {
 
     /// Returns whether a number is known: it has no interval, or an interval that is narrow enough to be useful.
     pub fn is_known(&self, name: &str) -> bool {
-        self.interval(name).is_none_or(units::is_known)
+        self.interval(name).is_none_or(units::is_informative)
     }
 
     /// Returns the names of the numbers whose intervals are too wide to be useful.
-    pub fn uncertain(&self) -> Vec<&str> {
+    pub fn uncertain_numbers(&self) -> Vec<&str> {
         self.numbers.keys().map(String::as_str).filter(|name| !self.is_known(name)).collect()
     }
 

@@ -42,9 +42,9 @@ impl JointFit {
         let square = self.covariance.len() == self.numbers.len()
             && self.covariance.iter().all(|row| row.len() == self.numbers.len());
         let values = || self.covariance.iter().flatten().chain([&self.t, &self.noise]);
-        let known = self.numbers.iter().all(|name| card.get(name).is_some());
-        let variances = square && (0..self.numbers.len()).all(|at| self.covariance[at][at] >= 0.0);
-        if variances && known && self.noise >= 0.0 && values().all(|value| value.is_finite()) {
+        let are_on_card = self.numbers.iter().all(|name| card.get(name).is_some());
+        let variances = square && (0..self.numbers.len()).all(|index| self.covariance[index][index] >= 0.0);
+        if variances && are_on_card && self.noise >= 0.0 && values().all(|value| value.is_finite()) {
             return Ok(());
         }
         Err(Error::input(

@@ -36,7 +36,7 @@ pub use name::{NumberName, Word};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::nearest::suggest;
 use apexmap_base::new_file;
-use apexmap_base::toml_file::{self, Page};
+use apexmap_base::toml_file::{self, TomlSource};
 use apexmap_base::units::{self, Scale, Unit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -152,9 +152,9 @@ impl Card {
     /// # Errors
     /// If the file cannot be read or is not a card. The error names the file and the place in it.
     pub fn read(path: &Path) -> Result<Self> {
-        let known: Vec<_> = PUBLISHED.iter().map(|(known, _)| *known).collect();
-        let next = format!("check the path, or name a published machine: {}", known.join(", "));
-        Self::parse(&toml_file::text(path, "machine card", &next)?, path)
+        let published: Vec<_> = PUBLISHED.iter().map(|(known, _)| *known).collect();
+        let next = format!("check the path, or name a published machine: {}", published.join(", "));
+        Self::parse(&toml_file::read_text(path, "machine card", &next)?, path)
     }
 
     /// Reads a card from the text of the file `path`.
@@ -162,14 +162,14 @@ impl Card {
     /// # Errors
     /// As [`Card::read`].
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
-        let page = Page { path, text, examples: "models/" };
-        let file: File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
+        let page = TomlSource { path, text, examples: "models/" };
+        let file: File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
         let mut card = Self { provenance: file.provenance, ..Self::new(&file.name, &file.summary, &file.source) };
         let clocked = file.numbers.keys().any(|name| name.get_ref() == catalogue::CLOCK_HZ.name);
         for (name, number) in file.numbers {
             let span = name.span();
             let (name, number) = (name.into_inner(), number.into_inner());
-            check(&name, &number, clocked).map_err(|e| e.at(path, text, span))?;
+            check(&name, &number, clocked).map_err(|e| e.with_location(path, text, span))?;
             card.numbers.insert(name, number);
         }
         file.fit.as_ref().map_or(Ok(()), |fit| fit.check(&card))?;
@@ -182,11 +182,11 @@ impl Card {
     /// # Errors
     /// If the machine does not exist, with the nearest name, or as [`Card::read`].
     pub fn find(name: &str) -> Result<Self> {
-        match PUBLISHED.iter().find(|(known, _)| *known == name) {
-            Some((known, text)) => Self::parse(text, Path::new(&format!("models/{known}.toml"))),
+        match PUBLISHED.iter().find(|(candidate, _)| *candidate == name) {
+            Some((candidate, text)) => Self::parse(text, Path::new(&format!("models/{candidate}.toml"))),
             None if !name.contains(['/', '.']) && !Path::new(name).exists() => {
-                let known: Vec<_> = PUBLISHED.iter().map(|(known, _)| *known).collect();
-                let next = format!("{}; or give the path of a card", suggest(name, &known));
+                let published: Vec<_> = PUBLISHED.iter().map(|(known, _)| *known).collect();
+                let next = format!("{}; or give the path of a card", suggest(name, &published));
                 Err(Error::input(format!("there is no machine \"{name}\""), next))
             }
             None => Self::read(Path::new(name)),
@@ -203,7 +203,7 @@ impl Card {
     /// # Errors
     /// If the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
-        new_file::write_named_by(path, self.to_toml())
+        new_file::write_user_file_contents(path, self.to_toml())
     }
 
     /// Adds or replaces a number.
@@ -260,7 +260,7 @@ impl Card {
     }
 
     /// Returns one error that names all numbers missing on the card.
-    pub fn lacking(&self, names: &[&str]) -> Error {
+    pub fn missing_error(&self, names: &[&str]) -> Error {
         if let [name] = names
             && let Err(error) = self.require(name)
         {
@@ -280,12 +280,12 @@ impl Card {
     }
 
     /// Returns a part of a number, such as an end of its interval, in the base unit.
-    fn base(&self, name: &str, of: impl Fn(&Number) -> Option<f64>) -> Option<f64> {
+    fn base(&self, name: &str, select: impl Fn(&Number) -> Option<f64>) -> Option<f64> {
         let number = self.numbers.get(name)?;
         let entry = entry_of(name::split(name).0)?;
         match conversion(entry.unit, &number.unit)? {
-            Conversion::Scale(scale) => Some(scale.apply(of(number)?)),
-            Conversion::Clock => Some(of(number)? / self.get(catalogue::CLOCK_HZ.name)?),
+            Conversion::Scale(scale) => Some(scale.apply(select(number)?)),
+            Conversion::Clock => Some(select(number)? / self.get(catalogue::CLOCK_HZ.name)?),
         }
     }
 }
@@ -331,8 +331,8 @@ enum Conversion {
 const CLOCKED: [(Unit, &str); 2] = [(Unit::Seconds, "cycles"), (Unit::SecondsPerByte, "cycles/B")];
 
 /// Returns the units accepted for a kind of number; the empty unit for pure numbers.
-fn accepted(unit: Unit) -> Vec<&'static str> {
-    let mut names = units::names(unit);
+fn accepted_units(unit: Unit) -> Vec<&'static str> {
+    let mut names = units::suffix_names(unit);
     names.extend(CLOCKED.iter().filter(|(kind, _)| *kind == unit).map(|(_, name)| *name));
     if names.is_empty() { vec![""] } else { names }
 }
@@ -340,7 +340,7 @@ fn accepted(unit: Unit) -> Vec<&'static str> {
 fn conversion(unit: Unit, name: &str) -> Option<Conversion> {
     match name {
         _ if CLOCKED.contains(&(unit, name)) => Some(Conversion::Clock),
-        "" if units::names(unit).is_empty() => Some(Conversion::Scale(Scale::Times(1.0))),
+        "" if units::suffix_names(unit).is_empty() => Some(Conversion::Scale(Scale::Times(1.0))),
         _ => units::scale(unit, name).map(Conversion::Scale),
     }
 }
@@ -350,9 +350,9 @@ fn check(name: &str, number: &Number, clocked: bool) -> Result<()> {
     let entry = NumberName::parse(name)?.entry;
     match conversion(entry.unit, &number.unit) {
         None => {
-            let known: Vec<_> = accepted(entry.unit).iter().map(|known| format!("\"{known}\"")).collect();
-            let what = format!("{name} cannot be in \"{}\"", number.unit);
-            return Err(Error::input(what, format!("write unit = {}", known.join(" or "))));
+            let choices: Vec<_> = accepted_units(entry.unit).iter().map(|known| format!("\"{known}\"")).collect();
+            let message = format!("{name} cannot be in \"{}\"", number.unit);
+            return Err(Error::input(message, format!("write unit = {}", choices.join(" or "))));
         }
         Some(Conversion::Clock) if !clocked => {
             return Err(Error::input(format!("{name} is in cycles of an unknown clock"), "add [numbers.clock_hz]"));
@@ -373,8 +373,8 @@ fn check(name: &str, number: &Number, clocked: bool) -> Result<()> {
         _ => false,
     };
     if !within {
-        let what = format!("the interval of {name} must have both ends, with the value between them");
-        return Err(Error::input(what, "give low and high in the unit of the value, or neither"));
+        let message = format!("the interval of {name} must have both ends, with the value between them");
+        return Err(Error::input(message, "give low and high in the unit of the value, or neither"));
     }
     Ok(())
 }

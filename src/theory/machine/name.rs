@@ -74,7 +74,7 @@ impl NumberName {
     }
 
     /// Sets the condition.
-    pub fn with(self, qualifier: impl IntoIterator<Item = Word>) -> Self {
+    pub fn with_qualifier(self, qualifier: impl IntoIterator<Item = Word>) -> Self {
         Self { qualifier: qualifier.into_iter().collect(), ..self }
     }
 
@@ -85,8 +85,8 @@ impl NumberName {
     pub fn parse(text: &str) -> Result<Self> {
         let (base, qualifier) = split(text);
         let entry = entry_of(base).ok_or_else(|| {
-            let known: Vec<_> = CATALOGUE.iter().map(|entry| entry.name).collect();
-            Error::input(format!("machine cards have no number \"{base}\""), suggest(base, &known))
+            let names: Vec<_> = CATALOGUE.iter().map(|entry| entry.name).collect();
+            Error::input(format!("machine cards have no number \"{base}\""), suggest(base, &names))
         })?;
         let words = qualifier.map(|words| words.split('-').map(Word::parse).collect::<Option<_>>());
         let qualifier = words.unwrap_or(Some(Vec::new())).ok_or_else(|| {
@@ -100,8 +100,8 @@ impl NumberName {
 impl fmt::Display for NumberName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.entry.name)?;
-        for (at, word) in self.qualifier.iter().enumerate() {
-            write!(f, "{}{word}", if at == 0 { "--" } else { "-" })?;
+        for (index, word) in self.qualifier.iter().enumerate() {
+            write!(f, "{}{word}", if index == 0 { "--" } else { "-" })?;
         }
         Ok(())
     }
@@ -119,9 +119,9 @@ impl Word {
             let (first, second) = text.split_once("_to_")?;
             Some(Word::Pair(first.parse().ok()?, second.parse().ok()?))
         };
-        let plain = WORDS.iter().find(|(known, _)| *known == text).map(|(_, word)| word.clone());
-        let found = plain.or_else(share).or_else(pair).or_else(size).filter(|word| word.to_string() == text);
-        Some(found.unwrap_or_else(|| Word::Other(text.to_owned())))
+        let plain = WORDS.iter().find(|(spelling, _)| *spelling == text).map(|(_, word)| word.clone());
+        let parsed = plain.or_else(share).or_else(pair).or_else(size).filter(|word| word.to_string() == text);
+        Some(parsed.unwrap_or_else(|| Word::Other(text.to_owned())))
     }
 }
 

@@ -3,7 +3,7 @@
 //! SOURCE: Blue Gene/P paper, Equation (1): GUPS <= min(N / (t_g + t_u + t_os + (N-1)/N (t_s + t_r + t_op)), 4 B / b). B is
 //! the bisection bandwidth in one direction. Half of the updates cross the bisection, half of these in each direction.
 
-use super::{About, Model, Parameter, Prediction, RANKS, Variable, array, bound, least, topology, variable};
+use super::{About, Model, Parameter, Prediction, RANKS, Variable, array, bound, tightest_bound, topology, variable};
 use crate::machine::catalogue;
 use apexmap_base::error::Result;
 use apexmap_base::source::BLUE_GENE_P_RANDOM_ACCESS;
@@ -34,11 +34,11 @@ impl Model for Bottleneck {
             place: "Section 3.1, Equation (1)",
             variables: &[RANKS, RANKS_PER_NODE, TOPOLOGY, DIMENSIONS, SENDING],
             parameters: &[
-                Parameter::fitted(catalogue::LOCAL_SECONDS.name, "t_g + t_u + t_os", 1e-10, 1e-3, 50e-9),
-                Parameter::fitted(catalogue::REMOTE_SECONDS.name, "t_s + t_r + t_op", 1e-10, 1.0, 500e-9),
-                Parameter::given(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name, "link", 1e5, 1e13, 1e9),
-                Parameter::given(catalogue::BISECTION_BYTES_PER_SECOND.name, "B", 1e5, 1e17, 1e12),
-                Parameter::given(catalogue::UPDATE_WIRE_BYTES.name, "b", 1.0, 4096.0, 46.0),
+                Parameter::new_fitted(catalogue::LOCAL_SECONDS.name, "t_g + t_u + t_os", 1e-10, 1e-3, 50e-9),
+                Parameter::new_fitted(catalogue::REMOTE_SECONDS.name, "t_s + t_r + t_op", 1e-10, 1.0, 500e-9),
+                Parameter::new_given(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name, "link", 1e5, 1e13, 1e9),
+                Parameter::new_given(catalogue::BISECTION_BYTES_PER_SECOND.name, "B", 1e5, 1e17, 1e12),
+                Parameter::new_given(catalogue::UPDATE_WIRE_BYTES.name, "b", 1.0, 4096.0, 46.0),
             ],
             explains: &["random_access.base", "random_access.one_sided"],
             column: "operations_per_second",
@@ -53,7 +53,7 @@ impl Model for Bottleneck {
     }
 
     fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
-        super::of_one_word(self.about(), &SENDING, given)
+        super::single_choice(self.about(), &SENDING, given)
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
@@ -66,7 +66,7 @@ impl Model for Bottleneck {
         }
         let links = topology::bisection_links(topology as usize, nodes, dimensions as usize);
         let bisection = links.map(|links| links * link).filter(|sum| sum.is_finite()).unwrap_or(given);
-        least(&[processors, bound(4.0 * bisection / wire, "bisection")])
+        tightest_bound(&[processors, bound(4.0 * bisection / wire, "bisection")])
     }
 
     /// A card needs the link bandwidth or the bisection bandwidth, depending on the topology. If a card has the parts of a
@@ -79,8 +79,8 @@ impl Model for Bottleneck {
         let value = |parameter: &Parameter| match (card.get(parameter.number), either) {
             (None, Some(_)) if parameter.symbol == "link" || parameter.symbol == "B" => Some(f64::NAN),
             (None, _) if parameter.symbol == "b" => Some(WORD_BYTES as f64),
-            _ => super::on_card(card, parameter.number),
+            _ => super::card_number(card, parameter.number),
         };
-        super::each_of(self.about().parameters, card, value)
+        super::parameter_values(self.about().parameters, card, value)
     }
 }

@@ -24,7 +24,7 @@ const ODD_STAGE: f64 = 7.0 / 33.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stages {
     /// Number of all stages.
-    pub all: f64,
+    pub total: f64,
     /// Number of stages of odd sets, where all ranks but two send two messages.
     pub odd: f64,
 }
@@ -32,7 +32,7 @@ pub struct Stages {
 impl Stages {
     /// Returns the time in units of an even stage.
     fn times(self) -> f64 {
-        self.all + ODD_STAGE * self.odd
+        self.total + ODD_STAGE * self.odd
     }
 }
 
@@ -40,7 +40,7 @@ impl Stages {
 /// powers of two have log2 P stages.
 pub fn stages(ranks: f64) -> Stages {
     // After any number of halvings, sets of at most two sizes are left.
-    let mut sets = vec![(ranks.max(1.0), Stages { all: 0.0, odd: 0.0 })];
+    let mut sets = vec![(ranks.max(1.0), Stages { total: 0.0, odd: 0.0 })];
     let mut longest = sets[0].1;
     while !sets.is_empty() {
         let mut halves: Vec<(f64, Stages)> = Vec::new();
@@ -50,10 +50,10 @@ pub fn stages(ranks: f64) -> Stages {
                 continue;
             }
             let upper = (size / 2.0).floor();
-            let now = Stages { all: before.all + 1.0, odd: before.odd + f64::from(u8::from(2.0 * upper < size)) };
+            let now = Stages { total: before.total + 1.0, odd: before.odd + f64::from(u8::from(2.0 * upper < size)) };
             for half in [upper, size - upper] {
-                match halves.iter_mut().find(|(known, _)| *known == half) {
-                    Some((_, known)) if known.times() < now.times() => *known = now,
+                match halves.iter_mut().find(|(other, _)| *other == half) {
+                    Some((_, best)) if best.times() < now.times() => *best = now,
                     Some(_) => {}
                     None => halves.push((half, now)),
                 }
@@ -73,8 +73,8 @@ impl Model for Hypercube {
             place: "Section 3 and Table 2",
             variables: &[RANKS, LOOK_AHEAD],
             parameters: &[
-                Parameter::fitted(catalogue::ROUND_SECONDS.name, "T_1", 1e-9, 10.0, 50e-6),
-                Parameter::fitted(catalogue::STAGE_SECONDS.name, "T_C", 1e-9, 10.0, 30e-6),
+                Parameter::new_fitted(catalogue::ROUND_SECONDS.name, "T_1", 1e-9, 10.0, 50e-6),
+                Parameter::new_fitted(catalogue::STAGE_SECONDS.name, "T_C", 1e-9, 10.0, 30e-6),
             ],
             explains: &["random_access.hypercube"],
             column: "operations_per_second",
@@ -86,7 +86,7 @@ impl Model for Hypercube {
         &ABOUT
     }
 
-    fn apart(&self) -> &'static [&'static str] {
+    fn fixed_variables(&self) -> &'static [&'static str] {
         &["Q"]
     }
 
@@ -129,10 +129,10 @@ impl Model for AllToAll {
             place: "Section 2, V and L; Section 3",
             variables: &[RANKS, LOOK_AHEAD, DIMENSIONS],
             parameters: &[
-                Parameter::fitted(catalogue::LOCAL_SECONDS.name, "t_g + t_u", 1e-10, 1e-3, 50e-9),
-                Parameter::fitted(catalogue::NETWORK_LATENCY_SECONDS.name, "latency", 1e-9, 1.0, 5e-6),
-                Parameter::given(catalogue::NETWORK_BANDWIDTH_BYTES_PER_SECOND.name, "bandwidth", 1e5, 1e13, 1e9),
-                Parameter::fitted(catalogue::COPY_SECONDS_PER_BYTE.name, "copy", 1e-13, 1e-6, 1e-9),
+                Parameter::new_fitted(catalogue::LOCAL_SECONDS.name, "t_g + t_u", 1e-10, 1e-3, 50e-9),
+                Parameter::new_fitted(catalogue::NETWORK_LATENCY_SECONDS.name, "latency", 1e-9, 1.0, 5e-6),
+                Parameter::new_given(catalogue::NETWORK_BANDWIDTH_BYTES_PER_SECOND.name, "bandwidth", 1e5, 1e13, 1e9),
+                Parameter::new_fitted(catalogue::COPY_SECONDS_PER_BYTE.name, "copy", 1e-13, 1e-6, 1e-9),
             ],
             explains: &["random_access.hypercube", "random_access.exchange", "random_access.alltoallv"],
             column: "operations_per_second",
@@ -145,7 +145,7 @@ impl Model for AllToAll {
     }
 
     /// An all-to-all is an exchange in one dimension.
-    fn of_kernel(&self, kernel: &str, variable: &str) -> Option<f64> {
+    fn kernel_value(&self, kernel: &str, variable: &str) -> Option<f64> {
         match (kernel, variable) {
             ("random_access.alltoallv", "d") => Some(1.0),
             ("random_access.hypercube", "d") => Some(0.0),
@@ -158,14 +158,14 @@ impl Model for AllToAll {
         let [local, latency, bandwidth, copy] = array(p);
         // The hypercube has the largest number of dimensions.
         let (dimensions, messages, volume) = if dimensions == 0.0 || dimensions >= ranks.log2() {
-            let Stages { all, odd } = stages(ranks);
-            (all, all + odd, all * look_ahead / 2.0)
+            let Stages { total, odd } = stages(ranks);
+            (total, total + odd, total * look_ahead / 2.0)
         } else {
             (dimensions, messages(ranks, dimensions), volume(ranks, dimensions, look_ahead))
         };
         let word = WORD_BYTES as f64;
         // One rank exchanges nothing, and its log2 P is not a number of dimensions.
-        let exchange = |of: f64| if ranks > 1.0 { of } else { 0.0 };
+        let exchange = |seconds: f64| if ranks > 1.0 { seconds } else { 0.0 };
         let parts = [
             bound(look_ahead * local, "computation"),
             bound(exchange(messages * latency), "latency"),

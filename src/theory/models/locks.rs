@@ -31,8 +31,8 @@ impl Model for Locks {
             place: "Section 3.3 and Table 2 (b)",
             variables: &[CORES, LOCKS, UPDATES_BY],
             parameters: &[
-                Parameter::fitted(catalogue::LOCK_HOLD_SECONDS.name, "s", 1e-10, 1e-3, 50e-9),
-                Parameter::fitted(catalogue::LOCK_FREE_SECONDS.name, "z", 1e-10, 1e-3, 50e-9),
+                Parameter::new_fitted(catalogue::LOCK_HOLD_SECONDS.name, "s", 1e-10, 1e-3, 50e-9),
+                Parameter::new_fitted(catalogue::LOCK_FREE_SECONDS.name, "z", 1e-10, 1e-3, 50e-9),
             ],
             explains: &["random_access.shared"],
             column: "operations_per_second",
@@ -45,7 +45,7 @@ impl Model for Locks {
     }
 
     fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
-        super::of_shared_table(self.about(), &UPDATES_BY, given)
+        super::shared_table_variables(self.about(), &UPDATES_BY, given)
     }
 
     /// Mean-value analysis: a core that arrives at a lock finds the average queue of the network with one core less.

@@ -4,7 +4,7 @@
 //! latency L, overhead o, gap g, gap per byte G; a message of k bytes takes o + (k - 1) G + L + o. Here the overhead is
 //! split: o_s to send, o_r to receive.
 
-use super::{About, Model, Parameter, Prediction, Variable, array, bound, each_of, on_card, variable};
+use super::{About, Model, Parameter, Prediction, Variable, array, bound, card_number, parameter_values, variable};
 use crate::machine::{Card, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source;
@@ -35,11 +35,11 @@ impl Model for LogGp {
             place: "the time of a message of k bytes",
             variables: &[KERNEL, BYTES],
             parameters: &[
-                Parameter::fitted(catalogue::WIRE_LATENCY_SECONDS.name, "L", 1e-10, 1.0, 1e-6),
-                Parameter::fitted(catalogue::NETWORK_SEND_OVERHEAD_SECONDS.name, "o_s", 1e-10, 1.0, 3e-7),
-                Parameter::fitted(catalogue::NETWORK_RECEIVE_OVERHEAD_SECONDS.name, "o_r", 1e-10, 1.0, 3e-7),
-                Parameter::fitted(catalogue::NETWORK_GAP_SECONDS.name, "g", 1e-10, 1.0, 5e-7),
-                Parameter::fitted(catalogue::NETWORK_SECONDS_PER_BYTE, "G", 1e-13, 1e-5, 1e-9),
+                Parameter::new_fitted(catalogue::WIRE_LATENCY_SECONDS.name, "L", 1e-10, 1.0, 1e-6),
+                Parameter::new_fitted(catalogue::NETWORK_SEND_OVERHEAD_SECONDS.name, "o_s", 1e-10, 1.0, 3e-7),
+                Parameter::new_fitted(catalogue::NETWORK_RECEIVE_OVERHEAD_SECONDS.name, "o_r", 1e-10, 1.0, 3e-7),
+                Parameter::new_fitted(catalogue::NETWORK_GAP_SECONDS.name, "g", 1e-10, 1.0, 5e-7),
+                Parameter::new_fitted(catalogue::NETWORK_SECONDS_PER_BYTE, "G", 1e-13, 1e-5, 1e-9),
             ],
             explains: EXPLAINS,
             column: "operations_per_second",
@@ -54,7 +54,7 @@ impl Model for LogGp {
     }
 
     /// The distance between messages is the largest of g, o_s and o_r.
-    fn hidden(&self) -> &'static [[&'static str; 2]] {
+    fn hidden_pairs(&self) -> &'static [[&'static str; 2]] {
         const {
             &[
                 [catalogue::NETWORK_GAP_SECONDS.name, catalogue::NETWORK_SEND_OVERHEAD_SECONDS.name],
@@ -69,7 +69,9 @@ impl Model for LogGp {
             "o_s" | "o_r" => card.get(parameter.number).or_else(|| card.get(catalogue::NETWORK_OVERHEAD_SECONDS.name)),
             _ => None,
         };
-        each_of(self.about().parameters, card, |parameter| value(parameter).or_else(|| on_card(card, parameter.number)))
+        parameter_values(self.about().parameters, card, |parameter| {
+            value(parameter).or_else(|| card_number(card, parameter.number))
+        })
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {

@@ -43,9 +43,9 @@ impl Model for LostUpdates {
             place: "Section 3.3 and Table 2 (a)",
             variables: &[CORES, WORDS, UPDATES, UPDATES_BY],
             parameters: &[
-                Parameter::fitted(catalogue::WRONG_WORDS_SHARE.name, "e0", 1e-12, 1e-2, 1e-7),
-                Parameter::fitted(catalogue::LOST_WINDOW_SECONDS.name, "w", 1e-12, 1e-3, 10e-9),
-                Parameter::given(catalogue::UPDATE_SECONDS.name, "t", 1e-10, 1e-3, 100e-9),
+                Parameter::new_fitted(catalogue::WRONG_WORDS_SHARE.name, "e0", 1e-12, 1e-2, 1e-7),
+                Parameter::new_fitted(catalogue::LOST_WINDOW_SECONDS.name, "w", 1e-12, 1e-3, 10e-9),
+                Parameter::new_given(catalogue::UPDATE_SECONDS.name, "t", 1e-10, 1e-3, 100e-9),
             ],
             explains: &["random_access.shared"],
             column: "error_fraction",
@@ -60,7 +60,7 @@ impl Model for LostUpdates {
     }
 
     fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
-        super::of_shared_table(self.about(), &UPDATES_BY, given)
+        super::shared_table_variables(self.about(), &UPDATES_BY, given)
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {

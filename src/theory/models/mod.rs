@@ -48,8 +48,8 @@ pub const ALL: &[&dyn Model] = &[
 /// If no model has this id. The error names the nearest one.
 pub fn find(id: &str) -> Result<&'static dyn Model> {
     ALL.iter().copied().find(|model| model.about().id == id).ok_or_else(|| {
-        let known: Vec<_> = ALL.iter().map(|model| model.about().id).collect();
-        Error::input(format!("there is no model \"{id}\""), suggest(id, &known))
+        let ids: Vec<_> = ALL.iter().map(|model| model.about().id).collect();
+        Error::input(format!("there is no model \"{id}\""), suggest(id, &ids))
     })
 }
 
@@ -102,45 +102,63 @@ pub struct Parameter {
     /// Symbol in the paper.
     pub symbol: &'static str,
     /// Lower bound of fits, in the base unit.
-    pub least: f64,
+    pub min: f64,
     /// Upper bound of fits, in the base unit.
-    pub most: f64,
+    pub max: f64,
     /// First guess of fits, in the base unit.
-    pub first: f64,
+    pub first_guess: f64,
     /// Taken from a card or the machine, and fitted only on request: sizes, counts, and numbers that data usually do not
     /// identify.
-    pub given: bool,
+    pub is_given: bool,
     /// Relation to a place where the model jumps, such as a change of protocol.
     pub breaks: Break,
     /// Value if no source gives one.
-    pub otherwise: Option<f64>,
+    pub default: Option<f64>,
 }
 
 /// Relation of a parameter to a place where the model jumps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Break {
     /// The parameter has no such relation.
-    No,
+    Unrelated,
     /// The parameter is that place: a value of this variable.
-    At(&'static str),
+    Location(&'static str),
     /// The parameter is 0 if the model does not jump.
-    Beside,
+    ZeroWithoutBreak,
 }
 
 impl Parameter {
     /// Creates a parameter that fits estimate between these bounds.
-    pub const fn fitted(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
-        Self { number, symbol, least, most, first, given: false, breaks: Break::No, otherwise: None }
+    pub const fn new_fitted(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
+        Self {
+            number,
+            symbol,
+            min: least,
+            max: most,
+            first_guess: first,
+            is_given: false,
+            breaks: Break::Unrelated,
+            default: None,
+        }
     }
 
     /// Creates a parameter that is taken from a machine card or the machine.
-    pub const fn given(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
-        Self { number, symbol, least, most, first, given: true, breaks: Break::No, otherwise: None }
+    pub const fn new_given(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
+        Self {
+            number,
+            symbol,
+            min: least,
+            max: most,
+            first_guess: first,
+            is_given: true,
+            breaks: Break::Unrelated,
+            default: None,
+        }
     }
 
     /// Creates a parameter that most machines do not have or do not report. It is 0 if no source gives it.
-    pub const fn rare(number: &'static str, symbol: &'static str, most: f64) -> Self {
-        Self { otherwise: Some(0.0), ..Self::given(number, symbol, most * 1e-12, most, most * 1e-6) }
+    pub const fn new_rare(number: &'static str, symbol: &'static str, most: f64) -> Self {
+        Self { default: Some(0.0), ..Self::new_given(number, symbol, most * 1e-12, most, most * 1e-6) }
     }
 
     /// Returns the base unit of the number.
@@ -209,7 +227,7 @@ pub trait Model: Sync {
     /// # Errors
     /// If a variable without default is missing.
     fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
-        self.about().variables.iter().map(|variable| value_of(self.about(), variable, given)).collect()
+        self.about().variables.iter().map(|variable| variable_value(self.about(), variable, given)).collect()
     }
 
     /// Returns the error budget: the seconds that each term adds to an operation at `x` with parameters `p`. Empty for models
@@ -219,29 +237,29 @@ pub trait Model: Sync {
     }
 
     /// Returns the value that a kernel fixes for a variable, such as the number of dimensions of its exchange.
-    fn of_kernel(&self, _kernel: &str, _variable: &str) -> Option<f64> {
+    fn kernel_value(&self, _kernel: &str, _variable: &str) -> Option<f64> {
         None
     }
 
     /// Returns lists of numbers that are in ascending order on every real machine: a nearer cache is not slower than a
     /// farther one.
-    fn ascending(&self) -> &'static [&'static [&'static str]] {
+    fn ascending_numbers(&self) -> &'static [&'static [&'static str]] {
         &[]
     }
 
     /// Returns pairs of numbers where only the larger one shows. If the first is smaller, points can show only that it is at
     /// most the second.
-    fn hidden(&self) -> &'static [[&'static str; 2]] {
+    fn hidden_pairs(&self) -> &'static [[&'static str; 2]] {
         &[]
     }
 
     /// Returns the variables that have one value in a fit, because the parameters depend on them.
-    fn apart(&self) -> &'static [&'static str] {
+    fn fixed_variables(&self) -> &'static [&'static str] {
         &[]
     }
 
     /// Returns whether the model has few numbers, all from fits. Reports show such models briefly, next to each other.
-    fn compact(&self) -> bool {
+    fn is_compact(&self) -> bool {
         false
     }
 
@@ -250,7 +268,7 @@ pub trait Model: Sync {
     /// # Errors
     /// If the card does not have all of them.
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
-        each_of(self.about().parameters, card, |parameter| on_card(card, parameter.number))
+        parameter_values(self.about().parameters, card, |parameter| card_number(card, parameter.number))
     }
 }
 
@@ -258,11 +276,16 @@ pub trait Model: Sync {
 ///
 /// # Errors
 /// If some have no value. The error names all of them.
-fn each_of(parameters: &[Parameter], card: &Card, value: impl Fn(&Parameter) -> Option<f64>) -> Result<Vec<f64>> {
+fn parameter_values(
+    parameters: &[Parameter],
+    card: &Card,
+    value: impl Fn(&Parameter) -> Option<f64>,
+) -> Result<Vec<f64>> {
     let values: Vec<Option<f64>> = parameters.iter().map(value).collect();
-    let lacking = parameters.iter().zip(&values).filter(|(_, value)| value.is_none()).map(|(one, _)| one.number);
-    let lacking: Vec<&str> = lacking.collect();
-    if lacking.is_empty() { Ok(values.into_iter().flatten().collect()) } else { Err(card.lacking(&lacking)) }
+    let missing =
+        parameters.iter().zip(&values).filter(|(_, value)| value.is_none()).map(|(parameter, _)| parameter.number);
+    let lacking: Vec<&str> = missing.collect();
+    if lacking.is_empty() { Ok(values.into_iter().flatten().collect()) } else { Err(card.missing_error(&lacking)) }
 }
 
 /// Returns the names of the published machines whose cards have all numbers that a model needs.
@@ -272,7 +295,7 @@ pub fn published_machines(model: &dyn Model) -> Vec<&'static str> {
 }
 
 /// Returns the value given for a variable, or its default.
-fn value_of(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Option<f64>) -> Result<f64> {
+fn variable_value(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Option<f64>) -> Result<f64> {
     given(variable.name).or(variable.default).ok_or_else(|| {
         let (id, name) = (about.id, variable.name);
         Error::input(format!("{id} needs {name} ({})", variable.meaning), format!("give it: --set {name}=..."))
@@ -289,7 +312,7 @@ const LOOK_AHEAD: Variable =
 
 /// Returns a number of a card, or the sum of its parts on the card. For the size of a cache, the measured size counts if it
 /// is smaller: other users, code, stack and indices occupy a part of the cache.
-pub fn on_card(card: &Card, number: &str) -> Option<f64> {
+pub fn card_number(card: &Card, number: &str) -> Option<f64> {
     let level = number.strip_suffix("_bytes").filter(|level| ["l1", "l2", "l3"].contains(level));
     let measured = level.and_then(|level| card.get(&format!("{level}_measured_bytes")));
     let sum = || {
@@ -302,7 +325,7 @@ pub fn on_card(card: &Card, number: &str) -> Option<f64> {
 }
 
 /// Returns the variables of a model that covers one word of `variable` only, its default.
-fn of_one_word(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
+fn single_choice(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
     let name = variable.name;
     if let Some(wanted) = variable.default.filter(|wanted| given(name).is_some_and(|word| word != *wanted)) {
         let word = variable.words[wanted as usize];
@@ -311,14 +334,18 @@ fn of_one_word(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Optio
             format!("select these points with --where '{name} == \"{word}\"'"),
         ));
     }
-    about.variables.iter().map(|variable| value_of(about, variable, given)).collect()
+    about.variables.iter().map(|variable| variable_value(about, variable, given)).collect()
 }
 
 /// Returns the variables of a model of shared tables that covers one way of updating. A point may request all cores without
 /// their number; its result has the number.
-fn of_shared_table(about: &About, updates_by: &Variable, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
-    let known = |name: &str| if name == "cores" { given("cores_used").or_else(|| given(name)) } else { given(name) };
-    of_one_word(about, updates_by, &known)
+fn shared_table_variables(
+    about: &About,
+    updates_by: &Variable,
+    given: &dyn Fn(&str) -> Option<f64>,
+) -> Result<Vec<f64>> {
+    let value = |name: &str| if name == "cores" { given("cores_used").or_else(|| given(name)) } else { given(name) };
+    single_choice(about, updates_by, &value)
 }
 
 /// Converts variables or parameters to an array of the length that the model declares.
@@ -327,7 +354,7 @@ fn array<const N: usize>(values: &[f64]) -> [f64; N] {
 }
 
 /// Returns the smallest of several predictions: the bottleneck.
-fn least(bounds: &[Prediction]) -> Prediction {
+fn tightest_bound(bounds: &[Prediction]) -> Prediction {
     *bounds.iter().min_by(|a, b| a.value.total_cmp(&b.value)).expect("a model has a bound")
 }
 

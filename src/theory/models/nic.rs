@@ -2,7 +2,10 @@
 //!
 //! SOURCE: NIC message-rate paper, Section 6, Equations (1) to (6).
 
-use super::{About, Model, Parameter, Prediction, Variable, array, bound, each_of, least, on_card, variable};
+use super::{
+    About, Model, Parameter, Prediction, Variable, array, bound, card_number, parameter_values, tightest_bound,
+    variable,
+};
 use crate::machine::{Card, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source::NIC_MESSAGE_RATE;
@@ -42,16 +45,16 @@ impl Model for Nic {
             place: "Section 6, Equations (1) to (6)",
             variables: &[BYTES, CORES, PATTERN],
             parameters: &[
-                Parameter::fitted(catalogue::INJECT_SECONDS.name, "N", 1e-10, 1e-3, 50e-9),
-                Parameter::given(catalogue::STORE_SECONDS_PER_BYTE.name, "store", 1e-13, 1e-6, 1e-10),
-                Parameter::fitted(catalogue::IO_BANDWIDTH_BYTES_PER_SECOND.name, "I/O bus", 1e6, 1e13, 5e9),
-                Parameter::given(catalogue::IO_EFFICIENCY.name, "64/72", 0.0, 1.0, 0.9),
-                Parameter::given(catalogue::IO_COMMAND_BYTES.name, "command", 0.0, 4096.0, 16.0),
-                Parameter::given(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name, "link", 1e6, 1e13, 5e9),
-                Parameter::given(catalogue::LINK_EFFICIENCY.name, "64/72 x 16/21", 0.0, 1.0, 0.7),
-                Parameter::given(catalogue::MESSAGE_HEADER_BYTES.name, "header", 0.0, 4096.0, 28.0),
-                Parameter::fitted(catalogue::SCATTERED_INJECT_SECONDS.name, "N_s", 1e-10, 1e-3, 55e-9),
-                Parameter::fitted(catalogue::BLOCK_INJECT_SECONDS.name, "N_b", 1e-10, 1e-3, 52e-9),
+                Parameter::new_fitted(catalogue::INJECT_SECONDS.name, "N", 1e-10, 1e-3, 50e-9),
+                Parameter::new_given(catalogue::STORE_SECONDS_PER_BYTE.name, "store", 1e-13, 1e-6, 1e-10),
+                Parameter::new_fitted(catalogue::IO_BANDWIDTH_BYTES_PER_SECOND.name, "I/O bus", 1e6, 1e13, 5e9),
+                Parameter::new_given(catalogue::IO_EFFICIENCY.name, "64/72", 0.0, 1.0, 0.9),
+                Parameter::new_given(catalogue::IO_COMMAND_BYTES.name, "command", 0.0, 4096.0, 16.0),
+                Parameter::new_given(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name, "link", 1e6, 1e13, 5e9),
+                Parameter::new_given(catalogue::LINK_EFFICIENCY.name, "64/72 x 16/21", 0.0, 1.0, 0.7),
+                Parameter::new_given(catalogue::MESSAGE_HEADER_BYTES.name, "header", 0.0, 4096.0, 28.0),
+                Parameter::new_fitted(catalogue::SCATTERED_INJECT_SECONDS.name, "N_s", 1e-10, 1e-3, 55e-9),
+                Parameter::new_fitted(catalogue::BLOCK_INJECT_SECONDS.name, "N_b", 1e-10, 1e-3, 52e-9),
             ],
             explains: EXPLAINS,
             column: "operations_per_second",
@@ -66,20 +69,20 @@ impl Model for Nic {
 
     /// A card with only one processor time per message uses it for all patterns.
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
-        each_of(self.about().parameters, card, |parameter| {
-            let of_pattern = ["N_s", "N_b"].contains(&parameter.symbol);
-            on_card(card, parameter.number)
-                .or_else(|| on_card(card, catalogue::INJECT_SECONDS.name).filter(|_| of_pattern))
+        parameter_values(self.about().parameters, card, |parameter| {
+            let is_pattern_time = ["N_s", "N_b"].contains(&parameter.symbol);
+            card_number(card, parameter.number)
+                .or_else(|| card_number(card, catalogue::INJECT_SECONDS.name).filter(|_| is_pattern_time))
         })
     }
 
-    fn of_kernel(&self, kernel: &str, variable: &str) -> Option<f64> {
-        let pattern = EXPLAINS.iter().position(|known| *known == kernel);
+    fn kernel_value(&self, kernel: &str, variable: &str) -> Option<f64> {
+        let pattern = EXPLAINS.iter().position(|id| *id == kernel);
         pattern.filter(|_| variable == PATTERN.name).map(|pattern| pattern as f64)
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        least(&bounds(x, p))
+        tightest_bound(&bounds(x, p))
     }
 }
 
@@ -106,7 +109,7 @@ pub fn potential_io_bandwidth(bytes: f64, p: &[f64]) -> f64 {
 /// Returns the bytes of a message at which a node reaches half of the bandwidth of long messages: N 1/2 of Figure 7; 16 by
 /// Equation (1).
 pub fn half_bandwidth_bytes(cores: f64, p: &[f64]) -> f64 {
-    let bandwidth = |bytes: f64| bytes * least(&bounds(&[bytes, cores, 0.0], p)).value;
+    let bandwidth = |bytes: f64| bytes * tightest_bound(&bounds(&[bytes, cores, 0.0], p)).value;
     let longest = bandwidth(2f64.powi(40));
     let mut below = (0.0, IO_WORD);
     while 2.0 * bandwidth(below.1) < longest {
@@ -136,9 +139,9 @@ impl Model for Latency {
             place: "Section 5.2 and Figure 5 (b)",
             variables: &[ROUTERS],
             parameters: &[
-                Parameter::given(catalogue::IO_LATENCY_SECONDS.name, "HT", 1e-10, 1e-3, 250e-9),
-                Parameter::given(catalogue::ROUTER_LATENCY_SECONDS.name, "router", 1e-10, 1e-3, 50e-9),
-                Parameter::fitted(catalogue::INTERFACE_SECONDS.name, "rest", 1e-10, 1e-2, 100e-9),
+                Parameter::new_given(catalogue::IO_LATENCY_SECONDS.name, "HT", 1e-10, 1e-3, 250e-9),
+                Parameter::new_given(catalogue::ROUTER_LATENCY_SECONDS.name, "router", 1e-10, 1e-3, 50e-9),
+                Parameter::new_fitted(catalogue::INTERFACE_SECONDS.name, "rest", 1e-10, 1e-2, 100e-9),
             ],
             explains: &[],
             column: "operations_per_second",
@@ -151,7 +154,7 @@ impl Model for Latency {
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let [io, routers, rest] = parts(x, p);
+        let [io, routers, rest] = latency_parts(x, p);
         let largest = [(io, "I/O bus"), (routers, "routers"), (rest, "interfaces and cores")]
             .into_iter()
             .max_by(|a, b| a.0.total_cmp(&b.0))
@@ -161,7 +164,7 @@ impl Model for Latency {
 }
 
 /// Returns the seconds of a message in the I/O buses, in the routers, and elsewhere.
-pub fn parts(x: &[f64], p: &[f64]) -> [f64; 3] {
+pub fn latency_parts(x: &[f64], p: &[f64]) -> [f64; 3] {
     let [routers] = array(x);
     let [io, router, rest] = array(p);
     [2.0 * io, routers * router, rest]

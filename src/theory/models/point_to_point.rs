@@ -3,7 +3,7 @@
 //! SOURCE: Apex-Map paper, Section 3.3 (eager to rendezvous above 256 bytes on the Cray X1). The linear cost is the standard
 //! one.
 
-use super::{About, Break, Model, Parameter, Prediction, Variable, array, bound, each_of, variable};
+use super::{About, Break, Model, Parameter, Prediction, Variable, array, bound, parameter_values, variable};
 use crate::machine::{Card, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source;
@@ -24,19 +24,19 @@ impl Model for PointToPoint {
             place: "Section 3.3",
             variables: &[BYTES],
             parameters: &[
-                Parameter::fitted(catalogue::NETWORK_LATENCY_SECONDS.name, "latency", 1e-9, 1.0, 2e-6),
-                Parameter::fitted(catalogue::NETWORK_SECONDS_PER_BYTE, "1/bandwidth", 1e-13, 1e-5, 1e-9),
+                Parameter::new_fitted(catalogue::NETWORK_LATENCY_SECONDS.name, "latency", 1e-9, 1.0, 2e-6),
+                Parameter::new_fitted(catalogue::NETWORK_SECONDS_PER_BYTE, "1/bandwidth", 1e-13, 1e-5, 1e-9),
                 Parameter {
-                    breaks: Break::Beside,
-                    ..Parameter::fitted(catalogue::RENDEZVOUS_SECONDS.name, "rendezvous", 1e-12, 1.0, 1e-6)
+                    breaks: Break::ZeroWithoutBreak,
+                    ..Parameter::new_fitted(catalogue::RENDEZVOUS_SECONDS.name, "rendezvous", 1e-12, 1.0, 1e-6)
                 },
                 Parameter {
-                    breaks: Break::Beside,
-                    ..Parameter::fitted(catalogue::EAGER_SECONDS_PER_BYTE.name, "eager copy", 1e-13, 1e-5, 1e-10)
+                    breaks: Break::ZeroWithoutBreak,
+                    ..Parameter::new_fitted(catalogue::EAGER_SECONDS_PER_BYTE.name, "eager copy", 1e-13, 1e-5, 1e-10)
                 },
                 Parameter {
-                    breaks: Break::At("message_bytes"),
-                    ..Parameter::given(catalogue::EAGER_BYTES.name, "eager limit", 1.0, 1e9, 4096.0)
+                    breaks: Break::Location("message_bytes"),
+                    ..Parameter::new_given(catalogue::EAGER_BYTES.name, "eager limit", 1.0, 1e9, 4096.0)
                 },
             ],
             explains: &["message_rate.ping_pong"],
@@ -51,11 +51,11 @@ impl Model for PointToPoint {
 
     /// Without numbers of a switch on the card, the model has no switch.
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
-        each_of(self.about().parameters, card, |parameter| {
+        parameter_values(self.about().parameters, card, |parameter| {
             card.get(parameter.number).or(match parameter.breaks {
-                Break::No => None,
-                Break::At(_) => Some(f64::INFINITY),
-                Break::Beside => Some(0.0),
+                Break::Unrelated => None,
+                Break::Location(_) => Some(f64::INFINITY),
+                Break::ZeroWithoutBreak => Some(0.0),
             })
         })
     }

@@ -5,8 +5,8 @@
 //! multiplies.
 
 use super::{
-    About, Domain, Model, Parameter, Prediction, Variable, array, bound, each_of, least, on_card, topology, value_of,
-    variable,
+    About, Domain, Model, Parameter, Prediction, Variable, array, bound, card_number, parameter_values, tightest_bound,
+    topology, variable, variable_value,
 };
 use crate::machine::{Card, catalogue};
 use apexmap_base::error::{Error, Result};
@@ -29,10 +29,10 @@ pub struct Division {
 }
 
 /// Packets that a node can have received along a dimension: one receive takes up to four (Section 4.3.1).
-const RECEIVED: usize = 4;
+const RECEIVED_PACKETS: usize = 4;
 
 /// Maximum number of dimensions, more than any network has.
-const MOST_DIMENSIONS: usize = 64;
+const MAX_DIMENSIONS: usize = 64;
 
 impl Division {
     /// The division of the paper.
@@ -41,7 +41,7 @@ impl Division {
     /// Returns `None` unless some cores route and some update.
     fn new(cores: f64, routers: f64, dimensions: f64) -> Option<Self> {
         let [cores, routers, dimensions] = [cores, routers, dimensions].map(|number| number as usize);
-        let possible = (1..cores).contains(&routers) && (1..=MOST_DIMENSIONS).contains(&dimensions);
+        let possible = (1..cores).contains(&routers) && (1..=MAX_DIMENSIONS).contains(&dimensions);
         possible.then_some(Self { cores, routers, dimensions })
     }
 
@@ -67,10 +67,11 @@ impl Division {
     pub fn buckets(self, nodes: f64) -> f64 {
         let sides = topology::sides(nodes as u64, self.dimensions);
         let cores_at = |dimension: usize| if dimension + 1 == self.dimensions { self.updaters() } else { 1 };
-        let remote: usize = sides.iter().enumerate().map(|(at, &side)| (side as usize - 1) * cores_at(at)).sum();
+        let remote: usize =
+            sides.iter().enumerate().map(|(dimension, &side)| (side as usize - 1) * cores_at(dimension)).sum();
         let later = |core: usize| self.dimensions - self.dimensions_of(core).end + self.updaters();
         let local: usize = (0..self.routers.min(self.dimensions)).map(later).sum();
-        (remote + RECEIVED * self.dimensions + 2 * local) as f64
+        (remote + RECEIVED_PACKETS * self.dimensions + 2 * local) as f64
     }
 
     /// Returns the updates in a bucket: Q divided by the number of buckets, rounded.
@@ -91,11 +92,11 @@ pub fn hops(nodes: f64) -> f64 {
 
 /// Numbers of the network, the last parameters of a model.
 const NETWORK: [Parameter; 5] = [
-    Parameter::given(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name, "link", 1e5, 1e13, 1e9),
-    Parameter::given(catalogue::PACKET_UNIT_BYTES.name, "unit", 1.0, 4096.0, 32.0),
-    Parameter::given(catalogue::PACKET_MOST_BYTES.name, "most", 32.0, 1e6, 256.0),
-    Parameter::given(catalogue::PACKET_HEADER_BYTES.name, "header", 0.0, 4096.0, 16.0),
-    Parameter::given(catalogue::PACKET_ACKNOWLEDGEMENT_BYTES.name, "ack", 0.0, 4096.0, 14.0),
+    Parameter::new_given(catalogue::LINK_BANDWIDTH_BYTES_PER_SECOND.name, "link", 1e5, 1e13, 1e9),
+    Parameter::new_given(catalogue::PACKET_UNIT_BYTES.name, "unit", 1.0, 4096.0, 32.0),
+    Parameter::new_given(catalogue::PACKET_MOST_BYTES.name, "most", 32.0, 1e6, 256.0),
+    Parameter::new_given(catalogue::PACKET_HEADER_BYTES.name, "header", 0.0, 4096.0, 16.0),
+    Parameter::new_given(catalogue::PACKET_ACKNOWLEDGEMENT_BYTES.name, "ack", 0.0, 4096.0, 14.0),
 ];
 
 /// Returns the bytes on the network per update of a bucket (Section 4.1). Packets are multiples of a unit, header included,
@@ -110,7 +111,7 @@ pub fn wire_bytes(bucket: f64, network: [f64; 5]) -> f64 {
 
 /// Returns the network bound of Equation (1), 4 B / b, with b for updates in buckets. `None` on one node, or if a number is
 /// unknown.
-fn network(nodes: f64, dimensions: usize, bucket: f64, numbers: [f64; 5]) -> Option<Prediction> {
+fn network_bound(nodes: f64, dimensions: usize, bucket: f64, numbers: [f64; 5]) -> Option<Prediction> {
     let torus = topology::NAMES.iter().position(|name| *name == "torus")?;
     let links = topology::bisection_links(torus, nodes, dimensions).filter(|_| nodes > 1.0)?;
     let rate = 4.0 * links * numbers[0] / wire_bytes(bucket, numbers);
@@ -120,9 +121,9 @@ fn network(nodes: f64, dimensions: usize, bucket: f64, numbers: [f64; 5]) -> Opt
 /// Returns the parameters of a card. Parameters from index `optional` may be missing.
 fn from_card(model: &dyn Model, card: &Card, optional: usize) -> Result<Vec<f64>> {
     let parameters = model.about().parameters;
-    each_of(parameters, card, |parameter| {
-        let may_lack = parameters[optional..].contains(parameter);
-        on_card(card, parameter.number).or(may_lack.then_some(f64::NAN))
+    parameter_values(parameters, card, |parameter| {
+        let is_optional = parameters[optional..].contains(parameter);
+        card_number(card, parameter.number).or(is_optional.then_some(f64::NAN))
     })
 }
 
@@ -175,13 +176,13 @@ impl Model for Roles {
             place: "Section 5.1, Equations (6) and (7); Section 5.2; Table 3; Section 6",
             variables: &[NODES, LOOK_AHEAD, OWNER_BY, CORES, ROUTERS, DIMENSIONS],
             parameters: &[
-                Parameter::given(catalogue::PACKET_RECEIVE_SECONDS.name, "t_pkt_rcv", 1e-9, 1e-3, 400e-9),
-                Parameter::given(catalogue::UPDATE_SECONDS.name, "t_u", 1e-10, 1e-3, 100e-9),
-                Parameter::fitted(catalogue::UPDATE_ROLE_SECONDS.name, "t_op3", 1e-10, 1e-3, 50e-9),
-                Parameter::given(catalogue::ROLE_0_SECONDS.name, "T_0", 1e-10, 1e-3, 100e-9),
-                Parameter::given(catalogue::ROLE_1_SECONDS.name, "T_1", 1e-10, 1e-3, 100e-9),
-                Parameter::given(catalogue::ROLE_2_SECONDS.name, "T_2", 1e-10, 1e-3, 100e-9),
-                Parameter::given(catalogue::DIVISION_SECONDS.name, "t_div", 1e-11, 1e-3, 20e-9),
+                Parameter::new_given(catalogue::PACKET_RECEIVE_SECONDS.name, "t_pkt_rcv", 1e-9, 1e-3, 400e-9),
+                Parameter::new_given(catalogue::UPDATE_SECONDS.name, "t_u", 1e-10, 1e-3, 100e-9),
+                Parameter::new_fitted(catalogue::UPDATE_ROLE_SECONDS.name, "t_op3", 1e-10, 1e-3, 50e-9),
+                Parameter::new_given(catalogue::ROLE_0_SECONDS.name, "T_0", 1e-10, 1e-3, 100e-9),
+                Parameter::new_given(catalogue::ROLE_1_SECONDS.name, "T_1", 1e-10, 1e-3, 100e-9),
+                Parameter::new_given(catalogue::ROLE_2_SECONDS.name, "T_2", 1e-10, 1e-3, 100e-9),
+                Parameter::new_given(catalogue::DIVISION_SECONDS.name, "t_div", 1e-11, 1e-3, 20e-9),
                 NETWORK[0],
                 NETWORK[1],
                 NETWORK[2],
@@ -210,7 +211,11 @@ impl Model for Roles {
             ));
         }
         let about = self.about();
-        let x = about.variables.iter().map(|one| value_of(about, one, given)).collect::<Result<Vec<f64>>>()?;
+        let x = about
+            .variables
+            .iter()
+            .map(|variable| variable_value(about, variable, given))
+            .collect::<Result<Vec<f64>>>()?;
         let [ranks, look_ahead, owner_by, cores, routers, dimensions] = array(&x);
         if routers != 0.0 && Division::new(cores, routers, dimensions).is_none() {
             return Err(Error::input(
@@ -219,7 +224,7 @@ impl Model for Roles {
                 ),
                 format!(
                     "give fewer routers than cores, so that one updates, or routers=0 for the best number, and at most \
-                     {MOST_DIMENSIONS} dimensions"
+                     {MAX_DIMENSIONS} dimensions"
                 ),
             ));
         }
@@ -236,23 +241,25 @@ impl Model for Roles {
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
         let [nodes, look_ahead, owner_by, cores, routers, dimensions] = array(x);
-        let with = |routers: f64| {
+        let rate_with = |routers: f64| {
             let division = Division::new(cores, routers, dimensions)?;
-            Some(slowest(division, [nodes, look_ahead, owner_by], p))
+            Some(slowest_core(division, [nodes, look_ahead, owner_by], p))
         };
         if routers != 0.0 {
-            return with(routers).unwrap_or(bound(f64::NAN, "no division of the cores"));
+            return rate_with(routers).unwrap_or(bound(f64::NAN, "no division of the cores"));
         }
         // Routers beyond the number of dimensions are idle.
-        let most = (cores - 1.0).min(dimensions).min(MOST_DIMENSIONS as f64) as usize;
-        let choices = (1..=most).filter_map(|routers| Some((routers, with(routers as f64)?)));
+        let most = (cores - 1.0).min(dimensions).min(MAX_DIMENSIONS as f64) as usize;
+        let choices = (1..=most).filter_map(|routers| Some((routers, rate_with(routers as f64)?)));
         let best = choices.reduce(|best, other| if other.1.value > best.1.value { other } else { best });
-        best.map_or(bound(f64::NAN, BEST[0]), |(routers, found)| bound(found.value, BEST[routers.min(BEST.len() - 1)]))
+        best.map_or(bound(f64::NAN, BEST[0]), |(routers, prediction)| {
+            bound(prediction.value, BEST[routers.min(BEST.len() - 1)])
+        })
     }
 }
 
 /// Returns the rate of the slowest core of a node, or of the network if it is lower.
-fn slowest(division: Division, [nodes, look_ahead, owner_by]: [f64; 3], p: &[f64]) -> Prediction {
+fn slowest_core(division: Division, [nodes, look_ahead, owner_by]: [f64; 3], p: &[f64]) -> Prediction {
     let [packet, update, overhead, x_role, y_role, z_role, by_division, numbers @ ..] = array::<12>(p);
     let owner = if owner_by == BY_DIVISION { by_division } else { 0.0 };
     let bucket = division.bucket(nodes, look_ahead);
@@ -273,8 +280,8 @@ fn slowest(division: Division, [nodes, look_ahead, owner_by]: [f64; 3], p: &[f64
     let slower = |a: Prediction, b: Prediction| if b.value > a.value { b } else { a };
     let slowest = routers.fold(bound(updating, "updating core"), slower);
     let processors = bound(nodes / slowest.value, slowest.bottleneck);
-    let network = network(nodes, division.dimensions, bucket, numbers);
-    network.map_or(processors, |network| least(&[processors, network]))
+    let network = network_bound(nodes, division.dimensions, bucket, numbers);
+    network.map_or(processors, |network| tightest_bound(&[processors, network]))
 }
 
 /// One core per node does all work: N / (local + hops x hop), or the network bound.
@@ -289,8 +296,8 @@ impl Model for Routed {
             place: "Section 5.2",
             variables: &[NODES, LOOK_AHEAD],
             parameters: &[
-                Parameter::fitted(catalogue::LOCAL_SECONDS.name, "t_g + t_u + t_os", 1e-10, 1e-3, 100e-9),
-                Parameter::fitted(catalogue::HOP_SECONDS.name, "hop", 1e-10, 1.0, 200e-9),
+                Parameter::new_fitted(catalogue::LOCAL_SECONDS.name, "t_g + t_u + t_os", 1e-10, 1e-3, 100e-9),
+                Parameter::new_fitted(catalogue::HOP_SECONDS.name, "hop", 1e-10, 1.0, 200e-9),
                 NETWORK[0],
                 NETWORK[1],
                 NETWORK[2],
@@ -313,7 +320,8 @@ impl Model for Routed {
         let [local, hop, numbers @ ..] = array::<7>(p);
         let routing = hops(nodes) * hop;
         let processor = bound(nodes / (local + routing), if local >= routing { "computation" } else { "routing" });
-        network(nodes, 3, bucket(nodes, look_ahead), numbers).map_or(processor, |network| least(&[processor, network]))
+        network_bound(nodes, 3, bucket(nodes, look_ahead), numbers)
+            .map_or(processor, |network| tightest_bound(&[processor, network]))
     }
 
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {

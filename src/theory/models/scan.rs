@@ -13,14 +13,14 @@ pub struct Numbers {
     /// 95 % intervals, if the card has them.
     pub intervals: Vec<Option<(f64, f64)>>,
     /// Numbers that were fitted together.
-    pub joint: Option<Joint>,
+    pub joint: Option<JointNumbers>,
 }
 
 /// Covariance of numbers that were fitted together.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Joint {
+pub struct JointNumbers {
     /// Their indices among the model's parameters.
-    pub at: Vec<usize>,
+    pub places: Vec<usize>,
     /// Covariance of their logarithms.
     pub covariance: Vec<Vec<f64>>,
     /// Student's t of the fit.
@@ -29,9 +29,9 @@ pub struct Joint {
     pub noise: f64,
 }
 
-impl Joint {
-    fn of(model: &dyn Model, fit: &JointFit, replaced: &[(String, f64)]) -> Option<Self> {
-        let (mut at, mut signed) = (Vec::new(), Vec::new());
+impl JointNumbers {
+    fn from_fit(model: &dyn Model, fit: &JointFit, replaced: &[(String, f64)]) -> Option<Self> {
+        let (mut places, mut signed) = (Vec::new(), Vec::new());
         for (place, parameter) in model.about().parameters.iter().enumerate() {
             if replaced.iter().any(|(name, _)| name == parameter.number) {
                 continue;
@@ -39,27 +39,28 @@ impl Joint {
             let same = fit.numbers.iter().position(|name| name == parameter.number);
             // The logarithm of the inverse has the opposite sign.
             let other = || fit.numbers.iter().position(|name| inverse(name).as_deref() == Some(parameter.number));
-            if let Some(found) = same.map(|row| (row, 1.0)).or_else(|| Some((other()?, -1.0))) {
-                at.push(place);
-                signed.push(found);
+            if let Some(signed_row) = same.map(|row| (row, 1.0)).or_else(|| Some((other()?, -1.0))) {
+                places.push(place);
+                signed.push(signed_row);
             }
         }
         let entry = |(i, a): (usize, f64), (j, b): (usize, f64)| a * b * fit.covariance[i][j];
         let covariance = signed.iter().map(|a| signed.iter().map(|b| entry(*a, *b)).collect()).collect();
         let noise = if fit.model == model.about().id { fit.noise } else { 0.0 };
-        (!at.is_empty()).then_some(Self { at, covariance, t: fit.t, noise })
+        (!places.is_empty()).then_some(Self { places, covariance, t: fit.t, noise })
     }
 
     /// Returns half the width of the band, in logarithms.
     fn width(&self, model: &dyn Model, x: &[f64], p: &[f64]) -> f64 {
         const STEP: f64 = 1e-5;
-        let slope = |&at: &usize| {
-            let moved = |by: f64| model.predict(x, &with(p, at, p[at] * by.exp())).value;
+        let slope = |&index: &usize| {
+            let moved = |by: f64| model.predict(x, &replace_value(p, index, p[index] * by.exp())).value;
             (moved(STEP) / moved(-STEP)).ln() / (2.0 * STEP)
         };
-        let slopes: Vec<f64> = self.at.iter().map(slope).collect();
-        let of_row = |(row, slope): (&Vec<f64>, &f64)| slope * row.iter().zip(&slopes).map(|(c, s)| c * s).sum::<f64>();
-        let variance: f64 = self.covariance.iter().zip(&slopes).map(of_row).sum();
+        let slopes: Vec<f64> = self.places.iter().map(slope).collect();
+        let row_variance =
+            |(row, slope): (&Vec<f64>, &f64)| slope * row.iter().zip(&slopes).map(|(c, s)| c * s).sum::<f64>();
+        let variance: f64 = self.covariance.iter().zip(&slopes).map(row_variance).sum();
         self.t * (variance.max(0.0) + self.noise).sqrt()
     }
 }
@@ -78,7 +79,7 @@ impl Numbers {
                 replaced.iter().find(|(name, _)| name == parameter.number).map_or(*value, |(_, replaced)| *replaced);
         }
         let intervals = model.about().parameters.iter().map(|parameter| card.interval(parameter.number)).collect();
-        let joint = card.joint.as_ref().and_then(|fit| Joint::of(model, fit, replaced));
+        let joint = card.joint.as_ref().and_then(|fit| JointNumbers::from_fit(model, fit, replaced));
         Ok(Self { values, intervals, joint })
     }
 }
@@ -87,7 +88,7 @@ impl Numbers {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScanPoint {
     /// Values of the variables, in the model's order.
-    pub at: Vec<f64>,
+    pub x: Vec<f64>,
     pub prediction: Prediction,
     /// Prediction band from the intervals of the numbers, if any number has one.
     pub band: Option<(f64, f64)>,
@@ -99,27 +100,29 @@ pub struct ScanPoint {
 /// If the model has no variable of a given name, a variable without default is missing, or a point has no rate.
 pub fn scan(model: &dyn Model, numbers: &Numbers, given: &[(String, Vec<f64>)]) -> Result<Vec<ScanPoint>> {
     let about = model.about();
-    let known: Vec<_> = about.variables.iter().map(|variable| variable.name).collect();
-    if let Some((name, _)) = given.iter().find(|(name, _)| !known.contains(&name.as_str())) {
-        return Err(Error::input(format!("{} has no variable {name}", about.id), suggest(name, &known)));
+    let names: Vec<_> = about.variables.iter().map(|variable| variable.name).collect();
+    if let Some((name, _)) = given.iter().find(|(name, _)| !names.contains(&name.as_str())) {
+        return Err(Error::input(format!("{} has no variable {name}", about.id), suggest(name, &names)));
     }
-    let first =
-        |name: &str| given.iter().find(|(known, _)| known == name).and_then(|(_, values)| values.first().copied());
+    let first = |name: &str| {
+        given.iter().find(|(candidate, _)| candidate == name).and_then(|(_, values)| values.first().copied())
+    };
     let mut points = vec![model.variables(&first)?];
-    for (at, name) in known.iter().enumerate() {
-        let Some((_, values)) = given.iter().find(|(known, _)| known == name) else { continue };
-        points = points.iter().flat_map(|point| values.iter().map(|value| with(point, at, *value))).collect();
+    for (index, name) in names.iter().enumerate() {
+        let Some((_, values)) = given.iter().find(|(candidate, _)| candidate == name) else { continue };
+        points =
+            points.iter().flat_map(|point| values.iter().map(|value| replace_value(point, index, *value))).collect();
     }
-    points.into_iter().map(|point| possible(model, numbers, at(model, numbers, point))).collect()
+    points.into_iter().map(|point| require_rate(model, numbers, scan_point(model, numbers, point))).collect()
 }
 
 /// Rejects a prediction that is not a positive rate, such as that of zero ranks.
-fn possible(model: &dyn Model, numbers: &Numbers, row: ScanPoint) -> Result<ScanPoint> {
+fn require_rate(model: &dyn Model, numbers: &Numbers, row: ScanPoint) -> Result<ScanPoint> {
     if row.prediction.value.is_finite() && row.prediction.value > 0.0 {
         return Ok(row);
     }
     let about = model.about();
-    let values = about.variables.iter().zip(&row.at).map(|(variable, value)| format!("{} = {value}", variable.name));
+    let values = about.variables.iter().zip(&row.x).map(|(variable, value)| format!("{} = {value}", variable.name));
     let place = values.collect::<Vec<_>>().join(", ");
     let lacking: Vec<&str> =
         about.parameters.iter().zip(&numbers.values).filter(|(_, v)| v.is_nan()).map(|(p, _)| p.number).collect();
@@ -135,32 +138,33 @@ fn possible(model: &dyn Model, numbers: &Numbers, row: ScanPoint) -> Result<Scan
     ))
 }
 
-fn with(point: &[f64], at: usize, value: f64) -> Vec<f64> {
+fn replace_value(point: &[f64], index: usize, value: f64) -> Vec<f64> {
     let mut point = point.to_vec();
-    point[at] = value;
+    point[index] = value;
     point
 }
 
 /// Predicts a rate and a band at one point. Numbers from one fit of this model contribute their covariance and the spread of
 /// the measurements about the model; the band then holds 95 % of further measurements. All other numbers are treated as
 /// independent: the changes of the logarithm at the ends of their intervals are added in quadrature.
-pub fn at(model: &dyn Model, numbers: &Numbers, at: Vec<f64>) -> ScanPoint {
+pub fn scan_point(model: &dyn Model, numbers: &Numbers, at: Vec<f64>) -> ScanPoint {
     let prediction = model.predict(&at, &numbers.values);
     let width = numbers.joint.as_ref().map_or(0.0, |joint| joint.width(model, &at, &numbers.values));
     let (mut down, mut up, mut any) = (width * width, width * width, numbers.joint.is_some());
-    let together = |place: &usize| numbers.joint.as_ref().is_some_and(|joint| joint.at.contains(place));
-    for (place, interval) in numbers.intervals.iter().enumerate().filter(|(place, _)| !together(place)) {
+    let is_joint = |place: &usize| numbers.joint.as_ref().is_some_and(|joint| joint.places.contains(place));
+    for (place, interval) in numbers.intervals.iter().enumerate().filter(|(place, _)| !is_joint(place)) {
         let Some((low, high)) = *interval else { continue };
         any = true;
-        let change =
-            |value: f64| (model.predict(&at, &with(&numbers.values, place, value)).value / prediction.value).ln();
+        let change = |value: f64| {
+            (model.predict(&at, &replace_value(&numbers.values, place, value)).value / prediction.value).ln()
+        };
         let (a, b) = (change(low), change(high));
         let (least, most) = (a.min(b).min(0.0), a.max(b).max(0.0));
         down += least * least;
         up += most * most;
     }
     let band = any.then(|| (prediction.value * (-f64::sqrt(down)).exp(), prediction.value * f64::sqrt(up).exp()));
-    ScanPoint { at, prediction, band }
+    ScanPoint { x: at, prediction, band }
 }
 
 /// Returns the parameter of a model by the name of its number or by its symbol.

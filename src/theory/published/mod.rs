@@ -45,10 +45,10 @@ pub struct Table {
 /// # Errors
 /// If no table has this name.
 pub fn table(name: &str) -> Result<Table> {
-    let known: Vec<_> = TABLES.iter().map(|(known, _)| *known).collect();
-    match TABLES.iter().find(|(known, _)| *known == name) {
+    let names: Vec<_> = TABLES.iter().map(|(known, _)| *known).collect();
+    match TABLES.iter().find(|(candidate, _)| *candidate == name) {
         Some((_, text)) => parse(name, text),
-        None => Err(Error::input(format!("no published table is named \"{name}\""), suggest(name, &known))),
+        None => Err(Error::input(format!("no published table is named \"{name}\""), suggest(name, &names))),
     }
 }
 
@@ -56,10 +56,10 @@ pub fn table(name: &str) -> Result<Table> {
 ///
 /// # Errors
 /// If `quoted.csv` has no such name, or its value is not a number.
-pub fn quoted(name: &str) -> Result<f64> {
+pub fn quoted_number(name: &str) -> Result<f64> {
     let table = table("quoted")?;
-    let found = (0..table.rows.len()).find(|&row| table.word(row, "name") == name);
-    found.and_then(|row| table.number(row, "value")).ok_or_else(|| {
+    let quoted_row = (0..table.rows.len()).find(|&row| table.word(row, "name") == name);
+    quoted_row.and_then(|row| table.number(row, "value")).ok_or_else(|| {
         Error::input(format!("\"{name}\" is not in quoted.csv"), "see models/quoted.csv for the quoted figures")
     })
 }
@@ -89,13 +89,15 @@ pub fn parse(name: &str, text: &str) -> Result<Table> {
     let comment = |line: &&str| line.starts_with('#');
     let header = text.lines().filter(comment).map(|line| line.trim_start_matches(['#', ' ']).to_owned()).collect();
     let mut lines = text.lines().enumerate().filter(|(_, line)| !comment(line) && !line.trim().is_empty());
-    let wrong = |what: String| Error::input(format!("table {name}: {what}"), "see the tables of models/ for examples");
-    let columns = lines.next().map(|(_, line)| fields(line)).ok_or_else(|| wrong("no line of column names".into()))?;
+    let invalid_table =
+        |message: String| Error::input(format!("table {name}: {message}"), "see the tables of models/ for examples");
+    let columns =
+        lines.next().map(|(_, line)| fields(line)).ok_or_else(|| invalid_table("no line of column names".into()))?;
     let mut rows = Vec::new();
-    for (at, line) in lines {
+    for (index, line) in lines {
         let row = fields(line);
         if row.len() != columns.len() {
-            return Err(wrong(format!("line {} has {} fields, not {}", at + 1, row.len(), columns.len())));
+            return Err(invalid_table(format!("line {} has {} fields, not {}", index + 1, row.len(), columns.len())));
         }
         rows.push(row);
     }
@@ -108,9 +110,9 @@ impl Table {
     /// # Panics
     /// If the column does not exist. The tables are compiled into the program, so this is an error of the program.
     pub fn word(&self, row: usize, column: &str) -> &str {
-        let at = self.columns.iter().position(|known| known == column);
-        let at = at.unwrap_or_else(|| panic!("table {} has no column {column}: {:?}", self.name, self.columns));
-        &self.rows[row][at]
+        let index = self.columns.iter().position(|candidate| candidate == column);
+        let index = index.unwrap_or_else(|| panic!("table {} has no column {column}: {:?}", self.name, self.columns));
+        &self.rows[row][index]
     }
 
     /// Returns a field as a number; `None` if it is not a number.

@@ -20,11 +20,11 @@ pub const HIGH: f64 = 0.1;
 pub const TOO_HIGH: f64 = 0.7;
 
 /// Minimum number of pairs of successive samples.
-const LEAST_PAIRS: usize = 30;
+const MIN_PAIRS: usize = 30;
 
 /// Minimum number of samples of a point in a launch. Fewer show hardly any correlation: two samples always have equal
 /// distances from their mean.
-const LEAST_LENGTH: usize = 4;
+const MIN_SAMPLES_PER_LAUNCH: usize = 4;
 
 /// Autocorrelation of the samples of a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,28 +42,29 @@ impl Autocorrelation {
     /// Computes the correlations from the times of points in launches, each series in order of time. `order` lists all
     /// samples of each launch in order of time, as pairs of series index and position in the series. Returns `None` with
     /// fewer than 30 samples that follow another of their series, or if all times are equal.
-    pub fn of(series: &[Vec<f64>], order: &[Vec<(usize, usize)>]) -> Option<Self> {
+    pub fn from_series(series: &[Vec<f64>], order: &[Vec<(usize, usize)>]) -> Option<Self> {
         let residuals = residuals(series);
         let product = |pair: &[f64]| pair[0] * pair[1];
         let square = |value: &f64| value * value;
         let in_time = |launch: &Vec<(usize, usize)>| -> (f64, f64) {
-            let values: Vec<f64> = launch.iter().map(|&(of, at)| residuals[of][at]).collect();
+            let values: Vec<f64> =
+                launch.iter().map(|&(series_index, position)| residuals[series_index][position]).collect();
             (values.windows(2).map(product).sum(), values.iter().map(square).sum())
         };
         let launches: Vec<(f64, f64)> = order.iter().map(in_time).collect();
-        let all: f64 = launches.iter().map(|(_, squares)| squares).sum();
-        let told: usize = series.iter().map(|times| times.len().saturating_sub(1)).sum();
-        if told < LEAST_PAIRS || all <= 0.0 {
+        let total_squares: f64 = launches.iter().map(|(_, squares)| squares).sum();
+        let followers: usize = series.iter().map(|times| times.len().saturating_sub(1)).sum();
+        if followers < MIN_PAIRS || total_squares <= 0.0 {
             return None;
         }
-        let long: Vec<&Vec<f64>> = residuals.iter().filter(|values| values.len() >= LEAST_LENGTH).collect();
+        let long: Vec<&Vec<f64>> = residuals.iter().filter(|values| values.len() >= MIN_SAMPLES_PER_LAUNCH).collect();
         let pairs: usize = long.iter().map(|values| values.len() - 1).sum();
         let both: f64 = long.iter().flat_map(|values| values.windows(2)).map(product).sum();
         let squares: f64 = long.iter().flat_map(|values| values.iter()).map(square).sum();
-        let known = pairs >= LEAST_PAIRS && squares > 0.0;
+        let is_known = pairs >= MIN_PAIRS && squares > 0.0;
         Some(Self {
-            successive: known.then(|| unbiased(both / squares, &long)),
-            neighbours: launches.iter().map(|(both, _)| both).sum::<f64>() / all,
+            successive: is_known.then(|| unbiased_correlation(both / squares, &long)),
+            neighbours: launches.iter().map(|(both, _)| both).sum::<f64>() / total_squares,
             pairs,
         })
     }
@@ -80,7 +81,7 @@ impl Autocorrelation {
 
     /// Describes the correlation and its consequence.
     pub fn sentence(&self) -> String {
-        let neighbours = apexmap_base::units::significant(self.neighbours);
+        let neighbours = apexmap_base::units::short_number(self.neighbours);
         let Some(r) = self.successive else {
             return format!(
                 "correlation of neighbours in time {neighbours}; too few samples per point and launch for the correlation within a point"
@@ -89,13 +90,13 @@ impl Autocorrelation {
         let follows = match self.widening() {
             Some(1.0) => "low: intervals within one launch treat samples as independent".to_owned(),
             Some(times) => {
-                format!("high: intervals within one launch are widened by {}", apexmap_base::units::significant(times))
+                format!("high: intervals within one launch are widened by {}", apexmap_base::units::short_number(times))
             }
             None => format!("above {TOO_HIGH}: no intervals within one launch; measure several launches"),
         };
         format!(
             "correlation of successive samples of a point {} ({} pairs; {neighbours} between neighbours in time), {follows}",
-            apexmap_base::units::significant(r),
+            apexmap_base::units::short_number(r),
             self.pairs
         )
     }
@@ -108,17 +109,17 @@ fn residuals(series: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
         logs.into_iter().map(|log| log - mean).collect()
     };
-    let mut all: Vec<Vec<f64>> = series.iter().map(centred).collect();
-    let sizes: Vec<f64> = all.iter().flatten().map(|residual| residual.abs()).collect();
+    let mut residuals: Vec<Vec<f64>> = series.iter().map(centred).collect();
+    let sizes: Vec<f64> = residuals.iter().flatten().map(|residual| residual.abs()).collect();
     let most = 3.0 * 1.4826 * median(&sizes).unwrap_or(0.0);
     if most > 0.0 {
-        all.iter_mut().flatten().for_each(|residual| *residual = residual.clamp(-most, most));
+        residuals.iter_mut().flatten().for_each(|residual| *residual = residual.clamp(-most, most));
     }
-    all
+    residuals
 }
 
 /// Returns the correlation r for which series minus their means have this ratio of products to squares on average.
-fn unbiased(ratio: f64, series: &[&Vec<f64>]) -> f64 {
+fn unbiased_correlation(ratio: f64, series: &[&Vec<f64>]) -> f64 {
     let mut lengths: BTreeMap<usize, f64> = BTreeMap::new();
     series.iter().for_each(|times| *lengths.entry(times.len()).or_default() += 1.0);
     let (mut low, mut high) = (-0.99, 0.99);
@@ -126,7 +127,7 @@ fn unbiased(ratio: f64, series: &[&Vec<f64>]) -> f64 {
         let middle = (low + high) / 2.0;
         let (mut both, mut squares) = (0.0, 0.0);
         for (&length, &count) in &lengths {
-            let expected = expected(middle, length);
+            let expected = expected_sums(middle, length);
             both += count * expected.0;
             squares += count * expected.1;
         }
@@ -137,7 +138,7 @@ fn unbiased(ratio: f64, series: &[&Vec<f64>]) -> f64 {
 
 /// Returns the expected sums of products of successive residuals and of squares of residuals, in variances of a value, for n
 /// values with correlation r^k at distance k, minus their mean.
-fn expected(r: f64, n: usize) -> (f64, f64) {
+fn expected_sums(r: f64, n: usize) -> (f64, f64) {
     let length = n as f64;
     let (mut power, mut row, mut mean) = (1.0, 1.0, length);
     for k in 1..n {

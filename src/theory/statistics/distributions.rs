@@ -13,13 +13,13 @@ pub fn t_quantile_beyond(freedom: usize, tail: f64) -> f64 {
 }
 
 /// Degrees of freedom from which three terms of a series are more accurate than the search for a quantile, which may not end.
-const MANY: f64 = 1e3;
+const MIN_SERIES_FREEDOM: f64 = 1e3;
 
 /// Returns a quantile of Student's t. Less than half a degree of freedom counts as half.
 ///
 /// SOURCE: for many degrees of freedom, Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5.
 pub fn t_quantile_at(freedom: f64, share: f64) -> f64 {
-    if freedom >= MANY {
+    if freedom >= MIN_SERIES_FREEDOM {
         let z = Normal::standard().inverse_cdf(share);
         let (first, second) = ((z.powi(3) + z) / 4.0, (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0);
         return z + (first + second / freedom) / freedom;

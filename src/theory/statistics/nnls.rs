@@ -16,7 +16,7 @@ pub fn nnls(a: &DMatrix<f64>, b: &DVector<f64>) -> DVector<f64> {
         return DVector::zeros(a.ncols());
     }
     let x = scaled_nnls(&scaled, &b.map(|value| value / scale));
-    x.zip_map(&DVector::from_vec(scales), |x, of| if x > 0.0 { x / of * scale } else { 0.0 })
+    x.zip_map(&DVector::from_vec(scales), |x, column_scale| if x > 0.0 { x / column_scale * scale } else { 0.0 })
 }
 
 /// Solves the problem if the largest number of each column and of `b` is 1, or all are 0.
@@ -57,8 +57,8 @@ fn solve(a: &DMatrix<f64>, b: &DVector<f64>, passive: &[bool]) -> DVector<f64> {
     let part = a.select_columns(&chosen);
     let solved = part.svd(true, true).solve(b, 1e-14).expect("singular vectors were requested");
     let mut x = DVector::zeros(passive.len());
-    for (at, &column) in chosen.iter().enumerate() {
-        x[column] = solved[at];
+    for (position, &column) in chosen.iter().enumerate() {
+        x[column] = solved[position];
     }
     x
 }

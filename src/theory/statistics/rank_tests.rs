@@ -18,17 +18,17 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use std::collections::HashMap;
 
 /// Largest product of two sample sizes for which the Mann-Whitney distribution is computed exactly.
-const MOST_COUNTED: usize = 900;
+const MAX_EXACT_PRODUCT: usize = 900;
 
 /// Distribution of Mann and Whitney's U without ties: P(U <= u) for u = 0, 1, ...
 #[derive(Debug, Default)]
 pub struct MannWhitney {
-    known: HashMap<(usize, usize), Vec<f64>>,
+    cumulatives: HashMap<(usize, usize), Vec<f64>>,
 }
 
 impl MannWhitney {
     fn cumulative(&mut self, n: usize, m: usize) -> &[f64] {
-        self.known.entry((n.min(m), n.max(m))).or_insert_with_key(|&(n, m)| {
+        self.cumulatives.entry((n.min(m), n.max(m))).or_insert_with_key(|&(n, m)| {
             // The generating function of U is the Gaussian binomial: a product of (1 - q^(m+k)) / (1 - q^k), k = 1..n.
             let size = n * m + 1;
             let mut counts = vec![0.0; size];
@@ -41,22 +41,22 @@ impl MannWhitney {
                     counts[u] += counts[u - k];
                 }
             }
-            let all: f64 = counts.iter().sum();
+            let total: f64 = counts.iter().sum();
             let mut sum = 0.0;
             let cumulate = |count: &f64| {
                 sum += count;
-                sum / all
+                sum / total
             };
             counts.iter().map(cumulate).collect()
         })
     }
 
     /// Returns P(U <= u) for samples of n and m, without ties.
-    pub fn at_most(&mut self, u: f64, n: usize, m: usize) -> f64 {
+    pub fn cumulative_probability(&mut self, u: f64, n: usize, m: usize) -> f64 {
         if u < 0.0 {
             return 0.0;
         }
-        if n * m <= MOST_COUNTED {
+        if n * m <= MAX_EXACT_PRODUCT {
             let cumulative = self.cumulative(n, m);
             return cumulative[(u.floor() as usize).min(cumulative.len() - 1)];
         }
@@ -77,11 +77,12 @@ impl MannWhitney {
         let above: f64 = y.iter().map(|v| (n - x.partition_point(|u| u <= v)) as f64).sum();
         let tied: f64 = y.iter().map(|v| (x.partition_point(|u| u <= v) - x.partition_point(|u| u < v)) as f64).sum();
         let u = above + tied / 2.0;
-        let mut all: Vec<f64> = x.iter().chain(y).copied().collect();
-        all.sort_by(f64::total_cmp);
-        let ties: f64 = all.chunk_by(|a, b| a == b).map(|same| (same.len() as f64).powi(3) - same.len() as f64).sum();
+        let mut pooled: Vec<f64> = x.iter().chain(y).copied().collect();
+        pooled.sort_by(f64::total_cmp);
+        let ties: f64 =
+            pooled.chunk_by(|a, b| a == b).map(|same| (same.len() as f64).powi(3) - same.len() as f64).sum();
         if ties == 0.0 {
-            return self.at_most(u, n, m);
+            return self.cumulative_probability(u, n, m);
         }
         let (n, m) = (n as f64, m as f64);
         let total = n + m;
@@ -90,8 +91,8 @@ impl MannWhitney {
     }
 
     /// Returns the smallest p that samples of these sizes can give.
-    pub fn least_p(&mut self, n: usize, m: usize) -> f64 {
-        if n == 0 || m == 0 { 1.0 } else { self.at_most(0.0, n, m) }
+    pub fn min_p(&mut self, n: usize, m: usize) -> f64 {
+        if n == 0 || m == 0 { 1.0 } else { self.cumulative_probability(0.0, n, m) }
     }
 
     /// Returns the shift from `x` to `y`, both ascending: the median of all differences, and its 95 % interval if the samples
@@ -115,7 +116,7 @@ impl MannWhitney {
         let (mut low, mut high) = (0, n * m / 2 + 1);
         while low + 1 < high {
             let k = (low + high) / 2;
-            if self.at_most(k as f64 - 1.0, n, m) <= 0.025 {
+            if self.cumulative_probability(k as f64 - 1.0, n, m) <= 0.025 {
                 low = k;
             } else {
                 high = k;
@@ -133,7 +134,7 @@ struct Differences<'a> {
 
 impl Differences<'_> {
     /// Returns the number of differences of at most `limit`.
-    fn at_most(&self, limit: f64) -> usize {
+    fn count_up_to(&self, limit: f64) -> usize {
         let (mut count, mut reach) = (0, 0);
         // As x grows, more values of y are within reach.
         for x in self.x {
@@ -149,12 +150,12 @@ impl Differences<'_> {
     fn smallest(&self, k: usize) -> f64 {
         let (x_first, x_last) = (self.x[0], self.x[self.x.len() - 1]);
         let (mut low, mut high) = (self.y[0] - x_last, self.y[self.y.len() - 1] - x_first);
-        if self.at_most(low) >= k {
+        if self.count_up_to(low) >= k {
             return low;
         }
         while high - low > 1e-13 * (1.0 + low.abs().max(high.abs())) {
             let middle = low + (high - low) / 2.0;
-            if self.at_most(middle) >= k {
+            if self.count_up_to(middle) >= k {
                 high = middle;
             } else {
                 low = middle;
@@ -170,14 +171,14 @@ fn normal_cdf(z: f64) -> f64 {
 
 /// Returns Benjamini and Hochberg's adjusted p values, in the order of `p`. Selecting the cells with an adjusted value of at
 /// most q keeps the share of false findings at q or below.
-pub fn adjusted(p: &[f64]) -> Vec<f64> {
+pub fn adjust_p_values(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
     let mut adjusted = vec![1.0; p.len()];
-    let mut least: f64 = 1.0;
-    for (rank, &at) in order.iter().enumerate().rev() {
-        least = least.min(p[at] * p.len() as f64 / (rank + 1) as f64);
-        adjusted[at] = least;
+    let mut lowest: f64 = 1.0;
+    for (rank, &index) in order.iter().enumerate().rev() {
+        lowest = lowest.min(p[index] * p.len() as f64 / (rank + 1) as f64);
+        adjusted[index] = lowest;
     }
     adjusted
 }

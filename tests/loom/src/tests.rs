@@ -1,11 +1,11 @@
-use crate::ring::{Consumer, Count, Place, Producer, Ring};
+use crate::ring::{Consumer, Count, RingSlot, Producer, Ring};
 use crate::sync::{Arrivals, Barrier, Deliveries, Exposure, Failure, Slot};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread::{self, yield_now};
 
-fn in_all_interleavings(body: impl Fn() + Sync + Send + 'static) {
+fn check_interleavings(body: impl Fn() + Sync + Send + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(body);
@@ -21,19 +21,19 @@ unsafe impl Sync for Memory {}
 
 impl Memory {
     fn write(&self, value: u64) {
-        self.0.with_mut(|own| unsafe { *own = value });
+        self.0.with_mut(|pointer| unsafe { *pointer = value });
     }
 
     fn read(&self) -> u64 {
-        self.0.with(|own| unsafe { *own })
+        self.0.with(|pointer| unsafe { *pointer })
     }
 }
 
 /// The ordering of a ring of messages: the sender publishes, the receiver acquires.
 #[derive(Default)]
-struct Published(AtomicUsize);
+struct MessageCount(AtomicUsize);
 
-impl Published {
+impl MessageCount {
     fn push(&self) {
         self.0.fetch_add(1, Ordering::Release);
     }
@@ -46,7 +46,7 @@ impl Published {
 }
 
 /// Runs `member` on this number of threads, and returns when all have ended.
-fn team(members: usize, member: impl Fn(usize) + Send + Sync + 'static) {
+fn run_team(members: usize, member: impl Fn(usize) + Send + Sync + 'static) {
     let member = Arc::new(member);
     let others: Vec<_> = (1..members)
         .map(|me| {
@@ -60,10 +60,10 @@ fn team(members: usize, member: impl Fn(usize) + Send + Sync + 'static) {
 
 #[test]
 fn a_barrier_separates_what_is_before_from_what_is_after() {
-    in_all_interleavings(|| {
+    check_interleavings(|| {
         let (barrier, failure) = (Barrier::new(2), Failure::default());
         let memory = [Memory::default(), Memory::default()];
-        team(2, move |me| {
+        run_team(2, move |me| {
             for round in 1..=2 {
                 memory[me].write(round);
                 assert!(barrier.wait(&failure, yield_now));
@@ -76,9 +76,9 @@ fn a_barrier_separates_what_is_before_from_what_is_after() {
 
 #[test]
 fn a_failure_lets_those_go_who_wait() {
-    in_all_interleavings(|| {
+    check_interleavings(|| {
         let (barrier, failure, memory) = (Barrier::new(2), Failure::default(), Memory::default());
-        team(2, move |me| {
+        run_team(2, move |me| {
             if me == 0 {
                 memory.write(1);
                 failure.declare();
@@ -93,12 +93,12 @@ fn a_failure_lets_those_go_who_wait() {
 
 #[test]
 fn who_sees_all_arrivals_sees_what_was_done_before() {
-    in_all_interleavings(|| {
+    check_interleavings(|| {
         let (arrivals, memory) = (Arrivals::default(), [Memory::default(), Memory::default()]);
-        team(2, move |me| {
+        run_team(2, move |me| {
             memory[me].write(1);
             arrivals.arrive();
-            while !arrivals.reached(2) {
+            while !arrivals.have_reached(2) {
                 yield_now();
             }
             assert_eq!(memory[1 - me].read(), 1);
@@ -110,10 +110,10 @@ fn who_sees_all_arrivals_sees_what_was_done_before() {
 /// it.
 #[test]
 fn nobody_leaves_a_window_while_others_touch_its_memory() {
-    in_all_interleavings(|| {
+    check_interleavings(|| {
         let (exposure, barrier, failure) = (Exposure::default(), Barrier::new(2), Failure::default());
         let memory = [Memory::default(), Memory::default()];
-        team(3, move |me| {
+        run_team(3, move |me| {
             if me == 2 {
                 return failure.declare();
             }
@@ -140,9 +140,9 @@ fn nobody_leaves_a_window_while_others_touch_its_memory() {
 
 #[test]
 fn a_slot_is_written_and_read_in_turn() {
-    in_all_interleavings(|| {
-        let (slot, ring) = (Slot::new(2), Published::default());
-        team(2, move |me| {
+    check_interleavings(|| {
+        let (slot, ring) = (Slot::new(2), MessageCount::default());
+        run_team(2, move |me| {
             for message in 1..=3 {
                 if me == 0 {
                     while !slot.is_free() {
@@ -163,14 +163,14 @@ fn a_slot_is_written_and_read_in_turn() {
 
 #[test]
 fn what_was_delivered_may_be_written_again() {
-    in_all_interleavings(|| {
-        let (delivered, ring, source) = (Deliveries::default(), Published::default(), Memory::default());
-        team(2, move |me| {
+    check_interleavings(|| {
+        let (delivered, ring, source) = (Deliveries::default(), MessageCount::default(), Memory::default());
+        run_team(2, move |me| {
             for message in 1..=3 {
                 if me == 0 {
                     source.write(message);
                     ring.push();
-                    while !delivered.are(message) {
+                    while !delivered.all_delivered(message) {
                         yield_now();
                     }
                 } else {
@@ -199,10 +199,10 @@ impl RingMemory {
 #[test]
 fn a_ring_brings_every_item_once_and_in_order() {
     for together in [false, true] {
-        in_all_interleavings(move || {
-            let place = || Place::new(std::mem::MaybeUninit::uninit());
+        check_interleavings(move || {
+            let place = || RingSlot::new(std::mem::MaybeUninit::uninit());
             let memory = Arc::new(RingMemory(Default::default(), [place(), place()]));
-            team(2, move |me| {
+            run_team(2, move |me| {
                 if me == 0 {
                     // SAFETY: the memory lives, and this is the only producer.
                     let mut producer = unsafe { Producer::new(memory.ring(), memory.clone()) };

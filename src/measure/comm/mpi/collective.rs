@@ -9,7 +9,7 @@ use std::os::raw::c_int;
 
 /// Arrays with one integer per rank, kept between exchanges to save allocations.
 #[derive(Default)]
-pub(super) struct Lists {
+pub(super) struct ExchangeLists {
     sends: Vec<c_int>,
     send_starts: Vec<c_int>,
     receives: Vec<c_int>,
@@ -21,24 +21,25 @@ pub(super) fn all_to_all_v(comm: &MpiComm, send: &[u64], counts: &[usize], recei
     assert_eq!(counts.len(), comm.size, "a count for every rank");
     assert!(counts.iter().sum::<usize>() <= send.len(), "the counts exceed the words to send");
     let lists = &mut *comm.lists.borrow_mut();
-    let Lists { sends, send_starts, receives, receive_starts } = lists;
+    let ExchangeLists { sends, send_starts, receives, receive_starts } = lists;
     sends.clear();
     sends.extend(counts.iter().map(|&count| c_int::try_from(count).expect("MPI cannot send 2^31 words at once")));
     receives.resize(comm.size, 0);
     // SAFETY: both arrays hold one integer per rank, and live until the exchange has completed.
     wait(comm, |request| unsafe {
-        let (from, to, int) = (sends.as_ptr().cast(), receives.as_mut_ptr().cast(), ffi::RSMPI_INT32_T);
-        ffi::MPI_Ialltoall(from, 1, int, to, 1, int, comm.world.as_raw(), request);
+        let (send_counts, receive_counts, int) =
+            (sends.as_ptr().cast(), receives.as_mut_ptr().cast(), ffi::RSMPI_INT32_T);
+        ffi::MPI_Ialltoall(send_counts, 1, int, receive_counts, 1, int, comm.world.as_raw(), request);
     });
     // In Open MPI 4.1, a rank that neither sends nor receives in a non-blocking collective leaves the collective's tag to the
     // next one, which then never completes. Such a rank therefore sends one word to itself.
-    let nothing = sends.iter().chain(&*receives).all(|&count| count == 0);
-    if nothing {
+    let is_empty = sends.iter().chain(&*receives).all(|&count| count == 0);
+    if is_empty {
         (sends[comm.rank], receives[comm.rank]) = (1, 1);
     }
-    let send = if nothing { &[0] } else { send };
-    starts(sends, send_starts);
-    let words = starts(receives, receive_starts);
+    let send = if is_empty { &[0] } else { send };
+    compute_starts(sends, send_starts);
+    let words = compute_starts(receives, receive_starts);
     receive.clear();
     receive.resize(words, 0);
     // SAFETY: counts and starts stay within `send` (checked above) and `receive` (sized above), which both live until the
@@ -57,13 +58,13 @@ pub(super) fn all_to_all_v(comm: &MpiComm, send: &[u64], counts: &[usize], recei
             request,
         );
     });
-    if nothing {
+    if is_empty {
         receive.clear();
     }
 }
 
 /// Computes where each part starts; returns the end of the last part.
-fn starts(counts: &[c_int], starts: &mut Vec<c_int>) -> usize {
+fn compute_starts(counts: &[c_int], starts: &mut Vec<c_int>) -> usize {
     let mut end = 0usize;
     starts.clear();
     starts.extend(counts.iter().map(|&count| {

@@ -2,7 +2,7 @@
 
 use super::pool::{Buffers, Pool};
 use super::{Channel, MpiComm};
-use crate::comm::{Collectives, Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
+use crate::comm::{Collectives, Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
 use mpi::ffi;
 use mpi::traits::AsRaw;
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::thread::panicking;
 
 /// The MPI tag of all messages: each kind of message has a separate communicator.
-const MESSAGE: c_int = 0;
+const MESSAGE_TAG: c_int = 0;
 
 impl Mailboxes for MpiComm {
     type Inbox = MpiInbox;
@@ -37,12 +37,12 @@ impl Mailboxes for MpiComm {
         &self,
         tag: Tag,
         peers: &[usize],
-        posted: Posting,
+        posting: Posting,
         sends: usize,
         words: usize,
     ) -> (Vec<MpiInbox>, MpiOutbox) {
         let channel = self.channel(tag);
-        let inbox = |&peer: &usize| MpiInbox::post(channel.clone(), peer as c_int, posted, 1, words);
+        let inbox = |&peer: &usize| MpiInbox::post(channel.clone(), peer as c_int, posting, 1, words);
         let inboxes = peers.iter().map(inbox).collect();
         let outbox = MpiOutbox(Sends::new(channel, sends, words));
         self.barrier();
@@ -53,35 +53,35 @@ impl Mailboxes for MpiComm {
     fn memory_mailbox<R>(
         &self,
         tag: Tag,
-        Limits { receives, sends, words }: Limits,
+        MailboxCapacity { receives, sends, words }: MailboxCapacity,
         memory: &[u64],
         work: impl FnOnce(&mut MpiUnorderedInbox, &mut MpiMemoryOutbox<'_>) -> R,
     ) -> R {
         let channel = self.channel(tag);
         let mut inbox = MpiUnorderedInbox::post(channel.clone(), receives, words);
-        let mut outbox = MpiMemoryOutbox { memory, longest: words, sends: Sends::new(channel, sends, 0) };
+        let mut outbox = MpiMemoryOutbox { memory, max_words: words, sends: Sends::new(channel, sends, 0) };
         self.barrier();
         work(&mut inbox, &mut outbox)
     }
 }
 
 /// Creates a persistent receive into a slot, and starts it if `start` is true.
-fn receive(channel: &Channel, source: c_int, buffers: &Buffers, slot: usize, start: bool) -> ffi::MPI_Request {
+fn create_receive(channel: &Channel, source: c_int, buffers: &Buffers, slot: usize, start: bool) -> ffi::MPI_Request {
     let mut request = MaybeUninit::uninit();
     // SAFETY: the buffer outlives the request, which its owner cancels and frees.
     unsafe {
-        let (at, count, word) = (buffers.at(slot).cast(), buffers.words as c_int, ffi::RSMPI_UINT64_T);
-        let (world, request_at) = (channel.comm.as_raw(), request.as_mut_ptr());
-        ffi::MPI_Recv_init(at, count, word, source, MESSAGE, world, request_at);
+        let (buffer, count, word) = (buffers.slot_pointer(slot).cast(), buffers.words as c_int, ffi::RSMPI_UINT64_T);
+        let (world, request_pointer) = (channel.comm.as_raw(), request.as_mut_ptr());
+        ffi::MPI_Recv_init(buffer, count, word, source, MESSAGE_TAG, world, request_pointer);
         if start {
-            ffi::MPI_Start(request_at);
+            ffi::MPI_Start(request_pointer);
         }
         request.assume_init()
     }
 }
 
 /// Frees a receive, after cancelling it if it is active.
-fn free(request: &mut ffi::MPI_Request, active: bool) {
+fn free_receive(request: &mut ffi::MPI_Request, active: bool) {
     // SAFETY: `receive` made the request. It is cancelled and waited for only if it is active, as MPI requires, and freed once.
     unsafe {
         if active {
@@ -102,19 +102,27 @@ pub struct MpiInbox {
     /// Sender and number of words of each message that has arrived and is unread, by slot.
     arrived: Vec<Option<(usize, usize)>>,
     oldest: usize,
-    posted: Posting,
+    posting: Posting,
     /// Whether the oldest receive is started. If receives are posted ahead, all of them are.
-    started: bool,
+    is_started: bool,
     _channel: Rc<Channel>,
 }
 
 impl MpiInbox {
     /// Creates the receives; `source` may be `MPI_ANY_SOURCE`. Use one receive on demand, or several ahead.
-    fn post(channel: Rc<Channel>, source: c_int, posted: Posting, receives: usize, words: usize) -> Self {
+    fn post(channel: Rc<Channel>, source: c_int, posting: Posting, receives: usize, words: usize) -> Self {
         let buffers = Buffers::new(receives, words);
-        let started = posted == Posting::Ahead;
-        let requests = (0..receives).map(|slot| receive(&channel, source, &buffers, slot, started)).collect();
-        Self { buffers, requests, arrived: vec![None; receives], oldest: 0, posted, started, _channel: channel }
+        let started = posting == Posting::Ahead;
+        let requests = (0..receives).map(|slot| create_receive(&channel, source, &buffers, slot, started)).collect();
+        Self {
+            buffers,
+            requests,
+            arrived: vec![None; receives],
+            oldest: 0,
+            posting,
+            is_started: started,
+            _channel: channel,
+        }
     }
 
     /// Tests the oldest receive, which must be active.
@@ -124,36 +132,36 @@ impl MpiInbox {
         unsafe {
             ffi::MPI_Test(&mut self.requests[self.oldest], &mut arrived, status.as_mut_ptr());
             if arrived != 0 {
-                self.arrived[self.oldest] = Some(sent(status.assume_init_ref()));
+                self.arrived[self.oldest] = Some(message_envelope(status.assume_init_ref()));
             }
         }
     }
 
     /// Tests up to `max` of the oldest receives with one call, without wrapping around the end of the ring.
-    fn test_together(&mut self, most: usize) {
-        let together = most.min(self.requests.len() - self.oldest).min(MOST_TOGETHER);
-        let (mut count, mut indices) = (0, [0; MOST_TOGETHER]);
-        let mut statuses = [MaybeUninit::<ffi::MPI_Status>::uninit(); MOST_TOGETHER];
+    fn test_batch(&mut self, max: usize) {
+        let batch = max.min(self.requests.len() - self.oldest).min(MAX_BATCH);
+        let (mut arrived, mut indices) = (0, [0; MAX_BATCH]);
+        let mut statuses = [MaybeUninit::<ffi::MPI_Status>::uninit(); MAX_BATCH];
         // SAFETY: `batch` requests exist from `oldest` on, and both arrays have room for `batch` entries; inactive requests are
         // skipped.
         unsafe {
             let (requests, statuses) = (self.requests.as_mut_ptr().add(self.oldest), statuses.as_mut_ptr().cast());
-            ffi::MPI_Testsome(together as c_int, requests, &mut count, indices.as_mut_ptr(), statuses);
+            ffi::MPI_Testsome(batch as c_int, requests, &mut arrived, indices.as_mut_ptr(), statuses);
         }
         // The count is MPI_UNDEFINED, a negative number, if no request is active.
-        for (&slot, status) in indices.iter().zip(&statuses).take(count.max(0) as usize) {
+        for (&slot, status) in indices.iter().zip(&statuses).take(arrived.max(0) as usize) {
             // SAFETY: MPI has filled `count` statuses.
-            self.arrived[self.oldest + slot as usize] = Some(sent(unsafe { status.assume_init_ref() }));
+            self.arrived[self.oldest + slot as usize] = Some(message_envelope(unsafe { status.assume_init_ref() }));
         }
     }
 
     /// Reads the oldest message, if it has arrived.
-    fn read<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
-        let (from, words) = self.arrived.get_mut(self.oldest)?.take()?;
+    fn read_oldest<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
+        let (sender, words) = self.arrived.get_mut(self.oldest)?.take()?;
         // SAFETY: the receive is complete: MPI does not access its buffer until MPI_Start.
-        let result = read(from, unsafe { self.buffers.read(self.oldest, words) });
-        self.started = self.posted == Posting::Ahead;
-        if self.started {
+        let result = read(sender, unsafe { self.buffers.read(self.oldest, words) });
+        self.is_started = self.posting == Posting::Ahead;
+        if self.is_started {
             // SAFETY: a complete persistent request may be started again.
             unsafe { ffi::MPI_Start(&mut self.requests[self.oldest]) };
         }
@@ -162,33 +170,33 @@ impl MpiInbox {
     }
 
     /// Returns whether a receive exists whose message may arrive; starts it if it was not posted ahead.
-    fn ready(&mut self) -> bool {
+    fn is_ready(&mut self) -> bool {
         let Some(request) = self.requests.get_mut(self.oldest) else { return false };
-        if !self.started {
+        if !self.is_started {
             // SAFETY: an inactive persistent request may be started.
             unsafe { ffi::MPI_Start(request) };
-            self.started = true;
+            self.is_started = true;
         }
         true
     }
 }
 
 /// Maximum number of receives per test.
-const MOST_TOGETHER: usize = 16;
+const MAX_BATCH: usize = 16;
 
 impl Inbox for MpiInbox {
     fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
-        if self.ready() && self.arrived[self.oldest].is_none() {
+        if self.is_ready() && self.arrived[self.oldest].is_none() {
             self.test_oldest();
         }
-        self.read(read)
+        self.read_oldest(read)
     }
 
-    fn take_together(&mut self, most: usize, mut read: impl FnMut(usize, &[u64])) -> usize {
-        if self.ready() && self.arrived[self.oldest].is_none() {
-            if most == 1 { self.test_oldest() } else { self.test_together(most) }
+    fn take_batch(&mut self, max: usize, mut read: impl FnMut(usize, &[u64])) -> usize {
+        if self.is_ready() && self.arrived[self.oldest].is_none() {
+            if max == 1 { self.test_oldest() } else { self.test_batch(max) }
         }
-        (0..most).take_while(|_| self.read(&mut read).is_some()).count()
+        (0..max).take_while(|_| self.read_oldest(&mut read).is_some()).count()
     }
 }
 
@@ -199,7 +207,7 @@ impl Drop for MpiInbox {
         }
         // Unless a reader panicked, all receives whose message has not arrived are in the same state as the oldest one.
         for (request, arrived) in self.requests.iter_mut().zip(&self.arrived) {
-            free(request, self.started && arrived.is_none());
+            free_receive(request, self.is_started && arrived.is_none());
         }
     }
 }
@@ -224,10 +232,10 @@ pub struct MpiUnorderedInbox {
 }
 
 /// Failed tests of the oldest receive before all receives are tested.
-const MISSES: u32 = 16;
+const MAX_MISSES: u32 = 16;
 
 /// Returns the sender and the number of words of a message.
-fn sent(status: &ffi::MPI_Status) -> (usize, usize) {
+fn message_envelope(status: &ffi::MPI_Status) -> (usize, usize) {
     let mut words = 0;
     // SAFETY: the reference is to a filled status; the other arguments are a constant and a reference to a number.
     unsafe { ffi::MPI_Get_count(status, ffi::RSMPI_UINT64_T, &mut words) };
@@ -239,7 +247,7 @@ impl MpiUnorderedInbox {
         let buffers = Buffers::new(receives, words);
         // SAFETY: a constant of the library.
         let any = unsafe { ffi::RSMPI_ANY_SOURCE };
-        let requests = (0..receives).map(|slot| receive(&channel, any, &buffers, slot, true)).collect();
+        let requests = (0..receives).map(|slot| create_receive(&channel, any, &buffers, slot, true)).collect();
         Self {
             buffers,
             requests,
@@ -260,8 +268,8 @@ impl MpiUnorderedInbox {
             ffi::MPI_Test(&mut self.requests[slot], &mut arrived, status.as_mut_ptr());
             if arrived != 0 {
                 self.active.pop_front();
-                let (from, words) = sent(status.assume_init_ref());
-                self.complete.push_back((slot, from, words));
+                let (sender, words) = message_envelope(status.assume_init_ref());
+                self.complete.push_back((slot, sender, words));
             }
         }
     }
@@ -274,11 +282,11 @@ impl MpiUnorderedInbox {
             ffi::MPI_Testsome(posted, self.requests.as_mut_ptr(), &mut count, indices, statuses);
         }
         // The count is MPI_UNDEFINED, a negative number, if no request is active.
-        let found = self.indices.iter().zip(&self.statuses).take(count.max(0) as usize);
-        self.complete.extend(found.map(|(&slot, status)| {
+        let arrived = self.indices.iter().zip(&self.statuses).take(count.max(0) as usize);
+        self.complete.extend(arrived.map(|(&slot, status)| {
             // SAFETY: MPI has filled `count` statuses.
-            let (from, words) = sent(unsafe { status.assume_init_ref() });
-            (slot as usize, from, words)
+            let (sender, words) = message_envelope(unsafe { status.assume_init_ref() });
+            (slot as usize, sender, words)
         }));
         self.active.retain(|slot| self.complete.iter().all(|(other, ..)| other != slot));
     }
@@ -289,14 +297,14 @@ impl Inbox for MpiUnorderedInbox {
         if self.complete.is_empty() {
             self.test_oldest();
             self.misses = if self.complete.is_empty() { self.misses + 1 } else { 0 };
-            if self.misses == MISSES {
+            if self.misses == MAX_MISSES {
                 self.misses = 0;
                 self.test_all();
             }
         }
-        let &(slot, from, words) = self.complete.front()?;
+        let &(slot, sender, words) = self.complete.front()?;
         // SAFETY: the receive is complete: MPI does not access its buffer until MPI_Start.
-        let result = read(from, unsafe { self.buffers.read(slot, words) });
+        let result = read(sender, unsafe { self.buffers.read(slot, words) });
         // SAFETY: a complete persistent request may be started again.
         unsafe { ffi::MPI_Start(&mut self.requests[slot]) };
         self.complete.pop_front();
@@ -304,8 +312,8 @@ impl Inbox for MpiUnorderedInbox {
         Some(result)
     }
 
-    fn take_together(&mut self, most: usize, mut read: impl FnMut(usize, &[u64])) -> usize {
-        (0..most).take_while(|_| self.take(&mut read).is_some()).count()
+    fn take_batch(&mut self, max: usize, mut read: impl FnMut(usize, &[u64])) -> usize {
+        (0..max).take_while(|_| self.take(&mut read).is_some()).count()
     }
 }
 
@@ -313,7 +321,7 @@ impl Drop for MpiUnorderedInbox {
     fn drop(&mut self) {
         if !panicking() {
             for (slot, request) in self.requests.iter_mut().enumerate() {
-                free(request, self.active.contains(&slot));
+                free_receive(request, self.active.contains(&slot));
             }
         }
     }
@@ -334,19 +342,19 @@ impl Sends {
 
     fn ready(&mut self) -> bool {
         if self.free.is_empty() {
-            self.free.extend(self.pool.completed());
+            self.free.extend(self.pool.completed_slots());
         }
         !self.free.is_empty()
     }
 
     /// # Safety
     /// The words at `data` stay unchanged until the slot, which was free, is free again.
-    unsafe fn start(&mut self, slot: usize, to: usize, at: *const u64, words: usize) {
+    unsafe fn start(&mut self, slot: usize, receiver: usize, data: *const u64, words: usize) {
         // SAFETY: a free slot has no active request; the caller leaves the words unchanged until it is free again.
         unsafe {
             let (word, count) = (ffi::RSMPI_UINT64_T, words as c_int);
             let (request, world) = (&mut self.pool.requests[slot], self.channel.comm.as_raw());
-            ffi::MPI_Isend(at.cast(), count, word, to as c_int, MESSAGE, world, request);
+            ffi::MPI_Isend(data.cast(), count, word, receiver as c_int, MESSAGE_TAG, world, request);
         }
     }
 }
@@ -359,7 +367,7 @@ impl Outbox for MpiOutbox {
         self.0.ready()
     }
 
-    fn send(&mut self, to: usize, words: &[u64]) -> bool {
+    fn send(&mut self, receiver: usize, words: &[u64]) -> bool {
         if !self.0.ready() {
             return false;
         }
@@ -367,8 +375,8 @@ impl Outbox for MpiOutbox {
         // SAFETY: a free slot has no active request; its buffer stays unchanged until the send completes.
         unsafe {
             self.0.pool.buffers.write(slot, words);
-            let at = self.0.pool.buffers.at(slot);
-            self.0.start(slot, to, at, words.len());
+            let buffer = self.0.pool.buffers.slot_pointer(slot);
+            self.0.start(slot, receiver, buffer, words.len());
         }
         true
     }
@@ -377,7 +385,7 @@ impl Outbox for MpiOutbox {
 /// The sending end for parts of a memory, which is borrowed until all sends have completed.
 pub struct MpiMemoryOutbox<'m> {
     memory: &'m [u64],
-    longest: usize,
+    max_words: usize,
     sends: Sends,
 }
 
@@ -386,15 +394,15 @@ impl MemoryOutbox for MpiMemoryOutbox<'_> {
         self.sends.ready()
     }
 
-    fn send(&mut self, to: usize, offset: usize, words: usize) -> bool {
-        assert!(words <= self.longest, "a message longer than its mailbox allows");
+    fn send(&mut self, receiver: usize, offset: usize, words: usize) -> bool {
+        assert!(words <= self.max_words, "a message longer than its mailbox allows");
         if !self.sends.ready() {
             return false;
         }
         let Some(slot) = self.sends.free.pop() else { return false };
-        let at = self.memory[offset..][..words].as_ptr();
+        let start = self.memory[offset..][..words].as_ptr();
         // SAFETY: the memory is borrowed until `memory_mailbox` has waited for all sends, which `work` cannot prevent.
-        unsafe { self.sends.start(slot, to, at, words) };
+        unsafe { self.sends.start(slot, receiver, start, words) };
         true
     }
 }

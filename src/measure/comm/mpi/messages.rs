@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::thread::panicking;
 
 /// The MPI tag of all messages: each kind of message has a separate communicator.
-const MESSAGE: c_int = 0;
+const MESSAGE_TAG: c_int = 0;
 
 impl PointToPoint for MpiComm {
     type Messages<'m> = MpiMessages<'m>;
@@ -46,27 +46,27 @@ impl Messages for MpiMessages<'_> {
     }
 
     #[inline]
-    fn isend(&mut self, at: usize, items: usize, to: usize) {
-        let place = self.outgoing.at(at, items).cast();
+    fn isend(&mut self, offset: usize, items: usize, receiver: usize) {
+        let start = self.outgoing.item_pointer(offset, items).cast();
         let mut request = MaybeUninit::uninit();
         // SAFETY: `item_pointer` has checked the range; `outgoing` and `drop` wait for the request before the items are changed
         // or freed.
         self.requests.push(unsafe {
             let (item, world) = (ffi::RSMPI_UINT32_T, self.channel.comm.as_raw());
-            ffi::MPI_Isend(place, items as c_int, item, to as c_int, MESSAGE, world, request.as_mut_ptr());
+            ffi::MPI_Isend(start, items as c_int, item, receiver as c_int, MESSAGE_TAG, world, request.as_mut_ptr());
             request.assume_init()
         });
     }
 
     #[inline]
-    fn irecv(&mut self, at: usize, items: usize, from: usize) {
-        let place = self.incoming.at(at, items).cast();
+    fn irecv(&mut self, offset: usize, items: usize, sender: usize) {
+        let start = self.incoming.item_pointer(offset, items).cast();
         let mut request = MaybeUninit::uninit();
         // SAFETY: `item_pointer` has checked the range; `incoming` and `drop` wait for the request before the items are read or
         // freed.
         self.requests.push(unsafe {
             let (item, world) = (ffi::RSMPI_UINT32_T, self.channel.comm.as_raw());
-            ffi::MPI_Irecv(place, items as c_int, item, from as c_int, MESSAGE, world, request.as_mut_ptr());
+            ffi::MPI_Irecv(start, items as c_int, item, sender as c_int, MESSAGE_TAG, world, request.as_mut_ptr());
             request.assume_init()
         });
     }

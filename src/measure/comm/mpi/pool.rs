@@ -18,7 +18,7 @@ impl Buffers {
         Self { base: NonNull::from(Box::leak(vec![0; count * words].into_boxed_slice())), words }
     }
 
-    pub(super) fn at(&self, slot: usize) -> *mut u64 {
+    pub(super) fn slot_pointer(&self, slot: usize) -> *mut u64 {
         let start = slot * self.words;
         assert!(start + self.words <= self.base.len());
         self.base.cast::<u64>().as_ptr().wrapping_add(start)
@@ -30,7 +30,7 @@ impl Buffers {
         assert!(words <= self.words);
         // SAFETY: `slot_pointer` has checked the slot, and the assertion its length; by the caller's promise no request is active
         // on it.
-        unsafe { std::slice::from_raw_parts(self.at(slot), words) }
+        unsafe { std::slice::from_raw_parts(self.slot_pointer(slot), words) }
     }
 
     /// # Safety
@@ -38,7 +38,7 @@ impl Buffers {
     pub(super) unsafe fn write(&mut self, slot: usize, words: &[u64]) {
         assert!(words.len() <= self.words, "a message of {} words in a pool of {}", words.len(), self.words);
         // SAFETY: as in `read`, `slot_pointer` has checked the slot, and no request is active on it.
-        unsafe { self.at(slot).copy_from_nonoverlapping(words.as_ptr(), words.len()) }
+        unsafe { self.slot_pointer(slot).copy_from_nonoverlapping(words.as_ptr(), words.len()) }
     }
 }
 
@@ -62,12 +62,12 @@ pub(super) struct Pool {
 impl Pool {
     pub(super) fn new(slots: usize, words: usize) -> Self {
         // SAFETY: a constant of the library.
-        let none = unsafe { ffi::RSMPI_REQUEST_NULL };
-        Self { buffers: Buffers::new(slots, words), requests: vec![none; slots], done: vec![0; slots] }
+        let null_request = unsafe { ffi::RSMPI_REQUEST_NULL };
+        Self { buffers: Buffers::new(slots, words), requests: vec![null_request; slots], done: vec![0; slots] }
     }
 
     /// Returns the slots whose requests have completed since the last call. The call also lets MPI make progress.
-    pub(super) fn completed(&mut self) -> impl Iterator<Item = usize> {
+    pub(super) fn completed_slots(&mut self) -> impl Iterator<Item = usize> {
         let mut count = 0;
         // SAFETY: all requests are live or null, and `done` has room for all.
         unsafe {

@@ -23,13 +23,13 @@ impl Rma for MpiComm {
         let mut shared = 0_u64;
         self.world.all_reduce_into(&(memory.len() as u64), &mut shared, SystemOperation::min());
         // MPI only reads through this window.
-        let window = Lock::all(self, memory.as_ptr().cast_mut(), memory.len());
+        let window = Lock::acquire(self, memory.as_ptr().cast_mut(), memory.len());
         work(MpiGetWindow {
             memory,
-            shared: shared as usize,
+            readable_words: shared as usize,
             rank: self.rank,
             pool: Pool::new(slots, words),
-            under_way: 0,
+            outstanding: 0,
             lengths: vec![0; slots],
             free: (0..slots).collect(),
             arrived: VecDeque::with_capacity(slots),
@@ -41,16 +41,16 @@ impl Rma for MpiComm {
         let mut lengths = vec![0; self.size];
         self.world.all_gather_into(&(memory.len() as u64), &mut lengths[..]);
         let (origin, memory) = (LentMemory::new(origin), LentMemory::new(memory));
-        let window = Lock::all(self, memory.start, memory.length);
+        let window = Lock::acquire(self, memory.start, memory.length);
         work(MpiRmaWindow {
             comm: self,
             origin,
             memory,
             lengths,
             window: window.as_ref().map(|lock| lock.0),
-            under_way: false,
-            staged: Buffers::new(STAGED, 1),
-            used: 0,
+            has_outstanding_puts: false,
+            staged: Buffers::new(MAX_STAGED, 1),
+            staged_count: 0,
         })
     }
 }
@@ -60,7 +60,7 @@ struct Lock(ffi::MPI_Win);
 
 impl Lock {
     /// Creates and locks a window. Returns `None` for a single rank, because Open MPI 4.1 cannot create a window then.
-    fn all<T>(comm: &MpiComm, start: *mut T, length: usize) -> Option<Self> {
+    fn acquire<T>(comm: &MpiComm, start: *mut T, length: usize) -> Option<Self> {
         if comm.size == 1 {
             return None;
         }
@@ -73,7 +73,7 @@ impl Lock {
             ffi::MPI_Comm_set_errhandler(world, ffi::RSMPI_ERRORS_RETURN);
             let code = ffi::MPI_Win_create(start.cast(), bytes, unit, ffi::RSMPI_INFO_NULL, world, window.as_mut_ptr());
             ffi::MPI_Comm_set_errhandler(world, ffi::RSMPI_ERRORS_ARE_FATAL);
-            assert!(code == ffi::MPI_SUCCESS as c_int, "{}", no_window(code));
+            assert!(code == ffi::MPI_SUCCESS as c_int, "{}", window_error(code));
             let window = window.assume_init();
             ffi::MPI_Win_lock_all(ffi::MPI_MODE_NOCHECK as c_int, window);
             Some(Self(window))
@@ -82,7 +82,7 @@ impl Lock {
 }
 
 /// Returns the error message for a window that cannot be created, with advice.
-fn no_window(code: c_int) -> String {
+fn window_error(code: c_int) -> String {
     let mut text = [0_u8; ffi::MPI_MAX_ERROR_STRING as usize + 1];
     let mut length = 0;
     // SAFETY: the text has the maximum length that MPI writes.
@@ -90,14 +90,14 @@ fn no_window(code: c_int) -> String {
     let text = String::from_utf8_lossy(&text[..length.max(0) as usize]).into_owned();
     let library = mpi::environment::library_version().unwrap_or_default();
     // Over TCP, Open MPI's default component needs features that only networks with remote memory access have.
-    let next = if library.starts_with("Open MPI v5") {
+    let help = if library.starts_with("Open MPI v5") {
         "this Open MPI has no component for one-sided operations on this network"
     } else if library.starts_with("Open MPI") {
         "set OMPI_MCA_osc=pt2pt in the environment: that component of Open MPI needs messages only"
     } else {
         "check which one-sided communication this MPI supports here"
     };
-    format!("MPI_Win_create: {text}; {next}")
+    format!("MPI_Win_create: {text}; {help}")
 }
 
 impl Drop for Lock {
@@ -116,11 +116,11 @@ impl Drop for Lock {
 pub struct MpiGetWindow<'m> {
     memory: &'m [u64],
     /// Number of words that every rank has opened: the length of the shortest memory.
-    shared: usize,
+    readable_words: usize,
     rank: usize,
     /// Outstanding gets. Dropping the pool waits for them.
     pool: Pool,
-    under_way: usize,
+    outstanding: usize,
     /// Requested words, by slot.
     lengths: Vec<usize>,
     free: Vec<usize>,
@@ -130,24 +130,24 @@ pub struct MpiGetWindow<'m> {
 }
 
 impl GetWindow for MpiGetWindow<'_> {
-    fn get(&mut self, from: usize, offset: usize, words: usize) -> bool {
-        check_range(offset, words, self.shared);
+    fn get(&mut self, owner: usize, offset: usize, words: usize) -> bool {
+        check_range(offset, words, self.readable_words);
         check_range(0, words, self.pool.buffers.words);
         let Some(slot) = self.free.pop() else { return false };
         self.lengths[slot] = words;
         match self.window {
-            Some(window) if from != self.rank => {
+            Some(window) if owner != self.rank => {
                 // SAFETY: the slot was free, so MPI owns its buffer until the request completes; the ranges were checked.
                 unsafe {
-                    let (at, word) = (self.pool.buffers.at(slot).cast(), ffi::RSMPI_UINT64_T);
-                    let (count, from, offset) = (words as c_int, from as c_int, offset as ffi::MPI_Aint);
+                    let (buffer, word) = (self.pool.buffers.slot_pointer(slot).cast(), ffi::RSMPI_UINT64_T);
+                    let (count, owner, offset) = (words as c_int, owner as c_int, offset as ffi::MPI_Aint);
                     let request = &mut self.pool.requests[slot];
-                    ffi::MPI_Rget(at, count, word, from, offset, count, word, window, request);
+                    ffi::MPI_Rget(buffer, count, word, owner, offset, count, word, window, request);
                 }
-                self.under_way += 1;
+                self.outstanding += 1;
             }
             _ => {
-                assert_eq!(from, self.rank, "there is no such rank");
+                assert_eq!(owner, self.rank, "there is no such rank");
                 // SAFETY: a free slot has no active request.
                 unsafe { self.pool.buffers.write(slot, &self.memory[offset..][..words]) };
                 self.arrived.push_back(slot);
@@ -157,9 +157,9 @@ impl GetWindow for MpiGetWindow<'_> {
     }
 
     fn take<R>(&mut self, read: impl FnOnce(&[u64]) -> R) -> Option<R> {
-        if self.arrived.is_empty() && self.under_way > 0 {
-            self.arrived.extend(self.pool.completed());
-            self.under_way -= self.arrived.len();
+        if self.arrived.is_empty() && self.outstanding > 0 {
+            self.arrived.extend(self.pool.completed_slots());
+            self.outstanding -= self.arrived.len();
         }
         let slot = self.arrived.pop_front()?;
         // SAFETY: the get is complete: MPI has returned the request, or there was none.
@@ -182,21 +182,21 @@ impl<'m, T> LentMemory<'m, T> {
     }
 
     /// Returns a pointer to the item at `at`, after checking that `items` items exist from there on.
-    fn at(&self, at: usize, items: usize) -> *mut T {
+    fn item_pointer(&self, at: usize, items: usize) -> *mut T {
         check_range(at, items, self.length);
         self.start.wrapping_add(at)
     }
 
     /// # Safety
     /// MPI does not access the memory while the slice lives.
-    unsafe fn all(&mut self) -> &mut [T] {
+    unsafe fn as_mut_slice(&mut self) -> &mut [T] {
         // SAFETY: the memory was an exclusively borrowed slice, and by the caller's promise MPI does not access it.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }
     }
 }
 
 /// Maximum number of staged values before they must be flushed.
-const STAGED: usize = 4096;
+const MAX_STAGED: usize = 4096;
 
 /// The window to every rank's memory, with copies of the outstanding values.
 pub struct MpiRmaWindow<'m, T> {
@@ -208,29 +208,29 @@ pub struct MpiRmaWindow<'m, T> {
     /// The window, which is open for longer than this value lives.
     window: Option<ffi::MPI_Win>,
     /// Whether puts from the origin are outstanding.
-    under_way: bool,
+    has_outstanding_puts: bool,
     staged: Buffers,
-    used: usize,
+    staged_count: usize,
 }
 
 impl<T: Item> MpiRmaWindow<'_, T> {
-    fn kind() -> ffi::MPI_Datatype {
+    fn datatype() -> ffi::MPI_Datatype {
         // SAFETY: constants of the library.
         unsafe { if size_of::<T>() == 4 { ffi::RSMPI_UINT32_T } else { ffi::RSMPI_UINT64_T } }
     }
 
     /// Copies a value to a place where it stays unchanged until its message has left.
     fn stage(&mut self, window: ffi::MPI_Win, value: T) -> *mut T {
-        if self.used == STAGED {
+        if self.staged_count == MAX_STAGED {
             // SAFETY: `Lock::acquire` has locked the window, which is open for longer than `self` lives.
             unsafe { ffi::MPI_Win_flush_local_all(window) };
-            self.used = 0;
+            self.staged_count = 0;
         }
-        self.used += 1;
-        let place: *mut T = self.staged.at(self.used - 1).cast();
+        self.staged_count += 1;
+        let pointer: *mut T = self.staged.slot_pointer(self.staged_count - 1).cast();
         // SAFETY: `slot_pointer` has checked the slot, which is one word; no put has used it since the last flush.
-        unsafe { place.write(value) };
-        place
+        unsafe { pointer.write(value) };
+        pointer
     }
 
     fn sync(&self) {
@@ -245,59 +245,72 @@ impl<T: Item> RmaWindow<T> for MpiRmaWindow<'_, T> {
     fn origin(&mut self) -> &mut [T] {
         self.flush();
         // SAFETY: MPI accesses the origin only during puts, which `flush` has completed.
-        unsafe { self.origin.all() }
+        unsafe { self.origin.as_mut_slice() }
     }
 
-    unsafe fn put(&mut self, at: usize, items: usize, to: usize, place: usize) {
-        assert_ne!(to, self.comm.rank, "puts go to other ranks");
-        let source = self.origin.at(at, items).cast();
-        check_range(place, items, self.lengths[to] as usize);
+    unsafe fn put(&mut self, offset: usize, items: usize, target: usize, target_offset: usize) {
+        assert_ne!(target, self.comm.rank, "puts go to other ranks");
+        let source = self.origin.item_pointer(offset, items).cast();
+        check_range(target_offset, items, self.lengths[target] as usize);
         let Some(window) = self.window else { unreachable!("there is no other rank") };
-        let (count, kind) = (items as c_int, Self::kind());
+        let (count, datatype) = (items as c_int, Self::datatype());
         // SAFETY: both ranges were checked. `RmaWindow::put` requires that no other rank accesses the target; `origin` completes
         // the put before the source is changed.
-        unsafe { ffi::MPI_Put(source, count, kind, to as c_int, place as ffi::MPI_Aint, count, kind, window) };
-        self.under_way = true;
+        unsafe {
+            ffi::MPI_Put(
+                source,
+                count,
+                datatype,
+                target as c_int,
+                target_offset as ffi::MPI_Aint,
+                count,
+                datatype,
+                window,
+            )
+        };
+        self.has_outstanding_puts = true;
     }
 
-    fn put_value(&mut self, to: usize, place: usize, value: T) {
-        check_range(place, 1, self.lengths[to] as usize);
+    fn put_value(&mut self, target: usize, target_offset: usize, value: T) {
+        check_range(target_offset, 1, self.lengths[target] as usize);
         let Some(window) = self.window else {
             // SAFETY: without a window MPI does not access the memory.
-            unsafe { self.memory.all()[place] = value };
+            unsafe { self.memory.as_mut_slice()[target_offset] = value };
             return;
         };
-        let (at, kind) = (self.stage(window, value).cast(), Self::kind());
+        let (staged, datatype) = (self.stage(window, value).cast(), Self::datatype());
         // SAFETY: the target was checked; `stage` keeps the value unchanged until the flush.
-        unsafe { ffi::MPI_Put(at, 1, kind, to as c_int, place as ffi::MPI_Aint, 1, kind, window) };
+        unsafe {
+            ffi::MPI_Put(staged, 1, datatype, target as c_int, target_offset as ffi::MPI_Aint, 1, datatype, window)
+        };
     }
 
-    fn xor(&mut self, to: usize, place: usize, value: T) {
-        check_range(place, 1, self.lengths[to] as usize);
+    fn xor(&mut self, target: usize, target_offset: usize, value: T) {
+        check_range(target_offset, 1, self.lengths[target] as usize);
         let Some(window) = self.window else {
             // SAFETY: without a window MPI does not access the memory.
-            let own = unsafe { &mut self.memory.all()[place] };
-            *own = *own ^ value;
+            let item = unsafe { &mut self.memory.as_mut_slice()[target_offset] };
+            *item = *item ^ value;
             return;
         };
-        let (at, kind) = (self.stage(window, value).cast(), Self::kind());
+        let (staged, datatype) = (self.stage(window, value).cast(), Self::datatype());
         // SAFETY: the target was checked; `stage` keeps the value unchanged until the flush; accumulates are atomic.
         unsafe {
-            let (to, place, xor) = (to as c_int, place as ffi::MPI_Aint, ffi::RSMPI_BXOR);
-            ffi::MPI_Accumulate(at, 1, kind, to, place, 1, kind, xor, window);
+            let (target, target_offset, xor) = (target as c_int, target_offset as ffi::MPI_Aint, ffi::RSMPI_BXOR);
+            ffi::MPI_Accumulate(staged, 1, datatype, target, target_offset, 1, datatype, xor, window);
         }
     }
 
     fn flush(&mut self) {
-        if let (true, Some(window)) = (self.under_way, self.window) {
+        if let (true, Some(window)) = (self.has_outstanding_puts, self.window) {
             // SAFETY: `Lock::acquire` has locked the window, which is open for longer than `self` lives.
             unsafe { ffi::MPI_Win_flush_all(window) };
         }
-        self.under_way = false;
+        self.has_outstanding_puts = false;
     }
 
     /// Also probes for messages, which lets MPI make progress: some puts need the target's help.
-    unsafe fn peek(&mut self, place: usize) -> T {
+    unsafe fn peek(&mut self, offset: usize) -> T {
         if self.window.is_some() {
             let mut arrived = 0;
             // SAFETY: the probe receives no message; it writes one number and no status.
@@ -308,7 +321,7 @@ impl<T: Item> RmaWindow<T> for MpiRmaWindow<'_, T> {
             self.sync();
         }
         // SAFETY: `item_pointer` has checked the item, which is loaded atomically because MPI may write to it meanwhile.
-        unsafe { T::load(self.memory.at(place, 1), Ordering::Acquire) }
+        unsafe { T::load(self.memory.item_pointer(offset, 1), Ordering::Acquire) }
     }
 
     fn fence<R>(&mut self, work: impl FnOnce(&mut [T]) -> R) -> R {
@@ -316,12 +329,12 @@ impl<T: Item> RmaWindow<T> for MpiRmaWindow<'_, T> {
             // SAFETY: `Lock::acquire` has locked the window, which is open for longer than `self` lives.
             unsafe { ffi::MPI_Win_flush_all(window) };
         }
-        (self.under_way, self.used) = (false, 0);
+        (self.has_outstanding_puts, self.staged_count) = (false, 0);
         self.comm.barrier();
         // Makes the writes of other ranks visible to loads. The second `sync` makes this rank's stores visible to others.
         self.sync();
         // SAFETY: after the barrier all writes are complete, and no rank writes before the next barrier.
-        let result = work(unsafe { self.memory.all() });
+        let result = work(unsafe { self.memory.as_mut_slice() });
         self.sync();
         self.comm.barrier();
         result

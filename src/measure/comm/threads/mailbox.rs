@@ -4,10 +4,10 @@
 //! reads the slot in place and frees it. Messages of up to six words travel in the ring itself. A send handle is busy until the
 //! receiver has taken its message, short or long.
 
-use super::rings::{Consumer, Producer, rings};
+use super::rings::{Consumer, Producer, create_rings};
 use super::{Shared, ThreadComm};
 use crate::comm::sync::Slot;
-use crate::comm::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
+use crate::comm::{Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
 use std::sync::Arc;
 
 /// A message in a ring. A short message is in the parcel itself; for a long one, the parcel points to a slot of its sender.
@@ -17,11 +17,11 @@ struct Parcel {
     words: usize,
     /// Null if the message is short.
     slot: *const Slot,
-    short: [u64; SHORT],
+    short_words: [u64; MAX_SHORT_WORDS],
 }
 
 /// Maximum number of words that travel in the ring. With length and slot they fill a cache line.
-const SHORT: usize = 6;
+const MAX_SHORT_WORDS: usize = 6;
 
 // SAFETY: a slot stays in place until the receiver has freed it (see Drop of ThreadOutbox). The ring that carries the parcel
 // orders the sender's writes before the receiver's reads.
@@ -34,9 +34,12 @@ impl Mailboxes for ThreadComm {
     type MemoryOutbox<'m> = ThreadMemoryOutbox<'m>;
 
     fn mailbox(&self, _tag: Tag, receives: usize, sends: usize, words: usize) -> (ThreadInbox, ThreadOutbox) {
-        let (to, from, _) = rings(self, sends.max(receives), ());
-        let from = from.into_iter().enumerate().filter(|&(from, _)| from != self.rank);
-        (ThreadInbox { from: from.collect(), next: 0 }, ThreadOutbox::new(to, sends, words, self.shared.clone()))
+        let (producers, consumers, _) = create_rings(self, sends.max(receives), ());
+        let consumers = consumers.into_iter().enumerate().filter(|&(from, _)| from != self.rank);
+        (
+            ThreadInbox { senders: consumers.collect(), next: 0 },
+            ThreadOutbox::new(producers, sends, words, self.shared.clone()),
+        )
     }
 
     /// Threads post no receives: a message waits in its sender's slot.
@@ -44,23 +47,24 @@ impl Mailboxes for ThreadComm {
         &self,
         tag: Tag,
         peers: &[usize],
-        _posted: Posting,
+        _posting: Posting,
         sends: usize,
         words: usize,
     ) -> (Vec<ThreadInbox>, ThreadOutbox) {
         let (mut inbox, outbox) = self.mailbox(tag, 1, sends, words);
-        let mut of_peer = |peer: &usize| {
-            let at = inbox.from.iter().position(|(rank, _)| rank == peer).expect("a peer is another rank, named once");
-            ThreadInbox { from: vec![inbox.from.swap_remove(at)], next: 0 }
+        let mut inbox_of_peer = |peer: &usize| {
+            let index =
+                inbox.senders.iter().position(|(rank, _)| rank == peer).expect("a peer is another rank, named once");
+            ThreadInbox { senders: vec![inbox.senders.swap_remove(index)], next: 0 }
         };
-        (peers.iter().map(&mut of_peer).collect(), outbox)
+        (peers.iter().map(&mut inbox_of_peer).collect(), outbox)
     }
 
     /// Messages are complete when they become visible, so no message delays another.
     fn memory_mailbox<R>(
         &self,
         tag: Tag,
-        Limits { receives, sends, words }: Limits,
+        MailboxCapacity { receives, sends, words }: MailboxCapacity,
         memory: &[u64],
         work: impl FnOnce(&mut ThreadInbox, &mut ThreadMemoryOutbox<'_>) -> R,
     ) -> R {
@@ -71,7 +75,7 @@ impl Mailboxes for ThreadComm {
 
 /// The receiving end. It needs no buffers, because a message waits in its sender's slot.
 pub struct ThreadInbox {
-    from: Vec<(usize, Consumer<Parcel>)>,
+    senders: Vec<(usize, Consumer<Parcel>)>,
     next: usize,
 }
 
@@ -79,7 +83,7 @@ pub struct ThreadInbox {
 #[inline]
 fn read_parcel<R>(parcel: &Parcel, read: impl FnOnce(&[u64]) -> R) -> R {
     if parcel.slot.is_null() {
-        return read(&parcel.short[..parcel.words]);
+        return read(&parcel.short_words[..parcel.words]);
     }
     // SAFETY: `send` filled the slot with the parcel's words; a parcel is read once; the slot lives until `read` frees it.
     unsafe { (*parcel.slot).read(parcel.words, read) }
@@ -88,23 +92,23 @@ fn read_parcel<R>(parcel: &Parcel, read: impl FnOnce(&[u64]) -> R) -> R {
 impl Inbox for ThreadInbox {
     #[inline]
     fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
-        for _ in 0..self.from.len() {
-            let at = self.next;
-            self.next = if at + 1 == self.from.len() { 0 } else { at + 1 };
-            let (from, ring) = &mut self.from[at];
+        for _ in 0..self.senders.len() {
+            let index = self.next;
+            self.next = if index + 1 == self.senders.len() { 0 } else { index + 1 };
+            let (sender, ring) = &mut self.senders[index];
             let Some(parcel) = ring.pop() else { continue };
-            return Some(read_parcel(&parcel, |words| read(*from, words)));
+            return Some(read_parcel(&parcel, |words| read(*sender, words)));
         }
         None
     }
 
     /// Takes messages of one sender only, so that their places in the ring are freed with one store.
-    fn take_together(&mut self, most: usize, mut read: impl FnMut(usize, &[u64])) -> usize {
-        for _ in 0..self.from.len() {
-            let at = self.next;
-            self.next = if at + 1 == self.from.len() { 0 } else { at + 1 };
-            let (from, ring) = &mut self.from[at];
-            let taken = ring.pop_together(most, |parcel| read_parcel(&parcel, |words| read(*from, words)));
+    fn take_batch(&mut self, max: usize, mut read: impl FnMut(usize, &[u64])) -> usize {
+        for _ in 0..self.senders.len() {
+            let index = self.next;
+            self.next = if index + 1 == self.senders.len() { 0 } else { index + 1 };
+            let (sender, ring) = &mut self.senders[index];
+            let taken = ring.pop_together(max, |parcel| read_parcel(&parcel, |words| read(*sender, words)));
             if taken > 0 {
                 return taken;
             }
@@ -116,18 +120,18 @@ impl Inbox for ThreadInbox {
 pub struct ThreadOutbox {
     slots: Box<[Slot]>,
     /// Maximum number of words of a message.
-    longest: usize,
+    max_words: usize,
     next: usize,
     /// Maximum number of messages that have not been taken; the exact number may be smaller.
     in_flight: usize,
-    to: Vec<Producer<Parcel>>,
+    receivers: Vec<Producer<Parcel>>,
     shared: Arc<Shared>,
 }
 
 impl ThreadOutbox {
-    fn new(to: Vec<Producer<Parcel>>, sends: usize, longest: usize, shared: Arc<Shared>) -> Self {
-        let slots = (0..sends).map(|_| Slot::new(longest)).collect();
-        Self { slots, longest, next: 0, in_flight: 0, to, shared }
+    fn new(receivers: Vec<Producer<Parcel>>, sends: usize, max_words: usize, shared: Arc<Shared>) -> Self {
+        let slots = (0..sends).map(|_| Slot::new(max_words)).collect();
+        Self { slots, max_words, next: 0, in_flight: 0, receivers, shared }
     }
 
     /// Advances `next` to a free slot. Returns `false` if all slots are busy.
@@ -148,21 +152,21 @@ impl Outbox for ThreadOutbox {
     fn ready(&mut self) -> bool {
         // Counting reads memory that the receivers write. So count only when all handles seem busy.
         if self.in_flight >= self.slots.len() {
-            self.in_flight = self.to.iter_mut().map(Producer::waiting).sum();
+            self.in_flight = self.receivers.iter_mut().map(Producer::waiting).sum();
         }
         // A receiver takes a long message from the ring a little earlier than it frees the slot.
-        self.in_flight < self.slots.len() && (self.longest <= SHORT || self.find_slot())
+        self.in_flight < self.slots.len() && (self.max_words <= MAX_SHORT_WORDS || self.find_slot())
     }
 
     #[inline]
-    fn send(&mut self, to: usize, words: &[u64]) -> bool {
-        assert!(words.len() <= self.longest, "a message longer than its mailbox allows");
-        if !self.ready() || self.to[to].is_full() {
+    fn send(&mut self, receiver: usize, words: &[u64]) -> bool {
+        assert!(words.len() <= self.max_words, "a message longer than its mailbox allows");
+        if !self.ready() || self.receivers[receiver].is_full() {
             return false;
         }
-        let mut parcel = Parcel { words: words.len(), slot: std::ptr::null(), short: [0; SHORT] };
-        if words.len() <= SHORT {
-            parcel.short[..words.len()].copy_from_slice(words);
+        let mut parcel = Parcel { words: words.len(), slot: std::ptr::null(), short_words: [0; MAX_SHORT_WORDS] };
+        if words.len() <= MAX_SHORT_WORDS {
+            parcel.short_words[..words.len()].copy_from_slice(words);
         } else {
             let slot = &self.slots[self.next];
             // SAFETY: `ready` has found a free slot, and only this outbox fills its slots.
@@ -170,7 +174,7 @@ impl Outbox for ThreadOutbox {
             parcel.slot = slot;
         }
         self.in_flight += 1;
-        self.to[to].push(parcel)
+        self.receivers[receiver].push(parcel)
     }
 }
 
@@ -187,8 +191,8 @@ impl MemoryOutbox for ThreadMemoryOutbox<'_> {
     }
 
     #[inline]
-    fn send(&mut self, to: usize, offset: usize, words: usize) -> bool {
-        self.outbox.send(to, &self.memory[offset..][..words])
+    fn send(&mut self, receiver: usize, offset: usize, words: usize) -> bool {
+        self.outbox.send(receiver, &self.memory[offset..][..words])
     }
 }
 

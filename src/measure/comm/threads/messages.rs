@@ -3,7 +3,7 @@
 //! One ring per pair of ranks carries the addresses of messages; short messages travel in the ring itself.
 
 use super::ThreadComm;
-use super::rings::{Consumer, Producer, rings};
+use super::rings::{Consumer, Producer, create_rings};
 use crate::comm::sync::Deliveries;
 use crate::comm::{Buffer, Comm, Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
 use apexmap_base::error::Result;
@@ -11,15 +11,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Maximum number of items that travel in the ring. With length and address they fill a cache line.
-const SHORT: usize = 12;
+const MAX_SHORT_ITEMS: usize = 12;
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Parcel {
     items: usize,
     /// Null if the message is short.
-    place: *const u32,
-    short: [u32; SHORT],
+    start: *const u32,
+    short_items: [u32; MAX_SHORT_ITEMS],
 }
 
 // SAFETY: the items at `start` stay unchanged until the receiver has counted the message as delivered. The ring orders the
@@ -41,8 +41,8 @@ pub struct ThreadMessages<'m> {
     comm: &'m ThreadComm,
     outgoing: Arc<Buffer>,
     incoming: Buffer,
-    to: Vec<Producer<Parcel>>,
-    from: Vec<PeerRing>,
+    receivers: Vec<Producer<Parcel>>,
+    senders: Vec<PeerRing>,
     /// Number of posted receives whose messages have not arrived.
     awaited: usize,
     /// Number of long messages that were sent. All of them must be delivered before the buffer is reused.
@@ -64,39 +64,40 @@ impl<'m> ThreadMessages<'m> {
     fn new(comm: &'m ThreadComm, outgoing: usize, incoming: usize) -> Result<Self> {
         let (outgoing, incoming) = (Arc::new(Buffer::new(outgoing)?), Buffer::new(incoming)?);
         let delivered = Arc::new(Deliveries::default());
-        let (to, from, gifts) = rings(comm, UNEXPECTED_MESSAGES, (delivered.clone(), outgoing.clone()));
-        let line = |(ring, (delivered, _source))| PeerRing { ring, delivered, posted: VecDeque::new(), _source };
-        let from = from.into_iter().zip(gifts).map(line).collect();
-        Ok(Self { comm, outgoing, incoming, to, from, awaited: 0, sent: 0, delivered })
+        let (receivers, consumers, gifts) =
+            create_rings(comm, UNEXPECTED_MESSAGES, (delivered.clone(), outgoing.clone()));
+        let peer_ring = |(ring, (delivered, _source))| PeerRing { ring, delivered, posted: VecDeque::new(), _source };
+        let senders = consumers.into_iter().zip(gifts).map(peer_ring).collect();
+        Ok(Self { comm, outgoing, incoming, receivers, senders, awaited: 0, sent: 0, delivered })
     }
 
     /// Receives the messages that have arrived for posted receives. Returns whether there were any.
     #[inline]
     fn progress(&mut self) -> bool {
-        let before = self.awaited;
-        for line in &mut self.from {
-            while let Some(&(at, room)) = line.posted.front() {
-                let Some(parcel) = line.ring.pop() else { break };
-                assert!(parcel.items <= room, "a message of {} items for a receive of {room}", parcel.items);
-                let target = self.incoming.at(at, parcel.items);
+        let awaited_before = self.awaited;
+        for peer in &mut self.senders {
+            while let Some(&(offset, max_items)) = peer.posted.front() {
+                let Some(parcel) = peer.ring.pop() else { break };
+                assert!(parcel.items <= max_items, "a message of {} items for a receive of {max_items}", parcel.items);
+                let target = self.incoming.item_pointer(offset, parcel.items);
                 // SAFETY: the source is in the parcel, or stays unchanged until the delivery is counted (see `Parcel`).
                 // `item_pointer` has checked the target, which belongs to this rank.
                 unsafe {
-                    if parcel.place.is_null() {
-                        target.copy_from_nonoverlapping(parcel.short.as_ptr(), parcel.items);
+                    if parcel.start.is_null() {
+                        target.copy_from_nonoverlapping(parcel.short_items.as_ptr(), parcel.items);
                     } else {
-                        target.copy_from_nonoverlapping(parcel.place, parcel.items);
-                        line.delivered.count();
+                        target.copy_from_nonoverlapping(parcel.start, parcel.items);
+                        peer.delivered.count();
                     }
                 }
-                line.posted.pop_front();
+                peer.posted.pop_front();
                 self.awaited -= 1;
             }
         }
-        self.awaited < before
+        self.awaited < awaited_before
     }
 
-    fn wait(&mut self, done: impl Fn(&mut Self) -> bool) {
+    fn wait_until(&mut self, done: impl Fn(&mut Self) -> bool) {
         while !done(self) {
             if !self.progress() {
                 self.comm.relax();
@@ -110,7 +111,7 @@ impl Messages for ThreadMessages<'_> {
         self.wait_all();
         // SAFETY: the buffer has this many items. `wait_all` has waited until the receivers have copied all messages, and they
         // read nothing else. While the result lives, `self` is borrowed, so nothing is sent.
-        unsafe { std::slice::from_raw_parts_mut(self.outgoing.at(0, 0), self.outgoing.items()) }
+        unsafe { std::slice::from_raw_parts_mut(self.outgoing.item_pointer(0, 0), self.outgoing.len()) }
     }
 
     fn incoming(&mut self) -> &mut [u32] {
@@ -119,34 +120,34 @@ impl Messages for ThreadMessages<'_> {
     }
 
     #[inline]
-    fn isend(&mut self, at: usize, items: usize, to: usize) {
-        assert_ne!(to, self.comm.rank, "messages go to other ranks");
-        let place: *const u32 = self.outgoing.at(at, items);
-        let mut parcel = Parcel { items, place, short: [0; SHORT] };
-        if items <= SHORT {
-            parcel.place = std::ptr::null();
+    fn isend(&mut self, offset: usize, items: usize, receiver: usize) {
+        assert_ne!(receiver, self.comm.rank, "messages go to other ranks");
+        let start: *const u32 = self.outgoing.item_pointer(offset, items);
+        let mut parcel = Parcel { items, start, short_items: [0; MAX_SHORT_ITEMS] };
+        if items <= MAX_SHORT_ITEMS {
+            parcel.start = std::ptr::null();
             // SAFETY: `item_pointer` has checked the items, `short_items` has room for them, and only `outgoing` lends them
             // mutably.
-            unsafe { parcel.short.as_mut_ptr().copy_from_nonoverlapping(place, items) };
+            unsafe { parcel.short_items.as_mut_ptr().copy_from_nonoverlapping(start, items) };
         } else {
             self.sent += 1;
         }
-        if self.to[to].is_full() {
-            self.wait(|this| !this.to[to].is_full());
+        if self.receivers[receiver].is_full() {
+            self.wait_until(|messages| !messages.receivers[receiver].is_full());
         }
-        assert!(self.to[to].push(parcel), "only this rank fills the ring");
+        assert!(self.receivers[receiver].push(parcel), "only this rank fills the ring");
     }
 
     #[inline]
-    fn irecv(&mut self, at: usize, items: usize, from: usize) {
-        assert_ne!(from, self.comm.rank, "messages come from other ranks");
-        self.incoming.at(at, items);
-        self.from[from].posted.push_back((at, items));
+    fn irecv(&mut self, offset: usize, items: usize, sender: usize) {
+        assert_ne!(sender, self.comm.rank, "messages come from other ranks");
+        self.incoming.item_pointer(offset, items);
+        self.senders[sender].posted.push_back((offset, items));
         self.awaited += 1;
     }
 
     #[inline]
     fn wait_all(&mut self) {
-        self.wait(|this| this.awaited == 0 && this.delivered.are(this.sent));
+        self.wait_until(|messages| messages.awaited == 0 && messages.delivered.all_delivered(messages.sent));
     }
 }

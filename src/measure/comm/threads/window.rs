@@ -12,30 +12,30 @@ use std::thread::panicking;
 
 /// The memory that a rank has opened to the others.
 #[derive(Clone, Copy)]
-struct Memory<T> {
+struct LentMemory<T> {
     start: *mut T,
     length: usize,
 }
 
 // SAFETY: it is a pointer. Its owner lends the memory until all ranks have left the window (see `ExposureGuard`), and each access
 // through it is justified where it happens.
-unsafe impl<T: Item> Send for Memory<T> {}
+unsafe impl<T: Item> Send for LentMemory<T> {}
 // SAFETY: a shared reference gives the same pointer.
-unsafe impl<T: Item> Sync for Memory<T> {}
+unsafe impl<T: Item> Sync for LentMemory<T> {}
 
-impl<T> Memory<T> {
+impl<T> LentMemory<T> {
     /// Returns a pointer to the item at `offset`, after checking that `items` items exist from there on.
     #[inline]
-    fn at(&self, place: usize, items: usize) -> *mut T {
-        check_range(place, items, self.length);
-        self.start.wrapping_add(place)
+    fn item_pointer(&self, offset: usize, items: usize) -> *mut T {
+        check_range(offset, items, self.length);
+        self.start.wrapping_add(offset)
     }
 }
 
 /// The data that ranks exchange when they open a window.
 #[derive(Clone)]
-struct Opening<T> {
-    memory: Memory<T>,
+struct WindowOpening<T> {
+    memory: LentMemory<T>,
     writable: bool,
     /// All ranks use rank 0's. Only the fences and the end of this window use it.
     barrier: Arc<Barrier>,
@@ -43,9 +43,9 @@ struct Opening<T> {
 
 /// Marks that this rank's memory is lent to the others. Dropping it waits until they can no longer access the memory: they have
 /// finished their work, or have noticed a failure and given up.
-struct Exposed<'m>(&'m ThreadComm);
+struct ExposureGuard<'m>(&'m ThreadComm);
 
-impl<'m> Exposed<'m> {
+impl<'m> ExposureGuard<'m> {
     fn enter(comm: &'m ThreadComm) -> Self {
         assert!(!comm.exposed.get(), "a window is open: windows do not nest");
         comm.shared.exposure.enter();
@@ -54,7 +54,7 @@ impl<'m> Exposed<'m> {
     }
 }
 
-impl Drop for Exposed<'_> {
+impl Drop for ExposureGuard<'_> {
     fn drop(&mut self) {
         let shared = &self.0.shared;
         self.0.exposed.set(false);
@@ -73,16 +73,16 @@ impl ThreadComm {
     /// Lends `memory` to the other ranks while `work` runs on the memory of all ranks. Collective.
     fn expose<T: Item, R>(
         &self,
-        memory: Memory<T>,
+        memory: LentMemory<T>,
         writable: bool,
-        work: impl FnOnce(Vec<Memory<T>>, &Arc<Barrier>) -> R,
+        work: impl FnOnce(Vec<LentMemory<T>>, &Arc<Barrier>) -> R,
     ) -> R {
-        let _exposed = Exposed::enter(self);
+        let _exposed = ExposureGuard::enter(self);
         let barrier = Arc::new(Barrier::new(self.size()));
-        let opened = self.swap(Opening { memory, writable, barrier });
-        assert!(opened.iter().all(|other| other.writable == writable), "all ranks open the same window");
-        let barrier = opened[0].barrier.clone();
-        let result = work(opened.into_iter().map(|other| other.memory).collect(), &barrier);
+        let openings = self.all_gather_value(WindowOpening { memory, writable, barrier });
+        assert!(openings.iter().all(|other| other.writable == writable), "all ranks open the same window");
+        let barrier = openings[0].barrier.clone();
+        let result = work(openings.into_iter().map(|other| other.memory).collect(), &barrier);
         self.wait(&barrier);
         result
     }
@@ -93,8 +93,8 @@ impl Rma for ThreadComm {
     type RmaWindow<'m, T: Item> = ThreadRmaWindow<'m, T>;
 
     fn get_window<R>(&self, memory: &[u64], slots: usize, words: usize, work: impl FnOnce(ThreadGetWindow) -> R) -> R {
-        let own = Memory { start: memory.as_ptr().cast_mut(), length: memory.len() };
-        self.expose(own, false, |memories, _| {
+        let own_memory = LentMemory { start: memory.as_ptr().cast_mut(), length: memory.len() };
+        self.expose(own_memory, false, |memories, _| {
             let (outstanding, buffer) = (VecDeque::with_capacity(slots), vec![0; words]);
             work(ThreadGetWindow { memories, slots, outstanding, buffer, lent: PhantomData })
         })
@@ -106,8 +106,8 @@ impl Rma for ThreadComm {
         memory: &mut [T],
         work: impl FnOnce(ThreadRmaWindow<T>) -> R,
     ) -> R {
-        let own = Memory { start: memory.as_mut_ptr(), length: memory.len() };
-        self.expose(own, true, |memories, barrier| {
+        let own_memory = LentMemory { start: memory.as_mut_ptr(), length: memory.len() };
+        self.expose(own_memory, true, |memories, barrier| {
             work(ThreadRmaWindow { comm: self, origin, memories, barrier: barrier.clone() })
         })
     }
@@ -116,7 +116,7 @@ impl Rma for ThreadComm {
 /// A get starts as a prefetch of its first lines. It completes as a copy into a local buffer, like the fetch in the paper's flow
 /// chart.
 pub struct ThreadGetWindow<'m> {
-    memories: Vec<Memory<u64>>,
+    memories: Vec<LentMemory<u64>>,
     slots: usize,
     /// Source and number of words of each outstanding get, the oldest first.
     outstanding: VecDeque<(*const u64, usize)>,
@@ -125,17 +125,18 @@ pub struct ThreadGetWindow<'m> {
 }
 
 /// Maximum number of 64-byte lines that a get prefetches. The hardware prefetches the rest of longer blocks.
-const PREFETCHED: usize = 8;
+const MAX_PREFETCHED_LINES: usize = 8;
 
 impl GetWindow for ThreadGetWindow<'_> {
     #[inline]
-    fn get(&mut self, from: usize, offset: usize, words: usize) -> bool {
+    fn get(&mut self, owner: usize, offset: usize, words: usize) -> bool {
         if self.outstanding.len() == self.slots {
             return false;
         }
-        let source = self.memories[from].at(offset, words).cast_const();
+        let source = self.memories[owner].item_pointer(offset, words).cast_const();
         check_range(0, words, self.buffer.len());
-        (0..words.div_ceil(8).min(PREFETCHED)).for_each(|line| prefetch::to_read(source.wrapping_add(line * 8)));
+        (0..words.div_ceil(8).min(MAX_PREFETCHED_LINES))
+            .for_each(|line| prefetch::prefetch_for_reading(source.wrapping_add(line * 8)));
         self.outstanding.push_back((source, words));
         true
     }
@@ -158,7 +159,7 @@ impl GetWindow for ThreadGetWindow<'_> {
 pub struct ThreadRmaWindow<'m, T> {
     comm: &'m ThreadComm,
     origin: &'m mut [T],
-    memories: Vec<Memory<T>>,
+    memories: Vec<LentMemory<T>>,
     barrier: Arc<Barrier>,
 }
 
@@ -168,31 +169,32 @@ impl<T: Item> RmaWindow<T> for ThreadRmaWindow<'_, T> {
     }
 
     #[inline]
-    unsafe fn put(&mut self, at: usize, items: usize, to: usize, place: usize) {
-        assert_ne!(to, self.comm.rank, "puts go to other ranks");
-        check_range(at, items, self.origin.len());
-        let (source, target) = (&self.origin[at..][..items], self.memories[to].at(place, items));
-        let Some((last, before)) = source.split_last() else { return };
+    unsafe fn put(&mut self, offset: usize, items: usize, target_rank: usize, target_offset: usize) {
+        assert_ne!(target_rank, self.comm.rank, "puts go to other ranks");
+        check_range(offset, items, self.origin.len());
+        let (source, target) =
+            (&self.origin[offset..][..items], self.memories[target_rank].item_pointer(target_offset, items));
+        let Some((last, others)) = source.split_last() else { return };
         // SAFETY: `item_pointer` has checked the target. `RmaWindow::put` requires that no other rank accesses it, except that
         // its owner may read the last item meanwhile, which is therefore stored atomically, and last. The memories of two ranks
         // do not overlap.
         unsafe {
-            target.copy_from_nonoverlapping(before.as_ptr(), before.len());
-            T::store(target.add(before.len()), *last, Ordering::Release);
+            target.copy_from_nonoverlapping(others.as_ptr(), others.len());
+            T::store(target.add(others.len()), *last, Ordering::Release);
         }
     }
 
     #[inline]
-    fn put_value(&mut self, to: usize, place: usize, value: T) {
+    fn put_value(&mut self, target_rank: usize, offset: usize, value: T) {
         // SAFETY: `item_pointer` has checked the item. Outside fences other ranks access it only atomically: puts require that no
         // other rank accesses their target.
-        unsafe { T::store(self.memories[to].at(place, 1), value, Ordering::Relaxed) };
+        unsafe { T::store(self.memories[target_rank].item_pointer(offset, 1), value, Ordering::Relaxed) };
     }
 
     #[inline]
-    fn xor(&mut self, to: usize, place: usize, value: T) {
+    fn xor(&mut self, target_rank: usize, offset: usize, value: T) {
         // SAFETY: as in `put_value`, `item_pointer` has checked the item, which other ranks access only atomically.
-        unsafe { T::fetch_xor(self.memories[to].at(place, 1), value, Ordering::Relaxed) };
+        unsafe { T::fetch_xor(self.memories[target_rank].item_pointer(offset, 1), value, Ordering::Relaxed) };
     }
 
     /// Does nothing: a put is complete when it returns.
@@ -200,19 +202,19 @@ impl<T: Item> RmaWindow<T> for ThreadRmaWindow<'_, T> {
     fn flush(&mut self) {}
 
     #[inline]
-    unsafe fn peek(&mut self, place: usize) -> T {
+    unsafe fn peek(&mut self, offset: usize) -> T {
         // SAFETY: `item_pointer` has checked the item. `RmaWindow::peek` requires that only the last item of a put, which is
         // stored atomically, may be written here.
-        unsafe { T::load(self.memories[self.comm.rank].at(place, 1), Ordering::Acquire) }
+        unsafe { T::load(self.memories[self.comm.rank].item_pointer(offset, 1), Ordering::Acquire) }
     }
 
     fn fence<R>(&mut self, work: impl FnOnce(&mut [T]) -> R) -> R {
         // A rank that fails here leaves a window without memories, through which nothing can be accessed.
         let memories = std::mem::take(&mut self.memories);
         self.comm.wait(&self.barrier);
-        let own = &memories[self.comm.rank];
+        let own_memory = &memories[self.comm.rank];
         // SAFETY: the memory was lent exclusively, and between the barriers no rank accesses it through the window.
-        let result = work(unsafe { std::slice::from_raw_parts_mut(own.start, own.length) });
+        let result = work(unsafe { std::slice::from_raw_parts_mut(own_memory.start, own_memory.length) });
         self.comm.wait(&self.barrier);
         self.memories = memories;
         result

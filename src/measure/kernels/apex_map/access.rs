@@ -11,7 +11,7 @@ pub(super) const ACCESS: Parameter = parameter(
     "access: read (sum of the words), write, update (add to each word), copy (accesses form pairs: the first block, from the first \
      half of M, is copied to the second block, in the second half) or non_temporal \
      (write past the caches, on x86_64)",
-    Domain::Choice(&WORDS),
+    Domain::Choice(&ACCESS_NAMES),
 );
 const CHOICES: Choices<Access> = Choices(&[
     ("read", Access::Read),
@@ -20,12 +20,12 @@ const CHOICES: Choices<Access> = Choices(&[
     ("copy", Access::Copy),
     ("non_temporal", Access::NonTemporal),
 ]);
-const WORDS: [&str; 5] = CHOICES.words();
+const ACCESS_NAMES: [&str; 5] = CHOICES.words();
 pub(super) const WRITE_SHARE: Parameter = parameter(
     "write_share",
     "write_per_cent",
     "percentage of the accesses that are writes, updates or non-temporal writes; the others are reads",
-    Domain::Integer { least: 0, most: 100, default: 100 },
+    Domain::Integer { min: 0, max: 100, default: 100 },
 );
 
 /// The kind of access to a block of words.
@@ -48,8 +48,8 @@ impl Access {
     ///
     /// # Panics
     /// If the value is not one of the parameter's choices.
-    pub fn of(point: &Point) -> Self {
-        if point.params.contains_key("access") { CHOICES.of(point, "access") } else { Access::Read }
+    pub fn from_point(point: &Point) -> Self {
+        if point.params.contains_key("access") { CHOICES.meaning(point, "access") } else { Access::Read }
     }
 }
 
@@ -57,14 +57,14 @@ impl Access {
 ///
 /// The pattern is fixed, so that at most one branch per group is mispredicted. The written blocks are random, like all blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pattern {
+pub struct WritePattern {
     pub group: usize,
     pub writes: usize,
 }
 
-impl Pattern {
+impl WritePattern {
     /// Returns the shortest pattern with `writes` writes per hundred accesses.
-    pub fn of_per_cent(writes: u64) -> Self {
+    pub fn from_per_cent(writes: u64) -> Self {
         let writes = writes as usize;
         let divisor = (1..=100).rev().find(|&d| writes.is_multiple_of(d) && 100_usize.is_multiple_of(d)).unwrap_or(1);
         match writes {
@@ -87,8 +87,8 @@ impl Pattern {
 }
 
 /// Returns the fraction of the accesses that store.
-fn share(point: &Point) -> f64 {
-    match (Access::of(point), point.params.get("write_share")) {
+fn write_share(point: &Point) -> f64 {
+    match (Access::from_point(point), point.params.get("write_share")) {
         (Access::Read, _) => 0.0,
         (Access::Copy, _) => 0.5,
         (_, Some(share)) => share.as_f64().unwrap_or(100.0) / 100.0,
@@ -96,17 +96,21 @@ fn share(point: &Point) -> f64 {
     }
 }
 
-pub(super) fn pattern(point: &Point) -> Pattern {
-    Pattern::of_per_cent(if Access::of(point) == Access::Read { 0 } else { point.integer("write_share") })
+pub(super) fn pattern(point: &Point) -> WritePattern {
+    WritePattern::from_per_cent(if Access::from_point(point) == Access::Read {
+        0
+    } else {
+        point.integer("write_share")
+    })
 }
 
 /// Returns the mean number of words that an access requests, and the definition of the bytes.
-pub(super) fn words_asked_for(point: &Point) -> (f64, &'static str) {
+pub(super) fn words_per_access(point: &Point) -> (f64, &'static str) {
     let block = point.integer("L") as f64;
-    match Access::of(point) {
+    match Access::from_point(point) {
         Access::Read => (block, "words read and summed, 8 L bytes per access"),
         Access::Update => {
-            (block * (1.0 + share(point)), "words read and words written, 16 L bytes per update, 8 L per read")
+            (block * (1.0 + write_share(point)), "words read and words written, 16 L bytes per update, 8 L per read")
         }
         Access::Write | Access::Copy | Access::NonTemporal => (block, "words read or written, 8 L bytes per access"),
     }
@@ -119,7 +123,7 @@ pub(super) fn traffic(point: &Point, accesses: f64, seconds: f64) -> [(&'static 
     // multiples occur equally often.
     let step = if block.is_multiple_of(line) { line } else { 1 << block.trailing_zeros() };
     let lines = (block + line - step) as f64 / line as f64;
-    let stored_twice = if Access::of(point) == Access::NonTemporal { 0.0 } else { share(point) };
+    let stored_twice = if Access::from_point(point) == Access::NonTemporal { 0.0 } else { write_share(point) };
     let bytes = accesses * lines * 64.0 * (1.0 + stored_twice);
     [(TRAFFIC[0].column, Value::Real(bytes)), (TRAFFIC[1].column, Value::Real(bytes / seconds))]
 }
@@ -130,7 +134,7 @@ pub(super) fn check(point: &Point) -> std::result::Result<(), String> {
         return Ok(());
     }
     let name = point.text("access");
-    match (Access::of(point), point.integer("write_share")) {
+    match (Access::from_point(point), point.integer("write_share")) {
         (Access::Read | Access::Copy, share) if share != 100 => Err(format!(
             "write_share = {share} has no effect with access = \"{name}\"; leave it out, or use write, update or non_temporal"
         )),

@@ -1,13 +1,13 @@
 //! The timed loop of accesses that write: a scalar version, and one with vector instructions for processors that have them.
 
-use super::access::{Access, Pattern};
+use super::access::{Access, WritePattern};
 use super::{Sum, sum_all};
 
 /// The accesses of a timed loop: their kind, the pattern of reads and writes, and the length of blocks.
 #[derive(Clone, Copy, Debug)]
-pub struct Accesses {
+pub struct AccessSpec {
     pub access: Access,
-    pub pattern: Pattern,
+    pub pattern: WritePattern,
     /// Words of a block.
     pub block: usize,
     /// Number of the first access; the others follow consecutively. An access writes its own number.
@@ -19,40 +19,40 @@ pub struct Accesses {
 /// # Panics
 /// If a block is not inside `memory`. Also if a block of whole vectors is written past the caches and its offset is not a multiple of
 /// the vector's words.
-pub fn access_all(memory: &mut [u64], offsets: &[u64], what: Accesses) -> u64 {
-    if what.access == Access::Read {
-        return sum_all(memory, offsets, what.block);
+pub fn access_all(memory: &mut [u64], offsets: &[u64], spec: AccessSpec) -> u64 {
+    if spec.access == Access::Read {
+        return sum_all(memory, offsets, spec.block);
     }
-    let mut sum = Sum::new(what.block);
+    let mut sum = Sum::new(spec.block);
     #[cfg(target_arch = "x86_64")]
     if let Some(kind) = super::sums::vectors::Kind::best() {
         // SAFETY: the sum has blocks of `spec.block` words.
-        unsafe { wide::all(kind, &mut sum, memory, offsets, what) };
+        unsafe { wide::access_blocks(kind, &mut sum, memory, offsets, spec) };
         return sum.total();
     }
-    plain(&mut sum, memory, offsets, what);
+    access_scalar(&mut sum, memory, offsets, spec);
     sum.total()
 }
 
 /// Does the same in a scalar loop. It also serves to check runs.
-pub(super) fn plain(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
-    let block = what.block;
-    if what.access == Access::Copy {
+pub(super) fn access_scalar(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], spec: AccessSpec) {
+    let block = spec.block;
+    if spec.access == Access::Copy {
         for &[from, to] in offsets.as_chunks::<2>().0 {
             memory.copy_within(from as usize..from as usize + block, to as usize);
         }
         return;
     }
-    let mut number = what.first;
-    for group in offsets.chunks(what.pattern.group) {
-        let (reads, writes) = group.split_at(what.pattern.reads(group.len()));
-        for &at in reads {
-            sum.add(&memory[at as usize..][..block]);
+    let mut number = spec.first;
+    for group in offsets.chunks(spec.pattern.group) {
+        let (reads, writes) = group.split_at(spec.pattern.reads(group.len()));
+        for &offset in reads {
+            sum.add(&memory[offset as usize..][..block]);
         }
         number = number.wrapping_add(reads.len() as u64);
-        for &at in writes {
-            let words = &mut memory[at as usize..][..block];
-            match what.access {
+        for &offset in writes {
+            let words = &mut memory[offset as usize..][..block];
+            match spec.access {
                 Access::Read | Access::Copy => unreachable!("reads and copies do not reach this loop"),
                 Access::Write => words.fill(number),
                 Access::Update => words.iter_mut().for_each(|word| *word = word.wrapping_add(number)),
@@ -90,7 +90,7 @@ fn finish_stores() {
 
 #[cfg(target_arch = "x86_64")]
 mod wide {
-    use super::{Access, Accesses, Sum, finish_stores};
+    use super::{Access, AccessSpec, Sum, finish_stores};
     use crate::kernels::shared::sums::lanes::Lanes;
     use crate::kernels::shared::sums::vectors::{Kind, Vector, Width};
     use std::arch::x86_64::{__m256i, __m512i, _mm_stream_si64};
@@ -108,20 +108,26 @@ mod wide {
     const ANY: u8 = 3;
 
     /// Number of vectors in a group.
-    const TOGETHER: usize = 4;
+    const GROUP_VECTORS: usize = 4;
 
     /// Does the same as [`super::access_all`] for accesses that do not only read, with the instructions of `kind`.
     ///
     /// # Safety
     /// The sum has blocks of `spec.block` words.
-    pub(super) unsafe fn all(kind: Kind, sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
-        let whole = what.block.is_multiple_of(<__m512i as Vector>::WORDS);
+    pub(super) unsafe fn access_blocks(
+        kind: Kind,
+        sum: &mut Sum,
+        memory: &mut [u64],
+        offsets: &[u64],
+        spec: AccessSpec,
+    ) {
+        let whole_vectors = spec.block.is_multiple_of(<__m512i as Vector>::WORDS);
         // SAFETY: a `Kind` comes only from the detection of its instructions, and AVX-512 includes AVX2. The caller ensures the
         // block length of the sum.
         unsafe {
             match kind.width() {
-                Width::Avx512 if whole => avx512(sum, memory, offsets, what),
-                Width::Avx512 | Width::Avx2 => avx2(sum, memory, offsets, what),
+                Width::Avx512 if whole_vectors => avx512(sum, memory, offsets, spec),
+                Width::Avx512 | Width::Avx2 => avx2(sum, memory, offsets, spec),
             }
         }
     }
@@ -129,17 +135,17 @@ mod wide {
     /// # Safety
     /// The sum has blocks of `spec.block` words.
     #[target_feature(enable = "avx2")]
-    unsafe fn avx2(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+    unsafe fn avx2(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], spec: AccessSpec) {
         // SAFETY: this function has the instructions, and the caller ensures the block length of the sum.
-        unsafe { of_kind::<__m256i>(sum, memory, offsets, what) }
+        unsafe { dispatch_shape::<__m256i>(sum, memory, offsets, spec) }
     }
 
     /// # Safety
     /// The sum has blocks of `spec.block` words.
     #[target_feature(enable = "avx512f")]
-    unsafe fn avx512(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+    unsafe fn avx512(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], spec: AccessSpec) {
         // SAFETY: this function has the instructions, and the caller ensures the block length of the sum.
-        unsafe { of_kind::<__m512i>(sum, memory, offsets, what) }
+        unsafe { dispatch_shape::<__m512i>(sum, memory, offsets, spec) }
     }
 
     // All functions below need the vector's instructions. They are inlined into functions that have them. They contain no closures,
@@ -148,19 +154,21 @@ mod wide {
     /// # Safety
     /// The processor has the vector's instructions, and the sum has blocks of `spec.block` words.
     #[inline(always)]
-    unsafe fn of_kind<V: Vector>(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+    unsafe fn dispatch_shape<V: Vector>(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], spec: AccessSpec) {
         // Non-temporal stores of vectors need an aligned memory.
-        let whole = what.access != Access::NonTemporal || memory.as_ptr().cast::<V>().is_aligned();
+        let aligned = spec.access != Access::NonTemporal || memory.as_ptr().cast::<V>().is_aligned();
         // SAFETY: the caller ensures the instructions and the sum. Each arm ensures that the block has its shape, and that the memory
         // is aligned if non-temporal stores write vectors.
         unsafe {
-            match what.block {
-                1 => of_shape::<V, ONE>(sum, memory, offsets, what),
-                block if block.is_multiple_of(TOGETHER * V::WORDS) && whole => {
-                    of_shape::<V, GROUPS>(sum, memory, offsets, what);
+            match spec.block {
+                1 => dispatch_access::<V, ONE>(sum, memory, offsets, spec),
+                block if block.is_multiple_of(GROUP_VECTORS * V::WORDS) && aligned => {
+                    dispatch_access::<V, GROUPS>(sum, memory, offsets, spec);
                 }
-                block if block.is_multiple_of(V::WORDS) && whole => of_shape::<V, VECTORS>(sum, memory, offsets, what),
-                _ => of_shape::<V, ANY>(sum, memory, offsets, what),
+                block if block.is_multiple_of(V::WORDS) && aligned => {
+                    dispatch_access::<V, VECTORS>(sum, memory, offsets, spec);
+                }
+                _ => dispatch_access::<V, ANY>(sum, memory, offsets, spec),
             }
         }
     }
@@ -170,14 +178,19 @@ mod wide {
     /// word, whole vectors, whole groups of `GROUP_VECTORS` vectors, or any length. For non-temporal stores of whole vectors or groups,
     /// the memory has the alignment of a vector.
     #[inline(always)]
-    unsafe fn of_shape<V: Vector, const SHAPE: u8>(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+    unsafe fn dispatch_access<V: Vector, const SHAPE: u8>(
+        sum: &mut Sum,
+        memory: &mut [u64],
+        offsets: &[u64],
+        spec: AccessSpec,
+    ) {
         // SAFETY: `copy_blocks` and `read_and_write` require the same of their callers as this function.
         unsafe {
-            match what.access {
-                Access::Copy => copies::<V, SHAPE>(memory, offsets, what.block),
-                Access::Update => mixed::<V, SHAPE, UPDATE>(sum, memory, offsets, what),
-                Access::NonTemporal => mixed::<V, SHAPE, NON_TEMPORAL>(sum, memory, offsets, what),
-                Access::Read | Access::Write => mixed::<V, SHAPE, WRITE>(sum, memory, offsets, what),
+            match spec.access {
+                Access::Copy => copy_blocks::<V, SHAPE>(memory, offsets, spec.block),
+                Access::Update => read_and_write::<V, SHAPE, UPDATE>(sum, memory, offsets, spec),
+                Access::NonTemporal => read_and_write::<V, SHAPE, NON_TEMPORAL>(sum, memory, offsets, spec),
+                Access::Read | Access::Write => read_and_write::<V, SHAPE, WRITE>(sum, memory, offsets, spec),
             }
         }
     }
@@ -192,47 +205,47 @@ mod wide {
     /// # Safety
     /// The same as for [`of_shape`].
     #[inline(always)]
-    unsafe fn mixed<V: Vector, const SHAPE: u8, const ACCESS: u8>(
+    unsafe fn read_and_write<V: Vector, const SHAPE: u8, const ACCESS: u8>(
         sum: &mut Sum,
         memory: &mut [u64],
         offsets: &[u64],
-        what: Accesses,
+        spec: AccessSpec,
     ) {
         // SAFETY: the caller ensures the instructions.
         let mut lanes = unsafe { Lanes::<V>::begin(sum) };
-        let (mut of_ones, mut number) = (0u64, what.first);
-        let most = last_place(memory, what.block);
-        let of_vectors = ACCESS == NON_TEMPORAL && (SHAPE == VECTORS || SHAPE == GROUPS);
-        for group in offsets.chunks(what.pattern.group) {
-            let (reads, writes) = group.split_at(what.pattern.reads(group.len()));
-            for &at in reads {
+        let (mut sum_of_words, mut number) = (0u64, spec.first);
+        let last = last_place(memory, spec.block);
+        let vector_stores = ACCESS == NON_TEMPORAL && (SHAPE == VECTORS || SHAPE == GROUPS);
+        for group in offsets.chunks(spec.pattern.group) {
+            let (reads, writes) = group.split_at(spec.pattern.reads(group.len()));
+            for &offset in reads {
                 if SHAPE == ONE {
-                    of_ones = of_ones.wrapping_add(memory[at as usize]);
+                    sum_of_words = sum_of_words.wrapping_add(memory[offset as usize]);
                 } else {
-                    let words = &memory[at as usize..][..what.block];
+                    let words = &memory[offset as usize..][..spec.block];
                     // SAFETY: `words` has `spec.block` words, like the blocks of the sum.
                     unsafe { lanes.block(words.as_ptr()) };
                 }
             }
             number = number.wrapping_add(reads.len() as u64);
-            for &at in writes {
-                let at = at as usize;
-                assert!(at <= most, "a block is beyond the memory");
+            for &offset in writes {
+                let offset = offset as usize;
+                assert!(offset <= last, "a block is beyond the memory");
                 assert!(
-                    !of_vectors || at.is_multiple_of(V::WORDS),
+                    !vector_stores || offset.is_multiple_of(V::WORDS),
                     "the offset of a block written past the caches is not a multiple of the vector's words"
                 );
                 // SAFETY: a block whose offset is at most `last` is inside the memory. If non-temporal stores write vectors, the memory
                 // is aligned and `offset` is a multiple of a vector's words.
                 unsafe {
-                    change::<V, SHAPE, ACCESS>(memory.as_mut_ptr().add(at), std::ptr::null(), what.block, number);
+                    change::<V, SHAPE, ACCESS>(memory.as_mut_ptr().add(offset), std::ptr::null(), spec.block, number);
                 }
                 number = number.wrapping_add(1);
             }
         }
         finish_stores();
         lanes.end(sum);
-        sum.add_word(of_ones);
+        sum.add_word(sum_of_words);
     }
 
     /// Copies blocks. The two blocks of a copy are identical or do not overlap.
@@ -240,10 +253,10 @@ mod wide {
     /// # Safety
     /// The same as for [`of_shape`].
     #[inline(always)]
-    unsafe fn copies<V: Vector, const SHAPE: u8>(memory: &mut [u64], offsets: &[u64], block: usize) {
-        let (most, words) = (last_place(memory, block), memory.as_mut_ptr());
+    unsafe fn copy_blocks<V: Vector, const SHAPE: u8>(memory: &mut [u64], offsets: &[u64], block: usize) {
+        let (last, words) = (last_place(memory, block), memory.as_mut_ptr());
         for &[from, to] in offsets.as_chunks::<2>().0 {
-            assert!(from.max(to) as usize <= most, "a block is beyond the memory");
+            assert!(from.max(to) as usize <= last, "a block is beyond the memory");
             // SAFETY: blocks whose offsets are at most `last` are inside the memory, which is borrowed exclusively.
             unsafe { change::<V, SHAPE, COPY>(words.add(to as usize), words.add(from as usize), block, 0) };
         }
@@ -261,35 +274,35 @@ mod wide {
         block: usize,
         number: u64,
     ) {
-        let mut at = 0;
+        let mut offset = 0;
         // SAFETY: each loop ends when the rest of the block is shorter than one store, and `offset` advances by the words stored.
         unsafe {
             if SHAPE == ONE {
                 return store_word::<ACCESS>(to, from, number);
             }
-            let numbers = V::all(number);
+            let numbers = V::splat(number);
             // Non-temporal stores of vectors need alignment, which only blocks of whole vectors have.
             let vectors = ACCESS != NON_TEMPORAL || SHAPE != ANY;
             if SHAPE != VECTORS && vectors {
                 // Pure writes use the loop below, with one store per turn. Several stores per turn do not give more stores per cycle,
                 // and memory does not accept them faster.
-                while ACCESS != WRITE && at + TOGETHER * V::WORDS <= block {
-                    for _ in 0..TOGETHER {
-                        store::<V, ACCESS>(to.add(at), from.wrapping_add(at), numbers);
-                        at += V::WORDS;
+                while ACCESS != WRITE && offset + GROUP_VECTORS * V::WORDS <= block {
+                    for _ in 0..GROUP_VECTORS {
+                        store::<V, ACCESS>(to.add(offset), from.wrapping_add(offset), numbers);
+                        offset += V::WORDS;
                     }
                 }
             }
             if (SHAPE != GROUPS || ACCESS == WRITE) && vectors {
-                while at + V::WORDS <= block {
-                    store::<V, ACCESS>(to.add(at), from.wrapping_add(at), numbers);
-                    at += V::WORDS;
+                while offset + V::WORDS <= block {
+                    store::<V, ACCESS>(to.add(offset), from.wrapping_add(offset), numbers);
+                    offset += V::WORDS;
                 }
             }
             if SHAPE == ANY {
-                while at < block {
-                    store_word::<ACCESS>(to.add(at), from.wrapping_add(at), number);
-                    at += 1;
+                while offset < block {
+                    store_word::<ACCESS>(to.add(offset), from.wrapping_add(offset), number);
+                    offset += 1;
                 }
             }
         }
@@ -304,7 +317,7 @@ mod wide {
         unsafe {
             match ACCESS {
                 WRITE => numbers.store(to),
-                UPDATE => V::load(to).plus(numbers).store(to),
+                UPDATE => V::load(to).wrapping_add(numbers).store(to),
                 NON_TEMPORAL => numbers.store_past_caches(to),
                 _ => V::load(from).store(to),
             }

@@ -11,7 +11,7 @@ use super::draw::Location;
 use super::sums::lanes::Lanes;
 #[cfg(target_arch = "x86_64")]
 use super::sums::vectors::{Kind, Width};
-use super::tally::{Accesses, Tally};
+use super::tally::{PassTally, TimedRank};
 use super::timing::{Arrays, time_accesses};
 use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Sum, Variant, contents, memory, with_outputs};
 use crate::comm::Collectives;
@@ -28,7 +28,7 @@ const CHAINS: Parameter = parameter(
     "chains",
     "chains",
     "number of concurrent chains of dependent accesses: a power of two, at most 32",
-    Domain::Integer { least: 1, most: 32, default: 1 },
+    Domain::Integer { min: 1, max: 32, default: 1 },
 );
 
 const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = with_outputs([output(
@@ -81,7 +81,7 @@ struct Chains<'a, C> {
     steps: Vec<u64>,
 }
 
-impl<C: Collectives> Accesses for Chains<'_, C> {
+impl<C: Collectives> TimedRank for Chains<'_, C> {
     fn memory(&self) -> &[u64] {
         self.memory
     }
@@ -89,16 +89,16 @@ impl<C: Collectives> Accesses for Chains<'_, C> {
     fn prepare(&mut self, locations: &[Location]) {
         let offsets = Location::offsets(locations);
         // The first access of a chain has no predecessor.
-        let before = std::iter::repeat_n(0, self.chains)
-            .chain(offsets.iter().map(|&at| contents(0, at + self.block as u64 - 1)));
+        let previous = std::iter::repeat_n(0, self.chains)
+            .chain(offsets.iter().map(|&offset| contents(0, offset + self.block as u64 - 1)));
         self.steps.clear();
-        self.steps.extend(offsets.iter().zip(before).map(|(&at, before)| at.wrapping_sub(before)));
+        self.steps.extend(offsets.iter().zip(previous).map(|(&offset, previous)| offset.wrapping_sub(previous)));
     }
 
-    fn pass(&mut self, _: &[Location]) -> Tally {
+    fn pass(&mut self, _: &[Location]) -> PassTally {
         let sum = chase_all(self.memory, &self.steps, self.block, self.chains);
-        let end = self.comm.now();
-        Tally { sum, own_end: end, end, ..Tally::default() }
+        let end = self.comm.wall_time();
+        PassTally { sum, own_end: end, end, ..PassTally::default() }
     }
 }
 
@@ -109,31 +109,31 @@ impl<C: Collectives> Accesses for Chains<'_, C> {
 /// If `chains` is not a power of two from 1 to 32.
 pub fn chase_all(memory: &[u64], steps: &[u64], block: usize, chains: usize) -> u64 {
     let mut sum = Sum::new(block);
-    let follow = match chains {
-        1 => together::<1>,
-        2 => together::<2>,
-        4 => together::<4>,
-        8 => together::<8>,
-        16 => together::<16>,
-        32 => together::<32>,
+    let run = match chains {
+        1 => run_chains::<1>,
+        2 => run_chains::<2>,
+        4 => run_chains::<4>,
+        8 => run_chains::<8>,
+        16 => run_chains::<16>,
+        32 => run_chains::<32>,
         other => panic!("chains = {other} is not a power of two from 1 to 32"),
     };
-    follow(&mut sum, memory, steps, block);
+    run(&mut sum, memory, steps, block);
     sum.total()
 }
 
-fn together<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64], block: usize) {
+fn run_chains<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64], block: usize) {
     if block == 1 {
-        let of_ones = follow::<CHAINS, u64>(memory, steps, 1, 0, |sum, words| sum.wrapping_add(words[0]));
-        return sum.add_word(of_ones);
+        let sum_of_words = follow::<CHAINS, u64>(memory, steps, 1, 0, |sum, words| sum.wrapping_add(words[0]));
+        return sum.add_word(sum_of_words);
     }
     #[cfg(target_arch = "x86_64")]
     if let Some(kind) = Kind::best() {
         // SAFETY: the processor has the instructions, because a `Kind` comes only from their detection.
         return unsafe {
             match kind.width() {
-                Width::Avx2 => with_avx2::<CHAINS>(sum, memory, steps),
-                Width::Avx512 => with_avx512::<CHAINS>(sum, memory, steps),
+                Width::Avx2 => run_avx2::<CHAINS>(sum, memory, steps),
+                Width::Avx512 => run_avx512::<CHAINS>(sum, memory, steps),
             }
         };
     }
@@ -142,7 +142,7 @@ fn together<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64], b
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn with_avx2<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64]) {
+fn run_avx2<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64]) {
     // A closure has the instructions of the function that contains it. This closure is therefore repeated for each kind.
     // SAFETY: this function has the instructions.
     let lanes = unsafe { Lanes::<std::arch::x86_64::__m256i>::begin(sum) };
@@ -156,7 +156,7 @@ fn with_avx2<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64]) 
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn with_avx512<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64]) {
+fn run_avx512<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64]) {
     // A closure has the instructions of the function that contains it. This closure is therefore repeated for each kind.
     // SAFETY: this function has the instructions.
     let lanes = unsafe { Lanes::<std::arch::x86_64::__m512i>::begin(sum) };
@@ -178,17 +178,17 @@ fn follow<const CHAINS: usize, S>(
     mut sum: S,
     mut add: impl FnMut(S, &[u64]) -> S,
 ) -> S {
-    let Some(most) = memory.len().checked_sub(block) else { return sum };
+    let Some(last_offset) = memory.len().checked_sub(block) else { return sum };
     let (rounds, rest) = steps.as_chunks::<CHAINS>();
     let mut last = [0u64; CHAINS];
     for round in rounds {
         for chain in 0..CHAINS {
-            let at = round[chain].wrapping_add(last[chain]) as usize;
-            if at > most {
+            let offset = round[chain].wrapping_add(last[chain]) as usize;
+            if offset > last_offset {
                 return sum;
             }
             // SAFETY: `offset` is at most `last_offset`, where the last block of the memory begins.
-            let words = unsafe { memory.get_unchecked(at..at + block) };
+            let words = unsafe { memory.get_unchecked(offset..offset + block) };
             sum = add(sum, words);
             last[chain] = words[block - 1];
         }

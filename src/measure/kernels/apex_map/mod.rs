@@ -54,13 +54,13 @@ const METHOD: &str = "Apex-Map sums blocks of L consecutive words. Their starts 
 /// Returns the outputs of all variants followed by further ones.
 const fn with_outputs<const FURTHER: usize, const ALL: usize>(further: [Output; FURTHER]) -> [Output; ALL] {
     assert!(OUTPUTS.len() + FURTHER == ALL);
-    let mut all = [OUTPUTS[0]; ALL];
-    let mut at = 0;
-    while at < ALL {
-        all[at] = if at < OUTPUTS.len() { OUTPUTS[at] } else { further[at - OUTPUTS.len()] };
-        at += 1;
+    let mut outputs = [OUTPUTS[0]; ALL];
+    let mut index = 0;
+    while index < ALL {
+        outputs[index] = if index < OUTPUTS.len() { OUTPUTS[index] } else { further[index - OUTPUTS.len()] };
+        index += 1;
     }
-    all
+    outputs
 }
 
 /// A variant of Apex-Map: the properties that distinguish it from the others.
@@ -91,7 +91,7 @@ impl Kernel for Variant {
     fn work(&self, point: &Point) -> Work {
         let ranks = if self.rank_0_alone { 1 } else { point.ranks };
         let operations = ranks as f64 * point.integer("I") as f64 * point.integer("N") as f64;
-        let (words, byte_definition) = access::words_asked_for(point);
+        let (words, byte_definition) = access::words_per_access(point);
         Work { operations, operation: "access", bytes: operations * words * WORD_BYTES as f64, byte_definition }
     }
 

@@ -12,14 +12,14 @@ mod alone;
 mod background;
 
 use super::draw::Location;
-use super::tally::Tally;
+use super::tally::PassTally;
 use super::timing::{Arrays, time};
 use super::{ALPHA, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, memory, sum_all, with_outputs};
 use crate::comm::arena::Arena;
 use crate::comm::{Mailboxes, Tag};
 use crate::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, Rings, output, parameter};
 use crate::on_transport;
-use alone::Alone;
+use alone::SingleRank;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
@@ -72,7 +72,7 @@ pub const KERNEL: Variant = Variant {
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     // Every rank has the memory of rank 0 in a world of one rank.
-    let mut own = point.clone().with("M", super::local_words(point));
+    let mut own = point.clone().with_parameter("M", super::local_words(point));
     own.ranks = 1;
     let (memory, granted) = memory(&own, 0, arena)?;
     let sends = point.text("neighbours") == "send";
@@ -82,17 +82,17 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) ->
     let mut outcome = None;
     let mut report = [0; 3];
     if comm.rank() == 0 {
-        outcome = Some(time(&Alone(comm), (&own, stream), (memory, granted), Arrays::OneByOne, |locations| {
+        outcome = Some(time(&SingleRank(comm), (&own, stream), (memory, granted), Arrays::OneByOne, |locations| {
             let sum = sum_all(memory, Location::offsets(locations), block);
-            let end = comm.now();
-            Tally { sum, own_end: end, end, ..Tally::default() }
+            let end = comm.wall_time();
+            PassTally { sum, own_end: end, end, ..PassTally::default() }
         }));
         let mut barrier = comm.ibarrier();
         while !comm.test(&mut barrier) {
             comm.relax();
         }
     } else {
-        let start = comm.now();
+        let start = comm.wall_time();
         let mut neighbour = Neighbour::new(comm, memory, stream);
         match point.text("neighbours") {
             "stream" => neighbour.stream(),
@@ -100,13 +100,13 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) ->
             "send" => mailbox.as_mut().into_iter().for_each(|(inbox, outbox)| neighbour.send(inbox, outbox)),
             _ => neighbour.idle(),
         }
-        report = [neighbour.bytes, (comm.now() - start).to_bits(), neighbour.wrong];
+        report = [neighbour.bytes, (comm.wall_time() - start).to_bits(), neighbour.wrong];
     }
     comm.barrier();
-    let all = comm.gather(&report).unwrap_or_else(|| report.to_vec());
-    let others = || all.chunks_exact(report.len()).skip(1);
-    let rate: f64 = others().map(|row| row[0] as f64 / f64::from_bits(row[1])).sum();
-    let wrong: u64 = others().map(|row| row[2]).sum();
+    let reports = comm.gather(&report).unwrap_or_else(|| report.to_vec());
+    let neighbour_reports = || reports.chunks_exact(report.len()).skip(1);
+    let rate: f64 = neighbour_reports().map(|row| row[0] as f64 / f64::from_bits(row[1])).sum();
+    let wrong: u64 = neighbour_reports().map(|row| row[2]).sum();
     // Only the outcome of rank 0 is used.
     let mut outcome = outcome.unwrap_or(Outcome { seconds: 0.0, outputs: Default::default(), verdict: Ok(()) });
     outcome.outputs.insert("background_bytes_per_second", Value::Real(rate));

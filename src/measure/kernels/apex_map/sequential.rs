@@ -8,7 +8,7 @@
 use super::access::{self, ACCESS, Access, WRITE_SHARE, traffic};
 use super::access_all::access_all;
 use super::draw::Location;
-use super::tally::Tally;
+use super::tally::PassTally;
 use super::timing::{Arrays, time};
 use super::writing::{self, ALL_OUTPUTS};
 use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, PAGES, SEED, Variant, memory, sum_all};
@@ -39,22 +39,22 @@ pub const SEQUENTIAL: Variant = Variant {
     rank_0_alone: false,
     // Offsets of the blocks, one word per access.
     buffers: |point| {
-        if Access::of(point) == Access::Read { 0 } else { point.integer("I").div_ceil(point.integer("L")) }
+        if Access::from_point(point) == Access::Read { 0 } else { point.integer("I").div_ceil(point.integer("L")) }
     },
     rings: no_rings,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
 fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
-    if Access::of(point) != Access::Read {
+    if Access::from_point(point) != Access::Read {
         return writing::run(comm, (point, stream), arena, access_all);
     }
     let (memory, granted) = memory(point, comm.rank(), arena)?;
     let block = point.integer("L") as usize;
     let mut outcome = time(comm, (point, stream), (memory, granted), Arrays::OneByOne, |locations| {
         let sum = sum_all(memory, Location::offsets(locations), block);
-        let end = comm.now();
-        Tally { sum, own_end: end, end, ..Tally::default() }
+        let end = comm.wall_time();
+        PassTally { sum, own_end: end, end, ..PassTally::default() }
     });
     let accesses = (point.integer("I") * point.integer("N")) as f64;
     outcome.outputs.extend(traffic(point, accesses, outcome.seconds));

@@ -5,9 +5,9 @@
 //! and then restored. The memory is thus as it was before the run, for the check and for the next run.
 
 use super::access::{Access, pattern, traffic};
-use super::access_all::{self, Accesses as What};
+use super::access_all::{self, AccessSpec as What};
 use super::draw::{Draws, Location, potential};
-use super::tally::{Accesses, Tally};
+use super::tally::{PassTally, TimedRank};
 use super::timing::{Arrays, replay, time_accesses};
 use super::{OUTPUTS, Sum, contents, local_words, with_outputs};
 use crate::comm::Collectives;
@@ -25,42 +25,42 @@ pub type Loop = fn(&mut [u64], &[u64], What) -> u64;
 
 /// Number of times that a warm-up accesses the whole memory before it may end, if its time per access is steady. The number is small,
 /// because the check takes twenty times as long as the accesses that it checks, and the memory was already read for some time.
-const OVER: u64 = 8;
+const WARM_UP_PASSES: u64 = 8;
 /// Number of words after which a warm-up may end in any case, if its time per access is steady.
-const MOST_WORDS: u64 = 8 << 20;
+const MAX_WARM_UP_WORDS: u64 = 8 << 20;
 
 struct Writer<'a, C> {
     comm: &'a C,
     memory: &'a mut [u64],
-    what: What,
+    spec: What,
     sum: u64,
     run: Loop,
-    places: Vec<u64>,
+    offsets: Vec<u64>,
 }
 
-impl<C: Collectives> Accesses for Writer<'_, C> {
+impl<C: Collectives> TimedRank for Writer<'_, C> {
     fn memory(&self) -> &[u64] {
         self.memory
     }
 
-    fn enough_words(&self) -> u64 {
-        (OVER * self.memory.len() as u64).min(MOST_WORDS)
+    fn sufficient_words(&self) -> u64 {
+        (WARM_UP_PASSES * self.memory.len() as u64).min(MAX_WARM_UP_WORDS)
     }
 
     fn prepare(&mut self, locations: &[Location]) {
-        put_in_places(&mut self.places, locations, self.what, self.memory.len());
+        compute_offsets(&mut self.offsets, locations, self.spec, self.memory.len());
     }
 
-    fn pass(&mut self, _: &[Location]) -> Tally {
-        let sum = (self.run)(self.memory, &self.places, self.what);
-        let end = self.comm.now();
+    fn pass(&mut self, _: &[Location]) -> PassTally {
+        let sum = (self.run)(self.memory, &self.offsets, self.spec);
+        let end = self.comm.wall_time();
         self.sum = self.sum.wrapping_add(sum);
-        self.what.first += self.places.len() as u64;
-        Tally { own_end: end, end, ..Tally::default() }
+        self.spec.first += self.offsets.len() as u64;
+        PassTally { own_end: end, end, ..PassTally::default() }
     }
 
     /// Returns 0. The words read depend on the earlier writes, so [`run`] compares the sums instead.
-    fn expected(&self, _: &Draws, _: &[Location]) -> u64 {
+    fn expected_sum(&self, _: &Draws, _: &[Location]) -> u64 {
         0
     }
 }
@@ -80,28 +80,28 @@ pub fn run<C: Collectives>(
     let (memory, granted) = arena.words_mut(pages, words, 0, |word| contents(0, word as u64))?;
     let block = point.integer("L") as usize;
     // Numbers start at 1, because an update by 0 changes nothing.
-    let what = What { access: Access::of(point), pattern: pattern(point), block, first: 1 };
-    let mut writer = Writer { comm, memory, what, sum: 0, run: timed, places: Vec::new() };
+    let spec = What { access: Access::from_point(point), pattern: pattern(point), block, first: 1 };
+    let mut writer = Writer { comm, memory, spec, sum: 0, run: timed, offsets: Vec::new() };
     let mut outcome = time_accesses(comm, (point, stream), granted, Arrays::OneByOne, &mut writer);
-    let found = writer.sum;
+    let timed_sum = writer.sum;
     let warm_up = match outcome.outputs.get("warm_up_accesses") {
         Some(Value::Integer(accesses)) => *accesses,
         _ => 0,
     };
-    let left = undo((point, stream), warm_up, memory, what);
-    let (mut sum, mut again, mut places) = (Sum::new(block), what, Vec::new());
+    let timed_digest = undo((point, stream), warm_up, memory, spec);
+    let (mut sum, mut replay_spec, mut offsets) = (Sum::new(block), spec, Vec::new());
     replay((point, stream), warm_up, |locations| {
-        put_in_places(&mut places, locations, what, memory.len());
-        access_all::plain(&mut sum, memory, &places, again);
-        again.first += places.len() as u64;
+        compute_offsets(&mut offsets, locations, spec, memory.len());
+        access_all::access_scalar(&mut sum, memory, &offsets, replay_spec);
+        replay_spec.first += offsets.len() as u64;
     });
-    let expected = undo((point, stream), warm_up, memory, what);
-    outcome.verdict = if left != expected {
+    let expected_digest = undo((point, stream), warm_up, memory, spec);
+    outcome.verdict = if timed_digest != expected_digest {
         Err("the memory does not hold the words that were written".into())
-    } else if found != sum.total() {
+    } else if timed_sum != sum.total() {
         Err("the sum of the words read is wrong".into())
     } else {
-        arena.restored(pages);
+        arena.mark_restored(pages);
         Ok(())
     };
     let accesses = (point.integer("I") * point.integer("N")) as f64;
@@ -111,35 +111,35 @@ pub fn run<C: Collectives>(
 
 /// Computes the offsets of the blocks of these accesses. Copies go from the first half of the memory to the second. Two blocks of the
 /// second half are equal only if they were copied from the same block.
-fn put_in_places(places: &mut Vec<u64>, locations: &[Location], what: What, words: usize) {
-    places.clear();
-    places.extend_from_slice(Location::offsets(locations));
-    if what.access == Access::Copy {
-        let (block, half) = (what.block as u64, (words / what.block / 2) as u64);
-        for (number, place) in places.iter_mut().enumerate() {
+fn compute_offsets(offsets: &mut Vec<u64>, locations: &[Location], spec: What, words: usize) {
+    offsets.clear();
+    offsets.extend_from_slice(Location::offsets(locations));
+    if spec.access == Access::Copy {
+        let (block, half) = (spec.block as u64, (words / spec.block / 2) as u64);
+        for (number, offset) in offsets.iter_mut().enumerate() {
             // If the number of blocks is odd, the last one is not used.
-            let within = (*place / block / 2).min(half - 1);
-            *place = block * if number % 2 == 0 { within } else { half + within };
+            let within = (*offset / block / 2).min(half - 1);
+            *offset = block * if number % 2 == 0 { within } else { half + within };
         }
     }
 }
 
 /// Returns a digest of the blocks of all accesses of a run, and restores each block after it is read.
-fn undo(run: (&Point, u64), warm_up: u64, memory: &mut [u64], what: What) -> u64 {
-    let (mut digest, mut places) = (0u64, Vec::new());
+fn undo(run: (&Point, u64), warm_up: u64, memory: &mut [u64], spec: What) -> u64 {
+    let (mut digest, mut offsets) = (0u64, Vec::new());
     replay(run, warm_up, |locations| {
-        put_in_places(&mut places, locations, what, memory.len());
-        for &at in &places {
-            let words = memory[at as usize..][..what.block].iter_mut().zip(at..);
-            let (mut of_block, mut before) = (0u64, potential(0, at));
-            for (word, place) in words {
+        compute_offsets(&mut offsets, locations, spec, memory.len());
+        for &offset in &offsets {
+            let words = memory[offset as usize..][..spec.block].iter_mut().zip(offset..);
+            let (mut block_digest, mut before) = (0u64, potential(0, offset));
+            for (word, index) in words {
                 // The factors are odd, so a change of one word always changes the digest.
-                of_block = of_block.wrapping_add(word.wrapping_mul(2 * place + 1));
-                let after = potential(0, place + 1);
+                block_digest = block_digest.wrapping_add(word.wrapping_mul(2 * index + 1));
+                let after = potential(0, index + 1);
                 *word = after.wrapping_sub(before);
                 before = after;
             }
-            digest = digest.rotate_left(5).wrapping_add(of_block).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            digest = digest.rotate_left(5).wrapping_add(block_digest).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         }
     });
     digest

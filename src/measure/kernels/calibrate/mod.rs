@@ -25,10 +25,10 @@ const MEMORY_OUTPUTS: &[Output] = &[OUTPUTS[0], PAGE_OUTPUTS[0], PAGE_OUTPUTS[1]
 pub(in crate::kernels) const HEADLINE: &str = "operation_seconds";
 
 /// A kernel that measures one cost. It holds the parts that differ between these kernels.
-pub struct Probe {
+pub struct CalibrationKernel {
     pub about: &'static About,
     /// Checks a point; returns why it cannot be run.
-    pub(in crate::kernels) refuse: fn(&Point) -> std::result::Result<(), String>,
+    pub(in crate::kernels) check: fn(&Point) -> std::result::Result<(), String>,
     pub(in crate::kernels) work: fn(&Point) -> Work,
     /// Words of the arena that it traverses, per rank.
     pub(in crate::kernels) words: fn(&Point) -> u64,
@@ -37,18 +37,18 @@ pub struct Probe {
     /// Like [`Kernel::rings`].
     pub(in crate::kernels) rings: fn(&Point) -> Vec<Rings>,
     /// Like [`Kernel::in_order`].
-    pub(in crate::kernels) in_order: bool,
+    pub(in crate::kernels) accesses_in_order: bool,
     /// Runs a point. The second argument is the number of the run, for kernels that draw random values.
     pub(in crate::kernels) run: fn(&Point, u64, &mut World) -> Result<Outcome>,
 }
 
-impl Kernel for Probe {
+impl Kernel for CalibrationKernel {
     fn about(&self) -> &'static About {
         self.about
     }
 
     fn check(&self, point: &Point) -> std::result::Result<(), String> {
-        (self.refuse)(point)
+        (self.check)(point)
     }
 
     fn work(&self, point: &Point) -> Work {
@@ -67,14 +67,14 @@ impl Kernel for Probe {
         (self.rings)(point)
     }
 
-    fn in_order(&self) -> bool {
-        self.in_order
+    fn accesses_in_order(&self) -> bool {
+        self.accesses_in_order
     }
 
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
         let mut outcome = (self.run)(point, stream, world)?;
         if let (Some(Value::Text(pages)), true) = (point.params.get("pages"), (self.words)(point) > 0) {
-            outcome.outputs.extend(world.arena.granted(Pages::from_name(pages)).outputs());
+            outcome.outputs.extend(world.arena.granted_pages(Pages::from_name(pages)).outputs());
         }
         Ok(outcome)
     }
@@ -82,20 +82,20 @@ impl Kernel for Probe {
 
 /// Combines the outcome of all ranks: the time of the slowest rank for its `operations`, and the number of faults on all ranks,
 /// which `fault_name` names. Collective.
-pub(in crate::kernels) fn outcome<C: Collectives>(
+pub(in crate::kernels) fn gather_outcome<C: Collectives>(
     comm: &C,
     seconds: f64,
     operations: f64,
-    wrong: u64,
-    what: &str,
+    faults: u64,
+    fault_name: &str,
 ) -> Outcome {
-    let report = [seconds.to_bits(), wrong];
-    let all = comm.gather(&report).unwrap_or_else(|| report.to_vec());
-    let seconds = all.chunks_exact(2).map(|row| f64::from_bits(row[0])).fold(0.0, f64::max);
-    let wrong: u64 = all.chunks_exact(2).map(|row| row[1]).sum();
+    let report = [seconds.to_bits(), faults];
+    let reports = comm.gather(&report).unwrap_or_else(|| report.to_vec());
+    let seconds = reports.chunks_exact(2).map(|row| f64::from_bits(row[0])).fold(0.0, f64::max);
+    let faults: u64 = reports.chunks_exact(2).map(|row| row[1]).sum();
     Outcome {
         seconds,
         outputs: BTreeMap::from([("operation_seconds", Value::Real(seconds / operations))]),
-        verdict: if wrong == 0 { Ok(()) } else { Err(format!("{wrong} {what}")) },
+        verdict: if faults == 0 { Ok(()) } else { Err(format!("{faults} {fault_name}")) },
     }
 }

@@ -4,19 +4,20 @@
 //!   acknowledged, as in OSU's program: each side waits for the other's messages instead.
 
 use super::{
-    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, WINDOW, about, run_both_directions,
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, MessagePattern, OPERATION, WINDOW, about,
+    run_both_directions,
 };
-use crate::kernels::in_pairs;
+use crate::kernels::require_even_ranks;
 use crate::on_transport;
 
-pub const KERNEL: Pattern = Pattern {
+pub const KERNEL: MessagePattern = MessagePattern {
     about: &about(
         "message_rate.bidirectional",
         "Message rate in both directions simultaneously between pairs of ranks",
         "Section 5.1, Figure 6",
         &[MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     ),
-    refuse: in_pairs,
+    refuse: require_even_ranks,
     fan_out: |point| (point.ranks as u64, 1),
     run: |point, _, world| on_transport!(&world.transport, comm => run_both_directions(*comm, point, world.arena)),
 };

@@ -6,8 +6,8 @@
 //!   a division.
 
 use super::{
-    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, SENDERS, Shape, WINDOW, about,
-    in_nodes, remote_nodes, run_route,
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, MessagePattern, OPERATION, Route, SENDERS, Shape, WINDOW,
+    about, refuse_uneven_nodes, remote_nodes, run_route,
 };
 use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
@@ -16,7 +16,7 @@ use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const KERNEL: Pattern = Pattern {
+pub const KERNEL: MessagePattern = MessagePattern {
     about: &about(
         "message_rate.block_cyclic",
         "Message rate from one node to all other nodes in turn, in blocks",
@@ -28,7 +28,7 @@ pub const KERNEL: Pattern = Pattern {
         if window % block != 0 {
             return Err(format!("window = {window} is not a multiple of block = {block}; use a divisor of the window"));
         }
-        in_nodes(point)
+        refuse_uneven_nodes(point)
     },
     fan_out: |point| (point.integer("senders"), remote_nodes(point)),
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
@@ -38,7 +38,7 @@ const BLOCK: Parameter = parameter(
     "block",
     "block_messages",
     "block: consecutive messages per node, a divisor of the window",
-    Domain::Integer { least: 1, most: 1 << 20, default: 8 },
+    Domain::Integer { min: 1, max: 1 << 20, default: 8 },
 );
 
 /// The route of Figure 4: one loop over all data, with the node computed from the loop variable.
@@ -52,7 +52,7 @@ pub struct BlockCyclic {
 
 impl Route for BlockCyclic {
     #[inline]
-    fn round(&self, mut to: impl FnMut(usize)) {
+    fn for_each_destination(&self, mut to: impl FnMut(usize)) {
         let messages = self.window * self.nodes;
         if self.block.is_power_of_two() && self.nodes.is_power_of_two() {
             let (shift, mask) = (self.block.trailing_zeros(), self.nodes - 1);

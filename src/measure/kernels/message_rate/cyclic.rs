@@ -4,8 +4,8 @@
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1, Figures 3 (a) and 8.
 
 use super::{
-    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, SENDERS, Shape, WINDOW, about,
-    in_nodes, remote_nodes, run_route,
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, MessagePattern, OPERATION, Route, SENDERS, Shape, WINDOW,
+    about, refuse_uneven_nodes, remote_nodes, run_route,
 };
 use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
@@ -14,14 +14,14 @@ use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const KERNEL: Pattern = Pattern {
+pub const KERNEL: MessagePattern = MessagePattern {
     about: &about(
         "message_rate.cyclic",
         "Message rate from one node to all other nodes in turn",
         "Section 5.1, Figures 3 (a) and 8",
         &[MESSAGE_BYTES, WINDOW, MESSAGES, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     ),
-    refuse: in_nodes,
+    refuse: refuse_uneven_nodes,
     fan_out: |point| (point.integer("senders"), remote_nodes(point)),
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
@@ -39,7 +39,7 @@ pub struct Cyclic {
 
 impl Route for Cyclic {
     #[inline]
-    fn round(&self, mut to: impl FnMut(usize)) {
+    fn for_each_destination(&self, mut to: impl FnMut(usize)) {
         for _ in 0..self.window {
             for node in 1..=self.nodes {
                 to(node * self.cores + self.core);

@@ -5,8 +5,8 @@
 //!   permutation of the other nodes, so each node receives the same number of messages as in Figure 3 (a).
 
 use super::{
-    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, SEED, SENDERS, Shape, WINDOW,
-    about, in_nodes, remote_nodes, run_route,
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, MessagePattern, OPERATION, Route, SEED, SENDERS, Shape,
+    WINDOW, about, refuse_uneven_nodes, remote_nodes, run_route,
 };
 use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
@@ -19,14 +19,14 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
-pub const KERNEL: Pattern = Pattern {
+pub const KERNEL: MessagePattern = MessagePattern {
     about: &about(
         "message_rate.indirect",
         "Message rate from one node to all other nodes in the order of an indirection vector",
         "Section 5.1, Figures 3 (b) and 10",
         &[MESSAGE_BYTES, WINDOW, MESSAGES, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES, SEED],
     ),
-    refuse: in_nodes,
+    refuse: refuse_uneven_nodes,
     fan_out: |point| (point.integer("senders"), remote_nodes(point)),
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
@@ -54,7 +54,7 @@ impl Indirect {
 
 impl Route for Indirect {
     #[inline]
-    fn round(&self, mut to: impl FnMut(usize)) {
+    fn for_each_destination(&self, mut to: impl FnMut(usize)) {
         for &node in &self.list {
             to(node as usize * self.cores + self.core);
         }

@@ -17,8 +17,8 @@ pub mod streaming;
 
 use super::shared::messages::route::{Route, Stream};
 use super::shared::messages::{
-    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, OUTPUTS, Pattern, SEED, Shape, WINDOW, content,
-    measure, run_both_directions, run_route,
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, MessagePattern, OPERATION, OUTPUTS, SEED, Shape, WINDOW,
+    content, measure, run_both_directions, run_route,
 };
 use super::{About, Domain, Parameter, Ranks, parameter};
 use apexmap_base::point::Point;
@@ -28,7 +28,7 @@ const SENDERS: Parameter = parameter(
     "senders",
     "senders_per_node",
     "senders: ranks per node; each rank of the first node sends to its counterparts on the other nodes",
-    Domain::Integer { least: 1, most: 1 << 16, default: 1 },
+    Domain::Integer { min: 1, max: 1 << 16, default: 1 },
 );
 
 /// The column that the paper's figures show over message size.
@@ -66,7 +66,7 @@ const fn about(
 }
 
 /// Refuses a number of ranks that is not two or more nodes of `senders` ranks.
-fn in_nodes(point: &Point) -> std::result::Result<(), String> {
+fn refuse_uneven_nodes(point: &Point) -> std::result::Result<(), String> {
     let (ranks, senders) = (point.ranks as u64, point.integer("senders"));
     if ranks % senders != 0 || ranks / senders < 2 {
         return Err(format!(

@@ -8,33 +8,33 @@
 
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
-use super::{BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Shape, WINDOW, about};
+use super::{BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, MessagePattern, OPERATION, Shape, WINDOW, about};
 use crate::comm::arena::Arena;
 use crate::comm::{Buffer, Comm, Messages, PointToPoint, Rma, RmaWindow, Tag};
-use crate::kernels::{About, Domain, Outcome, Parameter, in_pairs};
+use crate::kernels::{About, Domain, Outcome, Parameter, require_even_ranks};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use std::hint::black_box;
 
-pub const KERNEL: Pattern = Pattern {
+pub const KERNEL: MessagePattern = MessagePattern {
     about: &About {
         method: METHOD,
         ..about(
             "message_rate.ping_pong",
             "Latency and bandwidth of a message and its answer between pairs of ranks",
             "Section 5.1, Figure 5",
-            &[MESSAGE_BYTES, TOGETHER, ROUND_TRIPS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
+            &[MESSAGE_BYTES, ROUND_TRIP_WINDOW, ROUND_TRIPS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
         )
     },
-    refuse: in_pairs,
+    refuse: require_even_ranks,
     fan_out: |point| (point.ranks as u64, 1),
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
-const TOGETHER: Parameter = Parameter {
+const ROUND_TRIP_WINDOW: Parameter = Parameter {
     meaning: "window: round trips between two clock readings; with 1, single round trips are timed",
-    domain: Domain::Integer { least: 1, most: 1 << 20, default: 16 },
+    domain: Domain::Integer { min: 1, max: 1 << 20, default: 16 },
     ..WINDOW
 };
 const ROUND_TRIPS: Parameter =
@@ -101,7 +101,7 @@ impl Side {
     }
 
     /// Returns the number of messages whose content is wrong after the run.
-    fn garbled(&self, memory: &[u32], incoming: &[u64], rounds: u32) -> u64 {
+    fn count_garbled(&self, memory: &[u32], incoming: &[u64], rounds: u32) -> u64 {
         let Shape { items, stride, .. } = self.shape;
         let intact =
             |(buffer, &identity): (&[u32], &u64)| is_intact(&buffer[..items], identity, self.last_turn(rounds));
@@ -120,15 +120,15 @@ struct TwoSided<M> {
 impl<M: Messages> TwoSided<M> {
     #[inline]
     fn stamp(&mut self, round: u32, number: usize) {
-        let ((buffer, at), items) = (self.side.buffer(number), self.side.shape.items);
-        self.data.outgoing()[at + items - 1] = self.side.stamp(self.outgoing[buffer], round, number);
+        let ((buffer, offset), items) = (self.side.buffer(number), self.side.shape.items);
+        self.data.outgoing()[offset + items - 1] = self.side.stamp(self.outgoing[buffer], round, number);
     }
 
     /// Returns 1 if the message does not carry its stamp, else 0.
     #[inline]
-    fn unlike(&mut self, round: u32, number: usize) -> u64 {
-        let ((buffer, at), items) = (self.side.buffer(number), self.side.shape.items);
-        let last = self.data.incoming()[at + items - 1];
+    fn wrong_stamps(&mut self, round: u32, number: usize) -> u64 {
+        let ((buffer, offset), items) = (self.side.buffer(number), self.side.shape.items);
+        let last = self.data.incoming()[offset + items - 1];
         u64::from(last != self.side.stamp(self.incoming[buffer], round, number))
     }
 
@@ -141,7 +141,7 @@ impl<M: Messages> TwoSided<M> {
     #[inline]
     fn receive(&mut self, round: u32, number: usize) {
         self.data.irecv(self.side.buffer(number).1, self.side.shape.items, self.side.partner);
-        self.wrong += self.unlike(round, number);
+        self.wrong += self.wrong_stamps(round, number);
     }
 }
 
@@ -151,7 +151,7 @@ impl<M: Messages> Exchange for TwoSided<M> {
         self.wrong = 0;
     }
 
-    fn round(&mut self, round: u32) {
+    fn run_round(&mut self, round: u32) {
         for number in 0..self.side.shape.window {
             if self.side.first {
                 self.send(round, number);
@@ -164,23 +164,23 @@ impl<M: Messages> Exchange for TwoSided<M> {
         self.data.wait_all();
     }
 
-    fn bookkeeping(&mut self, round: u32) -> u64 {
+    fn run_bookkeeping(&mut self, round: u32) -> u64 {
         let mut wrong = 0;
         for number in 0..self.side.shape.window {
             self.stamp(round, number);
             black_box(self.data.outgoing());
-            wrong += self.unlike(round, number);
+            wrong += self.wrong_stamps(round, number);
         }
         wrong
     }
 
     /// The stamps and checks of the two sides never overlap.
-    fn in_turn(&self) -> f64 {
+    fn serial_ranks(&self) -> f64 {
         2.0
     }
 
-    fn wrong(&mut self, rounds: u32) -> u64 {
-        let garbled = self.side.garbled(self.data.incoming(), &self.incoming, rounds);
+    fn count_wrong(&mut self, rounds: u32) -> u64 {
+        let garbled = self.side.count_garbled(self.data.incoming(), &self.incoming, rounds);
         self.wrong.max(garbled)
     }
 }
@@ -196,39 +196,39 @@ struct OneSided<'a, C, W> {
 }
 
 /// Seconds of the transport's clock after which a put counts as lost. Puts take far less.
-const PATIENCE: f64 = 10.0;
+const PUT_TIMEOUT_SECONDS: f64 = 10.0;
 /// Turns of a waiting loop between two readings of the clock.
-const TURNS: u32 = 1 << 12;
+const TURNS_PER_CLOCK_READING: u32 = 1 << 12;
 
 impl<C: Comm, W: RmaWindow<u32>> OneSided<'_, C, W> {
     #[inline]
     fn stamp(&mut self, round: u32, number: usize) {
-        let ((buffer, at), items) = (self.side.buffer(number), self.side.shape.items);
-        self.window.origin()[at + items - 1] = self.side.stamp(self.outgoing[buffer], round, number);
+        let ((buffer, offset), items) = (self.side.buffer(number), self.side.shape.items);
+        self.window.origin()[offset + items - 1] = self.side.stamp(self.outgoing[buffer], round, number);
     }
 
     #[inline]
     fn put(&mut self, round: u32, number: usize) {
         self.stamp(round, number);
-        let (at, items) = (self.side.buffer(number).1, self.side.shape.items);
+        let (offset, items) = (self.side.buffer(number).1, self.side.shape.items);
         // SAFETY: only the partner puts to a rank's memory. The owner peeks only at the stamps, each the last item of a put, and
         // reads all other items in fences.
-        unsafe { self.window.put(at, items, self.side.partner, at) };
+        unsafe { self.window.put(offset, items, self.side.partner, offset) };
         self.window.flush();
     }
 
     #[inline]
     fn wait(&mut self, round: u32, number: usize) {
-        let (buffer, at) = self.side.buffer(number);
+        let (buffer, offset) = self.side.buffer(number);
         let stamp = self.side.stamp(self.incoming[buffer], round, number);
-        let (mut turns, mut since) = (0u32, None);
+        let (mut turns, mut waiting_since) = (0u32, None);
         // SAFETY: since the last fence only the partner has put to this location, each time a message whose last item is the stamp.
-        while !self.lost && unsafe { self.window.peek(at + self.side.shape.items - 1) } != stamp {
+        while !self.lost && unsafe { self.window.peek(offset + self.side.shape.items - 1) } != stamp {
             self.comm.relax();
             turns = turns.wrapping_add(1);
-            if turns.is_multiple_of(TURNS) {
-                let now = self.comm.now();
-                self.lost = now - *since.get_or_insert(now) > PATIENCE;
+            if turns.is_multiple_of(TURNS_PER_CLOCK_READING) {
+                let now = self.comm.wall_time();
+                self.lost = now - *waiting_since.get_or_insert(now) > PUT_TIMEOUT_SECONDS;
             }
         }
     }
@@ -239,7 +239,7 @@ impl<C: Comm, W: RmaWindow<u32>> Exchange for OneSided<'_, C, W> {
         self.window.fence(|memory| memory.fill(0));
     }
 
-    fn round(&mut self, round: u32) {
+    fn run_round(&mut self, round: u32) {
         for number in 0..self.side.shape.window {
             if self.side.first {
                 self.put(round, number);
@@ -252,7 +252,7 @@ impl<C: Comm, W: RmaWindow<u32>> Exchange for OneSided<'_, C, W> {
     }
 
     /// Stamps only: waiting for a stamp detects the message's arrival and is not a check.
-    fn bookkeeping(&mut self, round: u32) -> u64 {
+    fn run_bookkeeping(&mut self, round: u32) -> u64 {
         for number in 0..self.side.shape.window {
             self.stamp(round, number);
             black_box(self.window.origin());
@@ -261,13 +261,13 @@ impl<C: Comm, W: RmaWindow<u32>> Exchange for OneSided<'_, C, W> {
     }
 
     /// The stamps of the two sides never overlap.
-    fn in_turn(&self) -> f64 {
+    fn serial_ranks(&self) -> f64 {
         2.0
     }
 
-    fn wrong(&mut self, rounds: u32) -> u64 {
+    fn count_wrong(&mut self, rounds: u32) -> u64 {
         let (side, incoming) = (&self.side, &self.incoming);
-        let garbled = self.window.fence(|memory| side.garbled(memory, incoming, rounds));
+        let garbled = self.window.fence(|memory| side.count_garbled(memory, incoming, rounds));
         garbled.max(u64::from(self.lost))
     }
 }

@@ -5,8 +5,8 @@
 //!   rounds use them.
 
 use super::{
-    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, SEED, Shape, WINDOW, about,
-    run_route,
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, MessagePattern, OPERATION, Route, SEED, Shape, WINDOW,
+    about, run_route,
 };
 use crate::comm::arena::Arena;
 use crate::comm::{PointToPoint, Rma};
@@ -18,7 +18,7 @@ use apexmap_base::point::Point;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-pub const KERNEL: Pattern = Pattern {
+pub const KERNEL: MessagePattern = MessagePattern {
     about: &about(
         "message_rate.random",
         "Message rate from all ranks to random other ranks",
@@ -53,7 +53,7 @@ impl Random {
 
 impl Route for Random {
     #[inline]
-    fn round(&self, mut to: impl FnMut(usize)) {
+    fn for_each_destination(&self, mut to: impl FnMut(usize)) {
         for &rank in &self.list {
             to(rank as usize);
         }

@@ -7,7 +7,7 @@ use super::layout::Owners;
 use super::table::Table;
 use super::{
     Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM,
-    TIME_BOUND, Tally, UPDATES, about, measure, owner_can_be_found,
+    TIME_BOUND, Tally, UPDATES, about, measure, refuse_unusable_shift,
 };
 
 use crate::comm::Collectives;
@@ -28,21 +28,21 @@ pub const KERNEL: Algorithm = Algorithm {
         &[N_WORDS, UPDATES, TIME_BOUND, Q, OWNER_BY, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES, SEED],
     ),
     table: Division::OverRanks,
-    refuse: owner_can_be_found,
+    refuse: refuse_unusable_shift,
     buffers: |point| 4 * point.integer("Q") + 2 * point.ranks as u64,
     rings: no_rings,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
 fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let problem = Problem::distributed(point, comm.rank(), comm.size());
+    let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
     let owners = problem.find_owners(point.text("owner_by"));
-    let mut lists = Lists::new(problem.look_ahead, comm.size());
+    let mut lists = RoundLists::new(problem.look_ahead, comm.size());
     measure(comm, &problem, arena, Rules::STRICT, |table| lists.pass(comm, &problem, owners, table))
 }
 
 /// The updates of a round.
-pub(super) struct Lists {
+pub(super) struct RoundLists {
     pub values: Vec<u64>,
     owners: Vec<u32>,
     /// The values, sorted by owner.
@@ -53,7 +53,7 @@ pub(super) struct Lists {
     ends: Vec<usize>,
 }
 
-impl Lists {
+impl RoundLists {
     pub fn new(size: usize, parts: usize) -> Self {
         Self {
             values: vec![0; size],
@@ -72,7 +72,7 @@ impl Lists {
             let size = left.min(self.values.len() as u64) as usize;
             left -= size as u64;
             generator.fill(&mut self.values[..size]);
-            self.sort(size, |value| owners.of(problem.index.of(value)));
+            self.sort(size, |value| owners.owner(problem.index.word(value)));
             comm.all_to_all_v(&self.sorted[..size], &self.counts, &mut self.received);
             table.apply(&self.received);
 

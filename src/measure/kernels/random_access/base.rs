@@ -11,7 +11,7 @@ use super::layout::Owners;
 use super::table::Table;
 use super::{
     Algorithm, B, Division, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS,
-    STREAM, TIME_BOUND, Tally, UPDATES, about, measure, owner_can_be_found,
+    STREAM, TIME_BOUND, Tally, UPDATES, about, measure, refuse_unusable_shift,
 };
 
 use crate::comm::arena::Arena;
@@ -35,9 +35,9 @@ pub const KERNEL: Algorithm = Algorithm {
         ],
     ),
     table: Division::OverRanks,
-    refuse: owner_can_be_found,
+    refuse: refuse_unusable_shift,
     buffers: |point| {
-        let messages = (point.integer("B") + point.integer("SMSG")) * words(point) as u64;
+        let messages = (point.integer("B") + point.integer("SMSG")) * message_words(point) as u64;
         messages + 4 * point.integer("Q") + 2 * point.ranks as u64
     },
     rings: |point| {
@@ -54,14 +54,14 @@ const SENDING: Parameter = parameter(
 );
 
 /// Returns the maximum number of words of a message.
-fn words(point: &Point) -> usize {
+fn message_words(point: &Point) -> usize {
     if point.text("sending") == "immediate" { 1 } else { point.integer("Q") as usize }
 }
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let problem = Problem::distributed(point, comm.rank(), comm.size());
+    let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
     let count = |name| point.integer(name) as usize;
-    let (inbox, outbox) = comm.mailbox(Tag::Data(0), count("B"), count("SMSG"), words(point));
+    let (inbox, outbox) = comm.mailbox(Tag::Data(0), count("B"), count("SMSG"), message_words(point));
     let mut rank = Rank {
         comm,
         owners: problem.find_owners(point.text("owner_by")),
@@ -72,11 +72,11 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     };
     measure(comm, &problem, arena, Rules::STRICT, |table| {
         if point.text("sending") == "immediate" {
-            rank.immediate(&problem, table);
+            rank.send_immediately(&problem, table);
         } else {
-            rank.bucketed(&problem, table);
+            rank.send_buckets(&problem, table);
         }
-        rank.end(table);
+        rank.finish(table);
         rank.tally
     })
 }
@@ -93,11 +93,11 @@ struct Rank<'a, C: Mailboxes> {
 
 impl<C: Mailboxes> Rank<'_, C> {
     /// Sends each update immediately, as in Figures 6 and 7.
-    fn immediate(&mut self, problem: &Problem, table: &mut Table) {
+    fn send_immediately(&mut self, problem: &Problem, table: &mut Table) {
         let mut generator = problem.own_generator();
         for _ in 0..problem.own_updates() {
             let value = generator.next_u64();
-            let owner = self.owners.of(problem.index.of(value));
+            let owner = self.owners.owner(problem.index.word(value));
             if owner == self.comm.rank() {
                 table.update(value);
                 self.tally.applied += 1;
@@ -109,14 +109,14 @@ impl<C: Mailboxes> Rank<'_, C> {
     }
 
     /// Stores up to Q updates in buckets and sends the fullest one.
-    fn bucketed(&mut self, problem: &Problem, table: &mut Table) {
+    fn send_buckets(&mut self, problem: &Problem, table: &mut Table) {
         let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
         let mut buckets = Buckets::new(problem.owners.parts(), problem.look_ahead);
         let mut batch = Vec::with_capacity(problem.look_ahead);
         while left > 0 || buckets.stored > 0 {
             while left > 0 && buckets.stored < problem.look_ahead {
                 let value = generator.next_u64();
-                buckets.push(self.owners.of(problem.index.of(value)), value);
+                buckets.push(self.owners.owner(problem.index.word(value)), value);
                 left -= 1;
             }
             self.tally.store(buckets.stored);
@@ -144,7 +144,7 @@ impl<C: Mailboxes> Rank<'_, C> {
 
     /// Applies the updates of all messages that have arrived. Returns whether any had arrived.
     fn receive(&mut self, table: &mut Table) -> bool {
-        let mut some = false;
+        let mut received_any = false;
         while let Some(words) = self.inbox.take(|_, words| {
             table.apply(words);
             words.len()
@@ -152,13 +152,13 @@ impl<C: Mailboxes> Rank<'_, C> {
             // An empty message is the last one of its sender.
             self.ended += usize::from(words == 0);
             self.tally.applied += words as u64;
-            some = true;
+            received_any = true;
         }
-        some
+        received_any
     }
 
     /// Sends an empty message to each other rank, and waits until all others have done the same.
-    fn end(&mut self, table: &mut Table) {
+    fn finish(&mut self, table: &mut Table) {
         let others = self.comm.size() - 1;
         for step in 1..=others {
             self.send((self.comm.rank() + step) % self.comm.size(), &[], table);
@@ -183,13 +183,13 @@ struct Buckets {
 }
 
 impl Buckets {
-    fn new(owners: usize, room: usize) -> Self {
+    fn new(owners: usize, capacity: usize) -> Self {
         Self {
             stored: 0,
             counts: vec![0; owners],
             heads: vec![0; owners],
-            places: vec![(0, 0); room],
-            free: (0..room as u32).collect(),
+            places: vec![(0, 0); capacity],
+            free: (0..capacity as u32).collect(),
         }
     }
 
@@ -204,11 +204,11 @@ impl Buckets {
 
     /// Moves the values of the fullest bucket to `batch`. Returns the owner of the bucket.
     fn empty_fullest(&mut self, batch: &mut Vec<u64>) -> usize {
-        let most = self.counts.iter().copied().max().unwrap_or(0);
-        let owner = self.counts.iter().position(|&count| count == most).unwrap_or(0);
+        let largest = self.counts.iter().copied().max().unwrap_or(0);
+        let owner = self.counts.iter().position(|&count| count == largest).unwrap_or(0);
         batch.clear();
         let mut place = self.heads[owner];
-        for _ in 0..most {
+        for _ in 0..largest {
             let (value, next) = self.places[place as usize];
             batch.push(value);
             self.free.push(place);

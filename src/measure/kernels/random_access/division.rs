@@ -14,12 +14,12 @@ pub fn divide(values: &[u64], index: Index, stage: &Stage, keep: &mut Vec<u64>, 
         let to = Ends { keep: keep.as_mut_ptr().add(keep.len()), send: send.as_mut_ptr().add(send.len()) };
         #[cfg(target_arch = "x86_64")]
         let kept = if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
-            by_fours(values, index, stage, to)
+            divide_vectors(values, index, stage, to)
         } else {
-            one_by_one(values, index, stage, to)
+            divide_scalar(values, index, stage, to)
         };
         #[cfg(not(target_arch = "x86_64"))]
-        let kept = one_by_one(values, index, stage, to);
+        let kept = divide_scalar(values, index, stage, to);
         keep.set_len(keep.len() + kept);
         send.set_len(send.len() + values.len() - kept);
     }
@@ -39,7 +39,7 @@ struct Ends {
 ///
 /// # Safety
 /// Both lists have room for all values after their end.
-unsafe fn one_by_one(values: &[u64], index: Index, stage: &Stage, to: Ends) -> usize {
+unsafe fn divide_scalar(values: &[u64], index: Index, stage: &Stage, to: Ends) -> usize {
     let mut kept = 0;
     for (i, &value) in values.iter().enumerate() {
         // SAFETY: `kept` of the `i` values before this one were kept and the others sent, so both lists have room for one more value.
@@ -47,7 +47,7 @@ unsafe fn one_by_one(values: &[u64], index: Index, stage: &Stage, to: Ends) -> u
             *to.keep.add(kept) = value;
             *to.send.add(i - kept) = value;
         }
-        kept += usize::from(stage.keeps(index.of(value)));
+        kept += usize::from(stage.keeps(index.word(value)));
     }
     kept
 }
@@ -59,7 +59,7 @@ unsafe fn one_by_one(values: &[u64], index: Index, stage: &Stage, to: Ends) -> u
 /// Both lists have room for all values and four more after their end.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,popcnt")]
-unsafe fn by_fours(values: &[u64], index: Index, stage: &Stage, to: Ends) -> usize {
+unsafe fn divide_vectors(values: &[u64], index: Index, stage: &Stage, to: Ends) -> usize {
     use std::arch::x86_64::*;
     let fours = values.chunks_exact(LANES);
     let rest = fours.remainder();
@@ -77,7 +77,7 @@ unsafe fn by_fours(values: &[u64], index: Index, stage: &Stage, to: Ends) -> usi
             let words = _mm256_and_si256(_mm256_srl_epi64(four, shift), mask);
             let above = _mm256_castsi256_pd(_mm256_cmpgt_epi64(words, last_below));
             let keeps = (_mm256_movemask_pd(above) ^ lower) as usize & 0b1111;
-            let order = |first: usize| _mm256_loadu_si256(FIRST[first].as_ptr().cast());
+            let order = |first: usize| _mm256_loadu_si256(PERMUTATIONS[first].as_ptr().cast());
             let (to_keep, to_send) = (to.keep.add(kept), to.send.add(i * LANES - kept));
             _mm256_storeu_si256(to_keep.cast(), _mm256_permutevar8x32_epi32(four, order(keeps)));
             _mm256_storeu_si256(to_send.cast(), _mm256_permutevar8x32_epi32(four, order(keeps ^ 0b1111)));
@@ -88,13 +88,13 @@ unsafe fn by_fours(values: &[u64], index: Index, stage: &Stage, to: Ends) -> usi
     // SAFETY: `done` values were written and `kept` of them kept, so both lists have room for the rest.
     unsafe {
         let to = Ends { keep: to.keep.add(kept), send: to.send.add(done - kept) };
-        kept + one_by_one(rest, index, stage, to)
+        kept + divide_scalar(rest, index, stage, to)
     }
 }
 
 /// For each set of lanes, a permutation of the 32-bit halves of all lanes with the lanes of the set first.
 #[cfg(target_arch = "x86_64")]
-static FIRST: [[u32; 2 * LANES]; 1 << LANES] = {
+static PERMUTATIONS: [[u32; 2 * LANES]; 1 << LANES] = {
     let mut orders = [[0; 2 * LANES]; 1 << LANES];
     let mut set = 0;
     while set < orders.len() {

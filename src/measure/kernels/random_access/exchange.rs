@@ -13,7 +13,7 @@ use super::random_stream::Index;
 use super::table::Table;
 use super::{
     Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS,
-    STREAM, TIME_BOUND, Tally, UPDATES, about, measure, owner_can_be_found,
+    STREAM, TIME_BOUND, Tally, UPDATES, about, measure, refuse_unusable_shift,
 };
 
 use crate::comm::arena::Arena;
@@ -37,12 +37,12 @@ pub const KERNEL: Algorithm = Algorithm {
         ],
     ),
     table: Division::OverRanks,
-    refuse: owner_can_be_found,
+    refuse: refuse_unusable_shift,
     buffers: |point| {
         let (grid, look_ahead) = (grid(point), point.integer("Q"));
         let peers: usize = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len()).sum();
         // Values, their places, sorted values, kept values; messages; the place of each rank in each stage.
-        let messages = (peers as u64 + point.integer("SMSG")) * piece(&grid, look_ahead) as u64;
+        let messages = (peers as u64 + point.integer("SMSG")) * piece_words(&grid, look_ahead) as u64;
         7 * look_ahead + messages + (grid.dimensions() * point.ranks).div_ceil(2) as u64
     },
     rings: |point| {
@@ -57,30 +57,30 @@ const STAGES: Parameter = parameter(
     "d",
     "exchange_dimensions",
     "dimensions of the exchange: 1 is one stage with messages to all other ranks; log2 P or more is a hypercube",
-    Domain::Integer { least: 1, most: 24, default: 2 },
+    Domain::Integer { min: 1, max: 24, default: 2 },
 );
 
 fn grid(point: &Point) -> NodeGrid {
-    NodeGrid::even(point.ranks, point.integer("d") as usize)
+    NodeGrid::from_ranks(point.ranks, point.integer("d") as usize)
 }
 
 /// Returns the maximum number of words of a message. It is computed for the shortest line, whose messages are the longest.
-fn piece(grid: &NodeGrid, look_ahead: u64) -> usize {
+fn piece_words(grid: &NodeGrid, look_ahead: u64) -> usize {
     let shortest = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len() + 1).min().unwrap_or(1);
     2 * (look_ahead as usize).div_ceil(shortest) + 16
 }
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let problem = Problem::distributed(point, comm.rank(), comm.size());
+    let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
     let grid = grid(point);
     let peers: Vec<Vec<usize>> = (0..grid.dimensions()).map(|stage| grid.peers(comm.rank(), stage)).collect();
-    let (piece, handles) = (piece(&grid, point.integer("Q")), point.integer("SMSG") as usize);
+    let (piece, handles) = (piece_words(&grid, point.integer("Q")), point.integer("SMSG") as usize);
     let (lines, outbox) = comm.mailbox_per_peer(Tag::Data(0), &peers.concat(), Posting::Ahead, handles, piece);
     let mut lines = lines.into_iter();
     let stage = |(number, peers): (usize, Vec<usize>)| Stage {
         inboxes: lines.by_ref().take(peers.len()).collect(),
-        places: (0..comm.size()).map(|owner| grid.place(owner, number) as u32).collect(),
-        own: grid.place(comm.rank(), number),
+        places: (0..comm.size()).map(|owner| grid.coordinate(owner, number) as u32).collect(),
+        own: grid.coordinate(comm.rank(), number),
         unsent: vec![None; peers.len()],
         awaited: vec![false; peers.len()],
         ends: vec![0; peers.len() + 1],
@@ -159,7 +159,7 @@ impl<C: Mailboxes> Member<'_, C> {
         ends.fill(0);
         self.slots.clear();
         for &value in &self.held {
-            let place = places[self.owners.of(self.index.of(value))];
+            let place = places[self.owners.owner(self.index.word(value))];
             self.slots.push(place);
             ends[place as usize] += 1;
         }
@@ -188,9 +188,9 @@ impl<C: Mailboxes> Member<'_, C> {
         held.clear();
         let (start, end) = range(*own);
         held.extend_from_slice(&sorted[start..end]);
-        let mut to_do = 2 * peers.len();
-        while to_do > 0 {
-            let before = (to_do, tally.messages, held.len());
+        let mut incomplete = 2 * peers.len();
+        while incomplete > 0 {
+            let before = (incomplete, tally.messages, held.len());
             for (unsent, &peer) in unsent.iter_mut().zip(peers.iter()) {
                 while let Some((start, end)) = *unsent {
                     let stop = end.min(start + *piece);
@@ -200,7 +200,7 @@ impl<C: Mailboxes> Member<'_, C> {
                     tally.messages += 1;
                     tally.hops += (stop - start) as u64;
                     *unsent = (stop - start == *piece).then_some((stop, end));
-                    to_do -= usize::from(unsent.is_none());
+                    incomplete -= usize::from(unsent.is_none());
                 }
             }
             for (inbox, awaited) in inboxes.iter_mut().zip(awaited.iter_mut()) {
@@ -211,10 +211,10 @@ impl<C: Mailboxes> Member<'_, C> {
                     };
                     let Some(words) = inbox.take(take) else { break };
                     *awaited = words == *piece;
-                    to_do -= usize::from(!*awaited);
+                    incomplete -= usize::from(!*awaited);
                 }
             }
-            if before == (to_do, tally.messages, held.len()) {
+            if before == (incomplete, tally.messages, held.len()) {
                 comm.relax();
             }
         }

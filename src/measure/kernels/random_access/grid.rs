@@ -16,11 +16,11 @@ impl NodeGrid {
     }
 
     /// Creates a grid of at most `dimensions` dimensions, as equal as the prime factors of `ranks` allow, the largest first.
-    pub fn even(ranks: usize, dimensions: usize) -> Self {
+    pub fn from_ranks(ranks: usize, dimensions: usize) -> Self {
         let mut sizes = vec![1; dimensions];
         for prime in prime_factors(ranks).into_iter().rev() {
-            if let Some(least) = sizes.iter_mut().min() {
-                *least *= prime;
+            if let Some(smallest) = sizes.iter_mut().min() {
+                *smallest *= prime;
             }
         }
         sizes.sort_unstable_by(|a, b| b.cmp(a));
@@ -32,7 +32,7 @@ impl NodeGrid {
     }
 
     /// Returns the coordinate of a rank in this dimension.
-    pub fn place(&self, rank: usize, dimension: usize) -> usize {
+    pub fn coordinate(&self, rank: usize, dimension: usize) -> usize {
         rank / self.stride(dimension) % self.sizes[dimension]
     }
 
@@ -42,18 +42,18 @@ impl NodeGrid {
 
     /// Returns the ranks that differ from `rank` only in this dimension, in the order of their coordinates.
     pub fn peers(&self, rank: usize, dimension: usize) -> Vec<usize> {
-        let (stride, own) = (self.stride(dimension), self.place(rank, dimension));
+        let (stride, own) = (self.stride(dimension), self.coordinate(rank, dimension));
         let others = (0..self.sizes[dimension]).filter(|&place| place != own);
         others.map(|place| rank - own * stride + place * stride).collect()
     }
 
     /// Returns the next hop of an update at `rank` for `owner`: the dimension and the next rank. Returns `None` if `rank` is `owner`.
-    pub fn next(&self, at: usize, owner: usize) -> Option<(usize, usize)> {
+    pub fn next_hop(&self, rank: usize, owner: usize) -> Option<(usize, usize)> {
         let mut stride = 1;
         for (dimension, &size) in self.sizes.iter().enumerate() {
-            let (here, there) = (at / stride % size, owner / stride % size);
-            if here != there {
-                return Some((dimension, at - here * stride + there * stride));
+            let (coordinate, target) = (rank / stride % size, owner / stride % size);
+            if coordinate != target {
+                return Some((dimension, rank - coordinate * stride + target * stride));
             }
             stride *= size;
         }

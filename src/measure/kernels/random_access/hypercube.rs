@@ -16,10 +16,10 @@
 use super::division::divide;
 use super::random_stream::Index;
 use super::recursive_halving::{self, Stage};
-use super::table::{Named, Pending, Place, Table};
+use super::table::{Pending, Placement, SpecialisedTable, Table};
 use super::{
     Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
-    TIME_BOUND, Tally, UPDATES, about, anything, measure,
+    TIME_BOUND, Tally, UPDATES, about, measure, refuse_nothing,
 };
 
 use crate::comm::arena::Arena;
@@ -56,10 +56,10 @@ pub const KERNEL: Algorithm = Algorithm {
         ],
     ),
     table: Division::OverRanks,
-    refuse: anything,
+    refuse: refuse_nothing,
     buffers: |point| {
         let stages = 2 * u64::from(point.ranks.ilog2() + 1);
-        11 * point.integer("Q") + (stages + point.integer("SMSG")) * piece(point) as u64
+        11 * point.integer("Q") + (stages + point.integer("SMSG")) * piece_words(point) as u64
     },
     rings: |point| vec![Rings { places: point.integer("SMSG"), receivers: u64::from(point.ranks.ilog2()) + 1 }],
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
@@ -86,17 +86,17 @@ const WAITS: Parameter = parameter(
 );
 
 /// Returns the maximum number of words of a message.
-fn piece(point: &Point) -> usize {
+fn piece_words(point: &Point) -> usize {
     2 * point.integer("Q") as usize + 16
 }
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let problem = Problem::distributed(point, comm.rank(), comm.size());
+    let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
     let stages = recursive_halving::stages(&problem.owners, comm.rank());
     let peers: Vec<usize> = stages.iter().flat_map(|stage| stage.peers.clone()).collect();
     let posted = if point.text("receives") == "ahead" { Posting::Ahead } else { Posting::OnDemand };
     let (lines, outbox) =
-        comm.mailbox_per_peer(Tag::Data(0), &peers, posted, point.integer("SMSG") as usize, piece(point));
+        comm.mailbox_per_peer(Tag::Data(0), &peers, posted, point.integer("SMSG") as usize, piece_words(point));
     let mut lines = lines.into_iter();
     let inboxes = stages.iter().map(|stage| lines.by_ref().take(stage.peers.len()).collect()).collect();
     let mut cube = Cube {
@@ -105,29 +105,29 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         inboxes,
         outbox,
         index: problem.index,
-        piece: piece(point),
+        piece: piece_words(point),
         late: point.text("waits") == "late",
         at_once: point.text("own_updates") == "at_once",
-        lists: [0, 1].map(|_| Lists::with_capacity(problem.look_ahead)),
+        lists: [0, 1].map(|_| SplitLists::with_capacity(problem.look_ahead)),
         own: Pending::new(problem.look_ahead),
         tally: Tally::default(),
     };
-    let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| match table.named(problem.pages) {
-        Named::Lowest(mut table) => cube.pass(&problem, &mut table),
-        Named::Above(mut table) => cube.pass(&problem, &mut table),
-        Named::Part(mut table) => cube.pass(&problem, &mut table),
+    let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| match table.specialise(problem.pages) {
+        SpecialisedTable::LowBits(mut table) => cube.pass(&problem, &mut table),
+        SpecialisedTable::HighBits(mut table) => cube.pass(&problem, &mut table),
+        SpecialisedTable::AnyPart(mut table) => cube.pass(&problem, &mut table),
     });
     drop(cube);
     outcome
 }
 
 /// The updates that a rank keeps, and those that it sends to the other half of its partition.
-struct Lists {
+struct SplitLists {
     keep: Vec<u64>,
     send: Vec<u64>,
 }
 
-impl Lists {
+impl SplitLists {
     fn with_capacity(look_ahead: usize) -> Self {
         Self { keep: Vec::with_capacity(2 * look_ahead), send: Vec::with_capacity(2 * look_ahead) }
     }
@@ -144,14 +144,14 @@ struct Cube<'a, C: Mailboxes> {
     late: bool,
     at_once: bool,
     /// The divided updates of a stage. Stage s uses element s modulo 2.
-    lists: [Lists; 2],
+    lists: [SplitLists; 2],
     /// Updates of the rank's own words, which are those that it keeps in the last stage.
     own: Pending,
     tally: Tally,
 }
 
 impl<C: Mailboxes> Cube<'_, C> {
-    fn pass(&mut self, problem: &Problem, table: &mut Table<impl Place>) -> Tally {
+    fn pass(&mut self, problem: &Problem, table: &mut Table<impl Placement>) -> Tally {
         let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
         let mut values = vec![0; problem.look_ahead];
         for _ in 0..problem.rounds(values.len()) {
@@ -161,7 +161,7 @@ impl<C: Mailboxes> Cube<'_, C> {
             self.tally.store(size);
             let before = self.tally.applied;
             if self.at_once {
-                size = self.make_own_updates(&mut values[..size], table);
+                size = self.apply_own_updates(&mut values[..size], table);
             }
             self.divide(&values[..size], 0);
             for stage in 0..self.stages.len() {
@@ -169,7 +169,7 @@ impl<C: Mailboxes> Cube<'_, C> {
                 let next = &self.lists[(stage + 1) % 2];
                 self.tally.store(next.keep.len() + next.send.len() + self.own.count());
             }
-            self.tally.applied += self.own.make_all(table);
+            self.tally.applied += self.own.apply_all(table);
             self.tally.end_round((self.tally.applied - before) as usize, problem.look_ahead);
         }
         let words = values.len() + self.own.capacity();
@@ -180,8 +180,8 @@ impl<C: Mailboxes> Cube<'_, C> {
 
     /// Divides updates for a stage. After the last stage, all updates are for the rank's own words.
     fn divide(&mut self, values: &[u64], stage: usize) {
-        let Lists { keep, send } = &mut self.lists[stage % 2];
-        let keep = if stage + 1 >= self.stages.len() { self.own.end() } else { keep };
+        let SplitLists { keep, send } = &mut self.lists[stage % 2];
+        let keep = if stage + 1 >= self.stages.len() { self.own.list_mut() } else { keep };
         match self.stages.get(stage) {
             Some(stage) => divide(values, self.index, stage, keep, send),
             None => keep.extend_from_slice(values),
@@ -189,11 +189,11 @@ impl<C: Mailboxes> Cube<'_, C> {
     }
 
     /// Applies the updates of the rank's own words and moves the others to the front. Returns the number of the others.
-    fn make_own_updates(&mut self, values: &mut [u64], table: &mut Table<impl Place>) -> usize {
+    fn apply_own_updates(&mut self, values: &mut [u64], table: &mut Table<impl Placement>) -> usize {
         let mut others = 0;
         for i in 0..values.len() {
             let value = values[i];
-            if self.stages.iter().all(|stage| stage.keeps(self.index.of(value))) {
+            if self.stages.iter().all(|stage| stage.keeps(self.index.word(value))) {
                 table.update(value);
                 self.tally.applied += 1;
             } else {
@@ -206,31 +206,31 @@ impl<C: Mailboxes> Cube<'_, C> {
 
     /// Runs one stage: sends the updates of the other half, receives those of the own half, and divides all that the rank then holds
     /// for the next stage.
-    fn exchange(&mut self, stage: usize, table: &mut Table<impl Place>) {
+    fn exchange(&mut self, stage: usize, table: &mut Table<impl Placement>) {
         let mut swap = Swap::new(&self.stages[stage], self.lists[stage % 2].send.len());
         if stage + 1 == self.stages.len() {
-            self.own.ask(table);
+            self.own.prefetch_early(table);
         }
         self.send(&mut swap, stage);
         if self.late {
-            self.go_on(stage, table);
+            self.process_kept(stage, table);
         }
-        while !swap.done() {
+        while !swap.is_complete() {
             let sent = self.send(&mut swap, stage);
             if !self.receive(&mut swap, stage) && !sent {
                 self.comm.relax();
             }
         }
         if !self.late {
-            self.go_on(stage, table);
+            self.process_kept(stage, table);
         }
         self.lists[stage % 2].send.clear();
     }
 
     /// Processes the updates that a rank keeps in a stage: divides them for the next stage, or applies them in the last one.
-    fn go_on(&mut self, stage: usize, table: &mut Table<impl Place>) {
+    fn process_kept(&mut self, stage: usize, table: &mut Table<impl Placement>) {
         if stage + 1 == self.stages.len() {
-            self.tally.applied += self.own.make(table);
+            self.tally.applied += self.own.apply(table);
             return;
         }
         let kept = std::mem::take(&mut self.lists[stage % 2].keep);
@@ -265,11 +265,11 @@ impl<C: Mailboxes> Cube<'_, C> {
             while *awaited {
                 let take = |_, words: &[u64]| {
                     match self.stages.get(next) {
-                        None => self.own.end().extend_from_slice(words),
+                        None => self.own.list_mut().extend_from_slice(words),
                         Some(_) if !self.late => self.lists[stage % 2].keep.extend_from_slice(words),
                         Some(after) => {
-                            let Lists { keep, send } = &mut self.lists[next % 2];
-                            let keep = if next + 1 == self.stages.len() { self.own.end() } else { keep };
+                            let SplitLists { keep, send } = &mut self.lists[next % 2];
+                            let keep = if next + 1 == self.stages.len() { self.own.list_mut() } else { keep };
                             divide(words, self.index, after, keep, send);
                         }
                     }
@@ -294,11 +294,11 @@ struct Swap {
 
 impl Swap {
     fn new(stage: &Stage, count: usize) -> Self {
-        let (cut, two) = (stage.cut(count), stage.peers.len() == 2);
-        Self { unsent: [Some((0, cut)), two.then_some((cut, count))], awaited: [true, two] }
+        let (cut, has_two_peers) = (stage.first_peer_updates(count), stage.peers.len() == 2);
+        Self { unsent: [Some((0, cut)), has_two_peers.then_some((cut, count))], awaited: [true, has_two_peers] }
     }
 
-    fn done(&self) -> bool {
+    fn is_complete(&self) -> bool {
         self.unsent == [None, None] && self.awaited == [false, false]
     }
 }

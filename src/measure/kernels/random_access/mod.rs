@@ -49,27 +49,27 @@ const N_WORDS: Parameter = Parameter {
     column: "table_words",
     unit: Unit::Words,
     meaning: "table size in words, over all ranks, a power of two",
-    domain: Domain::Size { least: 2, most: 1 << 60, default: 1 << 24 },
+    domain: Domain::Size { min: 2, max: 1 << 60, default: 1 << 24 },
 };
 const OWN_WORDS: Parameter = Parameter { meaning: "table size in words, per rank, a power of two", ..N_WORDS };
 const UPDATES: Parameter = parameter(
     "updates",
     "updates_per_word",
     "updates per word of the table; the definition has 4",
-    Domain::Real { above: 0.0, most: 1e6, default: 4.0 },
+    Domain::Real { exclusive_min: 0.0, max: 1e6, default: 4.0 },
 );
 const TIME_BOUND: Parameter = Parameter {
     name: "time_bound",
     column: "time_bound_seconds",
     unit: Unit::Seconds,
     meaning: "time bound per run: the number of updates is reduced to fit into it, estimated from shorter runs; 0 means no bound",
-    domain: Domain::Integer { least: 0, most: 1 << 20, default: 0 },
+    domain: Domain::Integer { min: 0, max: 1 << 20, default: 0 },
 };
 const Q: Parameter = parameter(
     "Q",
     "look_ahead",
     "look-ahead: maximum number of values that a rank stores; the definition allows 1024",
-    Domain::Integer { least: 1, most: 1 << 20, default: 1024 },
+    Domain::Integer { min: 1, max: 1 << 20, default: 1024 },
 );
 const STREAM: Parameter = parameter(
     "stream",
@@ -82,7 +82,7 @@ const INDEX: Parameter = parameter(
     "index_bits",
     "bits of a value that form its word's index: as in the reference implementation (lfsr: lowest, lcg: highest), the lowest, or the \
      highest as in the text of the definition",
-    Domain::Choice(&random_stream::INDEX_WORDS),
+    Domain::Choice(&random_stream::INDEX_NAMES),
 );
 const STARTS: Parameter = parameter(
     "starts",
@@ -107,7 +107,7 @@ const SEED: Parameter = parameter(
     "seed",
     "seed",
     "seed: shifts the common offset; 1 leaves it unchanged",
-    Domain::Integer { least: 0, most: u64::MAX, default: 1 },
+    Domain::Integer { min: 0, max: u64::MAX, default: 1 },
 );
 
 const OWNER_BY: Parameter = parameter(
@@ -121,13 +121,13 @@ const B: Parameter = parameter(
     "B",
     "receive_buffers",
     "receive buffers: outstanding receives per rank",
-    Domain::Integer { least: 1, most: 1 << 16, default: 16 },
+    Domain::Integer { min: 1, max: 1 << 16, default: 16 },
 );
 const SMSG: Parameter = parameter(
     "SMSG",
     "send_handles",
     "send handles: maximum outstanding sends per rank",
-    Domain::Integer { least: 1, most: 1 << 16, default: 16 },
+    Domain::Integer { min: 1, max: 1 << 16, default: 16 },
 );
 
 const OUTPUTS: &[Output] = &[
@@ -237,7 +237,7 @@ impl Kernel for Algorithm {
                 .into());
         }
         let lowest = matches!((point.text("index"), point.text("stream")), ("lowest", _) | ("reference", "lfsr"));
-        if lowest && Operation::of(point) == Operation::And {
+        if lowest && Operation::from_point(point) == Operation::And {
             return Err("operation = \"and\" changes no word if the lowest bits of a value are the index, because T[i] = i and v = i in \
                 these bits, and cannot be verified; use index = \"highest\""
                 .into());
@@ -251,15 +251,15 @@ impl Kernel for Algorithm {
     }
 
     /// Returns the work of the updates that were applied. With a time bound they may be fewer than the point requests.
-    fn done(&self, point: &Point, outputs: &BTreeMap<String, Value>) -> Work {
+    fn work_done(&self, point: &Point, outputs: &BTreeMap<String, Value>) -> Work {
         outputs.get("updates_made").and_then(Value::as_f64).map_or_else(|| self.work(point), work)
     }
 
     fn memory(&self, point: &Point) -> u64 {
         let words = self.arena_words(point).saturating_add((self.buffers)(point));
         // A replay needs a second table.
-        let replayed = if Operation::of(point) == Operation::Xor { 0 } else { self.arena_words(point) };
-        words.saturating_add(replayed).saturating_add(verify::WORDS).saturating_mul(WORD_BYTES)
+        let replayed = if Operation::from_point(point) == Operation::Xor { 0 } else { self.arena_words(point) };
+        words.saturating_add(replayed).saturating_add(verify::VERIFICATION_WORDS).saturating_mul(WORD_BYTES)
     }
 
     fn arena_words(&self, point: &Point) -> u64 {
@@ -301,12 +301,12 @@ const fn about(
 }
 
 /// Refuses no point.
-fn anything(_: &Point) -> std::result::Result<(), String> {
+fn refuse_nothing(_: &Point) -> std::result::Result<(), String> {
     Ok(())
 }
 
 /// Refuses `owner_by = "shift"` if the number of ranks is not a power of two.
-fn owner_can_be_found(point: &Point) -> std::result::Result<(), String> {
+fn refuse_unusable_shift(point: &Point) -> std::result::Result<(), String> {
     if point.text("owner_by") == "shift" && !point.ranks.is_power_of_two() {
         return Err(format!(
             "owner_by = \"shift\" needs a number of ranks that is a power of two, not {}; use \"division\" or \

@@ -14,11 +14,11 @@
 //!   threads transport, nodes are threads of one process, each with its own team; use a number of ranks whose product with
 //!   `cores` is the number of cores.
 
-use super::alltoallv::Lists;
+use super::alltoallv::RoundLists;
 use super::layout::Owners;
 use super::random_stream::Generator;
 use super::shared::team::{self, Gate};
-use super::shared::words::{Locking, Words, share};
+use super::shared::words::{Locking, Words, as_atomic_words};
 use super::shared::{CORES, measure_team, refuse_small_limit, sources};
 use super::table::Table;
 use super::verify::Clock;
@@ -65,7 +65,7 @@ const MODE: Parameter = parameter(
     "mode",
     "mapping_mode",
     "mapping mode with one table per node: 5 to 8 as in the paper's Table 1",
-    Domain::Integer { least: 5, most: 8, default: 6 },
+    Domain::Integer { min: 5, max: 8, default: 6 },
 );
 const UPDATES_BY: Parameter = parameter(
     "updates_by",
@@ -101,8 +101,8 @@ impl Plan {
     fn new(point: &Point) -> Self {
         let (mode, look_ahead) = (point.integer("mode"), point.integer("Q") as usize);
         let cores = match point.integer("cores") {
-            0 => (Hardware::here().cores_or_threads() / point.ranks).max(1),
-            asked => asked as usize,
+            0 => (Hardware::this_machine().cores_or_threads() / point.ranks).max(1),
+            cores => cores as usize,
         };
         let (sources, limit) = sources(mode, cores, look_ahead);
         Self { mode, cores, sources, limit }
@@ -110,7 +110,7 @@ impl Plan {
 
     /// Returns the maximum number of updates stored per core or per node, as the look-ahead limit of the mode counts them. It
     /// considers the list and the updates received by the node.
-    fn stored(&self, received: usize) -> usize {
+    fn max_stored(&self, received: usize) -> usize {
         match self.mode {
             5 => self.limit.max(received.div_ceil(self.cores)),
             7 => (self.limit / self.cores).max(received.div_ceil(self.cores)),
@@ -121,19 +121,19 @@ impl Plan {
 
 fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let plan = Plan::new(point);
-    let problem = Problem::in_streams(point, comm.rank(), comm.size(), plan.sources);
+    let problem = Problem::with_streams(point, comm.rank(), comm.size(), plan.sources);
     let races = point.text("updates_by") == "unlocked";
     let rules = Rules { races, conformant: matches!(plan.mode, 6 | 8), ..Rules::STRICT };
-    let how = if races { Locking::Unlocked } else { Locking::Atomic };
+    let locking = if races { Locking::Unlocked } else { Locking::Atomic };
     measure_team(comm, &problem, arena, rules, plan.cores, |table, clock| {
-        Ok(Tally { buffers: (KERNEL.buffers)(point), ..pass(&plan, &problem, how, table, clock)? })
+        Ok(Tally { buffers: (KERNEL.buffers)(point), ..pass(&plan, &problem, locking, table, clock)? })
     })
 }
 
 /// The data that the threads of a node share.
 struct Node {
     /// One list per source.
-    lists: Vec<Mutex<Lists>>,
+    lists: Vec<Mutex<RoundLists>>,
     /// The updates received in a round.
     received: RwLock<Vec<u64>>,
     rounds: u64,
@@ -152,26 +152,26 @@ struct Core<'a> {
 fn pass<C: Collectives>(
     plan: &Plan,
     problem: &Problem,
-    how: Locking,
+    locking: Locking,
     table: &mut Table,
     clock: &mut Clock<C>,
 ) -> Result<Tally> {
     let comm = clock.comm;
     let first = problem.owners.first(problem.part);
     let node = Node {
-        lists: (0..plan.sources).map(|_| Mutex::new(Lists::new(plan.limit, comm.size()))).collect(),
+        lists: (0..plan.sources).map(|_| Mutex::new(RoundLists::new(plan.limit, comm.size()))).collect(),
         received: RwLock::new(Vec::with_capacity(2 * plan.sources * plan.limit)),
         rounds: problem.rounds(plan.limit),
         cores: plan.cores,
         owners: Owners::cheapest(problem.owners),
     };
-    let words = share(table.words);
+    let words = as_atomic_words(table.words);
     let core = |number: usize| Core {
         number,
-        words: Words::Shared { words, first, index: problem.index, how, operation: problem.operation },
+        words: Words::Shared { words, first, index: problem.index, locking, operation: problem.operation },
         source: (number < plan.sources).then(|| {
-            let stream = problem.mine.start + number;
-            (problem.generator(stream), problem.share(stream))
+            let stream = problem.own_streams.start + number;
+            (problem.generator(stream), problem.stream_updates(stream))
         }),
     };
     let mut tally = Tally::default();
@@ -192,7 +192,7 @@ fn pass<C: Collectives>(
             comm.all_to_all_v(&send, &counts, &mut received);
             tally.messages += comm.size() as u64 - 1;
             tally.hops += (send.len() - counts[comm.rank()]) as u64;
-            tally.store(plan.stored(received.len()));
+            tally.store(plan.max_stored(received.len()));
         })
     };
     let applied = team::run_led(clock, (0..plan.cores).map(core).collect(), lead, |core, gate| {
@@ -230,6 +230,6 @@ impl Node {
         let size = (*left).min(list.values.len() as u64) as usize;
         *left -= size as u64;
         generator.fill(&mut list.values[..size]);
-        list.sort(size, |value| self.owners.of(problem.index.of(value)));
+        list.sort(size, |value| self.owners.owner(problem.index.word(value)));
     }
 }

@@ -12,7 +12,7 @@ use super::table::Table;
 use super::verify::{Clock, measure_timed};
 use super::{
     Algorithm, Division, INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND,
-    Tally, UPDATES, about, measure, owner_can_be_found,
+    Tally, UPDATES, about, measure, refuse_unusable_shift,
 };
 
 use crate::comm::arena::Arena;
@@ -39,7 +39,7 @@ pub const KERNEL: Algorithm = Algorithm {
                 stream = \"lfsr\", or access = \"xor\""
                 .into());
         }
-        owner_can_be_found(point)
+        refuse_unusable_shift(point)
     },
     buffers: |point| point.ranks as u64 * (point.integer("Q") + 3),
     rings: no_rings,
@@ -54,22 +54,24 @@ const ACCESS: Parameter = parameter(
 );
 
 fn run<C: Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let problem = Problem::distributed(point, comm.rank(), comm.size());
+    let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
     let owners = problem.find_owners(point.text("owner_by"));
     let tally = Tally { stored: problem.look_ahead as u64, buffers: (KERNEL.buffers)(point), ..Tally::default() };
     if point.text("access") == "xor" {
         return measure_timed(comm, &problem, arena, Rules::STRICT, |table, clock| {
-            xor(comm, &problem, owners, table, clock, tally)
+            run_atomics(comm, &problem, owners, table, clock, tally)
         });
     }
     let mut memory = vec![0; comm.size() * (problem.look_ahead + 1)];
     comm.rma_window(&mut [], &mut memory, |mut window| {
-        measure(comm, &problem, arena, Rules::STRICT, |table| put(comm, &problem, owners, table, &mut window, tally))
+        measure(comm, &problem, arena, Rules::STRICT, |table| {
+            run_puts(comm, &problem, owners, table, &mut window, tally)
+        })
     })
 }
 
 /// Puts the updates into the owners' buffers in rounds, as in Figure 14.
-fn put<C: Rma>(
+fn run_puts<C: Rma>(
     comm: &C,
     problem: &Problem,
     owners: Owners,
@@ -78,15 +80,15 @@ fn put<C: Rma>(
     mut tally: Tally,
 ) -> Tally {
     let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
-    let room = problem.look_ahead + 1;
+    let buffer_words = problem.look_ahead + 1;
     let mut counts = vec![0; comm.size()];
     for _ in 0..problem.rounds(problem.look_ahead) {
         let size = left.min(problem.look_ahead as u64);
         left -= size;
         for _ in 0..size {
             let value = generator.next_u64();
-            let owner = owners.of(problem.index.of(value));
-            window.put_value(owner, comm.rank() * room + counts[owner], value);
+            let owner = owners.owner(problem.index.word(value));
+            window.put_value(owner, comm.rank() * buffer_words + counts[owner], value);
             counts[owner] += 1;
         }
         tally.messages += size;
@@ -99,14 +101,14 @@ fn put<C: Rma>(
                 buffer[..end].fill(0);
                 end as u64
             };
-            buffers.chunks_exact_mut(room).map(scan).sum::<u64>()
+            buffers.chunks_exact_mut(buffer_words).map(scan).sum::<u64>()
         });
     }
     tally
 }
 
 /// Applies all updates by remote atomics on the table itself. Creating the window is not timed.
-fn xor<C: Rma>(
+fn run_atomics<C: Rma>(
     comm: &C,
     problem: &Problem,
     owners: Owners,
@@ -117,7 +119,7 @@ fn xor<C: Rma>(
     let (generator, counts) = (problem.own_generator(), vec![0; comm.size()]);
     let (tally, counts) = comm.rma_window(&mut [], table.words, |mut window| {
         clock.start();
-        let done = xor_all(problem, owners, generator, &mut window, tally, counts);
+        let done = apply_atomics(problem, owners, generator, &mut window, tally, counts);
         clock.stop();
         done
     });
@@ -130,7 +132,7 @@ fn xor<C: Rma>(
 /// Applies all updates. Also returns the number of updates sent to each rank.
 ///
 /// The generator is passed by value, so that it stays in registers: the processor waits for all stores before each atomic operation.
-fn xor_all(
+fn apply_atomics(
     problem: &Problem,
     owners: Owners,
     mut generator: Generator,
@@ -144,8 +146,8 @@ fn xor_all(
         left -= size;
         for _ in 0..size {
             let value = generator.next_u64();
-            let word = problem.index.of(value);
-            let owner = owners.of(word);
+            let word = problem.index.word(value);
+            let owner = owners.owner(word);
             window.xor(owner, (word - problem.owners.first(owner)) as usize, value);
             counts[owner] += 1;
         }

@@ -22,7 +22,7 @@ pub struct Nodes {
 
 impl Nodes {
     /// Returns nodes of one rank: every rank owns a part and generates updates.
-    fn alone(ranks: usize) -> Self {
+    fn from_ranks(ranks: usize) -> Self {
         Self { count: ranks, cores: 1, routers: 0 }
     }
 
@@ -51,7 +51,7 @@ pub struct Problem {
     /// The streams. The number of updates of stream s is proportional to the words of part s.
     pub streams: Layout,
     /// The streams that this rank generates.
-    pub mine: Range<usize>,
+    pub own_streams: Range<usize>,
     pub index: Index,
     /// Q in the papers.
     pub look_ahead: usize,
@@ -67,54 +67,54 @@ pub struct Problem {
 
 impl Problem {
     /// Returns the problem of a table distributed over `ranks` ranks. Each rank generates one stream.
-    pub fn distributed(point: &Point, rank: usize, ranks: usize) -> Self {
-        Self::on_nodes(point, rank, Nodes::alone(ranks))
+    pub fn with_distributed_table(point: &Point, rank: usize, ranks: usize) -> Self {
+        Self::with_nodes(point, rank, Nodes::from_ranks(ranks))
     }
 
     /// Returns the problem of a table distributed over some ranks of each node. The first rank of a node generates one stream.
-    pub fn on_nodes(point: &Point, rank: usize, nodes: Nodes) -> Self {
+    pub fn with_nodes(point: &Point, rank: usize, nodes: Nodes) -> Self {
         let (node, core, owners) = (rank / nodes.cores, rank % nodes.cores, nodes.cores - nodes.routers);
-        let whole = Self::whole(point, nodes.owners(), nodes.count);
+        let whole = Self::with_parts(point, nodes.owners(), nodes.count);
         let part = core.checked_sub(nodes.routers).map(|core| node * owners + core);
         Self {
             nodes,
             part: part.unwrap_or(0),
             own_words: part.map_or(0, |part| whole.owners.count(part) as usize),
-            mine: node..node + usize::from(core == 0),
+            own_streams: node..node + usize::from(core == 0),
             ..whole
         }
     }
 
     /// Returns the problem of a table distributed over `ranks` ranks. Each rank generates `streams` streams.
-    pub fn in_streams(point: &Point, rank: usize, ranks: usize, streams: usize) -> Self {
-        let distributed = Self::distributed(point, rank, ranks);
-        let whole = Self::whole(point, ranks, ranks * streams);
-        Self { mine: rank * streams..(rank + 1) * streams, streams: whole.streams, ..distributed }
+    pub fn with_streams(point: &Point, rank: usize, ranks: usize, streams: usize) -> Self {
+        let distributed = Self::with_distributed_table(point, rank, ranks);
+        let whole = Self::with_parts(point, ranks, ranks * streams);
+        Self { own_streams: rank * streams..(rank + 1) * streams, streams: whole.streams, ..distributed }
     }
 
     /// Returns the problem of a table that one rank owns and `streams` streams update.
-    pub fn local(point: &Point, streams: usize) -> Self {
-        Self::whole(point, 1, streams)
+    pub fn with_local_table(point: &Point, streams: usize) -> Self {
+        Self::with_parts(point, 1, streams)
     }
 
-    fn whole(point: &Point, parts: usize, streams: usize) -> Self {
+    fn with_parts(point: &Point, parts: usize, streams: usize) -> Self {
         let words = point.integer("N_words");
         let bits = words.trailing_zeros();
         let kind = StreamKind::from_name(point.text("stream"));
-        let moved = u128::from(point.integer("seed").wrapping_sub(1)) * 0x9e37_79b9_7f4a_7c15;
-        let common = (u128::from(COMMON_OFFSET) + moved) % u128::from(kind.period());
+        let seed_offset = u128::from(point.integer("seed").wrapping_sub(1)) * 0x9e37_79b9_7f4a_7c15;
+        let common = (u128::from(COMMON_OFFSET) + seed_offset) % u128::from(kind.period());
         Self {
             owners: Layout::new(bits, parts),
-            nodes: Nodes::alone(parts),
+            nodes: Nodes::from_ranks(parts),
             part: 0,
             own_words: words as usize,
             streams: Layout::new(bits, streams),
-            mine: 0..streams,
-            index: Index::of_bits(INDEX_CHOICES.of(point, "index"), kind, bits),
+            own_streams: 0..streams,
+            index: Index::with_bits(INDEX_CHOICES.meaning(point, "index"), kind, bits),
             look_ahead: if point.params.contains_key("Q") { point.integer("Q") as usize } else { 1 },
             updates: updates(point),
             kind,
-            operation: Operation::of(point),
+            operation: Operation::from_point(point),
             pages: Pages::from_name(point.text("pages")),
             spaced: point.text("starts") == "spaced",
             offset: if point.text("offset") == "common" { common as u64 } else { 0 },
@@ -122,25 +122,25 @@ impl Problem {
     }
 
     /// Returns the number of updates of all streams before this one.
-    fn before(&self, stream: usize) -> u64 {
+    fn updates_before(&self, stream: usize) -> u64 {
         let product = u128::from(self.updates) * u128::from(self.streams.first(stream));
         (product >> self.streams.words().trailing_zeros()) as u64
     }
 
     /// Returns the number of updates of one stream.
-    pub fn share(&self, stream: usize) -> u64 {
-        self.before(stream + 1) - self.before(stream)
+    pub fn stream_updates(&self, stream: usize) -> u64 {
+        self.updates_before(stream + 1) - self.updates_before(stream)
     }
 
     /// Returns the number of updates of this rank's streams.
     pub fn own_updates(&self) -> u64 {
-        self.before(self.mine.end) - self.before(self.mine.start)
+        self.updates_before(self.own_streams.end) - self.updates_before(self.own_streams.start)
     }
 
     /// Returns the number of rounds of at most `size` updates that the longest stream needs. It is the same on all ranks.
     pub fn rounds(&self, size: usize) -> u64 {
-        let most = u128::from(self.updates) * u128::from(self.streams.count(0));
-        (most.div_ceil(u128::from(self.streams.words())) as u64).div_ceil(size as u64)
+        let longest = u128::from(self.updates) * u128::from(self.streams.count(0));
+        (longest.div_ceil(u128::from(self.streams.words())) as u64).div_ceil(size as u64)
     }
 
     /// Returns the number of streams of a rank that generates updates. It is the same on all ranks.
@@ -162,20 +162,20 @@ impl Problem {
         let start = if self.spaced {
             period / self.streams.parts() as u128 * stream as u128
         } else {
-            u128::from(self.before(stream))
+            u128::from(self.updates_before(stream))
         };
-        Generator::after(self.kind, ((start + u128::from(self.offset) + u128::from(updates)) % period) as u64)
+        Generator::starting_after(self.kind, ((start + u128::from(self.offset) + u128::from(updates)) % period) as u64)
     }
 
     /// Returns the generator of this rank's only stream.
     pub fn own_generator(&self) -> Generator {
-        debug_assert_eq!(self.mine.len(), 1);
-        self.generator(self.mine.start)
+        debug_assert_eq!(self.own_streams.len(), 1);
+        self.generator(self.own_streams.start)
     }
 
     /// Returns the method to compute owners that a value of the parameter `owner_by` names.
-    pub fn find_owners(&self, by: &str) -> Owners {
-        match by {
+    pub fn find_owners(&self, owner_by: &str) -> Owners {
+        match owner_by {
             "shift" | "cheapest" => Owners::cheapest(self.owners),
             "division" => Owners::Division(self.owners),
             "prediction" => Owners::Prediction(self.owners),

@@ -20,7 +20,7 @@ pub struct Stage {
 
 impl Stage {
     /// Returns the number of updates that go to the first peer, if `count` updates are for the other half.
-    pub fn cut(&self, count: usize) -> usize {
+    pub fn first_peer_updates(&self, count: usize) -> usize {
         if self.peers.len() == 1 { count } else { count * self.first_share.0 / self.first_share.1 }
     }
 

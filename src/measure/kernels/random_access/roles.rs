@@ -34,12 +34,12 @@ use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
-use loads::{DELAY, DELAYED, DISABLED, LOADS, MOST_CORES, WITH_LOADS};
+use loads::{DELAY, DELAYED, DISABLED, LOADS, MAX_CORES, OUTPUTS_WITH_LOADS};
 use plan::{RolePlan, Route};
 
 pub const KERNEL: Algorithm = Algorithm {
     about: &About {
-        outputs: &WITH_LOADS,
+        outputs: &OUTPUTS_WITH_LOADS,
         ..about(
             "random_access.roles",
             "RandomAccess routed through a grid of nodes whose cores either route or update",
@@ -58,7 +58,7 @@ pub const KERNEL: Algorithm = Algorithm {
         let plan = RolePlan::new(point);
         let messages = plan.grid.dimensions().max(1)
             * (point.integer("B") + point.integer("SMSG") + point.integer("packets")) as usize;
-        ((plan.most_buckets() + messages) * plan.capacity + point.ranks) as u64
+        ((plan.max_buckets() + messages) * plan.capacity + point.ranks) as u64
     },
     rings: plan::rings,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
@@ -68,19 +68,19 @@ const CORES: Parameter = parameter(
     "cores_per_node",
     "node_cores",
     "cores per node: ranks that form a node, the paper's k",
-    Domain::Integer { least: 2, most: MOST_CORES as u64, default: 4 },
+    Domain::Integer { min: 2, max: MAX_CORES as u64, default: 4 },
 );
 const ROUTERS: Parameter = parameter(
     "routers",
     "node_routers",
     "routers: cores per node that route, the paper's k' (the first also generates); the others update",
-    Domain::Integer { least: 1, most: MOST_CORES as u64 - 1, default: 3 },
+    Domain::Integer { min: 1, max: MAX_CORES as u64 - 1, default: 3 },
 );
 const PACKETS: Parameter = parameter(
     "packets",
     "receive_packets",
     "packets: maximum number of messages that one receive takes; four in the paper",
-    Domain::Integer { least: 1, most: 16, default: 1 },
+    Domain::Integer { min: 1, max: 16, default: 1 },
 );
 
 fn refuse(point: &Point) -> std::result::Result<(), String> {
@@ -114,13 +114,13 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let plan = RolePlan::new(point);
-    let problem = Problem::on_nodes(point, comm.rank(), plan.nodes);
+    let problem = Problem::with_nodes(point, comm.rank(), plan.nodes);
     let mut member = Member::new(comm, &plan, &problem, point);
     let core = comm.rank() % plan.nodes.cores;
     let discards = point.integer("disabled") > 0;
     let rules = Rules { discards, conformant: !discards && member.delay == 0.0, ..Rules::STRICT };
     let outcome = measure(comm, &problem, arena, rules, |table| member.pass(core, &problem, table));
-    let busy = comm.gather(&[member.busy.to_bits()]);
+    let busy = comm.gather(&[member.busy_seconds.to_bits()]);
     let mut outcome = outcome?;
     for (number, busy) in busy.iter().flatten().enumerate() {
         let load = outcome.outputs.entry(LOADS[number % plan.nodes.cores]).or_insert(Value::Real(0.0));
@@ -162,7 +162,7 @@ struct Member<'a, C: Mailboxes> {
     delay: f64,
     idle: Idle,
     /// Seconds of the pass that this rank was not idle.
-    busy: f64,
+    busy_seconds: f64,
 }
 
 /// The idle time of a rank: it waits for messages or for room.
@@ -175,24 +175,24 @@ struct Idle {
 impl Idle {
     fn begin(&mut self, comm: &impl Comm) {
         if self.since.is_none() {
-            self.since = Some(comm.now());
+            self.since = Some(comm.wall_time());
         }
     }
 
     /// Ends an idle interval, if one has begun.
     fn end(&mut self, comm: &impl Comm) {
         if let Some(since) = self.since.take() {
-            self.seconds += comm.now() - since;
+            self.seconds += comm.wall_time() - since;
         }
     }
 }
 
 impl<'a, C: Mailboxes> Member<'a, C> {
     fn new(comm: &'a C, plan: &'a RolePlan, problem: &Problem, point: &Point) -> Self {
-        let (rank, all) = (comm.rank(), plan.grid.dimensions());
+        let (rank, dimensions) = (comm.rank(), plan.grid.dimensions());
         let (buffers, handles) = (point.integer("B") as usize, point.integer("SMSG") as usize);
         // The first dimension receives only generated updates and needs no channel. Without dimensions, channel 0 is the updating cores'.
-        let first_channel = all.min(1);
+        let first_channel = dimensions.min(1);
         let channel = |channel: usize| {
             let (inbox, outbox) = comm.mailbox(Tag::Data(channel as u8), buffers, handles, plan.capacity);
             Channel { inbox, outbox, ended: 0, received: Vec::with_capacity(plan.capacity) }
@@ -202,15 +202,15 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         let routes = if is_router { plan.routes(rank) } else { Vec::new() };
         // Parts without a route are served only by earlier cores; their updates never arrive here.
         let bucket = |part: usize| {
-            let wanted = plan.route(rank, part);
-            routes.iter().position(|route| *route == wanted).unwrap_or(0) as u32
+            let next_route = plan.route(rank, part);
+            routes.iter().position(|route| *route == next_route).unwrap_or(0) as u32
         };
         Self {
             comm,
             plan,
             owners: problem.find_owners(point.text("owner_by")),
             index: problem.index,
-            channels: (first_channel..=all).map(channel).collect(),
+            channels: (first_channel..=dimensions).map(channel).collect(),
             first_channel,
             bucket_for: if is_router { (0..problem.owners.parts()).map(bucket).collect() } else { Vec::new() },
             buckets: vec![Vec::with_capacity(plan.capacity); routes.len()],
@@ -225,33 +225,33 @@ impl<'a, C: Mailboxes> Member<'a, C> {
             },
             tally: Tally { buffers: (KERNEL.buffers)(point), ..Tally::default() },
             idle: Idle::default(),
-            busy: 0.0,
+            busy_seconds: 0.0,
         }
     }
 
     fn pass(&mut self, core: usize, problem: &Problem, table: &mut Table) -> Tally {
-        let started = self.comm.now();
+        let started = self.comm.wall_time();
         if core < self.plan.nodes.routers {
             self.generate(problem);
             for dimension in self.plan.dimensions(core) {
                 self.finish(dimension);
             }
-            self.end(self.plan.grid.dimensions());
+            self.end_dimension(self.plan.grid.dimensions());
         } else {
             self.update(table);
         }
-        self.work();
-        self.busy += self.comm.now() - started - self.idle.seconds;
+        self.end_idle();
+        self.busy_seconds += self.comm.wall_time() - started - self.idle.seconds;
         self.tally
     }
 
     fn generate(&mut self, problem: &Problem) {
-        if problem.mine.is_empty() {
+        if problem.own_streams.is_empty() {
             return;
         }
         let mut generator = problem.own_generator();
         for number in 1..=problem.own_updates() {
-            self.hold(1);
+            self.count_stored(1);
             self.route(generator.next_u64());
             if number % self.plan.capacity as u64 == 0 {
                 self.delay(self.plan.capacity);
@@ -263,15 +263,15 @@ impl<'a, C: Mailboxes> Member<'a, C> {
 
     /// Applies all updates that arrive, until all senders have sent their last message.
     fn update(&mut self, table: &mut Table) {
-        let (rank, all) = (self.comm.rank(), self.plan.grid.dimensions());
-        while self.channels[all - self.first_channel].ended < self.plan.senders(rank, all) {
+        let (rank, dimensions) = (self.comm.rank(), self.plan.grid.dimensions());
+        while self.channels[dimensions - self.first_channel].ended < self.plan.senders(rank, dimensions) {
             let Self { channels, first_channel, index, disabled, tally, idle, comm, .. } = self;
-            let channel = &mut channels[all - *first_channel];
+            let channel = &mut channels[dimensions - *first_channel];
             let (ended, mut updates) = (&mut channel.ended, 0);
-            let taken = channel.inbox.take_together(self.packets, |_, words| {
+            let taken = channel.inbox.take_batch(self.packets, |_, words| {
                 idle.end(*comm);
                 if *disabled {
-                    words.iter().for_each(|&value| tally.discard(index.of(value), value));
+                    words.iter().for_each(|&value| tally.discard(index.word(value), value));
                 } else {
                     table.apply(words);
                     tally.applied += words.len() as u64;
@@ -289,14 +289,14 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         }
     }
 
-    fn hold(&mut self, updates: usize) {
+    fn count_stored(&mut self, updates: usize) {
         self.stored += updates;
         self.tally.store(self.stored);
     }
 
     #[inline]
     fn route(&mut self, value: u64) {
-        let bucket = self.bucket_for[self.owners.of(self.index.of(value))] as usize;
+        let bucket = self.bucket_for[self.owners.owner(self.index.word(value))] as usize;
         self.buckets[bucket].push(value);
         if self.buckets[bucket].len() == self.plan.capacity {
             self.flush(bucket);
@@ -320,39 +320,39 @@ impl<'a, C: Mailboxes> Member<'a, C> {
                 self.wait();
             }
         }
-        self.work();
+        self.end_idle();
         self.tally.messages += 1;
     }
 
     /// Routes updates that have arrived for this rank's dimensions `first` and later. Returns whether any message had arrived.
     fn serve(&mut self, first: usize) -> bool {
         let own = self.plan.dimensions(self.comm.rank() % self.plan.nodes.cores);
-        let mut some = false;
-        for at in first.max(own.start).max(self.first_channel)..own.end {
-            let at = at - self.first_channel;
-            let mut received = std::mem::take(&mut self.channels[at].received);
+        let mut progress = false;
+        for dimension in first.max(own.start).max(self.first_channel)..own.end {
+            let channel = dimension - self.first_channel;
+            let mut received = std::mem::take(&mut self.channels[channel].received);
             loop {
-                let Channel { inbox, ended, .. } = &mut self.channels[at];
-                let taken = inbox.take_together(self.packets, |_, words| {
+                let Channel { inbox, ended, .. } = &mut self.channels[channel];
+                let taken = inbox.take_batch(self.packets, |_, words| {
                     *ended += usize::from(words.is_empty());
                     received.extend_from_slice(words);
                 });
                 if taken == 0 {
                     break;
                 }
-                self.work();
+                self.end_idle();
                 self.delay(received.len());
                 if self.disabled {
-                    received.drain(..).for_each(|value| self.tally.discard(self.index.of(value), value));
+                    received.drain(..).for_each(|value| self.tally.discard(self.index.word(value), value));
                 } else {
-                    self.hold(received.len());
+                    self.count_stored(received.len());
                     received.drain(..).for_each(|value| self.route(value));
                 }
-                some = true;
+                progress = true;
             }
-            self.channels[at].received = received;
+            self.channels[channel].received = received;
         }
-        some
+        progress
     }
 
     /// Waits until all updates that travel along this dimension have arrived, and then sends all remaining ones along it.
@@ -363,13 +363,13 @@ impl<'a, C: Mailboxes> Member<'a, C> {
                 self.wait();
             }
         }
-        self.end(dimension);
+        self.end_dimension(dimension);
     }
 
     /// Sends all remaining updates along a dimension or within the node, and then an empty message to each destination.
-    fn end(&mut self, along: usize) {
+    fn end_dimension(&mut self, dimension: usize) {
         for bucket in 0..self.routes.len() {
-            if self.routes[bucket].along == along {
+            if self.routes[bucket].along == dimension {
                 if !self.buckets[bucket].is_empty() {
                     self.flush(bucket);
                 }
@@ -381,8 +381,8 @@ impl<'a, C: Mailboxes> Member<'a, C> {
     /// Waits for the artificial delay of this number of updates. The delay counts as busy time.
     fn delay(&self, updates: usize) {
         if self.delay > 0.0 {
-            let until = self.comm.now() + self.delay * updates as f64;
-            while self.comm.now() < until {
+            let until = self.comm.wall_time() + self.delay * updates as f64;
+            while self.comm.wall_time() < until {
                 std::hint::spin_loop();
             }
         }
@@ -393,7 +393,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         self.comm.relax();
     }
 
-    fn work(&mut self) {
+    fn end_idle(&mut self) {
         self.idle.end(self.comm);
     }
 }

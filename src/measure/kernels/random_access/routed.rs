@@ -15,7 +15,7 @@ use super::random_stream::Index;
 use super::table::Table;
 use super::{
     Algorithm, B, Division, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS,
-    STREAM, TIME_BOUND, Tally, UPDATES, about, measure, owner_can_be_found,
+    STREAM, TIME_BOUND, Tally, UPDATES, about, measure, refuse_unusable_shift,
 };
 
 use crate::comm::arena::Arena;
@@ -57,7 +57,7 @@ pub(super) const DIMENSIONS: Parameter = parameter(
     "dimensions",
     "dimensions",
     "maximum number of dimensions of the grid of ranks, unless X, Y or Z are given",
-    Domain::Integer { least: 1, most: 24, default: 3 },
+    Domain::Integer { min: 1, max: 24, default: 3 },
 );
 pub(super) const X: Parameter =
     extent("X", "grid_x", "grid X: ranks in the first dimension; 0 derives the grid from `dimensions`");
@@ -75,35 +75,35 @@ pub(super) const Z: Parameter = extent(
 );
 pub(super) const BUFFERS: Parameter = Parameter {
     meaning: "receive buffers: outstanding receives per dimension",
-    domain: Domain::Integer { least: 1, most: 1 << 16, default: 4 },
+    domain: Domain::Integer { min: 1, max: 1 << 16, default: 4 },
     ..B
 };
 
 const fn extent(name: &'static str, column: &'static str, meaning: &'static str) -> Parameter {
-    parameter(name, column, meaning, Domain::Integer { least: 0, most: 1 << 24, default: 0 })
+    parameter(name, column, meaning, Domain::Integer { min: 0, max: 1 << 24, default: 0 })
 }
 
-fn given(point: &Point) -> Vec<usize> {
+fn grid_sizes(point: &Point) -> Vec<usize> {
     let sizes = ["X", "Y", "Z"].map(|name| point.integer(name) as usize);
     sizes.into_iter().filter(|&size| size > 0).collect()
 }
 
 /// Returns the grid of `ranks` ranks or nodes.
 pub(super) fn grid(point: &Point, ranks: usize) -> NodeGrid {
-    match given(point)[..] {
-        [] => NodeGrid::even(ranks, point.integer("dimensions") as usize),
+    match grid_sizes(point)[..] {
+        [] => NodeGrid::from_ranks(ranks, point.integer("dimensions") as usize),
         ref sizes => NodeGrid::new(sizes),
     }
 }
 
 fn refuse(point: &Point) -> std::result::Result<(), String> {
     refuse_grid(point, point.ranks)?;
-    owner_can_be_found(point)
+    refuse_unusable_shift(point)
 }
 
 /// Refuses X, Y and Z whose product is not the number of ranks or nodes.
 pub(super) fn refuse_grid(point: &Point, ranks: usize) -> std::result::Result<(), String> {
-    let sizes = given(point);
+    let sizes = grid_sizes(point);
     let product: u128 = sizes.iter().map(|&size| size as u128).product();
     if sizes.is_empty() || product == ranks as u128 {
         return Ok(());
@@ -132,7 +132,7 @@ fn capacity(grid: &NodeGrid, point: &Point) -> usize {
 }
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let problem = Problem::distributed(point, comm.rank(), comm.size());
+    let problem = Problem::with_distributed_table(point, comm.rank(), comm.size());
     let mut router = Router::new(comm, &problem, point);
     measure(comm, &problem, arena, Rules::STRICT, |table| router.pass(&problem, table))
 }
@@ -158,7 +158,7 @@ struct Router<'a, C: Mailboxes> {
     bucket_for: Vec<u32>,
     buckets: Vec<Vec<u64>>,
     /// The dimension and the destination of each bucket except the last.
-    leads_to: Vec<(usize, usize)>,
+    destinations: Vec<(usize, usize)>,
     stored: usize,
     tally: Tally,
 }
@@ -174,11 +174,11 @@ impl<'a, C: Mailboxes> Router<'a, C> {
             Dimension { inbox, outbox, peers: grid.peers(rank, dimension), ended: 0, received }
         };
         let dimensions: Vec<_> = (0..grid.dimensions()).map(dimension).collect();
-        let leads_to: Vec<(usize, usize)> = (0..grid.dimensions())
+        let destinations: Vec<(usize, usize)> = (0..grid.dimensions())
             .flat_map(|dimension| grid.peers(rank, dimension).into_iter().map(move |peer| (dimension, peer)))
             .collect();
-        let bucket_of = |hop| leads_to.iter().position(|&lead| lead == hop).unwrap_or(leads_to.len());
-        let bucket_for = |owner| grid.next(rank, owner).map_or(leads_to.len(), bucket_of) as u32;
+        let bucket_of = |hop| destinations.iter().position(|&lead| lead == hop).unwrap_or(destinations.len());
+        let bucket_for = |owner| grid.next_hop(rank, owner).map_or(destinations.len(), bucket_of) as u32;
         Self {
             comm,
             owners: problem.find_owners(point.text("owner_by")),
@@ -186,8 +186,8 @@ impl<'a, C: Mailboxes> Router<'a, C> {
             capacity,
             dimensions,
             bucket_for: (0..comm.size()).map(bucket_for).collect(),
-            buckets: vec![Vec::with_capacity(capacity); leads_to.len() + 1],
-            leads_to,
+            buckets: vec![Vec::with_capacity(capacity); destinations.len() + 1],
+            destinations,
             stored: 0,
             tally: Tally { buffers: (KERNEL.buffers)(point), ..Tally::default() },
         }
@@ -196,7 +196,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
     fn pass(&mut self, problem: &Problem, table: &mut Table) -> Tally {
         let mut generator = problem.own_generator();
         for number in 1..=problem.own_updates() {
-            self.hold(1);
+            self.count_stored(1);
             self.route(generator.next_u64(), table);
             if number % self.capacity as u64 == 0 {
                 self.serve(0, table);
@@ -205,11 +205,11 @@ impl<'a, C: Mailboxes> Router<'a, C> {
         for dimension in 0..self.dimensions.len() {
             self.finish(dimension, table);
         }
-        self.flush(self.leads_to.len(), table);
+        self.flush(self.destinations.len(), table);
         self.tally
     }
 
-    fn hold(&mut self, updates: usize) {
+    fn count_stored(&mut self, updates: usize) {
         self.stored += updates;
         self.tally.store(self.stored);
     }
@@ -217,7 +217,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
     /// Puts an update into its bucket, and sends the bucket if it is then full.
     #[inline]
     fn route(&mut self, value: u64, table: &mut Table) {
-        let bucket = self.bucket_for[self.owners.of(self.index.of(value))] as usize;
+        let bucket = self.bucket_for[self.owners.owner(self.index.word(value))] as usize;
         self.buckets[bucket].push(value);
         if self.buckets[bucket].len() == self.capacity {
             self.flush(bucket, table);
@@ -227,7 +227,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
     /// Sends a bucket. Applies the updates of the last bucket.
     fn flush(&mut self, bucket: usize, table: &mut Table) {
         let mut values = std::mem::take(&mut self.buckets[bucket]);
-        match self.leads_to.get(bucket) {
+        match self.destinations.get(bucket) {
             Some(&(dimension, peer)) => {
                 self.send(dimension, peer, &values, table);
                 self.tally.hops += values.len() as u64;
@@ -256,28 +256,28 @@ impl<'a, C: Mailboxes> Router<'a, C> {
 
     /// Distributes the updates that have arrived along dimension `first` and later ones. Returns whether any message had arrived.
     fn serve(&mut self, first: usize, table: &mut Table) -> bool {
-        let mut some = false;
-        for at in first..self.dimensions.len() {
-            let mut received = std::mem::take(&mut self.dimensions[at].received);
+        let mut received_any = false;
+        for dimension in first..self.dimensions.len() {
+            let mut received = std::mem::take(&mut self.dimensions[dimension].received);
             let inbox = |router: &mut Self, received: &mut Vec<u64>| {
-                router.dimensions[at].inbox.take(|_, words| received.extend_from_slice(words))
+                router.dimensions[dimension].inbox.take(|_, words| received.extend_from_slice(words))
             };
             while inbox(self, &mut received).is_some() {
                 // An empty message is the last one of its sender.
-                self.dimensions[at].ended += usize::from(received.is_empty());
-                self.hold(received.len());
+                self.dimensions[dimension].ended += usize::from(received.is_empty());
+                self.count_stored(received.len());
                 received.drain(..).for_each(|value| self.route(value, table));
-                some = true;
+                received_any = true;
             }
-            self.dimensions[at].received = received;
+            self.dimensions[dimension].received = received;
         }
-        some
+        received_any
     }
 
     /// Sends all remaining updates along a dimension, and waits until all peers have done the same.
     fn finish(&mut self, dimension: usize, table: &mut Table) {
-        for bucket in 0..self.leads_to.len() {
-            if self.leads_to[bucket].0 == dimension && !self.buckets[bucket].is_empty() {
+        for bucket in 0..self.destinations.len() {
+            if self.destinations[bucket].0 == dimension && !self.buckets[bucket].is_empty() {
                 self.flush(bucket, table);
             }
         }

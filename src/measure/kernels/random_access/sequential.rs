@@ -8,7 +8,7 @@
 
 use super::operation::{Operation, with_operation};
 use super::problem::Problem;
-use super::table::{FAR_AHEAD, Named, Place, Table};
+use super::table::{FAR_DISTANCE, Placement, SpecialisedTable, Table};
 use super::{
     Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
     UPDATES, about, measure, problem, random_stream,
@@ -32,8 +32,8 @@ pub const KERNEL: Algorithm = Algorithm {
         &[N_WORDS, UPDATES, TIME_BOUND, METHOD, STREAMS, Q, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES, SEED],
     ),
     table: Division::OverRanks,
-    refuse: enough_words,
-    buffers: |point| stored(point) as u64 + point.integer("streams"),
+    refuse: refuse_many_streams,
+    buffers: |point| values_stored(point) as u64 + point.integer("streams"),
     rings: no_rings,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
@@ -48,11 +48,11 @@ pub(super) const STREAMS: Parameter = parameter(
     "streams",
     "streams",
     "independent streams per process; the reference implementation has 128",
-    Domain::Integer { least: 1, most: 1 << 16, default: 1 },
+    Domain::Integer { min: 1, max: 1 << 16, default: 1 },
 );
 
 /// Refuses more streams than the table has words.
-pub(super) fn enough_words(point: &Point) -> std::result::Result<(), String> {
+pub(super) fn refuse_many_streams(point: &Point) -> std::result::Result<(), String> {
     let (streams, words) = (point.integer("streams"), point.integer("N_words"));
     if streams > words {
         return Err(format!("streams = {streams} is more than the {words} words of the table; use fewer"));
@@ -61,27 +61,28 @@ pub(super) fn enough_words(point: &Point) -> std::result::Result<(), String> {
 }
 
 /// Returns the number of values that `look_ahead` stores.
-fn stored(point: &Point) -> usize {
+fn values_stored(point: &Point) -> usize {
     (point.integer("Q") as usize).min(problem::LOOK_AHEAD_LIMIT)
 }
 
 /// Runs on this rank without communication. `random_access.star` calls this on every rank.
 pub(super) fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let problem = Problem::local(point, point.integer("streams") as usize);
-    let mut streams: Vec<_> = problem.mine.clone().map(|s| (problem.generator(s), problem.share(s))).collect();
+    let problem = Problem::with_local_table(point, point.integer("streams") as usize);
+    let mut streams: Vec<_> =
+        problem.own_streams.clone().map(|s| (problem.generator(s), problem.stream_updates(s))).collect();
     if point.text("method") == "immediate" || problem.look_ahead == 1 {
         let rules = Rules { conformant: streams.len() <= problem::LOOK_AHEAD_LIMIT, ..Rules::STRICT };
-        measure(comm, &problem, arena, rules, |table| match table.named(problem.pages) {
-            Named::Lowest(table) => immediate(table, &mut streams),
-            Named::Above(table) => immediate(table, &mut streams),
-            Named::Part(table) => immediate(table, &mut streams),
+        measure(comm, &problem, arena, rules, |table| match table.specialise(problem.pages) {
+            SpecialisedTable::LowBits(table) => apply_immediately(table, &mut streams),
+            SpecialisedTable::HighBits(table) => apply_immediately(table, &mut streams),
+            SpecialisedTable::AnyPart(table) => apply_immediately(table, &mut streams),
         })
     } else {
-        let mut values = vec![0; stored(point)];
-        measure(comm, &problem, arena, Rules::STRICT, |table| match table.named(problem.pages) {
-            Named::Lowest(table) => look_ahead(table, &mut streams, &mut values),
-            Named::Above(table) => look_ahead(table, &mut streams, &mut values),
-            Named::Part(table) => look_ahead(table, &mut streams, &mut values),
+        let mut values = vec![0; values_stored(point)];
+        measure(comm, &problem, arena, Rules::STRICT, |table| match table.specialise(problem.pages) {
+            SpecialisedTable::LowBits(table) => apply_with_look_ahead(table, &mut streams, &mut values),
+            SpecialisedTable::HighBits(table) => apply_with_look_ahead(table, &mut streams, &mut values),
+            SpecialisedTable::AnyPart(table) => apply_with_look_ahead(table, &mut streams, &mut values),
         })
     }
 }
@@ -89,18 +90,18 @@ pub(super) fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) ->
 type Stream = (random_stream::Generator, u64);
 
 /// Applies each update immediately, as in Figures 4 and 5.
-fn immediate(mut table: Table<impl Place>, streams: &mut [Stream]) -> Tally {
+fn apply_immediately(mut table: Table<impl Placement>, streams: &mut [Stream]) -> Tally {
     let tally = Tally { stored: streams.len() as u64, buffers: streams.len() as u64, ..Tally::default() };
     if let [(generator, left)] = streams {
         // The compiler keeps a single stream in a register.
         let mut own = generator.clone();
-        with_operation!(table.operation(), BY => (0..*left).for_each(|_| table.update_by(BY, own.next_u64())));
+        with_operation!(table.operation(), BY => (0..*left).for_each(|_| table.update_with(BY, own.next_u64())));
         return Tally { applied: *left, ..tally };
     }
     let common = streams.iter().map(|(_, left)| *left).min().unwrap_or(0);
     with_operation!(table.operation(), BY => {
         for _ in 0..common {
-            streams.iter_mut().for_each(|(generator, _)| table.update_by(BY, generator.next_u64()));
+            streams.iter_mut().for_each(|(generator, _)| table.update_with(BY, generator.next_u64()));
         }
     });
     // The streams differ by a few updates if their number does not divide the table.
@@ -111,18 +112,18 @@ fn immediate(mut table: Table<impl Place>, streams: &mut [Stream]) -> Tally {
 }
 
 /// Applies updates from a buffer of generated values. The words of the last `ahead` values are prefetched while the others are applied.
-fn look_ahead(mut table: Table<impl Place>, streams: &mut [Stream], values: &mut [u64]) -> Tally {
+fn apply_with_look_ahead(mut table: Table<impl Placement>, streams: &mut [Stream], values: &mut [u64]) -> Tally {
     let mut tally = Tally { stored: values.len() as u64, buffers: values.len() as u64, ..Tally::default() };
-    let ahead = (values.len() / 2).min(FAR_AHEAD);
+    let ahead = (values.len() / 2).min(FAR_DISTANCE);
     let mut waiting = 0;
     for (generator, left) in streams {
         while *left > 0 {
             let size = ((values.len() - ahead) as u64).min(*left) as usize;
-            let known = waiting + size;
-            generator.fill(&mut values[waiting..known]);
-            table.apply_but(&values[..known], ahead);
-            waiting = known.min(ahead);
-            values.copy_within(known - waiting..known, 0);
+            let end = waiting + size;
+            generator.fill(&mut values[waiting..end]);
+            table.apply_all_but(&values[..end], ahead);
+            waiting = end.min(ahead);
+            values.copy_within(end - waiting..end, 0);
             *left -= size as u64;
             tally.applied += size as u64;
         }

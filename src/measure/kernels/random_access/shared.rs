@@ -19,7 +19,7 @@
 pub mod team;
 pub(super) mod words;
 
-use super::alltoallv::Lists;
+use super::alltoallv::RoundLists;
 use super::layout::{Layout, Owners};
 use super::random_stream::{Generator, Index};
 use super::table::Table;
@@ -65,20 +65,20 @@ pub(super) const CORES: Parameter = parameter(
     "cores",
     "cores",
     "threads of the rank that share the table; 0 means one per core available to the process",
-    Domain::Integer { least: 0, most: 1 << 12, default: 0 },
+    Domain::Integer { min: 0, max: 1 << 12, default: 0 },
 );
 const MODE: Parameter = parameter(
     "mode",
     "mapping_mode",
     "mapping mode: table, generation and look-ahead limit per core or per node, 1 to 8 as in the paper's Table 1",
-    Domain::Integer { least: 1, most: 8, default: 6 },
+    Domain::Integer { min: 1, max: 8, default: 6 },
 );
 const UPDATES_BY: Parameter = parameter(
     "updates_by",
     "updates_by",
     "update method: atomic (an atomic xor), unlocked (unprotected load and store), locks (load and store under a lock), or \
      partitioned (only by the word's owner)",
-    Domain::Choice(&UPDATES_BY_WORDS),
+    Domain::Choice(&UPDATES_BY_NAMES),
 );
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum UpdatesBy {
@@ -93,17 +93,17 @@ const UPDATES_BY_CHOICES: Choices<UpdatesBy> = Choices(&[
     ("locks", UpdatesBy::Locks),
     ("partitioned", UpdatesBy::Partitioned),
 ]);
-const UPDATES_BY_WORDS: [&str; 4] = UPDATES_BY_CHOICES.words();
+const UPDATES_BY_NAMES: [&str; 4] = UPDATES_BY_CHOICES.words();
 impl UpdatesBy {
-    fn of(point: &Point) -> Self {
-        UPDATES_BY_CHOICES.of(point, "updates_by")
+    fn from_point(point: &Point) -> Self {
+        UPDATES_BY_CHOICES.meaning(point, "updates_by")
     }
 }
 const LOCKS: Parameter = parameter(
     "locks",
     "locks",
     "number of locks of the table, if updates use locks",
-    Domain::Integer { least: 1, most: 1 << 20, default: 16 },
+    Domain::Integer { min: 1, max: 1 << 20, default: 16 },
 );
 
 fn refuse(point: &Point) -> std::result::Result<(), String> {
@@ -123,7 +123,7 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
     if cores as u64 > words {
         return Err(format!("{cores} cores are more than the {words} words of the table; use a larger N_words"));
     }
-    if UpdatesBy::of(point) == UpdatesBy::Locks && locks > words {
+    if UpdatesBy::from_point(point) == UpdatesBy::Locks && locks > words {
         return Err(format!("{locks} locks are more than the {words} words of the table; use fewer"));
     }
     refuse_small_limit(mode, cores, look_ahead)
@@ -165,11 +165,11 @@ impl NodePlan {
     fn new(point: &Point) -> Self {
         let (mode, look_ahead) = (point.integer("mode"), point.integer("Q") as usize);
         let cores = match point.integer("cores") {
-            0 => Hardware::here().cores_or_threads(),
-            asked => asked as usize,
+            0 => Hardware::this_machine().cores_or_threads(),
+            cores => cores as usize,
         };
         let (sources, limit) = sources(mode, cores, look_ahead);
-        Self { mode, cores, partitioned: UpdatesBy::of(point) == UpdatesBy::Partitioned, sources, limit }
+        Self { mode, cores, partitioned: UpdatesBy::from_point(point) == UpdatesBy::Partitioned, sources, limit }
     }
 
     /// Returns whether cores apply updates that other cores generate.
@@ -188,7 +188,7 @@ impl NodePlan {
     }
 
     /// Returns the maximum number of updates stored per core or per node, as the look-ahead limit of the mode counts them.
-    fn stored(&self, largest_share: usize) -> usize {
+    fn max_stored(&self, largest_share: usize) -> usize {
         match self.mode {
             6 => self.slots() * self.size() * self.cores,
             7 => self.slots() * largest_share,
@@ -199,25 +199,28 @@ impl NodePlan {
     fn buffers(&self, point: &Point) -> u64 {
         // Per list: values, sorted values, their owners in half a word each, room for received values, two numbers per core.
         let list = if self.hands_over() { 5 * self.size() + 2 * self.cores } else { self.size() };
-        let locks = if UpdatesBy::of(point) == UpdatesBy::Locks { point.integer("locks") as usize } else { 0 };
+        let locks = if UpdatesBy::from_point(point) == UpdatesBy::Locks { point.integer("locks") as usize } else { 0 };
         (self.sources * self.slots() * list + locks * size_of::<Lock>() / size_of::<u64>()) as u64
     }
 }
 
 fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let plan = NodePlan::new(point);
-    let problem = Problem::local(point, plan.sources);
+    let problem = Problem::with_local_table(point, plan.sources);
     let locks: Vec<Lock> = (0..point.integer("locks")).map(|_| Lock::default()).collect();
-    let how = match UpdatesBy::of(point) {
+    let locking = match UpdatesBy::from_point(point) {
         UpdatesBy::Unlocked => Locking::Unlocked,
         UpdatesBy::Locks => Locking::Locks(&locks, Layout::new(point.integer("N_words").trailing_zeros(), locks.len())),
         // `Partitioned` does not use it, because each part has a single owner.
         UpdatesBy::Atomic | UpdatesBy::Partitioned => Locking::Atomic,
     };
-    let rules =
-        Rules { races: matches!(how, Locking::Unlocked), conformant: matches!(plan.mode, 1 | 6 | 8), ..Rules::STRICT };
+    let rules = Rules {
+        races: matches!(locking, Locking::Unlocked),
+        conformant: matches!(plan.mode, 1 | 6 | 8),
+        ..Rules::STRICT
+    };
     measure_team(comm, &problem, arena, rules, plan.cores, |table, clock| {
-        Ok(Tally { buffers: plan.buffers(point), ..pass(&plan, &problem, how, table, clock)? })
+        Ok(Tally { buffers: plan.buffers(point), ..pass(&plan, &problem, locking, table, clock)? })
     })
 }
 
@@ -242,7 +245,7 @@ pub(super) fn measure_team<C: Collectives>(
     }
     let mut outcome = outcome?;
     outcome.outputs.insert("cores_used", Value::Integer(cores as u64));
-    outcome.outputs.insert("hardware_threads", Value::Integer(Hardware::here().hardware_threads() as u64));
+    outcome.outputs.insert("hardware_threads", Value::Integer(Hardware::this_machine().hardware_threads() as u64));
     Ok(outcome)
 }
 
@@ -250,7 +253,7 @@ pub(super) fn measure_team<C: Collectives>(
 fn pass<C: Collectives>(
     plan: &NodePlan,
     problem: &Problem,
-    how: Locking,
+    locking: Locking,
     table: &mut Table,
     clock: &mut Clock<C>,
 ) -> Result<Tally> {
@@ -258,12 +261,12 @@ fn pass<C: Collectives>(
     let words = if plan.partitioned {
         words::divide(table.words, parts, problem.index, problem.operation)
     } else {
-        let words = words::share(table.words);
+        let words = words::as_atomic_words(table.words);
         let (index, operation) = (problem.index, problem.operation);
-        (0..plan.cores).map(|_| Words::Shared { words, first: 0, index, how, operation }).collect()
+        (0..plan.cores).map(|_| Words::Shared { words, first: 0, index, locking, operation }).collect()
     };
     let core = |(number, words)| {
-        let source = (number < plan.sources).then(|| (problem.generator(number), problem.share(number)));
+        let source = (number < plan.sources).then(|| (problem.generator(number), problem.stream_updates(number)));
         Core { number, words, source, applied: 0, largest_share: 0 }
     };
     let cores: Vec<Core> = words.into_iter().enumerate().map(core).collect();
@@ -275,7 +278,7 @@ fn pass<C: Collectives>(
     };
     let applied = done.iter().map(|core| core.applied).sum();
     let largest_share = done.iter().map(|core| core.largest_share).max().unwrap_or(0);
-    Ok(Tally { applied, stored: plan.stored(largest_share) as u64, ..Tally::default() })
+    Ok(Tally { applied, stored: plan.max_stored(largest_share) as u64, ..Tally::default() })
 }
 
 /// The state of one thread.
@@ -290,18 +293,18 @@ struct Core<'a> {
 }
 
 /// The results of one core.
-struct Done {
+struct CoreTotals {
     applied: u64,
     largest_share: usize,
 }
 
 impl Core<'_> {
     /// Applies all updates of the core's stream, to any part of the table.
-    fn work_alone(mut self, mut values: Vec<u64>) -> Done {
+    fn work_alone(mut self, mut values: Vec<u64>) -> CoreTotals {
         loop {
             let size = self.generate(&mut values);
             if size == 0 {
-                return Done { applied: self.applied, largest_share: self.largest_share };
+                return CoreTotals { applied: self.applied, largest_share: self.largest_share };
             }
             self.apply(&values[..size]);
         }
@@ -325,7 +328,7 @@ impl Core<'_> {
 /// Lists of updates. The sources fill them and all cores empty them.
 struct Rounds {
     /// One list per slot and source.
-    lists: Vec<Vec<RwLock<Lists>>>,
+    lists: Vec<Vec<RwLock<RoundLists>>>,
     rounds: u64,
     /// The owner of each word, if only the owner applies an update.
     owners: Option<Owners>,
@@ -334,7 +337,7 @@ struct Rounds {
 
 impl Rounds {
     fn new(plan: &NodePlan, problem: &Problem, parts: Layout) -> Self {
-        let list = |_| RwLock::new(Lists::new(plan.size(), plan.cores));
+        let list = |_| RwLock::new(RoundLists::new(plan.size(), plan.cores));
         Self {
             lists: (0..plan.slots()).map(|_| (0..plan.sources).map(list).collect()).collect(),
             rounds: problem.rounds(plan.size()),
@@ -345,7 +348,7 @@ impl Rounds {
 
     /// Runs the rounds of a core. With two slots, one list is filled while the other is emptied. With one slot, all cores wait between
     /// filling and emptying.
-    fn work(&self, mut core: Core, gate: &Gate) -> Done {
+    fn work(&self, mut core: Core, gate: &Gate) -> CoreTotals {
         let slots = self.lists.len() as u64;
         let slot = |round: u64| &self.lists[(round % slots) as usize];
         for round in 0..self.rounds + slots - 1 {
@@ -363,15 +366,15 @@ impl Rounds {
                 break;
             }
         }
-        Done { applied: core.applied, largest_share: core.largest_share }
+        CoreTotals { applied: core.applied, largest_share: core.largest_share }
     }
 
-    fn fill(&self, core: &mut Core, list: &RwLock<Lists>) {
+    fn fill(&self, core: &mut Core, list: &RwLock<RoundLists>) {
         let mut list = list.write().unwrap_or_else(PoisonError::into_inner);
         let list = &mut *list;
         if let Some(owners) = self.owners {
             let size = core.generate(&mut list.values);
-            list.sort(size, |value| owners.of(self.index.of(value)));
+            list.sort(size, |value| owners.owner(self.index.word(value)));
         } else {
             let (size, cores) = (core.generate(&mut list.sorted), list.counts.len());
             let end = |core: usize| size * core / cores;
@@ -379,7 +382,7 @@ impl Rounds {
         }
     }
 
-    fn empty(&self, core: &mut Core, lists: &[RwLock<Lists>]) {
+    fn empty(&self, core: &mut Core, lists: &[RwLock<RoundLists>]) {
         for list in lists {
             let list = list.read().unwrap_or_else(PoisonError::into_inner);
             let start: usize = list.counts[..core.number].iter().sum();

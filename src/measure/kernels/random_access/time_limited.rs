@@ -10,9 +10,9 @@ use apexmap_base::point::Point;
 /// Planned fraction of the time bound. It is below 1 because rates vary between runs.
 const MARGIN: f64 = 0.9;
 /// Smallest duration, as a fraction of the time bound, of a trial whose rate counts as that of the run.
-const ENOUGH: f64 = 0.05;
+const MIN_TRIAL_FRACTION: f64 = 0.05;
 /// Ratio of the requested updates to those of the first trial.
-const FIRST: f64 = 1024.0;
+const FIRST_TRIAL_DIVISOR: f64 = 1024.0;
 
 /// Runs the point with the number of updates that fits into `seconds`, at most the requested number. Shorter runs estimate it first.
 /// Every run is verified; the result is that of the last run. Collective.
@@ -22,23 +22,23 @@ pub(super) fn run(
     seconds: f64,
     world: &mut World,
 ) -> Result<Outcome> {
-    let asked = point.real("updates");
-    let least = 1.0 / point.integer("N_words") as f64;
-    let mut updates = (asked / FIRST).max(least);
+    let requested = point.real("updates");
+    let smallest = 1.0 / point.integer("N_words") as f64;
+    let mut updates = (requested / FIRST_TRIAL_DIVISOR).max(smallest);
     loop {
-        let part = point.clone().with("updates", updates.min(asked));
+        let part = point.clone().with_parameter("updates", updates.min(requested));
         let outcome = run(&part, world)?;
         // All ranks use the time of rank 0, so that they decide in the same way.
         let mut shared = [outcome.seconds.to_bits(), u64::from(outcome.verdict.is_err())];
         on_transport!(&world.transport, comm => comm.broadcast(&mut shared));
         let (time, wrong) = (f64::from_bits(shared[0]), shared[1] != 0);
-        if updates >= asked || wrong {
+        if updates >= requested || wrong {
             return Ok(outcome);
         }
-        let has_time_for = problem::updates(&part) as f64 * least * MARGIN * seconds / time;
-        if time >= ENOUGH * seconds || has_time_for >= asked {
-            return run(&point.clone().with("updates", has_time_for.clamp(least, asked)), world);
+        let fitting_updates = problem::updates(&part) as f64 * smallest * MARGIN * seconds / time;
+        if time >= MIN_TRIAL_FRACTION * seconds || fitting_updates >= requested {
+            return run(&point.clone().with_parameter("updates", fitting_updates.clamp(smallest, requested)), world);
         }
-        updates = has_time_for.min(updates * 16.0);
+        updates = fitting_updates.min(updates * 16.0);
     }
 }

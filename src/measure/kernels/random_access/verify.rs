@@ -20,7 +20,7 @@ use crate::numerics::mix::seed;
 use crate::{observer, progress};
 use apexmap_base::error::Result;
 use apexmap_base::sample::Phase;
-use hash::{count_of_wrong, hash_of_words, turn};
+use hash::{count_wrong, hash_words, update_hash};
 use reports::Report;
 use std::sync::{Mutex, PoisonError};
 use undo::undo;
@@ -59,7 +59,7 @@ impl Tally {
     #[inline]
     pub fn discard(&mut self, word: u64, value: u64) {
         self.discarded += 1;
-        self.discarded_hash ^= turn(word, value);
+        self.discarded_hash ^= update_hash(word, value);
     }
 }
 
@@ -90,12 +90,12 @@ impl<C: Collectives> Clock<'_, C> {
     pub fn start(&mut self) {
         observer::clock_starts();
         self.comm.barrier();
-        self.started = self.comm.now();
+        self.started = self.comm.wall_time();
     }
 
     /// Ends the interval.
     pub fn stop(&mut self) {
-        self.stopped = Some(self.comm.now());
+        self.stopped = Some(self.comm.wall_time());
         observer::clock_stops();
     }
 }
@@ -122,7 +122,7 @@ pub fn measure_timed<C: Collectives>(
     let first = problem.owners.first(problem.part);
     let contents = seed(&[u64::from_be_bytes(*b"T[i] = i"), first]);
     let (words, granted) = arena.words_mut(problem.pages, problem.own_words, contents, |place| first + place as u64)?;
-    let mut table = Table::new(words, first, problem.index).with(problem.operation);
+    let mut table = Table::new(words, first, problem.index).with_operation(problem.operation);
 
     progress::clock_starts();
     let mut clock = Clock { comm, started: 0.0, stopped: None };
@@ -135,20 +135,20 @@ pub fn measure_timed<C: Collectives>(
     comm.barrier();
 
     // Each rank contributes its part of its node's memory, so the sum is the memory of all nodes.
-    let memory = Hardware::here().usable_memory_bytes().unwrap_or(0) / comm.ranks_on_node() as u64;
+    let memory = Hardware::this_machine().usable_memory_bytes().unwrap_or(0) / comm.ranks_on_node() as u64;
     let memory = comm.all_reduce_sum(memory / apexmap_base::units::WORD_BYTES);
 
     // The clock has stopped on all ranks, so helper threads disturb no rank.
     let crew = Crew::new(comm.ranks_on_node());
-    let found = table_hash(&crew, &table, first);
+    let run_hash = table_hash(&crew, &table, first);
     let (demanded, errors) = match problem.operation {
         Operation::Xor => {
             let demanded = undo(comm, problem, &crew, &mut table, |share| {
-                note(BEFORE_UNDOING + (UNDONE - BEFORE_UNDOING) * share);
+                report_progress(UNDO_START + (UNDO_END - UNDO_START) * share);
             });
             let errors = wrong_words(&crew, &table, first);
             if errors == 0 {
-                arena.restored(problem.pages);
+                arena.mark_restored(problem.pages);
             }
             (demanded, errors)
         }
@@ -164,7 +164,7 @@ pub fn measure_timed<C: Collectives>(
         errors,
         words: problem.own_words as u64,
         fullest: demanded.fullest,
-        hash: found,
+        hash: run_hash,
     };
     Ok(report.gather(comm).outcome(problem, rules, granted, memory))
 }
@@ -173,7 +173,7 @@ pub fn measure_timed<C: Collectives>(
 const BLOCK: usize = 1 << 20;
 
 /// Calls `judge` for each block of the table and the number of its first word, on all threads of the crew. Combines the results.
-fn over_blocks(
+fn combine_blocks(
     crew: &Crew,
     table: &Table,
     first: u64,
@@ -188,28 +188,35 @@ fn over_blocks(
         let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
         *total = combine(*total, own);
     };
-    crew.each(table.words.len().div_ceil(BLOCK), blocks, work, note);
+    crew.for_each(table.words.len().div_ceil(BLOCK), blocks, work, note);
     total.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the hash of the table after the run.
 fn table_hash(crew: &Crew, table: &Table, first: u64) -> u64 {
-    over_blocks(crew, table, first, hash_of_words, |a, b| a ^ b, |share| note(BEFORE_UNDOING * share))
+    combine_blocks(crew, table, first, hash_words, |a, b| a ^ b, |share| report_progress(UNDO_START * share))
 }
 
 /// Returns the number of words that differ from their value before the run.
 fn wrong_words(crew: &Crew, table: &Table, first: u64) -> u64 {
-    over_blocks(crew, table, first, count_of_wrong, |a, b| a + b, |share| note(UNDONE + (1.0 - UNDONE) * share))
+    combine_blocks(
+        crew,
+        table,
+        first,
+        count_wrong,
+        |a, b| a + b,
+        |share| report_progress(UNDO_END + (1.0 - UNDO_END) * share),
+    )
 }
 
 /// Fraction of a verification, roughly, that is complete when undoing the updates begins.
-const BEFORE_UNDOING: f64 = 0.1;
+const UNDO_START: f64 = 0.1;
 /// Fraction of a verification, roughly, that is complete when all updates are undone.
-const UNDONE: f64 = 0.9;
+const UNDO_END: f64 = 0.9;
 
-fn note(share: f64) {
-    progress::note(Phase::Verifying, share);
+fn report_progress(share: f64) {
+    progress::report_share(Phase::Verifying, share);
 }
 
 /// Words that the verification needs in addition to the table.
-pub(super) const WORDS: u64 = 6 * undo::CHUNK as u64;
+pub(super) const VERIFICATION_WORDS: u64 = 6 * undo::CHUNK as u64;

@@ -4,7 +4,7 @@
 use super::Section;
 use crate::compare::Comparison;
 use crate::compare::groups::MatchedGroup;
-use apexmap_base::units::{amount, significant};
+use apexmap_base::units::{amount, short_number};
 use apexmap_results::table::columns::{ALPHA, BLOCK};
 use apexmap_theory::machine::{CATALOGUE, catalogue};
 use apexmap_theory::statistics::median;
@@ -22,10 +22,15 @@ pub struct Cards {
 impl Cards {
     pub fn new(comparison: &Comparison) -> Self {
         let cards = rows(comparison);
-        let groups =
-            |of: usize| comparison.groups.iter().filter_map(|group| argument(comparison, group, &cards, of)).collect();
+        let groups = |machine: usize| {
+            comparison
+                .groups
+                .iter()
+                .filter_map(|group| compare_with_hardware(comparison, group, &cards, machine))
+                .collect()
+        };
         let arguments: Vec<Vec<String>> = (1..comparison.machines.len()).map(groups).collect();
-        Self { arguments: arguments.concat(), read_off: read_off(comparison), cards }
+        Self { arguments: arguments.concat(), read_off: quote_paper(comparison), cards }
     }
 }
 
@@ -56,7 +61,7 @@ pub fn rows(comparison: &Comparison) -> Vec<NumberRow> {
     let mut rows = Vec::new();
     for entry in CATALOGUE {
         let values: Vec<Option<f64>> = (0..comparison.machines.len()).map(|k| value(k, entry.name)).collect();
-        let ratios: Vec<Option<f64>> = values[1..].iter().map(|of| Some((*of)? / values[0]?)).collect();
+        let ratios: Vec<Option<f64>> = values[1..].iter().map(|other| Some((*other)? / values[0]?)).collect();
         if ratios.iter().all(Option::is_none) {
             continue;
         }
@@ -64,7 +69,7 @@ pub fn rows(comparison: &Comparison) -> Vec<NumberRow> {
             number: entry.name,
             meaning: entry.meaning,
             values: values.iter().map(|value| value.map(|v| amount(v, entry.unit)).unwrap_or_default()).collect(),
-            shown: ratios.iter().map(|ratio| ratio.map(significant).unwrap_or_default()).collect(),
+            shown: ratios.iter().map(|ratio| ratio.map(short_number).unwrap_or_default()).collect(),
             ratios,
         });
     }
@@ -72,7 +77,7 @@ pub fn rows(comparison: &Comparison) -> Vec<NumberRow> {
 }
 
 /// Returns the ratios that usually explain a speed-up: ratios of rates, and reciprocal ratios of times.
-fn speeds(rows: &[NumberRow], of: usize) -> Vec<(&'static str, f64)> {
+fn speeds(rows: &[NumberRow], machine: usize) -> Vec<(&'static str, f64)> {
     const SPEEDS: [(&str, &str); 8] = [
         (catalogue::CLOCK_HZ.name, "clock"),
         (catalogue::MEMORY_BANDWIDTH_BYTES_PER_SECOND.name, "memory bandwidth per processor"),
@@ -84,58 +89,64 @@ fn speeds(rows: &[NumberRow], of: usize) -> Vec<(&'static str, f64)> {
         (catalogue::NETWORK_LATENCY_SECONDS.name, "network latency"),
     ];
     let speed = |(name, words): &(&str, &'static str)| {
-        let ratio = rows.iter().find(|row| row.number == *name)?.ratios[of - 1]?;
+        let ratio = rows.iter().find(|row| row.number == *name)?.ratios[machine - 1]?;
         Some((*words, if name.ends_with("_seconds") { 1.0 / ratio } else { ratio }))
     };
     SPEEDS.iter().filter_map(speed).collect()
 }
 
 /// Compares the measured ratios of a surface with the hardware ratios, as the paper does.
-fn argument(comparison: &Comparison, group: &MatchedGroup, rows: &[NumberRow], of: usize) -> Option<String> {
-    let speeds = speeds(rows, of);
+fn compare_with_hardware(
+    comparison: &Comparison,
+    group: &MatchedGroup,
+    rows: &[NumberRow],
+    machine: usize,
+) -> Option<String> {
+    let speeds = speeds(rows, machine);
     let (&(low_name, low), &(high_name, high)) =
         (speeds.iter().min_by(|a, b| a.1.total_cmp(&b.1))?, speeds.iter().max_by(|a, b| a.1.total_cmp(&b.1))?);
-    let ratio = |&at: &usize| Some((at, comparison.ratio(of, at)?.ratio.value));
-    let found: Vec<(usize, f64)> = group.points.iter().filter_map(ratio).collect();
-    let (least, most) = found.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), (_, r)| (l.min(*r), m.max(*r)));
-    let above = found.iter().filter(|(_, ratio)| *ratio > high).count();
-    let below = found.iter().filter(|(_, ratio)| *ratio < low).count();
-    let each: Vec<String> = speeds.iter().map(|(name, ratio)| format!("{name} {}", significant(*ratio))).collect();
-    let name = &comparison.machines[of].name;
+    let ratio = |&index: &usize| Some((index, comparison.ratio(machine, index)?.ratio.value));
+    let ratios: Vec<(usize, f64)> = group.points.iter().filter_map(ratio).collect();
+    let (least, most) = ratios.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), (_, r)| (l.min(*r), m.max(*r)));
+    let above = ratios.iter().filter(|(_, ratio)| *ratio > high).count();
+    let below = ratios.iter().filter(|(_, ratio)| *ratio < low).count();
+    let each: Vec<String> = speeds.iter().map(|(name, ratio)| format!("{name} {}", short_number(*ratio))).collect();
+    let name = &comparison.machines[machine].name;
     let mut text = format!(
         "{}, {name} / {}: the measured ratios lie between {} and {}; the hardware ratios are {}. ",
         group.label,
         comparison.machines[0].name,
-        significant(least),
-        significant(most),
+        short_number(least),
+        short_number(most),
         each.join(", ")
     );
-    let within = found.len() - above - below;
+    let within = ratios.len() - above - below;
     text += &format!(
         "{} points in total: {above} exceed every hardware ratio (largest: {high_name}), {below} are below every one \
          (smallest: {low_name}), {within} lie between. ",
-        found.len()
+        ratios.len()
     );
     if group.is_surface() {
         let corner = |alpha_high: bool, block_high: bool| -> Option<f64> {
             let ends = |column: &str, high: bool| {
                 let mut values: Vec<f64> =
-                    found.iter().filter_map(|(at, _)| comparison.points.points[*at].number(column)).collect();
+                    ratios.iter().filter_map(|(index, _)| comparison.points.points[*index].number(column)).collect();
                 values.sort_by(f64::total_cmp);
                 values.dedup();
                 let half = values.len().div_ceil(2);
                 if high { values.split_off(values.len() - half) } else { values[..half].to_vec() }
             };
             let (alphas, blocks) = (ends(ALPHA, alpha_high), ends(BLOCK, block_high));
-            let inside = |at: usize| {
-                let point = &comparison.points.points[at];
+            let inside = |index: usize| {
+                let point = &comparison.points.points[index];
                 point.number(ALPHA).is_some_and(|v| alphas.contains(&v))
                     && point.number(BLOCK).is_some_and(|v| blocks.contains(&v))
             };
-            let values: Vec<f64> = found.iter().filter(|(at, _)| inside(*at)).map(|(_, ratio)| ratio.ln()).collect();
+            let values: Vec<f64> =
+                ratios.iter().filter(|(index, _)| inside(*index)).map(|(_, ratio)| ratio.ln()).collect();
             median(&values).map(f64::exp)
         };
-        let shown = |v: Option<f64>| v.map(significant).unwrap_or_else(|| "-".into());
+        let shown = |v: Option<f64>| v.map(short_number).unwrap_or_else(|| "-".into());
         text += &format!(
             "Median ratio by quadrant: both localities high {}, temporal only {}, spatial only {}, both low {}.",
             shown(corner(false, true)),
@@ -148,42 +159,42 @@ fn argument(comparison: &Comparison, group: &MatchedGroup, rows: &[NumberRow], o
 }
 
 /// Returns the paper's statements about the surfaces of its machines; it prints no numbers of the surfaces themselves.
-pub fn read_off(comparison: &Comparison) -> Vec<String> {
-    use apexmap_theory::published::quoted;
+pub fn quote_paper(comparison: &Comparison) -> Vec<String> {
+    use apexmap_theory::published::quoted_number;
     let given: Vec<&str> = comparison.machines.iter().map(|machine| machine.given.as_str()).collect();
     let both = |a: &str, b: &str| given.contains(&a) && given.contains(&b);
-    let one = |name: &str| quoted(name).map(significant).unwrap_or_default();
-    let mut found = Vec::new();
+    let number = |name: &str| quoted_number(name).map(short_number).unwrap_or_default();
+    let mut sentences = Vec::new();
     if both("cheetah", "seaborg") {
-        found.push(format!(
+        sentences.push(format!(
             "Cheetah / Seaborg (Figure 5): {} to {} for high temporal or high spatial locality, {} to {} for low \
              localities, higher than any ratio of simple architectural parameters.",
-            one("cheetah_over_seaborg_local_least"),
-            one("cheetah_over_seaborg_local_most"),
-            one("cheetah_over_seaborg_far_least"),
-            one("cheetah_over_seaborg_far_most")
+            number("cheetah_over_seaborg_local_least"),
+            number("cheetah_over_seaborg_local_most"),
+            number("cheetah_over_seaborg_far_least"),
+            number("cheetah_over_seaborg_far_most")
         ));
     }
     if both("phoenix", "cheetah") {
-        found.push(format!(
+        sentences.push(format!(
             "Phoenix / Cheetah (Figure 6): up to {} where spatial locality is high and temporal locality poor; \
              below 1 where spatial locality is poor or temporal locality is high.",
-            one("phoenix_over_cheetah_most")
+            number("phoenix_over_cheetah_most")
         ));
     }
     let trades = [("cheetah", "Cheetah", "cheetah_trade_factor"), ("phoenix", "Phoenix", "phoenix_trade_factor")];
     for (_, name, figure) in trades.iter().filter(|(card, _, _)| given.contains(card)) {
-        found.push(format!(
+        sentences.push(format!(
             "{name}: L must grow by a factor of {} to sustain 10 MB/s when alpha goes from 0.001 to 1 (Section \
              3.3).",
-            one(figure)
+            number(figure)
         ));
     }
     if given.contains(&"seaborg") {
-        found.push(format!(
+        sentences.push(format!(
             "Seaborg: 1 MB/s needs L = 1 at alpha = 0.005 and up to L = {} as alpha grows (Section 3.3).",
-            one("seaborg_trade_words")
+            number("seaborg_trade_words")
         ));
     }
-    found
+    sentences
 }

@@ -12,17 +12,17 @@ use super::Section;
 use crate::compare::Comparison;
 use crate::compare::limit::SlowdownLimit;
 use crate::compare::points::{PointData, list_first};
-use crate::compare::ratio::{Basis, FALSE_FINDINGS, format_interval, format_ratio, ratio, shift, weakened};
-use crate::html::capital;
+use crate::compare::ratio::{Basis, FALSE_FINDINGS, format_interval, format_ratio, ratio, shift, weaken};
+use crate::html::capitalize;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::text_table::{Align, TextTable};
-use apexmap_base::units::{plural, significant};
-use apexmap_theory::statistics::rank_tests::{MannWhitney, adjusted};
+use apexmap_base::units::{plural, short_number};
+use apexmap_theory::statistics::rank_tests::{MannWhitney, adjust_p_values};
 use serde::Serialize;
 
 /// One tested point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Tested {
+pub struct TestedPoint {
     pub point: String,
     /// The base's speed divided by the new speed.
     pub slowdown: f64,
@@ -72,7 +72,7 @@ pub struct RegressionCheck {
     pub smallest_found: Option<f64>,
     pub false_findings: f64,
     /// Points slower than the limit, slowest first.
-    pub slower: Vec<Tested>,
+    pub slower: Vec<TestedPoint>,
     /// Points that only the base finished.
     pub not_finished: Vec<String>,
     pub tested: usize,
@@ -86,7 +86,7 @@ pub struct RegressionCheck {
 impl RegressionCheck {
     /// Returns `the smallest slowdown that this check could have found is 45 % (median point)`.
     pub fn power(&self) -> String {
-        let percent = |slowdown: f64| format!("{} %", significant(100.0 * (slowdown - 1.0)));
+        let percent = |slowdown: f64| format!("{} %", short_number(100.0 * (slowdown - 1.0)));
         match self.smallest_found {
             Some(slowdown) => {
                 format!(
@@ -113,20 +113,20 @@ impl RegressionCheck {
 
     /// Returns the limit in per cent.
     pub fn percent(&self) -> String {
-        significant(100.0 * (self.limit - 1.0))
+        short_number(100.0 * (self.limit - 1.0))
     }
 }
 
 /// Returns the smallest slowdown that would have been found at the median point; `None` if half of the points have no interval.
-fn smallest_found(tested: &[Tested], limit: SlowdownLimit) -> Option<f64> {
-    let one =
-        |tested: &Tested| tested.interval.map_or(f64::INFINITY, |(low, _)| limit.slowdown * tested.slowdown / low);
-    let mut all: Vec<f64> = tested.iter().map(one).collect();
-    all.sort_by(f64::total_cmp);
-    all.get(all.len() / 2).copied().filter(|slowdown| slowdown.is_finite())
+fn smallest_found(tested: &[TestedPoint], limit: SlowdownLimit) -> Option<f64> {
+    let smallest =
+        |tested: &TestedPoint| tested.interval.map_or(f64::INFINITY, |(low, _)| limit.slowdown * tested.slowdown / low);
+    let mut slowdowns: Vec<f64> = tested.iter().map(smallest).collect();
+    slowdowns.sort_by(f64::total_cmp);
+    slowdowns.get(slowdowns.len() / 2).copied().filter(|slowdown| slowdown.is_finite())
 }
 
-fn verdict(slower: &[Tested], not_finished: &[String], smallest: Option<f64>, limit: SlowdownLimit) -> Verdict {
+fn decide(slower: &[TestedPoint], not_finished: &[String], smallest: Option<f64>, limit: SlowdownLimit) -> Verdict {
     let far = 1.0 + FAR * (limit.slowdown - 1.0).max(SMALLEST_LIMIT);
     match smallest {
         _ if !slower.is_empty() || !not_finished.is_empty() => Verdict::Failed,
@@ -137,9 +137,9 @@ fn verdict(slower: &[Tested], not_finished: &[String], smallest: Option<f64>, li
 
 /// A point's test before the p values are adjusted.
 struct Test {
-    tested: Tested,
+    tested: TestedPoint,
     /// Smallest p value that the number of samples allows.
-    least: f64,
+    smallest_p: f64,
 }
 
 /// Checks the second machine of a comparison against the first.
@@ -155,8 +155,8 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
     };
     let mut tests = MannWhitney::default();
     let (mut done, mut not_finished, mut untested) = (Vec::new(), Vec::new(), 0);
-    for &at in &comparison.matched {
-        let (point, name) = (&comparison.points.points[at], &comparison.names[at]);
+    for &index in &comparison.matched {
+        let (point, name) = (&comparison.points.points[index], &comparison.names[index]);
         let (Some(a), Some(b)) = (&point.by_machine[0], &point.by_machine[1]) else { continue };
         match (a.samples(), b.samples()) {
             (0, _) => untested += 1,
@@ -174,11 +174,11 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
         ));
     }
     let mut warnings = comparison.stamps();
-    let (done, left_out) = with_launches(comparison, done, (&base.given, &new.given))?;
+    let (done, left_out) = split_by_launches(comparison, done, (&base.given, &new.given))?;
     untested += left_out.len();
-    warnings.extend(without_launches(&left_out, done.len() + left_out.len()));
-    warnings.extend(limits_of(&done, (&base.given, &new.given))?);
-    let missing = comparison.unmatched().filter(|point| point.by_machine[0].is_some()).count();
+    warnings.extend(list_single_launches(&left_out, done.len() + left_out.len()));
+    warnings.extend(check_power(&done, (&base.given, &new.given))?);
+    let missing = comparison.unmatched_points().filter(|point| point.by_machine[0].is_some()).count();
     if missing > 0 {
         warnings.push(format!(
             "{} of {} are missing in {} and were not checked",
@@ -187,16 +187,16 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
             new.given
         ));
     }
-    let q = adjusted(&done.iter().map(|test| test.tested.p).collect::<Vec<_>>());
-    let all: Vec<Tested> = done.into_iter().zip(q).map(|(test, q)| Tested { q, ..test.tested }).collect();
-    let (tested, smallest_found) = (all.len(), smallest_found(&all, limit));
-    let mut slower: Vec<Tested> = all.into_iter().filter(|tested| tested.q <= FALSE_FINDINGS).collect();
+    let q = adjust_p_values(&done.iter().map(|test| test.tested.p).collect::<Vec<_>>());
+    let results: Vec<TestedPoint> = done.into_iter().zip(q).map(|(test, q)| TestedPoint { q, ..test.tested }).collect();
+    let (tested, smallest_found) = (results.len(), smallest_found(&results, limit));
+    let mut slower: Vec<TestedPoint> = results.into_iter().filter(|tested| tested.q <= FALSE_FINDINGS).collect();
     slower.sort_by(|a, b| b.slowdown.total_cmp(&a.slowdown));
     Ok(RegressionCheck {
         base: base.name.clone(),
         new: new.name.clone(),
         limit: limit.slowdown,
-        verdict: verdict(&slower, &not_finished, smallest_found, limit),
+        verdict: decide(&slower, &not_finished, smallest_found, limit),
         smallest_found,
         false_findings: FALSE_FINDINGS,
         slower,
@@ -209,26 +209,26 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
 }
 
 fn test(a: &PointData, b: &PointData, limit: SlowdownLimit, tests: &mut MannWhitney, point: String) -> Option<Test> {
-    let found = ratio(a, b, tests)?;
+    let ratio = ratio(a, b, tests)?;
     let margin = limit.slowdown.ln();
     let (p, least) = match shift(a, b) {
         Some((shift, _)) => (shift.p_above(margin), 0.0),
         None => {
-            let (base, new) = (a.all(), b.all());
+            let (base, new) = (a.log_speeds(), b.log_speeds());
             // Test the new speeds against the base's speeds reduced by the limit.
             let slowed: Vec<f64> = base.iter().map(|speed| speed - margin).collect();
             let widening = a.widening.zip(b.widening).map(|(a, b)| a.max(b))?;
-            let p = |p: f64| weakened(p, widening);
-            (p(tests.p_above(&new, &slowed)), p(tests.least_p(new.len(), base.len())))
+            let p = |p: f64| weaken(p, widening);
+            (p(tests.p_above(&new, &slowed)), p(tests.min_p(new.len(), base.len())))
         }
     };
-    let tested = Tested { point, slowdown: found.value, interval: found.interval, basis: found.basis, p, q: 1.0 };
-    Some(Test { tested, least })
+    let tested = TestedPoint { point, slowdown: ratio.value, interval: ratio.interval, basis: ratio.basis, p, q: 1.0 };
+    Some(Test { tested, smallest_p: least })
 }
 
 /// Separates the tests of points with several launches from the points without, which are not tested unless allowed. An error if
 /// no point has several launches.
-fn with_launches(
+fn split_by_launches(
     comparison: &Comparison,
     done: Vec<Test>,
     (base, new): (&str, &str),
@@ -236,8 +236,9 @@ fn with_launches(
     if comparison.matching.allowed.one_launch {
         return Ok((done, Vec::new()));
     }
-    let (known, single): (Vec<Test>, Vec<Test>) = done.into_iter().partition(|test| test.tested.basis.knows_launches());
-    if known.is_empty() && !single.is_empty() {
+    let (several, single): (Vec<Test>, Vec<Test>) =
+        done.into_iter().partition(|test| test.tested.basis.includes_launches());
+    if several.is_empty() && !single.is_empty() {
         return Err(Error::input(
             format!(
                 "--fail-if: all {0} points were measured in a single launch in {base} or {new}; launches vary more than \
@@ -247,14 +248,14 @@ fn with_launches(
             "measure both with launches = 5 in the sweep's [launch], or accept this with --allow one-launch",
         ));
     }
-    Ok((known, single.into_iter().map(|test| test.tested.point).collect()))
+    Ok((several, single.into_iter().map(|test| test.tested.point).collect()))
 }
 
 /// Returns a warning that lists the points with a single launch.
-fn without_launches(points: &[String], all: usize) -> Option<String> {
+fn list_single_launches(points: &[String], total: usize) -> Option<String> {
     (!points.is_empty()).then(|| {
         format!(
-            "{} of {all} points were not tested, because they have a single launch on one side: {}; --allow one-launch tests them with \
+            "{} of {total} points were not tested, because they have a single launch on one side: {}; --allow one-launch tests them with \
              their samples",
             points.len(),
             list_first(points)
@@ -263,8 +264,8 @@ fn without_launches(points: &[String], all: usize) -> Option<String> {
 }
 
 /// Returns warnings about points with single launches; an error if no slowdown could be found with these samples.
-fn limits_of(done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> {
-    let single = done.iter().filter(|test| !test.tested.basis.knows_launches()).count();
+fn check_power(done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> {
+    let single = done.iter().filter(|test| !test.tested.basis.includes_launches()).count();
     if single == 0 {
         return Ok(Vec::new());
     }
@@ -274,7 +275,7 @@ fn limits_of(done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> {
         done.len()
     )];
     // Assume that every point has its smallest possible p value: how many points must be slower for the first to be found?
-    let mut least: Vec<f64> = done.iter().map(|test| test.least).collect();
+    let mut least: Vec<f64> = done.iter().map(|test| test.smallest_p).collect();
     least.sort_by(f64::total_cmp);
     let total = least.len() as f64;
     let needed = (1..=least.len()).find(|k| least[k - 1] <= FALSE_FINDINGS * *k as f64 / total);
@@ -310,12 +311,12 @@ pub fn text(check: &RegressionCheck, printed: &[String]) -> String {
     }
     let mut slower = TextTable::new([Align::Left, Align::Left, Align::Right, Align::Left, Align::Left]);
     for tested in &check.slower {
-        slower.row([
+        slower.add_row([
             "SLOWER".to_owned(),
             tested.point.clone(),
             format!("time {}", percent(tested.slowdown)),
             tested.interval.map(|(low, high)| format!("[{}, {}]", percent(low), percent(high))).unwrap_or_default(),
-            format!("q = {}", significant(tested.q)),
+            format!("q = {}", short_number(tested.q)),
         ]);
     }
     let _ = write!(text, "{slower}");
@@ -339,7 +340,7 @@ pub fn text(check: &RegressionCheck, printed: &[String]) -> String {
         check.untested,
         check.missing,
         100.0 * check.false_findings,
-        capital(&check.power())
+        capitalize(&check.power())
     );
     text
 }
@@ -365,20 +366,20 @@ struct CheckRows {
 impl Check {
     /// Omits the warnings in `stamps`, which the HTML page already shows.
     pub fn new(check: Option<&RegressionCheck>, stamps: &[String]) -> Self {
-        let row = |tested: &Tested| {
+        let row = |tested: &TestedPoint| {
             let interval = format_interval(tested.interval).unwrap_or_default();
             [
                 tested.point.clone(),
                 format_ratio(tested.slowdown),
                 interval,
-                significant(tested.p),
-                significant(tested.q),
+                short_number(tested.p),
+                short_number(tested.q),
             ]
         };
         let rows = |check: &RegressionCheck| CheckRows {
             percent: check.percent(),
             rows: check.slower.iter().map(row).collect(),
-            power: capital(&check.power()),
+            power: capitalize(&check.power()),
             check: RegressionCheck {
                 warnings: check.warnings.iter().filter(|warning| !stamps.contains(warning)).cloned().collect(),
                 ..check.clone()

@@ -3,7 +3,7 @@
 use super::Section;
 use crate::compare::Comparison;
 use crate::compare::machine::{Machine, Origin};
-use apexmap_base::units::{amount, significant};
+use apexmap_base::units::{amount, short_number};
 use apexmap_study::model_fit;
 use apexmap_theory::fit::{self, Estimate, Fit, Options};
 use apexmap_theory::models::{self, Model};
@@ -16,7 +16,7 @@ pub struct Fits {
 
 impl Fits {
     pub fn new(comparison: &Comparison) -> Self {
-        Self { fits: all(comparison) }
+        Self { fits: fit_models(comparison) }
     }
 }
 
@@ -54,29 +54,29 @@ struct ParameterRow {
 }
 
 /// Maximum number of points of a side-by-side fit; `apexmap fit` uses more.
-const MOST_POINTS: usize = 150;
+const MAX_POINTS: usize = 150;
 
 /// Fits every model that explains a kernel of at least two measured machines.
-fn all(comparison: &Comparison) -> Vec<ModelFit> {
-    let mut found = Vec::new();
+fn fit_models(comparison: &Comparison) -> Vec<ModelFit> {
+    let mut model_fits = Vec::new();
     for model in models::ALL {
         for kernel in model.about().explains {
             let has = |machine: &&Machine| {
                 machine.origin == Origin::Measured && machine.words("kernel").iter().any(|word| word == kernel)
             };
             if comparison.machines.iter().filter(has).count() > 1 {
-                found.extend(side_by_side(comparison, *model, kernel));
+                model_fits.extend(side_by_side(comparison, *model, kernel));
             }
         }
     }
-    found
+    model_fits
 }
 
 fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str) -> Option<ModelFit> {
     let mut fits: Vec<Option<Fit>> = Vec::new();
     let mut refused = Vec::new();
     for machine in comparison.machines {
-        match one(machine, model, kernel) {
+        match fit_machine(machine, model, kernel) {
             Some(Ok(fit)) => fits.push(Some(fit)),
             Some(Err(why)) => {
                 fits.push(None);
@@ -90,10 +90,10 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str
     }
     let mut rows = Vec::new();
     for parameter in model.about().parameters {
-        let of = |fit: &Option<Fit>| -> Option<Estimate> {
+        let estimate_of = |fit: &Option<Fit>| -> Option<Estimate> {
             fit.as_ref()?.estimates.iter().find(|estimate| estimate.number == parameter.number).cloned()
         };
-        let estimates: Vec<Option<Estimate>> = fits.iter().map(of).collect();
+        let estimates: Vec<Option<Estimate>> = fits.iter().map(estimate_of).collect();
         if estimates.iter().all(Option::is_none) {
             continue;
         }
@@ -104,12 +104,12 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str
             estimate.as_ref().map(text).unwrap_or_default()
         };
         let ratio = |estimate: &Option<Estimate>| {
-            let (Some(of), Some(to)) = (estimate, &estimates[0]) else { return String::new() };
-            if to.value <= 0.0 || of.value <= 0.0 {
+            let (Some(estimate), Some(base)) = (estimate, &estimates[0]) else { return String::new() };
+            if base.value <= 0.0 || estimate.value <= 0.0 {
                 return "-".into();
             }
-            let apart = of.low > to.high || of.high < to.low;
-            format!("{}{}", significant(of.value / to.value), if apart { " (intervals disjoint)" } else { "" })
+            let apart = estimate.low > base.high || estimate.high < base.low;
+            format!("{}{}", short_number(estimate.value / base.value), if apart { " (intervals disjoint)" } else { "" })
         };
         rows.push(ParameterRow {
             number: parameter.number,
@@ -132,8 +132,8 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str
 }
 
 /// Fits the model to the kernel's samples of a machine; returns `None` if there are none.
-fn one(machine: &Machine, model: &dyn Model, kernel: &str) -> Option<Result<Fit, String>> {
-    let samples = machine.samples.of_kernel(kernel);
+fn fit_machine(machine: &Machine, model: &dyn Model, kernel: &str) -> Option<Result<Fit, String>> {
+    let samples = machine.samples.with_kernel(kernel);
     if samples.is_empty() || machine.origin == Origin::Published {
         return None;
     }
@@ -142,8 +142,8 @@ fn one(machine: &Machine, model: &dyn Model, kernel: &str) -> Option<Result<Fit,
         reported.or_else(|| model_fit::loads(&samples, number))
     };
     let roles = model_fit::roles(model, &reported, machine.card.as_ref(), &[], &[]);
-    let options = Options { resamples: 0, leave_out: false, most_points: MOST_POINTS, ..Options::default() };
+    let options = Options { resamples: 0, leave_out: false, most_points: MAX_POINTS, ..Options::default() };
     let fit = model_fit::observations(&samples, model, &[])
         .and_then(|data| fit::fit(model, &data.observations, &roles, options));
-    Some(fit.map_err(|error| error.what))
+    Some(fit.map_err(|error| error.message))
 }

@@ -6,7 +6,7 @@ use super::Section;
 use crate::compare::Comparison;
 use crate::compare::points::{Point, PointData};
 use crate::compare::ratio::{
-    Basis, GeometricMean, format_interval, format_ratio, format_with_interval, geometric_mean, over_points,
+    Basis, GeometricMean, format_interval, format_ratio, format_with_interval, geometric_mean, mean_over_points,
 };
 use apexmap_results::samples::estimate::Mean;
 use apexmap_theory::statistics::rank_tests::MannWhitney;
@@ -31,7 +31,7 @@ pub struct Means {
 
 impl Means {
     pub fn new(comparison: &Comparison) -> Self {
-        let finished = finished(comparison);
+        let finished = finished_by_all(comparison);
         let several = comparison.machines.len() > 2;
         let ranks = if several { ranking(comparison, &finished) } else { Vec::new() };
         Self {
@@ -71,13 +71,13 @@ struct MeanLine {
 fn lines(comparison: &Comparison) -> Vec<MeanLine> {
     let mut tests = MannWhitney::default();
     let mut lines = Vec::new();
-    for of in 1..comparison.machines.len() {
-        let name = comparison.name(of);
+    for machine in 1..comparison.machines.len() {
+        let name = comparison.name(machine);
         for group in comparison.groups.iter().filter(|_| comparison.groups.len() > 1) {
-            let points: Vec<&Point> = group.points.iter().map(|&at| &comparison.points.points[at]).collect();
-            lines.extend(geometric_mean(&points, of, 0, &mut tests).map(|mean| line(name, &group.label, mean)));
+            let points: Vec<&Point> = group.points.iter().map(|&index| &comparison.points.points[index]).collect();
+            lines.extend(geometric_mean(&points, machine, 0, &mut tests).map(|mean| line(name, &group.label, mean)));
         }
-        let scopes = comparison.scopes(of).iter();
+        let scopes = comparison.scopes(machine).iter();
         lines.extend(scopes.filter_map(|over| Some(line(name, over.scope.label(), over.mean?))));
     }
     lines
@@ -133,9 +133,10 @@ impl MachineRank {
 }
 
 /// Returns the points that all machines finished.
-fn finished<'a>(comparison: &'a Comparison) -> Vec<&'a Point> {
-    let all = |point: &&Point| point.by_machine.iter().all(|data| data.as_ref().is_some_and(|data| data.samples() > 0));
-    comparison.matched_points().into_iter().filter(all).collect()
+fn finished_by_all<'a>(comparison: &'a Comparison) -> Vec<&'a Point> {
+    let is_finished =
+        |point: &&Point| point.by_machine.iter().all(|data| data.as_ref().is_some_and(|data| data.samples() > 0));
+    comparison.matched_points().into_iter().filter(is_finished).collect()
 }
 
 /// Returns the geometric means of every machine's speeds relative to every other's, such as `1.23 [1.2, 1.26], n = 9`. Empty if
@@ -144,9 +145,12 @@ fn matrix(comparison: &Comparison, finished: &[&Point]) -> Vec<Vec<String>> {
     // If no point was finished by all machines, each pair uses its own common points.
     let points = if finished.is_empty() { comparison.matched_points() } else { finished.to_vec() };
     let mut tests = MannWhitney::default();
-    let mut mean = |of: usize, to: usize| if of == to { None } else { geometric_mean(&points, of, to, &mut tests) };
+    let mut mean = |machine: usize, base: usize| {
+        if machine == base { None } else { geometric_mean(&points, machine, base, &mut tests) }
+    };
     let machines = 0..comparison.machines.len();
-    let means: Vec<Vec<_>> = machines.clone().map(|of| machines.clone().map(|to| mean(of, to)).collect()).collect();
+    let means: Vec<Vec<_>> =
+        machines.clone().map(|machine| machines.clone().map(|base| mean(machine, base)).collect()).collect();
     if means.iter().flatten().all(Option::is_none) {
         return Vec::new();
     }
@@ -166,37 +170,39 @@ fn ranking(comparison: &Comparison, points: &[&Point]) -> Vec<MachineRank> {
     if points.is_empty() {
         return Vec::new();
     }
-    let of = |machine: usize| -> Vec<PointData> {
+    let data_of = |machine: usize| -> Vec<PointData> {
         points.iter().filter_map(|point| point.by_machine[machine].clone()).collect()
     };
-    let means: Vec<Option<Mean>> = (0..comparison.machines.len()).map(|machine| over_points(&of(machine))).collect();
+    let means: Vec<Option<Mean>> =
+        (0..comparison.machines.len()).map(|machine| mean_over_points(&data_of(machine))).collect();
     let values: Vec<f64> = (0..comparison.machines.len())
         .map(|machine| {
-            let logs = of(machine).into_iter().filter_map(|data| Some(data.speed()?.ln()));
+            let logs = data_of(machine).into_iter().filter_map(|data| Some(data.speed()?.ln()));
             means[machine].map_or_else(|| logs.sum::<f64>() / points.len() as f64, |mean| mean.value)
         })
         .collect();
     let average = values.iter().sum::<f64>() / values.len() as f64;
-    let place = |values: &[f64], of: usize| 1 + values.iter().filter(|other| **other > values[of]).count();
-    let known: Option<Vec<Mean>> = means.into_iter().collect();
-    let draws = known.map(|known| drawn(&known));
+    let place = |values: &[f64], machine: usize| 1 + values.iter().filter(|other| **other > values[machine]).count();
+    let all_means: Option<Vec<Mean>> = means.into_iter().collect();
+    let draws = all_means.map(|all_means| draw_means(&all_means));
     let mut ranks: Vec<MachineRank> = comparison
         .machines
         .iter()
         .enumerate()
-        .map(|(of, machine)| {
+        .map(|(index, machine)| {
             let mut places: Option<Vec<usize>> =
-                draws.as_ref().map(|draws| draws.iter().map(|values| place(values, of)).collect());
+                draws.as_ref().map(|draws| draws.iter().map(|values| place(values, index)).collect());
             if let Some(places) = &mut places {
                 places.sort_unstable();
             }
-            let at = |places: &Vec<usize>, share: f64| places[((places.len() - 1) as f64 * share).round() as usize];
+            let quantile =
+                |places: &Vec<usize>, share: f64| places[((places.len() - 1) as f64 * share).round() as usize];
             MachineRank {
                 machine: machine.name.clone(),
-                rank: place(&values, of),
-                range: places.as_ref().map(|places| (at(places, 0.025), at(places, 0.975))),
+                rank: place(&values, index),
+                range: places.as_ref().map(|places| (quantile(places, 0.025), quantile(places, 0.975))),
                 first: places.as_ref().map(|p| p.iter().filter(|place| **place == 1).count() as f64 / p.len() as f64),
-                speed: (values[of] - average).exp(),
+                speed: (values[index] - average).exp(),
             }
         })
         .collect();
@@ -205,7 +211,7 @@ fn ranking(comparison: &Comparison, points: &[&Point]) -> Vec<MachineRank> {
 }
 
 /// Draws the means of all machines.
-fn drawn(means: &[Mean]) -> Vec<Vec<f64>> {
+fn draw_means(means: &[Mean]) -> Vec<Vec<f64>> {
     let mut random = Pcg64Mcg::seed_from_u64(SEED);
     let mut draw = |mean: &Mean| match StudentT::new(mean.freedom.min(1e6)) {
         Ok(t) if mean.variance > 0.0 => mean.value + mean.variance.sqrt() * t.sample(&mut random),

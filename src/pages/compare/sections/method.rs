@@ -21,16 +21,16 @@ impl Section for Method {
 
 /// Returns the bases of the matched points' intervals, one sentence per machine.
 pub fn bases(comparison: &Comparison) -> Vec<String> {
-    let mut found = Vec::new();
-    for of in 1..comparison.machines.len() {
+    let mut sentences = Vec::new();
+    for machine in 1..comparison.machines.len() {
         let mut counts: BTreeMap<Basis, usize> = BTreeMap::new();
-        for tested in comparison.ratios[of].ratios.values() {
+        for tested in comparison.ratios[machine].ratios.values() {
             *counts.entry(tested.ratio.basis).or_default() += 1;
         }
         if counts.is_empty() {
             continue;
         }
-        let say = |(basis, points): (&Basis, &usize)| match basis {
+        let describe = |(basis, points): (&Basis, &usize)| match basis {
             Basis::Pairs => format!("{points} from launches of one run, compared in pairs"),
             Basis::Launches => format!("{points} from the variation between launches"),
             Basis::Samples => {
@@ -40,8 +40,8 @@ pub fn bases(comparison: &Comparison) -> Vec<String> {
             }
             Basis::Nothing => format!("{points} without an interval because of too few samples"),
         };
-        let words: Vec<String> = counts.iter().map(say).collect();
-        found.push(format!("{}: {}.", comparison.title(of), words.join("; ")));
+        let words: Vec<String> = counts.iter().map(describe).collect();
+        sentences.push(format!("{}: {}.", comparison.title(machine), words.join("; ")));
     }
-    found
+    sentences
 }

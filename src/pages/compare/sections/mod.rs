@@ -40,7 +40,7 @@ use terms::Terms;
 const PAGE: &str = include_str!("compare.html");
 
 /// Maximum number of groups with figures.
-const MOST_GROUPS: usize = 6;
+const MAX_GROUPS: usize = 6;
 
 /// A section of the HTML page, which is the context of its template.
 pub trait Section: Serialize {
@@ -102,18 +102,23 @@ fn machine_names<'a>(comparison: &Comparison<'a>) -> Vec<&'a str> {
 }
 
 /// Makes all sections in their order, and writes their figures into a folder.
-fn all(comparison: &Comparison, figures: &Path, command: &str, check: Option<&RegressionCheck>) -> Result<Vec<Part>> {
+fn make_sections(
+    comparison: &Comparison,
+    figures: &Path,
+    command: &str,
+    check: Option<&RegressionCheck>,
+) -> Result<Vec<Part>> {
     let mut ratios = RatioFigures::new(comparison, figures)?;
     let mut rates = Rates::new(comparison, figures)?;
     let lead = ratios.take_lead().or_else(|| rates.lead());
     let (means, points) = (Means::new(comparison), MatchedPoints::new(comparison));
     let (terms, cards) = (Terms::new(comparison, figures)?, Cards::new(comparison));
-    let judged = check.map(RegressionCheck::sentence).into_iter().chain(means.fastest.clone());
+    let statements = check.map(RegressionCheck::sentence).into_iter().chain(means.fastest.clone());
     let method = Method { bases: method::bases(comparison), has_terms: terms.applies(), has_check: check.is_some() };
     let surfaces = Surfaces { viewer: Viewer { surfaces: ratios.surfaces() } };
     Ok(vec![
         Part::new(comparison, &Summary::new(comparison, &points.unfinished))?,
-        Part::new(comparison, &Overview::new(comparison, judged.collect(), lead))?,
+        Part::new(comparison, &Overview::new(comparison, statements.collect(), lead))?,
         Part::new(comparison, &means)?,
         Part::new(comparison, &Check::new(check, &comparison.stamps()))?,
         Part::new(comparison, &ratios)?,
@@ -157,7 +162,7 @@ pub fn write(
 ) -> Result<ComparisonOutput> {
     let figures = folder.join("figures");
     std::fs::create_dir_all(&figures).map_err(|e| Error::file("create", &figures, e))?;
-    let sections = all(comparison, &figures, command, check)?;
+    let sections = make_sections(comparison, &figures, command, check)?;
     let lines = sections.iter().flat_map(|section| &section.lines);
     let summary = lines.map(|line| format!("{line}\n")).collect();
     for (name, text) in sections.iter().flat_map(|section| &section.tables) {
@@ -173,7 +178,7 @@ pub fn write(
 /// Writes a table or the HTML page; `None` removes the file of an earlier comparison.
 fn save(path: &Path, text: Option<&str>) -> Result<()> {
     match text {
-        Some(text) => new_file::replace_by(path, text),
+        Some(text) => new_file::replace_contents(path, text),
         None => match std::fs::remove_file(path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", path, error)),
             _ => Ok(()),

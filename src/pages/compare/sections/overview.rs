@@ -7,7 +7,7 @@ use crate::compare::points::{Point, Scope, list_first};
 use crate::compare::ratio::{
     Basis, Decision, GeometricMean, ScopeRatios, format_interval, format_ratio, format_with_interval,
 };
-use crate::html::{CornerCell, Corners, Picture, capital};
+use crate::html::{CornerCell, Corners, Picture, capitalize};
 use apexmap_base::units::plural;
 use apexmap_results::table::columns::label;
 use serde::Serialize;
@@ -41,18 +41,18 @@ impl Section for Overview {
 /// Returns sentences for each machine except the base: first the points that are not compared, then one sentence per scope.
 pub fn verdicts(comparison: &Comparison) -> Vec<String> {
     let mut verdicts = Vec::new();
-    for of in (1..comparison.machines.len()).filter(|_| !comparison.matched.is_empty()) {
-        verdicts.extend(dropped(comparison, of));
-        let one = |over| Some(MachineVerdict { comparison, of, over, mean: over.mean? }.sentence());
-        let found: Vec<String> = comparison.scopes(of).iter().filter_map(one).collect();
-        if found.is_empty() {
+    for machine in (1..comparison.machines.len()).filter(|_| !comparison.matched.is_empty()) {
+        verdicts.extend(describe_dropped(comparison, machine));
+        let sentence = |over| Some(MachineVerdict { comparison, machine, over, mean: over.mean? }.sentence());
+        let sentences: Vec<String> = comparison.scopes(machine).iter().filter_map(sentence).collect();
+        if sentences.is_empty() {
             verdicts.push(format!(
                 "{} and {} have no common point with a value.",
-                comparison.name(of),
+                comparison.name(machine),
                 comparison.name(0)
             ));
         }
-        verdicts.extend(found);
+        verdicts.extend(sentences);
     }
     verdicts
 }
@@ -60,27 +60,27 @@ pub fn verdicts(comparison: &Comparison) -> Vec<String> {
 /// A machine relative to the base, over the points of a scope.
 struct MachineVerdict<'a> {
     comparison: &'a Comparison<'a>,
-    of: usize,
+    machine: usize,
     over: &'a ScopeRatios,
     mean: GeometricMean,
 }
 
 impl MachineVerdict<'_> {
     fn sentence(&self) -> String {
-        let (of, base, mean) = (self.comparison.name(self.of), self.comparison.name(0), self.mean);
-        let value = format!("{of} / {base} = {}", format_with_interval(mean.value, mean.interval));
+        let (name, base, mean) = (self.comparison.name(self.machine), self.comparison.name(0), self.mean);
+        let value = format!("{name} / {base} = {}", format_with_interval(mean.value, mean.interval));
         let measured = mean.interval.filter(|_| mean.basis != Basis::Nothing);
         let who = match measured {
-            Some((low, _)) if low > 1.0 => format!("{of} is faster than {base}: {value}"),
-            Some((_, high)) if high < 1.0 => format!("{of} is slower than {base}: {value}"),
+            Some((low, _)) if low > 1.0 => format!("{name} is faster than {base}: {value}"),
+            Some((_, high)) if high < 1.0 => format!("{name} is slower than {base}: {value}"),
             Some(_) => format!("No overall difference established: {value}"),
             None => value,
         };
         let who = match self.over.scope {
             Scope::All => who,
-            scope => format!("{}: {who}", capital(scope.label())),
+            scope => format!("{}: {who}", capitalize(scope.label())),
         };
-        let known = match (mean.basis, mean.interval) {
+        let basis = match (mean.basis, mean.interval) {
             (_, None) => "without an interval",
             (Basis::Pairs, _) => "95 % interval over launches of one run, compared in pairs",
             (Basis::Launches, _) => "95 % interval over launches",
@@ -92,7 +92,7 @@ impl MachineVerdict<'_> {
         };
         let [least, most] = self.extremes();
         format!(
-            "{who} (geometric mean over {}, {known}). {}; ratios from {} at {} to {} at {}.",
+            "{who} (geometric mean over {}, {basis}). {}; ratios from {} at {} to {} at {}.",
             self.members(),
             self.counts(),
             least.0,
@@ -104,18 +104,20 @@ impl MachineVerdict<'_> {
 
     /// Returns the smallest and the largest ratio, and their points.
     fn extremes(&self) -> [(String, &str); 2] {
-        let mut known: Vec<(f64, usize)> =
-            self.over.ratios.iter().map(|(at, tested)| (tested.ratio.value, *at)).collect();
-        known.sort_by(|a, b| a.0.total_cmp(&b.0));
-        [known.first(), known.last()].map(|end| {
-            end.map_or_else(Default::default, |(ratio, at)| (format_ratio(*ratio), self.comparison.names[*at].as_str()))
+        let mut ratios: Vec<(f64, usize)> =
+            self.over.ratios.iter().map(|(point, tested)| (tested.ratio.value, *point)).collect();
+        ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+        [ratios.first(), ratios.last()].map(|end| {
+            end.map_or_else(Default::default, |(ratio, point)| {
+                (format_ratio(*ratio), self.comparison.names[*point].as_str())
+            })
         })
     }
 
     /// Returns `the 9 points compared`, or only `9 points` if no others exist.
     fn members(&self) -> String {
         let points = plural(self.mean.cells, "point");
-        match (self.mean.left_out, dropped_points(self.comparison, self.of).next()) {
+        match (self.mean.left_out, points_on_one_side(self.comparison, self.machine).next()) {
             (1.., _) => format!("the {points} that have an interval"),
             (0, Some(_)) => format!("the {points} compared"),
             (0, None) => points,
@@ -127,11 +129,11 @@ impl MachineVerdict<'_> {
         let points = |count: usize| plural(count, "point");
         let comparison = self.comparison;
         let (mut counts, mut unadjusted, mut bare) = ([0; 3], [0; 2], Vec::new());
-        for (at, tested) in &self.over.ratios {
+        for (point, tested) in &self.over.ratios {
             let (ratio, slower) = (tested.ratio, usize::from(tested.ratio.value <= 1.0));
             match comparison.decision.differs(tested) {
                 true => counts[slower] += 1,
-                false if ratio.interval.is_none() => bare.push(comparison.names[*at].clone()),
+                false if ratio.interval.is_none() => bare.push(comparison.names[*point].clone()),
                 false => counts[2] += 1,
             }
             unadjusted[slower] += usize::from(ratio.is_decided());
@@ -149,7 +151,7 @@ impl MachineVerdict<'_> {
             let left_out = if self.mean.left_out > 0 { ", not included in the mean" } else { "" };
             parts.push(format!("No interval at {}{left_out}: {}", points(bare.len()), list_first(&bare)));
         }
-        let both = |at: &&usize| comparison.points.points[**at].has_both(self.of, 0);
+        let both = |point: &&usize| comparison.points.points[**point].has_both(self.machine, 0);
         let failed = self.over.points.iter().filter(both).count() - self.over.ratios.len();
         if failed > 0 {
             parts.push(format!("Unfinished at {}", points(failed)));
@@ -159,36 +161,40 @@ impl MachineVerdict<'_> {
 }
 
 /// Returns the points that either the machine or the base has, but not both.
-fn dropped_points<'a>(comparison: &'a Comparison, of: usize) -> impl Iterator<Item = &'a Point> {
-    comparison.points.points.iter().filter(move |point| point.by_machine[of].is_some() != point.by_machine[0].is_some())
+fn points_on_one_side<'a>(comparison: &'a Comparison, machine: usize) -> impl Iterator<Item = &'a Point> {
+    comparison
+        .points
+        .points
+        .iter()
+        .filter(move |point| point.by_machine[machine].is_some() != point.by_machine[0].is_some())
 }
 
 /// Describes the points that are not compared because they exist on one side only; `None` if there are none.
-fn dropped(comparison: &Comparison, of: usize) -> Option<String> {
+fn describe_dropped(comparison: &Comparison, other: usize) -> Option<String> {
     let side = |machine: usize| -> Option<String> {
         let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
-        for point in dropped_points(comparison, of).filter(|point| point.by_machine[machine].is_some()) {
+        for point in points_on_one_side(comparison, other).filter(|point| point.by_machine[machine].is_some()) {
             let ranks = point.value("ranks").map(|ranks| format!(", {}", label("ranks", ranks))).unwrap_or_default();
             *kinds.entry(format!("{}{ranks}", point.class)).or_default() += 1;
         }
         let left: usize = kinds.values().sum();
         let has = |point: &&Point| point.by_machine[machine].is_some();
-        let all = comparison.points.points.iter().filter(has).count();
+        let total = comparison.points.points.iter().filter(has).count();
         let mut parts: Vec<String> =
-            kinds.iter().take(MOST_KINDS).map(|(kind, count)| format!("{kind}: {count}")).collect();
-        parts.extend((kinds.len() > MOST_KINDS).then(|| "...".to_owned()));
+            kinds.iter().take(MAX_KINDS).map(|(kind, count)| format!("{kind}: {count}")).collect();
+        parts.extend((kinds.len() > MAX_KINDS).then(|| "...".to_owned()));
         let name = comparison.name(machine);
-        (left > 0).then(|| format!("{left} of {} of {name} ({})", plural(all, "point"), parts.join("; ")))
+        (left > 0).then(|| format!("{left} of {} of {name} ({})", plural(total, "point"), parts.join("; ")))
     };
-    let sides: Vec<String> = [0, of].into_iter().filter_map(side).collect();
+    let sides: Vec<String> = [0, other].into_iter().filter_map(side).collect();
     (!sides.is_empty()).then(|| format!("Not compared, because they exist on one side only: {}.", sides.join("; ")))
 }
 
 /// Maximum number of kinds of points in a sentence.
-const MOST_KINDS: usize = 4;
+const MAX_KINDS: usize = 4;
 
 /// Maximum number of ratios shown side by side; the maps show the others.
-const MOST_RATIOS: usize = 2;
+const MAX_RATIOS: usize = 2;
 
 /// Returns the ratios to the first machine on the first surface, and on the next one with the same axes; `None` without a
 /// surface.
@@ -200,21 +206,22 @@ fn corners(comparison: &Comparison) -> Option<Corners> {
     let same = surfaces.into_iter().filter(|group| axes(group) == [blocks.clone(), alphas.clone()]);
     let machines = 1..comparison.machines.len();
     let shown: Vec<(&MatchedGroup, usize)> =
-        same.flat_map(|group| machines.clone().map(move |of| (group, of))).take(MOST_RATIOS).collect();
-    let label = |(group, of): &(&MatchedGroup, usize)| format!("{}: {}", comparison.machines[*of].name, group.label);
-    let cell = |at: usize, alpha: f64, block: f64| {
-        let (group, of) = shown[at];
-        let corner = |&at: &usize| {
-            let number = |axis: usize| points.points[at].number(&group.axes[axis]);
+        same.flat_map(|group| machines.clone().map(move |machine| (group, machine))).take(MAX_RATIOS).collect();
+    let label =
+        |(group, machine): &(&MatchedGroup, usize)| format!("{}: {}", comparison.machines[*machine].name, group.label);
+    let cell = |index: usize, alpha: f64, block: f64| {
+        let (group, machine) = shown[index];
+        let corner = |&point: &usize| {
+            let number = |axis: usize| points.points[point].number(&group.axes[axis]);
             (number(0), number(1)) == (Some(block), Some(alpha))
         };
-        let found = group.points.iter().copied().find(corner);
-        let tested = found.and_then(|at| comparison.ratio(of, at));
+        let point = group.points.iter().copied().find(corner);
+        let tested = point.and_then(|index| comparison.ratio(machine, index));
         tested.map_or_else(CornerCell::default, |tested| CornerCell {
             value: format!("{} \u{d7}", format_ratio(tested.ratio.value)),
             interval: format_interval(tested.ratio.interval).unwrap_or_default(),
             limit: String::new(),
         })
     };
-    Corners::of(shown.iter().map(label).collect(), &alphas, &blocks, cell)
+    Corners::new(shown.iter().map(label).collect(), &alphas, &blocks, cell)
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 #[derive(Serialize)]
 pub struct MatchedPoints {
     matched: usize,
-    unmatched: Vec<Unmatched>,
+    unmatched: Vec<UnmatchedPoints>,
     unmatched_all: usize,
     unreported: Vec<String>,
     /// Points that a machine did not finish, as sentences.
@@ -24,7 +24,7 @@ pub struct MatchedPoints {
 
 /// Points of some machines that the others do not have.
 #[derive(Serialize)]
-struct Unmatched {
+struct UnmatchedPoints {
     who: String,
     points: usize,
     example: String,
@@ -34,12 +34,12 @@ impl MatchedPoints {
     pub fn new(comparison: &Comparison) -> Self {
         Self {
             matched: comparison.matched.len(),
-            unmatched: missing(comparison),
-            unmatched_all: comparison.unmatched().count(),
-            unreported: unreported(comparison),
-            unfinished: unfinished(comparison),
-            cells_table: cells(comparison),
-            unmatched_table: unmatched(comparison),
+            unmatched: count_missing(comparison),
+            unmatched_all: comparison.unmatched_points().count(),
+            unreported: describe_unreported(comparison),
+            unfinished: describe_unfinished(comparison),
+            cells_table: matched_table(comparison),
+            unmatched_table: unmatched_table(comparison),
         }
     }
 }
@@ -60,8 +60,8 @@ impl Section for MatchedPoints {
     }
 }
 
-fn missing(comparison: &Comparison) -> Vec<Unmatched> {
-    let mut found: Vec<Unmatched> = Vec::new();
+fn count_missing(comparison: &Comparison) -> Vec<UnmatchedPoints> {
+    let mut missing: Vec<UnmatchedPoints> = Vec::new();
     for (point, name) in comparison.points.points.iter().zip(&comparison.names).filter(|(point, _)| !point.is_in_all())
     {
         let who: Vec<&str> = comparison
@@ -72,57 +72,57 @@ fn missing(comparison: &Comparison) -> Vec<Unmatched> {
             .map(|(machine, _)| machine.name.as_str())
             .collect();
         let who = who.join(" and ");
-        match found.iter_mut().find(|known| known.who == who) {
+        match missing.iter_mut().find(|entry| entry.who == who) {
             Some(known) => known.points += 1,
-            None => found.push(Unmatched { who, points: 1, example: name.clone() }),
+            None => missing.push(UnmatchedPoints { who, points: 1, example: name.clone() }),
         }
     }
-    found
+    missing
 }
 
-fn unreported(comparison: &Comparison) -> Vec<String> {
-    let one = |(machine, class, names): &(String, String, Vec<String>)| {
+fn describe_unreported(comparison: &Comparison) -> Vec<String> {
+    let sentence = |(machine, class, names): &(String, String, Vec<String>)| {
         format!("{machine} does not report {} of {class}: points are matched without it.", names.join(", "))
     };
-    comparison.points.unreported.iter().map(one).collect()
+    comparison.points.unreported.iter().map(sentence).collect()
 }
 
 /// Describes the points that each machine did not finish, with an example.
-fn unfinished(comparison: &Comparison) -> Vec<String> {
-    let mut found = Vec::new();
+fn describe_unfinished(comparison: &Comparison) -> Vec<String> {
+    let mut sentences = Vec::new();
     for (k, machine) in comparison.machines.iter().enumerate() {
         let data = comparison.points.points.iter().map(|point| point.by_machine[k].as_ref()).zip(&comparison.names);
         let failed = data.filter_map(|(data, name)| Some((data?, name))).filter(|(data, _)| data.samples() == 0);
         let failed: Vec<(&PointData, &String)> = failed.collect();
         let Some((data, example)) = failed.first() else { continue };
         let status = data.failures.first().map_or("no value", |status| status.name());
-        found.push(format!(
+        sentences.push(format!(
             "{} did not finish {}, such as {example} ({status}).",
             machine.name,
             plural(failed.len(), "point")
         ));
     }
-    found
+    sentences
 }
 
 /// Returns the table of matched points, with speeds and ratios.
-fn cells(comparison: &Comparison) -> String {
+fn matched_table(comparison: &Comparison) -> String {
     let columns = comparison.points.columns();
     let mut head = comparison.points.head();
     for machine in comparison.machines {
-        head.extend(["speed", "launches", "samples"].map(|what| format!("{what} of {}", machine.name)));
+        head.extend(["speed", "launches", "samples"].map(|quantity| format!("{quantity} of {}", machine.name)));
     }
-    for of in 1..comparison.machines.len() {
-        let ratio = comparison.title(of);
-        head.extend(["", ": low", ": high", ": basis", ": p", ": adjusted p"].map(|what| format!("{ratio}{what}")));
+    for machine_index in 1..comparison.machines.len() {
+        let ratio = comparison.title(machine_index);
+        head.extend(["", ": low", ": high", ": basis", ": p", ": adjusted p"].map(|column| format!("{ratio}{column}")));
     }
     let mut rows = vec![head];
-    for &at in &comparison.matched {
-        let point = &comparison.points.points[at];
+    for &index in &comparison.matched {
+        let point = &comparison.points.points[index];
         let mut row = point.row(&columns);
-        row.extend(point.by_machine.iter().flat_map(|data| speed(data.as_ref())));
-        for of in 1..comparison.machines.len() {
-            row.extend(compared(comparison.ratio(of, at), point.has_both(of, 0)));
+        row.extend(point.by_machine.iter().flat_map(|data| speed_cells(data.as_ref())));
+        for machine_index in 1..comparison.machines.len() {
+            row.extend(ratio_cells(comparison.ratio(machine_index, index), point.has_both(machine_index, 0)));
         }
         rows.push(row);
     }
@@ -130,7 +130,7 @@ fn cells(comparison: &Comparison) -> String {
 }
 
 /// Returns speed, launches and samples of a machine at a point; empty if the machine does not have the point.
-fn speed(data: Option<&PointData>) -> [String; 3] {
+fn speed_cells(data: Option<&PointData>) -> [String; 3] {
     let Some(data) = data else { return Default::default() };
     let speed = data.speed().map_or(String::new(), |speed| speed.to_string());
     [speed, data.launches.len().to_string(), data.samples().to_string()]
@@ -138,8 +138,8 @@ fn speed(data: Option<&PointData>) -> [String; 3] {
 
 /// Returns the ratio of a machine to the first, the ends of its interval, the interval's basis, its p value and the p value
 /// adjusted for all points; empty if one of them does not have the point.
-fn compared(found: Option<&TestedRatio>, both: bool) -> [String; 6] {
-    let Some(TestedRatio { ratio, q }) = found else {
+fn ratio_cells(tested: Option<&TestedRatio>, both: bool) -> [String; 6] {
+    let Some(TestedRatio { ratio, q }) = tested else {
         return ["", "", "", if both { "did not finish" } else { "" }, "", ""].map(str::to_owned);
     };
     let (low, high) = ratio.interval.map(|(low, high)| (low.to_string(), high.to_string())).unwrap_or_default();
@@ -148,12 +148,12 @@ fn compared(found: Option<&TestedRatio>, both: bool) -> [String; 6] {
 }
 
 /// Returns the table of points that not all machines have, with the machines that have them.
-fn unmatched(comparison: &Comparison) -> String {
+fn unmatched_table(comparison: &Comparison) -> String {
     let columns = comparison.points.columns();
     let mut head = comparison.points.head();
     head.extend(comparison.machines.iter().map(|machine| machine.name.clone()));
     let mut rows = vec![head];
-    for point in comparison.unmatched() {
+    for point in comparison.unmatched_points() {
         let mut row = point.row(&columns);
         row.extend(point.by_machine.iter().map(|data| if data.is_some() { "yes" } else { "no" }.to_owned()));
         rows.push(row);

@@ -34,9 +34,9 @@ struct About {
 }
 
 /// Describes environment variables that differ between the measured machines, with their values; `None` if all are the same.
-pub fn environments(machines: &[Machine]) -> Option<String> {
+pub fn environment_differences(machines: &[Machine]) -> Option<String> {
     let measured = machines.iter().filter(|machine| machine.origin == Origin::Measured);
-    let of = |machine: &Machine| -> BTreeSet<String> {
+    let variables = |machine: &Machine| -> BTreeSet<String> {
         machine
             .words("environment")
             .iter()
@@ -45,7 +45,8 @@ pub fn environments(machines: &[Machine]) -> Option<String> {
             .map(str::to_owned)
             .collect()
     };
-    let each: Vec<(&str, BTreeSet<String>)> = measured.map(|machine| (machine.name.as_str(), of(machine))).collect();
+    let each: Vec<(&str, BTreeSet<String>)> =
+        measured.map(|machine| (machine.name.as_str(), variables(machine))).collect();
     let common = each.iter().map(|(_, set)| set.clone()).reduce(|a, b| &a & &b)?;
     let own = |(name, set): &(&str, BTreeSet<String>)| {
         let own: Vec<&str> = set.difference(&common).map(String::as_str).collect();
@@ -84,16 +85,16 @@ fn about(machine: &Machine) -> About {
     }
     let pages: Vec<String> = machine.numbers("page_bytes").into_iter().map(units::bytes).collect();
     facts.push(("Page size granted", pages.join(", ")));
-    if let Some((from, to, load)) = machine.moments() {
+    if let Some((from, to, load)) = machine.time_range() {
         facts.push(("Measured", format!("from {} to {}", html::utc(from), html::utc(to))));
-        facts.push(("Load average", if load.is_nan() { String::new() } else { units::significant(load) }));
+        facts.push(("Load average", if load.is_nan() { String::new() } else { units::short_number(load) }));
     }
     let launches = machine.words("launch").len();
     if launches > 0 {
         facts.push(("Launches", launches.to_string()));
     }
-    let what = if machine.origin == Origin::Published { "Values" } else { "Samples" };
-    facts.push((what, machine.samples.len().to_string()));
+    let label = if machine.origin == Origin::Published { "Values" } else { "Samples" };
+    facts.push((label, machine.samples.len().to_string()));
     facts.retain(|(_, text)| !text.is_empty());
     About { name: machine.name.clone(), given: machine.given.clone(), facts }
 }

@@ -4,12 +4,12 @@ use super::{Drawing, Section};
 use crate::compare::Comparison;
 use crate::compare::groups::quantity;
 use crate::compare::points::Point;
-use crate::html::{Picture, capital};
+use crate::html::{Picture, capitalize};
 use apexmap_base::error::Result;
 use apexmap_base::point::Value;
-use apexmap_base::units::{Unit, exact};
+use apexmap_base::units::{Unit, exact_number};
 use apexmap_draw::figure::{CurvePoint, Curves, Figure, Quantity, Series};
-use apexmap_results::table::columns::{self, Described, label};
+use apexmap_results::table::columns::{self, ColumnDescription, label};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
@@ -18,7 +18,7 @@ use std::path::Path;
 const AXES: [&str; 3] = ["ranks", "look_ahead", "message_bytes"];
 
 /// Maximum number of curves, because more cannot be distinguished.
-const MOST_CURVES: usize = 12;
+const MAX_CURVES: usize = 12;
 
 /// A curve: a machine, a kernel, and the values that the axis does not determine.
 struct Curve {
@@ -62,7 +62,7 @@ struct Efficiency {
 impl Rates {
     /// Draws the rate of every machine over P, Q and message size, if they vary.
     pub fn new(comparison: &Comparison, folder: &Path) -> Result<Self> {
-        let mut found = Self::default();
+        let mut section = Self::default();
         let headlines: BTreeSet<&str> =
             comparison.points.classes.keys().map(|class| comparison.points.headline(class)).collect();
         for headline in headlines {
@@ -70,36 +70,36 @@ impl Rates {
                 let mut curves = curves(comparison, headline, axis);
                 let Some(first) = curves.first() else { continue };
                 let kernels: BTreeSet<&str> = curves.iter().map(|curve| curve.kernel.as_str()).collect();
-                let what = Rate { axis, headline, kernels: kernels.into_iter().map(str::to_owned).collect() };
-                let title = what.title();
+                let rate = Rate { axis, headline, kernels: kernels.into_iter().map(str::to_owned).collect() };
+                let title = rate.title();
                 if curves.iter().all(|curve| curve.machine == first.machine) {
                     let machine = &comparison.machines[first.machine].name;
-                    found.omitted.push(format!("{title}: not drawn because only {machine} has it."));
+                    section.omitted.push(format!("{title}: not drawn because only {machine} has it."));
                     continue;
                 }
-                let all = curves.len();
+                let total = curves.len();
                 curves.sort_by_key(|curve| std::cmp::Reverse((curve.shared, curve.points.len())));
-                curves.truncate(MOST_CURVES);
+                curves.truncate(MAX_CURVES);
                 curves.sort_by(|a, b| (a.machine, &a.label).cmp(&(b.machine, &b.label)));
-                if all > curves.len() {
-                    found.omitted.push(format!(
-                        "{title}: {} of {all} curves are drawn, those that most machines share.",
+                if total > curves.len() {
+                    section.omitted.push(format!(
+                        "{title}: {} of {total} curves are drawn, those that most machines share.",
                         curves.len()
                     ));
                 }
                 let curves = series(comparison, curves);
-                let drawn = figure(comparison, &what, title.clone(), curves.clone());
+                let drawn = figure(comparison, &rate, title.clone(), curves.clone());
                 let caption = "Medians of each machine at all its points, matched or not; bands are 95 % intervals of the median. \
                                Published values have none.";
                 let name = format!("{headline}-over-{}", columns::short(axis)).replace('_', "-");
                 let drawn = Drawing { figure: drawn, file: name, title, caption: caption.into() };
-                found.rates.extend(drawn.draw(folder, &mut found.omitted)?);
+                section.rates.extend(drawn.draw(folder, &mut section.omitted)?);
                 if axis == "ranks" && !matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles) {
-                    efficiency(comparison, &what, curves, folder, &mut found)?;
+                    efficiency(comparison, &rate, curves, folder, &mut section)?;
                 }
             }
         }
-        Ok(found)
+        Ok(section)
     }
 
     /// Returns the first picture, for the first screen.
@@ -119,51 +119,51 @@ struct Rate<'a> {
 impl Rate<'_> {
     /// Returns the label of the rate.
     fn label(&self) -> String {
-        self.described().label
+        self.description().label
     }
 
-    fn described(&self) -> Described {
+    fn description(&self) -> ColumnDescription {
         columns::describe_of(self.headline, self.kernels.iter().map(String::as_str))
     }
 
     fn title(&self) -> String {
         let label = self.label();
         let plain = label.split(" (").next().unwrap_or_default();
-        format!("{} over {}", capital(plain), quantity(self.axis, &[]).label)
+        format!("{} over {}", capitalize(plain), quantity(self.axis, &[]).label)
     }
 }
 
 /// Draws the same curves relative to the rate per rank at their smallest P.
 fn efficiency(
     comparison: &Comparison,
-    what: &Rate,
+    rate: &Rate,
     mut curves: Vec<Series>,
     folder: &Path,
-    found: &mut Rates,
+    section: &mut Rates,
 ) -> Result<()> {
     for curve in &mut curves {
         let Some(first) = curve.points.first().copied() else { continue };
-        let of_all = !what.headline.ends_with("_per_rank");
+        let of_all = !rate.headline.ends_with("_per_rank");
         for point in &mut curve.points {
-            *point = point.over(&first, if of_all { point.x / first.x } else { 1.0 });
+            *point = point.ratio_to(&first, if of_all { point.x / first.x } else { 1.0 });
         }
-        found.efficiencies.push(Efficiency {
+        section.efficiencies.push(Efficiency {
             label: curve.label.clone(),
-            from: exact(first.x),
-            shares: curve.points.iter().map(|p| (exact(p.x), format!("{:.1} %", 100.0 * p.y))).collect(),
+            from: exact_number(first.x),
+            shares: curve.points.iter().map(|p| (exact_number(p.x), format!("{:.1} %", 100.0 * p.y))).collect(),
         });
     }
     let title = "Scaling efficiency".to_owned();
-    let mut drawn = figure(comparison, what, title.clone(), curves);
+    let mut drawn = figure(comparison, rate, title.clone(), curves);
     if let Figure::Curves(curves) = &mut drawn {
         curves.y =
             Quantity { label: "rate per rank / rate per rank at the smallest P".into(), unit: Unit::None, log: true };
     }
     let caption = "Rate per rank relative to that at each machine's smallest number of ranks, from medians; bands are 95 % \
                    intervals with the uncertainty of both.";
-    let name = format!("efficiency-{}", what.headline.replace('_', "-"));
+    let name = format!("efficiency-{}", rate.headline.replace('_', "-"));
     let drawn = Drawing { figure: drawn, file: name, title, caption: caption.into() };
-    found.rates.extend(drawn.draw(folder, &mut found.omitted)?);
+    section.rates.extend(drawn.draw(folder, &mut section.omitted)?);
     Ok(())
 }
 
@@ -177,15 +177,15 @@ fn series(comparison: &Comparison, curves: Vec<Curve>) -> Vec<Series> {
     curves.into_iter().map(with_name).collect()
 }
 
-fn figure(comparison: &Comparison, what: &Rate, title: String, series: Vec<Series>) -> Figure {
+fn figure(comparison: &Comparison, rate: &Rate, title: String, series: Vec<Series>) -> Figure {
     let points = &comparison.points.points;
-    let points: Vec<usize> = (0..points.len()).filter(|&at| what.kernels.contains(&points[at].class)).collect();
+    let points: Vec<usize> = (0..points.len()).filter(|&index| rate.kernels.contains(&points[index].class)).collect();
     let xs: Vec<f64> = series.iter().flat_map(|series| &series.points).map(|point| point.x).collect();
     Figure::Curves(Curves {
         title,
-        subtitle: comparison.subtitle(what.kernels.join(", "), &points),
-        x: quantity(what.axis, &xs),
-        y: Quantity { label: what.label(), unit: what.described().unit, log: true },
+        subtitle: comparison.subtitle(rate.kernels.join(", "), &points),
+        x: quantity(rate.axis, &xs),
+        y: Quantity { label: rate.label(), unit: rate.description().unit, log: true },
         series,
         marks: Vec::new(),
     })
@@ -195,7 +195,7 @@ fn figure(comparison: &Comparison, what: &Rate, title: String, series: Vec<Serie
 type Key = (String, Vec<(String, String)>);
 
 fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
-    let mut found: BTreeMap<(usize, &str, Key), Vec<&Point>> = BTreeMap::new();
+    let mut groups: BTreeMap<(usize, &str, Key), Vec<&Point>> = BTreeMap::new();
     for machine in 0..comparison.machines.len() {
         for class in comparison.points.classes.keys().filter(|class| comparison.points.headline(class) == headline) {
             let of_class = |point: &&Point| {
@@ -206,19 +206,19 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
             let points: Vec<&Point> = comparison.points.points.iter().filter(of_class).collect();
             let keys = keys(&points, machine, axis);
             for point in points {
-                let one = |name: &&str| {
-                    let (_, value) = point.at.iter().find(|(column, _)| column == name)?;
+                let key_value = |name: &&str| {
+                    let (_, value) = point.values.iter().find(|(column, _)| column == name)?;
                     Some((name.to_string(), label(name, value)))
                 };
-                let key = (class.clone(), keys.iter().filter_map(one).collect());
-                found.entry((machine, origin(point, machine), key)).or_default().push(point);
+                let key = (class.clone(), keys.iter().filter_map(key_value).collect());
+                groups.entry((machine, origin(point, machine), key)).or_default().push(point);
             }
         }
     }
     let mut counts: BTreeMap<&Key, usize> = BTreeMap::new();
-    let machines: BTreeSet<(usize, &Key)> = found.keys().map(|(machine, _, key)| (*machine, key)).collect();
+    let machines: BTreeSet<(usize, &Key)> = groups.keys().map(|(machine, _, key)| (*machine, key)).collect();
     machines.into_iter().for_each(|(_, key)| *counts.entry(key).or_default() += 1);
-    let classes: HashSet<&str> = found.keys().map(|(_, _, (class, _))| class.as_str()).collect();
+    let classes: HashSet<&str> = groups.keys().map(|(_, _, (class, _))| class.as_str()).collect();
     let curve = |((machine, origin, key), points): (&(usize, &str, Key), &Vec<&Point>)| {
         let words = key.1.iter().map(|(_, text)| text.clone());
         let class = (classes.len() > 1).then(|| key.0.clone());
@@ -229,7 +229,7 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         Curve { machine: *machine, kernel: key.0.clone(), label, points, shared: counts[key] }
     };
-    found.iter().map(curve).filter(|curve| curve.points.len() > 1).collect()
+    groups.iter().map(curve).filter(|curve| curve.points.len() > 1).collect()
 }
 
 /// Returns the origin of published values, because printed and predicted values must not share a curve.
@@ -263,7 +263,7 @@ fn keys<'a>(points: &[&'a Point], machine: usize, axis: &str) -> Vec<&'a str> {
     let mut keys: Vec<&str> = Vec::new();
     for point in points {
         let Some(x) = point.number_on(machine, axis) else { continue };
-        for (column, value) in point.at.iter().filter(|(column, _)| column != axis) {
+        for (column, value) in point.values.iter().filter(|(column, _)| column != axis) {
             if *data.entry((column, x.to_bits())).or_insert(value) != value && !keys.contains(&column.as_str()) {
                 keys.push(column);
             }

@@ -1,6 +1,6 @@
 //! Figures of the ratios by group: maps, curves, contours, surfaces, and the contours of each machine.
 
-use super::{Drawing, MOST_GROUPS, Section};
+use super::{Drawing, MAX_GROUPS, Section};
 use crate::compare::Comparison;
 use crate::compare::groups::MatchedGroup;
 use crate::compare::points::PointData;
@@ -9,7 +9,7 @@ use crate::html::{Picture, ViewerSurface};
 use apexmap_base::error::Result;
 use apexmap_base::units::{Unit, plural};
 use apexmap_draw::figure::{
-    CurvePoint, Curves, Figure, Grid, MOST_PANELS, MOST_WINNERS, Panels, Quantity, Ratios, Series, View, Winners,
+    CurvePoint, Curves, Figure, Grid, MAX_PANELS, MAX_WINNERS, Panels, Quantity, Ratios, Series, View, Winners,
 };
 use apexmap_results::table::columns;
 use apexmap_theory::statistics::rank_tests::MannWhitney;
@@ -43,7 +43,7 @@ impl RatioFigures {
     pub fn new(comparison: &Comparison, folder: &Path) -> Result<Self> {
         let (mut sections, mut unshown): (Vec<GroupFigures>, _) = (Vec::new(), Vec::new());
         for group in comparison.groups.iter().filter(|group| !group.axes.is_empty()) {
-            if sections.len() < MOST_GROUPS {
+            if sections.len() < MAX_GROUPS {
                 sections.push(GroupFigures::new(comparison, group, sections.len() + 1, folder)?);
             } else {
                 unshown.push(format!("{}.", group.label));
@@ -85,15 +85,16 @@ impl GroupFigures {
         let machines = 1..comparison.machines.len();
         let mut drawings = Vec::new();
         if group.is_map() {
-            drawings.extend(machines.flat_map(|of| of_group.ratio_maps(of)));
+            drawings.extend(machines.flat_map(|machine| of_group.ratio_maps(machine)));
             drawings.extend(of_group.winners());
         } else if group.axes.len() == 1 {
-            drawings.extend(machines.filter_map(|of| of_group.ratio_curve(of)));
+            drawings.extend(machines.filter_map(|machine| of_group.ratio_curve(machine)));
         }
         let grids = if group.is_surface() { of_group.medians() } else { Vec::new() };
         drawings.extend(of_group.contours(&grids));
         // A surface needs two values along each axis. The contours report this, so skip the surface silently.
-        let surface = |grid: &Grid| ViewerSurface::of(grid.title.clone(), group.label.clone(), &grid.turned()).ok();
+        let surface =
+            |grid: &Grid| ViewerSurface::from_grid(grid.title.clone(), group.label.clone(), &grid.transpose()).ok();
         let surfaces = grids.iter().filter_map(surface).collect();
         let (mut shown, mut folded, mut undrawn) = (Vec::new(), Vec::new(), Vec::new());
         for drawing in drawings {
@@ -129,18 +130,18 @@ impl Group<'_> {
     }
 
     /// Draws the ratio of a machine to the first as a map and, if four neighbouring points exist, as contours and a surface.
-    fn ratio_maps(&self, of: usize) -> Vec<Drawing> {
-        let found = self.ratios(of);
-        if found.grid.values.iter().all(|ratio| ratio.is_nan()) {
+    fn ratio_maps(&self, machine: usize) -> Vec<Drawing> {
+        let ratios = self.ratios(machine);
+        if ratios.grid.values.iter().all(|ratio| ratio.is_nan()) {
             return Vec::new();
         }
-        let (name, base) = (self.comparison.name(of), self.comparison.name(0));
+        let (name, base) = (self.comparison.name(machine), self.comparison.name(0));
         let how = self.comparison.decision.text();
-        let which = if self.comparison.machines.len() > 2 { format!("-{of}-over-0") } else { String::new() };
-        let title = found.grid.title.clone();
+        let suffix = if self.comparison.machines.len() > 2 { format!("-{machine}-over-0") } else { String::new() };
+        let title = ratios.grid.title.clone();
         let drawing = |figure: Figure, kind: &str, caption: String| Drawing {
             figure,
-            file: format!("ratio-{kind}{which}"),
+            file: format!("ratio-{kind}{suffix}"),
             title: format!("{title}: {kind}"),
             caption,
         };
@@ -148,8 +149,8 @@ impl Group<'_> {
             "Speed of {name} relative to {base} at every point: above 1 (blue) {name} is faster, below 1 (red) it is slower. Hatched: \
              not significant ({how}), or too few samples for an interval."
         );
-        let map = drawing(Figure::RatioMap(found.clone()), "map", caption);
-        if !has_square(&found.grid.values) {
+        let map = drawing(Figure::RatioMap(ratios.clone()), "map", caption);
+        if !has_square(&ratios.grid.values) {
             return vec![map];
         }
         let like = if self.group.is_surface() { " (as in Figures 5 and 6 of the Apex-Map paper)" } else { "" };
@@ -157,49 +158,50 @@ impl Group<'_> {
             "Triangles: significantly above 1 (pointing up) or below 1 (pointing down); rings: not significant ({how})."
         );
         let caption = format!("The same ratio as contours{like}. {marks}");
-        let contours = drawing(Figure::RatioContour(found.clone()), "contours", caption);
-        let undecided = found.undecided.iter().map(|(j, i)| (*i, *j)).collect();
+        let contours = drawing(Figure::RatioContour(ratios.clone()), "contours", caption);
+        let undecided = ratios.undecided.iter().map(|(j, i)| (*i, *j)).collect();
         // Turn the grid so that alpha is along x, as in the paper's surfaces.
-        let turned = Ratios { grid: found.grid.turned(), undecided, ..found };
+        let turned = Ratios { grid: ratios.grid.transpose(), undecided, ..ratios };
         let caption = format!("The same ratio as a surface{like}; white and the bold line mark 1. {marks}");
         vec![map, contours, drawing(Figure::RatioSurface(turned, View::default()), "surface", caption)]
     }
 
-    fn ratios(&self, of: usize) -> Ratios {
+    fn ratios(&self, machine: usize) -> Ratios {
         let Comparison { points, decision, .. } = self.comparison;
         let places = self.group.grid(points);
         let mut values = Array2::from_elem(places.dim(), f64::NAN);
         let (mut undecided, mut failed, mut unfinished) = (Vec::new(), Vec::new(), Vec::new());
         for (place, index) in places.indexed_iter() {
             let Some(index) = *index else { continue };
-            let (Some(a), Some(b)) = (&points.points[index].by_machine[of], &points.points[index].by_machine[0]) else {
+            let (Some(a), Some(b)) = (&points.points[index].by_machine[machine], &points.points[index].by_machine[0])
+            else {
                 continue;
             };
-            if let Some(tested) = self.comparison.ratio(of, index) {
+            if let Some(tested) = self.comparison.ratio(machine, index) {
                 values[place] = tested.ratio.value;
                 undecided.extend((!decision.differs(tested)).then_some(place));
             } else {
                 failed.push(place);
                 unfinished.push(match (a.samples(), b.samples()) {
                     (0, 0) => "both".to_owned(),
-                    (0, _) => self.comparison.name(of).to_owned(),
+                    (0, _) => self.comparison.name(machine).to_owned(),
                     _ => self.comparison.name(0).to_owned(),
                 });
             }
         }
         let cells = plural(values.iter().filter(|ratio| !ratio.is_nan()).count(), "point");
-        let title = format!("Speed of {} relative to {}", self.comparison.name(of), self.comparison.name(0));
+        let title = format!("Speed of {} relative to {}", self.comparison.name(machine), self.comparison.name(0));
         let subtitle = format!("{cells}, {} of them not significant ({})", undecided.len(), decision.text());
-        let z = Quantity { label: self.comparison.title(of), unit: Unit::None, log: true };
+        let z = Quantity { label: self.comparison.title(machine), unit: Unit::None, log: true };
         let grid = self.grid(title, self.subtitle(&subtitle), z, values, failed);
-        Ratios { grid, undecided, undecided_label: decision.undecided(), unfinished }
+        Ratios { grid, undecided, undecided_label: decision.undecided_label(), unfinished }
     }
 
     /// Draws the ratio over a single axis, with its interval.
-    fn ratio_curve(&self, of: usize) -> Option<Drawing> {
-        let point = |&at: &usize| {
-            let ratio = self.comparison.ratio(of, at)?.ratio;
-            let x = self.comparison.points.points[at].number(&self.group.axes[0])?;
+    fn ratio_curve(&self, machine: usize) -> Option<Drawing> {
+        let point = |&index: &usize| {
+            let ratio = self.comparison.ratio(machine, index)?.ratio;
+            let x = self.comparison.points.points[index].number(&self.group.axes[0])?;
             let (low, high) = ratio.interval.unwrap_or((f64::NAN, f64::NAN));
             Some(CurvePoint { x, y: ratio.value, low, high })
         };
@@ -209,23 +211,23 @@ impl Group<'_> {
         }
         let banded = points.iter().any(|point| point.low.is_finite());
         let band = if banded { "the band is its 95 % interval" } else { "its uncertainty is unknown" };
-        let which = self.comparison.title(of);
-        let title = format!("Speed ratio {which}");
-        let caption = format!("{title}: above the line at 1, {} is faster; {band}.", self.comparison.name(of));
+        let names = self.comparison.title(machine);
+        let title = format!("Speed ratio {names}");
+        let caption = format!("{title}: above the line at 1, {} is faster; {band}.", self.comparison.name(machine));
         let curves = Curves {
             title: title.clone(),
             subtitle: self.subtitle(&plural(points.len(), "point")),
             x: self.group.axis(&self.comparison.points, 0).quantity,
-            y: Quantity { label: which, unit: Unit::None, log: true },
+            y: Quantity { label: names, unit: Unit::None, log: true },
             series: vec![Series { label: String::new(), points }],
             marks: Vec::new(),
         };
-        Some(Drawing { figure: Figure::RatioCurve(curves), file: format!("ratio-curve-{of}"), title, caption })
+        Some(Drawing { figure: Figure::RatioCurve(curves), file: format!("ratio-curve-{machine}"), title, caption })
     }
 
     fn winners(&self) -> Option<Drawing> {
         let Comparison { machines, points, decision, .. } = self.comparison;
-        if machines.len() > MOST_WINNERS {
+        if machines.len() > MAX_WINNERS {
             return None;
         }
         let places = self.group.grid(points);
@@ -243,15 +245,15 @@ impl Group<'_> {
             let Some(&(mut first, _)) = order.first() else { continue };
             if let Some(&(second, _)) = order.get(1)
                 && let (Some(a), Some(b)) = (&data[first], &data[second])
-                && let Some(found) = ratio(a, b, &mut tests)
+                && let Some(ratio) = ratio(a, b, &mut tests)
             {
                 // Decide by the ratio, as elsewhere. If two machines are close, it may reverse the order of the medians.
-                if found.value < 1.0 {
+                if ratio.value < 1.0 {
                     first = second;
                 }
-                margin[place] = found.value.max(1.0 / found.value);
+                margin[place] = ratio.value.max(1.0 / ratio.value);
                 tested.push(place);
-                ratios.push(found);
+                ratios.push(ratio);
             }
             fastest[place] = Some(first);
         }
@@ -267,7 +269,7 @@ impl Group<'_> {
             fastest,
             margin,
             undecided: open.map(|(place, _)| place).collect(),
-            undecided_label: decision.undecided(),
+            undecided_label: decision.undecided_label(),
             failed,
         };
         let caption = format!(
@@ -311,7 +313,7 @@ impl Group<'_> {
             let file = if number == 0 { "contours".to_owned() } else { format!("contours-{number}") };
             Drawing { figure: Figure::Panels(panels), file, title, caption: caption.into() }
         };
-        grids.chunks(MOST_PANELS).enumerate().map(panels).collect()
+        grids.chunks(MAX_PANELS).enumerate().map(panels).collect()
     }
 }
 

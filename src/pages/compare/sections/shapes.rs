@@ -8,7 +8,7 @@ use crate::compare::Comparison;
 use crate::compare::groups::MatchedGroup;
 use crate::compare::points::Point;
 use apexmap_base::point::Value;
-use apexmap_base::units::{Unit, quantity, significant};
+use apexmap_base::units::{Unit, quantity, short_number};
 use apexmap_results::table::columns::{self, ALPHA, BLOCK, label};
 use apexmap_theory::statistics::median;
 use apexmap_theory::trade::{self, Trade};
@@ -96,7 +96,7 @@ fn shape(comparison: &Comparison, group: &MatchedGroup) -> Shape {
         ranges: Vec::new(),
     };
     if group.is_surface() {
-        shape.alphas = group.values(&comparison.points, 1).into_iter().map(significant).collect();
+        shape.alphas = group.values(&comparison.points, 1).into_iter().map(short_number).collect();
     }
     for (k, name) in names.enumerate() {
         for axis in &group.axes {
@@ -128,15 +128,15 @@ fn trades(comparison: &Comparison, group: &MatchedGroup) -> Vec<LevelTrades> {
         LevelTrades { level: quantity(level, Unit::BytesPerSecond), machines }
     };
     // Show a level only if at least two machines' surfaces span it.
-    let tells = |held: &LevelTrades| held.machines.iter().filter(|(_, trade)| trade.factor.is_some()).count() > 1;
-    levels.into_iter().map(held).filter(tells).collect()
+    let is_shared = |held: &LevelTrades| held.machines.iter().filter(|(_, trade)| trade.factor.is_some()).count() > 1;
+    levels.into_iter().map(held).filter(is_shared).collect()
 }
 
 /// Returns lines of points that differ in one axis only, as (axis value, ln speed), ascending.
 fn lines(comparison: &Comparison, group: &MatchedGroup, machine: usize, axis: &str) -> Vec<Vec<(f64, f64)>> {
     let mut lines: BTreeMap<Vec<u64>, Vec<(f64, f64)>> = BTreeMap::new();
-    for &at in &group.points {
-        let point = &comparison.points.points[at];
+    for &index in &group.points {
+        let point = &comparison.points.points[index];
         let speed = point.by_machine[machine].as_ref().and_then(|data| data.speed());
         let (Some(x), Some(speed)) = (point.number(axis), speed) else { continue };
         let others = group.axes.iter().filter(|other| *other != axis);
@@ -161,7 +161,7 @@ fn sensitivity(
     axis: &str,
 ) -> Option<Sensitivity> {
     let lines = lines(comparison, group, machine, axis);
-    let (low, high) = ends(&lines)?;
+    let (low, high) = range_of_axis(&lines)?;
     // Locality increases as alpha decreases.
     let sign = if axis == ALPHA { -1.0 } else { 1.0 };
     let gain = |line: &Vec<(f64, f64)>| Some(sign * (line.last()?.1 - line.first()?.1));
@@ -175,22 +175,22 @@ fn sensitivity(
     let (least, most) = slopes.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), v| (l.min(*v), m.max(*v)));
     let times = median(&gains)?.exp();
     let (from, to) = if axis == ALPHA { (high, low) } else { (low, high) };
-    let at = |value: f64| label(axis, &value_of(axis, value));
+    let shown = |value: f64| label(axis, &value_of(axis, value));
     Some(Sensitivity {
         machine: name.to_owned(),
-        axis: format!("{} to {}", at(from), at(to).rsplit("= ").next().unwrap_or_default()),
-        gain: significant(times),
+        axis: format!("{} to {}", shown(from), shown(to).rsplit("= ").next().unwrap_or_default()),
+        gain: short_number(times),
         times,
         column: axis.to_owned(),
-        elasticity: significant(median(&slopes)?),
-        least: significant(least),
-        most: significant(most),
+        elasticity: short_number(median(&slopes)?),
+        least: short_number(least),
+        most: short_number(most),
     })
 }
 
-fn ends(lines: &[Vec<(f64, f64)>]) -> Option<(f64, f64)> {
-    let all = || lines.iter().flatten().map(|(x, _)| *x);
-    let (low, high) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+fn range_of_axis(lines: &[Vec<(f64, f64)>]) -> Option<(f64, f64)> {
+    let values = || lines.iter().flatten().map(|(x, _)| *x);
+    let (low, high) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
     (low < high).then_some((low, high))
 }
 
@@ -199,26 +199,26 @@ fn value_of(axis: &str, value: f64) -> Value {
 }
 
 fn range(comparison: &Comparison, group: &MatchedGroup, machine: usize, name: &str) -> Option<Range> {
-    let mut known: Vec<(&Point, f64)> = group
+    let mut speeds: Vec<(&Point, f64)> = group
         .points
         .iter()
-        .filter_map(|&at| {
-            let point = &comparison.points.points[at];
+        .filter_map(|&index| {
+            let point = &comparison.points.points[index];
             Some((point, point.by_machine[machine].as_ref()?.speed()?))
         })
         .collect();
-    known.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let (worst, best) = (known.first()?, known.last()?);
+    speeds.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (worst, best) = (speeds.first()?, speeds.last()?);
     let unit = columns::describe_of(group.headline, [group.kernel]).unit;
     // If the kernel measures times, a speed is the reciprocal of a time.
     let shown = |speed: f64| match unit {
         Unit::Seconds => apexmap_base::units::seconds(1.0 / speed),
-        Unit::Cycles => significant(1.0 / speed),
+        Unit::Cycles => short_number(1.0 / speed),
         unit => quantity(speed, unit),
     };
     let place = |point: &Point| {
-        let at = group.axes.iter().filter_map(|axis| point.at.iter().find(|(column, _)| column == axis));
-        at.map(|(column, value)| label(column, value)).collect::<Vec<_>>().join(", ")
+        let values = group.axes.iter().filter_map(|axis| point.values.iter().find(|(column, _)| column == axis));
+        values.map(|(column, value)| label(column, value)).collect::<Vec<_>>().join(", ")
     };
     Some(Range {
         machine: name.to_owned(),
@@ -226,7 +226,7 @@ fn range(comparison: &Comparison, group: &MatchedGroup, machine: usize, name: &s
         best_at: place(best.0),
         worst: shown(worst.1),
         worst_at: place(worst.0),
-        ratio: significant(best.1 / worst.1),
+        ratio: short_number(best.1 / worst.1),
     })
 }
 
@@ -236,15 +236,15 @@ fn sentence(shape: &Shape) -> Option<String> {
         shape.sensitivities.iter().find(|s| s.machine == machine && s.column == axis).map(|s| s.times)
     };
     let machines: Vec<&str> = shape.ranges.iter().map(|range| range.machine.as_str()).collect();
-    let one = |machine: &&str| {
+    let clause = |machine: &&str| {
         let (temporal, spatial) = (gain(machine, ALPHA)?, gain(machine, BLOCK)?);
-        let which = if temporal > spatial { "temporal" } else { "spatial" };
+        let locality = if temporal > spatial { "temporal" } else { "spatial" };
         Some(format!(
-            "{machine} gains {}x from spatial and {}x from temporal locality, more from {which}",
-            significant(spatial),
-            significant(temporal)
+            "{machine} gains {}x from spatial and {}x from temporal locality, more from {locality}",
+            short_number(spatial),
+            short_number(temporal)
         ))
     };
-    let each: Vec<String> = machines.iter().filter_map(one).collect();
+    let each: Vec<String> = machines.iter().filter_map(clause).collect();
     (!each.is_empty() && !shape.alphas.is_empty()).then(|| format!("{}: {}.", shape.label, each.join("; ")))
 }

@@ -5,7 +5,7 @@ use crate::compare::Comparison;
 use crate::compare::machine::{Machine, Origin};
 use crate::compare::published;
 use crate::html::utc;
-use apexmap_base::units::{plural, significant};
+use apexmap_base::units::{plural, short_number};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -39,8 +39,8 @@ fn warnings(comparison: &Comparison) -> Vec<String> {
             published.map(published::rates).collect::<Vec<_>>().join("; ")
         ));
     }
-    if let Some([one, other]) = comparison.same_samples() {
-        warnings.push(format!("{one} and {other} contain the same samples: all their ratios are 1."));
+    if let Some([first, second]) = comparison.same_samples() {
+        warnings.push(format!("{first} and {second} contain the same samples: all their ratios are 1."));
     }
     warnings.extend(one_after_the_other(comparison));
     for (machine, unusable) in comparison.machines.iter().zip(&comparison.points.unusable) {
@@ -59,7 +59,7 @@ fn warnings(comparison: &Comparison) -> Vec<String> {
 /// include changes in between.
 fn one_after_the_other(comparison: &Comparison) -> Option<String> {
     let measured = comparison.machines.iter().filter(|machine| machine.origin == Origin::Measured);
-    let mut when: Vec<_> = measured.filter_map(|machine| Some((machine, machine.moments()?))).collect();
+    let mut when: Vec<_> = measured.filter_map(|machine| Some((machine, machine.time_range()?))).collect();
     when.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));
     let apart = |pair: &[(&Machine, (f64, f64, f64))]| {
         pair[0].0.words("host") == pair[1].0.words("host") && pair[0].1.1 < pair[1].1.0
@@ -67,14 +67,14 @@ fn one_after_the_other(comparison: &Comparison) -> Option<String> {
     if !when.windows(2).any(apart) {
         return None;
     }
-    let one = |(machine, (from, _, load)): &(&Machine, (f64, f64, f64))| {
-        let load = if load.is_nan() { String::new() } else { format!(", load average {}", significant(*load)) };
+    let describe = |(machine, (from, _, load)): &(&Machine, (f64, f64, f64))| {
+        let load = if load.is_nan() { String::new() } else { format!(", load average {}", short_number(*load)) };
         format!("{} {}{load}", machine.name, utc(*from))
     };
     Some(format!(
         "Measured one after the other on one host ({}): anything else that changed in between appears as a \
          difference and is not covered by the intervals. Alternate the runs, or repeat one, to see how \
          large this effect is.",
-        when.iter().map(one).collect::<Vec<_>>().join("; ")
+        when.iter().map(describe).collect::<Vec<_>>().join("; ")
     ))
 }

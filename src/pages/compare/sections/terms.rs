@@ -1,14 +1,14 @@
 //! Explains speed ratios term by term, in words and numbers: the terms of [`crate::compare::terms`] over regions, with maps of
 //! the leading term and of the part that the model does not explain.
 
-use super::{Drawing, MOST_GROUPS, Section};
+use super::{Drawing, MAX_GROUPS, Section};
 use crate::compare::Comparison;
 use crate::compare::groups::MatchedGroup;
 use crate::compare::ratio::format_ratio;
-use crate::compare::terms::{ALIKE, Leading, TermCell, TermPair, UNEXPLAINED, of_pair};
+use crate::compare::terms::{LeadingTerm, SIMILAR_FACTOR, TermCell, TermPair, UNEXPLAINED, explain_pair};
 use crate::html::Picture;
 use apexmap_base::error::Result;
-use apexmap_base::units::{NumberStyle, Unit, exact, number, plural};
+use apexmap_base::units::{NumberStyle, Unit, exact_number, number, plural};
 use apexmap_draw::figure::{Classes, Figure, Grid, Quantity};
 use apexmap_measure::numerics::power_law::remote_share;
 use apexmap_results::export::csv;
@@ -21,12 +21,12 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// Smallest fraction of a ratio that a sentence names.
-const SMALL: f64 = 0.05;
+const MIN_SHARE: f64 = 0.05;
 
 /// The explanation of every machine relative to the base, if the model covers any of their points.
 #[derive(Serialize)]
 pub struct Terms {
-    pub explained: Vec<Explained>,
+    pub explained: Vec<Explanation>,
     /// Table of all points with their terms; `None` without points.
     #[serde(skip)]
     table: Option<String>,
@@ -36,17 +36,17 @@ impl Terms {
     /// # Errors
     /// If a figure cannot be written.
     pub fn new(comparison: &Comparison, folder: &Path) -> Result<Self> {
-        let mut explained: Vec<Explained> = Vec::new();
-        for of in 1..comparison.machines.len() {
-            match of_pair(comparison, of) {
+        let mut explained: Vec<Explanation> = Vec::new();
+        for machine in 1..comparison.machines.len() {
+            match explain_pair(comparison, machine) {
                 None => {}
                 // Report the same reason only once, such as missing cards.
-                Some(Err(why)) if explained.iter().any(|known| known.sentences.contains(&why)) => {}
+                Some(Err(why)) if explained.iter().any(|explanation| explanation.sentences.contains(&why)) => {}
                 Some(Err(why)) => {
-                    let (title, sentences, groups) = (comparison.title(of), vec![why], Vec::new());
-                    explained.push(Explained { title, sentences, groups, pair: None });
+                    let (title, sentences, groups) = (comparison.title(machine), vec![why], Vec::new());
+                    explained.push(Explanation { title, sentences, groups, pair: None });
                 }
-                Some(Ok(pair)) => explained.push(Explained::new(comparison, pair, folder)?),
+                Some(Ok(pair)) => explained.push(Explanation::new(comparison, pair, folder)?),
             }
         }
         let pairs: Vec<&TermPair> = explained.iter().filter_map(|explained| explained.pair.as_ref()).collect();
@@ -74,18 +74,18 @@ impl Section for Terms {
 
 /// The explanation of a machine relative to the base.
 #[derive(Debug, Serialize)]
-pub struct Explained {
+pub struct Explanation {
     pub title: String,
     /// How well the cards predict the ratio, which terms separate the machines, and where most.
     pub sentences: Vec<String>,
-    pub groups: Vec<ExplainedGroup>,
+    pub groups: Vec<GroupExplanation>,
     #[serde(skip)]
     pub pair: Option<TermPair>,
 }
 
 /// A surface, with the leading term of each point.
 #[derive(Debug, Serialize)]
-pub struct ExplainedGroup {
+pub struct GroupExplanation {
     pub label: String,
     pub pictures: Vec<Picture>,
     /// Names of the columns of factors.
@@ -104,52 +104,53 @@ pub struct RegionRow {
     pub factors: Vec<String>,
 }
 
-impl Explained {
+impl Explanation {
     fn new(comparison: &Comparison, pair: TermPair, folder: &Path) -> Result<Self> {
         let mut groups = Vec::new();
         for group in &comparison.groups {
-            let cells: Vec<&TermCell> = pair.cells.iter().filter(|cell| group.points.contains(&cell.at)).collect();
-            if cells.is_empty() || groups.len() == MOST_GROUPS {
+            let cells: Vec<&TermCell> = pair.cells.iter().filter(|cell| group.points.contains(&cell.point)).collect();
+            if cells.is_empty() || groups.len() == MAX_GROUPS {
                 continue;
             }
-            let name = format!("terms-{}-{}", pair.of, groups.len() + 1);
+            let name = format!("terms-{}-{}", pair.machine, groups.len() + 1);
             let mut pictures = Vec::new();
             for map in maps(comparison, group, &pair, &cells, &name) {
                 pictures.extend(map.draw(folder, &mut Vec::new())?);
             }
             let (terms, rows) = region_table(comparison, &pair, &cells);
-            groups.push(ExplainedGroup { label: group.label.clone(), pictures, terms, rows });
+            groups.push(GroupExplanation { label: group.label.clone(), pictures, terms, rows });
         }
-        let (title, sentences) = (comparison.title(pair.of), sentences(comparison, &pair));
+        let (title, sentences) = (comparison.title(pair.machine), sentences(comparison, &pair));
         Ok(Self { title, sentences, groups, pair: Some(pair) })
     }
 }
 
 fn sentences(comparison: &Comparison, pair: &TermPair) -> Vec<String> {
-    let mut all = Vec::new();
+    let mut sentences = Vec::new();
     for (why, points) in &pair.left_out {
-        all.push(format!("Terms are unknown at {}, because {why}.", plural(*points, "point")));
+        sentences.push(format!("Terms are unknown at {}, because {why}.", plural(*points, "point")));
     }
     if pair.cells.is_empty() {
-        return all;
+        return sentences;
     }
-    all.push(agreement(comparison, pair));
-    all.push(leaders(pair));
-    all.extend(verdicts(comparison, pair));
-    all
+    sentences.push(agreement(comparison, pair));
+    sentences.push(leaders(pair));
+    sentences.extend(verdicts(comparison, pair));
+    sentences
 }
 
 /// Returns a sentence about how well the cards predict the ratio.
 fn agreement(comparison: &Comparison, pair: &TermPair) -> String {
-    let [base, other] = [0, pair.of].map(|k| comparison.machines[k].name.as_str());
-    let off: Vec<f64> = pair.cells.iter().map(|cell| cell.unexplained().abs()).collect();
+    let [base, other] = [0, pair.machine].map(|k| comparison.machines[k].name.as_str());
+    let off: Vec<f64> = pair.cells.iter().map(|cell| cell.unexplained_log_ratio().abs()).collect();
     let near = off.iter().filter(|off| **off <= NEAR.ln()).count();
-    let worst = pair.cells.iter().max_by(|a, b| a.unexplained().abs().total_cmp(&b.unexplained().abs()));
-    let worst = worst.map(|cell| (place(comparison, cell), cell.unexplained().abs().exp()));
-    let (at, factor) = worst.unwrap_or_default();
+    let worst =
+        pair.cells.iter().max_by(|a, b| a.unexplained_log_ratio().abs().total_cmp(&b.unexplained_log_ratio().abs()));
+    let worst = worst.map(|cell| (place(comparison, cell), cell.unexplained_log_ratio().abs().exp()));
+    let (point, factor) = worst.unwrap_or_default();
     format!(
         "The cards of {other} and {base} predict the ratio of their speeds within a factor of {NEAR} at {near} of {}; the median \
-         point is off by {}, the worst by {}{at}.",
+         point is off by {}, the worst by {}{point}.",
         plural(off.len(), "point"),
         format_ratio(median(&off).unwrap_or(0.0).exp()),
         format_ratio(factor),
@@ -159,26 +160,29 @@ fn agreement(comparison: &Comparison, pair: &TermPair) -> String {
 /// Returns a sentence with the number of points that each term leads.
 fn leaders(pair: &TermPair) -> String {
     let mut counts = vec![0; pair.terms.len() + 1];
-    let leading: Vec<Leading> = pair.cells.iter().filter_map(TermCell::leading).collect();
+    let leading: Vec<LeadingTerm> = pair.cells.iter().filter_map(TermCell::leading).collect();
     leading.iter().for_each(|leading| counts[leading.term] += 1);
-    let alike = pair.cells.len() - leading.len();
+    let similar = pair.cells.len() - leading.len();
     let mut named: Vec<(usize, &str)> = counts.into_iter().zip(pair.names()).filter(|(count, _)| *count > 0).collect();
     named.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     let each: Vec<String> = named.into_iter().map(|(count, name)| format!("{name} at {count}")).collect();
-    let alike = match alike {
+    let similar = match similar {
         0 => String::new(),
-        all if all == pair.cells.len() => return format!("No point is faster or slower by a factor of {ALIKE}."),
-        some => format!("; at {some} the machines differ by less than a factor of {ALIKE}"),
+        count if count == pair.cells.len() => {
+            return format!("No point is faster or slower by a factor of {SIMILAR_FACTOR}.");
+        }
+        some => format!("; at {some} the machines differ by less than a factor of {SIMILAR_FACTOR}"),
     };
     let points = plural(pair.cells.len(), "point");
-    format!("The largest contribution to the ratio, over {points}: {}{alike}.", each.join(", "))
+    format!("The largest contribution to the ratio, over {points}: {}{similar}.", each.join(", "))
 }
 
 /// Returns a sentence about the slowest and the fastest point relative to the base, and their causes. Prefers points with a
 /// decided ratio.
 fn verdicts(comparison: &Comparison, pair: &TermPair) -> Vec<String> {
-    let decided =
-        |cell: &&TermCell| comparison.ratio(pair.of, cell.at).is_some_and(|tested| comparison.decision.differs(tested));
+    let decided = |cell: &&TermCell| {
+        comparison.ratio(pair.machine, cell.point).is_some_and(|tested| comparison.decision.differs(tested))
+    };
     let apart = |cell: &&TermCell| cell.leading().is_some();
     let any = pair.cells.iter().any(|cell| decided(&cell));
     let cells: Vec<&TermCell> = pair.cells.iter().filter(apart).filter(|cell| !any || decided(cell)).collect();
@@ -190,17 +194,17 @@ fn verdicts(comparison: &Comparison, pair: &TermPair) -> Vec<String> {
 /// Returns `b is 1.80 times slower than a at alpha = 1, L = 1, mostly because of memory (62 % of it), then TLB (30 %).`
 fn verdict(comparison: &Comparison, pair: &TermPair, cell: &TermCell) -> Option<String> {
     let leading = cell.leading()?;
-    let [base, other] = [0, pair.of].map(|k| comparison.machines[k].name.as_str());
+    let [base, other] = [0, pair.machine].map(|k| comparison.machines[k].name.as_str());
     let how = if cell.measured > 0.0 { "slower" } else { "faster" };
     let per_cent = |share: f64| format!("{:.0} %", 100.0 * share);
     let mut shares: Vec<(f64, &str)> = cell.shares().into_iter().zip(pair.names()).collect();
     shares.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (rest, terms): (Vec<_>, Vec<_>) = shares.into_iter().partition(|(_, name)| *name == UNEXPLAINED);
-    let one = |(share, name): &(f64, &str)| format!("{name} ({})", per_cent(*share));
-    let list = |of: &[(f64, &str)]| of.iter().map(one).collect::<Vec<_>>().join(", ");
+    let describe = |(share, name): &(f64, &str)| format!("{name} ({})", per_cent(*share));
+    let list = |shares: &[(f64, &str)]| shares.iter().map(describe).collect::<Vec<_>>().join(", ");
     let (with, against): (Vec<_>, Vec<_>) = terms.into_iter().partition(|(share, _)| *share > 0.0);
-    let with: Vec<_> = with.into_iter().filter(|(share, _)| *share >= SMALL).collect();
-    let against: Vec<_> = against.into_iter().rev().filter(|(share, _)| *share <= -SMALL).collect();
+    let with: Vec<_> = with.into_iter().filter(|(share, _)| *share >= MIN_SHARE).collect();
+    let against: Vec<_> = against.into_iter().rev().filter(|(share, _)| *share <= -MIN_SHARE).collect();
     let left = rest.first().map_or(0.0, |(share, _)| *share);
     let mut why = match with.split_first() {
         _ if leading.term == pair.terms.len() => {
@@ -217,19 +221,19 @@ fn verdict(comparison: &Comparison, pair: &TermPair, cell: &TermCell) -> Option<
     if !against.is_empty() {
         why += &format!("; {} act against it", list(&against));
     }
-    if leading.term < pair.terms.len() && left.abs() >= SMALL {
+    if leading.term < pair.terms.len() && left.abs() >= MIN_SHARE {
         why += &match left > 0.0 {
             true => format!("; {} is not explained", per_cent(left)),
             false => format!("; the terms predict {} more than was measured", per_cent(-left)),
         };
     }
-    let at = place(comparison, cell);
-    Some(format!("{other} is {} times {how} than {base}{at}, {why}.", format_ratio(cell.measured.abs().exp())))
+    let point = place(comparison, cell);
+    Some(format!("{other} is {} times {how} than {base}{point}, {why}.", format_ratio(cell.measured.abs().exp())))
 }
 
 /// Returns ` at L = 64`; empty if there is only one point.
 fn place(comparison: &Comparison, cell: &TermCell) -> String {
-    let name = &comparison.names[cell.at];
+    let name = &comparison.names[cell.point];
     if name.is_empty() { String::new() } else { format!(" at {name}") }
 }
 
@@ -245,14 +249,14 @@ fn region_table(comparison: &Comparison, pair: &TermPair, cells: &[&TermCell]) -
     // The parts are logarithms of times; speeds have the opposite sign.
     let speed = |logarithm: f64| number((-logarithm).exp(), NumberStyle::Fixed(3));
     let row = |(region, cells): &(String, Vec<&TermCell>)| {
-        let of = |term: &usize| speed(mean(cells, &|cell| cell.parts[*term]));
-        let left = speed(mean(cells, &TermCell::unexplained));
+        let factor = |term: &usize| speed(mean(cells, &|cell| cell.parts[*term]));
+        let left = speed(mean(cells, &TermCell::unexplained_log_ratio));
         RegionRow {
             region: region.clone(),
             points: cells.len(),
             measured: speed(mean(cells, &|cell| cell.measured)),
-            predicted: speed(mean(cells, &TermCell::predicted)),
-            factors: kept.iter().map(of).chain([left]).collect(),
+            predicted: speed(mean(cells, &TermCell::predicted_log_ratio)),
+            factors: kept.iter().map(factor).chain([left]).collect(),
         }
     };
     let names = kept.iter().map(|term| pair.terms[*term].to_owned()).chain([UNEXPLAINED.to_owned()]);
@@ -261,9 +265,9 @@ fn region_table(comparison: &Comparison, pair: &TermPair, cells: &[&TermCell]) -
 
 /// Returns all points, then their halves by L and by alpha.
 fn regions<'a>(comparison: &Comparison, cells: &[&'a TermCell]) -> Vec<(String, Vec<&'a TermCell>)> {
-    let mut found = vec![("all points".to_owned(), cells.to_vec())];
-    let value_of = |cell: &TermCell, column: &str| comparison.points.points[cell.at].number(column);
-    let ranks = |cell: &TermCell| comparison.points.points[cell.at].number_on(0, "ranks");
+    let mut regions = vec![("all points".to_owned(), cells.to_vec())];
+    let value_of = |cell: &TermCell, column: &str| comparison.points.points[cell.point].number(column);
+    let ranks = |cell: &TermCell| comparison.points.points[cell.point].number_on(0, "ranks");
     for (column, [below, above]) in [
         (BLOCK, ["short blocks, L", "long blocks, L"]),
         (ALPHA, ["high temporal locality, alpha", "low temporal locality, alpha"]),
@@ -277,7 +281,8 @@ fn regions<'a>(comparison: &Comparison, cells: &[&'a TermCell]) -> Vec<(String, 
         let (low, high) = values.split_at(values.len() / 2);
         for (name, values) in [(below, low), (above, high)] {
             let [from, to] = [values[0], values[values.len() - 1]];
-            let ends = if from == to { exact(from) } else { format!("{} to {}", exact(from), exact(to)) };
+            let ends =
+                if from == to { exact_number(from) } else { format!("{} to {}", exact_number(from), exact_number(to)) };
             let inside = |cell: &&&TermCell| value_of(cell, column).is_some_and(|value| from <= value && value <= to);
             let part: Vec<&TermCell> = cells.iter().filter(inside).copied().collect();
             let away = part.first().and_then(|cell| ranks(cell)).filter(|ranks| column == ALPHA && *ranks > 1.0);
@@ -285,10 +290,10 @@ fn regions<'a>(comparison: &Comparison, cells: &[&'a TermCell]) -> Vec<(String, 
                 let [least, most] = [from, to].map(|alpha| 100.0 * remote_share(ranks as usize, alpha));
                 format!("; {least:.0} to {most:.0} % remote")
             });
-            found.push((format!("{name} = {ends}{away}"), part));
+            regions.push((format!("{name} = {ends}{away}"), part));
         }
     }
-    found
+    regions
 }
 
 /// Draws the maps of a group over two axes; empty for other groups. File names begin with `name`.
@@ -302,9 +307,9 @@ fn maps(
     if !group.is_map() {
         return Vec::new();
     }
-    let [base, other] = [0, pair.of].map(|k| comparison.name(k));
+    let [base, other] = [0, pair.machine].map(|k| comparison.name(k));
     let places = group.grid(&comparison.points);
-    let at_point: HashMap<usize, &TermCell> = cells.iter().map(|cell| (cell.at, *cell)).collect();
+    let at_point: HashMap<usize, &TermCell> = cells.iter().map(|cell| (cell.point, *cell)).collect();
     let cells = places.map(|index| index.and_then(|index| at_point.get(&index).copied()));
     let points = plural(at_point.len(), "point");
     let subtitle = format!("{}: apex_map.surface with the cards, {points}", group.label);
@@ -320,7 +325,7 @@ fn maps(
     let leading = Classes {
         grid: grid(&title, share, &|cell| cell.leading().map_or(f64::NAN, |leading| leading.share)),
         classes: cells.map(|cell| Some(cell.as_ref()?.leading().map_or(0, |leading| leading.term + 1))),
-        names: std::iter::once(format!("less than a factor of {ALIKE}"))
+        names: std::iter::once(format!("less than a factor of {SIMILAR_FACTOR}"))
             .chain(pair.names().map(str::to_owned))
             .collect(),
     };
@@ -331,7 +336,7 @@ fn maps(
     let leading = Drawing { figure: Figure::Classes(leading), file: name.to_owned(), title, caption };
     let title = format!("Speed of {other} relative to {base}: measured / predicted");
     let ratio = Quantity { label: "measured / predicted".into(), unit: Unit::None, log: true };
-    let left = grid(&title, ratio, &|cell| (-cell.unexplained()).exp());
+    let left = grid(&title, ratio, &|cell| (-cell.unexplained_log_ratio()).exp());
     let caption = format!(
         "The part of the ratio that the cards do not predict: above 1 (blue) {other} is faster than both cards predict, below 1 \
          (red) it is slower."
@@ -354,13 +359,13 @@ fn table(comparison: &Comparison, pairs: &[&TermPair]) -> String {
     head.extend(names.iter().chain([&UNEXPLAINED]).map(|term| format!("{term}: part of the logarithm")));
     let mut rows = vec![head];
     for pair in pairs {
-        let [base, machine] = [0, pair.of].map(|k| comparison.name(k).to_owned());
+        let [base, machine] = [0, pair.machine].map(|k| comparison.name(k).to_owned());
         let row = |cell: &TermCell| {
-            let mut row = comparison.points.points[cell.at].row(&columns);
+            let mut row = comparison.points.points[cell.point].row(&columns);
             row.extend([base.clone(), machine.clone()]);
-            let ratios = [cell.measured.exp(), cell.predicted().exp()];
+            let ratios = [cell.measured.exp(), cell.predicted_log_ratio().exp()];
             let numbers = ratios.iter().chain(cell.seconds.iter().flatten()).chain(&cell.parts);
-            row.extend(numbers.chain([&cell.unexplained()]).map(f64::to_string));
+            row.extend(numbers.chain([&cell.unexplained_log_ratio()]).map(f64::to_string));
             row
         };
         rows.extend(pair.cells.iter().map(row));

@@ -9,7 +9,7 @@ use crate::campaign::plan_time::PlanTime;
 use crate::campaign::{Campaign, Conduct, Display, Measured};
 use crate::launch;
 use crate::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, Measuring, Stopped, follow};
-use crate::submit::known::known;
+use crate::submit::known::find_in_queue;
 use crate::submit::parts::{chain, parts};
 use crate::submit::record::{Job, Line};
 use crate::submit::{Jobs, Part, PartFile, System, log};
@@ -28,11 +28,11 @@ use std::path::Path;
 ///
 /// # Errors
 /// If the result has open jobs that may not be followed without --submit.
-pub fn is_asked(campaign: &Campaign) -> Result<bool> {
+pub fn is_wanted(campaign: &Campaign) -> Result<bool> {
     let folder = Folder { path: campaign.folder.clone() };
-    let jobs = Jobs::of(&folder);
-    let inside = batch::VARIABLES.iter().find(|name| std::env::var_os(name).is_some());
-    match (inside, campaign.sweep.launch.submit.is_some()) {
+    let jobs = Jobs::new(&folder);
+    let job_variable = batch::JOB_ID_VARIABLES.iter().find(|name| std::env::var_os(name).is_some());
+    match (job_variable, campaign.sweep.launch.submit.is_some()) {
         (Some(name), true) => {
             note(&format!(
                 "note: this process is already in a job ({name} is set): the sweep runs here, and `submit` is ignored"
@@ -40,7 +40,7 @@ pub fn is_asked(campaign: &Campaign) -> Result<bool> {
             Ok(false)
         }
         (None, true) => Ok(true),
-        (_, false) => are_followed(&jobs, &folder),
+        (_, false) => has_own_jobs(&jobs, &folder),
     }
 }
 
@@ -49,26 +49,28 @@ pub fn is_asked(campaign: &Campaign) -> Result<bool> {
 /// # Errors
 /// If open jobs belong to another user, or the batch system does not know them. Only the user's own request makes apexmap act on
 /// a result's jobs.
-fn are_followed(store: &Jobs, folder: &Folder) -> Result<bool> {
+fn has_own_jobs(store: &Jobs, folder: &Folder) -> Result<bool> {
     if !store.exist() {
         return Ok(false);
     }
     let (options, jobs) = store.read()?;
-    let open: Vec<&Job> = jobs.iter().filter(|job| job.ended.is_none()).collect();
-    if open.is_empty() {
+    let open_jobs: Vec<&Job> = jobs.iter().filter(|job| job.end.is_none()).collect();
+    if open_jobs.is_empty() {
         return Ok(false);
     }
-    let template = options.map(|options| batch::known(&options.system));
-    let known = |template| known(&mut System { template, folder: folder.path.clone(), interrupted: &|| Ok(()) }, &open);
-    let why = match template.map(|template| template.and_then(known)) {
+    let template = options.map(|options| batch::find_built_in(&options.system));
+    let find_queued = |template| {
+        find_in_queue(&mut System { template, folder: folder.path.clone(), interrupted: &|| Ok(()) }, &open_jobs)
+    };
+    let reason = match template.map(|template| template.and_then(find_queued)) {
         _ if !store.is_own()? => "another user has submitted them".to_owned(),
-        Some(Ok(known)) if !known.is_empty() => return Ok(true),
-        Some(Err(error)) => format!("apexmap cannot ask the batch system: {}", error.what),
+        Some(Ok(queued)) if !queued.is_empty() => return Ok(true),
+        Some(Err(error)) => format!("apexmap cannot ask the batch system: {}", error.message),
         _ => "the batch system does not know them".to_owned(),
     };
-    let (path, jobs) = (folder.path.display(), plural(open.len(), "job"));
+    let (path, jobs) = (folder.path.display(), plural(open_jobs.len(), "job"));
     Err(Error::input(
-        format!("{path} has {jobs} without a recorded end, and {why}"),
+        format!("{path} has {jobs} without a recorded end, and {reason}"),
         format!(
             "add --submit to follow them and submit the remaining points, or run `apexmap cancel {path}` to measure here"
         ),
@@ -103,36 +105,36 @@ pub fn carry_out(
 ) -> Result<Option<Followed>> {
     let folder =
         Folder { path: std::path::absolute(&campaign.folder).map_err(|e| Error::file("find", &campaign.folder, e))? };
-    let store = Jobs::of(&folder);
-    let earlier = if store.exist() { store.read()?.0 } else { None };
-    let (options, template) = job_options(campaign, request.flags, earlier)?;
+    let store = Jobs::new(&folder);
+    let earlier_options = if store.exist() { store.read()?.0 } else { None };
+    let (options, template) = job_options(campaign, request.flags, earlier_options)?;
     let parts = parts(&campaign.plan, options.jobs)?;
     let options =
-        request.partition.map_or(Ok(options.clone()), |partition| partition.within(options.clone(), &parts))?;
+        request.partition.map_or(Ok(options.clone()), |partition| partition.apply_limits(options.clone(), &parts))?;
     let measuring = |progress: &Progress, sizes: &[_]| -> (f64, usize) {
         let records = folder.outcomes().unwrap_or_default();
-        PlanTime::new(&campaign.plan, &records, progress, card).of_sizes(sizes)
+        PlanTime::new(&campaign.plan, &records, progress, card).measuring_time(sizes)
     };
     let retry_failed = conduct.retry_failed;
     let writer = Writer { campaign, folder: &folder, template: &template, options: &options, retry_failed };
     if request.dry_run {
-        show(&writer, &parts, &measuring)?;
+        print_jobs(&writer, &parts, &measuring)?;
         return Ok(None);
     }
     // The launcher is only needed on the machine where the jobs run.
     launch::check_worker(&campaign.worker)?;
     Folder::create(&folder.path)?;
     store.create()?;
-    let _shared = folder.share()?;
-    let _follower = store.lock()?;
+    let _shared_lock = folder.share()?;
+    let _follower_lock = store.lock()?;
     if let Some(card) = card {
         folder.replace_card(card)?;
     }
-    campaign.describe(&folder)?;
-    store.append(&Line::Options { options: Box::new(options.clone()), command: shell::words() })?;
+    campaign.write_plan(&folder)?;
+    store.append(&Line::Options { options: Box::new(options.clone()), command: shell::command_words() })?;
     let stopped = follow_jobs(&writer, &parts, &measuring, display)?;
-    for (part, why) in &stopped {
-        note(&format!("{part}: {why}"));
+    for (part, reason) in &stopped {
+        note(&format!("{part}: {reason}"));
     }
     Ok(Some(Followed { measured: campaign.compact(&folder)?, stop: stop(&store, &stopped)? }))
 }
@@ -141,7 +143,7 @@ fn follow_jobs(writer: &Writer, parts: &[Part], measuring: &Measuring, display: 
     let Writer { campaign, folder, template, options, retry_failed } = *writer;
     let interrupt = Interrupt::catch();
     let records = folder.outcomes()?;
-    let costs = cost::measured(&records);
+    let costs = cost::mean_sample_costs(&records);
     drop(records);
     let interrupted = || interrupt.check();
     let mut queue = System { template: template.clone(), folder: folder.path.clone(), interrupted: &interrupted };
@@ -156,33 +158,33 @@ fn follow_jobs(writer: &Writer, parts: &[Part], measuring: &Measuring, display: 
         watcher: watcher.as_mut(),
         prepare: &|job, part, seconds| writer.prepare(job, part, seconds),
         measuring,
-        cost: &|entry: &Entry| costs.get(&entry.key).copied().unwrap_or_else(|| cost::rough(&entry.point)),
+        cost: &|entry: &Entry| costs.get(&entry.key).copied().unwrap_or_else(|| cost::estimate(&entry.point)),
         interrupted: &interrupted,
         ask_every: ASK_EVERY,
         look_every: LOOK_EVERY,
     });
-    stopped.map_err(|error| left(error, folder))
+    stopped.map_err(|error| explain_interruption(error, folder))
 }
 
 /// Returns the reason why the jobs of a part ended before its points were done, with the next step, if known.
 fn stop(store: &Jobs, stopped: &Stopped) -> Result<Option<Error>> {
     let jobs = store.read()?.1;
     for part in stopped.keys() {
-        let is_told =
-            |job: &&Job| job.part == *part && job.ended.as_ref().is_some_and(|end| end.0 != JobState::Cancelled);
-        let Some(mut job) = jobs.iter().rev().find(is_told).cloned() else { continue };
-        store.look(&mut job)?;
-        let (Some((state, why, _)), Some(next)) = (&job.ended, log::advice(store, &job)?) else { continue };
-        let set_up = job.met_setup_fault() || *state == JobState::Unsatisfiable;
-        let kind = if set_up { ErrorKind::Setup } else { ErrorKind::Measurement };
+        let has_reason =
+            |job: &&Job| job.part == *part && job.end.as_ref().is_some_and(|end| end.0 != JobState::Cancelled);
+        let Some(mut job) = jobs.iter().rev().find(has_reason).cloned() else { continue };
+        store.update(&mut job)?;
+        let (Some((state, reason, _)), Some(advice)) = (&job.end, log::advice(store, &job)?) else { continue };
+        let is_setup_fault = job.met_setup_fault() || *state == JobState::Unsatisfiable;
+        let kind = if is_setup_fault { ErrorKind::Setup } else { ErrorKind::Measurement };
         let id = job.id.as_deref().unwrap_or(&job.name);
-        return Ok(Some(Error::new(kind, format!("job {id} {}: {why}", state.words()), next)));
+        return Ok(Some(Error::new(kind, format!("job {id} {}: {reason}", state.predicate()), advice)));
     }
     Ok(None)
 }
 
 /// Converts the error of an interrupted follower: the jobs continue.
-fn left(error: Error, folder: &Folder) -> Error {
+fn explain_interruption(error: Error, folder: &Folder) -> Error {
     let ErrorKind::Interrupted(_) = error.kind else { return error };
     let path = folder.path.display();
     Error::new(
@@ -190,7 +192,7 @@ fn left(error: Error, folder: &Folder) -> Error {
         "interrupted: the jobs continue",
         format!(
             "follow them with: {}; `apexmap status {path}` lists them, `apexmap cancel {path}` cancels them",
-            shell::command()
+            shell::command_line()
         ),
     )
 }
@@ -215,7 +217,7 @@ impl Writer<'_> {
             ("--out", text(&self.folder.path)),
             ("--worker", text(&self.campaign.worker)),
             ("--machine", context.machine.clone()),
-            ("--part", text(&Jobs::of(self.folder).part_file(job))),
+            ("--part", text(&Jobs::new(self.folder).part_file(job))),
         ] {
             command.extend([flag.to_owned(), value]);
         }
@@ -239,12 +241,12 @@ impl Writer<'_> {
         let script = self.script(job, part, seconds)?;
         let (machine, retry_failed) = (self.campaign.machine, self.retry_failed);
         let part = PartFile { job: job.to_owned(), part: part.clone(), machine, seconds, retry_failed };
-        Jobs::of(self.folder).prepare(&script, &part)
+        Jobs::new(self.folder).prepare(&script, &part)
     }
 }
 
 /// Prints the scripts and the commands that would submit them.
-fn show(writer: &Writer, parts: &[Part], measuring: &Measuring) -> Result<()> {
+fn print_jobs(writer: &Writer, parts: &[Part], measuring: &Measuring) -> Result<()> {
     let records = writer.folder.outcomes().unwrap_or_default();
     let progress = Progress::new(&writer.campaign.plan, &records);
     let mut text = String::new();
@@ -257,10 +259,10 @@ fn show(writer: &Writer, parts: &[Part], measuring: &Measuring) -> Result<()> {
         let (limit, count) = chain(seconds, launches, writer.options.time_limit_seconds);
         let chain =
             if count > 1 { format!(", a chain of {count} jobs, each after the one before") } else { String::new() };
-        let (seconds, most) = (units::number(seconds, NumberStyle::Rounded(2)), units::seconds(limit));
-        text.push_str(&format!("# {}: about {seconds} s of measuring, time limit {most}{chain}\n", part.name));
+        let (seconds, limit_text) = (units::number(seconds, NumberStyle::Rounded(2)), units::seconds(limit));
+        text.push_str(&format!("# {}: about {seconds} s of measuring, time limit {limit_text}{chain}\n", part.name));
         text.push_str(&writer.script("am-001-000000", part, limit)?);
-        let submit = batch::script::submit(writer.template, "SCRIPT", (count > 1).then_some("JOB"))?;
+        let submit = batch::script::submit_command(writer.template, "SCRIPT", (count > 1).then_some("JOB"))?;
         text.push_str(&format!("# submitted with: {}\n\n", submit.join(" ")));
     }
     print(&text)

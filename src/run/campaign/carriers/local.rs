@@ -21,24 +21,24 @@ pub fn carry_out(campaign: &Campaign, card: Option<&Card>, conduct: Conduct, dis
     if let Some(card) = card {
         folder.replace_card(card)?;
     }
-    campaign.describe(&folder)?;
+    campaign.write_plan(&folder)?;
     announce(campaign, &folder);
     let interrupt = Interrupt::catch();
     let interrupted = || interrupt.check();
-    trial::before_all(campaign, &folder, &starter, display, &interrupted)?;
+    trial::run_before_sweep(campaign, &folder, &starter, display, &interrupted)?;
     let mut watcher = display(&campaign.plan);
-    let driven = starter.measure(campaign, &folder, conduct, watcher.as_mut(), &interrupted);
+    let result = starter.measure(campaign, &folder, conduct, watcher.as_mut(), &interrupted);
     drop(watcher);
     // Samples are compacted even if the driver failed, but the driver's error is reported first.
     let measured = campaign.compact(&folder);
-    driven.and_then(|()| interrupt.check()).map_err(|error| interrupt::explain(error, &campaign.plan, &folder))?;
+    result.and_then(|()| interrupt.check()).map_err(|error| interrupt::explain(error, &campaign.plan, &folder))?;
     measured
 }
 
 fn announce(campaign: &Campaign, folder: &Folder) {
     let (name, points) = (&campaign.sweep.name, plural(campaign.plan.entries.len(), "point"));
     note(&format!("{name}: {points} -> {} (Ctrl-C is safe: rerun the same command to resume)", folder.path.display()));
-    campaign.crowd().into_iter().for_each(|text| note(&format!("note: {text}")));
+    campaign.oversubscription_warning().into_iter().for_each(|text| note(&format!("note: {text}")));
     campaign.worker_info.build.cautions().into_iter().for_each(|text| note(&format!("note: {text}")));
     if campaign.plan.context.launcher.waits_in_queue() {
         note(

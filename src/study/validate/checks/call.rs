@@ -14,7 +14,7 @@ pub struct Call<'a> {
 impl Call<'_> {
     /// Returns an argument without evaluating it.
     pub fn word(&self, key: &str) -> Result<&str> {
-        let argument = self.arguments.iter().find(|(known, _)| *known == key);
+        let argument = self.arguments.iter().find(|(name, _)| *name == key);
         argument.map(|(_, word)| *word).ok_or_else(|| Error::internal(format!("{key} is not given")))
     }
 

@@ -76,14 +76,14 @@ fn period(terms: &[u32]) -> u64 {
     let terms: Vec<u32> = terms.iter().map(|term| term - least).collect();
     let degree = terms.iter().max().copied().unwrap_or(0);
     let tail = terms.iter().filter(|&&term| term != degree).fold(0u128, |bits, term| bits | 1 << term);
-    let step = |value: u128| {
-        let moved = value << 1;
-        if moved >> degree & 1 == 1 { (moved ^ 1 << degree) ^ tail } else { moved }
+    let advance = |value: u128| {
+        let shifted = value << 1;
+        if shifted >> degree & 1 == 1 { (shifted ^ 1 << degree) ^ tail } else { shifted }
     };
-    let mut value = step(1);
+    let mut value = advance(1);
     let mut steps = 1;
     while value != 1 && steps < 1 << 20 {
-        value = step(value);
+        value = advance(value);
         steps += 1;
     }
     steps
@@ -112,15 +112,15 @@ fn crossover(call: &Call) -> Result<f64> {
 /// Returns tables of 2^4 to 2^13 words over every number of nodes that Theorem 4.1 covers.
 fn layouts() -> impl Iterator<Item = Layout> {
     (4..=13u32).flat_map(|bits| {
-        let about = move |nodes: &usize| (*nodes as u64) < (1 << bits) / *nodes as u64;
-        (1..1 << bits).take_while(about).map(move |nodes| Layout::new(bits, nodes))
+        let is_covered = move |nodes: &usize| (*nodes as u64) < (1 << bits) / *nodes as u64;
+        (1..1 << bits).take_while(is_covered).map(move |nodes| Layout::new(bits, nodes))
     })
 }
 
 /// Returns the number of words whose owner is the predicted node or the one before it.
 fn predicted_owners(layout: &Layout) -> u64 {
     let holds = |word: &u64| {
-        let (owner, predicted) = (layout.by_division(*word), layout.prediction(*word));
+        let (owner, predicted) = (layout.owner_by_division(*word), layout.predict_owner(*word));
         owner <= predicted && predicted <= owner + 1
     };
     (0..layout.words()).filter(holds).count() as u64

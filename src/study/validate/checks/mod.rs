@@ -34,7 +34,7 @@ struct Place<'a> {
 }
 
 /// Evaluates all checks. `fits` are those to published measurements.
-pub fn all(fits: &[PublishedFit]) -> Result<Vec<Check>> {
+pub fn evaluate(fits: &[PublishedFit]) -> Result<Vec<Check>> {
     let published = Published { numbers: names::numbers()?, fits };
     let mut checks = Vec::new();
     for name in CHECKS {
@@ -42,7 +42,7 @@ pub fn all(fits: &[PublishedFit]) -> Result<Vec<Check>> {
         for row in 0..rows.rows.len() {
             let line = Line { rows: &rows, row };
             checks.extend(line.checks(&published).map_err(|error| {
-                Error::internal(format!("{name}: {}: {}: {}", line.word("source"), line.word("what"), error.what))
+                Error::internal(format!("{name}: {}: {}: {}", line.word("source"), line.word("what"), error.message))
             })?);
         }
     }
@@ -78,9 +78,9 @@ impl Line<'_> {
     /// Returns whether the table's row has all values that the check needs, and satisfies `rows`.
     fn is_about(&self, names: &Names) -> Result<bool> {
         let formulas = ["rows", "published", "recomputed", "quantities"].map(|column| self.word(column));
-        let lacks = |word: &str| names.is_column(word) && names.get(word).is_none();
-        let whole = !formulas.iter().any(|formula| words(formula).any(lacks));
-        Ok(whole && (self.word("rows").is_empty() || names.holds(self.word("rows"))?))
+        let is_missing = |word: &str| names.is_column(word) && names.get(word).is_none();
+        let is_complete = !formulas.iter().any(|formula| words(formula).any(is_missing));
+        Ok(is_complete && (self.word("rows").is_empty() || names.holds(self.word("rows"))?))
     }
 
     fn check(&self, mut names: Names) -> Result<Check> {
@@ -93,7 +93,7 @@ impl Line<'_> {
         names.set("published", published);
         names.set("recomputed", recomputed);
         names.set("difference", (recomputed - published).abs());
-        names.set("half_digit", half_digit(names.printed(self.word("published"))));
+        names.set("half_digit", half_digit(names.printed_text(self.word("published"))));
         let kind = self.kind()?;
         let verdict = match self.word("agrees") {
             "" => Verdict::NotExplained,

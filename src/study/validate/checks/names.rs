@@ -64,22 +64,24 @@ impl<'a> Names<'a> {
     }
 
     /// Returns the field of a column as the paper prints it; empty for other names.
-    pub fn printed(&self, name: &str) -> &str {
+    pub fn printed_text(&self, name: &str) -> &str {
         self.place.filter(|_| self.is_column(name)).map_or("", |place| place.table.word(place.row, name))
     }
 
     /// Returns the value of a formula.
     pub fn number(&self, formula: &str) -> Result<f64> {
-        let number = Formula::parse(formula, &self.known(formula))?.number(&|name| self.get(name).map(Value::Real));
+        let number =
+            Formula::parse(formula, &self.known_names(formula))?.evaluate(&|name| self.get(name).map(Value::Real));
         number.ok_or_else(|| Error::internal(format!("\"{formula}\" has no value")))
     }
 
     pub fn holds(&self, condition: &str) -> Result<bool> {
-        let holds = Condition::parse(condition, &self.known(condition))?.holds(&|name| self.get(name).map(Value::Real));
+        let holds = Condition::parse(condition, &self.known_names(condition))?
+            .is_true_for(&|name| self.get(name).map(Value::Real));
         holds.ok_or_else(|| Error::internal(format!("\"{condition}\" is neither true nor false")))
     }
 
-    fn known<'b>(&self, formula: &'b str) -> Vec<(&'b str, NameType)> {
+    fn known_names<'b>(&self, formula: &'b str) -> Vec<(&'b str, NameType)> {
         words(formula).filter(|word| self.get(word).is_some()).map(|word| (word, NameType::Number)).collect()
     }
 

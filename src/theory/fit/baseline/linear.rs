@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 /// Sums of products of the rows of a design, updated row by row.
-pub struct Normal {
+pub struct NormalEquations {
     matrix: DMatrix<f64>,
     target: DVector<f64>,
 }
@@ -12,7 +12,7 @@ pub struct Normal {
 /// than rounding.
 const RIDGE: f64 = 1e-11;
 
-impl Normal {
+impl NormalEquations {
     pub fn new(columns: usize) -> Self {
         Self { matrix: DMatrix::zeros(columns, columns), target: DVector::zeros(columns) }
     }
@@ -37,7 +37,7 @@ impl Normal {
             self.matrix[(i, j)] / (scale[i] * scale[j]) + ridge
         };
         let matrix = DMatrix::from_fn(scale.len(), scale.len(), value);
-        let found = matrix.cholesky()?.solve(&self.target.component_div(&scale));
-        Some(found.component_div(&scale))
+        let scaled_solution = matrix.cholesky()?.solve(&self.target.component_div(&scale));
+        Some(scaled_solution.component_div(&scale))
     }
 }

@@ -12,7 +12,7 @@ mod terms;
 
 pub use terms::Term;
 
-use super::quality::{LinesLeftOut, lines, parts, smape};
+use super::quality::{LinesLeftOut, leave_out_parts, lines, smape};
 use super::{Observation, bits, subsample};
 use apexmap_measure::numerics::mix::mix;
 use polynomial::Polynomial;
@@ -87,12 +87,12 @@ struct PointRates<'a> {
 fn point_rates<'a>(data: &'a [Observation], work: &dyn Fn(&[f64]) -> f64) -> Vec<PointRates<'a>> {
     let mut places = HashMap::new();
     let mut points: Vec<PointRates> = Vec::new();
-    for one in data {
-        let at = *places.entry(bits(&one.x)).or_insert(points.len());
-        if at == points.len() {
-            points.push(PointRates { x: &one.x, rates: Vec::new(), log: 0.0, weight: 0.0, aim: 0.0 });
+    for observation in data {
+        let index = *places.entry(bits(&observation.x)).or_insert(points.len());
+        if index == points.len() {
+            points.push(PointRates { x: &observation.x, rates: Vec::new(), log: 0.0, weight: 0.0, aim: 0.0 });
         }
-        points[at].rates.push(one.y / work(&one.x));
+        points[index].rates.push(observation.y / work(&observation.x));
     }
     for point in &mut points {
         point.log = point.rates.iter().map(|rate| rate.ln()).sum::<f64>() / point.rates.len() as f64;
@@ -106,56 +106,62 @@ fn point_rates<'a>(data: &'a [Observation], work: &dyn Fn(&[f64]) -> f64) -> Vec
 const INNER_PARTS: u64 = 8;
 
 /// Minimum number of points for a choice.
-const LEAST_POINTS: usize = 4;
+const MIN_POINTS: usize = 4;
 
 /// Above this number of points, an evenly spread subset is used. Neighbours remain close, and a choice takes a second less.
-const MOST_POINTS: usize = 1000;
+const MAX_POINTS: usize = 1000;
 
 /// Returns the best curve, judged by points that it was not fitted to; `None` for fewer than four distinct points.
 ///
 /// The time is `work(x)` divided by the rate. `work(x)` is the amount of work that the time covers, such as the number of ranks.
 pub fn choose(data: &[Observation], work: &dyn Fn(&[f64]) -> f64) -> Option<Baseline> {
-    if let Some(kept) = subsample::choose(data, MOST_POINTS) {
-        let some: Vec<Observation> =
-            data.iter().zip(kept).filter(|(_, kept)| *kept).map(|(one, _)| one.clone()).collect();
-        return of(&some, work);
+    if let Some(kept) = subsample::choose(data, MAX_POINTS) {
+        let subset: Vec<Observation> =
+            data.iter().zip(kept).filter(|(_, kept)| *kept).map(|(observation, _)| observation.clone()).collect();
+        return choose_from(&subset, work);
     }
-    of(data, work)
+    choose_from(data, work)
 }
 
-fn of(data: &[Observation], work: &dyn Fn(&[f64]) -> f64) -> Option<Baseline> {
+fn choose_from(data: &[Observation], work: &dyn Fn(&[f64]) -> f64) -> Option<Baseline> {
     let points = point_rates(data, work);
-    if points.len() < LEAST_POINTS {
+    if points.len() < MIN_POINTS {
         return None;
     }
     let places: Vec<&[f64]> = points.iter().map(|point| point.x).collect();
     let lines = lines(&places)
         .into_iter()
-        .map(|(variable, parts)| LinesLeftOut { variable, smape: nested(&points, &parts, Some(variable)) });
+        .map(|(variable, parts)| LinesLeftOut { variable, smape: nested_error(&points, &parts, Some(variable)) });
     let curve = match select(&points.iter().collect::<Vec<_>>(), None) {
-        Found::Neighbours(_) => Curve::Neighbours,
-        Found::Polynomial(found) => Curve::Polynomial { degree: found.degree },
-        Found::Terms(found) => Curve::Terms { constant: found.constant(), terms: found.terms() },
+        FittedCurve::Neighbours(_) => Curve::Neighbours,
+        FittedCurve::Polynomial(fit) => Curve::Polynomial { degree: fit.degree },
+        FittedCurve::Terms(fit) => Curve::Terms { constant: fit.constant(), terms: fit.terms() },
     };
-    Some(Baseline { curve, left_out: nested(&points, &parts(points.len()), None), lines_left_out: lines.collect() })
+    Some(Baseline {
+        curve,
+        left_out: nested_error(&points, &leave_out_parts(points.len()), None),
+        lines_left_out: lines.collect(),
+    })
 }
 
 /// Returns the error over all parts, each predicted by the curve that is best for all other points.
-fn nested(points: &[PointRates], parts: &[Vec<usize>], variable: Option<usize>) -> f64 {
-    let all: Vec<&PointRates> = points.iter().collect();
+fn nested_error(points: &[PointRates], parts: &[Vec<usize>], variable: Option<usize>) -> f64 {
+    let references: Vec<&PointRates> = points.iter().collect();
     let pairs = parts.iter().flat_map(|part| {
-        let found = select(&without(&all, part), variable);
-        part.iter().flat_map(|&at| rates(all[at], found.at(all[at].x))).collect::<Vec<_>>()
+        let curve = select(&leave_out(&references, part), variable);
+        part.iter()
+            .flat_map(|&index| rate_pairs(references[index], curve.rate(references[index].x)))
+            .collect::<Vec<_>>()
     });
     error(pairs.collect())
 }
 
-fn without<'p, 'a>(points: &[&'p PointRates<'a>], part: &[usize]) -> Vec<&'p PointRates<'a>> {
-    (0..points.len()).filter(|at| !part.contains(at)).map(|at| points[at]).collect()
+fn leave_out<'p, 'a>(points: &[&'p PointRates<'a>], part: &[usize]) -> Vec<&'p PointRates<'a>> {
+    (0..points.len()).filter(|index| !part.contains(index)).map(|at| points[at]).collect()
 }
 
 /// Pairs each rate of a point with a prediction.
-fn rates(point: &PointRates, predicted: f64) -> Vec<(f64, f64)> {
+fn rate_pairs(point: &PointRates, predicted: f64) -> Vec<(f64, f64)> {
     point.rates.iter().map(|rate| (*rate, predicted)).collect()
 }
 
@@ -165,68 +171,73 @@ fn error(pairs: Vec<(f64, f64)>) -> f64 {
 }
 
 /// A fitted curve.
-enum Found<'a> {
+enum FittedCurve<'a> {
     Neighbours(Vec<&'a PointRates<'a>>),
     Polynomial(Polynomial),
     Terms(Terms),
 }
 
-impl Found<'_> {
+impl FittedCurve<'_> {
     /// Returns the rate at `x`, per unit of work.
-    fn at(&self, x: &[f64]) -> f64 {
+    fn rate(&self, x: &[f64]) -> f64 {
         match self {
-            Found::Neighbours(points) => neighbours::at(points, x),
-            Found::Polynomial(found) => found.at(x),
-            Found::Terms(found) => found.at(x),
+            FittedCurve::Neighbours(points) => neighbours::interpolate(points, x),
+            FittedCurve::Polynomial(curve) => curve.rate(x),
+            FittedCurve::Terms(curve) => curve.rate(x),
         }
     }
 }
 
 /// Returns the curve with the smallest error on points left out: all points of a value of `variable` if it has three values,
 /// otherwise drawn parts.
-fn select<'a>(points: &[&'a PointRates<'a>], variable: Option<usize>) -> Found<'a> {
+fn select<'a>(points: &[&'a PointRates<'a>], variable: Option<usize>) -> FittedCurve<'a> {
     let places: Vec<&[f64]> = points.iter().map(|point| point.x).collect();
-    let of_lines = variable.and_then(|variable| lines(&places).into_iter().find(|(known, _)| *known == variable));
+    let line_parts =
+        variable.and_then(|variable| lines(&places).into_iter().find(|(line_variable, _)| *line_variable == variable));
     let drawn = || {
         let number = INNER_PARTS.min(points.len() as u64);
-        let of = |part: u64| (0..points.len()).filter(|&at| mix(at as u64) % number == part).collect::<Vec<_>>();
-        (0..number).map(of).filter(|part| !part.is_empty()).collect()
+        let members =
+            |part: u64| (0..points.len()).filter(|&index| mix(index as u64) % number == part).collect::<Vec<_>>();
+        (0..number).map(members).filter(|part| !part.is_empty()).collect()
     };
-    let parts: Vec<Vec<usize>> = of_lines.map_or_else(drawn, |(_, parts)| parts);
-    let left_out = |fit: &dyn Fn(&[&'a PointRates<'a>]) -> Option<Found<'a>>| {
+    let parts: Vec<Vec<usize>> = line_parts.map_or_else(drawn, |(_, parts)| parts);
+    let left_out = |fit: &dyn Fn(&[&'a PointRates<'a>]) -> Option<FittedCurve<'a>>| {
         let mut pairs = Vec::new();
         for part in &parts {
-            let curve = fit(&without(points, part))?;
-            pairs.extend(part.iter().flat_map(|&at| rates(points[at], curve.at(points[at].x))));
+            let curve = fit(&leave_out(points, part))?;
+            pairs.extend(part.iter().flat_map(|&index| rate_pairs(points[index], curve.rate(points[index].x))));
         }
         Some(error(pairs))
     };
-    let neighbours = |points: &[&'a PointRates<'a>]| Some(Found::Neighbours(points.to_vec()));
-    let mut best = (left_out(&neighbours).unwrap_or(f64::INFINITY), Found::Neighbours(points.to_vec()));
+    let neighbours = |points: &[&'a PointRates<'a>]| Some(FittedCurve::Neighbours(points.to_vec()));
+    let mut best = (left_out(&neighbours).unwrap_or(f64::INFINITY), FittedCurve::Neighbours(points.to_vec()));
     for degree in DEGREES {
-        let polynomial = |points: &[&'a PointRates<'a>]| Polynomial::fit(points, degree).map(Found::Polynomial);
-        if let Some((error, found)) = left_out(&polynomial).zip(polynomial(points))
+        let polynomial = |points: &[&'a PointRates<'a>]| Polynomial::fit(points, degree).map(FittedCurve::Polynomial);
+        if let Some((error, fit)) = left_out(&polynomial).zip(polynomial(points))
             && error < best.0
         {
-            best = (error, found);
+            best = (error, fit);
         }
     }
-    if let Some((found, error)) = Terms::fit(points, &parts)
+    if let Some((fit, error)) = Terms::fit(points, &parts)
         && error < best.0
     {
-        best = (error, Found::Terms(found));
+        best = (error, FittedCurve::Terms(fit));
     }
     best.1
 }
 
 /// Returns the variables that differ among points, and whether all of their values have logarithms.
-fn varied(points: &[&PointRates]) -> Vec<(usize, bool)> {
+fn varied_axes(points: &[&PointRates]) -> Vec<(usize, bool)> {
     let Some(first) = points.first() else { return Vec::new() };
-    let differs = |at: &usize| points.iter().any(|point| point.x[*at] != first.x[*at]);
-    (0..first.x.len()).filter(differs).map(|at| (at, points.iter().all(|point| point.x[at] > 0.0))).collect()
+    let differs = |variable: &usize| points.iter().any(|point| point.x[*variable] != first.x[*variable]);
+    (0..first.x.len())
+        .filter(differs)
+        .map(|variable| (variable, points.iter().all(|point| point.x[variable] > 0.0)))
+        .collect()
 }
 
 /// Returns the coordinate on an axis: the logarithm if the axis is logarithmic.
-fn place(x: &[f64], (variable, logarithmic): (usize, bool)) -> f64 {
+fn coordinate(x: &[f64], (variable, logarithmic): (usize, bool)) -> f64 {
     if logarithmic { x[variable].max(f64::MIN_POSITIVE).ln() } else { x[variable] }
 }

@@ -1,7 +1,7 @@
 //! Polynomial fit of ln rate in the logarithms of all variables.
 
-use super::linear::Normal;
-use super::{PointRates, place, varied};
+use super::linear::NormalEquations;
+use super::{PointRates, coordinate, varied_axes};
 
 /// A polynomial of all products of powers up to a total degree.
 pub struct Polynomial {
@@ -16,50 +16,51 @@ pub struct Polynomial {
 impl Polynomial {
     /// Fits a polynomial. Returns `None` unless there are more points than coefficients.
     pub fn fit(points: &[&PointRates], degree: u32) -> Option<Self> {
-        let axes: Vec<_> = varied(points)
+        let axes: Vec<_> = varied_axes(points)
             .into_iter()
             .map(|axis| {
-                let places = points.iter().map(|point| place(point.x, axis));
+                let places = points.iter().map(|point| coordinate(point.x, axis));
                 let (low, high) = places.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
                 (axis, (low + high) / 2.0, (high - low) / 2.0)
             })
             .collect();
         // Limit the power by the number of values: higher powers would be linearly dependent.
-        let most: Vec<u32> = axes.iter().map(|(axis, ..)| degree.min(values(points, *axis) - 1)).collect();
+        let max_powers: Vec<u32> = axes.iter().map(|(axis, ..)| degree.min(values(points, *axis) - 1)).collect();
         let mut exponents = vec![Vec::new()];
-        for most in most {
+        for max_power in max_powers {
             exponents = exponents
                 .iter()
-                .flat_map(|known: &Vec<u32>| (0..=most).map(move |power| [known.as_slice(), &[power]].concat()))
+                .flat_map(|prefix: &Vec<u32>| (0..=max_power).map(move |power| [prefix.as_slice(), &[power]].concat()))
                 .filter(|powers| powers.iter().sum::<u32>() <= degree)
                 .collect();
         }
         if points.len() <= exponents.len() {
             return None;
         }
-        let mut found = Self { degree, axes, exponents, coefficients: Vec::new() };
-        let mut normal = Normal::new(found.exponents.len());
-        points.iter().for_each(|point| normal.add(&found.row(point.x), point.log));
-        found.coefficients = normal.solve()?.iter().copied().collect();
-        Some(found)
+        let mut polynomial = Self { degree, axes, exponents, coefficients: Vec::new() };
+        let mut normal = NormalEquations::new(polynomial.exponents.len());
+        points.iter().for_each(|point| normal.add(&polynomial.row(point.x), point.log));
+        polynomial.coefficients = normal.solve()?.iter().copied().collect();
+        Some(polynomial)
     }
 
     fn row(&self, x: &[f64]) -> Vec<f64> {
-        let places: Vec<f64> = self.axes.iter().map(|(axis, middle, half)| (place(x, *axis) - middle) / half).collect();
+        let places: Vec<f64> =
+            self.axes.iter().map(|(axis, middle, half)| (coordinate(x, *axis) - middle) / half).collect();
         let product = |powers: &Vec<u32>| places.iter().zip(powers).map(|(v, power)| v.powi(*power as i32)).product();
         self.exponents.iter().map(product).collect()
     }
 
     /// Returns the rate at `x`.
-    pub fn at(&self, x: &[f64]) -> f64 {
+    pub fn rate(&self, x: &[f64]) -> f64 {
         self.row(x).iter().zip(&self.coefficients).map(|(a, b)| a * b).sum::<f64>().exp()
     }
 }
 
 /// Returns the number of distinct values of a variable.
 fn values(points: &[&PointRates], axis: (usize, bool)) -> u32 {
-    let mut all: Vec<f64> = points.iter().map(|point| point.x[axis.0]).collect();
-    all.sort_by(f64::total_cmp);
-    all.dedup();
-    all.len() as u32
+    let mut sorted: Vec<f64> = points.iter().map(|point| point.x[axis.0]).collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.dedup();
+    sorted.len() as u32
 }

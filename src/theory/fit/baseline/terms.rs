@@ -1,6 +1,6 @@
 //! Sum-of-terms fit: time as a sum of a few terms v^i log2(v)^j or products of two of them, added one at a time.
 
-use super::{PointRates, varied};
+use super::{PointRates, varied_axes};
 use serde::Serialize;
 
 const POWERS: [f64; 7] = [-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0];
@@ -10,10 +10,10 @@ const LOGARITHMS: [i32; 3] = [0, 1, 2];
 const FACTORS: [(f64, i32); 7] = [(-1.0, 0), (-0.5, 0), (0.0, 1), (0.5, 0), (1.0, 0), (1.0, 1), (2.0, 0)];
 
 /// Maximum number of terms besides the constant.
-const MOST_TERMS: usize = 3;
+const MAX_TERMS: usize = 3;
 
 /// A term is added only if the remaining error is below this share of the previous one.
-const WORTH: f64 = 0.99;
+const MAX_ERROR_RATIO: f64 = 0.99;
 
 /// v^power log2(v)^logarithm.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -25,14 +25,14 @@ pub struct Term {
 }
 
 impl Term {
-    fn at(&self, x: &[f64]) -> f64 {
+    fn evaluate(&self, x: &[f64]) -> f64 {
         let value = x[self.variable];
         value.powf(self.power) * value.log2().powi(self.logarithm)
     }
 }
 
 fn product(term: &[Term], x: &[f64]) -> f64 {
-    term.iter().map(|factor| factor.at(x)).product()
+    term.iter().map(|factor| factor.evaluate(x)).product()
 }
 
 /// A fitted sum: time = constant + sum of coefficient x term.
@@ -52,28 +52,28 @@ impl Terms {
             candidates.iter().map(|term| points.iter().map(|point| product(term, point.x)).collect()).collect();
         let mut chosen: Vec<usize> = Vec::new();
         let mut design = Design::new(points, parts);
-        let mut best = design.left_out()?;
-        while chosen.len() < MOST_TERMS && points.len() > chosen.len() + 2 {
-            let mut found: Option<(f64, usize)> = None;
-            for at in (0..candidates.len()).filter(|at| !chosen.contains(at)) {
-                design.push(&columns[at]);
-                let error = design.solve(None).and_then(|_| design.left_out()).unwrap_or(f64::INFINITY);
+        let mut best = design.left_out_error()?;
+        while chosen.len() < MAX_TERMS && points.len() > chosen.len() + 2 {
+            let mut lowest: Option<(f64, usize)> = None;
+            for candidate in (0..candidates.len()).filter(|at| !chosen.contains(at)) {
+                design.push(&columns[candidate]);
+                let error = design.solve(None).and_then(|_| design.left_out_error()).unwrap_or(f64::INFINITY);
                 design.pop();
-                if error < found.map_or(WORTH * best, |(known, _)| known) {
-                    found = Some((error, at));
+                if error < lowest.map_or(MAX_ERROR_RATIO * best, |(lowest_error, _)| lowest_error) {
+                    lowest = Some((error, candidate));
                 }
             }
-            let Some((error, at)) = found else { break };
+            let Some((error, candidate)) = lowest else { break };
             best = error;
-            chosen.push(at);
-            design.push(&columns[at]);
+            chosen.push(candidate);
+            design.push(&columns[candidate]);
         }
         let coefficients = design.solve(None)?.to_vec();
-        Some((Self { chosen: chosen.into_iter().map(|at| candidates[at].clone()).collect(), coefficients }, best))
+        Some((Self { chosen: chosen.into_iter().map(|index| candidates[index].clone()).collect(), coefficients }, best))
     }
 
     /// Returns the rate at `x`.
-    pub fn at(&self, x: &[f64]) -> f64 {
+    pub fn rate(&self, x: &[f64]) -> f64 {
         let terms = self.chosen.iter().zip(&self.coefficients[1..]).map(|(term, c)| c * product(term, x));
         1.0 / (self.coefficients[0] + terms.sum::<f64>())
     }
@@ -89,29 +89,29 @@ impl Terms {
 
 /// Returns terms of one variable and products of two terms that are finite and not negative at all points.
 fn candidates(points: &[&PointRates]) -> Vec<Vec<Term>> {
-    let variables: Vec<usize> = varied(points).into_iter().map(|(at, _)| at).collect();
-    let mut all = Vec::new();
-    for (at, &variable) in variables.iter().enumerate() {
+    let variables: Vec<usize> = varied_axes(points).into_iter().map(|(variable, _)| variable).collect();
+    let mut terms = Vec::new();
+    for (index, &variable) in variables.iter().enumerate() {
         for power in POWERS {
-            let of = LOGARITHMS.iter().map(|&logarithm| Term { variable, power, logarithm });
-            all.extend(of.filter(|term| term.power != 0.0 || term.logarithm != 0).map(|term| vec![term]));
+            let single_terms = LOGARITHMS.iter().map(|&logarithm| Term { variable, power, logarithm });
+            terms.extend(single_terms.filter(|term| term.power != 0.0 || term.logarithm != 0).map(|term| vec![term]));
         }
-        for &other in &variables[..at] {
+        for &other in &variables[..index] {
             let term = |variable: usize, (power, logarithm): (f64, i32)| Term { variable, power, logarithm };
             let pairs = FACTORS.iter().flat_map(|a| FACTORS.iter().map(move |b| (*a, *b)));
-            all.extend(pairs.map(|(a, b)| vec![term(variable, a), term(other, b)]));
+            terms.extend(pairs.map(|(a, b)| vec![term(variable, a), term(other, b)]));
         }
     }
     let usable = |value: f64| value.is_finite() && value >= 0.0;
-    all.retain(|term| points.iter().all(|point| usable(product(term, point.x))));
-    all
+    terms.retain(|term| points.iter().all(|point| usable(product(term, point.x))));
+    terms
 }
 
 /// Maximum number of columns of a design: the constant and the terms.
-const MOST: usize = MOST_TERMS + 1;
+const MAX_COLUMNS: usize = MAX_TERMS + 1;
 
 /// Sums of products of the columns, and of the columns and the target.
-type Sums = ([[f64; MOST]; MOST], [f64; MOST]);
+type Sums = ([[f64; MAX_COLUMNS]; MAX_COLUMNS], [f64; MAX_COLUMNS]);
 
 /// The constant and some terms at all points, with the least-squares sums of each part of the points.
 struct Design<'a> {
@@ -132,12 +132,13 @@ impl<'a> Design<'a> {
         let new = self.columns.len();
         self.columns.push(column.to_vec());
         for (part, (matrix, target)) in self.parts.iter().zip(&mut self.sums) {
-            for (at, known) in self.columns.iter().enumerate() {
-                let product = |&point: &usize| column[point] * known[point] * self.points[point].weight.powi(2);
-                matrix[new][at] = part.iter().map(product).sum();
-                matrix[at][new] = matrix[new][at];
+            for (index, other) in self.columns.iter().enumerate() {
+                let product = |&point: &usize| column[point] * other[point] * self.points[point].weight.powi(2);
+                matrix[new][index] = part.iter().map(product).sum();
+                matrix[index][new] = matrix[new][index];
             }
-            target[new] = part.iter().map(|&at| column[at] * self.points[at].weight * self.points[at].aim).sum();
+            target[new] =
+                part.iter().map(|&point| column[point] * self.points[point].weight * self.points[point].aim).sum();
         }
     }
 
@@ -148,29 +149,29 @@ impl<'a> Design<'a> {
 
     /// Returns the coefficients from all points except one part; `None` if one is negative or the columns are linearly
     /// dependent.
-    fn solve(&self, without: Option<usize>) -> Option<[f64; MOST]> {
+    fn solve(&self, left_out_part: Option<usize>) -> Option<[f64; MAX_COLUMNS]> {
         let used = self.columns.len();
         let (mut matrix, mut target) = Sums::default();
-        for (_, sums) in self.sums.iter().enumerate().filter(|(at, _)| Some(*at) != without) {
+        for (_, sums) in self.sums.iter().enumerate().filter(|(index, _)| Some(*index) != left_out_part) {
             for i in 0..used {
                 target[i] += sums.1[i];
                 (0..used).for_each(|j| matrix[i][j] += sums.0[i][j]);
             }
         }
-        let found = solve(matrix, target, used)?;
-        found.iter().all(|c| *c >= 0.0).then_some(found)
+        let coefficients = solve(matrix, target, used)?;
+        coefficients.iter().all(|c| *c >= 0.0).then_some(coefficients)
     }
 
     /// Returns the SMAPE of the points of each part, with coefficients from all other parts.
-    fn left_out(&self) -> Option<f64> {
+    fn left_out_error(&self) -> Option<f64> {
         let (mut sum, mut number) = (0.0, 0.0);
         for (out, part) in self.parts.iter().enumerate() {
             let coefficients = self.solve(Some(out))?;
-            for &at in part {
-                let time: f64 = self.columns.iter().zip(&coefficients).map(|(column, c)| c * column[at]).sum();
+            for &point in part {
+                let time: f64 = self.columns.iter().zip(&coefficients).map(|(column, c)| c * column[point]).sum();
                 let error = |rate: &f64| (2.0 * (rate * time - 1.0) / (rate * time + 1.0)).abs();
-                sum += self.points[at].rates.iter().map(error).sum::<f64>();
-                number += self.points[at].rates.len() as f64;
+                sum += self.points[point].rates.iter().map(error).sum::<f64>();
+                number += self.points[point].rates.len() as f64;
             }
         }
         Some(sum / number)
@@ -179,32 +180,36 @@ impl<'a> Design<'a> {
 
 /// Solves the normal equations by Cholesky factors, scaled to a diagonal of ones. Returns `None` if the matrix is singular
 /// within rounding.
-fn solve(matrix: [[f64; MOST]; MOST], target: [f64; MOST], used: usize) -> Option<[f64; MOST]> {
-    const LEAST: f64 = 1e-12;
-    let mut scale = [0.0; MOST];
-    for at in 0..used {
-        scale[at] = matrix[at][at].sqrt();
-        if !(scale[at].is_finite() && scale[at] > 0.0) {
+fn solve(
+    matrix: [[f64; MAX_COLUMNS]; MAX_COLUMNS],
+    target: [f64; MAX_COLUMNS],
+    used: usize,
+) -> Option<[f64; MAX_COLUMNS]> {
+    const MIN_PIVOT: f64 = 1e-12;
+    let mut scale = [0.0; MAX_COLUMNS];
+    for index in 0..used {
+        scale[index] = matrix[index][index].sqrt();
+        if !(scale[index].is_finite() && scale[index] > 0.0) {
             return None;
         }
     }
-    let (mut lower, mut found) = ([[0.0; MOST]; MOST], [0.0; MOST]);
+    let (mut lower, mut solution) = ([[0.0; MAX_COLUMNS]; MAX_COLUMNS], [0.0; MAX_COLUMNS]);
     for i in 0..used {
         for j in 0..=i {
-            let known: f64 = (0..j).map(|k| lower[i][k] * lower[j][k]).sum();
-            let rest = matrix[i][j] / (scale[i] * scale[j]) - known;
-            if i == j && rest <= LEAST {
+            let previous: f64 = (0..j).map(|k| lower[i][k] * lower[j][k]).sum();
+            let rest = matrix[i][j] / (scale[i] * scale[j]) - previous;
+            if i == j && rest <= MIN_PIVOT {
                 return None;
             }
             lower[i][j] = if i == j { rest.sqrt() } else { rest / lower[j][j] };
         }
-        let known: f64 = (0..i).map(|k| lower[i][k] * found[k]).sum();
-        found[i] = (target[i] / scale[i] - known) / lower[i][i];
+        let previous: f64 = (0..i).map(|k| lower[i][k] * solution[k]).sum();
+        solution[i] = (target[i] / scale[i] - previous) / lower[i][i];
     }
     for i in (0..used).rev() {
-        let known: f64 = (i + 1..used).map(|k| lower[k][i] * found[k]).sum();
-        found[i] = (found[i] - known) / lower[i][i];
+        let previous: f64 = (i + 1..used).map(|k| lower[k][i] * solution[k]).sum();
+        solution[i] = (solution[i] - previous) / lower[i][i];
     }
-    (0..used).for_each(|at| found[at] /= scale[at]);
-    Some(found)
+    (0..used).for_each(|index| solution[index] /= scale[index]);
+    Some(solution)
 }

@@ -2,7 +2,7 @@
 
 use super::{ALPHA, BLOCK, WORDS};
 use crate::machine::catalogue;
-use crate::models::{About, Model, Parameter, Prediction, RANKS, Variable, array, bound, value_of, variable};
+use crate::models::{About, Model, Parameter, Prediction, RANKS, Variable, array, bound, variable, variable_value};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
@@ -44,15 +44,15 @@ impl Model for Compact {
     }
 
     /// On one core, far memory lies beyond a size. With several ranks, it is the memory of the other ranks.
-    fn of_kernel(&self, kernel: &str, variable: &str) -> Option<f64> {
+    fn kernel_value(&self, kernel: &str, variable: &str) -> Option<f64> {
         (variable == FAR.name).then_some(if kernel == "apex_map.sequential" { MEMORY } else { RANKS_OWN })
     }
 
-    fn compact(&self) -> bool {
+    fn is_compact(&self) -> bool {
         true
     }
 
-    fn ascending(&self) -> &'static [&'static [&'static str]] {
+    fn ascending_numbers(&self) -> &'static [&'static [&'static str]] {
         self.ascending
     }
 
@@ -78,18 +78,19 @@ const RANKS_OWN: f64 = 1.0;
 
 /// Creates a parameter for the time of a block or of each of its words.
 pub const fn seconds(number: &'static str, symbol: &'static str, first: f64) -> Parameter {
-    Parameter::fitted(number, symbol, 1e-13, 1.0, first)
+    Parameter::new_fitted(number, symbol, 1e-13, 1.0, first)
 }
 
 /// Near memory of one core: a size that the fit estimates, between one line and more than any machine has.
-pub const NEAR_BYTES: Parameter = Parameter::fitted(catalogue::NEAR_BYTES.name, "c", 64.0, 1e15, 1e6);
+pub const NEAR_BYTES: Parameter = Parameter::new_fitted(catalogue::NEAR_BYTES.name, "c", 64.0, 1e15, 1e6);
 
 /// Returns the variables from values given by name.
 ///
 /// # Errors
 /// If one is missing, or far memory is `memory` for several ranks.
 fn variables(about: &About, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
-    let x = about.variables.iter().map(|variable| value_of(about, variable, given)).collect::<Result<Vec<f64>>>()?;
+    let x =
+        about.variables.iter().map(|variable| variable_value(about, variable, given)).collect::<Result<Vec<f64>>>()?;
     let [alpha, block, words, ranks, far] = array(&x);
     if ranks > 1.0 && far == MEMORY {
         if given(FAR.name).is_some() {

@@ -17,18 +17,18 @@ pub struct Memory<'a>(pub &'a [f64]);
 const SECONDS: (f64, f64) = (1e-13, 1e-5);
 
 const fn seconds(number: &'static str, symbol: &'static str, first: f64) -> Parameter {
-    Parameter::fitted(number, symbol, SECONDS.0, SECONDS.1, first)
+    Parameter::new_fitted(number, symbol, SECONDS.0, SECONDS.1, first)
 }
 
 /// Numbers of a core and its memory for reads.
 pub const MEMORY: [Parameter; 11] = [
     seconds(catalogue::ISSUE_SECONDS.name, "a", 0.6e-9),
-    Parameter::fitted(catalogue::ISSUE_SECONDS_PER_BYTE.name, "b", 1e-14, 1e-8, 5e-12),
+    Parameter::new_fitted(catalogue::ISSUE_SECONDS_PER_BYTE.name, "b", 1e-14, 1e-8, 5e-12),
     seconds(catalogue::L2_LINE_SECONDS.name, "g2", 0.3e-9),
     seconds(catalogue::L3_LINE_SECONDS.name, "g3", 0.8e-9),
     seconds(catalogue::MEMORY_LINE_SECONDS.name, "g4", 2.5e-9),
-    Parameter::fitted(catalogue::STARTUP_FACTOR.name, "s", 1e-2, 1e3, 1.5),
-    Parameter::fitted(catalogue::STARTUP_LINES.name, "n0", 1.0, 1e4, 64.0),
+    Parameter::new_fitted(catalogue::STARTUP_FACTOR.name, "s", 1e-2, 1e3, 1.5),
+    Parameter::new_fitted(catalogue::STARTUP_LINES.name, "n0", 1.0, 1e4, 64.0),
     seconds(catalogue::L3_ALONE_SECONDS.name, "l3", 15e-9),
     seconds(catalogue::MEMORY_ALONE_SECONDS.name, "l4", 150e-9),
     seconds(catalogue::OVERLAP_SECONDS.name, "t", 25e-9),
@@ -39,11 +39,11 @@ pub const MEMORY: [Parameter; 11] = [
 pub const REMOTE: [Parameter; 8] = [
     seconds(catalogue::REQUEST_POLL_SECONDS.name, "p", 10e-9),
     seconds(catalogue::REQUEST_SECONDS.name, "r", 100e-9),
-    Parameter::fitted(catalogue::REQUEST_SECONDS_PER_BYTE.name, "c", 1e-14, 1e-8, 5e-11),
+    Parameter::new_fitted(catalogue::REQUEST_SECONDS_PER_BYTE.name, "c", 1e-14, 1e-8, 5e-11),
     seconds(catalogue::REQUEST_ALONE_SECONDS.name, "ra", 200e-9),
     seconds(catalogue::GET_CHECK_SECONDS.name, "p'", 10e-9),
     seconds(catalogue::GET_LEAST_SECONDS.name, "r'", 10e-9),
-    Parameter::fitted(catalogue::GET_SECONDS_PER_BYTE.name, "c'", 1e-14, 1e-8, 2e-11),
+    Parameter::new_fitted(catalogue::GET_SECONDS_PER_BYTE.name, "c'", 1e-14, 1e-8, 2e-11),
     seconds(catalogue::GET_ALONE_SECONDS.name, "ra'", 20e-9),
 ];
 
@@ -58,7 +58,7 @@ const LINE: f64 = 8.0;
 
 impl Memory<'_> {
     /// Returns the time to issue the reads of a block of this many words if all of them hit the first level.
-    pub fn issue(self, block: f64) -> f64 {
+    pub fn issue_seconds(self, block: f64) -> f64 {
         self.0[0] + self.0[1] * WORD_BYTES as f64 * (block - 1.0)
     }
 
@@ -71,7 +71,7 @@ impl Memory<'_> {
     /// Returns the number of accesses to blocks of `lines` lines that a core overlaps, with `poll` seconds between accesses.
     /// An access takes the time of the first load of each pair of lines, because the processors of the measurements also
     /// fetch the other line of the pair.
-    fn ahead(self, lines: f64, poll: f64) -> f64 {
+    fn accesses_ahead(self, lines: f64, poll: f64) -> f64 {
         let [_, _, overlap, _] = self.latencies();
         overlap / (poll + self.0[0] * (lines / 2.0).max(1.0))
     }
@@ -88,7 +88,7 @@ impl Memory<'_> {
         // The latency of L2 is hidden by other work of the core. No measurement shows it.
         let alone = [0.0, l3_alone, memory_alone];
         let lines = (block / LINE).max(1.0);
-        let (gaps, ahead) = (self.gaps(lines), self.ahead(lines, poll));
+        let (gaps, ahead) = (self.gaps(lines), self.accesses_ahead(lines, poll));
         let mut farther = shares.waiting.iter().sum::<f64>();
         let mut added = [0.0; 4];
         for (level, (served, waiting)) in shares.served.into_iter().zip(shares.waiting).enumerate() {
@@ -111,7 +111,7 @@ impl Memory<'_> {
 pub struct Remote<'a>(pub &'a [f64]);
 
 impl<'a> Remote<'a> {
-    pub fn by(way: f64, remote: &'a [f64]) -> Self {
+    pub fn from_way(way: f64, remote: &'a [f64]) -> Self {
         Self(if way == 0.0 { &remote[..4] } else { &remote[4..] })
     }
 
@@ -129,7 +129,7 @@ impl<'a> Remote<'a> {
 }
 
 /// Returns the time of an access if `share` of the accesses goes to other ranks.
-pub fn access(
+pub fn access_budget(
     memory: Memory,
     remote: Remote,
     block: f64,
@@ -138,7 +138,7 @@ pub fn access(
     ranks: f64,
 ) -> Budget {
     let poll = if ranks > 1.0 { remote.poll() } else { 0.0 };
-    let issue = memory.issue(block);
+    let issue = memory.issue_seconds(block);
     let mut budget = [(1.0 - share) * issue, 0.0, 0.0, 0.0, 0.0, poll, 0.0];
     let mut add = |times: f64, shares: &Shares| {
         let misses = memory.misses(shares, block, poll);

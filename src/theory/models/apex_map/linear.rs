@@ -28,6 +28,6 @@ pub static LINEAR: Compact = Compact {
 fn predict(x: &[f64], p: &[f64]) -> Prediction {
     let ([latency, gap], block) = (array(p), block_words(x));
     // Memory has no influence here. `near_share` only rejects several ranks with `far = "memory"`.
-    let all = if near_share(x, 1.0).is_nan() { f64::NAN } else { 1.0 };
-    rate(block, &[(all * latency, "latency"), (gap * (block - 1.0), "gap")])
+    let validity = if near_share(x, 1.0).is_nan() { f64::NAN } else { 1.0 };
+    rate(block, &[(validity * latency, "latency"), (gap * (block - 1.0), "gap")])
 }

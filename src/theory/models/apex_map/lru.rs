@@ -9,7 +9,7 @@
 /// Accesses to a rank's memory: whole blocks from the power law, by the rank itself and by the other ranks, for which it is
 /// farther away. Each access also reads an index from an array that is read once.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Accesses {
+pub struct AccessPattern {
     /// Exponent of the power law, above 0 and at most 1.
     pub alpha: f64,
     /// Lines of the rank's memory, at least 1.
@@ -34,21 +34,21 @@ const BURSTS: f64 = 3.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratios {
     /// For the rank's own accesses to its memory.
-    pub own: Found,
+    pub own: BlockHits,
     /// For accesses by the other ranks; all hits if there are no other ranks.
-    pub served: Found,
+    pub served: BlockHits,
 }
 
 /// Hit ratios of lines and of whole blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct BlockHits {
     /// Share of the lines.
     pub lines: f64,
     /// Share of the blocks that are completely in the cache.
     pub whole: f64,
 }
 
-impl Found {
+impl BlockHits {
     const NOTHING: Self = Self { lines: 0.0, whole: 0.0 };
     const ALL: Self = Self { lines: 1.0, whole: 1.0 };
 }
@@ -65,46 +65,50 @@ struct Class {
 }
 
 /// Number of blocks that are separate classes. Beyond them, each class is wider by the factor `CLASS_GROWTH`.
-const APART: f64 = 32.0;
-const WIDER: f64 = 1.03;
+const SINGLE_CLASSES: f64 = 32.0;
+const CLASS_GROWTH: f64 = 1.03;
 /// Number of ranks whose accesses are separate. Accesses of farther ranks are nearly uniform.
-const NEAR: f64 = 8.0;
+const NEAR_RANKS: f64 = 8.0;
 /// Steps of bisection and then of false position, until the logarithm of the time is known to `TOLERANCE`.
 const STEPS: (usize, usize) = (7, 20);
-const SURE: f64 = 1e-12;
+const TOLERANCE: f64 = 1e-12;
 
-impl Accesses {
+impl AccessPattern {
     fn classes(&self) -> Vec<Class> {
         let blocks = (self.lines / self.block).max(1.0);
         let below = |block: f64| (block / (blocks * self.ranks)).powf(self.alpha);
-        let near = NEAR.min(self.ranks);
+        let near = NEAR_RANKS.min(self.ranks);
         let far = (1.0 - below(near * blocks)).max(0.0);
-        let (mut found, mut from) = (Vec::new(), 0.0);
+        let (mut classes, mut from) = (Vec::new(), 0.0);
         while from < blocks {
-            let to = if from < APART { from + 1.0 } else { (from * WIDER).floor().max(from + 1.0) }.min(blocks);
+            let to = if from < SINGLE_CLASSES { from + 1.0 } else { (from * CLASS_GROWTH).floor().max(from + 1.0) }
+                .min(blocks);
             let count: f64 = to - from;
-            let at = |rank: f64| (below(rank * blocks + to) - below(rank * blocks + from)) / count;
-            let served = (1..near as u32).map(|rank| at(f64::from(rank))).sum::<f64>() + far / blocks;
-            let own = at(0.0);
-            found.push(Class { count, own, served, elsewhere: (-(own + served)).ln_1p() });
+            let share_per_block = |rank: f64| (below(rank * blocks + to) - below(rank * blocks + from)) / count;
+            let served = (1..near as u32).map(|rank| share_per_block(f64::from(rank))).sum::<f64>() + far / blocks;
+            let own = share_per_block(0.0);
+            classes.push(Class { count, own, served, elsewhere: (-(own + served)).ln_1p() });
             from = to;
         }
-        found
+        classes
     }
 
     /// Returns the steady-state hit ratios of a cache of `cache` lines for this rank alone.
     pub fn hits(&self, cache: f64) -> Ratios {
         if cache < self.block {
             // The first lines of a block are replaced before its last ones are read.
-            return Ratios { own: Found::NOTHING, served: if self.ranks > 1.0 { Found::NOTHING } else { Found::ALL } };
+            return Ratios {
+                own: BlockHits::NOTHING,
+                served: if self.ranks > 1.0 { BlockHits::NOTHING } else { BlockHits::ALL },
+            };
         }
         let classes = self.classes();
-        let time = self.time(&classes, cache);
+        let time = self.residence_time(&classes, cache);
         let gaps = self.gaps(time, cache);
-        let first = time * self.first(gaps);
-        let (mut own, mut served) = (Share::default(), Share::default());
+        let first = time * self.first_line_fraction(gaps);
+        let (mut own, mut served) = (HitSum::default(), HitSum::default());
         for class in &classes {
-            let held = Found { lines: class.used_within(time, gaps), whole: class.used_within(first, gaps) };
+            let held = BlockHits { lines: class.used_within(time, gaps), whole: class.used_within(first, gaps) };
             own.add(class.count * class.own, held);
             served.add(class.count * class.served, held);
         }
@@ -120,13 +124,13 @@ impl Accesses {
     /// Returns the part of the residence time after which the first line of a block is replaced, because others replace lines
     /// one at a time. It is exact for two lines that stay for three gaps each, and otherwise within 0.03 of simulated shares
     /// of whole blocks.
-    fn first(&self, gaps: f64) -> f64 {
+    fn first_line_fraction(&self, gaps: f64) -> f64 {
         const SECOND: f64 = 2.1;
         (1.0 + SECOND * (self.block - 1.0)).powf(-1.0 / gaps)
     }
 
     /// Returns the mean residence time of a line in a cache, in accesses.
-    fn time(&self, classes: &[Class], cache: f64) -> f64 {
+    fn residence_time(&self, classes: &[Class], cache: f64) -> f64 {
         let used = |time: f64| {
             let gaps = self.gaps(time, cache);
             classes.iter().map(|class| class.count * class.used_within(time, gaps)).sum::<f64>()
@@ -138,17 +142,17 @@ impl Accesses {
             return f64::INFINITY;
         }
         for step in 0..STEPS.0 + STEPS.1 {
-            if high - low < SURE {
+            if high - low < TOLERANCE {
                 break;
             }
             let share = if step < STEPS.0 { 0.5 } else { below / (below - above) };
-            let at = low + share * (high - low);
-            let value = over(at);
+            let middle = low + share * (high - low);
+            let value = over(middle);
             // Illinois rule: halve the value at an end that stays, so that it does not stay forever.
             if value >= 0.0 {
-                (high, above, below) = (at, value, below / 2.0);
+                (high, above, below) = (middle, value, below / 2.0);
             } else {
-                (low, below, above) = (at, value, above / 2.0);
+                (low, below, above) = (middle, value, above / 2.0);
             }
         }
         f64::midpoint(low, high).exp()
@@ -170,20 +174,24 @@ impl Class {
 
 /// Sum of accesses and of their hits.
 #[derive(Default)]
-struct Share {
-    all: f64,
-    found: Found,
+struct HitSum {
+    total: f64,
+    hits: BlockHits,
 }
 
-impl Share {
-    fn add(&mut self, accesses: f64, held: Found) {
-        self.all += accesses;
-        self.found.lines += accesses * held.lines;
-        self.found.whole += accesses * held.whole;
+impl HitSum {
+    fn add(&mut self, accesses: f64, held: BlockHits) {
+        self.total += accesses;
+        self.hits.lines += accesses * held.lines;
+        self.hits.whole += accesses * held.whole;
     }
 
-    fn ratio(&self) -> Found {
-        let Found { lines, whole } = self.found;
-        if self.all > 0.0 { Found { lines: lines / self.all, whole: whole / self.all } } else { Found::ALL }
+    fn ratio(&self) -> BlockHits {
+        let BlockHits { lines, whole } = self.hits;
+        if self.total > 0.0 {
+            BlockHits { lines: lines / self.total, whole: whole / self.total }
+        } else {
+            BlockHits::ALL
+        }
     }
 }

@@ -25,15 +25,16 @@ pub use two_level::TWO_LEVEL;
 pub use two_level_linear::TWO_LEVEL_LINEAR;
 
 use super::{
-    About, Domain, Model, Parameter, Prediction, RANKS, Variable, array, bound, each_of, of_one_word, on_card, variable,
+    About, Domain, Model, Parameter, Prediction, RANKS, Variable, array, bound, card_number, parameter_values,
+    single_choice, variable,
 };
 use crate::machine::{Card, catalogue};
 use apexmap_base::error::Result;
 use apexmap_base::source;
 use apexmap_base::units::{HUGE_PAGE_BYTES, Unit, WORD_BYTES};
-use apexmap_measure::numerics::power_law::{crossing, remote_share};
+use apexmap_measure::numerics::power_law::{crossing_share, remote_share};
 use costs::{MEMORY, Memory, REMOTE, Remote, TERMS};
-use hits::{Both, Place, Sizes, by_power_law};
+use hits::{AccessShares, Sizes, SurfacePoint, power_law_shares};
 
 /// Bandwidth of a process: 8 L divided by the time of an access. This time is the sum of issue, misses by level, address
 /// translation, polls, and a remote block for the share of the accesses that leaves the rank.
@@ -78,16 +79,16 @@ impl From<&[f64]> for Variables {
 
 /// Sizes, which are given, and the use of the last cache by others.
 const SIZES: [Parameter; 7] = [
-    Parameter::given(catalogue::L1_BYTES.name, "C1", 1.0, 1e12, 32768.0),
-    Parameter::given(catalogue::L2_BYTES.name, "C2", 1.0, 1e12, 1e6),
-    Parameter::given(catalogue::L3_BYTES.name, "C3", 1.0, 1e12, 3e7),
-    Parameter::given(catalogue::L3_CORES.name, "k", 1.0, 1e6, 8.0),
-    Parameter::given(catalogue::TLB_ENTRIES.name, "E", 1.0, 1e12, 1536.0),
-    Parameter::rare(catalogue::L3_DISPLACEMENTS_PER_SECOND.name, "d", 1e9),
-    Parameter::rare(catalogue::DRAW_SECONDS.name, "i", 1e-3),
+    Parameter::new_given(catalogue::L1_BYTES.name, "C1", 1.0, 1e12, 32768.0),
+    Parameter::new_given(catalogue::L2_BYTES.name, "C2", 1.0, 1e12, 1e6),
+    Parameter::new_given(catalogue::L3_BYTES.name, "C3", 1.0, 1e12, 3e7),
+    Parameter::new_given(catalogue::L3_CORES.name, "k", 1.0, 1e6, 8.0),
+    Parameter::new_given(catalogue::TLB_ENTRIES.name, "E", 1.0, 1e12, 1536.0),
+    Parameter::new_rare(catalogue::L3_DISPLACEMENTS_PER_SECOND.name, "d", 1e9),
+    Parameter::new_rare(catalogue::DRAW_SECONDS.name, "i", 1e-3),
 ];
 /// Values of [`SIZES`].
-struct Given {
+struct GivenNumbers {
     sizes: [f64; 3],
     cores: f64,
     tlb_entries: f64,
@@ -95,7 +96,7 @@ struct Given {
     drawing: f64,
 }
 
-impl From<&[f64]> for Given {
+impl From<&[f64]> for GivenNumbers {
     fn from(p: &[f64]) -> Self {
         let [l1, l2, l3, cores, tlb_entries, displacements, drawing] = array(&p[..SIZES.len()]);
         Self { sizes: [l1, l2, l3], cores, tlb_entries, displacements, drawing }
@@ -104,37 +105,37 @@ impl From<&[f64]> for Given {
 
 /// Limits that ranks share.
 const SHARED: [Parameter; 2] = [
-    Parameter::given(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND.name, "BN", 1e6, 1e16, 1e11),
-    Parameter::given(catalogue::BISECTION_BYTES_PER_SECOND.name, "B", 1e6, 1e16, 1e11),
+    Parameter::new_given(catalogue::NODE_BANDWIDTH_BYTES_PER_SECOND.name, "BN", 1e6, 1e16, 1e11),
+    Parameter::new_given(catalogue::BISECTION_BYTES_PER_SECOND.name, "B", 1e6, 1e16, 1e11),
 ];
 
-const OF_MEMORY: usize = SIZES.len() + MEMORY.len();
-const OF_RANKS: usize = OF_MEMORY + REMOTE.len();
-const ALL: usize = OF_RANKS + SHARED.len();
+const MEMORY_END: usize = SIZES.len() + MEMORY.len();
+const RANKS_END: usize = MEMORY_END + REMOTE.len();
+const PARAMETER_COUNT: usize = RANKS_END + SHARED.len();
 
 /// Parameters: first those of reads, then those of ranks.
-static PARAMETERS: [Parameter; ALL] = parameters();
+static PARAMETERS: [Parameter; PARAMETER_COUNT] = parameters();
 
-const fn parameters() -> [Parameter; ALL] {
-    let mut all = [SIZES[0]; ALL];
-    let mut at = 0;
-    while at < ALL {
-        all[at] = if at < SIZES.len() {
-            SIZES[at]
-        } else if at < OF_MEMORY {
-            MEMORY[at - SIZES.len()]
-        } else if at < OF_RANKS {
-            REMOTE[at - OF_MEMORY]
+const fn parameters() -> [Parameter; PARAMETER_COUNT] {
+    let mut parameters = [SIZES[0]; PARAMETER_COUNT];
+    let mut index = 0;
+    while index < PARAMETER_COUNT {
+        parameters[index] = if index < SIZES.len() {
+            SIZES[index]
+        } else if index < MEMORY_END {
+            MEMORY[index - SIZES.len()]
+        } else if index < RANKS_END {
+            REMOTE[index - MEMORY_END]
         } else {
-            SHARED[at - OF_RANKS]
+            SHARED[index - RANKS_END]
         };
-        at += 1;
+        index += 1;
     }
-    all
+    parameters
 }
 
 /// Returns the sum of all terms in seconds, and the name of the largest.
-fn sum(terms: &[(&'static str, f64)]) -> (f64, &'static str) {
+fn sum_terms(terms: &[(&'static str, f64)]) -> (f64, &'static str) {
     let largest = terms.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or("", |term| term.0);
     (terms.iter().map(|term| term.1).sum(), largest)
 }
@@ -149,7 +150,7 @@ const ASCENDING: &[&[&str]] = &[
 
 /// Returns the sizes for one of `on_node` ranks on a node.
 fn sizes(p: &[f64], on_node: f64) -> Sizes {
-    let Given { sizes: [l1, l2, l3], cores, tlb_entries, .. } = Given::from(p);
+    let GivenNumbers { sizes: [l1, l2, l3], cores, tlb_entries, .. } = GivenNumbers::from(p);
     Sizes { caches: [l1, l2, l3 / on_node.min(cores).max(1.0)], tlb_entries }
 }
 
@@ -159,22 +160,22 @@ const STEPS: usize = 12;
 /// Returns the lines that others bring into the last cache per access. An access takes `seconds(lines)` plus `drawing`;
 /// others fill the whole cache in the residence time of an unused line. The iteration starts with a cache that holds nothing:
 /// a cache that others use fills only if it is read faster than they replace its lines.
-fn foreign(p: &[f64], cache: f64, drawing: f64, seconds: impl Fn(f64) -> f64) -> f64 {
-    let (rate, all) = (Given::from(p).displacements, cache / hits::LINE);
-    let mut lines = if rate > 0.0 { all } else { return 0.0 };
+fn foreign_lines(p: &[f64], cache: f64, drawing: f64, seconds: impl Fn(f64) -> f64) -> f64 {
+    let (rate, cache_lines) = (GivenNumbers::from(p).displacements, cache / hits::LINE);
+    let mut lines = if rate > 0.0 { cache_lines } else { return 0.0 };
     for _ in 0..STEPS {
-        lines = all * (rate * (seconds(lines) + drawing)).min(1.0);
+        lines = cache_lines * (rate * (seconds(lines) + drawing)).min(1.0);
     }
     lines
 }
 
 /// Returns the numbers of a card. On a machine without a third level, that level has the numbers of the second and serves no
 /// access. Numbers of several ranks, and of memory beyond the caches, may be missing.
-fn of_card(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
+fn card_numbers(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
     let value = |parameter: &Parameter| {
         let number = parameter.number;
-        let flat = || number.starts_with("l3_").then(|| on_card(card, &number.replace("l3_", "l2_"))).flatten();
-        let may_lack = || match number.split('_').next() {
+        let flat = || number.starts_with("l3_").then(|| card_number(card, &number.replace("l3_", "l2_"))).flatten();
+        let default_if_missing = || match number.split('_').next() {
             Some("request" | "get" | "node" | "bisection" | "memory") => Some(f64::NAN),
             // Without a third level, no core shares it and it takes no time.
             Some("l3") if card.get(catalogue::L3_BYTES.name).is_none() => Some(1.0),
@@ -182,35 +183,36 @@ fn of_card(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
             Some("tlb") => Some(f64::INFINITY),
             _ => None,
         };
-        on_card(card, number).or(parameter.otherwise).or_else(flat).or_else(may_lack)
+        card_number(card, number).or(parameter.default).or_else(flat).or_else(default_if_missing)
     };
-    each_of(parameters, card, value)
+    parameter_values(parameters, card, value)
 }
 
 /// Levels that serve the accesses of a point, and the remote share.
 struct Served {
-    both: Both,
+    shares: AccessShares,
     remote: f64,
     on_node: f64,
 }
 
 impl Served {
-    fn at(x: &[f64], p: &[f64]) -> Self {
+    fn from_point(x: &[f64], p: &[f64]) -> Self {
         let Variables { alpha, block, memory, ranks, page, on_node, .. } = Variables::from(x);
         let on_node = if on_node > 0.0 { on_node } else { ranks };
-        let (place, remote) = (Place { alpha, memory, block, ranks, page }, remote_share(ranks as usize, alpha));
+        let (place, remote) = (SurfacePoint { alpha, memory, block, ranks, page }, remote_share(ranks as usize, alpha));
         let sizes = sizes(p, on_node);
-        let served = |foreign| Self { both: by_power_law(place, sizes, foreign), remote, on_node };
+        let served = |foreign| Self { shares: power_law_shares(place, sizes, foreign), remote, on_node };
         // With several ranks, all accesses were drawn before the clock started.
-        let drawing = if ranks > 1.0 { 0.0 } else { Given::from(p).drawing };
-        served(foreign(p, sizes.caches[2], drawing, |lines| sum(&served(lines).terms(x, p)).0))
+        let drawing = if ranks > 1.0 { 0.0 } else { GivenNumbers::from(p).drawing };
+        served(foreign_lines(p, sizes.caches[2], drawing, |lines| sum_terms(&served(lines).terms(x, p)).0))
     }
 
     /// Returns the seconds of each of [`TERMS`] in an access.
     fn terms(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
         let Variables { block, ranks, by, .. } = Variables::from(x);
-        let (core, remote) = (Memory(&p[SIZES.len()..OF_MEMORY]), Remote::by(by, &p[OF_MEMORY..OF_RANKS]));
-        let budget = costs::access(core, remote, block, (&self.both.own, &self.both.served), self.remote, ranks);
+        let (core, remote) = (Memory(&p[SIZES.len()..MEMORY_END]), Remote::from_way(by, &p[MEMORY_END..RANKS_END]));
+        let budget =
+            costs::access_budget(core, remote, block, (&self.shares.own, &self.shares.served), self.remote, ranks);
         TERMS.into_iter().zip(budget).collect()
     }
 
@@ -219,11 +221,11 @@ impl Served {
     fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
         let mut terms = self.terms(x, p);
         let shared = if Variables::from(x).ranks > 1.0 {
-            self.shared(x, p)
+            self.shared_limits(x, p)
         } else {
-            self.shared(x, p).map(|(_, name)| (0.0, name))
+            self.shared_limits(x, p).map(|(_, name)| (0.0, name))
         };
-        let (own, most) = (sum(&terms).0, shared[0].0.max(shared[1].0));
+        let (own, most) = (sum_terms(&terms).0, shared[0].0.max(shared[1].0));
         let mut waits = (most - own).max(0.0);
         for (seconds, name) in shared {
             terms.push((name, if seconds == most { std::mem::take(&mut waits) } else { 0.0 }));
@@ -232,15 +234,18 @@ impl Served {
     }
 
     /// Returns the minimum time of an access from shared limits: memory bandwidth of a node, and bandwidth of the bisection.
-    fn shared(&self, x: &[f64], p: &[f64]) -> [(f64, &'static str); 2] {
+    fn shared_limits(&self, x: &[f64], p: &[f64]) -> [(f64, &'static str); 2] {
         let Variables { alpha, block, ranks, .. } = Variables::from(x);
-        let Both { own, served } = self.both;
+        let AccessShares { own, served } = self.shares;
         let from_memory = (1.0 - self.remote) * own.served[2] + self.remote * served.served[2];
         let bytes = WORD_BYTES as f64 * block;
-        let [node, bisection] = array(&p[OF_RANKS..]);
-        let of = |bytes: f64, rate: f64| if bytes > 0.0 && rate > 0.0 { bytes / rate } else { 0.0 };
-        let across = if ranks > self.on_node { crossing(ranks, alpha) * ranks * bytes / 2.0 } else { 0.0 };
-        [(of(from_memory * bytes * self.on_node, node), "node bandwidth"), (of(across, bisection), "bisection")]
+        let [node, bisection] = array(&p[RANKS_END..]);
+        let transfer_seconds = |bytes: f64, rate: f64| if bytes > 0.0 && rate > 0.0 { bytes / rate } else { 0.0 };
+        let across = if ranks > self.on_node { crossing_share(ranks, alpha) * ranks * bytes / 2.0 } else { 0.0 };
+        [
+            (transfer_seconds(from_memory * bytes * self.on_node, node), "node bandwidth"),
+            (transfer_seconds(across, bisection), "bisection"),
+        ]
     }
 }
 
@@ -268,28 +273,28 @@ impl Model for Surface {
     }
 
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
-        of_card(&PARAMETERS, card)
+        card_numbers(&PARAMETERS, card)
     }
 
     fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
-        of_one_word(self.about(), &ACCESS, given)
+        single_choice(self.about(), &ACCESS, given)
     }
 
     fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
-        Served::at(x, p).budget(x, p)
+        Served::from_point(x, p).budget(x, p)
     }
 
-    fn of_kernel(&self, kernel: &str, variable: &str) -> Option<f64> {
+    fn kernel_value(&self, kernel: &str, variable: &str) -> Option<f64> {
         (variable == "by").then(|| f64::from(u8::from(kernel == "apex_map.one_sided")))
     }
 
-    fn ascending(&self) -> &'static [&'static [&'static str]] {
+    fn ascending_numbers(&self) -> &'static [&'static [&'static str]] {
         ASCENDING
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
         let terms = self.budget(x, p);
-        let (seconds, largest) = sum(&terms);
+        let (seconds, largest) = sum_terms(&terms);
         // If ranks wait for a shared limit, it is the bottleneck, however short the wait.
         let term = terms[TERMS.len()..].iter().find(|term| term.1 > 0.0).map_or(largest, |term| term.0);
         let Variables { block, access, .. } = Variables::from(x);

@@ -4,7 +4,7 @@
 
 use super::costs::Memory;
 use super::hits::Shares;
-use super::{ASCENDING, OF_MEMORY, PARAMETERS, SIZES, sizes};
+use super::{ASCENDING, MEMORY_END, PARAMETERS, SIZES, sizes};
 use crate::machine::Card;
 use crate::models::{About, Domain, Model, Prediction, Variable, array, bound, variable};
 use apexmap_base::error::Result;
@@ -48,7 +48,7 @@ impl Model for Reads {
             source: &source::APEX_MAP,
             place: "Section 2, with alpha = 1",
             variables: &[REGION, BLOCK, SHARE, PAGES, KERNEL, ORDER],
-            parameters: PARAMETERS.split_at(OF_MEMORY).0,
+            parameters: PARAMETERS.split_at(MEMORY_END).0,
             explains: &["calibrate.read", "calibrate.sparse", "calibrate.blocks"],
             column: "operations_per_second",
             unit: Unit::PerSecond,
@@ -62,25 +62,25 @@ impl Model for Reads {
     }
 
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
-        super::of_card(self.about().parameters, card)
+        super::card_numbers(self.about().parameters, card)
     }
 
-    fn ascending(&self) -> &'static [&'static [&'static str]] {
+    fn ascending_numbers(&self) -> &'static [&'static [&'static str]] {
         ASCENDING
     }
 
     fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
         let [region, block, share, pages, _, _] = array(x);
         let page = if pages == 0.0 { HUGE_PAGE_BYTES } else { BASE_PAGE_BYTES } as f64;
-        let memory = Memory(&p[SIZES.len()..OF_MEMORY]);
-        let issue = memory.issue(block);
-        let shares = Shares::uniform(region, WORD_BYTES as f64 * block, share, page, sizes(p, 1.0));
+        let memory = Memory(&p[SIZES.len()..MEMORY_END]);
+        let issue = memory.issue_seconds(block);
+        let shares = Shares::from_uniform_reads(region, WORD_BYTES as f64 * block, share, page, sizes(p, 1.0));
         let [l2, l3, dram, walks] = memory.misses(&shares, block, 0.0);
         super::TERMS.into_iter().zip([issue, l2, l3, dram, walks]).collect()
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let (seconds, term) = super::sum(&self.budget(x, p));
+        let (seconds, term) = super::sum_terms(&self.budget(x, p));
         let [.., order] = array::<6>(x);
         // The model does not cover other orders.
         bound(if order == INDEPENDENT { 1.0 / seconds } else { f64::NAN }, term)

@@ -4,7 +4,7 @@
 
 use super::costs::{self, Memory, Remote};
 use super::hits::Shares;
-use super::{BLOCK, BY, OF_MEMORY, OF_RANKS, SIZES, WORDS, parameters, sizes};
+use super::{BLOCK, BY, MEMORY_END, RANKS_END, SIZES, WORDS, parameters, sizes};
 use crate::machine::Card;
 use crate::models::{About, Domain, Model, Parameter, Prediction, RANKS, Variable, array, bound, variable};
 use apexmap_base::error::Result;
@@ -20,16 +20,16 @@ const SHARE: Variable = Variable {
 };
 
 /// Parameters. Those of memory are given, because the measurements do not determine them.
-static GIVEN: [Parameter; OF_RANKS] = {
-    let known = parameters();
-    let mut all = [known[0]; OF_RANKS];
-    let mut at = 0;
-    while at < OF_RANKS {
-        all[at] = known[at];
-        all[at].given = at < OF_MEMORY;
-        at += 1;
+static PARAMETERS: [Parameter; RANKS_END] = {
+    let surface_parameters = parameters();
+    let mut request_parameters = [surface_parameters[0]; RANKS_END];
+    let mut index = 0;
+    while index < RANKS_END {
+        request_parameters[index] = surface_parameters[index];
+        request_parameters[index].is_given = index < MEMORY_END;
+        index += 1;
     }
-    all
+    request_parameters
 };
 
 impl Model for Requests {
@@ -40,7 +40,7 @@ impl Model for Requests {
             source: &source::APEX_MAP,
             place: "Section 2.1, Table 1",
             variables: &[SHARE, BLOCK, WORDS, RANKS, BY],
-            parameters: &GIVEN,
+            parameters: &PARAMETERS,
             explains: &["calibrate.request"],
             column: "bytes_per_second_per_rank",
             unit: Unit::BytesPerSecond,
@@ -52,19 +52,22 @@ impl Model for Requests {
     }
 
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
-        super::of_card(&GIVEN, card)
+        super::card_numbers(&PARAMETERS, card)
     }
 
     fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
         let [share, block, memory, ranks, by] = array(x);
         let (own, bytes) = (WORD_BYTES as f64 * memory / ranks, WORD_BYTES as f64 * block);
-        let shares = Shares::uniform(own, bytes, 1.0, HUGE_PAGE_BYTES as f64, sizes(p, ranks));
-        let (core, remote) = (Memory(&p[SIZES.len()..OF_MEMORY]), Remote::by(by, &p[OF_MEMORY..]));
-        super::TERMS.into_iter().zip(costs::access(core, remote, block, (&shares, &shares), share, ranks)).collect()
+        let shares = Shares::from_uniform_reads(own, bytes, 1.0, HUGE_PAGE_BYTES as f64, sizes(p, ranks));
+        let (core, remote) = (Memory(&p[SIZES.len()..MEMORY_END]), Remote::from_way(by, &p[MEMORY_END..]));
+        super::TERMS
+            .into_iter()
+            .zip(costs::access_budget(core, remote, block, (&shares, &shares), share, ranks))
+            .collect()
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let (seconds, term) = super::sum(&self.budget(x, p));
+        let (seconds, term) = super::sum_terms(&self.budget(x, p));
         let [_, block, ..] = array::<5>(x);
         bound(WORD_BYTES as f64 * block / seconds, term)
     }

@@ -3,9 +3,9 @@
 use crate::comm::{Collectives, Comm};
 
 /// A communicator of one rank that uses the clock of another communicator.
-pub(super) struct Alone<'a, C>(pub(super) &'a C);
+pub(super) struct SingleRank<'a, C>(pub(super) &'a C);
 
-impl<C: Comm> Comm for Alone<'_, C> {
+impl<C: Comm> Comm for SingleRank<'_, C> {
     fn rank(&self) -> usize {
         0
     }
@@ -18,18 +18,18 @@ impl<C: Comm> Comm for Alone<'_, C> {
     fn first_on_node(&self) -> bool {
         true
     }
-    fn oversubscribed(&self) -> bool {
-        self.0.oversubscribed()
+    fn is_oversubscribed(&self) -> bool {
+        self.0.is_oversubscribed()
     }
-    fn now(&self) -> f64 {
-        self.0.now()
+    fn wall_time(&self) -> f64 {
+        self.0.wall_time()
     }
     fn relax(&self) {
         self.0.relax();
     }
 }
 
-impl<C: Comm> Collectives for Alone<'_, C> {
+impl<C: Comm> Collectives for SingleRank<'_, C> {
     type BarrierRequest = ();
 
     fn barrier(&self) {}

@@ -10,9 +10,9 @@ use std::hint::black_box;
 /// Words of a message: 4 KiB.
 pub(super) const MESSAGE_WORDS: usize = 512;
 /// Consecutive words that a neighbour reads before it checks whether rank 0 has finished.
-const CHUNK: usize = (64 << 10) / 8;
+const CHUNK_WORDS: usize = (64 << 10) / 8;
 /// Random words that a neighbour reads before it checks whether rank 0 has finished.
-const PLACES: usize = 1024;
+const RANDOM_WORDS: usize = 1024;
 
 pub(super) struct Neighbour<'a, C> {
     comm: &'a C,
@@ -29,13 +29,13 @@ impl<'a, C: Collectives> Neighbour<'a, C> {
         Self { comm, memory, draw: seed(&[stream, comm.rank() as u64]), bytes: 0, wrong: 0 }
     }
 
-    fn note(&mut self, sum: u64, expected: u64, words: usize) {
+    fn record(&mut self, sum: u64, expected: u64, words: usize) {
         self.wrong += u64::from(sum != expected);
         self.bytes += words as u64 * WORD_BYTES;
     }
 
     /// Repeats `work` until rank 0 has finished, but at least once.
-    fn until_done(&mut self, mut work: impl FnMut(&mut Self)) {
+    fn repeat_until_done(&mut self, mut work: impl FnMut(&mut Self)) {
         let mut barrier = self.comm.ibarrier();
         loop {
             work(self);
@@ -46,31 +46,31 @@ impl<'a, C: Collectives> Neighbour<'a, C> {
     }
 
     pub(super) fn idle(&mut self) {
-        self.until_done(|neighbour| neighbour.comm.relax());
+        self.repeat_until_done(|neighbour| neighbour.comm.relax());
     }
 
     pub(super) fn stream(&mut self) {
-        let mut at = 0;
-        self.until_done(|neighbour| {
-            let chunk = &neighbour.memory[at..neighbour.memory.len().min(at + CHUNK)];
+        let mut offset = 0;
+        self.repeat_until_done(|neighbour| {
+            let chunk = &neighbour.memory[offset..neighbour.memory.len().min(offset + CHUNK_WORDS)];
             let sum = sum_all(black_box(chunk), &[0], chunk.len());
-            neighbour.note(sum, sum_between(at, at + chunk.len()), chunk.len());
-            at = if at + chunk.len() == neighbour.memory.len() { 0 } else { at + chunk.len() };
+            neighbour.record(sum, sum_between(offset, offset + chunk.len()), chunk.len());
+            offset = if offset + chunk.len() == neighbour.memory.len() { 0 } else { offset + chunk.len() };
         });
     }
 
     pub(super) fn probe(&mut self) {
-        let mut places = [0; PLACES];
-        self.until_done(|neighbour| {
+        let mut offsets = [0; RANDOM_WORDS];
+        self.repeat_until_done(|neighbour| {
             let words = neighbour.memory.len();
             let mut expected = 0u64;
-            for place in &mut places {
+            for offset in &mut offsets {
                 neighbour.draw = neighbour.draw.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                *place = ((u128::from(mix(neighbour.draw)) * words as u128) >> u64::BITS) as u64;
-                expected = expected.wrapping_add(sum_between(*place as usize, *place as usize + 1));
+                *offset = ((u128::from(mix(neighbour.draw)) * words as u128) >> u64::BITS) as u64;
+                expected = expected.wrapping_add(sum_between(*offset as usize, *offset as usize + 1));
             }
-            let sum = sum_all(neighbour.memory, black_box(&places), 1);
-            neighbour.note(sum, expected, PLACES);
+            let sum = sum_all(neighbour.memory, black_box(&offsets), 1);
+            neighbour.record(sum, expected, RANDOM_WORDS);
         });
     }
 
@@ -91,14 +91,14 @@ impl<'a, C: Collectives> Neighbour<'a, C> {
                 None => neighbour.comm.relax(),
                 Some((1, count, _)) => announced = Some(count),
                 Some((words, _, sum)) => {
-                    let at = part(*received);
-                    neighbour.note(sum, sum_between(at, at + length), words);
+                    let offset = part(*received);
+                    neighbour.record(sum, sum_between(offset, offset + length), words);
                     *received += 1;
                 }
             }
             announced
         };
-        self.until_done(|neighbour| {
+        self.repeat_until_done(|neighbour| {
             if parts > 0 && outbox.send(next, &neighbour.memory[part(sent)..][..length]) {
                 sent += 1;
             }

@@ -6,11 +6,11 @@
 //!   from a uniform distribution. Their addresses are known in advance, a batch at a time.
 //! CHECK: the sum of all words read, against the sum computed from the addresses.
 
-use super::read::{in_batches, step};
-use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
+use super::read::{next_draw, time_batches};
+use super::{BYTES, PAGES, about, prepare_region, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
 use crate::kernels::shared::sums::sum_all;
 use crate::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
 use crate::on_transport;
@@ -19,7 +19,7 @@ use apexmap_base::point::Point;
 use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &About {
         source: &source::APEX_MAP,
         ..about(
@@ -32,8 +32,8 @@ pub const KERNEL: Probe = Probe {
              the slowest rank. The sum of all words was compared with the sum computed from the addresses.",
         )
     },
-    refuse: |point| {
-        power_of_two(point)?;
+    check: |point| {
+        require_power_of_two(point)?;
         let (block, words) = (point.integer("L"), region_words(point));
         match block {
             _ if !block.is_power_of_two() => {
@@ -47,12 +47,12 @@ pub const KERNEL: Probe = Probe {
     },
     work: |point| {
         let bytes = point.integer("L") * WORD_BYTES;
-        each(point, batches(point) * batch(point), "block", bytes, "8 L per block")
+        work_per_rank(point, batch_count(point) * batch_size(point), "block", bytes, "8 L per block")
     },
     words: region_words,
-    buffers: |point| batch(point) * WORD_BYTES,
+    buffers: |point| batch_size(point) * WORD_BYTES,
     rings: no_rings,
-    in_order: false,
+    accesses_in_order: false,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
@@ -62,43 +62,44 @@ const BLOCK: Parameter = Parameter {
         "L",
         "block_words",
         "words of a block, a power of two",
-        Domain::Integer { least: 1, most: 1 << 37, default: 64 },
+        Domain::Integer { min: 1, max: 1 << 37, default: 64 },
     )
 };
 const READS: Parameter = parameter(
     "reads",
     "reads",
     "blocks per run, in whole batches",
-    Domain::Integer { least: 1, most: 1 << 40, default: 1 << 14 },
+    Domain::Integer { min: 1, max: 1 << 40, default: 1 << 14 },
 );
 
 /// Blocks between two readings of the clock: 1 MiB of them, at most 16384. In the first-level cache, 16384 blocks take a hundred
 /// times as long as reading the clock.
-fn batch(point: &Point) -> u64 {
+fn batch_size(point: &Point) -> u64 {
     ((1 << 17) / point.integer("L")).clamp(1, 1 << 14)
 }
 
-fn batches(point: &Point) -> u64 {
-    point.integer("reads").div_ceil(batch(point))
+fn batch_count(point: &Point) -> u64 {
+    point.integer("reads").div_ceil(batch_size(point))
 }
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
-    let (memory, mut draw) = region(comm, point, stream, arena)?;
+    let (memory, mut draw) = prepare_region(comm, point, stream, arena)?;
     let (words, block) = (region_words(point), point.integer("L"));
     // The upper bits of a draw select a block.
-    let of = |draw: u64| if words == block { 0 } else { (draw >> (u64::BITS - (words / block).ilog2())) * block };
+    let block_start =
+        |draw: u64| if words == block { 0 } else { (draw >> (u64::BITS - (words / block).ilog2())) * block };
     let fill = |batch: &mut [u64]| {
         let mut sum = 0u64;
         for slot in batch {
-            draw = step(draw);
-            *slot = of(draw);
+            draw = next_draw(draw);
+            *slot = block_start(draw);
             // Each word holds its index.
             sum = sum.wrapping_add(block.wrapping_mul(*slot)).wrapping_add(block * (block - 1) / 2);
         }
         sum
     };
-    let (size, count) = (batch(point), batches(point));
-    let (seconds, wrong) = in_batches(comm, size, count, fill, |batch| sum_all(memory, batch, block as usize));
-    Ok(outcome(comm, seconds, (count * size) as f64, wrong, "sums differ from the sum of the words in memory"))
+    let (size, count) = (batch_size(point), batch_count(point));
+    let (seconds, faults) = time_batches(comm, size, count, fill, |batch| sum_all(memory, batch, block as usize));
+    Ok(gather_outcome(comm, seconds, (count * size) as f64, faults, "sums differ from the sum of the words in memory"))
 }

@@ -34,17 +34,17 @@ impl<'a> Chain<'a> {
     /// Panics if a place is not that of a line.
     pub fn follow(self, places: &mut [u64], steps: u64) {
         match places.len() {
-            1 => self.follow_together::<1>(places, steps),
-            2 => self.follow_together::<2>(places, steps),
-            4 => self.follow_together::<4>(places, steps),
-            8 => self.follow_together::<8>(places, steps),
-            16 => self.follow_together::<16>(places, steps),
-            32 => self.follow_together::<32>(places, steps),
-            _ => self.follow_together::<64>(places, steps),
+            1 => self.follow_chases::<1>(places, steps),
+            2 => self.follow_chases::<2>(places, steps),
+            4 => self.follow_chases::<4>(places, steps),
+            8 => self.follow_chases::<8>(places, steps),
+            16 => self.follow_chases::<16>(places, steps),
+            32 => self.follow_chases::<32>(places, steps),
+            _ => self.follow_chases::<64>(places, steps),
         }
     }
 
-    fn follow_together<const CHASES: usize>(self, places: &mut [u64], steps: u64) {
+    fn follow_chases<const CHASES: usize>(self, places: &mut [u64], steps: u64) {
         let Ok(places) = <&mut [u64; CHASES]>::try_from(places) else { return };
         let mut lines = places.map(|place| self.line(place));
         for _ in 0..steps {

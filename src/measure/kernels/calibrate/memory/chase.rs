@@ -10,10 +10,10 @@
 
 use super::chain::{Chain, LINE_WORDS};
 use super::parts::{self, Parts};
-use super::{BYTES, PAGES, about, each, power_of_two, prime, region_words};
+use super::{BYTES, PAGES, about, prime, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
-use crate::kernels::calibrate::{MEMORY_OUTPUTS, Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, MEMORY_OUTPUTS, gather_outcome};
 use crate::kernels::{About, Domain, Outcome, Output, Parameter, no_rings, parameter};
 use crate::numerics::mix::seed;
 use crate::on_transport;
@@ -22,7 +22,7 @@ use apexmap_base::point::Point;
 use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &About {
         outputs: &OUTPUTS,
         ..about(
@@ -37,8 +37,8 @@ pub const KERNEL: Probe = Probe {
              before, so the caches hold as much of it as fits.",
         )
     },
-    refuse: |point| {
-        power_of_two(point)?;
+    check: |point| {
+        require_power_of_two(point)?;
         match (point.integer("chases"), lines(point)) {
             (chases, _) if !chases.is_power_of_two() => {
                 Err(format!("chases = {chases} is not a power of two; use {}", chases.next_power_of_two()))
@@ -51,12 +51,12 @@ pub const KERNEL: Probe = Probe {
     },
     work: |point| {
         let accesses = point.integer("steps") * point.integer("chases");
-        each(point, accesses, "access", 64, "one 64-byte line per access")
+        work_per_rank(point, accesses, "access", 64, "one 64-byte line per access")
     },
     words: region_words,
     buffers: |_| 0,
     rings: no_rings,
-    in_order: false,
+    accesses_in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
@@ -64,13 +64,13 @@ const CHASES: Parameter = parameter(
     "chases",
     "chases",
     "concurrent pointer chases per rank, a power of two",
-    Domain::Integer { least: 1, most: 64, default: 1 },
+    Domain::Integer { min: 1, max: 64, default: 1 },
 );
 const STEPS: Parameter = parameter(
     "steps",
     "steps",
     "accesses per chase in each part of a run",
-    Domain::Integer { least: 1, most: 1 << 32, default: 1 << 20 },
+    Domain::Integer { min: 1, max: 1 << 32, default: 1 << 20 },
 );
 const OUTPUTS: [Output; 5] =
     [MEMORY_OUTPUTS[0], parts::OUTPUTS[0], parts::OUTPUTS[1], MEMORY_OUTPUTS[1], MEMORY_OUTPUTS[2]];
@@ -84,17 +84,17 @@ fn lines(point: &Point) -> u64 {
 }
 
 /// Returns the line that is `steps` steps after another one, with 2^n lines, by repeated squaring of the step.
-pub fn jump(from: u64, mut steps: u64, lines: u64) -> u64 {
+pub fn jump(line: u64, mut steps: u64, lines: u64) -> u64 {
     let (mut a, mut c) = (MULTIPLIER, INCREMENT);
-    let (mut factor, mut add) = (1u64, 0u64);
+    let (mut factor, mut summand) = (1u64, 0u64);
     while steps > 0 {
         if steps & 1 == 1 {
-            (factor, add) = (factor.wrapping_mul(a), add.wrapping_mul(a).wrapping_add(c));
+            (factor, summand) = (factor.wrapping_mul(a), summand.wrapping_mul(a).wrapping_add(c));
         }
         (a, c) = (a.wrapping_mul(a), c.wrapping_mul(a).wrapping_add(c));
         steps >>= 1;
     }
-    from.wrapping_mul(factor).wrapping_add(add) & (lines - 1)
+    line.wrapping_mul(factor).wrapping_add(summand) & (lines - 1)
 }
 
 /// The cycle through the lines of a point's region.
@@ -104,7 +104,7 @@ pub struct Cycle {
 }
 
 impl Cycle {
-    pub fn of(point: &Point) -> Self {
+    pub fn from_point(point: &Point) -> Self {
         Self { lines: lines(point) }
     }
 
@@ -119,12 +119,12 @@ impl Cycle {
     /// Fails if memory cannot be allocated, or if a line leads out of the region because its memory was overwritten.
     pub fn chain<'a>(self, point: &Point, arena: &'a mut Arena) -> Result<(Chain<'a>, &'a [u64])> {
         let contents = seed(&[u64::from_be_bytes(*b"chain   "), self.lines]);
-        let next = |first: usize, place: usize| match place as u64 % LINE_WORDS {
+        let content = |first: usize, place: usize| match place as u64 % LINE_WORDS {
             0 => first as u64 + self.place(place as u64 / LINE_WORDS, 1) * WORD_BYTES,
             _ => 0,
         };
         let pages = Pages::from_name(point.text("pages"));
-        let (words, _) = arena.addresses(pages, region_words(point) as usize, contents, next)?;
+        let (words, _) = arena.words_with_addresses(pages, region_words(point) as usize, contents, content)?;
         let chain = Chain::new(words).ok_or_else(|| {
             Error::measurement(
                 "a line of the chase's region holds no address of the region: its memory was overwritten",
@@ -137,7 +137,7 @@ impl Cycle {
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let (cycle, steps, chases) = (Cycle::of(point), point.integer("steps"), point.integer("chases"));
+    let (cycle, steps, chases) = (Cycle::from_point(point), point.integer("steps"), point.integer("chases"));
     let (chain, words) = cycle.chain(point, arena)?;
     let starts: Vec<u64> = (0..chases).map(|chase| lines(point) / chases * chase).collect();
     let mut places: Vec<u64> = starts.iter().map(|&start| cycle.place(0, start)).collect();
@@ -145,17 +145,17 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result
     let (mut parts, mut done) = (Parts::new(0.0), 0);
     let seconds = loop {
         comm.barrier();
-        let start = comm.now();
+        let start = comm.wall_time();
         chain.follow(&mut places, black_box(steps));
-        let seconds = comm.now() - start;
+        let seconds = comm.wall_time() - start;
         done += steps;
-        if !parts.note_all(comm, seconds, comm.now() - start) {
+        if !parts.record_part_on_all(comm, seconds, comm.wall_time() - start) {
             break seconds;
         }
     };
     let ends = places.iter().zip(&starts);
-    let wrong = ends.filter(|&(place, start)| *place != cycle.place(0, start + done)).count() as u64;
-    let mut outcome = outcome(comm, seconds, steps as f64, wrong, "chases did not end where they should");
+    let faults = ends.filter(|&(place, start)| *place != cycle.place(0, start + done)).count() as u64;
+    let mut outcome = gather_outcome(comm, seconds, steps as f64, faults, "chases did not end where they should");
     outcome.outputs.extend(parts.outputs());
     Ok(outcome)
 }

@@ -12,7 +12,7 @@ use super::about;
 use super::parts::{self, Parts};
 use crate::comm::threads::ThreadComm;
 use crate::comm::{Collectives, Comm, Transport, World};
-use crate::kernels::calibrate::{OUTPUTS, Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, OUTPUTS, gather_outcome};
 use crate::kernels::{About, Domain, Outcome, Parameter, Work, no_rings, output, parameter};
 #[cfg(feature = "mpi")]
 use apexmap_base::error::Error;
@@ -24,7 +24,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &About {
         source: &source::CORE_TO_CORE,
         outputs: &[
@@ -50,14 +50,14 @@ pub const KERNEL: Probe = Probe {
              numbers that both ranks read were compared with the known sums.",
         )
     },
-    refuse: |point| {
+    check: |point| {
         let (first, second, ranks) = (point.integer("first"), point.integer("second"), point.ranks as u64);
         if first == second {
             return Err(format!("first = second = {first}: a handover needs two different ranks; exclude such pairs"));
         }
         match first.max(second) {
-            most if most >= ranks => {
-                Err(format!("there is no rank {most} of {ranks}; use more ranks, or a smaller number"))
+            largest if largest >= ranks => {
+                Err(format!("there is no rank {largest} of {ranks}; use more ranks, or a smaller number"))
             }
             _ => Ok(()),
         }
@@ -74,32 +74,28 @@ pub const KERNEL: Probe = Probe {
     words: |_| 0,
     buffers: |_| 0,
     rings: no_rings,
-    in_order: false,
+    accesses_in_order: false,
     run: |point, _, world| run(point, world),
 };
 
 const FIRST: Parameter =
-    parameter("first", "first_rank", "the rank that begins", Domain::Integer { least: 0, most: 1 << 12, default: 0 });
-const SECOND: Parameter = parameter(
-    "second",
-    "second_rank",
-    "the rank that answers",
-    Domain::Integer { least: 0, most: 1 << 12, default: 1 },
-);
+    parameter("first", "first_rank", "the rank that begins", Domain::Integer { min: 0, max: 1 << 12, default: 0 });
+const SECOND: Parameter =
+    parameter("second", "second_rank", "the rank that answers", Domain::Integer { min: 0, max: 1 << 12, default: 1 });
 const ROUNDS: Parameter = parameter(
     "rounds",
     "rounds_asked",
     "rounds of two handovers in each part of a run",
-    Domain::Integer { least: 8, most: 1 << 32, default: 1 << 14 },
+    Domain::Integer { min: 8, max: 1 << 32, default: 1 << 14 },
 );
 
 /// Minimum duration of the parts in the first run of a launch, in seconds: the cores may have been idle before. Later they are
 /// not, because waiting ranks spin.
-const WARM_UP: f64 = 0.75;
+const WARM_UP_SECONDS: f64 = 0.75;
 
 thread_local! {
     /// Whether this rank has had a run.
-    static WARM: Cell<bool> = const { Cell::new(false) };
+    static HAS_RUN: Cell<bool> = const { Cell::new(false) };
 }
 
 /// A line, alone in its pair of lines, because some processors fetch lines in pairs.
@@ -115,7 +111,7 @@ pub enum Side {
 
 fn run(point: &Point, world: &mut World) -> Result<Outcome> {
     match world.transport {
-        Transport::Threads(comm) => Ok(between(comm, point, hand_over)),
+        Transport::Threads(comm) => Ok(run_between(comm, point, hand_over)),
         #[cfg(feature = "mpi")]
         Transport::Mpi(_) => Err(Error::input(
             "calibrate.core_to_core works between threads of one process, not between processes",
@@ -125,13 +121,13 @@ fn run(point: &Point, world: &mut World) -> Result<Outcome> {
 }
 
 /// Makes one run with the loop `hand_over` on each side. Collective.
-pub fn between(
+pub fn run_between(
     comm: &ThreadComm,
     point: &Point,
     hand_over: impl Fn(&ThreadComm, &AtomicU64, Side, std::ops::Range<u64>) -> u64,
 ) -> Outcome {
     // All ranks use the line of rank 0.
-    let line = comm.swap(Arc::new(Line(AtomicU64::new(0)))).swap_remove(0);
+    let line = comm.all_gather_value(Arc::new(Line(AtomicU64::new(0)))).swap_remove(0);
     let rounds = point.integer("rounds");
     let rank = comm.rank() as u64;
     let side = match () {
@@ -140,47 +136,48 @@ pub fn between(
         () => None,
     };
     let all_rounds = rounds + rounds / 8;
-    let (mut parts, mut done, mut wrong) = (Parts::new(if WARM.replace(true) { 0.0 } else { WARM_UP }), 0, false);
+    let (mut parts, mut done, mut wrong) =
+        (Parts::new(if HAS_RUN.replace(true) { 0.0 } else { WARM_UP_SECONDS }), 0, false);
     let seconds = loop {
         comm.barrier();
-        let begin = comm.now();
+        let begin = comm.wall_time();
         let mut seconds = 0.0;
         if let Some(side) = side {
             let timed = done + rounds / 8..done + all_rounds;
             let untimed = hand_over(comm, &line.0, side, done..timed.start);
-            let start = comm.now();
-            let found = hand_over(comm, &line.0, side, timed.clone()).wrapping_add(untimed);
+            let start = comm.wall_time();
+            let found_sum = hand_over(comm, &line.0, side, timed.clone()).wrapping_add(untimed);
             if side == Side::First {
-                seconds = comm.now() - start;
+                seconds = comm.wall_time() - start;
             }
-            wrong |= found != sum_of(side, done..timed.end);
+            wrong |= found_sum != sum_for_side(side, done..timed.end);
         }
         done += all_rounds;
-        if !parts.note_all(comm, seconds, comm.now() - begin) {
+        if !parts.record_part_on_all(comm, seconds, comm.wall_time() - begin) {
             break seconds;
         }
     };
     // One side checks the final value of the line.
     wrong |= side == Some(Side::First) && line.0.load(Ordering::Acquire) != 2 * done;
     let processor = side
-        .and_then(|_| crate::affinity::of_thread())
+        .and_then(|_| crate::affinity::allowed_hardware_threads())
         .filter(|allowed| allowed.len() == 1)
         .map_or(u64::MAX, |allowed| allowed[0] as u64);
     let processors = comm.gather(&[processor]).unwrap_or_default();
     let mut outcome =
-        outcome(comm, seconds, 2.0 * rounds as f64, u64::from(wrong), "ranks found wrong numbers in the line");
+        gather_outcome(comm, seconds, 2.0 * rounds as f64, u64::from(wrong), "ranks found wrong numbers in the line");
     for (name, column) in [("first", "first_hardware_thread"), ("second", "second_hardware_thread")] {
-        let known = processors.get(point.integer(name) as usize).filter(|&&number| number != u64::MAX);
-        outcome.outputs.extend(known.map(|&number| (column, Value::Integer(number))));
+        let bound_thread = processors.get(point.integer(name) as usize).filter(|&&number| number != u64::MAX);
+        outcome.outputs.extend(bound_thread.map(|&number| (column, Value::Integer(number))));
     }
     outcome.outputs.extend(parts.outputs());
     outcome
 }
 
 /// Returns the wrapping sum of the numbers that a side reads in these rounds: the second side reads 2 k + 1, the first 2 k + 2.
-fn sum_of(side: Side, rounds: std::ops::Range<u64>) -> u64 {
-    let up_to = |count: u64| u128::from(count) * (u128::from(count) + if side == Side::First { 1 } else { 0 });
-    (up_to(rounds.end) - up_to(rounds.start)) as u64
+fn sum_for_side(side: Side, rounds: std::ops::Range<u64>) -> u64 {
+    let sum_before = |count: u64| u128::from(count) * (u128::from(count) + if side == Side::First { 1 } else { 0 });
+    (sum_before(rounds.end) - sum_before(rounds.start)) as u64
 }
 
 /// The timed loop of one side. Returns the sum of the numbers that it read.
@@ -207,13 +204,13 @@ pub fn hand_over<C: Comm>(comm: &C, line: &AtomicU64, side: Side, rounds: std::o
 /// Spins without a pause, because a pause would add to the latency, but yields now and then in case the other side needs this
 /// core.
 #[inline(always)]
-fn wait_for<C: Comm>(comm: &C, line: &AtomicU64, wanted: u64) -> u64 {
-    const LOOKS: u32 = 1 << 12;
+fn wait_for<C: Comm>(comm: &C, line: &AtomicU64, expected: u64) -> u64 {
+    const POLLS_PER_YIELD: u32 = 1 << 12;
     loop {
-        for _ in 0..LOOKS {
-            let found = line.load(Ordering::Acquire);
-            if found == wanted {
-                return found;
+        for _ in 0..POLLS_PER_YIELD {
+            let number = line.load(Ordering::Acquire);
+            if number == expected {
+                return number;
             }
         }
         comm.relax();

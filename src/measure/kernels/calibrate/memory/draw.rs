@@ -6,7 +6,7 @@
 //! CHECK: the sum of all addresses, against the sum of the same addresses drawn one by one.
 
 use crate::comm::Collectives;
-use crate::kernels::calibrate::{HEADLINE, OUTPUTS, Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, HEADLINE, OUTPUTS, gather_outcome};
 use crate::kernels::shared::accesses::draw::{Draws, Location};
 use crate::kernels::shared::accesses::{ALPHA, I, L, M, N, SEED, check};
 use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, no_rings};
@@ -17,9 +17,9 @@ use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
-const ARRAYS: Parameter = Parameter { domain: Domain::Integer { least: 1, most: 1 << 32, default: 256 }, ..N };
+const ARRAYS: Parameter = Parameter { domain: Domain::Integer { min: 1, max: 1 << 32, default: 256 }, ..N };
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &About {
         id: "calibrate.draw",
         summary: "Time to draw the address of an access from the power law",
@@ -33,42 +33,43 @@ pub const KERNEL: Probe = Probe {
                  that of the slowest rank. The sum of the addresses was compared with that of the same addresses drawn \
                  one by one.",
     },
-    refuse: check,
+    check,
     work: |point| {
-        let operations = (places(point) * point.ranks as u64) as f64;
+        let operations = (address_count(point) * point.ranks as u64) as f64;
         Work { operations, operation: "place", bytes: 8.0 * operations, byte_definition: "8 per place" }
     },
     words: |_| 0,
     buffers: |point| point.integer("I") * WORD_BYTES,
     rings: no_rings,
-    in_order: false,
+    accesses_in_order: false,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream)),
 };
 
-fn places(point: &Point) -> u64 {
+fn address_count(point: &Point) -> u64 {
     point.integer("I") * point.integer("N")
 }
 
 /// Runs the kernel on all ranks. Collective.
 fn run<C: Collectives>(comm: &C, point: &Point, stream: u64) -> Result<Outcome> {
-    let draws = |purpose| Draws::new(point, comm.rank(), stream, purpose);
-    let sum = |places: &[Location]| places.iter().fold(0u64, |sum, at| sum.wrapping_add(at.offset() as u64 + 1));
+    let new_draws = |purpose| Draws::new(point, comm.rank(), stream, purpose);
+    let sum =
+        |places: &[Location]| places.iter().fold(0u64, |sum, location| sum.wrapping_add(location.offset() as u64 + 1));
     // The array begins with addresses of another sequence, so a kernel that draws nothing is wrong even with one array.
-    let (mut drawing, mut array) = (draws(0), draws(1).array(point.integer("I") as usize));
-    let (mut seconds, mut found) = (0.0, 0u64);
+    let (mut generator, mut array) = (new_draws(0), new_draws(1).array(point.integer("I") as usize));
+    let (mut seconds, mut found_sum) = (0.0, 0u64);
     comm.barrier();
     for _ in 0..point.integer("N") {
-        let start = comm.now();
-        drawing.fill(black_box(&mut array));
-        seconds += comm.now() - start;
-        found = found.wrapping_add(sum(&array));
+        let start = comm.wall_time();
+        generator.fill(black_box(&mut array));
+        seconds += comm.wall_time() - start;
+        found_sum = found_sum.wrapping_add(sum(&array));
     }
-    let (mut again, one) = (draws(0), &mut array[..1]);
+    let (mut reference, single) = (new_draws(0), &mut array[..1]);
     let mut next = || {
-        again.fill(one);
-        sum(one)
+        reference.fill(single);
+        sum(single)
     };
-    let expected = (0..places(point)).fold(0u64, |all, _| all.wrapping_add(next()));
-    let wrong = u64::from(found != expected);
-    Ok(outcome(comm, seconds, places(point) as f64, wrong, "ranks drew other places"))
+    let expected = (0..address_count(point)).fold(0u64, |partial_sum, _| partial_sum.wrapping_add(next()));
+    let wrong = u64::from(found_sum != expected);
+    Ok(gather_outcome(comm, seconds, address_count(point) as f64, wrong, "ranks drew other places"))
 }

@@ -3,9 +3,9 @@
 //! DEFINITION: `values` values of the shift register, in batches of 1024, as RandomAccess with look-ahead generates them.
 //! CHECK: the last value, against the jump to its position in the stream.
 
-use super::{BATCH, VALUES, about, each};
+use super::{BATCH, VALUES, about, work_per_rank};
 use crate::comm::Collectives;
-use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
 use crate::kernels::shared::updates::random_stream::{Generator, StreamKind};
 use crate::kernels::{Outcome, no_rings};
 use crate::numerics::gf2;
@@ -14,7 +14,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use std::hint::black_box;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &about(
         "calibrate.generate",
         "Time to generate a value of the random stream",
@@ -23,30 +23,30 @@ pub const KERNEL: Probe = Probe {
         "Every rank generates values of the shift register in batches of 1024; the time is that of the slowest rank. \
          The last value was compared with a jump to its position in the stream.",
     ),
-    refuse: |_| Ok(()),
-    work: |point| each(point, batches(point) * BATCH as u64, "value", 8, "8 per value"),
+    check: |_| Ok(()),
+    work: |point| work_per_rank(point, batch_count(point) * BATCH as u64, "value", 8, "8 per value"),
     words: |_| 0,
     buffers: |_| 0,
     rings: no_rings,
-    in_order: false,
+    accesses_in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
 /// Returns the number of whole batches.
-pub fn batches(point: &Point) -> u64 {
+pub fn batch_count(point: &Point) -> u64 {
     point.integer("values").div_ceil(BATCH as u64)
 }
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
-    let (mut generator, mut values) = (Generator::after(StreamKind::Lfsr, 0), [0; BATCH]);
-    let count = batches(point) * BATCH as u64;
+    let (mut generator, mut values) = (Generator::starting_after(StreamKind::Lfsr, 0), [0; BATCH]);
+    let count = batch_count(point) * BATCH as u64;
     comm.barrier();
-    let start = comm.now();
-    for _ in 0..batches(point) {
+    let start = comm.wall_time();
+    for _ in 0..batch_count(point) {
         generator.fill(black_box(&mut values));
     }
-    let seconds = comm.now() - start;
+    let seconds = comm.wall_time() - start;
     let wrong = u64::from(values[BATCH - 1] != gf2::value_at(count));
-    Ok(outcome(comm, seconds, count as f64, wrong, "ranks ended at a wrong value"))
+    Ok(gather_outcome(comm, seconds, count as f64, wrong, "ranks ended at a wrong value"))
 }

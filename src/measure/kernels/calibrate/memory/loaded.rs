@@ -10,12 +10,12 @@
 //! CHECK: the sums of the words that all ranks read, against the sums computed from their addresses; the written words, against
 //!   the number of the latest write to their chunk.
 
-use super::read::{Places, follow, prepare};
+use super::read::{Places, follow_differences, prepare};
 use super::stream::{fill, sum};
-use super::{BYTES, PAGES, about, contents, power_of_two, prime, region_words};
+use super::{BYTES, PAGES, about, index_contents, prime, region_words, require_power_of_two};
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
-use crate::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS, Probe};
+use crate::kernels::calibrate::{CalibrationKernel, OUTPUTS, PAGE_OUTPUTS};
 use crate::kernels::{About, Domain, Outcome, Parameter, Work, no_rings, parameter};
 use crate::kernels::{Output, output};
 use crate::numerics::mix::seed;
@@ -27,7 +27,7 @@ use apexmap_base::units::{Unit, WORD_BYTES};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &About {
         outputs: LOADED,
         ..about(
@@ -41,9 +41,9 @@ pub const KERNEL: Probe = Probe {
              from their addresses, and the written words with the latest write.",
         )
     },
-    refuse: |point| match point.ranks {
+    check: |point| match point.ranks {
         1 => Err("needs at least two ranks: the others load the memory".into()),
-        _ => power_of_two(point),
+        _ => require_power_of_two(point),
     },
     work: |point| {
         let operations = point.integer("reads") as f64;
@@ -52,7 +52,7 @@ pub const KERNEL: Probe = Probe {
     words: region_words,
     buffers: |point| point.integer("reads") * WORD_BYTES,
     rings: no_rings,
-    in_order: false,
+    accesses_in_order: false,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
@@ -75,22 +75,22 @@ const SHARE: Parameter = parameter(
     "share",
     "busy_per_cent",
     "share of the time during which the other ranks read, in per cent",
-    Domain::Integer { least: 0, most: 100, default: 100 },
+    Domain::Integer { min: 0, max: 100, default: 100 },
 );
 const WRITE_SHARE: Parameter = parameter(
     "write_share",
     "write_per_cent",
     "share of bytes that the other ranks write, in per cent; they read the rest",
-    Domain::Integer { least: 0, most: 100, default: 0 },
+    Domain::Integer { min: 0, max: 100, default: 0 },
 );
 const READS: Parameter = parameter(
     "reads",
     "reads",
     "reads by rank 0 in one run",
-    Domain::Integer { least: 1, most: 1 << 30, default: 1 << 16 },
+    Domain::Integer { min: 1, max: 1 << 30, default: 1 << 16 },
 );
 /// Words between two pauses.
-const CHUNK: usize = (64 << 10) / 8;
+const CHUNK_WORDS: usize = (64 << 10) / 8;
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
@@ -109,16 +109,16 @@ pub fn run_with<C: Collectives>(
     write: impl Fn(&mut [u64], u64),
 ) -> Result<Outcome> {
     let (words, pages) = (region_words(point), Pages::from_name(point.text("pages")));
-    let (memory, _) = arena.words_mut(pages, words as usize, contents(), |place| place as u64)?;
+    let (memory, _) = arena.words_mut(pages, words as usize, index_contents(), |index| index as u64)?;
     let mut reads = vec![0; point.integer("reads") as usize];
     let expected = prepare(&mut reads, Places::anywhere(words), &mut seed(&[stream, comm.rank() as u64]), true);
     prime(comm, memory);
     comm.barrier();
-    let start = comm.now();
-    let mut load = Load::default();
+    let start = comm.wall_time();
+    let mut load = BackgroundLoad::default();
     let seconds = if comm.rank() == 0 {
-        load.wrong = u64::from(follow(memory, black_box(&reads)) != expected);
-        let seconds = comm.now() - start;
+        load.wrong = u64::from(follow_differences(memory, black_box(&reads)) != expected);
+        let seconds = comm.wall_time() - start;
         let mut barrier = comm.ibarrier();
         while !comm.test(&mut barrier) {
             comm.relax();
@@ -126,20 +126,20 @@ pub fn run_with<C: Collectives>(
         seconds
     } else {
         let [share, writes] = ["share", "write_share"].map(|name| point.integer(name));
-        load = background(comm, memory, share as f64 / 100.0, writes, write);
+        load = run_background(comm, memory, share as f64 / 100.0, writes, write);
         load.seconds
     };
     if load.wrong == 0 {
-        arena.restored(pages);
+        arena.mark_restored(pages);
     }
     let report = [seconds.to_bits(), load.bytes, load.written, load.wrong];
-    let all = comm.gather(&report).unwrap_or_else(|| report.to_vec());
-    let (own, others) = all.split_at(report.len());
-    let seconds = f64::from_bits(own[0]);
+    let reports = comm.gather(&report).unwrap_or_else(|| report.to_vec());
+    let (root_report, others) = reports.split_at(report.len());
+    let seconds = f64::from_bits(root_report[0]);
     let rate = |bytes: fn(&[u64]) -> u64| -> f64 {
         others.chunks_exact(report.len()).map(|row| bytes(row) as f64 / f64::from_bits(row[0])).sum()
     };
-    let wrong: u64 = all.chunks_exact(report.len()).map(|row| row[3]).sum();
+    let wrong: u64 = reports.chunks_exact(report.len()).map(|row| row[3]).sum();
     let outputs = BTreeMap::from([
         ("operation_seconds", Value::Real(seconds / reads.len() as f64)),
         ("background_bytes_per_second", Value::Real(rate(|row| row[1]))),
@@ -151,7 +151,7 @@ pub fn run_with<C: Collectives>(
 
 /// The reads and writes of one rank.
 #[derive(Clone, Copy, Default)]
-struct Load {
+struct BackgroundLoad {
     seconds: f64,
     /// Bytes read and written.
     bytes: u64,
@@ -161,18 +161,18 @@ struct Load {
 }
 
 /// Reads and writes the memory from end to end until rank 0 has finished, then checks the written words and restores them.
-fn background<C: Collectives>(
+fn run_background<C: Collectives>(
     comm: &C,
     memory: &mut [u64],
     share: f64,
     writes: u64,
     write: impl Fn(&mut [u64], u64),
-) -> Load {
+) -> BackgroundLoad {
     let middle = if writes > 0 { memory.len() / 2 } else { memory.len() };
     let (read, written) = memory.split_at_mut(middle);
-    let (chunks_read, chunks_written) = (read.len().div_ceil(CHUNK), written.len().div_ceil(CHUNK));
-    let (mut load, mut reads_done, mut writes_done, mut turn) = (Load::default(), 0, 0, 0);
-    let begin = comm.now();
+    let (chunks_read, chunks_written) = (read.len().div_ceil(CHUNK_WORDS), written.len().div_ceil(CHUNK_WORDS));
+    let (mut load, mut reads_done, mut writes_done, mut turn) = (BackgroundLoad::default(), 0, 0, 0);
+    let begin = comm.wall_time();
     let mut barrier = comm.ibarrier();
     // Each rank works at least once, even if rank 0 finishes first.
     while (turn == 0 && share > 0.0) || !comm.test(&mut barrier) {
@@ -180,47 +180,48 @@ fn background<C: Collectives>(
             comm.relax();
             continue;
         }
-        let start = comm.now();
+        let start = comm.wall_time();
         // Distributes `writes` of every hundred turns evenly.
         let words = if (turn + 1) * writes / 100 > turn * writes / 100 {
-            let chunk = nth_chunk(written.len(), writes_done % chunks_written);
+            let chunk = chunk_range(written.len(), writes_done % chunks_written);
             let words = chunk.len() as u64;
             writes_done += 1;
-            write(black_box(&mut written[chunk]), number(writes_done));
+            write(black_box(&mut written[chunk]), value_of_write(writes_done));
             load.written += words * WORD_BYTES;
             words
         } else {
-            let chunk = black_box(&read[nth_chunk(read.len(), reads_done % chunks_read)]);
-            let found = sum(chunk);
+            let chunk = black_box(&read[chunk_range(read.len(), reads_done % chunks_read)]);
+            let chunk_sum = sum(chunk);
             let (first, count) = (chunk[0], chunk.len() as u64);
-            load.wrong += u64::from(found != first * count + count * (count - 1) / 2);
+            load.wrong += u64::from(chunk_sum != first * count + count * (count - 1) / 2);
             reads_done += 1;
             count
         };
-        let next = start + (comm.now() - start) / share;
+        let pause_end = start + (comm.wall_time() - start) / share;
         load.bytes += words * WORD_BYTES;
         turn += 1;
-        while comm.now() < next {
+        while comm.wall_time() < pause_end {
             std::hint::spin_loop();
         }
     }
-    load.seconds = comm.now() - begin;
-    for (chunk, words) in written.chunks_mut(CHUNK).enumerate() {
+    load.seconds = comm.wall_time() - begin;
+    for (chunk, words) in written.chunks_mut(CHUNK_WORDS).enumerate() {
         // The latest of the writes 1, 2, ... to this chunk.
-        let last = writes_done - (writes_done + chunks_written - 1 - chunk) % chunks_written;
-        let held = |place: usize| if writes_done > chunk { number(last) } else { (middle + place) as u64 };
-        let places = chunk * CHUNK..;
-        load.wrong += u64::from(!words.iter().zip(places.clone()).all(|(&word, place)| word == held(place)));
-        words.iter_mut().zip(places).for_each(|(word, place)| *word = (middle + place) as u64);
+        let latest_write = writes_done - (writes_done + chunks_written - 1 - chunk) % chunks_written;
+        let expected =
+            |index: usize| if writes_done > chunk { value_of_write(latest_write) } else { (middle + index) as u64 };
+        let places = chunk * CHUNK_WORDS..;
+        load.wrong += u64::from(!words.iter().zip(places.clone()).all(|(&word, index)| word == expected(index)));
+        words.iter_mut().zip(places).for_each(|(word, index)| *word = (middle + index) as u64);
     }
     load
 }
 
 /// Returns the value that write number `write`, from 1, stores. It differs from every index of a word.
-fn number(write: usize) -> u64 {
+fn value_of_write(write: usize) -> u64 {
     !(write as u64)
 }
 
-fn nth_chunk(words: usize, number: usize) -> std::ops::Range<usize> {
-    number * CHUNK..words.min((number + 1) * CHUNK)
+fn chunk_range(words: usize, number: usize) -> std::ops::Range<usize> {
+    number * CHUNK_WORDS..words.min((number + 1) * CHUNK_WORDS)
 }

@@ -8,10 +8,10 @@
 //! CHECK: the sum of all words read, against the sum computed from their addresses.
 
 use super::read::{Places, prepare};
-use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
+use super::{BYTES, PAGES, about, prepare_region, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
 use crate::kernels::shared::sums::sum_all;
 use crate::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
 use crate::on_transport;
@@ -21,7 +21,7 @@ use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &About {
         headline: "bytes_per_second_per_rank",
         source: &source::HPCC_RANDOM_ACCESS,
@@ -36,9 +36,9 @@ pub const KERNEL: Probe = Probe {
              that of the slowest rank. The sum of all words was compared with the sum computed from their addresses.",
         )
     },
-    refuse: |point| {
-        power_of_two(point)?;
-        let (random, words) = (random(point), region_words(point));
+    check: |point| {
+        require_power_of_two(point)?;
+        let (random, words) = (random_count(point), region_words(point));
         let longest = (point.integer("accesses") - random).div_ceil(random);
         if longest > words {
             return Err(format!(
@@ -48,11 +48,11 @@ pub const KERNEL: Probe = Probe {
         }
         Ok(())
     },
-    work: |point| each(point, point.integer("accesses"), "access", 8, "8 per access"),
+    work: |point| work_per_rank(point, point.integer("accesses"), "access", 8, "8 per access"),
     words: region_words,
     buffers: |point| 2 * batch(point) as u64 * WORD_BYTES,
     rings: no_rings,
-    in_order: false,
+    accesses_in_order: false,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
@@ -60,110 +60,111 @@ const SHARE: Parameter = parameter(
     "random_share",
     "random_share",
     "fraction of the accesses that are random; 1 means no consecutive ones, and below 0.0001 they determine the time",
-    Domain::Real { above: 0.0, most: 1.0, default: 0.1 },
+    Domain::Real { exclusive_min: 0.0, max: 1.0, default: 0.1 },
 );
 const ACCESSES: Parameter = parameter(
     "accesses",
     "mixed_accesses",
     "words read per run",
-    Domain::Integer { least: 1 << 10, most: 1 << 40, default: 1 << 22 },
+    Domain::Integer { min: 1 << 10, max: 1 << 40, default: 1 << 22 },
 );
 /// Random addresses drawn per batch.
 const BATCH: u64 = 1 << 14;
 
 /// Returns the number of random accesses in a run; at least 1.
-fn random(point: &Point) -> u64 {
+fn random_count(point: &Point) -> u64 {
     ((point.integer("accesses") as f64 * point.real("random_share")).round() as u64).max(1)
 }
 
 fn batch(point: &Point) -> usize {
-    random(point).min(BATCH) as usize
+    random_count(point).min(BATCH) as usize
 }
 
 /// The position of the consecutive reads, and their distribution over the random accesses.
 #[derive(Clone, Copy)]
-struct Runs {
+struct ConsecutiveReads {
     random: u64,
     consecutive: u64,
     /// Number of random accesses so far.
-    made: u64,
+    done: u64,
     /// Index of the word where the next sequence begins.
-    at: u64,
+    next_start: u64,
 }
 
-impl Runs {
+impl ConsecutiveReads {
     fn new(point: &Point) -> Self {
-        let random = random(point);
-        Self { random, consecutive: point.integer("accesses") - random, made: 0, at: 0 }
+        let random = random_count(point);
+        Self { random, consecutive: point.integer("accesses") - random, done: 0, next_start: 0 }
     }
 
     /// Returns the length of the next sequence.
-    fn next(&mut self) -> u64 {
-        let up_to = |made: u64| (u128::from(made) * u128::from(self.consecutive) / u128::from(self.random)) as u64;
-        self.made += 1;
-        up_to(self.made) - up_to(self.made - 1)
+    fn next_length(&mut self) -> u64 {
+        let words_before =
+            |done: u64| (u128::from(done) * u128::from(self.consecutive) / u128::from(self.random)) as u64;
+        self.done += 1;
+        words_before(self.done) - words_before(self.done - 1)
     }
 
     /// Returns where a sequence of this length begins: at the start of the region if it does not fit before the end.
-    fn begin(&mut self, length: u64, words: u64) -> u64 {
-        let start = if self.at + length > words { 0 } else { self.at };
-        self.at = start + length;
+    fn begin_sequence(&mut self, length: u64, words: u64) -> u64 {
+        let start = if self.next_start + length > words { 0 } else { self.next_start };
+        self.next_start = start + length;
         start
     }
 }
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
-    let (memory, mut draw) = region(comm, point, stream, arena)?;
+    let (memory, mut draw) = prepare_region(comm, point, stream, arena)?;
     let words = region_words(point);
     let (mut places, mut lengths) = (vec![0; batch(point)], vec![0; batch(point)]);
-    let mut runs = Runs::new(point);
-    let first = runs;
+    let mut sequences = ConsecutiveReads::new(point);
+    let first_sequences = sequences;
     let (mut seconds, mut wrong, mut warmed) = (0.0, 0, false);
-    while runs.made < runs.random {
-        let count = places.len().min((runs.random - runs.made) as usize);
+    while sequences.done < sequences.random {
+        let count = places.len().min((sequences.random - sequences.done) as usize);
         let (places, lengths) = (&mut places[..count], &mut lengths[..count]);
         let mut expected = prepare(places, Places::anywhere(words), &mut draw, false);
-        let before = runs;
-        let mut walk = runs;
+        let sequences_before = sequences;
+        let mut next_sequences = sequences;
         for length in lengths.iter_mut() {
-            *length = runs.next();
-            let start = walk.begin(*length, words);
+            *length = sequences.next_length();
+            let start = next_sequences.begin_sequence(*length, words);
             // start + (start + 1) + ...
             let sum = u128::from(*length) * u128::from(2 * start + length.saturating_sub(1)) / 2;
             expected = expected.wrapping_add(sum as u64);
         }
-        runs.at = walk.at;
-        let start = comm.now();
-        let found = mixed(memory, black_box(places), black_box(lengths), before.at);
-        let took = comm.now() - start;
-        wrong += u64::from(found != expected);
+        sequences.next_start = next_sequences.next_start;
+        let start = comm.wall_time();
+        let found_sum = sum_mixed(memory, black_box(places), black_box(lengths), sequences_before.next_start);
+        let elapsed = comm.wall_time() - start;
+        wrong += u64::from(found_sum != expected);
         if warmed {
-            seconds += took;
+            seconds += elapsed;
         } else {
-            (warmed, runs) = (true, first);
+            (warmed, sequences) = (true, first_sequences);
         }
     }
     let accesses = point.integer("accesses") as f64;
-    Ok(outcome(comm, seconds, accesses, wrong, "sums differ from the sum of the words in memory"))
+    Ok(gather_outcome(comm, seconds, accesses, wrong, "sums differ from the sum of the words in memory"))
 }
 
 /// Returns the sum of the words at random places and in the sequences after them.
 #[multiversion::multiversion(targets("x86_64+avx2"))]
-fn mixed(memory: &[u64], places: &[u64], lengths: &[u64], mut at: u64) -> u64 {
+fn sum_mixed(memory: &[u64], places: &[u64], lengths: &[u64], mut start: u64) -> u64 {
     if lengths.iter().all(|length| *length == 0) {
         return sum_all(memory, places, 1);
     }
     let mut sum = 0u64;
     for (&place, &length) in places.iter().zip(lengths) {
-        if at + length > memory.len() as u64 {
-            at = 0;
+        if start + length > memory.len() as u64 {
+            start = 0;
         }
         sum = sum.wrapping_add(memory[place as usize]);
-        for word in &memory[at as usize..(at + length) as usize] {
+        for word in &memory[start as usize..(start + length) as usize] {
             sum = sum.wrapping_add(*word);
         }
-        at += length;
+        start += length;
     }
     sum
 }

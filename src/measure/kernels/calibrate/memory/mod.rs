@@ -39,7 +39,7 @@ const BYTES: Parameter = Parameter {
     column: "region_bytes",
     unit: Unit::Bytes,
     meaning: "size of the region traversed per rank, a power of two",
-    domain: Domain::Integer { least: 1 << 10, most: 1 << 40, default: 256 << 20 },
+    domain: Domain::Integer { min: 1 << 10, max: 1 << 40, default: 256 << 20 },
 };
 const PAGES: Parameter = parameter(
     "pages",
@@ -51,7 +51,7 @@ const VALUES: Parameter = parameter(
     "values",
     "values",
     "values of the random stream in one run, in batches of 1024",
-    Domain::Integer { least: 1024, most: 1 << 40, default: 1 << 22 },
+    Domain::Integer { min: 1024, max: 1 << 40, default: 1 << 22 },
 );
 /// Values generated per batch, as in RandomAccess.
 const BATCH: usize = 1024;
@@ -68,7 +68,7 @@ const fn about(
     About { id, summary, source, place, parameters, outputs, ranks, headline, method }
 }
 
-fn power_of_two(point: &Point) -> std::result::Result<(), String> {
+fn require_power_of_two(point: &Point) -> std::result::Result<(), String> {
     let bytes = point.integer("bytes");
     if bytes.is_power_of_two() {
         return Ok(());
@@ -78,14 +78,19 @@ fn power_of_two(point: &Point) -> std::result::Result<(), String> {
 
 /// Returns the identity of contents where each word holds its index, like the tables of RandomAccess before a run. All of these
 /// kernels share them, so memory is filled once.
-fn contents() -> u64 {
+fn index_contents() -> u64 {
     seed(&[u64::from_be_bytes(*b"T[i] = i"), 0])
 }
 
 /// Returns a rank's region after one traversal, and the initial state of its random draws. Collective.
-fn region<'a, C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &'a mut Arena) -> Result<(&'a [u64], u64)> {
+fn prepare_region<'a, C: Collectives>(
+    comm: &C,
+    point: &Point,
+    stream: u64,
+    arena: &'a mut Arena,
+) -> Result<(&'a [u64], u64)> {
     let (words, pages) = (region_words(point), Pages::from_name(point.text("pages")));
-    let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
+    let (memory, _) = arena.words(pages, words as usize, index_contents(), |index| index as u64)?;
     prime(comm, memory);
     comm.barrier();
     Ok((memory, seed(&[stream, comm.rank() as u64])))
@@ -96,7 +101,13 @@ fn region_words(point: &Point) -> u64 {
 }
 
 /// Returns the work of `count` operations per rank, each on `bytes` bytes.
-fn each(point: &Point, count: u64, operation: &'static str, bytes: u64, byte_definition: &'static str) -> Work {
+fn work_per_rank(
+    point: &Point,
+    count: u64,
+    operation: &'static str,
+    bytes: u64,
+    byte_definition: &'static str,
+) -> Work {
     let operations = count as f64 * point.ranks as f64;
     Work { operations, operation, bytes: operations * bytes as f64, byte_definition }
 }

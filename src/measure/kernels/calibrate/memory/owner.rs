@@ -6,9 +6,9 @@
 //!   are generated in batches of 1024 while the clock is stopped. An operation finds one owner.
 //! CHECK: the sum of all owners, against a binary search among the owners' first words.
 
-use super::{BATCH, VALUES, about, each, generate};
+use super::{BATCH, VALUES, about, generate, work_per_rank};
 use crate::comm::Collectives;
-use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
 use crate::kernels::shared::updates::layout::{Layout, Owners};
 use crate::kernels::shared::updates::random_stream::{Generator, Index, StreamKind};
 use crate::kernels::{Domain, Outcome, Parameter, no_rings, parameter};
@@ -17,7 +17,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use std::hint::black_box;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &about(
         "calibrate.owner",
         "Time to find a word's owner, by division or by prediction",
@@ -26,17 +26,17 @@ pub const KERNEL: Probe = Probe {
         "Every rank finds the owners of values that were generated before, 1024 between two clock readings; the time \
          is that of the slowest rank. The sum of all owners was compared with that of a binary search.",
     ),
-    refuse: |point| match (point.text("owner_by"), point.integer("owners")) {
+    check: |point| match (point.text("owner_by"), point.integer("owners")) {
         ("shift", owners) if !owners.is_power_of_two() => {
             Err(format!("owner_by = \"shift\" needs a number of owners that is a power of two, not {owners}"))
         }
         _ => Ok(()),
     },
-    work: |point| each(point, generate::batches(point) * BATCH as u64, "owner", 8, "8 per value"),
+    work: |point| work_per_rank(point, generate::batch_count(point) * BATCH as u64, "owner", 8, "8 per value"),
     words: |_| 0,
     buffers: |_| 0,
     rings: no_rings,
-    in_order: false,
+    accesses_in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
@@ -51,31 +51,32 @@ const OWNERS: Parameter = parameter(
     "owners",
     "owners",
     "number of owners that divide the table of 2^30 words",
-    Domain::Integer { least: 1, most: 1 << 20, default: 96 },
+    Domain::Integer { min: 1, max: 1 << 20, default: 96 },
 );
-const BITS: u32 = 30;
+const TABLE_BITS: u32 = 30;
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
-    let layout = Layout::new(BITS, point.integer("owners") as usize);
+    let layout = Layout::new(TABLE_BITS, point.integer("owners") as usize);
     let owners = match point.text("owner_by") {
         "division" => Owners::Division(layout),
         "prediction" => Owners::Prediction(layout),
         _ => Owners::cheapest(layout),
     };
-    let firsts: Vec<u64> = (0..layout.parts()).map(|part| layout.first(part)).collect();
-    let (index, mut generator) = (Index::new(StreamKind::Lfsr, BITS), Generator::after(StreamKind::Lfsr, 0));
+    let first_words: Vec<u64> = (0..layout.parts()).map(|part| layout.first(part)).collect();
+    let (index, mut generator) =
+        (Index::new(StreamKind::Lfsr, TABLE_BITS), Generator::starting_after(StreamKind::Lfsr, 0));
     let (mut words, mut seconds, mut wrong) = ([0; BATCH], 0.0, 0);
     comm.barrier();
-    for _ in 0..generate::batches(point) {
+    for _ in 0..generate::batch_count(point) {
         generator.fill(&mut words);
-        words.iter_mut().for_each(|word| *word = index.of(*word));
-        let start = comm.now();
-        let found = black_box(&words).iter().map(|&word| owners.of(word)).sum::<usize>();
-        seconds += comm.now() - start;
-        let expected: usize = words.iter().map(|word| firsts.partition_point(|first| first <= word) - 1).sum();
-        wrong += u64::from(found != expected);
+        words.iter_mut().for_each(|word| *word = index.word(*word));
+        let start = comm.wall_time();
+        let found_sum = black_box(&words).iter().map(|&word| owners.owner(word)).sum::<usize>();
+        seconds += comm.wall_time() - start;
+        let expected: usize = words.iter().map(|word| first_words.partition_point(|first| first <= word) - 1).sum();
+        wrong += u64::from(found_sum != expected);
     }
-    let count = generate::batches(point) * BATCH as u64;
-    Ok(outcome(comm, seconds, count as f64, wrong, "batches have wrong owners"))
+    let count = generate::batch_count(point) * BATCH as u64;
+    Ok(gather_outcome(comm, seconds, count as f64, wrong, "batches have wrong owners"))
 }

@@ -10,9 +10,9 @@ use apexmap_base::point::Value;
 use apexmap_base::units::Unit;
 
 /// Two parts take the same time if they differ by at most this fraction.
-pub const ALIKE: f64 = 0.02;
+pub const MAX_DIFFERENCE: f64 = 0.02;
 /// Maximum time for further parts after the minimum time, in seconds.
-pub const BUDGET: f64 = 0.1;
+pub const MAX_EXTRA_SECONDS: f64 = 0.1;
 
 /// Additional outputs of a run in parts.
 pub(super) const OUTPUTS: [Output; 2] = [
@@ -28,40 +28,41 @@ pub(super) const OUTPUTS: [Output; 2] = [
 #[derive(Clone, Copy, Debug)]
 pub struct Parts {
     /// Minimum duration of all parts together, in seconds. Early parts serve as warm-up.
-    least: f64,
-    spent: f64,
+    min_seconds: f64,
+    total_seconds: f64,
     count: u64,
-    before: Option<f64>,
+    previous: Option<f64>,
     /// Whether the last two parts took the same time; `None` after the first part.
-    alike: Option<bool>,
+    converged: Option<bool>,
 }
 
 impl Parts {
     /// Creates the state of a run whose parts take at least `min_seconds` together.
-    pub fn new(least: f64) -> Self {
-        Self { least, spent: 0.0, count: 0, before: None, alike: None }
+    pub fn new(min_seconds: f64) -> Self {
+        Self { min_seconds, total_seconds: 0.0, count: 0, previous: None, converged: None }
     }
 
     /// Records a part: `seconds` is its timed duration, `total_seconds` its total duration. Returns whether another part follows.
-    pub fn note(&mut self, seconds: f64, spent: f64) -> bool {
+    pub fn record_part(&mut self, seconds: f64, total_seconds: f64) -> bool {
         self.count += 1;
-        self.spent += spent;
-        self.alike = self.before.map(|before| (seconds / before - 1.0).abs() <= ALIKE);
-        self.before = Some(seconds);
-        self.spent < self.least || (self.alike != Some(true) && self.spent < self.least + BUDGET)
+        self.total_seconds += total_seconds;
+        self.converged = self.previous.map(|previous| (seconds / previous - 1.0).abs() <= MAX_DIFFERENCE);
+        self.previous = Some(seconds);
+        self.total_seconds < self.min_seconds
+            || (self.converged != Some(true) && self.total_seconds < self.min_seconds + MAX_EXTRA_SECONDS)
     }
 
     /// Records a part like `record_part`, with the mean times of all ranks, so that all ranks decide equally. Collective.
-    pub fn note_all<C: Collectives>(&mut self, comm: &C, seconds: f64, spent: f64) -> bool {
+    pub fn record_part_on_all<C: Collectives>(&mut self, comm: &C, seconds: f64, total_seconds: f64) -> bool {
         // The sum uses whole picoseconds, which are negligible relative to a part.
         let mean = |seconds: f64| comm.all_reduce_sum((seconds * 1e12) as u64) as f64 * 1e-12 / comm.size() as f64;
-        let (seconds, spent) = (mean(seconds), mean(spent));
-        self.note(seconds, spent)
+        let (seconds, total_seconds) = (mean(seconds), mean(total_seconds));
+        self.record_part(seconds, total_seconds)
     }
 
     /// Returns the values of [`OUTPUTS`].
     pub fn outputs(&self) -> impl Iterator<Item = (&'static str, Value)> {
-        let alike = self.alike.map(|alike| ("parts_alike", Value::Integer(u64::from(alike))));
-        std::iter::once(("parts", Value::Integer(self.count))).chain(alike)
+        let converged = self.converged.map(|alike| ("parts_alike", Value::Integer(u64::from(alike))));
+        std::iter::once(("parts", Value::Integer(self.count))).chain(converged)
     }
 }

@@ -9,13 +9,13 @@
 //!   needs a separate address translation.
 //! CHECK: the sum of all words read, against the sum computed from their addresses.
 
-use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
+use super::{BYTES, PAGES, about, prepare_region, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
 use crate::kernels::no_rings;
 use crate::kernels::shared::sums::sum_all;
-use crate::kernels::shared::updates::table::{AHEAD, FAR_AHEAD};
+use crate::kernels::shared::updates::table::{FAR_DISTANCE, NEAR_DISTANCE};
 use crate::kernels::{Domain, Outcome, Parameter, parameter};
 use crate::numerics::mix::mix;
 use crate::on_transport;
@@ -25,7 +25,7 @@ use apexmap_base::point::Point;
 use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &about(
         "calibrate.read",
         "Time per random read: many outstanding, or each dependent on the one before",
@@ -36,12 +36,12 @@ pub const KERNEL: Probe = Probe {
          The first 16384 reads are untimed unless they are prefetched. The region was traversed once before. The time \
          is that of the slowest rank. The sum of all words was compared with the sum computed from their addresses.",
     ),
-    refuse,
-    work: |point| each(point, batches(point) * BATCH, "read", 8, "8 per read"),
+    check: refuse,
+    work: |point| work_per_rank(point, batch_count(point) * BATCH, "read", 8, "8 per read"),
     words: region_words,
     buffers: |_| 2 * BATCH * WORD_BYTES,
     rings: no_rings,
-    in_order: false,
+    accesses_in_order: false,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
@@ -65,29 +65,29 @@ pub(super) const READS: Parameter = parameter(
     "reads",
     "reads",
     "reads in one run, in batches of 16384",
-    Domain::Integer { least: 1, most: 1 << 40, default: 1 << 18 },
+    Domain::Integer { min: 1, max: 1 << 40, default: 1 << 18 },
 );
 /// Reads between two readings of the clock, which take less than a hundredth of the time of the reads even in the first-level
 /// cache.
 pub(super) const BATCH: u64 = 1 << 14;
 
-pub(super) fn batches(point: &Point) -> u64 {
+pub(super) fn batch_count(point: &Point) -> u64 {
     point.integer("reads").div_ceil(BATCH)
 }
 
 fn refuse(point: &Point) -> std::result::Result<(), String> {
     let bytes = point.integer("bytes");
     if point.text("order") == "prefetched" {
-        power_of_two(point)?;
+        require_power_of_two(point)?;
     }
-    let (unit, what) = match point.text("spread") {
+    let (unit, unit_name) = match point.text("spread") {
         "pages" => (page_bytes(point), "pages"),
         _ => (64, "lines"),
     };
     if bytes.is_multiple_of(unit) {
         return Ok(());
     }
-    Err(format!("bytes = {bytes} are not whole {what}; use {}", bytes.next_multiple_of(unit)))
+    Err(format!("bytes = {bytes} are not whole {unit_name}; use {}", bytes.next_multiple_of(unit)))
 }
 
 /// Returns the size of the requested pages.
@@ -112,18 +112,18 @@ impl Places {
 
     /// Returns the place of a draw, for a region of any size.
     #[inline(always)]
-    fn of(self, draw: u64) -> u64 {
-        self.on_page(((u128::from(draw) * u128::from(self.words)) >> 64) as u64)
+    fn place(self, draw: u64) -> u64 {
+        self.spread_over_pages(((u128::from(draw) * u128::from(self.words)) >> 64) as u64)
     }
 
     /// Returns the place of a draw like `place`, but faster, for a region whose number of words is a power of two.
     #[inline(always)]
-    fn of_power_of_two(self, draw: u64) -> u64 {
-        self.on_page(draw >> (u64::BITS - self.words.ilog2()))
+    fn place_in_power_of_two(self, draw: u64) -> u64 {
+        self.spread_over_pages(draw >> (u64::BITS - self.words.ilog2()))
     }
 
     #[inline(always)]
-    fn on_page(self, place: u64) -> u64 {
+    fn spread_over_pages(self, place: u64) -> u64 {
         match self.page {
             None => place,
             // Fibonacci hashing: lines of neighbouring pages are as far apart as possible, so they spread evenly over the sets of
@@ -138,24 +138,24 @@ impl Places {
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
-    let (memory, mut draw) = region(comm, point, stream, arena)?;
+    let (memory, mut draw) = prepare_region(comm, point, stream, arena)?;
     let page = (point.text("spread") == "pages").then(|| page_bytes(point) / WORD_BYTES);
     let places = Places { page, ..Places::anywhere(region_words(point)) };
-    let count = batches(point) * BATCH;
+    let count = batch_count(point) * BATCH;
     let (seconds, wrong) = match point.text("order") {
-        "prefetched" => prefetched(comm, memory, places, draw, count),
-        "dependent" => dependent(comm, memory, places, draw, count),
+        "prefetched" => run_prefetched(comm, memory, places, draw, count),
+        "dependent" => run_dependent(comm, memory, places, draw, count),
         _ => {
             let fill = |batch: &mut [u64]| prepare(batch, places, &mut draw, false);
-            in_batches(comm, BATCH, batches(point), fill, |batch| sum_all(memory, batch, 1))
+            time_batches(comm, BATCH, batch_count(point), fill, |batch| sum_all(memory, batch, 1))
         }
     };
-    Ok(outcome(comm, seconds, count as f64, wrong, "sums differ from the sum of the words in memory"))
+    Ok(gather_outcome(comm, seconds, count as f64, wrong, "sums differ from the sum of the words in memory"))
 }
 
 /// Times `batches` batches of `size` places, after an untimed one. `fill` draws the places while the clock is stopped, and
 /// returns the expected sum of `read`. Returns the seconds and the number of wrong batches.
-pub(super) fn in_batches<C: Collectives>(
+pub(super) fn time_batches<C: Collectives>(
     comm: &C,
     size: u64,
     batches: u64,
@@ -165,85 +165,86 @@ pub(super) fn in_batches<C: Collectives>(
     let (mut batch, mut seconds, mut wrong) = (vec![0; size as usize], 0.0, 0);
     for number in 0..=batches {
         let expected = fill(&mut batch);
-        let start = comm.now();
-        let found = read(black_box(&batch));
-        seconds += if number == 0 { 0.0 } else { comm.now() - start };
-        wrong += u64::from(found != expected);
+        let start = comm.wall_time();
+        let found_sum = read(black_box(&batch));
+        seconds += if number == 0 { 0.0 } else { comm.wall_time() - start };
+        wrong += u64::from(found_sum != expected);
     }
     (seconds, wrong)
 }
 
 /// Draws each place three times, when it is needed: to prefetch it early, to prefetch it soon, and to read it. So the loop
 /// accesses only the region and never waits for a stored address.
-fn prefetched<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u64, count: u64) -> (f64, u64) {
-    let ahead = |steps: usize| (0..steps).fold(first, |draw, _| step(draw));
-    let (mut early, mut soon, mut now, mut sum) = (ahead(FAR_AHEAD), ahead(AHEAD), first, 0u64);
-    let at = |draw: u64| places.of_power_of_two(draw) as usize;
-    let start = comm.now();
+fn run_prefetched<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u64, count: u64) -> (f64, u64) {
+    let draw_ahead = |steps: usize| (0..steps).fold(first, |draw, _| next_draw(draw));
+    let (mut far_draw, mut near_draw, mut current_draw, mut sum) =
+        (draw_ahead(FAR_DISTANCE), draw_ahead(NEAR_DISTANCE), first, 0u64);
+    let index = |draw: u64| places.place_in_power_of_two(draw) as usize;
+    let start = comm.wall_time();
     for _ in 0..count {
-        prefetch::early(memory.as_ptr().wrapping_add(at(early)));
-        prefetch::near(memory.as_ptr().wrapping_add(at(soon)));
-        sum = sum.wrapping_add(memory[at(now)]);
-        (early, soon, now) = (step(early), step(soon), step(now));
+        prefetch::prefetch_far(memory.as_ptr().wrapping_add(index(far_draw)));
+        prefetch::prefetch_near(memory.as_ptr().wrapping_add(index(near_draw)));
+        sum = sum.wrapping_add(memory[index(current_draw)]);
+        (far_draw, near_draw, current_draw) = (next_draw(far_draw), next_draw(near_draw), next_draw(current_draw));
     }
-    let seconds = comm.now() - start;
-    (seconds, u64::from(black_box(sum) != sum_of(places, first, count)))
+    let seconds = comm.wall_time() - start;
+    (seconds, u64::from(black_box(sum) != sum_of_places(places, first, count)))
 }
 
 /// Each word holds its place. Adding the distance to the next place gives the next address, which therefore depends on the word.
 /// The distance is drawn meanwhile; an array of distances would occupy part of the caches.
-fn dependent<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u64, count: u64) -> (f64, u64) {
+fn run_dependent<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u64, count: u64) -> (f64, u64) {
     // Returns `None` if a wrong word leads out of the region.
     let walk = |first: u64, count: u64| -> Option<u64> {
         let (mut draw, mut place, mut word, mut sum) = (first, 0u64, 0u64, 0u64);
         for _ in 0..count {
-            let next = places.of(draw);
-            word = *memory.get(word.wrapping_add(next.wrapping_sub(place)) as usize)?;
+            let next_place = places.place(draw);
+            word = *memory.get(word.wrapping_add(next_place.wrapping_sub(place)) as usize)?;
             sum = sum.wrapping_add(word);
-            (draw, place) = (step(draw), next);
+            (draw, place) = (next_draw(draw), next_place);
         }
         Some(sum)
     };
-    let other = mix(first);
-    let mut wrong = u64::from(black_box(walk(other, BATCH)) != Some(sum_of(places, other, BATCH)));
-    let start = comm.now();
-    let found = walk(black_box(first), count);
-    let seconds = comm.now() - start;
-    wrong += u64::from(black_box(found) != Some(sum_of(places, first, count)));
+    let warm_up_draw = mix(first);
+    let mut wrong = u64::from(black_box(walk(warm_up_draw, BATCH)) != Some(sum_of_places(places, warm_up_draw, BATCH)));
+    let start = comm.wall_time();
+    let found_sum = walk(black_box(first), count);
+    let seconds = comm.wall_time() - start;
+    wrong += u64::from(black_box(found_sum) != Some(sum_of_places(places, first, count)));
     (seconds, wrong)
 }
 
 /// Returns the sum of `count` places drawn from `first` on.
-fn sum_of(places: Places, first: u64, count: u64) -> u64 {
+fn sum_of_places(places: Places, first: u64, count: u64) -> u64 {
     let (mut sum, mut draw) = (0u64, first);
     for _ in 0..count {
-        sum = sum.wrapping_add(places.of(draw));
-        draw = step(draw);
+        sum = sum.wrapping_add(places.place(draw));
+        draw = next_draw(draw);
     }
     sum
 }
 
 /// Advances a linear congruential generator (Knuth's MMIX). Draws use its upper bits.
 #[inline(always)]
-pub(super) fn step(draw: u64) -> u64 {
+pub(super) fn next_draw(draw: u64) -> u64 {
     draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407)
 }
 
 /// Draws places and returns their sum. For dependent reads, each entry is the difference from the previous place (0 at first).
 pub(super) fn prepare(batch: &mut [u64], places: Places, draw: &mut u64, dependent: bool) -> u64 {
-    let (mut sum, mut before) = (0u64, 0);
+    let (mut sum, mut previous) = (0u64, 0);
     for slot in batch {
-        *draw = step(*draw);
-        let place = places.of(*draw);
+        *draw = next_draw(*draw);
+        let place = places.place(*draw);
         sum = sum.wrapping_add(place);
-        *slot = if dependent { place.wrapping_sub(before) } else { place };
-        before = place;
+        *slot = if dependent { place.wrapping_sub(previous) } else { place };
+        previous = place;
     }
     sum
 }
 
 /// Follows the differences: each word holds its place, from which the next place is computed.
-pub(super) fn follow(memory: &[u64], differences: &[u64]) -> u64 {
+pub(super) fn follow_differences(memory: &[u64], differences: &[u64]) -> u64 {
     let (mut sum, mut word) = (0u64, 0u64);
     for difference in differences {
         word = memory[word.wrapping_add(*difference) as usize];

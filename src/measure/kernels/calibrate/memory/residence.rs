@@ -8,17 +8,17 @@
 
 use super::chain::LINE_WORDS;
 use super::chase::Cycle;
-use super::{BYTES, PAGES, about, each, power_of_two, prime, region_words};
+use super::{BYTES, PAGES, about, prime, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::calibrate::{MEMORY_OUTPUTS, Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, MEMORY_OUTPUTS, gather_outcome};
 use crate::kernels::{About, Domain, Outcome, Output, Parameter, no_rings, output};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::units::Unit;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &About {
         outputs: &OUTPUTS,
         ..about(
@@ -31,12 +31,12 @@ pub const KERNEL: Probe = Probe {
              was compared with the generator of the cycle.",
         )
     },
-    refuse: power_of_two,
-    work: |point| each(point, lap(point), "access", 64, "one 64-byte line per access"),
+    check: require_power_of_two,
+    work: |point| work_per_rank(point, lap_steps(point), "access", 64, "one 64-byte line per access"),
     words: region_words,
     buffers: |_| 0,
     rings: no_rings,
-    in_order: false,
+    accesses_in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
@@ -45,7 +45,7 @@ const WAIT: Parameter = Parameter {
     column: "wait_seconds",
     unit: Unit::Seconds,
     meaning: "time for which the region is not read",
-    domain: Domain::Real { above: 0.0, most: 10.0, default: 0.01 },
+    domain: Domain::Real { exclusive_min: 0.0, max: 10.0, default: 0.01 },
 };
 const OUTPUTS: [Output; 4] = [
     MEMORY_OUTPUTS[0],
@@ -58,34 +58,34 @@ const OUTPUTS: [Output; 4] = [
 const LAPS: u64 = 2;
 
 /// Returns the steps of a lap: all lines but one, so that a chase without effect ends elsewhere.
-fn lap(point: &Point) -> u64 {
+fn lap_steps(point: &Point) -> u64 {
     region_words(point) / LINE_WORDS - 1
 }
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let (cycle, steps) = (Cycle::of(point), lap(point));
+    let (cycle, steps) = (Cycle::from_point(point), lap_steps(point));
     let (chain, words) = cycle.chain(point, arena)?;
     prime(comm, words);
     comm.barrier();
     let mut place = [0u64];
-    let mut before = comm.now();
+    let mut lap_start = comm.wall_time();
     for _ in 0..LAPS {
-        before = comm.now();
+        lap_start = comm.wall_time();
         chain.follow(&mut place, steps);
     }
-    let end = comm.now();
-    while comm.now() - end < point.real("wait") {
+    let end = comm.wall_time();
+    while comm.wall_time() - end < point.real("wait") {
         std::hint::spin_loop();
     }
-    let start = comm.now();
+    let start = comm.wall_time();
     chain.follow(&mut place, steps);
-    let seconds = comm.now() - start;
+    let seconds = comm.wall_time() - start;
     let wrong = u64::from(place[0] != cycle.place(0, (LAPS + 1) * steps));
-    let mut outcome = outcome(comm, seconds, steps as f64, wrong, "chases did not end where they should");
+    let mut outcome = gather_outcome(comm, seconds, steps as f64, wrong, "chases did not end where they should");
     // The time since the last read is the wait plus the last untimed lap for the first line, and the wait plus the timed lap for
     // the last.
-    let unused = start - end + f64::midpoint(end - before, seconds);
+    let unused = start - end + f64::midpoint(end - lap_start, seconds);
     outcome.outputs.insert("unused_seconds", Value::Real(unused));
     Ok(outcome)
 }

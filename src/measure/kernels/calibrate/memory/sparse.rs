@@ -6,11 +6,11 @@
 //!   word of the region's first 2 KiB. Every run draws the addresses anew; they are known in advance, 16384 at a time.
 //! CHECK: the sum of all words read, against the sum computed from their addresses.
 
-use super::read::{BATCH, READS, batches, in_batches, step};
-use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
+use super::read::{BATCH, READS, batch_count, next_draw, time_batches};
+use super::{BYTES, PAGES, about, prepare_region, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
 use crate::kernels::shared::sums::sum_all;
 use crate::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
 use crate::numerics::mix::mix;
@@ -20,7 +20,7 @@ use apexmap_base::point::Point;
 use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &About {
         source: &source::APEX_MAP,
         ..about(
@@ -34,20 +34,20 @@ pub const KERNEL: Probe = Probe {
              sum computed from their addresses.",
         )
     },
-    refuse: |point| {
-        power_of_two(point)?;
-        if region_words(point) <= NEAR {
+    check: |point| {
+        require_power_of_two(point)?;
+        if region_words(point) <= NEAR_WORDS {
             return Err(
                 "the region is not larger than the 2 KiB that other reads go to; use bytes = \"4 KiB\" or more".into(),
             );
         }
         Ok(())
     },
-    work: |point| each(point, batches(point) * BATCH, "read", 8, "8 per read"),
+    work: |point| work_per_rank(point, batch_count(point) * BATCH, "read", 8, "8 per read"),
     words: region_words,
     buffers: |_| BATCH * WORD_BYTES,
     rings: no_rings,
-    in_order: false,
+    accesses_in_order: false,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
@@ -55,30 +55,30 @@ const SHARE: Parameter = parameter(
     "random_share",
     "random_share",
     "fraction of the reads that go to random words of the region; others hit the first-level cache",
-    Domain::Real { above: 0.0, most: 1.0, default: 0.1 },
+    Domain::Real { exclusive_min: 0.0, max: 1.0, default: 0.1 },
 );
 
 /// Number of words at the start of the region that receive most reads.
-const NEAR: u64 = 2048 / WORD_BYTES;
+const NEAR_WORDS: u64 = 2048 / WORD_BYTES;
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
-    let (memory, mut draw) = region(comm, point, stream, arena)?;
+    let (memory, mut draw) = prepare_region(comm, point, stream, arena)?;
     let words = region_words(point);
     // The number of 64-bit draws that select the region.
-    let far = (point.real("random_share") * 2f64.powi(64)) as u64;
+    let region_draws = (point.real("random_share") * 2f64.powi(64)) as u64;
     let fill = |batch: &mut [u64]| {
         let mut sum = 0u64;
         for slot in batch {
-            draw = step(draw);
+            draw = next_draw(draw);
             // Different bits of the draw select the area and the word in it.
-            let limit = if mix(draw) <= far { words } else { NEAR };
+            let limit = if mix(draw) <= region_draws { words } else { NEAR_WORDS };
             *slot = draw >> (u64::BITS - limit.ilog2());
             sum = sum.wrapping_add(*slot);
         }
         sum
     };
-    let count = batches(point);
-    let (seconds, wrong) = in_batches(comm, BATCH, count, fill, |batch| sum_all(memory, batch, 1));
-    Ok(outcome(comm, seconds, (count * BATCH) as f64, wrong, "sums differ from the sum of the words in memory"))
+    let count = batch_count(point);
+    let (seconds, wrong) = time_batches(comm, BATCH, count, fill, |batch| sum_all(memory, batch, 1));
+    Ok(gather_outcome(comm, seconds, (count * BATCH) as f64, wrong, "sums differ from the sum of the words in memory"))
 }

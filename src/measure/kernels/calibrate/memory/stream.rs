@@ -8,10 +8,10 @@
 //!   Stores do not bypass the caches, unlike those of memcpy with long arrays.
 //! CHECK: the sums, against those of the contents; every word of the result, against its sources.
 
-use super::{BYTES, PAGES, about, contents, each, power_of_two, region_words};
+use super::{BYTES, PAGES, about, index_contents, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
-use crate::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS, Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, OUTPUTS, PAGE_OUTPUTS, gather_outcome};
 use crate::kernels::shared::traffic::TRAFFIC;
 use crate::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
 use crate::on_transport;
@@ -20,7 +20,7 @@ use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
 use std::hint::black_box;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &About {
         headline: "bytes_per_second",
         source: &source::STREAM,
@@ -36,10 +36,10 @@ pub const KERNEL: Probe = Probe {
              before the clock started.",
         )
     },
-    refuse: power_of_two,
+    check: require_power_of_two,
     work: |point| {
         let count = point.integer("passes") * operation(point).words(point) as u64;
-        each(
+        work_per_rank(
             point,
             count,
             "word",
@@ -50,7 +50,7 @@ pub const KERNEL: Probe = Probe {
     words: region_words,
     buffers: |_| 0,
     rings: no_rings,
-    in_order: true,
+    accesses_in_order: true,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
@@ -64,10 +64,10 @@ const PASSES: Parameter = parameter(
     "passes",
     "passes",
     "passes over the memory in one run",
-    Domain::Integer { least: 1, most: 1 << 32, default: 4 },
+    Domain::Integer { min: 1, max: 1 << 32, default: 4 },
 );
 
-fn third(point: &Point) -> usize {
+fn words_per_array(point: &Point) -> usize {
     // Whole lines, so that each array begins at the start of a line.
     (region_words(point) / 3 / 8 * 8) as usize
 }
@@ -80,39 +80,39 @@ struct Operation {
     /// Number of arrays that it reads or writes, each once.
     arrays: u64,
     run: Pass,
-    right: fn(u64, u64) -> u64,
+    expected: fn(u64, u64) -> u64,
 }
 
 fn operation(point: &Point) -> Operation {
-    let (arrays, run, right): (_, Pass, fn(u64, u64) -> u64) = match point.text("access") {
+    let (arrays, run, expected): (_, Pass, fn(u64, u64) -> u64) = match point.text("access") {
         "read" => (1, |_, _, _| (), |_, _| 0),
         "copy" => (2, copy, |b, _| b),
         "scale" => (2, scale, |b, _| b.wrapping_mul(3)),
         "add" => (3, add, u64::wrapping_add),
         _ => (3, triad, |b, c| b.wrapping_add(c.wrapping_mul(3))),
     };
-    Operation { arrays, run, right }
+    Operation { arrays, run, expected }
 }
 
 impl Operation {
     /// Returns the number of words per pass.
     fn words(&self, point: &Point) -> usize {
-        if self.arrays == 1 { region_words(point) as usize } else { third(point) }
+        if self.arrays == 1 { region_words(point) as usize } else { words_per_array(point) }
     }
 }
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let operation = operation(point);
-    let (seconds, wrong, what) = if operation.arrays == 1 {
-        let (seconds, wrong) = read(comm, point, arena)?;
+    let (seconds, wrong, fault_name) = if operation.arrays == 1 {
+        let (seconds, wrong) = run_read(comm, point, arena)?;
         (seconds, wrong, "ranks read wrong words")
     } else {
-        let (seconds, wrong) = write(comm, point, arena, operation.run, operation.right)?;
+        let (seconds, wrong) = run_write(comm, point, arena, operation.run, operation.expected)?;
         (seconds, wrong, "words of the result are wrong")
     };
     let work = (KERNEL.work)(point);
-    let mut outcome = outcome(comm, seconds, work.operations / point.ranks as f64, wrong, what);
+    let mut outcome = gather_outcome(comm, seconds, work.operations / point.ranks as f64, wrong, fault_name);
     let read_first = if operation.arrays == 1 { 0 } else { 1 };
     let traffic = work.operations * (8 * (operation.arrays + read_first)) as f64;
     outcome.outputs.insert(TRAFFIC[0].column, Value::Real(traffic));
@@ -120,17 +120,17 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result
     Ok(outcome)
 }
 
-fn read<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<(f64, u64)> {
+fn run_read<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<(f64, u64)> {
     let (words, passes) = (region_words(point), point.integer("passes"));
     let pages = Pages::from_name(point.text("pages"));
-    let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
+    let (memory, _) = arena.words(pages, words as usize, index_contents(), |index| index as u64)?;
     black_box(sum(memory));
     comm.barrier();
-    let start = comm.now();
-    let found = (0..passes).fold(0u64, |found, _| found.wrapping_add(sum(black_box(memory))));
-    let seconds = comm.now() - start;
-    let once = words.wrapping_mul(words - 1) / 2;
-    Ok((seconds, u64::from(found != once.wrapping_mul(passes))))
+    let start = comm.wall_time();
+    let found_sum = (0..passes).fold(0u64, |found, _| found.wrapping_add(sum(black_box(memory))));
+    let seconds = comm.wall_time() - start;
+    let sum_per_pass = words.wrapping_mul(words - 1) / 2;
+    Ok((seconds, u64::from(found_sum != sum_per_pass.wrapping_mul(passes))))
 }
 
 /// Runs `pass` as the timed loop. Returns the seconds, and the number of words that differ from `expected` of their sources.
@@ -138,23 +138,23 @@ fn read<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<(f
 ///
 /// # Errors
 /// Fails if memory cannot be allocated.
-pub fn write<C: Collectives>(
+pub fn run_write<C: Collectives>(
     comm: &C,
     point: &Point,
     arena: &mut Arena,
     pass: impl Fn(&mut [u64], &[u64], &[u64]),
-    right: impl Fn(u64, u64) -> u64,
+    expected: impl Fn(u64, u64) -> u64,
 ) -> Result<(f64, u64)> {
     let pages = Pages::from_name(point.text("pages"));
-    let (memory, _) = arena.words_mut(pages, region_words(point) as usize, contents(), |place| place as u64)?;
-    let (result, sources) = memory.split_at_mut(third(point));
-    let (b, c) = sources.split_at(third(point));
+    let (memory, _) = arena.words_mut(pages, region_words(point) as usize, index_contents(), |index| index as u64)?;
+    let (result, sources) = memory.split_at_mut(words_per_array(point));
+    let (b, c) = sources.split_at(words_per_array(point));
     result.fill(u64::MAX);
     comm.barrier();
-    let start = comm.now();
+    let start = comm.wall_time();
     (0..point.integer("passes")).for_each(|_| pass(black_box(&mut *result), black_box(b), black_box(c)));
-    let seconds = comm.now() - start;
-    let is_wrong = |(a, (b, c)): &(&u64, (&u64, &u64))| **a != right(**b, **c);
+    let seconds = comm.wall_time() - start;
+    let is_wrong = |(a, (b, c)): &(&u64, (&u64, &u64))| **a != expected(**b, **c);
     Ok((seconds, result.iter().zip(b.iter().zip(c)).filter(is_wrong).count() as u64))
 }
 
@@ -172,12 +172,12 @@ pub fn fill(words: &mut [u64], number: u64) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx512f") {
         // SAFETY: the processor has AVX-512.
-        return unsafe { wide::fill_by_eight(words, number) };
+        return unsafe { vectors::fill_avx512(words, number) };
     }
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2.
-        return unsafe { wide::fill_by_four(words, number) };
+        return unsafe { vectors::fill_avx2(words, number) };
     }
     words.fill(number);
 }
@@ -208,32 +208,32 @@ const ADD: u8 = 2;
 const TRIAD: u8 = 3;
 
 /// Applies STREAM's operation to a word; `zero` is 0.
-fn word<const WHICH: u8>(b: u64, c: u64, nothing: u64) -> u64 {
-    match WHICH {
-        COPY => b.wrapping_add(nothing),
+fn apply<const OPERATION: u8>(b: u64, c: u64, zero: u64) -> u64 {
+    match OPERATION {
+        COPY => b.wrapping_add(zero),
         SCALE => b.wrapping_mul(3),
         ADD => b.wrapping_add(c),
         _ => b.wrapping_add(c.wrapping_mul(3)),
     }
 }
 
-fn scale_and_add<const WHICH: u8>(result: &mut [u64], b: &[u64], c: &[u64], nothing: u64) {
+fn scale_and_add<const OPERATION: u8>(result: &mut [u64], b: &[u64], c: &[u64], zero: u64) {
     let words = result.len().min(b.len()).min(c.len());
     let (result, b, c) = (&mut result[..words], &b[..words], &c[..words]);
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2.
-        return unsafe { wide::pass::<WHICH>(result, b, c, nothing) };
+        return unsafe { vectors::pass::<OPERATION>(result, b, c, zero) };
     }
     for (a, (&b, &c)) in result.iter_mut().zip(b.iter().zip(c)) {
-        *a = word::<WHICH>(b, c, nothing);
+        *a = apply::<OPERATION>(b, c, zero);
     }
 }
 
 /// Loops over whole vectors: prefetchers recognise single load and store instructions best.
 #[cfg(target_arch = "x86_64")]
-mod wide {
-    use super::{ADD, COPY, SCALE, word};
+mod vectors {
+    use super::{ADD, COPY, SCALE, apply};
     use std::arch::x86_64::{
         _mm256_add_epi64, _mm256_loadu_si256, _mm256_set1_epi64x, _mm256_storeu_si256, _mm512_set1_epi64,
         _mm512_storeu_si512,
@@ -241,56 +241,56 @@ mod wide {
 
     /// Does nothing, but prevents the compiler from merging several iterations of a loop into one.
     #[inline(always)]
-    fn keep_the_loop() {
+    fn keep_iterations_separate() {
         // SAFETY: the text contains no instruction.
         unsafe { std::arch::asm!("", options(nomem, nostack, preserves_flags)) };
     }
 
     #[target_feature(enable = "avx512f")]
-    pub(super) fn fill_by_eight(words: &mut [u64], number: u64) {
+    pub(super) fn fill_avx512(words: &mut [u64], number: u64) {
         let (vectors, rest) = words.as_chunks_mut::<8>();
         let numbers = _mm512_set1_epi64(number as i64);
         for vector in vectors {
             // SAFETY: a chunk is as long as a vector, and borrowed exclusively; the instruction needs no alignment.
             unsafe { _mm512_storeu_si512(vector.as_mut_ptr().cast(), numbers) };
-            keep_the_loop();
+            keep_iterations_separate();
         }
         rest.fill(number);
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn fill_by_four(words: &mut [u64], number: u64) {
+    pub(super) fn fill_avx2(words: &mut [u64], number: u64) {
         let (vectors, rest) = words.as_chunks_mut::<4>();
         let numbers = _mm256_set1_epi64x(number as i64);
         for vector in vectors {
             // SAFETY: a chunk is as long as a vector, and borrowed exclusively; the instruction needs no alignment.
             unsafe { _mm256_storeu_si256(vector.as_mut_ptr().cast(), numbers) };
-            keep_the_loop();
+            keep_iterations_separate();
         }
         rest.fill(number);
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn pass<const WHICH: u8>(result: &mut [u64], b: &[u64], c: &[u64], nothing: u64) {
+    pub(super) fn pass<const OPERATION: u8>(result: &mut [u64], b: &[u64], c: &[u64], zero: u64) {
         let (vectors, rest) = result.as_chunks_mut::<4>();
         let ((b, b_rest), (c, c_rest)) = (b.as_chunks::<4>(), c.as_chunks::<4>());
-        let nothings = _mm256_set1_epi64x(nothing as i64);
+        let zeros = _mm256_set1_epi64x(zero as i64);
         for (a, (b, c)) in vectors.iter_mut().zip(b.iter().zip(c)) {
             // SAFETY: all three chunks are as long as a vector; the instructions need no alignment.
             unsafe {
                 let (b, c) = (_mm256_loadu_si256(b.as_ptr().cast()), _mm256_loadu_si256(c.as_ptr().cast()));
-                let value = match WHICH {
-                    COPY => _mm256_add_epi64(b, nothings),
+                let value = match OPERATION {
+                    COPY => _mm256_add_epi64(b, zeros),
                     SCALE => _mm256_add_epi64(b, _mm256_add_epi64(b, b)),
                     ADD => _mm256_add_epi64(b, c),
                     _ => _mm256_add_epi64(b, _mm256_add_epi64(c, _mm256_add_epi64(c, c))),
                 };
                 _mm256_storeu_si256(a.as_mut_ptr().cast(), value);
             }
-            keep_the_loop();
+            keep_iterations_separate();
         }
         for (a, (&b, &c)) in rest.iter_mut().zip(b_rest.iter().zip(c_rest)) {
-            *a = word::<WHICH>(b, c, nothing);
+            *a = apply::<OPERATION>(b, c, zero);
         }
     }
 }

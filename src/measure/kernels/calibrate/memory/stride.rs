@@ -7,10 +7,10 @@
 //! CHECK: the sum of all words read, against the sum of their indices.
 
 use super::stream::sum;
-use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
+use super::{BYTES, PAGES, about, prepare_region, region_words, require_power_of_two, work_per_rank};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
-use crate::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS, Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, OUTPUTS, PAGE_OUTPUTS, gather_outcome};
 use crate::kernels::no_rings;
 use crate::kernels::shared::traffic::TRAFFIC;
 use crate::kernels::{About, Domain, Outcome, Parameter, parameter};
@@ -21,7 +21,7 @@ use apexmap_base::source;
 use apexmap_base::units::{Unit, WORD_BYTES};
 use std::hint::black_box;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &About {
         headline: "bytes_per_second_per_rank",
         source: &source::MEMORY_MOUNTAIN,
@@ -36,8 +36,8 @@ pub const KERNEL: Probe = Probe {
              indices.",
         )
     },
-    refuse: |point| {
-        power_of_two(point)?;
+    check: |point| {
+        require_power_of_two(point)?;
         match (point.integer("stride"), region_words(point)) {
             (stride, words) if stride > words => {
                 Err(format!("stride = {stride} words is longer than the region of {words}; use more bytes"))
@@ -45,11 +45,11 @@ pub const KERNEL: Probe = Probe {
             _ => Ok(()),
         }
     },
-    work: |point| each(point, passes(point) * places(point), "read", WORD_BYTES, "8 per read"),
+    work: |point| work_per_rank(point, pass_count(point) * reads_per_pass(point), "read", WORD_BYTES, "8 per read"),
     words: region_words,
     buffers: |_| 0,
     rings: no_rings,
-    in_order: true,
+    accesses_in_order: true,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
@@ -59,38 +59,39 @@ const STRIDE: Parameter = Parameter {
         "stride",
         "stride_words",
         "stride: distance between consecutive reads, in words",
-        Domain::Integer { least: 1, most: 1 << 37, default: 1 },
+        Domain::Integer { min: 1, max: 1 << 37, default: 1 },
     )
 };
 const READS: Parameter = parameter(
     "reads",
     "reads",
     "reads per run, in whole passes over the region",
-    Domain::Integer { least: 1, most: 1 << 40, default: 1 << 22 },
+    Domain::Integer { min: 1, max: 1 << 40, default: 1 << 22 },
 );
 
 /// Returns the number of reads per pass.
-fn places(point: &Point) -> u64 {
+fn reads_per_pass(point: &Point) -> u64 {
     region_words(point).div_ceil(point.integer("stride"))
 }
 
-fn passes(point: &Point) -> u64 {
-    point.integer("reads").div_ceil(places(point))
+fn pass_count(point: &Point) -> u64 {
+    point.integer("reads").div_ceil(reads_per_pass(point))
 }
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
-    let (memory, _) = region(comm, point, stream, arena)?;
-    let (stride, passes) = (point.integer("stride"), passes(point));
-    let start = comm.now();
-    let pass = |found: u64, _| found.wrapping_add(sum_strided(black_box(memory), stride as usize));
-    let found = (0..passes).fold(0, pass);
-    let seconds = comm.now() - start;
-    let n = u128::from(places(point));
-    let once = (u128::from(stride) * (n * (n - 1) / 2)) as u64;
-    let wrong = u64::from(found != once.wrapping_mul(passes));
+    let (memory, _) = prepare_region(comm, point, stream, arena)?;
+    let (stride, passes) = (point.integer("stride"), pass_count(point));
+    let start = comm.wall_time();
+    let pass = |found_sum: u64, _| found_sum.wrapping_add(sum_strided(black_box(memory), stride as usize));
+    let found_sum = (0..passes).fold(0, pass);
+    let seconds = comm.wall_time() - start;
+    let n = u128::from(reads_per_pass(point));
+    let sum_per_pass = (u128::from(stride) * (n * (n - 1) / 2)) as u64;
+    let wrong = u64::from(found_sum != sum_per_pass.wrapping_mul(passes));
     let work = (KERNEL.work)(point);
-    let mut outcome = outcome(comm, seconds, work.operations / point.ranks as f64, wrong, "ranks read wrong words");
+    let mut outcome =
+        gather_outcome(comm, seconds, work.operations / point.ranks as f64, wrong, "ranks read wrong words");
     let traffic = work.operations * (WORD_BYTES * stride.min(8)) as f64;
     outcome.outputs.insert(TRAFFIC[0].column, Value::Real(traffic));
     outcome.outputs.insert(TRAFFIC[1].column, Value::Real(traffic / outcome.seconds));
@@ -103,18 +104,18 @@ pub fn sum_strided(words: &[u64], stride: usize) -> u64 {
         return sum(words);
     }
     let turns = words.len().saturating_sub(1) / stride + 1;
-    let (mut sums, at) = ([0u64; 4], turns / 4 * 4 * stride);
-    let (mut place, [one, two, three]) = (words.as_ptr(), [1, 2, 3].map(|k| k * stride));
+    let (mut sums, rest_start) = ([0u64; 4], turns / 4 * 4 * stride);
+    let (mut pointer, [offset_1, offset_2, offset_3]) = (words.as_ptr(), [1, 2, 3].map(|k| k * stride));
     for _ in 0..turns / 4 {
         // SAFETY: the last word of all turns has the index `(turns - 1) * stride`, which is less than the length.
         unsafe {
-            sums[0] = sums[0].wrapping_add(*place);
-            sums[1] = sums[1].wrapping_add(*place.add(one));
-            sums[2] = sums[2].wrapping_add(*place.add(two));
-            sums[3] = sums[3].wrapping_add(*place.add(three));
+            sums[0] = sums[0].wrapping_add(*pointer);
+            sums[1] = sums[1].wrapping_add(*pointer.add(offset_1));
+            sums[2] = sums[2].wrapping_add(*pointer.add(offset_2));
+            sums[3] = sums[3].wrapping_add(*pointer.add(offset_3));
         }
-        place = place.wrapping_add(4 * stride);
+        pointer = pointer.wrapping_add(4 * stride);
     }
-    let rest = words.get(at..).unwrap_or_default().iter().step_by(stride);
+    let rest = words.get(rest_start..).unwrap_or_default().iter().step_by(stride);
     rest.chain(&sums).fold(0, |sum, word| sum.wrapping_add(*word))
 }

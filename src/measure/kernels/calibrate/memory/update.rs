@@ -4,10 +4,12 @@
 //!   `random_access.sequential`. Values come from the stream in batches of 1024, generated while the clock is stopped.
 //! CHECK: all updates are applied a second time, one by one, which must restore `T[i] = i`.
 
-use super::{BATCH, BYTES, PAGES, VALUES, about, contents, each, generate, power_of_two, region_words};
+use super::{
+    BATCH, BYTES, PAGES, VALUES, about, generate, index_contents, region_words, require_power_of_two, work_per_rank,
+};
 use crate::comm::Collectives;
 use crate::comm::arena::{Arena, Pages};
-use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
 use crate::kernels::shared::updates::random_stream::{Generator, Index, StreamKind};
 use crate::kernels::shared::updates::table::Table;
 use crate::kernels::{Outcome, no_rings};
@@ -15,7 +17,7 @@ use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &about(
         "calibrate.update",
         "Time of a random update of a table, without generating its value (tu)",
@@ -24,12 +26,12 @@ pub const KERNEL: Probe = Probe {
         "Every rank updates random words of its table, 1024 between two clock readings; the time is that of the \
          slowest rank. All updates were then undone, which had to restore T[i] = i.",
     ),
-    refuse: power_of_two,
-    work: |point| each(point, generate::batches(point) * BATCH as u64, "update", 8, "8 per update"),
+    check: require_power_of_two,
+    work: |point| work_per_rank(point, generate::batch_count(point) * BATCH as u64, "update", 8, "8 per update"),
     words: region_words,
     buffers: |_| 0,
     rings: no_rings,
-    in_order: false,
+    accesses_in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
@@ -37,29 +39,29 @@ pub const KERNEL: Probe = Probe {
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (words, pages) = (region_words(point) as usize, Pages::from_name(point.text("pages")));
     let index = Index::new(StreamKind::Lfsr, words.ilog2());
-    let (memory, _) = arena.words_mut(pages, words, contents(), |place| place as u64)?;
+    let (memory, _) = arena.words_mut(pages, words, index_contents(), |position| position as u64)?;
     let mut table = Table::new(memory, 0, index);
     let (mut values, mut seconds) = ([0; BATCH], 0.0);
     let start_of_stream =
-        || Generator::after(StreamKind::Lfsr, crate::kernels::shared::updates::random_stream::COMMON_OFFSET);
+        || Generator::starting_after(StreamKind::Lfsr, crate::kernels::shared::updates::random_stream::COMMON_OFFSET);
     let mut generator = start_of_stream();
     comm.barrier();
-    for _ in 0..generate::batches(point) {
+    for _ in 0..generate::batch_count(point) {
         generator.fill(&mut values);
-        let start = comm.now();
+        let start = comm.wall_time();
         table.apply(&values);
-        seconds += comm.now() - start;
+        seconds += comm.wall_time() - start;
     }
-    let changed = table.words.iter().zip(0..).any(|(&word, place): (&u64, u64)| word != place);
+    let changed = table.words.iter().zip(0..).any(|(&word, position): (&u64, u64)| word != position);
     let mut generator = start_of_stream();
-    for _ in 0..generate::batches(point) * BATCH as u64 {
+    for _ in 0..generate::batch_count(point) * BATCH as u64 {
         table.update(generator.next_u64());
     }
-    let errors = table.words.iter().zip(0..).filter(|&(&word, place): &(&u64, u64)| word != place).count() as u64;
+    let errors = table.words.iter().zip(0..).filter(|&(&word, position): &(&u64, u64)| word != position).count() as u64;
     let wrong = errors + u64::from(!changed);
     if wrong == 0 {
-        arena.restored(pages);
+        arena.mark_restored(pages);
     }
-    let count = generate::batches(point) * BATCH as u64;
-    Ok(outcome(comm, seconds, count as f64, wrong, "words of the table are wrong"))
+    let count = generate::batch_count(point) * BATCH as u64;
+    Ok(gather_outcome(comm, seconds, count as f64, wrong, "words of the table are wrong"))
 }

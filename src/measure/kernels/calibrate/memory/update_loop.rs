@@ -4,9 +4,9 @@
 //!   loop computes the index of each value and keeps it in a register, but accesses no table.
 //! CHECK: the sum of all indices, against that of another loop.
 
-use super::{BATCH, VALUES, about, each, generate};
+use super::{BATCH, VALUES, about, generate, work_per_rank};
 use crate::comm::Collectives;
-use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
 use crate::kernels::shared::updates::random_stream::{Generator, Index, StreamKind};
 use crate::kernels::{Outcome, no_rings};
 use crate::on_transport;
@@ -14,7 +14,7 @@ use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use std::hint::black_box;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &about(
         "calibrate.loop",
         "Time of the loop of RandomAccess without its table (tos)",
@@ -24,30 +24,32 @@ pub const KERNEL: Probe = Probe {
          accessed, 1024 values between two clock readings; the time is that of the slowest rank. The sum of all \
          indices was compared with that of another loop.",
     ),
-    refuse: |_| Ok(()),
-    work: |point| each(point, generate::batches(point) * BATCH as u64, "value", 8, "8 per value"),
+    check: |_| Ok(()),
+    work: |point| work_per_rank(point, generate::batch_count(point) * BATCH as u64, "value", 8, "8 per value"),
     words: |_| 0,
     buffers: |_| 0,
     rings: no_rings,
-    in_order: false,
+    accesses_in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
 /// Size of the fictitious table, as a power of two of words.
-const BITS: u32 = 30;
+const TABLE_BITS: u32 = 30;
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
-    let (index, mut generator) = (Index::new(StreamKind::Lfsr, BITS), Generator::after(StreamKind::Lfsr, 0));
+    let (index, mut generator) =
+        (Index::new(StreamKind::Lfsr, TABLE_BITS), Generator::starting_after(StreamKind::Lfsr, 0));
     let (mut values, mut seconds, mut wrong) = ([0; BATCH], 0.0, 0);
     comm.barrier();
-    for _ in 0..generate::batches(point) {
+    for _ in 0..generate::batch_count(point) {
         generator.fill(&mut values);
-        let start = comm.now();
-        let found = black_box(&values).iter().fold(0, |sum: u64, &value| sum.wrapping_add(black_box(index.of(value))));
-        seconds += comm.now() - start;
-        wrong += u64::from(found != values.iter().map(|value| index.of(*value)).sum::<u64>());
+        let start = comm.wall_time();
+        let found_sum =
+            black_box(&values).iter().fold(0, |sum: u64, &value| sum.wrapping_add(black_box(index.word(value))));
+        seconds += comm.wall_time() - start;
+        wrong += u64::from(found_sum != values.iter().map(|value| index.word(*value)).sum::<u64>());
     }
-    let count = generate::batches(point) * BATCH as u64;
-    Ok(outcome(comm, seconds, count as f64, wrong, "batches have wrong indices"))
+    let count = generate::batch_count(point) * BATCH as u64;
+    Ok(gather_outcome(comm, seconds, count as f64, wrong, "batches have wrong indices"))
 }

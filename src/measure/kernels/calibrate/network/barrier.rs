@@ -4,16 +4,16 @@
 //! CHECK: in further barriers each rank in turn arrives last, and writes to all others before it arrives. A rank that has left
 //!   the barrier must find the written value.
 
-use super::{about, two_or_more};
+use super::{about, require_two_ranks};
 use crate::comm::{Buffer, Rma, RmaWindow};
-use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
 use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, no_rings, parameter};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 use apexmap_base::source;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &About {
         source: &source::NIC_MESSAGE_RATE,
         ..about(
@@ -27,7 +27,7 @@ pub const KERNEL: Probe = Probe {
              written value.",
         )
     },
-    refuse: two_or_more,
+    check: require_two_ranks,
     work: |point| Work {
         operations: point.integer("barriers") as f64,
         operation: "barrier",
@@ -37,55 +37,51 @@ pub const KERNEL: Probe = Probe {
     words: |_| 0,
     buffers: |point| 128 * point.ranks as u64,
     rings: no_rings,
-    in_order: false,
+    accesses_in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
-const BARRIERS: Parameter = parameter(
-    "barriers",
-    "barriers",
-    "barriers in one run",
-    Domain::Integer { least: 1, most: 1 << 32, default: 1024 },
-);
+const BARRIERS: Parameter =
+    parameter("barriers", "barriers", "barriers in one run", Domain::Integer { min: 1, max: 1 << 32, default: 1024 });
 /// Delay of the late rank, by its own clock.
 const LATE_SECONDS: f64 = 200e-6;
 /// Items per rank, so that each rank's item is alone on its cache line.
-const LINE: usize = 16;
+const ITEMS_PER_LINE: usize = 16;
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Rma>(comm: &C, point: &Point) -> Result<Outcome> {
     let barriers = point.integer("barriers");
     (0..barriers.div_ceil(4)).for_each(|_| comm.barrier());
-    let start = comm.now();
+    let start = comm.wall_time();
     (0..barriers).for_each(|_| comm.barrier());
-    let seconds = comm.now() - start;
-    let wrong = left_too_early(comm, || comm.barrier())?;
-    Ok(outcome(comm, seconds, barriers as f64, wrong, "times a rank left a barrier before all had arrived"))
+    let seconds = comm.wall_time() - start;
+    let faults = count_early_exits(comm, || comm.barrier())?;
+    Ok(gather_outcome(comm, seconds, barriers as f64, faults, "times a rank left a barrier before all had arrived"))
 }
 
 /// Returns how often this rank leaves `barrier` before the late rank has arrived. Collective.
-pub fn left_too_early<C: Rma>(comm: &C, barrier: impl Fn()) -> Result<u64> {
+pub fn count_early_exits<C: Rma>(comm: &C, barrier: impl Fn()) -> Result<u64> {
     let (me, size) = (comm.rank(), comm.size());
-    let (mut origin, mut memory) = (Buffer::new(LINE)?, Buffer::new(size * LINE)?);
+    let (mut origin, mut memory) = (Buffer::new(ITEMS_PER_LINE)?, Buffer::new(size * ITEMS_PER_LINE)?);
     origin.items_mut().fill(1);
     Ok(comm.rma_window(origin.items_mut(), memory.items_mut(), |mut window| {
         let mut early = 0;
         for late in 0..size {
             window.fence(|_| ());
             if late == me {
-                let start = comm.now();
-                while comm.now() - start < LATE_SECONDS {
+                let start = comm.wall_time();
+                while comm.wall_time() - start < LATE_SECONDS {
                     comm.relax();
                 }
-                for to in (0..size).filter(|&to| to != me) {
+                for target in (0..size).filter(|&to| to != me) {
                     // SAFETY: only this rank puts to item `me * ITEMS_PER_LINE`, and the item's owner only peeks at it.
-                    unsafe { window.put(0, 1, to, me * LINE) };
+                    unsafe { window.put(0, 1, target, me * ITEMS_PER_LINE) };
                 }
                 window.flush();
             }
             barrier();
             // SAFETY: the item is always the last, and only, item of a put.
-            early += u64::from(late != me && unsafe { window.peek(late * LINE) } != 1);
+            early += u64::from(late != me && unsafe { window.peek(late * ITEMS_PER_LINE) } != 1);
         }
         window.fence(|_| ());
         early

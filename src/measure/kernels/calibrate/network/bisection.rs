@@ -7,8 +7,8 @@
 
 use super::about;
 use crate::comm::World;
-use crate::kernels::shared::messages::{self, Pattern, run_both_directions};
-use crate::kernels::{About, Domain, Kernel, Outcome, Parameter, Ranks, Rings, Work, in_pairs};
+use crate::kernels::shared::messages::{self, MessagePattern, run_both_directions};
+use crate::kernels::{About, Domain, Kernel, Outcome, Parameter, Ranks, Rings, Work, require_even_ranks};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -23,9 +23,9 @@ const ABOUT: About = About {
         "Bandwidth in one direction between the halves of the ranks, with both directions loaded (B)",
         "Section 3.1, Equation (1)",
         &[
-            LONG,
-            Parameter { domain: Domain::Integer { least: 1, most: 1 << 20, default: 16 }, ..messages::WINDOW },
-            Parameter { domain: Domain::Integer { least: 1, most: 1 << 32, default: 64 }, ..messages::MESSAGES },
+            LONG_MESSAGE_BYTES,
+            Parameter { domain: Domain::Integer { min: 1, max: 1 << 20, default: 16 }, ..messages::WINDOW },
+            Parameter { domain: Domain::Integer { min: 1, max: 1 << 32, default: 64 }, ..messages::MESSAGES },
             messages::OPERATION,
             messages::BUFFERS,
             messages::CACHES,
@@ -38,13 +38,13 @@ const ABOUT: About = About {
     )
 };
 
-const LONG: Parameter =
-    Parameter { domain: Domain::Integer { least: 4, most: 1 << 30, default: 1 << 20 }, ..messages::MESSAGE_BYTES };
+const LONG_MESSAGE_BYTES: Parameter =
+    Parameter { domain: Domain::Integer { min: 4, max: 1 << 30, default: 1 << 20 }, ..messages::MESSAGE_BYTES };
 
 /// The pattern with traffic in both directions.
-const BOTH: Pattern = Pattern {
+const BOTH_DIRECTIONS: MessagePattern = MessagePattern {
     about: &ABOUT,
-    refuse: in_pairs,
+    refuse: require_even_ranks,
     fan_out: |point| (point.ranks as u64, 1),
     run: |point, _, world| on_transport!(&world.transport, comm => run_both_directions(*comm, point, world.arena)),
 };
@@ -55,32 +55,32 @@ impl Kernel for Bisection {
     }
 
     fn check(&self, point: &Point) -> std::result::Result<(), String> {
-        BOTH.check(point)
+        BOTH_DIRECTIONS.check(point)
     }
 
     fn work(&self, point: &Point) -> Work {
-        let both = BOTH.work(point);
+        let both_work = BOTH_DIRECTIONS.work(point);
         Work {
-            operations: both.operations / 2.0,
-            bytes: both.bytes / 2.0,
+            operations: both_work.operations / 2.0,
+            bytes: both_work.bytes / 2.0,
             byte_definition: "content of the messages in one direction",
-            ..both
+            ..both_work
         }
     }
 
     fn memory(&self, point: &Point) -> u64 {
-        BOTH.memory(point)
+        BOTH_DIRECTIONS.memory(point)
     }
 
     fn arena_words(&self, point: &Point) -> u64 {
-        BOTH.arena_words(point)
+        BOTH_DIRECTIONS.arena_words(point)
     }
 
     fn rings(&self, point: &Point) -> Vec<Rings> {
-        BOTH.rings(point)
+        BOTH_DIRECTIONS.rings(point)
     }
 
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
-        BOTH.run(point, stream, world)
+        BOTH_DIRECTIONS.run(point, stream, world)
     }
 }

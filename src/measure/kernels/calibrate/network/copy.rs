@@ -6,7 +6,7 @@
 
 use super::about;
 use crate::comm::Collectives;
-use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
 use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, no_rings, parameter};
 use crate::numerics::mix::mix;
 use crate::on_transport;
@@ -17,7 +17,7 @@ use apexmap_base::units::Unit;
 use apexmap_base::units::WORD_BYTES;
 use std::hint::black_box;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &About {
         headline: "bytes_per_second",
         source: &source::HYPERCUBE_RANDOM_ACCESS,
@@ -32,7 +32,7 @@ pub const KERNEL: Probe = Probe {
              copied, counted once.",
         )
     },
-    refuse: |_| Ok(()),
+    check: |_| Ok(()),
     work: |point| {
         let operations = point.integer("copies") as f64 * point.ranks as f64;
         Work {
@@ -45,7 +45,7 @@ pub const KERNEL: Probe = Probe {
     words: |_| 0,
     buffers: |point| 2 * BLOCKS as u64 * point.integer("copy_bytes").next_multiple_of(WORD_BYTES),
     rings: no_rings,
-    in_order: false,
+    accesses_in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
@@ -54,13 +54,13 @@ const COPY_BYTES: Parameter = Parameter {
     column: "copy_bytes",
     unit: Unit::Bytes,
     meaning: "bytes per block, rounded up to words",
-    domain: Domain::Integer { least: 8, most: 1 << 34, default: 4 << 10 },
+    domain: Domain::Integer { min: 8, max: 1 << 34, default: 4 << 10 },
 };
 const COPIES: Parameter = parameter(
     "copies",
     "copies",
     "blocks that each rank copies per run, at least 16",
-    Domain::Integer { least: BLOCKS as u64, most: 1 << 32, default: 1 << 14 },
+    Domain::Integer { min: BLOCKS as u64, max: 1 << 32, default: 1 << 14 },
 );
 /// Blocks per buffer.
 const BLOCKS: usize = 16;
@@ -71,26 +71,26 @@ pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let source: Vec<u64> = (0..(BLOCKS * block) as u64).map(mix).collect();
     let mut target = vec![0; source.len()];
     let copies = point.integer("copies") as usize;
-    copy_in_turn(&source, &mut target, block, copies.div_ceil(4).max(BLOCKS));
+    copy_blocks(&source, &mut target, block, copies.div_ceil(4).max(BLOCKS));
     target.fill(0);
     comm.barrier();
-    let start = comm.now();
-    copy_in_turn(&source, &mut target, block, copies);
-    let seconds = comm.now() - start;
-    let wrong = wrong_blocks(&source, &target, block);
-    Ok(outcome(comm, seconds, copies as f64, wrong, "blocks were not copied"))
+    let start = comm.wall_time();
+    copy_blocks(&source, &mut target, block, copies);
+    let seconds = comm.wall_time() - start;
+    let wrong = count_wrong_blocks(&source, &target, block);
+    Ok(gather_outcome(comm, seconds, copies as f64, wrong, "blocks were not copied"))
 }
 
 /// Copies block after block, and starts again after the last.
-pub fn copy_in_turn(source: &[u64], target: &mut [u64], block: usize, copies: usize) {
+pub fn copy_blocks(source: &[u64], target: &mut [u64], block: usize, copies: usize) {
     let blocks = source.len() / block;
     for copy in 0..copies {
-        let at = copy % blocks * block;
-        black_box(&mut target[at..][..block]).copy_from_slice(black_box(&source[at..][..block]));
+        let start = copy % blocks * block;
+        black_box(&mut target[start..][..block]).copy_from_slice(black_box(&source[start..][..block]));
     }
 }
 
 /// Returns the number of blocks that differ from their sources.
-pub fn wrong_blocks(source: &[u64], target: &[u64], block: usize) -> u64 {
+pub fn count_wrong_blocks(source: &[u64], target: &[u64], block: usize) -> u64 {
     source.chunks(block).zip(target.chunks(block)).filter(|(source, target)| source != target).count() as u64
 }

@@ -4,9 +4,9 @@
 //!   outstanding gets, while the partner does the same. An operation is one get, with the sum of its block.
 //! CHECK: the sum of all words of all blocks fetched.
 
-use super::{about, contents, in_pairs_of, mailbox, of_each, pair, partner, timed, total};
+use super::{about, contents, mailbox, pair, partner, require_pairs, time_pass, work_per_rank, wrapping_sum};
 use crate::comm::{GetWindow, Rma};
-use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
 use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, no_rings};
 use crate::on_transport;
 use apexmap_base::error::Result;
@@ -14,7 +14,7 @@ use apexmap_base::point::Point;
 use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &About {
         source: &source::APEX_MAP,
         ..about(
@@ -28,12 +28,12 @@ pub const KERNEL: Probe = Probe {
              block. The sum of all words fetched was compared with the sum of the words in that memory.",
         )
     },
-    refuse: |point| in_pairs_of(point, WORD_BYTES),
-    work: |point| of_each(point, "get", "bytes fetched"),
+    check: |point| require_pairs(point, WORD_BYTES),
+    work: |point| work_per_rank(point, "get", "bytes fetched"),
     words: |_| 0,
     buffers: |point| (point.integer("window") + BLOCKS) * point.integer("message_bytes"),
     rings: no_rings,
-    in_order: false,
+    accesses_in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
@@ -41,7 +41,7 @@ const BYTES: Parameter = Parameter { meaning: "bytes per get, a multiple of 8", 
 const GETS: Parameter = Parameter { meaning: "gets per rank in one run", ..mailbox::MESSAGES };
 const WINDOW: Parameter = Parameter {
     meaning: "maximum outstanding gets per rank",
-    domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
+    domain: Domain::Integer { min: 1, max: 1 << 16, default: 16 },
     ..pair::WINDOW
 };
 /// Number of adjacent blocks that are fetched in turn.
@@ -55,23 +55,24 @@ pub fn run<C: Rma>(comm: &C, point: &Point) -> Result<Outcome> {
     let (memory, theirs): (Vec<u64>, Vec<u64>) = (blocks(comm.rank()), blocks(partner));
     let (sum, seconds) = comm.get_window(&memory, point.integer("window") as usize, words, |mut window| {
         let pass = |gets: u64| {
-            let (mut asked, mut came, mut sum) = (0, 0, 0u64);
-            while came < gets {
-                while asked < gets && window.get(partner, (asked % BLOCKS) as usize * words, words) {
-                    asked += 1;
+            let (mut started, mut arrived, mut sum) = (0, 0, 0u64);
+            while arrived < gets {
+                while started < gets && window.get(partner, (started % BLOCKS) as usize * words, words) {
+                    started += 1;
                 }
-                match window.take(total) {
-                    Some(found) => (came, sum) = (came + 1, sum.wrapping_add(found)),
+                match window.take(wrapping_sum) {
+                    Some(block_sum) => (arrived, sum) = (arrived + 1, sum.wrapping_add(block_sum)),
                     None => comm.relax(),
                 }
             }
             sum
         };
-        timed(comm, gets, pass)
+        time_pass(comm, gets, pass)
     });
-    let times = |block: u64| gets / BLOCKS + u64::from(block < gets % BLOCKS);
+    let fetches_of = |block: u64| gets / BLOCKS + u64::from(block < gets % BLOCKS);
     let blocks = theirs.chunks_exact(words).zip(0..);
-    let expected = blocks.fold(0u64, |sum, (block, k)| sum.wrapping_add(total(block).wrapping_mul(times(k))));
+    let expected = blocks
+        .fold(0u64, |sum, (block, number)| sum.wrapping_add(wrapping_sum(block).wrapping_mul(fetches_of(number))));
     let wrong = u64::from(sum != expected);
-    Ok(outcome(comm, seconds, gets as f64, wrong, "ranks fetched wrong words"))
+    Ok(gather_outcome(comm, seconds, gets as f64, wrong, "ranks fetched wrong words"))
 }

@@ -5,9 +5,9 @@
 //!   received, on one rank.
 //! CHECK: the sum of all words of all messages received.
 
-use super::{about, contents, in_pairs_of, of_each, partner, timed, total};
+use super::{about, contents, partner, require_pairs, time_pass, work_per_rank, wrapping_sum};
 use crate::comm::{Inbox, Mailboxes, Outbox, Tag};
-use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
 use crate::kernels::shared::messages;
 use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Rings};
 use crate::on_transport;
@@ -16,7 +16,7 @@ use apexmap_base::point::Point;
 use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &About {
         source: &source::APEX_MAP,
         ..about(
@@ -30,23 +30,23 @@ pub const KERNEL: Probe = Probe {
              sum of all words received was compared with the sum of the words sent.",
         )
     },
-    refuse: |point| in_pairs_of(point, WORD_BYTES),
-    work: |point| of_each(point, "message", "content of the messages, each counted once"),
+    check: |point| require_pairs(point, WORD_BYTES),
+    work: |point| work_per_rank(point, "message", "content of the messages, each counted once"),
     words: |_| 0,
     buffers: |point| (2 * HANDLES as u64 + 1) * point.integer("message_bytes"),
     rings: |_| vec![Rings { places: HANDLES as u64, receivers: 1 }],
-    in_order: false,
+    accesses_in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
 pub(super) const BYTES: Parameter = Parameter {
     meaning: "message size: bytes of content, a multiple of 8",
-    domain: Domain::Integer { least: WORD_BYTES, most: 1 << 24, default: WORD_BYTES },
+    domain: Domain::Integer { min: WORD_BYTES, max: 1 << 24, default: WORD_BYTES },
     ..messages::MESSAGE_BYTES
 };
 pub(super) const MESSAGES: Parameter = Parameter {
     meaning: "messages sent per rank in one run",
-    domain: Domain::Integer { least: 1, most: 1 << 32, default: 1 << 14 },
+    domain: Domain::Integer { min: 1, max: 1 << 32, default: 1 << 14 },
     ..messages::MESSAGES
 };
 /// Number of posted receives, and of send handles.
@@ -56,8 +56,8 @@ const HANDLES: usize = 64;
 pub fn run<C: Mailboxes>(comm: &C, point: &Point) -> Result<Outcome> {
     let (messages, words) = (point.integer("messages"), (point.integer("message_bytes") / WORD_BYTES) as usize);
     let partner = partner(comm);
-    let content = |rank: usize| contents(rank).take(words).collect();
-    let (outgoing, theirs): (Vec<u64>, Vec<u64>) = (content(comm.rank()), content(partner));
+    let message_of = |rank: usize| contents(rank).take(words).collect();
+    let (outgoing, theirs): (Vec<u64>, Vec<u64>) = (message_of(comm.rank()), message_of(partner));
     let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, HANDLES, HANDLES, words);
     let pass = |messages: u64| {
         let (mut sent, mut received, mut sum) = (0, 0, 0u64);
@@ -66,8 +66,8 @@ pub fn run<C: Mailboxes>(comm: &C, point: &Point) -> Result<Outcome> {
             if sent < messages && outbox.send(partner, &outgoing) {
                 (sent, idle) = (sent + 1, false);
             }
-            if let Some(found) = inbox.take(|_, words| total(words)) {
-                (received, sum, idle) = (received + 1, sum.wrapping_add(found), false);
+            if let Some(message_sum) = inbox.take(|_, words| wrapping_sum(words)) {
+                (received, sum, idle) = (received + 1, sum.wrapping_add(message_sum), false);
             }
             if idle {
                 comm.relax();
@@ -75,7 +75,7 @@ pub fn run<C: Mailboxes>(comm: &C, point: &Point) -> Result<Outcome> {
         }
         sum
     };
-    let (sum, seconds) = timed(comm, messages, pass);
-    let wrong = u64::from(sum != total(&theirs).wrapping_mul(messages));
-    Ok(outcome(comm, seconds, messages as f64, wrong, "ranks received wrong words"))
+    let (sum, seconds) = time_pass(comm, messages, pass);
+    let wrong = u64::from(sum != wrapping_sum(&theirs).wrapping_mul(messages));
+    Ok(gather_outcome(comm, seconds, messages as f64, wrong, "ranks received wrong words"))
 }

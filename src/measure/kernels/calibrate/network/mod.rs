@@ -18,7 +18,7 @@ pub mod send;
 
 use super::{HEADLINE, OUTPUTS};
 use crate::comm::Collectives;
-use crate::kernels::{About, Parameter, Ranks, Work, in_pairs};
+use crate::kernels::{About, Parameter, Ranks, Work, require_even_ranks};
 use crate::numerics::mix::mix;
 use crate::observer;
 use apexmap_base::point::Point;
@@ -37,8 +37,8 @@ const fn about(
 }
 
 /// Requires an even number of ranks, and messages of whole items of `item` bytes.
-fn in_pairs_of(point: &Point, item: u64) -> std::result::Result<(), String> {
-    in_pairs(point)?;
+fn require_pairs(point: &Point, item: u64) -> std::result::Result<(), String> {
+    require_even_ranks(point)?;
     match point.integer("message_bytes") {
         bytes if bytes % item != 0 => Err(format!("message_bytes = {bytes} is not a multiple of {item}")),
         _ => Ok(()),
@@ -46,7 +46,7 @@ fn in_pairs_of(point: &Point, item: u64) -> std::result::Result<(), String> {
 }
 
 /// Returns the work of `messages` messages per rank.
-fn of_each(point: &Point, operation: &'static str, byte_definition: &'static str) -> Work {
+fn work_per_rank(point: &Point, operation: &'static str, byte_definition: &'static str) -> Work {
     let operations = (point.integer("messages") * point.ranks as u64) as f64;
     Work { operations, operation, bytes: operations * point.integer("message_bytes") as f64, byte_definition }
 }
@@ -62,25 +62,25 @@ fn contents(rank: usize) -> impl Iterator<Item = u64> {
 }
 
 /// Returns the wrapping sum, which cannot overflow.
-fn total(words: &[u64]) -> u64 {
+fn wrapping_sum(words: &[u64]) -> u64 {
     words.iter().fold(0, |sum: u64, &word| sum.wrapping_add(word))
 }
 
 /// Times a pass of `count` operations from a common start, after half a pass as warm-up. Returns the result of the pass and its
 /// seconds. Collective.
-fn timed<C: Collectives, T>(comm: &C, count: u64, mut pass: impl FnMut(u64) -> T) -> (T, f64) {
+fn time_pass<C: Collectives, T>(comm: &C, count: u64, mut pass: impl FnMut(u64) -> T) -> (T, f64) {
     pass(count.div_ceil(2));
     observer::clock_starts();
     comm.barrier();
-    let start = comm.now();
-    let found = pass(count);
-    let seconds = comm.now() - start;
+    let start = comm.wall_time();
+    let result = pass(count);
+    let seconds = comm.wall_time() - start;
     observer::clock_stops();
     comm.barrier();
-    (found, seconds)
+    (result, seconds)
 }
 
-fn two_or_more(point: &Point) -> std::result::Result<(), String> {
+fn require_two_ranks(point: &Point) -> std::result::Result<(), String> {
     match point.ranks {
         1 => Err("needs at least two ranks".into()),
         _ => Ok(()),

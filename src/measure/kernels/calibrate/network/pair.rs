@@ -1,8 +1,8 @@
 //! Pairs of ranks for one-sided costs: each rank of the first half sends windows of messages to its partner in the second half.
 
-use super::in_pairs_of;
+use super::require_pairs;
 use crate::comm::{Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
-use crate::kernels::calibrate::outcome;
+use crate::kernels::calibrate::gather_outcome;
 use crate::kernels::shared::messages::content::{fill, identity, is_intact, stamp};
 use crate::kernels::{Domain, Outcome, Parameter, Rings, Work, parameter};
 use apexmap_base::error::Result;
@@ -13,17 +13,17 @@ pub const WINDOW: Parameter = parameter(
     "window",
     "window",
     "window: number of messages timed together",
-    Domain::Integer { least: 1, most: UNEXPECTED_MESSAGES as u64, default: 64 },
+    Domain::Integer { min: 1, max: UNEXPECTED_MESSAGES as u64, default: 64 },
 );
 pub const ROUNDS: Parameter = parameter(
     "rounds",
     "rounds_asked",
     "rounds: number of windows in one run",
-    Domain::Integer { least: 1, most: 1 << 24, default: 64 },
+    Domain::Integer { min: 1, max: 1 << 24, default: 64 },
 );
 
-pub fn refuse(point: &Point) -> std::result::Result<(), String> {
-    in_pairs_of(point, 4)
+pub fn check_point(point: &Point) -> std::result::Result<(), String> {
+    require_pairs(point, 4)
 }
 
 pub fn work(point: &Point) -> Work {
@@ -46,13 +46,13 @@ pub fn memory(point: &Point) -> u64 {
 }
 
 pub fn rings(_: &Point) -> Vec<Rings> {
-    vec![Rings::of_messages(1)]
+    vec![Rings::for_messages(1)]
 }
 
 /// One end of a pair.
 pub struct PairEnd<'a, C: PointToPoint + 'a> {
     pub comm: &'a C,
-    pub sends: bool,
+    pub is_sender: bool,
     data: C::Messages<'a>,
     partner: usize,
     items: usize,
@@ -66,21 +66,21 @@ impl<'a, C: PointToPoint> PairEnd<'a, C> {
     /// Opens the buffers and fills the messages. Collective.
     pub fn new(comm: &'a C, point: &Point) -> Result<Self> {
         let (me, half, window) = (comm.rank(), comm.size() / 2, point.integer("window") as usize);
-        let (sends, partner) = (me < half, (me + half) % comm.size());
+        let (is_sender, partner) = (me < half, (me + half) % comm.size());
         let items = point.integer("message_bytes") as usize / 4;
         let stride = items.next_multiple_of(16);
-        let (from, to) = if sends { (me, partner) } else { (partner, me) };
-        let identities: Vec<u64> = (0..window).map(|number| identity(from, to, number)).collect();
+        let (sender, receiver) = if is_sender { (me, partner) } else { (partner, me) };
+        let identities: Vec<u64> = (0..window).map(|number| identity(sender, receiver, number)).collect();
         let mut data = comm.messages(Tag::Data(0), window * stride, window * stride)?;
         for (message, &identity) in data.outgoing().chunks_exact_mut(stride).zip(&identities) {
             fill(&mut message[..items], identity);
         }
-        Ok(Self { comm, sends, data, partner, items, stride, identities, wrong: 0 })
+        Ok(Self { comm, is_sender, data, partner, items, stride, identities, wrong: 0 })
     }
 
     /// Prepares the messages of a round, or clears the buffer for them.
     pub fn prepare(&mut self, round: u32) {
-        if !self.sends {
+        if !self.is_sender {
             return self.data.incoming().fill(0);
         }
         for (message, &identity) in self.data.outgoing().chunks_exact_mut(self.stride).zip(&self.identities) {
@@ -109,7 +109,7 @@ impl<'a, C: PointToPoint> PairEnd<'a, C> {
 
     /// Checks all messages received in a round.
     pub fn verify(&mut self, round: u32) {
-        if self.sends {
+        if self.is_sender {
             return;
         }
         let items = self.items;
@@ -133,5 +133,5 @@ pub fn run<C: PointToPoint>(comm: &C, point: &Point, mut round: impl FnMut(&mut 
         seconds += round(&mut pair_end);
         pair_end.verify(number);
     }
-    Ok(outcome(comm, seconds, operations(point), pair_end.wrong, "messages did not arrive as sent"))
+    Ok(gather_outcome(comm, seconds, operations(point), pair_end.wrong, "messages did not arrive as sent"))
 }

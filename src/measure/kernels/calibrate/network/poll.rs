@@ -4,16 +4,16 @@
 //!   check for a free send handle, with 16 receives posted.
 //! CHECK: no poll finds a message. Then each rank sends one message to the next, which must receive it with its content.
 
-use super::{about, two_or_more};
+use super::{about, require_two_ranks};
 use crate::comm::{Inbox, Mailboxes, Outbox, Tag};
-use crate::kernels::calibrate::{Probe, outcome};
+use crate::kernels::calibrate::{CalibrationKernel, gather_outcome};
 use crate::kernels::{Domain, Outcome, Parameter, Ranks, Rings, Work, parameter};
 use crate::numerics::mix::mix;
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &about(
         "calibrate.poll",
         "Time of an empty poll (top)",
@@ -23,7 +23,7 @@ pub const KERNEL: Probe = Probe {
         "Every rank polls for a message and checks for a free send handle, repeatedly, while no rank sends; the \
          time is that of the slowest rank. Then each rank sent one message to the next, which had to receive it.",
     ),
-    refuse: two_or_more,
+    check: require_two_ranks,
     work: |point| Work {
         operations: (point.integer("looks") * point.ranks as u64) as f64,
         operation: "look",
@@ -33,7 +33,7 @@ pub const KERNEL: Probe = Probe {
     words: |_| 0,
     buffers: |_| 2 * HANDLES as u64 * 8,
     rings: |_| vec![Rings { places: HANDLES as u64, receivers: 1 }],
-    in_order: false,
+    accesses_in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
@@ -41,27 +41,27 @@ const LOOKS: Parameter = parameter(
     "looks",
     "looks",
     "polls per rank in one run",
-    Domain::Integer { least: 1, most: 1 << 32, default: 1 << 16 },
+    Domain::Integer { min: 1, max: 1 << 32, default: 1 << 16 },
 );
 /// Number of posted receives, and of send handles.
 const HANDLES: usize = 16;
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: Mailboxes>(comm: &C, point: &Point) -> Result<Outcome> {
-    let looks = point.integer("looks");
+    let polls = point.integer("looks");
     let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, HANDLES, HANDLES, 1);
     let mut wrong = 0;
-    let mut look = |times: u64| {
-        for _ in 0..times {
-            let found = inbox.take(|_, _| ()).is_some();
-            wrong += u64::from(found) + u64::from(!outbox.ready());
+    let mut poll = |count: u64| {
+        for _ in 0..count {
+            let is_message = inbox.take(|_, _| ()).is_some();
+            wrong += u64::from(is_message) + u64::from(!outbox.ready());
         }
     };
-    look(looks / 2);
+    poll(polls / 2);
     comm.barrier();
-    let start = comm.now();
-    look(looks);
-    let seconds = comm.now() - start;
+    let start = comm.wall_time();
+    poll(polls);
+    let seconds = comm.wall_time() - start;
     comm.barrier();
 
     let (next, previous) = ((comm.rank() + 1) % comm.size(), (comm.rank() + comm.size() - 1) % comm.size());
@@ -69,13 +69,13 @@ pub fn run<C: Mailboxes>(comm: &C, point: &Point) -> Result<Outcome> {
         comm.relax();
     }
     // If the message is lost, the time limit of the launch ends this loop.
-    let (from, word) = loop {
-        match inbox.take(|from, words| (from, words[0])) {
-            Some(found) => break found,
+    let (sender, word) = loop {
+        match inbox.take(|sender, words| (sender, words[0])) {
+            Some(message) => break message,
             None => comm.relax(),
         }
     };
-    wrong += u64::from((from, word) != (previous, mix(previous as u64)));
+    wrong += u64::from((sender, word) != (previous, mix(previous as u64)));
     comm.barrier();
-    Ok(outcome(comm, seconds, looks as f64, wrong, "polls gave a wrong answer about messages or send handles"))
+    Ok(gather_outcome(comm, seconds, polls as f64, wrong, "polls gave a wrong answer about messages or send handles"))
 }

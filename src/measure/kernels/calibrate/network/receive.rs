@@ -8,13 +8,13 @@
 use super::about;
 use super::pair::{self, MESSAGE_BYTES, ROUNDS, WINDOW};
 use crate::comm::PointToPoint;
-use crate::kernels::calibrate::Probe;
+use crate::kernels::calibrate::CalibrationKernel;
 use crate::kernels::{Outcome, Ranks};
 use crate::on_transport;
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &about(
         "calibrate.receive",
         "Processor time to receive a message that has arrived (tr)",
@@ -25,28 +25,28 @@ pub const KERNEL: Probe = Probe {
          receives the messages, repeatedly. The time is that of the slowest receiver, from its first receive until it \
          has all messages. All messages were compared with those sent.",
     ),
-    refuse: pair::refuse,
+    check: pair::check_point,
     work: pair::work,
     words: |_| 0,
     buffers: pair::memory,
     rings: pair::rings,
-    in_order: false,
+    accesses_in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
 /// Runs the kernel on all ranks. Collective.
 pub fn run<C: PointToPoint>(comm: &C, point: &Point) -> Result<Outcome> {
     pair::run(comm, point, |pair| {
-        if pair.sends {
+        if pair.is_sender {
             pair.isend();
             pair.comm.barrier();
             pair.wait_all();
             return 0.0;
         }
         pair.comm.barrier();
-        let start = pair.comm.now();
+        let start = pair.comm.wall_time();
         pair.irecv();
         pair.wait_all();
-        pair.comm.now() - start
+        pair.comm.wall_time() - start
     })
 }

@@ -7,7 +7,7 @@
 //!   memory is drawn uniformly, otherwise one of the rank's own. If M/P fits into a cache, the time is that of the protocol.
 //! CHECK: as in Apex-Map.
 
-use crate::kernels::calibrate::Probe;
+use crate::kernels::calibrate::CalibrationKernel;
 use crate::kernels::shared::accesses::two_sided::{self, POLL_EVERY};
 use crate::kernels::shared::accesses::{
     B, HEADLINE, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, arrays, buffer_words, check, local_words, one_sided,
@@ -17,13 +17,13 @@ use crate::on_transport;
 use apexmap_base::source;
 use apexmap_base::units::WORD_BYTES;
 
-pub const KERNEL: Probe = Probe {
+pub const KERNEL: CalibrationKernel = CalibrationKernel {
     about: &About {
         id: "calibrate.request",
         summary: "Time per access if a given share goes to another rank's memory, by messages or gets",
         source: &source::APEX_MAP,
         place: "Section 2.1, Table 1",
-        parameters: &[SMALL, SHARE, BY, L, I, ENOUGH, B, SMSG, NSER, POLL_EVERY, PAGES, SEED],
+        parameters: &[SMALL_M, SHARE, BY, L, I, DEFAULT_N, B, SMSG, NSER, POLL_EVERY, PAGES, SEED],
         outputs: OUTPUTS,
         ranks: Ranks::Any,
         headline: HEADLINE,
@@ -32,7 +32,7 @@ pub const KERNEL: Probe = Probe {
                  that of the slowest rank, until no request is outstanding. The sum of all words was compared with the \
                  sum computed from the addresses.",
     },
-    refuse: |point| {
+    check: |point| {
         check(point)?;
         match point.ranks {
             1 => Err("a remote access needs another rank; use 2 ranks or more".into()),
@@ -54,11 +54,11 @@ pub const KERNEL: Probe = Probe {
         buffer_words(point, point.integer("N"), blocks).saturating_mul(WORD_BYTES)
     },
     rings: two_sided::rings,
-    in_order: false,
+    accesses_in_order: false,
     run: |point, stream, world| {
-        on_transport!(&world.transport, comm => match BY_CHOICES.of(point, "by") {
-            By::Gets => one_sided::run(*comm, point, stream, world.arena),
-            By::Messages => two_sided::run(*comm, point, stream, world.arena),
+        on_transport!(&world.transport, comm => match BY_CHOICES.meaning(point, "by") {
+            RemoteAccess::Gets => one_sided::run(*comm, point, stream, world.arena),
+            RemoteAccess::Messages => two_sided::run(*comm, point, stream, world.arena),
         })
     },
 };
@@ -67,7 +67,7 @@ const SHARE: Parameter = parameter(
     "given_remote_share",
     "given_remote_share",
     "fraction of the accesses that goes to the memory of other ranks",
-    Domain::Real { above: 0.0, most: 1.0, default: 1.0 },
+    Domain::Real { exclusive_min: 0.0, max: 1.0, default: 1.0 },
 );
 const BY: Parameter = parameter(
     "by",
@@ -76,19 +76,20 @@ const BY: Parameter = parameter(
     Domain::Choice(&BY_WORDS),
 );
 #[derive(Clone, Copy)]
-enum By {
+enum RemoteAccess {
     Messages,
     Gets,
 }
-const BY_CHOICES: Choices<By> = Choices(&[("messages", By::Messages), ("gets", By::Gets)]);
+const BY_CHOICES: Choices<RemoteAccess> =
+    Choices(&[("messages", RemoteAccess::Messages), ("gets", RemoteAccess::Gets)]);
 const BY_WORDS: [&str; 2] = BY_CHOICES.words();
-const SMALL: Parameter = Parameter { domain: Domain::Global { least: 1, most: 1 << 60, default: 1 << 12 }, ..M };
-const ENOUGH: Parameter = Parameter {
+const SMALL_M: Parameter = Parameter { domain: Domain::Global { min: 1, max: 1 << 60, default: 1 << 12 }, ..M };
+const DEFAULT_N: Parameter = Parameter {
     domain: Domain::Chosen {
-        least: 1,
-        most: 1 << 32,
-        from: "I, L and given_remote_share",
-        choose: |point| arrays::enough(point, point.real("given_remote_share")),
+        min: 1,
+        max: 1 << 32,
+        depends_on: "I, L and given_remote_share",
+        choose: |point| arrays::count_for_share(point, point.real("given_remote_share")),
     },
     ..N
 };

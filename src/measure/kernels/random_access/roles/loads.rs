@@ -5,8 +5,8 @@ use crate::kernels::{Domain, Output, Parameter, output, parameter};
 use apexmap_base::units::Unit;
 
 /// Number of cores whose load has a column.
-pub const MOST_CORES: usize = 8;
-pub const LOADS: [&str; MOST_CORES] = [
+pub const MAX_CORES: usize = 8;
+pub const LOADS: [&str; MAX_CORES] = [
     "core0_load_seconds",
     "core1_load_seconds",
     "core2_load_seconds",
@@ -16,35 +16,35 @@ pub const LOADS: [&str; MOST_CORES] = [
     "core6_load_seconds",
     "core7_load_seconds",
 ];
-pub const WITH_LOADS: [Output; OUTPUTS.len() + MOST_CORES] = {
-    let mut all = [OUTPUTS[0]; OUTPUTS.len() + MOST_CORES];
+pub const OUTPUTS_WITH_LOADS: [Output; OUTPUTS.len() + MAX_CORES] = {
+    let mut outputs = [OUTPUTS[0]; OUTPUTS.len() + MAX_CORES];
     let mut i = 0;
-    while i < all.len() {
-        all[i] = if i < OUTPUTS.len() {
+    while i < outputs.len() {
+        outputs[i] = if i < OUTPUTS.len() {
             OUTPUTS[i]
         } else {
             output(LOADS[i - OUTPUTS.len()], Unit::Seconds, "load of this core: busy time per update of its node")
         };
         i += 1;
     }
-    all
+    outputs
 };
 
 pub const DISABLED: Parameter = parameter(
     "disabled",
     "disabled_cores",
     "disabled cores: number of cores of each node, the last ones, that discard the updates that they receive",
-    Domain::Integer { least: 0, most: MOST_CORES as u64 - 1, default: 0 },
+    Domain::Integer { min: 0, max: MAX_CORES as u64 - 1, default: 0 },
 );
 pub const DELAY: Parameter = parameter(
     "delay_ns",
     "delay_nanoseconds",
     "artificial delay, in nanoseconds, for every update that the core delayed_core generates or receives",
-    Domain::Integer { least: 0, most: 1_000_000_000, default: 0 },
+    Domain::Integer { min: 0, max: 1_000_000_000, default: 0 },
 );
 pub const DELAYED: Parameter = parameter(
     "delayed_core",
     "delayed_core",
     "number of the core of each node that is delayed, counted from 0",
-    Domain::Integer { least: 0, most: MOST_CORES as u64 - 1, default: 0 },
+    Domain::Integer { min: 0, max: MAX_CORES as u64 - 1, default: 0 },
 );

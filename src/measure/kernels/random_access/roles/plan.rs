@@ -34,8 +34,8 @@ impl RolePlan {
         // buckets within the node.
         let (local, remote): (Vec<Route>, Vec<Route>) =
             (0..routers).flat_map(|core| plan.routes(core)).partition(|route| plan.is_local(route));
-        let all = remote.len() + plan.grid.dimensions() * point.integer("B") as usize + 2 * local.len();
-        plan.capacity = ((point.integer("Q") as f64 / all as f64).round() as usize).max(1);
+        let buckets = remote.len() + plan.grid.dimensions() * point.integer("B") as usize + 2 * local.len();
+        plan.capacity = ((point.integer("Q") as f64 / buckets as f64).round() as usize).max(1);
         plan
     }
 
@@ -43,7 +43,7 @@ impl RolePlan {
         route.along == self.grid.dimensions()
     }
 
-    pub fn most_buckets(&self) -> usize {
+    pub fn max_buckets(&self) -> usize {
         (0..self.nodes.routers).map(|core| self.routes(core).len()).max().unwrap_or(0)
     }
 
@@ -59,9 +59,9 @@ impl RolePlan {
 
     /// Returns the dimensions of a core.
     pub fn dimensions(&self, core: usize) -> Range<usize> {
-        let all = 0..self.grid.dimensions();
-        let first = all.clone().find(|&dimension| self.core(dimension) >= core).unwrap_or(all.end);
-        first..all.clone().find(|&dimension| self.core(dimension) > core).unwrap_or(all.end)
+        let dimensions = 0..self.grid.dimensions();
+        let first = dimensions.clone().find(|&dimension| self.core(dimension) >= core).unwrap_or(dimensions.end);
+        first..dimensions.clone().find(|&dimension| self.core(dimension) > core).unwrap_or(dimensions.end)
     }
 
     /// Returns the ranks of a node that receive updates for the mailbox `channel`.
@@ -73,28 +73,30 @@ impl RolePlan {
     /// Returns all routes of a routing rank, in the order of dimensions. Routes within its node are last.
     pub fn routes(&self, rank: usize) -> Vec<Route> {
         let (node, core) = (rank / self.nodes.cores, rank % self.nodes.cores);
-        let (own, all) = (self.dimensions(core), self.grid.dimensions());
+        let (own, dimensions) = (self.dimensions(core), self.grid.dimensions());
         let remote = own.clone().flat_map(|along| {
             let to = self.grid.peers(node, along).into_iter().flat_map(move |peer| self.receivers(peer, along + 1));
             to.map(move |to| Route { along, channel: along + 1, to })
         });
-        let local = (own.end..=all)
-            .flat_map(|channel| self.receivers(node, channel).map(move |to| Route { along: all, channel, to }));
+        let local = (own.end..=dimensions)
+            .flat_map(|channel| self.receivers(node, channel).map(move |to| Route { along: dimensions, channel, to }));
         remote.chain(local).collect()
     }
 
     /// Returns the next route of an update at `rank` for a part of the table.
     pub fn route(&self, rank: usize, part: usize) -> Route {
         let (node, core) = (rank / self.nodes.cores, rank % self.nodes.cores);
-        let (owner, all) = (self.nodes.rank(part), self.grid.dimensions());
-        let at = |node: usize, channel: usize| if channel == all { owner } else { self.receivers(node, channel).start };
-        match self.grid.next(node, owner / self.nodes.cores) {
-            None => Route { along: all, channel: all, to: owner },
+        let (owner, dimensions) = (self.nodes.rank(part), self.grid.dimensions());
+        let receiver = |node: usize, channel: usize| {
+            if channel == dimensions { owner } else { self.receivers(node, channel).start }
+        };
+        match self.grid.next_hop(node, owner / self.nodes.cores) {
+            None => Route { along: dimensions, channel: dimensions, to: owner },
             Some((along, peer)) if self.core(along) == core => {
                 // After the last dimension the peer is the owner's node, and the update goes directly to the owner.
-                Route { along, channel: along + 1, to: at(peer, along + 1) }
+                Route { along, channel: along + 1, to: receiver(peer, along + 1) }
             }
-            Some((along, _)) => Route { along: all, channel: along, to: at(node, along) },
+            Some((along, _)) => Route { along: dimensions, channel: along, to: receiver(node, along) },
         }
     }
 

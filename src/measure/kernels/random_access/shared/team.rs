@@ -3,9 +3,9 @@
 use crate::affinity;
 use crate::comm::Collectives;
 use crate::comm::sync::{Barrier, Failure};
-use crate::hardware::{Hardware, Place, order};
+use crate::hardware::{Hardware, PlacementOrder, place_ranks};
 use crate::kernels::random_access::verify::Clock;
-use apexmap_base::crash::describe;
+use apexmap_base::crash::describe_panic;
 use apexmap_base::error::{Error, Result};
 use std::thread::{Builder, panicking};
 
@@ -61,12 +61,15 @@ pub fn run_led<C: Collectives, M: Send, R: Send>(
     lead: impl FnOnce(M, &Gate) -> R,
     work: impl Fn(M, &Gate) -> R + Sync,
 ) -> Result<Vec<R>> {
-    let (hardware, here) = (Hardware::here(), affinity::of_thread().unwrap_or_default());
-    let all = processors(hardware, clock.comm.place());
-    let spin = members.len() <= all.len();
+    let (hardware, own_processors) =
+        (Hardware::this_machine(), affinity::allowed_hardware_threads().unwrap_or_default());
+    let processors = processors(hardware, clock.comm.placement_order());
+    let spin = members.len() <= processors.len();
     let gate = Gate { barrier: Barrier::new(members.len()), failure: Failure::default(), spin };
-    let mut places = if spin { left(&all, &here) } else { Vec::new() }.into_iter().map(|one| vec![one]);
-    let (gate, work, all) = (&gate, &work, &all);
+    let mut places = if spin { other_processors(&processors, &own_processors) } else { Vec::new() }
+        .into_iter()
+        .map(|processor| vec![processor]);
+    let (gate, work, processors) = (&gate, &work, &processors);
     let member = move |member: M, place: &[usize]| {
         let _guard = Guard(gate);
         affinity::bind(place);
@@ -80,9 +83,9 @@ pub fn run_led<C: Collectives, M: Send, R: Send>(
         let mut members = members.into_iter();
         let Some(first) = members.next() else { return Ok(Vec::new()) };
         let mut others = Vec::new();
-        for one in members {
-            let place = places.next().unwrap_or_else(|| all.clone());
-            match Builder::new().spawn_scoped(scope, move || member(one, &place)) {
+        for follower in members {
+            let place = places.next().unwrap_or_else(|| processors.clone());
+            match Builder::new().spawn_scoped(scope, move || member(follower, &place)) {
                 Ok(thread) => others.push(thread),
                 Err(cause) => {
                     gate.failure.declare();
@@ -96,23 +99,23 @@ pub fn run_led<C: Collectives, M: Send, R: Send>(
         let _ = gate.pass();
         clock.stop();
         let results =
-            others.into_iter().map(|thread| thread.join().map_err(|panic| Error::internal(describe(&*panic))));
+            others.into_iter().map(|thread| thread.join().map_err(|panic| Error::internal(describe_panic(&*panic))));
         let results: Vec<Option<R>> = results.collect::<Result<_>>()?;
-        let all: Option<Vec<R>> = std::iter::once(own).chain(results).collect();
-        all.ok_or_else(|| Error::internal("a thread of the team ended early"))
+        let outcomes: Option<Vec<R>> = std::iter::once(own).chain(results).collect();
+        outcomes.ok_or_else(|| Error::internal("a thread of the team ended early"))
     })
 }
 
 /// Returns the processors that a team may use, in the order that ranks would use them.
-pub fn processors(hardware: &Hardware, place: Place) -> Vec<usize> {
-    let mut all = order(&hardware.threads, &hardware.allowed, place);
-    all.truncate(hardware.hardware_threads());
-    all
+pub fn processors(hardware: &Hardware, place: PlacementOrder) -> Vec<usize> {
+    let mut processors = place_ranks(&hardware.threads, &hardware.allowed, place);
+    processors.truncate(hardware.hardware_threads());
+    processors
 }
 
 /// Returns the processors that the first member does not use, in the order of `processors`.
-pub fn left(all: &[usize], here: &[usize]) -> Vec<usize> {
-    all.iter().copied().filter(|processor| !here.contains(processor)).collect()
+pub fn other_processors(processors: &[usize], own: &[usize]) -> Vec<usize> {
+    processors.iter().copied().filter(|processor| !own.contains(processor)).collect()
 }
 
 fn no_thread(cause: std::io::Error) -> Error {

@@ -3,8 +3,8 @@
 use crate::kernels::shared::updates::layout::Layout;
 use crate::kernels::shared::updates::operation::{Operation, with_operation};
 use crate::kernels::shared::updates::random_stream::Index;
-pub use crate::kernels::shared::updates::table::share;
-use crate::kernels::shared::updates::table::{AHEAD, Table};
+pub use crate::kernels::shared::updates::table::as_atomic_words;
+use crate::kernels::shared::updates::table::{NEAR_DISTANCE, Table};
 use crate::prefetch;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,7 @@ pub fn divide(mut words: &mut [u64], parts: Layout, index: Index, operation: Ope
     let part = |part| {
         let (own, others) = std::mem::take(&mut words).split_at_mut(parts.count(part) as usize);
         words = others;
-        Words::Own(Table::new(own, parts.first(part), index).with(operation))
+        Words::Own(Table::new(own, parts.first(part), index).with_operation(operation))
     };
     (0..parts.parts()).map(part).collect()
 }
@@ -37,38 +37,40 @@ pub enum Words<'a> {
     /// A part of the table that no other core accesses.
     Own(Table<'a>),
     /// A table, or a rank's part of one. It begins at word `first`.
-    Shared { words: &'a [AtomicU64], first: u64, index: Index, how: Locking<'a>, operation: Operation },
+    Shared { words: &'a [AtomicU64], first: u64, index: Index, locking: Locking<'a>, operation: Operation },
 }
 
 impl Words<'_> {
     pub fn apply(&mut self, values: &[u64]) {
         match self {
             Words::Own(table) => table.apply(values),
-            Words::Shared { words, first, index, how, operation } => with_operation!(*operation, BY => match *how {
-                Locking::Unlocked => {
-                    each(words, *first, *index, values, |_, word, value| load_and_store(BY, word, value));
-                }
-                Locking::Atomic => {
-                    each(words, *first, *index, values, |_, word, value| BY.apply_atomically(word, value));
-                }
-                Locking::Locks(locks, parts) => each(words, *first, *index, values, |place, word, value| {
-                    let _held = locks[parts.prediction(place)].0.lock().unwrap_or_else(PoisonError::into_inner);
-                    load_and_store(BY, word, value);
-                }),
-            }),
+            Words::Shared { words, first, index, locking, operation } => {
+                with_operation!(*operation, BY => match *locking {
+                    Locking::Unlocked => {
+                        for_each_word(words, *first, *index, values, |_, word, value| load_and_store(BY, word, value));
+                    }
+                    Locking::Atomic => {
+                        for_each_word(words, *first, *index, values, |_, word, value| BY.apply_atomically(word, value));
+                    }
+                    Locking::Locks(locks, parts) => for_each_word(words, *first, *index, values, |place, word, value| {
+                        let _held = locks[parts.predict_owner(place)].0.lock().unwrap_or_else(PoisonError::into_inner);
+                        load_and_store(BY, word, value);
+                    }),
+                });
+            }
         }
     }
 }
 
 /// Calls `update` for each value in order. It prefetches each word some updates before it is needed.
 #[inline(always)]
-fn each(words: &[AtomicU64], first: u64, index: Index, values: &[u64], update: impl Fn(u64, &AtomicU64, u64)) {
-    let place = |value: u64| index.of(value).wrapping_sub(first);
-    let ask = |value: u64| prefetch::near(words.as_ptr().wrapping_add(place(value) as usize).cast());
-    values.iter().take(AHEAD).for_each(|&value| ask(value));
+fn for_each_word(words: &[AtomicU64], first: u64, index: Index, values: &[u64], update: impl Fn(u64, &AtomicU64, u64)) {
+    let place = |value: u64| index.word(value).wrapping_sub(first);
+    let prefetch_word = |value: u64| prefetch::prefetch_near(words.as_ptr().wrapping_add(place(value) as usize).cast());
+    values.iter().take(NEAR_DISTANCE).for_each(|&value| prefetch_word(value));
     for (i, &value) in values.iter().enumerate() {
-        if let Some(&ahead) = values.get(i + AHEAD) {
-            ask(ahead);
+        if let Some(&ahead) = values.get(i + NEAR_DISTANCE) {
+            prefetch_word(ahead);
         }
         let place = place(value);
         update(place, &words[place as usize], value);

@@ -1,23 +1,29 @@
 //! Checks operations that cannot be undone: applies all updates again, to a second table.
 
 use super::undo::{Demand, deliver};
-use super::{BEFORE_UNDOING, Problem, Table, note, table_hash};
+use super::{Problem, Table, UNDO_START, report_progress, table_hash};
 use crate::comm::Collectives;
 use crate::crew::Crew;
 
 /// Returns the demand of the streams and the number of wrong words on this rank. `run_table` is the table after the run. Collective.
-pub fn replay<C: Collectives>(comm: &C, problem: &Problem, crew: &Crew, made: &Table, first: u64) -> (Demand, u64) {
+pub fn replay<C: Collectives>(
+    comm: &C,
+    problem: &Problem,
+    crew: &Crew,
+    run_table: &Table,
+    first: u64,
+) -> (Demand, u64) {
     let ranks = problem.nodes.count * problem.nodes.cores;
-    let mut words: Vec<u64> = (first..).take(made.words.len()).collect();
-    let mut table = Table::new(&mut words, first, problem.index).with(problem.operation);
+    let mut words: Vec<u64> = (first..).take(run_table.words.len()).collect();
+    let mut table = Table::new(&mut words, first, problem.index).with_operation(problem.operation);
     let mut demand = Demand::default();
     deliver(comm, problem, ranks, |delivery| {
         demand.fullest = delivery.fullest.max(demand.fullest);
         demand.updates += delivery.received.len() as u64;
         delivery.received.iter().for_each(|&value| table.update(value));
-        note(BEFORE_UNDOING + (1.0 - BEFORE_UNDOING) * delivery.share_done);
+        report_progress(UNDO_START + (1.0 - UNDO_START) * delivery.share_done);
     });
     demand.hash = table_hash(crew, &table, first);
-    let wrong = made.words.iter().zip(table.words.iter()).filter(|(made, right)| made != right).count();
+    let wrong = run_table.words.iter().zip(table.words.iter()).filter(|(made, right)| made != right).count();
     (demand, wrong as u64)
 }

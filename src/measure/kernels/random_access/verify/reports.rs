@@ -2,7 +2,7 @@
 
 use super::{LOOK_AHEAD_LIMIT, Rules, Tally};
 use crate::comm::Collectives;
-use crate::comm::arena::Granted;
+use crate::comm::arena::GrantedPages;
 use crate::kernels::Outcome;
 use crate::kernels::random_access::problem::Problem;
 use apexmap_base::point::Value;
@@ -59,7 +59,7 @@ impl Report {
             u64::from(excess.is_some()),
             excess.unwrap_or(0),
         ];
-        let all = comm.gather(&row).unwrap_or_else(|| row.to_vec());
+        let rows = comm.gather(&row).unwrap_or_else(|| row.to_vec());
         let read = |row: &[u64]| Report {
             seconds: row[0],
             tally: Tally {
@@ -80,7 +80,7 @@ impl Report {
             fullest: row[11],
             hash: row[12],
         };
-        Reports(all.chunks_exact(row.len()).map(read).collect())
+        Reports(rows.chunks_exact(row.len()).map(read).collect())
     }
 }
 
@@ -88,45 +88,45 @@ impl Report {
 pub struct Reports(Vec<Report>);
 
 impl Reports {
-    fn sum(&self, of: impl Fn(&Report) -> u64) -> u64 {
-        self.0.iter().map(of).sum()
+    fn sum(&self, value: impl Fn(&Report) -> u64) -> u64 {
+        self.0.iter().map(value).sum()
     }
 
-    fn most(&self, of: impl Fn(&Report) -> u64) -> u64 {
-        self.0.iter().map(of).max().unwrap_or(0)
+    fn max(&self, value: impl Fn(&Report) -> u64) -> u64 {
+        self.0.iter().map(value).max().unwrap_or(0)
     }
 
     /// Combines the reports into an outcome. `memory` is that of all nodes, in words.
-    pub fn outcome(&self, problem: &Problem, rules: Rules, granted: Granted, memory: u64) -> Outcome {
+    pub fn outcome(&self, problem: &Problem, rules: Rules, granted: GrantedPages, memory: u64) -> Outcome {
         let mut seconds: Vec<f64> = self.0.iter().map(|rank| f64::from_bits(rank.seconds)).collect();
         seconds.sort_by(f64::total_cmp);
         let slowest = seconds[seconds.len() - 1];
         let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
         let (errors, generated) = (self.sum(|rank| rank.errors), self.sum(|rank| rank.generated));
         let error_fraction = errors as f64 / self.sum(|rank| rank.words) as f64;
-        let an_update = |count: u64| Value::Real(count as f64 / generated.max(1) as f64);
+        let per_update = |count: u64| Value::Real(count as f64 / generated.max(1) as f64);
         let hops = self.sum(|rank| rank.tally.hops);
-        let stored = self.most(|rank| rank.tally.stored);
+        let stored = self.max(|rank| rank.tally.stored);
         let flag = |set: bool| Value::Integer(u64::from(set));
         let memory_share = self.sum(|rank| rank.words) as f64 / memory as f64;
         let mut broken = problem.rules_broken();
-        let others = [
+        let further_rules = [
             (rules.conformant, "algorithm"),
-            (error_fraction <= MOST_ERRORS, "errors"),
+            (error_fraction <= MAX_ERROR_FRACTION, "errors"),
             // The largest power of two that fits into half of the memory.
             (0.25 < memory_share && memory_share <= 0.5, "table size"),
         ];
-        broken.extend(others.into_iter().filter(|(kept, _)| !kept).map(|(_, rule)| rule));
+        broken.extend(further_rules.into_iter().filter(|(kept, _)| !kept).map(|(_, rule)| rule));
         let mut outputs = BTreeMap::from([
             ("rank_seconds_min", Value::Real(seconds[0])),
             ("rank_seconds_mean", Value::Real(mean)),
             ("imbalance", Value::Real(if mean > 0.0 { slowest / mean } else { 1.0 })),
-            ("messages_per_update", an_update(self.sum(|rank| rank.tally.messages))),
-            ("hops_per_update", an_update(hops)),
-            ("bytes_sent_per_update", an_update(hops * apexmap_base::units::WORD_BYTES)),
+            ("messages_per_update", per_update(self.sum(|rank| rank.tally.messages))),
+            ("hops_per_update", per_update(hops)),
+            ("bytes_sent_per_update", per_update(hops * apexmap_base::units::WORD_BYTES)),
             ("stored_max", Value::Integer(stored)),
             ("stored_over_limit", flag(stored > problem.look_ahead as u64)),
-            ("buffer_bytes", Value::Integer(self.most(|rank| rank.tally.buffers) * apexmap_base::units::WORD_BYTES)),
+            ("buffer_bytes", Value::Integer(self.max(|rank| rank.tally.buffers) * apexmap_base::units::WORD_BYTES)),
             ("errors", Value::Integer(errors)),
             ("error_fraction", Value::Real(error_fraction)),
             ("table_hash", Value::Text(format!("{:016x}", self.0.iter().fold(0, |hash, rank| hash ^ rank.hash)))),
@@ -137,7 +137,7 @@ impl Reports {
         ]);
         outputs.extend(self.skew(problem));
         let excess: Option<u64> = self.0.iter().map(|rank| rank.tally.excess).sum();
-        outputs.extend(excess.map(|excess| ("excess_share", an_update(excess))));
+        outputs.extend(excess.map(|excess| ("excess_share", per_update(excess))));
         outputs.extend(granted.outputs());
         Outcome { seconds: slowest, outputs, verdict: self.verdict(rules, error_fraction) }
     }
@@ -148,8 +148,8 @@ impl Reports {
         if parts == 1 {
             return Vec::new();
         }
-        let counted = problem.share(0).min(LOOK_AHEAD_LIMIT as u64) as f64;
-        let (fullest, fair) = (self.most(|rank| rank.fullest), fair_fullest(counted, parts as f64));
+        let counted = problem.stream_updates(0).min(LOOK_AHEAD_LIMIT as u64) as f64;
+        let (fullest, fair) = (self.max(|rank| rank.fullest), fair_fullest(counted, parts as f64));
         // Successive values are shifts of each other. Even good starts are therefore less uniform than independent draws.
         let weak = fullest as f64 > fair + 8.0 * fair.sqrt();
         vec![
@@ -168,9 +168,9 @@ impl Reports {
                 "{applied} updates were applied and {discarded} discarded, but {generated} were generated"
             ));
         }
-        let found = self.0.iter().fold(0, |hash, rank| hash ^ rank.hash ^ rank.tally.discarded_hash);
-        let demanded = self.0.iter().fold(0, |hash, rank| hash ^ rank.demanded_hash);
-        if found != demanded {
+        let applied_hash = self.0.iter().fold(0, |hash, rank| hash ^ rank.hash ^ rank.tally.discarded_hash);
+        let demanded_hash = self.0.iter().fold(0, |hash, rank| hash ^ rank.demanded_hash);
+        if applied_hash != demanded_hash {
             return Err("the hash of the updates that were applied or discarded is wrong".into());
         }
         Ok(())
@@ -191,19 +191,19 @@ impl Reports {
         }
         if rules.races {
             return match error_fraction {
-                share if share <= MOST_ERRORS => Ok(()),
+                share if share <= MAX_ERROR_FRACTION => Ok(()),
                 share => Err(format!("{:.3} % of the words are wrong; the maximum is 1 %", 100.0 * share)),
             };
         }
         match (self.sum(|rank| u64::from(rank.hash != rank.demanded_hash)), self.sum(|rank| rank.errors)) {
             (0, 0) => Ok(()),
             (0, errors) => Err(format!("{errors} words of the table are wrong")),
-            (unlike, errors) => Err(format!(
-                "the hash of the table is wrong on {unlike} of {ranks} ranks, and {errors} of its words are wrong"
+            (wrong_ranks, errors) => Err(format!(
+                "the hash of the table is wrong on {wrong_ranks} of {ranks} ranks, and {errors} of its words are wrong"
             )),
         }
     }
 }
 
 /// Maximum fraction of wrong words. The definition allows 1 %; the reference implementation counts words of the table.
-const MOST_ERRORS: f64 = 0.01;
+const MAX_ERROR_FRACTION: f64 = 0.01;

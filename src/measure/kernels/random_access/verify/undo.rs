@@ -1,12 +1,12 @@
 //! Applies all updates again by a method different from the algorithm's: each update is sent directly from its generator to the owner
 //! of its word.
 
-use super::hash::hash_of_updates;
+use super::hash::hash_updates;
 use crate::comm::Collectives;
 use crate::crew::Crew;
 use crate::kernels::random_access::problem::{LOOK_AHEAD_LIMIT, Problem};
 use crate::kernels::shared::updates::random_stream::Generator;
-use crate::kernels::shared::updates::table::{Table, share};
+use crate::kernels::shared::updates::table::{Table, as_atomic_words};
 use crate::prefetch;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -33,41 +33,41 @@ const EARLY: usize = 128;
 /// Applies all updates. Calls `note` with the fraction that is complete. Collective.
 pub fn undo<C: Collectives>(comm: &C, problem: &Problem, crew: &Crew, table: &mut Table, note: impl Fn(f64)) -> Demand {
     match problem.nodes.count * problem.nodes.cores {
-        1 => undo_alone(problem, crew, table, note),
-        ranks => undo_together(comm, problem, ranks, table, note),
+        1 => undo_locally(problem, crew, table, note),
+        ranks => undo_distributed(comm, problem, ranks, table, note),
     }
 }
 
 /// Applies all updates if there is only one rank. Threads take segments of the streams; any two threads may update the same word.
-fn undo_alone(problem: &Problem, crew: &Crew, table: &mut Table, note: impl Fn(f64)) -> Demand {
+fn undo_locally(problem: &Problem, crew: &Crew, table: &mut Table, note: impl Fn(f64)) -> Demand {
     let first = problem.owners.first(problem.part);
-    let (words, updates, hash) = (share(table.words), AtomicU64::new(0), AtomicU64::new(0));
+    let (words, updates, hash) = (as_atomic_words(table.words), AtomicU64::new(0), AtomicU64::new(0));
     let segments = |stream: usize| {
-        let share = problem.share(stream);
+        let share = problem.stream_updates(stream);
         let starts = (0..share).step_by(SEGMENT as usize);
         starts.map(move |start| (stream, start, SEGMENT.min(share - start)))
     };
-    let count = problem.mine.clone().map(|stream| problem.share(stream).div_ceil(SEGMENT)).sum::<u64>();
+    let count = problem.own_streams.clone().map(|stream| problem.stream_updates(stream).div_ceil(SEGMENT)).sum::<u64>();
     let work = |(stream, start, count): (usize, u64, u64)| {
         let mut generator = problem.generator_after(stream, start);
-        let part = Part { words, first, problem, alone: crew.threads() == 1 };
+        let part = RankPart { words, first, problem, exclusive: crew.threads() == 1 };
         hash.fetch_xor(part.undo(&mut generator, count), Ordering::Relaxed);
         updates.fetch_add(count, Ordering::Relaxed);
     };
-    crew.each(count as usize, problem.mine.clone().flat_map(segments), work, note);
+    crew.for_each(count as usize, problem.own_streams.clone().flat_map(segments), work, note);
     Demand { updates: updates.into_inner(), hash: hash.into_inner(), fullest: 0 }
 }
 
 /// A rank's part of the table, for one of its threads.
-struct Part<'a> {
+struct RankPart<'a> {
     words: &'a [AtomicU64],
     first: u64,
     problem: &'a Problem,
     /// Whether no other thread applies updates.
-    alone: bool,
+    exclusive: bool,
 }
 
-impl Part<'_> {
+impl RankPart<'_> {
     /// Applies the next `left` updates of a stream. Returns their hash.
     fn undo(&self, generator: &mut Generator, mut left: u64) -> u64 {
         let (mut values, mut hash) = ([0; OWN_CHUNK], 0);
@@ -75,14 +75,14 @@ impl Part<'_> {
             let values = &mut values[..left.min(OWN_CHUNK as u64) as usize];
             left -= values.len() as u64;
             generator.fill(values);
-            hash ^= hash_of_updates(values, self.problem.index);
+            hash ^= hash_updates(values, self.problem.index);
             self.apply(values);
         }
         hash
     }
 
     fn place(&self, value: u64) -> usize {
-        self.problem.index.of(value).wrapping_sub(self.first) as usize
+        self.problem.index.word(value).wrapping_sub(self.first) as usize
     }
 
     /// Applies the updates in order. It prefetches each word some updates before it is needed.
@@ -91,16 +91,16 @@ impl Part<'_> {
     /// If a word is not in this part.
     fn apply(&self, values: &[u64]) {
         let word = |value: u64| self.words.as_ptr().wrapping_add(self.place(value)).cast();
-        values.iter().take(EARLY).for_each(|&value| prefetch::early(word(value)));
+        values.iter().take(EARLY).for_each(|&value| prefetch::prefetch_far(word(value)));
         for (number, &value) in values.iter().enumerate() {
             if let Some(&early) = values.get(number + EARLY) {
-                prefetch::early(word(early));
+                prefetch::prefetch_far(word(early));
             }
             if let Some(&near) = values.get(number + NEAR) {
-                prefetch::near(word(near));
+                prefetch::prefetch_near(word(near));
             }
             let word = &self.words[self.place(value)];
-            if self.alone {
+            if self.exclusive {
                 word.store(word.load(Ordering::Relaxed) ^ value, Ordering::Relaxed);
             } else {
                 word.fetch_xor(value, Ordering::Relaxed);
@@ -110,7 +110,7 @@ impl Part<'_> {
 }
 
 /// Applies all updates if several ranks share a table. Every update is sent to its owner, which is computed by division.
-fn undo_together<C: Collectives>(
+fn undo_distributed<C: Collectives>(
     comm: &C,
     problem: &Problem,
     ranks: usize,
@@ -118,13 +118,13 @@ fn undo_together<C: Collectives>(
     note: impl Fn(f64),
 ) -> Demand {
     let first = problem.owners.first(problem.part);
-    let part = Part { words: share(table.words), first, problem, alone: true };
+    let part = RankPart { words: as_atomic_words(table.words), first, problem, exclusive: true };
     let (mut demands, mut fullest) = (vec![0u64; 2 * ranks], 0);
     deliver(comm, problem, ranks, |delivery| {
         fullest = delivery.fullest.max(fullest);
-        for (own, demand) in delivery.sent.each().zip(demands.chunks_exact_mut(2)) {
+        for (own, demand) in delivery.sent.owner_lists().zip(demands.chunks_exact_mut(2)) {
             demand[0] += own.len() as u64;
-            demand[1] ^= hash_of_updates(own, problem.index);
+            demand[1] ^= hash_updates(own, problem.index);
         }
         part.apply(delivery.received);
         note(delivery.share_done);
@@ -142,7 +142,7 @@ fn undo_together<C: Collectives>(
 /// One round of [`deliver`].
 pub struct Delivery<'a> {
     /// The updates that this rank generated in the round.
-    pub sent: &'a Lists,
+    pub sent: &'a OwnerLists,
     /// The updates of the round whose words this rank owns, from all ranks.
     pub received: &'a [u64],
     /// The same as [`Demand::fullest`] in the first round of a stream, 0 in later rounds.
@@ -153,13 +153,13 @@ pub struct Delivery<'a> {
 
 /// Generates all updates in rounds of [`CHUNK`] and sends each to the owner of its word, which is computed by division. Calls
 /// `receive` after every round. Collective.
-pub fn deliver<C: Collectives>(comm: &C, problem: &Problem, ranks: usize, mut each: impl FnMut(&Delivery)) {
-    let (mut values, mut sent, mut received) = (vec![0; CHUNK], Lists::new(ranks), Vec::new());
+pub fn deliver<C: Collectives>(comm: &C, problem: &Problem, ranks: usize, mut receive: impl FnMut(&Delivery)) {
+    let (mut values, mut sent, mut received) = (vec![0; CHUNK], OwnerLists::new(ranks), Vec::new());
     let (streams, rounds) = (problem.streams_per_rank(), problem.rounds(CHUNK));
     for number in 0..streams {
-        let stream = problem.mine.clone().nth(number);
+        let stream = problem.own_streams.clone().nth(number);
         let mut generator = stream.map(|stream| problem.generator(stream));
-        let mut left = stream.map_or(0, |stream| problem.share(stream));
+        let mut left = stream.map_or(0, |stream| problem.stream_updates(stream));
         for round in 0..rounds {
             let values = &mut values[..left.min(CHUNK as u64) as usize];
             left -= values.len() as u64;
@@ -174,13 +174,13 @@ pub fn deliver<C: Collectives>(comm: &C, problem: &Problem, ranks: usize, mut ea
             }
             let fullest = if round == 0 { sent.fullest_of_first() } else { 0 };
             let share_done = (number as f64 + (round + 1) as f64 / rounds as f64) / streams as f64;
-            each(&Delivery { sent: &sent, received: &received, fullest, share_done });
+            receive(&Delivery { sent: &sent, received: &received, fullest, share_done });
         }
     }
 }
 
 /// Updates sorted by their owners.
-pub struct Lists {
+pub struct OwnerLists {
     owners: Vec<u32>,
     counts: Vec<usize>,
     sorted: Vec<u64>,
@@ -188,13 +188,13 @@ pub struct Lists {
     ends: Vec<usize>,
 }
 
-impl Lists {
+impl OwnerLists {
     fn new(ranks: usize) -> Self {
         Self { owners: Vec::new(), counts: vec![0; ranks], sorted: Vec::new(), ends: vec![0; ranks] }
     }
 
     fn sort(&mut self, problem: &Problem, values: &[u64]) {
-        let owner = |value: u64| problem.nodes.rank(problem.owners.by_division(problem.index.of(value)));
+        let owner = |value: u64| problem.nodes.rank(problem.owners.owner_by_division(problem.index.word(value)));
         self.owners.clear();
         self.owners.extend(values.iter().map(|&value| owner(value) as u32));
         self.counts.fill(0);
@@ -213,7 +213,7 @@ impl Lists {
     }
 
     /// Iterates over the owners and returns the updates of each.
-    fn each(&self) -> impl Iterator<Item = &[u64]> {
+    fn owner_lists(&self) -> impl Iterator<Item = &[u64]> {
         self.counts.iter().zip(&self.ends).map(|(count, &end)| &self.sorted[end - count..end])
     }
 

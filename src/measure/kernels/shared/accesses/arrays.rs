@@ -4,7 +4,7 @@ use crate::numerics::power_law::remote_share;
 use apexmap_base::point::Point;
 
 /// Smallest duration of a run in seconds, computed with the costs below. These costs are lower bounds: runs almost always take longer.
-const LEAST_SECONDS: f64 = 1e-3;
+const MIN_SECONDS: f64 = 1e-3;
 /// Seconds per access whose words are in the first-level cache.
 const LOCAL_SECONDS: f64 = 0.5e-9;
 /// Additional seconds per word of an access.
@@ -12,11 +12,11 @@ const WORD_SECONDS: f64 = 0.025e-9;
 /// Additional seconds per access to another rank's memory.
 const REMOTE_SECONDS: f64 = 100e-9;
 /// Smallest expected number of remote accesses per rank. With this number the busiest of hundreds of ranks has few more than the mean.
-const LEAST_REMOTE: f64 = 400.0;
+const MIN_REMOTE_ACCESSES: f64 = 400.0;
 /// Largest number of accesses per rank. They are drawn for each run and kept in memory.
-const MOST_ACCESSES: f64 = (1 << 22) as f64;
+const MAX_ACCESSES: f64 = (1 << 22) as f64;
 /// Largest number of words that the accesses of a rank read.
-const MOST_WORDS: f64 = (1 << 27) as f64;
+const MAX_WORDS: f64 = (1 << 27) as f64;
 
 /// Returns the default of N. A run then lasts long enough for the clock and has enough remote accesses to average out, within
 /// limits of time and memory.
@@ -25,15 +25,15 @@ const MOST_WORDS: f64 = (1 << 27) as f64;
 pub(in crate::kernels) fn count(point: &Point) -> u64 {
     // Rank 0 of `apex_map.neighbours` accesses only its own memory.
     let ranks = if point.params.contains_key("neighbours") { 1 } else { point.ranks };
-    enough(point, remote_share(ranks, point.real("alpha")))
+    count_for_share(point, remote_share(ranks, point.real("alpha")))
 }
 
 /// Returns the number of index arrays for a given fraction of remote accesses.
-pub(in crate::kernels) fn enough(point: &Point, remote: f64) -> u64 {
+pub(in crate::kernels) fn count_for_share(point: &Point, remote: f64) -> u64 {
     let (indices, block) = (point.integer("I") as f64, point.integer("L") as f64);
     let access = LOCAL_SECONDS + WORD_SECONDS * block + REMOTE_SECONDS * remote;
-    let of_remote = if remote > 0.0 { LEAST_REMOTE / remote } else { 0.0 };
-    let wanted = (LEAST_SECONDS / access).max(of_remote);
-    let accesses = wanted.min(MOST_ACCESSES).min(MOST_WORDS / block);
+    let accesses_for_remote = if remote > 0.0 { MIN_REMOTE_ACCESSES / remote } else { 0.0 };
+    let accesses_needed = (MIN_SECONDS / access).max(accesses_for_remote);
+    let accesses = accesses_needed.min(MAX_ACCESSES).min(MAX_WORDS / block);
     ((accesses / indices).ceil() as u64).max(1).next_power_of_two()
 }

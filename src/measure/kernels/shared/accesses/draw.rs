@@ -18,8 +18,8 @@ pub(in crate::kernels) struct Location(u64);
 impl Location {
     pub(in crate::kernels) const OFFSET_BITS: u32 = 40;
 
-    fn new(after: u64, offset: u64) -> Self {
-        Self(after << Self::OFFSET_BITS | offset)
+    fn new(distance: u64, offset: u64) -> Self {
+        Self(distance << Self::OFFSET_BITS | offset)
     }
 
     /// Returns the word offsets of locations that are all in the reader's own memory.
@@ -57,25 +57,27 @@ enum Law {
     /// The power law of Apex-Map.
     Power(PowerLaw),
     /// A given fraction of the accesses goes to other ranks. Own and remote blocks are each drawn uniformly.
-    Given { remote: f64, own: u64, all: u64 },
+    RemoteShare { remote: f64, own: u64, blocks: u64 },
 }
 
 impl Law {
-    fn of(point: &Point) -> Self {
+    fn from_point(point: &Point) -> Self {
         let block = point.integer("L");
-        let (own, all) = (local_words(point) / block, point.integer("M") / block);
+        let (own, blocks) = (local_words(point) / block, point.integer("M") / block);
         if point.params.contains_key("given_remote_share") {
-            return Self::Given { remote: point.real("given_remote_share"), own, all };
+            return Self::RemoteShare { remote: point.real("given_remote_share"), own, blocks };
         }
-        Self::Power(PowerLaw::new(all, point.real("alpha")))
+        Self::Power(PowerLaw::new(blocks, point.real("alpha")))
     }
 
     #[inline]
     fn sample(self, random: &mut Pcg64Mcg) -> u64 {
         match self {
             Self::Power(law) => law.sample(random),
-            Self::Given { remote, own, all } if random.random::<f64>() < remote => random.random_range(own..all),
-            Self::Given { own, .. } => random.random_range(0..own),
+            Self::RemoteShare { remote, own, blocks } if random.random::<f64>() < remote => {
+                random.random_range(own..blocks)
+            }
+            Self::RemoteShare { own, .. } => random.random_range(0..own),
         }
     }
 }
@@ -96,7 +98,7 @@ impl Draws {
     pub(in crate::kernels) fn new(point: &Point, rank: usize, stream: u64, purpose: u64) -> Self {
         let block = point.integer("L");
         Self {
-            law: Law::of(point),
+            law: Law::from_point(point),
             random: Pcg64Mcg::seed_from_u64(seed(&[point.integer("seed"), rank as u64, stream, purpose])),
             block,
             local: local_words(point),
@@ -122,12 +124,12 @@ impl Draws {
     }
 
     /// Returns the sum that a correct pass over `array` reads.
-    pub(in crate::kernels) fn expected(&self, array: &[Location]) -> u64 {
-        let sum_of = |at: &Location| {
-            let after = at.0 >> Location::OFFSET_BITS;
-            let (owner, first) = ((self.rank + after) % self.ranks, at.offset() as u64);
+    pub(in crate::kernels) fn expected_sum(&self, array: &[Location]) -> u64 {
+        let block_sum = |location: &Location| {
+            let distance = location.0 >> Location::OFFSET_BITS;
+            let (owner, first) = ((self.rank + distance) % self.ranks, location.offset() as u64);
             potential(owner, first + self.block).wrapping_sub(potential(owner, first))
         };
-        array.iter().fold(0, |sum: u64, at| sum.wrapping_add(sum_of(at)))
+        array.iter().fold(0, |sum: u64, location| sum.wrapping_add(block_sum(location)))
     }
 }

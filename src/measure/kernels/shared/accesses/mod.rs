@@ -13,7 +13,7 @@ pub mod timing;
 pub mod two_sided;
 pub mod warm_up;
 
-use crate::comm::arena::{Arena, Granted, Pages};
+use crate::comm::arena::{Arena, GrantedPages, Pages};
 use crate::kernels::{Domain, Output, Parameter, output};
 use apexmap_base::error::Result;
 use apexmap_base::point::Point;
@@ -25,35 +25,35 @@ pub(in crate::kernels) const M: Parameter = Parameter {
     column: "memory_words",
     unit: Unit::Words,
     meaning: "global memory, evenly distributed across the ranks",
-    domain: Domain::Global { least: 1, most: 1 << 60, default: 64 << 20 },
+    domain: Domain::Global { min: 1, max: 1 << 60, default: 64 << 20 },
 };
 pub(in crate::kernels) const ALPHA: Parameter = Parameter {
     name: "alpha",
     column: "alpha",
     unit: Unit::None,
     meaning: "temporal locality: shape of the power law of the addresses; 1 is uniform, smaller is more local",
-    domain: Domain::Real { above: 0.0, most: 1.0, default: 1.0 },
+    domain: Domain::Real { exclusive_min: 0.0, max: 1.0, default: 1.0 },
 };
 pub(in crate::kernels) const L: Parameter = Parameter {
     name: "L",
     column: "block_words",
     unit: Unit::Words,
     meaning: "spatial locality: consecutive words per access",
-    domain: Domain::Integer { least: 1, most: 1 << 30, default: 1 },
+    domain: Domain::Integer { min: 1, max: 1 << 30, default: 1 },
 };
 pub(in crate::kernels) const I: Parameter = Parameter {
     name: "I",
     column: "indices",
     unit: Unit::None,
     meaning: "accesses per index array",
-    domain: Domain::Integer { least: 1, most: 1 << 32, default: 1024 },
+    domain: Domain::Integer { min: 1, max: 1 << 32, default: 1024 },
 };
 pub(in crate::kernels) const N: Parameter = Parameter {
     name: "N",
     column: "index_arrays",
     unit: Unit::None,
     meaning: "number of index arrays in one run; the default is large enough for the clock and for remote accesses to average out",
-    domain: Domain::Chosen { least: 1, most: 1 << 32, from: "I, L, alpha and P", choose: arrays::count },
+    domain: Domain::Chosen { min: 1, max: 1 << 32, depends_on: "I, L, alpha and P", choose: arrays::count },
 };
 pub(in crate::kernels) const PAGES: Parameter = Parameter {
     name: "pages",
@@ -67,28 +67,28 @@ pub(in crate::kernels) const SEED: Parameter = Parameter {
     column: "seed",
     unit: Unit::None,
     meaning: "seed of the random addresses",
-    domain: Domain::Integer { least: 0, most: u64::MAX, default: 1 },
+    domain: Domain::Integer { min: 0, max: u64::MAX, default: 1 },
 };
 pub(in crate::kernels) const B: Parameter = Parameter {
     name: "B",
     column: "receive_buffers",
     unit: Unit::None,
     meaning: "receive buffers: maximum outstanding remote accesses per rank",
-    domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
+    domain: Domain::Integer { min: 1, max: 1 << 16, default: 16 },
 };
 pub(in crate::kernels) const SMSG: Parameter = Parameter {
     name: "SMSG",
     column: "send_handles",
     unit: Unit::None,
     meaning: "send handles: maximum outstanding sends per rank, separately for requests and replies: 2 SMSG in total",
-    domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
+    domain: Domain::Integer { min: 1, max: 1 << 16, default: 16 },
 };
 pub(in crate::kernels) const NSER: Parameter = Parameter {
     name: "NSER",
     column: "serve_limit",
     unit: Unit::None,
     meaning: "serve limit: maximum requests of other ranks answered after each own access",
-    domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
+    domain: Domain::Integer { min: 1, max: 1 << 16, default: 16 },
 };
 
 /// The z-axis of the paper's figures: "the achieved bandwidth per processes" (Section 3.3).
@@ -140,7 +140,11 @@ pub(in crate::kernels) fn buffer_words(point: &Point, drawn: u64, blocks: u64) -
 }
 
 /// Returns this rank's share of the global memory, filled with its [`contents`], and the pages that the system granted.
-pub(in crate::kernels) fn memory<'a>(point: &Point, rank: usize, arena: &'a mut Arena) -> Result<(&'a [u64], Granted)> {
+pub(in crate::kernels) fn memory<'a>(
+    point: &Point,
+    rank: usize,
+    arena: &'a mut Arena,
+) -> Result<(&'a [u64], GrantedPages)> {
     let pages = Pages::from_name(point.text("pages"));
     arena.words(pages, local_words(point) as usize, rank as u64, |word| contents(rank as u64, word as u64))
 }

@@ -6,8 +6,8 @@
 
 use super::draw::Location;
 use super::memory;
-use super::tally::Tally;
-use super::timing::{Arrays, in_quarters, time};
+use super::tally::PassTally;
+use super::timing::{Arrays, run_quarters, time};
 use crate::comm::arena::Arena;
 use crate::comm::{GetWindow, Rma};
 use crate::kernels::Outcome;
@@ -25,7 +25,7 @@ pub(in crate::kernels) fn run<C: Rma>(comm: &C, point: &Point, stream: u64, aren
 }
 
 /// Maximum number of consecutive own accesses before a rank looks for arrived blocks.
-const RUN: usize = 64;
+const MAX_OWN_RUN: usize = 64;
 
 /// The state of one rank in a pass.
 struct Rank<'a, C, W> {
@@ -41,22 +41,22 @@ struct Rank<'a, C, W> {
 
 impl<C: Rma, W: GetWindow> Rank<'_, C, W> {
     /// Runs the left column of Table 1 for all index arrays.
-    fn pass(&mut self, locations: &[Location]) -> Tally {
+    fn pass(&mut self, locations: &[Location]) -> PassTally {
         self.sum.clear();
         self.remote = 0;
-        let quarters = in_quarters(self.comm, locations, |part| self.access(part));
+        let quarters = run_quarters(self.comm, locations, |part| self.access(part));
         while self.outstanding > 0 {
             self.wait();
         }
-        let own_end = self.comm.now();
+        let own_end = self.comm.wall_time();
         self.comm.barrier();
         let (sum, remote) = (self.sum.total(), self.remote);
-        Tally { sum, remote, served: 0, quarters, own_end, end: self.comm.now() }
+        PassTally { sum, remote, served: 0, quarters, own_end, end: self.comm.wall_time() }
     }
 
     fn access(&mut self, mut locations: &[Location]) {
         while !locations.is_empty() {
-            let own = locations.iter().take(RUN).take_while(|location| location.is_own()).count();
+            let own = locations.iter().take(MAX_OWN_RUN).take_while(|location| location.is_own()).count();
             let (own, others) = locations.split_at(own);
             if !own.is_empty() {
                 self.sum.add_all(self.memory, Location::offsets(own));

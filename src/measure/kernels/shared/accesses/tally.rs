@@ -4,7 +4,7 @@ use super::draw::{Draws, Location};
 
 /// Counts and clock readings of a rank's pass over accesses.
 #[derive(Clone, Copy, Default)]
-pub(in crate::kernels) struct Tally {
+pub(in crate::kernels) struct PassTally {
     pub(in crate::kernels) sum: u64,
     pub(in crate::kernels) remote: u64,
     pub(in crate::kernels) served: u64,
@@ -17,20 +17,20 @@ pub(in crate::kernels) struct Tally {
 }
 
 /// The operations that a rank must implement to be timed.
-pub(in crate::kernels) trait Accesses {
+pub(in crate::kernels) trait TimedRank {
     /// Returns the memory that is read before the clock runs.
     fn memory(&self) -> &[u64];
     /// Returns the number of words after which the warm-up may end before [`super::warm_up::WarmUp::LEAST`], if its time per access is
     /// steady. The number is the same on all ranks.
-    fn enough_words(&self) -> u64 {
+    fn sufficient_words(&self) -> u64 {
         u64::MAX
     }
     /// Prepares accesses before they run, while the clock does not run.
     fn prepare(&mut self, _: &[Location]) {}
     /// Runs the accesses. All ranks do this at the same time.
-    fn pass(&mut self, locations: &[Location]) -> Tally;
+    fn pass(&mut self, locations: &[Location]) -> PassTally;
     /// Returns the sum that a correct pass over `array` reads.
-    fn expected(&self, draws: &Draws, array: &[Location]) -> u64 {
-        draws.expected(array)
+    fn expected_sum(&self, draws: &Draws, array: &[Location]) -> u64 {
+        draws.expected_sum(array)
     }
 }

@@ -1,9 +1,9 @@
 //! Runs the warm-up and the timed passes, verifies them, and gathers the results of the ranks.
 
 use super::draw::{Draws, Location};
-use super::tally::{Accesses, Tally};
+use super::tally::{PassTally, TimedRank};
 use super::warm_up;
-use crate::comm::arena::Granted;
+use crate::comm::arena::GrantedPages;
 use crate::comm::{Collectives, Comm};
 use crate::kernels::Outcome;
 use crate::numerics::statistics::{Summary, median};
@@ -25,12 +25,12 @@ pub(in crate::kernels) enum Arrays {
 
 /// The time of some of the accesses.
 #[derive(Clone, Copy, Default)]
-struct Stretch {
+struct TimedPart {
     seconds: f64,
     accesses: usize,
 }
 
-impl Stretch {
+impl TimedPart {
     fn add(&mut self, seconds: f64, accesses: usize) {
         self.seconds += seconds;
         self.accesses += accesses;
@@ -39,7 +39,7 @@ impl Stretch {
 
 /// Times and counts of one rank, summed over all passes of a run.
 #[derive(Default)]
-struct Clocked {
+struct RankTotals {
     /// Time until no other rank needed this rank any more.
     seconds: f64,
     /// Time until the rank had summed its own data.
@@ -47,26 +47,26 @@ struct Clocked {
     remote: u64,
     served: u64,
     sum: u64,
-    first: Stretch,
-    last: Stretch,
+    first: TimedPart,
+    last: TimedPart,
 }
 
-impl Clocked {
+impl RankTotals {
     fn drift(&self) -> Option<f64> {
-        let each = |part: &Stretch| part.seconds / part.accesses as f64;
-        Some(each(&self.last) / each(&self.first) - 1.0).filter(|drift| drift.is_finite())
+        let seconds_per_access = |part: &TimedPart| part.seconds / part.accesses as f64;
+        Some(seconds_per_access(&self.last) / seconds_per_access(&self.first) - 1.0).filter(|drift| drift.is_finite())
     }
 }
 
 /// Measures the cost of reading the clock: the median time between two consecutive readings, in seconds.
 fn clock_seconds(comm: &impl Comm) -> f64 {
-    let readings: Vec<f64> = (0..64).map(|_| comm.now()).collect();
+    let readings: Vec<f64> = (0..64).map(|_| comm.wall_time()).collect();
     median(&readings.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>()).unwrap_or(0.0)
 }
 
 /// Runs the accesses and returns the clock's readings after the first quarter and before the last. Returns `None` for fewer than
 /// four accesses.
-pub(in crate::kernels) fn in_quarters(
+pub(in crate::kernels) fn run_quarters(
     comm: &impl Comm,
     locations: &[Location],
     mut run: impl FnMut(&[Location]),
@@ -75,9 +75,9 @@ pub(in crate::kernels) fn in_quarters(
     let (first, rest) = locations.split_at(quarter);
     let (middle, last) = rest.split_at(rest.len() - quarter);
     run(first);
-    let first_end = comm.now();
+    let first_end = comm.wall_time();
     run(middle);
-    let last_start = comm.now();
+    let last_start = comm.wall_time();
     run(last);
     (quarter > 0).then_some((first_end, last_start))
 }
@@ -88,12 +88,12 @@ struct Reads<'a, F> {
     pass: F,
 }
 
-impl<F: FnMut(&[Location]) -> Tally> Accesses for Reads<'_, F> {
+impl<F: FnMut(&[Location]) -> PassTally> TimedRank for Reads<'_, F> {
     fn memory(&self) -> &[u64] {
         self.memory
     }
 
-    fn pass(&mut self, locations: &[Location]) -> Tally {
+    fn pass(&mut self, locations: &[Location]) -> PassTally {
         (self.pass)(locations)
     }
 }
@@ -102,9 +102,9 @@ impl<F: FnMut(&[Location]) -> Tally> Accesses for Reads<'_, F> {
 pub(in crate::kernels) fn time<C: Collectives>(
     comm: &C,
     run: (&Point, u64),
-    (memory, granted): (&[u64], Granted),
+    (memory, granted): (&[u64], GrantedPages),
     arrays: Arrays,
-    pass: impl FnMut(&[Location]) -> Tally,
+    pass: impl FnMut(&[Location]) -> PassTally,
 ) -> Outcome {
     time_accesses(comm, run, granted, arrays, &mut Reads { memory, pass })
 }
@@ -141,18 +141,18 @@ pub(in crate::kernels) fn replay((point, stream): (&Point, u64), warm_up: u64, m
 pub(in crate::kernels) fn time_accesses<C: Collectives>(
     comm: &C,
     (point, stream): (&Point, u64),
-    granted: Granted,
+    granted: GrantedPages,
     arrays: Arrays,
-    rank: &mut impl Accesses,
+    rank: &mut impl TimedRank,
 ) -> Outcome {
     let draws = |purpose| Draws::new(point, comm.rank(), stream, purpose);
     let (length, passes, parts) = shape(point, arrays);
     let (mut timed, mut expected) = (draws(0), 0_u64);
     let mut array = timed.array(length);
     let warm_up = warm_up::run(comm, point, draws(1), rank);
-    let reading = clock_seconds(comm);
+    let clock_cost = clock_seconds(comm);
     let quarter = passes * parts / 4;
-    let mut clocked = Clocked::default();
+    let mut totals = RankTotals::default();
     // The observed time includes the draws between passes, because a query of the system at every pass would take longer than some
     // passes.
     observer::clock_starts();
@@ -163,46 +163,46 @@ pub(in crate::kernels) fn time_accesses<C: Collectives>(
         comm.barrier();
         for (part, locations) in array.chunks(length.div_ceil(parts)).enumerate() {
             rank.prepare(locations);
-            let start = comm.now();
+            let start = comm.wall_time();
             let tally = rank.pass(locations);
-            let since = |moment: f64| (moment - start - reading).max(0.0);
-            clocked.seconds += since(tally.end);
-            clocked.own += since(tally.own_end);
-            clocked.remote += tally.remote;
-            clocked.served += tally.served;
-            clocked.sum = clocked.sum.wrapping_add(tally.sum);
+            let elapsed_until = |moment: f64| (moment - start - clock_cost).max(0.0);
+            totals.seconds += elapsed_until(tally.end);
+            totals.own += elapsed_until(tally.own_end);
+            totals.remote += tally.remote;
+            totals.served += tally.served;
+            totals.sum = totals.sum.wrapping_add(tally.sum);
             if let Some((first, last)) = tally.quarters {
-                clocked.first.add(first - start, 1);
-                clocked.last.add(tally.own_end - last, 1);
+                totals.first.add(first - start, 1);
+                totals.last.add(tally.own_end - last, 1);
             } else if number * parts + part < quarter {
-                clocked.first.add(since(tally.end), locations.len());
+                totals.first.add(elapsed_until(tally.end), locations.len());
             } else if number * parts + part >= passes * parts - quarter {
-                clocked.last.add(since(tally.end), locations.len());
+                totals.last.add(elapsed_until(tally.end), locations.len());
             }
         }
-        expected = expected.wrapping_add(rank.expected(&timed, &array));
+        expected = expected.wrapping_add(rank.expected_sum(&timed, &array));
     }
     observer::clock_stops();
     let accesses = (length * passes * comm.size()) as f64;
-    outcome(comm, &clocked, clocked.sum == expected, accesses, warm_up, granted)
+    outcome(comm, &totals, totals.sum == expected, accesses, warm_up, granted)
 }
 
 /// Combines the clocks of all ranks into an outcome. `accesses` is the total over all ranks.
 fn outcome<C: Collectives>(
     comm: &C,
-    clocked: &Clocked,
-    right: bool,
+    totals: &RankTotals,
+    correct: bool,
     accesses: f64,
     warm_up: u64,
-    granted: Granted,
+    granted: GrantedPages,
 ) -> Outcome {
-    let Clocked { seconds, own, remote, served, .. } = *clocked;
-    let drift = clocked.drift().unwrap_or(f64::NAN);
-    let report = [seconds.to_bits(), own.to_bits(), remote, served, u64::from(!right), drift.to_bits()];
-    let all = comm.gather(&report).unwrap_or_else(|| report.to_vec());
-    let column = |k: usize| all.chunks_exact(report.len()).map(move |row| row[k]);
+    let RankTotals { seconds, own, remote, served, .. } = *totals;
+    let drift = totals.drift().unwrap_or(f64::NAN);
+    let report = [seconds.to_bits(), own.to_bits(), remote, served, u64::from(!correct), drift.to_bits()];
+    let reports = comm.gather(&report).unwrap_or_else(|| report.to_vec());
+    let column = |k: usize| reports.chunks_exact(report.len()).map(move |row| row[k]);
     let times: Vec<f64> = column(1).map(f64::from_bits).collect();
-    let own = Summary::of(&times).expect("there is at least one rank");
+    let own = Summary::from_samples(&times).expect("there is at least one rank");
     let slowest = times.iter().position(|time| *time == own.max).unwrap_or(0);
     let drift = column(5).nth(slowest).map(f64::from_bits).filter(|drift| drift.is_finite());
     let resolution = comm.clock_resolution();

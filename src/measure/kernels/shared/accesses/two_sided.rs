@@ -9,10 +9,10 @@
 
 use super::draw::Location;
 use super::memory;
-use super::tally::Tally;
-use super::timing::{Arrays, in_quarters, time};
+use super::tally::PassTally;
+use super::timing::{Arrays, run_quarters, time};
 use crate::comm::arena::Arena;
-use crate::comm::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Tag};
+use crate::comm::{Inbox, MailboxCapacity, Mailboxes, MemoryOutbox, Outbox, Tag};
 use crate::kernels::shared::sums::Accumulator;
 use crate::kernels::{Domain, Outcome, Parameter, Rings, parameter};
 use crate::numerics::statistics::median;
@@ -23,7 +23,7 @@ pub(in crate::kernels) const POLL_EVERY: Parameter = parameter(
     "poll_every",
     "poll_every",
     "number of own accesses after which a rank looks for requests and replies; 1 as in the paper's Table 1",
-    Domain::Integer { least: 1, most: 1 << 32, default: 1 },
+    Domain::Integer { min: 1, max: 1 << 32, default: 1 },
 );
 
 /// Returns the rings for requests and for replies.
@@ -42,7 +42,7 @@ pub(in crate::kernels) fn run<C: Mailboxes>(
     let count = |name| point.integer(name) as usize;
     let (block, buffers, handles) = (count("L"), count("B"), count("SMSG"));
     let (requests_in, requests_out) = comm.mailbox(Tag::Request, buffers, handles, 1);
-    let limits = Limits { receives: buffers, sends: handles, words: block };
+    let limits = MailboxCapacity { receives: buffers, sends: handles, words: block };
     Ok(comm.memory_mailbox(Tag::Reply, limits, memory, |replies_in, replies_out| {
         let mut rank = Rank {
             comm,
@@ -99,9 +99,9 @@ impl<C: Mailboxes> Rank<'_, '_, C> {
         const POLLS: usize = 100;
         self.comm.barrier();
         let batch = |_| {
-            let start = self.comm.now();
+            let start = self.comm.wall_time();
             (0..POLLS).for_each(|_| _ = self.serve());
-            (self.comm.now() - start) / POLLS as f64
+            (self.comm.wall_time() - start) / POLLS as f64
         };
         let times: Vec<f64> = (0..11).map(batch).collect();
         self.comm.barrier();
@@ -109,22 +109,22 @@ impl<C: Mailboxes> Rank<'_, '_, C> {
     }
 
     /// Runs the right column of Table 1 for all index arrays, including its "wait for finish".
-    fn pass(&mut self, locations: &[Location]) -> Tally {
+    fn pass(&mut self, locations: &[Location]) -> PassTally {
         self.sum.clear();
         (self.remote, self.served, self.polls) = (0, 0, 0);
         self.until_poll = self.poll_every;
-        let quarters = in_quarters(self.comm, locations, |part| self.access(part));
+        let quarters = run_quarters(self.comm, locations, |part| self.access(part));
         while self.outstanding > 0 {
             self.make_progress();
         }
-        let own_end = self.comm.now();
+        let own_end = self.comm.wall_time();
         // Wait for finish: other ranks may still request this rank's data.
         let mut barrier = self.comm.ibarrier();
         while !self.comm.test(&mut barrier) {
             self.make_progress();
         }
         let (sum, remote, served) = (self.sum.total(), self.remote, self.served);
-        Tally { sum, remote, served, quarters, own_end, end: self.comm.now() }
+        PassTally { sum, remote, served, quarters, own_end, end: self.comm.wall_time() }
     }
 
     fn access(&mut self, locations: &[Location]) {

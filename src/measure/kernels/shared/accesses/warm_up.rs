@@ -1,7 +1,7 @@
 //! The untimed accesses before a run, which fill the caches as the point's own accesses do.
 
 use super::draw::{Draws, Location};
-use super::tally::Accesses;
+use super::tally::TimedRank;
 use crate::comm::{Collectives, Comm};
 use apexmap_base::point::Point;
 use std::hint::black_box;
@@ -13,18 +13,18 @@ use std::hint::black_box;
 #[derive(Debug)]
 pub struct WarmUp {
     arrays: u64,
-    before: Option<f64>,
+    previous: Option<f64>,
     spent: f64,
     done: bool,
 }
 
 impl WarmUp {
     /// Largest relative difference of the times of two groups that count as equal.
-    pub const ALIKE: f64 = 0.05;
+    pub const TOLERANCE: f64 = 0.05;
     /// Shortest duration of the warm-up in seconds, including draws. Two groups with equal times may still be part of a slow decrease.
-    pub const LEAST: f64 = 0.008;
+    pub const MIN_SECONDS: f64 = 0.008;
     /// Time in seconds, including draws, after which no further group begins.
-    pub const BUDGET: f64 = 0.025;
+    pub const MAX_SECONDS: f64 = 0.025;
 
     /// Returns the number of arrays of the next group, or `None` if the warm-up is over.
     pub fn next_group(&self) -> Option<u64> {
@@ -33,42 +33,43 @@ impl WarmUp {
 
     /// Records a group: `seconds` is the time of its accesses, `spent` its time including draws. If `may_end` is set, the warm-up ends
     /// as soon as two consecutive groups are equal.
-    pub fn note(&mut self, seconds: f64, spent: f64, enough: bool) {
-        let each = seconds / self.arrays as f64;
+    pub fn record(&mut self, seconds: f64, spent: f64, may_end: bool) {
+        let seconds_per_array = seconds / self.arrays as f64;
         self.spent += spent;
-        let alike = self.before.is_some_and(|before| (each / before - 1.0).abs() <= Self::ALIKE);
-        self.done = self.spent >= if alike { Self::LEAST } else { Self::BUDGET } || (enough && alike);
-        self.before = Some(each);
+        let steady =
+            self.previous.is_some_and(|previous| (seconds_per_array / previous - 1.0).abs() <= Self::TOLERANCE);
+        self.done = self.spent >= if steady { Self::MIN_SECONDS } else { Self::MAX_SECONDS } || (may_end && steady);
+        self.previous = Some(seconds_per_array);
         self.arrays *= 2;
     }
 }
 
 impl Default for WarmUp {
     fn default() -> Self {
-        Self { arrays: 1, before: None, spent: 0.0, done: false }
+        Self { arrays: 1, previous: None, spent: 0.0, done: false }
     }
 }
 
 /// Maximum number of words of the rank's own memory that are read first: 64 MiB.
-const PRIMED: usize = 8 << 20;
+const PRIMED_WORDS: usize = 8 << 20;
 /// Time in seconds for which they are read again and again, at least once. Several passes are needed because a cache keeps some of
 /// its previous data for several passes. If ranks share a core, one pass suffices, because no rank keeps its caches.
-const PRIMING: f64 = 0.008;
+const PRIMING_SECONDS: f64 = 0.008;
 /// Maximum number of words that an index array of the warm-up reads.
-const ARRAY_WORDS: usize = 4 << 20;
+const MAX_ARRAY_WORDS: usize = 4 << 20;
 
 /// Returns the number of accesses of an index array of the warm-up.
 fn array_length(point: &Point) -> usize {
     let count = |name| point.integer(name) as usize;
-    count("I").min((ARRAY_WORDS / count("L")).max(1))
+    count("I").min((MAX_ARRAY_WORDS / count("L")).max(1))
 }
 
 /// Fills the caches: reads one word of each cache line. The hot end comes last, because caches keep the lines that were read last.
 pub fn prime(comm: &impl Comm, memory: &[u64]) {
-    let start = comm.now();
+    let start = comm.wall_time();
     loop {
         black_box(memory.iter().step_by(8).rev().fold(0, |sum: u64, &word| sum.wrapping_add(word)));
-        if comm.oversubscribed() || comm.now() - start >= PRIMING {
+        if comm.is_oversubscribed() || comm.wall_time() - start >= PRIMING_SECONDS {
             return;
         }
     }
@@ -79,27 +80,27 @@ pub(in crate::kernels) fn run<C: Collectives>(
     comm: &C,
     point: &Point,
     mut draws: Draws,
-    rank: &mut impl Accesses,
+    rank: &mut impl TimedRank,
 ) -> u64 {
     let memory = rank.memory();
-    prime(comm, &memory[..memory.len().min(PRIMED)]);
+    prime(comm, &memory[..memory.len().min(PRIMED_WORDS)]);
     let mut array = draws.array(array_length(point));
     let mean = |seconds: f64| comm.all_reduce_sum((seconds * 1e9) as u64) as f64 * 1e-9 / comm.size() as f64;
     let (mut warm_up, mut accesses) = (WarmUp::default(), 0);
     while let Some(arrays) = warm_up.next_group() {
-        let (begin, mut seconds) = (comm.now(), 0.0);
+        let (begin, mut seconds) = (comm.wall_time(), 0.0);
         for _ in 0..arrays {
             draws.fill(&mut array);
             rank.prepare(&array);
             comm.barrier();
-            let start = comm.now();
+            let start = comm.wall_time();
             rank.pass(&array);
-            seconds += comm.now() - start;
+            seconds += comm.wall_time() - start;
         }
         accesses += arrays * array.len() as u64;
         // The means are the same on all ranks, so all ranks decide in the same way.
         let words = accesses * point.integer("L");
-        warm_up.note(mean(seconds), mean(comm.now() - begin), words >= rank.enough_words());
+        warm_up.record(mean(seconds), mean(comm.wall_time() - begin), words >= rank.sufficient_words());
     }
     accesses
 }

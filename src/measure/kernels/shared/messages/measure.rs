@@ -12,27 +12,27 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 
 /// Maximum number of parts in the warm-up.
-const MOST_PARTS: usize = 16;
+const MAX_PARTS: usize = 16;
 /// A part counts as faster if it takes less than this fraction of the fastest earlier part.
-const FASTER: f64 = 0.95;
+const FASTER_FRACTION: f64 = 0.95;
 /// Seed of the memory that is read to evict messages from the caches.
-const OTHER_MEMORY: u64 = u64::from_be_bytes(*b"other\0\0\0");
+const EVICTION_SEED: u64 = u64::from_be_bytes(*b"other\0\0\0");
 
 /// One rank's part of a pattern.
 pub trait Exchange {
     /// Erases the messages received so far, and the count of wrong ones. Collective.
     fn clear(&mut self);
     /// Runs one round. Its messages are stamped with its number.
-    fn round(&mut self, round: u32);
+    fn run_round(&mut self, round: u32);
     /// Performs the stamps and checks of a round without its messages. The result depends on all of them, so that the compiler
     /// cannot remove them.
-    fn bookkeeping(&mut self, round: u32) -> u64;
+    fn run_bookkeeping(&mut self, round: u32) -> u64;
     /// Returns the number of ranks whose stamps and checks take place one after the other in a round.
-    fn in_turn(&self) -> f64 {
+    fn serial_ranks(&self) -> f64 {
         1.0
     }
     /// Returns the number of messages that did not arrive as sent, after all ranks have run `rounds` rounds. Collective.
-    fn wrong(&mut self, rounds: u32) -> u64;
+    fn count_wrong(&mut self, rounds: u32) -> u64;
 }
 
 /// Warms up, runs all rounds and verifies them. `messages` is the number of messages per round on this rank. Collective.
@@ -44,24 +44,24 @@ pub fn measure<C: Collectives>(
     messages: f64,
 ) -> Result<Outcome> {
     let rounds = Shape::new(point).rounds;
-    let other = match (invalidated_bytes(point), point.text("caches")) {
+    let eviction_memory = match (invalidated_bytes(point), point.text("caches")) {
         (None, "cold") => return Err(unknown_caches()),
         (None, _) => None,
-        (Some(bytes), _) => Some(arena.words(Pages::Huge, bytes.div_ceil(8) as usize, OTHER_MEMORY, |i| i as u64)?.0),
+        (Some(bytes), _) => Some(arena.words(Pages::Huge, bytes.div_ceil(8) as usize, EVICTION_SEED, |i| i as u64)?.0),
     };
-    let (warm_up_rounds, steady) = warm_up(comm, &mut exchange, rounds, other);
-    let bookkeeping = exchange.in_turn() * bookkeeping(comm, &mut exchange, rounds);
+    let (warm_up_rounds, steady) = warm_up(comm, &mut exchange, rounds, eviction_memory);
+    let bookkeeping = exchange.serial_ranks() * measure_bookkeeping(comm, &mut exchange, rounds);
     exchange.clear();
     observer::clock_starts();
-    let mut pass = pass(comm, &mut exchange, rounds, other);
+    let mut times = time_rounds(comm, &mut exchange, rounds, eviction_memory);
     observer::clock_stops();
-    let subtracted = pass.subtract(bookkeeping);
+    let subtracted = times.subtract(bookkeeping);
     comm.barrier();
-    let wrong = exchange.wrong(rounds as u32);
+    let wrong = exchange.count_wrong(rounds as u32);
 
-    let report = [pass.seconds.to_bits(), wrong, u64::from(messages > 0.0)];
-    let all = comm.gather(&report).unwrap_or_else(|| report.to_vec());
-    let column = |k: usize| all.chunks_exact(report.len()).map(move |row| row[k]);
+    let report = [times.seconds.to_bits(), wrong, u64::from(messages > 0.0)];
+    let reports = comm.gather(&report).unwrap_or_else(|| report.to_vec());
+    let column = |k: usize| reports.chunks_exact(report.len()).map(move |row| row[k]);
     let wrong: u64 = column(1).sum();
     let mut outputs = BTreeMap::from([
         ("rounds", Value::Integer(rounds as u64)),
@@ -70,9 +70,9 @@ pub fn measure<C: Collectives>(
         ("steady", Value::Integer(u64::from(steady))),
         ("wrong_messages", Value::Integer(wrong)),
     ]);
-    outputs.extend(other.map(|words| ("invalidated_bytes", Value::Integer(8 * words.len() as u64))));
+    outputs.extend(eviction_memory.map(|words| ("invalidated_bytes", Value::Integer(8 * words.len() as u64))));
     outputs.extend((messages > 0.0).then(|| ("stamping_seconds", Value::Real(subtracted / messages))));
-    outputs.extend(percentiles(pass.rounds, messages));
+    outputs.extend(percentiles(times.rounds, messages));
     let verdict = match wrong {
         0 => Ok(()),
         wrong => Err(format!("{wrong} messages did not arrive as sent")),
@@ -93,86 +93,91 @@ fn warm_up<C: Collectives>(
     comm: &C,
     exchange: &mut impl Exchange,
     rounds: usize,
-    other: Option<&[u64]>,
+    eviction_memory: Option<&[u64]>,
 ) -> (usize, bool) {
     let part = rounds.div_ceil(4);
     let mut best = f64::INFINITY;
-    for parts in 1..=MOST_PARTS {
-        let seconds = pass(comm, exchange, part, other).seconds;
-        let faster = comm.all_reduce_sum(u64::from(seconds < FASTER * best)) > 0;
+    for parts in 1..=MAX_PARTS {
+        let seconds = time_rounds(comm, exchange, part, eviction_memory).seconds;
+        let faster = comm.all_reduce_sum(u64::from(seconds < FASTER_FRACTION * best)) > 0;
         best = best.min(seconds);
         if !faster {
             return (parts * part, true);
         }
     }
-    (MOST_PARTS * part, false)
+    (MAX_PARTS * part, false)
 }
 
 /// Repetitions of the bookkeeping. The fastest counts, because an interruption would subtract too much from the rounds.
 const TRIES: usize = 3;
 /// Largest fraction of a round that counts as bookkeeping.
-const MOST_BOOKKEEPING: f64 = 0.5;
+const MAX_BOOKKEEPING_FRACTION: f64 = 0.5;
 
 /// Measures the stamps and checks of a round on this rank without messages, in seconds.
-fn bookkeeping<C: Collectives>(comm: &C, exchange: &mut impl Exchange, rounds: usize) -> f64 {
+fn measure_bookkeeping<C: Collectives>(comm: &C, exchange: &mut impl Exchange, rounds: usize) -> f64 {
     let rounds = rounds.div_ceil(4) as u32;
     let mut try_once = || {
-        let start = comm.now();
+        let start = comm.wall_time();
         for round in 0..rounds {
-            black_box(exchange.bookkeeping(round));
+            black_box(exchange.run_bookkeeping(round));
         }
-        (comm.now() - start) / f64::from(rounds)
+        (comm.wall_time() - start) / f64::from(rounds)
     };
     (0..TRIES).map(|_| try_once()).fold(f64::INFINITY, f64::min)
 }
 
 /// The times of a pass on this rank, in seconds.
-struct Pass {
+struct RoundTimes {
     seconds: f64,
     rounds: Vec<f64>,
 }
 
-impl Pass {
+impl RoundTimes {
     /// Subtracts this time from every round, but at most half of the mean round. Returns the time subtracted per round.
     fn subtract(&mut self, seconds: f64) -> f64 {
         let count = self.rounds.len() as f64;
-        let each = seconds.min(MOST_BOOKKEEPING * self.seconds / count);
-        self.rounds.iter_mut().for_each(|round| *round = (*round - each).max(0.0));
-        self.seconds -= each * count;
-        each
+        let subtracted = seconds.min(MAX_BOOKKEEPING_FRACTION * self.seconds / count);
+        self.rounds.iter_mut().for_each(|round| *round = (*round - subtracted).max(0.0));
+        self.seconds -= subtracted * count;
+        subtracted
     }
 }
 
 /// Times rounds from a common start to this rank's end. If `eviction_memory` is read before each round, only the rounds count.
-fn pass<C: Collectives>(comm: &C, exchange: &mut impl Exchange, rounds: usize, other: Option<&[u64]>) -> Pass {
+fn time_rounds<C: Collectives>(
+    comm: &C,
+    exchange: &mut impl Exchange,
+    rounds: usize,
+    eviction_memory: Option<&[u64]>,
+) -> RoundTimes {
     let mut times = Vec::with_capacity(rounds);
-    let Some(other) = other else {
+    let Some(eviction_memory) = eviction_memory else {
         comm.barrier();
-        let start = comm.now();
+        let start = comm.wall_time();
         let mut last = start;
         for round in 0..rounds {
-            exchange.round(round as u32);
-            let now = comm.now();
+            exchange.run_round(round as u32);
+            let now = comm.wall_time();
             times.push(now - last);
             last = now;
         }
-        return Pass { seconds: last - start, rounds: times };
+        return RoundTimes { seconds: last - start, rounds: times };
     };
     for round in 0..rounds {
         // One word of each cache line.
-        black_box(other.iter().step_by(8).fold(0, |sum: u64, &word| sum.wrapping_add(word)));
+        black_box(eviction_memory.iter().step_by(8).fold(0, |sum: u64, &word| sum.wrapping_add(word)));
         comm.barrier();
-        let start = comm.now();
-        exchange.round(round as u32);
-        times.push(comm.now() - start);
+        let start = comm.wall_time();
+        exchange.run_round(round as u32);
+        times.push(comm.wall_time() - start);
     }
-    Pass { seconds: times.iter().sum(), rounds: times }
+    RoundTimes { seconds: times.iter().sum(), rounds: times }
 }
 
 /// Returns percentiles over rounds of the time per message.
 fn percentiles(mut rounds: Vec<f64>, messages: f64) -> Vec<(&'static str, Value)> {
     rounds.sort_by(f64::total_cmp);
-    let of_message = |(name, p): (&'static str, f64)| Some((name, Value::Real(quantile(&rounds, p)? / messages)));
+    let percentile = |(name, p): (&'static str, f64)| Some((name, Value::Real(quantile(&rounds, p)? / messages)));
     let names = [
         ("message_seconds_min", 0.0),
         ("message_seconds_p05", 0.05),
@@ -181,5 +186,5 @@ fn percentiles(mut rounds: Vec<f64>, messages: f64) -> Vec<(&'static str, Value)
         ("message_seconds_p99", 0.99),
         ("message_seconds_max", 1.0),
     ];
-    if messages > 0.0 { names.into_iter().filter_map(of_message).collect() } else { Vec::new() }
+    if messages > 0.0 { names.into_iter().filter_map(percentile).collect() } else { Vec::new() }
 }

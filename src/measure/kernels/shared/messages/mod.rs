@@ -28,19 +28,19 @@ pub const MESSAGE_BYTES: Parameter = Parameter {
     column: "message_bytes",
     unit: Unit::Bytes,
     meaning: "message size: bytes of content, a multiple of 4",
-    domain: Domain::Integer { least: ITEM_BYTES, most: 1 << 30, default: 8 },
+    domain: Domain::Integer { min: ITEM_BYTES, max: 1 << 30, default: 8 },
 };
 pub const WINDOW: Parameter = parameter(
     "window",
     "window",
     "window: messages per destination before the sender waits for all of them; with 1, single messages are timed",
-    Domain::Integer { least: 1, most: 1 << 20, default: 64 },
+    Domain::Integer { min: 1, max: 1 << 20, default: 64 },
 );
 pub const MESSAGES: Parameter = parameter(
     "messages",
     "messages",
     "messages per sender and destination in one run, a multiple of the window",
-    Domain::Integer { least: 1, most: 1 << 32, default: 1024 },
+    Domain::Integer { min: 1, max: 1 << 32, default: 1024 },
 );
 pub const OPERATION: Parameter = parameter(
     "operation",
@@ -66,14 +66,10 @@ pub const CACHE_BYTES: Parameter = Parameter {
     unit: Unit::Bytes,
     meaning: "memory read to evict the caches, in bytes, if caches = cold; 0 means the size of the largest cache \
         the system reports",
-    domain: Domain::Integer { least: 0, most: 1 << 40, default: 0 },
+    domain: Domain::Integer { min: 0, max: 1 << 40, default: 0 },
 };
-pub(in crate::kernels) const SEED: Parameter = parameter(
-    "seed",
-    "seed",
-    "seed of the random destinations",
-    Domain::Integer { least: 0, most: u64::MAX, default: 1 },
-);
+pub(in crate::kernels) const SEED: Parameter =
+    parameter("seed", "seed", "seed of the random destinations", Domain::Integer { min: 0, max: u64::MAX, default: 1 });
 
 /// Bytes of an item of a message, an `int` of the paper.
 const ITEM_BYTES: u64 = 4;
@@ -114,7 +110,7 @@ pub const OUTPUTS: &[Output] = &[
 ];
 
 /// A pattern of messages: the properties that distinguish one kernel of this family from the others.
-pub struct Pattern {
+pub struct MessagePattern {
     pub about: &'static About,
     /// Refuses points that this pattern cannot run, in addition to those that no pattern can run.
     pub(in crate::kernels) refuse: fn(&Point) -> std::result::Result<(), String>,
@@ -123,7 +119,7 @@ pub struct Pattern {
     pub(in crate::kernels) run: fn(&Point, u64, &mut World) -> Result<Outcome>,
 }
 
-impl Kernel for Pattern {
+impl Kernel for MessagePattern {
     fn about(&self) -> &'static About {
         self.about
     }
@@ -170,7 +166,7 @@ impl Kernel for Pattern {
 
     /// Returns the bytes of all ranks together. Each message occupies memory at both ends. If few ranks send to all others, the total
     /// is less than P times the memory of a sender.
-    fn memory_of_all(&self, point: &Point) -> u64 {
+    fn total_memory(&self, point: &Point) -> u64 {
         let ((senders, receivers), ranks) = ((self.fan_out)(point), point.ranks as u64);
         let stride = (Shape::new(point).stride as u64).saturating_mul(ITEM_BYTES);
         let kept = point.integer(if point.text("operation") == "put" { "messages" } else { "window" });
@@ -196,11 +192,11 @@ impl Kernel for Pattern {
         }
         // Random destinations may include all other ranks. Each receives a few messages at a time.
         if self.about.parameters.iter().any(|parameter| parameter.name == SEED.name) {
-            let places = Rings::of_messages(0).places / 2;
+            let places = Rings::for_messages(0).places / 2;
             return vec![Rings { places, receivers: point.ranks as u64 - 1 }; 2];
         }
         let mean = senders.saturating_mul(receivers).div_ceil(point.ranks as u64);
-        vec![Rings::of_messages(mean); 2]
+        vec![Rings::for_messages(mean); 2]
     }
 
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {

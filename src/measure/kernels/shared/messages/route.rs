@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// The destinations of a sender. They are computed while the clock runs, as in the paper's loops.
 pub trait Route {
     /// Calls `to` with the destination of each message of a round, in order.
-    fn round(&self, to: impl FnMut(usize));
+    fn for_each_destination(&self, to: impl FnMut(usize));
 }
 
 /// A window of messages to one rank.
@@ -17,7 +17,7 @@ pub struct Stream {
 
 impl Route for Stream {
     #[inline]
-    fn round(&self, mut to: impl FnMut(usize)) {
+    fn for_each_destination(&self, mut to: impl FnMut(usize)) {
         for _ in 0..self.window {
             to(self.partner);
         }
@@ -28,26 +28,26 @@ impl Route for Stream {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Peers {
     /// Destination ranks, each with the number of messages to it.
-    pub to: Vec<(usize, usize)>,
+    pub destinations: Vec<(usize, usize)>,
     /// Source ranks, each with the number of messages from it.
-    pub from: Vec<(usize, usize)>,
+    pub sources: Vec<(usize, usize)>,
 }
 
 impl Peers {
     /// Determines the peers of this rank. Ranks that do not send have no route. Collective.
-    pub fn of<C: Collectives>(comm: &C, route: Option<&impl Route>) -> Self {
+    pub fn from_route<C: Collectives>(comm: &C, route: Option<&impl Route>) -> Self {
         let mut counts = BTreeMap::new();
         if let Some(route) = route {
-            route.round(|to| *counts.entry(to).or_default() += 1);
+            route.for_each_destination(|to| *counts.entry(to).or_default() += 1);
         }
         let sent: Vec<u64> = (0..comm.size()).map(|rank| counts.get(&rank).copied().unwrap_or(0) as u64).collect();
-        let from = tell_each(comm, &sent).into_iter().map(|count| count as usize).enumerate();
-        Self { to: counts.into_iter().collect(), from: from.filter(|&(_, count)| count > 0).collect() }
+        let from = exchange_words(comm, &sent).into_iter().map(|count| count as usize).enumerate();
+        Self { destinations: counts.into_iter().collect(), sources: from.filter(|&(_, count)| count > 0).collect() }
     }
 }
 
 /// Sends one word to every rank and returns the words that all ranks sent to this one. Collective.
-pub fn tell_each<C: Collectives>(comm: &C, words: &[u64]) -> Vec<u64> {
+pub fn exchange_words<C: Collectives>(comm: &C, words: &[u64]) -> Vec<u64> {
     let mut received = Vec::new();
     comm.all_to_all_v(words, &vec![1; comm.size()], &mut received);
     received
@@ -56,7 +56,7 @@ pub fn tell_each<C: Collectives>(comm: &C, words: &[u64]) -> Vec<u64> {
 /// Returns the identity of each message of a round, in the order that `route` sends them.
 pub fn identities(rank: usize, size: usize, route: &impl Route) -> Vec<u64> {
     let (mut numbers, mut identities) = (vec![0; size], Vec::new());
-    route.round(|to| {
+    route.for_each_destination(|to| {
         identities.push(super::content::identity(rank, to, numbers[to]));
         numbers[to] += 1;
     });

@@ -36,14 +36,14 @@ pub fn run<C: PointToPoint, R: Route>(
     route: Option<&R>,
     acknowledged: bool,
 ) -> Result<Outcome> {
-    let (shape, peers) = (Shape::new(point), Peers::of(comm, route));
+    let (shape, peers) = (Shape::new(point), Peers::from_route(comm, route));
     let (me, mut outgoing) =
         (comm.rank(), route.map_or(Vec::new(), |route| identities(comm.rank(), comm.size(), route)));
     let from = |&(from, count): &(usize, usize)| (0..count).map(move |number| identity(from, me, number));
-    let mut incoming: Vec<u64> = peers.from.iter().flat_map(from).collect();
+    let mut incoming: Vec<u64> = peers.sources.iter().flat_map(from).collect();
     if shape.one_buffer {
         outgoing = route.map(|_| identity(me, 0, 0)).into_iter().collect();
-        incoming = peers.from.iter().map(|&(from, _)| identity(from, 0, 0)).collect();
+        incoming = peers.sources.iter().map(|&(from, _)| identity(from, 0, 0)).collect();
     }
     let sent = outgoing.len() as f64;
     let mut data = comm.messages(Tag::Data(0), outgoing.len() * shape.stride, incoming.len() * shape.stride)?;
@@ -51,9 +51,12 @@ pub fn run<C: PointToPoint, R: Route>(
         fill(&mut buffer[..shape.items], identity);
     }
     let acknowledgements =
-        if acknowledged { Some(comm.messages(Tag::Reply, LINE, peers.to.len() * LINE)?) } else { None };
-    let messages =
-        if shape.one_buffer { (peers.to.iter().map(|&(_, count)| count).sum::<usize>()) as f64 } else { sent };
+        if acknowledged { Some(comm.messages(Tag::Reply, LINE, peers.destinations.len() * LINE)?) } else { None };
+    let messages = if shape.one_buffer {
+        (peers.destinations.iter().map(|&(_, count)| count).sum::<usize>()) as f64
+    } else {
+        sent
+    };
     let rounds: Rounds<C, R> = Rounds { data, acknowledgements, route, peers, shape, outgoing, incoming, wrong: 0 };
     measure(comm, point, arena, rounds, messages)
 }
@@ -69,7 +72,7 @@ impl<'a, C: PointToPoint + 'a, R: Route> Rounds<'a, C, R> {
 
     /// Returns the number of messages with the stamp of another round.
     #[inline]
-    fn unlike(&mut self, round: u32) -> u64 {
+    fn wrong_stamps(&mut self, round: u32) -> u64 {
         let Shape { items, stride, .. } = self.shape;
         let received = self.data.incoming().chunks_exact(stride).zip(&self.incoming);
         received.filter(|(buffer, identity)| buffer[items - 1] != stamp(**identity, round)).count() as u64
@@ -82,46 +85,46 @@ impl<C: PointToPoint, R: Route> Exchange for Rounds<'_, C, R> {
         self.wrong = 0;
     }
 
-    fn round(&mut self, round: u32) {
+    fn run_round(&mut self, round: u32) {
         let Shape { items, stride, one_buffer, .. } = self.shape;
         let (step, next_source) = if one_buffer { (0, stride) } else { (stride, 0) };
         self.stamp_all(round);
         if let Some(acknowledgements) = &mut self.acknowledgements {
-            for (i, &(to, _)) in self.peers.to.iter().enumerate() {
+            for (i, &(to, _)) in self.peers.destinations.iter().enumerate() {
                 acknowledgements.irecv(i * LINE, 1, to);
             }
         }
-        let mut at = 0;
-        for &(from, count) in &self.peers.from {
+        let mut offset = 0;
+        for &(from, count) in &self.peers.sources {
             for _ in 0..count {
-                self.data.irecv(at, items, from);
-                at += step;
+                self.data.irecv(offset, items, from);
+                offset += step;
             }
-            at += next_source;
+            offset += next_source;
         }
         if let Some(route) = self.route {
-            let (data, mut at) = (&mut self.data, 0);
-            route.round(|to| {
-                data.isend(at, items, to);
-                at += step;
+            let (data, mut offset) = (&mut self.data, 0);
+            route.for_each_destination(|to| {
+                data.isend(offset, items, to);
+                offset += step;
             });
         }
         self.data.wait_all();
         if let Some(acknowledgements) = &mut self.acknowledgements {
-            self.peers.from.iter().for_each(|&(from, _)| acknowledgements.isend(0, 1, from));
+            self.peers.sources.iter().for_each(|&(from, _)| acknowledgements.isend(0, 1, from));
             acknowledgements.wait_all();
         }
-        self.wrong += self.unlike(round);
+        self.wrong += self.wrong_stamps(round);
     }
 
-    fn bookkeeping(&mut self, round: u32) -> u64 {
+    fn run_bookkeeping(&mut self, round: u32) -> u64 {
         self.stamp_all(round);
         black_box(self.data.outgoing());
-        self.unlike(round)
+        self.wrong_stamps(round)
     }
 
     /// Checks the content that the last round brought. Stamps were checked in each round.
-    fn wrong(&mut self, rounds: u32) -> u64 {
+    fn count_wrong(&mut self, rounds: u32) -> u64 {
         let items = self.shape.items;
         let received = self.data.incoming().chunks_exact(self.shape.stride).zip(&self.incoming);
         let garbled = received.filter(|(buffer, identity)| {

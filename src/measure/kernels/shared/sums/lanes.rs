@@ -53,16 +53,16 @@ impl<V: Vector> Lanes<V> {
     /// # Safety
     /// A block can be read at `address`. Its length is the block length of the sum given to [`Self::begin`].
     #[inline(always)]
-    pub(in crate::kernels) unsafe fn block(&mut self, at: *const u64) {
+    pub(in crate::kernels) unsafe fn block(&mut self, address: *const u64) {
         // SAFETY: the caller ensures a readable block, and every length has the shape `ANY`.
-        unsafe { self.of_shape::<ANY>(at, 0) }
+        unsafe { self.add_block_of_shape::<ANY>(address, 0) }
     }
 
     // No closures here: a closure does not have the instructions before it is inlined.
     #[inline(always)]
     fn add(&mut self, lane: usize, words: V) {
         // SAFETY: `begin` required the instructions.
-        self.lanes[lane % LANES] = unsafe { self.lanes[lane % LANES].plus(words) };
+        self.lanes[lane % LANES] = unsafe { self.lanes[lane % LANES].wrapping_add(words) };
     }
 
     /// Adds a block of one shape. Its first vector goes to lane `first`.
@@ -70,36 +70,36 @@ impl<V: Vector> Lanes<V> {
     /// # Safety
     /// The same as for [`Self::block`]. In addition, the block's length has this shape.
     #[inline(always)]
-    unsafe fn of_shape<const SHAPE: u8>(&mut self, mut at: *const u64, first: usize) {
+    unsafe fn add_block_of_shape<const SHAPE: u8>(&mut self, mut address: *const u64, first: usize) {
         // SAFETY: `begin` required the instructions. A block of shape `WORD`, `PAIR` or `FOUR` has 1, 2 or 4 words. `PART` has the
         // words of the mask. `ONE` and `TWO` have 1 and 2 vectors. Every other block has `turns` times `LANES` vectors, then
         // `singles` vectors, then the words of the mask.
         unsafe {
             match SHAPE {
-                WORD => return self.add(first, V::load_first::<1>(at)),
-                PAIR => return self.add(first, V::load_first::<2>(at)),
-                FOUR => return self.add(first, V::load_first::<4>(at)),
-                PART => return self.add(first, V::load_some(at, self.mask)),
-                ONE => return self.add(first, V::load(at)),
+                WORD => return self.add(first, V::load_first::<1>(address)),
+                PAIR => return self.add(first, V::load_first::<2>(address)),
+                FOUR => return self.add(first, V::load_first::<4>(address)),
+                PART => return self.add(first, V::load_masked(address, self.mask)),
+                ONE => return self.add(first, V::load(address)),
                 TWO => {
-                    self.add(2 * first, V::load(at));
-                    return self.add(2 * first + 1, V::load(at.add(V::WORDS)));
+                    self.add(2 * first, V::load(address));
+                    return self.add(2 * first + 1, V::load(address.add(V::WORDS)));
                 }
                 _ => (),
             }
             for _ in 0..self.turns {
                 for lane in 0..LANES {
-                    self.add(lane, V::load(at.add(lane * V::WORDS)));
+                    self.add(lane, V::load(address.add(lane * V::WORDS)));
                 }
-                at = at.add(LANES * V::WORDS);
+                address = address.add(LANES * V::WORDS);
             }
             if SHAPE == ANY {
                 for _ in 0..self.singles {
-                    self.add(0, V::load(at));
-                    at = at.add(V::WORDS);
+                    self.add(0, V::load(address));
+                    address = address.add(V::WORDS);
                 }
                 if self.rest > 0 {
-                    self.add(1, V::load_some(at, self.mask));
+                    self.add(1, V::load_masked(address, self.mask));
                 }
             }
         }
@@ -114,16 +114,16 @@ impl<V: Vector> Lanes<V> {
         const BEYOND: &str = "a block is beyond the memory";
         let (fours, rest) = offsets.as_chunks::<LANES>();
         for four in fours {
-            assert!(four.iter().all(|&at| at <= last), "{BEYOND}");
-            for (lane, &at) in four.iter().enumerate() {
+            assert!(four.iter().all(|&offset| offset <= last), "{BEYOND}");
+            for (lane, &offset) in four.iter().enumerate() {
                 // SAFETY: `offset` is at most `last`.
-                unsafe { self.of_shape::<SHAPE>(memory.as_ptr().add(at as usize), lane) };
+                unsafe { self.add_block_of_shape::<SHAPE>(memory.as_ptr().add(offset as usize), lane) };
             }
         }
-        for &at in rest {
-            assert!(at <= last, "{BEYOND}");
+        for &offset in rest {
+            assert!(offset <= last, "{BEYOND}");
             // SAFETY: `offset` is at most `last`.
-            unsafe { self.of_shape::<SHAPE>(memory.as_ptr().add(at as usize), 0) };
+            unsafe { self.add_block_of_shape::<SHAPE>(memory.as_ptr().add(offset as usize), 0) };
         }
     }
 }
@@ -163,7 +163,7 @@ unsafe fn add_one<V: Vector, const SHAPE: u8>(sum: &mut Sum, words: &[u64]) {
     // SAFETY: the caller ensures the instructions.
     let mut lanes = unsafe { Lanes::<V>::begin(sum) };
     // SAFETY: `words` has at least the words of a block; the caller ensures the shape.
-    unsafe { lanes.of_shape::<SHAPE>(words.as_ptr(), 0) };
+    unsafe { lanes.add_block_of_shape::<SHAPE>(words.as_ptr(), 0) };
     lanes.end(sum);
 }
 

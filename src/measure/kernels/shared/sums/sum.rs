@@ -59,8 +59,8 @@ impl Sum {
 
     /// Adds the blocks of `memory` that start at `offsets`.
     pub(in crate::kernels) fn add_all(&mut self, memory: &[u64], offsets: &[u64]) {
-        for &at in offsets {
-            self.add(&memory[at as usize..][..self.block]);
+        for &offset in offsets {
+            self.add(&memory[offset as usize..][..self.block]);
         }
     }
 }

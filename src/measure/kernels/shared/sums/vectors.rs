@@ -19,7 +19,7 @@ pub(in crate::kernels) enum Width {
 
 impl Kind {
     /// Lists the kinds that this processor has, the widest first.
-    pub fn detected() -> impl Iterator<Item = Self> {
+    pub fn detect() -> impl Iterator<Item = Self> {
         let has = |width: &Width| match width {
             Width::Avx2 => std::arch::is_x86_feature_detected!("avx2"),
             Width::Avx512 => std::arch::is_x86_feature_detected!("avx512f"),
@@ -29,7 +29,7 @@ impl Kind {
 
     /// Returns the widest kind that this processor has, if any.
     pub fn best() -> Option<Self> {
-        Self::detected().next()
+        Self::detect().next()
     }
 
     pub(in crate::kernels) fn width(self) -> Width {
@@ -45,25 +45,25 @@ pub(in crate::kernels) trait Vector: Copy {
     fn mask(words: usize) -> Self::Mask;
     /// # Safety
     /// The processor has the instructions, and a whole vector of words can be read at `address`.
-    unsafe fn load(at: *const u64) -> Self;
+    unsafe fn load(address: *const u64) -> Self;
     /// Loads 1, 2 or 4 words and sets the others to zero. This is faster than a load with a mask.
     ///
     /// # Safety
     /// The processor has the instructions, `WORDS` is 1, 2 or 4, and `WORDS` words can be read at `address`.
-    unsafe fn load_first<const WORDS: usize>(at: *const u64) -> Self;
+    unsafe fn load_first<const WORDS: usize>(address: *const u64) -> Self;
     /// Loads the words of the mask. The others are zero and are not read.
     ///
     /// # Safety
     /// The processor has the instructions, and the words of the mask can be read at `address`.
-    unsafe fn load_some(at: *const u64, mask: Self::Mask) -> Self;
+    unsafe fn load_masked(address: *const u64, mask: Self::Mask) -> Self;
     /// Returns a vector whose words are all `number`.
     ///
     /// # Safety
     /// The processor has the instructions.
-    unsafe fn all(number: u64) -> Self;
+    unsafe fn splat(number: u64) -> Self;
     /// # Safety
     /// The processor has the instructions.
-    unsafe fn plus(self, other: Self) -> Self;
+    unsafe fn wrapping_add(self, other: Self) -> Self;
     /// # Safety
     /// The processor has the instructions, and a whole vector of words can be written at `to`.
     unsafe fn store(self, to: *mut u64);
@@ -83,31 +83,31 @@ impl Vector for __m256i {
     }
 
     #[inline(always)]
-    unsafe fn load(at: *const u64) -> Self {
+    unsafe fn load(address: *const u64) -> Self {
         // SAFETY: `Vector::load` requires the instructions and the words; this load needs no alignment.
-        unsafe { _mm256_loadu_si256(at.cast()) }
+        unsafe { _mm256_loadu_si256(address.cast()) }
     }
 
     #[inline(always)]
-    unsafe fn load_first<const WORDS: usize>(at: *const u64) -> Self {
+    unsafe fn load_first<const WORDS: usize>(address: *const u64) -> Self {
         // SAFETY: `Vector::load_first` requires the instructions and 1, 2 or 4 words.
         unsafe {
             match WORDS {
-                1 => _mm256_zextsi128_si256(_mm_loadl_epi64(at.cast())),
-                2 => _mm256_zextsi128_si256(_mm_loadu_si128(at.cast())),
-                _ => Self::load(at),
+                1 => _mm256_zextsi128_si256(_mm_loadl_epi64(address.cast())),
+                2 => _mm256_zextsi128_si256(_mm_loadu_si128(address.cast())),
+                _ => Self::load(address),
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn load_some(at: *const u64, mask: [i64; 4]) -> Self {
+    unsafe fn load_masked(address: *const u64, mask: [i64; 4]) -> Self {
         // SAFETY: `Vector::load_masked` requires the instructions and the words of the mask. `mask` has one element per word.
-        unsafe { _mm256_maskload_epi64(at.cast(), _mm256_loadu_si256(mask.as_ptr().cast())) }
+        unsafe { _mm256_maskload_epi64(address.cast(), _mm256_loadu_si256(mask.as_ptr().cast())) }
     }
 
     #[inline(always)]
-    unsafe fn plus(self, other: Self) -> Self {
+    unsafe fn wrapping_add(self, other: Self) -> Self {
         // SAFETY: `Vector::wrapping_add` requires the instructions.
         unsafe { _mm256_add_epi64(self, other) }
     }
@@ -119,7 +119,7 @@ impl Vector for __m256i {
     }
 
     #[inline(always)]
-    unsafe fn all(number: u64) -> Self {
+    unsafe fn splat(number: u64) -> Self {
         // SAFETY: `Vector::splat` requires the instructions.
         unsafe { _mm256_set1_epi64x(number as i64) }
     }
@@ -141,31 +141,31 @@ impl Vector for __m512i {
     }
 
     #[inline(always)]
-    unsafe fn load(at: *const u64) -> Self {
+    unsafe fn load(address: *const u64) -> Self {
         // SAFETY: `Vector::load` requires the instructions and the words; this load needs no alignment.
-        unsafe { _mm512_loadu_si512(at.cast()) }
+        unsafe { _mm512_loadu_si512(address.cast()) }
     }
 
     #[inline(always)]
-    unsafe fn load_first<const WORDS: usize>(at: *const u64) -> Self {
+    unsafe fn load_first<const WORDS: usize>(address: *const u64) -> Self {
         // SAFETY: `Vector::load_first` requires the instructions and 1, 2 or 4 words.
         unsafe {
             match WORDS {
-                1 => _mm512_zextsi128_si512(_mm_loadl_epi64(at.cast())),
-                2 => _mm512_zextsi128_si512(_mm_loadu_si128(at.cast())),
-                _ => _mm512_zextsi256_si512(_mm256_loadu_si256(at.cast())),
+                1 => _mm512_zextsi128_si512(_mm_loadl_epi64(address.cast())),
+                2 => _mm512_zextsi128_si512(_mm_loadu_si128(address.cast())),
+                _ => _mm512_zextsi256_si512(_mm256_loadu_si256(address.cast())),
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn load_some(at: *const u64, mask: __mmask8) -> Self {
+    unsafe fn load_masked(address: *const u64, mask: __mmask8) -> Self {
         // SAFETY: `Vector::load_masked` requires the instructions and the words of the mask.
-        unsafe { _mm512_maskz_loadu_epi64(mask, at.cast()) }
+        unsafe { _mm512_maskz_loadu_epi64(mask, address.cast()) }
     }
 
     #[inline(always)]
-    unsafe fn plus(self, other: Self) -> Self {
+    unsafe fn wrapping_add(self, other: Self) -> Self {
         // SAFETY: `Vector::wrapping_add` requires the instructions.
         unsafe { _mm512_add_epi64(self, other) }
     }
@@ -177,7 +177,7 @@ impl Vector for __m512i {
     }
 
     #[inline(always)]
-    unsafe fn all(number: u64) -> Self {
+    unsafe fn splat(number: u64) -> Self {
         // SAFETY: `Vector::splat` requires the instructions.
         unsafe { _mm512_set1_epi64(number as i64) }
     }

@@ -40,7 +40,7 @@ impl Layout {
 
     /// Returns the owner of a word, computed by integer division as in the reference implementation.
     #[inline(always)]
-    pub fn by_division(&self, word: u64) -> usize {
+    pub fn owner_by_division(&self, word: u64) -> usize {
         let larger = self.rem * (self.small + 1);
         let part = if word < larger { word / (self.small + 1) } else { (word - self.rem) / self.small };
         part as usize
@@ -51,14 +51,14 @@ impl Layout {
     /// The estimate is never below the owner. It is at most one above the owner if parts < words / parts (Blue Gene/P paper,
     /// Theorem 4.1).
     #[inline(always)]
-    pub fn prediction(&self, word: u64) -> usize {
+    pub fn predict_owner(&self, word: u64) -> usize {
         ((u128::from(word) * u128::from(self.parts)) >> self.bits) as usize
     }
 
     /// Returns the owner of a word without a division, for any number of parts.
     #[inline(always)]
-    pub fn by_prediction(&self, word: u64) -> usize {
-        let mut part = self.prediction(word);
+    pub fn owner_by_prediction(&self, word: u64) -> usize {
+        let mut part = self.predict_owner(word);
         while word < self.first(part) {
             part -= 1;
         }
@@ -86,11 +86,11 @@ impl Owners {
     }
 
     #[inline(always)]
-    pub fn of(&self, word: u64) -> usize {
+    pub fn owner(&self, word: u64) -> usize {
         match self {
             Owners::Shift(bits) => (word >> bits) as usize,
-            Owners::Division(layout) => layout.by_division(word),
-            Owners::Prediction(layout) => layout.by_prediction(word),
+            Owners::Division(layout) => layout.owner_by_division(word),
+            Owners::Prediction(layout) => layout.owner_by_prediction(word),
         }
     }
 }

@@ -9,7 +9,7 @@ pub const OPERATION: Parameter = parameter(
     "operation",
     "integer operation of an update: xor, as in the reference implementation, or add, and, or, which the definition also allows; \
      runs with add, and, or are verified by a replay on a second table",
-    Domain::Choice(&WORDS),
+    Domain::Choice(&OPERATION_NAMES),
 );
 
 /// An integer operation. The order of a word's updates does not change the result.
@@ -23,12 +23,12 @@ pub enum Operation {
 
 const CHOICES: Choices<Operation> =
     Choices(&[("xor", Operation::Xor), ("add", Operation::Add), ("and", Operation::And), ("or", Operation::Or)]);
-const WORDS: [&str; 4] = CHOICES.words();
+const OPERATION_NAMES: [&str; 4] = CHOICES.words();
 
 impl Operation {
     /// Reads the operation of a point. It is xor for kernels without this parameter.
-    pub fn of(point: &Point) -> Self {
-        if point.params.contains_key("operation") { CHOICES.of(point, "operation") } else { Operation::Xor }
+    pub fn from_point(point: &Point) -> Self {
+        if point.params.contains_key("operation") { CHOICES.meaning(point, "operation") } else { Operation::Xor }
     }
 
     #[inline(always)]

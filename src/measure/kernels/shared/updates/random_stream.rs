@@ -45,7 +45,7 @@ pub enum IndexBits {
 
 pub(crate) const INDEX_CHOICES: Choices<IndexBits> =
     Choices(&[("reference", IndexBits::Reference), ("lowest", IndexBits::Lowest), ("highest", IndexBits::Highest)]);
-pub(crate) const INDEX_WORDS: [&str; 3] = INDEX_CHOICES.words();
+pub(crate) const INDEX_NAMES: [&str; 3] = INDEX_CHOICES.words();
 
 /// The mapping from a value to the word that it updates: (value >> shift) & mask.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,12 +57,12 @@ pub struct Index {
 impl Index {
     /// Returns the mapping of the reference implementation for a table of 2^`bits` words, 0 < bits < 64.
     pub fn new(kind: StreamKind, bits: u32) -> Self {
-        Self::of_bits(IndexBits::Reference, kind, bits)
+        Self::with_bits(IndexBits::Reference, kind, bits)
     }
 
     /// Returns the mapping for a table of 2^`bits` words that uses these bits of the values.
-    pub fn of_bits(which: IndexBits, kind: StreamKind, bits: u32) -> Self {
-        let shift = match (which, kind) {
+    pub fn with_bits(choice: IndexBits, kind: StreamKind, bits: u32) -> Self {
+        let shift = match (choice, kind) {
             (IndexBits::Lowest, _) | (IndexBits::Reference, StreamKind::Lfsr) => 0,
             (IndexBits::Highest, _) | (IndexBits::Reference, StreamKind::Lcg) => 64 - bits,
         };
@@ -78,7 +78,7 @@ impl Index {
     }
 
     #[inline(always)]
-    pub fn of(&self, value: u64) -> u64 {
+    pub fn word(&self, value: u64) -> u64 {
         value >> self.shift & self.mask
     }
 }
@@ -93,7 +93,7 @@ pub struct Generator {
 
 impl Generator {
     /// Starts after `position`: the first value is the one at `position` + 1.
-    pub fn after(kind: StreamKind, position: u64) -> Self {
+    pub fn starting_after(kind: StreamKind, position: u64) -> Self {
         let last = match kind {
             StreamKind::Lfsr => gf2::value_at(position),
             StreamKind::Lcg => lcg::value_at(position),
@@ -140,11 +140,11 @@ fn fill_lfsr(mut last: u64, values: &mut [u64]) {
     let mut chunks = rest.chunks_exact_mut(LANES);
     for chunk in &mut chunks {
         for (lane, slot) in lanes.iter_mut().zip(chunk) {
-            *lane = gf2::leap::<{ LANES as u32 }>(*lane);
+            *lane = gf2::take_steps::<{ LANES as u32 }>(*lane);
             *slot = *lane;
         }
     }
     for (lane, slot) in lanes.iter().zip(chunks.into_remainder()) {
-        *slot = gf2::leap::<{ LANES as u32 }>(*lane);
+        *slot = gf2::take_steps::<{ LANES as u32 }>(*lane);
     }
 }

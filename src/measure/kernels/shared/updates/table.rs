@@ -7,76 +7,76 @@ use crate::prefetch;
 use std::sync::atomic::AtomicU64;
 
 /// A mapping from a value to an index into the words of a part.
-pub trait Place: Copy {
+pub trait Placement: Copy {
     /// Returns the index of the value's word. If the word belongs to another part, [`Part`] returns `words` or more; [`Lowest`] and
     /// [`Above`] return an arbitrary index below `words`.
-    fn of(self, value: u64, words: usize) -> usize;
+    fn position(self, value: u64, words: usize) -> usize;
 }
 
 /// The mapping for any part of a table.
 #[derive(Clone, Copy)]
-pub struct Part {
+pub struct AnyPart {
     first: u64,
     index: Index,
 }
 
-impl Place for Part {
+impl Placement for AnyPart {
     #[inline(always)]
-    fn of(self, value: u64, _: usize) -> usize {
-        self.index.of(value).wrapping_sub(self.first) as usize
+    fn position(self, value: u64, _: usize) -> usize {
+        self.index.word(value).wrapping_sub(self.first) as usize
     }
 }
 
 /// The mapping by the lowest bits, for a part of 2^n words that begins at a multiple of 2^n. A whole table is such a part.
 #[derive(Clone, Copy)]
-pub struct Lowest;
+pub struct LowBits;
 
-impl Place for Lowest {
+impl Placement for LowBits {
     #[inline(always)]
-    fn of(self, value: u64, words: usize) -> usize {
+    fn position(self, value: u64, words: usize) -> usize {
         value as usize & words.wrapping_sub(1)
     }
 }
 
 /// The mapping by higher bits, for such a part. The field is the number of bits below them.
 #[derive(Clone, Copy)]
-pub struct Above(u32);
+pub struct HighBits(u32);
 
-impl Place for Above {
+impl Placement for HighBits {
     #[inline(always)]
-    fn of(self, value: u64, words: usize) -> usize {
+    fn position(self, value: u64, words: usize) -> usize {
         (value >> self.0) as usize & words.wrapping_sub(1)
     }
 }
 
 /// A part of the table: the words `first` to `first + words.len() - 1`.
-pub struct Table<'a, P = Part> {
+pub struct Table<'a, P = AnyPart> {
     pub words: &'a mut [u64],
-    place: P,
+    placement: P,
     operation: Operation,
 }
 
 /// A part of the table with the cheapest mapping from values to words.
-pub enum Named<'a> {
-    Lowest(Table<'a, Lowest>),
-    Above(Table<'a, Above>),
-    Part(Table<'a, Part>),
+pub enum SpecialisedTable<'a> {
+    LowBits(Table<'a, LowBits>),
+    HighBits(Table<'a, HighBits>),
+    AnyPart(Table<'a, AnyPart>),
 }
 
 /// Distance of prefetches into the first-level cache: number of updates between the present one and the one whose word is prefetched.
-pub const AHEAD: usize = 16;
+pub const NEAR_DISTANCE: usize = 16;
 /// Distance of prefetches into the second-level cache, which supports more outstanding lines. Both prefetches together give 1.3 to
 /// 1.6 times the updates per second of either alone (Sapphire Rapids, 2^24 and 2^26 words on huge pages). Distances between 64 and
 /// 256 give the same rate.
-pub const FAR_AHEAD: usize = 128;
+pub const FAR_DISTANCE: usize = 128;
 
 impl<'a> Table<'a> {
     pub fn new(words: &'a mut [u64], first: u64, index: Index) -> Self {
-        Self { words, place: Part { first, index }, operation: Operation::Xor }
+        Self { words, placement: AnyPart { first, index }, operation: Operation::Xor }
     }
 
     /// Sets the operation of the updates.
-    pub fn with(self, operation: Operation) -> Self {
+    pub fn with_operation(self, operation: Operation) -> Self {
         Self { operation, ..self }
     }
 
@@ -86,24 +86,24 @@ impl<'a> Table<'a> {
     /// On base pages, page table walks limit the rate, and requests that follow each other too closely slow them down. There the
     /// longer computation of [`Part`] gives 1.2 times the updates per second of the cheaper mappings; on huge pages it gives 0.8
     /// times (EPYC Milan, two ranks, 2^24 and 2^26 words).
-    pub fn named(&mut self, pages: Pages) -> Named<'_> {
-        let Part { first, index } = self.place;
+    pub fn specialise(&mut self, pages: Pages) -> SpecialisedTable<'_> {
+        let AnyPart { first, index } = self.placement;
         let (words, operation) = (self.words.len(), self.operation);
         if pages == Pages::Base || !words.is_power_of_two() || first % words as u64 != 0 {
-            return Named::Part(Table { words: self.words, place: self.place, operation });
+            return SpecialisedTable::AnyPart(Table { words: self.words, placement: self.placement, operation });
         }
         match index.shift() {
-            0 => Named::Lowest(Table { words: self.words, place: Lowest, operation }),
-            bits => Named::Above(Table { words: self.words, place: Above(bits), operation }),
+            0 => SpecialisedTable::LowBits(Table { words: self.words, placement: LowBits, operation }),
+            bits => SpecialisedTable::HighBits(Table { words: self.words, placement: HighBits(bits), operation }),
         }
     }
 }
 
-impl<P: Place> Table<'_, P> {
+impl<P: Placement> Table<'_, P> {
     /// Returns the index in `words` of the value's word.
     #[inline(always)]
-    pub fn place(&self, value: u64) -> usize {
-        self.place.of(value, self.words.len())
+    pub fn position(&self, value: u64) -> usize {
+        self.placement.position(value, self.words.len())
     }
 
     /// Applies one update.
@@ -112,13 +112,13 @@ impl<P: Place> Table<'_, P> {
     /// If the word is not in this part.
     #[inline(always)]
     pub fn update(&mut self, value: u64) {
-        self.update_by(self.operation, value);
+        self.update_with(self.operation, value);
     }
 
     /// Applies one update with `operation`, which is a constant in compiled loops.
     #[inline(always)]
-    pub fn update_by(&mut self, operation: Operation, value: u64) {
-        let place = self.place(value);
+    pub fn update_with(&mut self, operation: Operation, value: u64) {
+        let place = self.position(value);
         self.words[place] = operation.apply(self.words[place], value);
     }
 
@@ -130,51 +130,51 @@ impl<P: Place> Table<'_, P> {
     /// Prefetches the value's word into the first-level cache.
     #[inline(always)]
     pub fn prefetch(&self, value: u64) {
-        prefetch::near(self.words.as_ptr().wrapping_add(self.place(value)));
+        prefetch::prefetch_near(self.words.as_ptr().wrapping_add(self.position(value)));
     }
 
     /// Prefetches the value's word into the second-level cache.
     #[inline(always)]
     pub fn prefetch_early(&self, value: u64) {
-        prefetch::early(self.words.as_ptr().wrapping_add(self.place(value)));
+        prefetch::prefetch_far(self.words.as_ptr().wrapping_add(self.position(value)));
     }
 
     /// Applies the updates in order. It prefetches each word some updates before it is needed.
     pub fn apply(&mut self, values: &[u64]) {
-        let far = values.len().min(FAR_AHEAD);
+        let far = values.len().min(FAR_DISTANCE);
         values[..far].iter().for_each(|&value| self.prefetch_early(value));
-        self.apply_but(values, far);
+        self.apply_all_but(values, far);
         self.finish(&values[values.len() - far..]);
     }
 
     /// Applies all updates except the last `far`, whose words it prefetches.
-    pub fn apply_but(&mut self, values: &[u64], far: usize) {
+    pub fn apply_all_but(&mut self, values: &[u64], far: usize) {
         let Some(later) = values.get(far..) else { return };
-        let values = values.iter().zip(&values[far.min(AHEAD)..]).zip(later);
+        let values = values.iter().zip(&values[far.min(NEAR_DISTANCE)..]).zip(later);
         with_operation!(self.operation, BY => {
             for ((&value, &ahead), &early) in values {
                 self.prefetch_early(early);
                 self.prefetch(ahead);
-                self.update_by(BY, value);
+                self.update_with(BY, value);
             }
         });
     }
 
     /// Applies updates whose words were prefetched early.
     pub fn finish(&mut self, values: &[u64]) {
-        let near = values.len().min(AHEAD);
+        let near = values.len().min(NEAR_DISTANCE);
         with_operation!(self.operation, BY => {
             for (&value, &ahead) in values.iter().zip(&values[near..]) {
                 self.prefetch(ahead);
-                self.update_by(BY, value);
+                self.update_with(BY, value);
             }
-            values[values.len() - near..].iter().for_each(|&value| self.update_by(BY, value));
+            values[values.len() - near..].iter().for_each(|&value| self.update_with(BY, value));
         });
     }
 }
 
 /// Returns the same words as atomics, so that several threads can update them.
-pub fn share(words: &mut [u64]) -> &[AtomicU64] {
+pub fn as_atomic_words(words: &mut [u64]) -> &[AtomicU64] {
     const { assert!(align_of::<AtomicU64>() == align_of::<u64>()) };
     // SAFETY: an AtomicU64 has the size and the bits of a u64, and the assertion above checks its alignment. The words are borrowed
     // exclusively while the result lives, so all accesses are atomic during this time.
@@ -185,15 +185,15 @@ pub fn share(words: &mut [u64]) -> &[AtomicU64] {
 pub struct Pending {
     values: Vec<u64>,
     /// Number of updates whose words were prefetched early.
-    asked: usize,
+    prefetched: usize,
     /// Number of updates that stay in the list, so that some prefetches are always outstanding.
-    stay: usize,
+    kept: usize,
 }
 
 impl Pending {
     /// Creates an empty list for a look-ahead of `look_ahead` updates. An eighth of them stay in the list, at most [`FAR_AHEAD`].
     pub fn new(look_ahead: usize) -> Self {
-        Self { values: Vec::with_capacity(2 * look_ahead), asked: 0, stay: (look_ahead / 8).min(FAR_AHEAD) }
+        Self { values: Vec::with_capacity(2 * look_ahead), prefetched: 0, kept: (look_ahead / 8).min(FAR_DISTANCE) }
     }
 
     pub fn count(&self) -> usize {
@@ -205,36 +205,36 @@ impl Pending {
     }
 
     /// Returns the list, to append updates to it.
-    pub fn end(&mut self) -> &mut Vec<u64> {
+    pub fn list_mut(&mut self) -> &mut Vec<u64> {
         &mut self.values
     }
 
     /// Prefetches the words of the first updates.
-    pub fn ask(&mut self, table: &Table<impl Place>) {
-        let far = self.values.len().min(FAR_AHEAD);
-        self.values[self.asked.min(far)..far].iter().for_each(|&value| table.prefetch_early(value));
-        self.asked = far;
+    pub fn prefetch_early(&mut self, table: &Table<impl Placement>) {
+        let far = self.values.len().min(FAR_DISTANCE);
+        self.values[self.prefetched.min(far)..far].iter().for_each(|&value| table.prefetch_early(value));
+        self.prefetched = far;
     }
 
     /// Applies the updates, except for some that stay in the list. Returns the number of updates applied.
-    pub fn make(&mut self, table: &mut Table<impl Place>) -> u64 {
-        self.make_but(self.stay, table)
+    pub fn apply(&mut self, table: &mut Table<impl Placement>) -> u64 {
+        self.apply_all_but(self.kept, table)
     }
 
     /// Applies all updates. Returns their number.
-    pub fn make_all(&mut self, table: &mut Table<impl Place>) -> u64 {
-        self.make_but(0, table)
+    pub fn apply_all(&mut self, table: &mut Table<impl Placement>) -> u64 {
+        self.apply_all_but(0, table)
     }
 
-    fn make_but(&mut self, stay: usize, table: &mut Table<impl Place>) -> u64 {
-        self.ask(table);
-        let (length, far) = (self.values.len(), self.asked);
-        let left = length.min(stay);
-        table.apply_but(&self.values, far);
+    fn apply_all_but(&mut self, kept: usize, table: &mut Table<impl Placement>) -> u64 {
+        self.prefetch_early(table);
+        let (length, far) = (self.values.len(), self.prefetched);
+        let left = length.min(kept);
+        table.apply_all_but(&self.values, far);
         table.finish(&self.values[length - far..length - left]);
         self.values.copy_within(length - left.., 0);
         self.values.truncate(left);
-        self.asked = left;
+        self.prefetched = left;
         (length - left) as u64
     }
 }
