@@ -78,7 +78,7 @@ fn build(folder: &Path, more: &[&str]) -> BuildOutput {
             fresh &= message["fresh"] == true;
         }
     }
-    BuildOutput { variables: variables, fresh }
+    BuildOutput { variables, fresh }
 }
 
 #[test]

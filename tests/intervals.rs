@@ -242,8 +242,8 @@ fn the_correlation_of_a_simulated_process_is_found_from_few_samples_of_each_poin
 fn a_known_series_has_the_correlations_computed_by_hand() {
     let points = vec![vec![1.1, 1.0 / 1.1, 1.0 / 1.1, 1.1]; 20];
     let correlations = autocorrelation(&points[..]).unwrap();
-    assert_eq!(autocorrelation.pairs, 60);
-    assert!(correlations.successive.unwrap().abs() < 1e-9, "{autocorrelation:?}");
+    assert_eq!(correlations.pairs, 60);
+    assert!(correlations.successive.unwrap().abs() < 1e-9, "{correlations:?}");
     // 20 points in turn: within the four rounds all products are 1, between rounds they are -1, 1, -1.
     close(correlations.neighbours, (4.0 * 19.0 - 1.0) / 80.0);
     assert!(autocorrelation(&points[..9]).is_none(), "27 pairs are too few");

@@ -81,7 +81,7 @@ impl Mpi {
             hosts: Vec::new(),
             place: None,
             variables: Vec::new(),
-            machine: machine,
+            machine,
         };
         let command = self.launcher().command(&launch);
         let (program, arguments) = command.argv.split_first().unwrap();

@@ -59,7 +59,7 @@ fn the_report_warns_of_ranks_and_memory_that_are_not_where_they_should_be() {
     assert!(far.len() == 1 && far[0].contains("in 2 of 2 samples: up to 94 % of its pages"), "{far:?}");
     assert!(far[0].contains("rank 1 of launch 0002 ran on node 0, its memory is on node 1"), "{far:?}");
     let near = |_: usize, place: &mut Placement| {
-        place.memory = MemoryPlacement::from_page_counts(0, &BTreeMap::from([(0, 62), (1, 2)]))
+        place.memory = MemoryPlacement::from_page_counts(0, &BTreeMap::from([(0, 62), (1, 2)]));
     };
     assert!(warnings("threads", near, false).is_empty(), "a few pages");
 }
@@ -135,7 +135,7 @@ fn bound_threads(
         hosts: Vec::new(),
         place: Some(place),
         variables: Vec::new(),
-        machine: machine,
+        machine,
     };
     let line = launcher.command(&job);
     let (arguments, of_openmpi) = (&line.argv[1..], launcher.id() == "openmpi");

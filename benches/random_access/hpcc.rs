@@ -47,7 +47,7 @@ impl Hpcc {
         match (built.status.success(), lines.next(), lines.next()) {
             (true, Some(program), Some(flags)) => {
                 let description = format!("hpcc 1.5.0 built here: optimised algorithm, gcc {flags}");
-                Self { program: program.into(), description: description }
+                Self { program: program.into(), description }
             }
             _ => {
                 println!("\ncannot build hpcc with its optimised algorithm; using Debian's instead:\n{text}");

@@ -184,7 +184,7 @@ fn what_was_delivered_may_be_written_again() {
 }
 
 /// The memory of a ring of two places.
-struct RingMemory([Count; 2], [Place<u64>; 2]);
+struct RingMemory([Count; 2], [RingSlot<u64>; 2]);
 
 // SAFETY: loom reports places that both ends access at once.
 unsafe impl Send for RingMemory {}
