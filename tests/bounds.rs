@@ -15,7 +15,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::table::Table;
 use apexmap_results::table::bound_columns;
-use apexmap_results::table::derive::{BOUND_BY, SHARE};
+use apexmap_results::table::derived_columns::{BOUND_BY, SHARE};
 use apexmap_study::calibrate;
 use apexmap_study::calibrate::Probe;
 use apexmap_theory::bounds::{self, Case, Ladder, Law, Limits};

@@ -1,6 +1,6 @@
 //! Tests of the network's calibration: each kernel works on threads and on both MPIs, and detects faults.
 
-use crate::faulty::{Fault, Faulty};
+use crate::faulty_transport::{Fault, Faulty};
 use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
 use apexmap_base::point::Point;
 use apexmap_base::sample::{Event, Status};

@@ -1,7 +1,7 @@
 //! Tests of the contract of transports, here of threads. tests/mpi.rs runs the same checks on MPI.
 
-#[path = "mpi_checks/together.rs"]
-mod together;
+#[path = "mpi_checks/message_order.rs"]
+mod message_order;
 
 use apexmap_measure::comm::threads::window::ThreadRmaWindow;
 use apexmap_measure::comm::threads::{ThreadComm, run};
@@ -35,7 +35,7 @@ fn all_to_all_brings_every_word_to_its_rank_in_the_order_of_ranks() {
 
 #[test]
 fn messages_taken_together_come_in_order() {
-    on_1_to_5_ranks(together::check_order);
+    on_1_to_5_ranks(message_order::check_order);
 }
 
 #[test]

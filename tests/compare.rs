@@ -11,7 +11,7 @@ use apexmap_pages::compare::points::PointData;
 use apexmap_pages::compare::ratio::{Basis, geometric_mean, ratio};
 use apexmap_pages::compare::sections::check::{Verdict, check};
 use apexmap_pages::compare::sections::{cards, overview};
-use apexmap_pages::compare::{Comparison, compare, published};
+use apexmap_pages::compare::{Comparison, compare, published_machines};
 use apexmap_results::samples::estimate::{LaunchValues, Mean};
 use apexmap_results::table::Table;
 use apexmap_results::table::TableBuilder;
@@ -366,7 +366,7 @@ fn names_are_distinguished() {
 /// memory bandwidth is 1.375, and of network bandwidth is 4".
 #[test]
 fn ratios_of_published_cards_are_those_of_the_paper() {
-    let card = |name: &str| published::machine(name, Card::find(name).unwrap(), &[]).unwrap();
+    let card = |name: &str| published_machines::machine(name, Card::find(name).unwrap(), &[]).unwrap();
     let machines = [card("seaborg"), card("cheetah")];
     let comparison = compare_machines(&machines, AllowedDifferences::default());
     let rows = cards::rows(&comparison);
@@ -380,7 +380,7 @@ fn ratios_of_published_cards_are_those_of_the_paper() {
 /// Hypercube paper, Table 2: 0.0180 GUPS on one processor; T_1 of Blue Gene/L is four times that of Red Storm.
 #[test]
 fn published_machines_have_what_is_printed_and_what_the_model_says() {
-    let card = |name: &str| published::machine(name, Card::find(name).unwrap(), &[]).unwrap();
+    let card = |name: &str| published_machines::machine(name, Card::find(name).unwrap(), &[]).unwrap();
     let machines = [card("red-storm"), card("bluegene-l")];
     let comparison = compare_machines(&machines, AllowedDifferences::default());
     let single_rank = comparison

@@ -11,7 +11,7 @@ use apexmap_pages::compare::ratio::ratio;
 use apexmap_pages::compare::sections::check::{Verdict, check};
 use apexmap_pages::compare::sections::overview;
 use apexmap_pages::compare::sections::ratios::GroupFigures;
-use apexmap_pages::compare::{Comparison, compare, published};
+use apexmap_pages::compare::{Comparison, compare, published_machines};
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::disk::parquet;
 use apexmap_results::table::Table;
@@ -313,7 +313,7 @@ fn the_simulated_nic_has_message_rates_as_the_bandwidths_that_kernels_are_judged
     let model = models::find("message_rate.nic").unwrap();
     let numbers = Numbers::new(model, &card, &[]).unwrap();
     let measured = streams();
-    let nic = published::machine("simulated-nic", card, std::slice::from_ref(&measured)).unwrap();
+    let nic = published_machines::machine("simulated-nic", card, std::slice::from_ref(&measured)).unwrap();
     let machines = [nic, measured];
     let comparison = compare_machines(&machines, AllowedDifferences::default());
     assert_eq!(comparison.matched.len(), 2);
@@ -327,7 +327,9 @@ fn the_simulated_nic_has_message_rates_as_the_bandwidths_that_kernels_are_judged
 
 #[test]
 fn a_published_machine_says_which_rates_it_has_or_why_it_has_none() {
-    let rates_of = |name: &str| published::rates(&published::machine(name, Card::find(name).unwrap(), &[]).unwrap());
+    let rates_of = |name: &str| {
+        published_machines::rates(&published_machines::machine(name, Card::find(name).unwrap(), &[]).unwrap())
+    };
     for name in ["seaborg", "cheetah", "phoenix"] {
         assert!(
             rates_of(name).contains("has no rates, because the Apex-Map paper shows its surface only as a picture"),

@@ -1,6 +1,6 @@
 //! Checks documentation for users: commands and snippets run, links are valid, generated parts are up to date.
 
-pub mod generated;
+pub mod generated_parts;
 
 use super::common::{Scratch, manifest, sample, table, write};
 use apexmap_base::point::Point;

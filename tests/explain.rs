@@ -3,7 +3,7 @@
 
 use super::common::{Scratch, launch, manifest, refusal_message, sample, successful_stdout};
 use crate::browser;
-use crate::made_up;
+use crate::simulated_machines;
 use apexmap_base::point::Point;
 use apexmap_base::sample::Event;
 use apexmap_measure::kernels;
@@ -383,8 +383,9 @@ fn every_number_fitted_to_rows_is_tried_on_each_row_left_out() {
 #[test]
 fn a_fit_with_a_card_holds_what_the_points_do_not_identify_and_without_one_it_says_what_to_do() {
     let scratch = Scratch::new();
-    let plan = made_up::Plan { words: &[1 << 26], base_pages: false, noise: 0.02, ..made_up::ONE_RANK };
-    let folder = made_up::folder(&scratch, "one-size", plan, &made_up::NUMBERS, false);
+    let plan =
+        simulated_machines::Plan { words: &[1 << 26], base_pages: false, noise: 0.02, ..simulated_machines::ONE_RANK };
+    let folder = simulated_machines::folder(&scratch, "one-size", plan, &simulated_machines::NUMBERS, false);
     let path = folder.to_str().expect("a path");
     let fit = ["fit", path, "--model", "apex_map.surface", "--where", "L >= 256"];
     let sizes = ["--hold", "l2_bytes=512KiB", "--hold", "l3_bytes=32MB", "--hold", "l3_cores=8"];
@@ -399,16 +400,16 @@ fn a_fit_with_a_card_holds_what_the_points_do_not_identify_and_without_one_it_sa
 #[test]
 fn a_fit_of_the_surface_to_accesses_that_write_is_refused() {
     let scratch = Scratch::new();
-    let plan = made_up::Plan { access: "update", words: &[1 << 20], ..made_up::ONE_RANK };
-    let folder = made_up::folder(&scratch, "writes", plan, &made_up::NUMBERS, true);
+    let plan = simulated_machines::Plan { access: "update", words: &[1 << 20], ..simulated_machines::ONE_RANK };
+    let folder = simulated_machines::folder(&scratch, "writes", plan, &simulated_machines::NUMBERS, true);
     let error = refusal_message(&["fit", folder.to_str().expect("a path"), "--model", "apex_map.surface"]);
     assert!(error.contains("apex_map.surface covers only access = \"read\""), "{error}");
     assert!(error.contains("--where 'access == \"read\"'"), "{error}");
     // Reports leave such points out and give their number.
-    let samples = |plan| made_up::machine("a", plan, &made_up::NUMBERS).samples;
+    let samples = |plan| simulated_machines::machine("a", plan, &simulated_machines::NUMBERS).samples;
     let (points, why) = left_out(&samples(plan), &Surface).expect("all of them");
     assert!(points == 25 && why.message.contains("access"), "{points} {why}");
-    assert!(left_out(&samples(made_up::ONE_RANK), &Surface).is_none());
+    assert!(left_out(&samples(simulated_machines::ONE_RANK), &Surface).is_none());
     // Predictions for such accesses are refused, too, whatever the order of the words.
     let card = folder.join("machine.toml");
     let predict = ["predict", "apex_map.surface", "--machine", card.to_str().expect("a path"), "--ranks", "1"];

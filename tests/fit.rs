@@ -1,14 +1,14 @@
 //! Tests of fits: known values from other programs, recovered parameters, the coverage of intervals, and designs that
 //! are refused.
 
-use crate::made_up::NUMBERS;
+use crate::simulated_machines::NUMBERS;
 use apexmap_study::model_fit;
 use apexmap_theory::fit::quality::{aicc, smape};
 use apexmap_theory::fit::{self, Fit, Observation, Options, Role, identify};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::scan::{self, Numbers};
 use apexmap_theory::models::{self, Model};
-use apexmap_theory::published;
+use apexmap_theory::paper_tables;
 use apexmap_theory::statistics::distributions::t_quantile;
 use apexmap_theory::statistics::distributions::{t_above, t_quantile_at};
 use apexmap_theory::statistics::nnls::nnls;
@@ -241,7 +241,7 @@ fn surface(n: usize) -> Design {
 
 /// Returns the powers of two of the hypercube paper's Table 2.
 fn table_2() -> Vec<Observation> {
-    let pairs = published::table("hypercube-table-2").expect("a table").pairs("processors", "gups");
+    let pairs = paper_tables::table("hypercube-table-2").expect("a table").pairs("processors", "gups");
     let powers = pairs.into_iter().filter(|(ranks, _)| (*ranks as u64).is_power_of_two());
     powers.map(|(ranks, gups)| Observation { x: vec![ranks, 1024.0], y: gups * 1e9, launch: 0 }).collect()
 }

@@ -5,7 +5,7 @@ use apexmap_measure::hardware::{
     CoreKind, FilesBelow, Hardware, HardwareThread, PlacementOrder, SystemFiles, nodes_with_memory, pages_by_node,
     place_ranks,
 };
-use apexmap_measure::kernels::on_node::processor_for_rank;
+use apexmap_measure::kernels::node_binding::processor_for_rank;
 use apexmap_measure::kernels::random_access::shared::team;
 use apexmap_measure::provenance::processors;
 use proptest::prelude::*;

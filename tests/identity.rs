@@ -104,7 +104,7 @@ fn samples_are_stale_when_their_own_code_or_its_build_changes_and_only_then() {
         );
     }
 
-    let file = copied.join("src/measure/kernels/on_node.rs");
+    let file = copied.join("src/measure/kernels/node_binding.rs");
     fs::write(&file, fs::read_to_string(&file).expect("a file") + "\n// A line.\n").expect("a changed file");
     let changed = build(&copied, &["--release"]);
     for (family, fingerprint) in first.families() {

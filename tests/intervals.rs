@@ -1,7 +1,7 @@
 //! Tests of the intervals of medians: known values, their coverage when launches and samples vary, and correlated
 //! samples.
 
-use crate::docs::generated;
+use crate::docs::generated_parts;
 use apexmap_base::point::Value;
 use apexmap_measure::numerics::statistics::{Basis, Summary};
 use apexmap_results::samples::Samples;
@@ -191,7 +191,7 @@ fn intervals_over_launches_cover_whatever_varies_more() {
             table.push('\n');
         }
     }
-    generated::check("docs/measurements.md", "coverage", &table);
+    generated_parts::check("docs/measurements.md", "coverage", &table);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use apexmap_measure::kernels::shared::messages::{content, route::Route, run_both
 use apexmap_measure::kernels::{self, Outcome};
 use proptest::prelude::*;
 
-use super::faulty::{Fault, Faulty};
+use super::faulty_transport::{Fault, Faulty};
 
 pub fn kernel_ids() -> Vec<&'static str> {
     kernels::ALL.iter().map(|kernel| kernel.id()).filter(|id| id.starts_with("message_rate.")).collect()

@@ -6,7 +6,7 @@ use apexmap_measure::kernels::shared::updates::layout::Layout;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::scan::Numbers;
 use apexmap_theory::models::{self, ALL, Prediction, hypercube, lost_updates, nic, roles, topology};
-use apexmap_theory::published;
+use apexmap_theory::paper_tables;
 use std::collections::BTreeSet;
 
 /// Predicts with the numbers of a card. `given` holds pairs of a variable's name and its value.
@@ -76,7 +76,7 @@ fn linear_models_are_linear_in_what_they_fit() {
 
 #[test]
 fn the_hypercube_model_gives_the_paper_s_model_row_to_the_last_digit() {
-    let table = published::table("hypercube-table-2").expect("a table");
+    let table = paper_tables::table("hypercube-table-2").expect("a table");
     let mut compared = 0;
     for (row, printed) in
         (0..table.rows.len()).map(|row| (row, table.word(row, "gups_model"))).filter(|p| !p.1.is_empty())
@@ -92,7 +92,7 @@ fn the_hypercube_model_gives_the_paper_s_model_row_to_the_last_digit() {
 #[test]
 fn odd_stages_explain_the_ranks_of_table_2_that_are_no_powers_of_two() {
     // T_1 and T_C are the paper's values for powers of two. log2 P alone is 14 % to 26 % off at 200 and 300 ranks.
-    let table = published::table("hypercube-table-2").expect("a table");
+    let table = paper_tables::table("hypercube-table-2").expect("a table");
     let others = |pair: &(f64, f64)| !(pair.0 as u64).is_power_of_two();
     let rows: Vec<(f64, f64)> = table.pairs("processors", "gups").into_iter().filter(others).collect();
     assert_eq!(rows.iter().map(|row| row.0).collect::<Vec<_>>(), [200.0, 300.0, 10240.0]);
@@ -160,7 +160,7 @@ fn one_all_to_all_sends_a_message_to_every_other_rank() {
 fn the_hypercube_model_gives_44_gups_on_a_large_bluegene_l() {
     let gups = predict("random_access.hypercube", "bluegene-l", &[("P", 131072.0)]).value / 1e9;
     assert_eq!(format!("{gups:.0}"), "44");
-    assert_eq!(published::quoted_number("bgl_hypercube_model_gups").expect("quoted"), 44.0);
+    assert_eq!(paper_tables::quoted_number("bgl_hypercube_model_gups").expect("quoted"), 44.0);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn exchanges_send_the_messages_and_volumes_of_the_paper() {
 
 #[test]
 fn buckets_of_roles_are_those_of_table_4_from_256_nodes_on_and_differ_below() {
-    let table = published::table("bluegene-table-4").expect("a table");
+    let table = paper_tables::table("bluegene-table-4").expect("a table");
     let pairs = table.pairs("nodes", "bucket_updates");
     let differing: Vec<_> =
         pairs.iter().map(|&(n, printed)| (n, printed, roles::bucket(n, 1024.0))).filter(|(_, a, b)| a != b).collect();
@@ -192,7 +192,7 @@ fn buckets_of_roles_are_those_of_table_4_from_256_nodes_on_and_differ_below() {
 
 #[test]
 fn equation_7_gives_the_printed_bottlenecks_but_for_three_rows_that_do_not_follow_it() {
-    let table = published::table("bluegene-table-4").expect("a table");
+    let table = paper_tables::table("bluegene-table-4").expect("a table");
     let mut apart = Vec::new();
     for (nodes, printed) in table.pairs("nodes", "bgp_multi_bottleneck") {
         let gups = predict("random_access.roles", "bluegene-p", &[("P", nodes)]).value / 1e9;
@@ -534,7 +534,7 @@ fn reads_and_requests_are_the_surface_where_it_is_uniform() {
 
 #[test]
 fn wrong_words_grow_with_the_updates_of_a_word_as_published() {
-    let table = published::table("bluegene-table-2a").expect("a table");
+    let table = paper_tables::table("bluegene-table-2a").expect("a table");
     let share = |updates: f64| {
         let given = [("cores", 4.0), ("N_words", 16777216.0), ("updates", updates)];
         predict("random_access.lost_updates", "bluegene-p", &given).value
@@ -646,50 +646,50 @@ fn half_of_the_bandwidth_is_reached_by_messages_of_16_bytes() {
 
 #[test]
 fn published_tables_are_whole_and_say_where_they_are_from() {
-    for (name, _) in published::TABLES {
-        let table = published::table(name).unwrap_or_else(|e| panic!("{e}"));
+    for (name, _) in paper_tables::TABLES {
+        let table = paper_tables::table(name).unwrap_or_else(|e| panic!("{e}"));
         assert!(table.header.len() >= 4 && table.header[0].starts_with("Paper"), "{name}");
         assert!(table.header.iter().any(|line| line.starts_with("Transcription")), "{name}");
         assert!(table.header.iter().any(|line| line.starts_with("Units")), "{name}");
         assert!(!table.rows.is_empty(), "{name}");
     }
-    assert!(published::table("hypercube-table-5").expect_err("none").help.contains("hypercube-table-"));
-    assert!(published::parse("t", "a,b\n1\n").expect_err("a short row").message.contains("line 2"));
+    assert!(paper_tables::table("hypercube-table-5").expect_err("none").help.contains("hypercube-table-"));
+    assert!(paper_tables::parse("t", "a,b\n1\n").expect_err("a short row").message.contains("line 2"));
 }
 
 #[test]
 fn fields_of_published_tables_may_stand_in_quotes() {
-    let table = published::parse("t", "a,b\n\"x, \"\"y\"\"\",says \"z\"\n\"\",2\n").expect("a table");
+    let table = paper_tables::parse("t", "a,b\n\"x, \"\"y\"\"\",says \"z\"\n\"\",2\n").expect("a table");
     assert_eq!(table.rows, [["x, \"y\"", "says \"z\""], ["", "2"]]);
 }
 
 #[test]
 fn printed_columns_agree_with_each_other() {
     // The parallel efficiencies of the hypercube paper follow from its rates (Table 2 and Table 4).
-    let table = published::table("hypercube-table-2").expect("a table");
+    let table = paper_tables::table("hypercube-table-2").expect("a table");
     for ((ranks, gups), (_, efficiency)) in
         table.pairs("processors", "gups").into_iter().zip(table.pairs("processors", "efficiency_percent"))
     {
         let computed = 100.0 * gups / (ranks * 0.0180);
         assert!((computed - efficiency).abs() < 0.06, "{ranks}: {computed} {efficiency}");
     }
-    let table = published::table("hypercube-table-4").expect("a table");
+    let table = paper_tables::table("hypercube-table-4").expect("a table");
     for ((q, gups), (_, efficiency)) in
         table.pairs("look_ahead", "gups").into_iter().zip(table.pairs("look_ahead", "efficiency_percent"))
     {
         let computed = 100.0 * gups / (32.0 * 0.0180);
         assert!((computed / efficiency - 1.0).abs() < 0.005, "{q}: {computed} {efficiency}");
     }
-    let table = published::table("bluegene-table-2a").expect("a table");
+    let table = paper_tables::table("bluegene-table-2a").expect("a table");
     for row in 0..table.rows.len() {
         let cell = |column: &str| table.number(row, column).expect("a number");
         assert!((cell("error_rate_deviation") / cell("error_rate_mean") - cell("ratio")).abs() < 0.006, "row {row}");
     }
     // Table 1 of the NIC paper: the fields of a command add up to the printed totals.
-    let table = published::table("nic-table-1").expect("a table");
+    let table = paper_tables::table("nic-table-1").expect("a table");
     let bits: Vec<f64> = (0..table.rows.len()).filter_map(|row| table.number(row, "bits")).collect();
     assert_eq!((bits[..7].iter().sum::<f64>(), bits[7], bits[7] + bits[8]), (111.0, 111.0, bits[9]));
-    let table = published::table("nic-table-2").expect("a table");
+    let table = paper_tables::table("nic-table-2").expect("a table");
     assert_eq!((0..6).filter_map(|row| table.number(row, "bytes")).sum::<f64>(), 36.0);
 }
 

@@ -10,7 +10,7 @@ use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
 use apexmap_study::calibrate::ladders::refine;
 use apexmap_study::calibrate::staircase::{Step, places, rungs, step};
-use apexmap_study::calibrate::{card_text, classic, contradictions, derived, node_probes};
+use apexmap_study::calibrate::{card_text, classic, contradictions, derived_numbers, node_probes};
 use apexmap_theory::machine::{Card, Entry, Number, NumberName, Word, catalogue};
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
@@ -110,7 +110,7 @@ fn derive(mut machine: Machine, reported: [f64; 3]) -> (Card, Vec<String>, Host)
     let (reported_card, host) = reported_by_system(reported);
     let mut card = machine.card();
     reported_card.numbers().iter().for_each(|(name, number)| card.set(name, number.clone()).expect("a number"));
-    let unseen = derived::add(&mut card, &host).expect("a card");
+    let unseen = derived_numbers::add(&mut card, &host).expect("a card");
     (card, unseen, host)
 }
 
@@ -207,7 +207,7 @@ fn no_size_is_named_where_no_step_is_visible() {
 fn caches_that_the_system_does_not_report_are_named_in_order() {
     let mut card = Machine::new([48.0 * KIB, MIB, 24.0 * MIB], 0.0, 5).card();
     let host = Host { caches: Vec::new(), tlb_entries_4k: None, tlb_entries_2m: None, ..host() };
-    derived::add(&mut card, &host).expect("a card");
+    derived_numbers::add(&mut card, &host).expect("a card");
     for (name, size) in [("l1_bytes", 48.0 * KIB), ("l2_bytes", MIB), ("l3_bytes", 24.0 * MIB)] {
         let bytes = card.get(name).expect("a size");
         assert!((bytes / size - 1.0).abs() < 0.03, "{name}: {bytes}");

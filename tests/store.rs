@@ -16,7 +16,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::table::Table;
 use apexmap_results::table::TableBuilder;
 use apexmap_results::table::column::Column;
-use apexmap_results::table::derive::BOUND_BY;
+use apexmap_results::table::derived_columns::BOUND_BY;
 use apexmap_theory::bounds;
 use proptest::prelude::*;
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use apexmap_measure::comm::{Comm, Transport, World, threads};
 use apexmap_measure::kernels::apex_map::access::{Access, WritePattern};
 use apexmap_measure::kernels::apex_map::access_all::{AccessSpec, access_all};
 use apexmap_measure::kernels::apex_map::chains::chase_all;
-use apexmap_measure::kernels::apex_map::writing::{Loop, run as run_loop};
+use apexmap_measure::kernels::apex_map::writes::{Loop, run as run_loop};
 #[cfg(target_arch = "x86_64")]
 use apexmap_measure::kernels::shared::sums::vectors::Kind;
 use apexmap_measure::kernels::{Domain, Outcome, complete, find};

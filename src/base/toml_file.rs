@@ -1,7 +1,7 @@
 //! A TOML file with its text, for errors that show the place and suggest a correction.
 
 use crate::error::{Error, Result};
-use crate::nearest::suggest;
+use crate::name_lookup::suggest;
 use std::ops::Range;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! `apexmap man`: manual pages, one per command, made from the text of `--help`.
 
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::suggest;
+use apexmap_base::name_lookup::suggest;
 use apexmap_base::new_file;
 use apexmap_base::terminal::print;
 use clap_mangen::Man;

@@ -9,7 +9,7 @@ mod man;
 use crate::commands::{self as explore, diagnostics::show, is_sweep};
 use apexmap_base::crash;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::nearest_name;
+use apexmap_base::name_lookup::nearest_name;
 use apexmap_base::terminal::{note_raw, supports_colours, to_printable};
 use apexmap_measure::cli::{kernels, worker};
 use clap::error::{ContextKind, ContextValue, ErrorKind};

@@ -6,7 +6,7 @@ use super::plot::style;
 use super::predict::pretty;
 use super::samples;
 use apexmap_base::error::{Error, ErrorKind, Result};
-use apexmap_base::nearest::suggest;
+use apexmap_base::name_lookup::suggest;
 use apexmap_base::shell;
 use apexmap_base::terminal::{note, print, print_data};
 use apexmap_base::units::plural;
@@ -14,7 +14,7 @@ use apexmap_draw::figure::Style;
 use apexmap_pages::compare::limit::Conditions;
 use apexmap_pages::compare::machine::{Machine, name_all};
 use apexmap_pages::compare::matching::{AllowedDifferences, MatchRanks, Matching};
-use apexmap_pages::compare::published;
+use apexmap_pages::compare::published_machines;
 use apexmap_pages::compare::ratio::Decision;
 use apexmap_pages::compare::sections::check::{self, RegressionCheck, Verdict};
 use apexmap_pages::compare::sections::provenance::environment_differences;
@@ -265,7 +265,7 @@ fn read_machines(inputs: &[String], condition: Option<&str>) -> Result<Vec<Machi
     let mut published = Vec::new();
     for (input, card) in inputs.iter().zip(&cards) {
         if let Some(card) = card {
-            published.push(published::machine(input, card.clone(), &measured)?);
+            published.push(published_machines::machine(input, card.clone(), &measured)?);
         }
     }
     let (mut measured, mut published) = (measured.into_iter(), published.into_iter());

@@ -2,7 +2,7 @@
 
 use super::predict::value_text;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::{NameMatch, look_up};
+use apexmap_base::name_lookup::{NameMatch, look_up};
 use apexmap_base::terminal::{family_index, print, terminal_width};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_pages::html::picture;

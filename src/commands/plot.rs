@@ -8,7 +8,7 @@ use apexmap_draw::figure::{self, Figure, Style};
 use apexmap_draw::plot::{self, FigureKind, Request};
 use apexmap_measure::kernels;
 use apexmap_results::disk::Folder;
-use apexmap_results::table::derive::SHARE;
+use apexmap_results::table::derived_columns::SHARE;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]

@@ -1,12 +1,12 @@
 //! `apexmap predict`: predicts rates from a model and a machine card.
 
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::suggest;
+use apexmap_base::name_lookup::suggest;
 use apexmap_base::terminal::{print, print_data};
 use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::{self, Unit, amount, is_informative};
 use apexmap_study::model_fit;
-use apexmap_study::model_fit::predicted::{self, PredictedKind};
+use apexmap_study::model_fit::predictions::{self, PredictedKind};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::scan::{self, Numbers, ScanPoint};
 use apexmap_theory::models::{self, Model, Variable};
@@ -91,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             PlotKind::Contour => PredictedKind::Contour,
             PlotKind::Curves => PredictedKind::Curves,
         };
-        super::plot::write(&predicted::figure(model, &card.name, &rows, kind)?, out)?;
+        super::plot::write(&predictions::figure(model, &card.name, &rows, kind)?, out)?;
         return print(&format!("{}\n", out.display()));
     }
     match arguments.format {

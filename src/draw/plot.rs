@@ -8,7 +8,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::samples::cells::{Cell, compare, single_points};
 use apexmap_results::samples::cube::{Cube, CubeAxis, coordinate};
 use apexmap_results::table::columns::{self, ColumnDescription, Role, label};
-use apexmap_results::table::derive::{ATTAINABLE, BOUND_BY, bound_column};
+use apexmap_results::table::derived_columns::{ATTAINABLE, BOUND_BY, bound_column};
 use apexmap_theory::bounds;
 use apexmap_theory::statistics::Summary;
 use ndarray::Ix2;

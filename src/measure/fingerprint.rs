@@ -23,7 +23,7 @@ pub const IN_NO_KEY: &[&str] = &[
     "cli/mod.rs",
     "cli/worker.rs",
     "fingerprint.rs",
-    "kernels/here.rs",
+    "kernels/embedded.rs",
     "kernels/mod.rs",
     "kernels/parameter.rs",
     "main.rs",

@@ -10,7 +10,7 @@ use apexmap_study::validate::{Check, Count, PublishedFit, SINGLE, Validation, Ve
 use apexmap_theory::fit::Point;
 use apexmap_theory::machine::Card;
 use apexmap_theory::models;
-use apexmap_theory::published;
+use apexmap_theory::paper_tables;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -183,7 +183,7 @@ fn ratios(report: &Validation) -> CaptionedCurves {
 }
 
 fn bottlenecks() -> Result<CaptionedCurves> {
-    let table = published::table("bluegene-table-4")?;
+    let table = paper_tables::table("bluegene-table-4")?;
     let ratio = |label: &str, measured: &str, bottleneck: &str| {
         let both = |row: usize| {
             let value = |column: &str| table.number(row, column);
@@ -207,7 +207,7 @@ fn bottlenecks() -> Result<CaptionedCurves> {
 }
 
 fn efficiency_over_p() -> Result<CaptionedCurves> {
-    let table = published::table("hypercube-table-2")?;
+    let table = paper_tables::table("hypercube-table-2")?;
     let efficiency = |label: &str, column: &str| {
         let pairs = table.pairs("processors", column).into_iter();
         series(label, pairs.map(|(ranks, gups)| (ranks, gups / (ranks * SINGLE))))
@@ -236,7 +236,7 @@ fn efficiency_over_p() -> Result<CaptionedCurves> {
 }
 
 fn efficiency_over_q(report: &Validation) -> Result<CaptionedCurves> {
-    let pairs = published::table("hypercube-table-4")?.pairs("look_ahead", "gups");
+    let pairs = paper_tables::table("hypercube-table-4")?.pairs("look_ahead", "gups");
     let mut all_series = vec![series("measured", pairs.into_iter().map(|(q, gups)| (q, gups / (32.0 * SINGLE))))];
     let by_parts = report.fits.iter().find(|fitted| fitted.model == "random_access.all_to_all");
     if let Some(fit) = by_parts.and_then(|fitted| fitted.fit.as_ref()) {
@@ -276,7 +276,7 @@ fn crossover() -> Result<CaptionedCurves> {
     let (x, y) = (quantity("nodes", Unit::None, true), quantity("updates per node", Unit::PerSecond, false));
     let subtitle = "Blue Gene/P, one update per message, 3-D torus; its paper, Equation (1)";
     let mut curves = curves("Bottleneck: processors, then the bisection", subtitle, x, y, all_series);
-    let nodes = published::quoted_number("virtual_node_crossover_nodes")?;
+    let nodes = paper_tables::quoted_number("virtual_node_crossover_nodes")?;
     curves.marks = vec![Landmark { x: nodes, label: "the paper: 4 ranks per node".into(), style: LandmarkStyle::Line }];
     let caption = "Equation (1) per node: constant if the processors are the bottleneck, falling if the bisection is. The paper gives the crossover as 8 Ki nodes for four ranks per node, and beyond 256 Ki for one.";
     Ok(("crossover", caption, curves))

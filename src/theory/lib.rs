@@ -7,6 +7,6 @@ pub mod bounds;
 pub mod fit;
 pub mod machine;
 pub mod models;
-pub mod published;
+pub mod paper_tables;
 pub mod statistics;
 pub mod trade;

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Words of a message that no MPI library sends before its receiver has requested it: 32 MiB.
 const LONG_MESSAGE_WORDS: usize = 4 << 20;
 
-mod together;
+mod message_order;
 
 fn main() {
     let argument = |index| std::env::args().nth(index).expect("the name of a check, and a folder");
@@ -24,7 +24,7 @@ fn main() {
         (Transport::Mpi(comm), "mailboxes") => {
             a_late_message_blocks_nobody(comm, &folder);
             a_send_handle_is_busy_until_its_message_has_left(comm, &folder);
-            together::check_order(comm);
+            message_order::check_order(comm);
         }
         (Transport::Mpi(comm), "windows") => gets_are_as_many_as_there_are_slots(comm),
         _ => panic!("there is nothing to check"),

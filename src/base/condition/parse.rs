@@ -2,7 +2,7 @@
 
 use super::{Condition, NameType, OPERATORS, Operator, OperatorRule, Step, Type};
 use crate::error::{Error, Result};
-use crate::nearest::suggest;
+use crate::name_lookup::suggest;
 use std::ops::Range;
 use std::path::Path;
 

@@ -1,19 +1,19 @@
 //! The kernels, which make the measurements. A kernel is one file and one line in [`ALL`].
 //!
-//! A kernel draws its inputs, runs between two barriers and returns times and counts. `table::derive` computes all rates from its
+//! A kernel draws its inputs, runs between two barriers and returns times and counts. `table::derived_columns` computes all rates from its
 //! [`Work`]. Every run verifies its results.
 
 pub mod apex_map;
 pub mod calibrate;
-mod here;
+mod embedded;
 pub mod message_rate;
-pub mod on_node;
+pub mod node_binding;
 mod parameter;
 pub mod random_access;
 pub mod shared;
 
-pub use here::run_embedded;
-pub(crate) use on_node::run_on_nodes;
+pub use embedded::run_embedded;
+pub(crate) use node_binding::run_on_nodes;
 use parameter::{Choices, parameter};
 pub use parameter::{Domain, Parameter};
 

@@ -7,7 +7,7 @@
 use super::machine::{Machine, Origin};
 use super::points::{Facts, Part, Point, PointData, Points, Roles};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::suggest;
+use apexmap_base::name_lookup::suggest;
 use apexmap_base::point::Value;
 use apexmap_base::units::Unit;
 use apexmap_measure::kernels::{self, Domain, Kernel};

@@ -15,7 +15,7 @@ pub mod limit;
 pub mod machine;
 pub mod matching;
 pub mod points;
-pub mod published;
+pub mod published_machines;
 pub mod ratio;
 pub mod sections;
 pub mod terms;

@@ -5,7 +5,7 @@
 //! interaction; without the script all content is visible.
 
 mod corners;
-mod generated;
+mod figure_list;
 mod viewer;
 
 use apexmap_base::error::{Error, ErrorKind, Result};
@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 
 pub use corners::{CornerCell, Corners};
-pub use generated::{PAPER, remove_unmade};
+pub use figure_list::{PAPER, remove_unmade};
 pub use viewer::{Viewer, ViewerSurface};
 
 /// A figure in an HTML page, also written as SVG and PNG next to it.

@@ -11,7 +11,7 @@ use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::table::columns::{self, ALPHA, BLOCK};
-use apexmap_results::table::derive::SHARE;
+use apexmap_results::table::derived_columns::SHARE;
 use apexmap_theory::machine::Card;
 use serde::Serialize;
 

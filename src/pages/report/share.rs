@@ -6,7 +6,7 @@ use apexmap_base::units::{self, Unit, plural};
 use apexmap_measure::kernels;
 use apexmap_results::samples::cells::Cell;
 use apexmap_results::samples::groups::SampleGroup;
-use apexmap_results::table::derive::{ATTAINABLE, ATTAINED, BOUND_BY, SHARE, bound_column};
+use apexmap_results::table::derived_columns::{ATTAINABLE, ATTAINED, BOUND_BY, SHARE, bound_column};
 use apexmap_study::model_fit::card::NEAR;
 use apexmap_theory::bounds::{self, Limits, Terms};
 use apexmap_theory::statistics::Summary;

@@ -9,7 +9,7 @@ use apexmap_results::samples::cells::Cell;
 use apexmap_results::samples::estimate::unknown_interval_basis;
 use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::samples::health::Health;
-use apexmap_results::table::derive::{BOUND_BY, SHARE, corrected_column};
+use apexmap_results::table::derived_columns::{BOUND_BY, SHARE, corrected_column};
 use apexmap_results::table::disturbance_columns::QUIETNESS;
 use apexmap_results::table::quietness::Quietness;
 use apexmap_theory::statistics::Summary;

@@ -4,7 +4,7 @@
 use crate::disk::folder::Folder;
 use crate::disk::record::Damage;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::in_order::map_in_order;
+use apexmap_base::parallel::map_in_order;
 use apexmap_base::regular_file;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

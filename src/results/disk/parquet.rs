@@ -5,9 +5,9 @@
 use crate::disk::parquet_pages::{self, Chunk};
 use crate::table::Table;
 use crate::table::column::{Column, Kind};
-use crate::table::derive::BOUND_BY;
+use crate::table::derived_columns::BOUND_BY;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::in_order::map_in_order;
+use apexmap_base::parallel::map_in_order;
 use apexmap_base::regular_file;
 use apexmap_theory::bounds;
 use polars_arrow::array::{Array, ArrayRef, BooleanArray, MutablePlString, PrimitiveArray, Utf8ViewArray};

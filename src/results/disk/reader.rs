@@ -8,7 +8,7 @@
 use crate::disk::lines::{Identity, KeptSample, Line, Parser, Part, parts};
 use crate::disk::record::{self, Record, SampleOutcome};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::in_order::map_in_order;
+use apexmap_base::parallel::map_in_order;
 use apexmap_base::regular_file;
 use apexmap_base::sample::{Event, SCHEMA_VERSION};
 use foldhash::fast::RandomState;

@@ -3,8 +3,8 @@
 use crate::disk::record::Record;
 use crate::table::Table;
 use crate::table::bound_columns::bound_values;
-use crate::table::build::{ColumnHandle, TableBuilder};
-use crate::table::derive::{self, BOUND_BY};
+use crate::table::builder::{ColumnHandle, TableBuilder};
+use crate::table::derived_columns::{self, BOUND_BY};
 use crate::table::disturbance_columns::{self, References};
 use apexmap_base::disturbance::Fact;
 use apexmap_base::sample::{Launch, Sample};
@@ -53,9 +53,9 @@ pub struct Tabulation {
     place: ColumnHandle,
     oversubscribed: ColumnHandle,
     environment: ColumnHandle,
-    rates: [ColumnHandle; derive::COLUMNS.len()],
+    rates: [ColumnHandle; derived_columns::COLUMNS.len()],
     facts: [ColumnHandle; Fact::COUNT],
-    bounds: [ColumnHandle; derive::BOUNDS.len()],
+    bounds: [ColumnHandle; derived_columns::BOUNDS.len()],
     bound_by: ColumnHandle,
     /// Columns of each kernel's parameters and of its outputs, in their order.
     kernels: HashMap<String, [Names; 2]>,
@@ -77,9 +77,9 @@ impl Tabulation {
             place: builder.column("place"),
             oversubscribed: builder.column("oversubscribed"),
             environment: builder.column("environment"),
-            rates: derive::COLUMNS.map(|derived| builder.column(derived.column)),
+            rates: derived_columns::COLUMNS.map(|derived| builder.column(derived.column)),
             facts: std::array::from_fn(|index| builder.column(Fact::ALL[index].info().column)),
-            bounds: derive::BOUNDS.map(|bound| builder.column(bound.column)),
+            bounds: derived_columns::BOUNDS.map(|bound| builder.column(bound.column)),
             bound_by: builder.column(BOUND_BY),
             builder,
             kernels: HashMap::new(),
@@ -95,7 +95,7 @@ impl Tabulation {
         if let Some(launch) = launch {
             self.add_launch(launch);
         }
-        let rates = derive::rates(sample, launch.and_then(|launch| launch.host.cycle_hertz));
+        let rates = derived_columns::rates(sample, launch.and_then(|launch| launch.host.cycle_hertz));
         self.set_numbers(&self.rates.clone(), rates);
         self.set_numbers(&self.facts.clone(), Fact::ALL.iter().map(|&fact| sample.disturbance.get(fact)));
         let bound = self.limits.as_ref().zip(launch).and_then(|(limits, launch)| bound_values(sample, launch, limits));

@@ -5,7 +5,7 @@
 //! and are read back to the last bit. Words that a spreadsheet would take for formulas are prefixed with an apostrophe.
 
 use crate::table::column::{Column, Kind};
-use apexmap_base::in_order::map_in_order;
+use apexmap_base::parallel::map_in_order;
 use csv::{ByteRecord, IntoInnerError, Writer, WriterBuilder};
 use std::borrow::Cow;
 use std::io::{Result, Write};

@@ -4,7 +4,7 @@ use crate::samples::Samples;
 use crate::samples::cells::single_points;
 use crate::table::columns;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::suggest;
+use apexmap_base::name_lookup::suggest;
 use apexmap_base::point::Value;
 use ndarray::{Array, Axis, Dim, Dimension, Ix, RemoveAxis};
 

@@ -18,7 +18,6 @@
 //! ```
 
 pub mod cells;
-mod choose;
 pub mod cube;
 pub mod design;
 pub mod distance;
@@ -27,6 +26,7 @@ pub mod estimate;
 mod frame;
 pub mod groups;
 pub mod health;
+mod selection;
 
 use crate::samples::design::Design;
 use crate::table::Table;
@@ -34,7 +34,7 @@ use crate::table::column::Column;
 use crate::table::columns;
 use apexmap_base::condition::Condition;
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::suggest;
+use apexmap_base::name_lookup::suggest;
 use apexmap_base::point::Value;
 use apexmap_base::sample::Status;
 use apexmap_measure::kernels::{self, Kernel};

@@ -2,7 +2,7 @@
 //! reached.
 
 use crate::table::Table;
-use crate::table::derive::{self, BOUNDS};
+use crate::table::derived_columns::{self, BOUNDS};
 use apexmap_base::point::{Point, Value};
 use apexmap_base::sample::{Launch, Sample};
 use apexmap_measure::kernels::{self, Domain, Output};
@@ -47,7 +47,7 @@ pub fn bound_values(
     let bottleneck = terms(&sample.point, &sample.outputs, launch, limits)?.bottleneck()?;
     let work = kernels::find(&sample.point.kernel).ok()?.work_done(&sample.point, &sample.outputs);
     let bytes = bottleneck.rate * work.bytes / work.operations;
-    let [_, _, operations, _, bandwidth, _] = derive::rates(sample, None);
+    let [_, _, operations, _, bandwidth, _] = derived_columns::rates(sample, None);
     let share = operations.map(|rate| rate / bottleneck.rate);
     let per_rank = bytes / sample.point.ranks as f64;
     let attainable = attainable_rate(sample, launch, limits);

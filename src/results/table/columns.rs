@@ -3,7 +3,7 @@
 //! It is built once from the kernels' parameters and outputs, the derived rates and bounds, and the columns of samples and
 //! launches.
 
-use super::{derive, disturbance_columns};
+use super::{derived_columns, disturbance_columns};
 use crate::table::Table;
 use apexmap_base::disturbance::Fact;
 use apexmap_base::point::Value;
@@ -67,7 +67,7 @@ const SAMPLE: [(&str, Unit, &str); 13] = [
     ),
     (disturbance_columns::DISTURBED_BY, Unit::None, "causes of the disturbance"),
     (
-        derive::CORRECTION,
+        derived_columns::CORRECTION,
         Unit::None,
         "ratio of the corrected rate to the measured one: slowdown of the machine according to the canary",
     ),
@@ -110,9 +110,11 @@ impl Registry {
         for parameter in parameters().chain(&kernels::LAUNCH_PARAMETERS) {
             registry.add(parameter.column, parameter.name, parameter.unit, axis(parameter), Role::Parameter);
         }
-        for (role, rates) in
-            [(Role::Rate, &derive::COLUMNS[..]), (Role::Rate, &derive::CORRECTED), (Role::Bound, &derive::BOUNDS[..])]
-        {
+        for (role, rates) in [
+            (Role::Rate, &derived_columns::COLUMNS[..]),
+            (Role::Rate, &derived_columns::CORRECTED),
+            (Role::Bound, &derived_columns::BOUNDS[..]),
+        ] {
             rates.iter().for_each(|rate| registry.add(rate.column, rate.column, rate.unit, rate.label.into(), role));
         }
         for (role, columns) in [(Role::Sample, &SAMPLE[..]), (Role::Launch, &LAUNCH[..])] {

@@ -3,7 +3,7 @@
 use crate::table::Table;
 use crate::table::column::{Column, ColumnBuilder, Kind};
 use crate::table::correction::{self, Run};
-use crate::table::derive::{self, CORRECTED, CORRECTION};
+use crate::table::derived_columns::{self, CORRECTED, CORRECTION};
 use crate::table::quietness::{Reference, ReferenceValues, causes, judge};
 use apexmap_base::disturbance::{Fact, Facts};
 use apexmap_base::sample::{Launch, Status};
@@ -148,7 +148,7 @@ fn add_corrections(table: &mut Table, rows: &[(Range<usize>, Row)]) {
             factors[*row] = factor;
         }
     }
-    for (corrected, rate) in CORRECTED.iter().zip(derive::CORRECTABLE) {
+    for (corrected, rate) in CORRECTED.iter().zip(derived_columns::CORRECTABLE) {
         let numbers = factors.iter().enumerate().map(|(row, factor)| factor * table.number(rate, row));
         table.insert(corrected.column, Column::from_numbers(numbers.collect::<Vec<_>>()));
     }

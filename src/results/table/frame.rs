@@ -2,7 +2,7 @@
 
 use super::Table;
 use super::column::{Column, Kind};
-use super::derive::BOUND_BY;
+use super::derived_columns::BOUND_BY;
 use apexmap_theory::bounds;
 use polars::prelude::*;
 

@@ -1,18 +1,18 @@
 //! Samples as columns in memory.
 
 pub mod bound_columns;
-pub mod build;
+pub mod builder;
 pub mod column;
 pub mod columns;
 pub mod correction;
-pub mod derive;
+pub mod derived_columns;
 pub mod disturbance_columns;
 #[cfg(feature = "polars")]
 pub mod frame;
 mod packed;
 pub mod quietness;
 
-pub use build::TableBuilder;
+pub use builder::TableBuilder;
 
 use crate::table::column::Column;
 use apexmap_base::error::{Error, Result};

@@ -13,7 +13,7 @@ pub use script::JobScript;
 pub use template::Template;
 
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::suggest;
+use apexmap_base::name_lookup::suggest;
 use apexmap_base::toml_file;
 use serde::{Deserialize, Serialize};
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use super::{LauncherEntry, custom, local, openmpi, template};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::suggest;
+use apexmap_base::name_lookup::suggest;
 use apexmap_measure::comm::TransportKind;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;

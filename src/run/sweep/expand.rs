@@ -1,6 +1,6 @@
 //! Expands the tables of a sweep into its points.
 
-use super::distinct::remove_duplicates;
+use super::duplicates::remove_duplicates;
 use super::memory::{Sizes, default_amount};
 use super::nodes;
 use super::settings::LaunchSpec;

@@ -3,7 +3,7 @@
 use super::expand;
 use super::spec::{FigureSpec, File};
 use apexmap_base::error::Result;
-use apexmap_base::nearest::nearest_name;
+use apexmap_base::name_lookup::nearest_name;
 use apexmap_base::toml_file::TomlSource;
 use apexmap_draw::plot::FigureKind;
 use apexmap_results::table::columns::{self, Role};

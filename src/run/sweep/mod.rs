@@ -2,8 +2,8 @@
 //! completes it.
 
 pub mod cost;
-mod distinct;
 pub mod driver;
+mod duplicates;
 pub mod environment;
 pub mod errors;
 pub mod execute;

@@ -3,7 +3,7 @@
 use super::read::{Sweep, parse, read};
 use super::spec::{self, Machine};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::nearest_name;
+use apexmap_base::name_lookup::nearest_name;
 use apexmap_measure::comm::TransportKind;
 use std::path::Path;
 

@@ -5,7 +5,7 @@ use super::values::quantity;
 use crate::batch::{self, Submit};
 use crate::launch::{self, HostsSource, LauncherEntry, custom};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::suggest;
+use apexmap_base::name_lookup::suggest;
 use apexmap_base::toml_file::TomlSource;
 use apexmap_base::units::Unit;
 use apexmap_measure::comm::TransportKind;

@@ -3,7 +3,7 @@
 use super::memory::{Amount, BEYOND_CACHES, parse_memory_share};
 use super::spec::{Axis, Machine, Scalar, Scale, Steps};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::{nearest_name, suggest};
+use apexmap_base::name_lookup::{nearest_name, suggest};
 use apexmap_base::point::Value;
 use apexmap_base::toml_file::TomlSource;
 use apexmap_base::units::{self, Unit};

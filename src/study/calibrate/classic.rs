@@ -3,7 +3,7 @@
 
 use super::Probe;
 use super::card_text::not_known;
-use super::derived::{PAGES, lines};
+use super::derived_numbers::{PAGES, lines};
 use super::node::{STREAM_RULE, last_caches};
 use super::parts;
 use apexmap_base::provenance::Host;

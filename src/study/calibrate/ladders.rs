@@ -2,7 +2,7 @@
 //! each number.
 
 use super::Probe;
-use super::derived::{PAGES, lines, page_reads};
+use super::derived_numbers::{PAGES, lines, page_reads};
 use super::staircase::places;
 use apexmap_theory::machine::{Card, Entry, NumberName, Word, catalogue};
 

@@ -3,7 +3,7 @@
 mod card_text;
 pub mod classic;
 pub mod counts;
-pub mod derived;
+pub mod derived_numbers;
 mod fitted;
 pub mod ladders;
 mod levels;
@@ -201,7 +201,7 @@ pub fn second_stage(probes: &[Probe], samples: &Samples, host: &Host) -> Result<
     };
     set_numbers(&mut card, probes.iter().filter(of_staircase), samples)?;
     let mut further = ladders::refine(&card, previous_power_of_two(host.memory_bytes / 8));
-    let levels = levels::probes(host, derived::sizes(&card, levels::reported_sizes(host)));
+    let levels = levels::probes(host, derived_numbers::sizes(&card, levels::reported_sizes(host)));
     further.extend(levels.into_iter().filter(|probe| !probes.contains(probe)));
     Ok(further)
 }
@@ -375,7 +375,7 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
         let how = format!("memory_latency_seconds over memory_access_seconds, of {CHASES} concurrent chases");
         card.set(catalogue::LINES_IN_FLIGHT.name, Number::new(latency / access, "", how))?;
     }
-    let mut unknown = derived::add(&mut card, host)?;
+    let mut unknown = derived_numbers::add(&mut card, host)?;
     unknown.extend(residence::add(&mut card, samples)?);
     unknown.extend(fitted::add(&mut card, samples, host)?);
     if !unknown.is_empty() {

@@ -5,13 +5,13 @@ pub mod card;
 pub mod figures;
 pub mod groups;
 pub mod nic;
-pub mod predicted;
+pub mod predictions;
 mod sentence;
 
 pub use sentence::{doubts, lines, sentence};
 
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::suggest;
+use apexmap_base::name_lookup::suggest;
 use apexmap_base::provenance::Host;
 use apexmap_base::units::{self, Unit};
 use apexmap_results::samples::Mixture;

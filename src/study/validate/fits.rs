@@ -6,7 +6,7 @@ use apexmap_base::units::{Unit, amount};
 use apexmap_theory::fit::{self, Observation, Options, Role};
 use apexmap_theory::machine::{Card, catalogue};
 use apexmap_theory::models::{self, Model};
-use apexmap_theory::published;
+use apexmap_theory::paper_tables;
 
 pub fn fit_published() -> Result<Vec<PublishedFit>> {
     let (free, held) = single_core()?;
@@ -69,7 +69,7 @@ fn fit_table(
 }
 
 fn hypercube() -> Result<PublishedFit> {
-    let pairs = published::table("hypercube-table-2")?.pairs("processors", "gups");
+    let pairs = paper_tables::table("hypercube-table-2")?.pairs("processors", "gups");
     let powers = pairs.into_iter().filter(|(ranks, _)| (*ranks as u64).is_power_of_two());
     let rows: Vec<_> = powers.map(|(ranks, gups)| (vec![("P", ranks)], gups)).collect();
     let remarks = ["powers of two only: others need extra messages (Section 2)"];
@@ -77,10 +77,10 @@ fn hypercube() -> Result<PublishedFit> {
 }
 
 fn hypercube_by_parts() -> Result<PublishedFit> {
-    let powers = published::table("hypercube-table-2")?.pairs("processors", "gups");
+    let powers = paper_tables::table("hypercube-table-2")?.pairs("processors", "gups");
     let powers = powers.into_iter().filter(|(ranks, _)| (*ranks as u64).is_power_of_two());
     let mut rows: Vec<_> = powers.map(|(ranks, gups)| (vec![("P", ranks)], gups)).collect();
-    let table = published::table("hypercube-table-4")?;
+    let table = paper_tables::table("hypercube-table-4")?;
     rows.extend(table.pairs("look_ahead", "gups").into_iter().map(|(q, gups)| (vec![("P", 32.0), ("Q", q)], gups)));
     let remarks = [
         "bandwidth held at the paper's 1.1 GB/s: it scales with Q as copying does, and the data cannot separate them",
@@ -108,7 +108,7 @@ fn best_dimension(model: &dyn Model, parameters: &[f64]) -> String {
 }
 
 fn multi_core() -> Result<PublishedFit> {
-    let pairs = published::table("bluegene-table-4")?.pairs("nodes", "bgp_multi_gups");
+    let pairs = paper_tables::table("bluegene-table-4")?.pairs("nodes", "bgp_multi_gups");
     let rows: Vec<_> = pairs.into_iter().map(|(nodes, gups)| (vec![("P", nodes)], gups)).collect();
     let remarks = ["measured rates fall below the bottleneck from 4096 nodes on: \"within 70% percent\" (Section 5.3)"];
     fit_table("random_access.roles", "bluegene-p", "Blue Gene/P paper, Table 4, multi-core", &rows, &remarks, &[])
@@ -116,7 +116,7 @@ fn multi_core() -> Result<PublishedFit> {
 
 /// Fits both parameters, which large tori cannot separate, and then the hop alone.
 fn single_core() -> Result<(PublishedFit, PublishedFit)> {
-    let pairs = published::table("bluegene-table-4")?.pairs("nodes", "bgp_single_gups");
+    let pairs = paper_tables::table("bluegene-table-4")?.pairs("nodes", "bgp_single_gups");
     let rows: Vec<_> = pairs.into_iter().map(|(nodes, gups)| (vec![("P", nodes)], gups)).collect();
     let (id, card, source) = ("random_access.routed", "bluegene-p", "Blue Gene/P paper, Table 4, single-core");
     let remarks = ["local_seconds held at the paper's 92 cycles"];

@@ -10,13 +10,13 @@ pub mod baseline;
 pub mod bootstrap;
 pub mod breaks;
 mod card;
+mod disagreement;
 pub mod identify;
 pub mod interval;
 pub mod optimum;
 pub mod quality;
 pub mod subsample;
 pub mod task;
-mod words;
 
 use crate::machine::JointFit;
 use crate::models::{Model, Parameter};
@@ -208,7 +208,7 @@ fn fit_smooth(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[R
         });
     }
     bootstrap::add_intervals(&task, &optimum, &mut estimates, options);
-    words::widen(&task, &optimum, &mut estimates);
+    disagreement::widen(&task, &optimum, &mut estimates);
     let at_most = parameter_bounds(&task, &estimates);
     task.hidden.iter().for_each(|&(small, large)| parameters[small] = parameters[large]);
     let is_free = |index: &usize| {

@@ -34,7 +34,7 @@ pub use joint::JointFit;
 pub use name::{NumberName, Word};
 
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::suggest;
+use apexmap_base::name_lookup::suggest;
 use apexmap_base::new_file;
 use apexmap_base::toml_file::{self, TomlSource};
 use apexmap_base::units::{self, Scale, Unit};

@@ -2,7 +2,7 @@
 
 use super::{CATALOGUE, Entry, entry_of};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::suggest;
+use apexmap_base::name_lookup::suggest;
 use apexmap_base::units::{self, Unit};
 use std::fmt;
 

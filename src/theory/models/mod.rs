@@ -17,7 +17,7 @@ pub mod topology;
 
 use crate::machine::{Card, PUBLISHED, entry_of, meaning_of, unit_of};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::suggest;
+use apexmap_base::name_lookup::suggest;
 use apexmap_base::source::Source;
 use apexmap_base::units::Unit;
 

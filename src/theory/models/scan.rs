@@ -3,7 +3,7 @@
 use super::{Model, Parameter, Prediction};
 use crate::machine::{Card, JointFit, inverse};
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::suggest;
+use apexmap_base::name_lookup::suggest;
 
 /// Numbers of a machine for a model.
 #[derive(Clone, Debug, PartialEq)]

@@ -18,7 +18,7 @@ mod neighbours;
 mod one_sided;
 mod sequential;
 mod two_sided;
-pub mod writing;
+pub mod writes;
 
 pub use chains::CHAINS_KERNEL as CHAINS;
 pub use neighbours::KERNEL as NEIGHBOURS;

@@ -8,8 +8,8 @@
 //! CHECK: rank 0 is checked as in all variants. Each neighbour checks the sums of the words that it reads or receives, and
 //!   that no message is lost.
 
-mod alone;
 mod background;
+mod single_rank;
 
 use super::draw::Location;
 use super::tally::PassTally;
@@ -19,12 +19,12 @@ use crate::comm::arena::Arena;
 use crate::comm::{Mailboxes, Tag};
 use crate::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, Rings, output, parameter};
 use crate::on_transport;
-use alone::SingleRank;
 use apexmap_base::error::Result;
 use apexmap_base::point::{Point, Value};
 use apexmap_base::source;
 use apexmap_base::units::Unit;
 use background::{MESSAGE_WORDS, Neighbour};
+use single_rank::SingleRank;
 
 const NEIGHBOURS: Parameter = parameter(
     "neighbours",

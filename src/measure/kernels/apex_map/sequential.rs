@@ -10,7 +10,7 @@ use super::access_all::access_all;
 use super::draw::Location;
 use super::tally::PassTally;
 use super::timing::{Arrays, time};
-use super::writing::{self, ALL_OUTPUTS};
+use super::writes::{self, ALL_OUTPUTS};
 use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, PAGES, SEED, Variant, memory, sum_all};
 use crate::comm::Collectives;
 use crate::comm::arena::Arena;
@@ -47,7 +47,7 @@ pub const SEQUENTIAL: Variant = Variant {
 
 fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     if Access::from_point(point) != Access::Read {
-        return writing::run(comm, (point, stream), arena, access_all);
+        return writes::run(comm, (point, stream), arena, access_all);
     }
     let (memory, granted) = memory(point, comm.rank(), arena)?;
     let block = point.integer("L") as usize;

@@ -160,7 +160,7 @@ fn compare_with_hardware(
 
 /// Returns the paper's statements about the surfaces of its machines; it prints no numbers of the surfaces themselves.
 pub fn quote_paper(comparison: &Comparison) -> Vec<String> {
-    use apexmap_theory::published::quoted_number;
+    use apexmap_theory::paper_tables::quoted_number;
     let given: Vec<&str> = comparison.machines.iter().map(|machine| machine.given.as_str()).collect();
     let both = |a: &str, b: &str| given.contains(&a) && given.contains(&b);
     let number = |name: &str| quoted_number(name).map(short_number).unwrap_or_default();

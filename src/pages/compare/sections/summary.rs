@@ -3,7 +3,7 @@
 use super::Section;
 use crate::compare::Comparison;
 use crate::compare::machine::{Machine, Origin};
-use crate::compare::published;
+use crate::compare::published_machines;
 use crate::html::utc;
 use apexmap_base::units::{plural, short_number};
 use serde::Serialize;
@@ -36,7 +36,7 @@ fn warnings(comparison: &Comparison) -> Vec<String> {
         let published = comparison.machines.iter().filter(|machine| machine.origin == Origin::Published);
         warnings.push(format!(
             "These machines have no common point, so only their cards are compared. {}.",
-            published.map(published::rates).collect::<Vec<_>>().join("; ")
+            published.map(published_machines::rates).collect::<Vec<_>>().join("; ")
         ));
     }
     if let Some([first, second]) = comparison.same_samples() {

@@ -3,9 +3,9 @@
 //! The syntax is `NAME = FUNCTION KEY=FORMULA KEY=FORMULA`. A model takes its `card` and its variables. `NAME =
 //! FORMULA` is arithmetic alone.
 
-use super::across;
 use super::call::Call;
 use super::names::Names;
+use super::table_functions;
 use crate::validate::predict;
 use apexmap_base::error::{Error, Result};
 use apexmap_measure::kernels::shared::updates::layout::Layout;
@@ -37,14 +37,14 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("link_bound", |call| Ok(nic::bounds(&[call.number("bytes")?, 1.0, 0.0], &interface()?)[2].value)),
     ("potential_io_bandwidth", |call| Ok(nic::potential_io_bandwidth(call.number("bytes")?, &interface()?))),
     ("half_bandwidth_bytes", |call| Ok(nic::half_bandwidth_bytes(call.number("senders")?, &interface()?))),
-    ("table_2_rate", across::table_2_rate),
-    ("table_3_stage", across::table_3_stage),
-    ("table_4_rate", across::table_4_rate),
-    ("other_rows_mean", across::other_rows_mean),
-    ("error_rate", across::error_rate),
-    ("burst", across::burst),
-    ("lock_rate", across::lock_rate),
-    ("rows_below_bisection", across::rows_below_bisection),
+    ("table_2_rate", table_functions::table_2_rate),
+    ("table_3_stage", table_functions::table_3_stage),
+    ("table_4_rate", table_functions::table_4_rate),
+    ("other_rows_mean", table_functions::other_rows_mean),
+    ("error_rate", table_functions::error_rate),
+    ("burst", table_functions::burst),
+    ("lock_rate", table_functions::lock_rate),
+    ("rows_below_bisection", table_functions::rows_below_bisection),
 ];
 
 /// Returns the value of a quantity.

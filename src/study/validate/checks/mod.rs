@@ -6,14 +6,14 @@
 //! `published` and `recomputed`, formulas; `agrees`, a condition, without which the value counts as not explained;
 //! `remark`, and `why`, which replaces it if the value differs.
 
-mod across;
 mod call;
 mod functions;
 mod names;
+mod table_functions;
 
 use super::{Check, Fault, Kind, PublishedFit, Verdict};
 use apexmap_base::error::{Error, Result};
-use apexmap_theory::published::{self, Table};
+use apexmap_theory::paper_tables::{self, Table};
 use names::{Names, words};
 
 /// The tables of checks, in the order of the papers.
@@ -38,7 +38,7 @@ pub fn evaluate(fits: &[PublishedFit]) -> Result<Vec<Check>> {
     let published = Published { numbers: names::numbers()?, fits };
     let mut checks = Vec::new();
     for name in CHECKS {
-        let rows = published::table(name)?;
+        let rows = paper_tables::table(name)?;
         for row in 0..rows.rows.len() {
             let line = Line { rows: &rows, row };
             checks.extend(line.checks(&published).map_err(|error| {
@@ -64,7 +64,7 @@ impl Line<'_> {
         if self.word("table").is_empty() {
             return Ok(vec![self.check(Names::new(published, None))?]);
         }
-        let table = published::table(self.word("table"))?;
+        let table = paper_tables::table(self.word("table"))?;
         let mut checks = Vec::new();
         for row in 0..table.rows.len() {
             let names = Names::new(published, Some(Place { table: &table, row }));

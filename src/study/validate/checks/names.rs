@@ -7,7 +7,7 @@ use apexmap_base::condition::{Condition, Formula, NameType};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_theory::machine::{Card, PUBLISHED};
-use apexmap_theory::published::{self, TABLES};
+use apexmap_theory::paper_tables::{self, TABLES};
 use std::collections::BTreeMap;
 
 pub type Numbers = BTreeMap<String, f64>;
@@ -16,7 +16,7 @@ pub type Numbers = BTreeMap<String, f64>;
 pub fn numbers() -> Result<Numbers> {
     let mut numbers = Numbers::new();
     for (name, _) in TABLES.iter().filter(|(name, _)| !super::CHECKS.contains(name)) {
-        let (table, stem) = (published::table(name)?, name.replace('-', "_"));
+        let (table, stem) = (paper_tables::table(name)?, name.replace('-', "_"));
         for row in 0..table.rows.len() {
             let key = &table.rows[row][0];
             for column in &table.columns {

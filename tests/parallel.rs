@@ -1,6 +1,6 @@
 //! Tests of work on all processors: results in order, errors, and the number of items in memory.
 
-use apexmap_base::in_order::map_in_order;
+use apexmap_base::parallel::map_in_order;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

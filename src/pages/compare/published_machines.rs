@@ -10,7 +10,7 @@ use apexmap_results::table::columns::{self, ALPHA};
 use apexmap_theory::machine::Card;
 use apexmap_theory::models::scan::Numbers;
 use apexmap_theory::models::{self, Model};
-use apexmap_theory::published::table;
+use apexmap_theory::paper_tables::table;
 
 /// A column of a published table with the rates of a machine.
 struct PrintedRates {

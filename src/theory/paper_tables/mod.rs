@@ -5,7 +5,7 @@
 //! marks, and its own quotation marks are doubled. An empty field is a dash in the paper.
 
 use apexmap_base::error::{Error, Result};
-use apexmap_base::nearest::suggest;
+use apexmap_base::name_lookup::suggest;
 
 /// Name and text of each table.
 pub const TABLES: &[(&str, &str)] = &[

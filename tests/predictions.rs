@@ -2,7 +2,7 @@
 //! some numbers.
 
 use super::common::{Scratch, refusal_message, successful_stdout};
-use crate::made_up;
+use crate::simulated_machines;
 use apexmap_results::disk::Folder;
 use apexmap_results::samples::Samples;
 use apexmap_theory::fit::quality::geometric_spread;
@@ -118,8 +118,8 @@ fn a_report_sets_compact_models_beside_the_large_one() {
     assert!((geometric_spread([1.0, 2.0, 4.0].into_iter()) - 2.0).abs() < 1e-12);
     assert!(geometric_spread(std::iter::once(1.0)).is_nan());
     let scratch = Scratch::new();
-    let plan = made_up::Plan { words: &[1 << 26], noise: 0.02, ..made_up::ONE_RANK };
-    let folder = made_up::folder(&scratch, "ladder", plan, &made_up::NUMBERS, true);
+    let plan = simulated_machines::Plan { words: &[1 << 26], noise: 0.02, ..simulated_machines::ONE_RANK };
+    let folder = simulated_machines::folder(&scratch, "ladder", plan, &simulated_machines::NUMBERS, true);
     let folder = Folder::open(&folder).expect("a folder");
     let samples = Samples::from(folder.table().expect("a table"));
     apexmap_pages::report::make(&folder, &samples).expect("a report");

@@ -5,7 +5,7 @@ use super::{Names, Place};
 use crate::validate::predict;
 use apexmap_base::error::{Error, Result};
 use apexmap_theory::models;
-use apexmap_theory::published;
+use apexmap_theory::paper_tables;
 
 /// Returns intercept and slope of the least-squares line through points of x, y and the standard deviation of y.
 fn line(points: &[(f64, f64, f64)]) -> (f64, f64) {
@@ -53,7 +53,7 @@ pub fn other_rows_mean(call: &Call) -> Result<f64> {
 /// round.
 pub fn table_2_rate(call: &Call) -> Result<f64> {
     let (ranks, most, without) = (call.number("P")?, call.number("most")?, call.number("without")?);
-    let rows = published::table("hypercube-table-2")?.pairs("processors", "gups").into_iter();
+    let rows = paper_tables::table("hypercube-table-2")?.pairs("processors", "gups").into_iter();
     let powers = rows.filter(|(ranks, _)| (*ranks as u64).is_power_of_two() && *ranks <= most && *ranks != without);
     let points: Vec<_> = powers.map(|(ranks, gups)| (ranks.log2(), ranks / gups, ranks / gups)).collect();
     let (round, stage) = line(&points);
@@ -64,7 +64,7 @@ pub fn table_2_rate(call: &Call) -> Result<f64> {
 /// `single`. Runs on `without` processors are left out.
 pub fn table_3_stage(call: &Call) -> Result<f64> {
     let (single, without) = (call.number("single")?, call.number("without")?);
-    let rows = published::table("hypercube-table-3")?.pairs("processors", call.word("column")?);
+    let rows = paper_tables::table("hypercube-table-3")?.pairs("processors", call.word("column")?);
     let several = rows.iter().filter(|(ranks, _)| *ranks > 1.0 && *ranks != without);
     let stages: Vec<f64> = several.map(|(ranks, seconds)| (seconds - single) / ranks.log2()).collect();
     Ok(median(&stages))
@@ -102,7 +102,7 @@ pub fn burst(call: &Call) -> Result<f64> {
 pub fn lock_rate(call: &Call) -> Result<f64> {
     let (locks, model) = (call.number("locks")?, models::find("random_access.locks")?);
     let rate = |locks: f64, hold: f64, free: f64| model.predict(&[4.0, locks, 2.0], &[hold, free]).value;
-    let rows = published::table("bluegene-table-2b")?.pairs("locks", "relative");
+    let rows = paper_tables::table("bluegene-table-2b")?.pairs("locks", "relative");
     let others: Vec<_> = rows.into_iter().filter(|(other, _)| *other != locks).collect();
     let [fewer, more] = others[..] else { return Err(Error::internal("there are not two other numbers of locks")) };
     let (hold, free) = hold_and_free([fewer, more], &rate);
@@ -128,7 +128,7 @@ fn hold_and_free(rows: [(f64, f64); 2], rate: &dyn Fn(f64, f64, f64) -> f64) -> 
 /// algorithm.
 pub fn rows_below_bisection(_: &Call) -> Result<f64> {
     let mut rows = 0.0;
-    for (nodes, _) in published::table("bluegene-table-4")?.pairs("nodes", "bgp_multi_gups") {
+    for (nodes, _) in paper_tables::table("bluegene-table-4")?.pairs("nodes", "bgp_multi_gups") {
         rows += f64::from(predict("random_access.roles", "bluegene-p", &[("P", nodes)])?.bottleneck != "bisection");
     }
     Ok(rows)
