@@ -15,8 +15,8 @@ const LAYERS: [(&str, &[&[&str]]); 8] = [
     (
         "base",
         &[
-            &["units", "source", "place", "regular_file", "in_order", "provenance"],
-            &["error", "disturbance", "nearest", "point"],
+            &["units", "source", "place", "regular_file", "parallel", "provenance"],
+            &["error", "disturbance", "name_lookup", "point"],
             &["text_table", "terminal"],
             &["new_file", "toml_file", "sample", "crash", "shell"],
             &["condition"],
@@ -33,7 +33,7 @@ const LAYERS: [(&str, &[&[&str]]); 8] = [
             &["cli"],
         ],
     ),
-    ("theory", &[&["statistics", "trade"], &["machine", "models", "fit", "published"], &["bounds"]]),
+    ("theory", &[&["statistics", "trade"], &["machine", "models", "fit", "paper_tables"], &["bounds"]]),
     ("results", &[&["table"], &["disk", "samples"], &["query", "export"]]),
     ("draw", &[&["figure"], &["plot"]]),
     ("run", &[&["placeholder"], &["launch", "batch", "sweep"], &["submit", "manual"], &["campaign"]]),

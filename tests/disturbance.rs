@@ -372,5 +372,5 @@ fn counters_count_between_start_and_stop_only() {
     let some = counters.stop();
     assert!(none.iter().all(|(_, count)| *count < 8.0), "{none:?}");
     assert!(some.iter().all(|(fact, count)| *fact == Fact::CacheMisses && *count >= 1.0), "{some:?}");
-    assert!(some.first().map(|count| count.1) > none.first().map(|found| found.1), "{some:?} {none:?}");
+    assert!(some.first().map(|count| count.1) > none.first().map(|count| count.1), "{some:?} {none:?}");
 }

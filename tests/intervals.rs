@@ -216,7 +216,7 @@ fn autocorrelation(series: &[Vec<f64>]) -> Option<Autocorrelation> {
     // One launch; each round measures all points in order.
     let rounds = series.iter().map(Vec::len).max().unwrap_or(0);
     let points_of_round = |round_index: usize| {
-        (0..series.len()).filter(move |&point| round_index < series[point].len()).map(move |of| (of, round_index))
+        (0..series.len()).filter(move |&point| round_index < series[point].len()).map(move |point| (point, round_index))
     };
     Autocorrelation::from_series(series, &[(0..rounds).flat_map(points_of_round).collect()])
 }

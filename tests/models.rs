@@ -352,7 +352,7 @@ fn compact_models_of_apex_map_give_the_values_that_are_counted_manually() {
     let rate = |id: &str, given: &[(&str, f64)], p: &[f64]| {
         let model = models::find(id).expect("a model");
         let x = model
-            .variables(&|name| given.iter().find(|variable| variable.0 == name).map(|one| one.1))
+            .variables(&|name| given.iter().find(|variable| variable.0 == name).map(|variable| variable.1))
             .expect("variables");
         model.predict(&x, p)
     };
@@ -381,7 +381,7 @@ fn compact_models_of_apex_map_give_the_values_that_are_counted_manually() {
     near(rate("apex_map.two_level", &alone, &[1e-9, 9e-9, 1.0]), 8e9, "near memory");
     let model = models::find("apex_map.two_level").expect("a model");
     let wrong = [("alpha", 0.5), ("L", 1.0), ("M", 1048576.0), ("P", 4.0), ("far", 0.0)];
-    let refusal = model.variables(&|name| wrong.iter().find(|variable| variable.0 == name).map(|one| one.1));
+    let refusal = model.variables(&|name| wrong.iter().find(|variable| variable.0 == name).map(|variable| variable.1));
     assert!(refusal.expect_err("one memory of several ranks").help.contains("far=ranks"));
     assert_eq!(model.kernel_value("apex_map.sequential", "far"), Some(0.0));
     assert_eq!(model.kernel_value("apex_map.two_sided", "far"), Some(1.0));

@@ -20,9 +20,9 @@ fn main() {
     if !out.join("librsmpi.a").is_file() {
         panic::resume_unwind(cause);
     }
-    println!("cargo:rerun-if-changed=pregenerated");
+    println!("cargo:rerun-if-changed=list_bindings");
     let (mut compiler, mut reasons) = (String::new(), String::new());
-    for bindings in pregenerated() {
+    for bindings in list_bindings() {
         let name = bindings.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let (command, misfit) = check(&bindings.with_extension("c"));
         compiler = command;
@@ -45,8 +45,8 @@ fn main() {
 }
 
 /// Each file has a C file that compiles only if the bindings match.
-fn pregenerated() -> Vec<PathBuf> {
-    let entries = fs::read_dir("pregenerated").into_iter().flatten().flatten().map(|entry| entry.path());
+fn list_bindings() -> Vec<PathBuf> {
+    let entries = fs::read_dir("list_bindings").into_iter().flatten().flatten().map(|entry| entry.path());
     let mut files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect();
     files.sort();
     files

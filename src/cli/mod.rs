@@ -137,7 +137,7 @@ const LONGEST_LINE: usize = 500;
 
 /// Cuts lines that are longer than [`LONGEST_LINE`].
 fn cut_lines(text: &str) -> String {
-    let line = |line: &str| match line.char_indices().map(|(offset, _)| offset).find(|&at| at >= LONGEST_LINE) {
+    let line = |line: &str| match line.char_indices().map(|(offset, _)| offset).find(|&offset| offset >= LONGEST_LINE) {
         Some(end) => format!("{} ...", &line[..end]),
         None => line.to_owned(),
     };

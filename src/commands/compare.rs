@@ -313,7 +313,7 @@ fn open(given: &str, common: Option<&str>) -> Result<Machine> {
     } else if file.is_file() {
         (samples::read(file)?, None, None)
     } else {
-        let published: Vec<&str> = apexmap_theory::machine::PUBLISHED.iter().map(|(known, _)| *known).collect();
+        let published: Vec<&str> = apexmap_theory::machine::PUBLISHED.iter().map(|(name, _)| *name).collect();
         return Err(Error::input(
             format!("there is no result, file or published machine \"{path}\""),
             format!("{}; or name a result folder, or a Parquet file of samples", suggest(path, &published)),

@@ -220,7 +220,7 @@ fn type_of_key(schema: &Value, definitions: &Value) -> String {
         return any
             .iter()
             .find(|alternative| alternative["type"] != "null")
-            .map_or(String::new(), |one| type_of_key(one, definitions));
+            .map_or(String::new(), |schema| type_of_key(schema, definitions));
     }
     let word = schema["type"].as_str().or_else(|| schema["type"][0].as_str()).unwrap_or_default();
     match word {

@@ -31,12 +31,12 @@ impl Buffer {
         Ok(Self { start, items, map: ManuallyDrop::new(map) })
     }
 
-    /// Returns a pointer to the item at index `at`, after checking that `items` items exist from there on. Each access through
+    /// Returns a pointer to the item at `offset`, after checking that `items` items exist from there on. Each access through
     /// the pointer must be justified where it happens.
     #[inline]
-    pub(super) fn item_pointer(&self, at: usize, items: usize) -> *mut u32 {
-        super::check_range(at, items, self.items);
-        self.start.as_ptr().wrapping_add(at)
+    pub(super) fn item_pointer(&self, offset: usize, items: usize) -> *mut u32 {
+        super::check_range(offset, items, self.items);
+        self.start.as_ptr().wrapping_add(offset)
     }
 
     pub(super) fn len(&self) -> usize {

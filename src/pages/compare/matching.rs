@@ -122,7 +122,7 @@ pub fn match_points(machines: &[Machine], matching: &Matching) -> Result<Points>
         }
         result.classes.insert(class.clone(), kernels[0].id());
         let mut indices: HashMap<Vec<Part>, usize> = HashMap::new();
-        for (machine_index, machine) in machines.iter().enumerate().filter(|(at, _)| !samples[*at].is_empty()) {
+        for (machine_index, machine) in machines.iter().enumerate().filter(|(index, _)| !samples[*index].is_empty()) {
             let headline = kernels[0].about().headline;
             for (mut values, mut data, unusable) in
                 point_data(machine, &samples[machine_index], &columns, headline, matching)?
@@ -265,8 +265,11 @@ fn own_sizes(samples: &[Samples], kernels: &[&'static dyn Kernel], columns: &[St
     let parameters = kernels.iter().flat_map(|kernel| kernel.parameters());
     let made = parameters.filter(|p| matches!(p.domain, Domain::Global { .. } | Domain::Size { .. }));
     let differs = |column: &str| {
-        let values: Vec<BTreeSet<u64>> =
-            samples.iter().filter(|samples| !samples.is_empty()).map(|of| values_per_rank(of, column)).collect();
+        let values: Vec<BTreeSet<u64>> = samples
+            .iter()
+            .filter(|samples| !samples.is_empty())
+            .map(|samples| values_per_rank(samples, column))
+            .collect();
         values.iter().all(|values| values.len() == 1) && values.windows(2).any(|pair| pair[0] != pair[1])
     };
     let mut sizes: Vec<&'static str> = Vec::new();

@@ -190,7 +190,7 @@ fn mean_of_points(both: &[(&PointData, &PointData, Ratio)]) -> Option<GeometricM
 /// of each point have two common blocks.
 fn paired_mean(both: &[(&PointData, &PointData, Ratio)]) -> Option<Mean> {
     let mut sets: BTreeMap<BTreeSet<u64>, Vec<Vec<f64>>> = BTreeMap::new();
-    for (machine, base, _) in both.iter().filter(|(of, to, _)| of.same_run(to)) {
+    for (machine, base, _) in both.iter().filter(|(machine, base, _)| machine.same_run(base)) {
         let pairs = estimate::pairs(&machine.launches, &base.launches)?;
         sets.entry(pairs.keys().copied().collect()).or_default().push(pairs.into_values().collect());
     }

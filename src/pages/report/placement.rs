@@ -44,20 +44,20 @@ pub fn warnings(manifest: &Manifest, samples: &Samples) -> Vec<String> {
         manifest.launches.iter().filter(|end| current.contains(end.launch.launch.as_str())).collect();
     // Ranks that share a hardware thread are reported as oversubscribed instead.
     let settled: Vec<&LaunchEnd> = launches.iter().copied().filter(|end| !end.launch.oversubscribed).collect();
-    let unpinned = names(&settled, |ranks| ranks.iter().any(|rank| !rank.pinned)).map(|launches| {
+    let unpinned = name_launches(&settled, |ranks| ranks.iter().any(|rank| !rank.pinned)).map(|launches| {
         format!(
             "Ranks were not pinned to a core in {launches}: the system could move them during the measurement. Let the \
              launcher bind each rank to a core."
         )
     });
-    let shared = names(&settled, share_cores).map(|launches| {
+    let shared = name_launches(&settled, share_cores).map(|launches| {
         format!("Ranks shared cores in {launches}, each on a separate hardware thread. Rates per rank are not rates per core.")
     });
-    let one_machine = names(&launches, |ranks| nodes_on_one_machine(ranks).is_some()).map(|which| {
+    let one_machine = name_launches(&launches, |ranks| nodes_on_one_machine(ranks).is_some()).map(|launch_names| {
         let shared_nodes = |end: &&LaunchEnd| nodes_on_one_machine(&end.launch.placement);
         let nodes = launches.iter().find_map(shared_nodes).unwrap_or_default();
         format!(
-            "Several nodes are one machine in {which}: {}. Messages between them did not use a network between machines, and \
+            "Several nodes are one machine in {launch_names}: {}. Messages between them did not use a network between machines, and \
              their ranks share the processors of the machine.",
             nodes.join(", ")
         )
@@ -71,7 +71,7 @@ fn warn_by_messages(launches: &[&LaunchEnd], samples: &Samples) -> Option<String
     let used_messages =
         |end: &&&LaunchEnd| end.launch.environment.get(VARIABLE).is_some_and(|component| component == BY_MESSAGES);
     let launches: Vec<&LaunchEnd> = launches.iter().filter(used_messages).copied().collect();
-    let names = names(&launches, |_| true).filter(|_| remote_memory::is_used_in(samples))?;
+    let names = name_launches(&launches, |_| true).filter(|_| remote_memory::is_used_in(samples))?;
     Some(format!(
         "Open MPI implemented gets and puts by messages in {names} ({VARIABLE}={BY_MESSAGES}): their times are those of messages that the \
          other rank answers, and bounds and predictions for remote memory do not apply."
@@ -79,7 +79,7 @@ fn warn_by_messages(launches: &[&LaunchEnd], samples: &Samples) -> Option<String
 }
 
 /// Names the launches whose ranks meet a condition.
-fn names(launches: &[&LaunchEnd], are: impl Fn(&[Placement]) -> bool) -> Option<String> {
+fn name_launches(launches: &[&LaunchEnd], are: impl Fn(&[Placement]) -> bool) -> Option<String> {
     let names: Vec<&str> =
         (launches.iter()).filter(|end| are(&end.launch.placement)).map(|end| end.launch.launch.as_str()).collect();
     match names.as_slice() {

@@ -143,17 +143,16 @@ impl Samples {
 
     /// Returns the samples with one of these words in a column.
     pub fn with_word(&self, name: &str, words: &[&str]) -> Self {
-        let Some(column) = self.column(name).filter(|column| column.is_words()) else {
-            return self.with_rows(Vec::new());
-        };
+        let column = self.column(name).filter(|column| column.is_words());
+        let Some(column) = column else { return self.with_rows(Vec::new()) };
         let wanted: Vec<bool> = column.dictionary().iter().map(|word| words.contains(&word.as_str())).collect();
         self.filter_rows(|row| column.bits(row).is_some_and(|code| wanted[code as usize]))
     }
 
     /// Returns the known kernels and their samples.
     pub fn kernels(&self) -> Vec<(&'static dyn Kernel, Samples)> {
-        let is_present =
-            |kernel: &&&'static dyn Kernel| self.table.words("kernel").iter().any(|word| word == kernel.id());
+        let names = self.table.words("kernel");
+        let is_present = |kernel: &&&'static dyn Kernel| names.iter().any(|word| word == kernel.id());
         let with_samples = |kernel: &&'static dyn Kernel| (*kernel, self.with_kernel(kernel.id()));
         kernels::ALL.iter().filter(is_present).map(with_samples).filter(|(_, samples)| !samples.is_empty()).collect()
     }
@@ -175,8 +174,8 @@ impl Samples {
         let mut launches: BTreeMap<&str, Samples> = BTreeMap::new();
         for part in self.group_by(&["launch"]) {
             // A missing name and an empty one are the same.
-            let launch =
-                launches.entry(self.table.word("launch", part.rows[0])).or_insert_with(|| self.with_rows(Vec::new()));
+            let name = self.table.word("launch", part.rows[0]);
+            let launch = launches.entry(name).or_insert_with(|| self.with_rows(Vec::new()));
             launch.rows.extend(part.rows);
             launch.rows.sort_unstable();
         }
@@ -313,10 +312,10 @@ impl Samples {
 
 /// Parameters that distinguish points.
 impl Samples {
-    /// Returns the columns that identify the point of a sample, and their values at each point.
+    /// Returns the columns that identify a point, and their values at each point.
     fn design(&self) -> Design<'_> {
-        let names: Vec<&str> =
-            columns::point_columns(&self.table).into_iter().filter(|name| !self.is_constant(name)).collect();
+        let columns = columns::point_columns(&self.table).into_iter();
+        let names: Vec<&str> = columns.filter(|name| !self.is_constant(name)).collect();
         let points = self.group_by(&names);
         let mut design = Design::default();
         for name in names {
@@ -326,8 +325,7 @@ impl Samples {
         design
     }
 
-    /// Returns the columns that distinguish the points: those that vary, without those that depend on others. For example,
-    /// the number of accesses may depend on L, or M on the ranks.
+    /// Returns the columns that distinguish the points: those that vary, without those that depend on others, such as accesses on L.
     pub fn axes(&self) -> Vec<&str> {
         let design = self.design();
         let mut names = design.varying_columns();

@@ -136,9 +136,10 @@ fn measure_group(
                 .write(false, setting.watcher)?;
             continue;
         }
-        let (points, in_flight, has_greeted) =
-            (group.pending.len(), attempt.protocol.in_flight(), attempt.protocol.has_greeted());
-        let place = in_flight.map_or(group.size.to_string(), |at| plan.entries[group.pending[at].entry].key.clone());
+        let points = group.pending.len();
+        let (in_flight, has_greeted) = (attempt.protocol.in_flight(), attempt.protocol.has_greeted());
+        let key = |index: usize| plan.entries[group.pending[index].entry].key.clone();
+        let place = in_flight.map_or(group.size.to_string(), key);
         let failure = settle_points(plan, &mut group, in_flight, &ending);
         let (is_done, samples) = (attempt.protocol.is_done(), attempt.samples);
         let failed = FailedLaunch { journal: attempt.journal, failure, ending: ending.clone(), place };
@@ -169,12 +170,8 @@ fn measure_group(
         if fruitless >= limit || unfinished >= MAX_LAUNCHES_WITHOUT_POINT {
             let missing = if fruitless >= limit { "a sample" } else { "the last sample of any point" };
             let launches = if fruitless >= limit { fruitless } else { unfinished };
-            return Ok(Some(faults::giving_up_error(
-                &launch,
-                group.size,
-                has_greeted.then_some((launches, missing)),
-                &ending,
-            )));
+            let missing = has_greeted.then_some((launches, missing));
+            return Ok(Some(faults::giving_up_error(&launch, group.size, missing, &ending)));
         }
         setting.watcher.report_end(&ending);
     }

@@ -33,13 +33,14 @@ pub fn giving_up_error(launch: &str, size: LaunchSize, ended_without: Option<(u3
 
 /// Returns the error of a faulty set-up, after this number of launches. `waiting` points remain to be measured.
 pub fn setup_error(ending: &Ending, launches: usize, waiting: usize) -> Error {
-    let known = ending.cause.map_or("fix the cause (see the .stderr files next to the journals)", |cause| cause.advice);
+    let advice =
+        ending.cause.map_or("fix the cause (see the .stderr files next to the journals)", |cause| cause.advice);
     let subject = if launches == 1 { "a launch failed for a known reason".into() } else { repeated_failure(launches) };
     let verb = if waiting == 1 { "point waits" } else { "points wait" };
     Error::new(
         ErrorKind::Setup,
         format!("{subject}, so the set-up is at fault, not a point: {}", reason(ending)),
-        format!("{known}; then rerun the same command: {waiting} {verb} for the fix, and none is marked as failed"),
+        format!("{advice}; then rerun the same command: {waiting} {verb} for the fix, and none is marked as failed"),
     )
 }
 

@@ -328,7 +328,7 @@ fn core_to_core(card: &Card) -> Vec<Row> {
         number(card, &name, label, format!("ranks {first} and {second}"))
     };
     let add_note = |row: Option<Row>| {
-        let total = card.get(catalogue::CORES.name).filter(|&all| all > cores.len() as f64);
+        let total = card.get(catalogue::CORES.name).filter(|&cores_in_all| cores_in_all > cores.len() as f64);
         let note =
             total.map_or_else(String::new, |total| format!(" of {} cores, evenly spread over {total}", cores.len()));
         row.map(|row| Row { note: format!("{}; {}{note}", row.note, plural(pairs.len(), "pair")), ..row })

@@ -65,7 +65,7 @@ fn caches(card: &mut Card) -> Result<Vec<String>> {
         let position = place(&bends, nearer, reported);
         let measured = position
             .and_then(|position| step(&ladder, position, &bends))
-            .map(|found| number(&found, "dependent random reads"));
+            .map(|rate| number(&rate, "dependent random reads"));
         let Some(measured) = measured else {
             nearer = reported.or(position).unwrap_or(nearer);
             unseen.extend(reported.map(|size| {

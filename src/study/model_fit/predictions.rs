@@ -39,12 +39,13 @@ pub fn figure(model: &dyn Model, machine: &str, rows: &[ScanPoint], kind: Predic
     let title = format!("{}: predicted, not measured", about.id);
     let subtitle = format!("PREDICTED with the card of {machine}{comma}{fixed_text}");
     // The variable with the most values is x; among equals it is the last, as L after alpha.
-    let along = varied.iter().filter(|(index, _)| is_number(*index)).max_by_key(|(at, values)| (values.len(), *at));
+    let along =
+        varied.iter().filter(|(index, _)| is_number(*index)).max_by_key(|(index, values)| (values.len(), *index));
     let names: Vec<&str> = varied.iter().map(|(index, _)| about.variables[*index].name).collect();
     let Some(x) = along else { return Err(no_range(model, "curves need a range of a number", &names)) };
     let rates: Vec<f64> = rows.iter().map(|row| row.prediction.value).collect();
     if kind == PredictedKind::Curves {
-        let others: Vec<usize> = varied.iter().map(|(index, _)| *index).filter(|at| *at != x.0).collect();
+        let others: Vec<usize> = varied.iter().map(|(index, _)| *index).filter(|index| *index != x.0).collect();
         let series = curves(model, rows, x.0, &others);
         let y = rate_quantity(model, &rates);
         return Ok(Figure::Curves(Curves {

@@ -285,7 +285,7 @@ fn prepare<'a>(
     let or_hold = roles.iter().map(or_hold).collect();
     let mut task = Task { model, data: data.iter().collect(), base, free: free.clone(), or_hold, hidden: Vec::new() };
     let absent: Vec<usize> = free.iter().copied().filter(|&index| !affects_predictions(&task, index)).collect();
-    if let Some(&index) = free.iter().find(|at| roles[**at] == Role::Unknown && !absent.contains(at)) {
+    if let Some(&index) = free.iter().find(|index| roles[**index] == Role::Unknown && !absent.contains(index)) {
         let parameter = &parameters[index];
         return Err(Error::input(
             format!("{} has no value, and is fitted only on request: {}", parameter.number, parameter.meaning()),

@@ -152,7 +152,7 @@ impl Card {
     /// # Errors
     /// If the file cannot be read or is not a card. The error names the file and the place in it.
     pub fn read(path: &Path) -> Result<Self> {
-        let published: Vec<_> = PUBLISHED.iter().map(|(known, _)| *known).collect();
+        let published: Vec<_> = PUBLISHED.iter().map(|(name, _)| *name).collect();
         let next = format!("check the path, or name a published machine: {}", published.join(", "));
         Self::parse(&toml_file::read_text(path, "machine card", &next)?, path)
     }
@@ -185,7 +185,7 @@ impl Card {
         match PUBLISHED.iter().find(|(candidate, _)| *candidate == name) {
             Some((candidate, text)) => Self::parse(text, Path::new(&format!("models/{candidate}.toml"))),
             None if !name.contains(['/', '.']) && !Path::new(name).exists() => {
-                let published: Vec<_> = PUBLISHED.iter().map(|(known, _)| *known).collect();
+                let published: Vec<_> = PUBLISHED.iter().map(|(name, _)| *name).collect();
                 let next = format!("{}; or give the path of a card", suggest(name, &published));
                 Err(Error::input(format!("there is no machine \"{name}\""), next))
             }
@@ -350,7 +350,7 @@ fn check(name: &str, number: &Number, clocked: bool) -> Result<()> {
     let entry = NumberName::parse(name)?.entry;
     match conversion(entry.unit, &number.unit) {
         None => {
-            let choices: Vec<_> = accepted_units(entry.unit).iter().map(|known| format!("\"{known}\"")).collect();
+            let choices: Vec<_> = accepted_units(entry.unit).iter().map(|unit| format!("\"{unit}\"")).collect();
             let message = format!("{name} cannot be in \"{}\"", number.unit);
             return Err(Error::input(message, format!("write unit = {}", choices.join(" or "))));
         }

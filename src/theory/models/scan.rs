@@ -147,16 +147,16 @@ fn replace_value(point: &[f64], index: usize, value: f64) -> Vec<f64> {
 /// Predicts a rate and a band at one point. Numbers from one fit of this model contribute their covariance and the spread of
 /// the measurements about the model; the band then holds 95 % of further measurements. All other numbers are treated as
 /// independent: the changes of the logarithm at the ends of their intervals are added in quadrature.
-pub fn scan_point(model: &dyn Model, numbers: &Numbers, at: Vec<f64>) -> ScanPoint {
-    let prediction = model.predict(&at, &numbers.values);
-    let width = numbers.joint.as_ref().map_or(0.0, |joint| joint.width(model, &at, &numbers.values));
+pub fn scan_point(model: &dyn Model, numbers: &Numbers, x: Vec<f64>) -> ScanPoint {
+    let prediction = model.predict(&x, &numbers.values);
+    let width = numbers.joint.as_ref().map_or(0.0, |joint| joint.width(model, &x, &numbers.values));
     let (mut down, mut up, mut any) = (width * width, width * width, numbers.joint.is_some());
     let is_joint = |place: &usize| numbers.joint.as_ref().is_some_and(|joint| joint.places.contains(place));
     for (place, interval) in numbers.intervals.iter().enumerate().filter(|(place, _)| !is_joint(place)) {
         let Some((low, high)) = *interval else { continue };
         any = true;
         let change = |value: f64| {
-            (model.predict(&at, &replace_value(&numbers.values, place, value)).value / prediction.value).ln()
+            (model.predict(&x, &replace_value(&numbers.values, place, value)).value / prediction.value).ln()
         };
         let (a, b) = (change(low), change(high));
         let (least, most) = (a.min(b).min(0.0), a.max(b).max(0.0));
@@ -164,7 +164,7 @@ pub fn scan_point(model: &dyn Model, numbers: &Numbers, at: Vec<f64>) -> ScanPoi
         up += most * most;
     }
     let band = any.then(|| (prediction.value * (-f64::sqrt(down)).exp(), prediction.value * f64::sqrt(up).exp()));
-    ScanPoint { x: at, prediction, band }
+    ScanPoint { x, prediction, band }
 }
 
 /// Returns the parameter of a model by the name of its number or by its symbol.

@@ -45,7 +45,7 @@ pub struct Table {
 /// # Errors
 /// If no table has this name.
 pub fn table(name: &str) -> Result<Table> {
-    let names: Vec<_> = TABLES.iter().map(|(known, _)| *known).collect();
+    let names: Vec<_> = TABLES.iter().map(|(name, _)| *name).collect();
     match TABLES.iter().find(|(candidate, _)| *candidate == name) {
         Some((_, text)) => parse(name, text),
         None => Err(Error::input(format!("no published table is named \"{name}\""), suggest(name, &names))),

@@ -20,8 +20,7 @@ impl Mailboxes for MpiComm {
     type UnorderedInbox = MpiUnorderedInbox;
     type MemoryOutbox<'m> = MpiMemoryOutbox<'m>;
 
-    /// At most one mailbox per tag may exist at a time. Ends with a barrier: no rank sends before all receives are posted, and no
-    /// message matches the receives of an earlier mailbox.
+    /// At most one mailbox per tag exists at a time. The barrier ensures that all receives are posted before the first send.
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (MpiInbox, MpiOutbox) {
         let channel = self.channel(tag);
         // SAFETY: a constant of the library.
@@ -112,17 +111,10 @@ impl MpiInbox {
     /// Creates the receives; `source` may be `MPI_ANY_SOURCE`. Use one receive on demand, or several ahead.
     fn post(channel: Rc<Channel>, source: c_int, posting: Posting, receives: usize, words: usize) -> Self {
         let buffers = Buffers::new(receives, words);
-        let started = posting == Posting::Ahead;
-        let requests = (0..receives).map(|slot| create_receive(&channel, source, &buffers, slot, started)).collect();
-        Self {
-            buffers,
-            requests,
-            arrived: vec![None; receives],
-            oldest: 0,
-            posting,
-            is_started: started,
-            _channel: channel,
-        }
+        let is_started = posting == Posting::Ahead;
+        let requests = (0..receives).map(|slot| create_receive(&channel, source, &buffers, slot, is_started)).collect();
+        let arrived = vec![None; receives];
+        Self { buffers, requests, arrived, oldest: 0, posting, is_started, _channel: channel }
     }
 
     /// Tests the oldest receive, which must be active.

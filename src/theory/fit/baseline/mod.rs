@@ -157,7 +157,7 @@ fn nested_error(points: &[PointRates], parts: &[Vec<usize>], variable: Option<us
 }
 
 fn leave_out<'p, 'a>(points: &[&'p PointRates<'a>], part: &[usize]) -> Vec<&'p PointRates<'a>> {
-    (0..points.len()).filter(|index| !part.contains(index)).map(|at| points[at]).collect()
+    (0..points.len()).filter(|index| !part.contains(index)).map(|index| points[index]).collect()
 }
 
 /// Pairs each rate of a point with a prediction.

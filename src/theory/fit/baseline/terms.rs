@@ -55,7 +55,7 @@ impl Terms {
         let mut best = design.left_out_error()?;
         while chosen.len() < MAX_TERMS && points.len() > chosen.len() + 2 {
             let mut lowest: Option<(f64, usize)> = None;
-            for candidate in (0..candidates.len()).filter(|at| !chosen.contains(at)) {
+            for candidate in (0..candidates.len()).filter(|candidate| !chosen.contains(candidate)) {
                 design.push(&columns[candidate]);
                 let error = design.solve(None).and_then(|_| design.left_out_error()).unwrap_or(f64::INFINITY);
                 design.pop();

@@ -108,7 +108,7 @@ impl Shares {
             let [l1, l2, l3] = caches.map(|hits| select(&hits));
             [(l2 - l1).max(0.0), (l3 - l1.max(l2)).max(0.0), 1.0 - l1.max(l2).max(l3)]
         };
-        Self { served: beyond(|hits| hits.lines), waiting: beyond(|found| found.whole), untranslated }
+        Self { served: beyond(|hits| hits.lines), waiting: beyond(|hits| hits.whole), untranslated }
     }
 
     /// Returns the shares if `share` of the accesses goes to uniformly drawn blocks of `block` bytes in a region, and the

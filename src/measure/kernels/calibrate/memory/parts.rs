@@ -62,7 +62,7 @@ impl Parts {
 
     /// Returns the values of [`OUTPUTS`].
     pub fn outputs(&self) -> impl Iterator<Item = (&'static str, Value)> {
-        let converged = self.converged.map(|alike| ("parts_alike", Value::Integer(u64::from(alike))));
+        let converged = self.converged.map(|converged| ("parts_alike", Value::Integer(u64::from(converged))));
         std::iter::once(("parts", Value::Integer(self.count))).chain(converged)
     }
 }

@@ -127,7 +127,7 @@ fn run_read<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Resul
     black_box(sum(memory));
     comm.barrier();
     let start = comm.wall_time();
-    let found_sum = (0..passes).fold(0u64, |found, _| found.wrapping_add(sum(black_box(memory))));
+    let found_sum = (0..passes).fold(0u64, |sum_so_far, _| sum_so_far.wrapping_add(sum(black_box(memory))));
     let seconds = comm.wall_time() - start;
     let sum_per_pass = words.wrapping_mul(words - 1) / 2;
     Ok((seconds, u64::from(found_sum != sum_per_pass.wrapping_mul(passes))))

@@ -187,22 +187,22 @@ pub(super) fn adder(kind: Kind, block: usize) -> Adder {
                     /// # Safety
                     /// The sum's blocks have this shape.
                     #[target_feature(enable = $feature)]
-                    unsafe fn one(sum: &mut Sum, words: &[u64]) {
+                    unsafe fn add_block(sum: &mut Sum, words: &[u64]) {
                         // SAFETY: this function has the instructions, and the caller ensures a sum of this shape.
                         unsafe { add_one::<$vector, $shape>(sum, words) }
                     }
                     /// # Safety
                     /// The sum's blocks have this shape.
                     #[target_feature(enable = $feature)]
-                    unsafe fn all(sum: &mut Sum, memory: &[u64], offsets: &[u64]) {
+                    unsafe fn add_blocks(sum: &mut Sum, memory: &[u64], offsets: &[u64]) {
                         // SAFETY: this function has the instructions, and the caller ensures a sum of this shape.
                         unsafe { add_all::<$vector, $shape>(sum, memory, offsets) }
                     }
                     Adder {
                         // SAFETY: a `Kind` comes from the detection of its instructions; `Adder` requires a sum of this block length.
-                        one: |sum, words| unsafe { one(sum, words) },
+                        one: |sum, words| unsafe { add_block(sum, words) },
                         // SAFETY: a `Kind` comes from the detection of its instructions; `Adder` requires a sum of this block length.
-                        all: |sum, memory, offsets| unsafe { all(sum, memory, offsets) },
+                        all: |sum, memory, offsets| unsafe { add_blocks(sum, memory, offsets) },
                     }
                 })*
                 _ => unreachable!("no other shape exists"),
