@@ -7,6 +7,7 @@ build:
 # Checks in addition to the tests. They need only Rust, and include the MPI code if an MPI is installed.
 check:
 	cargo fmt --check
+	.ci/prose
 	cargo clippy --release --locked --workspace --all-targets -- -D warnings
 	cargo clippy --release --locked --features polars --example frames -- -D warnings
 	cargo clippy --release --locked -p apexmap-measure -- -D warnings

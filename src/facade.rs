@@ -169,7 +169,7 @@ pub mod fits {
 /// let quantity = |label: &str, unit| Quantity { label: label.into(), unit, log: true };
 /// let svg = figures::svg(&Figure::Curves(Curves {
 ///     title: "Messages".into(),
-///     subtitle: "made up".into(),
+///     subtitle: "synthetic".into(),
 ///     x: quantity("message", Unit::Bytes),
 ///     y: quantity("rate", Unit::PerSecond),
 ///     series: vec![Series { label: "node A".into(), points: vec![at(8.0, 4e6), at(64.0, 3e6), at(512.0, 1e6)] }],

@@ -284,3 +284,41 @@ fn the_examples_in_rust_run() {
         assert!(output.status.success() && text.contains(expected), "{example} {arguments:?}: {text}{error}");
     }
 }
+
+/// Returns the pairs of a term and a word that the glossary replaces by it.
+fn replaced_words() -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(root().join("CONTRIBUTING.md")).expect("a page");
+    let glossary = text.split("## Glossary").nth(1).expect("a glossary");
+    let rows = glossary.lines().filter(|line| line.starts_with("| ")).skip(1);
+    rows.flat_map(|row| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let words = cells[3].split(", ").filter(|word| !word.is_empty());
+        words.map(|word| (cells[1].to_owned(), word.to_lowercase())).collect::<Vec<_>>()
+    })
+    .collect()
+}
+
+/// Returns whether a text contains a phrase as whole words, also across the end of a line. `text` is in lower case.
+fn contains_phrase(text: &str, phrase: &str) -> bool {
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    text.match_indices(phrase).any(|(start, _)| {
+        !is_part(text[..start].chars().next_back()) && !is_part(text[start + phrase.len()..].chars().next())
+    })
+}
+
+#[test]
+fn words_that_the_glossary_replaces_appear_nowhere() {
+    assert!(contains_phrase("a data point, here", "data point") && !contains_phrase("data pointer", "data point"));
+    let replaced = replaced_words();
+    assert!(replaced.len() >= 40, "{replaced:?}");
+    let sources = crate::architecture::sources("src").into_iter();
+    let own_words = |path: &Path| path == Path::new("CONTRIBUTING.md");
+    let mut uses = Vec::new();
+    for (path, text) in sources.chain(pages()).filter(|(path, _)| !own_words(path)) {
+        let joined = text.lines().map(|line| line.trim().trim_start_matches('/').trim()).collect::<Vec<_>>().join(" ");
+        let joined = joined.to_lowercase();
+        let words = replaced.iter().filter(|(_, word)| contains_phrase(&joined, word));
+        uses.extend(words.map(|(term, word)| format!("{}: \"{word}\": write \"{term}\"", path.display())));
+    }
+    assert!(uses.is_empty(), "{uses:#?}");
+}

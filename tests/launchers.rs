@@ -162,7 +162,7 @@ fn check_launchers(tries: &[LauncherCase]) {
     }
 }
 
-const MISFIT_MESSAGE: &str = "the launch's lines do not fit together";
+const MISFIT_MESSAGE: &str = "its lines are inconsistent";
 
 #[test]
 fn whatever_a_launcher_prints_around_the_lines_of_the_worker_they_are_found() {

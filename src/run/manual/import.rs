@@ -110,7 +110,7 @@ impl<'a> OutputReader<'a> {
             // Other ranks may still report errors before they end.
             let is_second_launch = matches!(event, Event::Hello(_));
             return if is_second_launch {
-                Err("its lines do not fit together: a second launch begins".into())
+                Err("its lines are inconsistent: a second launch begins".into())
             } else {
                 Ok(())
             };
@@ -196,7 +196,7 @@ fn check_nodes(job: &Job, launch: &Launch) -> std::result::Result<(), String> {
 
 impl LaunchReader<'_> {
     fn add_event(&mut self, event: Event) -> std::result::Result<(), String> {
-        self.protocol.check(&event).map_err(|reason| format!("its lines do not fit together: {reason}"))?;
+        self.protocol.check(&event).map_err(|reason| format!("its lines are inconsistent: {reason}"))?;
         match &event {
             Event::Start { index, repetition } => {
                 self.running = Some((*index, *repetition));
@@ -206,7 +206,7 @@ impl LaunchReader<'_> {
             Event::Sample(sample) => {
                 let is_valid = sample.seconds.is_none_or(|seconds| seconds > 0.0 && seconds.is_finite());
                 if !is_valid {
-                    return Err("its lines do not fit together: a time is not positive".into());
+                    return Err("its lines are inconsistent: a time is not positive".into());
                 }
                 self.running = None;
                 self.samples += 1;

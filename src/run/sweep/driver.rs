@@ -178,7 +178,7 @@ fn measure_group(
     Ok(None)
 }
 
-/// Ends a launch that the driver stopped. If its lines do not fit together, none of its samples counts, and other rank counts
+/// Ends a launch that the driver stopped. If its lines are inconsistent, none of its samples counts, and other rank counts
 /// continue.
 fn abandon_launch(mut attempt: Attempt, error: Error, watcher: &mut dyn Watcher) -> Result<Option<Error>> {
     // If the journal cannot be written either, the first error is reported.

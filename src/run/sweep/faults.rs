@@ -57,7 +57,7 @@ pub fn job_over_error(ending: &Ending) -> Error {
 /// Returns the error of a launch whose lines violate the protocol.
 pub fn misfit_error(launch: &str, size: LaunchSize, reason: &str) -> Error {
     Error::environment(
-        format!("launch {launch} on {size}: the launch's lines do not fit together: {reason}"),
+        format!("launch {launch} on {size}: its lines are inconsistent: {reason}"),
         "check that the launcher starts the worker once, and passes on its output complete and in order; then rerun: \
          the samples of this launch do not count and are measured again",
     )

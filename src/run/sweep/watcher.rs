@@ -28,6 +28,6 @@ pub trait Watcher {
     /// Called while no event arrives.
     fn tick(&mut self);
     fn report_end(&mut self, ending: &Ending);
-    /// Reports that the lines of the last launch do not fit together, so none of its samples counts.
+    /// Reports that the lines of the last launch are inconsistent, so none of its samples counts.
     fn report_misfit(&mut self);
 }
