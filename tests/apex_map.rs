@@ -77,7 +77,7 @@ fn one_buffer_one_handle_and_one_request_at_a_time_suffice() {
 }
 
 #[test]
-fn polling_less_often_changes_how_often_and_nothing_else() {
+fn the_polling_interval_changes_only_the_number_of_polls() {
     for ranks in 1..=4 {
         let polls = [1, 2, 7, 1000].map(|every: u64| {
             let point = with_parameter(&small_point("apex_map.two_sided", ranks), "poll_every", every);
@@ -96,7 +96,7 @@ fn polling_less_often_changes_how_often_and_nothing_else() {
 }
 
 #[test]
-fn the_remote_share_is_that_of_the_power_law() {
+fn the_remote_share_matches_the_power_law() {
     for variant in PARALLEL {
         for ranks in [1, 2, 3, 5] {
             for alpha in [1.0, 0.1, 0.01] {
@@ -111,7 +111,7 @@ fn the_remote_share_is_that_of_the_power_law() {
 }
 
 #[test]
-fn requests_are_served_for_every_remote_access_and_only_by_messages() {
+fn messages_serve_a_request_for_every_remote_access() {
     for ranks in 1..=5 {
         let point = with_parameter(&small_point("apex_map.two_sided", ranks), "I", 500u64);
         let outcome = run(&point, 2);
@@ -139,7 +139,7 @@ fn run_with_contents(point: &Point, contents: impl Fn(u64, u64) -> u64 + Sync) -
 }
 
 #[test]
-fn memory_holds_what_its_description_says() {
+fn memory_contains_the_described_values() {
     for variant in VARIANTS {
         let point = small_point(variant, *ranks_of(variant).end());
         assert_eq!(run_with_contents(&point, expected_word).verdict, Ok(()), "{variant}");
@@ -147,7 +147,7 @@ fn memory_holds_what_its_description_says() {
 }
 
 #[test]
-fn wrong_words_are_noticed() {
+fn wrong_words_are_detected() {
     for variant in VARIANTS {
         for ranks in ranks_of(variant) {
             let point = small_point(variant, ranks);
@@ -166,7 +166,7 @@ fn wrong_words_are_noticed() {
 
 /// All ranks read one wrong word of one rank. The verification includes every access, so this word cannot go unnoticed.
 #[test]
-fn a_single_wrong_word_is_noticed() {
+fn a_single_wrong_word_is_detected() {
     for variant in VARIANTS {
         let ranks = *ranks_of(variant).end();
         let point = with_parameter(&with_parameter(&small_point(variant, ranks), "I", 3000u64), "alpha", 0.5);
@@ -179,7 +179,7 @@ fn a_single_wrong_word_is_noticed() {
 }
 
 #[test]
-fn runs_of_one_stream_read_the_same_and_of_another_do_not() {
+fn equal_streams_read_the_same_addresses_and_others_do_not() {
     let point = with_parameter(&small_point("apex_map.two_sided", 3), "alpha", 0.3);
     let share = |stream| number(&run(&point, stream), "remote_share");
     assert_eq!(share(1), share(1));
@@ -188,7 +188,7 @@ fn runs_of_one_stream_read_the_same_and_of_another_do_not() {
 }
 
 #[test]
-fn work_and_memory_are_those_of_the_paper_definitions() {
+fn work_and_memory_match_the_definitions_of_the_paper() {
     let point = small_point("apex_map.two_sided", 3);
     let kernel = find(&point.kernel).expect("a kernel");
     let work = kernel.work(&point);
@@ -285,7 +285,7 @@ fn groups(seconds: impl Fn(usize) -> f64, spent: impl Fn(usize) -> f64) -> Vec<u
 }
 
 #[test]
-fn a_warm_up_that_must_be_checked_ends_when_it_is_steady_and_enough_was_written() {
+fn a_checked_warm_up_ends_when_it_is_steady_and_wrote_enough() {
     let mut warm_up = WarmUp::default();
     warm_up.record(1e-4, 1e-4, true);
     assert_eq!(warm_up.next_group(), Some(2), "one group shows no change");
@@ -296,7 +296,7 @@ fn a_warm_up_that_must_be_checked_ends_when_it_is_steady_and_enough_was_written(
 }
 
 #[test]
-fn the_warm_up_doubles_until_an_array_takes_as_long_as_before() {
+fn the_warm_up_doubles_until_the_time_per_array_is_steady() {
     let quick = |group| if group == 0 { WarmUp::MIN_SECONDS } else { 1e-6 };
     // Steady at once; steady after four speed-ups by 6 %; steady after slowing down, as prefetched data leave the
     // caches.
@@ -311,7 +311,7 @@ fn the_warm_up_doubles_until_an_array_takes_as_long_as_before() {
 }
 
 #[test]
-fn every_run_tells_how_warm_and_how_long_it_was() {
+fn every_run_reports_the_state_and_length_of_its_warm_up() {
     for variant in VARIANTS {
         let point = small_point(variant, *ranks_of(variant).end());
         let outcome = run(&point, 4);
@@ -361,7 +361,7 @@ proptest! {
 }
 
 #[test]
-fn completing_fills_in_defaults_and_is_idempotent() {
+fn completion_adds_defaults_and_is_idempotent() {
     for variant in VARIANTS {
         let kernel = find(variant).expect("a kernel");
         let point = complete(Point::new(variant, 1).with_parameter("L", 16.0)).expect("a valid point");
@@ -372,7 +372,7 @@ fn completing_fills_in_defaults_and_is_idempotent() {
 }
 
 #[test]
-fn a_request_of_a_given_share_goes_to_others_and_finds_their_words() {
+fn requests_with_a_given_remote_share_read_words_of_other_ranks() {
     let asked = |by: &str, share: f64| {
         let point = Point::new("calibrate.request", 3)
             .with_parameter("M", 3072u64)

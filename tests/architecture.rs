@@ -103,7 +103,7 @@ fn wrong_imports(layers: &[&[&str]], imports: &BTreeMap<File, BTreeSet<File>>) -
 }
 
 #[test]
-fn imports_within_a_crate_go_downwards() {
+fn imports_within_a_crate_point_to_lower_layers() {
     for (name, layers) in LAYERS {
         let wrong = wrong_imports(layers, &imports(name));
         assert!(wrong.is_empty(), "{name}: {wrong:#?}");
@@ -124,7 +124,7 @@ fn modules(imports: &BTreeMap<File, BTreeSet<File>>) -> BTreeMap<File, BTreeSet<
 /// Neither files nor top-level modules import each other in cycles. Imports from the root of an enclosing module are
 /// allowed, because a root declares and lists the common items of its files; see [`circles`].
 #[test]
-fn files_and_modules_do_not_import_each_other_in_circles() {
+fn files_and_modules_have_no_import_cycles() {
     for name in CRATES {
         let imports = imports(name);
         assert!(!imports.is_empty(), "{name}");
@@ -141,7 +141,7 @@ fn imports_of_sources(files: &[(&str, &str)]) -> BTreeMap<File, BTreeSet<File>> 
 }
 
 #[test]
-fn figures_know_only_plain_data() {
+fn figures_use_only_plain_data() {
     for (file, text) in sources("src/draw/figure") {
         for name in ["apexmap_theory", "apexmap_results", "apexmap_measure::kernels"] {
             assert!(!text.contains(name), "{} uses {name}", file.display());
@@ -150,7 +150,7 @@ fn figures_know_only_plain_data() {
 }
 
 #[test]
-fn imports_are_found_however_they_are_written() {
+fn imports_are_recognized_in_every_syntax() {
     let common = [
         ("error.rs", "pub struct Error;"),
         ("units.rs", ""),
@@ -191,7 +191,7 @@ fn imports_are_found_however_they_are_written() {
 }
 
 #[test]
-fn circles_between_files_are_found() {
+fn cycles_between_files_are_detected() {
     let count_cycles = |files: &[(&str, &str)]| cycles(&imports_of_sources(files)).len();
     let (a, b) = ("use super::b::B; pub struct A;", "use super::c::C; pub struct B;");
     let root = ("x/mod.rs", "mod a; mod b; mod c; pub use a::A; pub trait T {}");
@@ -208,7 +208,7 @@ fn circles_between_files_are_found() {
 }
 
 #[test]
-fn imports_that_are_refused_are_found() {
+fn forbidden_imports_are_detected() {
     let others = ["toml_file.rs", "store/mod.rs", "report/mod.rs", "report/groups.rs", "compare/mod.rs"];
     let layers: &[&[&str]] = &[&["toml_file"], &["store", "query"], &["report", "compare"]];
     let wrong = |file: &str, text: &str| {
@@ -223,7 +223,7 @@ fn imports_that_are_refused_are_found() {
 }
 
 #[test]
-fn examples_use_what_the_crate_shows_to_everybody() {
+fn examples_use_only_the_public_interface() {
     for (file, text) in sources("examples") {
         for name in ["apexmap_", "apexmap::commands"] {
             assert!(!text.contains(name), "{} uses {name}", file.display());
@@ -232,7 +232,7 @@ fn examples_use_what_the_crate_shows_to_everybody() {
 }
 
 #[test]
-fn files_can_be_read_in_one_sitting() {
+fn files_stay_within_the_length_limit() {
     let files = sources("src").into_iter();
     let long: Vec<_> =
         files.map(|(file, text)| (file, text.lines().count())).filter(|(_, lines)| *lines > MAX_FILE_LINES).collect();
@@ -261,7 +261,7 @@ fn functions(text: &str) -> Vec<(String, usize)> {
 }
 
 #[test]
-fn functions_fit_on_a_screen() {
+fn functions_stay_within_the_length_limit() {
     let mut long = Vec::new();
     for (file, text) in sources("src") {
         let too_long = functions(&text).into_iter().filter(|(_, lines)| *lines > MAX_FUNCTION_LINES);
@@ -271,7 +271,7 @@ fn functions_fit_on_a_screen() {
 }
 
 #[test]
-fn lengths_of_functions_are_counted_right() {
+fn function_lengths_are_counted_correctly() {
     let text = "fn a() {\n    x();\n}\n\nimpl B {\n    pub fn c(\n        d: u8,\n    ) -> u8 {\n        if d {\n        }\n    }\n    fn e();\n}\n";
     assert_eq!(functions(text), [("a()".to_owned(), 3), ("c(".to_owned(), 6)]);
 }
@@ -295,7 +295,7 @@ fn unsafe_without_section(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn unsafe_functions_say_what_they_require() {
+fn unsafe_functions_document_their_requirements() {
     let files = sources("src").into_iter();
     let missing: Vec<_> = files.map(|(file, text)| (file, unsafe_without_section(&text))).collect();
     let missing: Vec<_> = missing.into_iter().filter(|(_, functions)| !functions.is_empty()).collect();

@@ -19,7 +19,7 @@ fn contents_are_right_after_growing_and_shrinking() {
 }
 
 #[test]
-fn other_contents_replace_the_old_ones() {
+fn new_contents_replace_the_old_ones() {
     let mut arena = Arena::default();
     for contents in [1, 2, 1, 7, 7] {
         assert_holds(&mut arena, Pages::Huge, 1000, contents);
@@ -28,7 +28,7 @@ fn other_contents_replace_the_old_ones() {
 }
 
 #[test]
-fn the_same_contents_are_filled_once() {
+fn equal_contents_are_filled_once() {
     let mut arena = Arena::default();
     arena.announce_words(5000);
     assert_holds(&mut arena, Pages::Base, 1000, 4);
@@ -38,7 +38,7 @@ fn the_same_contents_are_filled_once() {
 }
 
 #[test]
-fn other_contents_are_filled_only_as_far_as_they_are_asked_for() {
+fn new_contents_are_filled_only_up_to_the_requested_size() {
     let mut arena = Arena::default();
     arena.announce_words(5000);
     assert_holds(&mut arena, Pages::Base, 10, 1);
@@ -57,7 +57,7 @@ fn other_contents_are_filled_only_as_far_as_they_are_asked_for() {
 }
 
 #[test]
-fn both_kinds_of_pages_keep_their_own_contents() {
+fn both_kinds_of_pages_keep_separate_contents() {
     let mut arena = Arena::default();
     assert_holds(&mut arena, Pages::Huge, 1000, 1);
     assert_holds(&mut arena, Pages::Base, 2000, 2);
@@ -74,7 +74,7 @@ fn base_pages_are_granted_as_base_pages() {
 }
 
 #[test]
-fn what_is_said_of_huge_pages_is_what_the_system_gave() {
+fn the_reported_huge_page_share_matches_the_system() {
     let mut arena = Arena::default();
     let (memory, granted) = arena.words(Pages::Huge, 1 << 20, 0, |i| i as u64).expect("memory");
     assert_eq!(memory.as_ptr() as usize % (2 << 20), 0, "memory begins on a huge-page boundary");
@@ -94,14 +94,14 @@ fn what_is_said_of_huge_pages_is_what_the_system_gave() {
 }
 
 #[test]
-fn memory_that_the_machine_lacks_is_refused_with_a_reason() {
+fn memory_beyond_the_size_of_the_machine_is_refused_with_a_reason() {
     let refused = Arena::default().words(Pages::Base, 1 << 52, 0, |_| 0).map(|_| ()).expect_err("too much");
     assert!(refused.message.contains("cannot allocate 32 PiB"), "{refused}");
     assert!(refused.help.contains("smaller memory size"), "{refused}");
 }
 
 #[test]
-fn memory_is_on_the_node_that_is_asked_for_or_nothing_is_measured() {
+fn memory_is_allocated_on_the_requested_node_or_refused() {
     let mut arena = Arena::default();
     let error = arena.place_on_node(Some(1000)).expect_err("no machine has this many nodes");
     assert!(error.message.contains("memory_node = 1000") && error.help.contains("name one of these"), "{error}");

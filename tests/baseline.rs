@@ -28,7 +28,7 @@ fn choose_baseline(data: &[Observation]) -> Baseline {
 }
 
 #[test]
-fn the_terms_that_made_the_data_are_found() {
+fn the_terms_that_generated_the_data_are_found() {
     let ranks = (0..8).map(|i| 2f64.powi(i));
     let data: Vec<_> = ranks.map(|ranks| observation(&[ranks, 1024.0], ranks / (5e-6 + 3e-6 * ranks.log2()))).collect();
     let baseline = choose(&data, &|x| x[0]).expect("enough points");
@@ -62,7 +62,7 @@ fn polynomials_in_logarithms_are_found() {
 }
 
 #[test]
-fn neighbours_are_found_where_rates_have_edges() {
+fn neighbours_are_chosen_where_rates_have_edges() {
     // Steps that no polynomial follows, the same for all values of the other variable.
     let edged = |a: f64, b: f64| b.powf(0.5) * [1.0, 5.0, 1.3, 9.0, 2.0, 7.0, 1.1][(a.log2() / 2.0) as usize];
     let baseline = choose_baseline(&grid(edged));
@@ -73,7 +73,7 @@ fn neighbours_are_found_where_rates_have_edges() {
 }
 
 #[test]
-fn a_choice_does_not_see_what_it_predicts() {
+fn the_chosen_curve_does_not_depend_on_points_left_out() {
     // Pure noise: whatever curve is chosen, the error on points left out is that of a guess.
     let mut rng = Pcg64Mcg::seed_from_u64(4);
     let normal = Normal::new(0.0, 0.3).expect("a deviation");
@@ -119,7 +119,7 @@ const NUMBERS: [f64; 28] = [
 ];
 
 #[test]
-fn a_model_that_made_the_data_explains_them_and_one_that_did_not_says_by_what_it_loses() {
+fn a_true_model_is_accepted_and_the_loss_of_others_reported() {
     let model = models::find("apex_map.surface").expect("a model");
     let (fit, baseline) = fit_surface(&|_| 1.0, 0.02);
     let sentence = model_fit::sentence(model, &fit, Some(&baseline));
@@ -155,7 +155,7 @@ fn a_model_that_made_the_data_explains_them_and_one_that_did_not_says_by_what_it
 }
 
 #[test]
-fn a_model_that_is_far_off_describes_nothing_even_if_the_baseline_is_worse() {
+fn a_model_with_a_large_error_is_rejected_despite_a_worse_baseline() {
     let model = models::find("apex_map.surface").expect("a model");
     let (mut fit, baseline) = fit_surface(&|_| 1.0, 0.02);
     assert!(adequacy::failure(0.25, &fit.points).is_none());
@@ -179,7 +179,7 @@ fn a_model_that_is_far_off_describes_nothing_even_if_the_baseline_is_worse() {
 }
 
 #[test]
-fn impossible_and_unknown_numbers_come_first() {
+fn impossible_and_unknown_numbers_are_reported_first() {
     let model = models::find("apex_map.surface").expect("a model");
     let (mut fit, baseline) = fit_surface(&|_| 1.0, 0.02);
     assert!(model_fit::doubts(model, &fit).is_empty(), "{:?}", model_fit::doubts(model, &fit));

@@ -163,21 +163,21 @@ fn check_site(system: &'static str, killed: &str) {
 }
 
 #[test]
-fn a_sweep_runs_under_openpbs_whose_tables_cut_ids_off() {
+fn a_sweep_runs_under_openpbs_which_truncates_ids() {
     check_site("pbs", "has left the queue");
 }
 
 #[test]
-fn a_sweep_runs_under_torque_which_forgets_jobs_as_they_end() {
+fn a_sweep_runs_under_torque_which_forgets_finished_jobs() {
     check_site("torque", "has left the queue");
 }
 
 #[test]
-fn a_sweep_runs_under_lsf_which_reads_scripts_from_its_input() {
+fn a_sweep_runs_under_lsf_which_reads_scripts_from_standard_input() {
     check_site("lsf", "was ended at its time limit: TERM_RUNLIMIT");
 }
 
 #[test]
-fn a_sweep_runs_under_flux_whose_ids_are_no_numbers() {
+fn a_sweep_runs_under_flux_which_has_non_numeric_ids() {
     check_site("flux", "was ended at its time limit");
 }

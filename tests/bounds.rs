@@ -37,7 +37,7 @@ fn mean_cost_of_uniform_draws(c: f64) -> f64 {
 }
 
 #[test]
-fn the_mean_of_a_power_law_is_that_of_a_mixture_of_uniform_laws() {
+fn the_mean_of_a_power_law_equals_that_of_mixed_uniform_laws() {
     // Computed by NumPy for the ladder of these rungs and for one of 4000 rungs. The integral of the mixture, by SciPy,
     // is 4.265257, which is also the mean of the law.
     let ladder =
@@ -54,7 +54,7 @@ fn the_mean_of_a_power_law_is_that_of_a_mixture_of_uniform_laws() {
 }
 
 #[test]
-fn what_is_larger_costs_no_less() {
+fn a_cost_ladder_never_decreases_with_size() {
     let ladder = Ladder::new(vec![(16.0, 3.0), (4.0, 2.0), (1.0, 5.0)]);
     assert_eq!(ladder.rungs(), [(1.0, 2.0), (4.0, 2.0), (16.0, 3.0)]);
     assert_eq!(
@@ -65,7 +65,7 @@ fn what_is_larger_costs_no_less() {
 
 proptest! {
     #[test]
-    fn a_power_law_costs_between_its_cheapest_and_its_dearest(costs in prop::collection::vec(0.1f64..10.0, 1..6), alpha in 0.001f64..1.0) {
+    fn a_power_law_costs_between_its_cheapest_and_most_expensive_access(costs in prop::collection::vec(0.1f64..10.0, 1..6), alpha in 0.001f64..1.0) {
         let rungs: Vec<(f64, f64)> = costs.iter().enumerate().map(|(k, cost)| (4f64.powi(k as i32), *cost)).collect();
         let ladder = Ladder::new(rungs);
         let most = ladder.cost_at(1e9).unwrap();
@@ -145,7 +145,7 @@ fn rate(terms: &bounds::Terms, name: &str) -> f64 {
 const THREADS: &str = "threads of one process";
 
 #[test]
-fn limits_of_apex_map_are_those_of_the_formulas() {
+fn limits_of_apex_map_match_the_formulas() {
     let point = |alpha: f64, block: u64| {
         Point::new("apex_map.sequential", 1)
             .with_parameter("M", 1u64 << 20)
@@ -198,7 +198,7 @@ fn limits_of_remote_accesses_are_those_of_messages_or_of_gets() {
 }
 
 #[test]
-fn the_run_s_own_remote_share_counts() {
+fn limits_use_the_remote_share_of_the_run() {
     let point = Point::new("apex_map.two_sided", 2)
         .with_parameter("M", 1u64 << 20)
         .with_parameter("alpha", 1.0)
@@ -212,7 +212,7 @@ fn the_run_s_own_remote_share_counts() {
 }
 
 #[test]
-fn what_crosses_the_middle_is_what_the_power_law_sends_there() {
+fn the_bisection_traffic_matches_the_power_law() {
     // Enumerates all ranks and all distances.
     for (ranks, alpha) in [(2u64, 0.5f64), (8, 1.0), (256, 0.1), (256, 0.316), (256, 0.01)] {
         let p = |d: u64| (((d + 1) as f64).powf(alpha) - (d as f64).powf(alpha)) / (ranks as f64).powf(alpha);
@@ -228,7 +228,7 @@ fn what_crosses_the_middle_is_what_the_power_law_sends_there() {
 }
 
 #[test]
-fn a_cache_holds_the_same_part_of_a_block_and_of_its_accesses() {
+fn a_cache_holds_equal_shares_of_a_block_and_its_accesses() {
     // Blocks of 128 KiB in 512 MiB at alpha = 0.001: the hottest block gets 99.17 % of the accesses, and 48 KiB hold
     // three eighths of it.
     let law = Law::from_alpha(0.001, 512.0 * 1048576.0).in_blocks(131072.0);
@@ -244,7 +244,7 @@ fn a_cache_holds_the_same_part_of_a_block_and_of_its_accesses() {
 
 proptest! {
     #[test]
-    fn the_law_of_blocks_is_that_of_their_accesses_one_by_one(
+    fn the_law_of_blocks_equals_the_sum_over_their_words(
         alpha in 0.001f64..1.0, blocks in 1usize..40, cached in 0usize..400, away in 0.0f64..0.9,
     ) {
         // Ten words per block. The words of all blocks are in order of frequency; a cache holds the first of them.
@@ -271,7 +271,7 @@ proptest! {
 }
 
 #[test]
-fn index_arrays_that_no_cache_holds_are_streamed_beside_the_data() {
+fn index_arrays_larger_than_any_cache_are_streamed_with_the_data() {
     let point = |arrays: u64| {
         let point = Point::new("apex_map.one_sided", 2).with_parameter("M", 1u64 << 20).with_parameter("alpha", 1.0);
         point.with_parameter("I", 1024u64).with_parameter("N", arrays)
@@ -284,7 +284,7 @@ fn index_arrays_that_no_cache_holds_are_streamed_beside_the_data() {
 }
 
 #[test]
-fn limits_of_messages_are_those_of_the_formulas() {
+fn limits_of_messages_match_the_formulas() {
     let point = |kernel: &str, bytes: u64| {
         Point::new(kernel, 2).with_parameter("message_bytes", bytes).with_parameter("messages", 64u64)
     };
@@ -308,7 +308,7 @@ fn limits_of_messages_are_those_of_the_formulas() {
 }
 
 #[test]
-fn limits_of_random_access_are_those_of_the_formulas() {
+fn limits_of_random_access_match_the_formulas() {
     let sequential = Point::new("random_access.sequential", 1).with_parameter("N_words", 1u64 << 20);
     let limits = terms(sequential.clone(), &[], THREADS);
     close(rate(&limits, bounds::ISSUE), 4e9);
@@ -327,7 +327,7 @@ fn limits_of_random_access_are_those_of_the_formulas() {
 }
 
 #[test]
-fn rounds_wait_for_a_message_in_each_of_their_stages() {
+fn rounds_wait_for_one_message_in_each_stage() {
     let latency = |kernel: &str, ranks, dimensions: u64| {
         let mut point = Point::new(kernel, ranks).with_parameter("N_words", 1u64 << 20).with_parameter("Q", 64u64);
         if kernel == "random_access.exchange" {
@@ -363,7 +363,7 @@ fn a_limit_without_numbers_is_left_out_and_named() {
 }
 
 #[test]
-fn every_limit_that_a_family_uses_is_explained() {
+fn every_limit_of_a_family_is_explained() {
     for family in bounds::FAMILIES {
         for kernel in kernels::ALL.iter().filter(|kernel| kernel.id().starts_with(family.name)) {
             let ranks = if kernel.about().ranks == kernels::Ranks::One { 1 } else { 4 };
@@ -398,7 +398,7 @@ fn result(scratch: &Scratch) -> Folder {
 }
 
 #[test]
-fn a_result_with_a_card_knows_its_bounds_however_often_it_is_sealed() {
+fn a_result_with_a_card_has_the_same_bounds_after_every_compaction() {
     let scratch = Scratch::new();
     let folder = result(&scratch);
     assert!(folder.compact().expect("a table").column(SHARE).is_none());
@@ -439,7 +439,7 @@ fn report(card: &Card) -> (report::ReportOutput, String) {
 }
 
 #[test]
-fn a_share_above_the_limit_says_at_once_that_the_card_is_wrong() {
+fn a_share_above_the_limit_reports_a_wrong_card() {
     let (output, page) = report(&card());
     assert_eq!(output.rows[0].limit, "26 %, outstanding misses");
     assert!(!output.warnings.iter().any(|text| text.contains("card is wrong")) && !page.contains("card is wrong"));
@@ -452,7 +452,7 @@ fn a_share_above_the_limit_says_at_once_that_the_card_is_wrong() {
 }
 
 #[test]
-fn numbers_that_are_not_known_enter_no_bound_and_the_report_names_them() {
+fn unknown_numbers_are_excluded_from_bounds_and_named_in_the_report() {
     let mut card = card();
     let wide = |card: &mut Card, name: &str| {
         let number = card.numbers()[name].clone();
@@ -472,7 +472,8 @@ fn numbers_that_are_not_known_enter_no_bound_and_the_report_names_them() {
     let text = calibrate::card_text(&card, None);
     assert_eq!(text.matches("not known (2 launches)").count(), 2, "{text}");
     let (output, page) = report(&card);
-    let warning = "The card of round does not know node_bandwidth_bytes_per_second, operation_seconds: the ends";
+    let warning =
+        "The card of round does not determine node_bandwidth_bytes_per_second, operation_seconds: their 95 % intervals";
     assert!(
         output.warnings.iter().any(|text| text.starts_with(warning)) && page.contains(warning),
         "{:?}",
@@ -675,7 +676,7 @@ fn slow_down(card: &Card) -> Card {
 
 #[test]
 #[ignore = "compares timings, on a quiet machine: cargo test --release --locked -- --ignored nothing_; `make bench` runs it"]
-fn nothing_here_is_faster_than_the_machine_says_of_itself() {
+fn nothing_over_threads_is_faster_than_its_calibration() {
     // The largest regions take long and are skipped; the bounds use the others.
     let host = provenance::Host { memory_bytes: 256 << 20, ..apexmap_measure::provenance::host() };
     let probes = calibrate::probes(&host, 2);
@@ -802,7 +803,7 @@ fn nothing_of_a_thousand_points_exceeds_its_bounds() {
 
 #[test]
 #[ignore = "compares timings, on a quiet machine: cargo test --release --locked -- --ignored nothing_; `make bench` runs it"]
-fn nothing_over_open_mpi_is_faster_than_its_calibration_there() {
+fn nothing_over_open_mpi_is_faster_than_its_calibration() {
     needs!(Mpi);
     let mut host = provenance::Host { memory_bytes: 8 << 20, ..apexmap_measure::provenance::host() };
     host.caches.retain(|cache| cache.level == 1);

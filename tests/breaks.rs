@@ -40,7 +40,7 @@ fn fit_switch(truth: &[f64], noise: f64, seed: u64) -> Fit {
 }
 
 #[test]
-fn an_eager_limit_is_found_where_it_is() {
+fn an_eager_limit_is_found_at_the_right_size() {
     let truth = [300e-9, 5e-11, 1e-6, 2.5e-10, 8192.0];
     let exact = fit_switch(&truth, 0.0, 1);
     for (estimate, truth) in exact.estimates.iter().zip(truth) {
@@ -57,7 +57,7 @@ fn an_eager_limit_is_found_where_it_is() {
 }
 
 #[test]
-fn where_there_is_no_switch_none_is_found() {
+fn no_switch_is_found_in_data_without_one() {
     let truth = [300e-9, 5e-11, 0.0, 0.0, 1e12];
     let without = |seed: &u64| fit_switch(&truth, 0.05, *seed).absent.contains(&"eager_bytes");
     let false_switches = (0..200).filter(|seed| !without(seed)).count();
@@ -72,7 +72,7 @@ fn where_there_is_no_switch_none_is_found() {
 }
 
 #[test]
-fn too_few_lengths_show_no_switch() {
+fn too_few_message_sizes_show_no_switch() {
     let model = models::find("point_to_point.switch").expect("a model");
     let few_lengths: Vec<Vec<f64>> = [8.0, 64.0, 512.0, 4096.0, 65536.0].map(|bytes| vec![bytes]).to_vec();
     let data = simulate_measurements(model, &few_lengths, &[1e-6, 1e-9, 1e-6, 0.0, 1024.0], 0.01, 1);
@@ -82,7 +82,7 @@ fn too_few_lengths_show_no_switch() {
 }
 
 #[test]
-fn quantiles_of_f_are_those_of_scipy() {
+fn quantiles_of_f_match_scipy() {
     // Computed by scipy 1.17.1, scipy.stats.f.isf.
     for (numerator, denominator, tail, expected) in
         [(2, 10, 0.05, 4.102821015), (1, 30, 0.005, 9.179677278), (3, 44, 0.01, 4.260642873)]
@@ -93,7 +93,7 @@ fn quantiles_of_f_are_those_of_scipy() {
 }
 
 #[test]
-fn log_gp_is_identified_by_ping_pong_streaming_and_the_calls_together_and_by_no_two_of_them() {
+fn log_gp_needs_ping_pong_streaming_and_call_times_together() {
     let model = models::find("point_to_point.log_gp").expect("a model");
     let truth = [700e-9, 150e-9, 50e-9, 400e-9, 2e-10];
     let points = log_gp_points();
@@ -116,7 +116,7 @@ fn log_gp_points() -> Vec<Vec<f64>> {
 }
 
 #[test]
-fn a_gap_that_the_overhead_hides_is_at_most_the_overhead_and_the_rest_is_fitted() {
+fn a_gap_hidden_by_the_overhead_is_bounded_and_not_fitted() {
     let model = models::find("point_to_point.log_gp").expect("a model");
     let truth = [50e-6, 20e-6, 1e-6, 5e-6, 8e-9];
     let data = simulate_measurements(model, &log_gp_points(), &truth, 0.01, 1);
@@ -141,7 +141,7 @@ fn a_gap_that_the_overhead_hides_is_at_most_the_overhead_and_the_rest_is_fitted(
 }
 
 #[test]
-fn a_card_of_one_overhead_is_that_of_sending_and_receiving() {
+fn a_card_with_one_overhead_uses_it_for_sending_and_receiving() {
     let model = models::find("point_to_point.log_gp").expect("a model");
     let mut card = Card::new("old", "an older fit", "a test");
     for (name, value) in [
@@ -158,7 +158,7 @@ fn a_card_of_one_overhead_is_that_of_sending_and_receiving() {
 }
 
 #[test]
-fn kernels_that_disagree_about_a_number_widen_its_interval_and_those_that_agree_do_not() {
+fn disagreeing_kernels_widen_an_interval_and_agreeing_ones_do_not() {
     let model = models::find("point_to_point.log_gp").expect("a model");
     let truth = [200e-6, 1e-6, 2e-7, 12e-6, 80e-9];
     let interval_of_gap_per_byte = |streaming: f64| {
@@ -184,7 +184,7 @@ fn kernels_that_disagree_about_a_number_widen_its_interval_and_those_that_agree_
 }
 
 #[test]
-fn sizes_of_caches_are_found_where_memory_sizes_span_them() {
+fn cache_sizes_are_found_if_the_memory_sizes_span_them() {
     let model = models::find("apex_map.surface").expect("a model");
     let truth = [
         32768.0, 1048576.0, 3.6e7, 8.0, 1024.0, 0.0, 0.0, 0.6e-9, 5e-12, 0.5e-9, 2e-9, 6e-9, 1.5, 64.0, 25e-9, 150e-9,

@@ -56,7 +56,7 @@ fn add_run(table: &mut TableBuilder, point: &Point) {
 }
 
 #[test]
-fn runs_on_a_slow_network_send_fewer_messages_and_others_as_many_as_ever() {
+fn only_runs_on_a_slow_network_send_fewer_messages() {
     let all_probes = [probes(&small_host(), 2), shapes(&small_host(), 2)].concat();
     let costs = |latency, gap, per_byte| Costs { latency, gap, per_byte };
     for probe in &all_probes {
@@ -85,7 +85,7 @@ fn runs_on_a_slow_network_send_fewer_messages_and_others_as_many_as_ever() {
 }
 
 #[test]
-fn every_number_of_a_calibration_comes_from_a_point() {
+fn every_number_of_a_calibration_has_a_point() {
     for cores in [1, 2, 8] {
         let (wanted, points) = (probes_and_node(&small_host(), cores), points(&small_host(), cores));
         for probe in &wanted {
@@ -102,7 +102,7 @@ fn every_number_of_a_calibration_comes_from_a_point() {
 }
 
 #[test]
-fn a_card_holds_what_was_measured_and_nothing_else() {
+fn a_card_contains_only_measured_numbers() {
     let (host, mut table) = (small_host(), TableBuilder::default());
     let points_of_host = points(&host, 2);
     let measured: Vec<&Point> = points_of_host.iter().filter(|point| point.kernel != "calibrate.barrier").collect();
@@ -131,7 +131,7 @@ fn a_card_holds_what_was_measured_and_nothing_else() {
 }
 
 #[test]
-fn a_card_is_listed_with_a_line_for_all_steps_of_a_ladder() {
+fn a_card_listing_shows_all_ladder_steps_on_one_line() {
     let mut card = Card::new("mine", "two cores", "made up");
     let mut set = |name: &str, value: f64, unit: &str| {
         card.set(name, Number::new(value, unit, "made up").with_interval(value * 0.9, value * 1.1)).unwrap();
@@ -160,7 +160,7 @@ fn a_card_is_listed_with_a_line_for_all_steps_of_a_ladder() {
 }
 
 #[test]
-fn kernels_of_a_core_verify_their_work_on_all_settings() {
+fn single_core_kernels_verify_their_work_with_all_settings() {
     let point = |kernel: &str, settings: &[(&str, Value)]| {
         let point = Point::new(kernel, 2);
         settings.iter().fold(point, |point, (name, value)| point.with_parameter(name, value.clone()))
@@ -234,7 +234,7 @@ fn kernels_of_a_core_verify_their_work_on_all_settings() {
 }
 
 #[test]
-fn reads_of_wrong_memory_are_caught_and_their_bytes_are_what_was_read() {
+fn reads_of_wrong_memory_are_detected_and_all_bytes_are_counted() {
     let contents = seed(&[u64::from_be_bytes(*b"T[i] = i"), 0]);
     let verdict = |kernel: &str, settings: &[(&str, Value)], bytes: f64, wrong: usize| {
         let point = Point::new(kernel, 1).with_parameter("bytes", 1u64 << 12).with_parameter("pages", "base");
@@ -277,7 +277,7 @@ fn reads_of_wrong_memory_are_caught_and_their_bytes_are_what_was_read() {
 }
 
 #[test]
-fn kernels_of_a_core_refuse_what_they_cannot_run() {
+fn single_core_kernels_refuse_impossible_points() {
     let refusal = |kernel: &str, name: &str, value: Value| {
         kernels::complete(Point::new(kernel, 1).with_parameter(name, value)).expect_err("a point that cannot be run")
     };
@@ -285,7 +285,7 @@ fn kernels_of_a_core_refuse_what_they_cannot_run() {
     assert!(refusal("calibrate.chase", "chases", Value::Integer(3)).contains("use 4"));
     assert!(refusal("calibrate.stream", "bytes", Value::Integer(10)).contains("between 1024"));
     assert!(refusal("calibrate.blocks", "L", Value::Integer(48)).contains("use 64"));
-    assert!(refusal("calibrate.read", "bytes", Value::Integer(5000)).contains("no whole lines; use 5056"));
+    assert!(refusal("calibrate.read", "bytes", Value::Integer(5000)).contains("are not whole lines; use 5056"));
     let pages = Point::new("calibrate.read", 1)
         .with_parameter("spread", "pages")
         .with_parameter("pages", "base")
@@ -303,7 +303,7 @@ fn kernels_of_a_core_refuse_what_they_cannot_run() {
 }
 
 #[test]
-fn a_chase_goes_through_all_lines_before_it_comes_back() {
+fn a_chase_visits_all_lines_before_it_repeats() {
     for lines in [1u64, 2, 16, 1 << 12] {
         let mut seen = HashSet::new();
         let mut line = 0;
@@ -316,7 +316,7 @@ fn a_chase_goes_through_all_lines_before_it_comes_back() {
 
 proptest! {
     #[test]
-    fn a_jump_is_as_many_steps(bits in 0u32..30, from: u64, steps in 0u64..300) {
+    fn a_chase_jump_equals_repeated_steps(bits in 0u32..30, from: u64, steps in 0u64..300) {
         let lines = 1 << bits;
         let from = from & (lines - 1);
         prop_assert_eq!(jump(from, steps, lines), (0..steps).fold(from, |line, _| jump(line, 1, lines)));
@@ -354,7 +354,7 @@ const TRUTH: [f64; 26] = [
 ];
 
 #[test]
-fn the_numbers_of_the_surface_are_recovered_from_reads_that_do_not_know_the_power_law() {
+fn uniform_reads_recover_the_numbers_of_the_surface() {
     let cache = |level, bytes| Cache { level, bytes, shared_by: 1 };
     let caches = vec![cache(1, 32 << 10), cache(2, 512 << 10), cache(3, 32 << 20)];
     let host = Host { caches, memory_bytes: 8 << 30, tlb_entries_4k: Some(1024), ..host() };

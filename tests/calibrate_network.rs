@@ -86,7 +86,7 @@ fn every_kernel_measures_and_verifies_on_both_mpis() {
 }
 
 #[test]
-fn messages_that_are_lost_corrupted_or_never_sent_are_found_out() {
+fn lost_corrupted_and_missing_messages_are_detected() {
     let faults = [Fault::Nothing, Fault::Lost { every: 3 }, Fault::Corrupted { every: 3, item: 1 }, Fault::Swapped];
     for fault in faults {
         for bytes in [8, 4096] {
@@ -104,7 +104,7 @@ fn messages_that_are_lost_corrupted_or_never_sent_are_found_out() {
 }
 
 #[test]
-fn gets_that_fetch_nothing_old_words_or_wrong_ones_are_found_out() {
+fn gets_with_missing_old_or_wrong_words_are_detected() {
     for fault in [Fault::Nothing, Fault::Lost { every: 3 }, Fault::Corrupted { every: 3, item: 0 }] {
         let point = point("get", 2, &[("message_bytes", 8), ("window", 4), ("messages", 33)]);
         let outcomes = threads::run(2, |comm, _| get::run(&Faulty::new(comm, fault), &point));
@@ -114,7 +114,7 @@ fn gets_that_fetch_nothing_old_words_or_wrong_ones_are_found_out() {
 }
 
 #[test]
-fn a_message_that_nobody_sent_is_found_by_poll() {
+fn poll_detects_an_unexpected_message() {
     let point = point("poll", 3, &[("looks", 10)]);
     let outcomes = threads::run(3, |comm, _| poll::run(&Faulty::new(comm, Fault::Unrequested), &point));
     let verdict = outcomes.into_iter().next().unwrap().expect("no panic").expect("it runs").verdict;
@@ -122,7 +122,7 @@ fn a_message_that_nobody_sent_is_found_by_poll() {
 }
 
 #[test]
-fn a_barrier_that_lets_everybody_through_is_found_out() {
+fn a_barrier_that_lets_ranks_through_early_is_detected() {
     for ranks in 2..=4 {
         let early = |with: bool| {
             let barrier = move |comm: &threads::ThreadComm| {
@@ -139,7 +139,7 @@ fn a_barrier_that_lets_everybody_through_is_found_out() {
 }
 
 #[test]
-fn a_copy_that_is_not_made_is_found_out() {
+fn a_missing_copy_is_detected() {
     let source: Vec<u64> = (1..=64).collect();
     let mut target = vec![0; 64];
     assert_eq!(copy::count_wrong_blocks(&source, &target, 4), 16);

@@ -139,14 +139,14 @@ fn check(text: &str, cause: &str, line: &str) {
 }
 
 #[test]
-fn what_launchers_and_libraries_print_is_told_by_its_cause() {
+fn messages_of_launchers_and_libraries_give_their_cause() {
     for (text, cause, line) in RECORDED.iter().chain(COMPOSED) {
         check(text, cause, line);
     }
 }
 
 #[test]
-fn the_line_that_tells_is_found_whatever_surrounds_it() {
+fn the_decisive_line_is_found_in_any_surrounding_text() {
     let noise =
         "UCX  WARN  network device 'mlx5_0:1' is not available\n[n1:00065] 3 more processes have sent help message\n"
             .repeat(500);
@@ -156,7 +156,7 @@ fn the_line_that_tells_is_found_whatever_surrounds_it() {
 }
 
 #[test]
-fn warnings_of_launches_that_work_are_no_cause() {
+fn warnings_of_successful_launches_are_not_causes() {
     let warnings = "[n1:1] mca_base_component_repository_open: unable to open mca_btl_openib (ignored)\n\
                     --------------------------------------------------------------------------\nWARNING: There was an error initializing \
                     an OpenFabrics device.\n  Local host:   n1\nUCX  WARN  transport 'rc' is not available, please use one or more of: tcp\n\
@@ -166,7 +166,7 @@ fn warnings_of_launches_that_work_are_no_cause() {
 }
 
 #[test]
-fn every_cause_says_what_to_do() {
+fn every_cause_has_advice() {
     for cause in CAUSES {
         assert!(cause.summary.len() > 10 && cause.advice.len() > 10, "{}", cause.summary);
     }
@@ -174,7 +174,7 @@ fn every_cause_says_what_to_do() {
 }
 
 #[test]
-fn the_errors_of_a_launch_are_searched_once_as_they_come_however_long_they_are() {
+fn the_error_output_of_a_launch_is_searched_only_once() {
     const CHUNK: usize = 1 << 16;
     let scratch = Scratch::new();
     let mut errors = ErrorOutput::create(&scratch.join("stderr")).expect("a file");
@@ -204,7 +204,7 @@ fn the_errors_of_a_launch_are_searched_once_as_they_come_however_long_they_are()
 }
 
 #[test]
-fn a_line_without_an_end_is_searched_in_pieces_and_not_kept() {
+fn a_line_without_an_end_is_searched_in_pieces_and_not_stored() {
     let scratch = Scratch::new();
     let mut errors = ErrorOutput::create(&scratch.join("stderr")).expect("a file");
     let searched: usize = (0..1000).map(|_| errors.add(&[b'x'; 1000])).sum();

@@ -12,7 +12,7 @@ fn commands() -> Vec<String> {
 }
 
 #[test]
-fn every_command_shows_examples_that_begin_with_itself() {
+fn every_command_shows_examples_with_its_name() {
     let names = commands();
     assert!(names.len() >= 15 && !names.iter().any(|name| name == "worker"), "{names:?}");
     for name in names {
@@ -23,7 +23,7 @@ fn every_command_shows_examples_that_begin_with_itself() {
 }
 
 #[test]
-fn every_option_says_what_it_is() {
+fn every_option_has_a_description() {
     for name in commands() {
         let page = successful_stdout(&["man", &name]);
         let options = page.split_once(".SH OPTIONS").expect("options").1.split("\n.SH").next().unwrap_or_default();
@@ -36,7 +36,7 @@ fn every_option_says_what_it_is() {
 }
 
 #[test]
-fn every_command_has_a_manual_page_and_the_program_names_them() {
+fn every_command_has_a_manual_page_and_the_program_lists_them() {
     let scratch = Scratch::new();
     successful_stdout(&["man", "--out", scratch.to_str().expect("a path")]);
     let read = |name: &str| std::fs::read_to_string(scratch.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -57,7 +57,7 @@ fn every_command_has_a_manual_page_and_the_program_names_them() {
 }
 
 #[test]
-fn a_misspelt_command_is_answered_with_the_nearest() {
+fn a_misspelt_command_gets_the_nearest_suggestion() {
     for (arguments, expected) in [
         (&["qurey", "results/quickstart"][..], "did you mean apexmap query?"),
         (&["statsu"], "did you mean apexmap status?"),
@@ -79,7 +79,7 @@ fn a_misspelt_command_is_answered_with_the_nearest() {
 }
 
 #[test]
-fn kernels_and_models_have_an_index_and_know_families_and_parts_of_names() {
+fn kernels_and_models_are_listed_by_family_and_partial_name() {
     let kernels = successful_stdout(&["kernels"]);
     for kernel in apexmap_measure::kernels::ALL {
         let line = kernels.lines().filter(|line| line.split_whitespace().next() == Some(kernel.id())).count();
@@ -101,7 +101,7 @@ fn kernels_and_models_have_an_index_and_know_families_and_parts_of_names() {
 }
 
 #[test]
-fn ready_sweeps_are_listed_printed_and_written_but_never_over_another_file() {
+fn ready_sweeps_are_listed_printed_and_written_without_overwriting() {
     let list = successful_stdout(&["sweeps"]);
     assert!(list.contains("What is my cache hierarchy") && list.contains("mpi, srun"), "{list}");
     let text = std::fs::read_to_string("sweeps/protocol.toml").expect("a sweep");
@@ -117,7 +117,7 @@ fn ready_sweeps_are_listed_printed_and_written_but_never_over_another_file() {
 }
 
 #[test]
-fn what_no_machine_has_is_not_predicted() {
+fn predictions_for_impossible_inputs_are_refused() {
     for (set, expected) in [
         ("P=0", "P must be a whole number of ranks"),
         ("P=2.5", "P must be a whole number of ranks"),
@@ -135,7 +135,7 @@ fn what_no_machine_has_is_not_predicted() {
 }
 
 #[test]
-fn a_card_without_memory_predicts_what_its_caches_hold_and_no_more() {
+fn a_card_without_memory_predicts_only_data_that_fit_its_caches() {
     let scratch = Scratch::new();
     let number = |name: &str, value: f64, unit: &str| {
         format!("[numbers.{name}]\nvalue = {value:?}\nunit = \"{unit}\"\nhow = \"fit\"\n")
@@ -162,7 +162,7 @@ fn a_card_without_memory_predicts_what_its_caches_hold_and_no_more() {
 }
 
 #[test]
-fn completions_know_every_command() {
+fn completions_include_every_command() {
     for shell in ["bash", "zsh", "fish"] {
         let script = successful_stdout(&["completions", shell]);
         commands().iter().for_each(|name| assert!(script.contains(name.as_str()), "{shell}: {name}"));

@@ -18,7 +18,7 @@ fn on_1_to_5_ranks(body: impl Fn(&ThreadComm) + Sync) {
 }
 
 #[test]
-fn all_to_all_brings_every_word_to_its_rank_in_the_order_of_ranks() {
+fn all_to_all_delivers_every_word_in_rank_order() {
     on_1_to_5_ranks(|comm| {
         let (rank, size) = (comm.rank() as u64, comm.size() as u64);
         let mut received = vec![1, 2, 3];
@@ -34,12 +34,12 @@ fn all_to_all_brings_every_word_to_its_rank_in_the_order_of_ranks() {
 }
 
 #[test]
-fn messages_taken_together_come_in_order() {
+fn messages_taken_together_arrive_in_order() {
     on_1_to_5_ranks(message_order::check_order);
 }
 
 #[test]
-fn a_line_brings_only_its_peers_messages_in_their_order() {
+fn a_mailbox_per_peer_delivers_only_its_messages_in_order() {
     for posted in [Posting::Ahead, Posting::OnDemand] {
         on_1_to_5_ranks(|comm| {
             let peers: Vec<usize> = (0..comm.size()).filter(|&peer| peer != comm.rank()).rev().collect();
@@ -74,7 +74,7 @@ fn a_line_brings_only_its_peers_messages_in_their_order() {
 }
 
 #[test]
-fn values_and_xors_have_arrived_after_a_fence() {
+fn values_and_xors_arrive_before_a_fence_returns() {
     on_1_to_5_ranks(|comm| {
         let (rank, size) = (comm.rank(), comm.size());
         let mut memory = vec![0; 2 * size + 1];
@@ -104,7 +104,7 @@ fn item(from: usize, to: usize, round: usize, place: usize) -> u32 {
 }
 
 #[test]
-fn messages_of_any_length_stand_where_they_were_to_be_received() {
+fn messages_of_any_size_arrive_at_the_intended_place() {
     // Longer and shorter messages than a ring transfers, and more of them than a ring holds.
     for (items, messages) in [(1, 300), (2, 3), (12, 5), (13, 300), (999, 4)] {
         on_1_to_5_ranks(|comm| {
@@ -141,7 +141,7 @@ fn messages_of_any_length_stand_where_they_were_to_be_received() {
 }
 
 #[test]
-fn puts_of_any_length_stand_where_they_were_put() {
+fn puts_of_any_size_arrive_at_the_intended_place() {
     for items in [1, 2, 3, 16, 999] {
         on_1_to_5_ranks(|comm| {
             let (me, size) = (comm.rank(), comm.size());
@@ -171,7 +171,7 @@ fn puts_of_any_length_stand_where_they_were_put() {
 }
 
 #[test]
-fn a_put_whose_last_item_has_come_has_come_whole() {
+fn a_put_is_complete_when_its_last_item_arrives() {
     run(2, |comm, _| {
         let (items, other) = (501, 1 - comm.rank());
         let (mut origin, mut memory) = (vec![0; items], vec![0; items]);
@@ -200,7 +200,7 @@ fn a_put_whose_last_item_has_come_has_come_whole() {
 }
 
 #[test]
-fn what_lies_outside_of_a_window_is_refused_also_near_the_end_of_all_numbers() {
+fn accesses_outside_a_window_are_refused_even_near_integer_overflow() {
     fn assert_refused(work: impl FnOnce()) {
         let panic = catch_unwind(AssertUnwindSafe(work)).expect_err("an access outside of memory");
         let message = panic.downcast_ref::<String>().expect("a message");

@@ -86,7 +86,7 @@ fn lines() -> String {
 }
 
 #[test]
-fn command_lines_stay_as_they_are_recorded() {
+fn command_lines_match_the_recorded_ones() {
     let (recorded, lines) = (include_str!("recorded/command-lines.txt"), lines());
     for (recorded, line) in recorded.lines().zip(lines.lines()) {
         assert_eq!(line, recorded);

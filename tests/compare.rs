@@ -33,7 +33,7 @@ fn logs(values: &[f64]) -> Vec<f64> {
 /// Computed by scipy 1.17.1: ttest_ind(b, a, equal_var=False) of the logarithms, its confidence_interval, and p against
 /// ln 1.05.
 #[test]
-fn welch_is_that_of_scipy() {
+fn welch_matches_scipy() {
     let a = Mean::from_values(&logs(&[10.0, 11.0, 12.5, 9.5, 10.7])).unwrap();
     let b = Mean::from_values(&logs(&[12.0, 13.1, 11.9, 14.2])).unwrap();
     let shift = b.subtract(&a);
@@ -49,7 +49,7 @@ fn welch_is_that_of_scipy() {
 /// Computed by scipy 1.17.1: mannwhitneyu, exact without ties and asymptotic with ties; the distribution and the
 /// interval by enumeration.
 #[test]
-fn mann_whitney_and_hodges_lehmann_are_those_of_scipy() {
+fn mann_whitney_and_hodges_lehmann_match_scipy() {
     let x = [1.1, 2.3, 3.1, 4.7, 5.2, 6.9];
     let y = [2.9, 4.1, 5.8, 7.7, 8.3, 9.1, 10.2];
     let mut tests = MannWhitney::default();
@@ -69,7 +69,7 @@ fn mann_whitney_and_hodges_lehmann_are_those_of_scipy() {
 
 /// Computed by scipy 1.17.1: stats.false_discovery_control.
 #[test]
-fn adjusted_p_values_are_those_of_scipy() {
+fn adjusted_p_values_match_scipy() {
     let adjusted_values = adjust_p_values(&[0.001, 0.2, 0.03, 0.04, 0.5, 0.012]);
     adjusted_values
         .iter()
@@ -117,7 +117,7 @@ fn point_data(launches: &[&[f64]]) -> PointData {
 }
 
 #[test]
-fn launches_are_the_unit_where_there_are_two_and_samples_where_there_is_one() {
+fn launches_are_the_unit_of_comparison_unless_only_one_exists() {
     let mut tests = MannWhitney::default();
     let three_launches = point_data(&[&[1.0, 1.1], &[1.2, 1.3], &[1.1, 1.2]]);
     let single = point_data(&[&[2.0, 2.1, 2.2, 2.3, 2.4, 2.5]]);
@@ -185,7 +185,7 @@ fn compare_machines(machines: &[Machine], allowed: AllowedDifferences) -> Compar
 const FIVE_PERCENT: SlowdownLimit = SlowdownLimit { slowdown: 1.05 };
 
 #[test]
-fn runs_of_the_same_thing_trip_the_check_in_at_most_a_twentieth_of_tries() {
+fn identical_runs_fail_the_check_in_at_most_5_per_cent() {
     let mut random = Pcg64Mcg::seed_from_u64(11);
     // The limit is 0 %, so only chance exceeds it; a limit of 5 % would allow more.
     let limit = SlowdownLimit { slowdown: 1.0 };
@@ -202,7 +202,7 @@ fn runs_of_the_same_thing_trip_the_check_in_at_most_a_twentieth_of_tries() {
 }
 
 #[test]
-fn intervals_of_ratios_and_of_their_mean_cover() {
+fn intervals_of_ratios_and_their_mean_cover_the_truth() {
     let mut random = Pcg64Mcg::seed_from_u64(12);
     let mut tests = MannWhitney::default();
     let (mut covered, mut total, mut means) = (0, 0, 0);
@@ -230,7 +230,7 @@ fn intervals_of_ratios_and_of_their_mean_cover() {
 }
 
 #[test]
-fn slower_points_are_found_and_named_and_so_are_unfinished_ones() {
+fn slower_and_unfinished_points_are_found_and_named() {
     let mut random = Pcg64Mcg::seed_from_u64(13);
     let mut machines = [run("base", 24, 5, &mut random, &[]), run("new", 24, 5, &mut random, &[9])];
     let report = check(&compare_machines(&machines, AllowedDifferences::default()), FIVE_PERCENT).unwrap();
@@ -262,7 +262,7 @@ fn slower_points_are_found_and_named_and_so_are_unfinished_ones() {
 }
 
 #[test]
-fn single_launches_are_refused_unless_allowed_and_too_few_samples_always() {
+fn single_launches_need_permission_and_too_few_samples_are_refused() {
     let single = |samples: usize| {
         let mut next = 0.0;
         [0, 1].map(|k| {
@@ -284,7 +284,7 @@ fn single_launches_are_refused_unless_allowed_and_too_few_samples_always() {
 }
 
 #[test]
-fn limits_are_read_and_refused() {
+fn limits_are_parsed_or_refused() {
     assert_eq!(SlowdownLimit::parse("slower=5%").unwrap(), FIVE_PERCENT);
     let texts = |texts: &[&str]| Conditions::parse(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
     assert_eq!(texts(&["slower=5%", "noisy"]).unwrap(), Conditions { limit: Some(FIVE_PERCENT), noisy: true });
@@ -297,7 +297,7 @@ fn limits_are_read_and_refused() {
 }
 
 #[test]
-fn unfair_comparisons_are_refused_and_printed_if_allowed() {
+fn unfair_comparisons_are_refused_unless_allowed() {
     let a = store("a", 8, 2, 2, |_, _| 1e9);
     let small = table(8, 2, 2, |_, _| 1e9);
     let mut other = TableBuilder::default();
@@ -326,7 +326,7 @@ fn unfair_comparisons_are_refused_and_printed_if_allowed() {
 }
 
 #[test]
-fn the_first_sentence_says_who_is_faster_only_where_that_is_known() {
+fn the_first_sentence_names_a_faster_machine_only_if_it_is_known() {
     let verdict = |speed: &dyn Fn(usize) -> f64| {
         let machines =
             [store("a", 8, 4, 2, |launch, _| [1e9, 1.01e9, 0.99e9, 1e9][launch]), store("b", 8, 4, 2, |l, _| speed(l))];
@@ -344,7 +344,7 @@ fn the_first_sentence_says_who_is_faster_only_where_that_is_known() {
 }
 
 #[test]
-fn points_that_do_not_match_are_listed_and_a_mixture_is_refused() {
+fn unmatched_points_are_listed_and_a_mixture_is_refused() {
     let machines = [store("a", 16, 2, 2, |_, _| 1e9), store("b", 8, 2, 2, |_, _| 2e9)];
     let comparison = compare_machines(&machines, AllowedDifferences::default());
     assert_eq!((comparison.matched.len(), comparison.unmatched_points().count()), (8, 8));
@@ -354,7 +354,7 @@ fn points_that_do_not_match_are_listed_and_a_mixture_is_refused() {
 }
 
 #[test]
-fn names_are_distinguished() {
+fn machine_names_are_made_unique() {
     let mut machines = [store("r/one", 8, 1, 1, |_, _| 1.0), store("r/one", 8, 1, 1, |_, _| 1.0)];
     name_all(&mut machines, &[]).unwrap();
     assert_ne!(machines[0].name, machines[1].name);
@@ -365,7 +365,7 @@ fn names_are_distinguished() {
 /// Apex-Map paper, Section 3.3: "the ratio of processor speeds between these two systems is 3.47, the ratio of local
 /// memory bandwidth is 1.375, and of network bandwidth is 4".
 #[test]
-fn ratios_of_published_cards_are_those_of_the_paper() {
+fn ratios_of_published_cards_match_the_paper() {
     let card = |name: &str| published_machines::machine(name, Card::find(name).unwrap(), &[]).unwrap();
     let machines = [card("seaborg"), card("cheetah")];
     let comparison = compare_machines(&machines, AllowedDifferences::default());
@@ -379,7 +379,7 @@ fn ratios_of_published_cards_are_those_of_the_paper() {
 
 /// Hypercube paper, Table 2: 0.0180 GUPS on one processor; T_1 of Blue Gene/L is four times that of Red Storm.
 #[test]
-fn published_machines_have_what_is_printed_and_what_the_model_says() {
+fn published_machines_have_printed_values_and_model_predictions() {
     let card = |name: &str| published_machines::machine(name, Card::find(name).unwrap(), &[]).unwrap();
     let machines = [card("red-storm"), card("bluegene-l")];
     let comparison = compare_machines(&machines, AllowedDifferences::default());
@@ -411,7 +411,7 @@ min = 2
 "#;
 
 #[test]
-fn two_results_make_a_page_with_figures_and_tables_and_harmful_names_show_as_text() {
+fn two_results_give_a_page_and_hostile_names_are_shown_as_text() {
     let scratch = Scratch::new();
     let (sweep, out) = (scratch.join("s.toml"), scratch.join("page"));
     std::fs::write(&sweep, SWEEP).unwrap();

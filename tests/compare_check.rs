@@ -65,7 +65,7 @@ fn launches(spread: f64) -> impl Fn(usize, usize) -> Option<f64> {
 }
 
 #[test]
-fn a_check_says_what_it_could_have_found_and_is_undecided_where_that_is_far_above_the_limit() {
+fn a_check_reports_its_detection_limit_and_may_be_undecided() {
     let pair = |spread: f64, quietness: &str| {
         ["base", "new"].map(|name| machine(name, table(5, 4, quietness, launches(spread))))
     };
@@ -109,7 +109,7 @@ fn a_check_says_what_it_could_have_found_and_is_undecided_where_that_is_far_abov
 }
 
 #[test]
-fn points_without_an_interval_do_not_veto_the_others_and_are_named() {
+fn points_without_an_interval_are_named_and_do_not_affect_others() {
     // The last two of six points have one launch of three samples.
     let speeds = |times: f64| {
         move |launch: usize, point: usize| {
@@ -138,7 +138,7 @@ fn points_without_an_interval_do_not_veto_the_others_and_are_named() {
 }
 
 #[test]
-fn a_curve_of_ratios_names_the_machine_that_is_faster_above_the_line() {
+fn a_ratio_curve_names_the_machine_that_is_faster_above_the_line() {
     let machines = [("old", 1.0), ("new", 2.0)].map(|(name, times)| {
         machine(name, table(4, 3, "quiet", |launch, point| Some(times * launches(0.01)(launch, point)?)))
     });
@@ -162,7 +162,7 @@ fn parquet(scratch: &Path, folder: &str, table: &Table) -> String {
 }
 
 #[test]
-fn the_command_ends_undecided_with_4_and_on_a_disturbed_machine_with_5_if_asked() {
+fn the_check_exits_with_4_if_undecided_and_5_if_disturbed() {
     let scratch = Scratch::new();
     let side = |folder: &str, times: f64| {
         let speed = |launch: usize, point: usize| Some(times * launches(0.3)(launch, point)?);
@@ -198,7 +198,7 @@ fn the_command_ends_undecided_with_4_and_on_a_disturbed_machine_with_5_if_asked(
 }
 
 #[test]
-fn the_folder_of_a_comparison_is_not_taken_over_by_that_of_other_results() {
+fn a_comparison_folder_is_not_overwritten_by_another_comparison() {
     let scratch = Scratch::new();
     let side = |folder: &str, times: f64| {
         let speed = |launch: usize, point: usize| Some(times * launches(0.01)(launch, point)?);
@@ -241,7 +241,7 @@ min = 2
 "#;
 
 #[test]
-fn a_finished_result_is_taken_over_by_no_calibration_trial_or_comparison() {
+fn a_finished_result_is_never_overwritten_by_another_command() {
     let scratch = Scratch::new();
     let path = |name: &str| scratch.join(name).to_str().unwrap().to_owned();
     let (sweep, other, out) = (path("s.toml"), path("other.toml"), path("result"));
@@ -263,7 +263,7 @@ fn a_finished_result_is_taken_over_by_no_calibration_trial_or_comparison() {
 }
 
 #[test]
-fn machines_that_are_called_the_same_get_names_by_host_folder_or_date() {
+fn machines_with_equal_names_are_renamed_by_host_folder_or_date() {
     let named = |given: &str, run: &str, host_name: &str, seconds: f64| {
         let mut table = TableBuilder::default();
         table.begin_row();
@@ -308,7 +308,7 @@ fn streams() -> Machine {
 }
 
 #[test]
-fn the_simulated_nic_has_message_rates_as_the_bandwidths_that_kernels_are_judged_by() {
+fn the_simulated_nic_has_rates_in_the_headline_unit_of_kernels() {
     let card = Card::find("simulated-nic").unwrap();
     let model = models::find("message_rate.nic").unwrap();
     let numbers = Numbers::new(model, &card, &[]).unwrap();
@@ -326,7 +326,7 @@ fn the_simulated_nic_has_message_rates_as_the_bandwidths_that_kernels_are_judged
 }
 
 #[test]
-fn a_published_machine_says_which_rates_it_has_or_why_it_has_none() {
+fn a_published_machine_lists_its_rates_or_explains_their_absence() {
     let rates_of = |name: &str| {
         published_machines::rates(&published_machines::machine(name, Card::find(name).unwrap(), &[]).unwrap())
     };

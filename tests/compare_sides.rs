@@ -71,7 +71,7 @@ fn compare_machines(machines: &[Machine], ranks: MatchRanks) -> Comparison<'_> {
 }
 
 #[test]
-fn a_number_of_the_manifest_that_no_machine_has_is_told_and_an_unknown_level_left_out() {
+fn an_impossible_manifest_number_is_reported_and_an_unknown_level_omitted() {
     let machine_with = |change: &dyn Fn(&mut Host)| {
         let mut rows = SampleRows::default();
         rows.add(1, ("huge", 1 << 20), 0, 0, || 1e9);
@@ -107,7 +107,7 @@ fn pages(same_run: bool, common: &[f64], random: &mut Pcg64Mcg) -> [Machine; 2] 
 }
 
 #[test]
-fn sides_of_one_run_are_compared_in_pairs_and_what_their_launches_share_cancels() {
+fn sides_of_one_run_are_compared_in_pairs_and_common_effects_cancel() {
     let mut random = Pcg64Mcg::seed_from_u64(31);
     let tries = 300;
     let (mut held, mut paired, mut apart) = (0, Vec::new(), Vec::new());
@@ -139,7 +139,7 @@ fn sides_of_one_run_are_compared_in_pairs_and_what_their_launches_share_cancels(
 }
 
 #[test]
-fn a_comparison_of_one_run_says_that_it_is_in_pairs() {
+fn a_comparison_of_one_run_states_that_it_is_paired() {
     let common = [-0.25, 0.12, -0.04, 0.25, 0.04, -0.12];
     let machines = pages(true, &common, &mut Pcg64Mcg::seed_from_u64(32));
     let comparison = compare_machines(&machines, MatchRanks::Auto);
@@ -174,7 +174,7 @@ fn server(name: &str, cores: u64, alone: f64, together: f64, random: &mut Pcg64M
 }
 
 #[test]
-fn machines_of_different_size_are_compared_on_one_core_on_all_and_per_core() {
+fn machines_are_compared_on_one_core_on_all_cores_and_per_core() {
     let mut random = Pcg64Mcg::seed_from_u64(33);
     // Four times the cores. Each is as fast alone, and half as fast if all are in use.
     let machines = [server("small", 4, 1e9, 1e9, &mut random), server("large", 16, 1e9, 0.5e9, &mut random)];
@@ -199,7 +199,7 @@ fn machines_of_different_size_are_compared_on_one_core_on_all_and_per_core() {
 }
 
 #[test]
-fn what_is_not_compared_is_said_first_and_nothing_is_said_of_it() {
+fn excluded_points_are_listed_first_and_not_judged() {
     let mut random = Pcg64Mcg::seed_from_u64(34);
     let machines = [server("small", 4, 1e9, 1e9, &mut random), server("large", 16, 1e9, 0.5e9, &mut random)];
     let allowed = AllowedDifferences { page_size: true, ..AllowedDifferences::default() };
@@ -221,7 +221,7 @@ fn what_is_not_compared_is_said_first_and_nothing_is_said_of_it() {
 }
 
 #[test]
-fn decisions_of_many_points_are_adjusted_unless_asked_otherwise() {
+fn decisions_on_many_points_are_adjusted_by_default() {
     let mut random = Pcg64Mcg::seed_from_u64(35);
     // 100 points, ten with a difference.
     let mut side = |name: &str, times: f64| {

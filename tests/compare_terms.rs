@@ -30,7 +30,7 @@ fn explain(machines: &[Machine]) -> Vec<Explanation> {
 
 proptest! {
     #[test]
-    fn the_parts_of_a_ratio_add_up_to_its_logarithm(
+    fn the_terms_of_a_ratio_add_up_to_its_logarithm(
         terms in prop::collection::vec((prop_oneof![Just(0.0), 1e-12f64..1e-3], prop_oneof![Just(0.0), 1e-12f64..1e-3]), 1..9),
         base in 1e-12f64..1e-3, near in -1e-9f64..1e-9,
     ) {
@@ -49,7 +49,7 @@ proptest! {
 }
 
 #[test]
-fn the_one_number_that_differs_is_named_where_it_matters_and_nowhere_else() {
+fn the_single_differing_number_is_named_only_where_it_matters() {
     let crowd = Plan { ranks: &[16], words: &[1 << 24], ..TWO_RANKS };
     let slow = numbers_with(&[("node_bandwidth_bytes_per_second", 1e10)]);
     for (plan, changes, term) in [
@@ -84,7 +84,7 @@ fn the_one_number_that_differs_is_named_where_it_matters_and_nowhere_else() {
 }
 
 #[test]
-fn the_explanation_says_by_how_much_which_term_slows_a_machine_down_and_how_sure_that_is() {
+fn the_explanation_quantifies_the_slower_term_and_its_certainty() {
     let noisy = Plan { noise: 0.03, ..ONE_RANK };
     let slow = numbers_with(&[("memory_alone_seconds", 450e-9), ("memory_line_seconds", 7.5e-9)]);
     let explanations = explain(&[machine("a", noisy, &NUMBERS), machine("b", noisy, &slow)]);
@@ -112,7 +112,7 @@ fn the_explanation_says_by_how_much_which_term_slows_a_machine_down_and_how_sure
 }
 
 #[test]
-fn what_the_cards_do_not_say_is_called_unexplained() {
+fn differences_missing_on_the_cards_are_called_unexplained() {
     let mut machines =
         [machine("a", ONE_RANK, &NUMBERS), machine("b", ONE_RANK, &numbers_with(&[("memory_line_seconds", 2.5e-8)]))];
     machines[1].card = Some(card("b", &NUMBERS));
@@ -124,7 +124,7 @@ fn what_the_cards_do_not_say_is_called_unexplained() {
 }
 
 #[test]
-fn a_card_that_lacks_numbers_is_named_instead_of_guessed() {
+fn missing_card_numbers_are_named_and_not_guessed() {
     let plans = Plan { ranks: &[1, 2], kernel: "apex_map.two_sided", words: &[1 << 14], ..ONE_RANK };
     let with_cards = |change: &dyn Fn(&mut Machine)| {
         let mut machines = [machine("a", plans, &NUMBERS), machine("b", plans, &NUMBERS)];
@@ -164,7 +164,7 @@ fn a_card_that_lacks_numbers_is_named_instead_of_guessed() {
 }
 
 #[test]
-fn points_that_write_have_no_terms() {
+fn points_with_writes_have_no_terms() {
     let writing = Plan { access: "write", ..ONE_RANK };
     let explanations = explain(&[machine("a", writing, &NUMBERS), machine("b", writing, &NUMBERS)]);
     let text = explanations[0].sentences.join("\n");
@@ -173,7 +173,7 @@ fn points_that_write_have_no_terms() {
 }
 
 #[test]
-fn the_words_of_the_model_are_those_of_the_kernel() {
+fn the_model_and_the_kernel_use_the_same_words() {
     let variable = Surface.about().variables.iter().find(|variable| variable.name == "access").expect("a variable");
     let kernel = kernels::find("apex_map.sequential").expect("a kernel");
     let parameter = kernel.parameters().iter().find(|parameter| parameter.name == "access").expect("a parameter");
@@ -181,7 +181,7 @@ fn the_words_of_the_model_are_those_of_the_kernel() {
 }
 
 #[test]
-fn the_page_maps_the_terms_and_the_terminal_says_which_counts() {
+fn the_page_maps_the_terms_and_the_terminal_names_the_decisive_one() {
     let scratch = Scratch::new();
     let plan =
         Plan { noise: 0.03, kernel: "apex_map.two_sided", ranks: &[1, 2], words: &[1 << 20, 1 << 26], ..ONE_RANK };

@@ -29,7 +29,7 @@ fn holds(text: &str) -> Option<bool> {
 }
 
 #[test]
-fn conditions_mean_what_they_say() {
+fn conditions_are_evaluated_correctly() {
     for text in [
         "L * P <= 6",
         "L == 2",
@@ -73,7 +73,7 @@ fn conditions_mean_what_they_say() {
 
 /// The error must underline the text between the marks.
 #[test]
-fn every_error_has_its_place_and_says_what_was_expected() {
+fn every_error_shows_its_place_and_the_expected_text() {
     for (marked, expected_message, expected_advice) in [
         ("»«", "empty", "L * P <= M"),
         ("»  «", "empty", "L * P <= M"),
@@ -275,7 +275,7 @@ proptest! {
 
     /// A printed expression is read back with the value of its tree.
     #[test]
-    fn a_printed_expression_is_read_back_with_its_value(truth in truth()) {
+    fn a_printed_expression_parses_to_the_same_value(truth in truth()) {
         let text = truth.text().0;
         prop_assert_eq!(holds(&text), Some(truth.value()), "{}", text);
     }
@@ -298,7 +298,7 @@ proptest! {
 }
 
 #[test]
-fn formulas_are_the_arithmetic_of_conditions_and_nothing_else() {
+fn formulas_allow_only_the_arithmetic_of_conditions() {
     let formula = |text: &str| Formula::parse(text, &names_and_types());
     assert_eq!(formula("100 * (P - L) / L ^ 2").expect("a formula").evaluate(&value_of), Some(25.0));
     assert_eq!(formula("L + P").expect("a formula").evaluate(&|name| value_of(name).filter(|_| name == "L")), None);

@@ -27,7 +27,7 @@ fn run(ranks: usize, words: u64, stride: u64) -> Outcome {
 }
 
 #[test]
-fn the_kernel_runs_on_one_and_on_more_ranks_and_verifies() {
+fn a_kernel_runs_and_verifies_on_one_and_on_several_ranks() {
     for (ranks, words, stride, reads) in [(1, 1 << 16, 1, 1 << 16), (1, 1000, 7, 143), (3, 3000, 1024, 1)] {
         let outcome = run(ranks, words, stride);
         assert_eq!(outcome.verdict, Ok(()));
@@ -41,7 +41,7 @@ fn the_kernel_runs_on_one_and_on_more_ranks_and_verifies() {
 }
 
 #[test]
-fn the_model_predicts_and_finds_its_numbers_again() {
+fn a_model_predicts_and_a_fit_recovers_its_numbers() {
     let model = &model::SharedMemory;
     // 10 GB/s per process and 40 GB/s per node: 8 GB/s for one process, 20 GB/s for four.
     let truth = [1e-10, 2.5e-11];

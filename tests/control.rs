@@ -14,7 +14,7 @@ use rand_pcg::Pcg64Mcg;
 
 /// Computed by scipy 1.17.1: binomtest(k, n).proportion_ci(0.95, "exact").
 #[test]
-fn the_interval_of_a_rate_is_that_of_scipy() {
+fn the_interval_of_a_rate_matches_scipy() {
     for (hits, trials, low, high) in [
         (5, 126, 0.013008364496261174, 0.09017638056799747),
         (0, 56, 0.0, 0.06375009666236248),
@@ -62,7 +62,7 @@ fn control_of(samples: &Samples) -> control::Control {
 }
 
 #[test]
-fn launches_of_one_thing_differ_falsely_in_at_most_a_twentieth_of_points() {
+fn equal_launches_differ_in_at_most_5_per_cent_of_points() {
     let mut random = Pcg64Mcg::seed_from_u64(41);
     let (mut mean_over_all_ways, mut mean_rate, tries) = (0.0, 0.0, 150);
     for _ in 0..tries {
@@ -79,7 +79,7 @@ fn launches_of_one_thing_differ_falsely_in_at_most_a_twentieth_of_points() {
 }
 
 #[test]
-fn a_side_that_is_slower_is_found_and_said() {
+fn a_slower_side_is_detected_and_reported() {
     let control = control_of(&samples(0.5, &mut Pcg64Mcg::seed_from_u64(42)));
     assert!(control.found >= 19 && control.found_adjusted >= 19 && control.ratio < 0.6, "{control:?}");
     assert!(control.over_all_ways.unwrap().0 < 0.5, "the other ways mix both");
@@ -104,7 +104,7 @@ min = 2
 "#;
 
 #[test]
-fn the_command_measures_both_sides_in_turn_and_keeps_them() {
+fn the_command_measures_both_sides_alternately_and_keeps_them() {
     let scratch = Scratch::new();
     let (sweep, out) = (scratch.join("s.toml"), scratch.join("control"));
     std::fs::write(&sweep, SWEEP).unwrap();

@@ -69,7 +69,7 @@ fn run_crashing(how: &str) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_panic_that_escapes_is_one_message_with_what_to_report() {
+fn an_uncaught_panic_prints_one_message_with_reporting_instructions() {
     for how in ["program", "thread", "rank", "cleanup"] {
         let (code, stderr_text) = run_crashing(how);
         assert_eq!(code, Some(EXIT_CODE.into()), "{how}: {stderr_text}");
@@ -86,6 +86,6 @@ fn a_panic_that_escapes_is_one_message_with_what_to_report() {
 }
 
 #[test]
-fn what_does_not_panic_keeps_its_exit_code() {
+fn a_normal_exit_keeps_its_exit_code() {
     assert_eq!(run_crashing("not at all").0, Some(0));
 }

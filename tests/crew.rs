@@ -15,7 +15,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 #[test]
-fn each_item_is_worked_on_once_and_the_last_note_says_that_all_is_done() {
+fn each_item_is_processed_once_and_the_last_note_reports_completion() {
     for crew in [Crew::default(), Crew::new(1), Crew::on_this_numa_node(1)] {
         let (seen, notes) = (Mutex::new(Vec::new()), RefCell::new(vec![0.0]));
         crew.for_each(1000, 0..1000, |item| seen.lock().unwrap().push(item), |share| notes.borrow_mut().push(share));
@@ -28,7 +28,7 @@ fn each_item_is_worked_on_once_and_the_last_note_says_that_all_is_done() {
 }
 
 #[test]
-fn ranks_share_the_processors_and_helpers_stay_on_those_of_the_process() {
+fn ranks_share_the_processors_and_helpers_use_those_of_their_process() {
     let hardware = Hardware::this_machine();
     let threads = hardware.hardware_threads();
     assert!(Crew::new(1).threads() <= threads && Crew::on_this_numa_node(1).threads() <= threads);
@@ -56,7 +56,7 @@ fn ranks_share_the_processors_and_helpers_stay_on_those_of_the_process() {
 }
 
 #[test]
-fn a_helper_that_panics_ends_the_rank_with_its_words() {
+fn a_panic_of_a_helper_ends_the_rank_with_its_message() {
     let fail = |item: usize| assert!(item < 50, "item {item} is too large");
     let panic = catch_unwind(AssertUnwindSafe(|| Crew::new(1).for_each(100, 0..100, fail, |_| ()))).unwrap_err();
     let words = panic.downcast_ref::<String>().expect("words");
@@ -74,7 +74,7 @@ fn reports_of(quiet: Duration, act: impl FnOnce()) -> Vec<(Phase, Option<f64>)> 
 }
 
 #[test]
-fn memory_tells_how_far_it_is_filled() {
+fn the_filled_share_of_memory_is_reported() {
     let (words, contents) = ((4 << 20) + 12, 7);
     for ranks in [0, 1] {
         let reports = reports_of(Duration::ZERO, || {
@@ -95,7 +95,7 @@ fn memory_tells_how_far_it_is_filled() {
 }
 
 #[test]
-fn what_is_short_tells_nothing() {
+fn a_short_phase_reports_no_progress() {
     let reports = reports_of(Duration::from_secs(1000), || {
         progress::begin_run();
         progress::report_share(Phase::Filling, 0.5);
@@ -106,7 +106,7 @@ fn what_is_short_tells_nothing() {
 }
 
 #[test]
-fn a_clock_that_starts_is_told_once() {
+fn the_start_of_the_clock_is_reported_once() {
     let reports = reports_of(Duration::ZERO, || {
         progress::begin_run();
         progress::report_share(Phase::Filling, 2.0);

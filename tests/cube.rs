@@ -42,7 +42,7 @@ fn near(a: f64, b: f64) -> bool {
 }
 
 #[test]
-fn a_power_law_has_its_exponents_everywhere() {
+fn a_power_law_has_constant_exponents() {
     let samples_of_law = samples(|p, alpha, l| 3e6 * p * l.powf(0.7) * alpha.powf(-0.25));
     let cube = samples_of_law.cube(["P", "alpha", "L"], "bytes_per_second").expect("a cube");
     assert_eq!(cube.values.dim(), (2, 4, 6));
@@ -55,7 +55,7 @@ fn a_power_law_has_its_exponents_everywhere() {
 }
 
 #[test]
-fn a_rate_that_saturates_has_its_elasticity_within_the_truncation_error() {
+fn a_saturating_rate_has_its_elasticity_within_the_truncation_error() {
     // 1 / (a + b / L) in steps of two: the elasticity is a logistic curve in log L.
     let (a, b) = (1e-10, 6.4e-9);
     let mut table = TableBuilder::default();
@@ -78,7 +78,7 @@ fn a_rate_that_saturates_has_its_elasticity_within_the_truncation_error() {
 }
 
 #[test]
-fn slopes_beside_missing_values_are_those_to_the_other_neighbour() {
+fn slopes_next_to_missing_values_use_the_other_neighbour() {
     let gap = |p: f64, alpha: f64, l: f64| match (alpha, l) {
         (0.1, 4.0 | 1024.0) => f64::NAN,
         _ => p * (1.0 + l * l),
@@ -96,7 +96,7 @@ fn slopes_beside_missing_values_are_those_to_the_other_neighbour() {
 }
 
 #[test]
-fn slices_and_ratios_are_those_of_the_medians() {
+fn slices_and_ratios_use_the_medians() {
     let samples_with_gap = samples(|p, alpha, l| if l == 2.0 && p == 2.0 { f64::NAN } else { p * p * l / alpha });
     let cube = samples_with_gap.cube(["P", "L", "alpha"], "bytes_per_second").expect("a cube");
     let [one_rank, two_ranks] = [1.0, 2.0].map(|ranks| cube.slice("P", ranks).expect("a slice"));
@@ -111,7 +111,7 @@ fn slices_and_ratios_are_those_of_the_medians() {
 }
 
 #[test]
-fn cubes_that_cannot_be_made_say_why() {
+fn impossible_cubes_are_refused_with_the_reason() {
     let full = samples(|p, alpha, l| p * l / alpha);
     let cube = full.cube(["P", "alpha", "L"], "bytes_per_second").expect("a cube");
     for (error, expected) in [
@@ -139,7 +139,7 @@ fn request(x: &str, y: &str) -> Request {
 }
 
 #[test]
-fn the_map_of_elasticities_is_of_its_first_axis() {
+fn an_elasticity_map_refers_to_its_first_axis() {
     let with_gap =
         samples_of_one_rank(|_, alpha, l| if (alpha, l) == (0.5, 4.0) { f64::NAN } else { 1e9 * l * alpha.powf(-0.5) });
     for (x, y, power, label, cells) in
@@ -167,7 +167,7 @@ fn the_map_of_elasticities_is_of_its_first_axis() {
 
 proptest! {
     #[test]
-    fn a_cube_holds_each_item_at_its_place(items in prop::collection::btree_map((0u8..5, 0u8..5), any::<u32>(), 0..20)) {
+    fn a_cube_stores_each_item_at_its_position(items in prop::collection::btree_map((0u8..5, 0u8..5), any::<u32>(), 0..20)) {
         let list = items.iter().map(|((y, x), item)| ([f64::from(*y), f64::from(*x)], *item)).collect();
         let cube = Cube::scatter(["y", "x"], list);
         let [ys, xs]: [BTreeSet<u8>; 2] = [items.keys().map(|(y, _)| *y).collect(), items.keys().map(|(_, x)| *x).collect()];

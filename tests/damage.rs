@@ -62,7 +62,7 @@ fn run_command(arguments: &[&str]) -> (String, Option<i32>) {
 }
 
 #[test]
-fn a_sample_that_cannot_be_is_an_unreadable_line() {
+fn an_impossible_sample_is_an_unreadable_line() {
     let damages = [
         ("\"I\":64", "\"I\":6.4"),
         ("\"I\":64", "\"J\":64,\"I\":\"64\""),
@@ -91,7 +91,7 @@ fn a_sample_that_cannot_be_is_an_unreadable_line() {
 }
 
 #[test]
-fn damage_is_told_with_the_name_of_its_journal_by_status_and_by_what_reads_the_samples() {
+fn damage_is_reported_with_its_journal_by_every_reader() {
     let mut damaged = lines();
     damaged[0] = "garbage\n".into();
     damaged[3] = damaged[3].replacen("\"I\":64", "\"I\":6.4", 1);
@@ -105,11 +105,11 @@ fn damage_is_told_with_the_name_of_its_journal_by_status_and_by_what_reads_the_s
         assert!(text.contains("journal 0001.jsonl: 3 lines cannot be read") && code == Some(0), "{text}");
     }
     let (text, _) = run_command(&["status", path(&folder)]);
-    assert!(text.contains("journal 0001.jsonl: it does not tell of its launch, 21 samples"), "{text}");
+    assert!(text.contains("journal 0001.jsonl: no launch record, 21 samples"), "{text}");
 }
 
 #[test]
-fn samples_of_a_copied_journal_count_once_and_that_is_told() {
+fn samples_of_a_copied_journal_count_once_and_are_reported() {
     let (_scratch, folder) = result(&lines());
     std::fs::copy(folder.journal("0001"), folder.journal("0002")).expect("copied");
     assert_eq!(folder.table().expect("a table").rows, 24);
@@ -125,7 +125,7 @@ fn samples_of_a_copied_journal_count_once_and_that_is_told() {
 }
 
 #[test]
-fn a_line_that_does_not_end_is_not_held_in_memory() {
+fn an_endless_line_is_not_kept_in_memory() {
     let scratch = Scratch::new();
     let path = scratch.join("0001.jsonl");
     let long = "x".repeat((64 << 20) + 5);
@@ -136,7 +136,7 @@ fn a_line_that_does_not_end_is_not_held_in_memory() {
 
 /// Lines in the usual format have a separate, faster reader.
 #[test]
-fn a_sample_is_the_same_however_its_line_is_written() {
+fn a_sample_is_the_same_in_every_spelling_of_its_line() {
     let scratch = Scratch::new();
     let mut original = sample(&small_point("apex_map.sequential", 1), "k\",\"block\":7", 3, 1.5);
     original.message = "{\"block\":9}".into();
@@ -166,7 +166,7 @@ fn a_sample_is_the_same_however_its_line_is_written() {
 }
 
 #[test]
-fn samples_of_earlier_versions_get_the_defaults_of_parameters_that_came_later() {
+fn samples_of_earlier_versions_get_defaults_for_newer_parameters() {
     let mut lines = lines();
     lines[1] = lines[1].replacen("\"pages\":\"huge\",", "", 1).replacen("\"I\":64", "\"I\":64,\"gone\":3", 1);
     let (_scratch, folder) = result(&lines);
@@ -175,7 +175,7 @@ fn samples_of_earlier_versions_get_the_defaults_of_parameters_that_came_later() 
 }
 
 #[test]
-fn a_figure_that_no_axis_can_show_is_left_out_and_said() {
+fn a_figure_with_unrepresentable_values_is_omitted_and_reported() {
     let mut lines = lines();
     for line in &mut lines[1..7] {
         *line = line.replace("\"seconds\":0.00", "\"seconds\":1e30");
@@ -195,7 +195,7 @@ fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
 }
 
 #[test]
-fn a_store_knows_by_content_whether_its_parquet_file_is_current() {
+fn file_contents_decide_whether_a_parquet_file_is_current() {
     let (_scratch, folder) = result(&lines());
     let manifest = Manifest::read(&folder).expect("a manifest");
     let compaction = manifest.compaction.expect("it lists samples.parquet");
@@ -222,7 +222,7 @@ fn a_store_knows_by_content_whether_its_parquet_file_is_current() {
 }
 
 #[test]
-fn a_changed_bit_of_the_parquet_file_is_told_and_its_journals_are_read() {
+fn a_damaged_parquet_file_is_reported_and_journals_are_read() {
     let (_scratch, folder) = result(&lines());
     let table = folder.table().expect("a table");
     let length = std::fs::metadata(folder.samples()).expect("the file").len() as usize;
@@ -258,7 +258,7 @@ fn small_table() -> Table {
 }
 
 #[test]
-fn no_changed_bit_of_a_parquet_file_of_other_hands_ends_the_program() {
+fn a_damaged_foreign_parquet_file_never_ends_the_program() {
     let scratch = Scratch::new();
     let path = scratch.join("foreign.parquet");
     let mut file = std::fs::File::create(&path).expect("a file");
@@ -288,7 +288,7 @@ fn no_changed_bit_of_a_parquet_file_of_other_hands_ends_the_program() {
 
 /// One changed bit in a page's header makes the number of its values negative. As an unsigned number it is very large.
 #[test]
-fn a_parquet_file_that_asks_for_more_memory_than_there_is_is_refused_with_one_message() {
+fn a_parquet_file_that_needs_too_much_memory_is_refused() {
     let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/seeds/parquet/negative-page");
     let scratch = Scratch::new();
     let file = scratch.join("foreign.parquet");
@@ -299,7 +299,7 @@ fn a_parquet_file_that_asks_for_more_memory_than_there_is_is_refused_with_one_me
 }
 
 #[test]
-fn the_samples_of_a_result_are_checked_against_its_manifest_also_where_their_file_is_named() {
+fn samples_are_checked_against_the_manifest_even_when_named_directly() {
     let (scratch, folder) = result(&lines());
     let file = folder.samples();
     let named = ["query", file.to_str().expect("a path"), "--where", "alpha == 1", "--format", "csv"];
@@ -328,7 +328,7 @@ fn the_samples_of_a_result_are_checked_against_its_manifest_also_where_their_fil
 }
 
 #[test]
-fn a_parquet_file_without_a_manifest_is_said_to_have_no_checksum_and_times_that_cannot_be_are_failures() {
+fn files_without_a_manifest_are_marked_and_wrong_times_count_as_failed() {
     let (_scratch, folder) = result(&lines());
     std::fs::remove_file(folder.manifest()).expect("removed");
     std::fs::remove_dir_all(folder.journals()).expect("removed");
@@ -385,7 +385,7 @@ const PIPES: &[&str] = &[
 ];
 
 #[test]
-fn a_pipe_anywhere_in_a_result_keeps_no_command_waiting() {
+fn a_pipe_in_a_result_blocks_no_command() {
     with_time_limit(|| {
         let scratch = Scratch::new();
         let sweep = scratch.join("tiny.toml");
@@ -420,7 +420,7 @@ fn a_pipe_anywhere_in_a_result_keeps_no_command_waiting() {
 }
 
 #[test]
-fn samples_of_a_launch_whose_lines_do_not_fit_together_stay_in_its_journal_and_count_for_no_reader() {
+fn samples_of_an_inconsistent_launch_are_kept_but_do_not_count() {
     let doubtful = line(&Event::Ended { status: Status::Failed, message: "\u{1}".repeat(2000), doubtful: true });
     let mut second: Vec<String> = lines().iter().map(|line| line.replace("1700000000.0", "1700000001.0")).collect();
     assert_ne!(second, lines());
@@ -448,7 +448,7 @@ fn samples_of_a_launch_whose_lines_do_not_fit_together_stay_in_its_journal_and_c
 }
 
 #[test]
-fn a_damaged_manifest_plan_or_card_is_never_a_panic() {
+fn a_damaged_manifest_plan_or_card_never_causes_a_panic() {
     let (_scratch, folder) = result(&lines());
     successful_stdout(&["report", path(&folder)]);
     std::fs::write(folder.points(), "{\"key\": \"k0\"}\n").expect("written");
@@ -506,7 +506,7 @@ proptest! {
 
     /// Valid combinations depend on the machine, so readers of samples do not check them.
     #[test]
-    fn rates_and_bounds_of_any_sample_that_is_read_can_be_told(point in any_point(), seconds in 1e-9f64..1e3) {
+    fn rates_and_bounds_of_every_readable_sample_can_be_computed(point in any_point(), seconds in 1e-9f64..1e3) {
         let scratch = Scratch::new();
         let path = scratch.join("0001.jsonl");
         let hello = line(&Event::Hello(Box::new(launch("0001", point.ranks.min(9), "b1"))));
@@ -524,7 +524,7 @@ proptest! {
 }
 
 #[test]
-fn a_line_of_the_plan_that_is_no_point_is_named_instead_of_counting_stale_samples() {
+fn an_invalid_line_of_the_plan_is_reported_by_its_number() {
     let (_scratch, folder) = result(&lines());
     std::fs::write(folder.points(), "{\"key\": \"k0\", \"kernel\": \"k\", \"ranks\": 1}\n{\"key\": 3}\n")
         .expect("written");
@@ -538,7 +538,7 @@ fn a_line_of_the_plan_that_is_no_point_is_named_instead_of_counting_stale_sample
 }
 
 #[test]
-fn a_pipe_among_the_journals_is_refused_and_keeps_nobody_waiting() {
+fn a_pipe_in_place_of_a_journal_is_refused_without_blocking() {
     let scratch = Scratch::new();
     let folder = Folder::create(&scratch.join("result")).expect("a folder");
     nix::unistd::mkfifo(&folder.journal("0001"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
@@ -547,7 +547,7 @@ fn a_pipe_among_the_journals_is_refused_and_keeps_nobody_waiting() {
 }
 
 #[test]
-fn a_pipe_in_the_place_of_a_file_of_a_result_keeps_nobody_waiting() {
+fn a_pipe_in_place_of_a_result_file_blocks_no_command() {
     for name in ["manifest.json", "points.jsonl", "sweep.toml", "machine.toml", ".lock"] {
         let (_scratch, folder) = result(&lines());
         let place = folder.path.join(name);

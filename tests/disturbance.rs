@@ -41,7 +41,7 @@ fn reference() -> Reference {
 }
 
 #[test]
-fn facts_of_ranks_are_put_together_as_each_says() {
+fn each_fact_defines_how_the_values_of_ranks_are_combined() {
     let first = Facts::default().with_fact(Fact::RunDelayShare, 0.1).with_fact(Fact::InvoluntarySwitches, 2.0);
     let first = first.with_fact(Fact::HertzBefore, 3e9);
     let second = Facts::default().with_fact(Fact::RunDelayShare, 0.4).with_fact(Fact::InvoluntarySwitches, 5.0);
@@ -56,7 +56,7 @@ fn facts_of_ranks_are_put_together_as_each_says() {
 
 proptest! {
     #[test]
-    fn facts_come_back_from_json_as_they_were(values in prop::collection::vec(prop::option::of(-1e12..1e12f64), Fact::COUNT)) {
+    fn facts_survive_conversion_to_json(values in prop::collection::vec(prop::option::of(-1e12..1e12f64), Fact::COUNT)) {
         let mut facts = Facts::default();
         Fact::ALL.iter().zip(values).for_each(|(&fact, value)| facts.set(fact, value));
         let text = serde_json::to_string(&facts).expect("JSON");
@@ -66,7 +66,7 @@ proptest! {
 }
 
 #[test]
-fn facts_that_this_version_does_not_know_and_samples_without_any_are_read() {
+fn samples_with_unknown_facts_or_without_facts_are_read() {
     let facts: Facts = serde_json::from_str(r#"{"run_delay_share":0.5,"phase_of_the_moon":1.0}"#).expect("facts");
     assert_eq!(facts.get(Fact::RunDelayShare), Some(0.5));
     let old = sample(&small_point("apex_map.sequential", 1), "k", 0, 1.0);
@@ -76,7 +76,7 @@ fn facts_that_this_version_does_not_know_and_samples_without_any_are_read() {
 }
 
 #[test]
-fn each_cause_is_found_alone_just_above_its_limit_and_not_just_below() {
+fn each_cause_is_detected_just_above_its_limit_and_not_below() {
     assert_eq!(judge(causes(&quiet(), &reference(), false).as_deref()), Quietness::Quiet);
     let cases = [
         (Cause::RunDelay, Fact::RunDelayShare, 0.009, 0.011),
@@ -103,7 +103,7 @@ fn each_cause_is_found_alone_just_above_its_limit_and_not_just_below() {
 }
 
 #[test]
-fn what_is_not_told_is_unknown_and_so_is_an_oversubscribed_run() {
+fn missing_facts_and_oversubscribed_runs_have_unknown_quietness() {
     assert_eq!(causes(&Facts::default(), &reference(), false), None);
     let silent = Facts::default().with_fact(Fact::WatchedSeconds, 0.01).with_fact(Fact::CacheCanary, 20e-6);
     assert_eq!(causes(&silent, &reference(), false), None, "the number of waiting ranks is unknown");
@@ -112,7 +112,7 @@ fn what_is_not_told_is_unknown_and_so_is_an_oversubscribed_run() {
 }
 
 #[test]
-fn the_reference_is_the_quietest_quarter_of_barriers_the_median_and_needs_four_runs() {
+fn the_reference_uses_quartiles_or_medians_of_four_or_more_runs() {
     let with = |seconds: f64| {
         let facts = quiet().with_fact(Fact::CacheCanary, seconds).with_fact(Fact::HertzBefore, 1e9 * seconds);
         facts.with_fact(Fact::BarrierCanary, seconds)
@@ -125,7 +125,7 @@ fn the_reference_is_the_quietest_quarter_of_barriers_the_median_and_needs_four_r
 }
 
 #[test]
-fn several_samples_are_disturbed_when_more_than_a_quarter_is_and_unknown_when_most_are() {
+fn a_result_is_disturbed_above_a_quarter_of_disturbed_samples() {
     use Quietness::{Disturbed, Quiet, Unknown};
     assert_eq!(overall_verdict(&[Quiet, Quiet, Quiet, Disturbed]), Quiet);
     assert_eq!(overall_verdict(&[Quiet, Quiet, Disturbed, Disturbed]), Disturbed);
@@ -134,7 +134,7 @@ fn several_samples_are_disturbed_when_more_than_a_quarter_is_and_unknown_when_mo
 }
 
 #[test]
-fn one_interruption_in_a_second_does_not_make_a_machine_disturbed_before_a_run() {
+fn one_interruption_per_second_before_a_run_is_not_a_disturbance() {
     let mut canaries = vec![quiet(); 100];
     canaries[40] = noisy_facts().with_fact(Fact::CacheCanary, 40e-6);
     assert_eq!(preflight_causes(&canaries, false), Some(Vec::new()));
@@ -158,7 +158,7 @@ fn simulate_runs() -> Vec<(f64, Facts, bool)> {
 }
 
 #[test]
-fn a_common_factor_is_taken_out_of_the_rates_of_points_that_follow_it_and_of_no_others() {
+fn a_common_factor_is_removed_only_from_points_that_follow_it() {
     let (reference, runs) = (reference(), simulate_runs());
     for follows in [true, false] {
         let point: Vec<Run> = (runs.iter().filter(|run| run.2 == follows))
@@ -202,7 +202,7 @@ fn with_barriers(seconds: f64) -> Samples {
 }
 
 #[test]
-fn ranks_at_another_distance_than_on_the_card_or_in_another_result_are_told() {
+fn a_changed_distance_between_ranks_is_reported() {
     let (near, far) = (with_barriers(50e-9), with_barriers(200e-9));
     let mut card = Card::new("here", "a machine", "measured");
     card.set("barrier_seconds", Number::new(60e-9, "s", "measured")).expect("a number");
@@ -217,7 +217,7 @@ fn ranks_at_another_distance_than_on_the_card_or_in_another_result_are_told() {
 
     assert_eq!(distance::comparison_warning(("a", &near), ("b", &near)), None);
     let message = distance::comparison_warning(("a", &far), ("b", &near)).expect("they are nearer");
-    assert_eq!(message, "a barrier of 2 ranks took 200 ns on a, 50 ns on b, though both are of one host");
+    assert_eq!(message, "a barrier of 2 ranks took 200 ns on a, 50 ns on b, though both were measured on one host");
 }
 
 fn tabulate_samples(noisy: usize, oversubscribed: bool) -> Samples {
@@ -225,7 +225,7 @@ fn tabulate_samples(noisy: usize, oversubscribed: bool) -> Samples {
 }
 
 #[test]
-fn stores_have_the_facts_the_verdict_and_the_corrected_rates_of_each_sample() {
+fn stores_contain_facts_verdict_and_corrected_rates_of_each_sample() {
     let samples = tabulate_samples(6, false);
     let table = samples.table();
     assert_eq!((table.word("quietness", 0), table.word("disturbed_by", 0)), ("disturbed", "run delay, off core"));
@@ -243,7 +243,7 @@ fn stores_have_the_facts_the_verdict_and_the_corrected_rates_of_each_sample() {
 }
 
 #[test]
-fn a_result_of_a_disturbed_machine_has_a_banner_and_gives_no_card() {
+fn a_disturbed_result_has_a_banner_and_gives_no_card() {
     let sentence = |samples: &Samples| Health::from_samples(samples).sentence();
     assert_eq!(sentence(&tabulate_samples(0, false)), "quiet: none of 20 samples disturbed");
     assert_eq!(sentence(&tabulate_samples(5, false)), "quiet: 5 of 20 samples disturbed (off core 5, run delay 5)");
@@ -266,7 +266,7 @@ fn a_result_of_a_disturbed_machine_has_a_banner_and_gives_no_card() {
 }
 
 #[test]
-fn every_figure_of_a_disturbed_result_says_so_in_one_short_line() {
+fn every_figure_of_a_disturbed_result_has_a_short_warning() {
     let stamped = |samples: &Samples| samples.stamp_subtitle("n = 20".into());
     assert_eq!(stamped(&tabulate_samples(5, false)), "n = 20", "quiet enough");
     let noisy = tabulate_samples(6, false);
@@ -294,7 +294,7 @@ const STAT: &str = "cpu  3678911 10239 440960 725082 16523 0 3947 21655 0 0\ncpu
     intr 1 2 3\nctxt 99\n";
 
 #[test]
-fn times_of_the_host_are_read_and_told_over_a_second() {
+fn host_times_are_read_and_averaged_over_a_second() {
     let stat = write_files(&[("proc/stat", STAT)]);
     let first = HostTimes::read(&FilesBelow(&stat)).expect("times");
     assert_eq!(first, HostTimes { busy: 3678911 + 10239 + 440960 + 3947, idle: 725082 + 16523, stolen: 21655 });
@@ -333,7 +333,7 @@ fn throttling_is_read_from_both_versions_of_control_groups() {
 }
 
 #[test]
-fn energy_is_that_of_all_packages_and_survives_a_counter_that_wraps() {
+fn energy_is_the_total_of_all_packages_and_survives_counter_overflow() {
     let zone = |number: u32, name: &str, energy: &str| {
         let folder = format!("sys/class/powercap/intel-rapl:{number}");
         [("name", name), ("energy_uj", energy), ("max_energy_range_uj", "1000000")]
@@ -353,7 +353,7 @@ fn energy_is_that_of_all_packages_and_survives_a_counter_that_wraps() {
 
 /// Uses software counters, which every system has, instead of hardware counters, which a virtual machine may hide.
 #[test]
-fn counters_count_between_start_and_stop_only() {
+fn counters_count_only_between_start_and_stop() {
     let events = [(Fact::CacheMisses, Event::Software(Software::PAGE_FAULTS))];
     let Some(mut counters) = Counters::open_events(events) else {
         eprintln!("skipped: this system does not let a program count its own page faults (perf_event_paranoid)");

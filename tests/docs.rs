@@ -75,7 +75,7 @@ fn commands(text: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn every_command_of_the_guide_is_one_that_the_program_takes() {
+fn every_command_in_the_guide_is_valid() {
     let (mut count, mut wrong) = (0, Vec::new());
     for (path, text) in pages() {
         for arguments in commands(&text) {
@@ -119,7 +119,7 @@ const READ_COMMANDS: [&str; 10] =
     ["plot", "query", "export", "report", "status", "compare", "kernels", "models", "predict", "fit"];
 
 #[test]
-fn the_guides_commands_run_on_a_small_result() {
+fn the_guide_commands_run_on_a_small_result() {
     let scratch = results();
     let is_available = |word: &String| match word.split_once("results/") {
         Some((_, rest)) => scratch.join("results").join(rest.split(['[', '/']).next().unwrap_or_default()).is_dir(),
@@ -155,7 +155,7 @@ fn the_guides_commands_run_on_a_small_result() {
 }
 
 #[test]
-fn every_toml_of_the_guide_is_a_sweep_or_a_card() {
+fn every_toml_block_of_the_guide_is_a_sweep_or_a_card() {
     let machine = Machine::with_cores(8, 64 << 30);
     let mut count = 0;
     for (path, text) in pages() {
@@ -187,7 +187,7 @@ fn anchor(heading: &str) -> String {
 }
 
 #[test]
-fn every_link_of_the_guide_leads_somewhere() {
+fn every_link_in_the_guide_has_a_target() {
     for (path, text) in pages() {
         let prose = prose(&text);
         for target in prose.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target) {
@@ -210,7 +210,7 @@ fn every_link_of_the_guide_leads_somewhere() {
 }
 
 #[test]
-fn the_readme_is_short_and_leads_to_every_page() {
+fn the_readme_is_short_and_links_to_every_page() {
     let pages = pages();
     let text = |name: &str| &pages.iter().find(|(path, _)| path == Path::new(name)).expect("a page").1;
     let readme = text("README.md");
@@ -229,7 +229,7 @@ fn the_readme_is_short_and_leads_to_every_page() {
 }
 
 #[test]
-fn the_guide_names_every_sweep_and_every_command() {
+fn the_guide_names_every_sweep_and_command() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).expect("a page");
     let (sweeps, index) = (read("docs/sweeps.md"), read("docs/README.md"));
     let mut missing = Vec::new();
@@ -307,7 +307,7 @@ fn contains_phrase(text: &str, phrase: &str) -> bool {
 }
 
 #[test]
-fn words_that_the_glossary_replaces_appear_nowhere() {
+fn words_replaced_by_the_glossary_do_not_occur() {
     assert!(contains_phrase("a data point, here", "data point") && !contains_phrase("data pointer", "data point"));
     let replaced = replaced_words();
     assert!(replaced.len() >= 40, "{replaced:?}");

@@ -142,7 +142,7 @@ impl Case {
 }
 
 #[test]
-fn a_kill_for_lack_of_memory_is_told_with_the_plan_and_no_point_fails_for_it() {
+fn an_oom_kill_reports_the_plan_and_fails_no_point() {
     let mut case = Case::new(&[2], 1, times(2));
     let error =
         case.drive_with(&[Script::LacksMemoryAfter(1), Script::LacksMemoryAfter(2)], false).expect_err("no memory");
@@ -158,7 +158,7 @@ fn a_kill_for_lack_of_memory_is_told_with_the_plan_and_no_point_fails_for_it() {
 }
 
 #[test]
-fn there_is_one_launch_per_rank_count_and_block_in_ascending_order() {
+fn each_rank_count_and_block_has_one_launch_in_ascending_order() {
     let mut case = Case::new(&[4, 1, 2], 2, times(2));
     case.drive(&[]);
     let launched: Vec<_> = case.jobs.iter().map(|job| (job.block, job.ranks, job.tasks.len())).collect();
@@ -174,7 +174,7 @@ fn there_is_one_launch_per_rank_count_and_block_in_ascending_order() {
 }
 
 #[test]
-fn a_job_names_the_launch_the_seed_and_the_points_with_their_keys() {
+fn a_job_contains_the_launch_the_seed_and_the_keyed_points() {
     let mut case = Case::new(&[2], 1, times(1));
     case.drive(&[]);
     let job = &case.jobs[0];
@@ -189,7 +189,7 @@ fn a_job_names_the_launch_the_seed_and_the_points_with_their_keys() {
 }
 
 #[test]
-fn a_point_that_dies_is_tried_once_more() {
+fn a_point_that_dies_once_is_retried() {
     let mut case = Case::new(&[2], 1, times(1));
     case.drive(&[Script::DiesAfter { samples: 1, in_a_run: true }]);
     assert_eq!(case.jobs.iter().map(|job| job.tasks.len()).collect::<Vec<_>>(), [3, 2]);
@@ -199,7 +199,7 @@ fn a_point_that_dies_is_tried_once_more() {
 }
 
 #[test]
-fn a_point_that_dies_twice_has_failed_and_the_rest_goes_on() {
+fn a_point_that_dies_twice_fails_and_the_others_continue() {
     let mut case = Case::new(&[2], 1, times(1));
     let dies = |samples| Script::DiesAfter { samples, in_a_run: true };
     case.drive(&[dies(1), dies(0)]);
@@ -209,7 +209,7 @@ fn a_point_that_dies_twice_has_failed_and_the_rest_goes_on() {
 }
 
 #[test]
-fn a_point_that_takes_too_long_gets_a_status_and_the_rest_continues_in_a_new_launch() {
+fn a_timed_out_point_gets_a_status_and_the_others_continue() {
     let mut case = Case::new(&[2], 1, times(2));
     case.drive(&[Script::TimesOutAfter(4)]);
     assert_eq!(case.states(0), [State::Done, State::Failed, State::Done]);
@@ -220,7 +220,7 @@ fn a_point_that_takes_too_long_gets_a_status_and_the_rest_continues_in_a_new_lau
 }
 
 #[test]
-fn a_point_whose_rank_fails_with_a_word_is_not_tried_again() {
+fn a_point_with_a_fatal_message_is_not_retried() {
     let mut case = Case::new(&[2], 1, times(1));
     case.drive(&[Script::FatalAfter(0)]);
     assert_eq!(case.states(0), [State::Failed, State::Done, State::Done]);
@@ -228,7 +228,7 @@ fn a_point_whose_rank_fails_with_a_word_is_not_tried_again() {
 }
 
 #[test]
-fn a_wrong_result_is_a_status_and_no_number() {
+fn a_wrong_result_gives_a_status_without_a_rate() {
     let mut case = Case::new(&[2], 1, times(3));
     case.drive(&[Script::Wrong(1)]);
     assert_eq!(case.states(0), [State::Done, State::Failed, State::Done]);
@@ -236,7 +236,7 @@ fn a_wrong_result_is_a_status_and_no_number() {
 }
 
 #[test]
-fn a_launch_that_leaves_in_the_middle_of_a_run_says_so() {
+fn a_launch_that_exits_during_a_run_is_reported() {
     let mut case = Case::new(&[2], 1, times(1));
     case.drive(&[Script::LeavesEarly]);
     assert_eq!(case.states(0), [State::Failed, State::Done, State::Done]);
@@ -244,7 +244,7 @@ fn a_launch_that_leaves_in_the_middle_of_a_run_says_so() {
 }
 
 #[test]
-fn a_launch_that_hangs_after_its_last_sample_has_done_its_work() {
+fn a_launch_that_hangs_after_its_last_sample_is_complete() {
     let mut case = Case::new(&[2], 1, times(1));
     case.drive(&[Script::Hangs]);
     assert_eq!((case.jobs.len(), case.states(0)), (1, vec![State::Done; 3]));
@@ -266,7 +266,7 @@ fn resuming_repeats_no_finished_sample() {
 }
 
 #[test]
-fn failed_points_are_tried_again_only_on_request_and_can_then_succeed() {
+fn failed_points_are_retried_only_on_request() {
     let mut case = Case::new(&[2], 1, times(2));
     case.drive(&[Script::TimesOutAfter(2)]);
     assert_eq!(case.states(0), [State::Done, State::Done, State::Failed]);
@@ -280,7 +280,7 @@ fn failed_points_are_tried_again_only_on_request_and_can_then_succeed() {
 }
 
 #[test]
-fn samples_of_another_plan_are_stale_and_measured_again() {
+fn samples_of_another_plan_are_stale_and_repeated() {
     let mut case = Case::new(&[2], 1, times(1));
     case.drive(&[]);
     let points = case.plan.entries.iter().map(|entry| entry.point.clone()).collect();
@@ -294,7 +294,7 @@ fn samples_of_another_plan_are_stale_and_measured_again() {
 }
 
 #[test]
-fn ranks_that_are_placed_otherwise_are_other_measurements() {
+fn ranks_with_another_placement_are_measured_separately() {
     let case = Case::new(&[2], 1, times(1));
     let points = || vec![case.plan.entries[0].point.clone()];
     let key = |place: Option<PlacementOrder>| {
@@ -318,7 +318,7 @@ fn launches_differ_in_ranks_nodes_and_ranks_per_node() {
     assert_eq!(keys.len(), 4, "each is a separate measurement");
     // All ranks of the mock are on one node.
     let error = case.drive_with(&[], false).expect_err("on one node");
-    assert!(error.message.contains("was to have 4 ranks on 2 nodes, but its ranks are on 1"), "{error}");
+    assert!(error.message.contains("needs 4 ranks on 2 nodes, but its ranks are on 1 node"), "{error}");
     let sizes: Vec<_> = case.jobs.iter().map(|job| job.tasks[0].point.launch_size()).collect();
     assert_eq!(sizes.iter().map(|size| size.nodes).collect::<Vec<_>>(), [None, Some(1), Some(2)]);
     assert_eq!(case.states(0), [State::Missing, State::Done, State::Done, State::Missing]);
@@ -328,7 +328,7 @@ fn launches_differ_in_ranks_nodes_and_ranks_per_node() {
 }
 
 #[test]
-fn an_interrupted_sweep_ends_with_the_interruption() {
+fn an_interrupted_sweep_ends_with_an_interruption_error() {
     let mut case = Case::new(&[1, 2], 1, times(1));
     let (mut mock, calls) = (Mock::new(&[]), std::cell::Cell::new(0));
     let interrupted = || {
@@ -358,7 +358,7 @@ fn an_interrupted_sweep_ends_with_the_interruption() {
 }
 
 #[test]
-fn progress_is_shown_and_not_kept() {
+fn progress_is_shown_but_not_stored() {
     let mut case = Case::new(&[1], 1, times(2));
     case.drive(&[Script::Slow]);
     let events = [(Phase::Filling, Some(0.5)), (Phase::Measuring, None)];
@@ -369,7 +369,7 @@ fn progress_is_shown_and_not_kept() {
 }
 
 #[test]
-fn the_limit_of_a_sample_is_the_sweeps_or_that_of_the_largest_point() {
+fn the_sample_time_limit_is_fixed_or_follows_the_largest_point() {
     let mut case = Case::new(&[1], 1, times(1));
     case.drive(&[]);
     assert_eq!(case.limits, [LIMITS.sample], "the sweep's own");
@@ -382,7 +382,7 @@ fn the_limit_of_a_sample_is_the_sweeps_or_that_of_the_largest_point() {
 }
 
 #[test]
-fn more_memory_more_work_and_a_longer_time_bound_lengthen_the_limit_of_a_sample() {
+fn memory_work_and_time_bound_extend_the_sample_time_limit() {
     let case = Case::new(&[1], 1, times(1));
     let longest_silence = |bits: u32, updates: f64, bound: u64| {
         let point = Point::new("random_access.sequential", 1).with_parameter("N_words", 1u64 << bits);
@@ -398,7 +398,7 @@ fn more_memory_more_work_and_a_longer_time_bound_lengthen_the_limit_of_a_sample(
 }
 
 #[test]
-fn a_plan_with_a_point_twice_is_refused() {
+fn a_plan_with_a_duplicate_point_is_refused() {
     let case = Case::new(&[1], 1, times(1));
     let twice = vec![case.plan.entries[0].point.clone(); 2];
     let error = Plan::new(case.plan.context.clone(), twice, 1, times(1), 1).expect_err("twice");
@@ -406,7 +406,7 @@ fn a_plan_with_a_point_twice_is_refused() {
 }
 
 #[test]
-fn the_budget_is_shared_by_the_points_of_all_launches() {
+fn the_budget_is_divided_among_the_points_of_all_launches() {
     let repeat = Repeat { budget_seconds: Some(1000.0), max: 5, ..times(1) };
     let mut case = Case::new(&[1, 2, 4], 1, Repeat { width: Some(0.0), ..repeat });
     case.drive(&[Script::OutOfBudgetAfter(3), Script::OutOfBudgetAfter(3), Script::OutOfBudgetAfter(1)]);
@@ -420,7 +420,7 @@ fn the_budget_is_shared_by_the_points_of_all_launches() {
 }
 
 #[test]
-fn launches_that_give_nothing_are_given_up_after_three() {
+fn three_launches_without_a_sample_end_the_run() {
     let mut case = Case::new(&[2], 1, times(1));
     let nothing = Script::DiesAfter { samples: 0, in_a_run: false };
     let error = case.drive_with(&vec![nothing; 9], false).expect_err("given up");
@@ -432,7 +432,7 @@ fn launches_that_give_nothing_are_given_up_after_three() {
 }
 
 #[test]
-fn launches_that_give_something_are_repeated_until_all_points_are_finished() {
+fn launches_with_new_samples_are_repeated_until_all_points_are_complete() {
     let mut case = Case::new(&[2], 1, times(4));
     case.drive(&vec![Script::DiesAfter { samples: 1, in_a_run: false }; 12]);
     assert_eq!(case.states(0), [State::Done; 3]);
@@ -452,14 +452,14 @@ fn a_worker_of_another_build_is_refused() {
 }
 
 #[test]
-fn a_launch_killed_before_its_first_word_is_tried_once_more() {
+fn a_launch_killed_before_its_greeting_is_retried_once() {
     let mut case = Case::new(&[2], 1, times(2));
     case.drive(&[Script::NeverStarts]);
     assert_eq!((case.jobs.len(), case.states(0)), (2, vec![State::Done; 3]));
 }
 
 #[test]
-fn a_rank_count_that_cannot_be_started_does_not_keep_others_from_being_measured() {
+fn a_rank_count_that_cannot_start_does_not_stop_the_others() {
     let mut case = Case::new(&[1, 2, 3], 1, times(2));
     let error = case.drive_with(&[Script::Well, Script::NeverStarts, Script::NeverStarts], false);
     assert!(error.expect_err("two ranks did not start").message.contains("on 2 ranks did not start"));
@@ -468,14 +468,14 @@ fn a_rank_count_that_cannot_be_started_does_not_keep_others_from_being_measured(
 }
 
 #[test]
-fn the_first_launch_of_a_run_watches_the_machine_before_it_measures() {
+fn the_first_launch_of_a_run_watches_the_machine_before_measuring() {
     let mut case = Case::new(&[1, 2], 1, times(2));
     case.drive(&[]);
     assert_eq!(case.jobs.iter().map(|job| job.preflight_seconds).collect::<Vec<_>>(), [1.0, 0.0]);
 }
 
 #[test]
-fn a_disturbed_machine_is_told_and_ends_a_run_that_asked_for_a_quiet_one() {
+fn a_disturbed_machine_is_reported_and_ends_a_quiet_only_run() {
     let mut case = Case::new(&[1], 1, times(2));
     case.ends_if_noisy = true;
     let error = case.drive_with(&[Script::Noisy], false).expect_err("the machine is disturbed");
@@ -490,7 +490,7 @@ fn a_disturbed_machine_is_told_and_ends_a_run_that_asked_for_a_quiet_one() {
 }
 
 #[test]
-fn launches_of_one_thing_are_alternately_of_one_side_and_of_the_other() {
+fn launches_alternate_between_the_two_sides_of_a_control() {
     let mut case = Case::new(&[1, 2], 4, times(2));
     case.drive(&[]);
     let samples = Samples::from(case.folder.table().expect("a table"));
@@ -505,7 +505,7 @@ fn launches_of_one_thing_are_alternately_of_one_side_and_of_the_other() {
 const NO_WINDOW: &str = "[n1:65] *** An error occurred in MPI_Win_create";
 
 #[test]
-fn a_fault_that_three_launches_share_is_the_set_ups_and_no_point_is_marked() {
+fn a_fault_of_three_launches_belongs_to_the_set_up() {
     for samples in [0, 3] {
         let mut case = Case::new(&[2, 4], 2, times(2));
         let error =
@@ -527,7 +527,7 @@ fn a_fault_that_three_launches_share_is_the_set_ups_and_no_point_is_marked() {
 }
 
 #[test]
-fn what_is_remedied_after_a_launch_costs_that_launch_and_no_point() {
+fn a_fault_fixed_after_one_launch_marks_no_point() {
     for samples in [0, 3, 5] {
         let mut case = Case::new(&[2], 1, times(2));
         case.remedies.set(1);
@@ -540,7 +540,7 @@ fn what_is_remedied_after_a_launch_costs_that_launch_and_no_point() {
 }
 
 #[test]
-fn a_fault_of_the_set_up_that_meets_different_points_is_tried_on_different_points() {
+fn a_set_up_fault_is_retried_with_different_points() {
     let mut case = Case::new(&[2], 1, times(1));
     case.drive_with(&vec![Script::DiesWithMessageAfter(0, NO_WINDOW); 9], false).expect_err("a set-up");
     let first: HashSet<&str> = case.jobs.iter().map(|job| job.tasks[0].key.as_str()).collect();
@@ -548,7 +548,7 @@ fn a_fault_of_the_set_up_that_meets_different_points_is_tried_on_different_point
 }
 
 #[test]
-fn what_fails_before_anything_worked_is_the_set_ups_even_if_nobody_knows_it() {
+fn an_unknown_fault_before_any_success_is_a_set_up_fault() {
     let mut case = Case::new(&[2], 1, times(1));
     let died = "killed by pixies, process 1";
     let error = case.drive_with(&vec![Script::DiesWithMessageAfter(0, died); 9], false).expect_err("a set-up");
@@ -562,7 +562,7 @@ fn what_fails_before_anything_worked_is_the_set_ups_even_if_nobody_knows_it() {
 }
 
 #[test]
-fn a_fault_that_another_launch_does_not_share_is_its_points() {
+fn a_fault_that_other_launches_do_not_share_belongs_to_its_points() {
     let mut case = Case::new(&[2], 1, times(1));
     let bad = Script::FatalAfter(0);
     case.drive(&[bad.clone(), bad, Script::Well]);
@@ -577,7 +577,7 @@ fn a_fault_that_another_launch_does_not_share_is_its_points() {
 }
 
 #[test]
-fn the_end_of_a_job_is_no_fault_of_a_launch() {
+fn the_end_of_a_job_is_not_a_fault_of_its_launch() {
     let mut case = Case::new(&[2, 4], 1, times(2));
     let over = "srun: error: Unable to create step for job 9: Job/step already completing or completed";
     let error = case.drive_with(&[Script::Well, Script::DiesWithMessageAfter(1, over)], false).expect_err("the end");
@@ -586,7 +586,7 @@ fn the_end_of_a_job_is_no_fault_of_a_launch() {
 }
 
 #[test]
-fn a_kill_for_lack_of_memory_that_only_the_launcher_tells_of_marks_no_point() {
+fn an_oom_kill_reported_only_by_the_launcher_marks_no_point() {
     let mut case = Case::new(&[2], 1, times(1));
     let oom = "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=3.0.";
     let error = case.drive_with(&vec![Script::DiesWithMessageAfter(1, oom); 9], false).expect_err("no memory");
@@ -595,7 +595,7 @@ fn a_kill_for_lack_of_memory_that_only_the_launcher_tells_of_marks_no_point() {
 }
 
 #[test]
-fn ranks_that_a_node_has_no_memory_for_are_refused_before_they_measure() {
+fn ranks_that_exceed_node_memory_are_refused_before_measuring() {
     let mut case = Case::new(&[2], 1, times(1));
     case.plan.context.launcher = launch::find("custom").expect("a launcher");
     case.drive(&[]);

@@ -87,7 +87,7 @@ fn observations_are_the_medians_of_launches() {
 }
 
 #[test]
-fn samples_that_differ_in_what_a_model_does_not_know_are_not_mixed() {
+fn samples_that_differ_in_unmodelled_columns_are_refused() {
     let scratch = Scratch::new();
     let mut points = ranks_1_to_16();
     points.push(kernels::complete(hypercube(4, 1024).with_parameter("pages", "base")).expect("a valid point"));
@@ -101,7 +101,7 @@ fn samples_that_differ_in_what_a_model_does_not_know_are_not_mixed() {
 }
 
 #[test]
-fn fit_prints_estimates_and_a_card_that_predict_takes() {
+fn fit_prints_estimates_and_a_card_that_predict_accepts() {
     let scratch = Scratch::new();
     let folder = result(&scratch, &ranks_1_to_16());
     let path = folder.path.to_str().expect("a path");
@@ -154,7 +154,7 @@ fn fit_prints_estimates_and_a_card_that_predict_takes() {
 }
 
 #[test]
-fn predict_takes_ranges_units_and_words() {
+fn predict_accepts_ranges_units_and_words() {
     let text =
         successful_stdout(&["predict", "random_access.hypercube", "--machine", "red-storm", "--ranks", "1..8192"]);
     assert_eq!(text.lines().filter(|line| line.ends_with("exchange") || line.ends_with("computation")).count(), 14);
@@ -240,7 +240,7 @@ const MODEL_GAPS: &[&str] = &[
 ];
 
 #[test]
-fn validation_agrees_with_the_papers_but_for_the_known_disagreements() {
+fn validation_agrees_with_the_papers_except_for_known_disagreements() {
     let report = validate::validate().expect("a validation");
     let checks_with =
         |verdict: Verdict| report.checks.iter().filter(|check| check.verdict == verdict).collect::<Vec<_>>();
@@ -302,7 +302,7 @@ fn validation_agrees_with_the_papers_but_for_the_known_disagreements() {
 }
 
 #[test]
-fn the_table_of_the_papers_names_what_exists_and_has_every_value_once() {
+fn the_table_of_papers_lists_only_existing_items_and_each_value_once() {
     let report = validate::validate().expect("a validation");
     for item in papers::ITEMS {
         let place = format!("{}, {}", item.paper.short, item.place);
@@ -333,7 +333,7 @@ fn the_table_of_the_papers_names_what_exists_and_has_every_value_once() {
 }
 
 #[test]
-fn every_number_fitted_to_rows_is_tried_on_each_row_left_out() {
+fn every_fitted_number_is_tested_on_each_row_left_out() {
     let report = validate::validate().expect("a validation");
     let recomputed = |source: &str, kind: Kind| {
         let matching = report.checks.iter().filter(move |check| check.source.starts_with(source) && check.kind == kind);
@@ -381,7 +381,7 @@ fn every_number_fitted_to_rows_is_tried_on_each_row_left_out() {
 }
 
 #[test]
-fn a_fit_with_a_card_holds_what_the_points_do_not_identify_and_without_one_it_says_what_to_do() {
+fn unidentified_parameters_are_taken_from_a_card_or_refused() {
     let scratch = Scratch::new();
     let plan =
         simulated_machines::Plan { words: &[1 << 26], base_pages: false, noise: 0.02, ..simulated_machines::ONE_RANK };
@@ -398,7 +398,7 @@ fn a_fit_with_a_card_holds_what_the_points_do_not_identify_and_without_one_it_sa
 }
 
 #[test]
-fn a_fit_of_the_surface_to_accesses_that_write_is_refused() {
+fn a_surface_fit_to_writing_accesses_is_refused() {
     let scratch = Scratch::new();
     let plan = simulated_machines::Plan { access: "update", words: &[1 << 20], ..simulated_machines::ONE_RANK };
     let folder = simulated_machines::folder(&scratch, "writes", plan, &simulated_machines::NUMBERS, true);
@@ -420,7 +420,7 @@ fn a_fit_of_the_surface_to_accesses_that_write_is_refused() {
 }
 
 #[test]
-fn groups_are_alike_in_all_that_a_model_does_not_know() {
+fn samples_in_a_group_agree_in_every_unmodelled_column() {
     let scratch = Scratch::new();
     let mut points = ranks_1_to_16();
     points.push(hypercube(4, 64));
@@ -470,7 +470,7 @@ fn equation_1_is_not_fitted_to_updates_in_buckets() {
 }
 
 #[test]
-fn a_card_alone_predicts_what_its_numbers_say() {
+fn a_card_alone_predicts_from_its_numbers() {
     let scratch = Scratch::new();
     let folder = result(&scratch, &ranks_1_to_16());
     let samples = Samples::from(folder.table().expect("a table"));
@@ -496,7 +496,7 @@ fn a_card_alone_predicts_what_its_numbers_say() {
 }
 
 #[test]
-fn a_report_fits_refuses_and_predicts() {
+fn a_report_shows_fits_refusals_and_predictions() {
     let scratch = Scratch::new();
     let folder = result(&scratch, &ranks_1_to_16());
     let mut card = Card::new("<b>mine</b>", "made up", "made up");
@@ -522,7 +522,7 @@ fn a_report_fits_refuses_and_predicts() {
 }
 
 #[test]
-fn the_validation_is_a_page_with_figures() {
+fn the_validation_writes_a_page_with_figures() {
     let scratch = Scratch::new();
     let to = scratch.join("validation");
     let messages = successful_stdout(&["validate", "--report", to.to_str().expect("a path")]);
@@ -544,7 +544,7 @@ fn the_validation_is_a_page_with_figures() {
 }
 
 #[test]
-fn a_saved_fit_is_a_card_for_predictions_and_reports() {
+fn a_saved_fit_serves_as_a_card_for_predictions_and_reports() {
     let scratch = Scratch::new();
     let folder = result(&scratch, &ranks_1_to_16());
     let path = scratch.join("mine.toml");

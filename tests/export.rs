@@ -63,7 +63,7 @@ fn random_table() -> impl Strategy<Value = Table> {
 
 proptest! {
     #[test]
-    fn csv_gives_every_value_back_but_empty_words(table in random_table()) {
+    fn csv_preserves_every_value_except_empty_words(table in random_table()) {
         let (columns, rows): (_, Vec<usize>) = (columns(&table), (0..table.rows).collect());
         let mut text = Vec::new();
         csv::write(&columns, &rows, &mut text).expect("written");
@@ -84,7 +84,7 @@ proptest! {
     }
 
     #[test]
-    fn json_lines_give_every_value_back(table in random_table()) {
+    fn json_lines_preserve_every_value(table in random_table()) {
         let (columns, rows): (_, Vec<usize>) = (columns(&table), (0..table.rows).collect());
         let mut text = Vec::new();
         jsonl::write(&columns, &rows, &mut text).expect("written");
@@ -105,7 +105,7 @@ proptest! {
 }
 
 #[test]
-fn cells_of_csv_are_quoted_only_where_they_must_be() {
+fn csv_cells_are_quoted_only_where_necessary() {
     let mut table = TableBuilder::default();
     for word in [Some("plain, or not"), Some("a \"b\""), Some("two\nlines"), Some("# 1"), Some("µs "), Some(""), None]
     {
@@ -144,7 +144,7 @@ for other in "cj":
 "#;
 
 #[test]
-fn duckdb_reads_csv_and_json_lines_as_it_reads_the_parquet_file() {
+fn duckdb_reads_csv_json_lines_and_parquet_alike() {
     needs!(Python);
     let scratch = Scratch::new();
     let parquet = file(&scratch, samples());
@@ -159,7 +159,7 @@ fn duckdb_reads_csv_and_json_lines_as_it_reads_the_parquet_file() {
 }
 
 #[test]
-fn a_csv_file_has_a_description_of_its_columns_beside_it() {
+fn a_csv_file_has_a_separate_description_of_its_columns() {
     let scratch = Scratch::new();
     let (parquet, out) = (file(&scratch, samples()), scratch.join("some.csv"));
     let (parquet, csv) = (parquet.to_str().expect("a path"), out.to_str().expect("a path"));
@@ -195,7 +195,7 @@ fn a_csv_file_has_a_description_of_its_columns_beside_it() {
 }
 
 #[test]
-fn words_of_csv_files_are_no_formulas_and_numbers_stay_numbers() {
+fn words_in_csv_files_are_never_formulas_and_numbers_stay_numeric() {
     let mut table = TableBuilder::default();
     let words = ["=1+1", "+cmd|' /C calc'!A0", "-2", "@SUM(A1)", "\tx", "\rx", "'x", "plain", "a=b"];
     for word in words {
@@ -220,7 +220,7 @@ fn words_of_csv_files_are_no_formulas_and_numbers_stay_numbers() {
 }
 
 #[test]
-fn samples_of_other_plans_are_written_only_when_asked_for() {
+fn samples_of_other_plans_are_exported_only_on_request() {
     let scratch = Scratch::new();
     let record = Record { launch: Some(launch("0001", 2, "b1")), samples: samples(), ..Record::default() };
     let some = Samples::from(tabulate(&[record], |key| key != "L2"));
@@ -249,7 +249,7 @@ fn scaling() -> Vec<Sample> {
 }
 
 #[test]
-fn extra_p_gets_parameters_points_and_the_samples_of_each() {
+fn extra_p_receives_parameters_points_and_samples() {
     let input =
         extra_p::input(&Samples::from(table(scaling())).current(), &["ranks", "seed"], &["seconds"]).expect("input");
     // Extra-P 4.2.5 reads this text (`extrap --text`).
@@ -261,13 +261,13 @@ fn extra_p_gets_parameters_points_and_the_samples_of_each() {
 }
 
 #[test]
-fn extra_p_is_given_no_mixtures_and_at_most_four_parameters() {
+fn extra_p_input_excludes_mixtures_and_has_at_most_four_parameters() {
     let current = Samples::from(table(samples())).current();
     let refused = extra_p::input(&current, &["alpha"], &["seconds"]).expect_err("L varies");
     assert!(refused.message.contains("differ in I") && refused.help.contains("--parameters"), "{refused}");
     let five_columns = ["ranks", "alpha", "block_words", "indices", "memory_words"];
     assert!(extra_p::input(&current, &five_columns, &["seconds"]).expect_err("five").message.contains("one to 4"));
-    assert!(extra_p::input(&current, &["kernel"], &["seconds"]).expect_err("none").message.contains("here are 0"));
+    assert!(extra_p::input(&current, &["kernel"], &["seconds"]).expect_err("none").message.contains("but 0 are given"));
     let scratch = Scratch::new();
     let parquet = file(&scratch, scaling());
     let text = successful_stdout(&["export", parquet.to_str().expect("a path"), "--format", "extra-p"]);

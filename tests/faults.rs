@@ -261,17 +261,17 @@ fn assert_few_clean(faults: std::ops::Range<usize>, tries: u64) {
 }
 
 #[test]
-fn calls_of_the_system_that_fail_lose_nothing() {
+fn failing_system_calls_lose_no_samples() {
     assert_few_clean(0..4, 2);
 }
 
 #[test]
-fn a_driver_that_is_killed_at_any_call_loses_nothing() {
+fn a_driver_killed_at_any_system_call_loses_no_samples() {
     assert_few_clean(4..6, 2);
 }
 
 #[test]
-fn no_point_of_an_old_plan_passes_for_one_of_the_new_wherever_a_run_is_killed() {
+fn a_kill_never_mixes_points_of_two_plans() {
     let mut case = Case::new();
     let run = case.run(false);
     case.run_with_codes(run, &[0]);
@@ -301,29 +301,29 @@ fn no_point_of_an_old_plan_passes_for_one_of_the_new_wherever_a_run_is_killed() 
 }
 
 #[test]
-fn a_report_that_fails_leaves_whole_files() {
+fn a_failing_report_leaves_complete_files() {
     assert_few_clean(6..9, 1);
 }
 
 #[test]
-fn signals_and_kills_lose_nothing_and_leave_no_process() {
+fn signals_and_kills_lose_no_samples_and_leave_no_process() {
     assert_few_clean(9..14, 1);
 }
 
 #[test]
-fn a_full_disk_loses_nothing() {
+fn a_full_disk_loses_no_samples() {
     assert_few_clean(14..15, 2);
 }
 
 #[test]
-fn drivers_that_meet_measure_once() {
+fn concurrent_drivers_measure_once() {
     assert_few_clean(15..17, 1);
 }
 
 /// `make faults` runs this test.
 #[test]
 #[ignore = "takes a quarter of an hour: `make faults`"]
-fn each_fault_a_hundred_times() {
+fn each_fault_is_injected_a_hundred_times() {
     let number = |name: &str, otherwise| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(otherwise);
     let (tries, part) = (number("APEXMAP_FAULT_TRIES", 100), std::env::var("APEXMAP_FAULTS").unwrap_or_default());
     let mut out = std::io::stdout();

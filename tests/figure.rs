@@ -71,7 +71,7 @@ fn close_tick_labels_get_the_digits_that_distinguish_them() {
 }
 
 #[test]
-fn measured_values_are_the_first_choice_of_ticks_if_labels_say_them_exactly() {
+fn measured_values_are_preferred_as_ticks_if_labels_show_them_exactly() {
     let scale = Scale { low: 0.001, high: 1.0, log: true };
     let exact = [0.001, 0.0025, 1.0];
     assert_eq!(tick_sets(&scale, &exact, Unit::None, false)[0], exact);
@@ -113,7 +113,7 @@ fn a_band_of_a_triangle_is_the_part_between_its_levels() {
 }
 
 #[test]
-fn iso_lines_of_a_plane_are_straight_and_whole() {
+fn iso_lines_of_a_plane_are_straight_and_unbroken() {
     let x: Vec<f64> = (0..5).map(f64::from).collect();
     let values = Array2::from_shape_fn((5, 5), |(_, i)| i as f64);
     let lines = iso_lines(&triangles(&x, &x, &values), 1.5);
@@ -124,7 +124,7 @@ fn iso_lines_of_a_plane_are_straight_and_whole() {
 }
 
 #[test]
-fn an_iso_line_around_a_peak_closes() {
+fn an_iso_line_around_a_peak_is_closed() {
     let x: Vec<f64> = (0..3).map(f64::from).collect();
     let values = array![[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]];
     let lines = iso_lines(&triangles(&x, &x, &values), 0.6);
@@ -140,7 +140,7 @@ fn cells_with_an_unknown_corner_have_no_contours() {
 }
 
 #[test]
-fn the_view_projects_as_seen_from_the_front_and_from_above() {
+fn the_view_projects_correctly_from_the_front_and_from_above() {
     let near = |projected: view::Projected, right: f64, up: f64| {
         assert!((projected.right - right).abs() < 1e-12 && (projected.up - up).abs() < 1e-12, "{projected:?}");
     };
@@ -232,7 +232,7 @@ proptest! {
     }
 
     #[test]
-    fn no_cell_is_hidden_by_one_painted_before_it(
+    fn no_cell_is_hidden_by_a_cell_painted_earlier(
         view in any_view(), at in (0.0..1.0f64, 0.0..1.0f64), far in 0.0..2.0f64, size in (1usize..7, 1usize..7),
     ) {
         let order = view.cell_order(size.0, size.1);
@@ -248,7 +248,7 @@ proptest! {
     }
 
     #[test]
-    fn back_panels_lie_behind_and_are_painted_before_the_surface(view in any_view()) {
+    fn back_panels_are_painted_before_the_surface(view in any_view()) {
         for axis in 0..3 {
             prop_assert_ne!(view.faces_viewer(axis, false), view.faces_viewer(axis, true));
             let away = if view.faces_viewer(axis, true) { -1.0 } else { 1.0 };
@@ -263,7 +263,7 @@ proptest! {
     }
 
     #[test]
-    fn labels_of_a_surface_never_overprint(view in any_view()) {
+    fn surface_labels_never_overlap(view in any_view()) {
         let boxes = text_boxes(&svg(&Figure::Surface(surface_grid(), view)).unwrap());
         for (k, (a, p)) in boxes.iter().enumerate() {
             prop_assert!(p[0] >= 0.0 && p[1] >= 0.0 && p[2] <= 9000.0 && p[3] <= 6400.0, "{a} leaves the picture");
@@ -298,7 +298,7 @@ proptest! {
 }
 
 #[test]
-fn text_from_files_stays_text() {
+fn text_from_files_is_escaped() {
     let mut grid = surface_grid();
     grid.title = "<script>alert(1)</script> & \"quotes\" \u{1b}[31m".into();
     grid.x.quantity.label = "<b>alpha</b>".into();
@@ -308,7 +308,7 @@ fn text_from_files_stays_text() {
 }
 
 #[test]
-fn a_long_title_is_broken_and_cut_to_the_picture() {
+fn a_long_title_is_wrapped_and_cut_to_fit_the_figure() {
     let mut grid = surface_grid();
     grid.title = "word ".repeat(100);
     let boxes = text_boxes(&svg(&Figure::Heat(grid)).unwrap());
@@ -317,7 +317,7 @@ fn a_long_title_is_broken_and_cut_to_the_picture() {
 }
 
 #[test]
-fn a_text_is_cut_to_the_longest_version_that_fits_and_no_more_of_it_is_measured_than_a_line_can_hold() {
+fn a_text_is_cut_to_the_longest_version_that_fits() {
     text::register().unwrap();
     let fits = |text: &str| text::width(text, 13.0, false) <= 150.0;
     for words in [
@@ -347,13 +347,13 @@ fn a_text_is_cut_to_the_longest_version_that_fits_and_no_more_of_it_is_measured_
 }
 
 #[test]
-fn the_smallest_value_is_dark_violet_the_largest_yellow() {
+fn the_smallest_value_is_dark_violet_and_the_largest_yellow() {
     let document = svg(&Figure::Heat(grid(vec![0.1, 1.0], vec![1.0], array![[1.0, 10.0]]))).unwrap();
     assert!(document.contains("#440154") && document.contains("#FEE825"));
 }
 
 #[test]
-fn a_ratio_of_one_is_the_palest_and_the_scale_reaches_as_far_down_as_up() {
+fn a_ratio_of_one_is_palest_and_the_scale_is_symmetric() {
     let ratios = |values| {
         let mut figure = grid(vec![0.1, 1.0, 10.0], vec![1.0], values);
         figure.z = quantity("ratio", Unit::None, true);
@@ -373,7 +373,7 @@ fn a_ratio_of_one_is_the_palest_and_the_scale_reaches_as_far_down_as_up() {
 }
 
 #[test]
-fn a_map_of_names_writes_each_name_and_hatches_gaps() {
+fn a_region_map_writes_each_name_and_hatches_gaps() {
     let grid = surface_grid();
     let mut cells = Array2::from_shape_fn((5, 5), |(j, i)| Some(usize::from(i > j)));
     cells[(0, 0)] = None;
@@ -390,7 +390,7 @@ fn a_map_of_names_writes_each_name_and_hatches_gaps() {
 }
 
 #[test]
-fn a_model_is_a_line_and_its_measurement_marks_of_the_same_colour() {
+fn a_model_line_and_its_measured_marks_have_the_same_colour() {
     let mut figure = curves(&[(1.0, 1e6), (4.0, 2e6), (16.0, 3e6)]);
     figure.series.push(figure.series[0].clone());
     let count = |figure: Figure, pattern: &str| svg(&figure).unwrap().matches(pattern).count();
@@ -403,7 +403,7 @@ fn a_model_is_a_line_and_its_measurement_marks_of_the_same_colour() {
 }
 
 #[test]
-fn figures_within_one_range_have_one_scale() {
+fn figures_with_one_common_range_share_a_scale() {
     let low = grid(vec![0.1, 1.0], vec![1.0, 2.0], array![[1.0, 2.0], [3.0, 10.0]]);
     let within = |grid: Grid| svg(&Figure::Within(Box::new(Figure::Heat(grid)), (1.0, 1000.0))).unwrap();
     // Yellow is the largest value of the range, not of the data.
@@ -425,7 +425,7 @@ fn a_gap_breaks_a_curve() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_refused_with_what_is_missing() {
+fn an_impossible_figure_is_refused_with_the_reason() {
     let refusal = |figure: Figure| svg(&figure).unwrap_err().to_string();
     let row = || grid(vec![0.1, 1.0], vec![1.0], array![[1.0, 2.0]]);
     assert!(refusal(Figure::Contour(row())).contains("at least two values of \"L\""));
@@ -441,7 +441,7 @@ fn what_cannot_be_drawn_is_refused_with_what_is_missing() {
 }
 
 #[test]
-fn a_png_is_written_and_any_other_ending_refused() {
+fn a_png_is_written_and_other_file_extensions_are_refused() {
     let folder = std::env::temp_dir().join(format!("apexmap-figure-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("surface.png");
@@ -460,7 +460,7 @@ fn a_png_is_written_and_any_other_ending_refused() {
 
 /// plotters draws the type of PNG files; another release may do it differently.
 #[test]
-fn capitals_in_a_png_have_the_size_and_height_that_the_layout_gives_them() {
+fn capitals_in_a_png_match_the_layout_in_size_and_height() {
     let path = std::env::temp_dir().join(format!("apexmap-figure-type-{}.png", std::process::id()));
     png(&Figure::Heat(Grid { title: "HHHH".into(), subtitle: String::new(), ..surface_grid() }), &path).unwrap();
     let mut reader = png::Decoder::new(std::fs::File::open(&path).unwrap()).read_info().unwrap();
@@ -482,7 +482,7 @@ fn capitals_in_a_png_have_the_size_and_height_that_the_layout_gives_them() {
 }
 
 #[test]
-fn what_must_be_known_before_using_a_figure_stays_on_paper() {
+fn warnings_about_a_figure_also_appear_on_paper() {
     let figure = Figure::Contour(Grid { subtitle: "five launches\nNOT ALIKE: pages".into(), ..surface_grid() });
     let drawn = |style| apexmap_draw::figure::drawing(&figure, style).unwrap().svg;
     let (screen, paper) = (drawn(Style::Screen), drawn(Style::Paper));
@@ -491,7 +491,7 @@ fn what_must_be_known_before_using_a_figure_stays_on_paper() {
 }
 
 #[test]
-fn an_efficiency_is_as_uncertain_as_both_of_its_rates() {
+fn the_interval_of_an_efficiency_combines_both_rates() {
     // The square root of ln(1.03)^2 + ln(1.04)^2 is 0.0491120 (computed by Python).
     let point = |y: f64, width: f64| CurvePoint { x: 1.0, y, low: y / width, high: y * width };
     let efficiency = point(3.0, 1.03).ratio_to(&point(2.0, 1.04), 2.0);
@@ -505,7 +505,7 @@ fn an_efficiency_is_as_uncertain_as_both_of_its_rates() {
 }
 
 #[test]
-fn an_interval_over_decades_leaves_the_axis_to_the_data_and_is_marked_at_the_edge() {
+fn an_interval_over_decades_is_clipped_and_marked_at_the_edge() {
     let mut wide = curves(&[(1.0, 1e9), (2.0, 2e9), (4.0, 5e9), (8.0, 8e9)]);
     let spread = |curves: &Curves| {
         let figure = Figure::Curves(curves.clone());

@@ -247,7 +247,7 @@ fn table_2() -> Vec<Observation> {
 }
 
 #[test]
-fn a_fit_of_published_rates_is_that_of_scipy() {
+fn a_fit_of_published_rates_matches_scipy() {
     // Computed by scipy 1.17.1: least_squares of ln(model) - ln(measured), intervals by brentq on its profile, t from
     // scipy.stats.
     let model = models::find("random_access.hypercube").expect("a model");
@@ -267,7 +267,7 @@ fn a_fit_of_published_rates_is_that_of_scipy() {
 }
 
 #[test]
-fn the_covariance_is_the_sandwich_of_numpy() {
+fn the_covariance_matches_the_sandwich_estimate_of_numpy() {
     // Points are measured one to three times. NumPy 2.4.6 computes A^-1 B A^-1 from its own least squares. A = sum n J
     // J' and B = s^2 sum n^2 J J' with s^2 = sum e^2 / (6 - 2). J holds the derivatives of ln f, e the mean residuals
     // of points.
@@ -297,7 +297,7 @@ fn the_covariance_is_the_sandwich_of_numpy() {
 }
 
 #[test]
-fn quantiles_and_criteria_are_the_known_ones() {
+fn quantiles_and_criteria_match_known_values() {
     // Computed by scipy.stats.t.ppf(0.975, n).
     near(t_quantile(1), 12.706204736174694, 1e-9);
     near(t_quantile(6), 2.4469118511449786, 1e-9);
@@ -308,7 +308,7 @@ fn quantiles_and_criteria_are_the_known_ones() {
 }
 
 #[test]
-fn least_squares_with_positive_coefficients_are_those_of_scipy() {
+fn non_negative_least_squares_match_scipy() {
     // Computed by scipy 1.17.1, optimize.nnls.
     let a = DMatrix::from_row_slice(5, 3, &[1.0, 0.5, 0.2, 1.0, 1.0, 0.1, 1.0, 2.0, 0.7, 1.0, 4.0, 0.4, 1.0, 8.0, 0.9]);
     let x = nnls(&a, &DVector::from_row_slice(&[1.0, 1.4, 2.7, 4.1, 8.8]));
@@ -330,7 +330,7 @@ fn columns_of_zeros_have_no_coefficient() {
 }
 
 #[test]
-fn quantiles_of_students_t_are_those_of_tables_at_any_degrees_of_freedom() {
+fn quantiles_of_students_t_match_tables_at_any_degrees_of_freedom() {
     // Computed by scipy 1.17.1, stats.t.ppf and stats.t.sf; by stats.norm for infinitely many degrees of freedom.
     let cases = [
         (0.5, 164.55767348048818, 0.22275744509156564),
@@ -354,7 +354,7 @@ proptest! {
     /// Scales such as 1e-25 per second next to 1e25 s neither change the coefficients nor prevent the search from
     /// ending.
     #[test]
-    fn nnls_of_any_scales_ends_and_is_that_of_equal_ones(
+    fn nnls_terminates_and_does_not_depend_on_scales(
         values in proptest::collection::vec(-3.0..3.0f64, 18), target in proptest::collection::vec(-3.0..3.0f64, 6),
         scales in proptest::array::uniform4(-140i32..140),
     ) {
@@ -369,7 +369,7 @@ proptest! {
     }
 
     #[test]
-    fn nnls_meets_the_conditions_of_a_minimum(
+    fn nnls_satisfies_the_conditions_of_a_minimum(
         values in proptest::collection::vec(-3.0..3.0f64, 18), target in proptest::collection::vec(-3.0..3.0f64, 6),
     ) {
         let (a, b) = (DMatrix::from_row_slice(6, 3, &values), DVector::from_vec(target));
@@ -385,7 +385,7 @@ proptest! {
 }
 
 #[test]
-fn truths_are_recovered_from_rates_without_noise() {
+fn true_parameters_are_recovered_from_rates_without_noise() {
     for design in designs(8).into_iter().chain(designs(40)) {
         let fit = design.fit(&design.simulate_measurements(0.0, &mut Pcg64Mcg::seed_from_u64(1)));
         let truths = design.truth.iter().filter(|truth| truth.1);
@@ -397,7 +397,7 @@ fn truths_are_recovered_from_rates_without_noise() {
 }
 
 #[test]
-fn intervals_cover_the_truth_about_as_often_as_they_say() {
+fn intervals_cover_the_truth_at_the_stated_rate() {
     // With 200 data sets, two standard errors of a coverage of 95 % are 3.1 points. `coverage_of_all_models` prints a
     // table from 1000 data sets.
     for n in [8, 40] {
@@ -435,7 +435,7 @@ fn coverage_with_misfit(misfit: f64, launches: u32, sets: usize, seed: u64) -> V
 }
 
 #[test]
-fn intervals_cover_what_fits_best_however_much_the_model_misses_and_however_many_launches() {
+fn intervals_cover_the_best_fit_for_any_misfit_and_launch_count() {
     // With 250 data sets, two standard errors of a coverage of 95 % are 2.8 points; docs/models.md uses 2000 data sets.
     for misfit in [0.0, 0.13] {
         for launches in [1, 3, 10] {
@@ -457,13 +457,13 @@ fn assert_coverage_with(misfit: f64) {
 
 #[test]
 #[ignore = "minutes: cargo test --release --locked -- --ignored --nocapture coverage_with"]
-fn coverage_without_misfit_is_that_of_the_table() {
+fn coverage_without_misfit_matches_the_table() {
     assert_coverage_with(0.0);
 }
 
 #[test]
 #[ignore = "minutes: cargo test --release --locked -- --ignored --nocapture coverage_with"]
-fn coverage_with_misfit_is_that_of_the_table() {
+fn coverage_with_misfit_matches_the_table() {
     assert_coverage_with(0.13);
 }
 
@@ -499,7 +499,7 @@ fn coverage_of_all_models_on_designs_of_40_points() {
 }
 
 #[test]
-fn two_gross_outliers_move_no_estimate_out_of_its_interval_and_widen_none_much() {
+fn two_gross_outliers_barely_change_estimates_and_intervals() {
     for design in designs(40) {
         let mut rng = Pcg64Mcg::seed_from_u64(3);
         for noise in [0.05, 0.2] {
@@ -522,7 +522,7 @@ fn two_gross_outliers_move_no_estimate_out_of_its_interval_and_widen_none_much()
 }
 
 #[test]
-fn many_ranks_alone_cannot_part_an_update_from_its_message_and_few_can() {
+fn separating_updates_from_messages_requires_few_ranks() {
     let truth = [(108e-9, true), (882e-9, true), (425e6, false), (1e12, false), (46.0, false)];
     let design_for = |ranks: &[f64]| {
         Design::new("random_access.bottleneck", &truth, ranks.iter().map(|&n| vec![n, 1.0, 2.0, 3.0, 1.0]).collect())
@@ -544,7 +544,7 @@ fn many_ranks_alone_cannot_part_an_update_from_its_message_and_few_can() {
 }
 
 #[test]
-fn too_few_points_unknown_numbers_and_impossible_rates_are_refused_with_reasons() {
+fn too_few_points_unknown_numbers_and_impossible_rates_are_refused() {
     let model = models::find("random_access.all_to_all").expect("a model");
     let seen = |ranks: f64, q: f64| Observation { x: vec![ranks, q, 0.0], y: 1e7 * ranks, launch: 0 };
     let data = [seen(1.0, 1024.0), seen(2.0, 1024.0), seen(2.0, 1024.0)];
@@ -575,7 +575,7 @@ fn one_surface(blocks: &[f64]) -> Design {
 }
 
 #[test]
-fn what_the_points_do_not_identify_is_held_at_the_card_s_values_and_named() {
+fn unidentified_parameters_are_held_at_card_values_and_named() {
     let design = one_surface(&[1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0]);
     let data = design.simulate_measurements(0.02, &mut Pcg64Mcg::seed_from_u64(21));
     let refusal = fit::fit(design.model, &data, &design.roles(), QUICK).expect_err("one size of memory");
@@ -614,7 +614,7 @@ fn what_the_points_do_not_identify_is_held_at_the_card_s_values_and_named() {
 }
 
 #[test]
-fn a_parameter_on_which_no_point_depends_is_left_out() {
+fn a_parameter_without_influence_on_any_point_is_omitted() {
     let design = Design::new(
         "random_access.all_to_all",
         &[(55e-9, true), (7e-6, true), (1.1e9, false), (1.5e-9, true)],
@@ -629,7 +629,7 @@ fn a_parameter_on_which_no_point_depends_is_left_out() {
 }
 
 #[test]
-fn the_bootstrap_resamples_launches_and_repeats_itself() {
+fn the_bootstrap_resamples_launches_and_is_reproducible() {
     let design = designs(8).remove(0);
     let (mut rng, mut data) = (Pcg64Mcg::seed_from_u64(9), Vec::new());
     for launch in 0..6 {
@@ -654,7 +654,7 @@ fn the_bootstrap_resamples_launches_and_repeats_itself() {
 }
 
 #[test]
-fn bands_hold_new_measurements() {
+fn prediction_bands_contain_new_measurements() {
     let design = designs(40).remove(0);
     let mut rng = Pcg64Mcg::seed_from_u64(2);
     let fit = design.fit(&design.simulate_measurements(0.1, &mut rng));
@@ -670,7 +670,7 @@ fn bands_hold_new_measurements() {
 }
 
 #[test]
-fn a_fit_is_a_machine_card_that_predicts_the_same() {
+fn a_card_written_by_a_fit_gives_the_same_predictions() {
     let model = models::find("random_access.hypercube").expect("a model");
     let fit = fit::fit(model, &table_2(), &[Role::Fit, Role::Fit], QUICK).expect("a fit");
     let card = fit.card("Red Storm", "fit of Table 2").expect("a card");
@@ -682,7 +682,7 @@ fn a_fit_is_a_machine_card_that_predicts_the_same() {
 }
 
 #[test]
-fn bands_of_a_fitted_card_are_those_of_the_fit_and_know_that_errors_go_together() {
+fn bands_of_a_fitted_card_use_the_covariance_of_the_fit() {
     let model = models::find("random_access.hypercube").expect("a model");
     let fit = fit::fit(model, &table_2(), &[Role::Fit, Role::Fit], QUICK).expect("a fit");
     let card = fit.card("Red Storm", "fit of Table 2").expect("a card");
@@ -711,7 +711,7 @@ fn bands_of_a_fitted_card_are_those_of_the_fit_and_know_that_errors_go_together(
 }
 
 #[test]
-fn a_card_whose_fit_does_not_fit_its_numbers_is_refused_and_one_without_is_read() {
+fn a_card_is_refused_only_if_its_fit_contradicts_its_numbers() {
     let model = models::find("random_access.hypercube").expect("a model");
     let fit = fit::fit(model, &table_2(), &[Role::Fit, Role::Fit], QUICK).expect("a fit");
     let text = fit.card("Red Storm", "fit of Table 2").expect("a card").to_toml();

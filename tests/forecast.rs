@@ -84,7 +84,7 @@ fn quickstart(recorded: &str) -> Recording {
 }
 
 #[test]
-fn after_a_tenth_of_the_quickstart_the_time_left_is_within_a_factor_of_two() {
+fn the_quickstart_forecast_is_within_a_factor_of_two() {
     // Two recordings on a shared machine: one noisy to its end, one noisy during its first launch.
     for recorded in [include_str!("recorded/quickstart.txt"), include_str!("recorded/quickstart-2.txt")] {
         quickstart(recorded).assert_within_two(&[0.1, 0.5, 0.7, 0.9]);
@@ -92,7 +92,7 @@ fn after_a_tenth_of_the_quickstart_the_time_left_is_within_a_factor_of_two() {
 }
 
 #[test]
-fn a_budget_caps_the_time_left_as_the_driver_shares_it() {
+fn the_budget_caps_the_forecast_by_the_share_of_each_launch() {
     let open = [launch(1, &[10.0; 4]), launch(2, &[10.0; 12])];
     let mut forecast = Forecast::new(repeat(6, 6, None, Some(100.0)), &open, 0.0);
     assert_eq!(forecast.outlook(0.0).seconds, 100.0);
@@ -107,7 +107,7 @@ fn a_budget_caps_the_time_left_as_the_driver_shares_it() {
 }
 
 #[test]
-fn a_long_run_counts_down_while_nothing_comes() {
+fn the_forecast_of_a_long_run_counts_down_without_new_samples() {
     let mut forecast = Forecast::new(repeat(6, 6, None, None), &[launch(1, &[100.0])], 0.0);
     forecast.start_launch(0, size(1), 0.0);
     forecast.add_sample(0, "1-0", Some(100.0), false, 100.0);
@@ -118,7 +118,7 @@ fn a_long_run_counts_down_while_nothing_comes() {
 }
 
 #[test]
-fn a_point_of_another_block_costs_what_it_did() {
+fn a_point_of_another_block_has_the_same_expected_cost() {
     let mut second = launch(1, &[1.0, 1.0]);
     second.block = 1;
     let mut forecast = Forecast::new(repeat(2, 2, None, None), &[launch(1, &[1.0, 1.0]), second], 0.0);
@@ -191,7 +191,7 @@ fn simulate_sweep(costs: [&[f64]; 2], clocked: f64, noise: f64, repeat_rule: Rep
 /// Sweeps with costs over four decades, little and much noise, and small and large clocked shares. They are the same in
 /// every run.
 #[test]
-fn after_a_tenth_of_a_simulated_sweep_the_time_left_is_nearly_always_within_a_factor_of_two() {
+fn a_simulated_forecast_is_nearly_always_within_a_factor_of_two() {
     const SWEEPS: u64 = 300;
     for noise in [0.002, 0.02, 0.1] {
         let mut outside = [0; 3];

@@ -7,7 +7,7 @@ use apexmap_results::table::TableBuilder;
 use proptest::prelude::*;
 
 #[test]
-fn frames_of_other_programs_become_samples_or_the_column_is_named() {
+fn foreign_frames_become_samples_or_the_wrong_column_is_named() {
     let frame = df!(
         "L" => [1u32, 2, 3], "steps" => [-1i64, 0, 1], "quick" => [Some(true), None, Some(false)],
         "seconds" => [1.0, f64::NAN, f64::INFINITY], "host" => [Some("a"), None, Some("a")],
@@ -42,7 +42,7 @@ fn samples(rows: &[Row]) -> Samples {
 
 proptest! {
     #[test]
-    fn samples_survive_a_frame(
+    fn samples_survive_conversion_to_a_frame(
         rows in prop::collection::vec((any::<Option<f64>>(), any::<Option<u64>>(), any::<Option<String>>()), 1..20),
         kept in any::<u32>(),
     ) {

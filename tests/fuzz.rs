@@ -16,7 +16,7 @@ fn root() -> &'static Path {
 }
 
 #[test]
-fn every_seed_is_read_or_refused_as_it_should_be() {
+fn every_seed_is_accepted_or_refused_as_expected() {
     for (name, target) in TARGETS {
         let seeds = files(&root().join("fuzz/seeds").join(name));
         assert!(!seeds.is_empty(), "{name} has no seeds");
@@ -29,7 +29,7 @@ fn every_seed_is_read_or_refused_as_it_should_be() {
 }
 
 #[test]
-fn every_ready_sweep_and_card_is_a_seed_too() {
+fn every_ready_sweep_and_card_is_also_a_seed() {
     for (folder, target) in [("sweeps", "sweep"), ("models", "card")] {
         let (_, target) = TARGETS.iter().find(|(name, _)| *name == target).expect("a target");
         let texts = files(&root().join(folder)).into_iter().filter(|path| path.extension() == Some("toml".as_ref()));
@@ -38,7 +38,7 @@ fn every_ready_sweep_and_card_is_a_seed_too() {
 }
 
 #[test]
-fn every_target_has_a_program_for_the_fuzzer() {
+fn every_target_has_a_fuzz_program() {
     let programs = std::fs::read_to_string(root().join("fuzz/Cargo.toml")).expect("a file");
     for (name, _) in TARGETS {
         assert!(programs.contains(&format!("path = \"fuzz_targets/{name}.rs\"")), "{name}");

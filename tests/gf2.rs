@@ -13,7 +13,7 @@ fn the_register_starts_at_one_and_doubles_until_a_bit_is_shifted_out() {
 }
 
 #[test]
-fn the_register_returns_to_its_start_after_the_published_period_and_no_sooner() {
+fn the_register_repeats_after_exactly_the_published_period() {
     let power = |mut exponent: u64| {
         let (mut base, mut result) = (2, 1);
         while exponent > 0 {
@@ -48,7 +48,7 @@ fn the_register_returns_to_its_start_after_the_published_period_and_no_sooner() 
 
 /// Values computed with Python's integers, from the reference's definition of each step.
 #[test]
-fn known_values_are_met() {
+fn known_values_are_reproduced() {
     assert_eq!(lcg::value_at(0), 1);
     assert_eq!(lcg::value_at(1), 6_364_136_223_846_793_006);
     KNOWN_VALUES.iter().for_each(|&(position, value)| assert_eq!(value_at(position), value, "position {position}"));
@@ -59,21 +59,21 @@ fn known_values_are_met() {
 
 proptest! {
     #[test]
-    fn a_jump_is_as_many_steps(position in 0..PERIOD, steps in 0u64..300) {
+    fn a_register_jump_equals_repeated_steps(position in 0..PERIOD, steps in 0u64..300) {
         let walked = (0..steps).fold(value_at(position), |value, _| step(value));
         prop_assert_eq!(walked, value_at(position + steps));
         prop_assert_eq!(walked, multiply(value_at(position), value_at(steps)));
     }
 
     #[test]
-    fn a_leap_is_as_many_steps(value: u64) {
+    fn a_leap_equals_repeated_steps(value: u64) {
         prop_assert_eq!(take_steps::<1>(value), step(value));
         prop_assert_eq!(take_steps::<16>(value), (0..16).fold(value, |v, _| step(v)));
         prop_assert_eq!(take_steps::<62>(value), (0..62).fold(value, |v, _| step(v)));
     }
 
     #[test]
-    fn a_jump_of_the_congruential_generator_is_as_many_steps(position: u64, steps in 0u64..300) {
+    fn a_jump_of_the_congruential_generator_equals_repeated_steps(position: u64, steps in 0u64..300) {
         let walked = (0..steps).fold(lcg::value_at(position), |value, _| lcg::step(value));
         prop_assert_eq!(walked, lcg::value_at(position.wrapping_add(steps)));
     }

@@ -90,7 +90,7 @@ fn counts(machine: &Hardware) -> [Option<usize>; 5] {
 }
 
 #[test]
-fn ranks_are_put_on_the_cores_of_the_numa_node_that_a_point_names() {
+fn ranks_are_placed_on_cores_of_the_requested_numa_node() {
     let amd = machine(AMD, "");
     for node in 0..8 {
         let numbers: Vec<usize> = (0..6).map(|rank| processor_for_rank(&amd, node, rank, 6).expect("a core")).collect();
@@ -116,7 +116,7 @@ fn caches(machine: &Hardware, number: usize) -> Vec<(u32, u64, usize)> {
 }
 
 #[test]
-fn machines_are_read_as_they_were_recorded() {
+fn recorded_machines_are_read_correctly() {
     let [intel, interleaved, amd, arm, hybrid, vm] =
         [INTEL, INTERLEAVED, AMD, ARM, HYBRID, VIRTUAL].map(|listing| machine(listing, ""));
     assert_eq!(counts(&intel), [2, 2, 16, 32, 2].map(Some));
@@ -146,7 +146,7 @@ fn machines_are_read_as_they_were_recorded() {
 
 /// The paths in listings are those of real files, so a folder with these files gives the same machine.
 #[test]
-fn a_folder_is_read_as_its_listing_is() {
+fn a_folder_and_its_listing_give_the_same_machine() {
     let root = Scratch::new();
     let mut files = RecordedFiles::default();
     files.add(VIRTUAL);
@@ -159,7 +159,7 @@ fn a_folder_is_read_as_its_listing_is() {
 }
 
 #[test]
-fn kinds_of_core_are_told_apart() {
+fn kinds_of_cores_are_distinguished() {
     let hybrid = machine(HYBRID, "");
     let kinds = |range: std::ops::Range<usize>| {
         range.map(|number| hybrid.thread(number).and_then(|thread| thread.kind)).collect::<BTreeSet<_>>()
@@ -174,7 +174,7 @@ fn kinds_of_core_are_told_apart() {
 /// The standard library uses other sources: a system call for affinity, and its own reader for the quotas of control
 /// groups.
 #[test]
-fn this_machine_has_as_many_hardware_threads_as_the_standard_library_says() {
+fn the_hardware_thread_count_matches_the_standard_library() {
     let hardware = Hardware::this_machine();
     let threads = std::thread::available_parallelism().expect("a number").get();
     assert_eq!(hardware.hardware_threads(), threads);
@@ -183,7 +183,7 @@ fn this_machine_has_as_many_hardware_threads_as_the_standard_library_says() {
 }
 
 #[test]
-fn what_the_system_does_not_say_is_absent() {
+fn values_that_the_system_does_not_report_are_absent() {
     let empty = machine("", "");
     assert_eq!(counts(&empty), [None; 5]);
     assert_eq!((empty.cores(), empty.hardware_threads(), empty.usable_memory_bytes()), (None, 1, None));
@@ -218,7 +218,7 @@ fn limits(listing: &str) -> (Option<u64>, usize, Option<usize>) {
 }
 
 #[test]
-fn the_smallest_limit_of_the_job_and_of_all_groups_above_it_counts() {
+fn the_smallest_limit_of_the_job_and_its_control_groups_applies() {
     let job = "sys/fs/cgroup/system.slice/slurmstepd.scope/job_7";
     let own_group = "proc/self/cgroup = 0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_0\\n\n";
     let nested = format!(
@@ -242,7 +242,7 @@ fn the_smallest_limit_of_the_job_and_of_all_groups_above_it_counts() {
 }
 
 #[test]
-fn control_groups_of_version_1_count_too() {
+fn control_groups_of_version_1_are_read() {
     let mounts = "proc/self/mountinfo = 32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\\n\
                   35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\\n\
                   34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\\n\
@@ -266,7 +266,7 @@ fn control_groups_of_version_1_count_too() {
 }
 
 #[test]
-fn ranks_take_one_core_after_the_other_as_asked() {
+fn ranks_take_one_core_after_another_in_the_requested_order() {
     let [intel, interleaved, amd, hybrid] = [INTEL, INTERLEAVED, AMD, HYBRID].map(|listing| machine(listing, ""));
     let first = |machine: &Hardware, place, count: usize| {
         place_ranks(&machine.threads, &machine.allowed, place).into_iter().take(count).collect::<Vec<_>>()
@@ -284,7 +284,7 @@ fn ranks_take_one_core_after_the_other_as_asked() {
 }
 
 #[test]
-fn the_threads_of_a_team_take_processors_in_the_order_of_ranks() {
+fn threads_of_a_team_take_processors_in_rank_order() {
     let intel = machine(INTEL, "");
     for place in PlacementOrder::ALL {
         let processors_of_team = team::processors(&intel, place);
@@ -320,7 +320,7 @@ fn count(values: impl Iterator<Item = Option<usize>>) -> BTreeMap<usize, usize> 
 
 proptest! {
     #[test]
-    fn placements_keep_their_promises(
+    fn placements_satisfy_their_constraints(
         (packages, cores, threads, in_turn) in (1usize..5, 1usize..9, 1usize..5, any::<bool>()),
         seed in any::<u64>(),
         ranks in 1usize..160,
@@ -357,7 +357,7 @@ proptest! {
 }
 
 #[test]
-fn pages_that_were_touched_are_on_a_numa_node_of_this_machine() {
+fn touched_pages_are_on_a_numa_node_of_this_machine() {
     let words = vec![1u64; 1 << 20];
     let nodes = pages_by_node(&words);
     let has_nodes = Hardware::this_machine().count_distinct(|thread| thread.numa_node).is_some();
@@ -366,7 +366,7 @@ fn pages_that_were_touched_are_on_a_numa_node_of_this_machine() {
 }
 
 #[test]
-fn processors_are_told_in_words() {
+fn processors_are_described_in_words() {
     let describe = |listing: &str, further: &str| processors(&machine(listing, further)).to_string();
     assert_eq!(describe(INTEL, ""), "2 packages, 16 cores, 32 hardware threads, 2 NUMA nodes");
     assert_eq!(describe(VIRTUAL, ""), "2 cores");
@@ -381,7 +381,7 @@ fn processors_are_told_in_words() {
 }
 
 #[test]
-fn the_nodes_that_have_memory_are_those_that_the_system_names() {
+fn nodes_with_memory_are_read_from_the_system() {
     let nodes = |listing: &str, further: &str| {
         let mut files = RecordedFiles::default();
         files.add(listing);

@@ -82,7 +82,7 @@ fn build(folder: &Path, more: &[&str]) -> BuildOutput {
 }
 
 #[test]
-fn samples_are_stale_when_their_own_code_or_its_build_changes_and_only_then() {
+fn samples_are_stale_only_when_their_code_or_build_changes() {
     let scratch = Scratch::new();
     let copied = scratch.join("the-copy");
     fs::create_dir_all(&copied).expect("a folder");
@@ -142,7 +142,7 @@ fn stale_families<'a>(then: &'a BTreeMap<String, String>, now: &BTreeMap<String,
 }
 
 #[test]
-fn each_file_of_the_measuring_code_is_in_the_keys_of_the_families_that_run_it() {
+fn each_measuring_file_is_in_the_keys_of_its_families() {
     let scratch = Scratch::new();
     let measuring = scratch.join(MEASURING_FOLDER);
     copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(MEASURING_FOLDER), &measuring);
@@ -170,7 +170,7 @@ fn each_file_of_the_measuring_code_is_in_the_keys_of_the_families_that_run_it() 
 }
 
 #[test]
-fn no_code_in_the_key_of_a_family_is_of_another_family() {
+fn the_key_of_a_family_contains_no_code_of_another_family() {
     let mut seen = BTreeSet::new();
     for (file, imported) in imports("measure").into_iter().filter(|(file, _)| !IN_NO_KEY.contains(&file.as_str())) {
         let own_family = owner(&file);

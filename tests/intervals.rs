@@ -27,7 +27,7 @@ fn launches(values: &[&[f64]]) -> Vec<LaunchValues> {
 }
 
 #[test]
-fn an_interval_over_decades_is_not_known_and_tables_say_over_how_many_launches() {
+fn intervals_over_decades_are_unknown_and_tables_give_their_launches() {
     // Two launches a factor of 1.5 apart: t(1, 0.975) = 12.7 half-differences, a factor of 1.5^12.7 = 173 between the
     // ends.
     let wide = summarise(&launches(&[&[2.0, 2.0], &[3.0, 3.0]]), None).unwrap();
@@ -54,7 +54,7 @@ fn an_interval_over_decades_is_not_known_and_tables_say_over_how_many_launches()
 /// Computed by scipy 1.17.1: exp of stats.t.interval(0.95, n - 1, mean, sem) of the logarithms of numpy.median of each
 /// launch. If a median is negative, the medians themselves are used.
 #[test]
-fn over_launches_the_interval_is_students_t_on_logarithms_of_medians() {
+fn an_interval_over_launches_is_students_t_on_logarithms_of_medians() {
     let estimate =
         summarise(&launches(&[&[10.0, 11.0, 12.5], &[9.5, 9.7, 10.7, 10.1], &[12.0, 13.1, 11.9]]), None).unwrap();
     let (low, high) = estimate.interval.unwrap();
@@ -71,7 +71,7 @@ fn over_launches_the_interval_is_students_t_on_logarithms_of_medians() {
 }
 
 #[test]
-fn within_one_launch_the_interval_is_of_order_statistics_and_says_so() {
+fn an_interval_within_one_launch_uses_order_statistics_and_is_marked() {
     let values = [9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 100.0, 5.0, 4.0];
     assert_eq!(summarise(&launches(&[&values]), Some(1.0)), Summary::from_samples(&values));
     let estimate = summarise(&launches(&[&values]), Some(1.0)).unwrap();
@@ -88,7 +88,7 @@ fn within_one_launch_the_interval_is_of_order_statistics_and_says_so() {
 /// Computed by scipy 1.17.1: ttest_rel and ttest_ind(equal_var=False) of the logarithms, with their confidence_interval
 /// and p values.
 #[test]
-fn sides_of_one_run_are_compared_block_by_block_and_others_by_welch() {
+fn sides_of_one_run_are_compared_in_pairs_and_others_by_welch() {
     let base = launches(&[&[10.0], &[12.0], &[9.0], &[11.0]]);
     let new = launches(&[&[12.1], &[14.1], &[10.9], &[13.4]]);
     let (paired, basis) = log_ratio(&new, &base, true).unwrap();
@@ -162,7 +162,7 @@ fn simulate(
 const DEVIATIONS: [f64; 4] = [0.01, 0.02, 0.05, 0.1];
 
 #[test]
-fn intervals_over_launches_cover_whatever_varies_more() {
+fn intervals_over_launches_cover_whether_samples_or_launches_vary_more() {
     let mut random = Pcg64Mcg::seed_from_u64(21);
     let mut table = String::from("| number | standard deviation |");
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
@@ -195,7 +195,7 @@ fn intervals_over_launches_cover_whatever_varies_more() {
 }
 
 #[test]
-fn samples_of_several_launches_taken_as_independent_would_cover_far_too_little() {
+fn intervals_that_treat_samples_as_independent_cover_too_little() {
     let coverage = simulate(5, 0.05, 0.02, 2000, &mut Pcg64Mcg::seed_from_u64(22));
     assert!(coverage.samples < 0.75 && coverage.launches > 0.93, "{} {}", coverage.samples, coverage.launches);
 }
@@ -222,7 +222,7 @@ fn autocorrelation(series: &[Vec<f64>]) -> Option<Autocorrelation> {
 }
 
 #[test]
-fn the_correlation_of_a_simulated_process_is_found_from_few_samples_of_each_point() {
+fn the_correlation_of_a_simulated_process_is_estimated_from_few_samples() {
     let mut random = Pcg64Mcg::seed_from_u64(23);
     for n in [4, 6, 20] {
         for r in [-0.3, 0.0, 0.3, 0.6, 0.9] {
@@ -239,7 +239,7 @@ fn the_correlation_of_a_simulated_process_is_found_from_few_samples_of_each_poin
 /// residuals is -1, the sum of squares is 4. Four independent values minus their mean give the ratio -1/4 on average,
 /// so the correlation is 0.
 #[test]
-fn a_known_series_has_the_correlations_computed_by_hand() {
+fn a_known_series_has_the_manually_computed_correlations() {
     let points = vec![vec![1.1, 1.0 / 1.1, 1.0 / 1.1, 1.1]; 20];
     let correlations = autocorrelation(&points[..]).unwrap();
     assert_eq!(correlations.pairs, 60);
@@ -257,7 +257,7 @@ fn a_known_series_has_the_correlations_computed_by_hand() {
 }
 
 #[test]
-fn intervals_of_alike_samples_cover_once_widened_and_are_refused_beyond() {
+fn intervals_of_correlated_samples_are_widened_or_refused() {
     let mut random = Pcg64Mcg::seed_from_u64(24);
     for n in [6, 20] {
         for r in [0.0, 0.3, 0.5, TOO_HIGH] {
@@ -309,7 +309,7 @@ fn store(launches: usize, r: f64) -> Samples {
 }
 
 #[test]
-fn samples_of_a_store_are_judged_by_launches_or_by_their_correlation() {
+fn samples_of_a_store_are_judged_by_launches_or_by_correlation() {
     let first = |samples: &Samples| samples.cells(&["block_words"]).unwrap()[0].summary("seconds").unwrap();
     let (several, correlated, too_correlated) = (store(3, 0.5), store(1, 0.5), store(1, 0.93));
     assert_eq!((first(&several).basis, first(&several).launches), (Basis::Launches, 3));
@@ -329,7 +329,7 @@ fn samples_of_a_store_are_judged_by_launches_or_by_their_correlation() {
 }
 
 #[test]
-fn launches_that_measured_different_points_give_no_interval_together() {
+fn launches_with_different_points_give_no_common_interval() {
     let samples = store(2, 0.0);
     let table = samples.table();
     // The second launch has no samples of one point.

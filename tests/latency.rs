@@ -25,7 +25,7 @@ fn four_lines() -> Vec<u64> {
 }
 
 #[test]
-fn a_chain_is_followed_from_any_place_and_leads_nowhere_else() {
+fn a_chain_works_from_any_place_and_stays_within_its_lines() {
     let words = four_lines();
     let chain = Chain::new(&words).expect("a chain");
     let mut places = [0, 8, 16, 24];
@@ -47,7 +47,7 @@ fn a_chain_is_followed_from_any_place_and_leads_nowhere_else() {
 }
 
 #[test]
-fn a_chase_through_overwritten_memory_is_found() {
+fn a_chase_through_overwritten_memory_is_detected() {
     const WORDS: usize = 512;
     let point =
         Point::new("calibrate.chase", 1).with_parameter("bytes", 8 * WORDS as u64).with_parameter("pages", "base");
@@ -83,7 +83,7 @@ fn outputs(parts: &Parts) -> Vec<(&'static str, u64)> {
 }
 
 #[test]
-fn parts_follow_each_other_until_two_in_a_row_are_alike() {
+fn parts_are_repeated_until_two_in_a_row_agree() {
     let mut parts = Parts::new(0.0);
     assert_eq!(follow_parts(&mut parts, &[9e-3, 6e-3, 5e-3, 5.09e-3]), [true, true, true, false]);
     assert_eq!(outputs(&parts), [("parts", 4), ("parts_alike", 1)]);
@@ -92,7 +92,7 @@ fn parts_follow_each_other_until_two_in_a_row_are_alike() {
 }
 
 #[test]
-fn parts_that_are_never_alike_end_and_say_so() {
+fn parts_that_never_agree_end_and_report_it() {
     let mut parts = Parts::new(0.0);
     let uneven = [0.4 * MAX_EXTRA_SECONDS, 0.2 * MAX_EXTRA_SECONDS, 0.5 * MAX_EXTRA_SECONDS];
     assert_eq!(follow_parts(&mut parts, &uneven), [true, true, false]);
@@ -103,7 +103,7 @@ fn parts_that_are_never_alike_end_and_say_so() {
 }
 
 #[test]
-fn parts_that_are_alike_while_others_warm_up_do_not_count() {
+fn parts_that_agree_during_the_warm_up_of_others_do_not_count() {
     let mut parts = Parts::new(0.75);
     // A plateau of half a second with wrong values.
     let slow = [0.125; 4];
@@ -114,7 +114,7 @@ fn parts_that_are_alike_while_others_warm_up_do_not_count() {
 }
 
 #[test]
-fn a_run_says_how_many_parts_it_had() {
+fn a_run_reports_its_number_of_parts() {
     for (kernel, ranks, settings) in [
         ("calibrate.chase", 1, [("bytes", 4096u64), ("steps", 1000)]),
         ("calibrate.core_to_core", 2, [("rounds", 50), ("first", 0)]),
@@ -145,7 +145,7 @@ fn region(probes: &[Probe], number: &str) -> u64 {
 }
 
 #[test]
-fn each_level_is_measured_well_inside() {
+fn each_cache_level_is_measured_well_inside_its_size() {
     for caches in [
         vec![32 << 10, 1 << 20, 32 << 20],
         vec![48 << 10, 2 << 20, 105 << 20],
@@ -198,7 +198,7 @@ fn read_seconds(second: f64, region: f64) -> f64 {
 }
 
 #[test]
-fn a_level_that_the_staircase_finds_smaller_is_measured_again_inside_it() {
+fn a_smaller_level_found_by_the_staircase_is_measured_again() {
     let host = machine(&[32 << 10, 2 << 20, 32 << 20]);
     let first = probes(&host, 1);
     let second = |size: f64| {
@@ -222,7 +222,7 @@ fn a_level_that_the_staircase_finds_smaller_is_measured_again_inside_it() {
 }
 
 #[test]
-fn few_launches_have_their_range_on_the_card_and_in_the_table() {
+fn the_card_and_the_table_give_the_range_of_few_launches() {
     let host = machine(&[32 << 10, 1 << 20, 32 << 20]);
     let node_probes = node_probes(&host, 2);
     let triad =
@@ -253,7 +253,7 @@ fn few_launches_have_their_range_on_the_card_and_in_the_table() {
 }
 
 #[test]
-fn runs_whose_parts_were_never_alike_are_told_in_the_table() {
+fn the_table_marks_runs_whose_parts_never_agreed() {
     let host = machine(&[32 << 10, 1 << 20, 32 << 20]);
     let node_probes = node_probes(&host, 2);
     let handover = node_probes.iter().find(|probe| probe.kernel == "calibrate.core_to_core").expect("a pair");

@@ -51,61 +51,61 @@ fn custom(template: &[&str]) -> apexmap_base::error::Result<Custom> {
 }
 
 #[test]
-fn the_local_launcher_is_the_worker_itself() {
+fn the_local_launcher_runs_the_worker_itself() {
     assert_eq!(line(&Local, &job("unused", 8, None)), (WORKER.into(), "".into()));
 }
 
 #[test]
-fn open_mpi_passes_on_what_changes_messages_and_is_not_its_own() {
+fn open_mpi_exports_message_settings_except_its_own() {
     let variables = ["OMPI_MCA_btl", "UCX_TLS"].map(String::from).to_vec();
     let (argv, _) = line(&OpenMpi, &LaunchJob { variables, ..job("mpirun", 4, None) });
     assert_eq!(argv, format!("mpirun|-n|4|--stdin|none|--bind-to|core|-x|UCX_TLS|{WORKER}"));
 }
 
 #[test]
-fn open_mpi_binds_each_rank_to_a_core_of_its_own() {
+fn open_mpi_binds_each_rank_to_a_separate_core() {
     let (argv, env) = line(&OpenMpi, &job("mpirun.openmpi", 4, None));
     assert_eq!(argv, format!("mpirun.openmpi|-n|4|--stdin|none|--bind-to|core|{WORKER}"));
     assert_eq!(env, "");
 }
 
 #[test]
-fn open_mpi_uses_hardware_threads_only_when_cores_do_not_suffice() {
+fn open_mpi_uses_hardware_threads_only_if_cores_are_too_few() {
     let (argv, env) = line(&OpenMpi, &job("mpirun", 5, None));
     assert_eq!(argv, format!("mpirun|-n|5|--stdin|none|--use-hwthread-cpus|--bind-to|hwthread|{WORKER}"));
     assert_eq!(env, "");
 }
 
 #[test]
-fn oversubscribed_open_mpi_yields_and_binds_to_nothing() {
+fn oversubscribed_open_mpi_yields_and_does_not_bind() {
     let (argv, env) = line(&OpenMpi, &job("mpirun", 9, None));
     assert_eq!(argv, format!("mpirun|-n|9|--stdin|none|--bind-to|none|{WORKER}"));
     assert_eq!(env, "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1");
 }
 
 #[test]
-fn open_mpi_gets_its_root_flag_only_as_root() {
+fn open_mpi_gets_its_root_flag_only_for_root() {
     let mut job = job("mpirun", 1, None);
     job.machine.root = true;
     assert_eq!(line(&OpenMpi, &job).1, "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
 }
 
 #[test]
-fn ranks_per_node_decide_what_fits_on_a_node() {
+fn open_mpi_receives_the_ranks_per_node() {
     let (argv, env) = line(&OpenMpi, &job("mpirun", 256, Some(4)));
     assert_eq!(argv, format!("mpirun|-n|256|--stdin|none|--map-by|ppr:4:node|--bind-to|core|{WORKER}"));
     assert_eq!(env, "");
 }
 
 #[test]
-fn ranks_of_an_allocation_spread_over_its_nodes() {
+fn ranks_of_an_allocation_are_spread_over_its_nodes() {
     let mut job = job("mpirun", 16, None);
     job.machine.nodes = 4;
     assert!(line(&OpenMpi, &job).0.contains("--bind-to|core"));
 }
 
 #[test]
-fn mpich_binds_to_cores_then_to_threads_then_not_at_all() {
+fn mpich_binds_to_cores_then_to_threads_or_not_at_all() {
     let argv = |ranks, per_node| line(&*launcher_named("mpich"), &job("mpiexec.mpich", ranks, per_node)).0;
     assert_eq!(argv(4, None), format!("mpiexec.mpich|-n|4|-bind-to|core|{WORKER}"));
     assert_eq!(argv(8, None), format!("mpiexec.mpich|-n|8|-bind-to|hwthread|{WORKER}"));
@@ -114,7 +114,7 @@ fn mpich_binds_to_cores_then_to_threads_then_not_at_all() {
 }
 
 #[test]
-fn srun_asks_for_tasks_and_ends_all_with_the_first_that_fails() {
+fn srun_requests_tasks_and_ends_all_after_the_first_failure() {
     let argv = |per_node| line(&*launcher_named("srun"), &job("srun", 256, per_node)).0;
     assert_eq!(argv(None), format!("srun|--ntasks=256|--kill-on-bad-exit=1|--input=none|{WORKER}"));
     let with_nodes = format!("srun|--ntasks=256|--ntasks-per-node=16|--kill-on-bad-exit=1|--input=none|{WORKER}");
@@ -123,7 +123,7 @@ fn srun_asks_for_tasks_and_ends_all_with_the_first_that_fails() {
 
 /// The machine has four cores with two hardware threads each.
 #[test]
-fn pals_is_told_of_ranks_on_nodes_and_of_what_they_are_bound_to() {
+fn pals_receives_the_ranks_per_node_and_their_binding() {
     let argv = |ranks, per_node| line(&*launcher_named("pals"), &job("mpiexec", ranks, per_node)).0;
     let rest = format!("--envall|{WORKER}");
     assert_eq!(argv(4, None), format!("mpiexec|-n|4|--cpu-bind|core|{rest}"));
@@ -133,7 +133,7 @@ fn pals_is_told_of_ranks_on_nodes_and_of_what_they_are_bound_to() {
 }
 
 #[test]
-fn flux_gets_nodes_and_tasks_with_a_core_each_or_whole_nodes() {
+fn flux_requests_nodes_and_tasks_with_one_core_each_or_whole_nodes() {
     let argv = |ranks, per_node| line(&*launcher_named("flux"), &job("flux", ranks, per_node)).0;
     let rest = format!("--setopt=exit-on-error|{WORKER}");
     let bound = "--cores-per-task=1|--setopt=cpu-affinity=per-task";
@@ -144,7 +144,7 @@ fn flux_gets_nodes_and_tasks_with_a_core_each_or_whole_nodes() {
 }
 
 #[test]
-fn srun_knows_which_of_its_plugins_goes_with_an_mpi() {
+fn the_srun_plugin_is_chosen_by_the_mpi_library() {
     // Recorded with Slurm 22.05; in earlier versions, the lines begin with "srun: ".
     let list = parse_types("MPI plugin types are...\n\tpmix\n\tnone\n\tcray_shasta\n\tpmi2\n");
     assert_eq!(list, ["pmix", "none", "cray_shasta", "pmi2"]);
@@ -165,7 +165,7 @@ fn srun_knows_which_of_its_plugins_goes_with_an_mpi() {
 }
 
 #[test]
-fn nodes_and_ranks_on_each_are_handed_to_every_launcher_that_knows_them() {
+fn nodes_and_ranks_per_node_are_passed_to_every_capable_launcher() {
     let mut job = job("x", 12, Some(3));
     job.nodes = Some(4);
     let srun = "x|--ntasks=12|--nodes=4|--ntasks-per-node=3|--kill-on-bad-exit=1|--input=none";
@@ -181,7 +181,7 @@ fn nodes_and_ranks_on_each_are_handed_to_every_launcher_that_knows_them() {
 }
 
 #[test]
-fn hosts_are_handed_to_every_launcher_that_can_be_told_of_them_as_many_as_a_launch_needs() {
+fn launchers_receive_only_the_hosts_that_a_launch_needs() {
     let mut job = job("x", 4, Some(2));
     job.hosts = ["a", "b", "c"].map(String::from).to_vec();
     let open_mpi = "x|-n|4|--stdin|none|--map-by|ppr:2:node|--host|a:2,b:2|--bind-to|core";
@@ -206,7 +206,7 @@ fn list(words: &[&str]) -> Result<Hosts, String> {
 }
 
 #[test]
-fn hosts_that_are_none_or_named_twice_are_refused() {
+fn invalid_and_duplicate_hosts_are_refused() {
     assert_eq!(list(&[]).unwrap_err(), "hosts: the list is empty");
     assert_eq!(list(&["a", "b:2", "a:4"]).unwrap_err(), "hosts: host a is listed twice");
     for wrong in ["", " ", "-a", "a b", "n[1-4]", "a,b", "a slots", "a:2 slots=2", "a;b"] {
@@ -218,7 +218,7 @@ fn hosts_that_are_none_or_named_twice_are_refused() {
 }
 
 #[test]
-fn a_host_file_may_be_that_of_either_mpi() {
+fn host_files_of_both_mpis_are_accepted() {
     let scratch = Scratch::new();
     let path = scratch.join("hosts");
     let read = |text: &str| {
@@ -238,18 +238,18 @@ fn a_host_file_may_be_that_of_either_mpi() {
 }
 
 #[test]
-fn the_ranks_of_a_host_are_those_asked_for_or_those_it_takes_or_one() {
+fn the_ranks_per_host_are_requested_listed_or_one() {
     assert_eq!(list(&["a", "b"]).unwrap().ranks_per_node(None).unwrap(), 1);
     assert_eq!(list(&["a", "b"]).unwrap().ranks_per_node(Some(8)).unwrap(), 8);
     assert_eq!(list(&["a:4", "b:6"]).unwrap().ranks_per_node(Some(4)).unwrap(), 4);
     let fewer = list(&["a:4", "b:6"]).unwrap().ranks_per_node(Some(5)).unwrap_err();
-    assert!(fewer.message.contains("host a takes 4 ranks, the sweep puts 5"), "{fewer}");
+    assert!(fewer.message.contains("host a takes 4 ranks, but the sweep puts 5"), "{fewer}");
     let differ = list(&["a:4", "b"]).unwrap().ranks_per_node(None).unwrap_err();
     assert!(differ.message.contains("different numbers of ranks"), "{differ}");
 }
 
 #[test]
-fn hosts_that_cannot_be_used_are_refused_before_anything_runs() {
+fn unusable_hosts_are_refused_before_a_launch() {
     let scratch = Scratch::new();
     let file = scratch.join("s.toml").to_str().unwrap().to_owned();
     let out = scratch.join("result").to_str().unwrap().to_owned();
@@ -270,7 +270,7 @@ fn hosts_that_cannot_be_used_are_refused_before_anything_runs() {
 }
 
 #[test]
-fn a_custom_command_is_filled_in_argument_by_argument() {
+fn a_custom_command_is_expanded_argument_by_argument() {
     let launcher =
         custom(&["jsrun", "-n{ranks}", "-r", "{ranks_per_node}", "{other}", "{worker}", "{arguments}"]).unwrap();
     let (argv, env) = line(&launcher, &job("jsrun", 6, Some(3)));
@@ -294,7 +294,7 @@ fn a_custom_command_without_its_placeholders_is_refused_by_name() {
 
 proptest! {
     #[test]
-    fn whatever_a_custom_argument_says_nothing_else_is_touched(text in "[a-z{} ]{0,20}", ranks in 1usize..100) {
+    fn expansion_of_a_custom_argument_changes_no_other_argument(text in "[a-z{} ]{0,20}", ranks in 1usize..100) {
         let launcher = custom(&["run", "{ranks}", &text, "{worker}", "{arguments}"]).unwrap();
         let argv = launcher.command(&job("run", ranks, None)).argv;
         prop_assert_eq!(&argv[1], &ranks.to_string());
@@ -333,13 +333,13 @@ fn templates_with_unknown_keys_or_placeholders_are_refused() {
 }
 
 #[test]
-fn an_unknown_launcher_is_answered_with_the_nearest_one() {
+fn an_unknown_launcher_gets_the_nearest_suggestion() {
     let error = find("opnmpi").err().unwrap();
     assert!(error.message.contains("opnmpi") && error.help.contains("did you mean \"openmpi\"?"), "{error}");
 }
 
 #[test]
-fn a_launcher_that_was_removed_is_answered_with_the_command_that_replaces_it() {
+fn a_removed_launcher_is_refused_with_its_replacement_command() {
     for (id, line) in [
         ("aprun", "aprun|-n|4|-j|1|-cc|cpu"),
         ("jsrun", "jsrun|--nrs=4|--tasks_per_rs=1|--cpu_per_rs=1|--bind=rs|--exit_on_error=1"),
@@ -364,7 +364,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 #[test]
-fn the_first_program_that_is_on_the_path_serves() {
+fn the_first_program_on_the_path_is_used() {
     let folder = folder("launch-path");
     let worker = folder.join("apexmap");
     assert_eq!(check(&OpenMpi, &worker, folder.as_os_str()).unwrap(), "mpirun");
@@ -375,7 +375,7 @@ fn the_first_program_that_is_on_the_path_serves() {
 }
 
 #[test]
-fn a_launcher_that_is_not_installed_is_refused_with_what_to_install() {
+fn a_missing_launcher_is_refused_with_install_instructions() {
     let folder = folder("launch-missing");
     let error = check(&*launcher_named("mpich"), &folder.join("apexmap"), folder.as_os_str()).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Environment);
@@ -384,7 +384,7 @@ fn a_launcher_that_is_not_installed_is_refused_with_what_to_install() {
 }
 
 #[test]
-fn a_worker_that_cannot_be_run_is_refused_before_the_launch() {
+fn an_unusable_worker_is_refused_before_the_launch() {
     let folder = folder("launch-worker");
     let refuse = |worker: &str| check(&OpenMpi, &folder.join(worker), folder.as_os_str()).unwrap_err();
     assert!(refuse("absent").message.contains("absent does not exist"));
@@ -393,7 +393,7 @@ fn a_worker_that_cannot_be_run_is_refused_before_the_launch() {
 }
 
 #[test]
-fn a_sweep_is_tried_with_its_largest_launch_and_nothing_of_it_stays() {
+fn try_runs_the_largest_launch_and_leaves_no_files() {
     let scratch = Scratch::new();
     let sweep = scratch.join("s.toml");
     let text =
@@ -410,7 +410,7 @@ fn a_sweep_is_tried_with_its_largest_launch_and_nothing_of_it_stays() {
 
 /// The trial also works for one rank, which has no pairs, and for an odd number of ranks.
 #[test]
-fn a_launch_of_one_rank_or_of_three_is_tried_too() {
+fn try_accepts_launches_of_one_and_of_three_ranks() {
     let scratch = Scratch::new();
     let sweep = scratch.join("s.toml");
     for (kernel, ranks, expected) in
@@ -431,7 +431,7 @@ fn a_launch_of_one_rank_or_of_three_is_tried_too() {
 }
 
 #[test]
-fn nodes_of_a_job_are_those_that_its_batch_system_tells() {
+fn the_node_count_of_a_job_is_read_from_its_batch_system() {
     let nodes = |name: &'static str, value: &str| {
         let value = value.to_owned();
         allocation::count_nodes(move |asked| (asked == name).then(|| value.clone()))
@@ -451,7 +451,7 @@ fn nodes_of_a_job_are_those_that_its_batch_system_tells() {
 
 /// On a node of two packages with four cores of two hardware threads each.
 #[test]
-fn ranks_of_a_node_are_placed_as_asked_where_the_launcher_can_be_told() {
+fn ranks_are_placed_as_requested_if_the_launcher_supports_it() {
     let argv = |launcher: &dyn Launcher, place, ranks, per_node| {
         let mut job = job("x", ranks, per_node);
         (job.place, job.machine.cores, job.machine.hardware_threads, job.machine.packages) = (Some(place), 8, 16, 2);

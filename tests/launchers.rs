@@ -165,7 +165,7 @@ fn check_launchers(tries: &[LauncherCase]) {
 const MISFIT_MESSAGE: &str = "its lines are inconsistent";
 
 #[test]
-fn whatever_a_launcher_prints_around_the_lines_of_the_worker_they_are_found() {
+fn worker_lines_are_found_in_any_output_of_a_launcher() {
     check_launchers(&[
         // A banner without a line break.
         ("printf 'job 4711 starting... '; exec \"$@\"", LONG_LIMITS, 0, "2 of 2 points done"),
@@ -178,7 +178,7 @@ fn whatever_a_launcher_prints_around_the_lines_of_the_worker_they_are_found() {
 }
 
 #[test]
-fn a_launch_that_says_what_it_was_not_asked_for_is_a_fault_and_none_of_that_counts() {
+fn an_unexpected_line_is_a_fault_and_its_samples_do_not_count() {
     let sed = |script: &str| format!("\"$@\" | sed -u '{script}'");
     let wrong = [
         (sed("/\"start\"/d"), "a sample without a start"),
@@ -217,7 +217,7 @@ fn a_launch_that_says_what_it_was_not_asked_for_is_a_fault_and_none_of_that_coun
 }
 
 #[test]
-fn a_launch_that_says_nothing_or_nothing_that_ends_is_given_up_in_time() {
+fn a_silent_launch_or_one_without_line_ends_is_stopped_in_time() {
     let silent = "did not start: no sign of life within 0.3 s";
     check_launchers(&[
         ("exec sleep 1000", SHORT_LIMITS, 3, silent),
@@ -234,7 +234,7 @@ fn a_launch_that_says_nothing_or_nothing_that_ends_is_given_up_in_time() {
 const STOP_FIRST: &str = "kill -STOP $$; exec \"$@\"";
 
 #[test]
-fn a_launch_that_is_stopped_is_given_up_in_time_and_ended() {
+fn a_suspended_launch_is_abandoned_in_time_and_killed() {
     let silent = "did not start: no sign of life within 0.3 s";
     let worker = format!("sh -c '{STOP_FIRST}' worker \"$@\"");
     check_launchers(&[
@@ -255,7 +255,7 @@ fn a_launch_that_is_stopped_is_given_up_in_time_and_ended() {
 }
 
 #[test]
-fn what_a_launch_measured_before_its_lines_did_not_fit_is_kept_and_does_not_count() {
+fn samples_before_an_inconsistent_line_are_kept_but_do_not_count() {
     let case = Case::new();
     let launcher = "\"$@\" | sed -u '/\"hello\"/h;/\"sample\"/{/\"repetition\":3/G}'";
     let output = case.run(launcher, LONG_LIMITS, 4);
@@ -275,7 +275,7 @@ fn what_a_launch_measured_before_its_lines_did_not_fit_is_kept_and_does_not_coun
 }
 
 #[test]
-fn a_run_that_does_not_end_is_a_failed_point_whatever_else_is_printed() {
+fn an_endless_run_is_a_failed_point_despite_other_output() {
     check_launchers(&[
         ("\"$@\" | sed -u '/\"start\"/q'; exec yes UCX WARN", SHORT_RUN_LIMIT, 4, "timed-out"),
         ("\"$@\" | sed -u '/\"start\"/q'; exec sleep 1000", SHORT_RUN_LIMIT, 4, "timed-out"),
@@ -284,7 +284,7 @@ fn a_run_that_does_not_end_is_a_failed_point_whatever_else_is_printed() {
 }
 
 #[test]
-fn launches_that_die_are_repeated_a_few_times_and_never_for_ever() {
+fn launches_that_die_are_retried_a_limited_number_of_times() {
     let again = "3 consecutive launches on 2 ranks ended without a sample";
     check_launchers(&[
         ("exit 0", LONG_LIMITS, 3, "did not start: the worker ended early"),
@@ -305,7 +305,7 @@ fn launches_that_die_are_repeated_a_few_times_and_never_for_ever() {
 }
 
 #[test]
-fn a_fault_of_the_set_up_is_told_once_and_points_wait_for_its_repair() {
+fn a_set_up_fault_is_reported_once_and_points_wait() {
     let error = "[n1:00065] *** An error occurred in MPI_Win_create\n[n1:00065] *** reported by process [1,0]\n[n1:00065] *** \
                  MPI_ERR_WIN: invalid window\n[n1:00065] *** MPI_ERRORS_ARE_FATAL\n";
     let rest = "srun: Job step aborted: Waiting up to 7 seconds for job step to finish.\n".repeat(20);
@@ -326,7 +326,7 @@ fn a_fault_of_the_set_up_is_told_once_and_points_wait_for_its_repair() {
 }
 
 #[test]
-fn what_a_launcher_says_on_standard_output_is_kept_and_its_cause_told() {
+fn launcher_output_is_kept_and_its_cause_is_reported() {
     let case = Case::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\nL = 1");
     let launcher = "echo '[proxy:0:0@n1] execvp error on file /w/apexmap (No such file or directory)'; exit 255";
     let output = case.run(launcher, LONG_LIMITS, 2);
@@ -339,7 +339,7 @@ fn what_a_launcher_says_on_standard_output_is_kept_and_its_cause_told() {
 }
 
 #[test]
-fn a_launcher_that_leaves_its_ranks_alone_is_followed_to_their_end() {
+fn ranks_that_outlive_their_launcher_are_followed_to_their_end() {
     check_launchers(&[
         ("setsid \"$@\" & exit 0", LONG_LIMITS, 0, "2 of 2 points done"),
         ("\"$@\" & exit 0", LONG_LIMITS, 0, "2 of 2 points done"),
@@ -348,7 +348,7 @@ fn a_launcher_that_leaves_its_ranks_alone_is_followed_to_their_end() {
 }
 
 #[test]
-fn a_process_that_a_launcher_takes_out_of_its_launch_on_purpose_stays() {
+fn a_process_detached_from_its_launch_on_purpose_is_not_killed() {
     let case = Case::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\nL = 1");
     let daemon = "env -u APEXMAP_LAUNCH setsid sleep 1000 > /dev/null 2>&1 &";
     let output = case.run(&format!("{daemon}\nexec \"$@\""), LONG_LIMITS, 2);
@@ -373,7 +373,7 @@ fn start_long_run(case: &Case, launcher: &str) -> Child {
 }
 
 #[test]
-fn a_launch_in_the_middle_of_a_run_ends_with_its_driver_however_that_ends() {
+fn a_launch_during_a_run_ends_with_its_driver() {
     use Signal::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
     for launcher in ["\"$@\"", "setsid \"$@\"", "(trap '' TERM; \"$@\")"] {
         for (signal, code) in [(SIGINT, Some(130)), (SIGTERM, Some(143)), (SIGHUP, Some(129)), (SIGKILL, None)] {
@@ -391,7 +391,7 @@ fn a_launch_in_the_middle_of_a_run_ends_with_its_driver_however_that_ends() {
 
 /// Uses a real MPI inside a script. The system sends a signal when a parent dies, but the script does not forward it.
 #[test]
-fn an_mpi_launch_in_a_script_ends_with_its_driver_however_that_ends() {
+fn an_mpi_launch_in_a_script_ends_with_its_driver() {
     needs!(Mpi);
     for mpi in [&OPEN_MPI, &MPICH] {
         let worker = mpi.worker().to_owned();
@@ -417,7 +417,7 @@ fn an_mpi_launch_in_a_script_ends_with_its_driver_however_that_ends() {
 
 /// As on another node: the first rank sees of the driver only the pipe that it writes to.
 #[test]
-fn all_ranks_end_in_the_middle_of_a_run_when_nobody_reads_the_lines_of_the_first() {
+fn all_ranks_end_during_a_run_when_the_output_pipe_closes() {
     use std::io::{BufRead, BufReader};
     needs!(Mpi);
     for mpi in [&OPEN_MPI, &MPICH] {
@@ -446,7 +446,7 @@ fn all_ranks_end_in_the_middle_of_a_run_when_nobody_reads_the_lines_of_the_first
 
 /// As started by `nohup` and `&` in a script.
 #[test]
-fn a_driver_that_ignores_ctrl_c_measures_on_and_its_launchers_may_hear_it() {
+fn a_driver_that_ignores_ctrl_c_continues_and_its_launcher_gets_it() {
     use std::os::unix::process::CommandExt;
     let case = Case::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\n[axes]\nL = [1, 8]");
     let heard = case.scratch.join("heard");
@@ -466,7 +466,7 @@ fn a_driver_that_ignores_ctrl_c_measures_on_and_its_launchers_may_hear_it() {
 }
 
 #[test]
-fn a_second_ctrl_c_ends_driver_and_launch_at_once() {
+fn a_second_ctrl_c_ends_driver_and_launch_immediately() {
     use std::os::unix::process::ExitStatusExt;
     let case = Case::empty(LONG_RUN);
     // The driver waits after the first signal, because the launch ignores SIGTERM.
@@ -484,7 +484,7 @@ fn a_second_ctrl_c_ends_driver_and_launch_at_once() {
 }
 
 #[test]
-fn a_worker_program_that_does_not_say_what_it_is_is_refused_in_time_and_ended() {
+fn a_worker_program_that_does_not_identify_itself_is_refused_in_time() {
     use apexmap_run::campaign::worker::query_info;
     let scratch = Scratch::new();
     let program = |name: &str, text: &str| {
@@ -510,7 +510,7 @@ fn a_worker_program_that_does_not_say_what_it_is_is_refused_in_time_and_ended() 
 }
 
 #[test]
-fn a_worker_named_without_a_folder_is_the_one_that_is_here() {
+fn a_worker_named_without_a_folder_is_taken_from_the_current_folder() {
     let scratch = Scratch::new();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_apexmap"), scratch.join("wk")).unwrap();
     // The PATH has another program with this name first.

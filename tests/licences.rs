@@ -66,7 +66,7 @@ fn parse_licence(rest: &mut &[&str]) -> Option<bool> {
 }
 
 #[test]
-fn expressions_are_read_with_their_choices_and_conditions() {
+fn expressions_are_parsed_with_choices_and_conditions() {
     for expression in [
         "MIT",
         "MIT OR AGPL-3.0-only",
@@ -86,7 +86,7 @@ fn expressions_are_read_with_their_choices_and_conditions() {
 
 #[test]
 #[ignore = "needs all crates, also those of other platforms; `make check` runs it"]
-fn every_dependency_is_permissive() {
+fn every_dependency_has_a_permissive_licence() {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
     let output = cargo.args(["metadata", "--format-version=1", "--locked", "--all-features"]).output().expect("cargo");

@@ -14,7 +14,7 @@ fn refusal(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn more_launches_than_points_could_be_measured_are_refused() {
+fn more_launches_than_the_point_limit_allows_are_refused() {
     let message = refusal("launches = 2", "launches = 4294967295");
     assert!(
         message.contains("4294967295 launches of 2 points") && message.contains("launches = 500000 or less"),
@@ -23,7 +23,7 @@ fn more_launches_than_points_could_be_measured_are_refused() {
 }
 
 #[test]
-fn more_ranks_than_threads_that_a_machine_runs_are_refused() {
+fn more_ranks_than_runnable_threads_are_refused() {
     let message = refusal(
         "apex_map.sequential\"\nM = 4096\nI = 64\nN = 2\n[axes]\nL = [1, 8]",
         "calibrate.get\"\nranks = 16777216",
@@ -32,7 +32,7 @@ fn more_ranks_than_threads_that_a_machine_runs_are_refused() {
 }
 
 #[test]
-fn ranks_as_threads_whose_rings_do_not_fit_into_memory_are_refused() {
+fn ranks_as_threads_with_rings_that_exceed_memory_are_refused() {
     let message = refusal(
         "apex_map.sequential\"\nM = 4096\nI = 64\nN = 2\n[axes]\nL = [1, 8]",
         "apex_map.two_sided\"\nranks = 4096\nM = 4096\nI = 64\nN = 2\nL = 1\nB = 1024",
@@ -55,7 +55,7 @@ proptest! {
 }
 
 #[test]
-fn conditions_nested_too_deep_are_refused_however_they_are_nested() {
+fn too_deeply_nested_conditions_are_refused_in_every_form() {
     let scratch = Scratch::new();
     let sweep = scratch.join("sweep.toml");
     for deep in ["(", "!", "-", "!(", "-("].map(|sign| sign.repeat(30_000)) {
@@ -66,7 +66,7 @@ fn conditions_nested_too_deep_are_refused_however_they_are_nested() {
 }
 
 #[test]
-fn the_name_of_a_file_is_checked_as_the_name_of_a_sweep_is() {
+fn a_file_name_is_checked_like_a_sweep_name() {
     let scratch = Scratch::new();
     for name in ["...toml", "..toml", ".hidden.toml", "a\u{1b}b.toml", "a\\b.toml"] {
         let sweep = scratch.join(name);

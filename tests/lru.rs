@@ -72,7 +72,7 @@ fn simulate_hits(accesses: &AccessPattern, cache: usize, before: usize, run: usi
 }
 
 #[test]
-fn hit_ratios_are_those_of_a_simulated_cache() {
+fn hit_ratios_match_a_simulated_cache() {
     for alpha in [1.0, 0.5, 0.1, 0.01] {
         for (block, once) in [(1.0, 0.125), (1.0, 0.0), (1.0, 1.5), (8.0, 0.125)] {
             for cache in [512, 4096] {
@@ -117,7 +117,7 @@ fn simulate_shared_cache(
 }
 
 #[test]
-fn ranks_that_share_a_cache_have_their_part_of_it_each() {
+fn ranks_that_share_a_cache_each_get_their_share() {
     for (alpha, ranks, cache) in [(1.0, 2, 4096), (0.3, 4, 4096), (0.05, 2, 1024)] {
         let lines = 8192u32;
         let expected =
@@ -136,7 +136,7 @@ fn ranks_that_share_a_cache_have_their_part_of_it_each() {
 }
 
 #[test]
-fn what_a_rank_serves_others_shares_its_cache_with_what_it_reads() {
+fn requests_that_a_rank_serves_share_its_cache_with_its_own_reads() {
     let lines = 8192u64;
     for (alpha, ranks, cache) in [(1.0, 2u64, 2048), (0.3, 2, 2048), (0.3, 4, 1024), (0.02, 2, 512), (0.5, 12, 1024)] {
         let accesses =
@@ -168,7 +168,7 @@ fn mean_of_other_ranks(ratios: &[f64], alpha: f64, ranks: u64) -> f64 {
 }
 
 #[test]
-fn a_block_longer_than_the_cache_is_never_found_there() {
+fn a_block_larger_than_the_cache_never_hits() {
     let accesses = AccessPattern { alpha: 0.01, lines: 4096.0, ranks: 1.0, block: 64.0, once: 0.0, others: 0.0 };
     assert_eq!(accesses.hits(32.0).own.lines, 0.0);
     assert_eq!(simulate_hits(&accesses, 32, 0, 2000, 1), 0.0);
@@ -201,7 +201,7 @@ fn simulate_with_bursts(accesses: &AccessPattern, cache: usize, burst: usize, ru
 }
 
 #[test]
-fn others_who_fill_a_cache_in_three_bursts_take_the_lines_that_are_read_least() {
+fn bursts_of_other_ranks_displace_the_least_read_lines() {
     for (alpha, others) in [(1.0, 2.0), (0.3, 0.5), (0.3, 8.0), (0.05, 4.0)] {
         let (lines, cache) = (512.0, 8192);
         let accesses = AccessPattern { alpha, lines, ranks: 1.0, block: 1.0, once: 0.0, others };
@@ -217,7 +217,7 @@ fn others_who_fill_a_cache_in_three_bursts_take_the_lines_that_are_read_least() 
 }
 
 #[test]
-fn a_block_is_whole_until_the_first_of_its_lines_is_taken() {
+fn a_block_is_complete_until_its_first_line_is_displaced() {
     let (blocks, block, cache) = (64.0, 8.0, 65536.0);
     let mut random = Pcg64Mcg::seed_from_u64(7);
     // Number of accesses for which a line stays: large and small relative to the 64 until its block is read again.

@@ -20,7 +20,7 @@ fn error_of(numbers: &str) -> (String, String, Option<String>) {
 const CLOCK: &str = "[numbers.clock_hz]\nvalue = 850\nunit = \"MHz\"\nhow = \"paper\"\n";
 
 #[test]
-fn numbers_are_given_in_the_unit_of_their_source_and_read_in_base_units() {
+fn numbers_in_source_units_are_read_in_base_units() {
     let text = format!(
         "{CLOCK}[numbers.update_seconds]\nvalue = 90\nunit = \"cycles\"\nlow = 85\nhigh = 170\nhow = \"paper\"\n\
          [numbers.network_latency_seconds]\nvalue = 7\nunit = \"us\"\nhow = \"paper\"\n\
@@ -39,7 +39,7 @@ fn numbers_are_given_in_the_unit_of_their_source_and_read_in_base_units() {
 }
 
 #[test]
-fn a_bandwidth_also_gives_the_seconds_a_byte_and_the_other_way_round() {
+fn a_bandwidth_also_gives_seconds_per_byte_and_the_reverse() {
     let text = "[numbers.network_bandwidth_bytes_per_second]\nvalue = 2\nunit = \"GB/s\"\nlow = 1\nhigh = 4\nhow = \"x\"\n\
                 [numbers.copy_seconds_per_byte--huge]\nvalue = 0.5\nunit = \"ns/B\"\nhow = \"x\"\n";
     let card = card(text).expect("a card");
@@ -51,7 +51,7 @@ fn a_bandwidth_also_gives_the_seconds_a_byte_and_the_other_way_round() {
 }
 
 #[test]
-fn a_card_takes_every_unit_of_its_kind() {
+fn a_card_accepts_every_unit_of_the_right_kind() {
     for (name, unit) in [
         ("update_seconds", Unit::Seconds),
         ("copy_seconds_per_byte", Unit::SecondsPerByte),
@@ -74,7 +74,7 @@ fn a_card_takes_every_unit_of_its_kind() {
 }
 
 #[test]
-fn qualified_numbers_are_found_beside_the_plain_one() {
+fn qualified_numbers_are_found_next_to_plain_ones() {
     let mut card = Card::new("M", "made up", "test");
     for (name, value) in
         [("update_seconds", 3.0), ("update_seconds--128MiB-huge", 1.0), ("update_seconds--1GiB-base", 2.0)]
@@ -89,7 +89,7 @@ fn qualified_numbers_are_found_beside_the_plain_one() {
 }
 
 #[test]
-fn errors_show_the_place_and_what_would_be_right() {
+fn errors_show_the_place_and_the_expected_value() {
     let (message, advice, place) = error_of("[numbers.update_second]\nvalue = 1\nunit = \"s\"\nhow = \"x\"\n");
     assert!(message.contains("update_second") && advice.contains("\"update_seconds\""), "{message} {advice}");
     assert_eq!(place.as_deref(), Some("update_second"));
@@ -130,7 +130,7 @@ fn unit(kind: Unit) -> &'static str {
 }
 
 #[test]
-fn every_published_machine_can_be_read_and_says_where_each_number_is_from() {
+fn every_published_machine_is_readable_and_cites_its_sources() {
     assert_eq!(PUBLISHED.len(), 7);
     for (name, _) in PUBLISHED {
         let card = Card::find(name).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -147,7 +147,7 @@ fn every_published_machine_can_be_read_and_says_where_each_number_is_from() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back(
+    fn written_cards_are_read_back(
         name in "\\PC*", how in "\\PC*",
         values in proptest::collection::vec((0..CATALOGUE.len(), 0.0..1e300f64, proptest::option::of(0.0..1.0f64)), 0..8),
     ) {
@@ -166,7 +166,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_the_reader_panic(text in "\\PC*", key in "[a-z_-]{1,20}", value in "[-0-9a-z.\"]{0,8}") {
+    fn no_text_makes_the_card_reader_panic(text in "\\PC*", key in "[a-z_-]{1,20}", value in "[-0-9a-z.\"]{0,8}") {
         let _ = Card::parse(&text, Path::new("m.toml"));
         let _ = card(&format!("[numbers.{key}]\nvalue = {value}\nhow = \"x\"\n"));
     }
@@ -174,7 +174,7 @@ proptest! {
 
 /// Every name in cards and calibrations survives reading and writing.
 #[test]
-fn names_of_numbers_are_written_as_they_are_read() {
+fn names_of_numbers_survive_writing_and_reading() {
     let mut names: Vec<String> = Vec::new();
     for (card_name, _) in PUBLISHED {
         let card = Card::find(card_name).expect("a published card");
@@ -196,7 +196,7 @@ fn names_of_numbers_are_written_as_they_are_read() {
 
 /// Constants make a wrong name a compile error.
 #[test]
-fn the_program_asks_cards_for_numbers_by_constants_of_the_catalogue() {
+fn the_program_reads_card_numbers_through_catalogue_constants() {
     for folder in ["src/theory", "src/study", "src/pages", "src/results", "src/commands"] {
         for (file, text) in sources(folder) {
             for asked in ["get", "best", "require", "set", "variants", "interval", "range"] {
@@ -225,13 +225,13 @@ fn word() -> impl Strategy<Value = Word> {
 
 proptest! {
     #[test]
-    fn a_name_made_of_words_is_read_back(entry in prop::sample::select(CATALOGUE.iter().collect::<Vec<_>>()), words in prop::collection::vec(word(), 0..5)) {
+    fn a_generated_name_is_read_back(entry in prop::sample::select(CATALOGUE.iter().collect::<Vec<_>>()), words in prop::collection::vec(word(), 0..5)) {
         let name = NumberName::new(entry).with_qualifier(words);
         prop_assert_eq!(NumberName::parse(&name.to_string()).expect("a name"), name);
     }
 
     #[test]
-    fn any_text_is_refused_or_written_as_it_was_read(text in "[a-zA-Z0-9_ -]{0,30}", whole in any::<String>()) {
+    fn any_text_is_refused_or_written_unchanged(text in "[a-zA-Z0-9_ -]{0,30}", whole in any::<String>()) {
         for text in [format!("read_seconds--{text}"), whole] {
             if let Ok(name) = NumberName::parse(&text) {
                 prop_assert_eq!(name.to_string(), text);

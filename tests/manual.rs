@@ -114,7 +114,7 @@ fn assert_output(output: &Output, code: i32, expected: &str) {
 }
 
 #[test]
-fn what_was_run_by_hand_is_as_if_the_driver_had_run_it() {
+fn a_manual_run_gives_the_same_result_as_the_driver() {
     let trip = ManualRun::new(SMALL_SWEEP);
     assert_output(&trip.export(&[]), 0, "4 launches of 16 points");
     assert_output(&apexmap(&["status", &trip.out]), 0, "no output imported yet");
@@ -145,7 +145,7 @@ fn what_was_run_by_hand_is_as_if_the_driver_had_run_it() {
 }
 
 #[test]
-fn the_scripts_of_both_mpis_run_their_launches() {
+fn the_scripts_for_both_mpis_run_their_launches() {
     needs!(Mpi);
     for (mpi, launcher) in [(&OPEN_MPI, "openmpi"), (&MPICH, "mpich")] as [(&Mpi, &str); 2] {
         let trip = ManualRun::new(
@@ -162,7 +162,7 @@ fn the_scripts_of_both_mpis_run_their_launches() {
 }
 
 #[test]
-fn an_output_that_was_cut_off_gives_what_it_has_and_the_rest_comes_later() {
+fn a_truncated_output_gives_its_samples_and_later_the_rest() {
     let trip = ManualRun::new(SMALL_SWEEP);
     assert_output(&trip.export(&[]), 0, "");
     trip.run_scripts();
@@ -191,7 +191,7 @@ fn an_output_that_was_cut_off_gives_what_it_has_and_the_rest_comes_later() {
 }
 
 #[test]
-fn what_is_left_after_a_cut_is_run_or_exported_again() {
+fn points_missing_from_an_output_are_run_or_exported_again() {
     for by_hand in [true, false] {
         let trip = ManualRun::new(SMALL_SWEEP);
         assert_output(&trip.export(&[]), 0, "");
@@ -218,7 +218,7 @@ fn what_is_left_after_a_cut_is_run_or_exported_again() {
 }
 
 #[test]
-fn outputs_of_other_plans_and_broken_ones_are_refused_with_the_reason() {
+fn damaged_outputs_and_outputs_of_other_plans_are_refused() {
     let trip = ManualRun::new(SMALL_SWEEP);
     assert_output(&trip.export(&[]), 0, "");
     let other = ManualRun::new(&SMALL_SWEEP.replace("[0.1, 1.0]", "[0.2, 1.0]"));
@@ -276,7 +276,7 @@ fn outputs_of_other_plans_and_broken_ones_are_refused_with_the_reason() {
 }
 
 #[test]
-fn a_worker_that_gave_up_is_told_of_and_its_point_has_failed() {
+fn the_fatal_error_of_a_worker_is_reported_and_its_point_fails() {
     let trip = ManualRun::new(SMALL_SWEEP);
     assert_output(&trip.export(&[]), 0, "");
     trip.run_scripts();
@@ -294,7 +294,7 @@ fn a_worker_that_gave_up_is_told_of_and_its_point_has_failed() {
 }
 
 #[test]
-fn no_text_of_a_sweep_or_a_path_is_run_by_a_script() {
+fn scripts_never_execute_text_from_a_sweep_or_a_path() {
     let command = r#"["sh", "-c", "echo \"$2\" >marks; exec \"$1\" $3 $4 $5 $6 $7 $8 $9", "x'; touch evil; '", "{worker}", "$(touch evil) `touch evil` {ranks}", "{arguments}"]"#;
     let trip = ManualRun::new(
         &SMALL_SWEEP
@@ -370,7 +370,7 @@ fn is_sound(bytes: &[u8]) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn progress_in_an_output_is_not_taken_into_the_result() {
+fn progress_in_an_output_is_not_imported() {
     let jobs = BTreeMap::from([("0a-1".to_owned(), job())]);
     let output = read(&complete_output()[..], &jobs, "b").expect("an output");
     assert_eq!((output.samples, output.incomplete_reason), (4, None));
@@ -380,7 +380,7 @@ fn progress_in_an_output_is_not_taken_into_the_result() {
 
 proptest! {
     #[test]
-    fn an_output_cut_anywhere_gives_its_whole_samples(share in 0.0f64..1.0) {
+    fn an_output_truncated_anywhere_gives_its_complete_samples(share in 0.0f64..1.0) {
         let bytes = complete_output();
         let cut = &bytes[..(share * bytes.len() as f64) as usize];
         let complete_samples = String::from_utf8_lossy(cut).split_inclusive('\n').filter(|line| line.ends_with('\n') && line.contains("\"sample\"")).count();
@@ -397,7 +397,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_outputs_are_refused_or_sound(
+    fn damaged_outputs_are_refused_or_valid(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4), swap in any::<(prop::sample::Index, prop::sample::Index)>(),
     ) {
         let mut bytes = complete_output();
@@ -414,7 +414,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_are_more_than_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn any_bytes_are_refused_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         is_sound(&bytes)?;
         is_sound(&[&complete_output()[..], &bytes[..]].concat())?;
     }

@@ -96,7 +96,7 @@ fn points(family: &str, ranks: usize) -> Vec<Point> {
 }
 
 #[test]
-fn the_kernels_of_a_family_take_as_much_memory_in_one_launch_as_is_planned() {
+fn the_kernels_of_a_family_use_the_planned_memory_in_one_launch() {
     for ranks in [16, 64] {
         for family in ["apex_map", "random_access", "message_rate", "calibrate"] {
             let points = points(family, ranks);
@@ -107,7 +107,7 @@ fn the_kernels_of_a_family_take_as_much_memory_in_one_launch_as_is_planned() {
 }
 
 #[test]
-fn twelve_kernels_take_as_much_memory_in_one_launch_as_is_planned() {
+fn twelve_kernels_use_the_planned_memory_in_one_launch() {
     let ids = [
         "apex_map.two_sided",
         "apex_map.one_sided",
@@ -201,7 +201,7 @@ fn assert_killed_then_measured(name: &str, launch: &str, reason: &str) {
 }
 
 #[test]
-fn a_launch_that_the_system_ends_for_lack_of_memory_is_told_as_such_and_measured_when_there_is_some() {
+fn an_oom_kill_is_reported_and_a_rerun_with_more_memory_succeeds() {
     needs!(MemoryLimits);
     let twice = "was killed by the system twice: out of memory; the plan estimated";
     assert_killed_then_measured("threads", "", twice);

@@ -74,7 +74,7 @@ fn verify(ranks: usize) {
 }
 
 #[test]
-fn every_pattern_brings_every_message_on_two_ranks() {
+fn every_pattern_delivers_every_message_on_two_ranks() {
     assert_eq!(kernel_ids().len(), 7);
     let tried: std::collections::BTreeSet<String> = points(2).into_iter().map(|point| point.kernel).collect();
     assert_eq!(tried.len(), 7, "all patterns run on two ranks: {tried:?}");
@@ -82,12 +82,12 @@ fn every_pattern_brings_every_message_on_two_ranks() {
 }
 
 #[test]
-fn every_pattern_brings_every_message_on_three_to_six_ranks() {
+fn every_pattern_delivers_every_message_on_three_to_six_ranks() {
     (3..=6).for_each(verify);
 }
 
 #[test]
-fn messages_are_counted_once_and_where_they_are_sent() {
+fn messages_are_counted_once_at_the_sender() {
     let work = |kernel: &str, ranks: usize, senders: Option<u64>| {
         let mut point = Point::new(&format!("message_rate.{kernel}"), ranks).with_parameter("message_bytes", 12u64);
         point = point.with_parameter("messages", 128u64).with_parameter("window", 64u64);
@@ -138,14 +138,14 @@ fn cases() -> Vec<(&'static str, &'static str)> {
 }
 
 #[test]
-fn without_a_fault_the_faulty_transport_brings_everything() {
+fn the_faulty_transport_without_a_fault_delivers_all_messages() {
     for (kernel, operation) in cases() {
         assert_eq!(verdict_with_fault(kernel, operation, 16, Fault::None), Ok(()), "{kernel} {operation}");
     }
 }
 
 #[test]
-fn a_transport_that_does_nothing_is_found_out() {
+fn a_transport_that_sends_no_message_is_detected() {
     for (kernel, operation) in cases() {
         for bytes in [4, 8, 4096] {
             assert!(verdict_with_fault(kernel, operation, bytes, Fault::Nothing).is_err(), "{kernel} {operation}");
@@ -154,7 +154,7 @@ fn a_transport_that_does_nothing_is_found_out() {
 }
 
 #[test]
-fn lost_messages_are_found_out() {
+fn lost_messages_are_detected() {
     for (kernel, operation) in cases() {
         for bytes in [4, 8, 4096] {
             let verdict = verdict_with_fault(kernel, operation, bytes, Fault::Lost { every: 7 });
@@ -164,7 +164,7 @@ fn lost_messages_are_found_out() {
 }
 
 #[test]
-fn corrupted_messages_are_found_out() {
+fn corrupted_messages_are_detected() {
     for (kernel, operation) in cases() {
         for (bytes, item) in [(4, 0), (8, 0), (8, 1), (4096, 0), (4096, 700), (4096, 1023)] {
             let verdict = verdict_with_fault(kernel, operation, bytes, Fault::Corrupted { every: 7, item });
@@ -174,7 +174,7 @@ fn corrupted_messages_are_found_out() {
 }
 
 #[test]
-fn messages_that_change_places_are_found_out() {
+fn swapped_messages_are_detected() {
     for operation in ["send", "put"] {
         for bytes in [4, 4096] {
             assert!(verdict_with_fault("streaming", operation, bytes, Fault::Swapped).is_err(), "{operation} {bytes}");
@@ -183,7 +183,7 @@ fn messages_that_change_places_are_found_out() {
 }
 
 #[test]
-fn points_that_cannot_run_are_refused_with_what_can() {
+fn points_that_cannot_run_are_refused_with_an_alternative() {
     let refusal = |point: Point| kernels::complete(point).expect_err("it cannot run");
     let streaming = |ranks| Point::new("message_rate.streaming", ranks);
     assert!(refusal(streaming(2).with_parameter("message_bytes", 6u64)).contains("use 4 or 8"));
@@ -200,7 +200,7 @@ fn points_that_cannot_run_are_refused_with_what_can() {
 }
 
 #[test]
-fn memory_covers_what_is_sent_and_what_is_kept() {
+fn the_memory_estimate_covers_sent_and_kept_messages() {
     let memory = |operation: &str, buffers: &str| {
         let point = Point::new("message_rate.streaming", 2)
             .with_parameter("message_bytes", 100u64)
@@ -226,7 +226,7 @@ fn sort(mut list: Vec<usize>) -> Vec<usize> {
 
 proptest! {
     #[test]
-    fn cyclic_destinations_are_the_counterparts_on_all_other_nodes_in_turn(
+    fn cyclic_destinations_are_the_counterparts_on_all_other_nodes(
         window in 1..40usize, nodes in 1..20usize, cores in 1..5usize, core in 0..4usize,
     ) {
         let core = core % cores;
@@ -249,7 +249,7 @@ proptest! {
     }
 
     #[test]
-    fn block_cyclic_destinations_come_in_blocks_and_as_often_as_cyclic_ones(
+    fn block_cyclic_destinations_come_in_blocks_with_cyclic_frequency(
         blocks in 1..10usize, block in 1..10usize, nodes in 1..20usize, cores in 1..5usize, core in 0..4usize,
     ) {
         let (core, window) = (core % cores, blocks * block);
@@ -261,7 +261,7 @@ proptest! {
     }
 
     #[test]
-    fn random_destinations_are_other_ranks(window in 1..200usize, ranks in 2..20usize, own in 0..20usize, random: u64) {
+    fn random_destinations_exclude_the_sender(window in 1..200usize, ranks in 2..20usize, own in 0..20usize, random: u64) {
         let own = own % ranks;
         let list = destinations(&Random::new(window, ranks, own, random));
         prop_assert_eq!(list.len(), window);
@@ -269,7 +269,7 @@ proptest! {
     }
 
     #[test]
-    fn a_message_is_intact_as_filled_and_stamped_and_no_other_way(
+    fn only_a_filled_and_stamped_message_is_intact(
         items in 1..100usize, identity: u64, round: u32, place: prop::sample::Index, flip in 1..u32::MAX,
     ) {
         let mut message = vec![0; items];
@@ -283,7 +283,7 @@ proptest! {
 }
 
 #[test]
-fn random_destinations_are_each_as_likely() {
+fn random_destinations_are_equally_likely() {
     let list = destinations(&Random::new(40_000, 5, 2, 7));
     for to in [0, 1, 3, 4] {
         let count = list.iter().filter(|&&other| other == to).count() as f64;

@@ -27,14 +27,14 @@ fn verify(mpi: &Mpi, ranks: usize) {
 }
 
 #[test]
-fn open_mpi_brings_every_message_on_one_to_five_ranks() {
+fn open_mpi_delivers_every_message_on_one_to_five_ranks() {
     needs!(Mpi);
     assert!(points(1).is_empty(), "needs at least two ranks");
     (2..=5).for_each(|ranks| verify(&OPEN_MPI, ranks));
 }
 
 #[test]
-fn mpich_brings_every_message_on_one_to_five_ranks() {
+fn mpich_delivers_every_message_on_one_to_five_ranks() {
     needs!(Mpi);
     (2..=5).for_each(|ranks| verify(&MPICH, ranks));
 }

@@ -26,7 +26,7 @@ fn as_printed(value: f64, printed: &str) -> String {
 }
 
 #[test]
-fn every_model_says_what_it_is_and_predicts_something_positive_from_its_first_guesses() {
+fn every_model_has_a_description_and_predicts_a_positive_value() {
     let ids: BTreeSet<_> = ALL.iter().map(|model| model.about().id).collect();
     assert_eq!(ids.len(), ALL.len());
     for model in ALL {
@@ -52,7 +52,7 @@ fn every_model_says_what_it_is_and_predicts_something_positive_from_its_first_gu
 }
 
 #[test]
-fn linear_models_are_linear_in_what_they_fit() {
+fn linear_models_are_linear_in_the_fitted_parameters() {
     for model in ALL.iter().filter(|model| model.about().linear) {
         let about = model.about();
         let some = |v: &models::Variable| if v.domain == models::Domain::Share { 0.5 } else { 64.0 };
@@ -75,7 +75,7 @@ fn linear_models_are_linear_in_what_they_fit() {
 }
 
 #[test]
-fn the_hypercube_model_gives_the_paper_s_model_row_to_the_last_digit() {
+fn the_hypercube_model_gives_the_model_row_of_the_paper_exactly() {
     let table = paper_tables::table("hypercube-table-2").expect("a table");
     let mut compared = 0;
     for (row, printed) in
@@ -90,7 +90,7 @@ fn the_hypercube_model_gives_the_paper_s_model_row_to_the_last_digit() {
 }
 
 #[test]
-fn odd_stages_explain_the_ranks_of_table_2_that_are_no_powers_of_two() {
+fn odd_stages_explain_the_other_rank_counts_of_table_2() {
     // T_1 and T_C are the paper's values for powers of two. log2 P alone is 14 % to 26 % off at 200 and 300 ranks.
     let table = paper_tables::table("hypercube-table-2").expect("a table");
     let others = |pair: &(f64, f64)| !(pair.0 as u64).is_power_of_two();
@@ -121,7 +121,7 @@ fn longest_path(ranks: u64) -> f64 {
 }
 
 #[test]
-fn stages_are_those_of_the_kernel_and_log2_p_for_powers_of_two() {
+fn stages_match_the_kernel_and_are_log2_p_for_powers_of_two() {
     for ranks in 1..300u64 {
         let stages = hypercube::stages(ranks as f64);
         assert!((stages.total + ODD_STAGE * stages.odd - longest_path(ranks)).abs() < 1e-9, "{ranks}: {stages:?}");
@@ -138,7 +138,7 @@ fn stages_are_those_of_the_kernel_and_log2_p_for_powers_of_two() {
 }
 
 #[test]
-fn one_all_to_all_sends_a_message_to_every_other_rank() {
+fn an_all_to_all_sends_one_message_to_every_other_rank() {
     // Section 2: L = P - 1 and V = Q (P - 1) / P for the all-to-all exchange, log2 P and Q log2(P) / 2 for the
     // hypercube.
     let model = models::find("random_access.all_to_all").expect("a model");
@@ -175,7 +175,7 @@ fn exchanges_send_the_messages_and_volumes_of_the_paper() {
 }
 
 #[test]
-fn buckets_of_roles_are_those_of_table_4_from_256_nodes_on_and_differ_below() {
+fn buckets_of_roles_match_table_4_from_256_nodes_and_differ_below() {
     let table = paper_tables::table("bluegene-table-4").expect("a table");
     let pairs = table.pairs("nodes", "bucket_updates");
     let differing: Vec<_> =
@@ -191,7 +191,7 @@ fn buckets_of_roles_are_those_of_table_4_from_256_nodes_on_and_differ_below() {
 }
 
 #[test]
-fn equation_7_gives_the_printed_bottlenecks_but_for_three_rows_that_do_not_follow_it() {
+fn equation_7_gives_the_printed_bottlenecks_except_for_three_rows() {
     let table = paper_tables::table("bluegene-table-4").expect("a table");
     let mut apart = Vec::new();
     for (nodes, printed) in table.pairs("nodes", "bgp_multi_bottleneck") {
@@ -205,7 +205,7 @@ fn equation_7_gives_the_printed_bottlenecks_but_for_three_rows_that_do_not_follo
 }
 
 #[test]
-fn any_division_of_the_cores_has_the_buckets_and_loads_that_are_counted_manually() {
+fn any_division_of_the_cores_has_the_manually_counted_loads() {
     let division = |cores, routers, dimensions| roles::Division { cores, routers, dimensions };
     // 64 nodes, 4 x 4 x 4. The paper's four cores: 9 to other nodes, 12 received, 2 x 6 local: X + Y + Z + 21.
     assert_eq!(division(4, 3, 3).buckets(64.0), 33.0);
@@ -252,7 +252,7 @@ fn any_division_of_the_cores_has_the_buckets_and_loads_that_are_counted_manually
 }
 
 #[test]
-fn routing_on_one_core_gives_the_measured_cost_on_64_nodes() {
+fn single_core_routing_costs_match_the_measurement_on_64_nodes() {
     assert_eq!(roles::hops(64.0), 2.25);
     let rate = predict("random_access.routed", "bluegene-p", &[("P", 64.0)]).value;
     assert!((64.0 * 850e6 / rate - 456.5).abs() < 1e-6); // printed as 457
@@ -260,7 +260,7 @@ fn routing_on_one_core_gives_the_measured_cost_on_64_nodes() {
 }
 
 #[test]
-fn equation_1_gives_both_crossovers_that_the_paper_names() {
+fn equation_1_gives_both_crossovers_of_the_paper() {
     let bottleneck = |nodes: u64, per_node: f64| {
         let given = [("P", nodes as f64 * per_node), ("ranks_per_node", per_node)];
         predict("random_access.bottleneck", "bluegene-p", &given).bottleneck
@@ -272,7 +272,7 @@ fn equation_1_gives_both_crossovers_that_the_paper_names() {
 }
 
 #[test]
-fn bisections_are_counted_as_on_paper() {
+fn bisections_match_manual_counts() {
     assert_eq!(topology::sides(8192, 3), [32, 16, 16]);
     assert_eq!(topology::sides(96, 3), [6, 4, 4]);
     assert_eq!(topology::sides(7, 2), [7, 1]);
@@ -289,7 +289,7 @@ fn bisections_are_counted_as_on_paper() {
 }
 
 #[test]
-fn the_bounds_of_the_network_interface_are_those_of_the_equations() {
+fn the_bounds_of_the_network_interface_match_the_equations() {
     let card = Card::find("simulated-nic").expect("a card");
     let p = models::find("message_rate.nic").expect("a model").parameters(&card).expect("parameters");
     let [cores, io, link] = nic::bounds(&[8.0, 4.0, 0.0], &p);
@@ -319,7 +319,7 @@ fn the_bounds_of_the_network_interface_are_those_of_the_equations() {
 }
 
 #[test]
-fn each_pattern_of_messages_has_the_processor_time_of_its_own_or_that_of_streaming() {
+fn each_message_pattern_uses_its_processor_time_or_that_of_streaming() {
     let model = models::find("message_rate.nic").expect("a model");
     let mut card = Card::find("simulated-nic").expect("a card");
     let rate = |card: &Card, pattern: f64| {
@@ -348,7 +348,7 @@ fn each_pattern_of_messages_has_the_processor_time_of_its_own_or_that_of_streami
 }
 
 #[test]
-fn compact_models_of_apex_map_give_the_values_that_are_counted_manually() {
+fn compact_models_of_apex_map_match_manual_calculations() {
     let rate = |id: &str, given: &[(&str, f64)], p: &[f64]| {
         let model = models::find(id).expect("a model");
         let x = model
@@ -396,7 +396,7 @@ const MACHINE: [f64; 28] = [
 ];
 
 #[test]
-fn the_time_of_a_read_that_hits_is_its_issue_and_that_of_one_that_misses_its_latency() {
+fn a_hit_takes_its_issue_time_and_a_miss_its_latency() {
     let model = models::find("apex_map.surface").expect("a model");
     let rate = |alpha: f64, block: f64, words: f64| {
         model.predict(&[alpha, block, words, 1.0, 2097152.0, 0.0, 0.0, 0.0], &MACHINE)
@@ -430,7 +430,7 @@ fn the_time_of_a_read_that_hits_is_its_issue_and_that_of_one_that_misses_its_lat
 }
 
 #[test]
-fn others_that_use_the_last_cache_leave_lines_there_for_the_time_on_the_card() {
+fn lines_displaced_by_others_slow_reads_from_the_last_cache() {
     let model = models::find("apex_map.surface").expect("a model");
     let index_of = |name: &str| model.about().parameters.iter().position(|p| p.number == name).expect("a number");
     let seconds = |alpha: f64, words: f64, rate: f64, drawing: f64| {
@@ -456,7 +456,7 @@ fn others_that_use_the_last_cache_leave_lines_there_for_the_time_on_the_card() {
 }
 
 #[test]
-fn a_number_given_on_the_command_line_comes_before_whatever_a_card_has() {
+fn a_number_on_the_command_line_overrides_the_card() {
     let model = models::find("apex_map.surface").expect("a model");
     let index = model.about().parameters.iter().position(|p| p.number == "l3_bytes").expect("a number");
     let mut card = Card::find("red-storm").expect("a card");
@@ -492,7 +492,7 @@ fn the_terms_of_a_surface_add_up_to_its_time() {
 }
 
 #[test]
-fn what_ranks_share_bounds_them_together() {
+fn shared_resources_bound_all_ranks_together() {
     let model = models::find("apex_map.surface").expect("a model");
     let predict_at =
         |p: &[f64], on_node: f64| model.predict(&[1.0, 4096.0, 2f64.powi(40), 64.0, 2097152.0, on_node, 1.0, 0.0], p);
@@ -515,7 +515,7 @@ fn what_ranks_share_bounds_them_together() {
 }
 
 #[test]
-fn reads_and_requests_are_the_surface_where_it_is_uniform() {
+fn reads_and_requests_equal_the_surface_where_it_is_uniform() {
     let [surface, reads, requests] =
         ["apex_map.surface", "apex_map.reads", "apex_map.requests"].map(|id| models::find(id).expect("a model"));
     // alpha = 1, in memory so large that no cache holds a relevant part, and in memory that fits in the second level.
@@ -533,7 +533,7 @@ fn reads_and_requests_are_the_surface_where_it_is_uniform() {
 }
 
 #[test]
-fn wrong_words_grow_with_the_updates_of_a_word_as_published() {
+fn wrong_words_increase_with_updates_per_word_as_published() {
     let table = paper_tables::table("bluegene-table-2a").expect("a table");
     let share = |updates: f64| {
         let given = [("cores", 4.0), ("N_words", 16777216.0), ("updates", updates)];
@@ -566,7 +566,7 @@ fn losses_in_bursts_spread_more_than_independent_ones() {
 }
 
 #[test]
-fn equation_1_is_about_updates_that_are_messages_of_their_own() {
+fn equation_1_covers_only_updates_sent_as_single_messages() {
     let model = models::find("random_access.bottleneck").expect("a model");
     let sending =
         |way: f64| model.variables(&|name| [("P", 4.0), ("sending", way)].iter().find(|g| g.0 == name).map(|g| g.1));
@@ -579,7 +579,7 @@ fn equation_1_is_about_updates_that_are_messages_of_their_own() {
 }
 
 #[test]
-fn cores_that_queue_for_locks_are_a_closed_network() {
+fn cores_that_wait_for_locks_form_a_closed_queueing_network() {
     let model = models::find("random_access.locks").expect("a model");
     let rate = |cores: f64, locks: f64| model.predict(&[cores, locks, 2.0], &[2.0, 3.0]).value;
     // One core never waits. Two cores and one lock, calculated manually: the second core finds 2/5 of a core at the
@@ -593,7 +593,7 @@ fn cores_that_queue_for_locks_are_a_closed_network() {
 }
 
 #[test]
-fn buckets_of_updates_are_packets_of_the_paper_on_the_wire() {
+fn buckets_of_updates_have_the_packet_sizes_of_the_paper() {
     let network = [425e6, 32.0, 256.0, 16.0, 14.0];
     // One update: 8 bytes and a header of 16 fill a packet of 32; its acknowledgement has 14. The sum is the card's 46
     // bytes.
@@ -605,7 +605,7 @@ fn buckets_of_updates_are_packets_of_the_paper_on_the_wire() {
 }
 
 #[test]
-fn the_network_becomes_the_bottleneck_of_routed_updates_where_the_paper_says() {
+fn the_network_limits_routed_updates_where_the_paper_predicts() {
     let predict_on = |model: &str, nodes: f64| predict(model, "bluegene-p", &[("P", nodes)]);
     let (below, above) = (predict_on("random_access.roles", 32768.0), predict_on("random_access.roles", 65536.0));
     assert_eq!((below.bottleneck, above.bottleneck), ("updating core", "bisection"));
@@ -623,7 +623,7 @@ fn the_network_becomes_the_bottleneck_of_routed_updates_where_the_paper_says() {
 }
 
 #[test]
-fn division_costs_every_core_what_table_3_shows() {
+fn division_costs_every_core_the_time_in_table_3() {
     let cycles = |owner_by: f64| {
         let rate = predict("random_access.roles", "bluegene-p", &[("P", 96.0), ("owner_by", owner_by)]).value;
         96.0 * 850e6 / rate
@@ -632,7 +632,7 @@ fn division_costs_every_core_what_table_3_shows() {
 }
 
 #[test]
-fn half_of_the_bandwidth_is_reached_by_messages_of_16_bytes() {
+fn messages_of_16_bytes_reach_half_of_the_bandwidth() {
     let card = Card::find("simulated-nic").expect("a card");
     let p = models::find("message_rate.nic").expect("a model").parameters(&card).expect("parameters");
     assert!((nic::half_bandwidth_bytes(4.0, &p) - 16.0).abs() < 1e-9);
@@ -645,7 +645,7 @@ fn half_of_the_bandwidth_is_reached_by_messages_of_16_bytes() {
 }
 
 #[test]
-fn published_tables_are_whole_and_say_where_they_are_from() {
+fn published_tables_are_complete_and_cite_their_source() {
     for (name, _) in paper_tables::TABLES {
         let table = paper_tables::table(name).unwrap_or_else(|e| panic!("{e}"));
         assert!(table.header.len() >= 4 && table.header[0].starts_with("Paper"), "{name}");
@@ -658,7 +658,7 @@ fn published_tables_are_whole_and_say_where_they_are_from() {
 }
 
 #[test]
-fn fields_of_published_tables_may_stand_in_quotes() {
+fn fields_of_published_tables_may_be_quoted() {
     let table = paper_tables::parse("t", "a,b\n\"x, \"\"y\"\"\",says \"z\"\n\"\",2\n").expect("a table");
     assert_eq!(table.rows, [["x, \"y\"", "says \"z\""], ["", "2"]]);
 }
@@ -694,7 +694,7 @@ fn printed_columns_agree_with_each_other() {
 }
 
 #[test]
-fn theoretical_lines_of_the_nic_paper_are_those_of_its_equations() {
+fn theoretical_curves_of_the_nic_paper_match_its_equations() {
     let drawings = apexmap_study::model_fit::nic::paper_figures().expect("the paper's machine");
     assert_eq!(
         drawings.iter().map(|drawing| drawing.file).collect::<Vec<_>>(),

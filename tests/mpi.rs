@@ -120,7 +120,7 @@ fn mpich_verifies_every_variant_on_one_to_five_ranks() {
 }
 
 #[test]
-fn over_mpi_a_late_reply_blocks_nobody_and_send_handles_and_gets_are_limited() {
+fn a_late_mpi_reply_blocks_no_rank_and_handles_are_limited() {
     needs!(Mpi);
     for mpi in [&OPEN_MPI, &MPICH] {
         // As on a network, a long message needs its sender: otherwise, Open MPI's receivers read the sender's memory
@@ -167,7 +167,7 @@ fn verify_nodes(mpi: &Mpi) {
 }
 
 #[test]
-fn where_open_mpi_cannot_open_windows_it_gets_the_component_that_can_once_told_and_recorded() {
+fn open_mpi_without_windows_gets_a_component_with_windows() {
     needs!(Mpi);
     let scratch = Scratch::new();
     let worker = OPEN_MPI.worker().display();
@@ -241,7 +241,7 @@ fn where_open_mpi_cannot_open_windows_it_gets_the_component_that_can_once_told_a
 
 /// `remote_memory::is_used` is correct: all kernels that it excludes run where no window can be opened.
 #[test]
-fn kernels_that_use_no_remote_memory_open_no_window() {
+fn kernels_without_remote_memory_open_no_window() {
     needs!(Mpi);
     let scratch = Scratch::new();
     let small = [
@@ -302,7 +302,7 @@ fn assert_refused(output: &Output, cause: &str, advice: &str) {
 }
 
 #[test]
-fn the_launcher_of_the_other_mpi_is_refused_by_the_worker() {
+fn the_worker_refuses_the_launcher_of_another_mpi() {
     needs!(Mpi);
     for (mpi, other) in [(&OPEN_MPI, &MPICH), (&MPICH, &OPEN_MPI)] {
         let job = job("other", 2, 1, vec![kernels::complete(point("apex_map.two_sided", 2, 1)).unwrap()]);
@@ -313,7 +313,7 @@ fn the_launcher_of_the_other_mpi_is_refused_by_the_worker() {
 }
 
 #[test]
-fn another_number_of_ranks_than_expected_is_refused_by_the_worker() {
+fn the_worker_refuses_an_unexpected_number_of_ranks() {
     needs!(Mpi);
     for mpi in [&OPEN_MPI, &MPICH] {
         let job = job("count", 3, 1, vec![kernels::complete(point("apex_map.two_sided", 3, 1)).unwrap()]);
@@ -326,7 +326,7 @@ fn another_number_of_ranks_than_expected_is_refused_by_the_worker() {
 }
 
 #[test]
-fn a_rank_that_cannot_go_on_ends_the_launch_with_its_message() {
+fn a_fatal_error_of_a_rank_ends_the_launch_with_its_message() {
     needs!(Mpi);
     for mpi in [&OPEN_MPI, &MPICH] {
         // The driver's jobs are complete. This job has no parameters for its kernel.

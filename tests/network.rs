@@ -75,7 +75,7 @@ impl Network {
 }
 
 #[test]
-fn frames_follow_each_other_on_each_link_and_take_the_delay_once() {
+fn frames_follow_each_other_on_a_link_and_are_delayed_once() {
     let setting = Setting { delay: Duration::from_micros(100), rate: 1e6 };
     let now = Instant::now();
     let (frame, delay) = (setting.on_wire(976), setting.delay);
@@ -97,7 +97,7 @@ fn wire_seconds(setting: Setting, bytes: usize) -> f64 {
 }
 
 #[test]
-fn no_message_is_faster_than_the_network_that_was_set() {
+fn no_message_is_faster_than_the_configured_network() {
     needs!(Network);
     let network = Network::start(2, FAST);
     for setting in [FAST, SLOW] {
@@ -111,7 +111,7 @@ fn no_message_is_faster_than_the_network_that_was_set() {
 
 #[test]
 #[ignore = "needs the machine for itself: cargo test --release --locked -- --ignored --test-threads 1 network"]
-fn the_network_has_the_delay_and_the_rate_that_were_set() {
+fn the_network_has_the_configured_delay_and_rate() {
     needs!(Network);
     let network = Network::start(2, FAST);
     let (fast, fast_byte) = network.sockets();
@@ -163,7 +163,7 @@ fn open_mpi_measures_across_two_hosts() {
 }
 
 #[test]
-fn a_run_on_several_hosts_tries_its_launch_first_and_tells_of_a_card_of_another_network() {
+fn runs_on_several_hosts_start_with_a_trial_and_a_card_check() {
     needs!(Network);
     needs!(Mpi);
     OPEN_MPI.worker();
@@ -229,7 +229,7 @@ fn mpich_measures_across_eight_hosts() {
 }
 
 #[test]
-fn more_ranks_than_the_hosts_take_are_refused_before_anything_is_launched() {
+fn too_many_ranks_for_the_hosts_are_refused_before_a_launch() {
     needs!(Mpi);
     let scratch = Scratch::new();
     let (file, worker) = (scratch.join("s.toml"), OPEN_MPI.worker().display());
@@ -316,7 +316,7 @@ fn format_estimate((value, low, high): (f64, f64, f64), times: f64) -> String {
 
 #[test]
 #[ignore = "takes minutes"]
-fn a_calibration_of_a_slow_network_ends_in_its_time_and_bounds_what_runs_there() {
+fn calibration_of_a_slow_network_ends_in_time_with_valid_bounds() {
     needs!(Network);
     needs!(Mpi);
     OPEN_MPI.worker();

@@ -21,7 +21,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_file_that_cannot_be_completed_stays_as_it_was() {
+fn a_file_that_cannot_be_completed_stays_unchanged() {
     let scratch = Scratch::new();
     let path = scratch.join("a");
     replace_contents(&path, "old").unwrap();
@@ -35,7 +35,7 @@ fn a_file_that_cannot_be_completed_stays_as_it_was() {
 }
 
 #[test]
-fn many_writers_of_one_file_leave_one_of_its_versions() {
+fn concurrent_writers_of_a_file_leave_one_complete_version() {
     let scratch = Scratch::new();
     let path = scratch.join("a");
     std::thread::scope(|scope| {
@@ -51,7 +51,7 @@ fn many_writers_of_one_file_leave_one_of_its_versions() {
 }
 
 #[test]
-fn what_killed_writers_left_is_removed_and_what_is_being_written_is_not() {
+fn files_of_killed_writers_are_removed_and_files_being_written_stay() {
     let scratch = Scratch::new();
     std::fs::create_dir(scratch.join("figures")).unwrap();
     for left in [".apexmap-1-0.tmp", "figures/.apexmap-99-3.tmp", "notes.tmp", ".other.tmp"] {
@@ -67,7 +67,7 @@ fn what_killed_writers_left_is_removed_and_what_is_being_written_is_not() {
 }
 
 #[test]
-fn a_path_that_the_user_named_may_be_a_link_or_a_device() {
+fn a_path_from_the_user_may_be_a_link_or_device() {
     let scratch = Scratch::new();
     let (file, link) = (scratch.join("file"), scratch.join("link"));
     std::fs::write(&file, "old").unwrap();
@@ -109,7 +109,7 @@ fn links_in_a_shared_result_folder_are_not_followed() {
 }
 
 #[test]
-fn a_report_removes_no_file_that_another_list_names_beyond_its_own_folders() {
+fn a_report_removes_only_files_inside_its_own_folders() {
     let scratch = Scratch::new();
     // The digest of "x", computed by sha256sum.
     let digest = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
@@ -152,7 +152,7 @@ fn run_as_other(arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn two_users_share_a_result_if_they_may_and_are_told_who_may_not() {
+fn two_users_share_a_result_if_their_permissions_allow_it() {
     if !nix::unistd::Uid::effective().is_root() {
         return;
     }
@@ -181,7 +181,7 @@ fn two_users_share_a_result_if_they_may_and_are_told_who_may_not() {
 }
 
 #[test]
-fn reports_of_one_result_do_not_disturb_each_other() {
+fn concurrent_reports_of_a_result_do_not_disturb_each_other() {
     let scratch = Scratch::new();
     let (sweep, result) = (scratch.join("tiny.toml"), scratch.join("r"));
     std::fs::write(&sweep, TINY_SWEEP).unwrap();
@@ -201,7 +201,7 @@ fn reports_of_one_result_do_not_disturb_each_other() {
 }
 
 #[test]
-fn figures_go_to_links_and_pipes_that_the_user_named() {
+fn figures_are_written_to_links_and_pipes_given_by_the_user() {
     let scratch = Scratch::new();
     let folder = Folder::create(&scratch.join("r")).unwrap();
     write(&folder, &table(samples()));

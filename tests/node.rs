@@ -64,14 +64,14 @@ fn every_stride_verifies_and_its_lines_are_counted() {
 
 proptest! {
     #[test]
-    fn the_sum_of_a_stride_is_the_plain_one(words in prop::collection::vec(any::<u64>(), 0..200), stride in 1usize..250) {
+    fn a_strided_sum_equals_the_plain_sum(words in prop::collection::vec(any::<u64>(), 0..200), stride in 1usize..250) {
         let plain = words.iter().step_by(stride).fold(0u64, |sum, word| sum.wrapping_add(*word));
         prop_assert_eq!(sum_strided(&words, stride), plain);
     }
 }
 
 #[test]
-fn the_four_of_stream_verify_and_count_bytes_as_stream_does() {
+fn the_four_stream_kernels_verify_and_count_bytes_like_stream() {
     for (access, bytes, traffic) in
         [("read", 8.0, 8.0), ("copy", 16.0, 24.0), ("scale", 16.0, 24.0), ("add", 24.0, 32.0), ("triad", 24.0, 32.0)]
     {
@@ -89,7 +89,7 @@ fn the_four_of_stream_verify_and_count_bytes_as_stream_does() {
 }
 
 #[test]
-fn a_stream_that_leaves_out_or_spoils_words_is_found() {
+fn missing_or_wrong_words_of_a_stream_are_detected() {
     type Pass = fn(&mut [u64], &[u64], &[u64]);
     let wrong = |access: &str, pass: Pass, right: fn(u64, u64) -> u64| {
         let point = point("calibrate.stream", 1, &[("access", access.into()), ("bytes", 4096u64.into())]);
@@ -109,7 +109,7 @@ fn a_stream_that_leaves_out_or_spoils_words_is_found() {
 }
 
 #[test]
-fn latency_under_reads_and_writes_verifies() {
+fn latency_with_concurrent_reads_and_writes_verifies() {
     for ranks in [2, 3] {
         for write_share in [0u64, 1, 30, 100] {
             for bytes in [1024u64, 1 << 20] {
@@ -132,7 +132,7 @@ fn latency_under_reads_and_writes_verifies() {
 }
 
 #[test]
-fn chunks_that_are_not_written_are_found() {
+fn chunks_that_are_not_written_are_detected() {
     let verdict = |write: fn(&mut [u64], u64)| {
         let point = point("calibrate.loaded", 2, &[("bytes", (1u64 << 20).into()), ("write_share", 100u64.into())]);
         run_on_threads(2, |comm, arena| loaded::run_with(comm, &point, 0, arena, write).expect("memory")).verdict
@@ -144,7 +144,7 @@ fn chunks_that_are_not_written_are_found() {
 }
 
 #[test]
-fn a_line_between_any_two_ranks_verifies() {
+fn a_cache_line_exchange_between_any_two_ranks_verifies() {
     for (ranks, first, second) in [(2, 0u64, 1u64), (2, 1, 0), (3, 1, 2), (3, 2, 0)] {
         let settings = [("first", first.into()), ("second", second.into()), ("rounds", 100u64.into())];
         let point = point("calibrate.core_to_core", ranks, &settings);
@@ -164,7 +164,7 @@ fn a_line_between_any_two_ranks_verifies() {
 }
 
 #[test]
-fn a_line_that_is_not_handed_over_is_found() {
+fn a_cache_line_that_is_not_handed_over_is_detected() {
     type Side4 = fn(&ThreadComm, &AtomicU64, Side, std::ops::Range<u64>) -> u64;
     let verdict = |side: Side4| {
         let point = point("calibrate.core_to_core", 2, &[("rounds", 100u64.into())]);
@@ -189,7 +189,7 @@ fn a_line_that_is_not_handed_over_is_found() {
 }
 
 #[test]
-fn the_memory_of_a_point_is_on_its_node() {
+fn the_memory_of_a_point_is_on_its_numa_node() {
     let point = point(
         "calibrate.chase",
         2,
@@ -206,7 +206,7 @@ fn the_memory_of_a_point_is_on_its_node() {
 }
 
 #[test]
-fn the_ranks_of_a_point_are_on_the_cores_of_its_node_and_back_afterwards() {
+fn ranks_move_to_the_cores_of_their_node_and_back() {
     let settings = [("bytes", 4096u64.into()), ("steps", 100u64.into()), ("core_node", 0u64.into())];
     let point = point("calibrate.chase", 1, &settings);
     let before = allowed_hardware_threads();

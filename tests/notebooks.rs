@@ -17,7 +17,7 @@ fn notebooks() -> Vec<PathBuf> {
 }
 
 #[test]
-fn notebooks_hold_no_outputs() {
+fn notebooks_contain_no_outputs() {
     let paths = notebooks();
     assert_eq!(paths.len(), 3);
     for path in paths {
@@ -59,7 +59,7 @@ for path in map(pathlib.Path, sys.argv[1:]):
 "#;
 
 #[test]
-fn notebooks_run_to_the_end_on_a_fresh_result() {
+fn notebooks_run_to_completion_on_a_new_result() {
     needs!(Python);
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let scratch = Scratch::new();
@@ -84,7 +84,7 @@ fn notebooks_run_to_the_end_on_a_fresh_result() {
 
 /// `cargo test` builds the examples next to the program.
 #[test]
-fn the_example_in_rust_goes_from_a_result_to_a_picture() {
+fn the_rust_example_draws_a_figure_from_a_result() {
     let example = Path::new(env!("CARGO_BIN_EXE_apexmap")).with_file_name("examples").join("surface");
     assert!(example.is_file(), "{} is missing: cargo build --release --examples", example.display());
     let scratch = Scratch::new();

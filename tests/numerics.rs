@@ -60,7 +60,7 @@ fn addresses_follow_the_power_law_on_logarithmic_bins() {
 
 /// The test above must detect the original program, which never draws the last block.
 #[test]
-fn the_scaling_of_the_original_program_would_be_noticed() {
+fn the_test_detects_the_scaling_of_the_original_program() {
     for blocks in [2u64, 5, 100, 1000] {
         let mut rng = Pcg64Mcg::seed_from_u64(blocks);
         let original = || (rng.random::<f64>() * (blocks - 1) as f64) as u64;
@@ -81,7 +81,7 @@ fn every_block_up_to_the_last_is_drawn() {
 }
 
 #[test]
-fn the_remote_share_is_the_one_the_paper_gives_for_256_ranks() {
+fn the_remote_share_for_256_ranks_matches_the_paper() {
     assert_eq!(format!("{:.4}", remote_share(256, 1.0)), "0.9961");
     assert_eq!(format!("{:.4}", remote_share(256, 0.001)), "0.0055");
     assert_eq!(remote_share(1, 0.3), 0.0);
@@ -116,7 +116,7 @@ fn coverage(n: usize, j: usize) -> f64 {
 }
 
 #[test]
-fn interval_ranks_are_those_of_the_sign_test_tables() {
+fn interval_ranks_match_the_sign_test_tables() {
     // One more than the two-sided 5 % critical values of the sign test (Conover, Practical Nonparametric Statistics).
     for (n, rank) in
         [(6, 1), (8, 1), (9, 2), (12, 3), (15, 4), (17, 5), (20, 6), (25, 8), (30, 10), (40, 14), (100, 40)]
@@ -126,7 +126,7 @@ fn interval_ranks_are_those_of_the_sign_test_tables() {
 }
 
 #[test]
-fn no_interval_is_claimed_below_six_samples() {
+fn fewer_than_six_samples_have_no_interval() {
     (0..6).for_each(|n| assert_eq!(median_interval_rank(n), None));
     assert_eq!(Summary::from_samples(&[1.0, 2.0, 3.0, 4.0, 5.0]).expect("samples").interval, None);
 }
@@ -154,7 +154,7 @@ fn exact_rank(n: usize) -> usize {
 }
 
 #[test]
-fn the_approximation_for_many_samples_never_claims_too_much_and_wastes_one_rank_at_most() {
+fn the_approximation_for_many_samples_loses_at_most_one_rank() {
     for n in (950..=2000).chain([5000, 10_001, 100_000]) {
         let (rank, exact) = (median_interval_rank(n).expect("an interval"), exact_rank(n));
         assert!(rank <= exact && rank + 1 >= exact, "n = {n}: rank {rank}, exactly {exact}");
@@ -162,7 +162,7 @@ fn the_approximation_for_many_samples_never_claims_too_much_and_wastes_one_rank_
 }
 
 #[test]
-fn summaries_are_right_on_known_data() {
+fn summaries_of_known_data_are_correct() {
     let summary = Summary::from_samples(&[9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 100.0, 5.0, 4.0]).expect("samples");
     // Sorted 1 2 3 4 5 7 8 9 100; distances from 5: 0 1 1 2 2 3 3 4 95; limit 3 x 1.4826 x 2 = 8.9.
     assert_eq!((summary.n, summary.min, summary.median, summary.max), (9, 1.0, 5.0, 100.0));

@@ -77,7 +77,7 @@ fn page(folder: &Path, name: &str) -> PathBuf {
 }
 
 #[test]
-fn the_viewer_draws_turns_and_keeps_its_camera_from_surface_to_surface() {
+fn the_viewer_draws_rotates_and_keeps_its_camera_between_surfaces() {
     needs!(Browser);
     let scratch = Scratch::new();
     let result = browser::ask(
@@ -128,7 +128,7 @@ fn the_viewer_draws_turns_and_keeps_its_camera_from_surface_to_surface() {
 }
 
 #[test]
-fn values_are_told_under_the_pointer_and_by_keys_and_can_be_saved() {
+fn values_are_shown_by_pointer_and_keys_and_can_be_saved() {
     needs!(Browser);
     let scratch = Scratch::new();
     let result = browser::ask(
@@ -176,7 +176,7 @@ fn values_are_told_under_the_pointer_and_by_keys_and_can_be_saved() {
 }
 
 #[test]
-fn hostile_names_are_text_everywhere_and_run_nowhere() {
+fn hostile_names_are_shown_as_text_and_never_executed() {
     needs!(Browser);
     let scratch = Scratch::new();
     let attack = "</script></title></svg><img src=x onerror=\"document.title='stolen'\"><script>document.title='stolen'</script>\
@@ -201,7 +201,7 @@ fn hostile_names_are_text_everywhere_and_run_nowhere() {
 }
 
 #[test]
-fn a_page_fetches_nothing_and_runs_one_script() {
+fn a_page_fetches_no_resource_and_runs_one_script() {
     let scratch = Scratch::new();
     let page = std::fs::read_to_string(page(&scratch, "machine")).unwrap();
     assert!(
@@ -216,7 +216,7 @@ fn a_page_fetches_nothing_and_runs_one_script() {
 }
 
 #[test]
-fn a_page_prints_without_what_only_a_screen_can_use() {
+fn a_page_prints_without_interactive_controls() {
     needs!(Browser);
     let scratch = Scratch::new();
     let path = page(&scratch, "machine");
@@ -232,13 +232,13 @@ fn a_page_prints_without_what_only_a_screen_can_use() {
 }
 
 #[test]
-fn a_page_can_be_used_without_eyes_and_on_a_telephone() {
+fn a_page_is_accessible_and_fits_a_telephone() {
     let scratch = Scratch::new();
     browser::check_usable(&page(&scratch, "a-machine-with-a-long-name-without-any-place-to-break-it, P = 1"));
 }
 
 #[test]
-fn a_finger_sees_values_that_stay_when_it_is_lifted() {
+fn values_shown_by_touch_stay_after_the_finger_is_lifted() {
     needs!(Browser);
     let scratch = Scratch::new();
     let result = browser::ask(
@@ -281,7 +281,7 @@ fn contrast(a: &str, b: &str) -> f64 {
 }
 
 #[test]
-fn all_text_can_be_read_in_light_and_dark() {
+fn all_text_is_readable_in_light_and_dark_mode() {
     // Contrasts computed by webaim.org's checker.
     assert!(
         (contrast("#000000", "#ffffff") - 21.0).abs() < 1e-9 && (contrast("#777777", "#ffffff") - 4.48).abs() < 0.005
@@ -306,7 +306,7 @@ fn all_text_can_be_read_in_light_and_dark() {
 }
 
 #[test]
-fn no_line_ends_within_a_value() {
+fn no_line_breaks_within_a_value() {
     let template = "{% extends \"page.html\" %}{% block main %}{{ text | bound }}{% endblock %}";
     let context = std::collections::BTreeMap::from([("text", "at P = 2, L = 64: 5.4 GUPS ± 3 % of 7 points < 8")]);
     let page = html::render(template, &context).unwrap();
@@ -315,7 +315,7 @@ fn no_line_ends_within_a_value() {
 }
 
 #[test]
-fn a_page_of_heavy_figures_stays_light() {
+fn a_page_with_large_figures_stays_small() {
     let scratch = Scratch::new();
     let heavy =
         html::picture(&scratch, &Figure::Heat(grid("heavy", 1.0, 90)), "heavy".into(), "heavy".into(), String::new())
@@ -330,7 +330,7 @@ fn a_page_of_heavy_figures_stays_light() {
 }
 
 #[test]
-fn figures_that_a_report_no_longer_makes_are_removed_and_others_stay() {
+fn obsolete_figures_of_a_report_are_removed_and_other_files_stay() {
     let scratch = Scratch::new();
     std::fs::create_dir(scratch.join("paper")).unwrap();
     let write = |file: &str, text: &str| std::fs::write(scratch.join(file), text).unwrap();
@@ -363,7 +363,7 @@ fn figures_that_a_report_no_longer_makes_are_removed_and_others_stay() {
 }
 
 #[test]
-fn what_names_share_stands_once_above_the_legend() {
+fn the_common_part_of_names_is_shown_once_above_the_legend() {
     let legend_names = names(&["hypercube, send, Q = 1", "hypercube, put, Q = 1"]);
     assert_eq!(
         (legend_names.common.as_str(), legend_names.own),
@@ -375,7 +375,7 @@ fn what_names_share_stands_once_above_the_legend() {
 }
 
 #[test]
-fn long_names_keep_the_words_that_tell_curves_apart() {
+fn long_names_keep_the_words_that_distinguish_curves() {
     let start = "random_access.hypercube with improvements of the paper's third table all together but one, ";
     let labels: Vec<String> = ["unrolled", "buffered"].map(|end| format!("{start}without {end}")).to_vec();
     let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
@@ -396,7 +396,7 @@ fn long_names_keep_the_words_that_tell_curves_apart() {
 
 proptest! {
     #[test]
-    fn a_legend_fits_where_it_stands(labels in prop::collection::vec("[a-z ,=]{1,90}", 1..21), height in 300.0..540.0f64) {
+    fn a_legend_fits_its_space(labels in prop::collection::vec("[a-z ,=]{1,90}", 1..21), height in 300.0..540.0f64) {
         load_fonts();
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
         let legend = Legend::column(&labels, height);
@@ -413,7 +413,7 @@ fn load_fonts() {
 }
 
 #[test]
-fn a_figure_for_a_paper_has_the_width_of_a_column_and_type_of_8_points() {
+fn a_figure_for_a_paper_has_column_width_and_8_point_type() {
     let figure = curves(&["one", "two", "three"]);
     let document = drawing(&figure, Style::Paper).unwrap().svg;
     assert!(document.starts_with("<svg width=\"3.300in\" height=\""), "{}", &document[..80]);
@@ -438,7 +438,7 @@ fn a_figure_for_a_paper_has_the_width_of_a_column_and_type_of_8_points() {
 }
 
 #[test]
-fn curves_on_paper_are_told_apart_without_colours() {
+fn curves_on_paper_are_distinguishable_without_colours() {
     // The legend's samples differ by dashes and marks, not only by colour.
     let document = drawing(&curves(&["a", "b", "c", "d", "e", "f", "g"]), Style::Paper).unwrap().svg;
     let strokes = |colour: &str| {
@@ -460,7 +460,7 @@ fn curves_on_paper_are_told_apart_without_colours() {
 }
 
 #[test]
-fn a_png_for_a_paper_says_its_resolution() {
+fn a_png_for_a_paper_contains_its_resolution() {
     let scratch = Scratch::new();
     for (style, width, dots) in [(Style::Paper, 1980u32, 23622u32), (Style::Screen, 900, 3780)] {
         let path = scratch.join("figure.png");
@@ -473,7 +473,7 @@ fn a_png_for_a_paper_says_its_resolution() {
 }
 
 #[test]
-fn the_table_of_a_figure_has_its_values_and_each_row_its_place() {
+fn a_figure_table_lists_all_values_and_each_row_has_a_spot() {
     let figure = Figure::Heat(grid("title", 1.0, 4));
     let table = figure.table();
     assert_eq!(table.head, ["alpha (temporal locality)", "L (spatial locality), words", "bandwidth, MB/s"]);
@@ -496,7 +496,7 @@ fn the_table_of_a_figure_has_its_values_and_each_row_its_place() {
 }
 
 #[test]
-fn moments_are_written_in_the_calendar() {
+fn times_are_written_as_calendar_dates() {
     // Computed by `date -u -d @...`.
     for (seconds, text) in [
         (0.0, "1970-01-01 00:00 UTC"),

@@ -12,7 +12,7 @@ fn square_slowly(item: usize) -> usize {
 }
 
 #[test]
-fn results_come_in_the_order_of_the_items_however_long_each_takes() {
+fn results_arrive_in_item_order_despite_different_durations() {
     for items in [0, 1, 2, 3, 100] {
         let mut taken = Vec::new();
         let outcome = map_in_order(
@@ -29,7 +29,7 @@ fn results_come_in_the_order_of_the_items_however_long_each_takes() {
 }
 
 #[test]
-fn the_first_error_ends_it_and_nothing_after_it_is_taken() {
+fn the_first_error_stops_the_map_and_later_results_are_dropped() {
     let mut taken = 0;
     let end = map_in_order(
         0..,
@@ -43,7 +43,7 @@ fn the_first_error_ends_it_and_nothing_after_it_is_taken() {
 }
 
 #[test]
-fn no_more_than_a_few_items_are_begun_before_they_are_taken() {
+fn at_most_a_few_items_start_before_earlier_results_are_consumed() {
     let (begun, mut taken, mut most) = (AtomicUsize::new(0), 0, 0);
     let items = (0..1000).inspect(|_| {
         begun.fetch_add(1, Ordering::Relaxed);
@@ -63,7 +63,7 @@ fn no_more_than_a_few_items_are_begun_before_they_are_taken() {
 }
 
 #[test]
-fn a_panic_of_a_worker_is_one_of_the_caller() {
+fn a_panic_of_a_worker_reaches_the_caller() {
     let panics = |item: usize| assert!(item < 5, "as expected");
     let caught = std::panic::catch_unwind(|| map_in_order(0..100, || panics, |()| Ok::<(), Infallible>(())));
     assert!(caught.is_err());

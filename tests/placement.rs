@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn memory_on_another_node_than_the_rank_is_a_share_of_its_pages() {
+fn the_remote_memory_share_is_computed_from_page_counts() {
     let placed = MemoryPlacement::from_page_counts(0, &BTreeMap::from([(0, 16), (1, 48)])).expect("pages");
     assert_eq!(placed, MemoryPlacement { numa_node: 0, memory_node: 1, elsewhere: 0.75 });
     assert_eq!(MemoryPlacement::from_page_counts(3, &BTreeMap::from([(3, 64)])).expect("pages").elsewhere, 0.0);
@@ -42,7 +42,7 @@ fn warnings(transport: &str, change: impl Fn(usize, &mut Placement), oversubscri
 }
 
 #[test]
-fn the_report_warns_of_ranks_and_memory_that_are_not_where_they_should_be() {
+fn the_report_warns_of_misplaced_ranks_and_memory() {
     assert!(warnings("threads", |_, _| (), false).is_empty());
     let free = warnings("mpi", |rank, place| place.pinned = rank == 0, false);
     assert!(free.len() == 1 && free[0].contains("not pinned to a core in 2 launches (the first is 0001)"), "{free:?}");
@@ -65,7 +65,7 @@ fn the_report_warns_of_ranks_and_memory_that_are_not_where_they_should_be() {
 }
 
 #[test]
-fn results_of_before_cores_were_told_apart_can_be_read() {
+fn results_without_core_counts_can_be_read() {
     let mut old = serde_json::to_value(host()).expect("a host");
     old["processors"] = 8.into();
     old["cores"] = 4.into();
@@ -87,7 +87,7 @@ fn several_caches(ranks: usize, place: Option<PlacementOrder>) -> Launch {
 }
 
 #[test]
-fn a_rank_has_its_part_of_a_cache_that_other_ranks_share() {
+fn a_rank_gets_its_share_of_a_shared_cache() {
     let l3 = |ranks, place| rank_caches(&several_caches(ranks, place), None)[1].bytes / f64::from(1 << 20);
     assert_eq!(l3(4, Some(PlacementOrder::Spread)), 32.0, "one rank on each of the four caches");
     assert_eq!(l3(8, Some(PlacementOrder::Spread)), 16.0);
@@ -96,7 +96,7 @@ fn a_rank_has_its_part_of_a_cache_that_other_ranks_share() {
 }
 
 #[test]
-fn the_measured_size_of_a_cache_counts_where_the_system_reports_another() {
+fn the_measured_cache_size_overrides_the_reported_one() {
     let launch = several_caches(1, None);
     let mut card = Card::new("m", "a machine", "measured");
     card.set("l3_bytes", Number::new(16e6, "B", "random reads")).expect("a number of cards");
@@ -167,7 +167,7 @@ fn parse_mask_line(line: &str) -> Option<(usize, Vec<usize>)> {
 }
 
 #[test]
-fn both_mpis_place_ranks_on_a_made_up_node_as_asked() {
+fn both_mpis_place_ranks_on_a_synthetic_node_as_requested() {
     needs!(Mpi);
     for id in ["openmpi", "mpich"] {
         let launcher = (find(id).expect("a launcher").make)(&[]).expect("a launcher");

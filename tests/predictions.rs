@@ -31,7 +31,7 @@ fn predict_map(card: &str) -> Vec<Vec<f64>> {
 }
 
 #[test]
-fn contours_of_a_vector_machine_are_vertical_and_those_of_a_machine_with_caches_are_diagonal() {
+fn contours_are_vertical_for_vector_machines_and_diagonal_with_caches() {
     // Apex-Map paper, Figure 7: the effect of alpha in each column, and of L in each row.
     let span = |values: &mut dyn Iterator<Item = f64>| {
         let (low, high) = values.fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(v), high.max(v)));
@@ -49,7 +49,7 @@ fn contours_of_a_vector_machine_are_vertical_and_those_of_a_machine_with_caches_
 }
 
 #[test]
-fn predictions_are_drawn_without_a_result_and_say_that_nothing_was_measured() {
+fn predictions_without_a_result_are_drawn_and_marked_as_not_measured() {
     let scratch = Scratch::new();
     let card = file("hypothetical-cache.toml");
     let alphas = ALPHAS.map(|alpha| alpha.to_string()).join(",");
@@ -96,7 +96,7 @@ fn predictions_are_drawn_without_a_result_and_say_that_nothing_was_measured() {
 }
 
 #[test]
-fn all_that_a_card_lacks_is_named_at_once_and_models_say_which_machines_they_can_use() {
+fn all_missing_card_numbers_and_the_usable_machines_are_listed() {
     let predict = ["predict", "apex_map.surface", "--machine", "seaborg", "--ranks", "1", "--set", "alpha=1"];
     let error = refusal_message(&[&predict[..], &["--set", "L=1", "--set", "M=1048576"]].concat());
     for name in ["l1_bytes", "l2_bytes", "issue_seconds", "overlap_seconds"] {
@@ -107,13 +107,15 @@ fn all_that_a_card_lacks_is_named_at_once_and_models_say_which_machines_they_can
     assert!(
         successful_stdout(&["models", "random_access.hypercube"]).contains("published machines: red-storm, bluegene-l")
     );
-    assert!(successful_stdout(&["models", "apex_map.surface"]).contains("published machines: none"));
+    assert!(
+        successful_stdout(&["models", "apex_map.surface"]).contains("published machines: no card has all parameters")
+    );
     let model = models::find("message_rate.nic").expect("a model");
     assert_eq!(models::published_machines(model), ["simulated-nic"]);
 }
 
 #[test]
-fn a_report_sets_compact_models_beside_the_large_one() {
+fn a_report_compares_compact_models_with_the_large_one() {
     // The geometric standard deviation of 1, 2 and 4: their logarithms differ by ln 2.
     assert!((geometric_spread([1.0, 2.0, 4.0].into_iter()) - 2.0).abs() < 1e-12);
     assert!(geometric_spread(std::iter::once(1.0)).is_nan());

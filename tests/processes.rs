@@ -66,7 +66,7 @@ fn done() -> String {
 }
 
 #[test]
-fn events_are_handed_on_and_other_lines_are_not() {
+fn events_are_passed_on_and_other_lines_are_not() {
     let script = format!("echo a warning; {}{}echo '{{\"x\": 1}}'; {}{}", greeting(), start(), one_sample(), done());
     let (ending, events) = shell(&script, limits(LONG_SECONDS, LONG_SECONDS, LONG_SECONDS));
     assert_eq!(ending, Ending::new(Status::Ok, ""));
@@ -74,7 +74,7 @@ fn events_are_handed_on_and_other_lines_are_not() {
 }
 
 #[test]
-fn no_sign_of_life_ends_a_launch() {
+fn a_launch_without_a_sign_of_life_is_ended() {
     let (ending, _) = shell("sleep 100", limits(0.1, LONG_SECONDS, LONG_SECONDS));
     assert_eq!((ending.status, ending.abrupt), (Status::TimedOut, false));
     assert!(ending.message.contains("0.1 s"), "{}", ending.message);
@@ -82,7 +82,7 @@ fn no_sign_of_life_ends_a_launch() {
 
 /// MPICH's launcher reports an unknown host and then still waits for it.
 #[test]
-fn a_launcher_that_has_told_why_no_rank_can_start_is_not_waited_for_as_long_as_a_slow_one() {
+fn a_known_start_error_shortens_the_wait_for_the_launcher() {
     let script = "echo 'error: execve(): /nonexistent: No such file or directory' >&2; sleep 100";
     let (ending, _) = shell(script, limits(LONG_SECONDS, LONG_SECONDS, 0.1));
     assert_eq!(ending.status, Status::TimedOut);
@@ -101,7 +101,7 @@ fn a_launcher_that_has_told_why_no_rank_can_start_is_not_waited_for_as_long_as_a
 }
 
 #[test]
-fn a_run_that_takes_too_long_ends_a_launch() {
+fn a_run_that_exceeds_its_time_limit_ends_the_launch() {
     let (ending, events) =
         shell(&format!("{}{}sleep 100", greeting(), start()), limits(LONG_SECONDS, 0.1, LONG_SECONDS));
     assert_eq!((ending.status, events.len()), (Status::TimedOut, 2));
@@ -118,7 +118,7 @@ fn progress_is_a_sign_of_life() {
 }
 
 #[test]
-fn a_run_that_hangs_after_its_progress_ends_a_launch() {
+fn a_run_that_hangs_after_progress_ends_the_launch() {
     let progress = line(&Event::Progress { phase: Phase::Measuring, share: None });
     let script = format!("{}{}{progress}{progress}sleep 100", greeting(), start());
     let (ending, events) = shell(&script, limits(LONG_SECONDS, 0.3, LONG_SECONDS));
@@ -127,14 +127,14 @@ fn a_run_that_hangs_after_its_progress_ends_a_launch() {
 
 /// Launchers and libraries print messages, which do not show that a run makes progress.
 #[test]
-fn chatter_does_not_stretch_the_limit_of_a_run() {
+fn other_output_does_not_extend_the_limit_of_a_run() {
     let script = format!("{}{}for i in $(seq 200); do echo still here; sleep 0.05; done", greeting(), start());
     let (ending, _) = shell(&script, limits(LONG_SECONDS, 0.3, LONG_SECONDS));
     assert_eq!(ending.status, Status::TimedOut);
 }
 
 #[test]
-fn a_launch_that_stays_after_its_last_word_is_hung() {
+fn a_launch_that_stays_after_its_farewell_is_hung() {
     for stay in ["sleep 100", "exec >&-; sleep 100"] {
         let (ending, events) =
             shell(&format!("{}{}{stay}", greeting(), done()), limits(LONG_SECONDS, LONG_SECONDS, 0.1));
@@ -143,7 +143,7 @@ fn a_launch_that_stays_after_its_last_word_is_hung() {
 }
 
 #[test]
-fn a_launch_that_fails_says_how_with_its_last_words() {
+fn a_failed_launch_reports_its_last_messages() {
     let (ending, _) =
         shell("echo one >&2; echo; echo 'no slots left' >&2; exit 3", limits(LONG_SECONDS, LONG_SECONDS, LONG_SECONDS));
     assert_eq!((ending.status, ending.abrupt), (Status::Failed, true));
@@ -151,7 +151,7 @@ fn a_launch_that_fails_says_how_with_its_last_words() {
 }
 
 #[test]
-fn a_fatal_word_is_the_message_and_no_abrupt_end() {
+fn a_fatal_message_is_reported_and_not_an_abrupt_end() {
     let fatal = line(&Event::Fatal { message: "out of luck".into() });
     let (ending, _) =
         shell(&format!("{}{fatal}sleep 100", greeting()), limits(LONG_SECONDS, LONG_SECONDS, LONG_SECONDS));
@@ -165,7 +165,7 @@ fn the_environment_is_passed_on_and_the_input_is_empty() {
 }
 
 #[test]
-fn nothing_of_a_launch_stays_behind() {
+fn all_processes_of_a_launch_are_ended() {
     let scratch = Scratch::new();
     let pids = scratch.join("pids");
     // A child of the launcher runs in the background and ignores SIGTERM. The limits start after both ids are in the
@@ -184,7 +184,7 @@ fn nothing_of_a_launch_stays_behind() {
 }
 
 #[test]
-fn an_objection_to_an_event_ends_the_launch() {
+fn a_refused_event_ends_the_launch() {
     let script = format!("{}sleep 100", greeting());
     let refuse = &mut |_: &Event| Err(Error::input("not this one", ""));
     let (ending, _) = execute(&["sh", "-c", &script], limits(LONG_SECONDS, LONG_SECONDS, LONG_SECONDS), refuse);
@@ -192,7 +192,7 @@ fn an_objection_to_an_event_ends_the_launch() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_named() {
+fn a_missing_program_is_named() {
     let (ending, _) = execute(&["no-such-launcher"], limits(LONG_SECONDS, LONG_SECONDS, LONG_SECONDS), &mut |_| Ok(()));
     let error = ending.expect_err("it is not there");
     assert!(error.message.contains("cannot start no-such-launcher"), "{error}");
@@ -216,7 +216,7 @@ fn endless_job() -> Job {
 }
 
 #[test]
-fn a_worker_that_is_killed_ends_abruptly_and_its_samples_count() {
+fn a_killed_worker_ends_abruptly_and_its_samples_count() {
     let scratch = Scratch::new();
     let (file, pid_file) = (scratch.join("job.json"), scratch.join("pid"));
     std::fs::write(&file, serde_json::to_string(&endless_job()).expect("a job")).expect("written");
@@ -242,7 +242,7 @@ fn a_worker_that_is_killed_ends_abruptly_and_its_samples_count() {
 }
 
 #[test]
-fn a_kill_while_the_system_counts_one_more_for_lack_of_memory_is_told_as_such() {
+fn a_kill_that_raises_the_oom_count_is_an_oom_kill() {
     let scratch = Scratch::new();
     std::fs::create_dir(scratch.join("proc")).unwrap();
     let counts = scratch.join("proc/vmstat");

@@ -51,12 +51,12 @@ fn count_fitting(events: &[Event]) -> (usize, Option<String>) {
 }
 
 #[test]
-fn the_lines_of_a_launch_that_does_its_job_fit_together() {
+fn the_lines_of_a_successful_launch_are_consistent() {
     assert_eq!(count_fitting(&complete_events()), (complete_events().len(), None));
 }
 
 #[test]
-fn a_last_word_may_come_at_any_time_and_nothing_else_after_the_end() {
+fn a_fatal_event_may_occur_anytime_and_no_line_follows_the_end() {
     let events = complete_events();
     for index in 0..=events.len() {
         let mut events = events.clone();
@@ -71,7 +71,7 @@ fn a_last_word_may_come_at_any_time_and_nothing_else_after_the_end() {
 }
 
 #[test]
-fn progress_is_told_in_a_run_only_and_of_a_part_of_it() {
+fn progress_occurs_only_during_a_run_with_a_valid_share() {
     let events = complete_events();
     let in_a_run = |index: usize| {
         let before = events[..index].iter().rfind(|event| !matches!(event, Event::Progress { .. }));
@@ -92,7 +92,7 @@ fn progress_is_told_in_a_run_only_and_of_a_part_of_it() {
 
 proptest! {
     #[test]
-    fn lines_do_not_depend_on_the_pieces_in_which_they_come(
+    fn parsing_does_not_depend_on_chunk_boundaries(
         bytes in prop::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..200), size in 1usize..20, longest in 0usize..30,
     ) {
         let (complete_lines, rest) = cut(bytes.chunks(size), longest);
@@ -114,13 +114,13 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_are_more_than_an_event_or_none(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+    fn any_bytes_are_parsed_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
         let _ = parse_event(&bytes);
         let _ = parse_event(&[b"{\"event\":", &bytes[..]].concat());
     }
 
     #[test]
-    fn a_line_that_is_lost_or_comes_twice_or_too_early_is_found_out(index in 0usize..10, other_index in 0usize..10, change in 0u8..3) {
+    fn a_lost_duplicate_or_premature_line_is_detected(index in 0usize..10, other_index in 0usize..10, change in 0u8..3) {
         let optional = |event: &Event| {
             matches!(event, Event::Memory { .. } | Event::Preflight { .. } | Event::Progress { .. })
         };

@@ -10,7 +10,7 @@ use apexmap_results::samples::Samples;
 use apexmap_results::table::TableBuilder;
 
 #[test]
-fn within_one_launch_medians_and_intervals_are_those_of_the_order_statistics() {
+fn statistics_within_one_launch_are_order_statistics() {
     let samples = Samples::from(table(samples())).current();
     let result = groups(&samples, &["block_words"], &["seconds"]).expect("groups");
     let [nine_samples, five_samples] = result.groups.as_slice() else { panic!("two groups: {result:?}") };
@@ -27,7 +27,7 @@ fn within_one_launch_medians_and_intervals_are_those_of_the_order_statistics() {
 }
 
 #[test]
-fn what_follows_from_another_column_does_not_tell_points_apart() {
+fn a_dependent_column_does_not_distinguish_points() {
     let current = Samples::from(table(samples())).current();
     assert!(!current.is_constant("indices"));
     let axes = current.axes();
@@ -43,7 +43,7 @@ fn what_follows_from_another_column_does_not_tell_points_apart() {
 }
 
 #[test]
-fn mixtures_and_samples_without_a_value_are_told() {
+fn mixtures_and_samples_without_a_value_are_reported() {
     let mut mixed = samples();
     mixed.push(sample(&small_point("apex_map.sequential", 1), "s", 0, 1.0));
     let samples = Samples::from(table(mixed)).current();
@@ -57,7 +57,7 @@ fn mixtures_and_samples_without_a_value_are_told() {
 }
 
 #[test]
-fn the_command_prints_the_same_numbers_as_a_table_as_csv_and_as_json() {
+fn the_command_prints_the_same_numbers_as_table_csv_and_json() {
     let scratch = Scratch::new();
     let file = file(&scratch, samples());
     let file = file.to_str().expect("a path");
@@ -82,7 +82,7 @@ fn the_command_prints_the_same_numbers_as_a_table_as_csv_and_as_json() {
 }
 
 #[test]
-fn wrong_columns_and_conditions_that_nothing_meets_are_refused_with_what_to_do() {
+fn wrong_columns_and_conditions_without_matches_are_refused_with_help() {
     let scratch = Scratch::new();
     let file = file(&scratch, samples());
     let file = file.to_str().expect("a path");
@@ -114,7 +114,7 @@ fn wrong_columns_and_conditions_that_nothing_meets_are_refused_with_what_to_do()
 }
 
 #[test]
-fn files_without_samples_are_refused_and_named() {
+fn files_without_samples_are_refused_by_name() {
     let scratch = Scratch::new();
     let text = scratch.join("text.parquet");
     std::fs::write(&text, "no Parquet\n").expect("written");
@@ -140,7 +140,7 @@ fn files_without_samples_are_refused_and_named() {
 }
 
 #[test]
-fn words_of_a_file_cannot_move_the_cursor() {
+fn words_from_a_file_cannot_move_the_cursor() {
     let mut table = TableBuilder::default();
     table.begin_row();
     table.set("host", &Value::from("\u{1b}[2Jnode\u{7}"));

@@ -37,7 +37,7 @@ fn seconds(plan: &Plan, threads: usize) -> f64 {
 }
 
 #[test]
-fn it_fits_the_cores_the_memory_and_two_minutes_of_any_machine() {
+fn the_quickstart_fits_any_machine_and_takes_at_most_two_minutes() {
     // Cores, hardware threads, memory, last cache.
     let machines = [
         ("two cores", 2, 2, 24 * GIB, 32 << 20),

@@ -114,32 +114,32 @@ fn check_algorithms(ranks: usize) {
 }
 
 #[test]
-fn one_rank_makes_the_table_of_sequential() {
+fn one_rank_reproduces_the_sequential_table() {
     check_algorithms(1);
 }
 
 #[test]
-fn two_ranks_make_the_table_of_sequential() {
+fn two_ranks_reproduce_the_sequential_table() {
     check_algorithms(2);
 }
 
 #[test]
-fn three_ranks_make_the_table_of_sequential() {
+fn three_ranks_reproduce_the_sequential_table() {
     check_algorithms(3);
 }
 
 #[test]
-fn four_ranks_make_the_table_of_sequential() {
+fn four_ranks_reproduce_the_sequential_table() {
     check_algorithms(4);
 }
 
 #[test]
-fn five_ranks_make_the_table_of_sequential() {
+fn five_ranks_reproduce_the_sequential_table() {
     check_algorithms(5);
 }
 
 #[test]
-fn seven_ranks_make_the_table_of_sequential() {
+fn seven_ranks_reproduce_the_sequential_table() {
     check_algorithms(7);
 }
 
@@ -151,7 +151,7 @@ pub fn roles(ranks: usize, words: u64, cores: u64, routers: u64) -> Point {
 }
 
 #[test]
-fn cores_with_roles_make_the_table_of_sequential() {
+fn cores_with_roles_reproduce_the_sequential_table() {
     const WORDS: u64 = 1 << 9;
     let divisions = [
         (2, 2, 1),
@@ -185,19 +185,19 @@ fn cores_with_roles_make_the_table_of_sequential() {
 }
 
 #[test]
-fn roles_need_whole_nodes_and_a_core_that_updates() {
+fn roles_require_whole_nodes_and_an_updating_core() {
     assert!(refusal(roles(6, 64, 4, 3)).contains("6 ranks are not a multiple of cores_per_node = 4"));
     assert!(refusal(roles(4, 64, 4, 4)).contains("leaves no core to update"));
     assert!(refusal(roles(8, 64, 4, 3).with_parameter("X", 3u64)).contains("3 nodes, not 2"));
 }
 
 #[test]
-fn eight_ranks_make_the_table_of_sequential() {
+fn eight_ranks_reproduce_the_sequential_table() {
     check_algorithms(8);
 }
 
 #[test]
-fn reference_starts_make_the_same_table_with_any_number_of_streams() {
+fn reference_starts_give_the_same_table_with_any_number_of_streams() {
     let single_stream = expected_hash(1, 1 << 10, "lfsr", "reference");
     assert_eq!(single_stream, expected_hash(128, 1 << 10, "lfsr", "reference"));
     assert_eq!(single_stream, expected_hash(3, 1 << 10, "lfsr", "reference"));
@@ -206,7 +206,7 @@ fn reference_starts_make_the_same_table_with_any_number_of_streams() {
 
 /// Repeats the reference loop: T[ran & (N - 1)] ^= ran, 4 N times, starting with ran = 1.
 #[test]
-fn the_reference_loop_makes_the_same_table() {
+fn the_reference_loop_gives_the_same_table() {
     let words = 1u64 << 8;
     let (mut ran, mut reference) = (1u64, (0..words).collect::<Vec<_>>());
     for _ in 0..4 * words {
@@ -225,7 +225,7 @@ fn the_reference_loop_makes_the_same_table() {
 }
 
 #[test]
-fn looking_ahead_and_not_make_the_same_table() {
+fn the_look_ahead_does_not_change_the_table() {
     let with = |method: &str, look_ahead: u64, streams: u64| {
         let point = table("random_access.sequential", 1, 1 << 10).with_parameter("method", method);
         let outcome = run(point.with_parameter("Q", look_ahead).with_parameter("streams", streams));
@@ -241,7 +241,7 @@ fn looking_ahead_and_not_make_the_same_table() {
 }
 
 #[test]
-fn every_rank_of_star_makes_a_table_of_its_own() {
+fn every_rank_of_star_updates_its_own_table() {
     let outcome = run(table("random_access.star", 3, 1 << 8));
     assert_eq!(outcome.verdict, Ok(()));
     let point = kernels::complete(table("random_access.star", 3, 1 << 8)).unwrap();
@@ -276,7 +276,7 @@ fn verdict_with_fault(rules: Rules, fault: impl Fn(&mut Vec<u64>) + Sync) -> Res
 }
 
 #[test]
-fn a_lost_a_doubled_and_a_misrouted_update_are_caught() {
+fn lost_doubled_and_misrouted_updates_are_detected() {
     assert_eq!(verdict_with_fault(Rules::STRICT, |_| ()), Ok(()));
     let lost = verdict_with_fault(Rules::STRICT, |own| own.truncate(own.len() - 1));
     assert!(lost.unwrap_err().contains("were generated"));
@@ -292,7 +292,7 @@ fn a_lost_a_doubled_and_a_misrouted_update_are_caught() {
 }
 
 #[test]
-fn doing_nothing_or_half_is_caught_even_where_races_are_allowed() {
+fn missing_updates_are_detected_even_where_races_are_allowed() {
     let racing = Rules { races: true, ..Rules::STRICT };
     assert!(verdict_with_fault(racing, |own| own.clear()).is_err());
     assert!(verdict_with_fault(racing, |own| own.truncate(own.len() / 2)).is_err());
@@ -307,7 +307,7 @@ fn doing_nothing_or_half_is_caught_even_where_races_are_allowed() {
 
 /// The table has several blocks and segments, which threads share.
 #[test]
-fn a_large_table_is_verified_by_all_threads_and_a_single_lost_update_is_found() {
+fn all_threads_verify_a_large_table_and_detect_one_lost_update() {
     let point = kernels::complete(table("random_access.sequential", 1, 1 << 21)).unwrap();
     let measure_but = |lost: Option<usize>| {
         let outcomes = threads::run(1, |comm, arena| {
@@ -353,7 +353,7 @@ fn streams_continue_where_a_segment_ends() {
 }
 
 #[test]
-fn a_table_that_a_fault_left_wrong_is_filled_anew() {
+fn a_table_is_refilled_unless_it_was_restored() {
     let results = threads::run(1, |_, arena: &mut Arena| {
         let (words, _) = arena.words_mut(Pages::Base, 10, 7, |i| i as u64).unwrap();
         words[3] = 99;
@@ -367,7 +367,7 @@ fn a_table_that_a_fault_left_wrong_is_filled_anew() {
 }
 
 #[test]
-fn messages_and_hops_are_those_of_the_papers() {
+fn messages_and_hops_match_the_papers() {
     let on_four = |kernel: &str| run(table(kernel, 4, 1 << 12).with_parameter("Q", 64u64));
     // Half of the updates move in each of log2(P) dimensions, with one message per dimension and round.
     let cube = on_four("random_access.hypercube");
@@ -386,7 +386,7 @@ fn expected_excess(ranks: f64, look_ahead: f64) -> f64 {
 }
 
 #[test]
-fn the_hypercube_generates_q_updates_a_round_as_its_model_says() {
+fn the_hypercube_generates_q_updates_per_round_like_its_model() {
     for (ranks, look_ahead) in [(2, 64u64), (2, 1024), (4, 1024), (4, 4096), (8, 512)] {
         let words = 64 * look_ahead;
         for own_updates in ["deferred", "at_once"] {
@@ -400,7 +400,7 @@ fn the_hypercube_generates_q_updates_a_round_as_its_model_says() {
 }
 
 #[test]
-fn rounds_exceed_q_by_the_share_that_chance_gives_which_is_over_one_per_cent_from_four_ranks_on() {
+fn rounds_exceed_q_by_the_share_expected_by_chance() {
     // Values of the congruential generator are independent if its streams do not start at powers of two. Values of the
     // shift register are shifts of one another. With four ranks, an owner is two successive bits, so owners are not
     // independent.
@@ -421,7 +421,7 @@ fn rounds_exceed_q_by_the_share_that_chance_gives_which_is_over_one_per_cent_fro
 }
 
 #[test]
-fn the_highest_bits_of_the_shift_register_name_words_as_the_definition_says() {
+fn the_highest_bits_of_the_shift_register_select_words_as_defined() {
     const BITS: u32 = 9;
     // T[a<63, 64-n>] ^= a, from the text of the definition.
     let mut words: Vec<u64> = (0..1 << BITS).collect();
@@ -478,7 +478,7 @@ fn the_highest_bits_of_the_shift_register_name_words_as_the_definition_says() {
 }
 
 #[test]
-fn all_operations_of_the_definition_make_the_words_that_they_say() {
+fn every_operation_changes_words_as_defined() {
     const BITS: u32 = 9;
     let operate = |name: &str, word: u64, value: u64| match name {
         "xor" => word ^ value,
@@ -570,7 +570,7 @@ fn check_operation(name: &str, configure: &dyn Fn(Point) -> Point) {
 }
 
 #[test]
-fn a_lost_and_a_misrouted_update_of_every_operation_are_caught() {
+fn lost_and_misrouted_updates_of_every_operation_are_detected() {
     for operation in ["add", "and", "or"] {
         let point = table("random_access.alltoallv", 2, 1 << 8)
             .with_parameter("operation", operation)
@@ -608,7 +608,7 @@ fn a_lost_and_a_misrouted_update_of_every_operation_are_caught() {
 }
 
 #[test]
-fn exchanges_in_d_dimensions_send_the_messages_and_the_volume_of_section_2() {
+fn exchanges_in_d_dimensions_match_the_messages_and_volume_of_section_2() {
     // P = k^d: a rank sends d (k - 1) messages and d Q (k - 1)/k updates per round (hypercube paper, Section 2).
     for (ranks, d) in [(4, 1), (4, 2), (8, 1), (8, 3), (9, 1), (9, 2), (16, 1), (16, 2), (16, 4)] {
         let (words, look_ahead) = (1u64 << 14, 256.0);
@@ -635,7 +635,7 @@ fn exchanges_in_d_dimensions_send_the_messages_and_the_volume_of_section_2() {
 }
 
 #[test]
-fn an_exchange_in_one_dimension_is_all_to_all_and_in_dimensions_of_two_a_hypercube() {
+fn exchanges_equal_all_to_all_and_hypercube_in_the_extreme_cases() {
     let hops = |kernel: &str, d: Option<u64>| {
         let point = table(kernel, 8, 1 << 11);
         number(&run(d.into_iter().fold(point, |point, d| point.with_parameter("d", d))), "hops_per_update")
@@ -645,7 +645,7 @@ fn an_exchange_in_one_dimension_is_all_to_all_and_in_dimensions_of_two_a_hypercu
 }
 
 #[test]
-fn disabled_cores_discard_every_update_that_comes_to_them_and_delays_change_none() {
+fn disabled_cores_discard_all_incoming_updates_despite_delays() {
     let point = || roles(8, 1 << 10, 4, 3);
     for disabled in 1..4u64 {
         let outcome = run(point().with_parameter("disabled", disabled));
@@ -671,7 +671,7 @@ fn disabled_cores_discard_every_update_that_comes_to_them_and_delays_change_none
 }
 
 #[test]
-fn a_discarded_update_that_is_lost_doubled_or_another_is_caught() {
+fn wrong_discarded_updates_are_detected() {
     let rules = Rules { discards: true, ..Rules::STRICT };
     let discards = |fault: &(dyn Fn(&mut Vec<u64>) + Sync)| {
         let point = kernels::complete(table("random_access.sequential", 1, 64)).expect("a point");
@@ -696,7 +696,7 @@ fn a_discarded_update_that_is_lost_doubled_or_another_is_caught() {
 }
 
 #[test]
-fn runs_say_which_rules_they_break() {
+fn runs_report_the_rules_that_they_break() {
     let broken = |name: &str, value: Value| {
         let outcome = run(table("random_access.hypercube", 2, 1 << 12).with_parameter(name, value));
         assert_eq!(number(&outcome, "conformant"), 0.0);
@@ -710,7 +710,7 @@ fn runs_say_which_rules_they_break() {
 }
 
 #[test]
-fn a_time_bound_leaves_the_updates_that_have_time() {
+fn a_time_bound_limits_the_number_of_updates() {
     let bounded = |updates: f64, seconds: u64| {
         let point = table("random_access.alltoallv", 2, 1 << 10)
             .with_parameter("updates", updates)
@@ -729,7 +729,7 @@ fn a_time_bound_leaves_the_updates_that_have_time() {
 }
 
 #[test]
-fn routing_in_one_dimension_is_all_to_all_and_in_dimensions_of_two_a_hypercube() {
+fn routing_equals_all_to_all_and_hypercube_in_the_extreme_cases() {
     let hops = |kernel: &str, dimensions: Option<u64>| {
         let point = table(kernel, 8, 1 << 11);
         let outcome = run(dimensions.into_iter().fold(point, |point, count| point.with_parameter("dimensions", count)));
@@ -763,7 +763,7 @@ fn two_ranks_of_a_hypercube_store_no_more_than_the_look_ahead() {
 
 /// The first 1024 updates of 64 ranks, as in the notes on the starts of streams.
 #[test]
-fn bare_starts_are_weak_and_the_common_offset_cures_them() {
+fn a_common_offset_corrects_weak_bare_starts() {
     let fullest = |starts: &str, offset: &str| {
         let point = table("random_access.alltoallv", 64, 1 << 24)
             .with_parameter("starts", starts)
@@ -803,7 +803,7 @@ fn refusal(point: Point) -> String {
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_with_the_reason() {
+fn points_that_cannot_run_are_refused_with_a_reason_per_kernel() {
     let point = |name: &str, value: u64| table("random_access.hypercube", 2, 1 << 8).with_parameter(name, value);
     assert!(refusal(point("Q", 0)).contains("Q must lie between 1 and"));
     assert!(refusal(point("Q", 1 << 21)).contains("Q must lie between 1 and"));
@@ -843,7 +843,7 @@ proptest! {
     }
 
     #[test]
-    fn pending_updates_are_all_made_whatever_their_portions(
+    fn all_pending_updates_are_applied_for_any_portion_sizes(
         portions in prop::collection::vec(0usize..400, 0..8),
         look_ahead in 1usize..2000,
     ) {
@@ -870,7 +870,7 @@ proptest! {
     }
 
     #[test]
-    fn the_three_ways_to_an_owner_agree(bits in 1u32..60, parts in 1usize..100_000, word: u64) {
+    fn the_three_owner_computations_agree(bits in 1u32..60, parts in 1usize..100_000, word: u64) {
         let parts = 1 + (parts - 1) % (1usize << bits.min(17));
         let (layout, word) = (Layout::new(bits, parts), word & ((1 << bits) - 1));
         let owner = layout.owner_by_division(word);
@@ -885,7 +885,7 @@ proptest! {
     }
 
     #[test]
-    fn parts_cover_the_table(bits in 1u32..20, parts in 1usize..1000) {
+    fn the_parts_cover_the_whole_table(bits in 1u32..20, parts in 1usize..1000) {
         let parts = parts.min(1 << bits);
         let layout = Layout::new(bits, parts);
         prop_assert_eq!((0..parts).map(|part| layout.count(part)).sum::<u64>(), layout.words());
@@ -894,7 +894,7 @@ proptest! {
     }
 
     #[test]
-    fn halving_takes_every_update_to_its_owner(bits in 7u32..12, ranks in 1usize..100, word: u64, from: usize) {
+    fn halving_delivers_every_update_to_its_owner(bits in 7u32..12, ranks in 1usize..100, word: u64, from: usize) {
         let layout = Layout::new(bits, ranks);
         let (word, mut rank) = (word & (layout.words() - 1), from % ranks);
         let max_stages = (ranks as f64).log2().ceil() as usize;
@@ -913,7 +913,7 @@ proptest! {
     }
 
     #[test]
-    fn grids_take_every_update_to_its_owner_along_each_dimension_once(
+    fn grids_deliver_every_update_once_along_each_dimension(
         ranks in 1usize..200, dimensions in 1usize..9, from: usize, to: usize,
     ) {
         let grid = NodeGrid::from_ranks(ranks, dimensions);
@@ -930,7 +930,7 @@ proptest! {
     }
 
     #[test]
-    fn odd_halves_share_their_load(n in 1usize..40) {
+    fn odd_halves_share_the_load_equally(n in 1usize..40) {
         let layout = Layout::new(16, 2 * n + 1);
         // All ranks send the same number of units. Every share divides a unit.
         let unit = n * (n + 1);
@@ -948,7 +948,7 @@ proptest! {
     }
 
     #[test]
-    fn filling_is_stepping(position in 0..gf2::PERIOD, sizes in proptest::collection::vec(0usize..70, 1..5)) {
+    fn filling_equals_repeated_stepping(position in 0..gf2::PERIOD, sizes in proptest::collection::vec(0usize..70, 1..5)) {
         for kind in [StreamKind::Lfsr, StreamKind::Lcg] {
             let (mut filled, mut stepped) = (Generator::starting_after(kind, position), Generator::starting_after(kind, position));
             for &size in &sizes {
@@ -962,7 +962,7 @@ proptest! {
 
 /// The notes: on 100 ranks, a table of 2^8 words is outside of the theorem, and the prediction is off by ten.
 #[test]
-fn the_correction_finds_the_owner_outside_the_theorem_too() {
+fn the_corrected_prediction_finds_the_owner_outside_the_theorem() {
     let layout = Layout::new(8, 100);
     let off = (0..256).map(|word| layout.predict_owner(word) - layout.owner_by_division(word)).max();
     assert_eq!(off, Some(10));

@@ -75,7 +75,7 @@ fn verify_tables(mpi: &Mpi, ranks: usize, streams: usize, points: Vec<Point>) {
 }
 
 #[test]
-fn open_mpi_makes_the_tables_of_sequential_on_one_to_five_ranks() {
+fn open_mpi_reproduces_the_sequential_tables_on_one_to_five_ranks() {
     needs!(Mpi);
     (1..=5).for_each(|ranks| verify(&OPEN_MPI, ranks));
     for (ranks, count) in [(2, 1), (4, 1), (4, 2)] {
@@ -84,7 +84,7 @@ fn open_mpi_makes_the_tables_of_sequential_on_one_to_five_ranks() {
 }
 
 #[test]
-fn mpich_makes_the_tables_of_sequential_on_one_to_five_ranks() {
+fn mpich_reproduces_the_sequential_tables_on_one_to_five_ranks() {
     needs!(Mpi);
     (1..=5).for_each(|ranks| verify(&MPICH, ranks));
     for (ranks, count) in [(3, 1), (4, 2)] {

@@ -64,34 +64,34 @@ fn check_modes(cores: u64) {
 }
 
 #[test]
-fn one_core_makes_the_table_of_sequential() {
+fn one_core_reproduces_the_sequential_table() {
     check_modes(1);
 }
 
 #[test]
-fn two_cores_make_the_table_of_sequential() {
+fn two_cores_reproduce_the_sequential_table() {
     check_modes(2);
 }
 
 #[test]
-fn three_cores_make_the_table_of_sequential() {
+fn three_cores_reproduce_the_sequential_table() {
     check_modes(3);
 }
 
 #[test]
-fn seven_cores_make_the_table_of_sequential() {
+fn seven_cores_reproduce_the_sequential_table() {
     check_modes(7);
 }
 
 #[test]
-fn a_single_unlocked_core_makes_no_errors() {
+fn a_single_unlocked_core_causes_no_errors() {
     let point = shared_table(1 << 10, 1).with_parameter("updates_by", "unlocked");
     let expected = sequential_hash(1, &point);
     assert_eq!(hash(&run_verified(point)), expected);
 }
 
 #[test]
-fn one_lock_and_a_lock_a_word_both_protect() {
+fn one_lock_and_one_lock_per_word_both_prevent_errors() {
     for locks in [1u64, 16, 32, 256] {
         run_verified(
             shared_table(256, 4)
@@ -104,7 +104,7 @@ fn one_lock_and_a_lock_a_word_both_protect() {
 
 /// Report and verdict agree for any number of errors. Collisions need two processors.
 #[test]
-fn errors_of_unlocked_updates_are_counted_and_more_than_one_percent_is_wrong() {
+fn errors_of_unlocked_updates_are_counted_and_fail_above_1_per_cent() {
     let run_on = |words: u64, updates: f64| {
         let outcome =
             run(shared_table(words, 2).with_parameter("updates_by", "unlocked").with_parameter("updates", updates));
@@ -126,7 +126,7 @@ fn errors_of_unlocked_updates_are_counted_and_more_than_one_percent_is_wrong() {
 }
 
 #[test]
-fn modes_are_marked_as_the_rules_have_them() {
+fn modes_are_marked_conformant_according_to_the_rules() {
     for (mode, conformant, _) in MODES {
         let outcome = run_verified(
             shared_table(1 << 10, 2).with_parameter("mode", mode).with_parameter("updates_by", "partitioned"),
@@ -139,7 +139,7 @@ fn modes_are_marked_as_the_rules_have_them() {
 }
 
 #[test]
-fn modes_two_to_four_are_refused_with_the_reason_of_the_paper() {
+fn modes_two_to_four_are_refused_with_the_reason_from_the_paper() {
     for mode in [2u64, 3, 4] {
         let reason = refusal(shared_table(1 << 10, 2).with_parameter("mode", mode));
         assert!(reason.contains("a table per core requires generation and look-ahead limit per core"), "{reason}");
@@ -148,7 +148,7 @@ fn modes_two_to_four_are_refused_with_the_reason_of_the_paper() {
 }
 
 #[test]
-fn the_look_ahead_limit_is_a_cores_or_the_nodes() {
+fn the_look_ahead_limit_applies_per_core_or_per_node() {
     let stored = |mode: u64, by: &str| {
         let point = shared_table(1 << 12, 3)
             .with_parameter("mode", mode)
@@ -166,7 +166,7 @@ fn the_look_ahead_limit_is_a_cores_or_the_nodes() {
 }
 
 #[test]
-fn what_was_used_is_told() {
+fn a_run_reports_the_cores_and_threads_used() {
     let outcome = run_verified(shared_table(1 << 10, 5));
     assert_eq!(number(&outcome, "cores_used"), 5.0);
     let outcome = run_verified(shared_table(1 << 10, 0));
@@ -176,7 +176,7 @@ fn what_was_used_is_told() {
 }
 
 #[test]
-fn what_a_shared_table_cannot_have_is_refused_with_the_reason() {
+fn invalid_shared_tables_are_refused_with_the_reason() {
     let point = |cores: u64| shared_table(64, cores);
     assert!(refusal(point(2).with_parameter("mode", 1u64)).contains("use updates_by = \"partitioned\""));
     assert!(refusal(point(65)).contains("65 cores are more than the 64 words"));
@@ -191,7 +191,7 @@ fn what_a_shared_table_cannot_have_is_refused_with_the_reason() {
 proptest! {
     /// Every word has one lock, and every lock has words.
     #[test]
-    fn a_lock_has_a_part_of_the_table(bits in 1u32..12, locks in 1usize..4096) {
+    fn each_lock_covers_a_part_of_the_table(bits in 1u32..12, locks in 1usize..4096) {
         let locks = 1 + (locks - 1) % (1 << bits);
         let layout = Layout::new(bits, locks);
         let owners: Vec<usize> = (0..1u64 << bits).map(|word| layout.predict_owner(word)).collect();
@@ -204,7 +204,7 @@ proptest! {
 
 /// Modes with one table per node, whether they conform to the rules, and whether a node generates a single stream.
 #[test]
-fn several_nodes_make_the_table_of_sequential_in_every_mode() {
+fn several_nodes_reproduce_the_sequential_table_in_every_mode() {
     for (mode, conformant, single) in [(5u64, false, false), (6, true, false), (7, false, true), (8, true, true)] {
         for (ranks, cores) in [(1usize, 1u64), (1, 3), (2, 2), (3, 2), (4, 1)] {
             for (stream, look_ahead) in [("lfsr", 1024u64), ("lcg", 7), ("lfsr", 3)] {
@@ -229,7 +229,7 @@ fn several_nodes_make_the_table_of_sequential_in_every_mode() {
 }
 
 #[test]
-fn nodes_exchange_what_is_for_others_and_refuse_what_they_cannot_run() {
+fn nodes_exchange_remote_updates_and_refuse_impossible_points() {
     let outcome = run(table("random_access.nodes", 4, 1 << 12)
         .with_parameter("cores", 2u64)
         .with_parameter("mode", 8u64)

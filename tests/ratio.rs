@@ -26,7 +26,7 @@ fn apex(table: &mut TableBuilder, alpha: f64, buffers: u64, block: u64, rate: f6
 }
 
 #[test]
-fn a_block_is_compared_with_a_message_of_its_length() {
+fn a_block_is_compared_with_a_message_of_the_same_size() {
     let mut table = TableBuilder::default();
     for i in 0..7u64 {
         pong(&mut table, 2, "send", 64, 1000.0 + i as f64);
@@ -53,7 +53,7 @@ fn a_block_is_compared_with_a_message_of_its_length() {
 }
 
 #[test]
-fn without_both_there_is_no_ratio() {
+fn a_ratio_needs_both_measurements() {
     let mut table = TableBuilder::default();
     apex(&mut table, 1.0, 1, 8, 500.0);
     assert!(ratios(&table.finish().into()).expect("readable").is_empty());
@@ -63,7 +63,7 @@ fn without_both_there_is_no_ratio() {
 }
 
 #[test]
-fn one_sweep_measures_both_and_the_report_shows_the_ratio_with_its_effects() {
+fn one_sweep_measures_both_and_the_report_explains_the_ratio() {
     let (scratch, sweep) = (Scratch::new(), "sweeps/paper-figure-2.toml");
     let text =
         std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(sweep)).expect("the sweep");

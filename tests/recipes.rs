@@ -23,7 +23,7 @@ fn read(name: &str) -> String {
 }
 
 #[test]
-fn recipes_in_python_can_be_parsed() {
+fn python_recipes_can_be_parsed() {
     needs!(Python);
     for name in ["spack/package.py", &format!("easybuild/apexmap-{VERSION}-foss-2025b.eb")] {
         let parse = "import ast, sys; ast.parse(open(sys.argv[1]).read())";
@@ -33,7 +33,7 @@ fn recipes_in_python_can_be_parsed() {
 }
 
 #[test]
-fn the_definition_for_apptainer_has_its_sections_in_order() {
+fn the_apptainer_definition_has_its_sections_in_order() {
     let text = read("apptainer/apexmap.def");
     let sections: Vec<&str> = text.lines().filter(|line| line.starts_with('%')).collect();
     assert_eq!(sections, ["%files", "%post", "%runscript", "%help"]);
@@ -53,7 +53,7 @@ fn the_definition_for_apptainer_has_its_sections_in_order() {
 }
 
 #[test]
-fn recipes_name_this_version_and_build_without_a_network() {
+fn recipes_name_this_version_and_build_offline() {
     for name in ["spack/package.py", "apptainer/apexmap.def", &format!("easybuild/apexmap-{VERSION}-foss-2025b.eb")] {
         let text = read(name);
         assert!(text.contains(VERSION), "{name} is of another version");
@@ -67,7 +67,7 @@ fn ci_script(name: &str) -> PathBuf {
 }
 
 #[test]
-fn scripts_that_build_releases_can_be_parsed() {
+fn release_scripts_can_be_parsed() {
     for name in ["dist", "mpi-bindings", "static"] {
         let output = Command::new("sh").arg("-n").arg(ci_script(name)).output().expect("a shell");
         assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
@@ -82,7 +82,7 @@ fn sha256(path: &Path) -> String {
 
 /// Uses a cargo that generates bindings of a single constant.
 #[test]
-fn bindings_of_a_tarball_fit_the_mpi_that_they_were_made_for_and_no_other() {
+fn bindings_in_a_tarball_match_only_their_mpi() {
     needs!(Mpi);
     let scratch = Scratch::new();
     let write = |name: &str, text: &str| {
@@ -148,7 +148,7 @@ fn bindings_of_a_tarball_fit_the_mpi_that_they_were_made_for_and_no_other() {
 }
 
 #[test]
-fn a_report_warns_where_a_worker_against_musl_or_one_that_is_not_optimised_has_measured() {
+fn a_report_warns_of_a_musl_or_unoptimised_worker() {
     let scratch = Scratch::new();
     let path = |name: &str| scratch.join(name).to_str().expect("a path").to_owned();
     let text =

@@ -36,7 +36,7 @@ fn result(scratch: &Scratch) -> std::path::PathBuf {
 }
 
 #[test]
-fn the_report_opens_in_a_browser_without_a_complaint_and_without_anything_from_outside() {
+fn the_report_opens_in_a_browser_without_errors_or_external_resources() {
     needs!(Browser);
     let scratch = Scratch::new();
     let out = result(&scratch);
@@ -74,7 +74,7 @@ fn the_report_opens_in_a_browser_without_a_complaint_and_without_anything_from_o
 }
 
 #[test]
-fn names_from_files_show_as_text() {
+fn names_from_files_are_shown_as_text() {
     let scratch = Scratch::new();
     let page = std::fs::read_to_string(result(&scratch).join("report.html")).unwrap();
     assert!(page.contains("&lt;script&gt;document.title"));
@@ -82,7 +82,7 @@ fn names_from_files_show_as_text() {
 }
 
 #[test]
-fn a_report_needs_no_journals_but_a_manifest() {
+fn a_report_needs_a_manifest_but_no_journals() {
     let scratch = Scratch::new();
     let out = result(&scratch);
     let page = std::fs::read_to_string(out.join("report.html")).unwrap();
@@ -97,7 +97,7 @@ fn a_report_needs_no_journals_but_a_manifest() {
 }
 
 #[test]
-fn names_from_a_parquet_file_show_as_text() {
+fn names_from_a_parquet_file_are_shown_as_text() {
     needs!(Browser);
     let scratch = Scratch::new();
     let out = result(&scratch);
@@ -130,7 +130,7 @@ fn names_from_a_parquet_file_show_as_text() {
 }
 
 #[test]
-fn a_report_anew_removes_what_it_no_longer_draws_and_draws_for_papers_when_asked() {
+fn a_new_report_removes_obsolete_figures_and_draws_for_papers() {
     let scratch = Scratch::new();
     let out = result(&scratch);
     let (report, figures) = (out.join("report.html"), out.join("figures"));
@@ -152,7 +152,7 @@ fn a_report_anew_removes_what_it_no_longer_draws_and_draws_for_papers_when_asked
 }
 
 #[test]
-fn plot_draws_each_kind_and_refuses_to_mix_points() {
+fn plot_draws_each_figure_kind_and_refuses_mixed_points() {
     let scratch = Scratch::new();
     let out = result(&scratch);
     let out = out.to_str().unwrap();
@@ -171,7 +171,7 @@ fn plot_draws_each_kind_and_refuses_to_mix_points() {
 }
 
 #[test]
-fn a_report_begins_with_the_figures_that_its_sweep_asks_for() {
+fn a_report_begins_with_the_figures_requested_by_its_sweep() {
     let scratch = Scratch::new();
     let (sweep, out) = (scratch.join("sweep.toml"), scratch.join("result"));
     let text = r#"
@@ -213,7 +213,7 @@ y = "P"
 }
 
 #[test]
-fn random_access_speaks_in_gups_and_says_which_rules_it_broke() {
+fn random_access_reports_gups_and_the_broken_rules() {
     let scratch = Scratch::new();
     let (sweep, out) = (scratch.join("sweep.toml"), scratch.join("result"));
     let text = "[fixed]\nN_words = \"64 kwords\"\n[axes]\nQ = [64, 2048]\n\
@@ -236,7 +236,7 @@ fn random_access_speaks_in_gups_and_says_which_rules_it_broke() {
 }
 
 #[test]
-fn plan_tells_the_wall_time_and_where_it_is_from() {
+fn plan_shows_the_wall_time_and_its_source() {
     let scratch = Scratch::new();
     let (path, out) = (scratch.join("sweep.toml"), scratch.join("result"));
     let text = "[fixed]\nkernel = \"apex_map.sequential\"\nM = \"4 kwords\"\nI = 16\nN = 1\n\
@@ -266,7 +266,7 @@ fn plan_tells_the_wall_time_and_where_it_is_from() {
 }
 
 #[test]
-fn plan_and_status_tell_what_is_done() {
+fn plan_and_status_show_the_completed_points() {
     let scratch = Scratch::new();
     let out = result(&scratch);
     let sweep = scratch.join("sweep.toml");
@@ -283,7 +283,7 @@ fn plan_and_status_tell_what_is_done() {
 }
 
 #[test]
-fn uniform_blocks_and_requests_are_curves_over_l_one_for_each_region_or_remote_share() {
+fn uniform_blocks_and_requests_are_drawn_as_curves_over_l() {
     let scratch = Scratch::new();
     let (sweep, out) = (scratch.join("sweep.toml"), scratch.join("result"));
     let text = r#"

@@ -41,7 +41,7 @@ fn card() -> Card {
 }
 
 #[test]
-fn the_rate_is_that_at_which_others_fill_what_a_region_leaves_them_until_half_of_it_is_left() {
+fn the_displacement_rate_is_taken_where_half_of_the_lines_remain() {
     // The best run in the cache takes 10 ns and memory takes 150 ns, so half of the lines are lost at 80 ns. The
     // latency is 80 ns at 20 ms, the logarithmic middle of 10 and 40 ms. The region leaves four fifths of the cache.
     let measured = samples(&[(1e-3, 10.0 / 0.98), (1e-2, 45.0), (4e-2, 115.0), (0.1, 150.0)]);
@@ -54,7 +54,7 @@ fn the_rate_is_that_at_which_others_fill_what_a_region_leaves_them_until_half_of
 }
 
 #[test]
-fn a_machine_whose_lines_stay_has_no_such_number() {
+fn a_machine_that_keeps_its_lines_has_no_displacement_rate() {
     let mut card = card();
     let measured = samples(&[(1e-3, 10.0), (1e-2, 10.2), (0.1, 11.0)]);
     assert_eq!(residence::add(&mut card, &measured).expect("nothing"), None);
@@ -66,10 +66,10 @@ fn a_machine_whose_lines_stay_has_no_such_number() {
 }
 
 #[test]
-fn lines_that_are_lost_at_once_are_said_and_make_no_number() {
+fn immediate_loss_of_lines_is_reported_and_gives_no_number() {
     let mut card = card();
     let measured = samples(&[(1e-6, 140.0), (1e-3, 10.0), (1e-2, 145.0)]);
     let note = residence::add(&mut card, &measured).expect("a sentence").expect("a sentence");
-    assert!(note.contains(NUMBER) && note.contains("at once"), "{note}");
+    assert!(note.contains(NUMBER) && note.contains("after the shortest wait"), "{note}");
     assert!(!card.numbers().contains_key(NUMBER));
 }

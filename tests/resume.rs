@@ -102,7 +102,7 @@ fn run_and_kill(sweep: &Path, out: &Path, bytes: u64, worker_first: bool) -> boo
 }
 
 #[test]
-fn a_sweep_killed_five_times_ends_complete_and_without_a_duplicate() {
+fn a_sweep_killed_five_times_completes_without_a_duplicate() {
     let scratch = Scratch::new();
     let (sweep, out) = (sweep(&scratch, SLOW_ENOUGH_TO_KILL), scratch.join("result"));
     // Kills it after different amounts of output. If a sweep ends before the kill, starts again.
@@ -138,7 +138,7 @@ min = 6
 "#;
 
 #[test]
-fn a_finished_sweep_is_not_measured_again() {
+fn a_finished_sweep_is_not_repeated() {
     let scratch = Scratch::new();
     let (sweep, out) = (sweep(&scratch, SMALL_SWEEP), scratch.join("result"));
     assert!(run(&sweep, &out).status.success());
@@ -148,7 +148,7 @@ fn a_finished_sweep_is_not_measured_again() {
 }
 
 #[test]
-fn a_changed_sweep_keeps_what_it_shares_and_marks_the_rest_stale() {
+fn a_changed_sweep_keeps_common_samples_and_marks_others_stale() {
     let scratch = Scratch::new();
     let (path, out) = (sweep(&scratch, SMALL_SWEEP), scratch.join("result"));
     assert!(run(&path, &out).status.success());
@@ -161,7 +161,7 @@ fn a_changed_sweep_keeps_what_it_shares_and_marks_the_rest_stale() {
 }
 
 #[test]
-fn another_sweep_takes_over_a_result_only_when_told_and_then_keeps_it() {
+fn another_sweep_replaces_a_result_only_on_request_with_a_backup() {
     let scratch = Scratch::new();
     let (path, out) = (sweep(&scratch, SMALL_SWEEP), scratch.join("result"));
     assert!(run(&path, &out).status.success());
@@ -189,7 +189,7 @@ fn another_sweep_takes_over_a_result_only_when_told_and_then_keeps_it() {
 }
 
 #[test]
-fn a_torn_journal_loses_only_its_last_line() {
+fn a_truncated_journal_loses_only_its_last_line() {
     let scratch = Scratch::new();
     let (sweep, out) = (sweep(&scratch, SMALL_SWEEP), scratch.join("result"));
     assert!(run(&sweep, &out).status.success());
@@ -209,7 +209,7 @@ fn a_torn_journal_loses_only_its_last_line() {
 }
 
 #[test]
-fn a_point_that_takes_too_long_gets_a_status_and_the_rest_goes_on() {
+fn a_timed_out_point_gets_a_status_and_the_sweep_continues() {
     let scratch = Scratch::new();
     // Four thousand million messages take much longer than the limit, one takes much less.
     let text = "[fixed]\nkernel = \"calibrate.mailbox\"\nranks = 2\n[axes]\nmessage_bytes = [8, 64]\nmessages = [1, 4294967296]\n\
@@ -243,7 +243,7 @@ fn count_processes(out: &Path) -> usize {
 }
 
 #[test]
-fn an_interrupted_sweep_says_what_it_kept_and_how_to_resume_and_leaves_nothing_behind() {
+fn an_interrupted_sweep_reports_kept_samples_and_how_to_resume() {
     use nix::sys::signal::{Signal, kill};
     let scratch = Scratch::new();
     let sweep = sweep(&scratch, LONG_RUNS);
@@ -266,7 +266,7 @@ fn an_interrupted_sweep_says_what_it_kept_and_how_to_resume_and_leaves_nothing_b
         let text = errors(&ended);
         let kept = samples(&out).len();
         assert!(text.contains(&format!("interrupted by {name}: {kept} sample")), "{text}");
-        assert!(text.contains("0 of 4 points done, in "), "{text}");
+        assert!(text.contains("0 of 4 points done in "), "{text}");
         let command = format!("resume with: {PROGRAM} run --no-report --out '{}' {}", out.display(), sweep.display());
         assert!(text.contains(&command), "{text}");
         assert!(text.lines().any(|line| line.contains("launch 1 of 1") || line.contains("launch 0001")), "{text}");
@@ -274,7 +274,7 @@ fn an_interrupted_sweep_says_what_it_kept_and_how_to_resume_and_leaves_nothing_b
 }
 
 #[test]
-fn two_drivers_do_not_share_a_result() {
+fn two_drivers_cannot_use_one_result() {
     let scratch = Scratch::new();
     let (sweep, out) = (sweep(&scratch, SLOW_ENOUGH_TO_KILL), scratch.join("result"));
     let mut first = command(&sweep, &out).spawn().unwrap();
@@ -289,7 +289,7 @@ fn two_drivers_do_not_share_a_result() {
 }
 
 #[test]
-fn memory_that_the_machine_lacks_is_refused_before_anything_is_launched() {
+fn memory_beyond_the_size_of_the_machine_is_refused_before_a_launch() {
     let scratch = Scratch::new();
     let (sweep, out) = (sweep(&scratch, &SMALL_SWEEP.replace("4 kwords", "1 Twords")), scratch.join("result"));
     let output = run(&sweep, &out);
@@ -299,7 +299,7 @@ fn memory_that_the_machine_lacks_is_refused_before_anything_is_launched() {
 }
 
 #[test]
-fn a_file_that_is_no_card_is_refused_before_anything_is_made() {
+fn an_invalid_card_is_refused_before_the_result_is_created() {
     let scratch = Scratch::new();
     let (sweep, out) = (sweep(&scratch, SMALL_SWEEP), scratch.join("result"));
     let output = command(&sweep, &out).args(["--card", "/dev/null"]).output().unwrap();
@@ -307,7 +307,7 @@ fn a_file_that_is_no_card_is_refused_before_anything_is_made() {
 }
 
 #[test]
-fn a_damaged_manifest_is_named_and_written_anew() {
+fn a_damaged_manifest_is_named_and_rewritten() {
     let scratch = Scratch::new();
     let (sweep, out) = (sweep(&scratch, SMALL_SWEEP), scratch.join("result"));
     assert!(run(&sweep, &out).status.success());
@@ -325,7 +325,7 @@ fn a_damaged_manifest_is_named_and_written_anew() {
 }
 
 #[test]
-fn a_worker_without_the_transport_is_refused_with_the_way_to_build_one() {
+fn a_worker_without_the_transport_is_refused_with_build_instructions() {
     let scratch = Scratch::new();
     let text = format!("{SMALL_SWEEP}[launch]\ntransport = \"mpi\"\nlauncher = \"openmpi\"\n");
     let (sweep, out) = (sweep(&scratch, &text), scratch.join("result"));
@@ -335,7 +335,7 @@ fn a_worker_without_the_transport_is_refused_with_the_way_to_build_one() {
 }
 
 #[test]
-fn status_and_plan_agree_on_points_that_lack_samples() {
+fn status_and_plan_agree_on_incomplete_points() {
     let scratch = Scratch::new();
     let text = "[launch]\nlaunches = 2\npreflight = 0\n[repeat]\nmin = 2\n[fixed]\nkernel = \"apex_map.sequential\"\nM = 4096\n\
                 I = 64\nN = 2\n[axes]\nL = [1, 2, 4]\n";

@@ -37,7 +37,7 @@ fn samples() -> Samples {
 }
 
 #[test]
-fn the_axes_are_what_varies_and_does_not_follow_from_others() {
+fn the_axes_are_the_varying_and_independent_columns() {
     assert_eq!(samples().axes(), ["ranks", "alpha", "block_words"], "the kernel follows from the rank count");
     let two_sided = samples().with_kernel("apex_map.two_sided");
     assert_eq!(two_sided.axes(), ["ranks", "alpha", "block_words"]);
@@ -52,7 +52,7 @@ fn condition(text: &str) -> apexmap_base::condition::Condition {
 }
 
 #[test]
-fn what_follows_from_ranks_alpha_and_l_together_does_not_tear_a_surface() {
+fn a_column_derived_from_the_axes_does_not_split_a_surface() {
     let arrays = |mut sample: Sample| {
         let point = &sample.point;
         let arrays = point.ranks as u64 * point.integer("L") * (2.0 * point.real("alpha")) as u64;
@@ -68,7 +68,7 @@ fn what_follows_from_ranks_alpha_and_l_together_does_not_tear_a_surface() {
 }
 
 #[test]
-fn the_summary_has_the_corners_of_a_surface_and_the_best_time_is_the_shortest() {
+fn the_summary_gives_surface_corners_and_the_shortest_time() {
     let groups = samples().with_kernel("apex_map.two_sided").groups().expect("groups");
     let rows = summary::rows(&groups[0]).expect("rows");
     let summaries: Vec<_> = rows.iter().map(|row| (row.which.as_str(), row.place.as_str(), row.first)).collect();
@@ -94,7 +94,7 @@ fn the_summary_has_the_corners_of_a_surface_and_the_best_time_is_the_shortest() 
 }
 
 #[test]
-fn what_follows_from_two_columns_together_is_no_axis() {
+fn a_column_that_depends_on_two_others_is_not_an_axis() {
     let mut design = Design::default();
     let codes = |code: fn(u64, u64) -> Option<u64>| (0..6).map(|k| code(k / 3, k % 3)).collect();
     design.add("a", codes(|a, _| Some(a)));
@@ -112,7 +112,7 @@ fn what_follows_from_two_columns_together_is_no_axis() {
 }
 
 #[test]
-fn groups_are_surfaces_of_one_kernel_with_their_own_grids() {
+fn each_group_is_a_surface_of_one_kernel_with_its_own_grid() {
     let groups = samples().groups().expect("groups");
     let labels: Vec<String> = groups.iter().map(|group| group.label()).collect();
     assert_eq!(labels.len(), 3, "{labels:?}");
@@ -134,7 +134,7 @@ fn groups_are_surfaces_of_one_kernel_with_their_own_grids() {
 }
 
 #[test]
-fn samples_of_several_points_are_told_from_samples_of_one() {
+fn samples_of_several_points_are_distinguished_from_samples_of_one() {
     let samples = samples();
     let mixed = samples.single_point(&["kernel", "ranks", "memory_words"]).expect_err("L varies");
     assert_eq!((mixed.name.as_str(), mixed.values.as_str(), mixed.choice.as_str()), ("I", "16, 32, 64", "I == 16"));
@@ -147,7 +147,7 @@ fn samples_of_several_points_are_told_from_samples_of_one() {
 }
 
 #[test]
-fn launches_kernels_and_headlines_are_those_of_the_samples() {
+fn launches_kernels_and_headlines_are_taken_from_the_samples() {
     let samples = samples();
     let kernels: Vec<(&str, usize)> =
         samples.kernels().iter().map(|(kernel, samples_of_kernel)| (kernel.id(), samples_of_kernel.len())).collect();
@@ -158,7 +158,7 @@ fn launches_kernels_and_headlines_are_those_of_the_samples() {
 }
 
 #[test]
-fn a_name_stands_for_a_column_that_the_samples_have() {
+fn a_symbol_resolves_to_a_column_of_the_samples() {
     let samples = samples();
     assert_eq!(
         [samples.resolve("L"), samples.resolve("block_words"), samples.resolve("none")],
@@ -169,7 +169,7 @@ fn a_name_stands_for_a_column_that_the_samples_have() {
 
 /// Kernels share columns and symbols. Columns with the same name must have the same meaning.
 #[test]
-fn names_of_columns_do_not_clash() {
+fn columns_with_the_same_name_have_the_same_meaning() {
     let (mut columns, mut symbols, mut clashes) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
     for column in columns::list_declared() {
         let properties = (column.symbol.as_str(), column.unit, column.role);
@@ -199,7 +199,7 @@ fn names_of_columns_do_not_clash() {
 proptest! {
     /// The axes distinguish all points that the columns distinguish, and each axis is needed.
     #[test]
-    fn axes_are_enough_and_none_is_too_many(points in prop::collection::vec((0u64..3, 0u64..3, 0u64..2, 0u64..2), 1..24)) {
+    fn the_axes_distinguish_all_points_and_each_axis_is_needed(points in prop::collection::vec((0u64..3, 0u64..3, 0u64..2, 0u64..2), 1..24)) {
         let names = ["a", "b", "c", "d"];
         let value = |point: &(u64, u64, u64, u64), name: &str| match name {
             "a" => point.0,
@@ -226,7 +226,7 @@ proptest! {
 
     /// A table that is built row by row holds the values that were set, whichever columns a row omits.
     #[test]
-    fn a_table_holds_what_was_set(rows in prop::collection::vec((prop::option::of(0u64..9), prop::option::of("[ab]{0,2}")), 0..30)) {
+    fn a_table_contains_the_values_that_were_set(rows in prop::collection::vec((prop::option::of(0u64..9), prop::option::of("[ab]{0,2}")), 0..30)) {
         let mut builder = TableBuilder::default();
         let whole = builder.column("whole");
         for (number, word) in &rows {

@@ -220,7 +220,7 @@ fn write_slow_sweep(folder: &Path, repetitions: u32) {
 }
 
 #[test]
-fn from_a_login_node_a_sweep_runs_as_jobs_of_two_and_of_four_nodes() {
+fn a_login_node_submits_jobs_of_two_and_of_four_nodes() {
     needs!(Slurm);
     needs!(Mpi);
     let cluster = Cluster::start();
@@ -266,7 +266,7 @@ fn from_a_login_node_a_sweep_runs_as_jobs_of_two_and_of_four_nodes() {
 }
 
 #[test]
-fn whoever_leaves_finds_the_jobs_going_on_and_cancels_them() {
+fn an_interrupted_driver_leaves_jobs_running_until_they_are_cancelled() {
     needs!(Slurm);
     let cluster = Cluster::start();
     write_slow_sweep(&cluster.scratch, 2000);
@@ -290,7 +290,7 @@ fn whoever_leaves_finds_the_jobs_going_on_and_cancels_them() {
 }
 
 #[test]
-fn a_job_that_is_put_back_into_the_queue_goes_on_where_it_was() {
+fn a_requeued_job_resumes_its_sweep() {
     needs!(Slurm);
     let cluster = Cluster::start();
     write_slow_sweep(&cluster.scratch, 150);
@@ -328,7 +328,7 @@ fn write_ping_pong_sweep(folder: &Path, worker: &Path) {
 }
 
 #[test]
-fn a_worker_under_the_wrong_plugin_of_srun_is_told_the_right_one_of_those_that_there_are() {
+fn a_wrong_srun_plugin_is_refused_with_the_right_one() {
     needs!(Slurm);
     needs!(Mpi);
     let cluster = Cluster::start();
@@ -350,7 +350,7 @@ fn a_worker_under_the_wrong_plugin_of_srun_is_told_the_right_one_of_those_that_t
 }
 
 #[test]
-fn where_the_cluster_names_no_plugin_that_of_the_workers_mpi_is_chosen_and_recorded() {
+fn the_mpi_of_the_worker_determines_a_missing_srun_plugin() {
     needs!(Slurm);
     needs!(Mpi);
     let cluster = Cluster::start_with(&Site { mpi: "none", ..Site::default() });
@@ -367,7 +367,7 @@ fn where_the_cluster_names_no_plugin_that_of_the_workers_mpi_is_chosen_and_recor
 }
 
 #[test]
-fn cores_of_a_sweep_that_is_submitted_are_those_of_the_nodes() {
+fn the_cores_of_a_submitted_sweep_are_those_of_the_nodes() {
     needs!(Slurm);
     let cluster = Cluster::start();
     let sweep = |memory: &str| {
@@ -407,7 +407,7 @@ fn wait_for_follower(cluster: &Cluster, mut follower: Child) -> Output {
 
 /// Login nodes have their own host names; samples belong to the cluster.
 #[test]
-fn who_follows_from_another_login_node_finds_the_same_samples() {
+fn a_driver_on_another_login_node_finds_the_same_samples() {
     needs!(Slurm);
     needs!(Network);
     let cluster = Cluster::start();
@@ -434,7 +434,7 @@ fn who_follows_from_another_login_node_finds_the_same_samples() {
 /// Jobs get the memory of their nodes, or what the user requests. The message of a job that was killed for its memory
 /// says so.
 #[test]
-fn a_job_gets_the_memory_of_its_nodes_and_one_that_is_killed_for_it_says_so() {
+fn a_job_gets_the_memory_of_its_nodes_and_reports_oom_kills() {
     needs!(Slurm);
     let cluster = Cluster::start();
     let sweep = "[fixed]\nkernel = \"apex_map.two_sided\"\nranks = 1\nM = \"96 Mwords\"\nN = 1\nL = 64\nI = 64\n[launch]\n\
@@ -463,7 +463,7 @@ fn a_job_gets_the_memory_of_its_nodes_and_one_that_is_killed_for_it_says_so() {
 
 /// The commands of docs/clusters.md and README.md, on the kind of nodes that they describe.
 #[test]
-fn the_commands_of_the_guide_run_as_they_stand_there() {
+fn the_commands_of_the_guide_run_unchanged_under_slurm() {
     needs!(Slurm);
     needs!(Mpi);
     let cluster =
@@ -501,7 +501,7 @@ fn the_commands_of_the_guide_run_as_they_stand_there() {
 }
 
 #[test]
-fn what_the_partition_does_not_give_is_refused_before_it_waits_in_the_queue() {
+fn requests_beyond_the_partition_limits_are_refused_before_submission() {
     needs!(Slurm);
     let cluster = Cluster::start();
     write_slow_sweep(&cluster.scratch, 4_000_000);
@@ -548,7 +548,7 @@ fn what_the_partition_does_not_give_is_refused_before_it_waits_in_the_queue() {
 
 /// Cause, help and exit code are the same as without a batch system.
 #[test]
-fn a_job_that_finds_the_set_up_at_fault_tells_its_follower_what_to_do() {
+fn set_up_faults_of_jobs_and_their_fixes_reach_the_driver() {
     needs!(Slurm);
     needs!(Mpi);
     let cluster = Cluster::start();

@@ -59,7 +59,7 @@ fn check_wrong(marked: &str, expected_message: &str, expected_advice: &str) {
 }
 
 #[test]
-fn keys_and_words_that_do_not_exist_are_answered_with_the_nearest() {
+fn unknown_keys_and_words_get_the_nearest_suggestion() {
     check_wrong(&sequential("[»lanch«]"), "no key \"lanch\"", "did you mean \"launch\"?");
     check_wrong(&sequential("[launch]\n»transprt« = \"mpi\""), "no key \"transprt\"", "did you mean \"transport\"?");
     check_wrong(
@@ -83,7 +83,7 @@ fn keys_and_words_that_do_not_exist_are_answered_with_the_nearest() {
     );
     check_wrong(
         &sequential("[launch]\ntransport = \"mpi\"\nlauncher = »\"jsrun\"«"),
-        "launcher \"jsrun\" was removed",
+        "no longer has the launcher \"jsrun\"",
         "use launcher = \"custom\" with command = [\"jsrun\", \"--nrs={ranks}\"",
     );
     check_wrong(&sequential("[axes]\nL = { from = 1, to = 8, scale = »\"log\"« }"), "\"log\"", "\"log2\"");
@@ -92,7 +92,7 @@ fn keys_and_words_that_do_not_exist_are_answered_with_the_nearest() {
 }
 
 #[test]
-fn values_of_the_wrong_kind_or_size_are_underlined() {
+fn values_of_the_wrong_type_or_size_are_underlined() {
     check_wrong(&sequential("M = »\"64 Mword\"«"), "unit \"Mword\" is not one of", "did you mean \"Mwords\"?");
     check_wrong(&sequential("I = »\"4 words\"«"), "takes no unit", "I");
     check_wrong(&sequential("[axes]\nalpha = [0.1, »1.5«]"), "at most 1, found 1.5", "alpha");
@@ -112,7 +112,7 @@ fn values_of_the_wrong_kind_or_size_are_underlined() {
 }
 
 #[test]
-fn words_for_ranks_are_counts_of_the_machine() {
+fn words_for_rank_counts_are_resolved_on_the_machine() {
     let machine =
         Machine { cores: 8, hardware_threads: 16, cores_of_numa_node: Some(4), memory: MEMORY, last_cache: 0 };
     let ranks = |axis: &str, machine: Machine| {
@@ -129,7 +129,7 @@ fn words_for_ranks_are_counts_of_the_machine() {
 }
 
 #[test]
-fn ranks_are_spread_unless_another_placement_is_asked_for() {
+fn ranks_are_spread_unless_the_sweep_requests_another_placement() {
     let place = |text: &str| {
         let text = sequential(&format!("[launch]\n{text}"));
         parse(&text, Path::new("sweep.toml"), machine(2)).expect("a sweep").launch.place
@@ -144,7 +144,7 @@ fn ranks_are_spread_unless_another_placement_is_asked_for() {
 }
 
 #[test]
-fn ranges_that_lead_nowhere_are_refused() {
+fn invalid_ranges_are_refused() {
     check_wrong(&sequential("[axes]\nL = »[]«"), "L has no values", "");
     check_wrong(&sequential("[axes]\nL = »{ from = 8, to = 1, factor = 2 }«"), "begins at 8 but ends at 1", "swap");
     check_wrong(&sequential("[axes]\nL = { from = 1, to = 8, factor = »1« }"), "factor must be greater than 1", "");
@@ -172,7 +172,7 @@ fn ranges_that_lead_nowhere_are_refused() {
 }
 
 #[test]
-fn tables_that_contradict_each_other_are_refused() {
+fn contradictory_tables_are_refused() {
     let text = "alpha = 1\n[axes]\nL = [1, 2]\n»alpha« = [0.1, 1]";
     check_wrong(&sequential(text), "alpha is set twice, here and in line 3", "keep one");
     check_wrong(
@@ -193,7 +193,7 @@ fn tables_that_contradict_each_other_are_refused() {
 }
 
 #[test]
-fn launch_and_repetitions_that_do_not_fit_are_refused() {
+fn invalid_launch_and_repetition_settings_are_refused() {
     let launch = |text: &str| sequential(&format!("[launch]\n{text}"));
     check_wrong(&launch("launcher = »\"srun\"«"), "does not support transport \"threads\"", "transport \"mpi\"");
     check_wrong(&launch("transport = \"mpi\"\nlauncher = »\"local\"«"), "does not support", "\"local\"");
@@ -228,7 +228,7 @@ fn launch_and_repetitions_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn figures_that_cannot_be_drawn_are_refused() {
+fn impossible_figures_are_refused() {
     let figure = |lines: &str| sequential(&format!("[[figure]]\n{lines}"));
     check_wrong(
         &figure("kind = »\"pie\"«\nx = \"L\""),
@@ -254,7 +254,7 @@ fn figures_that_cannot_be_drawn_are_refused() {
 }
 
 #[test]
-fn conditions_that_cannot_be_decided_are_refused() {
+fn undecidable_conditions_are_refused() {
     let condition = |text: &str| format!("where = [{text}]\n{}", sequential("[axes]\nL = [1, 2]"));
     check_wrong(&condition("\"L * »ranls« <= M\""), "names \"ranls\"", "did you mean \"ranks\"?");
     check_wrong(&condition("\"L »<=« \""), "the right side of \"<=\" is missing", "L * P <= M");
@@ -273,7 +273,7 @@ fn conditions_that_cannot_be_decided_are_refused() {
 }
 
 #[test]
-fn points_that_cannot_be_run_are_refused_with_reason_and_a_condition() {
+fn impossible_points_are_refused_with_a_reason_and_a_condition() {
     let text = two_sided("M = 1024\nranks = 4\n[axes]\nalpha = [0.1, 1]\n»L« = [1, 256, 512, 1024]");
     check_wrong(&text, "4 of 8 points of this sweep cannot be run", "exclude = ['L == 512']");
     let error = sweep(&text.replace(['»', '«'], "")).unwrap_err();
@@ -287,14 +287,14 @@ fn points_that_cannot_be_run_are_refused_with_reason_and_a_condition() {
 }
 
 #[test]
-fn a_sweep_too_large_to_measure_is_refused_at_once() {
+fn a_sweep_too_large_to_measure_is_refused_immediately() {
     let range = "{ from = 1, to = 1000, step = 1 }";
     let text = sequential(&format!("[axes]\n»seed« = {range}\nN = {range}\nI = {range}"));
     check_wrong(&text, "1.00e9 points, more than 1000000", "seed (1000)");
 }
 
 #[test]
-fn a_missing_file_or_one_of_bytes_is_named() {
+fn a_missing_or_binary_file_is_named() {
     let error = read(Path::new("sweeps/no-such.toml"), machine(CORES)).unwrap_err();
     assert!(error.message.contains("sweeps/no-such.toml") && error.help.contains("apexmap sweeps"), "{error}");
     assert_eq!(error.exit_code(), 3);
@@ -302,7 +302,7 @@ fn a_missing_file_or_one_of_bytes_is_named() {
     std::fs::write(&path, b"title = \"\xff\"").unwrap();
     let error = read(&path, machine(CORES)).unwrap_err();
     std::fs::remove_file(&path).unwrap();
-    assert!(error.message.contains("UTF-8 (byte 9)"), "{error}");
+    assert!(error.message.contains("UTF-8 text (byte 9)"), "{error}");
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn an_error_shows_file_line_and_column_and_underlines_the_text() {
 }
 
 #[test]
-fn every_ready_sweep_can_be_read_on_machines_of_1_to_6_cores() {
+fn every_ready_sweep_is_readable_on_1_to_6_cores() {
     let mut count = 0;
     for entry in std::fs::read_dir("sweeps").unwrap() {
         let path = entry.unwrap().path();
@@ -332,7 +332,7 @@ fn every_ready_sweep_can_be_read_on_machines_of_1_to_6_cores() {
 }
 
 #[test]
-fn every_file_of_sweeps_is_part_of_the_program_with_the_question_it_answers() {
+fn every_file_in_sweeps_is_built_in_and_states_its_question() {
     let files = std::fs::read_dir("sweeps").unwrap().map(|entry| entry.unwrap().path());
     let mut names: Vec<String> = files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
     let mut ready: Vec<&str> = ready::READY_SWEEPS.iter().map(|sweep| sweep.name).collect();
@@ -351,7 +351,7 @@ fn every_file_of_sweeps_is_part_of_the_program_with_the_question_it_answers() {
 }
 
 #[test]
-fn a_file_wins_over_a_ready_sweep_and_a_misspelt_name_is_answered_with_the_nearest() {
+fn a_file_overrides_a_ready_sweep_and_misspelt_names_get_a_suggestion() {
     let scratch = Scratch::new();
     let open = |given: &Path| ready::open(given, machine(CORES));
     assert!(open(Path::new("memory-sizes")).unwrap().points.len() > 100);
@@ -365,7 +365,7 @@ fn a_file_wins_over_a_ready_sweep_and_a_misspelt_name_is_answered_with_the_neare
 }
 
 #[test]
-fn sweeps_and_their_schema_know_every_launcher() {
+fn sweeps_and_the_schema_support_every_launcher() {
     let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
     let schema_launchers = schema.pointer("/$defs/Launcher/oneOf").unwrap().as_array().unwrap();
     let ids: Vec<_> =
@@ -379,7 +379,7 @@ fn sweeps_and_their_schema_know_every_launcher() {
 }
 
 #[test]
-fn the_quickstart_spans_the_papers_ranges_at_one_and_at_all_cores() {
+fn the_quickstart_covers_the_papers_ranges_on_one_and_on_all_cores() {
     let sweep = read(Path::new("sweeps/quickstart.toml"), machine(CORES)).unwrap();
     assert_eq!((sweep.name.as_str(), sweep.points.len()), ("quickstart", 7 * (8 + 1) * 2));
     assert_eq!((sweep.launch.transport, sweep.launch.launcher.id), (TransportKind::Threads, "local"));
@@ -393,7 +393,7 @@ fn the_quickstart_spans_the_papers_ranges_at_one_and_at_all_cores() {
 }
 
 #[test]
-fn the_papers_surface_has_64_mwords_on_each_of_256_ranks() {
+fn the_paper_surface_has_64_mwords_on_each_of_256_ranks() {
     let sweep = read(Path::new("sweeps/paper-figures-3-to-7.toml"), machine(CORES)).unwrap();
     assert!(sweep.points.iter().all(|p| p.ranks == 256 && p.integer("M") == 256 << 26));
     assert_eq!(sweep.points.iter().map(|p| p.integer("L")).max(), Some(65536));
@@ -411,7 +411,7 @@ fn integers(values: &[u64]) -> Vec<Value> {
 }
 
 #[test]
-fn ranges_take_factors_steps_points_and_scales() {
+fn ranges_accept_factors_steps_point_counts_and_scales() {
     let axis = |name: &str, range: &str| column(&sequential(&format!("[axes]\n{name} = {range}")), name);
     assert_eq!(axis("L", "{ from = 1, to = 16384, factor = 4 }"), integers(&[1, 4, 16, 64, 256, 1024, 4096, 16384]));
     assert_eq!(axis("N", "{ from = 2, to = 11, step = 3 }"), integers(&[2, 5, 8, 11]));
@@ -432,7 +432,7 @@ fn ranges_take_factors_steps_points_and_scales() {
 }
 
 #[test]
-fn the_memory_of_apex_map_lies_beyond_the_caches_unless_told_otherwise() {
+fn the_default_memory_of_apex_map_exceeds_the_caches() {
     const MIB: u64 = 1 << 20;
     let words = |text: &str, memory: u64, last_cache: u64| -> Vec<u64> {
         let machine = Machine { last_cache, ..Machine::with_cores(CORES, memory) };
@@ -461,7 +461,7 @@ fn the_memory_of_apex_map_lies_beyond_the_caches_unless_told_otherwise() {
 }
 
 #[test]
-fn a_table_is_half_of_memory_unless_told_otherwise() {
+fn the_default_table_is_half_of_memory() {
     let words = |text: &str| -> Vec<u64> {
         points(&format!("[fixed]\nupdates = 1\n{text}")).iter().map(|point| point.integer("N_words")).collect()
     };
@@ -481,7 +481,7 @@ fn a_table_is_half_of_memory_unless_told_otherwise() {
 }
 
 #[test]
-fn nodes_times_ranks_per_node_are_the_ranks() {
+fn ranks_are_nodes_times_ranks_per_node() {
     const MPI: &str = "[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"\n";
     let sizes = |tables: &str, launch: &str| -> Vec<(usize, Option<usize>, Option<usize>)> {
         let text = two_sided(&format!("M = \"1 kwords per rank\"\n{tables}{MPI}{launch}"));
@@ -506,7 +506,7 @@ fn nodes_times_ranks_per_node_are_the_ranks() {
 }
 
 #[test]
-fn ranks_nodes_and_ranks_per_node_that_contradict_each_other_are_refused() {
+fn contradictory_ranks_nodes_and_ranks_per_node_are_refused() {
     const MPI: &str = "[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"\n";
     let mpi = |tables: &str| two_sided(&format!("M = \"1 kwords per rank\"\n{tables}{MPI}"));
     check_wrong(&mpi("»ranks« = 4\nnodes = 2\nranks_per_node = 2\n"), "ranks follows from nodes", "remove ranks");
@@ -525,7 +525,7 @@ fn ranks_nodes_and_ranks_per_node_that_contradict_each_other_are_refused() {
 }
 
 #[test]
-fn ranks_may_be_all_powers_of_two_up_to_the_cores_or_the_cores_themselves() {
+fn ranks_may_be_powers_of_two_or_the_number_of_cores() {
     let ranks = |values: &str, cores: usize| -> Vec<usize> {
         let text = two_sided(&format!("M = \"1 kwords per rank\"\n[axes]\nranks = {values}"));
         parse(&text, Path::new("x.toml"), machine(cores)).unwrap().points.iter().map(|p| p.ranks).collect()
@@ -544,7 +544,7 @@ fn memory_per_rank_grows_with_the_ranks() {
 }
 
 #[test]
-fn includes_take_what_they_do_not_name_from_fixed_and_defaults() {
+fn includes_inherit_missing_keys_from_fixed_and_defaults() {
     let text =
         two_sided("ranks = 2\nI = 512\nalpha = 0.5\n[axes]\nL = [1, 2]\n[[include]]\nalpha = [0.1, 1]\nL = 4096");
     let points = points(&text);
@@ -557,7 +557,7 @@ fn includes_take_what_they_do_not_name_from_fixed_and_defaults() {
 }
 
 #[test]
-fn a_parameter_of_some_kernels_only_multiplies_their_points_only() {
+fn a_parameter_of_some_kernels_multiplies_only_their_points() {
     let text = "[axes]\nkernel = [\"apex_map.sequential\", \"apex_map.two_sided\"]\nB = [1, 2, 4]";
     let points = points(text);
     assert_eq!(points.iter().filter(|p| p.kernel == "apex_map.sequential").count(), 1);
@@ -565,7 +565,7 @@ fn a_parameter_of_some_kernels_only_multiplies_their_points_only() {
 }
 
 #[test]
-fn conditions_leave_points_alone_that_lack_what_they_name() {
+fn conditions_skip_points_without_the_named_parameter() {
     let text = "where = [\"B > 1\"]\nexclude = ['kernel == \"apex_map.two_sided\" && B == 4']\n[axes]\n\
                 kernel = [\"apex_map.sequential\", \"apex_map.two_sided\"]\nB = [1, 2, 4]";
     let points = points(text);
@@ -574,7 +574,7 @@ fn conditions_leave_points_alone_that_lack_what_they_name() {
 }
 
 #[test]
-fn defaults_of_launch_and_repetitions_are_the_documented_ones() {
+fn defaults_of_launch_and_repetitions_match_the_documentation() {
     let sweep = sweep(&sequential("")).unwrap();
     assert_eq!((sweep.name.as_str(), sweep.title.as_str(), sweep.points.len()), ("probe", "probe", 1));
     assert_eq!((sweep.launch.launches, sweep.launch.timeout_seconds), (1, None));
@@ -590,7 +590,7 @@ fn defaults_of_launch_and_repetitions_are_the_documented_ones() {
 }
 
 #[test]
-fn the_schema_describes_every_key_and_knows_the_kernels_parameters() {
+fn the_schema_describes_every_key_and_kernel_parameter() {
     let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
     for table in ["", "/$defs/Launch", "/$defs/Repeat", "/$defs/Range"] {
         let properties = schema.pointer(&format!("{table}/properties")).unwrap().as_object().unwrap();
@@ -624,7 +624,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_grid_has_as_many_points_as_the_product_of_its_axes(l in distinct_values(64), n in distinct_values(9), b in distinct_values(99)) {
+    fn a_grid_is_the_product_of_its_axes(l in distinct_values(64), n in distinct_values(9), b in distinct_values(99)) {
         let text = two_sided(&format!("M = \"1 GiB\"\nI = 1\n[axes]\nN = {n:?}\nB = {b:?}\nseed = {l:?}"));
         let points = points(&text);
         prop_assert_eq!(points.len(), l.len() * n.len() * b.len());
@@ -633,7 +633,7 @@ proptest! {
     }
 
     #[test]
-    fn what_moves_together_is_paired_in_order(pairs in proptest::collection::vec((1u64..1000, 1u64..1000), 1..9), b in distinct_values(9)) {
+    fn values_in_together_are_paired_in_order(pairs in proptest::collection::vec((1u64..1000, 1u64..1000), 1..9), b in distinct_values(9)) {
         let (n, seed): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
         let points = points(&two_sided(&format!("[[together]]\nN = {n:?}\nseed = {seed:?}\n[axes]\nB = {b:?}")));
         let distinct_pairs: HashSet<_> = points.iter().map(|p| (p.integer("N"), p.integer("seed"))).collect();
@@ -642,7 +642,7 @@ proptest! {
     }
 
     #[test]
-    fn no_point_is_kept_that_a_condition_forbids(limit in 1u64..2000, ban in 1u64..6, n in distinct_values(50), b in distinct_values(50)) {
+    fn no_point_violates_a_condition(limit in 1u64..2000, ban in 1u64..6, n in distinct_values(50), b in distinct_values(50)) {
         let rest = two_sided(&format!("[axes]\nN = {n:?}\nB = {b:?}\nranks = [1, 2, 4]"));
         let text = format!("where = [\"N * B * P <= {limit}\"]\nexclude = [\"B % 5 == {ban} - 1\"]\n{rest}");
         let allowed = |n: u64, b: u64, p: u64| n * b * p <= limit && b % 5 != ban - 1;
@@ -661,7 +661,7 @@ proptest! {
     }
 
     #[test]
-    fn expansion_gives_the_same_points_in_the_same_order(n in distinct_values(50), b in distinct_values(50)) {
+    fn expansion_is_reproducible(n in distinct_values(50), b in distinct_values(50)) {
         let text = two_sided(&format!("[axes]\nN = {n:?}\nB = {b:?}\n[[include]]\nN = 51"));
         let expanded = points(&text);
         prop_assert_eq!(&expanded, &points(&text));
@@ -670,13 +670,13 @@ proptest! {
     }
 
     #[test]
-    fn equal_points_stand_once(values in proptest::collection::vec(1u64..5, 1..20)) {
+    fn equal_points_occur_once(values in proptest::collection::vec(1u64..5, 1..20)) {
         let points = points(&sequential(&format!("[axes]\nN = {values:?}")));
         prop_assert_eq!(points.len(), values.iter().collect::<HashSet<_>>().len());
     }
 
     #[test]
-    fn a_range_of_so_many_points_begins_and_ends_where_it_says(
+    fn a_range_with_a_point_count_has_the_given_ends(
         from in 1u64..1000, more in 1u64..1_000_000, count in 2u32..50, scale in prop::sample::select(vec!["linear", "log2", "log10"]),
     ) {
         let to = from + more;
@@ -691,7 +691,7 @@ proptest! {
     }
 
     #[test]
-    fn a_range_by_factor_meets_an_end_that_it_can_reach(from in 1u64..30, factor in 2u64..9, steps in 0u32..7) {
+    fn a_range_by_factor_includes_a_reachable_end(from in 1u64..30, factor in 2u64..9, steps in 0u32..7) {
         let to = from * factor.pow(steps);
         let range = format!("{{ from = {from}, to = {to}, factor = {factor} }}");
         let values: Vec<u64> = points(&sequential(&format!("[axes]\nN = {range}"))).iter().map(|p| p.integer("N")).collect();
@@ -699,7 +699,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_the_reader_panic(text in "(\\[(axes|fixed|launch|repeat)\\]\n|[a-zA-Z]{1,6} = |\"[a-z ]{0,4}\"\n|[0-9.]{1,4}\n|[\\[\\]{},]){0,12}") {
+    fn no_text_makes_the_sweep_reader_panic(text in "(\\[(axes|fixed|launch|repeat)\\]\n|[a-zA-Z]{1,6} = |\"[a-z ]{0,4}\"\n|[0-9.]{1,4}\n|[\\[\\]{},]){0,12}") {
         let _ = sweep(&text);
         let _ = sweep(&sequential(&text));
         let _ = sweep(&format!("where = ['{}']\n{}", text.replace(['\n', '\''], " "), sequential("")));

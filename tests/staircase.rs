@@ -115,7 +115,7 @@ fn derive(mut machine: Machine, reported: [f64; 3]) -> (Card, Vec<String>, Host)
 }
 
 #[test]
-fn ranges_of_95_per_cent_hold_the_size_of_a_cache_in_90_of_100_cases_or_more() {
+fn cache_size_ranges_contain_the_true_size_in_90_of_100_cases() {
     for noise in [0.01, 0.03] {
         let (mut inside, mut seen) = (0, 0);
         for case in 0..100u32 {
@@ -138,7 +138,7 @@ fn ranges_of_95_per_cent_hold_the_size_of_a_cache_in_90_of_100_cases_or_more() {
 }
 
 #[test]
-fn a_tlb_of_two_levels_shows_in_pages_of_either_size() {
+fn a_two_level_tlb_is_visible_with_both_page_sizes() {
     let (mut inside, mut total) = (0, 0);
     for seed in 0..20 {
         let (card, ..) = derive(Machine::new([32.0 * KIB, MIB, 32.0 * MIB], 0.01, seed), [32.0 * KIB, MIB, 32.0 * MIB]);
@@ -158,7 +158,7 @@ fn a_tlb_of_two_levels_shows_in_pages_of_either_size() {
 }
 
 #[test]
-fn a_cache_that_serves_less_than_the_system_tells_has_its_measured_size() {
+fn a_cache_smaller_than_the_system_reports_gets_its_measured_size() {
     for (l3, noise) in [(16.0, 0.0), (24.0, 0.01), (40.0, 0.01), (64.0, 0.01)] {
         let machine = Machine::new([32.0 * KIB, MIB, l3 * MIB], noise, 1);
         let (card, unseen, host) = derive(machine, [32.0 * KIB, MIB, 480.0 * MIB]);
@@ -186,7 +186,7 @@ fn a_cache_that_serves_less_than_the_system_tells_has_its_measured_size() {
 }
 
 #[test]
-fn no_size_is_named_where_no_step_is_visible() {
+fn no_size_is_reported_where_no_step_is_visible() {
     let mut machine = Machine::new([32.0 * KIB, MIB, MIB], 0.01, 3);
     machine.caches[2].1 = machine.caches[1].1;
     let (card, unseen, _) = derive(machine, [32.0 * KIB, MIB, 480.0 * MIB]);
@@ -204,7 +204,7 @@ fn no_size_is_named_where_no_step_is_visible() {
 }
 
 #[test]
-fn caches_that_the_system_does_not_report_are_named_in_order() {
+fn caches_that_the_system_does_not_report_are_numbered_in_order() {
     let mut card = Machine::new([48.0 * KIB, MIB, 24.0 * MIB], 0.0, 5).card();
     let host = Host { caches: Vec::new(), tlb_entries_4k: None, tlb_entries_2m: None, ..host() };
     derived_numbers::add(&mut card, &host).expect("a card");
@@ -261,7 +261,7 @@ fn large_card() -> Card {
 }
 
 #[test]
-fn a_large_node_is_measured_within_bounds() {
+fn a_large_node_gets_probes_of_bounded_number_and_size() {
     let probes = node_probes(&large_host(), 128);
     let pairs = probes.iter().filter(|probe| probe.kernel == "calibrate.core_to_core");
     assert_eq!(pairs.clone().count(), 16 * 15 / 2, "16 evenly spread cores");
@@ -280,7 +280,7 @@ fn a_large_node_is_measured_within_bounds() {
 }
 
 #[test]
-fn the_table_says_the_classic_numbers_in_the_fields_words() {
+fn the_table_gives_the_classic_numbers_with_their_usual_names() {
     let card = large_card();
     let text = classic::text(&card, Some(200));
     let lines: Vec<String> = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -316,7 +316,7 @@ fn the_table_says_the_classic_numbers_in_the_fields_words() {
 }
 
 #[test]
-fn cards_without_classic_numbers_have_no_table_and_old_ones_what_they_have() {
+fn the_table_contains_only_the_classic_numbers_of_the_card() {
     let published = Card::find("red-storm").expect("a published card");
     assert_eq!(classic::table(&published), Vec::new());
     let mut old = Card::new("old", "made up", "measured by apexmap calibrate");
@@ -333,7 +333,7 @@ fn cards_without_classic_numbers_have_no_table_and_old_ones_what_they_have() {
 }
 
 #[test]
-fn the_figures_of_a_calibration_begin_with_the_staircase_and_show_the_cores_as_a_matrix() {
+fn calibration_figures_show_the_staircase_first_and_a_core_matrix() {
     let card = large_card();
     let figures = figures(&card, Some(&large_host()));
     let files: Vec<&str> = figures.iter().map(|(file, ..)| *file).collect();
@@ -353,7 +353,7 @@ fn the_figures_of_a_calibration_begin_with_the_staircase_and_show_the_cores_as_a
 }
 
 #[test]
-fn the_report_of_a_calibration_begins_with_the_table_and_the_staircase() {
+fn a_calibration_report_begins_with_the_table_and_the_staircase() {
     let scratch = Scratch::new();
     let folder = Folder::create(&scratch.join("result")).expect("a folder");
     let table = common::table(common::samples());
@@ -382,7 +382,7 @@ fn the_report_of_a_calibration_begins_with_the_table_and_the_staircase() {
 }
 
 #[test]
-fn numbers_in_no_physical_order_are_told() {
+fn numbers_in_an_impossible_order_are_reported() {
     let mut card = large_card();
     let set = |card: &mut Card, name: &str, value: f64| {
         card.set(name, Number::new(value, "ns", "made up").with_interval(0.9 * value, 1.1 * value)).expect(name);

@@ -112,7 +112,7 @@ fn output(outcome: &Outcome, name: &str) -> f64 {
 }
 
 #[test]
-fn the_bookkeeping_of_every_round_is_subtracted() {
+fn the_stamping_time_of_every_round_is_subtracted() {
     let outcome = run(&[8.0, 16.0], 2.0, 1.0);
     assert_eq!(outcome.seconds, 8.0 * 10.0);
     assert_eq!(output(&outcome, "stamping_seconds"), 0.5);
@@ -121,13 +121,13 @@ fn the_bookkeeping_of_every_round_is_subtracted() {
 }
 
 #[test]
-fn a_round_that_waits_for_two_ranks_bookkeeping_loses_both() {
+fn a_round_that_waits_for_two_ranks_subtracts_both_stamping_times() {
     let outcome = run(&[8.0], 1.0, 2.0);
     assert_eq!((outcome.seconds, output(&outcome, "stamping_seconds")), (8.0 * 6.0, 0.5));
 }
 
 #[test]
-fn no_more_than_half_of_a_round_is_subtracted_and_no_time_falls_below_zero() {
+fn at_most_half_of_a_round_is_subtracted_without_negative_times() {
     let outcome = run(&[2.0, 14.0], 100.0, 1.0);
     assert_eq!((outcome.seconds, output(&outcome, "stamping_seconds")), (8.0 * 4.0, 1.0));
     assert_eq!(output(&outcome, "message_seconds_min"), 0.0);
@@ -136,7 +136,7 @@ fn no_more_than_half_of_a_round_is_subtracted_and_no_time_falls_below_zero() {
 
 /// Every pattern reports the time that it subtracted from its real rounds.
 #[test]
-fn every_pattern_measures_its_own_bookkeeping() {
+fn every_pattern_measures_its_own_stamping_time() {
     for kernel in kernels::ALL.iter().filter(|kernel| kernel.id().starts_with("message_rate.")) {
         for operation in ["send", "put"] {
             let point =

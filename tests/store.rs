@@ -57,7 +57,7 @@ fn some_samples() -> Vec<Sample> {
 }
 
 #[test]
-fn a_journal_gives_back_what_was_written() {
+fn a_journal_returns_the_written_samples() {
     let (_scratch, folder) = folder();
     let mut lines = events(&some_samples());
     lines.push(Event::Done { budget_spent: true });
@@ -70,7 +70,7 @@ fn a_journal_gives_back_what_was_written() {
 }
 
 #[test]
-fn a_torn_last_line_and_garbage_in_the_middle_cost_only_themselves() {
+fn a_truncated_line_and_garbage_affect_no_other_line() {
     let (_scratch, folder) = folder();
     let path = write_journal(&folder, "0001", &events(&some_samples()[..3]));
     let last = serde_json::to_vec(&Event::Sample(Box::new(some_samples()[4].clone()))).expect("a line");
@@ -96,7 +96,7 @@ fn a_journal_of_a_newer_apexmap_is_refused_and_not_read_in_part() {
 }
 
 #[test]
-fn a_journal_is_never_written_over() {
+fn a_journal_is_never_overwritten() {
     let (_scratch, folder) = folder();
     let path = write_journal(&folder, "0001", &events(&[]));
     let refused: Error = Journal::create(&path).err().expect("it exists");
@@ -105,7 +105,7 @@ fn a_journal_is_never_written_over() {
 }
 
 #[test]
-fn launches_are_numbered_beyond_the_highest_and_read_in_order() {
+fn launches_are_numbered_after_the_highest_and_read_in_order() {
     let (_scratch, folder) = folder();
     assert_eq!(folder.next_launch().expect("a name"), "0001");
     for name in ["0010", "0002", "9999", "10000"] {
@@ -119,7 +119,7 @@ fn launches_are_numbered_beyond_the_highest_and_read_in_order() {
 }
 
 #[test]
-fn whole_numbers_become_reals_when_a_real_comes() {
+fn integers_become_reals_in_a_column_with_a_real() {
     let mut table = TableBuilder::default();
     for value in
         [Some(Value::Integer(1)), None, Some(Value::Integer(3)), Some(Value::Real(0.5)), Some(Value::Integer(2))]
@@ -137,7 +137,7 @@ fn whole_numbers_become_reals_when_a_real_comes() {
 }
 
 #[test]
-fn a_column_that_is_missing_is_named_with_those_that_are_there() {
+fn a_missing_column_is_named_with_the_existing_ones() {
     let mut table = TableBuilder::default();
     table.begin_row();
     table.set("alpha", &Value::Real(1.0));
@@ -157,7 +157,7 @@ fn record(samples: Vec<Sample>) -> Record {
 }
 
 #[test]
-fn parquet_gives_back_the_table() {
+fn parquet_preserves_the_table() {
     let (_scratch, folder) = folder();
     let table = tabulate(&[record(some_samples()), Record::default()], |key| key != "b");
     write(&folder, &table);
@@ -169,7 +169,7 @@ fn parquet_gives_back_the_table() {
 }
 
 #[test]
-fn rates_follow_from_seconds_and_work() {
+fn rates_are_computed_from_seconds_and_work() {
     let point = small_point("apex_map.two_sided", 2);
     let table = tabulate(&[record(vec![sample(&point, "a", 0, 0.5)])], |_| true);
     // 2 ranks x 64 x 2 accesses of 8 words in half a second at 2 GHz.
@@ -214,7 +214,7 @@ fn random_sample() -> impl Strategy<Value = Sample> {
 }
 
 #[test]
-fn a_launch_is_read_with_where_its_memory_was_last() {
+fn a_launch_is_read_with_its_last_memory_placement() {
     let (_scratch, folder) = folder();
     let on = |memory_node| Some(MemoryPlacement { numa_node: 0, memory_node, elsewhere: f64::from(memory_node) });
     let mut events = events(&some_samples());
@@ -231,7 +231,7 @@ proptest! {
 
     /// Values are exact to the last bit: a time or an alpha that changed would split a cell.
     #[test]
-    fn samples_survive_the_journal_and_parquet(samples in prop::collection::vec(random_sample(), 0..12)) {
+    fn samples_survive_conversion_to_journal_and_parquet(samples in prop::collection::vec(random_sample(), 0..12)) {
         let (_scratch, folder) = folder();
         let read = journal::read(&write_journal(&folder, "0001", &events(&samples))).expect("readable");
         prop_assert_eq!(&read.samples, &samples);
@@ -250,7 +250,7 @@ proptest! {
 
     /// The quick reader gives the same results as the full one, damaged lines included.
     #[test]
-    fn what_plans_ask_of_a_journal_is_read_as_the_whole_journal_is(
+    fn the_quick_journal_reader_equals_the_full_one(
         samples in prop::collection::vec(random_sample(), 0..8),
         damage in prop::option::of((0usize..10, 0usize..400)),
     ) {
@@ -280,7 +280,7 @@ proptest! {
     }
 
     #[test]
-    fn cells_are_those_of_a_plain_computation(
+    fn cells_match_a_plain_computation(
         rows in prop::collection::vec((0u64..3, 0u8..3, prop::option::of(1.0f64..9.0), any::<bool>()), 0..80),
     ) {
         let mut table = TableBuilder::default();
@@ -314,7 +314,7 @@ proptest! {
 }
 
 #[test]
-fn rows_without_a_grouping_value_are_in_no_cell() {
+fn rows_without_a_grouping_value_belong_to_no_cell() {
     let mut table = Table::default();
     table.insert("kernel", Column::from_words([Some("x"), None, Some("x")]));
     table.insert("seconds", Column::from_numbers([1.0, 2.0, 3.0]));
@@ -331,7 +331,7 @@ fn temporary_files(folder: &Folder) -> Vec<PathBuf> {
 }
 
 #[test]
-fn files_are_replaced_whole_or_not_at_all() {
+fn files_are_replaced_completely_or_not_at_all() {
     let (_scratch, folder) = folder();
     let path = folder.manifest();
     folder.replace_text(&path, "old").expect("written");
@@ -346,7 +346,7 @@ fn files_are_replaced_whole_or_not_at_all() {
 }
 
 #[test]
-fn files_that_differ_in_their_ending_do_not_meet_while_they_are_written() {
+fn files_with_different_extensions_can_be_written_concurrently() {
     let (_scratch, folder) = folder();
     let (svg, png) = (folder.figures().join("map.svg"), folder.figures().join("map.png"));
     let outer = folder.replace(&svg, |file| {
@@ -360,7 +360,7 @@ fn files_that_differ_in_their_ending_do_not_meet_while_they_are_written() {
 }
 
 #[test]
-fn the_lock_keeps_a_second_driver_out_until_the_first_is_gone() {
+fn the_lock_excludes_a_second_driver_until_the_first_exits() {
     let (_scratch, folder) = folder();
     let lock = folder.lock().expect("no other driver holds the lock");
     let refused = folder.lock().expect_err("another driver holds the lock");
@@ -370,13 +370,13 @@ fn the_lock_keeps_a_second_driver_out_until_the_first_is_gone() {
 }
 
 #[test]
-fn what_is_no_result_is_refused() {
+fn a_folder_without_a_result_is_refused() {
     let scratch = Scratch::new();
     assert!(Folder::open(&scratch).expect_err("empty").message.contains("is not a result folder"));
 }
 
 #[test]
-fn a_table_is_current_even_if_the_parquet_file_is_older_than_a_journal() {
+fn a_table_is_current_even_if_parquet_is_older_than_a_journal() {
     let (_scratch, folder) = folder();
     assert_eq!(folder.table().expect("empty").rows, 0);
     write_journal(&folder, "0001", &events(&some_samples()));
@@ -420,7 +420,7 @@ for key, ranks, block, alpha, status, seconds in rows:
 "#;
 
 #[test]
-fn python_reads_the_parquet_file_as_it_stands() {
+fn python_reads_the_parquet_file_directly() {
     needs!(Python);
     let (_scratch, folder) = folder();
     write(&folder, &tabulate(&[record(some_samples())], |_| true));
@@ -436,7 +436,7 @@ fn python_reads_the_parquet_file_as_it_stands() {
 }
 
 #[test]
-fn limits_that_an_earlier_version_named_otherwise_have_their_present_names() {
+fn limits_named_by_an_earlier_version_get_their_current_names() {
     let (_scratch, folder) = folder();
     let samples = record(vec![sample(&small_point("apex_map.two_sided", 2), "a", 0, 0.5)]);
     for earlier in ["lines in flight", "page walks"] {

@@ -335,7 +335,7 @@ impl Case {
 }
 
 #[test]
-fn a_sweep_is_done_in_one_job_or_in_one_for_each_number_of_nodes() {
+fn a_sweep_runs_in_one_job_or_one_per_node_count() {
     for (division, jobs) in [(Division::One, 1), (Division::PerNodeCount, 2)] {
         let mut case = Case::new(&[]);
         case.division = division;
@@ -346,7 +346,7 @@ fn a_sweep_is_done_in_one_job_or_in_one_for_each_number_of_nodes() {
 }
 
 #[test]
-fn points_that_failed_are_measured_again_by_one_further_job_if_that_is_asked() {
+fn failed_points_are_measured_again_by_one_more_job_on_request() {
     let mut case = Case::new(&[]);
     *case.cluster.launches.borrow_mut() = vec![Script::TimesOutAfter(3)];
     assert!(case.follow().expect("an end").is_empty());
@@ -369,7 +369,7 @@ fn points_that_failed_are_measured_again_by_one_further_job_if_that_is_asked() {
 }
 
 #[test]
-fn however_jobs_end_what_is_left_is_submitted_again_and_no_sample_is_lost_or_doubled() {
+fn remaining_points_are_resubmitted_without_lost_or_duplicate_samples() {
     use JobState::*;
     // Tries each way to end ten times, after 1 to 34 samples.
     for samples in (0..10).map(|k| 1 + 11 * k % 34) {
@@ -391,7 +391,7 @@ fn however_jobs_end_what_is_left_is_submitted_again_and_no_sample_is_lost_or_dou
 }
 
 #[test]
-fn a_job_that_its_user_cancels_is_submitted_again_on_demand_only() {
+fn a_job_cancelled_by_its_user_is_resubmitted_only_on_request() {
     for samples in 1..=10 {
         let mut case = Case::new(&[End::Killed(samples, JobState::Cancelled)]);
         let stopped = case.follow().expect("an end");
@@ -403,7 +403,7 @@ fn a_job_that_its_user_cancels_is_submitted_again_on_demand_only() {
 }
 
 #[test]
-fn jobs_that_bring_nothing_are_not_submitted_for_ever() {
+fn jobs_without_new_samples_are_resubmitted_a_limited_number_of_times() {
     let mut case = Case::new(&[End::Refuses; 5]);
     let stopped = case.follow().expect("an end");
     assert_eq!(stopped["all"], "the last job ended with an error (no srun): 2 consecutive jobs measured no new sample");
@@ -411,12 +411,15 @@ fn jobs_that_bring_nothing_are_not_submitted_for_ever() {
     let mut case = Case::new(&[End::Killed(1, JobState::TimeLimit); 9]);
     case.tries = 4;
     let stopped = case.follow().expect("an end");
-    assert_eq!(stopped["all"], "the last job was ended at its time limit (Priority): 4 jobs were not enough");
+    assert_eq!(
+        stopped["all"],
+        "the last job was ended at its time limit (Priority): 4 jobs were not enough to measure all points"
+    );
     assert_eq!(case.cluster.samples(), 4);
 }
 
 #[test]
-fn a_plan_longer_than_the_limit_is_a_chain_whose_rest_is_cancelled_when_all_is_done() {
+fn a_long_plan_becomes_a_chain_whose_unneeded_jobs_are_cancelled() {
     let mut case = Case::new(&[End::InOrder(20), End::Well]);
     (case.measuring, case.limit) = (1000.0, Some(600.0));
     assert!(case.follow().expect("an end").is_empty());
@@ -427,7 +430,7 @@ fn a_plan_longer_than_the_limit_is_a_chain_whose_rest_is_cancelled_when_all_is_d
 }
 
 #[test]
-fn chains_are_as_long_as_their_work() {
+fn the_length_of_a_chain_follows_from_its_work() {
     assert_eq!(chain(10.0, 2, None), (300.0, 1));
     assert_eq!(chain(10.0, 2, Some(3600.0)), (300.0, 1));
     assert_eq!(chain(1000.0, 4, None), (1620.0, 1));
@@ -437,7 +440,7 @@ fn chains_are_as_long_as_their_work() {
 }
 
 #[test]
-fn a_batch_system_that_does_not_answer_is_asked_again() {
+fn an_unresponsive_batch_system_is_queried_again() {
     let mut case = Case::new(&[]);
     case.cluster.fails = 3;
     assert!(case.follow().expect("an end").is_empty());
@@ -446,7 +449,7 @@ fn a_batch_system_that_does_not_answer_is_asked_again() {
 }
 
 #[test]
-fn whoever_follows_again_neither_submits_nor_measures_twice() {
+fn a_restarted_driver_neither_submits_nor_measures_twice() {
     let mut case = Case::new(&[]);
     let store = Jobs::new(&case.cluster.folder);
     // The follower was killed after the batch system accepted the job and before it could record that.
@@ -466,7 +469,7 @@ fn whoever_follows_again_neither_submits_nor_measures_twice() {
 }
 
 #[test]
-fn a_job_whose_id_the_batch_system_does_not_say_is_found_by_its_name_and_one_that_it_lost_is_submitted_again() {
+fn jobs_without_an_id_are_found_by_name_or_resubmitted() {
     let mut case = Case::new(&[]);
     case.cluster.mute = true;
     assert!(case.follow().expect("an end").is_empty());
@@ -500,7 +503,7 @@ fn system<'a>(scratch: &Scratch, script: &str, interrupted: &'a dyn Fn() -> Resu
 }
 
 #[test]
-fn an_id_is_heard_though_a_process_stays_behind_that_holds_the_output_open() {
+fn a_job_id_is_read_while_a_process_keeps_the_output_open() {
     let scratch = Scratch::new();
     let submit = |script: &str| system(&scratch, script, &|| Ok(())).submit(&scratch.join("job.sh"), None);
     assert_eq!(submit("sleep 30 & echo $! > pid; echo 42").expect("an answer").as_deref(), Some("42"));
@@ -514,7 +517,7 @@ fn an_id_is_heard_though_a_process_stays_behind_that_holds_the_output_open() {
 }
 
 #[test]
-fn a_question_to_a_batch_system_that_does_not_answer_ends_with_the_command() {
+fn an_interruption_ends_a_query_without_an_answer() {
     let scratch = Scratch::new();
     let pid = scratch.join("pid");
     let asked = || match std::fs::read_to_string(&pid) {
@@ -563,7 +566,7 @@ impl Case {
 }
 
 #[test]
-fn an_interruption_is_heard_between_two_looks_however_long_a_question_takes() {
+fn an_interruption_is_handled_between_polls_even_if_queries_are_slow() {
     let mut case = Case::new(&[]);
     // As if each query had taken longer.
     let (result, looks) = case.follow_looks(3, Duration::ZERO);
@@ -571,7 +574,7 @@ fn an_interruption_is_heard_between_two_looks_however_long_a_question_takes() {
 }
 
 #[test]
-fn a_link_in_the_place_of_the_record_of_jobs_is_not_followed() {
+fn a_link_in_place_of_the_job_record_is_not_followed() {
     let case = Case::new(&[]);
     let store = Jobs::new(&case.cluster.folder);
     let jobs = case.cluster.folder.path.join("jobs");
@@ -588,7 +591,7 @@ fn a_link_in_the_place_of_the_record_of_jobs_is_not_followed() {
 }
 
 #[test]
-fn what_stands_for_all_jobs_of_a_user_is_no_id() {
+fn an_id_that_means_all_jobs_of_a_user_is_refused() {
     for id in ["42", "1207.pbs-01", "77[].server", "ƒ2oLkTLb3", "f2oLkTLb3", "012"] {
         assert!(is_id(id), "{id}");
     }
@@ -598,7 +601,7 @@ fn what_stands_for_all_jobs_of_a_user_is_no_id() {
 }
 
 #[test]
-fn only_jobs_that_the_queue_knows_by_their_recorded_names_are_cancelled() {
+fn only_queued_jobs_with_recorded_names_are_cancelled() {
     let mut case = Case::new(&[]);
     let store = Jobs::new(&case.cluster.folder);
     // Jobs of this user. A result of another user names them as its own.
@@ -620,7 +623,7 @@ fn only_jobs_that_the_queue_knows_by_their_recorded_names_are_cancelled() {
 }
 
 #[test]
-fn a_job_of_a_result_of_other_hands_makes_no_jobs_of_a_run_here() {
+fn a_foreign_job_record_neither_submits_nor_cancels_jobs() {
     let scratch = Scratch::new();
     let (sweep, out, bin) = (scratch.join("tiny.toml"), scratch.join("r"), scratch.join("bin"));
     std::fs::write(&sweep, TINY_SWEEP).expect("a file");
@@ -665,7 +668,7 @@ fn a_job_of_a_result_of_other_hands_makes_no_jobs_of_a_run_here() {
 }
 
 #[test]
-fn a_job_that_was_never_submitted_is_not_waited_for() {
+fn a_job_that_was_never_submitted_is_skipped() {
     let mut case = Case::new(&[]);
     let line =
         Line::Submitting { job: "am-001-abc".into(), part: "all".into(), seconds: 300.0, after: None, samples: 0 };
@@ -676,7 +679,7 @@ fn a_job_that_was_never_submitted_is_not_waited_for() {
 }
 
 #[test]
-fn the_batch_system_is_asked_at_most_so_often_whoever_asks() {
+fn queries_to_the_batch_system_are_rate_limited() {
     let mut case = Case::new(&[]);
     let (result, _) = case.follow_looks(50, Duration::from_millis(1));
     assert!(result.is_err());
@@ -684,7 +687,7 @@ fn the_batch_system_is_asked_at_most_so_often_whoever_asks() {
 }
 
 #[test]
-fn parts_know_their_nodes() {
+fn parts_contain_their_node_counts() {
     let plan = plan();
     let parts_per_node_count = parts(&plan, Division::PerNodeCount).expect("parts");
     let summaries: Vec<_> =
@@ -726,7 +729,7 @@ fn decisions_follow_from_how_jobs_ended() {
 }
 
 #[test]
-fn a_result_of_somebody_else_starts_no_program_of_its_choice() {
+fn a_foreign_result_cannot_select_the_programs_to_start() {
     let case = Case::new(&[]);
     let store = Jobs::new(&case.cluster.folder);
     let folder = &case.cluster.folder.path;
@@ -753,7 +756,7 @@ fn a_result_of_somebody_else_starts_no_program_of_its_choice() {
 }
 
 #[test]
-fn a_job_that_finds_the_set_up_at_fault_is_the_last_of_its_part() {
+fn a_job_with_a_set_up_fault_ends_its_part() {
     // A chain: its other jobs would fail in the same way.
     let mut case = Case::new(&[End::SetUp]);
     (case.measuring, case.limit) = (2000.0, Some(600.0));
@@ -773,7 +776,7 @@ fn a_job_that_finds_the_set_up_at_fault_is_the_last_of_its_part() {
 }
 
 #[test]
-fn a_job_that_asks_for_what_it_cannot_get_is_cancelled_and_the_last_of_its_part() {
+fn an_impossible_job_request_is_cancelled_and_ends_its_part() {
     let mut case = Case::new(&[End::Never(JobState::Unsatisfiable)]);
     (case.measuring, case.limit) = (2000.0, Some(600.0));
     let stopped = case.follow().expect("an end");
@@ -792,7 +795,7 @@ fn a_job_that_asks_for_what_it_cannot_get_is_cancelled_and_the_last_of_its_part(
 
 /// The batch system reports at most that the job failed; the job's log says more.
 #[test]
-fn why_a_job_ended_is_looked_for_at_the_end_of_its_log() {
+fn the_log_of_a_job_gives_the_reason_for_its_end() {
     for (log_line, state, expected, expected_advice) in [
         (
             "slurmstepd: error: Exceeded job memory limit\n",
@@ -830,7 +833,7 @@ fn why_a_job_ended_is_looked_for_at_the_end_of_its_log() {
 
 /// Names distinguish samples: login nodes and compute nodes have their own host names.
 #[test]
-fn a_machine_is_called_by_its_cluster_in_an_allocation_and_as_before_where_jobs_measured() {
+fn a_machine_has_the_name_of_its_cluster_or_its_recorded_one() {
     let scratch = Scratch::new();
     let sweep = "[fixed]\nkernel = \"apex_map.sequential\"\nM = 4096\nI = 16\nN = 1\nL = 1\n[launch]\npreflight = 0\n[repeat]\nmin = 2\n";
     std::fs::write(scratch.join("s.toml"), sweep).expect("a file");

@@ -34,7 +34,7 @@ fn grid(columns: u32, rows: u32) -> Vec<Vec<f64>> {
 }
 
 #[test]
-fn of_a_line_one_point_of_each_stretch_and_both_ends_stay() {
+fn a_thinned_line_keeps_both_ends_and_one_point_per_section() {
     let line = |n: u32| observations((0..n).map(|value| vec![f64::from(value)]));
     let numbers = |n: u32, max_points: usize| kept_points(&line(n), max_points).concat();
     // The stretches begin at 0, 3 and 6 for 10 points, and at 0, 5, 10 and 15 for 20 points. SplitMix64 selects one
@@ -80,7 +80,7 @@ fn a_surface_is_thinned_evenly_along_both_axes_and_keeps_its_corners() {
 
 proptest! {
     #[test]
-    fn every_stretch_keeps_a_point_and_every_extreme_stays(
+    fn every_section_keeps_a_point_and_every_extreme_is_kept(
         points in proptest::collection::btree_set((0u8..40, 0u8..12, 0u8..6), 2..300),
         share in 0.01f64..1.0,
         seed in any::<u64>(),
@@ -133,7 +133,7 @@ fn fit(data: &[Observation], most: usize) -> Fit {
 }
 
 #[test]
-fn the_intervals_of_a_thinned_fit_hold_the_truth() {
+fn the_intervals_of_a_thinned_fit_contain_the_truth() {
     let (mut held, mut total) = (0, 0);
     for seed in 0..200 {
         let fit = fit(&hypercube(0.1, seed), 50);
@@ -149,7 +149,7 @@ fn the_intervals_of_a_thinned_fit_hold_the_truth() {
 }
 
 #[test]
-fn a_thinned_fit_is_judged_on_all_points() {
+fn a_thinned_fit_is_evaluated_on_all_points() {
     let data = hypercube(0.02, 3);
     let kept = choose(&data, 50).expect("more points");
     // The points that are not kept become half as fast again. No parameter may change, but the errors must show it.
@@ -179,7 +179,7 @@ fn a_thinned_fit_is_judged_on_all_points() {
 }
 
 #[test]
-fn what_a_part_of_the_points_cannot_tell_all_are_asked() {
+fn parameters_not_identified_by_kept_points_are_fitted_to_all() {
     let model = models::find("point_to_point.log_gp").expect("a model");
     let truth = [700e-9, 150e-9, 50e-9, 400e-9, 5e-10];
     // Only streams identify the gap, and there are two points of them.
@@ -208,7 +208,7 @@ fn what_a_part_of_the_points_cannot_tell_all_are_asked() {
 }
 
 #[test]
-fn a_break_is_found_in_a_thinned_design_between_points_that_stay() {
+fn a_break_between_kept_points_is_found_in_a_thinned_design() {
     let model = models::find("point_to_point.switch").expect("a model");
     let truth = [300e-9, 5e-11, 1e-6, 2.5e-10, 8192.0];
     let normal = Normal::new(0.0, 0.02).expect("a deviation");

@@ -37,7 +37,7 @@ fn is_complete(out: &Path) -> bool {
 }
 
 #[test]
-fn a_sweep_goes_on_when_nobody_reads_its_notes() {
+fn a_sweep_continues_when_its_message_pipe_is_closed() {
     let scratch = Scratch::new();
     let sweep = write_tiny_sweep(&scratch);
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
@@ -66,7 +66,7 @@ fn terminal() -> (File, OwnedFd) {
 }
 
 #[test]
-fn a_sweep_goes_on_when_its_terminal_is_closed() {
+fn a_sweep_continues_when_its_terminal_is_closed() {
     let scratch = Scratch::new();
     let (mut master, slave) = terminal();
     let mut driver = run(&write_tiny_sweep(&scratch), &scratch.join("r")).stderr(slave).spawn().unwrap();
@@ -77,7 +77,7 @@ fn a_sweep_goes_on_when_its_terminal_is_closed() {
 }
 
 #[test]
-fn standard_output_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_none() {
+fn unwritable_standard_output_is_an_error_and_a_closed_pipe_is_not() {
     let scratch = Scratch::new();
     let folder = Folder::create(&scratch.join("r")).unwrap();
     write(&folder, &table(samples()));
@@ -108,7 +108,7 @@ fn standard_output_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_none(
 
 proptest! {
     #[test]
-    fn text_is_made_printable_and_otherwise_stays(text: String) {
+    fn unprintable_text_is_escaped_and_other_text_stays_unchanged(text: String) {
         let printed_text = to_printable(&text);
         prop_assert!(!printed_text.contains(is_unprintable));
         prop_assert_eq!(printed_text.chars().count(), text.chars().count());
@@ -116,7 +116,7 @@ proptest! {
     }
 
     #[test]
-    fn an_error_in_any_place_of_any_text_is_shown_within_bounds(
+    fn an_error_anywhere_in_any_text_is_shown_within_bounds(
         texts in proptest::collection::vec("[a-z\u{1b}\u{202e}\r\té=\\[]{0,400}", 1..30),
         (from, length) in (0..3000usize, 0..3000usize),
     ) {
@@ -141,13 +141,13 @@ fn a_place_far_to_the_right_is_shown_with_its_line_and_column() {
 }
 
 #[test]
-fn a_message_that_repeats_a_long_list_is_cut() {
+fn a_message_with_a_long_list_is_truncated() {
     let error = Error::input("1,".repeat(1_000_000), "2,".repeat(1_000_000));
     assert!(render(&error, false, 100).len() < 10_000);
 }
 
 #[test]
-fn an_error_that_repeats_a_long_argument_is_cut() {
+fn an_error_with_a_long_argument_is_truncated() {
     let long = "--".to_owned() + &"é".repeat(50_000);
     for arguments in [&["query", &long][..], &["query", "r", &long], &[&long], &["kernels", "a", &long]] {
         let output = apexmap(arguments);
@@ -157,7 +157,7 @@ fn an_error_that_repeats_a_long_argument_is_cut() {
 }
 
 #[test]
-fn commands_of_terminals_in_results_and_arguments_are_not_passed_on() {
+fn terminal_control_codes_in_results_and_arguments_are_removed() {
     let scratch = Scratch::new();
     let (sweep, out) = (scratch.join("evil.toml"), scratch.join("r"));
     std::fs::write(&sweep, format!("title = \"\\u001b]0;x\\u0007\\u202e\"\n{TINY_SWEEP}")).unwrap();
@@ -198,7 +198,7 @@ fn run_on_terminal(arguments: &[&str], no_color: &str) -> String {
 }
 
 #[test]
-fn errors_have_colours_on_a_terminal_that_takes_them_and_none_of_the_arguments() {
+fn errors_are_coloured_on_capable_terminals_and_arguments_are_escaped() {
     let scratch = Scratch::new();
     let wrong = scratch.join("wrong.toml");
     std::fs::write(&wrong, "titel = 1").unwrap();
@@ -215,7 +215,7 @@ fn errors_have_colours_on_a_terminal_that_takes_them_and_none_of_the_arguments()
 }
 
 #[test]
-fn data_for_programs_is_printable_only_on_a_terminal() {
+fn exported_data_are_escaped_only_on_a_terminal() {
     let scratch = Scratch::new();
     let (sweep, out) = (write_tiny_sweep(&scratch), scratch.join("r"));
     let hostile = "a\u{1b}[31mb";
@@ -239,7 +239,7 @@ fn data_for_programs_is_printable_only_on_a_terminal() {
 }
 
 #[test]
-fn arguments_that_are_not_utf_8_work_or_are_refused() {
+fn arguments_that_are_not_utf_8_are_accepted_or_refused() {
     let scratch = Scratch::new();
     let path_with_bytes = |text: &[u8]| scratch.join(OsStr::from_bytes(text));
     let sweep = path_with_bytes(b"odd\xff.toml");
@@ -263,7 +263,7 @@ fn arguments_that_are_not_utf_8_work_or_are_refused() {
 }
 
 #[test]
-fn nothing_else_writes_to_the_terminal_or_writes_files_in_place() {
+fn only_the_terminal_and_file_modules_write_output() {
     let terminal = ["println!", "eprint", "print!(", "io::stdout().lock", "io::stderr().lock", "env::args()"];
     let files = ["fs::write(", "File::create(", ".truncate(true)"];
     for (file, text) in sources("src") {

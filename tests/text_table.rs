@@ -10,7 +10,7 @@ fn table(rows: &[[&str; 3]]) -> TextTable {
 }
 
 #[test]
-fn columns_are_aligned_and_no_line_ends_with_blanks() {
+fn columns_are_aligned_without_trailing_blanks() {
     let mut table = table(&[["", "n", "what"], ["µs", "12", ""], ["seconds", "3", "time"]]).with_indent(1);
     assert_eq!(table.to_string(), "           n  what\n µs       12\n seconds   3  time\n");
     table.add_row([""]);
@@ -20,7 +20,7 @@ fn columns_are_aligned_and_no_line_ends_with_blanks() {
 }
 
 #[test]
-fn only_the_last_column_is_broken() {
+fn only_the_last_column_is_wrapped() {
     let text = "the time of the slowest rank, from a common start";
     let rows = [["rank_seconds_max", "12 us", text]];
     let broken = "rank_seconds_max  12 us  the time of the slowest\n\
@@ -35,7 +35,7 @@ fn only_the_last_column_is_broken() {
 
 proptest! {
     #[test]
-    fn no_line_is_longer_than_the_terminal_and_no_word_is_lost(words in prop::collection::vec("[a-zé]{1,12}", 1..40), width in 40usize..90) {
+    fn lines_fit_the_terminal_and_all_words_remain(words in prop::collection::vec("[a-zé]{1,12}", 1..40), width in 40usize..90) {
         let text = words.join(" ");
         let table = table(&[["NAME", "1", &text], ["", "23", "SHORT"]]).with_indent(2).with_width(Some(width)).to_string();
         prop_assert!(table.lines().all(|line| line.chars().count() <= width && line.trim_end() == line), "{}", table);

@@ -40,7 +40,7 @@ fn collectives_agree_on_one_to_five_ranks() {
 }
 
 #[test]
-fn nobody_leaves_a_barrier_before_all_have_come() {
+fn no_rank_leaves_a_barrier_before_all_have_arrived() {
     for ranks in 1..=5 {
         let come = AtomicUsize::new(0);
         run_ranks(ranks, |comm| {
@@ -56,7 +56,7 @@ fn nobody_leaves_a_barrier_before_all_have_come() {
 }
 
 #[test]
-fn nobody_sees_all_arrived_before_all_have_arrived() {
+fn no_ibarrier_completes_before_all_ranks_have_arrived() {
     for ranks in 1..=5 {
         let come = AtomicUsize::new(0);
         run_ranks(ranks, |comm| {
@@ -74,7 +74,7 @@ fn nobody_sees_all_arrived_before_all_have_arrived() {
 }
 
 #[test]
-fn the_clock_does_not_go_back() {
+fn the_clock_never_decreases() {
     run_ranks(2, |comm| {
         let mut last = comm.wall_time();
         for _ in 0..1000 {
@@ -86,7 +86,7 @@ fn the_clock_does_not_go_back() {
 }
 
 #[test]
-fn a_short_message_is_refused_while_its_receiver_has_as_many_unread() {
+fn a_short_message_is_refused_while_the_receiver_has_a_full_mailbox() {
     run_ranks(2, |comm| {
         let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 3, 3, 6);
         if comm.rank() == 0 {
@@ -110,7 +110,7 @@ fn a_short_message_is_refused_while_its_receiver_has_as_many_unread() {
 }
 
 #[test]
-fn a_short_message_keeps_its_handle_busy_until_it_is_taken_whoever_it_is_for() {
+fn a_short_message_occupies_its_handle_until_it_is_received() {
     run_ranks(3, |comm| {
         let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 8, 2, 1);
         if comm.rank() == 0 {
@@ -132,7 +132,7 @@ fn a_short_message_keeps_its_handle_busy_until_it_is_taken_whoever_it_is_for() {
 }
 
 #[test]
-fn gets_stay_outstanding_until_all_slots_are_busy_or_somebody_waits() {
+fn gets_stay_outstanding_until_all_slots_are_busy_or_a_rank_waits() {
     run_ranks(2, |comm| {
         let memory: Vec<u64> = (0..100).map(|word| word + 100 * comm.rank() as u64).collect();
         let other = 1 - comm.rank();
@@ -232,7 +232,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn every_message_arrives_once_and_whole((plan, sends, words) in traffic()) {
+    fn every_message_arrives_once_and_complete((plan, sends, words) in traffic()) {
         let serials_by_rank = run_ranks(plan.len(), |comm| exchange(comm, &plan, sends, words));
         for (to, serials_by_sender) in serials_by_rank.iter().enumerate() {
             for (from, serials) in serials_by_sender.iter().enumerate() {
@@ -245,7 +245,7 @@ proptest! {
 }
 
 #[test]
-fn mailboxes_can_be_opened_again_and_side_by_side() {
+fn mailboxes_can_be_reopened_and_used_concurrently() {
     for ranks in 2..=5 {
         run_ranks(ranks, |comm| {
             for round in 0..20 {
@@ -269,7 +269,7 @@ fn mailboxes_can_be_opened_again_and_side_by_side() {
 }
 
 #[test]
-fn gets_bring_the_words_asked_for() {
+fn gets_return_the_requested_words() {
     const WORDS: usize = 500;
     for ranks in 1..=5 {
         run_ranks(ranks, |comm| {
@@ -313,7 +313,7 @@ fn failures(ranks: usize, body: impl Fn(&ThreadComm) + Sync + Send + 'static) ->
 }
 
 #[test]
-fn a_panic_of_one_rank_ends_those_that_wait_for_it() {
+fn a_panic_of_one_rank_ends_the_waiting_ranks() {
     type Wait = fn(&ThreadComm);
     let waits: [Wait; 4] = [
         |comm| comm.barrier(),
@@ -348,7 +348,7 @@ fn a_panic_of_one_rank_ends_those_that_wait_for_it() {
 }
 
 #[test]
-fn a_panic_with_messages_on_their_way_ends_the_world() {
+fn a_panic_with_messages_in_flight_ends_all_ranks() {
     let messages = failures(3, |comm| {
         let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 1, 2, 1);
         assert!(outbox.send((comm.rank() + 1) % 3, &[1]));
@@ -361,13 +361,13 @@ fn a_panic_with_messages_on_their_way_ends_the_world() {
 }
 
 #[test]
-fn a_rank_that_gives_up_quietly_ends_the_others() {
+fn a_rank_that_declares_failure_ends_the_others() {
     let messages = failures(4, |comm| if comm.rank() == 3 { comm.declare_failure() } else { comm.barrier() });
     assert_eq!(messages, [OTHER_RANK_FAILED, OTHER_RANK_FAILED, OTHER_RANK_FAILED, ""]);
 }
 
 #[test]
-fn misuse_is_caught_before_it_touches_memory() {
+fn misuse_is_detected_before_memory_is_accessed() {
     let too_long = failures(2, |comm| {
         let (_inbox, mut outbox) = comm.mailbox(Tag::Request, 1, 1, 1);
         outbox.send(1 - comm.rank(), &[1, 2]);
@@ -386,7 +386,7 @@ fn mapped_words() -> Vec<u32> {
 }
 
 #[test]
-fn a_panic_in_a_window_ends_the_world_and_leaves_the_others_memory_to_touch() {
+fn a_panic_in_a_window_ends_all_ranks_with_valid_memory() {
     for (ranks, failing) in [(2, 0), (2, 1), (4, 2)] {
         for turns in [0, 1, 1000, 100_000] {
             let reading = failures(ranks, move |comm| {
@@ -421,7 +421,7 @@ fn a_panic_in_a_window_ends_the_world_and_leaves_the_others_memory_to_touch() {
 }
 
 #[test]
-fn a_panic_on_the_way_into_a_window_ends_the_world() {
+fn a_panic_while_a_window_opens_ends_all_ranks() {
     for failing in 0..3 {
         let messages = failures(3, move |comm| {
             let mut memory = mapped_words();
@@ -438,7 +438,7 @@ fn a_panic_on_the_way_into_a_window_ends_the_world() {
 }
 
 #[test]
-fn a_window_that_is_forgotten_ends_like_any_other() {
+fn a_forgotten_window_ends_normally() {
     run_ranks(3, |comm| {
         for round in 1..=20 {
             let mut memory = vec![0u64; 100];
@@ -457,7 +457,7 @@ fn a_window_that_is_forgotten_ends_like_any_other() {
 }
 
 #[test]
-fn a_window_in_which_a_fence_failed_reaches_nothing_any_more() {
+fn a_window_with_a_failed_fence_is_unusable() {
     let messages = failures(3, |comm| {
         let mut memory = vec![0u64; 4];
         comm.rma_window(&mut [], &mut memory, |mut window| {
@@ -471,7 +471,7 @@ fn a_window_in_which_a_fence_failed_reaches_nothing_any_more() {
 }
 
 #[test]
-fn windows_do_not_nest() {
+fn nested_windows_are_refused() {
     let messages = failures(2, |comm| {
         comm.get_window(&[], 1, 1, |_| comm.get_window(&[], 1, 1, |_| ()));
     });
@@ -479,6 +479,6 @@ fn windows_do_not_nest() {
 }
 
 #[test]
-fn no_ranks_are_no_results() {
+fn zero_ranks_give_no_results() {
     assert!(threads::run(0, |_, _: &mut Arena| ()).is_empty());
 }

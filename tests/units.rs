@@ -13,7 +13,7 @@ fn updates_per_second_are_printed_in_gups() {
 }
 
 #[test]
-fn known_quantities_have_their_known_values() {
+fn known_quantities_parse_to_their_known_values() {
     for (text, unit, value) in [
         ("64 Mwords", Unit::Words, 67_108_864.0),
         ("2 GiB", Unit::Words, 268_435_456.0),
@@ -38,7 +38,7 @@ fn known_quantities_have_their_known_values() {
 }
 
 #[test]
-fn numbers_are_written_in_their_style() {
+fn numbers_are_printed_in_each_style() {
     use NumberStyle::{Exact, Factor, Fixed, Ratio, Rounded, Short, Table};
     for (value, style, text) in [
         (0.5, Short, "0.5"),
@@ -76,7 +76,7 @@ fn numbers_are_written_in_their_style() {
 }
 
 #[test]
-fn what_is_no_quantity_is_refused_with_the_known_units() {
+fn invalid_quantities_are_refused_with_the_known_units() {
     assert!(parse("64 Mword", Unit::Words).unwrap_err().contains("Mwords"));
     assert!(parse("3 s", Unit::None).unwrap_err().contains("pure number"));
     for text in ["", "words", "-", "1e", "1 2", "1.2.3 s", "--1", "1e- s", "µs", "1 µs", "9é", "1eé"] {
@@ -85,7 +85,7 @@ fn what_is_no_quantity_is_refused_with_the_known_units() {
 }
 
 #[test]
-fn an_interval_over_decades_says_nothing_and_one_from_0_is_a_bound_from_above() {
+fn wide_intervals_are_unknown_and_those_from_0_are_upper_bounds() {
     for interval in [(1.0, 29.9), (0.0, 1e9), (-1.0, 1e9), (2.0, 2.0), (0.0, 0.0)] {
         assert!(is_informative(interval), "{interval:?}");
     }
@@ -98,7 +98,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_printed_size_is_read_back_to_three_digits(count in 0u64..1 << 50) {
+    fn a_printed_size_parses_to_three_digits(count in 0u64..1 << 50) {
         let text = bytes(count as f64);
         prop_assume!(!text.contains("PiB"));
         let read = parse(&text, Unit::Bytes).unwrap();
@@ -106,13 +106,13 @@ proptest! {
     }
 
     #[test]
-    fn a_printed_time_is_read_back_to_three_digits(value in 1e-8f64..1e6) {
+    fn a_printed_time_parses_to_three_digits(value in 1e-8f64..1e6) {
         let read = parse(&seconds(value), Unit::Seconds).unwrap();
         prop_assert!((read - value).abs() <= 0.005 * value + 1e-12, "{} is not {}", seconds(value), value);
     }
 
     #[test]
-    fn a_time_is_the_double_nearest_to_what_is_written(number in 1u32.., suffix_index in 0usize..3) {
+    fn a_parsed_time_is_the_nearest_double(number in 1u32.., suffix_index in 0usize..3) {
         let (suffix, power) = [("ns", -9), ("us", -6), ("ms", -3)][suffix_index];
         prop_assert_eq!(parse(&format!("{number} {suffix}"), Unit::Seconds), Ok(format!("{number}e{power}").parse().unwrap()));
     }
@@ -124,7 +124,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_the_reader_panic(text in "\\PC{0,12}", digits in "[0-9eE+._-]{0,6}[a-zé ]{0,4}") {
+    fn no_text_makes_the_quantity_parser_panic(text in "\\PC{0,12}", digits in "[0-9eE+._-]{0,6}[a-zé ]{0,4}") {
         for unit in [Unit::None, Unit::Words, Unit::Bytes, Unit::Seconds] {
             let _ = (parse(&text, unit), parse(&digits, unit));
         }

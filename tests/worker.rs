@@ -73,7 +73,7 @@ fn order(events: &[Event]) -> Vec<usize> {
 }
 
 #[test]
-fn a_job_becomes_a_greeting_starts_with_their_samples_and_a_farewell() {
+fn a_job_gives_a_greeting_samples_and_a_farewell() {
     for ranks in [1, 2, 3] {
         let job = job(ranks, times(3, 5));
         let events = work(&job);
@@ -103,7 +103,7 @@ fn a_job_becomes_a_greeting_starts_with_their_samples_and_a_farewell() {
 /// The worker reports each rank's hardware thread, core and NUMA node and, from the first sample on, the node of its
 /// memory.
 #[test]
-fn where_ranks_and_their_memory_are_is_told() {
+fn the_placement_of_ranks_and_memory_is_reported() {
     let hardware = Hardware::this_machine();
     let ranks = hardware.cores_or_threads().min(2);
     let events = work(&job(ranks, times(2, 2)));
@@ -128,7 +128,7 @@ fn where_ranks_and_their_memory_are_is_told() {
 }
 
 #[test]
-fn the_place_of_every_rank_is_told_however_long_its_node_is_called() {
+fn the_placement_is_reported_for_any_length_of_node_name() {
     let name = "\"".repeat(700);
     let (folder, mut job) = (Scratch::new(), job(2, times(1, 1)));
     job.launcher = "srun".into();
@@ -143,7 +143,7 @@ fn the_place_of_every_rank_is_told_however_long_its_node_is_called() {
 }
 
 #[test]
-fn an_unreachable_width_is_given_up_at_the_maximum() {
+fn an_unreachable_width_ends_at_the_maximum_repetitions() {
     let repeat = Repeat { width: Some(0.0), ..times(2, 9) };
     let events = work(&job(1, repeat));
     // The clock's resolution can make two medians in a row equal, so only bounds are certain.
@@ -154,7 +154,7 @@ fn an_unreachable_width_is_given_up_at_the_maximum() {
 }
 
 #[test]
-fn the_order_is_shuffled_each_round_and_follows_from_the_seed() {
+fn the_order_is_shuffled_in_each_round_and_depends_on_the_seed() {
     let job = job(1, times(4, 4));
     let first = order(&work(&job));
     assert_eq!(first, order(&work(&job)), "the same seed gives the same order");
@@ -169,7 +169,7 @@ fn the_order_is_shuffled_each_round_and_follows_from_the_seed() {
 }
 
 #[test]
-fn the_budget_ends_a_job_that_would_go_on() {
+fn the_budget_ends_a_job_with_unfinished_points() {
     let repeat = Repeat { budget_seconds: Some(0.2), ..times(u32::MAX, u32::MAX) };
     let events = work(&job(1, repeat));
     assert_eq!(events.last(), Some(&Event::Done { budget_spent: true }));
@@ -177,7 +177,7 @@ fn the_budget_ends_a_job_that_would_go_on() {
 }
 
 #[test]
-fn earlier_samples_count_and_numbering_goes_on() {
+fn earlier_samples_count_and_numbering_continues() {
     let mut job = job(1, times(3, 3));
     job.tasks[0] = Task { seconds_so_far: vec![1.0; 3], next_repetition: 3, ..job.tasks[0].clone() };
     job.tasks[1] = Task { seconds_so_far: vec![1.0], next_repetition: 4, ..job.tasks[1].clone() };
@@ -190,7 +190,7 @@ fn earlier_samples_count_and_numbering_goes_on() {
 
 /// A run that takes minutes.
 #[test]
-fn a_worker_ends_in_the_middle_of_a_run_when_nobody_reads_its_lines_any_more() {
+fn a_worker_ends_during_a_run_when_its_pipe_is_closed() {
     use std::io::{BufRead, BufReader};
     use std::process::Stdio;
     let folder = Scratch::new();
@@ -218,7 +218,7 @@ fn refusal(job: &Job, ranks: usize) -> String {
 }
 
 #[test]
-fn another_number_of_ranks_than_the_job_names_is_refused() {
+fn an_unexpected_number_of_ranks_is_refused() {
     for ranks in [0, 1, 3] {
         let message = refusal(&job(2, times(1, 1)), ranks);
         assert!(message.contains(&format!("the job is for 2 ranks, but {ranks} were started")), "{message}");
@@ -227,7 +227,7 @@ fn another_number_of_ranks_than_the_job_names_is_refused() {
 
 /// With stacks of 32 TiB, the address space has room for only a few threads.
 #[test]
-fn ranks_that_the_system_gives_no_thread_are_refused_instead_of_waited_for() {
+fn ranks_without_a_thread_are_refused_immediately() {
     let folder = Scratch::new();
     let file = folder.join("job.json");
     let job = Job { tasks: Vec::new(), ranks: 20, ..job(2, times(1, 1)) };
@@ -259,7 +259,7 @@ fn more_ranks_than_hardware_threads_are_oversubscribed() {
 }
 
 #[test]
-fn points_that_no_plan_would_hold_are_refused_before_anything_runs() {
+fn invalid_points_are_refused_before_the_first_run() {
     let refused = |point: Point| {
         let mut job = job(2, times(1, 1));
         job.tasks[3].point = point;
@@ -275,7 +275,7 @@ fn points_that_no_plan_would_hold_are_refused_before_anything_runs() {
 }
 
 #[test]
-fn what_is_not_a_job_is_refused_with_its_name() {
+fn a_file_that_is_not_a_job_is_refused_by_name() {
     let folder = Scratch::new();
     let file = folder.join("none.json");
     assert!(String::from_utf8_lossy(&start(&file, 1).stdout).contains("none.json"));
@@ -286,7 +286,7 @@ fn what_is_not_a_job_is_refused_with_its_name() {
 }
 
 #[test]
-fn repetitions_suffice_between_minimum_and_maximum_by_the_width() {
+fn the_width_decides_the_repetitions_between_minimum_and_maximum() {
     let repeat = Repeat { width: Some(0.1), ..times(7, 9) };
     let narrow = [1.0, 1.01, 0.99, 1.0, 1.02, 1.0, 1.0];
     let wide = [1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0];
@@ -300,7 +300,7 @@ fn repetitions_suffice_between_minimum_and_maximum_by_the_width() {
 }
 
 #[test]
-fn a_failed_point_is_not_run_again() {
+fn a_failed_point_is_not_repeated() {
     let mut schedule = Schedule::new(&job(1, times(3, 3)));
     let mut runs = [0; 5];
     while let Some(index) = schedule.next_point() {
@@ -312,7 +312,7 @@ fn a_failed_point_is_not_run_again() {
 
 proptest! {
     #[test]
-    fn every_point_is_run_until_it_has_enough(
+    fn every_point_runs_until_it_is_complete(
         so_far in prop::collection::vec(0usize..6, 0..20), min in 1u32..5, seed in any::<u64>(),
     ) {
         let mut job = Job { seed, ..job(1, times(min, min + 2)) };

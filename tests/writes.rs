@@ -53,7 +53,7 @@ fn number(outcome: &Outcome, name: &str) -> f64 {
 }
 
 #[test]
-fn every_kind_of_write_verifies_and_leaves_the_memory_as_it_was() {
+fn every_kind_of_write_verifies_and_preserves_the_memory_contents() {
     for (name, _) in KINDS {
         for (alpha, block, words) in
             [(1.0, 1u64, 4096u64), (0.5, 3, 3000), (0.1, 8, 4096), (1.0, 20, 2000), (0.01, 1024, 4096)]
@@ -89,7 +89,7 @@ fn verdict(point: &Point, timed: Loop) -> Result<(), String> {
 }
 
 #[test]
-fn loops_that_leave_out_writes_or_write_elsewhere_are_found() {
+fn loops_with_missing_or_misplaced_writes_are_detected() {
     let faults: [(&str, Loop); 6] = [
         ("nothing", |_, _, _| 0),
         ("a tenth is left out", |memory, offsets, spec| {
@@ -127,7 +127,7 @@ fn loops_that_leave_out_writes_or_write_elsewhere_are_found() {
 }
 
 #[test]
-fn reads_among_writes_that_are_left_out_are_found() {
+fn missing_reads_between_writes_are_detected() {
     let point = with_settings(
         &small_point("apex_map.sequential", 1),
         &[("access", "update".into()), ("write_share", 50u64.into())],
@@ -162,7 +162,7 @@ fn access_word_by_word(memory: &mut [u64], offsets: &[u64], spec: AccessSpec) ->
 
 proptest! {
     #[test]
-    fn the_timed_loop_writes_and_reads_as_the_plain_one(
+    fn the_timed_loop_equals_the_plain_loop(
         kind in prop::sample::select(KINDS.map(|(_, kind)| kind).to_vec()),
         share in 0u64..=100,
         block in 1usize..40,
@@ -182,7 +182,7 @@ proptest! {
     }
 
     #[test]
-    fn the_share_of_writes_is_the_one_asked_for(share in 0u64..=100, accesses in 1usize..5000) {
+    fn the_share_of_writes_is_the_requested_one(share in 0u64..=100, accesses in 1usize..5000) {
         let pattern = WritePattern::from_per_cent(share);
         let reads: usize = (0..accesses).step_by(pattern.group.min(accesses)).map(|start| pattern.reads(pattern.group.min(accesses - start))).sum();
         let writes = (accesses - reads) as f64;
@@ -191,7 +191,7 @@ proptest! {
 }
 
 #[test]
-fn a_block_beyond_memory_panics_instead_of_being_written() {
+fn a_block_beyond_memory_panics_before_it_is_written() {
     for (_, access) in KINDS {
         for block in [1, 3, 4, 8, 17] {
             let spec = AccessSpec { access, pattern: WritePattern::from_per_cent(100), block, first: 1 };
@@ -202,7 +202,7 @@ fn a_block_beyond_memory_panics_instead_of_being_written() {
 }
 
 #[test]
-fn blocks_past_the_caches_that_lie_between_vectors_panic_instead_of_faulting() {
+fn a_misaligned_non_temporal_block_panics_without_a_fault() {
     #[repr(align(64))]
     struct Aligned([u64; 64]);
     for block in [4, 8, 16, 32] {
@@ -222,7 +222,7 @@ fn blocks_past_the_caches_that_lie_between_vectors_panic_instead_of_faulting() {
 }
 
 #[test]
-fn a_choice_that_no_kernel_knows_is_never_taken_for_another() {
+fn an_unknown_choice_is_never_treated_as_another() {
     let sequential = small_point("apex_map.sequential", 1);
     let small_table =
         |kernel: &str, ranks| complete(Point::new(kernel, ranks).with_parameter("N_words", 256u64)).expect("a point");
@@ -255,7 +255,7 @@ fn a_choice_that_no_kernel_knows_is_never_taken_for_another() {
 }
 
 #[test]
-fn bytes_that_travel_are_whole_lines_and_twice_for_stores() {
+fn transferred_bytes_are_whole_lines_and_count_twice_for_stores() {
     let traffic = |access: &str, share: u64, block: u64, words: u64| {
         let settings =
             [("access", access.into()), ("write_share", share.into()), ("L", block.into()), ("M", words.into())];
@@ -284,7 +284,7 @@ fn bytes_that_travel_are_whole_lines_and_twice_for_stores() {
 }
 
 #[test]
-fn shares_that_say_nothing_are_refused() {
+fn shares_without_an_effect_are_refused() {
     let refusal = |settings: &[(&str, Value)]| {
         let base = Point::new("apex_map.sequential", 1).with_parameter("M", 4096u64);
         complete(settings.iter().fold(base, |point, (name, value)| point.with_parameter(name, value.clone())))
@@ -297,7 +297,7 @@ fn shares_that_say_nothing_are_refused() {
 }
 
 #[test]
-fn a_point_of_an_earlier_version_reads() {
+fn a_point_of_an_earlier_version_is_readable() {
     let mut old = small_point("apex_map.sequential", 1);
     let kernel = find(&old.kernel).expect("a kernel");
     let new = kernel.work(&old);
@@ -307,7 +307,7 @@ fn a_point_of_an_earlier_version_reads() {
 }
 
 #[test]
-fn chains_verify_and_find_wrong_words() {
+fn chains_verify_and_detect_wrong_words() {
     for chains in [1u64, 2, 4, 8, 16, 32] {
         for block in [1u64, 3, 8, 64] {
             let words = if block == 3 { 3000u64 } else { 4096 };
@@ -331,7 +331,7 @@ fn chains_verify_and_find_wrong_words() {
 }
 
 #[test]
-fn a_chain_goes_where_its_data_lead() {
+fn a_chain_follows_its_data() {
     // Word 2 leads from step 5 to place 7, word 7 from step 1 to place 8; the other chain reads 0 and 1.
     let memory: Vec<u64> = (0..10).collect();
     assert_eq!(chase_all(&memory, &[2, 5, 1], 1, 1), 2 + 7 + 8);
@@ -345,7 +345,7 @@ fn a_chain_goes_where_its_data_lead() {
 }
 
 #[test]
-fn rank_0_and_its_neighbours_verify() {
+fn rank_0_verifies_with_every_kind_of_neighbour() {
     for ranks in [2, 3] {
         for neighbours in ["stream", "probe", "send", "idle"] {
             if (ranks, neighbours) == (2, "send") {
@@ -371,7 +371,7 @@ fn rank_0_and_its_neighbours_verify() {
 }
 
 #[test]
-fn wrong_words_of_rank_0_and_of_neighbours_are_found() {
+fn wrong_words_of_rank_0_and_its_neighbours_are_detected() {
     for (bad, neighbours) in [(0, "idle"), (1, "stream"), (1, "probe"), (1, "send")] {
         let ranks = if neighbours == "send" { 3 } else { 2 };
         let point = with_settings(&small_point("apex_map.neighbours", ranks), &[("neighbours", neighbours.into())]);

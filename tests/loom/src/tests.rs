@@ -59,7 +59,7 @@ fn run_team(members: usize, member: impl Fn(usize) + Send + Sync + 'static) {
 }
 
 #[test]
-fn a_barrier_separates_what_is_before_from_what_is_after() {
+fn a_barrier_orders_accesses_before_and_after_it() {
     check_interleavings(|| {
         let (barrier, failure) = (Barrier::new(2), Failure::default());
         let memory = [Memory::default(), Memory::default()];
@@ -75,7 +75,7 @@ fn a_barrier_separates_what_is_before_from_what_is_after() {
 }
 
 #[test]
-fn a_failure_lets_those_go_who_wait() {
+fn a_failure_releases_waiting_ranks() {
     check_interleavings(|| {
         let (barrier, failure, memory) = (Barrier::new(2), Failure::default(), Memory::default());
         run_team(2, move |me| {
@@ -92,7 +92,7 @@ fn a_failure_lets_those_go_who_wait() {
 }
 
 #[test]
-fn who_sees_all_arrivals_sees_what_was_done_before() {
+fn a_rank_that_sees_all_arrivals_sees_all_earlier_writes() {
     check_interleavings(|| {
         let (arrivals, memory) = (Arrivals::default(), [Memory::default(), Memory::default()]);
         run_team(2, move |me| {
@@ -109,7 +109,7 @@ fn who_sees_all_arrivals_sees_what_was_done_before() {
 /// A member fails while others enter a window, use it or leave it. No member frees its memory while another can access
 /// it.
 #[test]
-fn nobody_leaves_a_window_while_others_touch_its_memory() {
+fn no_rank_leaves_a_window_while_others_access_its_memory() {
     check_interleavings(|| {
         let (exposure, barrier, failure) = (Exposure::default(), Barrier::new(2), Failure::default());
         let memory = [Memory::default(), Memory::default()];
@@ -139,7 +139,7 @@ fn nobody_leaves_a_window_while_others_touch_its_memory() {
 }
 
 #[test]
-fn a_slot_is_written_and_read_in_turn() {
+fn a_slot_is_written_and_read_alternately() {
     check_interleavings(|| {
         let (slot, ring) = (Slot::new(2), MessageCount::default());
         run_team(2, move |me| {
@@ -162,7 +162,7 @@ fn a_slot_is_written_and_read_in_turn() {
 }
 
 #[test]
-fn what_was_delivered_may_be_written_again() {
+fn delivered_memory_may_be_rewritten() {
     check_interleavings(|| {
         let (delivered, ring, source) = (Deliveries::default(), MessageCount::default(), Memory::default());
         run_team(2, move |me| {
@@ -197,7 +197,7 @@ impl RingMemory {
 }
 
 #[test]
-fn a_ring_brings_every_item_once_and_in_order() {
+fn a_ring_delivers_every_item_once_in_order() {
     for together in [false, true] {
         check_interleavings(move || {
             let place = || RingSlot::new(std::mem::MaybeUninit::uninit());
