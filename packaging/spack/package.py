@@ -9,11 +9,11 @@ class Apexmap(CargoPackage):
     """Maps the memory and network of a machine: Apex-Map sweeps, analytic models, locality surfaces."""
 
     # The tarball of `make dist` contains all crates, so the build needs no network.
-    url = "file:///path/to/apexmap-0.1.0.tar.gz"
+    url = "file:///path/to/apexmap-0.2.0.tar.gz"
 
     license("MIT OR Apache-2.0")
 
-    version("0.1.0")
+    version("0.2.0")
 
     variant("mpi", default=True, description="Build the worker for this MPI")
 
