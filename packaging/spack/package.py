@@ -1,6 +1,7 @@
-# Installs the driver, and with +mpi the worker. Copy this folder into a repository of recipes as packages/apexmap, or try it with
+# Installs the driver, apexmap, into bin, and with +mpi also the worker, apexmap-worker. Not yet tested on a cluster.
+# Copy this folder into a repository of recipes as packages/apexmap, or try it with
 #   spack repo create myrepo; cp -r packaging/spack myrepo/packages/apexmap; spack repo add myrepo; spack install apexmap
-# `spack install apexmap +mpi ^openmpi` also builds the worker that MPI launchers start. Not yet tested on a cluster.
+# `spack install apexmap +mpi ^openmpi` builds the worker for Open MPI.
 
 from spack.package import *
 
@@ -36,7 +37,7 @@ class Apexmap(CargoPackage):
             )
 
     def install(self, spec, prefix):
-        mkdirp(prefix.bin, prefix.libexec)
+        mkdirp(prefix.bin)
         install("target/release/apexmap", prefix.bin)
         if spec.satisfies("+mpi"):
-            install("target/release/apexmap-worker", prefix.libexec.join("apexmap-mpi"))
+            install("target/release/apexmap-worker", prefix.bin)

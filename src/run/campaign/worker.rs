@@ -57,7 +57,7 @@ fn read_info(path: &Path) -> Result<WorkerInfo> {
     let text = read_text(path).map_err(|e| Error::file("read the worker's description", path, e))?;
     serde_json::from_str(&text).map_err(|error| {
         let message = format!("{} is not a worker's description: {error}", path.display());
-        Error::input(message, "write it on the other machine: apexmap worker --info > worker.json")
+        Error::input(message, "write it on the other machine: apexmap-worker worker --info > worker.json")
     })
 }
 
