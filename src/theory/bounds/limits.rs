@@ -207,7 +207,7 @@ impl Messages {
             card.best(&NumberName::new(number).with_qualifier([Word::Bytes(bytes), way]).to_string())
         };
         let send = costs(catalogue::MESSAGE_SECONDS.name, is_send, |way| way == [Send, One]);
-        // The bisection was measured with one message length. The halves exchange at least as much as a pair of ranks does at
+        // The bisection was measured with one message size. The halves exchange at least as much as a pair of ranks does at
         // its best length.
         let pair_bandwidth = send.byte.map_or(0.0, |byte| 1.0 / byte);
         let messages = Self {
