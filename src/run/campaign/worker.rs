@@ -71,7 +71,7 @@ pub fn query_info(worker: &Path, limit: Duration) -> Result<WorkerInfo> {
     let worker_error = |cause: &str| {
         Error::environment(
             format!("cannot use the worker {}: {cause}", worker.display()),
-            "pass a build of apexmap that runs on this machine, with --worker or `worker =` in the sweep",
+            "name a worker that runs on this machine, such as target/release/apexmap-worker, with --worker or `worker =` in the sweep",
         )
     };
     let mut command = Command::new(worker);
