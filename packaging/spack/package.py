@@ -7,7 +7,7 @@ from spack.package import *
 
 
 class Apexmap(CargoPackage):
-    """Maps the memory and network of a machine: Apex-Map sweeps, analytic models, locality surfaces."""
+    """Measures how fast the memory and network of a machine deliver data, and draws maps of the rate over locality."""
 
     # The tarball of `make dist` contains all crates, so the build needs no network.
     url = "file:///path/to/apexmap-0.2.0.tar.gz"
