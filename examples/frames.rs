@@ -1,6 +1,6 @@
 //! Uses samples as DataFrames of polars: groups, a join, and the way back to samples for a figure.
 //!
-//!     cargo run --release --example frames -- results/laptop results/server ratio.svg
+//!     cargo run --release --features polars --example frames -- results/laptop results/server ratio.svg
 //!
 //! Without arguments it compares two synthetic machines and draws `ratio.svg` in the folder of temporary files. Python
 //! programs can read a result's `samples.parquet` with `polars.read_parquet` instead.

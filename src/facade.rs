@@ -17,13 +17,13 @@
 ///     alpha = [0.01, 0.1, 1.0]
 ///     L = { from = 1, to = 4096, factor = 4 }
 /// "#;
-/// let sweep = sweeps::parse(text, Path::new("my.toml"), Machine::here())?;
+/// let sweep = sweeps::parse(text, Path::new("my.toml"), Machine::detect())?;
 /// assert_eq!(sweep.points.len(), 3 * 7);
 /// assert_eq!(sweep.points[0].integer("M"), 64 << 20);
 ///
 /// // Errors name the place and the next step.
-/// let wrong = sweeps::parse(&text.replace("alpha", "alhpa"), Path::new("my.toml"), Machine::here());
-/// assert!(wrong.unwrap_err().next.contains("did you mean \"alpha\"?"));
+/// let wrong = sweeps::parse(&text.replace("alpha", "alhpa"), Path::new("my.toml"), Machine::detect());
+/// assert!(wrong.unwrap_err().help.contains("did you mean \"alpha\"?"));
 /// # Ok::<(), apexmap::Error>(())
 /// ```
 pub mod sweeps {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! sweep (TOML) -> plan (points, grouped into launches) -> launcher (argv) -> worker ranks run kernels
-//!   -> journal (one JSON line per sample) -> store (Parquet + manifest) -> figures -> report
+//!   -> journal (one JSON line per sample) -> result (Parquet + manifest) -> figures -> report
 //! ```
 //!
 //! # Structure: nine crates, each imports only from those below it
@@ -15,7 +15,7 @@
 //!                manual: launches on other machines; campaign: a sweep from plan to report
 //! src/draw       figure: surfaces, contours, curves from plain data; plot: figures of samples
 //! src/results    disk: journals, Parquet, manifest; table: columns; samples: groups, cells, cubes; query; export
-//! src/theory     machine: cards; models; fit; bounds; published: the papers' tables; statistics
+//! src/theory     machine: cards; models; fit; bounds; paper_tables; statistics
 //! src/measure    hardware, observer, comm: transports; kernels, with code that families share in kernels/shared; worker; builds
 //!                `apexmap-worker` too
 //! src/base       errors, units, points, samples, provenance, conditions, files, terminal
@@ -37,11 +37,11 @@
 //!   results, figures and the report's tables then include it.
 //! * a launcher: a template in `src/run/launch/templates/`, and its line in `launch::registry`; if a template is not enough, code
 //!   as in `openmpi.rs`. Sweeps, their schema, help and errors then include it.
-//! * a batch system: a template in `src/run/batch/templates/`, and its line in `batch::ALL`; users may also name their own
+//! * a batch system: a template in `src/run/batch/templates/`, and its line in `batch::TEMPLATES`; users may also name their own
 //!   template.
 //! * a transport: a folder in `src/measure/comm/` that implements `Comm` and its parts, and its line and its arm in
 //!   `comm/transport.rs`.
-//! * a ready sweep: a file in `sweeps/`, and its name in `sweep::ready::ALL`.
+//! * a ready sweep: a file in `sweeps/`, and its name in `sweep::ready::READY_SWEEPS`.
 //! * a model: a file in `src/theory/models/` that implements `Model`, and its line in `models::ALL`; new numbers in
 //!   `machine/catalogue.rs`. Predictions, fits, validation and help then include it.
 //! * a figure: a file in `src/draw/figure/` that implements `Drawable`, a variant of `figure::Figure` and its line in
@@ -65,18 +65,23 @@ pub use facade::*;
 
 /// Kernels: ways to exercise the machine, each verified and timed.
 ///
-/// [`find`](kernels::find) a kernel, [`complete`](kernels::complete) a [`Point`] of it, and [run it here](kernels::run_here). Its
-/// [`work`](kernels::Kernel::work) converts the time into rates.
+/// [`find`](kernels::find) a kernel, [`complete`](kernels::complete) a [`Point`] of it, and
+/// [run it in this process](kernels::run_embedded). Its [`work`](kernels::Kernel::work) converts the time into rates.
 ///
 /// One run on threads of this process:
 ///
 /// ```
 /// use apexmap::{Point, kernels};
 ///
-/// let point = Point::new("apex_map.two_sided", 2).with("M", 1u64 << 16).with("L", 8u64).with("alpha", 0.1);
+/// let point = Point::new("apex_map.two_sided", 2)
+///     .with_parameter("M", 1u64 << 16)
+///     .with_parameter("L", 8u64)
+///     .with_parameter("alpha", 0.1)
+///     .with_parameter("I", 64u64)
+///     .with_parameter("N", 2u64);
 /// // `complete` adds the defaults of the other parameters and checks them all.
-/// let point = kernels::complete(point.with("I", 64u64).with("N", 2u64)).expect("a point that can be run");
-/// let outcome = kernels::run_here(&point, 0)?;
+/// let point = kernels::complete(point).expect("a point that can be run");
+/// let outcome = kernels::run_embedded(&point, 0)?;
 /// let work = kernels::find(&point.kernel)?.work(&point);
 /// println!("{} bytes per second", work.bytes / outcome.seconds);
 /// # Ok::<(), apexmap::Error>(())

@@ -122,7 +122,7 @@ fn modules(imports: &BTreeMap<File, BTreeSet<File>>) -> BTreeMap<File, BTreeSet<
 }
 
 /// Neither files nor top-level modules import each other in cycles. Imports from the root of an enclosing module are
-/// allowed, because a root declares and lists the common items of its files; see [`circles`].
+/// allowed, because a root declares and lists the common items of its files; see [`cycles`].
 #[test]
 fn files_and_modules_have_no_import_cycles() {
     for name in CRATES {

@@ -23,7 +23,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A temporary folder of one test. It is removed at the end of the test, which must come within [`LONGEST`].
+/// A temporary folder of one test. It is removed at the end of the test, which must come within [`MAX_TEST_TIME`].
 pub struct Scratch(PathBuf);
 
 /// Time limit of a test. Most of it may be spent waiting for other tests on the same processors.
@@ -252,14 +252,14 @@ pub fn apexmap(arguments: &[&str]) -> Output {
     output(Command::new(env!("CARGO_BIN_EXE_apexmap")).args(arguments))
 }
 
-/// Runs a program to its end, within [`LONGEST_PROGRAM`].
+/// Runs a program to its end, within [`MAX_PROGRAM_TIME`].
 pub fn output(command: &mut Command) -> Output {
     pass_on_signals();
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn();
     wait_for_output(child.unwrap_or_else(|error| panic!("{command:?}: {error}")))
 }
 
-/// Waits for a program to end, within [`LONGEST_PROGRAM`]. Returns its output and status.
+/// Waits for a program to end, within [`MAX_PROGRAM_TIME`]. Returns its output and status.
 pub fn wait_for_output(child: Child) -> Output {
     let pid = Pid::from_raw(child.id() as i32);
     let (sender, receiver) = channel();

@@ -262,7 +262,7 @@ fn validation_agrees_with_the_papers_except_for_known_disagreements() {
     let page =
         |name: &str| std::fs::read_to_string(name).expect("a page").split_whitespace().collect::<Vec<_>>().join(" ");
     let summary = format!(
-        "{} of {} identities of printed numbers agree, {} of {} model values, {} of {} measured values beside numbers fitted to the same rows, and {} of {} predicted ones",
+        "{} of {} identities of printed numbers agree, {} of {} model values, {} of {} measured values after a fit to the same rows, and {} of {} predicted values",
         identity.agree,
         identity.values,
         model.agree,

@@ -1,19 +1,20 @@
-# Installs the driver, and with +mpi the worker. Copy this folder into a repository of recipes as packages/apexmap, or try it with
+# Installs the driver, apexmap, into bin, and with +mpi also the worker, apexmap-worker. Not yet tested on a cluster.
+# Copy this folder into a repository of recipes as packages/apexmap, or try it with
 #   spack repo create myrepo; cp -r packaging/spack myrepo/packages/apexmap; spack repo add myrepo; spack install apexmap
-# `spack install apexmap +mpi ^openmpi` also builds the worker that MPI launchers start. Not yet tested on a cluster.
+# `spack install apexmap +mpi ^openmpi` builds the worker for Open MPI.
 
 from spack.package import *
 
 
 class Apexmap(CargoPackage):
-    """Maps the memory and network of a machine: Apex-Map sweeps, analytic models, locality surfaces."""
+    """Measures how fast the memory and network of a machine deliver data, and draws maps of the rate over locality."""
 
     # The tarball of `make dist` contains all crates, so the build needs no network.
-    url = "file:///path/to/apexmap-0.1.0.tar.gz"
+    url = "file:///path/to/apexmap-0.2.0.tar.gz"
 
     license("MIT OR Apache-2.0")
 
-    version("0.1.0")
+    version("0.2.0")
 
     variant("mpi", default=True, description="Build the worker for this MPI")
 
@@ -36,7 +37,7 @@ class Apexmap(CargoPackage):
             )
 
     def install(self, spec, prefix):
-        mkdirp(prefix.bin, prefix.libexec)
+        mkdirp(prefix.bin)
         install("target/release/apexmap", prefix.bin)
         if spec.satisfies("+mpi"):
-            install("target/release/apexmap-worker", prefix.libexec.join("apexmap-mpi"))
+            install("target/release/apexmap-worker", prefix.bin)

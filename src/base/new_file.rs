@@ -104,7 +104,7 @@ pub fn write_user_file(path: &Path, write: impl FnOnce(&mut File) -> Result<()>)
     write(&mut file)
 }
 
-/// Writes complete contents, like [`write_named`].
+/// Writes complete contents, like [`write_user_file`].
 ///
 /// # Errors
 /// Fails like [`replace`].

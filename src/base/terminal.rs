@@ -8,7 +8,7 @@ use crate::text_table::{Align, TextTable};
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-/// Prints text for people, made [`printable`]. A closed pipe (`apexmap kernels | head`) is not an error.
+/// Prints text for people, made printable by [`to_printable`]. A closed pipe (`apexmap kernels | head`) is not an error.
 ///
 /// # Errors
 /// Fails if standard output cannot be written.
@@ -31,7 +31,7 @@ pub fn supports_colours(output: &impl IsTerminal) -> bool {
     output.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Writes data for programs: unchanged, or made [`printable`] if standard output is a terminal.
+/// Writes data for programs: unchanged, or made printable by [`to_printable`] if standard output is a terminal.
 ///
 /// # Errors
 /// Fails if `write` fails or standard output cannot be written, unless the pipe was closed.
@@ -77,7 +77,7 @@ fn output_error(error: io::Error) -> Error {
     Error::environment(format!("cannot write to standard output: {error}"), "check where it goes")
 }
 
-/// Writes a line, made [`printable`], to standard error. Failures are ignored.
+/// Writes a line, made printable by [`to_printable`], to standard error. Failures are ignored.
 pub fn note(line: &str) {
     note_raw(&format!("{}\n", to_printable(line)));
 }

@@ -221,7 +221,7 @@ fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
     table
 }
 
-/// Writes the table of residuals: all points, or the [`MOST_POINTS`] with the largest deviation.
+/// Writes the table of residuals: all points, or the [`MAX_POINTS`] with the largest deviation.
 fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
     let varying = model_fit::varying_variables(&fit.points);
     let mut points: Vec<&fit::Point> = fit.points.iter().collect();

@@ -27,9 +27,9 @@ enum Action {
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap job export my.toml jobs --worker target/release/apexmap-worker
-  apexmap job export my.toml jobs --worker /opt/apexmap --worker-info worker.json --machine node17
+  apexmap job export my.toml jobs --worker /opt/apexmap-worker --worker-info worker.json --machine node17
 
-On the other machine, `apexmap worker --info > worker.json` describes its worker. Sizes that depend on the machine \
+On the other machine, `apexmap-worker worker --info > worker.json` describes its worker. Sizes that depend on the machine \
 (\"cores\" and the like) are those of this one.")]
 struct ExportArguments {
     /// A sweep file (TOML), or the name of a ready sweep (see apexmap sweeps)

@@ -12,9 +12,9 @@ use apexmap_run::campaign::{Campaign, trial};
 #[derive(clap::Args)]
 #[command(after_help = "Example: apexmap try my.toml --worker target/release/apexmap-worker
 
-Starts the sweep's launcher with the ranks of its largest launch. Prints the placement of the ranks, the time of a barrier, and the
-message times between the first and the second half of the ranks (if their number is even). Creates a window of remote memory only
-if a kernel of the sweep does. Run it where the sweep will run, such as in an allocation. Keeps no files if the launch succeeds.
+Starts the sweep's launcher with the ranks of its largest launch. Prints the placement of the ranks, the time of a barrier, and the \
+message times between the first and the second half of the ranks (if their number is even). Creates a window of remote memory only \
+if a kernel of the sweep does. Run it where the sweep will run, such as in an allocation. Keeps no files if the launch succeeds. \
 apexmap run does the same first if a sweep uses several nodes.")]
 pub struct Arguments {
     #[command(flatten)]

@@ -95,7 +95,16 @@ fn describe(name: &str, family: &[&dyn Kernel]) -> String {
     for about in family.iter().map(|kernel| kernel.about()) {
         let ranks = if about.ranks == Ranks::One { "one rank" } else { "any number of ranks" };
         let _ = writeln!(text, "\n### {}\n\n{}. Runs on {ranks}.\n", about.id, about.summary);
-        let _ = writeln!(text, "{}\n", about.method);
+        // Kernels of a family may share a method; it is printed once.
+        let first = family.iter().map(|kernel| kernel.about()).find(|other| other.method == about.method);
+        match first.filter(|first| first.id != about.id) {
+            Some(first) => {
+                let _ = writeln!(text, "Method: that of [`{}`](#{}).\n", first.id, first.id.replace('.', ""));
+            }
+            None => {
+                let _ = writeln!(text, "{}\n", about.method);
+            }
+        }
         let _ = writeln!(text, "Source: {}, {}.", about.source.short, about.place);
     }
     let _ = writeln!(text, "\n### Parameters of {name}");
@@ -171,7 +180,9 @@ fn describe_model(model: &dyn Model) -> String {
     }
     for parameter in about.parameters {
         let kind = if parameter.is_given { "parameter, given" } else { "parameter, fitted" };
-        let meaning = format!("{}: {}", parameter.symbol, parameter.meaning());
+        let meaning = parameter.meaning();
+        let meaning = meaning.strip_suffix(&format!(" ({})", parameter.symbol)).unwrap_or(&meaning);
+        let meaning = format!("{}: {meaning}", parameter.symbol);
         row(&mut text, &[format!("`{}`", parameter.number).as_str(), kind, parameter.unit().symbol(), &meaning]);
     }
     text

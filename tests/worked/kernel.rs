@@ -75,7 +75,12 @@ impl Kernel for Stride {
 
     fn work(&self, point: &Point) -> Work {
         let operations = (reads(point) * point.ranks as u64) as f64;
-        Work { operations, operation: "read", bytes: operations * WORD_BYTES as f64, byte_definition: "8 a read" }
+        Work {
+            operations,
+            operation: "read",
+            bytes: operations * WORD_BYTES as f64,
+            byte_definition: "8 bytes per read",
+        }
     }
 
     fn memory(&self, point: &Point) -> u64 {

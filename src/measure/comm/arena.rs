@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// The pages to request. [`Granted`] reports the pages that the system actually provides.
+/// The pages to request. [`GrantedPages`] reports the pages that the system actually provides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
     /// Transparent huge pages (2 MiB on x86_64), requested with madvise.
@@ -128,7 +128,7 @@ impl Arena {
         Ok((&region.words_mut()[..words], granted))
     }
 
-    /// Returns mutable words like [`Arena::words`]. The next caller gets them filled again, unless [`Arena::restored`] is called
+    /// Returns mutable words like [`Arena::words`]. The next caller gets them filled again, unless [`Arena::mark_restored`] is called
     /// first.
     pub fn words_mut(
         &mut self,

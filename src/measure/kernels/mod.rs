@@ -242,7 +242,7 @@ pub trait Kernel: Sync {
         false
     }
     /// Runs the point once. Collective over the world's ranks. `stream` is the number of the run, so that each run draws other
-    /// values. [`run_here`] creates a world of threads.
+    /// values. [`run_embedded`] creates a world of threads.
     ///
     /// # Errors
     /// Fails if memory or the transport fails. A wrong result is not an error but a [verdict](Outcome::verdict).

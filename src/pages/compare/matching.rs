@@ -45,7 +45,7 @@ pub struct AllowedDifferences {
     pub one_launch: bool,
 }
 
-/// Names of [`Allowed`]'s fields on the command line.
+/// Names of [`AllowedDifferences`]'s fields on the command line.
 pub const NAMES: [&str; 6] = ["page-size", "oversubscription", "transport", "version", "kernel", "one-launch"];
 
 impl AllowedDifferences {

@@ -81,7 +81,7 @@ impl TermCell {
         self.parts.iter().chain([&self.unexplained_log_ratio()]).map(|part| part / self.measured).collect()
     }
 
-    /// Returns the leading term; `None` if the times differ by less than [`ALIKE`].
+    /// Returns the leading term; `None` if the times differ by less than [`SIMILAR_FACTOR`].
     pub fn leading(&self) -> Option<LeadingTerm> {
         if self.measured.abs() < SIMILAR_FACTOR.ln() {
             return None;

@@ -89,7 +89,7 @@ pub fn draw_group(input: &Input, group: &SampleGroup, number: usize) -> Result<G
     Ok(GroupPictures { slices, views, bottleneck })
 }
 
-/// Keeps [`MOST_CURVES`] curves, evenly spread, including the first and the last.
+/// Keeps [`MAX_CURVES`] curves, evenly spread, including the first and the last.
 fn thin(series: &mut Vec<Series>) {
     let last = series.len() - 1;
     let kept: Vec<usize> = (0..MAX_CURVES).map(|k| k * last / (MAX_CURVES - 1)).collect();

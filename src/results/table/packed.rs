@@ -77,7 +77,7 @@ impl PackedColumn {
     }
 }
 
-/// [`Packed`] values under construction.
+/// [`PackedColumn`] values under construction.
 #[derive(Debug, Default)]
 pub struct PackedColumnBuilder {
     packed: PackedColumn,

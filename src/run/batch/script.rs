@@ -117,6 +117,6 @@ pub fn nodes_command(template: &Template, partition: Option<&str>) -> Vec<String
 fn missing_value(template: &Template, command: &str) -> Error {
     Error::input(
         format!("the template \"{}\": {command} has a placeholder without a value", template.name),
-        "see docs/clusters.md for the placeholders of each command",
+        "see docs/batch-systems.md for the placeholders of each command",
     )
 }

@@ -57,7 +57,7 @@ fn read_info(path: &Path) -> Result<WorkerInfo> {
     let text = read_text(path).map_err(|e| Error::file("read the worker's description", path, e))?;
     serde_json::from_str(&text).map_err(|error| {
         let message = format!("{} is not a worker's description: {error}", path.display());
-        Error::input(message, "write it on the other machine: apexmap worker --info > worker.json")
+        Error::input(message, "write it on the other machine: apexmap-worker worker --info > worker.json")
     })
 }
 
@@ -71,7 +71,7 @@ pub fn query_info(worker: &Path, limit: Duration) -> Result<WorkerInfo> {
     let worker_error = |cause: &str| {
         Error::environment(
             format!("cannot use the worker {}: {cause}", worker.display()),
-            "pass a build of apexmap that runs on this machine, with --worker or `worker =` in the sweep",
+            "name a worker that runs on this machine, such as target/release/apexmap-worker, with --worker or `worker =` in the sweep",
         )
     };
     let mut command = Command::new(worker);

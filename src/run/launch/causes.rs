@@ -29,7 +29,7 @@ pub struct Cause {
     /// The next step.
     pub advice: &'static str,
     pub nature: Nature,
-    /// A line with one of these texts shows this cause; `..` matches any text. At least [`BEGINNING`] bytes precede the first
+    /// A line with one of these texts shows this cause; `..` matches any text. At least [`SIGN_PREFIX`] bytes precede the first
     /// `..`.
     signs: &'static [&'static str],
     /// Number of lines after the matching one that belong to the message.

@@ -233,7 +233,7 @@ pub fn check_worker(worker: &Path) -> Result<()> {
     let fault = if worker.exists() { "is not an executable file" } else { "does not exist" };
     Err(Error::environment(
         format!("the worker {} {fault}", worker.display()),
-        "pass a build of apexmap; build one with MPI by: cargo build --release -p apexmap-measure --features mpi",
+        "name a worker; build one with MPI: cargo build --release -p apexmap-measure --features mpi",
     ))
 }
 

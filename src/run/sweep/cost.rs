@@ -39,7 +39,7 @@ pub fn estimate(point: &Point) -> f64 {
     estimate_on(point, Hardware::this_machine().hardware_threads())
 }
 
-/// Estimates as [`rough`] does, for this number of hardware threads.
+/// Estimates as [`estimate`] does, for this number of hardware threads.
 pub fn estimate_on(point: &Point, hardware_threads: usize) -> f64 {
     let Ok(kernel) = kernels::find(&point.kernel) else { return OVERHEAD };
     let work = kernel.work(point);

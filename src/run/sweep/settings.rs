@@ -31,7 +31,7 @@ pub struct LaunchSpec {
     pub place: Option<PlacementOrder>,
     /// Number of launches for each rank count.
     pub launches: u32,
-    /// Another build of this program to start, as the file names it; this program if `None`.
+    /// The worker program to start, as the file names it; this program if `None`.
     pub worker: Option<PathBuf>,
     /// Longest time in seconds without a sign of life in one sample, and from there to the start of the next; `None` if the sweep
     /// sets none.

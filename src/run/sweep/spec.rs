@@ -189,7 +189,7 @@ pub struct Launch {
     /// Launches for each rank count, 1 by default. Launches differ more than samples within one: use 5 for fitting.
     #[schemars(with = "Option<u32>")]
     pub launches: Option<Spanned<u32>>,
-    /// Another build of this program to start on the ranks; this one by default.
+    /// The worker program to start on the ranks, such as `apexmap-worker` for the cluster's MPI; this program by default.
     pub worker: Option<String>,
     /// Longest time without a sign of life in one sample, and from there to the next, such as "300 s". A point that takes longer
     /// is recorded as timed out. Filling and verifying large memory gives signs of life, a run on the clock gives none. The

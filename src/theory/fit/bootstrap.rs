@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 const MIN_LAUNCHES: usize = 4;
 
 /// Approximate number of observations fitted in all resamples together. Large data sets therefore have fewer resamples, but
-/// at least [`LEAST_RESAMPLES`].
+/// at least [`MIN_RESAMPLES`].
 const MAX_FITTED_OBSERVATIONS: usize = 400_000;
 const MIN_RESAMPLES: usize = 99;
 

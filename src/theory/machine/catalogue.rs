@@ -139,7 +139,7 @@ catalogue! {
     LOADED_LATENCY_SECONDS = entry("loaded_latency_seconds", Unit::Seconds,
         "a dependent access to main memory while the other cores read for this fraction of the time");
     LOADED_BANDWIDTH_BYTES_PER_SECOND = entry("loaded_bandwidth_bytes_per_second", Unit::BytesPerSecond,
-        "total read bandwidth of the other cores during such an access");
+        "total read bandwidth of the other cores during a dependent access of one core");
     L1_MEASURED_BYTES = entry("l1_measured_bytes", Unit::Bytes,
         "size of the first-level data cache, from the latency of random reads");
     L2_MEASURED_BYTES = entry("l2_measured_bytes", Unit::Bytes,
@@ -245,18 +245,20 @@ catalogue! {
     // network interface
     IO_BANDWIDTH_BYTES_PER_SECOND = entry("io_bandwidth_bytes_per_second", Unit::BytesPerSecond,
         "bus between processor and network interface");
-    IO_LATENCY_SECONDS = entry("io_latency_seconds", Unit::Seconds, "crossing that bus, one way");
-    IO_EFFICIENCY = entry("io_efficiency", Unit::None, "fraction of that bus's bytes left after packet framing");
-    IO_COMMAND_BYTES = entry("io_command_bytes", Unit::Bytes, "command that is sent with each message over that bus");
+    IO_LATENCY_SECONDS = entry("io_latency_seconds", Unit::Seconds, "crossing the bus between processor and network interface, one way");
+    IO_EFFICIENCY = entry("io_efficiency", Unit::None,
+        "fraction of the bytes on the bus to the network interface left after packet framing");
+    IO_COMMAND_BYTES = entry("io_command_bytes", Unit::Bytes,
+        "command that is sent with each message over the bus to the network interface");
     MESSAGE_HEADER_BYTES = entry("message_header_bytes", Unit::Bytes, "bytes that the network adds to each message");
     INTERFACE_SECONDS = entry("interface_seconds", Unit::Seconds,
         "a short message in the network interfaces and in the cores at both ends");
     INJECT_SECONDS = entry("inject_seconds", Unit::Seconds,
-        "processor time to inject a message, besides moving its bytes");
+        "processor time to inject a message, without moving its bytes");
     SCATTERED_INJECT_SECONDS = entry("scattered_inject_seconds", Unit::Seconds,
-        "the same if each message has a different destination: cyclic, indirect, random");
+        "processor time to inject a message if each has a different destination: cyclic, indirect, random");
     BLOCK_INJECT_SECONDS = entry("block_inject_seconds", Unit::Seconds,
-        "the same if the destination changes after each block of messages");
+        "processor time to inject a message if the destination changes after each block of messages");
     STORE_SECONDS_PER_BYTE = entry("store_seconds_per_byte", Unit::SecondsPerByte,
         "processor time to move a byte to the network interface").with_sum(const { &[COPY_SECONDS_PER_BYTE.name] }, None);
     // numbers of whole models

@@ -3,7 +3,7 @@
 //! SOURCE: Strohmaier and Shan, Section 2 and Table 1 (left column without remote data).
 //! DIFFERENCES from the paper, which only reads: a chosen fraction of the blocks may be written, updated, copied, or
 //!   written past the caches. An access writes its own number, so that all writes differ.
-//! CHECK of writes: all accesses are repeated in a scalar loop; see [`writing`].
+//! CHECK of writes: all accesses are repeated in a scalar loop; see [`super::writes`].
 
 use super::access::{self, ACCESS, Access, WRITE_SHARE, traffic};
 use super::access_all::access_all;

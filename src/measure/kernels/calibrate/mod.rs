@@ -36,7 +36,7 @@ pub struct CalibrationKernel {
     pub(in crate::kernels) buffers: fn(&Point) -> u64,
     /// Like [`Kernel::rings`].
     pub(in crate::kernels) rings: fn(&Point) -> Vec<Rings>,
-    /// Like [`Kernel::in_order`].
+    /// Like [`Kernel::accesses_in_order`].
     pub(in crate::kernels) accesses_in_order: bool,
     /// Runs a point. The second argument is the number of the run, for kernels that draw random values.
     pub(in crate::kernels) run: fn(&Point, u64, &mut World) -> Result<Outcome>,

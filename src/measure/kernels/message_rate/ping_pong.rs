@@ -191,7 +191,7 @@ struct OneSided<'a, C, W> {
     side: Side,
     outgoing: Vec<u64>,
     incoming: Vec<u64>,
-    /// A put did not arrive within [`PATIENCE`]. This rank then stops waiting for puts, and the run counts as wrong.
+    /// A put did not arrive within [`PUT_TIMEOUT_SECONDS`]. This rank then stops waiting for puts, and the run counts as wrong.
     lost: bool,
 }
 

@@ -53,7 +53,7 @@ unsafe fn divide_scalar(values: &[u64], index: Index, stage: &Stage, to: Ends) -
 }
 
 /// Divides four values at a time. A permutation moves the kept values of the four to the front, and another one those to send. This
-/// takes a third of the time of [`one_by_one`].
+/// takes a third of the time of [`divide_scalar`].
 ///
 /// # Safety
 /// Both lists have room for all values and four more after their end.

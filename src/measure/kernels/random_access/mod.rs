@@ -156,7 +156,11 @@ const OUTPUTS: &[Output] = &[
     output("memory_share", Unit::None, "table size / memory of the nodes that hold it"),
     output("conformant", Unit::None, "1 if the run follows all rules of the definition"),
     output("rules_broken", Unit::None, "rules of the definition that the run breaks, or \"none\""),
-    output("fullest_destination", Unit::None, "maximum of a rank's first 1024 updates to one destination"),
+    output(
+        "fullest_destination",
+        Unit::None,
+        "largest number of a rank's first 1024 updates with the same destination",
+    ),
     output("fullest_fair", Unit::None, "expected fullest_destination if all destinations were equally likely"),
     output("weak_starts", Unit::None, "1 if fullest_destination is far above fullest_fair"),
     output("cores_used", Unit::None, "number of threads that shared the table"),

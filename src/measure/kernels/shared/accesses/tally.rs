@@ -20,8 +20,8 @@ pub(in crate::kernels) struct PassTally {
 pub(in crate::kernels) trait TimedRank {
     /// Returns the memory that is read before the clock runs.
     fn memory(&self) -> &[u64];
-    /// Returns the number of words after which the warm-up may end before [`super::warm_up::WarmUp::LEAST`], if its time per access is
-    /// steady. The number is the same on all ranks.
+    /// Returns the number of words after which the warm-up may end before [`super::warm_up::WarmUp::MIN_SECONDS`], if its time per
+    /// access is steady. The number is the same on all ranks.
     fn sufficient_words(&self) -> u64 {
         u64::MAX
     }

@@ -46,7 +46,7 @@ impl Layout {
         part as usize
     }
 
-    /// Returns floor(word x parts / words), a first estimate of the owner. [`Layout::by_prediction`] corrects it.
+    /// Returns floor(word x parts / words), a first estimate of the owner. [`Layout::owner_by_prediction`] corrects it.
     ///
     /// The estimate is never below the owner. It is at most one above the owner if parts < words / parts (Blue Gene/P paper,
     /// Theorem 4.1).

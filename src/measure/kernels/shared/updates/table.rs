@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicU64;
 
 /// A mapping from a value to an index into the words of a part.
 pub trait Placement: Copy {
-    /// Returns the index of the value's word. If the word belongs to another part, [`Part`] returns `words` or more; [`Lowest`] and
-    /// [`Above`] return an arbitrary index below `words`.
+    /// Returns the index of the value's word. If the word belongs to another part, [`AnyPart`] returns `words` or more; [`LowBits`] and
+    /// [`HighBits`] return an arbitrary index below `words`.
     fn position(self, value: u64, words: usize) -> usize;
 }
 
@@ -84,7 +84,7 @@ impl<'a> Table<'a> {
     /// that the size of the part already guarantees. A value that belongs to another part then updates an arbitrary word of this one.
     ///
     /// On base pages, page table walks limit the rate, and requests that follow each other too closely slow them down. There the
-    /// longer computation of [`Part`] gives 1.2 times the updates per second of the cheaper mappings; on huge pages it gives 0.8
+    /// longer computation of [`AnyPart`] gives 1.2 times the updates per second of the cheaper mappings; on huge pages it gives 0.8
     /// times (EPYC Milan, two ranks, 2^24 and 2^26 words).
     pub fn specialise(&mut self, pages: Pages) -> SpecialisedTable<'_> {
         let AnyPart { first, index } = self.placement;
@@ -191,7 +191,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Creates an empty list for a look-ahead of `look_ahead` updates. An eighth of them stay in the list, at most [`FAR_AHEAD`].
+    /// Creates an empty list for a look-ahead of `look_ahead` updates. An eighth of them stay in the list, at most [`FAR_DISTANCE`].
     pub fn new(look_ahead: usize) -> Self {
         Self { values: Vec::with_capacity(2 * look_ahead), prefetched: 0, kept: (look_ahead / 8).min(FAR_DISTANCE) }
     }
