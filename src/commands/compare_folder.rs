@@ -30,7 +30,7 @@ pub fn record_entry(machine: &Machine) -> String {
     }
 }
 
-/// Prepares a folder for the comparison of these results, as [`side`] names them. The same comparison may overwrite its own
+/// Prepares a folder for the comparison of these results, as [`record_entry`] names them. The same comparison may overwrite its own
 /// folder.
 ///
 /// # Errors

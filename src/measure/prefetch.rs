@@ -18,7 +18,7 @@ pub fn prefetch_near(word: *const u64) {
     let _ = word;
 }
 
-/// Prefetches a line like [`near`], for later use, into the second-level cache.
+/// Prefetches a line like [`prefetch_near`], for later use, into the second-level cache.
 #[inline(always)]
 pub fn prefetch_far(word: *const u64) {
     #[cfg(target_arch = "x86_64")]

@@ -3,7 +3,7 @@
 use apexmap_base::error::{Error, Result};
 use std::path::Path;
 
-/// Checks that the texts use only the placeholders in `known`.
+/// Checks that the texts use only the placeholders in `valid_names`.
 ///
 /// # Errors
 /// If a text of the file at `path` uses another placeholder.

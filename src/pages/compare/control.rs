@@ -89,7 +89,7 @@ pub fn count_findings(comparison: &Comparison) -> Result<Control> {
     })
 }
 
-/// Returns Clopper and Pearson's 95 % interval of the fraction `found` / `all`.
+/// Returns Clopper and Pearson's 95 % interval of the fraction `successes` / `trials`.
 pub fn binomial(successes: usize, trials: usize) -> (f64, f64) {
     let quantile =
         |a: usize, b: usize, share: f64| Beta::new(a as f64, b as f64).map_or(f64::NAN, |beta| beta.inverse_cdf(share));

@@ -59,7 +59,7 @@ pub struct LeadingTerm {
 }
 
 impl TermPair {
-    /// Returns the names in the order of [`Leading::term`]: the terms, then the part that is not explained.
+    /// Returns the names in the order of [`LeadingTerm::term`]: the terms, then the part that is not explained.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.terms.iter().copied().chain([UNEXPLAINED])
     }

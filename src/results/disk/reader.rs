@@ -66,7 +66,7 @@ impl Reader {
     /// Reads complete journals.
     ///
     /// # Errors
-    /// As [`Reader::each`].
+    /// As [`Reader::read_each`].
     pub fn read(&mut self, journals: &[PathBuf]) -> Result<Vec<Record>> {
         self.read_each(journals, |sample, record| record.samples.push(sample))
     }
@@ -74,7 +74,7 @@ impl Reader {
     /// Reads complete journals, but keeps only what plans need of each good sample.
     ///
     /// # Errors
-    /// As [`Reader::each`].
+    /// As [`Reader::read_each`].
     pub fn read_outcomes(&mut self, journals: &[PathBuf]) -> Result<Vec<Record<SampleOutcome>>> {
         self.read_each(journals, |sample, record| record.samples.push(sample))
     }

@@ -111,7 +111,7 @@ fn to_ordered_bits(number: f64) -> u64 {
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
-/// Inverts [`order`].
+/// Inverts [`to_ordered_bits`].
 fn from_ordered_bits(order: u64) -> f64 {
     f64::from_bits(if order >> 63 == 1 { order & !(1 << 63) } else { !order })
 }

@@ -1,6 +1,6 @@
 //! Batch systems: the job script, the commands that submit, query and cancel jobs, and the parsing of their answers.
 //!
-//! Each system is a [`Template`]: a TOML file in `batch/templates/`, listed in [`ALL`], or a file of the user. Commands are lists
+//! Each system is a [`Template`]: a TOML file in `batch/templates/`, listed in [`TEMPLATES`], or a file of the user. Commands are lists
 //! of arguments that no shell interprets, and texts in scripts are quoted.
 
 pub mod answer;

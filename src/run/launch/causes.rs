@@ -1,7 +1,7 @@
 //! Known causes of failed launches: messages of launchers, MPI libraries and batch systems, their meaning, and the next step.
 //!
 //! These messages are long, and the informative line is rarely the last one. [`find`] looks for known texts in all lines. If
-//! several causes match, the first of [`ALL`] is reported, so a specific cause precedes its consequences.
+//! several causes match, the first of [`CAUSES`] is reported, so a specific cause precedes its consequences.
 
 use apexmap_base::terminal::to_printable;
 use foldhash::fast::RandomState;
@@ -323,7 +323,7 @@ const MAX_LINE_CHARACTERS: usize = 300;
 /// contain a sign.
 const SIGN_PREFIX: usize = 4;
 
-/// Signs and the positions of their causes in [`ALL`], by prefix.
+/// Signs and the positions of their causes in [`CAUSES`], by prefix.
 type Signs = HashMap<&'static [u8], Vec<(usize, &'static str)>, RandomState>;
 
 /// Returns the index of all signs.

@@ -28,7 +28,7 @@ pub struct Template {
     slurm_plugins: bool,
     programs: Vec<String>,
     install: String,
-    /// The command line. Its groups may use the placeholders in [`NAMES`].
+    /// The command line. Its groups may use the placeholders in [`PLACEHOLDERS`].
     command: Vec<Group>,
     #[serde(default)]
     binding: Binding,

@@ -6,7 +6,7 @@ use super::record::{Job, Jobs, Line};
 use apexmap_base::error::Result;
 use std::collections::BTreeMap;
 
-/// Cancels those of the jobs that [`known`] finds in the queue, and records each cancellation first. Returns their names and ids.
+/// Cancels those of the jobs that [`find_in_queue`] finds in the queue, and records each cancellation first. Returns their names and ids.
 pub fn cancel(queue: &mut dyn Queue, store: &Jobs, jobs: &[&Job]) -> Result<BTreeMap<String, String>> {
     let queued_jobs = find_in_queue(queue, jobs)?;
     for job in queued_jobs.keys() {

@@ -1,4 +1,4 @@
-//! The ready sweeps of the program. Each is one file in `sweeps/` with its name in [`ALL`].
+//! The ready sweeps of the program. Each is one file in `sweeps/` with its name in [`READY_SWEEPS`].
 
 use super::read::{Sweep, parse, read};
 use super::spec::{self, Machine};

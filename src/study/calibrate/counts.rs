@@ -38,7 +38,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Computes the costs from the samples of [`first`]. Returns `None` if some are missing.
+    /// Computes the costs from the samples of [`first_probes`]. Returns `None` if some are missing.
     pub fn from_samples(samples: &Samples) -> Option<Self> {
         let seconds = |probe: &Probe| Some(1.0 / probe.select(samples).good().median("operations_per_second")?);
         let [latency, gap, long] = [0, 1, 2].map(|index| seconds(&first_probes()[index]));

@@ -81,7 +81,7 @@ fn create_receive(channel: &Channel, source: c_int, buffers: &Buffers, slot: usi
 
 /// Frees a receive, after cancelling it if it is active.
 fn free_receive(request: &mut ffi::MPI_Request, active: bool) {
-    // SAFETY: `receive` made the request. It is cancelled and waited for only if it is active, as MPI requires, and freed once.
+    // SAFETY: `create_receive` made the request. It is cancelled and waited for only if it is active, as MPI requires, and freed once.
     unsafe {
         if active {
             ffi::MPI_Cancel(request);

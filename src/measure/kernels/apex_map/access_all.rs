@@ -203,7 +203,7 @@ mod wide {
     /// Performs reads and the writes of one kind, in the order of `spec.pattern`.
     ///
     /// # Safety
-    /// The same as for [`of_shape`].
+    /// The same as for [`dispatch_access`].
     #[inline(always)]
     unsafe fn read_and_write<V: Vector, const SHAPE: u8, const ACCESS: u8>(
         sum: &mut Sum,
@@ -251,7 +251,7 @@ mod wide {
     /// Copies blocks. The two blocks of a copy are identical or do not overlap.
     ///
     /// # Safety
-    /// The same as for [`of_shape`].
+    /// The same as for [`dispatch_access`].
     #[inline(always)]
     unsafe fn copy_blocks<V: Vector, const SHAPE: u8>(memory: &mut [u64], offsets: &[u64], block: usize) {
         let (last, words) = (last_place(memory, block), memory.as_mut_ptr());

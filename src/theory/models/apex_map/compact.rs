@@ -11,7 +11,7 @@ use apexmap_measure::numerics::power_law::remote_share;
 /// A model with two to five parameters, all from fits.
 pub struct Compact {
     pub about: &'static About,
-    /// Numbers in ascending order, see [`Model::ascending`].
+    /// Numbers in ascending order, see [`Model::ascending_numbers`].
     pub ascending: &'static [&'static [&'static str]],
     /// Equation, see [`Model::predict`].
     pub predict: fn(&[f64], &[f64]) -> Prediction,
