@@ -1,5 +1,5 @@
 # Cargo does the work. This file installs the dependencies of tests and benchmarks apart from Rust.
-.PHONY: build check test faults loom bench fuzz dist static doc install-deps
+.PHONY: build check test faults loom miri bench fuzz dist static doc install-deps
 
 build:
 	cargo build --release --locked
@@ -33,6 +33,12 @@ faults:
 # The synchronisation of the threads transport in all possible orders of its threads.
 loom:
 	cargo test --release --locked --manifest-path tests/loom/Cargo.toml --target-dir target/loom
+
+# The unsafe loops that miri can interpret, with both kinds of vectors; needs `rustup component add miri --toolchain nightly`.
+miri:
+	PROPTEST_CASES=3 MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance" \
+	    RUSTFLAGS="-Ctarget-feature=+avx2,+avx512f" cargo +nightly miri test --locked --target-dir target/miri --test tests -- \
+	    gf2:: the_timed_sum_is_the_plain_sum a_block_beyond_memory_panics_instead
 
 bench:
 	@.ci/install-deps bench
