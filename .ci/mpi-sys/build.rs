@@ -20,7 +20,7 @@ fn main() {
     if !out.join("librsmpi.a").is_file() {
         panic::resume_unwind(cause);
     }
-    println!("cargo:rerun-if-changed=list_bindings");
+    println!("cargo:rerun-if-changed=pregenerated");
     let (mut compiler, mut reasons) = (String::new(), String::new());
     for bindings in list_bindings() {
         let name = bindings.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -46,7 +46,7 @@ fn main() {
 
 /// Each file has a C file that compiles only if the bindings match.
 fn list_bindings() -> Vec<PathBuf> {
-    let entries = fs::read_dir("list_bindings").into_iter().flatten().flatten().map(|entry| entry.path());
+    let entries = fs::read_dir("pregenerated").into_iter().flatten().flatten().map(|entry| entry.path());
     let mut files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect();
     files.sort();
     files

@@ -129,31 +129,13 @@ pub enum Break {
 
 impl Parameter {
     /// Creates a parameter that fits estimate between these bounds.
-    pub const fn new_fitted(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
-        Self {
-            number,
-            symbol,
-            min: least,
-            max: most,
-            first_guess: first,
-            is_given: false,
-            breaks: Break::Unrelated,
-            default: None,
-        }
+    pub const fn new_fitted(number: &'static str, symbol: &'static str, min: f64, max: f64, first: f64) -> Self {
+        Self { number, symbol, min, max, first_guess: first, is_given: false, breaks: Break::Unrelated, default: None }
     }
 
     /// Creates a parameter that is taken from a machine card or the machine.
-    pub const fn new_given(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
-        Self {
-            number,
-            symbol,
-            min: least,
-            max: most,
-            first_guess: first,
-            is_given: true,
-            breaks: Break::Unrelated,
-            default: None,
-        }
+    pub const fn new_given(number: &'static str, symbol: &'static str, min: f64, max: f64, first: f64) -> Self {
+        Self { is_given: true, ..Self::new_fitted(number, symbol, min, max, first) }
     }
 
     /// Creates a parameter that most machines do not have or do not report. It is 0 if no source gives it.
