@@ -38,7 +38,7 @@ const LAYERS: [(&str, &[&[&str]]); 8] = [
     ("draw", &[&["figure"], &["plot"]]),
     ("run", &[&["placeholder"], &["launch", "batch", "sweep"], &["submit", "manual"], &["campaign"]]),
     ("study", &[&["model_fit", "calibrate"], &["validate"]]),
-    ("pages", &[&["html"], &["report", "compare", "validation"]]),
+    ("pages", &[&["html", "explorer"], &["report", "compare", "validation"]]),
 ];
 
 const MAX_FILE_LINES: usize = 400;

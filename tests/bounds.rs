@@ -79,7 +79,7 @@ proptest! {
 }
 
 /// Returns the card of a machine with round numbers: 1 ns for a read from L1, 10 ns beyond 1 MiB, 8 outstanding lines.
-fn card() -> Card {
+pub fn card() -> Card {
     let mut card = Card::new("round", "made up", "this test");
     for (name, text) in [
         ("host", "node1"),

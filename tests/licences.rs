@@ -1,5 +1,9 @@
-//! Checks that the licence of every crate in Cargo.lock, for any platform, permits what apexmap's licences permit.
+//! Checks that the licence of every crate in Cargo.lock, for any platform, permits what apexmap's licences permit, and that
+//! libraries of other languages are unchanged and have their licence.
 
+use apexmap_pages::explorer;
+use sha2::{Digest, Sha256};
+use std::path::Path;
 use std::process::Command;
 
 /// Licences that only require their text to be kept.
@@ -97,4 +101,36 @@ fn every_dependency_has_a_permissive_licence() {
     let refused: Vec<String> =
         refused.map(|package| format!("{} {}: {}", package["name"], package["version"], package["license"])).collect();
     assert!(packages.len() > 100 && refused.is_empty(), "not permissive: {refused:#?}");
+}
+
+/// The files of src/pages/explorer/vendor, as `npm pack` gives them, with their SHA-256.
+const VENDORED: [(&str, &str, &str); 2] = [
+    (
+        "d3-array.min.js",
+        "https://d3js.org/d3-array/ v3.2.5 ",
+        "468f7b9ed38d6322083da4d5ae9fa57d47784f964f16dcff96e413d16cc8f9d9",
+    ),
+    (
+        "d3-contour.min.js",
+        "https://d3js.org/d3-contour/ v4.0.3 ",
+        "f4304e926df90167962cd9c0725956546c1a5f54222b6786a0cefbec221a8d62",
+    ),
+];
+
+#[test]
+fn vendored_libraries_are_unchanged_and_every_page_has_their_licence() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/pages/explorer/vendor");
+    let licence = std::fs::read_to_string(folder.join("LICENSE")).expect("the licences");
+    let script = explorer::script();
+    for (file, version, checksum) in VENDORED {
+        let text = std::fs::read_to_string(folder.join(file)).expect("a library");
+        let digest: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert!(digest == checksum && text.contains(version), "{file} was changed");
+        assert!(script.contains(&text), "{file} is in the script");
+        let name = version.trim_start_matches("https://d3js.org/").replace("/ v", " ");
+        assert!(licence.contains(name.trim()), "{name} in {licence}");
+    }
+    assert!(script.contains(&licence) && licence.matches("Permission to use, copy, modify").count() == 3);
+    let files = std::fs::read_dir(folder).expect("a folder").count();
+    assert_eq!(files, VENDORED.len() + 1, "a file without a checksum");
 }

@@ -12,6 +12,8 @@ pub enum Group {
     /// Open MPI and MPICH, and the requirements of rsmpi's build.
     Mpi,
     Browser,
+    /// Node, for the modules of the explorer.
+    Node,
     /// Python with DuckDB and the packages of the notebooks.
     Python,
     /// Slurm's controller and node daemons, and the right to start them.
@@ -34,11 +36,12 @@ macro_rules! needs {
 impl Group {
     /// Returns whether the group is available. The first call reports a missing group.
     pub fn is_available(self) -> bool {
-        static AVAILABLE: [OnceLock<bool>; 6] = [const { OnceLock::new() }; 6];
+        static AVAILABLE: [OnceLock<bool>; 7] = [const { OnceLock::new() }; 7];
         *AVAILABLE[self as usize].get_or_init(|| {
             let (name, missing) = match self {
                 Self::Mpi => ("MPI", missing_for_mpi()),
                 Self::Browser => ("a browser", browser().is_none().then(|| "chromium".into())),
+                Self::Node => ("node", find_on_path("node").is_none().then(|| "node".into())),
                 Self::Slurm => ("Slurm", missing_for_slurm()),
                 Self::Network => ("a simulated network", crate::network::missing_requirement()),
                 Self::MemoryLimits => ("limits of memory", crate::memory::missing_requirement()),

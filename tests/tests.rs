@@ -63,6 +63,7 @@
 //! - `launchers`: launchers that misbehave, and that no process of theirs stays behind
 //! - `protocol`: lines cut from arbitrary bytes, and the order of a launch's events
 //! - `figure`: surfaces, contours, curves
+//! - `explorer`: the panel of all cells: its data, its modules under node, and the panel in a browser with mouse and keyboard
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
 //! - `terminal`: text for a terminal is printable and bounded; a terminal that fails ends no measurement
 //! - `crew`: the threads that fill and verify memory, and their progress reports
@@ -112,6 +113,7 @@ mod browser;
 mod calibrate;
 mod calibrate_network;
 mod causes;
+mod cdp;
 mod cli;
 mod comm;
 mod command_lines;
@@ -131,6 +133,7 @@ mod disturbance;
 mod docs;
 mod driver;
 mod explain;
+mod explorer;
 mod export;
 mod faults;
 mod faulty_transport;

@@ -4,6 +4,7 @@
 #![warn(clippy::disallowed_methods)]
 
 pub mod compare;
+pub mod explorer;
 pub mod html;
 pub mod report;
 pub mod validation;

@@ -127,19 +127,33 @@ const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("viewer.js"))
 /// # Errors
 /// If the template uses a name that the context does not define; this is an internal error.
 pub fn render(template: &str, context: &impl Serialize) -> Result<String> {
-    fill(template, context).map_err(|e| Error::internal(format!("cannot render the HTML page: {e:#}")))
+    render_with(template, context, "", "")
 }
 
-fn fill(template: &str, context: &impl Serialize) -> std::result::Result<String, minijinja::Error> {
+/// Renders a template whose page needs this style and script in addition to those of all pages.
+///
+/// # Errors
+/// As [`render`].
+pub fn render_with(template: &str, context: &impl Serialize, style: &str, script: &str) -> Result<String> {
+    let (style, script) = (format!("{STYLE}{style}"), format!("{SCRIPT}{script}"));
+    fill(template, context, style, script).map_err(|e| Error::internal(format!("cannot render the HTML page: {e:#}")))
+}
+
+fn fill(
+    template: &str,
+    context: &impl Serialize,
+    style: String,
+    script: String,
+) -> std::result::Result<String, minijinja::Error> {
     let mut engine = minijinja::Environment::new();
     engine.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
     engine.add_filter("percent", |share: f64| format!("{:.1} %", share * 100.0));
     engine.add_filter("bound", |text: &str| bind_units(text));
     engine.add_filter("json", |value: minijinja::Value| json(&value).map(minijinja::Value::from_safe_string));
     engine.add_global("apexmap_version", env!("CARGO_PKG_VERSION"));
-    engine.add_global("style", STYLE);
-    engine.add_global("script", SCRIPT);
-    engine.add_global("script_hash", minijinja::Value::from_safe_string(STANDARD.encode(Sha256::digest(SCRIPT))));
+    engine.add_global("script_hash", minijinja::Value::from_safe_string(STANDARD.encode(Sha256::digest(&script))));
+    engine.add_global("style", style);
+    engine.add_global("script", script);
     engine.add_template("page.html", include_str!("page.html"))?;
     engine.add_template("parts.html", include_str!("parts.html"))?;
     engine.add_template("this.html", template)?;

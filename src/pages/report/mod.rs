@@ -21,6 +21,7 @@ pub mod share;
 pub mod summary;
 mod warnings;
 
+use crate::explorer::{self, Explorer};
 use crate::html::{self, Corners, Picture, Viewer};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::sample::Status;
@@ -66,6 +67,8 @@ struct Context<'a> {
     sources: Sources,
     overview: Overview,
     viewer: Viewer,
+    /// The panel of all cells; `None` if no number varies.
+    explorer: Option<Explorer>,
     /// The main picture of a result without a surface.
     lead: Option<Picture>,
     /// The first section of a calibration's report.
@@ -174,6 +177,7 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     let viewer = live::viewer(&input.groups, &manifest.machine);
     let card = warnings::list_for_card(folder, &current)?;
     let classic = classic::section(&input)?;
+    let explained = model_fits::section(&input)?;
     let context = Context {
         head: Head::from_input(&input, samples.len() - current.len(), &card),
         overview,
@@ -183,6 +187,7 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
         },
         classic,
         viewer,
+        explorer: explorer::explorer(&current, &explained.applied)?,
         corners: corners::from_groups(&input.groups)?,
         summary: &summary,
         watched: current.has(QUIETNESS),
@@ -191,14 +196,17 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
         ruled: summary.iter().any(|row| !row.conformant.is_empty()),
         shares: share::section(&input)?,
         surfaces,
-        explained: model_fits::section(&input)?,
+        explained,
         parameters,
         sources: Sources::from_samples(&current),
         failures: failures(&current),
         intervals: current.method(),
         undrawn: input.undrawn.take(),
     };
-    let page = html::render(TEMPLATE, &context)?;
+    let page = match &context.explorer {
+        Some(_) => html::render_with(TEMPLATE, &context, explorer::STYLE, &explorer::script())?,
+        None => html::render(TEMPLATE, &context)?,
+    };
     html::remove_unmade(&folder.figures(), &page)?;
     folder.replace_text(&folder.report(), &page)?;
     let wrong = context.shares.as_ref().and_then(share::Shares::warning);

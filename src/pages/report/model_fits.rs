@@ -2,6 +2,7 @@
 
 use super::input::Input;
 use super::ladder::{self, LadderRow, percent};
+use crate::explorer::AppliedModel;
 use crate::html::{Picture, picture};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{Unit, amount, is_informative, plural};
@@ -34,6 +35,9 @@ pub struct ModelSection {
     unshown: Vec<String>,
     card: Option<String>,
     resamples: u32,
+    /// The models with their parameters, for the terms at each cell.
+    #[serde(skip)]
+    pub applied: Vec<AppliedModel>,
 }
 
 /// A model and a group of samples.
@@ -111,6 +115,7 @@ fn empty(card: &Option<Card>) -> ModelSection {
         unshown: Vec::new(),
         card: card.as_ref().map(|card| card.name.clone()),
         resamples: RESAMPLES,
+        applied: Vec::new(),
     }
 }
 
@@ -123,12 +128,13 @@ struct FitSections<'a> {
 }
 
 impl FitSections<'_> {
-    fn add(&mut self, model: &dyn Model, group: &FitGroup) -> Result<()> {
+    fn add(&mut self, model: &'static dyn Model, group: &FitGroup) -> Result<()> {
         match self.fit_group(model, group) {
             Ok((fit, data, curve)) => {
                 let entry = self.fit_entry(model, group, &fit, &data, curve.as_ref())?;
                 self.explained.entries.push(entry);
                 self.explained.ladder.push(ladder::row(model, group, &fit));
+                self.explained.applied.push(AppliedModel::new(model, "fitted".into(), fit.parameters, &group.samples));
             }
             Err(refusal) => self.refuse(model, group.label.clone(), &refusal),
         }
@@ -142,6 +148,9 @@ impl FitSections<'_> {
             Ok((data, predicted)) => {
                 let entry = self.card_entry(model, group, card, &data, &predicted)?;
                 self.explained.entries.push(entry);
+                let origin = format!("predicted from the card of {}", card.name);
+                let parameters = predicted.numbers.values;
+                self.explained.applied.push(AppliedModel::new(model, origin, parameters, &group.samples));
             }
             Err(refusal) => self.refuse(model, format!("{}, from the machine card", group.label), &refusal),
         }

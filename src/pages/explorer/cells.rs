@@ -1,0 +1,306 @@
+//! The cells of a result with their summaries, as plain data.
+
+use super::Explorer;
+use super::terms::{AppliedModel, CellTerms, terms_at};
+use apexmap_base::error::Result;
+use apexmap_base::point::Value;
+use apexmap_base::units::plural;
+use apexmap_draw::figure::colour;
+use apexmap_draw::plot::quantity;
+use apexmap_measure::kernels::Kernel;
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::cells::Cell;
+use apexmap_results::samples::estimate::unknown_interval_basis;
+use apexmap_results::samples::health::Health;
+use apexmap_results::table::columns::{self, ALPHA, BLOCK, Role};
+use apexmap_results::table::derived_columns::{BOUND_BY, SHARE, bound_column};
+use apexmap_results::table::disturbance_columns::QUIETNESS;
+use apexmap_results::table::quietness::Quietness;
+use apexmap_theory::statistics::Summary;
+use serde::Serialize;
+
+/// Maximum number of cells of an HTML page.
+const MAX_CELLS: usize = 10_000;
+/// Maximum number of medians of an HTML page, about 35 bytes each. The panel then adds at most 1.4 MB.
+const MAX_MEDIANS: usize = 40_000;
+/// Number of colours that the script interpolates between.
+const COLOURS: usize = 33;
+
+/// The cells of one kernel.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelCells {
+    pub kernel: String,
+    /// The parameters that distinguish the cells.
+    pub axes: Vec<Axis>,
+    /// Default axes of the map: indices of numeric axes. `None` if only one axis is numeric.
+    pub x: usize,
+    pub y: Option<usize>,
+    /// The columns to choose from as colour, the headline first.
+    pub quantities: Vec<Quantity>,
+    /// Index of the fraction of the bound; `None` without a machine card.
+    pub share: Option<usize>,
+    pub cells: Vec<ExplorerCell>,
+}
+
+/// A parameter with its values, ascending.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Axis {
+    pub name: String,
+    pub symbol: String,
+    pub label: String,
+    pub numeric: bool,
+    pub log: bool,
+    /// As `apexmap query` prints them; they are in the address.
+    pub values: Vec<String>,
+    /// As the report prints them: `64 Mwords`.
+    pub names: Vec<String>,
+    /// The numbers; empty for words.
+    pub numbers: Vec<f64>,
+}
+
+/// A column that the panel shows as colour and in slices.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Quantity {
+    pub name: String,
+    pub label: String,
+    pub unit: &'static str,
+    pub log: bool,
+    /// Index of its bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<usize>,
+}
+
+/// One point of the sweep.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExplorerCell {
+    /// Index of its value on each axis.
+    pub at: Vec<usize>,
+    /// Number of good samples, and of their launches.
+    pub n: usize,
+    pub launches: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failed: usize,
+    /// `quiet`, or `disturbed, 3 of 6`. Empty if the samples have no verdict.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub quietness: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub disturbed: bool,
+    /// Name of the limit that sets the bound.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub bound_by: String,
+    /// The summary of each quantity.
+    pub summaries: Vec<Option<ValueSummary>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub terms: Vec<CellTerms>,
+}
+
+/// A median with its interval, as an array.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum ValueSummary {
+    /// Median, low and high end of the interval.
+    WithInterval([f64; 3]),
+    /// Median. There are too few samples for an interval.
+    WithoutInterval([f64; 1]),
+    /// Median, and the small number of launches or samples that makes the interval useless.
+    UnknownInterval(f64, String),
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// Returns the data of the panel; `None` if no number varies in the result.
+///
+/// # Errors
+/// If a column is missing; this is an internal error.
+pub fn explorer(samples: &Samples, models: &[AppliedModel]) -> Result<Option<Explorer>> {
+    let (mut kernels, mut notes): (Vec<KernelCells>, Vec<String>) = (Vec::new(), Vec::new());
+    let (mut cells_left, mut medians_left) = (MAX_CELLS, MAX_MEDIANS);
+    for (kernel, samples) in samples.kernels() {
+        let id = kernel.id();
+        let axes = samples.axes();
+        let Some((x, y)) = default_axes(&samples, &axes) else { continue };
+        let all = samples.cells(&axes)?;
+        let count = all.len();
+        let cells = keep_slices(all, x, y, cells_left);
+        if cells.is_empty() {
+            notes.push(format!("{id}: all {count} cells are omitted. `apexmap query` prints them."));
+            continue;
+        }
+        if cells.len() < count {
+            notes.push(format!(
+                "{id}: {} of {count} cells, in whole maps. `apexmap query` prints the rest.",
+                cells.len()
+            ));
+        }
+        let mut names = quantity_columns(&samples, kernel);
+        let fitting = (medians_left / cells.len()).max(1);
+        if fitting < names.len() {
+            notes.push(format!(
+                "{id}: {} are omitted, the last: {}.",
+                plural(names.len() - fitting, "column"),
+                names[names.len() - 1]
+            ));
+            names.truncate(fitting);
+        }
+        cells_left -= cells.len();
+        medians_left = medians_left.saturating_sub(cells.len() * names.len());
+        kernels.push(kernel_cells(&samples, (&axes, x, y), &names, &cells, models)?);
+    }
+    let colours = colour::hexadecimal(colour::viridis, COLOURS);
+    Ok((!kernels.is_empty()).then_some(Explorer { colours, kernels, notes }))
+}
+
+/// Returns the axes of the first map: L and alpha if they vary, otherwise the first numbers. `None` if no number varies.
+fn default_axes(samples: &Samples, axes: &[&str]) -> Option<(usize, Option<usize>)> {
+    let numeric = |index: &usize| is_numeric(samples, axes[*index]);
+    let find = |wanted: &str, taken: Option<usize>| {
+        let named =
+            axes.iter().position(|name| *name == wanted).filter(|index| numeric(index) && Some(*index) != taken);
+        named.or_else(|| (0..axes.len()).filter(numeric).find(|index| Some(*index) != taken))
+    };
+    let x = find(BLOCK, None)?;
+    Some((x, find(ALPHA, Some(x))))
+}
+
+fn is_numeric(samples: &Samples, name: &str) -> bool {
+    samples.column(name).is_some_and(|column| !column.is_words())
+}
+
+/// Sorts the cells by their maps, and returns those of the first maps, at most `most`.
+fn keep_slices(mut cells: Vec<Cell>, x: usize, y: Option<usize>, most: usize) -> Vec<Cell> {
+    if cells.len() <= most {
+        return cells;
+    }
+    let map_of = |cell: &Cell| {
+        let others = cell.by.iter().enumerate().filter(|(index, _)| *index != x && Some(*index) != y);
+        others.map(|(_, value)| value.to_string()).collect::<Vec<_>>()
+    };
+    cells.sort_by_cached_key(map_of);
+    let cut = map_of(&cells[most]);
+    let end = cells[..most].iter().rposition(|cell| map_of(cell) != cut).map_or(0, |last| last + 1);
+    cells.truncate(end);
+    cells
+}
+
+/// Returns the columns of numbers that were measured or computed: the headline, its share of the bound, then the others.
+fn quantity_columns(samples: &Samples, kernel: &dyn Kernel) -> Vec<String> {
+    let first = [kernel.about().headline, SHARE];
+    let is_result = |name: &&str| matches!(columns::describe(name).role, Role::Output | Role::Rate | Role::Bound);
+    let others =
+        samples.table().names().iter().map(String::as_str).filter(|name| !first.contains(name)).filter(is_result);
+    let all = first.into_iter().chain(others);
+    all.filter(|name| samples.has(name) && is_numeric(samples, name)).map(str::to_owned).collect()
+}
+
+fn kernel_cells(
+    samples: &Samples,
+    (axis_names, x, y): (&[&str], usize, Option<usize>),
+    names: &[String],
+    cells: &[Cell],
+    models: &[AppliedModel],
+) -> Result<KernelCells> {
+    let axes: Vec<Axis> =
+        axis_names.iter().enumerate().map(|(index, name)| axis(samples, name, index, cells)).collect();
+    let cells: Vec<ExplorerCell> =
+        cells.iter().map(|cell| explorer_cell(cell, &axes, names, models)).collect::<Result<_>>()?;
+    let position = |wanted: &str| names.iter().position(|name| name == wanted);
+    let describe = |(index, name): (usize, &String)| {
+        let described = samples.describe(name);
+        let medians = cells.iter().filter_map(|cell| cell.summaries[index].as_ref()).map(ValueSummary::median);
+        Quantity {
+            name: name.clone(),
+            log: quantity(name, medians).log,
+            label: described.label,
+            unit: described.unit.symbol(),
+            bound: bound_column(name).and_then(position),
+        }
+    };
+    Ok(KernelCells {
+        kernel: samples.first_word("kernel").to_owned(),
+        x,
+        y,
+        quantities: names.iter().enumerate().map(describe).collect(),
+        share: position(SHARE),
+        axes,
+        cells,
+    })
+}
+
+fn axis(samples: &Samples, name: &str, index: usize, cells: &[Cell]) -> Axis {
+    let mut values: Vec<_> = cells.iter().map(|cell| cell.by[index].clone()).collect();
+    values.sort_by(columns::order);
+    values.dedup();
+    let numeric = is_numeric(samples, name);
+    let numbers: Vec<f64> =
+        if numeric { values.iter().filter_map(|value| value.as_f64()).collect() } else { Vec::new() };
+    let described = samples.describe(name);
+    let assignment = format!("{} = ", columns::short(name));
+    let value_name = |value: &Value| {
+        let label = columns::label(name, value);
+        label.strip_prefix(&assignment).map_or(label.clone(), str::to_owned)
+    };
+    Axis {
+        log: quantity(name, numbers.iter().copied()).log,
+        symbol: described.symbol,
+        label: described.label,
+        numeric,
+        values: values.iter().map(|value| value.to_string()).collect(),
+        names: values.iter().map(value_name).collect(),
+        numbers,
+        name: name.to_owned(),
+    }
+}
+
+fn explorer_cell(cell: &Cell, axes: &[Axis], names: &[String], models: &[AppliedModel]) -> Result<ExplorerCell> {
+    let samples = &cell.samples;
+    let index = |(axis, value): (&Axis, &Value)| {
+        let text = value.to_string();
+        axis.values.iter().position(|candidate| *candidate == text).unwrap_or_default()
+    };
+    let health = Health::from_samples(samples);
+    let watched = samples.has(QUIETNESS);
+    Ok(ExplorerCell {
+        at: axes.iter().zip(&cell.by).map(index).collect(),
+        n: samples.len(),
+        launches: samples.launches().len(),
+        failed: cell.failures.len(),
+        quietness: if watched { quietness(&health) } else { String::new() },
+        disturbed: watched && health.verdict() == Quietness::Disturbed,
+        bound_by: samples.first_word(BOUND_BY).to_owned(),
+        summaries: names.iter().map(|name| cell.summary(name).and_then(ValueSummary::from_summary)).collect(),
+        terms: terms_at(samples, models)?,
+    })
+}
+
+fn quietness(health: &Health) -> String {
+    match health.disturbed_count() {
+        0 => health.verdict().name().to_owned(),
+        disturbed => format!("{}, {disturbed} of {}", health.verdict().name(), health.sample_count()),
+    }
+}
+
+impl ValueSummary {
+    /// Returns a summary with nine digits, more than any measurement has; `None` for an infinite median.
+    fn from_summary(summary: Summary) -> Option<Self> {
+        let rounded = |value: f64| format!("{value:.8e}").parse().unwrap_or(value);
+        let median = rounded(summary.median);
+        if !median.is_finite() {
+            return None;
+        }
+        Some(match (unknown_interval_basis(&summary), summary.interval) {
+            (Some(over), _) => Self::UnknownInterval(median, over),
+            (None, Some((low, high))) => Self::WithInterval([median, rounded(low), rounded(high)]),
+            (None, None) => Self::WithoutInterval([median]),
+        })
+    }
+
+    fn median(&self) -> f64 {
+        match self {
+            Self::WithInterval([median, ..]) | Self::WithoutInterval([median]) | Self::UnknownInterval(median, _) => {
+                *median
+            }
+        }
+    }
+}

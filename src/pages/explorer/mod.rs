@@ -1,0 +1,53 @@
+//! The explorer: one panel for all numbers of a result, with a map, two slices and a table that show the same cell.
+//!
+//! This module makes the data of the panel and its script. The script consists of small ES modules (`*.mjs`), which the tests
+//! also run under node, and of d3-contour and d3-array in `vendor/`, unchanged.
+
+mod cells;
+mod terms;
+
+use serde::Serialize;
+
+pub use cells::{Axis, ExplorerCell, KernelCells, Quantity, ValueSummary, explorer};
+pub use terms::{AppliedModel, CellTerms};
+
+/// The data of the panel.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explorer {
+    /// `#rrggbb` from the smallest to the largest value, evenly spaced.
+    pub colours: Vec<String>,
+    pub kernels: Vec<KernelCells>,
+    /// Parts of the result that the panel omits.
+    pub notes: Vec<String>,
+}
+
+/// The style of the panel.
+pub const STYLE: &str = include_str!("explorer.css");
+
+/// The licences of the files in `vendor/`, which require that every copy has them.
+const LICENCE: &str = include_str!("vendor/LICENSE");
+const LIBRARIES: [&str; 2] = [include_str!("vendor/d3-array.min.js"), include_str!("vendor/d3-contour.min.js")];
+/// The modules of the panel, each after those that it imports.
+const MODULES: [&str; 9] = [
+    include_str!("format.mjs"),
+    include_str!("scale.mjs"),
+    include_str!("grid.mjs"),
+    include_str!("state.mjs"),
+    include_str!("contour.mjs"),
+    include_str!("map.mjs"),
+    include_str!("slice.mjs"),
+    include_str!("readout.mjs"),
+    include_str!("panel.mjs"),
+];
+
+/// Returns the script of the panel: the libraries, and the modules in one scope without their imports and exports.
+pub fn script() -> String {
+    let mut script = format!("/*\n{LICENCE}*/\n{}\n", LIBRARIES.concat());
+    script.push_str("(function () {\n");
+    for line in MODULES.iter().flat_map(|module| module.lines()).filter(|line| !line.starts_with("import ")) {
+        script.push_str(line.strip_prefix("export ").unwrap_or(line));
+        script.push('\n');
+    }
+    script.push_str("startExplorer();\n})();\n");
+    script
+}

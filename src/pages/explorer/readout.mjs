@@ -1,0 +1,71 @@
+// The values of a cell as text: for the readout, the table and screen readers.
+import { amount, interval, shortNumber } from "./format.mjs";
+
+// Returns the values of all axes: [["L", "64"], ["alpha", "0.1"]]. `at` has an index for each axis.
+export function placeOf(kernel, at) {
+  return kernel.axes.map((axis, index) => [axis.symbol, axis.names[at[index]]]);
+}
+
+export function medianText(summary, unit) {
+  return summary ? amount(summary[0], unit) : "not measured";
+}
+
+export function intervalText(summary, unit) {
+  if (!summary) return "–";
+  if (summary.length === 3) return interval(summary[1], summary[2], unit);
+  return summary.length === 2 ? `not known: ${summary[1]}` : "none: too few samples";
+}
+
+// Returns `84 % (80 to 88), memory bandwidth`; empty without a card.
+export function shareText(kernel, cell) {
+  const summary = kernel.share === null ? undefined : cell.summaries[kernel.share];
+  if (!summary) return "";
+  const percent = (share) => shortNumber(100 * share);
+  const ends = summary.length === 3 ? ` (${percent(summary[1])} to ${percent(summary[2])})` : "";
+  return `${percent(summary[0])} %${ends}, ${cell.bound_by}`;
+}
+
+// Returns what a model predicts at a cell, relative to the measurement, with its terms.
+export function termsText(kernel, cell, terms) {
+  const index = kernel.quantities.findIndex((quantity) => quantity.name === terms.column);
+  const unit = index < 0 ? "" : kernel.quantities[index].unit;
+  const measured = index < 0 ? undefined : cell.summaries[index];
+  const ratio = measured ? `, measured / predicted ${shortNumber(measured[0] / terms.predicted)}` : "";
+  return `predicted ${amount(terms.predicted, unit)}${ratio}; ${terms.terms}`;
+}
+
+// Returns [part, name, text] for everything known about a cell.
+export function readoutOf(kernel, state, at, cell) {
+  const { unit, label } = kernel.quantities[state.colour];
+  const rows = placeOf(kernel, at).map(([symbol, name]) => ["place", symbol, name]);
+  if (!cell) return [...rows, ["median", label, "not measured"]];
+  const summary = cell.summaries[state.colour];
+  rows.push(["median", `${label}, median`, medianText(summary, unit)]);
+  rows.push(["interval", "95 % interval", intervalText(summary, unit)]);
+  rows.push(["n", "samples", String(cell.n)], ["launches", "launches", String(cell.launches)]);
+  if (cell.failed) rows.push(["failed", "failed samples", String(cell.failed)]);
+  if (cell.quietness) rows.push(["quietness", "quietness", cell.quietness]);
+  const share = shareText(kernel, cell);
+  if (share) rows.push(["share", "fraction of the limit", share]);
+  for (const terms of cell.terms || []) rows.push(["terms", terms.model, termsText(kernel, cell, terms)]);
+  return rows;
+}
+
+// Returns the head of the table of a map.
+export function tableHead(kernel, state) {
+  const axes = state.y === null ? [state.x] : [state.x, state.y];
+  const some = (test) => kernel.cells.some(test);
+  const columns = [
+    ...axes.map((axis) => [kernel.axes[axis].label, (cell) => kernel.axes[axis].names[cell.at[axis]]]),
+    ["median", (cell) => medianText(cell.summaries[state.colour], kernel.quantities[state.colour].unit)],
+    ["95 % interval", (cell) => intervalText(cell.summaries[state.colour], kernel.quantities[state.colour].unit)],
+    ["n", (cell) => String(cell.n)],
+    ["launches", (cell) => String(cell.launches)],
+  ];
+  if (some((cell) => cell.quietness)) columns.push(["quietness", (cell) => cell.quietness || ""]);
+  if (kernel.share !== null) columns.push(["fraction of the limit", (cell) => shareText(kernel, cell)]);
+  if (some((cell) => (cell.terms || []).length)) {
+    columns.push(["terms of the models", (cell) => (cell.terms || []).map((terms) => `${terms.model}: ${terms.terms}`).join("; ")]);
+  }
+  return columns;
+}

@@ -1,0 +1,60 @@
+//! The predictions of the models at a cell, with their terms.
+
+use apexmap_base::error::Result;
+use apexmap_results::samples::Samples;
+use apexmap_study::model_fit;
+use apexmap_theory::models::Model;
+use serde::Serialize;
+use std::collections::HashSet;
+
+/// A model with its parameters, and the samples that it was fitted to or predicted for.
+pub struct AppliedModel {
+    model: &'static dyn Model,
+    /// `fitted`, or `predicted from the card of NAME`.
+    origin: String,
+    /// All parameters, in the model's order.
+    parameters: Vec<f64>,
+    rows: HashSet<usize>,
+}
+
+impl AppliedModel {
+    pub fn new(model: &'static dyn Model, origin: String, parameters: Vec<f64>, samples: &Samples) -> Self {
+        Self { model, origin, parameters, rows: samples.rows().iter().copied().collect() }
+    }
+}
+
+/// The prediction of a model at a cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellTerms {
+    /// `apex_map.surface, fitted`
+    pub model: String,
+    /// Column that it predicts.
+    pub column: &'static str,
+    pub predicted: f64,
+    /// Fractions of the predicted time: `memory 61 %, TLB 30 %`. The name of the bottleneck for models whose terms do not add up.
+    pub terms: String,
+}
+
+/// Returns the finite predictions at the point of these samples.
+///
+/// # Errors
+/// If the samples do not have a variable of a model; this is an internal error, because the model was applied to them.
+pub fn terms_at(samples: &Samples, models: &[AppliedModel]) -> Result<Vec<CellTerms>> {
+    let Some(row) = samples.rows().first() else { return Ok(Vec::new()) };
+    let here = models.iter().filter(|applied| applied.rows.contains(row));
+    let terms: Vec<CellTerms> = here.map(|applied| terms(samples, applied)).collect::<Result<_>>()?;
+    Ok(terms.into_iter().filter(|terms| terms.predicted.is_finite()).collect())
+}
+
+fn terms(samples: &Samples, applied: &AppliedModel) -> Result<CellTerms> {
+    let about = applied.model.about();
+    let x = model_fit::values_at(samples, applied.model, &[])?;
+    let prediction = applied.model.predict(&x, &applied.parameters);
+    let budget = model_fit::budget(&applied.model.budget(&x, &applied.parameters));
+    Ok(CellTerms {
+        model: format!("{}, {}", about.id, applied.origin),
+        column: about.column,
+        predicted: prediction.value,
+        terms: if budget.is_empty() { prediction.bottleneck.to_owned() } else { budget },
+    })
+}
