@@ -116,9 +116,10 @@ impl Page {
         }
     }
 
-    /// Returns the value of an expression, awaited if it is a promise.
+    /// Returns the value of an expression, awaited if it is a promise. The content policy of the page applies to it.
     pub fn evaluate(&mut self, expression: &str) -> Value {
-        let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
+        let mut parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
+        parameters["allowUnsafeEvalBlockedByCSP"] = false.into();
         let result = self.call("Runtime.evaluate", parameters);
         assert!(result.get("exceptionDetails").is_none(), "{expression}: {}", result["exceptionDetails"]);
         result["result"]["value"].clone()

@@ -30,6 +30,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 const ALPHAS: [f64; 4] = [0.001, 0.01, 0.1, 1.0];
 const BLOCKS: [u64; 4] = [1, 8, 64, 512];
@@ -65,7 +66,7 @@ fn sample_of(alpha: f64, block: u64, words: u64, repetition: u32) -> Option<Samp
     let point = point(alpha, block, words);
     let good = sample(&point, &point.label(), repetition, seconds(alpha, block, words, repetition));
     match (alpha, block, words == MEMORY[0]) {
-        (0.001, 512, true) => None,
+        (0.001, 512, _) => None,
         (1.0, 1, true) => Some(Sample { status: Status::Failed, seconds: None, message: "out".into(), ..good }),
         (0.1, 64, true) => Some(Sample { disturbance: noisy_facts(), ..good }),
         _ => Some(Sample { disturbance: Facts::default(), ..good }),
@@ -87,11 +88,17 @@ fn result(scratch: &Scratch) -> Folder {
         journal.finish().expect("on disk");
     }
     let title = "</script><img src=x onerror=\"document.title='stolen'\">";
-    let manifest = Manifest { title: title.into(), points: 31, blocks: 2, ..manifest() };
+    let manifest = Manifest { title: title.into(), points: 30, blocks: 2, ..manifest() };
     manifest.with_records(&folder.records().expect("journals")).write(&folder).expect("a manifest");
     card().write(&folder.machine()).expect("a card");
     let samples = Samples::from(folder.compact().expect("a table"));
-    report::make(&folder, &samples).expect("a report");
+    // The fits of the report take seconds, and all results are the same.
+    static PAGE: OnceLock<String> = OnceLock::new();
+    let page = PAGE.get_or_init(|| {
+        report::make(&folder, &samples).expect("a report");
+        std::fs::read_to_string(folder.report()).expect("a page")
+    });
+    std::fs::write(folder.report(), page).expect("written");
     folder
 }
 
@@ -194,7 +201,7 @@ fn the_mouse_shows_and_pins_cells_as_query_prints_them() {
     assert_eq!(shown["button"], "Unpin");
     let start = "#explorer?kernel=apex_map.sequential&x=L&y=alpha&colour=bytes_per_second_per_rank&at.M=65536";
     assert_eq!(shown["address"], format!("{start}&pin=64%2C0.01"));
-    assert!(shown["live"].as_str().expect("a text").starts_with("Pinned: M 65536, L 64, alpha 0.01"), "{shown}");
+    assert!(shown["live"].as_str().expect("a text").starts_with("Pinned: M 65536, alpha 0.01, L 64"), "{shown}");
     // The address alone restores the view in another window.
     let restored = format!("{}{start}&pin=8%2C1", address(&folder));
     page.navigate(&restored);
@@ -365,7 +372,7 @@ fn modules_agree_with_the_crate_under_node() {
     node.arg(root.join("tests/explorer/modules.mjs")).arg(root.join("src/pages/explorer")).arg(vectors);
     let output = common::output(&mut node);
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && text.contains("# pass 14"), "{text}");
+    assert!(output.status.success() && text.contains("# pass 13"), "{text}");
 }
 
 fn amounts() -> Vec<serde_json::Value> {
@@ -433,11 +440,11 @@ fn the_panel_has_the_medians_of_query_for_every_cell() {
     let data = data(&folder);
     let [kernel] = data.kernels.as_slice() else { panic!("one kernel") };
     let names: Vec<&str> = kernel.axes.iter().map(|axis| axis.symbol.as_str()).collect();
-    assert_eq!(names, ["M", "L", "alpha"]);
+    assert_eq!(names, ["M", "alpha", "L"]);
     assert_eq!((names[kernel.x], kernel.y.map(|y| names[y])), ("L", Some("alpha")));
-    assert_eq!((kernel.cells.len(), kernel.quantities[0].name.as_str()), (31, "bytes_per_second_per_rank"));
+    assert_eq!((kernel.cells.len(), kernel.quantities[0].name.as_str()), (30, "bytes_per_second_per_rank"));
     let path = folder.path.to_str().expect("a path");
-    let arguments = ["query", path, "--group-by", "M,L,alpha", "--select", "bytes_per_second_per_rank,seconds"];
+    let arguments = ["query", path, "--group-by", "M,alpha,L", "--select", "bytes_per_second_per_rank,seconds"];
     let text = successful_stdout(&[&arguments[..], &["--format", "json"]].concat());
     let groups: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let seconds = kernel.quantities.iter().position(|quantity| quantity.name == "seconds").expect("seconds");
@@ -445,7 +452,7 @@ fn the_panel_has_the_medians_of_query_for_every_cell() {
         let place: Vec<&str> =
             kernel.axes.iter().zip(&cell.at).map(|(axis, index)| axis.values[*index].as_str()).collect();
         let by = &group["by"];
-        let expected = [&by["memory_words"], &by["block_words"], &by["alpha"]]
+        let expected = [&by["memory_words"], &by["alpha"], &by["block_words"]]
             .map(|value| Value::from(value.as_f64().expect("a number")));
         assert_eq!(place, expected.map(|value| value.to_string()));
         assert_eq!(
