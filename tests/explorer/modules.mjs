@@ -16,7 +16,7 @@ const { chooseAxis, fromAddress, initialState, toAddress } = await load("state")
 const { interpolator, isoLines } = await load("contour");
 const { mapGeometry } = await load("map");
 const { sliceGeometry, slicePoints, sliceScale } = await load("slice");
-const { intervalText, readoutOf, shareText, tableHead } = await load("readout");
+const { intervalText, readoutOf, shareText, tableColumns } = await load("readout");
 
 const close = (actual, expected, name) =>
   assert.ok(Math.abs(actual - expected) <= 1e-9 * Math.max(1, Math.abs(expected)), `${name}: ${actual} is not ${expected}`);
@@ -141,7 +141,8 @@ test("a point of the canvas belongs to the cell that is drawn there", () => {
   const { data } = vectors;
   const [kernel, state] = [data.kernels[0], initialState(data)];
   const grid = gridOf(kernel, state);
-  const geometry = mapGeometry(kernel, state, grid, { width: 600, height: 400 });
+  const scale = scaleOf(mediansOf(grid, 0), true);
+  const geometry = mapGeometry(kernel, state, grid, scale, { width: 600, height: 400 });
   grid.rows.forEach((_, row) => grid.columns.forEach((_, column) => {
     assert.deepEqual(geometry.placeAt(...geometry.centre([row, column])), [row, column]);
     const { left, top, width, height } = geometry.rect([row, column]);
@@ -190,6 +191,6 @@ test("the readout has everything about a cell, and says what is not known", () =
   assert.equal(intervalText([1, "2 launches"], ""), "not known: 2 launches");
   assert.equal(readoutOf(kernel, { colour: 0, x: 0, y: null }, [0], null)[1][2], "not measured");
   assert.equal(shareText({ share: null }, cell), "");
-  assert.deepEqual(tableHead(kernel, { colour: 0, x: 0, y: null }).map(([name]) => name),
+  assert.deepEqual(tableColumns(kernel, { colour: 0, x: 0, y: null }).map(([name]) => name),
     ["L", "median", "95 % interval", "n", "launches", "quietness", "fraction of the limit", "terms of the models"]);
 });

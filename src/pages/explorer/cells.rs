@@ -184,14 +184,15 @@ fn keep_slices(mut cells: Vec<Cell>, x: usize, y: Option<usize>, most: usize) ->
     cells
 }
 
-/// Returns the columns of numbers that were measured or computed: the headline, its share of the bound, then the others.
+/// Returns the columns of numbers that were measured or computed: the headline, its share of the bound, then others that vary.
 fn quantity_columns(samples: &Samples, kernel: &dyn Kernel) -> Vec<String> {
     let first = [kernel.about().headline, SHARE];
     let is_result = |name: &&str| matches!(columns::describe(name).role, Role::Output | Role::Rate | Role::Bound);
     let others =
         samples.table().names().iter().map(String::as_str).filter(|name| !first.contains(name)).filter(is_result);
     let all = first.into_iter().chain(others);
-    all.filter(|name| samples.has(name) && is_numeric(samples, name)).map(str::to_owned).collect()
+    let is_shown = |name: &&str| is_numeric(samples, name) && (samples.varies(name) || first.contains(name));
+    all.filter(is_shown).filter(|name| samples.has(name)).map(str::to_owned).collect()
 }
 
 fn kernel_cells(

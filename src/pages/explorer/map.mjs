@@ -5,17 +5,21 @@ import { medianOf } from "./grid.mjs";
 import { interpolator, isoLines } from "./contour.mjs";
 
 const FONT = "12px system-ui, sans-serif";
+// Space for a character of a label, in pixels.
+const CHARACTER = 7;
 // An axis without numbers: one row.
 const ONE_ROW = { centres: [0.5], limits: [0, 1] };
 
-// Returns the places of a map on a canvas of this size. The first row is at the bottom.
-export function mapGeometry(kernel, state, grid, { width, height }) {
+// Returns the places of a map on a canvas of this size. The first row is at the bottom. `scale` is that of the colours.
+export function mapGeometry(kernel, state, grid, scale, { width, height }) {
   const numbers = (axis, indices) => indices.map((index) => kernel.axes[axis].numbers[index]);
   const x = layOut(numbers(state.x, grid.columns), kernel.axes[state.x].log);
   const y = state.y === null ? ONE_ROW : layOut(numbers(state.y, grid.rows), kernel.axes[state.y].log);
-  const narrow = width < 480;
-  const area = { left: narrow ? 50 : 64, top: 8 };
-  area.width = width - area.left - (narrow ? 70 : 92);
+  const longest = (labels) => CHARACTER * Math.max(0, ...labels.map((label) => label.length));
+  const named = hasTitle(width) ? 22 : 8;
+  const area = { left: named + (state.y === null ? 0 : longest(grid.rows.map((index) => kernel.axes[state.y].names[index]))), top: 8 };
+  const { unit } = kernel.quantities[state.colour];
+  area.width = width - area.left - 26 - (scale ? longest(levels(scale).map((level) => amount(level, unit))) : 0);
   area.height = height - area.top - 42;
   const toX = (share) => area.left + share * area.width;
   const toY = (share) => area.top + (1 - share) * area.height;
@@ -36,13 +40,18 @@ export function mapGeometry(kernel, state, grid, { width, height }) {
   };
 }
 
+// A narrow map has no title of y; its control has the name.
+function hasTitle(width) {
+  return width >= 480;
+}
+
 export function drawMap(context, view) {
   context.font = FONT;
   drawTiles(context, view);
+  drawActive(context, view);
   if (view.scale) drawLines(context, view);
   drawAxes(context, view);
   if (view.scale) drawColourBar(context, view);
-  if (view.active) drawActive(context, view);
 }
 
 function drawTiles(context, view) {
@@ -177,7 +186,7 @@ export function writeRows(context, labels, x, colour) {
   }
 }
 
-function drawAxes(context, { kernel, state, grid, geometry, theme }) {
+function drawAxes(context, { kernel, state, grid, geometry, size, theme }) {
   const { area } = geometry;
   const right = area.left + area.width;
   context.strokeStyle = theme.ink;
@@ -191,6 +200,7 @@ function drawAxes(context, { kernel, state, grid, geometry, theme }) {
   const y = kernel.axes[state.y];
   const rows = grid.rows.map((index, k) => [y.names[index], geometry.toY(geometry.y.centres[k])]);
   writeRows(context, rows, area.left - 6, theme.ink);
+  if (!hasTitle(size.width)) return;
   context.save();
   context.translate(10, area.top + area.height / 2);
   context.rotate(-Math.PI / 2);

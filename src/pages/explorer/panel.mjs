@@ -4,7 +4,7 @@ import { roundOutwards, scaleOf } from "./scale.mjs";
 import { chooseAxis, fromAddress, initialState, toAddress } from "./state.mjs";
 import { drawMap, mapGeometry } from "./map.mjs";
 import { drawSlice, sliceGeometry, slicePoints, sliceScale } from "./slice.mjs";
-import { readoutOf, tableHead } from "./readout.mjs";
+import { readoutOf, tableColumns } from "./readout.mjs";
 
 const MAX_TABLE_ROWS = 5000;
 
@@ -228,11 +228,11 @@ class Explorer {
   }
 
   fillTable() {
-    const columns = tableHead(this.kernel, this.state);
+    const columns = tableColumns(this.kernel, this.state);
     const rows = this.grid.cells.flatMap((cells, row) => cells.map((cell, column) => [`${row} ${column}`, cell])).filter(([, cell]) => cell);
-    const head = page.make("tr", {}, ...columns.map(([name]) => page.make("th", { scope: "col" }, name)));
+    const head = page.make("tr", {}, ...columns.map(([name, , kind]) => page.make("th", { scope: "col", class: kind || "" }, name)));
     const body = rows.slice(0, MAX_TABLE_ROWS).map(([place, cell]) =>
-      page.make("tr", { "data-place": place }, ...columns.map(([, text]) => page.make("td", {}, text(cell)))));
+      page.make("tr", { "data-place": place }, ...columns.map(([, text, kind]) => page.make("td", { class: kind || "place" }, text(cell)))));
     const left = rows.length - body.length;
     const caption = `${this.kernel.quantities[this.state.colour].label}${left ? `, without the last ${left} cells` : ""}`;
     this.table.replaceChildren(page.make("caption", {}, caption), page.make("thead", {}, head), page.make("tbody", {}, ...body));
@@ -271,8 +271,10 @@ class Explorer {
     this.slices.y.hidden = empty || state.y === null;
     if (empty) return;
     const { context, size } = this.prepare(this.map, (width) => Math.min(Math.max(width * 0.66, 260), 460));
-    this.geometry = mapGeometry(kernel, state, grid, size);
-    drawMap(context, { kernel, state, grid, geometry: this.geometry, scale, colours: this.data.colours, theme, active });
+    this.geometry = mapGeometry(kernel, state, grid, scale, size);
+    const { left, top, width, height } = this.geometry.area;
+    this.map.dataset.area = [left, top, width, height].join(" ");
+    drawMap(context, { kernel, state, grid, geometry: this.geometry, size, scale, colours: this.data.colours, theme, active });
     this.map.ariaLabel = this.mapLabel();
     this.drawSlices(theme);
   }

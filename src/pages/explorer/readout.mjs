@@ -51,21 +51,22 @@ export function readoutOf(kernel, state, at, cell) {
   return rows;
 }
 
-// Returns the head of the table of a map.
-export function tableHead(kernel, state) {
+// Returns the columns of the table of a map: name, text of a cell, and class.
+export function tableColumns(kernel, state) {
   const axes = state.y === null ? [state.x] : [state.x, state.y];
-  const some = (test) => kernel.cells.some(test);
+  const { unit } = kernel.quantities[state.colour];
   const columns = [
-    ...axes.map((axis) => [kernel.axes[axis].label, (cell) => kernel.axes[axis].names[cell.at[axis]]]),
-    ["median", (cell) => medianText(cell.summaries[state.colour], kernel.quantities[state.colour].unit)],
-    ["95 % interval", (cell) => intervalText(cell.summaries[state.colour], kernel.quantities[state.colour].unit)],
-    ["n", (cell) => String(cell.n)],
-    ["launches", (cell) => String(cell.launches)],
+    ...axes.map((axis) => [kernel.axes[axis].symbol, (cell) => kernel.axes[axis].names[cell.at[axis]], "number"]),
+    ["median", (cell) => medianText(cell.summaries[state.colour], unit), "number"],
+    ["95 % interval", (cell) => intervalText(cell.summaries[state.colour], unit), "number"],
+    ["n", (cell) => String(cell.n), "number"],
+    ["launches", (cell) => String(cell.launches), "number"],
   ];
-  if (some((cell) => cell.quietness)) columns.push(["quietness", (cell) => cell.quietness || ""]);
+  if (kernel.cells.some((cell) => cell.quietness)) columns.push(["quietness", (cell) => cell.quietness || ""]);
   if (kernel.share !== null) columns.push(["fraction of the limit", (cell) => shareText(kernel, cell)]);
-  if (some((cell) => (cell.terms || []).length)) {
-    columns.push(["terms of the models", (cell) => (cell.terms || []).map((terms) => `${terms.model}: ${terms.terms}`).join("; ")]);
+  if (kernel.cells.some((cell) => (cell.terms || []).length)) {
+    const terms = (cell) => (cell.terms || []).map((one) => `${one.model}: ${one.terms}`).join("; ");
+    columns.push(["terms of the models", terms, "terms"]);
   }
   return columns;
 }
