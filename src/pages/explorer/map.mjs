@@ -77,12 +77,13 @@ function drawTiles(context, view) {
 // A triangle in the upper right corner marks a disturbed cell.
 function drawCorner(context, rect, colour) {
   const size = Math.min(9, rect.width / 2, rect.height / 2);
-  const right = rect.left + rect.width;
+  // The frame of the chosen cell does not cover it.
+  const [right, top] = [rect.left + rect.width - size / 2, rect.top + size / 2];
   context.fillStyle = colour;
   context.beginPath();
-  context.moveTo(right - size, rect.top);
-  context.lineTo(right, rect.top);
-  context.lineTo(right, rect.top + size);
+  context.moveTo(right - size, top);
+  context.lineTo(right, top);
+  context.lineTo(right, top + size);
   context.fill();
 }
 

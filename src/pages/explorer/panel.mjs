@@ -48,7 +48,7 @@ class Explorer {
       make("div", { class: "pair" }, make("div", {}, this.map), side),
       make("p", { class: "soft help" }, "Point at a cell, or use the arrow keys, Home, End, Page Up and Page Down on the map. A click or Enter pins a cell, and " +
         "Escape unpins it. The address then leads to this view. Hatched: not measured; cross: failed; corner or hollow dot: disturbed. " +
-        "Slices: bars are 95 % intervals, dashes the bound, dots the prediction of a model."),
+        "Slices: bars are 95 % intervals, dashes the bound, dots the first prediction of a model."),
       make("div", { class: "pair" }, make("div", {}, this.slices.x), make("div", {}, this.slices.y)), this.live,
       ...this.data.notes.map((note) => make("p", { class: "soft" }, note)),
       make("details", { class: "cells", open: "" }, make("summary", {}, "Cells of this map"), scroll));
