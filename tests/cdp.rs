@@ -88,7 +88,7 @@ impl Page {
         self.settle();
     }
 
-    /// Waits for two frames, in which a page draws what an event changed.
+    /// Waits for two frames: a page draws the effect of an event in the next one.
     pub fn settle(&mut self) {
         self.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
     }

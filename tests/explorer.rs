@@ -361,10 +361,10 @@ fn modules_agree_with_the_crate_under_node() {
     needs!(Node);
     let scratch = Scratch::new();
     let vectors = scratch.join("vectors.json");
-    let all = json!({
+    let text = json!({
         "amounts": amounts(), "intervals": intervals(), "levels": levels(), "contours": contours(), "data": data(&result(&scratch)),
     });
-    std::fs::write(&vectors, all.to_string()).expect("written");
+    std::fs::write(&vectors, text.to_string()).expect("written");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut node = Command::new("node");
     node.arg(root.join("tests/explorer/modules.mjs")).arg(root.join("src/pages/explorer")).arg(vectors);

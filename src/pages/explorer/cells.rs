@@ -121,9 +121,9 @@ pub fn explorer(samples: &Samples, models: &[AppliedModel]) -> Result<Option<Exp
         let id = kernel.id();
         let axes = samples.axes();
         let Some((x, y)) = default_axes(&samples, &axes) else { continue };
-        let all = samples.cells(&axes)?;
-        let count = all.len();
-        let cells = keep_slices(all, x, y, cells_left);
+        let mut cells = samples.cells(&axes)?;
+        let count = cells.len();
+        cells = keep_slices(cells, x, y, cells_left);
         if cells.is_empty() {
             notes.push(format!("{id}: all {count} cells are omitted. `apexmap query` prints them."));
             continue;
@@ -190,9 +190,8 @@ fn quantity_columns(samples: &Samples, kernel: &dyn Kernel) -> Vec<String> {
     let is_result = |name: &&str| matches!(columns::describe(name).role, Role::Output | Role::Rate | Role::Bound);
     let others =
         samples.table().names().iter().map(String::as_str).filter(|name| !first.contains(name)).filter(is_result);
-    let all = first.into_iter().chain(others);
     let is_shown = |name: &&str| is_numeric(samples, name) && (samples.varies(name) || first.contains(name));
-    all.filter(is_shown).filter(|name| samples.has(name)).map(str::to_owned).collect()
+    first.into_iter().chain(others).filter(is_shown).filter(|name| samples.has(name)).map(str::to_owned).collect()
 }
 
 fn kernel_cells(

@@ -41,8 +41,8 @@ pub struct CellTerms {
 /// If the samples do not have a variable of a model; this is an internal error, because the model was applied to them.
 pub fn terms_at(samples: &Samples, models: &[AppliedModel]) -> Result<Vec<CellTerms>> {
     let Some(row) = samples.rows().first() else { return Ok(Vec::new()) };
-    let here = models.iter().filter(|applied| applied.rows.contains(row));
-    let terms: Vec<CellTerms> = here.map(|applied| terms(samples, applied)).collect::<Result<_>>()?;
+    let relevant = models.iter().filter(|applied| applied.rows.contains(row));
+    let terms: Vec<CellTerms> = relevant.map(|applied| terms(samples, applied)).collect::<Result<_>>()?;
     Ok(terms.into_iter().filter(|terms| terms.predicted.is_finite()).collect())
 }
 
