@@ -3,11 +3,26 @@
 
 use apexmap_base::crash::{EXIT_CODE, guard};
 use apexmap_base::error::Error;
+use apexmap_base::fatal_signal;
 use apexmap_base::terminal::note;
 use apexmap_measure::comm::{self, Comm, TransportKind};
 use apexmap_measure::hardware::PlacementOrder;
 use apexmap_measure::on_transport;
+use apexmap_run::launch::causes;
 use std::process::Command;
+
+/// Executed by the child below: an access to memory that does not exist.
+#[inline(never)]
+fn read_missing_memory() -> u8 {
+    // SAFETY: not sound: the test needs the fault.
+    unsafe { std::ptr::without_provenance::<u8>(0x1000).read_volatile() }
+}
+
+#[inline(never)]
+fn overflow_stack(depth: u64) -> u64 {
+    let frame = std::hint::black_box([depth; 512]);
+    if depth == u64::MAX { 0 } else { overflow_stack(depth + 1) + frame[7] }
+}
 
 const CRASH_VARIABLE: &str = "APEXMAP_TEST_CRASH";
 
@@ -44,6 +59,24 @@ fn crash(how: &str) -> u8 {
                 },
                 |()| 0,
             )
+        }
+        "memory" => {
+            fatal_signal::catch();
+            read_missing_memory()
+        }
+        "stack" => {
+            fatal_signal::catch();
+            let small = std::thread::Builder::new().stack_size(1 << 18);
+            let run = || {
+                fatal_signal::prepare_thread();
+                overflow_stack(0) as u8
+            };
+            small.spawn(run).unwrap().join().unwrap_or(1)
+        }
+        "allocator" => {
+            fatal_signal::catch();
+            // SAFETY: ends the process, as the C library does if its memory is damaged.
+            unsafe { nix::libc::abort() }
         }
         _ => 0,
     }
@@ -82,6 +115,24 @@ fn an_uncaught_panic_prints_one_message_with_reporting_instructions() {
             stderr_text.lines().count() <= 4 && !stderr_text.contains("panicked") && !stderr_text.contains("backtrace"),
             "{how}: {stderr_text}"
         );
+    }
+}
+
+#[test]
+fn a_fault_prints_a_backtrace_and_ends_the_process_by_its_signal() {
+    for (how, signal, name, frame) in [
+        ("memory", 11, "signal 11 (SIGSEGV) at address 0x1000; backtrace:", "read_missing_memory"),
+        ("stack", 6, "signal 11 (SIGSEGV) at address", "overflow_stack"),
+        ("allocator", 6, "signal 6 (SIGABRT) at address", "crash"),
+    ] {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["crash::child", "--exact", "--ignored", "--nocapture"]).env(CRASH_VARIABLE, how);
+        let output = child.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&output.status), Some(signal), "{how}: {text}");
+        assert!(text.contains(name) && text.contains(frame), "{how}: {text}");
+        let cause = causes::find(&text).expect("a known cause");
+        assert_eq!(cause.cause.summary, "a rank crashed", "{how}");
     }
 }
 

@@ -408,6 +408,39 @@ fn try_runs_the_largest_launch_and_leaves_no_files() {
     assert_eq!(left, ["s.toml"]);
 }
 
+#[test]
+fn a_failed_trial_leaves_its_output_in_the_result_until_the_next_trial() {
+    let scratch = Scratch::new();
+    let sweep = scratch.join("s.toml");
+    let text = |command: &str| {
+        format!(
+            "[fixed]\nkernel = \"message_rate.ping_pong\"\nranks = 2\n[launch]\ntransport = \"threads\"\n\
+             launcher = \"local\"\nworker = \"{command}\"\npreflight = 0\n"
+        )
+    };
+    // Describes itself as a worker, and cannot measure.
+    let worker = scratch.join("worker");
+    let program = env!("CARGO_BIN_EXE_apexmap");
+    let script = format!("#!/bin/sh\n[ \"$2\" = --info ] && exec {program} \"$@\"\necho out of luck >&2\nexit 1\n");
+    std::fs::write(&worker, script).unwrap();
+    std::fs::set_permissions(&worker, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::write(&sweep, text(worker.to_str().unwrap())).unwrap();
+    let out = scratch.join("result");
+    let arguments = ["try", sweep.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    let trials = || -> Vec<_> {
+        let entries = std::fs::read_dir(out.join("trials")).unwrap().map(|entry| entry.unwrap().file_name());
+        entries.filter(|name| !name.to_string_lossy().starts_with('.')).collect()
+    };
+    for _ in 0..2 {
+        let message = String::from_utf8(apexmap(&arguments).stderr).unwrap();
+        assert!(message.contains("result/trials/2-ranks-1-nodes"), "{message}");
+        assert_eq!(trials(), ["2-ranks-1-nodes"]);
+    }
+    std::fs::write(&sweep, text(program)).unwrap();
+    successful_stdout(&arguments);
+    assert!(!out.exists());
+}
+
 /// The trial also works for one rank, which has no pairs, and for an odd number of ranks.
 #[test]
 fn try_accepts_launches_of_one_and_of_three_ranks() {

@@ -218,6 +218,8 @@ pub struct Recorder {
     pub doubted: usize,
     pub preflights: Vec<(Quietness, String)>,
     pub progress: Vec<(Phase, Option<f64>)>,
+    pub lines: Vec<String>,
+    pub pauses: Vec<String>,
 }
 
 impl Watcher for Recorder {
@@ -239,7 +241,13 @@ impl Watcher for Recorder {
         self.progress.push((phase, share));
     }
 
-    fn say(&mut self, _: &str) {}
+    fn say(&mut self, text: &str) {
+        self.lines.push(text.to_owned());
+    }
+
+    fn report_pause(&mut self, text: Option<&str>) {
+        self.pauses.extend(text.map(str::to_owned));
+    }
 
     fn tick(&mut self) {
         self.waits += 1;

@@ -8,6 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, Uid, User};
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -561,4 +562,36 @@ fn set_up_faults_of_jobs_and_their_fixes_reach_the_driver() {
     assert_eq!(messages.matches("submitted job").count(), 1, "{messages}");
     let status = text(&cluster.apexmap(&["status", "result"]));
     assert!(status.contains("belongs to another MPI") && status.contains("help: set SLURM_MPI_TYPE=pmi2"), "{status}");
+}
+
+#[test]
+fn a_colleague_follows_the_jobs_of_their_owner() {
+    needs!(Slurm);
+    needs!(Network);
+    let cluster = Cluster::start();
+    write_slow_sweep(&cluster.scratch, 150);
+    fs::set_permissions(&*cluster.scratch, PermissionsExt::from_mode(0o755)).expect("rights");
+    let follower = cluster.follow();
+    wait(|| format!("a sample; {}", cluster.logs()), || cluster.samples() > 3);
+    kill(Pid::from_raw(follower.id() as i32), Signal::SIGINT).expect("a signal");
+    assert_eq!(wait_for_output(follower).status.code(), Some(130));
+    let record = || fs::read_to_string(cluster.scratch.join("result/jobs/jobs.jsonl")).expect("a record");
+    let before = record();
+    let as_colleague = |arguments: &[&str]| {
+        let program = env!("CARGO_BIN_EXE_apexmap");
+        let user = ["--reuid=1", "--regid=1", "--clear-groups", program];
+        common::output(&mut cluster.command("setpriv", &[&user, arguments].concat()))
+    };
+    let status = text(&as_colleague(&["status", "result"]));
+    assert!(status.contains("is running"), "{status}");
+    let cancelled = as_colleague(&["cancel", "result"]);
+    assert_eq!(cancelled.status.code(), Some(2));
+    assert!(text(&cancelled).contains("root submitted the jobs"), "{}", text(&cancelled));
+    let output = as_colleague(&["run", "s.toml", "--out", "result"]);
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(text(&output).contains("root submitted the jobs: they are followed"), "{}", text(&output));
+    assert_eq!(record(), before, "the record belongs to the owner");
+    assert!(!cluster.scratch.join("result/report.html").exists());
+    cluster.assert_whole(450);
+    assert_eq!(cluster.slurm(&["squeue", "--noheader", "--states=all"]).lines().count(), 1);
 }

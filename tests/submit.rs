@@ -14,12 +14,13 @@ use apexmap_run::batch::answer::{Answer, is_id};
 use apexmap_run::batch::options::{Jobs as Division, SubmitTable};
 use apexmap_run::batch::{JobOptions, JobState, TEMPLATES, find_built_in};
 use apexmap_run::launch::{self, CommandLine};
-use apexmap_run::submit::decide::{NextStep, choose_step};
+use apexmap_run::submit::decide::{NextStep, choose_step, may_extend};
 use apexmap_run::submit::follow::{Follower, Stopped, follow};
 use apexmap_run::submit::known::cancel;
 use apexmap_run::submit::parts::{chain, parts};
 use apexmap_run::submit::record::{DriverLine, Job, Line};
-use apexmap_run::submit::{Jobs, Part, PartFile, Queue, System, log};
+use apexmap_run::submit::submission::MAX_QUEUED_JOBS;
+use apexmap_run::submit::{Jobs, Part, PartFile, Queue, Submission, System, log};
 use apexmap_run::sweep::driver::{DriverInputs, drive};
 use apexmap_run::sweep::plan::{Context, Plan, Progress};
 use apexmap_run::sweep::{Machine, parse_time};
@@ -76,6 +77,8 @@ enum End {
     SetUp,
     /// It is killed after this number of samples, and the batch system forgets it.
     Forgotten(usize),
+    /// A signal ends its driver after this number of samples and seconds, and the batch system forgets it.
+    Signalled(usize, f64),
 }
 
 /// A simulated cluster in this process. A job runs when the follower first asks about it.
@@ -97,6 +100,11 @@ struct Cluster {
     launches: RefCell<Vec<Script>>,
     /// Text that jobs print.
     log_text: Option<String>,
+    /// Largest number of jobs that the queue accepts at a time.
+    places: usize,
+    /// Largest number of jobs that were in the queue at a time.
+    most_queued: usize,
+    refused: usize,
 }
 
 impl Cluster {
@@ -151,12 +159,15 @@ impl Cluster {
             End::SetUp => {
                 self.own(&job, &started);
                 let message = "3 consecutive launches failed for the same reason, so the set-up is at fault".into();
-                self.own(&job, &DriverLine::Ended { code: 6, message, help: "set it up".into() });
+                self.own(&job, &DriverLine::Ended { code: 6, message, help: "set it up".into(), ran_seconds: None });
                 return JobState::Failed;
             }
             End::Refuses => {
                 self.own(&job, &started);
-                self.own(&job, &DriverLine::Ended { code: 3, message: "no srun".into(), help: String::new() });
+                self.own(
+                    &job,
+                    &DriverLine::Ended { code: 3, message: "no srun".into(), help: String::new(), ran_seconds: None },
+                );
                 return JobState::Failed;
             }
             _ => self.own(&job, &started),
@@ -167,7 +178,10 @@ impl Cluster {
         match end {
             End::Well => {
                 self.drive(&job, usize::MAX);
-                self.own(&job, &DriverLine::Ended { code: 0, message: String::new(), help: String::new() });
+                self.own(
+                    &job,
+                    &DriverLine::Ended { code: 0, message: String::new(), help: String::new(), ran_seconds: None },
+                );
                 JobState::Completed
             }
             End::Killed(samples, state) => {
@@ -178,18 +192,37 @@ impl Cluster {
                 self.drive(&job, samples);
                 JobState::Ended
             }
+            End::Signalled(samples, seconds) => {
+                self.drive(&job, samples);
+                let (message, help, ran_seconds) = ("interrupted".into(), String::new(), Some(seconds));
+                self.own(&job, &DriverLine::Ended { code: 143, message, help, ran_seconds });
+                JobState::Ended
+            }
             End::InOrder(samples) => {
                 self.drive(&job, samples);
                 self.own(
                     &job,
-                    &DriverLine::Ended { code: 0, message: "its time limit was near".into(), help: String::new() },
+                    &DriverLine::Ended {
+                        code: 0,
+                        message: "its time limit was near".into(),
+                        help: String::new(),
+                        ran_seconds: None,
+                    },
                 );
                 JobState::Completed
             }
             End::Requeued(samples) => {
                 self.drive(&job, samples);
                 // The driver received a signal and recorded its end.
-                self.own(&job, &DriverLine::Ended { code: 143, message: "interrupted".into(), help: String::new() });
+                self.own(
+                    &job,
+                    &DriverLine::Ended {
+                        code: 143,
+                        message: "interrupted".into(),
+                        help: String::new(),
+                        ran_seconds: None,
+                    },
+                );
                 self.requeued.insert(id);
                 JobState::Waiting
             }
@@ -199,10 +232,19 @@ impl Cluster {
 }
 
 impl Queue for Cluster {
-    fn submit(&mut self, script: &Path, after: Option<&str>) -> Result<Option<String>> {
+    fn submit(&mut self, script: &Path, after: Option<&str>) -> Result<Submission> {
         if std::mem::take(&mut self.loses) {
-            return Ok(None);
+            return Ok(Submission::Accepted(None));
         }
+        let is_queued = |job: &&(String, String, Option<String>, Option<JobState>)| {
+            job.3.is_none_or(JobState::is_alive) && !self.cancelled.contains(&job.0)
+        };
+        let queued = self.jobs.iter().filter(is_queued).count();
+        if queued >= self.places {
+            self.refused += 1;
+            return Ok(Submission::Postponed("AssocMaxSubmitJobLimit".into()));
+        }
+        self.most_queued = self.most_queued.max(queued + 1);
         let job = script.file_stem().expect("a name").to_string_lossy().into_owned();
         assert!(script.is_file(), "the script exists before it is submitted");
         if let Some(after) = after {
@@ -210,7 +252,7 @@ impl Queue for Cluster {
         }
         let id = (100 + self.jobs.len()).to_string();
         self.jobs.push((id.clone(), job, after.map(str::to_owned), None));
-        Ok(Some(id).filter(|_| !std::mem::take(&mut self.mute)))
+        Ok(Submission::Accepted(Some(id).filter(|_| !std::mem::take(&mut self.mute))))
     }
 
     fn names(&mut self, ids: &[String]) -> Result<BTreeMap<String, Option<String>>> {
@@ -264,6 +306,9 @@ struct Case {
     measuring: f64,
     limit: Option<f64>,
     retry_failed: bool,
+    other_owner: Option<String>,
+    detaches: bool,
+    recorder: Recorder,
 }
 
 impl Case {
@@ -287,9 +332,26 @@ impl Case {
             loses: false,
             launches: RefCell::default(),
             log_text: None,
+            places: usize::MAX,
+            most_queued: 0,
+            refused: 0,
         };
         let (division, measuring) = (Division::One, 10.0);
-        Self { _scratch: scratch, cluster, tries: 10, division, measuring, limit: None, retry_failed: false }
+        let (other_owner, recorder) = (None, Recorder::default());
+        let (limit, retry_failed, detaches) = (None, false, false);
+        let tries = 10;
+        Self {
+            _scratch: scratch,
+            cluster,
+            tries,
+            division,
+            measuring,
+            limit,
+            retry_failed,
+            other_owner,
+            detaches,
+            recorder,
+        }
     }
 
     fn follow(&mut self) -> Result<Stopped> {
@@ -303,8 +365,10 @@ impl Case {
             parts: &parts,
             options: &options,
             retry_failed,
+            other_owner: self.other_owner.clone(),
+            detaches: self.detaches,
             queue: &mut self.cluster,
-            watcher: &mut Recorder::default(),
+            watcher: &mut self.recorder,
             prepare: &|job: &str, part: &Part, seconds| {
                 let (machine, part) = (Machine::with_cores(2, 1 << 30), part.clone());
                 let part = PartFile { job: job.into(), part, machine, seconds, retry_failed };
@@ -408,14 +472,13 @@ fn jobs_without_new_samples_are_resubmitted_a_limited_number_of_times() {
     let stopped = case.follow().expect("an end");
     assert_eq!(stopped["all"], "the last job ended with an error (no srun): 2 consecutive jobs measured no new sample");
     assert_eq!(case.cluster.jobs.len(), 2);
-    let mut case = Case::new(&[End::Killed(1, JobState::TimeLimit); 9]);
-    case.tries = 4;
+    // Jobs that measure samples do not count as tries.
+    let lost = End::Killed(0, JobState::NodeFailure);
+    let mut case = Case::new(&[&[End::Killed(1, JobState::TimeLimit), lost].repeat(3)[..], &[End::Well]].concat());
+    case.tries = 3;
     let stopped = case.follow().expect("an end");
-    assert_eq!(
-        stopped["all"],
-        "the last job was ended at its time limit (Priority): 4 jobs were not enough to measure all points"
-    );
-    assert_eq!(case.cluster.samples(), 4);
+    assert_eq!(stopped["all"], "the last job lost a node (Priority): 3 jobs measured no new sample");
+    assert_eq!((case.cluster.samples(), case.cluster.jobs.len()), (3, 6));
 }
 
 #[test]
@@ -427,6 +490,131 @@ fn a_long_plan_becomes_a_chain_whose_unneeded_jobs_are_cancelled() {
     let after: Vec<Option<&str>> = case.cluster.jobs.iter().map(|job| job.2.as_deref()).collect();
     assert_eq!(after, [None, Some("100"), Some("101")]);
     assert_eq!(case.cluster.cancelled, ["102"]);
+}
+
+#[test]
+fn a_long_chain_grows_while_its_jobs_measure_samples() {
+    // 24 jobs by the plan. Each measures one sample, so more are needed.
+    let mut case = Case::new(&[End::InOrder(1); 30]);
+    (case.measuring, case.limit, case.tries) = (8000.0, Some(600.0), 2);
+    let stopped = case.follow().expect("an end");
+    assert!(stopped.is_empty(), "{stopped:?}");
+    case.assert_whole();
+    assert!(case.cluster.jobs.len() > 30, "{}", case.cluster.jobs.len());
+    assert_eq!(case.cluster.most_queued, MAX_QUEUED_JOBS);
+    let lines = case.recorder.lines.join("\n");
+    assert!(lines.contains("a chain of 24 jobs; at most 10 are in the queue at a time"), "{lines}");
+    // Each job waits for the one before.
+    let after: Vec<_> = case.cluster.jobs[1..].iter().filter_map(|job| job.2.clone()).collect();
+    let ids: Vec<_> = case.cluster.jobs[..case.cluster.jobs.len() - 1].iter().map(|job| job.0.clone()).collect();
+    assert_eq!(after, ids);
+}
+
+#[test]
+fn jobs_beyond_the_limit_of_a_user_are_submitted_when_a_place_is_free() {
+    let mut case = Case::new(&[]);
+    (case.division, case.cluster.places) = (Division::PerNodeCount, 1);
+    let stopped = case.follow().expect("an end");
+    assert!(stopped.is_empty(), "{stopped:?}");
+    case.assert_whole();
+    assert_eq!((case.cluster.jobs.len(), case.cluster.most_queued), (2, 1));
+    let lines = case.recorder.lines.join("\n");
+    let postponed = "nodes-4: the queue accepts no further job now (AssocMaxSubmitJobLimit); it is submitted later";
+    assert_eq!(lines.matches(postponed).count(), 1, "{lines}");
+    // The queue accepts two jobs of a chain at a time. A postponed job is none of the result's jobs.
+    let mut case = Case::new(&[End::InOrder(9); 4]);
+    (case.measuring, case.limit, case.cluster.places) = (1000.0, Some(600.0), 2);
+    assert!(case.follow().expect("an end").is_empty());
+    case.assert_whole();
+    assert!(case.cluster.refused > 0 && case.cluster.most_queued == 2, "{}", case.cluster.refused);
+    let recorded = Jobs::new(&case.cluster.folder).read().expect("the record").1;
+    assert_eq!(recorded.len(), case.cluster.jobs.len());
+}
+
+#[test]
+fn a_detached_command_submits_what_the_queue_accepts() {
+    let mut case = Case::new(&[End::InOrder(20), End::Well]);
+    (case.measuring, case.limit, case.detaches) = (1000.0, Some(600.0), true);
+    assert!(case.follow().expect("an end").is_empty());
+    assert_eq!((case.cluster.jobs.len(), case.cluster.cancelled.len()), (4, 0));
+    case.detaches = false;
+    assert!(case.follow().expect("an end").is_empty());
+    case.assert_whole();
+    assert_eq!(case.cluster.jobs.len(), 4, "the same jobs");
+}
+
+impl Case {
+    /// Submits a job as another apexmap does, and returns the contents of the record.
+    fn submit_as_owner(&mut self) -> String {
+        let store = Jobs::new(&self.cluster.folder);
+        let part = parts(&self.cluster.plan, Division::One).expect("parts").remove(0);
+        let (machine, job) = (Machine::with_cores(2, 1 << 30), "am-001-abc".to_owned());
+        let file = PartFile { job: job.clone(), part, machine, seconds: 300.0, retry_failed: false };
+        store.prepare("#!/bin/sh\n", &file).expect("files");
+        let submitting =
+            Line::Submitting { job: job.clone(), part: "all".into(), seconds: 300.0, after: None, samples: 0 };
+        store.append(&submitting).expect("a line");
+        let Ok(Submission::Accepted(Some(id))) = self.cluster.submit(&store.script(&job), None) else {
+            panic!("the queue refuses the job");
+        };
+        store.append(&Line::Submitted { job, id }).expect("a line");
+        self.record()
+    }
+
+    fn record(&self) -> String {
+        std::fs::read_to_string(self.cluster.folder.path.join("jobs/jobs.jsonl")).expect("a record")
+    }
+}
+
+#[test]
+fn a_colleague_follows_jobs_without_submitting_cancelling_or_recording() {
+    let mut case = Case::new(&[]);
+    let record = case.submit_as_owner();
+    case.other_owner = Some("anna".into());
+    assert!(case.follow().expect("an end").is_empty());
+    case.assert_whole();
+    assert_eq!((case.record(), case.cluster.jobs.len()), (record, 1));
+
+    let mut case = Case::new(&[End::Killed(2, JobState::TimeLimit)]);
+    let record = case.submit_as_owner();
+    case.other_owner = Some("anna".into());
+    let stopped = case.follow().expect("an end");
+    assert_eq!(stopped["all"], "points are left, and only anna, who submitted its jobs, submits further jobs");
+    assert_eq!((case.record(), case.cluster.jobs.len()), (record, 1));
+    assert!(case.cluster.cancelled.is_empty());
+    // The owner's own command submits the rest.
+    case.other_owner = None;
+    assert!(case.follow().expect("an end").is_empty());
+    case.assert_whole();
+}
+
+#[test]
+fn a_job_that_ended_early_by_a_signal_for_an_unknown_reason_is_not_resubmitted() {
+    let mut case = Case::new(&[End::Signalled(3, 20.0)]);
+    let stopped = case.follow().expect("an end");
+    assert_eq!(
+        stopped["all"],
+        "the last job was ended by a signal long before its time limit (interrupted): a user may have cancelled it, so no \
+         further job is submitted; rerun the same command to submit the remaining points"
+    );
+    assert_eq!(case.cluster.jobs.len(), 1);
+    assert!(case.follow().expect("an end").is_empty());
+    case.assert_whole();
+    // At the end of its time, the batch system ends the job.
+    let mut case = Case::new(&[End::Signalled(3, 299.0)]);
+    assert!(case.follow().expect("an end").is_empty());
+    case.assert_whole();
+    assert_eq!(case.end_states(), [JobState::Ended, JobState::Completed]);
+}
+
+#[test]
+fn the_display_shows_what_is_awaited_while_no_driver_runs() {
+    let mut case = Case::new(&[End::Requeued(5)]);
+    assert!(case.follow().expect("an end").is_empty());
+    let Recorder { lines, pauses, .. } = &case.recorder;
+    assert!(lines.contains(&"job 100 (all): a signal ended its driver".to_owned()), "{lines:?}");
+    assert!(pauses.iter().any(|text| text.starts_with("a signal ended the driver of job 100")), "{pauses:?}");
+    assert!(pauses.contains(&"job 100 (all) is waiting in the queue (Priority)".to_owned()), "{pauses:?}");
 }
 
 #[test]
@@ -499,19 +687,28 @@ fn system<'a>(scratch: &Scratch, script: &str, interrupted: &'a dyn Fn() -> Resu
         command[0] = program.to_str().expect("a path").into();
     }
     template.ask_ended = None;
-    System { template, folder: scratch.to_path_buf(), interrupted }
+    System::new(template, scratch, interrupted)
 }
 
 #[test]
 fn a_job_id_is_read_while_a_process_keeps_the_output_open() {
     let scratch = Scratch::new();
     let submit = |script: &str| system(&scratch, script, &|| Ok(())).submit(&scratch.join("job.sh"), None);
-    assert_eq!(submit("sleep 30 & echo $! > pid; echo 42").expect("an answer").as_deref(), Some("42"));
+    let id_of = |script: &str| match submit(script) {
+        Ok(Submission::Accepted(id)) => id,
+        other => panic!("{script}: {other:?}"),
+    };
+    assert_eq!(id_of("sleep 30 & echo $! > pid; echo 42").as_deref(), Some("42"));
     let pid: i32 = std::fs::read_to_string(scratch.join("pid")).expect("a process").trim().parse().expect("a number");
     kill(Pid::from_raw(pid), Signal::SIGKILL).expect("it stayed behind");
     for script_without_id in ["exit 0", "echo Have a nice day", "echo --user=root", "echo 0", "echo all"] {
-        assert_eq!(submit(script_without_id).expect("an answer"), None, "{script_without_id}");
+        assert_eq!(id_of(script_without_id), None, "{script_without_id}");
     }
+    let limit = "echo 'sbatch: error: AssocMaxSubmitJobLimit' >&2; echo 'sbatch: error: Batch job submission failed: \
+                 Job violates accounting/QOS policy (job submit limit, user'\\''s size and/or time limits)' >&2; exit 1";
+    assert!(matches!(submit(limit), Ok(Submission::Postponed(reason)) if reason.contains("AssocMaxSubmitJobLimit")));
+    let other_limit = limit.replace("AssocMaxSubmitJobLimit", "AssocMaxWallDurationPerJobLimit");
+    assert!(submit(&other_limit).expect_err("a refusal").message.contains("AssocMaxWallDurationPerJobLimit"));
     let error = submit("echo no such partition >&2; exit 1").expect_err("a refusal");
     assert!(error.message.ends_with("refused: no such partition"), "{error}");
 }
@@ -544,6 +741,8 @@ impl Case {
             parts: &parts,
             options: &options(10),
             retry_failed: false,
+            other_owner: None,
+            detaches: false,
             queue: &mut self.cluster,
             watcher: &mut Recorder::default(),
             prepare: &|job: &str, part: &Part, seconds| {
@@ -582,7 +781,7 @@ fn a_link_in_place_of_the_job_record_is_not_followed() {
     std::fs::write(&victim, "precious").expect("a file");
     symlink(&victim, jobs.join("jobs.jsonl")).expect("a link");
     symlink(&victim, jobs.join("am-1.jsonl")).expect("a link");
-    let own = DriverLine::Ended { code: 0, message: String::new(), help: String::new() };
+    let own = DriverLine::Ended { code: 0, message: String::new(), help: String::new(), ran_seconds: None };
     for result in [store.append(&Line::Cancelling { job: "am-1".into() }), store.append_driver_line("am-1", &own)] {
         let error = result.expect_err("a refusal");
         assert!(error.message.contains("it is a link, which is not followed here"), "{error}");
@@ -723,7 +922,10 @@ fn decisions_follow_from_how_jobs_ended() {
     assert_eq!(choose_step(true, &[&limit("b", 3), &living], 0, 3), NextStep::Wait);
     assert_eq!(choose_step(true, &[&limit("a", 3), &limit("b", 5)], 0, 3), NextStep::Submit);
     assert!(matches!(choose_step(true, &[&limit("a", 3), &limit("b", 3), &limit("c", 3)], 0, 5), NextStep::Stop(_)));
-    assert!(matches!(choose_step(true, &[&limit("a", 3), &limit("b", 5), &limit("c", 7)], 0, 3), NextStep::Stop(_)));
+    // Only jobs without a new sample are tries.
+    assert_eq!(choose_step(true, &[&limit("a", 3), &limit("b", 5), &limit("c", 7)], 0, 1), NextStep::Submit);
+    assert!(matches!(choose_step(true, &[&limit("a", 3), &limit("b", 3)], 0, 1), NextStep::Stop(_)));
+    assert!(may_extend(&[&limit("a", 3), &living], 0) && !may_extend(&[&limit("a", 3), &limit("b", 3), &living], 0));
     // Jobs of an earlier command do not count as tries of this one.
     assert_eq!(choose_step(true, &[&limit("a", 0), &limit("b", 0)], 2, 1), NextStep::Submit);
 }
@@ -819,13 +1021,12 @@ fn the_log_of_a_job_gives_the_reason_for_its_end() {
         ("slurmstepd: error: Exceeded job memory limit\n", JobState::Preempted, "Priority", ""),
     ] {
         let mut case = Case::new(&[End::Killed(2, state)]);
-        case.tries = 1;
         let folder = case.cluster.folder.clone();
         case.cluster.log_text = Some(format!("{}{log_line}", "noise\n".repeat(9000)));
-        let stopped = case.follow().expect("an end");
-        assert!(stopped["all"].contains(expected), "{stopped:?}");
+        case.follow().expect("an end");
         let store = Jobs::new(&folder);
         let job = store.read().expect("the record").1.remove(0);
+        assert!(job.end.as_ref().is_some_and(|(_, reason, _)| reason.contains(expected)), "{job:?}");
         let advice = log::advice(&store, &job).expect("files").unwrap_or_default();
         assert!(advice.starts_with(expected_advice) && advice.is_empty() == expected_advice.is_empty(), "{advice}");
     }
@@ -863,4 +1064,58 @@ fn a_machine_has_the_name_of_its_cluster_or_its_recorded_one() {
     store.append(&Line::Ended { job, state: JobState::Completed, why: String::new(), samples: 2 }).expect("a line");
     assert!(run(&["plan"], false).contains("1 done"), "whatever the name of this host is");
     assert!(run(&["plan", "--machine", "other"], false).contains("2 stale samples"), "the user's word comes first");
+}
+
+/// A login node whose batch system is a set of scripts.
+struct LoginNode {
+    scratch: Scratch,
+}
+
+impl LoginNode {
+    /// Creates a login node. The shell command `answer` prints the answer of the program `$0`, which is Slurm's.
+    fn new(answer: &str) -> Self {
+        let scratch = Scratch::new();
+        std::fs::create_dir(scratch.join("bin")).expect("a folder");
+        let script = format!("#!/bin/sh\necho \"$0 $*\" >> {}\n{answer}\n", scratch.join("called").display());
+        for program in ["sbatch", "squeue", "sacct", "scancel", "sinfo", "scontrol"] {
+            let path = scratch.join("bin").join(program);
+            std::fs::write(&path, &script).expect("a file");
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("rights");
+        }
+        Self { scratch }
+    }
+
+    /// Runs apexmap, and returns its exit code and its output.
+    fn apexmap(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+        let path = format!("{}:{}", self.scratch.join("bin").display(), std::env::var("PATH").unwrap_or_default());
+        command.args(arguments).env("PATH", path).env_remove("SLURM_JOB_ID").current_dir(&*self.scratch);
+        let output = output(&mut command);
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    }
+}
+
+#[test]
+fn a_constraint_selects_the_nodes_that_a_sweep_is_sized_for() {
+    let nodes = "main* 1 2 1 1000 10:00 1-4 intel,ib\nmain* 1 2 1 1000 10:00 1-4 amd,ib\nmain* 1 4 1 64000 10:00 1-4 amd,bigmem";
+    let site = LoginNode::new(&format!("case $0 in *sinfo) printf '{nodes}\n';; esac"));
+    let sweep = "[fixed]\nkernel = \"apex_map.two_sided\"\nranks = \"cores\"\nM = \"1 GiB per rank\"\nL = 1\n";
+    std::fs::write(site.scratch.join("s.toml"), sweep).expect("a file");
+    let dry_run = |constraint: &[&str]| site.apexmap(&[&["run", "s.toml", "--dry-run"], constraint].concat());
+    let (code, messages) = dry_run(&[]);
+    assert_eq!(code, Some(2), "the smallest node has 1000 MiB: {messages}");
+    assert!(messages.contains("(--constraint)"), "{messages}");
+    for constraint in ["bigmem", "amd&bigmem", "bigmem|huge", "[bigmem]"] {
+        let (code, messages) = dry_run(&["--constraint", constraint]);
+        assert_eq!(code, Some(0), "{constraint}: {messages}");
+        assert!(messages.contains(&format!("the default partition with {constraint} has 4 cores")), "{messages}");
+    }
+    let (code, messages) = dry_run(&["--constraint", "intel"]);
+    assert!(code == Some(2) && messages.contains("the default partition with intel has 2 cores"), "{messages}");
+    let (code, messages) = dry_run(&["--constraint", "power"]);
+    assert!(
+        code == Some(2) && messages.contains("no node of the default partition has the features power"),
+        "{messages}"
+    );
+    assert!(messages.contains("amd, bigmem, ib, intel"), "{messages}");
 }

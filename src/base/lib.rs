@@ -4,6 +4,7 @@ pub mod condition;
 pub mod crash;
 pub mod disturbance;
 pub mod error;
+pub mod fatal_signal;
 pub mod name_lookup;
 pub mod new_file;
 pub mod parallel;

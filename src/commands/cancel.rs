@@ -31,6 +31,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let message = format!("{} has no batch jobs", arguments.result.display());
         return Err(Error::input(message, "name a result of `apexmap run --submit`"));
     };
+    if let Some(owner) = store.other_owner()? {
+        let message = format!("{owner} submitted the jobs of {}", arguments.result.display());
+        return Err(Error::input(
+            message,
+            format!("ask {owner} to run this command; only their owner can cancel jobs"),
+        ));
+    }
     let unfinished: Vec<&Job> = jobs.iter().filter(|job| job.end.is_none()).collect();
     if unfinished.is_empty() {
         return print("no job is left to cancel\n");
@@ -39,7 +46,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(file) => batch::find(&file.to_string_lossy())?,
         None => batch::find_built_in(&options.system)?,
     };
-    let mut system = System { template, folder: folder.path.clone(), interrupted: &|| Ok(()) };
+    let mut system = System::new(template, &folder.path, &|| Ok(()));
     let cancelled = cancel(&mut system, &store, &unfinished)?;
     let unknown = unfinished.iter().filter(|job| !cancelled.contains_key(&job.name));
     for Job { name, id, part, .. } in unknown {

@@ -53,6 +53,8 @@ pub struct Progress {
     position: u64,
     /// Quietness of the machine.
     health: String,
+    /// The event that is awaited while no launch runs.
+    pause: Option<String>,
     /// Messages about started launches, to print each only once.
     arrivals: BTreeSet<String>,
 }
@@ -79,6 +81,7 @@ impl Progress {
             doing: String::new(),
             position: 0,
             health: String::new(),
+            pause: None,
             arrivals: BTreeSet::new(),
         }
     }
@@ -95,11 +98,15 @@ impl Progress {
         }
         let total = units::number(self.samples as f64 + samples, NumberStyle::Rounded(2));
         line.push_str(&format!(", {} of about {total} samples", self.samples));
-        format!("{line}, {}, {} left", units::seconds(self.elapsed_seconds().floor()), describe_seconds(left))
+        line = format!("{line}, {}", units::seconds(self.elapsed_seconds().floor()));
+        if self.pause.is_some() { line } else { format!("{line}, {} left", describe_seconds(left)) }
     }
 
-    /// Returns the current point and the precision of its median.
+    /// Returns the current point and the precision of its median, or what is awaited.
     fn current_point(&self) -> String {
+        if let Some(text) = &self.pause {
+            return text.clone();
+        }
         let launch = format!("launch {} of {}", self.launch, self.launches);
         let Some(point) = &self.point else { return format!("{launch} is starting") };
         let precision = match Summary::from_samples(&self.seconds).and_then(|summary| summary.relative_width()) {
@@ -273,6 +280,10 @@ impl Watcher for Progress {
             self.health = watch.health_line().unwrap_or_default();
         }
         self.show();
+    }
+
+    fn report_pause(&mut self, text: Option<&str>) {
+        self.pause = text.map(str::to_owned);
     }
 
     fn tick(&mut self) {

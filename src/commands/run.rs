@@ -88,9 +88,11 @@ fn submit(
     }
     let flags = arguments.submit.table()?;
     let (campaign, partition) = plan_for_nodes(campaign, &flags, request)?;
-    let jobs = JobRequest { flags: &flags, dry_run: arguments.submit.dry_run, partition: partition.as_ref() };
+    let (dry_run, detaches) = (arguments.submit.dry_run, arguments.submit.detach);
+    let jobs = JobRequest { flags: &flags, dry_run, detaches, partition: partition.as_ref() };
     let card = card(&campaign, arguments)?;
     let Some(followed) = batch::carry_out(&campaign, &jobs, card.as_ref(), conduct, &display)? else { return Ok(()) };
+    let with_report = with_report && followed.other_owner.is_none();
     match (conclude(&campaign, followed.measured, conduct, with_report), followed.stop) {
         (Err(error), Some(stop)) if error.kind == ErrorKind::Measurement => {
             Err(Error { message: format!("{}; {}", stop.message, error.message), ..stop })

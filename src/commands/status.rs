@@ -105,8 +105,11 @@ fn jobs(folder: &Folder, text: &mut String) -> Result<()> {
     let (options, jobs) = store.read()?;
     let ids: Vec<String> = jobs.iter().filter(|job| job.end.is_none()).filter_map(|job| job.id.clone()).collect();
     let mut answers = BTreeMap::new();
-    if let (Some(options), false, true) = (options, ids.is_empty(), store.may_ask(ASK_EVERY)?) {
-        let ask = |template| System { template, folder: folder.path.clone(), interrupted: &|| Ok(()) }.ask(&ids);
+    let owner = store.other_owner()?;
+    // Another user may not be allowed to write into the result.
+    let may_ask = || if owner.is_some() { Ok(true) } else { store.may_ask(ASK_EVERY) };
+    if let (Some(options), false, true) = (options, ids.is_empty(), may_ask()?) {
+        let ask = |template| System::new(template, &folder.path, &|| Ok(())).for_user(owner.clone()).ask(&ids);
         match batch::find_built_in(&options.system).and_then(ask) {
             Ok(states) => answers = states,
             Err(error) => note(&format!("note: {error}")),

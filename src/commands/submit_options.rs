@@ -14,6 +14,9 @@ pub struct SubmitArguments {
     /// Show the job scripts without submitting them
     #[arg(long)]
     pub dry_run: bool,
+    /// Submit the jobs that the queue accepts, and return; run the same command without it to follow them
+    #[arg(long, conflicts_with = "dry_run")]
+    pub detach: bool,
     /// Account or project to charge for the jobs
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
@@ -79,5 +82,5 @@ impl SubmitArguments {
 
 /// Returns the batch system of the flags: empty for the one installed here, `None` if no jobs are requested.
 pub fn batch_system(given: &SubmitArguments) -> Option<String> {
-    given.submit.clone().or_else(|| given.dry_run.then(String::new))
+    given.submit.clone().or_else(|| (given.dry_run || given.detach).then(String::new))
 }

@@ -4,6 +4,7 @@ use crate::comm::TransportKind;
 use crate::hardware::PlacementOrder;
 use crate::worker;
 use apexmap_base::error::{Error, Result};
+use apexmap_base::fatal_signal;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -33,6 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let (Some(job), Some(transport), Some(ranks)) = (&arguments.job, arguments.transport, arguments.ranks) else {
         return Err(Error::input("a worker needs --job, --transport and --ranks", "start it with `apexmap run`"));
     };
+    fatal_signal::catch();
     worker::work(job, transport, ranks, arguments.place)
 }
 

@@ -16,6 +16,7 @@ use crate::affinity;
 use crate::hardware::{Hardware, PlacementOrder, place_ranks};
 use apexmap_base::crash::describe_panic;
 use apexmap_base::error::{Error, Result as Checked};
+use apexmap_base::fatal_signal;
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -120,6 +121,7 @@ fn run_rank<R>(
     processor: Option<usize>,
     body: impl Fn(&ThreadComm, &mut Arena) -> R,
 ) -> Result<R, String> {
+    fatal_signal::prepare_thread();
     if let Some(processor) = processor {
         affinity::bind(&[processor]);
     }

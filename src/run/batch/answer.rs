@@ -4,7 +4,7 @@ use super::JobState;
 use super::template::{Question, Template};
 use crate::launch::causes::matches_sign;
 use nix::unistd::Uid;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The state of a job, as the batch system reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,6 +166,40 @@ pub fn parse_limits(text: &str) -> Limits {
         seconds: times.and_then(|times| times.into_iter().reduce(f64::max)),
         nodes: partitions.values().map(most_nodes).max(),
     }
+}
+
+/// Returns the lines of nodes that have the features of a constraint. Lines without the column of features remain. Returns `None`
+/// if the constraint has a syntax that this program does not know.
+pub fn filter_by_features(text: &str, constraint: &str) -> Option<String> {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let features = line.split_whitespace().nth(7);
+        let matches = features.map_or(Some(true), |features| {
+            let features: Vec<&str> = features.split(',').collect();
+            matches_constraint(constraint, &features)
+        });
+        if matches? {
+            lines.push(line);
+        }
+    }
+    Some(lines.join("\n"))
+}
+
+/// Returns the features that the table of nodes lists, each once.
+pub fn parse_features(text: &str) -> BTreeSet<&str> {
+    let lists = text.lines().filter_map(|line| line.split_whitespace().nth(7));
+    lists.filter(|features| *features != "(null)").flat_map(|features| features.split(',')).collect()
+}
+
+/// Returns whether a node with these features meets a constraint of alternatives (`|`) of combinations (`&` or `,`). Brackets
+/// around all alternatives request the same one on all nodes. Returns `None` for other syntax.
+fn matches_constraint(constraint: &str, features: &[&str]) -> Option<bool> {
+    let constraint = constraint.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(constraint);
+    if constraint.contains(['(', ')', '[', ']', '*', '!']) {
+        return None;
+    }
+    let has_all = |combination: &str| combination.split(['&', ',']).all(|feature| features.contains(&feature));
+    Some(constraint.split('|').any(has_all))
 }
 
 /// Parses `1-12:00:00`, `12:00:00`, `30:00` or a number of minutes, and returns seconds.

@@ -57,6 +57,8 @@ pub enum JobState {
     Unsatisfiable,
     /// It has left the queue, and the system does not report how it ended.
     Ended,
+    /// As `Ended`, but a signal ended its driver long before its time limit.
+    Interrupted,
 }
 
 impl JobState {
@@ -82,6 +84,7 @@ impl JobState {
             Self::NeverStarts => "can never start: its dependency cannot be satisfied",
             Self::Unsatisfiable => "can never start: it requests more than the batch system allows",
             Self::Ended => "has left the queue",
+            Self::Interrupted => "was ended by a signal long before its time limit",
         }
     }
 }

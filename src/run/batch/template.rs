@@ -34,14 +34,17 @@ pub struct Template {
     pub id: Delimiters,
     /// The text where the short form of an id ends. Some answers contain only the short form.
     pub short_id: Option<String>,
+    /// Parts of the messages of `submit` when the queue accepts no more jobs of this user now, but will later; `..` matches any text.
+    #[serde(default)]
+    pub full: Vec<String>,
     /// Asks for all jobs of `{user}`, or for the jobs `{ids}`.
     pub ask: Question,
     /// Asks for the jobs that are not in the first answer because they ended some time ago, and for cancelled jobs.
     pub ask_ended: Option<Question>,
     /// Asks for the nodes of `{partition}`. The answer has one line per node: partition (`*` after the default one), sockets,
-    /// cores per socket, hardware threads per core, and memory in MiB. Two more columns are optional: the longest time of a job
-    /// (`[days-]hours:minutes:seconds` or `infinite`) and its largest number of nodes (`1-4` or `1-infinite`). An argument whose
-    /// placeholder has no value is left out.
+    /// cores per socket, hardware threads per core, and memory in MiB. Three more columns are optional: the longest time of a job
+    /// (`[days-]hours:minutes:seconds` or `infinite`), its largest number of nodes (`1-4` or `1-infinite`), and the node's features
+    /// (`haswell,ib`). An argument whose placeholder has no value is left out.
     #[serde(default)]
     pub nodes: Vec<String>,
     /// Prints the cluster's name in a line `ClusterName = NAME`. Login nodes have other names than the cluster.

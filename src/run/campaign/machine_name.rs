@@ -6,7 +6,7 @@ use crate::submit::{Jobs, System};
 use apexmap_measure::provenance;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Returns the first known name: the user's, that of the result's earlier jobs, the cluster's name in a Slurm allocation, the
 /// cluster's name from the batch system of jobs, or this host's name.
@@ -42,5 +42,5 @@ fn name_from_system(system: &str) -> Option<String> {
         "" => batch::detect(&std::env::var_os("PATH").unwrap_or_default()),
         name => batch::find(name),
     };
-    System { template: template.ok()?, folder: PathBuf::from("."), interrupted: &|| Ok(()) }.cluster()
+    System::new(template.ok()?, Path::new("."), &|| Ok(())).cluster()
 }

@@ -36,7 +36,8 @@ pub fn run(request: &Request, path: &Path, display: Display) -> Result<()> {
         Ok(()) => (Ok(()), String::new(), String::new()),
     };
     let code = result.as_ref().map_or_else(Error::exit_code, |()| 0);
-    jobs.append_driver_line(&part.job, &DriverLine::Ended { code, message: message.clone(), help })?;
+    let ran_seconds = Some(begun_at.elapsed().as_secs_f64());
+    jobs.append_driver_line(&part.job, &DriverLine::Ended { code, message: message.clone(), help, ran_seconds })?;
     if !message.is_empty() && code == 0 {
         note(&format!("the job stops: {message}; the next job measures the remaining points"));
     }

@@ -3,7 +3,7 @@
 use super::job_options::job_options;
 use super::{Campaign, Request};
 use crate::batch::JobOptions;
-use crate::batch::answer::Limits;
+use crate::batch::answer::{Limits, filter_by_features, parse_features, parse_limits, parse_node_size};
 use crate::batch::options::SubmitTable;
 use crate::submit::parts::node_count;
 use crate::submit::{Jobs, Part, System};
@@ -13,7 +13,7 @@ use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::note;
 use apexmap_base::units::{self, plural};
 use apexmap_results::disk::Folder;
-use std::path::PathBuf;
+use std::path::Path;
 
 /// A partition or queue, as the batch system reports it.
 pub struct Partition {
@@ -33,8 +33,12 @@ pub fn plan_for_nodes(
     let store = Jobs::new(&Folder { path: campaign.folder.clone() });
     let earlier_options = if store.exist() { store.read()?.0 } else { None };
     let (options, template) = job_options(&campaign, flags, earlier_options)?;
-    let system = System { template, folder: PathBuf::from("."), interrupted: &|| Ok(()) };
-    let Some((node, limits, program)) = system.nodes(options.partition.as_deref()) else { return Ok((campaign, None)) };
+    let system = System::new(template, Path::new("."), &|| Ok(()));
+    let Some((table, program)) = system.nodes(options.partition.as_deref()) else { return Ok((campaign, None)) };
+    let name = options.partition.clone().map_or("the default partition".into(), |name| format!("partition {name}"));
+    let (table, selection) = apply_constraint(&table, options.constraint.as_deref(), &program, &name)?;
+    let Some(node) = parse_node_size(&table) else { return Ok((campaign, None)) };
+    let limits = parse_limits(&table);
     let machine = Machine {
         cores: node.cores,
         hardware_threads: node.hardware_threads,
@@ -42,9 +46,8 @@ pub fn plan_for_nodes(
         memory: node.memory,
         ..campaign.machine
     };
-    let name = options.partition.map_or("the default partition".into(), |name| format!("partition {name}"));
     let (cores, memory) = (plural(node.cores, "core"), units::bytes(node.memory as f64));
-    let source = format!("according to {program}, a node of {name} has {cores} and {memory}");
+    let source = format!("according to {program}, a node of {name}{selection} has {cores} and {memory}");
     let mut campaign = Campaign { sized_for: Some(source.clone()), ..Campaign::plan_for(request, machine)? };
     note(&format!("note: {source}; \"cores\" and sizes that depend on the machine use these numbers"));
     let needs_ranks_per_node = |campaign: &Campaign| {
@@ -63,9 +66,30 @@ pub fn plan_for_nodes(
     if bytes > node.memory {
         let (ranks, needed) = (plural(ranks, "rank"), units::bytes(bytes as f64));
         let message = format!("{}: {ranks} on a node take {needed}, but {source}", campaign.sweep.path.display());
-        return Err(Error::input(message, "reduce M or the ranks per node, or choose another partition"));
+        let help =
+            "reduce M or the ranks per node, or choose another partition or nodes with more memory (--constraint)";
+        return Err(Error::input(message, help));
     }
     Ok((campaign, Some(Partition { name, limits, program })))
+}
+
+/// Returns the nodes with the requested features, and the words that name this selection.
+///
+/// # Errors
+/// If no node has the features.
+fn apply_constraint(table: &str, constraint: Option<&str>, program: &str, name: &str) -> Result<(String, String)> {
+    let Some(constraint) = constraint else { return Ok((table.to_owned(), String::new())) };
+    // The batch system itself judges a constraint with other syntax. The smallest node of the partition is then assumed.
+    let Some(selected) = filter_by_features(table, constraint) else { return Ok((table.to_owned(), String::new())) };
+    if selected.is_empty() && parse_node_size(table).is_some() {
+        let features: Vec<&str> = parse_features(table).into_iter().collect();
+        let features = if features.is_empty() { "none".to_owned() } else { features.join(", ") };
+        return Err(Error::input(
+            format!("according to {program}, no node of {name} has the features {constraint}"),
+            format!("choose among the features of its nodes (--constraint): {features}"),
+        ));
+    }
+    Ok((selected, format!(" with {constraint}")))
 }
 
 impl Partition {

@@ -13,14 +13,16 @@ use apexmap_base::terminal::note;
 use apexmap_base::units::{amount, plural};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::kernels;
-use apexmap_measure::provenance;
 use apexmap_measure::worker::Repeat;
 use apexmap_results::disk::Folder;
+use apexmap_results::disk::folder::lock_file;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::disk::trial::Trial;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
+use nix::fcntl::{Flock, FlockArg};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::PathBuf;
 
 /// The outcome of a trial.
@@ -37,10 +39,11 @@ pub fn largest_launch(campaign: &Campaign) -> Option<LaunchSize> {
     campaign.plan.by_size().into_keys().max_by_key(|size| size.ranks)
 }
 
-/// Runs a launch of this size with a few runs, in a folder next to the result. The folder is removed if the trial succeeds.
+/// Runs a launch of this size with a few runs, in a folder within the result. The folder is removed if the trial succeeds, and
+/// replaced by the next trial of this size.
 ///
 /// # Errors
-/// If the launch fails, or its ranks are on another number of nodes than the sweep asks for.
+/// If another trial of this size runs, if the launch fails, or its ranks are on another number of nodes than the sweep asks for.
 pub fn carry_out(
     campaign: &Campaign,
     size: LaunchSize,
@@ -49,21 +52,21 @@ pub fn carry_out(
     interrupted: &dyn Fn() -> Result<()>,
 ) -> Result<TrialOutcome> {
     let expected = parts::node_count(size, &campaign.plan.context);
-    let (host, process) = (provenance::host_name(), std::process::id());
-    let path = PathBuf::from(format!("{}-try-{host}-{process}", campaign.folder.display()));
-    let trial = plan_trial(campaign, size, path.clone())?;
     let result = Folder { path: campaign.folder.clone() };
-    let folder = Folder::create(&path)?;
+    let place = TrialPlace::lock(&result, size.ranks, expected)?;
+    let trial = plan_trial(campaign, size, place.folder.clone())?;
+    let folder = Folder::create(&place.folder)?;
     if result.is_one_sided_by_messages()? {
         folder.keep_one_sided_by_messages()?;
     }
     let outcome = measure(&trial, &folder, starter, display, interrupted);
     if let Err(Error { kind: ErrorKind::Interrupted(_), .. }) = outcome {
-        let _ = std::fs::remove_dir_all(&path);
+        let _ = place.remove();
     }
+    let path = folder.path.display();
     outcome.map_err(|error: Error| match error.kind {
         ErrorKind::Input | ErrorKind::Interrupted(_) => error,
-        _ => Error { help: format!("{}; the launch's output is in {}", error.help, path.display()), ..error },
+        _ => Error { help: format!("{}; the launch's output is in {path}", error.help), ..error },
     })?;
     let manifest = Manifest::read(&folder)?;
     let samples = Samples::from(folder.table()?);
@@ -71,8 +74,44 @@ pub fn carry_out(
     let launch = end.launch.clone();
     check_node_count(&launch, expected)?;
     let by_messages = folder.is_one_sided_by_messages()?;
-    std::fs::remove_dir_all(&path).map_err(|e| Error::file("remove", &path, e))?;
+    place.remove()?;
     Ok(TrialOutcome { launch, manifest, samples, by_messages })
+}
+
+/// The folder of a trial within its result, locked against other trials of the same size.
+struct TrialPlace {
+    folder: PathBuf,
+    lock_path: PathBuf,
+    _lock: Flock<File>,
+}
+
+impl TrialPlace {
+    /// Locks the folder, and removes an earlier trial from it.
+    fn lock(result: &Folder, ranks: usize, nodes: Option<usize>) -> Result<Self> {
+        let trials = result.path.join("trials");
+        std::fs::create_dir_all(&trials).map_err(|e| Error::file("create", &trials, e))?;
+        let name = format!("{ranks}-ranks{}", nodes.map_or(String::new(), |nodes| format!("-{nodes}-nodes")));
+        let lock_path = trials.join(format!(".{name}"));
+        let lock = lock_file(&lock_path, FlockArg::LockExclusiveNonblock)?.ok_or_else(|| {
+            let message = format!("another apexmap runs the trial of {}", result.path.display());
+            Error::environment(message, "wait for it to end")
+        })?;
+        let folder = trials.join(name);
+        match std::fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", &folder, error)),
+            _ => Ok(Self { folder, lock_path, _lock: lock }),
+        }
+    }
+
+    /// Removes the folder, and folders that are empty without it.
+    fn remove(&self) -> Result<()> {
+        std::fs::remove_dir_all(&self.folder).map_err(|e| Error::file("remove", &self.folder, e))?;
+        let _ = std::fs::remove_file(&self.lock_path);
+        for parent in self.folder.ancestors().skip(1).take(2) {
+            let _ = std::fs::remove_dir(parent);
+        }
+        Ok(())
+    }
 }
 
 fn measure(

@@ -2,6 +2,7 @@
 
 use super::record::Job;
 use crate::batch::JobState;
+use apexmap_base::units::plural;
 
 /// The next step for a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +21,8 @@ pub enum NextStep {
 const MAX_JOBS_WITHOUT_SAMPLES: usize = 2;
 
 /// Chooses the next step for a part. `points_left`: whether points are left; `jobs`: the jobs of the part in the order of their
-/// submission. The first `earlier_jobs` of them were submitted by earlier commands. They do not count as tries, because the user
-/// requests more jobs by rerunning the command.
+/// submission. The first `earlier_jobs` of them were submitted by earlier commands. Tries are jobs of this command without a new
+/// sample; there may be `max_tries` of them.
 pub fn choose_step(points_left: bool, jobs: &[&Job], earlier_jobs: usize, max_tries: u32) -> NextStep {
     if !points_left {
         return NextStep::Done;
@@ -53,17 +54,31 @@ pub fn choose_step(points_left: bool, jobs: &[&Job], earlier_jobs: usize, max_tr
     if *state == JobState::Cancelled || last.cancel_requested {
         return NextStep::Stop(stop_reason("no further job is submitted"));
     }
+    if *state == JobState::Interrupted {
+        return NextStep::Stop(stop_reason(
+            "a user may have cancelled it, so no further job is submitted; rerun the same command to submit the remaining points",
+        ));
+    }
+    let is_fruitless = |job: &&&Job| new_samples(job, jobs) == 0;
     if tried.len() >= MAX_JOBS_WITHOUT_SAMPLES
-        && tried.iter().rev().take(MAX_JOBS_WITHOUT_SAMPLES).all(|job| new_samples(job, jobs) == 0)
+        && tried.iter().rev().take(MAX_JOBS_WITHOUT_SAMPLES).all(|job| is_fruitless(&job))
     {
         return NextStep::Stop(stop_reason(&format!(
             "{MAX_JOBS_WITHOUT_SAMPLES} consecutive jobs measured no new sample"
         )));
     }
-    if tried.len() >= max_tries as usize {
-        return NextStep::Stop(stop_reason(&format!("{} jobs were not enough to measure all points", tried.len())));
+    let tries = tried.iter().filter(is_fruitless).count();
+    if tries >= max_tries as usize {
+        return NextStep::Stop(stop_reason(&format!("{} measured no new sample", plural(tries, "job"))));
     }
     NextStep::Submit
+}
+
+/// Returns true if a chain with open jobs may grow: no user cancels its jobs, and the last one that ended measured samples.
+pub fn may_extend(jobs: &[&Job], earlier_jobs: usize) -> bool {
+    let recent_jobs = jobs.get(earlier_jobs..).unwrap_or_default();
+    let last_ended = recent_jobs.iter().rev().find(|job| job.end.is_some());
+    !jobs.iter().any(|job| job.cancel_requested) && last_ended.is_none_or(|job| new_samples(job, jobs) > 0)
 }
 
 fn can_never_start(state: JobState) -> bool {

@@ -9,10 +9,13 @@ pub mod follow;
 pub mod known;
 pub mod log;
 pub mod parts;
+mod questions;
 pub mod queue;
 pub mod record;
+mod state;
+pub mod submission;
 pub mod tail;
 
 pub use parts::Part;
-pub use queue::{Queue, System};
+pub use queue::{Queue, Submission, System};
 pub use record::{Jobs, PartFile};

@@ -1,17 +1,17 @@
 //! Runs the programs of the batch system.
 
+use super::record::user_name;
 use crate::batch::JobState;
-use crate::batch::answer::{
-    Answer, Limits, NodeSize, parse_cluster_name, parse_job_id, parse_jobs, parse_limits, parse_node_size,
-};
+use crate::batch::answer::{Answer, parse_cluster_name, parse_job_id, parse_jobs};
 use crate::batch::script::{self, query_command, submit_command};
 use crate::batch::template::{Question, Template};
+use crate::launch::causes::matches_sign;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::regular_file;
 use apexmap_base::terminal::to_printable;
 use apexmap_measure::worker::watchdog::LAUNCH_VARIABLE;
 use nix::sys::signal::Signal;
-use nix::unistd::{Uid, User};
+use nix::unistd::Uid;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
 use std::os::unix::process::CommandExt;
@@ -20,12 +20,20 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+/// The outcome of a submission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Submission {
+    /// The system accepted the job; the id is `None` if the system may have accepted it without printing an id.
+    Accepted(Option<String>),
+    /// The system accepts no more jobs of this user now, for this reason.
+    Postponed(String),
+}
+
 /// Submits, queries and cancels jobs. Tests use a scripted implementation.
 pub trait Queue {
-    /// Submits a script, to start after the job `predecessor` ends if one is given. Returns the new job's id, or `None` if the
-    /// system may have accepted the job without printing an id.
-    fn submit(&mut self, script: &Path, predecessor: Option<&str>) -> Result<Option<String>>;
-    /// Asks for all jobs of this user in one question. If the system also keeps accounts of ended jobs, a second question covers
+    /// Submits a script, to start after the job `predecessor` ends if one is given.
+    fn submit(&mut self, script: &Path, predecessor: Option<&str>) -> Result<Submission>;
+    /// Asks for all jobs of the user in one question. If the system also keeps accounts of ended jobs, a second question covers
     /// the `ids` missing from the first answer.
     fn ask(&mut self, ids: &[String]) -> Result<BTreeMap<String, Answer>>;
     fn cancel(&mut self, ids: &[String]) -> Result<()>;
@@ -38,6 +46,8 @@ pub trait Queue {
 /// The programs of a batch system.
 pub struct System<'a> {
     pub template: Template,
+    /// The user who submitted the jobs.
+    pub user: String,
     /// The working folder of the commands, and of submitted jobs.
     pub folder: PathBuf,
     /// Returns an error if the user wants to stop. A pending question is then abandoned.
@@ -64,6 +74,13 @@ impl Reply {
     fn is_success(&self) -> bool {
         self.status.is_some_and(|status| status.success())
     }
+
+    /// Returns the errors in one line, or the output if there are none.
+    fn words(&self) -> String {
+        let text = if self.errors.trim().is_empty() { &self.output } else { &self.errors };
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        to_printable(&lines.join("; ")).chars().take(MAX_REFUSAL_CHARACTERS).collect()
+    }
 }
 
 /// Largest answer of a batch system in bytes, and the time limit for it.
@@ -74,7 +91,17 @@ const OUTPUT_GRACE: Duration = Duration::from_secs(2);
 /// Largest number of characters shown of a refusal.
 const MAX_REFUSAL_CHARACTERS: usize = 600;
 
-impl System<'_> {
+impl<'a> System<'a> {
+    /// Returns the batch system for jobs of this user.
+    pub fn new(template: Template, folder: &Path, interrupted: &'a dyn Fn() -> Result<()>) -> Self {
+        Self { template, user: user_name(Uid::effective()), folder: folder.to_owned(), interrupted }
+    }
+
+    /// Returns the batch system for jobs of another user, if one is given.
+    pub fn for_user(self, user: Option<String>) -> Self {
+        Self { user: user.unwrap_or(self.user), ..self }
+    }
+
     /// Runs a command to its end. Only the command itself is ever killed: other processes that the batch system starts belong to
     /// jobs and must survive.
     fn run(&self, argv: &[String], input: Option<&Path>, purpose: Purpose) -> Result<Reply> {
@@ -122,15 +149,13 @@ impl System<'_> {
         }
     }
 
-    /// Returns the node size and limits of a partition, or of the default partition, and the program that reported them. Returns
-    /// `None` if the system does not report them.
-    pub fn nodes(&self, partition: Option<&str>) -> Option<(NodeSize, Limits, String)> {
+    /// Returns the system's table of the nodes of a partition, or of the default partition, and the program that printed it.
+    /// Returns `None` if the system has no such table.
+    pub fn nodes(&self, partition: Option<&str>) -> Option<(String, String)> {
         let argv = script::nodes_command(&self.template, partition);
         let program = argv.first()?.clone();
         let reply = self.run(&argv, None, Purpose::Question).ok()?;
-        parse_node_size(&reply.output)
-            .filter(|_| reply.is_success())
-            .map(|size| (size, parse_limits(&reply.output), program))
+        reply.is_success().then_some((reply.output, program))
     }
 
     /// Returns the cluster's name, if the system reports it.
@@ -141,11 +166,7 @@ impl System<'_> {
     }
 
     fn ask_question(&self, question: &Question, ids: &[String]) -> Result<BTreeMap<String, Answer>> {
-        let user = User::from_uid(Uid::effective())
-            .ok()
-            .flatten()
-            .map_or_else(|| Uid::effective().to_string(), |user| user.name);
-        let argv = query_command(&self.template, &question.command, &user, ids)?;
+        let argv = query_command(&self.template, &question.command, &self.user, ids)?;
         let reply = self.run(&argv, None, Purpose::Question)?;
         let answers = parse_jobs(&self.template, question, &reply.output);
         // Some programs fail if they do not know one of several jobs, but still list the others.
@@ -234,23 +255,24 @@ fn refusal(argv: &[String], reply: &Reply, advice: &str) -> Error {
             advice,
         );
     }
-    let text = if reply.errors.trim().is_empty() { &reply.output } else { &reply.errors };
-    let words: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let words: String = to_printable(&words.join("; ")).chars().take(MAX_REFUSAL_CHARACTERS).collect();
-    let words = if words.is_empty() { "it gave no reason".to_owned() } else { words };
+    let words = Some(reply.words()).filter(|words| !words.is_empty()).unwrap_or_else(|| "it gave no reason".to_owned());
     Error::environment(format!("{} refused: {words}", argv[0]), advice)
 }
 
 impl Queue for System<'_> {
-    fn submit(&mut self, script: &Path, predecessor: Option<&str>) -> Result<Option<String>> {
+    fn submit(&mut self, script: &Path, predecessor: Option<&str>) -> Result<Submission> {
         let argv = submit_command(&self.template, &script.to_string_lossy(), predecessor)?;
         let reply = self.run(&argv, self.template.by_input.then_some(script), Purpose::Order)?;
         match reply.status {
             Some(status) if !status.success() => {
+                let words = reply.words();
+                if self.template.full.iter().any(|sign| matches_sign(&words, sign)) {
+                    return Ok(Submission::Postponed(words));
+                }
                 let advice = "correct [launch] submit or the flags of the same names; --dry-run shows the scripts";
                 Err(refusal(&argv, &reply, advice))
             }
-            _ => Ok(parse_job_id(&self.template, &reply.output)),
+            _ => Ok(Submission::Accepted(parse_job_id(&self.template, &reply.output))),
         }
     }
 

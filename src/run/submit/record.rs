@@ -11,7 +11,7 @@ use apexmap_base::regular_file;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::folder::lock_file;
 use nix::fcntl::{Flock, FlockArg};
-use nix::unistd::Uid;
+use nix::unistd::{Uid, User};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -54,6 +54,11 @@ pub enum Line {
         job: String,
         why: String,
     },
+    /// The batch system accepts no more jobs of this user now, so the job is submitted later under another name.
+    Postponed {
+        job: String,
+        why: String,
+    },
     /// The user asked to cancel the job.
     Cancelling {
         job: String,
@@ -82,7 +87,27 @@ pub enum DriverLine {
         /// The next step.
         #[serde(default)]
         help: String,
+        /// The time since its start, in seconds.
+        #[serde(default)]
+        ran_seconds: Option<f64>,
     },
+}
+
+/// The end of a job's driver, as it recorded it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DriverEnd {
+    /// Its exit code: 128 plus the signal's number, if a signal ended it.
+    pub code: u8,
+    pub message: String,
+    /// The time since its start in seconds, if recorded.
+    pub ran_seconds: Option<f64>,
+}
+
+impl DriverEnd {
+    /// Returns true if a signal ended the driver within the first `seconds`.
+    pub fn was_ended_early(&self, seconds: f64) -> bool {
+        self.code > 128 && self.ran_seconds.is_some_and(|ran| ran < seconds)
+    }
 }
 
 /// The inputs of a job's driver besides the sweep.
@@ -115,19 +140,40 @@ pub struct Job {
     pub end: Option<(JobState, String, usize)>,
     /// Whether the driver recorded its start.
     pub has_started: bool,
-    pub driver_end: Option<(u8, String)>,
+    pub driver_end: Option<DriverEnd>,
 }
 
 impl Job {
+    /// Returns the job of a line [`Line::Submitting`], and an unnamed one for other lines.
+    pub fn submitting(line: &Line) -> Self {
+        let (name, part, seconds, predecessor, samples_before) = match line.clone() {
+            Line::Submitting { job, part, seconds, after, samples } => (job, part, seconds, after, samples),
+            _ => Default::default(),
+        };
+        let (id, end, driver_end) = (None, None, None);
+        let (cancel_requested, has_started) = (false, false);
+        Self { name, part, seconds, predecessor, id, samples_before, cancel_requested, end, has_started, driver_end }
+    }
+
+    /// Returns the id that users know, or the job's name if it has no id.
+    pub fn shown_id(&self) -> &str {
+        self.id.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Returns true if the job's driver runs, as far as its record shows.
+    pub fn is_measuring(&self) -> bool {
+        self.end.is_none() && self.has_started && self.driver_end.is_none()
+    }
+
     /// Returns true if the job has measured all points of its part.
     pub fn is_through(&self) -> bool {
-        self.end.is_some() && self.driver_end.as_ref().is_some_and(|(code, message)| *code == 0 && message.is_empty())
+        self.end.is_some() && self.driver_end.as_ref().is_some_and(|end| end.code == 0 && end.message.is_empty())
     }
 
     /// Returns true if the driver found a fault of the set-up, which another job would meet too.
     pub fn met_setup_fault(&self) -> bool {
         let code = ErrorKind::Setup.exit_code();
-        self.driver_end.as_ref().is_some_and(|(own_code, _)| *own_code == code)
+        self.driver_end.as_ref().is_some_and(|end| end.code == code)
     }
 }
 
@@ -142,15 +188,23 @@ impl Jobs {
         self.lines_file().is_file()
     }
 
-    /// Returns true if this user submitted the jobs, judged by the file's owner.
+    /// Returns the name of the user who submitted the jobs if it is another user, judged by the owner of their record.
     ///
     /// # Errors
-    /// If the file cannot be read.
-    pub fn is_own(&self) -> Result<bool> {
+    /// If the record exists and cannot be read.
+    pub fn other_owner(&self) -> Result<Option<String>> {
         let path = self.lines_file();
+        if !self.exist() {
+            return Ok(None);
+        }
         let metadata = regular_file::open(&path).and_then(|file| file.metadata());
-        let metadata = metadata.map_err(|e| Error::file("read", &path, e))?;
-        Ok(metadata.uid() == Uid::effective().as_raw())
+        let owner = Uid::from_raw(metadata.map_err(|e| Error::file("read", &path, e))?.uid());
+        Ok((owner != Uid::effective()).then(|| user_name(owner)))
+    }
+
+    /// Returns the number of bytes of the record; 0 without one.
+    pub fn record_bytes(&self) -> u64 {
+        self.lines_file().metadata().map_or(0, |metadata| metadata.len())
     }
 
     /// Creates the folder.
@@ -199,6 +253,18 @@ impl Jobs {
             new_file::replace_contents(&self.asked_file(), "")?;
         }
         Ok(due)
+    }
+
+    /// Returns the time since the last recorded question.
+    pub fn time_since_question(&self) -> Option<Duration> {
+        let asked_at = self.asked_file().metadata().and_then(|meta| meta.modified()).ok()?;
+        SystemTime::now().duration_since(asked_at).ok()
+    }
+
+    /// Returns true if a program follows the jobs, and submits further ones.
+    pub fn is_followed(&self) -> bool {
+        let lock = lock_file(&self.folder.join(".follower"), FlockArg::LockSharedNonblock);
+        matches!(lock, Ok(None))
     }
 
     /// Locks the jobs against a second follower.
@@ -252,26 +318,17 @@ impl Jobs {
                 Line::Options { .. } | Line::Submitting { .. } => None,
                 Line::Submitted { job, .. }
                 | Line::Refused { job, .. }
+                | Line::Postponed { job, .. }
                 | Line::Cancelling { job }
                 | Line::Ended { job, .. } => Some(job.clone()),
             };
             let job = name.and_then(|name| jobs.iter_mut().find(|job| job.name == name));
             match (line, job) {
                 (Line::Options { options: new_options, .. }, _) => options = Some(*new_options),
-                (Line::Submitting { job, part, seconds, after, samples }, _) => jobs.push(Job {
-                    name: job,
-                    part,
-                    seconds,
-                    predecessor: after,
-                    id: None,
-                    samples_before: samples,
-                    cancel_requested: false,
-                    end: None,
-                    has_started: false,
-                    driver_end: None,
-                }),
+                (line @ Line::Submitting { .. }, _) => jobs.push(Job::submitting(&line)),
                 (Line::Submitted { id, .. }, Some(job)) => job.id = Some(id).filter(|id| is_id(id)),
                 (Line::Refused { why, .. }, Some(job)) => job.end = Some((JobState::Failed, why, job.samples_before)),
+                (Line::Postponed { job: postponed, .. }, Some(_)) => jobs.retain(|job| job.name != postponed),
                 (Line::Cancelling { .. }, Some(job)) => job.cancel_requested = true,
                 (Line::Ended { state, why, samples, .. }, Some(job)) => job.end = Some((state, why, samples)),
                 (_, None) => {}
@@ -300,11 +357,18 @@ impl Jobs {
                     job.driver_end = None;
                     job.id = job.id.take().or(id.filter(|id| is_id(id)));
                 }
-                DriverLine::Ended { code, message, .. } => job.driver_end = Some((code, message)),
+                DriverLine::Ended { code, message, ran_seconds, .. } => {
+                    job.driver_end = Some(DriverEnd { code, message, ran_seconds });
+                }
             }
         }
         Ok(())
     }
+}
+
+/// Returns the user's name, or the number of a user without a name.
+pub fn user_name(user: Uid) -> String {
+    User::from_uid(user).ok().flatten().map_or_else(|| user.to_string(), |user| user.name)
 }
 
 fn append(path: &Path, line: &impl Serialize) -> Result<()> {

@@ -40,16 +40,15 @@ pub fn is_wanted(campaign: &Campaign) -> Result<bool> {
             Ok(false)
         }
         (None, true) => Ok(true),
-        (_, false) => has_own_jobs(&jobs, &folder),
+        (_, false) => has_open_jobs(&jobs, &folder),
     }
 }
 
-/// Returns true if the result has open jobs that this user submitted and that the batch system knows.
+/// Returns true if the result has open jobs that the batch system knows. Those of another user are only watched.
 ///
 /// # Errors
-/// If open jobs belong to another user, or the batch system does not know them. Only the user's own request makes apexmap act on
-/// a result's jobs.
-fn has_own_jobs(store: &Jobs, folder: &Folder) -> Result<bool> {
+/// If the batch system does not know them. Only the user's own request makes apexmap submit or cancel jobs.
+fn has_open_jobs(store: &Jobs, folder: &Folder) -> Result<bool> {
     if !store.exist() {
         return Ok(false);
     }
@@ -58,23 +57,30 @@ fn has_own_jobs(store: &Jobs, folder: &Folder) -> Result<bool> {
     if open_jobs.is_empty() {
         return Ok(false);
     }
+    let owner = store.other_owner()?;
     let template = options.map(|options| batch::find_built_in(&options.system));
     let find_queued = |template| {
-        find_in_queue(&mut System { template, folder: folder.path.clone(), interrupted: &|| Ok(()) }, &open_jobs)
+        find_in_queue(&mut System::new(template, &folder.path, &|| Ok(())).for_user(owner.clone()), &open_jobs)
     };
     let reason = match template.map(|template| template.and_then(find_queued)) {
-        _ if !store.is_own()? => "another user has submitted them".to_owned(),
         Some(Ok(queued)) if !queued.is_empty() => return Ok(true),
         Some(Err(error)) => format!("apexmap cannot ask the batch system: {}", error.message),
         _ => "the batch system does not know them".to_owned(),
     };
     let (path, jobs) = (folder.path.display(), plural(open_jobs.len(), "job"));
-    Err(Error::input(
-        format!("{path} has {jobs} without a recorded end, and {reason}"),
-        format!(
+    let help = match &owner {
+        None => format!(
             "add --submit to follow them and submit the remaining points, or run `apexmap cancel {path}` to measure here"
         ),
-    ))
+        Some(owner) => advise_colleague(owner),
+    };
+    let submitter = owner.map_or(String::new(), |owner| format!(" of {owner}"));
+    Err(Error::input(format!("{path} has {jobs}{submitter} without a recorded end, and {reason}"), help))
+}
+
+/// Returns the advice for a result whose jobs another user submitted.
+fn advise_colleague(owner: &str) -> String {
+    format!("ask {owner} to continue it, or copy the folder and name the copy with --out to measure the rest yourself")
 }
 
 /// Options of a command about jobs.
@@ -82,12 +88,16 @@ pub struct JobRequest<'a> {
     pub flags: &'a SubmitTable,
     /// Print the scripts of the jobs instead of submitting them.
     pub dry_run: bool,
+    /// Submit what the queue accepts, and do not follow the jobs.
+    pub detaches: bool,
     pub partition: Option<&'a Partition>,
 }
 
 /// The outcome of following the jobs of a campaign.
 pub struct Followed {
     pub measured: Measured,
+    /// The user who submitted the jobs, if it is another one. The result is then left as it is.
+    pub other_owner: Option<String>,
     /// The reason why jobs ended before their points were done, with the next step, if known.
     pub stop: Option<Error>,
 }
@@ -121,6 +131,9 @@ pub fn carry_out(
         print_jobs(&writer, &parts, &measuring)?;
         return Ok(None);
     }
+    if let Some(owner) = store.other_owner()? {
+        return watch_jobs(&writer, &store, &parts, (&measuring, display), owner).map(Some);
+    }
     // The launcher is only needed on the machine where the jobs run.
     launch::check_worker(&campaign.worker)?;
     Folder::create(&folder.path)?;
@@ -132,21 +145,69 @@ pub fn carry_out(
     }
     campaign.write_plan(&folder)?;
     store.append(&Line::Options { options: Box::new(options.clone()), command: shell::command_words() })?;
-    let stopped = follow_jobs(&writer, &parts, &measuring, display)?;
-    for (part, reason) in &stopped {
-        note(&format!("{part}: {reason}"));
+    let roles = Roles { other_owner: None, detaches: request.detaches };
+    let stopped = follow_jobs(&writer, &parts, (&measuring, display), roles)?;
+    if request.detaches && stopped.is_empty() {
+        return describe_detached(&store, &folder).map(|()| None);
     }
-    Ok(Some(Followed { measured: campaign.compact(&folder)?, stop: stop(&store, &stopped)? }))
+    Ok(Some(Followed { measured: campaign.compact(&folder)?, other_owner: None, stop: stop(&store, &stopped)? }))
 }
 
-fn follow_jobs(writer: &Writer, parts: &[Part], measuring: &Measuring, display: Display) -> Result<Stopped> {
+/// Follows the jobs of another user without writing to the result.
+fn watch_jobs(
+    writer: &Writer,
+    store: &Jobs,
+    parts: &[Part],
+    display: (&Measuring, Display),
+    owner: String,
+) -> Result<Followed> {
+    if store.read()?.1.iter().all(|job| job.end.is_some()) && !store.is_followed() {
+        let message =
+            format!("{owner} submitted the jobs of {}, and none of them is open", writer.folder.path.display());
+        return Err(Error::input(message, advise_colleague(&owner)));
+    }
+    note(&format!("{owner} submitted the jobs: they are followed, and nothing is submitted or written"));
+    let roles = Roles { other_owner: Some(owner.clone()), detaches: false };
+    let stopped = follow_jobs(writer, parts, display, roles)?;
+    let folder = writer.folder;
+    let progress = Progress::new(&writer.campaign.plan, &folder.outcomes()?);
+    let measured = Measured { table: folder.table()?, progress };
+    Ok(Followed { measured, other_owner: Some(owner), stop: stop(store, &stopped)? })
+}
+
+/// Prints the jobs in the queue, and the commands that show, follow and cancel them.
+fn describe_detached(store: &Jobs, folder: &Folder) -> Result<()> {
+    let (path, jobs) = (folder.path.display(), store.read()?.1);
+    let open_jobs = jobs.iter().filter(|job| job.end.is_none()).count();
+    if open_jobs == 0 {
+        return print("no job is left to submit\n");
+    }
+    print(&format!(
+        "{} in the queue; `apexmap status {path}` shows them, the same command without --detach follows them, `apexmap cancel \
+         {path}` cancels them\n",
+        plural(open_jobs, "job")
+    ))
+}
+
+/// Whose jobs are followed, and how long.
+struct Roles {
+    other_owner: Option<String>,
+    detaches: bool,
+}
+
+fn follow_jobs(
+    writer: &Writer,
+    parts: &[Part],
+    (measuring, display): (&Measuring, Display),
+    roles: Roles,
+) -> Result<Stopped> {
     let Writer { campaign, folder, template, options, retry_failed } = *writer;
     let interrupt = Interrupt::catch();
     let records = folder.outcomes()?;
     let costs = cost::mean_sample_costs(&records);
     drop(records);
     let interrupted = || interrupt.check();
-    let mut queue = System { template: template.clone(), folder: folder.path.clone(), interrupted: &interrupted };
+    let mut queue = System::new(template.clone(), &folder.path, &interrupted).for_user(roles.other_owner.clone());
     let mut watcher = display(&campaign.plan);
     let stopped = follow(&mut Follower {
         plan: &campaign.plan,
@@ -154,6 +215,8 @@ fn follow_jobs(writer: &Writer, parts: &[Part], measuring: &Measuring, display: 
         parts,
         options,
         retry_failed,
+        other_owner: roles.other_owner,
+        detaches: roles.detaches,
         queue: &mut queue,
         watcher: watcher.as_mut(),
         prepare: &|job, part, seconds| writer.prepare(job, part, seconds),
@@ -163,7 +226,12 @@ fn follow_jobs(writer: &Writer, parts: &[Part], measuring: &Measuring, display: 
         ask_every: ASK_EVERY,
         look_every: LOOK_EVERY,
     });
-    stopped.map_err(|error| explain_interruption(error, folder))
+    let stopped = stopped.map_err(|error| explain_interruption(error, folder))?;
+    drop(watcher);
+    for (part, reason) in &stopped {
+        note(&format!("{part}: {reason}"));
+    }
+    Ok(stopped)
 }
 
 /// Returns the reason why the jobs of a part ended before its points were done, with the next step, if known.

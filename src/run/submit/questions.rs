@@ -1,0 +1,125 @@
+//! Asks the batch system about jobs, and records its answers.
+
+use super::log;
+use super::parts::stop_margin;
+use super::record::{Job, Line};
+use super::state::{FollowState, Follower, record, record_end};
+use crate::batch::JobState;
+use crate::batch::answer::{Answer, is_id};
+use apexmap_base::error::{ErrorKind, Result};
+use std::time::{Duration, Instant};
+
+/// Asks the batch system if a question is due. Returns true if a job has ended.
+pub fn ask_queue(follower: &mut Follower, state: &mut FollowState) -> Result<bool> {
+    let open_jobs: Vec<usize> = (0..state.jobs.len()).filter(|index| state.jobs[*index].end.is_none()).collect();
+    if open_jobs.is_empty() || !may_ask(follower, state)? {
+        return Ok(false);
+    }
+    let answers = match identify(follower, state).and_then(|()| {
+        let ids: Vec<String> = open_jobs.iter().filter_map(|index| state.jobs[*index].id.clone()).collect();
+        follower.queue.ask(&ids)
+    }) {
+        Ok(answers) => answers,
+        Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) => return Err(error),
+        Err(error) => {
+            // The jobs continue without the answer, and the next question may succeed.
+            follower.watcher.say(&format!("note: {}", error.message));
+            return Ok(false);
+        }
+    };
+    let mut has_ended = false;
+    for index in open_jobs {
+        let job = &state.jobs[index];
+        // A result of another user may name an id under which another job now runs.
+        let is_same_job = |answer: &&Answer| answer.name.is_empty() || answer.name == job.name;
+        let answer = job.id.as_ref().and_then(|id| answers.get(id)).filter(is_same_job);
+        has_ended |= record_answer(follower, state, index, answer)?;
+    }
+    Ok(has_ended)
+}
+
+/// Returns true if a question is due. For jobs of another user, this program counts its own questions only, because it does not
+/// write to their record.
+fn may_ask(follower: &Follower, state: &mut FollowState) -> Result<bool> {
+    if follower.other_owner.is_none() {
+        return state.store.may_ask(follower.ask_every);
+    }
+    let is_due = state.asked_at.is_none_or(|asked_at| asked_at.elapsed() >= follower.ask_every);
+    if is_due {
+        state.asked_at = Some(Instant::now());
+    }
+    Ok(is_due)
+}
+
+/// Returns the time until the next question.
+pub fn time_to_question(follower: &Follower, state: &FollowState) -> Duration {
+    let passed = match follower.other_owner {
+        None => state.store.time_since_question(),
+        Some(_) => state.asked_at.map(|asked_at| asked_at.elapsed()),
+    };
+    follower.ask_every.saturating_sub(passed.unwrap_or(follower.ask_every))
+}
+
+/// Finds the ids of jobs by their names in the queue, if the batch system's answer to their submission is unknown.
+fn identify(follower: &mut Follower, state: &mut FollowState) -> Result<()> {
+    let is_unknown = |job: &&mut Job| job.end.is_none() && job.id.is_none();
+    let mut unknown = state.jobs.iter_mut().filter(is_unknown).peekable();
+    if unknown.peek().is_none() {
+        return Ok(());
+    }
+    let names = follower.queue.names(&[])?;
+    for job in unknown {
+        let id = names.iter().find(|(_, name)| name.as_ref() == Some(&job.name)).map(|(id, _)| id.clone());
+        if let Some(id) = id.filter(|id| is_id(id)) {
+            record(follower, &state.store, &Line::Submitted { job: job.name.clone(), id: id.clone() })?;
+            job.id = Some(id);
+        }
+    }
+    Ok(())
+}
+
+/// Records the batch system's answer about a job. Returns true if the job has ended.
+fn record_answer(
+    follower: &mut Follower,
+    state: &mut FollowState,
+    index: usize,
+    answer: Option<&Answer>,
+) -> Result<bool> {
+    let job = &mut state.jobs[index];
+    let (job_state, reason, start) = match answer {
+        Some(answer) => (answer.state, answer.reason.as_str(), answer.start.as_str()),
+        None if job.id.is_none() && !job.has_started => {
+            (JobState::Ended, "it is unknown to the batch system, so it was never submitted", "")
+        }
+        None => (JobState::Ended, "", ""),
+    };
+    let never_starts = matches!(job_state, JobState::NeverStarts | JobState::Unsatisfiable);
+    if never_starts && follower.other_owner.is_none() {
+        follower.queue.cancel(job.id.as_slice())?;
+    }
+    if !job_state.is_alive() {
+        // The job's own driver knows the cause best, unless a signal terminated it.
+        state.store.update(job)?;
+        let driver_end = job.driver_end.clone().unwrap_or_default();
+        let driver_message = Some(driver_end.message.clone()).filter(|message| !message.is_empty());
+        let log_message = log::cause(&state.store, &job.name, job_state).map(|cause_match| cause_match.sentence());
+        let by_driver = driver_end.code <= 128;
+        let message = if by_driver { driver_message.or(log_message) } else { log_message.or(driver_message) };
+        let reason = message.unwrap_or_else(|| reason.to_owned());
+        let was_early = driver_end.was_ended_early(job.seconds - 2.0 * stop_margin(job.seconds));
+        let job_state = if job_state == JobState::Ended && was_early { JobState::Interrupted } else { job_state };
+        record_end(follower, state, index, job_state, &reason)?;
+        return Ok(true);
+    }
+    let is_start_known = job_state == JobState::Waiting && !start.is_empty() && start != "N/A";
+    let start = if is_start_known { format!(", expected to start {start}") } else { String::new() };
+    let reason_text = if reason.is_empty() || reason == "None" { String::new() } else { format!(" ({reason})") };
+    let text = format!("job {} ({}) {}{reason_text}{start}", job.shown_id(), job.part, job_state.predicate());
+    if !job.has_started || job_state == JobState::Waiting {
+        let last = state.last_reports.insert(job.name.clone(), text.clone());
+        if last.as_ref() != Some(&text) {
+            follower.watcher.say(&text);
+        }
+    }
+    Ok(false)
+}
