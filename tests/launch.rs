@@ -1,6 +1,6 @@
 //! Tests of the command lines of launchers, and of the checks before them.
 
-use super::common::{Scratch, refusal_message, successful_stdout};
+use super::common::{Scratch, apexmap, refusal_message, successful_stdout};
 use apexmap_base::error::ErrorKind;
 use apexmap_measure::hardware::PlacementOrder;
 use apexmap_run::launch::allocation;

@@ -307,6 +307,7 @@ struct Case {
     limit: Option<f64>,
     retry_failed: bool,
     other_owner: Option<String>,
+    max_node_hours: Option<f64>,
     detaches: bool,
     recorder: Recorder,
 }
@@ -337,7 +338,7 @@ impl Case {
             refused: 0,
         };
         let (division, measuring) = (Division::One, 10.0);
-        let (other_owner, recorder) = (None, Recorder::default());
+        let (other_owner, max_node_hours, recorder) = (None, None, Recorder::default());
         let (limit, retry_failed, detaches) = (None, false, false);
         let tries = 10;
         Self {
@@ -349,6 +350,7 @@ impl Case {
             limit,
             retry_failed,
             other_owner,
+            max_node_hours,
             detaches,
             recorder,
         }
@@ -366,6 +368,7 @@ impl Case {
             options: &options,
             retry_failed,
             other_owner: self.other_owner.clone(),
+            max_node_hours: self.max_node_hours,
             detaches: self.detaches,
             queue: &mut self.cluster,
             watcher: &mut self.recorder,
@@ -742,6 +745,7 @@ impl Case {
             options: &options(10),
             retry_failed: false,
             other_owner: None,
+            max_node_hours: None,
             detaches: false,
             queue: &mut self.cluster,
             watcher: &mut Recorder::default(),
@@ -913,6 +917,8 @@ fn decisions_follow_from_how_jobs_ended() {
         cancel_requested: false,
         end: ended.map(|(state, samples)| (state, String::new(), samples)),
         has_started: false,
+        started_at: None,
+        ended_at: None,
         driver_end: None,
     };
     let living = job("a", None);
@@ -1061,19 +1067,21 @@ fn a_machine_has_the_name_of_its_cluster_or_its_recorded_one() {
     store
         .append(&Line::Submitting { job: job.clone(), part: "all".into(), seconds: 60.0, after: None, samples: 0 })
         .expect("a line");
-    store.append(&Line::Ended { job, state: JobState::Completed, why: String::new(), samples: 2 }).expect("a line");
+    store
+        .append(&Line::Ended { job, state: JobState::Completed, why: String::new(), samples: 2, unix_seconds: None })
+        .expect("a line");
     assert!(run(&["plan"], false).contains("1 done"), "whatever the name of this host is");
     assert!(run(&["plan", "--machine", "other"], false).contains("2 stale samples"), "the user's word comes first");
 }
 
 /// A login node whose batch system is a set of scripts.
-struct LoginNode {
-    scratch: Scratch,
+pub struct LoginNode {
+    pub scratch: Scratch,
 }
 
 impl LoginNode {
     /// Creates a login node. The shell command `answer` prints the answer of the program `$0`, which is Slurm's.
-    fn new(answer: &str) -> Self {
+    pub fn new(answer: &str) -> Self {
         let scratch = Scratch::new();
         std::fs::create_dir(scratch.join("bin")).expect("a folder");
         let script = format!("#!/bin/sh\necho \"$0 $*\" >> {}\n{answer}\n", scratch.join("called").display());
@@ -1086,10 +1094,16 @@ impl LoginNode {
     }
 
     /// Runs apexmap, and returns its exit code and its output.
-    fn apexmap(&self, arguments: &[&str]) -> (Option<i32>, String) {
+    pub fn apexmap(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        self.apexmap_with(arguments, &[])
+    }
+
+    /// Runs apexmap with further environment variables.
+    pub fn apexmap_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> (Option<i32>, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
         let path = format!("{}:{}", self.scratch.join("bin").display(), std::env::var("PATH").unwrap_or_default());
         command.args(arguments).env("PATH", path).env_remove("SLURM_JOB_ID").current_dir(&*self.scratch);
+        command.envs(environment.iter().copied());
         let output = output(&mut command);
         (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
     }

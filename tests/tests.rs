@@ -58,6 +58,7 @@
 //! - `batch`: scripts of batch systems as text, and the meaning of the systems' answers
 //! - `batch_systems`: OpenPBS, Torque, LSF and Flux, with scripts as their programs; driver and jobs are real
 //! - `submit`: sweeps as jobs on a simulated cluster, however jobs end
+//! - `site`: site files: origins of settings, their effect on jobs and launches, and their test
 //! - `slurm`: a real Slurm, started by the test, with jobs as users submit them
 //! - `network`: hosts joined by a switch with a chosen delay and rate, and both MPIs across them
 //! - `launchers`: launchers that misbehave, and that no process of theirs stays behind
@@ -183,6 +184,7 @@ mod residence;
 mod resume;
 mod samples;
 mod simulated_machines;
+mod site;
 mod slurm;
 mod spec;
 mod staircase;

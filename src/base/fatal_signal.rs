@@ -29,7 +29,7 @@ pub fn catch() {
     let _ = Backtrace::force_capture();
     let flags = SaFlags::SA_ONSTACK | SaFlags::SA_SIGINFO;
     let action = SigAction::new(SigHandler::SigAction(print_backtrace), flags, SigSet::empty());
-    // SAFETY: the handler uses only memory of its own, and abandons what may wait for a lock after a time.
+    // SAFETY: the handler abandons a backtrace that waits for a lock.
     let old_actions = SIGNALS.map(|signal| unsafe { sigaction(signal, &action) }.ok());
     let _ = OLD_ACTIONS.set(old_actions.to_vec());
 }
@@ -68,9 +68,9 @@ extern "C" fn print_backtrace(signal: c_int, info: *mut siginfo_t, _: *mut c_voi
     let old_action = index.and_then(|index| OLD_ACTIONS.get()?.get(index)?.as_ref());
     match (Signal::try_from(signal), old_action) {
         // The instruction is executed again when this handler returns, and meets the old action.
-        (Ok(known), Some(old_action)) if is_fault => {
+        (Ok(name), Some(old_action)) if is_fault => {
             // SAFETY: this restores the previous action.
-            let _ = unsafe { sigaction(known, old_action) };
+            let _ = unsafe { sigaction(name, old_action) };
         }
         _ => end_by(signal),
     }

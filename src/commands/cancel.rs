@@ -5,6 +5,7 @@ use apexmap_base::terminal::{note, print};
 use apexmap_base::units::plural;
 use apexmap_results::disk::Folder;
 use apexmap_run::batch::{self, JobState};
+use apexmap_run::site::Site;
 use apexmap_run::submit::known::cancel;
 use apexmap_run::submit::record::{Job, Line};
 use apexmap_run::submit::{Jobs, System};
@@ -44,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let template = match &arguments.system {
         Some(file) => batch::find(&file.to_string_lossy())?,
-        None => batch::find_built_in(&options.system)?,
+        None => batch::find_trusted(&options.system, Site::load()?.template())?,
     };
     let mut system = System::new(template, &folder.path, &|| Ok(()));
     let cancelled = cancel(&mut system, &store, &unfinished)?;
@@ -53,7 +54,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let id = id.as_ref().map_or(String::new(), |id| format!(" {id}"));
         note(&format!("note: job{id} ({part}) is not cancelled: the batch system has no job{id} named {name}"));
         let why = "the batch system does not know it".to_owned();
-        store.append(&Line::Ended { job: name.clone(), state: JobState::Ended, why, samples: 0 })?;
+        store.append(&Line::Ended {
+            job: name.clone(),
+            state: JobState::Ended,
+            why,
+            samples: 0,
+            unix_seconds: None,
+        })?;
     }
     let ids: Vec<&str> = cancelled.values().map(String::as_str).collect();
     match ids.is_empty() {

@@ -21,8 +21,10 @@ mod report;
 mod run;
 mod samples;
 mod show_card;
+mod site;
 mod snippet;
 mod status;
+mod status_state;
 mod submit_options;
 mod sweep_arguments;
 mod sweeps;
@@ -66,6 +68,8 @@ commands! {
     Status => status,
     /// Cancel the batch jobs of a result
     Cancel => cancel,
+    /// Show the settings of the site file and their origins; test them
+    Site => site,
     /// Export a sweep's launches to a machine that runs only the worker, and import its outputs
     Job => job,
     /// Draw a surface, contours, a heat map or curves from a result

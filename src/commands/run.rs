@@ -53,7 +53,8 @@ pub enum FailIf {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let request = Request { submit: batch_system(&arguments.submit), ..arguments.sweep.request() };
+    let (system, is_job) = (batch_system(&arguments.submit), arguments.part.is_some());
+    let request = Request { submit: system, is_job, ..arguments.sweep.request() };
     if let Some(path) = &arguments.part {
         return part::run(&request, path, &display);
     }
@@ -89,7 +90,8 @@ fn submit(
     let flags = arguments.submit.table()?;
     let (campaign, partition) = plan_for_nodes(campaign, &flags, request)?;
     let (dry_run, detaches) = (arguments.submit.dry_run, arguments.submit.detach);
-    let jobs = JobRequest { flags: &flags, dry_run, detaches, partition: partition.as_ref() };
+    let max_node_hours = arguments.submit.max_node_hours;
+    let jobs = JobRequest { flags: &flags, max_node_hours, dry_run, detaches, partition: partition.as_ref() };
     let card = card(&campaign, arguments)?;
     let Some(followed) = batch::carry_out(&campaign, &jobs, card.as_ref(), conduct, &display)? else { return Ok(()) };
     let with_report = with_report && followed.other_owner.is_none();

@@ -1,75 +1,132 @@
 //! `apexmap status`: shows the samples, launches, jobs and failures of a result.
 
-use apexmap_base::error::Result;
-use apexmap_base::regular_file::read_text;
+use super::status_state::{Facts, JobRow, ResultState, ask};
+use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{note, print};
+use apexmap_base::text_table::{Align, TextTable};
 use apexmap_base::units::plural;
-use apexmap_measure::worker::Repeat;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::journal::{Record, SampleOutcome};
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate::METHOD_COLUMNS;
-use apexmap_run::batch::{self, JobState};
 use apexmap_run::manual::outstanding_jobs;
-use apexmap_run::submit::follow::ASK_EVERY;
-use apexmap_run::submit::{Jobs, Queue, System, log};
-use apexmap_run::sweep;
-use apexmap_run::sweep::plan::Progress;
-use std::collections::{BTreeMap, HashSet};
+use apexmap_run::site::Site;
+use apexmap_run::submit::node_hours::format_hours;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
-#[command(after_help = "Example: apexmap status results/quickstart")]
+#[command(after_help = "Examples:
+  apexmap status results/quickstart
+  apexmap status --all             all results in the folder results, with one question to the batch system
+
+With --exit-code, the exit code is that of the state: 0 done, 4 incomplete, 6 the last job met a set-up fault, 10 queued, 11 running.")]
 pub struct Arguments {
-    /// The result folder
-    #[arg(default_value = "results/quickstart")]
-    result: PathBuf,
+    /// The result folder; with --all, the folder of results [default: results/quickstart; with --all: results]
+    result: Option<PathBuf>,
+    /// List all results in a folder, one per line
+    #[arg(long)]
+    all: bool,
+    /// Print the state as JSON; docs/results.md lists the fields
+    #[arg(long)]
+    json: bool,
+    /// End with the exit code of the state
+    #[arg(long, conflicts_with = "all")]
+    exit_code: bool,
 }
 
-/// // A result without a sweep file: one sample completes a point.
-const ANY: Repeat = Repeat { min: 1, max: 1, width: None, budget_seconds: None };
-
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let folder = Folder::open(&arguments.result)?;
-    let records = folder.outcomes()?;
-    let samples = records.iter().flat_map(|record| &record.samples);
-    let keys = folder.planned_keys()?.unwrap_or_else(|| samples.clone().map(|sample| sample.key.clone()).collect());
-    let manifest = manifest(&folder);
-    // The manifest contains a copy of the sweep.
-    let kept = read_text(&folder.sweep()).ok();
-    let kept =
-        kept.or_else(|| manifest.as_ref().map(|manifest| manifest.sweep.clone()).filter(|text| !text.is_empty()));
-    let (repeat, blocks) = kept.map_or(Ok((ANY, 1)), |text| sweep::repeat(&text, &folder.sweep()))?;
-    let mut text = manifest.as_ref().map(title).unwrap_or_default();
-    let progress = Progress::from_keys(keys.iter().cloned(), blocks, repeat, &records);
-    let _ = writeln!(text, "points: {} planned, {}", keys.len(), progress.summary());
+    let site = Site::load()?;
+    if arguments.all {
+        return list(arguments.result.as_deref().unwrap_or(Path::new("results")), arguments.json, &site);
+    }
+    let path = arguments.result.as_deref().unwrap_or(Path::new("results/quickstart"));
+    let facts = Facts::read(path)?;
+    let answers = ask(std::slice::from_ref(&facts), &site)?;
+    let state = facts.state(&answers)?;
+    print(&if arguments.json { to_json(&state)? } else { describe(&facts, &state)? })?;
+    if arguments.exit_code && state.exit_code != 0 {
+        // The state is no error, so there is no message.
+        std::process::exit(state.exit_code.into());
+    }
+    Ok(())
+}
+
+fn to_json<T: serde::Serialize>(value: &T) -> Result<String> {
+    serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(|e| Error::internal(e.to_string()))
+}
+
+/// Lists the results in a folder.
+fn list(folder: &Path, as_json: bool, site: &Site) -> Result<()> {
+    let mut results = Vec::new();
+    for path in find_results(folder)? {
+        match Facts::read(&path) {
+            Ok(facts) => results.push(facts),
+            Err(error) => note(&format!("note: {}: {}", path.display(), error.message)),
+        }
+    }
+    let answers = ask(&results, site)?;
+    let states = results.iter().map(|facts| facts.state(&answers)).collect::<Result<Vec<_>>>()?;
+    if as_json {
+        return print(&to_json(&states)?);
+    }
+    if states.is_empty() {
+        return print(&format!("{} has no result\n", folder.display()));
+    }
+    let mut table = TextTable::new([Align::Left, Align::Left, Align::Left, Align::Left, Align::Left]);
+    for state in &states {
+        let open = state.jobs.iter().filter(|job| job.state.is_none_or(|state| state.is_alive())).count();
+        table.add_row([
+            state.result.display().to_string(),
+            state.state.name().to_owned(),
+            format!("{} of {} done", state.points.done, plural(state.points.planned, "point")),
+            if open == 0 { String::new() } else { plural(open, "open job") },
+            if state.jobs.is_empty() { String::new() } else { format_hours(state.node_hours) },
+        ]);
+    }
+    print(&table.to_string())
+}
+
+/// Returns the results in a folder, or the folder itself if it is a result.
+fn find_results(folder: &Path) -> Result<Vec<PathBuf>> {
+    if Folder::open(folder).is_ok() {
+        return Ok(vec![folder.to_owned()]);
+    }
+    let entries = std::fs::read_dir(folder).map_err(|e| Error::file("list", folder, e))?;
+    let mut results: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(|path| Folder::open(path).is_ok()).collect();
+    results.sort();
+    Ok(results)
+}
+
+/// Describes a result for the terminal.
+fn describe(facts: &Facts, state: &ResultState) -> Result<String> {
+    let mut text = facts.manifest.as_ref().map(title).unwrap_or_default();
+    let _ = writeln!(text, "points: {} planned, {}", state.points.planned, facts.progress.summary());
     let _ = writeln!(
         text,
         "samples: {} successful, {} stale (another build, machine or plan)",
-        progress.samples(),
-        progress.stale
+        state.samples.successful, state.samples.stale
     );
-    records.iter().for_each(|record| launch(record, &mut text));
-    jobs(&folder, &mut text)?;
-    for job in outstanding_jobs(&folder, &records)? {
+    facts.records.iter().for_each(|record| launch(record, &mut text));
+    state.jobs.iter().for_each(|job| describe_job(job, &mut text));
+    if let Some(owner) = &state.owner {
+        let _ = writeln!(text, "{owner} submitted the jobs");
+    }
+    if state.node_hours > 0.0 {
+        let _ = writeln!(text, "the jobs took {}", format_hours(state.node_hours));
+    }
+    for job in outstanding_jobs(&facts.folder, &facts.records)? {
         let (name, points) = (&job.launch, plural(job.tasks.len(), "point"));
         let _ =
             writeln!(text, "exported launch {name}: {}, {points}, no output imported yet", plural(job.ranks, "rank"));
     }
-    failures(&records, &keys, &mut text);
-    intervals(&folder, &mut text);
-    print(&text)
-}
-
-/// Reads the manifest; prints a note if that fails.
-fn manifest(folder: &Folder) -> Option<Manifest> {
-    let read = Manifest::read(folder);
-    if let (Err(error), true) = (&read, folder.manifest().is_file()) {
-        note(&format!("note: {error}"));
+    for failure in &state.failures {
+        let _ = writeln!(text, "{}: {}: {}", failure.status, failure.point, failure.message);
     }
-    read.ok()
+    intervals(&facts.folder, &mut text);
+    Ok(text)
 }
 
 /// Returns name, title and size of the sweep.
@@ -95,52 +152,19 @@ fn launch(record: &Record<SampleOutcome>, text: &mut String) {
     }
 }
 
-/// Writes a line per batch job. The job's records contain most states; the batch system is asked only if the last query is old
-/// enough.
-fn jobs(folder: &Folder, text: &mut String) -> Result<()> {
-    let store = Jobs::new(folder);
-    if !store.exist() {
-        return Ok(());
-    }
-    let (options, jobs) = store.read()?;
-    let ids: Vec<String> = jobs.iter().filter(|job| job.end.is_none()).filter_map(|job| job.id.clone()).collect();
-    let mut answers = BTreeMap::new();
-    let owner = store.other_owner()?;
-    // Another user may not be allowed to write into the result.
-    let may_ask = || if owner.is_some() { Ok(true) } else { store.may_ask(ASK_EVERY) };
-    if let (Some(options), false, true) = (options, ids.is_empty(), may_ask()?) {
-        let ask = |template| System::new(template, &folder.path, &|| Ok(())).for_user(owner.clone()).ask(&ids);
-        match batch::find_built_in(&options.system).and_then(ask) {
-            Ok(states) => answers = states,
-            Err(error) => note(&format!("note: {error}")),
-        }
-    }
-    for job in jobs {
-        let id = job.id.as_deref().unwrap_or("without an id");
-        let answer = job.id.as_ref().and_then(|id| answers.get(id));
-        let state = match (&job.end, answer) {
-            (Some((state, why, _)), _) => words(*state, why),
-            (None, Some(answer)) => words(answer.state, &answer.reason),
-            (None, None) if job.has_started && job.driver_end.is_none() => "has started".to_owned(),
-            (None, None) => "was submitted".to_owned(),
-        };
-        let _ = writeln!(text, "job {id}, {}: {state}", job.part);
-        let advice = match answer.filter(|answer| answer.state == JobState::Unsatisfiable) {
-            Some(answer) => Some(batch::answer::advice(&answer.reason).to_owned()),
-            None => log::advice(&store, &job)?,
-        };
-        if let Some(advice) = advice {
-            let _ = writeln!(text, "  help: {advice}");
-        }
-    }
-    Ok(())
-}
-
-fn words(state: JobState, why: &str) -> String {
-    if why.is_empty() || why == "None" {
-        state.predicate().to_owned()
-    } else {
-        format!("{} ({why})", state.predicate())
+/// Writes a line about a job, and its advice. The job's records contain most states; the batch system is asked only if the last
+/// question is old enough.
+fn describe_job(job: &JobRow, text: &mut String) {
+    let id = job.id.as_deref().unwrap_or("without an id");
+    let words = match job.state {
+        Some(state) if job.reason.is_empty() || job.reason == "None" => state.predicate().to_owned(),
+        Some(state) => format!("{} ({})", state.predicate(), job.reason),
+        None if job.has_started => "has started".to_owned(),
+        None => "was submitted".to_owned(),
+    };
+    let _ = writeln!(text, "job {id}, {}: {words}", job.part);
+    if let Some(help) = &job.help {
+        let _ = writeln!(text, "  help: {help}");
     }
 }
 
@@ -157,13 +181,5 @@ fn intervals(folder: &Folder, text: &mut String) {
             }
         }
         Err(error) => note(&format!("note: {error}")),
-    }
-}
-
-/// Writes a line per failed sample of the plan.
-fn failures(records: &[Record<SampleOutcome>], keys: &HashSet<String>, text: &mut String) {
-    let samples = records.iter().flat_map(|record| &record.samples).filter(|sample| keys.contains(&sample.key));
-    for sample in samples.filter_map(|sample| sample.failure.as_deref()) {
-        let _ = writeln!(text, "{}: {}: {}", sample.status.name(), sample.point.label(), sample.message);
     }
 }

@@ -35,6 +35,9 @@ pub struct SubmitArguments {
     /// Time limit of a job, such as 2h; longer sweeps become chains of jobs
     #[arg(long, value_name = "TIME")]
     time_limit: Option<String>,
+    /// Largest number of node hours that the jobs may take; more is refused [default: max_node_hours of the sweep or the site file]
+    #[arg(long, value_name = "HOURS", value_parser = parse_hours)]
+    pub max_node_hours: Option<f64>,
     /// Run all launches in one job on the largest number of nodes, instead of one job per number of nodes
     #[arg(long)]
     one_job: bool,
@@ -78,6 +81,11 @@ impl SubmitArguments {
             tries: None,
         })
     }
+}
+
+fn parse_hours(text: &str) -> std::result::Result<f64, String> {
+    let hours = text.parse::<f64>().ok().filter(|hours| hours.is_finite() && *hours > 0.0);
+    hours.ok_or_else(|| "write a number greater than 0".to_owned())
 }
 
 /// Returns the batch system of the flags: empty for the one installed here, `None` if no jobs are requested.

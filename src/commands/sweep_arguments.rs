@@ -40,6 +40,7 @@ impl SweepArguments {
             submit: None,
             hosts: self.hosts.clone(),
             hostfile: self.hostfile.clone(),
+            is_job: false,
         }
     }
 }

@@ -8,5 +8,6 @@ pub mod campaign;
 pub mod launch;
 pub mod manual;
 pub mod placeholder;
+pub mod site;
 pub mod submit;
 pub mod sweep;

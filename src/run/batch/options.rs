@@ -15,7 +15,7 @@ pub enum Submit {
 }
 
 /// The table `submit`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubmitTable {
     /// "slurm", "pbs", "torque", "lsf", "flux", or the path of a template; by default the system whose programs are installed.
@@ -47,7 +47,7 @@ pub struct SubmitTable {
     /// Further directives of the system, such as "--mail-type=END".
     #[serde(default)]
     pub directives: Vec<String>,
-    /// Largest number of jobs for one number of nodes; 10 by default.
+    /// Largest number of jobs without a new sample, for one number of nodes; 10 by default.
     pub tries: Option<u32>,
 }
 

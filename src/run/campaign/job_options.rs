@@ -7,8 +7,8 @@ use crate::sweep;
 use apexmap_base::error::{Error, Result};
 use std::path::Path;
 
-/// Takes the options from the flags, and those not set there from the sweep. Without both, takes those of earlier jobs of this
-/// result.
+/// Takes the options from the flags, those not set there from the sweep, and the others from the site file. Without flags and a
+/// table in the sweep, takes those of earlier jobs of this result.
 ///
 /// # Errors
 /// If an option is invalid, or an option of the result is not trusted.
@@ -23,14 +23,15 @@ pub fn job_options(
         let input_error =
             |(message, help): (String, String)| Error::input(format!("{}: {message}", campaign.folder.display()), help);
         earlier.check().map_err(input_error)?;
-        if earlier.changes_programs() {
+        let site = &campaign.site;
+        if !site.provides(&earlier.modules, &earlier.environment, &earlier.directives) {
             let message = "apexmap does not take the jobs' modules, environment variables or directives from a result";
             return Err(input_error((message.into(), "rerun the command that submitted them".into())));
         }
-        let template = batch::find_built_in(&earlier.system)?;
+        let template = batch::find_trusted(&earlier.system, site.template())?;
         return Ok((earlier, template));
     }
-    let table = flags.clone().fill_from(sweep_table.unwrap_or_default());
+    let table = campaign.site.fill_options(flags.clone().fill_from(sweep_table.unwrap_or_default()))?;
     let template = match &table.system {
         Some(system) => batch::find(system)?,
         None => batch::detect(&std::env::var_os("PATH").unwrap_or_default())?,

@@ -8,15 +8,21 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use std::path::Path;
 
-/// Returns the first known name: the user's, that of the result's earlier jobs, the cluster's name in a Slurm allocation, the
-/// cluster's name from the batch system of jobs, or this host's name.
+/// Returns the first known name: the user's, that of the result's earlier jobs, the site file's, the cluster's name in a Slurm
+/// allocation, the cluster's name from the batch system of jobs, or this host's name.
 ///
 /// `system` is the batch system requested by flags, empty for the installed one; `submit` is the sweep's setting.
-pub fn machine_name(user_name: Option<&str>, system: Option<&str>, submit: Option<&Submit>, result: &Path) -> String {
+pub fn machine_name(
+    (user_name, site_name): (Option<&str>, Option<&str>),
+    system: Option<&str>,
+    submit: Option<&Submit>,
+    result: &Path,
+) -> String {
     let sweep_system = || submit.map(|submit| submit.to_table().system.unwrap_or_default());
     let system = system.map(str::to_owned).or_else(sweep_system);
     (user_name.map(str::to_owned))
         .or_else(|| name_from_jobs(result))
+        .or_else(|| site_name.map(str::to_owned))
         .or_else(name_from_allocation)
         .or_else(|| name_from_system(&system?))
         .unwrap_or_else(provenance::host_name)

@@ -6,17 +6,21 @@
 pub mod carriers;
 pub mod fallback;
 pub mod interrupt;
+mod job_limits;
 pub mod job_options;
 mod machine_name;
 pub mod part;
 pub mod partition;
 pub mod plan_time;
+pub mod site_check;
+mod site_record;
 pub mod starter;
 pub mod trial;
 pub mod worker;
 
 use crate::launch::hosts::{self, Hosts};
 use crate::launch::{HostsSource, LocalMachine};
+use crate::site::Site;
 use crate::submit::parts;
 use crate::sweep::cost;
 use crate::sweep::driver::Watcher;
@@ -56,6 +60,8 @@ pub struct Request {
     pub submit: Option<String>,
     pub hosts: Vec<String>,
     pub hostfile: Option<PathBuf>,
+    /// Whether this process is a job, whose command has all settings of the site file.
+    pub is_job: bool,
 }
 
 /// Options of a run besides the points to measure.
@@ -88,6 +94,8 @@ pub struct Campaign {
     pub machine: Machine,
     /// The source of the node size, if the sweep was read for another machine than this one.
     pub sized_for: Option<String>,
+    /// The site file, for settings that neither flags nor the sweep set.
+    pub site: Site,
 }
 
 impl Campaign {
@@ -122,7 +130,11 @@ impl Campaign {
                 "remove it, or choose a sweep with transport = \"mpi\"",
             ));
         }
-        let program = request.worker.clone().or_else(|| sweep.launch.worker.clone());
+        let site = if request.is_job { Site::default() } else { Site::load()? };
+        let worker_of_site = || site.worker(sweep.launch.launcher).map(|(worker, _)| worker.to_owned());
+        let program = (request.worker.clone())
+            .or_else(|| sweep.launch.worker.clone())
+            .or_else(|| worker_of_site().filter(|_| request.worker_info.is_none()));
         let (worker, worker_info) = worker::find(program.as_deref(), request.worker_info.as_deref(), &sweep)?;
         let ranks_per_node_asked = request.ranks_per_node.map(|ranks| ranks as usize).or(sweep.launch.ranks_per_node);
         let hosts_source = hosts::choose_source(&request.hosts, request.hostfile.as_deref());
@@ -139,13 +151,23 @@ impl Campaign {
             None => (Vec::new(), ranks_per_node_asked),
         };
         let folder = request.out.clone().unwrap_or_else(|| Path::new("results").join(&sweep.name));
-        let machine = request.machine.as_deref();
+        let system = (request.submit.as_ref(), &site.file.submit.system);
+        let system = if let (Some(""), Some(system)) = (system.0.map(String::as_str), system.1) {
+            Some(system)
+        } else {
+            system.0
+        };
         let context = Context {
             transport: sweep.launch.transport,
             launcher: sweep.launch.launcher,
             ranks_per_node,
             place: sweep.launch.place,
-            machine: machine_name(machine, request.submit.as_deref(), sweep.launch.submit.as_ref(), &folder),
+            machine: machine_name(
+                (request.machine.as_deref(), site.file.machine.as_deref()),
+                system.map(String::as_str),
+                sweep.launch.submit.as_ref(),
+                &folder,
+            ),
             build: worker_info.build.fingerprint.clone(),
             builds: worker_info.build.families.clone(),
             library: worker_info
@@ -157,7 +179,7 @@ impl Campaign {
         let plan = Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, sweep.seed)?;
         check_host_count(&plan, &hosts)?;
         check_path(&folder)?;
-        Ok(Self { sweep, plan, worker, worker_info, folder, hosts, machine: Machine::detect(), sized_for: None })
+        Ok(Self { sweep, plan, worker, worker_info, folder, hosts, machine: Machine::detect(), sized_for: None, site })
     }
 
     /// Describes the result folder if it holds another sweep: one without a common point, or one with another name and other

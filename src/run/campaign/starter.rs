@@ -1,6 +1,7 @@
 //! Starts the launches of a campaign: holds its launcher and the launcher's program, and measures the missing points.
 
 use super::fallback::Fallback;
+use super::site_record;
 use super::{Campaign, Conduct};
 use crate::launch::{self, CommandLine, LaunchJob, Launcher, LocalMachine, causes};
 use crate::submit::parts;
@@ -71,6 +72,7 @@ impl Starter {
                 "note: {name}={value} is set for the launches, because the worker is built for {library}"
             ));
         }
+        let site_variables = site_record::variables(&campaign.site);
         let fallback = Fallback::new(campaign, folder)?;
         fallback.note().iter().for_each(|text| watcher.say(text));
         let command = |job: &Path, size: LaunchSize| -> CommandLine {
@@ -83,6 +85,7 @@ impl Starter {
             );
             let mut line = launcher.command(&job);
             line.env.extend(plugin_variable.clone().into_iter().chain(fallback.variable()));
+            line.env.extend(site_variables.clone());
             line
         };
         let limit = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);

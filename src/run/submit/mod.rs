@@ -7,7 +7,9 @@
 pub mod decide;
 pub mod follow;
 pub mod known;
+mod lines;
 pub mod log;
+pub mod node_hours;
 pub mod parts;
 mod questions;
 pub mod queue;

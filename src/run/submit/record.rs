@@ -1,180 +1,29 @@
 //! The record of jobs, in the folder `jobs` of a result. `jobs.jsonl` holds the submissions and their ends. Each job has a
 //! script, a file with its part of the plan, a log, and a file that its driver writes.
 
-use super::Part;
 use crate::batch::answer::is_id;
 use crate::batch::{JobOptions, JobState};
-use crate::sweep::Machine;
-use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::regular_file;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::folder::lock_file;
 use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::{Uid, User};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+pub use super::lines::{DriverEnd, DriverLine, Job, Line, PartFile};
+
 /// The jobs of a result, on disk.
 #[derive(Clone, Debug)]
 pub struct Jobs {
     folder: PathBuf,
-}
-
-/// A line of `jobs.jsonl`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "event", rename_all = "kebab-case")]
-pub enum Line {
-    /// The options of the jobs submitted after this line.
-    Options {
-        options: Box<JobOptions>,
-        command: Vec<String>,
-    },
-    /// A job is about to be submitted.
-    Submitting {
-        job: String,
-        part: String,
-        seconds: f64,
-        after: Option<String>,
-        samples: usize,
-    },
-    /// The batch system accepted the job.
-    Submitted {
-        job: String,
-        id: String,
-    },
-    /// The batch system refused the job. Or the submitting program was killed before it recorded the answer, and the queue has no
-    /// such job.
-    Refused {
-        job: String,
-        why: String,
-    },
-    /// The batch system accepts no more jobs of this user now, so the job is submitted later under another name.
-    Postponed {
-        job: String,
-        why: String,
-    },
-    /// The user asked to cancel the job.
-    Cancelling {
-        job: String,
-    },
-    Ended {
-        job: String,
-        state: JobState,
-        why: String,
-        samples: usize,
-    },
-}
-
-/// A line of the file that a job's driver writes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "event", rename_all = "kebab-case")]
-pub enum DriverLine {
-    Started {
-        id: Option<String>,
-        host: String,
-        unix_seconds: f64,
-    },
-    /// The driver ended normally.
-    Ended {
-        code: u8,
-        message: String,
-        /// The next step.
-        #[serde(default)]
-        help: String,
-        /// The time since its start, in seconds.
-        #[serde(default)]
-        ran_seconds: Option<f64>,
-    },
-}
-
-/// The end of a job's driver, as it recorded it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct DriverEnd {
-    /// Its exit code: 128 plus the signal's number, if a signal ended it.
-    pub code: u8,
-    pub message: String,
-    /// The time since its start in seconds, if recorded.
-    pub ran_seconds: Option<f64>,
-}
-
-impl DriverEnd {
-    /// Returns true if a signal ended the driver within the first `seconds`.
-    pub fn was_ended_early(&self, seconds: f64) -> bool {
-        self.code > 128 && self.ran_seconds.is_some_and(|ran| ran < seconds)
-    }
-}
-
-/// The inputs of a job's driver besides the sweep.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PartFile {
-    pub job: String,
-    pub part: Part,
-    /// The machine that the sweep was read for.
-    pub machine: Machine,
-    /// The time limit, in seconds.
-    pub seconds: f64,
-    /// Whether failed points are measured again.
-    #[serde(default)]
-    pub retry_failed: bool,
-}
-
-/// A job, as its lines record it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Job {
-    pub name: String,
-    pub part: String,
-    pub seconds: f64,
-    pub predecessor: Option<String>,
-    /// The id from the batch system.
-    pub id: Option<String>,
-    /// Number of samples of its part at submission.
-    pub samples_before: usize,
-    pub cancel_requested: bool,
-    /// The final state, its reason, and the number of samples of the part at the end.
-    pub end: Option<(JobState, String, usize)>,
-    /// Whether the driver recorded its start.
-    pub has_started: bool,
-    pub driver_end: Option<DriverEnd>,
-}
-
-impl Job {
-    /// Returns the job of a line [`Line::Submitting`], and an unnamed one for other lines.
-    pub fn submitting(line: &Line) -> Self {
-        let (name, part, seconds, predecessor, samples_before) = match line.clone() {
-            Line::Submitting { job, part, seconds, after, samples } => (job, part, seconds, after, samples),
-            _ => Default::default(),
-        };
-        let (id, end, driver_end) = (None, None, None);
-        let (cancel_requested, has_started) = (false, false);
-        Self { name, part, seconds, predecessor, id, samples_before, cancel_requested, end, has_started, driver_end }
-    }
-
-    /// Returns the id that users know, or the job's name if it has no id.
-    pub fn shown_id(&self) -> &str {
-        self.id.as_deref().unwrap_or(&self.name)
-    }
-
-    /// Returns true if the job's driver runs, as far as its record shows.
-    pub fn is_measuring(&self) -> bool {
-        self.end.is_none() && self.has_started && self.driver_end.is_none()
-    }
-
-    /// Returns true if the job has measured all points of its part.
-    pub fn is_through(&self) -> bool {
-        self.end.is_some() && self.driver_end.as_ref().is_some_and(|end| end.code == 0 && end.message.is_empty())
-    }
-
-    /// Returns true if the driver found a fault of the set-up, which another job would meet too.
-    pub fn met_setup_fault(&self) -> bool {
-        let code = ErrorKind::Setup.exit_code();
-        self.driver_end.as_ref().is_some_and(|end| end.code == code)
-    }
 }
 
 impl Jobs {
@@ -330,11 +179,13 @@ impl Jobs {
                 (Line::Refused { why, .. }, Some(job)) => job.end = Some((JobState::Failed, why, job.samples_before)),
                 (Line::Postponed { job: postponed, .. }, Some(_)) => jobs.retain(|job| job.name != postponed),
                 (Line::Cancelling { .. }, Some(job)) => job.cancel_requested = true,
-                (Line::Ended { state, why, samples, .. }, Some(job)) => job.end = Some((state, why, samples)),
+                (Line::Ended { state, why, samples, unix_seconds, .. }, Some(job)) => {
+                    (job.end, job.ended_at) = (Some((state, why, samples)), unix_seconds);
+                }
                 (_, None) => {}
             }
         }
-        jobs.iter_mut().filter(|job| job.end.is_none()).try_for_each(|job| self.update(job))?;
+        jobs.iter_mut().try_for_each(|job| self.update(job))?;
         Ok((options, jobs))
     }
 
@@ -352,8 +203,9 @@ impl Jobs {
         for line in read::<DriverLine>(&self.driver_file(&job.name))? {
             match line {
                 // A requeued job starts again.
-                DriverLine::Started { id, .. } => {
+                DriverLine::Started { id, unix_seconds, .. } => {
                     job.has_started = true;
+                    job.started_at = Some(unix_seconds);
                     job.driver_end = None;
                     job.id = job.id.take().or(id.filter(|id| is_id(id)));
                 }

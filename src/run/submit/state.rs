@@ -9,6 +9,7 @@ use crate::sweep::plan::{Entry, Plan, Progress, State};
 use apexmap_base::error::Result;
 use apexmap_base::point::LaunchSize;
 use apexmap_base::units::plural;
+use apexmap_measure::worker::unix_seconds;
 use apexmap_results::disk::Folder;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -27,6 +28,8 @@ pub struct Follower<'a> {
     /// The user who submitted the jobs, if it is another one. Their jobs are only watched: nothing is submitted, cancelled or
     /// recorded.
     pub other_owner: Option<String>,
+    /// Largest number of node hours that the jobs may take.
+    pub max_node_hours: Option<f64>,
     /// Whether the follower ends after it has submitted what the queue accepts.
     pub detaches: bool,
     pub queue: &'a mut dyn Queue,
@@ -124,7 +127,10 @@ pub fn record_end(
     let part = follower.parts.iter().find(|part| part.name == job.part);
     let samples = part.map_or(0, |part| count_samples(follower.plan, &progress, part).0);
     let (name, end_reason) = (job.name.clone(), end_reason.to_owned());
-    record(follower, &state.store, &Line::Ended { job: name, state: end_state, why: end_reason.clone(), samples })?;
+    let ended_at = Some(unix_seconds());
+    let why = end_reason.clone();
+    let line = Line::Ended { job: name, state: end_state, why, samples, unix_seconds: ended_at };
+    record(follower, &state.store, &line)?;
     let new_samples =
         samples.saturating_sub(std::mem::replace(state.sample_counts.entry(job.part.clone()).or_default(), samples));
     let reason = if end_reason.is_empty() { String::new() } else { format!(": {end_reason}") };
@@ -136,7 +142,7 @@ pub fn record_end(
         plural(new_samples, "sample")
     );
     follower.watcher.say(&text);
-    job.end = Some((end_state, end_reason, samples));
+    (job.end, job.ended_at) = (Some((end_state, end_reason, samples)), ended_at);
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! Submits the jobs of a part: one job, or a chain of jobs that each wait for the one before.
 
+use super::node_hours::{self, format_hours};
 use super::parts::{Part, chain};
 use super::queue::Submission;
 use super::record::{Job, Line};
@@ -7,6 +8,7 @@ use super::state::{FollowState, Follower};
 use crate::sweep::plan::Progress;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::units::{self, plural};
+use apexmap_measure::worker::unix_seconds;
 use std::time::{Instant, SystemTime};
 
 /// Largest number of jobs of a part in the queue. A longer chain grows as its jobs end.
@@ -33,6 +35,9 @@ pub fn fill_queue(
         if predecessor.as_ref().is_some_and(|job| job.id.is_none()) {
             break;
         }
+        if exceeds_hours(follower, state, part, seconds) {
+            break;
+        }
         let Some(job) = submit_job(follower, state, part, seconds, predecessor.as_ref(), samples)? else { break };
         state.postponed.remove(&part.name);
         if position == 0 && needed > MAX_QUEUED_JOBS {
@@ -46,6 +51,26 @@ pub fn fill_queue(
         predecessor = Some(job);
     }
     Ok(())
+}
+
+/// Returns true if a further job could take the sweep beyond its largest number of node hours. A part without open jobs then stops.
+fn exceeds_hours(follower: &Follower, state: &mut FollowState, part: &Part, seconds: f64) -> bool {
+    let Some(max_hours) = follower.max_node_hours else { return false };
+    let now = unix_seconds();
+    let used = node_hours::used(&state.store, &state.jobs, now) + node_hours::reserved(&state.store, &state.jobs, now);
+    let needed = used + node_hours::node_hours(part.nodes, seconds);
+    if needed <= max_hours {
+        return false;
+    }
+    if state.open_jobs().all(|job| job.part != part.name) {
+        let reason = format!(
+            "with a further job, this sweep may take {}, more than max_node_hours = {max_hours}; raise it (--max-node-hours) to \
+             measure the remaining points",
+            format_hours(needed)
+        );
+        state.stopped.insert(part.name.clone(), reason);
+    }
+    true
 }
 
 /// Submits a job and returns it, or `None` if the queue did not accept it.

@@ -43,6 +43,8 @@ pub struct LaunchSpec {
     pub preflight_seconds: f64,
     /// Whether Open MPI falls back to its one-sided component that uses only messages, if its default one cannot use the network.
     pub fallback: bool,
+    /// Largest number of node hours that the jobs of the sweep may take; `None` if the sweep sets none.
+    pub max_node_hours: Option<f64>,
     /// The options of jobs of a batch system; `None` if the sweep runs here.
     pub submit: Option<Submit>,
 }
@@ -141,6 +143,7 @@ pub fn launch(file: &File, page: &TomlSource) -> Result<LaunchSpec> {
         start_timeout_seconds: start_timeout(file, page)?,
         preflight_seconds: parse_seconds(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS),
         fallback: launch.fallback.unwrap_or(true),
+        max_node_hours: max_node_hours(file, page)?,
         submit: submit(file, page)?,
     })
 }
@@ -154,6 +157,17 @@ fn hosts(file: &File, page: &TomlSource) -> Result<Option<HostsSource>> {
         }
         (Some(hosts), None) => Ok(Some(HostsSource::List(hosts.get_ref().clone()))),
         (None, file) => Ok(file.as_ref().map(|file| HostsSource::File(PathBuf::from(file.get_ref())))),
+    }
+}
+
+/// Checks and returns `max_node_hours`.
+fn max_node_hours(file: &File, page: &TomlSource) -> Result<Option<f64>> {
+    match &file.launch.max_node_hours {
+        Some(hours) if !(hours.get_ref().is_finite() && *hours.get_ref() > 0.0) => {
+            let message = "max_node_hours must be greater than 0";
+            Err(page.error_at(hours.span(), message, "write max_node_hours = 100, or remove it"))
+        }
+        hours => Ok(hours.as_ref().map(|hours| *hours.get_ref())),
     }
 }
 

@@ -208,6 +208,9 @@ pub struct Launch {
     /// component cannot use the network; true by default. The fallback is reported and recorded. If false, such a launch is an
     /// error.
     pub fallback: Option<bool>,
+    /// Largest number of node hours that the jobs of the sweep may take. A sweep whose jobs may take more is not submitted.
+    #[schemars(with = "Option<f64>")]
+    pub max_node_hours: Option<Spanned<f64>>,
     /// The batch system of `apexmap run`, which submits the sweep as jobs and follows them.
     #[schemars(with = "Option<Submit>")]
     pub submit: Option<Spanned<Submit>>,

@@ -3,15 +3,19 @@
 use crate::batch::options::SubmitTable;
 use crate::batch::{self, JobOptions, JobScript, JobState, Template};
 use crate::campaign::interrupt::Interrupt;
+use crate::campaign::job_limits::{HourLimit, check_nodes};
 use crate::campaign::job_options::job_options;
 use crate::campaign::partition::Partition;
 use crate::campaign::plan_time::PlanTime;
-use crate::campaign::{Campaign, Conduct, Display, Measured};
+use crate::campaign::{Campaign, Conduct, Display, Measured, site_record};
 use crate::launch;
+use crate::site::Site;
 use crate::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, Measuring, Stopped, follow};
 use crate::submit::known::find_in_queue;
+use crate::submit::node_hours::{self, PlannedHours, format_hours};
 use crate::submit::parts::{chain, parts};
 use crate::submit::record::{Job, Line};
+use crate::submit::submission::MAX_QUEUED_JOBS;
 use crate::submit::{Jobs, Part, PartFile, System, log};
 use crate::sweep::cost;
 use crate::sweep::plan::{Entry, Progress};
@@ -19,6 +23,7 @@ use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::shell;
 use apexmap_base::terminal::{note, print};
 use apexmap_base::units::{self, NumberStyle, plural};
+use apexmap_measure::worker::unix_seconds;
 use apexmap_results::disk::Folder;
 use apexmap_theory::machine::Card;
 use std::path::Path;
@@ -40,7 +45,7 @@ pub fn is_wanted(campaign: &Campaign) -> Result<bool> {
             Ok(false)
         }
         (None, true) => Ok(true),
-        (_, false) => has_open_jobs(&jobs, &folder),
+        (_, false) => has_open_jobs(&jobs, &folder, &campaign.site),
     }
 }
 
@@ -48,7 +53,7 @@ pub fn is_wanted(campaign: &Campaign) -> Result<bool> {
 ///
 /// # Errors
 /// If the batch system does not know them. Only the user's own request makes apexmap submit or cancel jobs.
-fn has_open_jobs(store: &Jobs, folder: &Folder) -> Result<bool> {
+fn has_open_jobs(store: &Jobs, folder: &Folder, site: &Site) -> Result<bool> {
     if !store.exist() {
         return Ok(false);
     }
@@ -58,7 +63,7 @@ fn has_open_jobs(store: &Jobs, folder: &Folder) -> Result<bool> {
         return Ok(false);
     }
     let owner = store.other_owner()?;
-    let template = options.map(|options| batch::find_built_in(&options.system));
+    let template = options.map(|options| batch::find_trusted(&options.system, site.template()));
     let find_queued = |template| {
         find_in_queue(&mut System::new(template, &folder.path, &|| Ok(())).for_user(owner.clone()), &open_jobs)
     };
@@ -86,6 +91,8 @@ fn advise_colleague(owner: &str) -> String {
 /// Options of a command about jobs.
 pub struct JobRequest<'a> {
     pub flags: &'a SubmitTable,
+    /// Largest number of node hours requested by a flag.
+    pub max_node_hours: Option<f64>,
     /// Print the scripts of the jobs instead of submitting them.
     pub dry_run: bool,
     /// Submit what the queue accepts, and do not follow the jobs.
@@ -127,13 +134,17 @@ pub fn carry_out(
     };
     let retry_failed = conduct.retry_failed;
     let writer = Writer { campaign, folder: &folder, template: &template, options: &options, retry_failed };
+    let hours = HourLimit::new(campaign, request.max_node_hours);
+    let planned = plan_hours(&writer, &parts, &measuring);
     if request.dry_run {
-        print_jobs(&writer, &parts, &measuring)?;
-        return Ok(None);
+        print_jobs(&writer, &parts, &measuring, planned)?;
+        return hours.check(&store, planned).map(|()| None);
     }
     if let Some(owner) = store.other_owner()? {
         return watch_jobs(&writer, &store, &parts, (&measuring, display), owner).map(Some);
     }
+    hours.check(&store, planned)?;
+    check_nodes(campaign, &parts)?;
     // The launcher is only needed on the machine where the jobs run.
     launch::check_worker(&campaign.worker)?;
     Folder::create(&folder.path)?;
@@ -144,8 +155,9 @@ pub fn carry_out(
         folder.replace_card(card)?;
     }
     campaign.write_plan(&folder)?;
+    site_record::write(campaign, &folder, Some(request.flags))?;
     store.append(&Line::Options { options: Box::new(options.clone()), command: shell::command_words() })?;
-    let roles = Roles { other_owner: None, detaches: request.detaches };
+    let roles = Roles { other_owner: None, max_node_hours: hours.max, detaches: request.detaches };
     let stopped = follow_jobs(&writer, &parts, (&measuring, display), roles)?;
     if request.detaches && stopped.is_empty() {
         return describe_detached(&store, &folder).map(|()| None);
@@ -167,7 +179,7 @@ fn watch_jobs(
         return Err(Error::input(message, advise_colleague(&owner)));
     }
     note(&format!("{owner} submitted the jobs: they are followed, and nothing is submitted or written"));
-    let roles = Roles { other_owner: Some(owner.clone()), detaches: false };
+    let roles = Roles { other_owner: Some(owner.clone()), max_node_hours: None, detaches: false };
     let stopped = follow_jobs(writer, parts, display, roles)?;
     let folder = writer.folder;
     let progress = Progress::new(&writer.campaign.plan, &folder.outcomes()?);
@@ -189,9 +201,22 @@ fn describe_detached(store: &Jobs, folder: &Folder) -> Result<()> {
     ))
 }
 
+/// Returns the node hours of the jobs for the remaining points.
+fn plan_hours(writer: &Writer, parts: &[Part], measuring: &Measuring) -> PlannedHours {
+    let records = writer.folder.outcomes().unwrap_or_default();
+    let progress = Progress::new(&writer.campaign.plan, &records);
+    let mut planned = PlannedHours::default();
+    for part in parts {
+        let (seconds, launches) = measuring(&progress, &part.sizes);
+        planned.add_part(part, seconds, launches, writer.options.time_limit_seconds);
+    }
+    planned
+}
+
 /// Whose jobs are followed, and how long.
 struct Roles {
     other_owner: Option<String>,
+    max_node_hours: Option<f64>,
     detaches: bool,
 }
 
@@ -216,6 +241,7 @@ fn follow_jobs(
         options,
         retry_failed,
         other_owner: roles.other_owner,
+        max_node_hours: roles.max_node_hours,
         detaches: roles.detaches,
         queue: &mut queue,
         watcher: watcher.as_mut(),
@@ -231,6 +257,8 @@ fn follow_jobs(
     for (part, reason) in &stopped {
         note(&format!("{part}: {reason}"));
     }
+    let store = Jobs::new(folder);
+    note(&format!("the jobs took {}", format_hours(node_hours::used(&store, &store.read()?.1, unix_seconds()))));
     Ok(stopped)
 }
 
@@ -314,7 +342,7 @@ impl Writer<'_> {
 }
 
 /// Prints the scripts and the commands that would submit them.
-fn print_jobs(writer: &Writer, parts: &[Part], measuring: &Measuring) -> Result<()> {
+fn print_jobs(writer: &Writer, parts: &[Part], measuring: &Measuring, planned: PlannedHours) -> Result<()> {
     let records = writer.folder.outcomes().unwrap_or_default();
     let progress = Progress::new(&writer.campaign.plan, &records);
     let mut text = String::new();
@@ -327,11 +355,15 @@ fn print_jobs(writer: &Writer, parts: &[Part], measuring: &Measuring) -> Result<
         let (limit, count) = chain(seconds, launches, writer.options.time_limit_seconds);
         let chain =
             if count > 1 { format!(", a chain of {count} jobs, each after the one before") } else { String::new() };
+        let chain =
+            if count > MAX_QUEUED_JOBS { format!("{chain}, {MAX_QUEUED_JOBS} in the queue at a time") } else { chain };
         let (seconds, limit_text) = (units::number(seconds, NumberStyle::Rounded(2)), units::seconds(limit));
         text.push_str(&format!("# {}: about {seconds} s of measuring, time limit {limit_text}{chain}\n", part.name));
         text.push_str(&writer.script("am-001-000000", part, limit)?);
         let submit = batch::script::submit_command(writer.template, "SCRIPT", (count > 1).then_some("JOB"))?;
         text.push_str(&format!("# submitted with: {}\n\n", submit.join(" ")));
     }
+    let (expected, at_most) = (format_hours(planned.expected), format_hours(planned.at_most));
+    text.push_str(&format!("# about {expected} of measuring, at most {at_most} by the time limits\n"));
     print(&text)
 }

@@ -2,7 +2,7 @@
 
 use crate::campaign::interrupt::{self, Interrupt};
 use crate::campaign::starter::Starter;
-use crate::campaign::{Campaign, Conduct, Display, Measured, trial};
+use crate::campaign::{Campaign, Conduct, Display, Measured, site_record, trial};
 use apexmap_base::error::Result;
 use apexmap_base::terminal::note;
 use apexmap_base::units::plural;
@@ -22,6 +22,7 @@ pub fn carry_out(campaign: &Campaign, card: Option<&Card>, conduct: Conduct, dis
         folder.replace_card(card)?;
     }
     campaign.write_plan(&folder)?;
+    site_record::write(campaign, &folder, None)?;
     announce(campaign, &folder);
     let interrupt = Interrupt::catch();
     let interrupted = || interrupt.check();

@@ -1,0 +1,183 @@
+//! Tests the settings of a site file: the workers start, their MPI is that of the launcher, and compute nodes can see the files.
+
+use super::starter::Starter;
+use super::{Campaign, Request, trial, worker};
+use crate::launch::{self, LauncherEntry, srun};
+use crate::site::Site;
+use crate::sweep::driver::Watcher;
+use crate::sweep::execute::Ending;
+use crate::sweep::forecast::OpenLaunch;
+use crate::sweep::plan::{Plan, WorkerInfo};
+use crate::sweep::watch::Watch;
+use crate::sweep::{self, Machine};
+use apexmap_base::error::{Error, ErrorKind, Result};
+use apexmap_base::point::{LaunchSize, Point};
+use apexmap_base::sample::{Launch, Phase, Sample};
+use apexmap_measure::comm::TransportKind;
+use apexmap_measure::worker::{self as measure_worker, Repeat};
+use apexmap_results::table::quietness::Quietness;
+use nix::sys::statfs::statfs;
+use std::path::Path;
+use std::time::Duration;
+
+/// A test, and its outcome.
+pub struct SiteTest {
+    pub subject: String,
+    pub outcome: Outcome,
+}
+
+/// The outcome of a test with its text.
+pub enum Outcome {
+    Passed(String),
+    /// It cannot be decided here.
+    Open(String),
+    Failed(String),
+}
+
+type Report<'a> = &'a mut dyn FnMut(SiteTest) -> Result<()>;
+
+/// Longest time for a worker to describe itself.
+const INFO_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Tests each worker of the site file with its launchers, and the file systems of the workers and of `out`, the folder of results.
+///
+/// # Errors
+/// If `report` or `interrupted` returns an error.
+pub fn check(site: &Site, out: &Path, interrupted: &dyn Fn() -> Result<()>, report: Report) -> Result<()> {
+    for (key, worker) in &site.file.workers {
+        let subject = format!("workers.{key}");
+        let info = match describe_worker(worker) {
+            Ok(info) => info,
+            Err(error) => {
+                report(SiteTest { subject, outcome: Outcome::Failed(error.message) })?;
+                continue;
+            }
+        };
+        let library = info.mpi_library.clone().unwrap_or_default();
+        let library_name = library.split(',').next().unwrap_or_default();
+        let text = format!("{} starts; it is built for {library_name}", worker.display());
+        report(SiteTest { subject: subject.clone(), outcome: Outcome::Passed(text) })?;
+        report(SiteTest { subject: format!("{subject}, file system"), outcome: judge_file_system(worker) })?;
+        for launcher in launch::launchers_for(TransportKind::Mpi).filter(|launcher| is_tried(launcher, key, &library)) {
+            let outcome = try_launcher(launcher, worker, &library, out, interrupted)?;
+            report(SiteTest { subject: format!("{subject}, launcher {}", launcher.id), outcome })?;
+        }
+    }
+    report(SiteTest { subject: format!("folder {}", out.display()), outcome: judge_file_system(out) })
+}
+
+/// Asks a worker for its description. It must be of this version, and support MPI.
+fn describe_worker(path: &Path) -> Result<WorkerInfo> {
+    let info = worker::query_info(path, INFO_TIMEOUT)?;
+    let own_version = measure_worker::info().build.version;
+    if !info.transports.iter().any(|name| *name == TransportKind::Mpi.name()) {
+        return Err(Error::environment(format!("{} is built without MPI", path.display()), ""));
+    }
+    if info.build.version != own_version {
+        let message = format!("{} is version {}, this program is {own_version}", path.display(), info.build.version);
+        return Err(Error::environment(message, ""));
+    }
+    Ok(info)
+}
+
+/// Returns true if the key of the site file applies to the launcher. The key `mpi` applies to those that are installed and not of
+/// another MPI.
+fn is_tried(launcher: &LauncherEntry, key: &str, library: &str) -> bool {
+    let is_of_library = match launcher.id {
+        "openmpi" => library.contains("Open MPI"),
+        "mpich" => library.contains("MPICH"),
+        _ => !launcher.takes_command,
+    };
+    key == launcher.id || key == "mpi" && is_of_library && is_installed(launcher)
+}
+
+fn is_installed(launcher: &LauncherEntry) -> bool {
+    let search_path = std::env::var_os("PATH").unwrap_or_default();
+    let this_program = std::env::current_exe().unwrap_or_default();
+    (launcher.make)(&[]).and_then(|launcher| launch::check(launcher.as_ref(), &this_program, &search_path)).is_ok()
+}
+
+/// Starts the worker on two ranks, unless each launch waits in a queue.
+fn try_launcher(
+    launcher: &'static LauncherEntry,
+    worker: &Path,
+    library: &str,
+    out: &Path,
+    interrupted: &dyn Fn() -> Result<()>,
+) -> Result<Outcome> {
+    if launcher.waits_in_queue() {
+        let plugins = srun::describe_plugins(library).filter(|_| launcher.id == "srun");
+        let plugins = plugins.map_or(String::new(), |text| format!("; {text}"));
+        return Ok(Outcome::Open(format!("run this command in an allocation to try the launcher{plugins}")));
+    }
+    let text = format!(
+        "name = \"site-check\"\n[fixed]\nkernel = \"message_rate.ping_pong\"\nranks = 2\n[launch]\ntransport = \"mpi\"\n\
+         launcher = \"{}\"\npreflight = 0\n",
+        launcher.id
+    );
+    let try_ranks = || {
+        let sweep = sweep::parse(&text, Path::new("site-check.toml"), Machine::detect())?;
+        let request =
+            Request { worker: Some(worker.to_owned()), out: Some(out.join("site-check")), ..Request::default() };
+        let campaign = Campaign::plan_sweep(sweep, &request)?;
+        let size = trial::largest_launch(&campaign).ok_or_else(|| Error::internal("a sweep without a launch"))?;
+        trial::carry_out(&campaign, size, &Starter::check(&campaign)?, &|_: &Plan| Box::new(Silent), interrupted)
+    };
+    match try_ranks() {
+        Ok(trial) => {
+            let first = trial::describe(&trial.launch, &trial.samples);
+            let ranks = first.lines().find_map(|line| line.strip_prefix("ranks")).unwrap_or_default();
+            Ok(Outcome::Passed(format!("ranks {}", ranks.trim())))
+        }
+        Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) => Err(error),
+        Err(error) => Ok(Outcome::Failed(format!("{}; {}", error.message, error.help))),
+    }
+}
+
+/// Numbers of file systems (linux/magic.h and the manual of statfs), and their names.
+const SHARED_FILE_SYSTEMS: [(u64, &str); 12] = [
+    (0x6969, "NFS"),
+    (0x0BD0_0BD0, "Lustre"),
+    (0x4750_4653, "GPFS"),
+    (0x1983_0326, "BeeGFS"),
+    (0x00C3_6400, "Ceph"),
+    (0xAAD7_AAEA, "PanFS"),
+    (0x2003_0528, "OrangeFS"),
+    (0x5346_414F, "AFS"),
+    (0xFF53_4D42, "CIFS"),
+    (0xFE53_4D42, "SMB"),
+    (0x0116_1970, "GFS2"),
+    (0x7461_636F, "OCFS2"),
+];
+
+/// Judges by the kind of the file system whether compute nodes see the path.
+fn judge_file_system(path: &Path) -> Outcome {
+    let existing = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
+    let number = match statfs(existing) {
+        Ok(state) => state.filesystem_type().0 as u64 & 0xFFFF_FFFF,
+        Err(error) => return Outcome::Failed(format!("cannot read its file system: {error}")),
+    };
+    match SHARED_FILE_SYSTEMS.iter().find(|(known, _)| *known == number) {
+        Some((_, name)) => Outcome::Passed(format!("on {name}, which is shared between nodes")),
+        None => Outcome::Open(format!(
+            "on a file system of kind {number:#x}, which is not known to be shared; check that compute nodes see the same files"
+        )),
+    }
+}
+
+/// Shows nothing.
+struct Silent;
+
+impl Watcher for Silent {
+    fn begin(&mut self, _: &[OpenLaunch], _: Repeat) {}
+    fn report_launch(&mut self, _: &str, _: u32, _: LaunchSize, _: usize) {}
+    fn report_placement(&mut self, _: &Launch) {}
+    fn report_start(&mut self, _: &Point, _: &[f64]) {}
+    fn report_progress(&mut self, _: Phase, _: Option<f64>) {}
+    fn report_preflight(&mut self, _: Quietness, _: &str) {}
+    fn report_sample(&mut self, _: &Sample, _: bool, _: &Watch) {}
+    fn say(&mut self, _: &str) {}
+    fn tick(&mut self) {}
+    fn report_end(&mut self, _: &Ending) {}
+    fn report_misfit(&mut self) {}
+}

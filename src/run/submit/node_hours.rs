@@ -1,0 +1,56 @@
+//! Node hours: the number of nodes of jobs times their hours, which sites charge.
+
+use super::parts::{Part, chain};
+use super::record::{Job, Jobs};
+use apexmap_base::units::{self, NumberStyle};
+
+const SECONDS_PER_HOUR: f64 = 3600.0;
+
+/// The node hours of the jobs that a sweep still needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PlannedHours {
+    /// Those of the estimated measuring time.
+    pub expected: f64,
+    /// Those of all jobs up to their time limits.
+    pub at_most: f64,
+}
+
+impl PlannedHours {
+    /// Adds the jobs of a part with this measuring time in seconds and number of launches. No job is longer than `limit`.
+    pub fn add_part(&mut self, part: &Part, measuring: f64, launches: usize, limit: Option<f64>) {
+        if launches == 0 {
+            return;
+        }
+        let (seconds, jobs) = chain(measuring, launches, limit);
+        self.expected += node_hours(part.nodes, measuring);
+        self.at_most += node_hours(part.nodes, seconds * jobs as f64);
+    }
+}
+
+/// Returns the node hours of this number of nodes in this time.
+pub fn node_hours(nodes: usize, seconds: f64) -> f64 {
+    nodes as f64 * seconds / SECONDS_PER_HOUR
+}
+
+/// Returns the node hours that jobs took until `now`, by the times of their drivers. Jobs without a readable part file do not count.
+pub fn used(store: &Jobs, jobs: &[Job], now: f64) -> f64 {
+    let hours = |job: &Job| {
+        let part = job.has_started.then(|| Jobs::read_part(&store.part_file(&job.name)).ok()).flatten();
+        part.map_or(0.0, |file| node_hours(file.part.nodes, job.ran_seconds(now)))
+    };
+    jobs.iter().map(hours).sum()
+}
+
+/// Returns the node hours that the open jobs may still take until their time limits.
+pub fn reserved(store: &Jobs, jobs: &[Job], now: f64) -> f64 {
+    let hours = |job: &Job| {
+        let part = Jobs::read_part(&store.part_file(&job.name)).ok();
+        part.map_or(0.0, |file| node_hours(file.part.nodes, job.seconds - job.ran_seconds(now)))
+    };
+    jobs.iter().filter(|job| job.end.is_none()).map(hours).sum()
+}
+
+/// Formats node hours with two digits.
+pub fn format_hours(hours: f64) -> String {
+    format!("{} node hours", units::number(hours, NumberStyle::Rounded(2)))
+}
