@@ -21,13 +21,14 @@ use apexmap_run::submit::parts::{chain, parts};
 use apexmap_run::submit::record::{DriverLine, Job, Line};
 use apexmap_run::submit::submission::MAX_QUEUED_JOBS;
 use apexmap_run::submit::{Jobs, Part, PartFile, Queue, Submission, System, log};
+use apexmap_run::sweep::cost::{estimate, learned_factors};
 use apexmap_run::sweep::driver::{DriverInputs, drive};
 use apexmap_run::sweep::plan::{Context, Plan, Progress};
 use apexmap_run::sweep::{Machine, parse_time};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
@@ -377,7 +378,8 @@ impl Case {
                 let part = PartFile { job: job.into(), part, machine, seconds, retry_failed };
                 Jobs::new(&folder).prepare("#!/bin/sh\n", &part)
             },
-            measuring: &move |_, _| (measuring, 2),
+            // In proportion to the 36 samples of the plan.
+            measuring: &move |progress, _| (measuring * (36 - progress.samples()) as f64 / 36.0, 2),
             cost: &|_| 1.0,
             interrupted: &|| Ok(()),
             ask_every: Duration::ZERO,
@@ -539,11 +541,11 @@ fn a_detached_command_submits_what_the_queue_accepts() {
     let mut case = Case::new(&[End::InOrder(20), End::Well]);
     (case.measuring, case.limit, case.detaches) = (1000.0, Some(600.0), true);
     assert!(case.follow().expect("an end").is_empty());
-    assert_eq!((case.cluster.jobs.len(), case.cluster.cancelled.len()), (4, 0));
+    assert_eq!((case.cluster.jobs.len(), case.cluster.cancelled.len()), (3, 0));
     case.detaches = false;
     assert!(case.follow().expect("an end").is_empty());
     case.assert_whole();
-    assert_eq!(case.cluster.jobs.len(), 4, "the same jobs");
+    assert_eq!(case.cluster.jobs.len(), 3, "the same jobs");
 }
 
 impl Case {
@@ -1107,6 +1109,102 @@ impl LoginNode {
         let output = output(&mut command);
         (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
     }
+}
+
+#[test]
+fn no_job_is_submitted_beyond_the_node_hours() {
+    let mut case = Case::new(&[End::InOrder(9); 9]);
+    // Each job takes 4 nodes for 600 s, which are 0.67 node hours.
+    (case.measuring, case.limit, case.max_node_hours) = (1000.0, Some(600.0), Some(1.5));
+    let stopped = case.follow().expect("an end");
+    assert_eq!((case.cluster.jobs.len(), case.cluster.most_queued), (2, 2));
+    assert!(stopped["all"].contains("more than max_node_hours = 1.5"), "{stopped:?}");
+    let mut case = Case::new(&[]);
+    case.max_node_hours = Some(0.1);
+    let stopped = case.follow().expect("an end");
+    assert!(stopped["all"].contains("0.33 node hours, more than max_node_hours = 0.1"), "{stopped:?}");
+    assert!(case.cluster.jobs.is_empty());
+}
+
+#[test]
+fn a_sweep_that_may_take_too_many_node_hours_is_refused() {
+    let site = LoginNode::new("");
+    let sweep = "[fixed]\nkernel = \"apex_map.sequential\"\nM = 4096\nL = 1\n[launch]\nmax_node_hours = 0.05\n";
+    std::fs::write(site.scratch.join("s.toml"), sweep).expect("a file");
+    let (code, messages) = site.apexmap(&["run", "s.toml", "--submit=slurm", "--dry-run"]);
+    assert_eq!(code, Some(2), "{messages}");
+    assert!(messages.contains("at most 0.083 node hours by the time limits"), "{messages}");
+    assert!(
+        messages.contains("the jobs may take 0.083 node hours")
+            && messages.contains("max_node_hours in [launch] allows 0.05"),
+        "{messages}"
+    );
+    let run = ["run", "s.toml", "--submit=slurm", "--dry-run", "--max-node-hours", "1"];
+    let (code, messages) = site.apexmap(&run);
+    assert_eq!(code, Some(0), "a flag comes before the sweep: {messages}");
+}
+
+#[test]
+fn the_state_of_a_result_is_printed_as_json_with_its_exit_code() {
+    let site = LoginNode::new("case $0 in *squeue) echo \"7|$STATE|am-1|Priority|N/A\";; esac");
+    std::fs::write(site.scratch.join("tiny.toml"), TINY_SWEEP).expect("a file");
+    let folder = Folder::create(&site.scratch.join("results/r")).expect("a folder");
+    let state = |word: &str| {
+        // Let it ask again.
+        let _ = std::fs::remove_file(Jobs::new(&folder).asked_file());
+        let arguments = ["status", "results/r", "--json", "--exit-code"];
+        let (code, text) = site.apexmap_with(&arguments, &[("STATE", word)]);
+        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(value["exit_code"].as_i64(), code.map(i64::from), "{text}");
+        (code, value)
+    };
+    let store = Jobs::new(&folder);
+    store.create().expect("a folder");
+    let submitting =
+        Line::Submitting { job: "am-1".into(), part: "all".into(), seconds: 60.0, after: None, samples: 0 };
+    let submitted = Line::Submitted { job: "am-1".into(), id: "7".into() };
+    let options = Line::Options { options: Box::new(options(1)), command: Vec::new() };
+    [options, submitting, submitted].iter().try_for_each(|line| store.append(line)).expect("lines");
+    let (code, value) = state("PENDING");
+    assert_eq!((code, value["state"].as_str()), (Some(10), Some("queued")));
+    assert_eq!(
+        (value["jobs"][0]["state"].as_str(), value["jobs"][0]["reason"].as_str()),
+        (Some("waiting"), Some("Priority"))
+    );
+    let (code, value) = state("RUNNING");
+    assert_eq!((code, value["state"].as_str()), (Some(11), Some("running")));
+    let list = site.apexmap_with(&["status", "--all"], &[("STATE", "RUNNING")]).1;
+    assert!(list.contains("results/r") && list.contains("1 open job"), "{list}");
+    // A set-up fault.
+    let help = "set it up".to_owned();
+    let started = DriverLine::Started { id: None, host: "n1".into(), unix_seconds: 1.0 };
+    let ended = DriverLine::Ended { code: 6, message: "wrong MPI".into(), help, ran_seconds: Some(5.0) };
+    [started, ended].iter().try_for_each(|line| store.append_driver_line("am-1", line)).expect("lines");
+    let (job, why) = ("am-1".to_owned(), "wrong MPI".to_owned());
+    store.append(&Line::Ended { job, state: JobState::Failed, why, samples: 0, unix_seconds: None }).expect("a line");
+    std::fs::write(folder.points(), "{\"key\":\"k\",\"kernel\":\"apex_map.sequential\",\"ranks\":1,\"params\":{}}\n")
+        .expect("a plan");
+    let (code, value) = state("PENDING");
+    assert_eq!((code, value["state"].as_str()), (Some(6), Some("set-up-fault")), "{value}");
+    assert_eq!(value["jobs"][0]["help"].as_str(), Some("set it up"));
+    // A complete result, measured here.
+    let (code, messages) = site.apexmap(&["run", "tiny.toml", "--no-report", "--out", "results/s"]);
+    assert_eq!(code, Some(0), "{messages}");
+    let (code, text) = site.apexmap(&["status", "results/s", "--json", "--exit-code"]);
+    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!((code, value["state"].as_str(), value["points"]["done"].as_u64()), (Some(0), Some("done"), Some(2)));
+    let list: serde_json::Value = serde_json::from_str(&site.apexmap(&["status", "--all", "--json"]).1).expect("JSON");
+    assert_eq!(list.as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn the_first_samples_of_a_kernel_scale_the_time_of_its_other_points() {
+    let plan = plan();
+    let first = &plan.entries[0];
+    let costs = HashMap::from([(first.key.clone(), 10.0 * estimate(&first.point))]);
+    let factors = learned_factors(&plan.entries, &costs, estimate);
+    assert!((factors["apex_map.two_sided"] - 10.0).abs() < 1e-9, "{factors:?}");
+    assert!(learned_factors(&plan.entries, &HashMap::new(), estimate).is_empty());
 }
 
 #[test]

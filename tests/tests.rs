@@ -47,6 +47,7 @@
 //!   reported
 //! - `samples`: varying columns, groups, mixtures, the registry of columns
 //! - `cube`: medians as arrays over named axes, their slices, ratios and slopes, and the map of elasticities
+//! - `archive`: results as one file with checksums
 //! - `spec`: sweep files, their expansion and their errors
 //! - `quickstart`: the quickstart on machines of several kinds
 //! - `driver`: launches, retries, budgets, resuming
@@ -104,6 +105,7 @@ mod needs;
 
 mod apex_map;
 mod architecture;
+mod archive;
 mod arena;
 mod baseline;
 mod batch;

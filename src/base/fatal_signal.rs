@@ -64,7 +64,7 @@ extern "C" fn print_backtrace(signal: c_int, info: *mut siginfo_t, _: *mut c_voi
         // SAFETY: a plain system call.
         unsafe { libc::alarm(0) };
     }
-    let index = SIGNALS.iter().position(|known| *known as c_int == signal);
+    let index = SIGNALS.iter().position(|caught| *caught as c_int == signal);
     let old_action = index.and_then(|index| OLD_ACTIONS.get()?.get(index)?.as_ref());
     match (Signal::try_from(signal), old_action) {
         // The instruction is executed again when this handler returns, and meets the old action.

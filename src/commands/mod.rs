@@ -1,5 +1,6 @@
 //! The commands: one file each, and one line each in `commands!`.
 
+mod archive;
 mod calibrate;
 mod cancel;
 mod card;
@@ -76,6 +77,8 @@ commands! {
     Plot => plot,
     /// Show medians with 95 % intervals of any columns, by groups of samples
     Query => query,
+    /// Pack a result into one file with checksums
+    Archive => archive,
     /// Write samples as CSV, JSON lines or the input of Extra-P
     Export => export,
     /// Redraw a result's figures and rewrite its report

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 /// Version of the fields of `--json`. It changes when a field changes its meaning or is removed.
 const VERSION: u32 = 1;
 
-/// What a result needs next.
+/// The progress of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
@@ -200,7 +200,7 @@ impl Facts {
             samples: SampleCounts { successful: self.progress.samples(), stale: self.progress.stale },
             jobs: rows,
             owner: self.owner.clone(),
-            node_hours: node_hours::used(&self.store, &self.jobs, unix_seconds()),
+            node_hours: node_hours::hours_used(&self.store, &self.jobs, unix_seconds()),
             failures: self.failures(),
         })
     }

@@ -11,6 +11,7 @@
 //! samples.parquet   one row per sample, made from the journals; any Parquet reader opens it
 //! ```
 
+pub mod archive;
 pub mod compaction;
 pub mod folder;
 pub mod journal;

@@ -32,7 +32,7 @@ impl HourLimit {
     pub fn check(&self, store: &Jobs, planned: PlannedHours) -> Result<()> {
         let Some(max) = self.max else { return Ok(()) };
         let jobs = if store.exist() { store.read()?.1 } else { Vec::new() };
-        let used = node_hours::used(store, &jobs, unix_seconds());
+        let used = node_hours::hours_used(store, &jobs, unix_seconds());
         // Open jobs are followed in any case; the follower submits no job that exceeds the limit.
         let has_open_jobs = jobs.iter().any(|job| job.end.is_none());
         if has_open_jobs || used + planned.at_most <= max {

@@ -32,6 +32,8 @@ impl PlanTime {
     pub fn new(plan: &Plan, records: &[Record<SampleOutcome>], progress: &Progress, card: Option<&Card>) -> Self {
         let costs = cost::mean_sample_costs(records);
         let limits = card.map(Limits::from_card);
+        let estimate = |point: &Point| cost::estimate(point) + cost::oversubscription_cost(&plan.context, point.ranks);
+        let factors = cost::learned_factors(&plan.entries, &costs, estimate);
         let sources = [const { Cell::new(0) }; 3];
         let cost = |entry: &Entry| {
             let card_cost = || limits.as_ref().and_then(|limits| cost_by_card(&entry.point, limits, &plan.context));
@@ -41,7 +43,8 @@ impl PlanTime {
                     (1, card_cost + cost::oversubscription_cost(&plan.context, entry.point.ranks))
                 }
                 (None, None) => {
-                    (2, cost::estimate(&entry.point) + cost::oversubscription_cost(&plan.context, entry.point.ranks))
+                    let factor = factors.get(entry.point.kernel.as_str()).copied().unwrap_or(1.0);
+                    (2, factor * estimate(&entry.point))
                 }
             };
             sources[source].set(sources[source].get() + 1);

@@ -157,7 +157,7 @@ fn judge_file_system(path: &Path) -> Outcome {
         Ok(state) => state.filesystem_type().0 as u64 & 0xFFFF_FFFF,
         Err(error) => return Outcome::Failed(format!("cannot read its file system: {error}")),
     };
-    match SHARED_FILE_SYSTEMS.iter().find(|(known, _)| *known == number) {
+    match SHARED_FILE_SYSTEMS.iter().find(|(kind, _)| *kind == number) {
         Some((_, name)) => Outcome::Passed(format!("on {name}, which is shared between nodes")),
         None => Outcome::Open(format!(
             "on a file system of kind {number:#x}, which is not known to be shared; check that compute nodes see the same files"

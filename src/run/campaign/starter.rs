@@ -76,13 +76,14 @@ impl Starter {
         let fallback = Fallback::new(campaign, folder)?;
         fallback.note().iter().for_each(|text| watcher.say(text));
         let command = |job: &Path, size: LaunchSize| -> CommandLine {
-            let job = launch_job(
+            let mut job = launch_job(
                 (&campaign.plan.context, &campaign.hosts),
                 (&self.program, &campaign.worker),
                 job,
                 size,
                 machine,
             );
+            job.variables.extend(site_variables.iter().map(|(name, _)| name.clone()));
             let mut line = launcher.command(&job);
             line.env.extend(plugin_variable.clone().into_iter().chain(fallback.variable()));
             line.env.extend(site_variables.clone());

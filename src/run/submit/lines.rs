@@ -1,4 +1,4 @@
-//! The lines of the record of jobs, and what they say about a job.
+//! The lines of the record of jobs, and the job that they describe.
 
 use super::Part;
 use crate::batch::{JobOptions, JobState};

@@ -33,7 +33,7 @@ pub fn node_hours(nodes: usize, seconds: f64) -> f64 {
 }
 
 /// Returns the node hours that jobs took until `now`, by the times of their drivers. Jobs without a readable part file do not count.
-pub fn used(store: &Jobs, jobs: &[Job], now: f64) -> f64 {
+pub fn hours_used(store: &Jobs, jobs: &[Job], now: f64) -> f64 {
     let hours = |job: &Job| {
         let part = job.has_started.then(|| Jobs::read_part(&store.part_file(&job.name)).ok()).flatten();
         part.map_or(0.0, |file| node_hours(file.part.nodes, job.ran_seconds(now)))
@@ -42,7 +42,7 @@ pub fn used(store: &Jobs, jobs: &[Job], now: f64) -> f64 {
 }
 
 /// Returns the node hours that the open jobs may still take until their time limits.
-pub fn reserved(store: &Jobs, jobs: &[Job], now: f64) -> f64 {
+pub fn hours_reserved(store: &Jobs, jobs: &[Job], now: f64) -> f64 {
     let hours = |job: &Job| {
         let part = Jobs::read_part(&store.part_file(&job.name)).ok();
         part.map_or(0.0, |file| node_hours(file.part.nodes, job.seconds - job.ran_seconds(now)))

@@ -57,7 +57,8 @@ pub fn fill_queue(
 fn exceeds_hours(follower: &Follower, state: &mut FollowState, part: &Part, seconds: f64) -> bool {
     let Some(max_hours) = follower.max_node_hours else { return false };
     let now = unix_seconds();
-    let used = node_hours::used(&state.store, &state.jobs, now) + node_hours::reserved(&state.store, &state.jobs, now);
+    let used = node_hours::hours_used(&state.store, &state.jobs, now)
+        + node_hours::hours_reserved(&state.store, &state.jobs, now);
     let needed = used + node_hours::node_hours(part.nodes, seconds);
     if needed <= max_hours {
         return false;

@@ -1,6 +1,6 @@
 //! Estimates the wall time of a sample in seconds, before the sweep runs.
 
-use super::plan::Context;
+use super::plan::{Context, Entry};
 use apexmap_base::point::{Point, Value};
 use apexmap_measure::comm::TransportKind;
 use apexmap_measure::hardware::Hardware;
@@ -30,6 +30,26 @@ pub fn mean_sample_costs(records: &[Record<SampleOutcome>]) -> HashMap<String, f
         }
     }
     sums.into_iter().map(|(key, (sum, count))| (key.to_owned(), sum / count)).collect()
+}
+
+/// Returns the ratio of measured to estimated wall times, by kernel: the first samples show how fast this machine is at the other
+/// points. `costs` are the measured times by key, and `estimate` returns the estimate of a point.
+pub fn learned_factors<'a>(
+    entries: &'a [Entry],
+    costs: &HashMap<String, f64>,
+    estimate: impl Fn(&Point) -> f64,
+) -> HashMap<&'a str, f64> {
+    let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
+    for entry in entries {
+        if let Some(measured) = costs.get(&entry.key) {
+            let sum = sums.entry(&entry.point.kernel).or_default();
+            *sum = (sum.0 + measured, sum.1 + estimate(&entry.point));
+        }
+    }
+    sums.into_iter()
+        .filter(|(_, (_, sum))| *sum > 0.0)
+        .map(|(kernel, (measured, sum))| (kernel, measured / sum))
+        .collect()
 }
 
 /// Estimates the wall time of a sample from the kernel's work on a typical machine: 50 ns per operation, unless operations take

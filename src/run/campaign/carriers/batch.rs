@@ -258,7 +258,7 @@ fn follow_jobs(
         note(&format!("{part}: {reason}"));
     }
     let store = Jobs::new(folder);
-    note(&format!("the jobs took {}", format_hours(node_hours::used(&store, &store.read()?.1, unix_seconds()))));
+    note(&format!("the jobs took {}", format_hours(node_hours::hours_used(&store, &store.read()?.1, unix_seconds()))));
     Ok(stopped)
 }
 

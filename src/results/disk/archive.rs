@@ -1,0 +1,156 @@
+//! Archives of results: one compressed tar file with all files of a result, their SHA-256 checksums and the versions of programs.
+
+use crate::disk::Folder;
+use apexmap_base::error::{Error, Result};
+use apexmap_base::{new_file, regular_file};
+use apexmap_measure::provenance;
+use apexmap_measure::worker::unix_seconds;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+use tar::{Builder, Header};
+
+/// The file with the checksums, in the format of `sha256sum`.
+pub const CHECKSUMS: &str = "SHA256SUMS";
+/// The file with the program that wrote the archive, its host and the time.
+const ORIGIN: &str = "archive.json";
+
+/// The contents of an archive.
+pub struct Archived {
+    /// The folder in the archive that holds all files.
+    pub name: String,
+    pub files: usize,
+    /// Total size of the files, in bytes.
+    pub bytes: u64,
+}
+
+/// Packs a result into a new file. Locks and unfinished files are left out.
+///
+/// # Errors
+/// If the file exists, a program writes to the result, a link leads out of the result or to a folder, or a file cannot be read.
+pub fn write(result: &Folder, target: &Path) -> Result<Archived> {
+    if target.symlink_metadata().is_ok() {
+        let message = format!("{} exists already", target.display());
+        return Err(Error::input(message, "name another file with --out, or remove it"));
+    }
+    let _lock = result.path.join(".lock").is_file().then(|| result.lock()).transpose()?;
+    let root = fs::canonicalize(&result.path).map_err(|e| Error::file("find", &result.path, e))?;
+    let name = root.file_name().map_or("result".to_owned(), |name| name.to_string_lossy().into_owned());
+    let mut files = Vec::new();
+    list_files(&root, &root, &mut files)?;
+    files.sort();
+    let mut archived = Archived { name: name.clone(), files: 0, bytes: 0 };
+    new_file::write_user_file(target, |file| {
+        let write_error = |error: io::Error| Error::file("write", target, error);
+        let mut archive = Builder::new(GzEncoder::new(file, Compression::default()));
+        let mut checksums = String::new();
+        for path in &files {
+            let relative = path.strip_prefix(&root).unwrap_or(path);
+            let (hash, bytes) = append_file(&mut archive, path, &Path::new(&name).join(relative))?;
+            checksums.push_str(&format!("{hash}  {}\n", relative.display()));
+            archived.files += 1;
+            archived.bytes += bytes;
+        }
+        let origin = describe_origin()?;
+        checksums.push_str(&format!("{}  {ORIGIN}\n", to_hex(Sha256::digest(&origin).as_ref())));
+        for (file_name, text) in [(ORIGIN, &origin), (CHECKSUMS, &checksums)] {
+            let mut header = header(text.len() as u64, unix_seconds() as u64);
+            let place = Path::new(&name).join(file_name);
+            archive.append_data(&mut header, place, text.as_bytes()).map_err(write_error)?;
+        }
+        let encoder = archive.into_inner().map_err(write_error)?;
+        encoder.finish().map_err(write_error)?.flush().map_err(write_error)
+    })?;
+    Ok(archived)
+}
+
+/// Lists the regular files in a folder of a result.
+fn list_files(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    let entries = fs::read_dir(folder).map_err(|e| Error::file("list", folder, e))?;
+    for entry in entries {
+        let entry = entry.map_err(|e| Error::file("list", folder, e))?;
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        // Locks and files that a killed writer left.
+        if name.starts_with('.') && name != ".made" {
+            continue;
+        }
+        let kind = entry.file_type().map_err(|e| Error::file("read", &path, e))?;
+        if kind.is_dir() {
+            list_files(root, &path, files)?;
+        } else if kind.is_symlink() {
+            check_link(root, &path)?;
+            files.push(path);
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a link leads to a file of the same result.
+fn check_link(root: &Path, path: &Path) -> Result<()> {
+    let target = fs::canonicalize(path).map_err(|e| Error::file("follow the link", path, e))?;
+    if target.starts_with(root) && target.is_file() {
+        return Ok(());
+    }
+    let message = format!("{} is a link to {}, which is not a file of this result", path.display(), target.display());
+    Err(Error::input(message, "replace the link by the file, or remove it"))
+}
+
+/// Appends a file, and returns its checksum and size.
+fn append_file(archive: &mut Builder<impl Write>, path: &Path, place: &Path) -> Result<(String, u64)> {
+    let read_error = |error: io::Error| Error::file("read", path, error);
+    let file = regular_file::open(path).map_err(read_error)?;
+    let metadata = file.metadata().map_err(read_error)?;
+    let age = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let mut header = header(metadata.len(), age.map_or(0, |age| age.as_secs()));
+    let mut reader = HashingReader { file, left: metadata.len(), hash: Sha256::new() };
+    archive.append_data(&mut header, place, &mut reader).map_err(|e| Error::file("pack", path, e))?;
+    match reader.left {
+        0 => Ok((to_hex(reader.hash.finalize().as_ref()), metadata.len())),
+        _ => Err(Error::file("pack", path, "it became shorter meanwhile")),
+    }
+}
+
+fn header(bytes: u64, modified_at: u64) -> Header {
+    let mut header = Header::new_gnu();
+    header.set_size(bytes);
+    header.set_mode(0o644);
+    header.set_mtime(modified_at);
+    header
+}
+
+/// Reads the bytes that a file had when it was opened, and hashes them.
+struct HashingReader {
+    file: File,
+    left: u64,
+    hash: Sha256,
+}
+
+impl Read for HashingReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let wanted = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let count = self.file.read(&mut buffer[..wanted])?;
+        self.left -= count as u64;
+        self.hash.update(&buffer[..count]);
+        Ok(count)
+    }
+}
+
+/// Returns the program, host and time of an archive as JSON.
+fn describe_origin() -> Result<String> {
+    let origin = serde_json::json!({
+        "program": provenance::build(),
+        "host": provenance::host(),
+        "unix_seconds": unix_seconds(),
+    });
+    serde_json::to_string_pretty(&origin).map_err(|e| Error::internal(e.to_string()))
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
