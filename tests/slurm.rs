@@ -470,6 +470,8 @@ fn the_commands_of_the_guide_run_unchanged_under_slurm() {
     let cluster =
         Cluster::start_with(&Site { cores: 128, node_mebibytes: 256_000, minutes_per_job: 1440, ..Site::default() });
     let worker = OPEN_MPI.worker().display().to_string();
+    let site = cluster.scratch.join("site.toml");
+    fs::write(&site, format!("[workers]\nmpi = \"{worker}\"\n")).expect("a file");
     let guide = ["docs/clusters.md", "README.md"];
     let guide = guide
         .map(|page| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).expect("a page"))
@@ -483,9 +485,11 @@ fn the_commands_of_the_guide_run_unchanged_under_slurm() {
         let words = command.split_whitespace().skip(1).filter(|word| *word != "--dry-run");
         let words: Vec<&str> =
             words.map(|word| if word == "target/release/apexmap-worker" { &worker } else { word }).collect();
-        let output = cluster.apexmap(&[&words[..], &["--dry-run"]].concat());
+        let mut command_line = cluster.command(env!("CARGO_BIN_EXE_apexmap"), &[&words[..], &["--dry-run"]].concat());
+        let output = common::output(command_line.env("APEXMAP_CONFIG", &site));
         let messages = text(&output);
         assert!(output.status.success(), "{command}: {messages}");
+        assert!(messages.contains(&format!("--worker {worker} ")), "{command}: {messages}");
         assert!(
             messages.contains("#SBATCH --nodes=2\n") && messages.contains("--machine test"),
             "{command}: {messages}"
