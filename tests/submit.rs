@@ -310,6 +310,7 @@ struct Case {
     other_owner: Option<String>,
     max_node_hours: Option<f64>,
     detaches: bool,
+    ask_every: Duration,
     recorder: Recorder,
 }
 
@@ -353,6 +354,7 @@ impl Case {
             other_owner,
             max_node_hours,
             detaches,
+            ask_every: Duration::ZERO,
             recorder,
         }
     }
@@ -382,7 +384,7 @@ impl Case {
             measuring: &move |progress, _| (measuring * (36 - progress.samples()) as f64 / 36.0, 2),
             cost: &|_| 1.0,
             interrupted: &|| Ok(()),
-            ask_every: Duration::ZERO,
+            ask_every: self.ask_every,
             look_every: Duration::from_millis(1),
         })
     }
@@ -615,6 +617,7 @@ fn a_job_that_ended_early_by_a_signal_for_an_unknown_reason_is_not_resubmitted()
 #[test]
 fn the_display_shows_what_is_awaited_while_no_driver_runs() {
     let mut case = Case::new(&[End::Requeued(5)]);
+    case.ask_every = Duration::from_millis(50);
     assert!(case.follow().expect("an end").is_empty());
     let Recorder { lines, pauses, .. } = &case.recorder;
     assert!(lines.contains(&"job 100 (all): a signal ended its driver".to_owned()), "{lines:?}");
