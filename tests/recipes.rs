@@ -62,6 +62,16 @@ fn recipes_name_this_version_and_build_offline() {
     }
 }
 
+#[test]
+fn module_files_name_this_version_and_set_the_site_file() {
+    for name in ["modules/apexmap-VERSION.lua", "modules/apexmap-VERSION.tcl"] {
+        let text = read(&name.replace("VERSION", VERSION));
+        let set_version = [format!("local version = \"{VERSION}\"\n"), format!("set version {VERSION}\n")];
+        assert!(set_version.iter().any(|line| text.contains(line)), "{name} is of another version");
+        assert!(text.contains("APEXMAP_CONFIG") && text.contains("etc/site.toml"), "{name}");
+    }
+}
+
 fn ci_script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci").join(name)
 }

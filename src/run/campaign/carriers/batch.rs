@@ -195,7 +195,7 @@ fn describe_detached(store: &Jobs, folder: &Folder) -> Result<()> {
         return print("no job is left to submit\n");
     }
     print(&format!(
-        "{} in the queue; `apexmap status {path}` shows them, the same command without --detach follows them, `apexmap cancel \
+        "{} in the queue; `apexmap status {path}` shows them, the same command without --detach follows them and submits the rest, `apexmap cancel \
          {path}` cancels them\n",
         plural(open_jobs, "job")
     ))
