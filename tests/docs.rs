@@ -6,6 +6,7 @@ use super::common::{Scratch, manifest, sample, table, write};
 use apexmap_base::point::Point;
 use apexmap_measure::kernels;
 use apexmap_results::disk::Folder;
+use apexmap_run::site::Site;
 use apexmap_run::sweep::{self, Machine};
 use apexmap_theory::machine::Card;
 use std::os::unix::fs::symlink;
@@ -155,7 +156,8 @@ fn the_guide_commands_run_on_a_small_result() {
 }
 
 #[test]
-fn every_toml_block_of_the_guide_is_a_sweep_or_a_card() {
+fn every_toml_block_of_the_guide_is_a_sweep_a_card_or_a_site_file() {
+    let scratch = Scratch::new();
     let machine = Machine::with_cores(8, 64 << 30);
     let mut count = 0;
     for (path, text) in pages() {
@@ -164,6 +166,10 @@ fn every_toml_block_of_the_guide_is_a_sweep_or_a_card() {
             let place = path.display();
             if block.contains("[numbers.") {
                 Card::parse(block, &path).unwrap_or_else(|error| panic!("{place}: {error}\n{block}"));
+            } else if block.contains("[workers]") {
+                let file = scratch.join("site.toml");
+                std::fs::write(&file, block).expect("written");
+                Site::from_files(&[file]).unwrap_or_else(|error| panic!("{place}: {error}\n{block}"));
             } else if !block.contains("example.stride") {
                 // A partial sweep is completed by the rest. If it names a kernel, no other kernel is added.
                 let kernel = if block.contains("kernel =") { "" } else { "[fixed]\nkernel = \"apex_map.two_sided\"\n" };

@@ -3,12 +3,14 @@
 use super::Campaign;
 use crate::batch::options::SubmitTable;
 use crate::batch::{self, JobOptions, Template};
+use crate::submit::Jobs;
 use crate::sweep;
 use apexmap_base::error::{Error, Result};
+use apexmap_results::disk::Folder;
 use std::path::Path;
 
 /// Takes the options from the flags, those not set there from the sweep, and the others from the site file. Without flags and a
-/// table in the sweep, takes those of earlier jobs of this result.
+/// table in the sweep, takes those of earlier jobs of this result. The jobs of another user keep their options.
 ///
 /// # Errors
 /// If an option is invalid, or an option of the result is not trusted.
@@ -17,6 +19,10 @@ pub fn job_options(
     flags: &SubmitTable,
     earlier: Option<JobOptions>,
 ) -> Result<(JobOptions, Template)> {
+    if let (Some(earlier), Some(_)) = (&earlier, Jobs::new(&Folder { path: campaign.folder.clone() }).other_owner()?) {
+        // The jobs of another user are only watched, so their options start no program.
+        return Ok((earlier.clone(), batch::find_trusted(&earlier.system, campaign.site.template())?));
+    }
     let sweep_table = campaign.sweep.launch.submit.as_ref().map(batch::Submit::to_table);
     if let (Some(earlier), None, true) = (earlier, &sweep_table, *flags == SubmitTable::default()) {
         // The options of a result are checked, because it may come from another user.
