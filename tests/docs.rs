@@ -7,6 +7,7 @@ use apexmap_base::point::Point;
 use apexmap_measure::kernels;
 use apexmap_results::disk::Folder;
 use apexmap_run::sweep::{self, Machine};
+use apexmap_theory::codes;
 use apexmap_theory::machine::Card;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -115,8 +116,8 @@ fn results() -> Scratch {
 }
 
 /// Commands that only read. They run if [`results`] creates their results.
-const READ_COMMANDS: [&str; 10] =
-    ["plot", "query", "export", "report", "status", "compare", "kernels", "models", "predict", "fit"];
+const READ_COMMANDS: [&str; 11] =
+    ["codes", "plot", "query", "export", "report", "status", "compare", "kernels", "models", "predict", "fit"];
 
 #[test]
 fn the_guide_commands_run_on_a_small_result() {
@@ -162,7 +163,9 @@ fn every_toml_block_of_the_guide_is_a_sweep_or_a_card() {
         for block in blocks(&text, "toml") {
             count += 1;
             let place = path.display();
-            if block.contains("[numbers.") {
+            if block.contains("[[code]]") {
+                codes::parse(block, &path).unwrap_or_else(|error| panic!("{place}: {error}\n{block}"));
+            } else if block.contains("[numbers.") {
                 Card::parse(block, &path).unwrap_or_else(|error| panic!("{place}: {error}\n{block}"));
             } else if !block.contains("example.stride") {
                 // A partial sweep is completed by the rest. If it names a kernel, no other kernel is added.

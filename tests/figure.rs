@@ -39,6 +39,7 @@ fn curves(points: &[(f64, f64)]) -> Curves {
         y: quantity("bandwidth", Unit::BytesPerSecond, true),
         series: vec![Series { label: "alpha = 1".into(), points }],
         marks: Vec::new(),
+        ordered: false,
     }
 }
 

@@ -9,6 +9,7 @@ use super::drawable::Drawable;
 use super::frame::{self, ColourBar, Mark};
 use super::geometry::Rect;
 use super::grid::Grid;
+use super::place::{Place, draw_places};
 use super::table::{self, FigureTable};
 use super::text::{Font, Side};
 use super::ticks::{self, Scale};
@@ -62,16 +63,18 @@ pub struct Heat<'a> {
     pub grid: &'a Grid,
     pub range: Option<(f64, f64)>,
     pub palette: Palette,
+    pub places: &'a [Place],
 }
 
 impl Drawable for Heat<'_> {
     fn draw(&self, canvas: &mut Canvas) -> Result<()> {
-        let Heat { grid, range, palette } = *self;
+        let Heat { grid, range, palette, places } = *self;
         grid.check()?;
         let z = palette.scale(grid, range)?;
         let area = Cells::new(canvas, (&grid.title, &grid.subtitle), (&grid.x, &grid.y))?;
         draw_cells(canvas, grid, (&z, palette), &area)?;
         area.draw_marks(canvas, grid)?;
+        draw_places(canvas, grid, &area.frame, places)?;
         canvas.outline(area.frame.area, INK, 1.0)?;
         draw_bar_and_key(canvas, grid, (&z, palette), &area.frame.area)
     }

@@ -3,11 +3,10 @@
 //! Back panels are painted first, then the surface cell by cell, from its far corner to the near one.
 
 use ndarray::Array2;
-use plotters::style::RGBColor;
 
 use super::camera::Camera;
 use super::canvas::Canvas;
-use super::colour::{GREY, INK, PALE};
+use super::colour::{GREY, INK, PALE, PANEL};
 use super::drawable::Drawable;
 use super::frame::{self, Ticks};
 use super::geometry::{Rect, Xy};
@@ -54,7 +53,7 @@ impl Drawable for Surface<'_> {
         format!("3-D surface{below}. {}", table::extremes(self.grid))
     }
 
-    fn room(&self) -> Room {
+    fn room(&self, _width: f64) -> Room {
         Room::Solid
     }
 }
@@ -300,7 +299,7 @@ fn draw_panels(canvas: &mut Canvas, camera: &Camera, axes: &[BoxAxis; 3], edges:
             camera.pixel(point)
         };
         let corners = [point(0.0, 0.0), point(1.0, 0.0), point(1.0, 1.0), point(0.0, 1.0)];
-        canvas.polygon(&corners, RGBColor(248, 248, 248), 1.0)?;
+        canvas.polygon(&corners, PANEL, 1.0)?;
         for value in &edges[p].ticks.values {
             let share = axes[p].scale.place(*value);
             canvas.line(&[point(share, 0.0), point(share, 1.0)], PALE, 1.0)?;

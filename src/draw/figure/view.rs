@@ -1,5 +1,6 @@
 //! The orthographic view of the 3-D surface: projection, visible faces and drawing order.
 
+use super::grid::Grid;
 use apexmap_base::error::{Error, Result};
 
 /// Height of the box around the surface; its floor is 1 by 1.
@@ -18,6 +19,21 @@ impl Default for View {
     /// Shows the corner of largest x and least y in front, as alpha = 1, L = 1 in the Apex-Map papers' surfaces.
     fn default() -> Self {
         Self { azimuth: -52.0, elevation: 26.0 }
+    }
+}
+
+impl View {
+    /// Returns the default view of a grid: as [`View::default`], but turned so that the corner with the lowest value is in
+    /// front, where no higher part hides it. For surfaces over alpha and L this is alpha = 1, L = 1.
+    pub fn of_grid(grid: &Grid) -> Self {
+        let (rows, columns) = grid.values.dim();
+        // Each corner is a quarter turn from the one before.
+        let corners = [(0, columns - 1), (rows - 1, columns - 1), (rows - 1, 0), (0, 0)];
+        let height = |quarter: &usize| grid.values.get(corners[*quarter]).copied().filter(|value| !value.is_nan());
+        let lowest = (0..4).filter(|quarter| height(quarter).is_some());
+        let lowest = lowest.min_by(|a, b| height(a).unwrap_or(f64::NAN).total_cmp(&height(b).unwrap_or(f64::NAN)));
+        let view = Self::default();
+        Self { azimuth: view.azimuth + 90.0 * lowest.unwrap_or(0) as f64, ..view }
     }
 }
 
