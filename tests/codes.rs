@@ -27,7 +27,7 @@ struct Reuse {
     words: f64,
 }
 
-/// Sums over a range of positions, each of which holds 0 or 1 (Fenwick).
+/// Positions that hold 0 or 1, with quick sums over them (a Fenwick tree).
 struct Marks(Vec<i32>);
 
 impl Marks {
@@ -105,7 +105,7 @@ const LONGEST_RUN: f64 = 4096.0;
 fn the_estimator_recovers_the_alpha_of_apex_maps_own_addresses() {
     for (expected, block) in [(1.0, 1), (0.5, 4), (0.25, 1), (0.1, 1), (0.05, 4)] {
         let blocks = 2048;
-        let found = measure(blocks * block, |access| {
+        let counted = measure(blocks * block, |access| {
             let law = PowerLaw::new(blocks as u64, expected);
             // Both runs have the same addresses, so they must be long enough to leave no trace of that.
             let mut random = Pcg64Mcg::seed_from_u64(7);
@@ -114,9 +114,12 @@ fn the_estimator_recovers_the_alpha_of_apex_maps_own_addresses() {
                 (start..start + block).for_each(|word| access(0, word));
             }
         });
-        let estimate = alpha(&found);
-        assert!((estimate / expected - 1.0).abs() < 0.12, "alpha = {expected}, L = {block}: {estimate:.3} ({found:?})");
-        assert!((found.run / block as f64 - 1.0).abs() < 0.1, "alpha = {expected}, L = {block}: {found:?}");
+        let estimate = alpha(&counted);
+        assert!(
+            (estimate / expected - 1.0).abs() < 0.12,
+            "alpha = {expected}, L = {block}: {estimate:.3} ({counted:?})"
+        );
+        assert!((counted.run / block as f64 - 1.0).abs() < 0.1, "alpha = {expected}, L = {block}: {counted:?}");
     }
 }
 
@@ -150,7 +153,7 @@ fn tiled_product(n: f64, tile: f64) -> Reuse {
 
 fn five_point(side: f64) -> Reuse {
     let rows = side * side;
-    // Of five reads of a word of x, one is the first of the sweep, two follow a row of the grid later, two a point later.
+    // Five rows read a word of x: one read is the first of the sweep, two follow a row of the grid later, two a point later.
     let parts = [(2.0 * rows, 13.0 * side), (2.0 * rows, 13.0)];
     reuse(13.0 * rows, 17.0 / 3.0, 17.0 * rows, &parts)
 }
@@ -194,9 +197,9 @@ fn the_known_codes_have_the_alpha_and_l_of_their_traces() {
         ("list walk", 1.0, 2.0),
         ("GUPS", 1.0, 1.0),
     ];
-    let known = codes::known();
-    assert_eq!(known.len(), expected.len());
-    for (code, (name, alpha, run)) in known.iter().zip(expected) {
+    let listed = codes::list_known();
+    assert_eq!(listed.len(), expected.len());
+    for (code, (name, alpha, run)) in listed.iter().zip(expected) {
         assert_eq!(code.name, name);
         assert!((code.alpha / alpha - 1.0).abs() < 0.05, "{name}: alpha = {alpha:.4}");
         assert!((code.block_words / run - 1.0).abs() < 0.02, "{name}: L = {run:.3}");
@@ -210,8 +213,8 @@ fn a_map_is_interpolated_in_logarithms_and_never_extrapolated() {
     let (xs, ys) = ([1.0, 16.0, 64.0], [1.0, 10.0, 100.0]);
     let value = |i: usize, j: usize| 3.0 * f64::sqrt(xs[i]) * ys[j] * ys[j];
     let read = |x: f64, y: f64| interpolate([&xs, &ys], value, [x, y]);
-    let Reading::Value(found) = read(4.0, 8.0) else { panic!("inside") };
-    assert!((found / 384.0 - 1.0).abs() < 1e-12, "{found}");
+    let Reading::Value(value) = read(4.0, 8.0) else { panic!("inside") };
+    assert!((value / 384.0 - 1.0).abs() < 1e-12, "{value}");
     // In the middle of four values 1, 1, 1 and 16 the geometric mean is 2.
     let Reading::Value(middle) =
         interpolate([&[1.0, 4.0], &[1.0, 100.0]], |i, j| if i + j == 2 { 16.0 } else { 1.0 }, [2.0, 10.0])
@@ -248,9 +251,9 @@ const OWN: &str = "[[code]]\nname = \"my solver\"\nalpha = 0.1\nL = 16\nweight =
 fn users_add_codes_in_a_file_and_replace_known_ones() {
     let own =
         codes::parse(&format!("{OWN}[[code]]\nname = \"GUPS\"\nalpha = 0.9\nL = 1\n"), Path::new("mine.toml")).unwrap();
-    let all = codes::known_and(own);
-    assert_eq!(all.len(), codes::known().len() + 1);
-    let find = |name: &str| all.iter().find(|code| code.name == name).unwrap();
+    let merged = codes::add_to_known(own);
+    assert_eq!(merged.len(), codes::list_known().len() + 1);
+    let find = |name: &str| merged.iter().find(|code| code.name == name).unwrap();
     let expected = Code {
         name: "my solver".into(),
         alpha: 0.1,
@@ -282,10 +285,10 @@ fn errors_of_a_file_of_codes_name_the_line_and_the_nearest_key() {
         (&format!("{OWN}{OWN}"), 7, ["there are two codes \"my solver\"", "its own name"]),
     ] {
         std::fs::write(&file, text).unwrap();
-        let error = codes::known_and_read(&file).unwrap_err();
+        let error = codes::read_with_known(&file).unwrap_err();
         let place = error.location.as_ref().expect("a place");
-        let found = place.text[..place.span.start].matches('\n').count() + 1;
-        assert_eq!((place.file.as_path(), found), (file.as_path(), line), "{text}: {error:?}");
+        let found_line = place.text[..place.span.start].matches('\n').count() + 1;
+        assert_eq!((place.file.as_path(), found_line), (file.as_path(), line), "{text}: {error:?}");
         let shown = format!("{} {}", error.message, error.help);
         assert!(words.iter().all(|word| shown.contains(word)), "{text}: {shown}");
     }
@@ -314,7 +317,7 @@ fn the_command_lists_codes_and_reads_their_rates_from_a_map() {
     let scratch = Scratch::new();
     let (result, own) = (map(&scratch, 1e6), scratch.join("mine.toml"));
     let listed = successful_stdout(&["codes"]);
-    assert!(codes::known().iter().all(|code| listed.contains(&code.name)), "{listed}");
+    assert!(codes::list_known().iter().all(|code| listed.contains(&code.name)), "{listed}");
     std::fs::write(&own, OWN).unwrap();
     let [result, own] = [&result, &own].map(|path| path.to_str().unwrap());
     let read = successful_stdout(&["codes", result, "--codes", own]);

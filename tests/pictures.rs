@@ -97,11 +97,11 @@ fn a_pdf_shows_the_same_picture_as_the_png() {
                     .args([&file, &scratch.join("rendered")]),
             );
             assert!(rendered.status.success(), "{}", String::from_utf8_lossy(&rendered.stderr));
-            let found = pixels(&std::fs::read(scratch.join("rendered.png")).unwrap());
-            assert_eq!((found.0, found.1), (wanted.0, wanted.1), "{style_name} {name}");
+            let rendered_pixels = pixels(&std::fs::read(scratch.join("rendered.png")).unwrap());
+            assert_eq!((rendered_pixels.0, rendered_pixels.1), (wanted.0, wanted.1), "{style_name} {name}");
             // Blocks of about half a letter: text, lines and areas must all be in their places.
             let size = wanted.0 / 150;
-            let (a, b) = (blocks(&wanted, size), blocks(&found, size));
+            let (a, b) = (blocks(&wanted, size), blocks(&rendered_pixels, size));
             let differences: Vec<f64> = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).collect();
             let mean = differences.iter().sum::<f64>() / differences.len() as f64;
             let most = differences.iter().copied().fold(0.0, f64::max);

@@ -30,8 +30,8 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.result {
         None => {
-            let own = arguments.codes.as_deref().map(codes::known_and_read);
-            print(&list(&own.unwrap_or_else(|| Ok(codes::known()))?))
+            let own = arguments.codes.as_deref().map(codes::read_with_known);
+            print(&list(&own.unwrap_or_else(|| Ok(codes::list_known()))?))
         }
         Some(result) => {
             let samples = samples::read(result)?.current();

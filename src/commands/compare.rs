@@ -158,7 +158,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 /// Returns the known codes and those of `--codes`.
 fn codes(arguments: &Arguments) -> Result<Vec<Code>> {
-    arguments.codes.as_deref().map_or_else(|| Ok(codes::known()), codes::known_and_read)
+    arguments.codes.as_deref().map_or_else(|| Ok(codes::list_known()), codes::read_with_known)
 }
 
 /// Returns an error with exit code 5 if a machine was disturbed.

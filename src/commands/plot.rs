@@ -64,9 +64,9 @@ pub fn style(name: &str) -> Style {
 /// Returns the known codes with those of a file, or else of a result folder.
 pub fn codes(file: Option<&Path>, result: &Path) -> Result<Vec<Code>> {
     match (file, folder(result)) {
-        (Some(file), _) => codes::known_and_read(file),
+        (Some(file), _) => codes::read_with_known(file),
         (None, Some(folder)) => Folder { path: folder }.codes(),
-        (None, None) => Ok(codes::known()),
+        (None, None) => Ok(codes::list_known()),
     }
 }
 
@@ -88,7 +88,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         by: names("--y", &arguments.y, &samples)?.into_iter().map(str::to_owned).collect(),
         z: z.into(),
     }
-    .oriented();
+    .orient();
     let drawn = plot::figure(&samples, &request)?;
     let drawn = plot::add_bounds(&samples, &request, drawn)?;
     let drawn = match &arguments.codes {

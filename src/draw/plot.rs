@@ -60,7 +60,7 @@ pub struct Request {
 
 impl Request {
     /// Returns the request with the axes of a surface in the order of every report: alpha at the left, L at the right.
-    pub fn oriented(mut self) -> Self {
+    pub fn orient(mut self) -> Self {
         if let (FigureKind::Surface, columns::BLOCK, [second]) = (self.kind, self.x.as_str(), self.by.as_mut_slice())
             && second == columns::ALPHA
         {

@@ -63,7 +63,7 @@ struct Entry {
 }
 
 /// Returns the codes that this program knows.
-pub fn known() -> Vec<Code> {
+pub fn list_known() -> Vec<Code> {
     parse(KNOWN, Path::new("models/codes.toml")).expect("a test reads the known codes")
 }
 
@@ -71,14 +71,14 @@ pub fn known() -> Vec<Code> {
 ///
 /// # Errors
 /// If the file cannot be read or has an error. The error names the file and the place in it.
-pub fn known_and_read(path: &Path) -> Result<Vec<Code>> {
+pub fn read_with_known(path: &Path) -> Result<Vec<Code>> {
     let next = "check the path; `docs/codes.md` shows the format";
-    Ok(known_and(parse(&toml_file::read_text(path, "file of codes", next)?, path)?))
+    Ok(add_to_known(parse(&toml_file::read_text(path, "file of codes", next)?, path)?))
 }
 
 /// Returns the known codes and these. One of these replaces the known one of the same name.
-pub fn known_and(own: Vec<Code>) -> Vec<Code> {
-    let mut codes = known();
+pub fn add_to_known(own: Vec<Code>) -> Vec<Code> {
+    let mut codes = list_known();
     codes.retain(|code| own.iter().all(|other| other.name != code.name));
     codes.extend(own);
     codes
@@ -138,7 +138,7 @@ impl Entry {
     }
 }
 
-/// What a map shows at a place.
+/// The value of a map at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reading {
     /// The value, interpolated between the points around the place.

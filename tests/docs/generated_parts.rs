@@ -207,7 +207,7 @@ fn models_page_lists_every_model_with_its_variables_and_parameters() {
 #[test]
 fn codes_page_lists_every_known_code() {
     let mut text = table(&["code", "alpha", "L", "estimated from", "source"]);
-    for code in codes::known() {
+    for code in codes::list_known() {
         let numbers = [code.alpha, code.block_words].map(|number| number.to_string());
         row(&mut text, &[&code.name, &numbers[0], &numbers[1], &code.how, &code.source]);
     }

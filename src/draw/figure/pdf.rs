@@ -47,7 +47,7 @@ impl Pdf {
     pub fn new(sheet: Sheet) -> Result<Self> {
         let face = |font| Face::parse(font, 0).map_err(|_| Error::internal("the embedded font cannot be read"));
         let mut content = Content::new();
-        // From pixels of the sheet, y downwards, to points, y upwards.
+        // Pixels of the sheet, y downwards, become points, y upwards.
         let scale = (POINTS / sheet.inch) as f32;
         content.transform([scale, 0.0, 0.0, -scale, 0.0, sheet.height as f32 * scale]);
         content.set_miter_limit(4.0);

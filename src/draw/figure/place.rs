@@ -74,19 +74,24 @@ fn diamond((x, y): Xy, radius: f64) -> [Xy; 4] {
 /// Returns the rectangle of a label next to a mark: within the area and free, or else the first that is within the area.
 fn label_rect((x, y): Xy, width: f64, area: &Rect, is_free: impl Fn(&Rect) -> bool) -> Rect {
     let height = LABEL * 1.3;
-    let beside = RADIUS + 4.0 + width / 2.0;
-    let above = RADIUS + 3.0 + height / 2.0;
-    let at = |dx: f64, dy: f64| Rect::from_centre((x + dx, y + dy), width, height);
-    let near = [(beside, 0.0), (-beside, 0.0), (0.0, -above), (0.0, above)];
-    let corners =
-        [(beside, -above), (beside, above), (-beside, -above), (-beside, above)].map(|(dx, dy)| (0.7 * dx, dy));
-    let far = [(beside, -2.0 * above), (beside, 2.0 * above), (-beside, -2.0 * above), (-beside, 2.0 * above)];
+    let sideways = RADIUS + 4.0 + width / 2.0;
+    let upwards = RADIUS + 3.0 + height / 2.0;
+    let moved = |dx: f64, dy: f64| Rect::from_centre((x + dx, y + dy), width, height);
+    let near = [(sideways, 0.0), (-sideways, 0.0), (0.0, -upwards), (0.0, upwards)];
+    let corners = [(sideways, -upwards), (sideways, upwards), (-sideways, -upwards), (-sideways, upwards)]
+        .map(|(dx, dy)| (0.7 * dx, dy));
+    let far = [
+        (sideways, -2.0 * upwards),
+        (sideways, 2.0 * upwards),
+        (-sideways, -2.0 * upwards),
+        (-sideways, 2.0 * upwards),
+    ];
     let within: Vec<Rect> = near
         .into_iter()
         .chain(corners)
         .chain(far)
-        .map(|(dx, dy)| at(dx, dy))
+        .map(|(dx, dy)| moved(dx, dy))
         .filter(|rect| area.inflate(-2.0).contains(rect))
         .collect();
-    within.iter().find(|rect| is_free(rect)).or(within.first()).copied().unwrap_or_else(|| at(0.0, -above))
+    within.iter().find(|rect| is_free(rect)).or(within.first()).copied().unwrap_or_else(|| moved(0.0, -upwards))
 }

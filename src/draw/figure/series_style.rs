@@ -26,7 +26,7 @@ pub enum Part {
     Dots,
 }
 
-/// How the series of a figure are told apart.
+/// The series that must be distinguished.
 #[derive(Clone, Copy)]
 pub struct Distinction {
     /// Number of series.

@@ -88,7 +88,7 @@ pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_
         roles.iter().map(role_ratios).collect()
     };
     let by_role = (0..machines.len()).map(scopes).collect();
-    let (decision, codes) = (Decision::default(), codes::known());
+    let (decision, codes) = (Decision::default(), codes::list_known());
     Ok(Comparison { machines, names, differences, matched, matching, decision, codes, groups, ratios, by_role, points })
 }
 

@@ -42,7 +42,7 @@ impl<'a> Input<'a> {
         let undrawn: RefCell<Vec<String>> = RefCell::default();
         let codes = folder.codes().unwrap_or_else(|error| {
             undrawn.borrow_mut().push(format!("The codes of codes.toml are not drawn: {error}."));
-            codes::known()
+            codes::list_known()
         });
         Ok(Self { folder, manifest, samples, groups, health, card, codes, terms, undrawn })
     }

@@ -43,7 +43,7 @@ fn request(input: &Input, wanted: &SweepFigure) -> Result<(Samples, Request)> {
     let (x, by) = wanted.axes.split_first().expect("a figure has an axis");
     let title = wanted.title.clone().unwrap_or_else(|| title(&samples, wanted.kind, x, &z));
     let request = Request { kind: wanted.kind, title, x: x.clone(), by: by.to_vec(), z };
-    Ok((samples, request.oriented()))
+    Ok((samples, request.orient()))
 }
 
 fn draw(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> {

@@ -122,10 +122,10 @@ impl Folder {
     pub fn codes(&self) -> Result<Vec<Code>> {
         let path = self.own_codes();
         if !path.is_file() {
-            return Ok(codes::known());
+            return Ok(codes::list_known());
         }
         let text = regular_file::read_text(&path).map_err(|e| Error::file("read the codes", &path, e))?;
-        Ok(codes::known_and(codes::parse(&text, &path)?))
+        Ok(codes::add_to_known(codes::parse(&text, &path)?))
     }
 
     /// Stores a card with the result.
