@@ -23,15 +23,22 @@ impl Default for View {
 }
 
 impl View {
-    /// Returns the default view of a grid: as [`View::default`], but turned so that the corner with the lowest value is in
-    /// front, where no higher part hides it. For surfaces over alpha and L this is alpha = 1, L = 1.
+    /// Returns the default view of a grid: as [`View::default`], but turned so that the quarter with the lowest values is in
+    /// front, where no higher part hides it. For surfaces over alpha and L this is the quarter of alpha = 1, L = 1.
     pub fn of_grid(grid: &Grid) -> Self {
         let (rows, columns) = grid.values.dim();
-        // Each corner is a quarter turn from the one before.
-        let corners = [(0, columns - 1), (rows - 1, columns - 1), (rows - 1, 0), (0, 0)];
-        let height = |quarter: &usize| grid.values.get(corners[*quarter]).copied().filter(|value| !value.is_nan());
-        let lowest = (0..4).filter(|quarter| height(quarter).is_some());
-        let lowest = lowest.min_by(|a, b| height(a).unwrap_or(f64::NAN).total_cmp(&height(b).unwrap_or(f64::NAN)));
+        let height = |value: &f64| if grid.z.log { value.ln() } else { *value };
+        // Each quarter of the floor is a quarter turn from the one before: (high x, high y).
+        let mean = |(high_x, high_y): (bool, bool)| {
+            let is_inside = |&((j, i), value): &((usize, usize), &f64)| {
+                (2 * i >= columns) == high_x && (2 * j >= rows) == high_y && !value.is_nan()
+            };
+            let heights: Vec<f64> =
+                grid.values.indexed_iter().filter(is_inside).map(|(_, value)| height(value)).collect();
+            heights.iter().sum::<f64>() / heights.len() as f64
+        };
+        let quarters = [(true, false), (true, true), (false, true), (false, false)].map(mean);
+        let lowest = (0..4).filter(|&k| quarters[k].is_finite()).min_by(|&a, &b| quarters[a].total_cmp(&quarters[b]));
         let view = Self::default();
         Self { azimuth: view.azimuth + 90.0 * lowest.unwrap_or(0) as f64, ..view }
     }
