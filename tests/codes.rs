@@ -345,7 +345,8 @@ fn codes_are_marked_on_contours_and_heat_maps_and_named_if_outside() {
             assert_eq!((labels(name, &marked), labels(name, &plain)), (1, 0), "{kind}: {name}");
         }
         assert_eq!(labels("STREAM triad", &marked), 0, "{kind}: drawn outside the axes");
-        assert!(marked.contains("outside: STREAM triad") && !plain.contains("diamonds"), "{kind}");
+        assert!(marked.contains("outside: STREAM triad") && !plain.contains("outside"), "{kind}");
+        assert_eq!((labels("estimate", &marked), labels("estimate", &plain)), (1, 0), "{kind}: the key");
     }
     let refused = refusal_message(&["plot", result, "surface", "--codes"]);
     assert!(refused.contains("codes have no place on a figure of the kind surface"), "{refused}");

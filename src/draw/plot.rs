@@ -184,13 +184,12 @@ pub fn add_codes(request: &Request, drawn: Figure, codes: &[Code]) -> Result<Fig
     };
     let place = |code: &Code| Place { x: along(code)[0], y: along(code)[1], label: code.name.clone() };
     let (within, outside): (Vec<Place>, Vec<Place>) = codes.iter().map(place).partition(|place| place.is_within(grid));
-    let mut remark = "diamonds: codes, estimated".to_owned();
     if !outside.is_empty() {
         let names: Vec<&str> = outside.iter().map(|place| place.label.as_str()).collect();
-        remark.push_str(&format!(" (outside: {})", names.join(", ")));
+        let (words, warning) = grid.subtitle.split_once('\n').unwrap_or((&grid.subtitle, ""));
+        let end = if warning.is_empty() { String::new() } else { format!("\n{warning}") };
+        grid.subtitle = format!("{words}; outside: {}{end}", names.join(", "));
     }
-    let (words, warning) = grid.subtitle.split_once('\n').unwrap_or((&grid.subtitle, ""));
-    grid.subtitle = format!("{words}; {remark}{}{warning}", if warning.is_empty() { "" } else { "\n" });
     Ok(Figure::Marked(Box::new(drawn), within))
 }
 

@@ -9,7 +9,7 @@ use super::drawable::Drawable;
 use super::frame::{self, ColourBar, Frame, FrameAxis, Mark};
 use super::geometry::{Rect, Xy};
 use super::grid::Grid;
-use super::place::{Place, draw_places};
+use super::place::{self, Place, Placed, draw_places};
 use super::table::{self, FigureTable};
 use super::text::{self, Font, Side};
 use super::ticks::{self, Scale};
@@ -80,9 +80,11 @@ pub fn draw_bands(canvas: &mut Canvas, grid: &Grid, bands: &Bands) -> Result<()>
         canvas.line(line, INK, 1.0)?;
     }
     canvas.outline(frame.area, INK, 1.0)?;
-    let marks = draw_marks(canvas, grid, &frame, &bands.marks)?;
-    let taken = draw_places(canvas, grid, &frame, &bands.places)?;
-    label_lines(canvas, &lines, grid, &frame, taken)?;
+    let mut marks = draw_marks(canvas, grid, &frame, &bands.marks)?;
+    let placed = place::lay_out(grid, &frame, &bands.places);
+    label_lines(canvas, &lines, grid, &frame, Placed::rects(&placed))?;
+    draw_places(canvas, &placed)?;
+    marks.extend((!placed.is_empty()).then_some(Mark::Estimate));
     let count = levels.len() - 1;
     let share = |k: usize| k as f64 / count as f64;
     let parts = (0..count).map(|k| (share(k), bands.band_colour(k))).collect();

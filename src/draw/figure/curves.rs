@@ -200,7 +200,8 @@ impl Drawable for CurvePlot<'_> {
     }
 
     fn room(&self, width: f64) -> Room {
-        Room::Legend(Legend::rows(&self.curves.labels(), width).height())
+        let labels = self.curves.labels();
+        Room::Legend { height: Legend::rows(&labels, width).height(), column: Legend::column(&labels, f64::MAX).size }
     }
 }
 

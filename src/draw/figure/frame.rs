@@ -218,6 +218,8 @@ pub enum Mark {
     Undecided,
     Failed,
     Gap,
+    /// The estimated place of a code.
+    Estimate,
 }
 
 /// Draws the key of marks in the lower right corner, to the right of the frame.
@@ -244,6 +246,7 @@ impl Mark {
             Mark::Undecided => "not significant",
             Mark::Failed => "failed",
             Mark::Gap => "no value",
+            Mark::Estimate => "estimate",
         }
     }
 }
@@ -261,7 +264,19 @@ pub fn draw_mark(canvas: &mut Canvas, centre: Xy, mark: Mark) -> Result<()> {
         }
         Mark::Failed => canvas.cross(centre),
         Mark::Gap => hatch(canvas, Rect::from_centre(centre, 18.0, 12.0)),
+        Mark::Estimate => draw_diamond(canvas, centre),
     }
+}
+
+/// Radius of the mark of an estimated place.
+pub const ESTIMATE_RADIUS: f64 = 5.0;
+
+/// Draws the mark of an estimated place, which shows on any colour.
+fn draw_diamond(canvas: &mut Canvas, (x, y): Xy) -> Result<()> {
+    for (radius, colour) in [(ESTIMATE_RADIUS + 1.5, WHITE), (ESTIMATE_RADIUS, INK), (ESTIMATE_RADIUS - 2.2, WHITE)] {
+        canvas.polygon(&[(x + radius, y), (x, y + radius), (x - radius, y), (x, y - radius)], colour, 1.0)?;
+    }
+    Ok(())
 }
 
 pub fn draw_dot(canvas: &mut Canvas, centre: Xy) -> Result<()> {

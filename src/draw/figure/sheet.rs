@@ -68,8 +68,13 @@ pub enum Room {
     Flat,
     /// A figure in three dimensions, which is taller.
     Solid,
-    /// A legend of this height below the axes.
-    Legend(f64),
+    /// A legend of curves.
+    Legend {
+        /// Height below the axes.
+        height: f64,
+        /// Width and height next to the axes.
+        column: (f64, f64),
+    },
 }
 
 /// Pixels per inch of paper, so that axis names are 8 points high; an inch has 72 points.
@@ -104,7 +109,7 @@ impl Sheet {
                 let (share, legend) = match room(PAPER_WIDTH) {
                     Room::Flat => (0.68, 0.0),
                     Room::Solid => (0.76, 0.0),
-                    Room::Legend(height) => (0.68, height),
+                    Room::Legend { height, .. } => (0.68, height),
                 };
                 Self {
                     style,
@@ -123,20 +128,21 @@ impl Sheet {
                 }
             }
             Style::Slide | Style::SlideDark => {
-                let (width, margin) = (SLIDE.0 * SLIDE_INCH, 10.0);
+                let (width, height, margin) = (SLIDE.0 * SLIDE_INCH, SLIDE.1 * SLIDE_INCH, 10.0);
                 let legend = match room(width - 2.0 * margin) {
-                    Room::Legend(height) if height > 0.0 => height + 6.0,
-                    _ => 0.0,
+                    Room::Legend { column, .. } if column.0 < width / 3.0 && column.1 < 0.6 * height => None,
+                    Room::Legend { height, .. } => Some(height + 6.0),
+                    _ => None,
                 };
                 Self {
                     style,
                     width,
-                    height: SLIDE.1 * SLIDE_INCH,
+                    height,
                     margin,
                     name_offset: 36.0,
-                    below: 52.0 + legend,
+                    below: 52.0 + legend.unwrap_or(0.0),
                     bar: 132.0,
-                    legend_below: true,
+                    legend_below: legend.is_some(),
                     subtitle_lines: 1,
                     mark_size: 0.75,
                     inch: SLIDE_INCH,
@@ -150,6 +156,11 @@ impl Sheet {
     /// Returns whether title and subtitle are drawn.
     pub fn has_header(&self) -> bool {
         self.subtitle_lines > 0
+    }
+
+    /// Returns whether the sheet is a slide, which is wide for its height.
+    pub fn is_wide(&self) -> bool {
+        matches!(self.style, Style::Slide | Style::SlideDark)
     }
 
     /// Returns the width of a legend below the axes.

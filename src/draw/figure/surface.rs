@@ -23,6 +23,7 @@ const TICK_LENGTH: f64 = 6.0;
 
 /// One axis of the box.
 struct BoxAxis<'a> {
+    title: String,
     quantity: &'a Quantity,
     scale: Scale,
     values: &'a [f64],
@@ -68,10 +69,12 @@ pub fn draw_coloured(canvas: &mut Canvas, grid: &Grid, view: View, [x, y, z]: [S
         failed: grid.failed.iter().map(|(j, i)| (*i, *j)).collect(),
         look,
     };
+    // On a slide, long titles would leave little space for the surface.
+    let title = |quantity: &Quantity| if canvas.sheet.is_wide() { quantity.short_title() } else { quantity.title() };
     let axes = [
-        BoxAxis { quantity: &grid.x.quantity, scale: x, values: &grid.x.values },
-        BoxAxis { quantity: &grid.y.quantity, scale: y, values: &grid.y.values },
-        BoxAxis { quantity: &grid.z, scale: z, values: &[] },
+        BoxAxis { title: title(&grid.x.quantity), quantity: &grid.x.quantity, scale: x, values: &grid.x.values },
+        BoxAxis { title: title(&grid.y.quantity), quantity: &grid.y.quantity, scale: y, values: &grid.y.values },
+        BoxAxis { title: title(&grid.z), quantity: &grid.z, scale: z, values: &[] },
     ];
     let top = canvas.header(&grid.title, &grid.subtitle)?;
     let edge = canvas.sheet.margin - 4.0;
@@ -205,7 +208,7 @@ fn label_edge(camera: &Camera, axis: usize, box_axis: &BoxAxis, taken: &[Rect]) 
         scale: box_axis.scale,
         ticks: Ticks { values: Vec::new(), labels: Vec::new() },
         labels: Vec::new(),
-        title: text::cut(&box_axis.quantity.title(), text::AXIS, false, 340.0),
+        title: text::cut(&box_axis.title, text::AXIS, false, 340.0),
         title_rect: Rect::from_centre((0.0, 0.0), 0.0, 0.0),
     };
     let rect = |value: f64, label: &str| {
