@@ -271,7 +271,7 @@ fn errors_of_a_file_of_codes_name_the_line_and_the_nearest_key() {
     let scratch = Scratch::new();
     let file = scratch.join("mine.toml");
     for (text, line, words) in [
-        ("[[code]]\nname = \"a\"\nalfa = 0.1\nL = 1\n", 3, ["alfa", "did you mean \"alpha\"?"]),
+        ("[[code]]\nname = \"a\"\nalhpa = 0.1\nL = 1\n", 3, ["alhpa", "did you mean \"alpha\"?"]),
         ("[[code]]\nname = \"a\"\nalpha = 0.1\n", 1, ["the key \"L\" is missing", "add L = ..."]),
         ("[[code]]\nname = \"a\"\nalpha = 2\nL = 1\n", 3, ["alpha = 2 is not above 0", "1 is no reuse"]),
         ("[[code]]\nname = \"a\"\nalpha = 1\nL = 0.5\n", 4, ["L = 0.5 is not 1 or more", "of 8 bytes each"]),
@@ -368,7 +368,7 @@ fn a_comparison_shows_the_ratio_at_each_code_and_of_their_mix() {
         let cells = page.split_once(&format!("<tr><td>{name}</td>")).unwrap_or_else(|| panic!("{name}")).1;
         cells.split("</tr>").next().unwrap().to_owned()
     };
-    assert!(row("GUPS").ends_with("<td class=\"number\">2</td>"), "{}", row("GUPS"));
-    assert!(row("my solver").ends_with("<td class=\"number\">2</td>"), "{}", row("my solver"));
+    assert!(row("GUPS").ends_with("<td class=\"number\">2.00</td>"), "{}", row("GUPS"));
+    assert!(row("my solver").ends_with("<td class=\"number\">2.00</td>"), "{}", row("my solver"));
     assert!(row("STREAM triad").contains("outside the map"), "{}", row("STREAM triad"));
 }
