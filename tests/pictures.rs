@@ -106,15 +106,15 @@ fn a_pdf_shows_the_same_picture_as_the_png() {
         }
     }
     // One other letter in a title is a difference.
-    let [one, other] = ["Bandwidth", "Bandwodth"].map(|title| {
+    let [first, other] = ["Bandwidth", "Bandwodth"].map(|title| {
         pixels(&png_bytes(&Figure::Contour(Grid { title: title.into(), ..grid() }), Style::Screen).unwrap())
     });
-    assert!(difference(&one, &other, 6).1 > 70.0, "{:?}", difference(&one, &other, 6));
+    assert!(difference(&first, &other, 6).1 > 70.0, "{:?}", difference(&first, &other, 6));
 }
 
 /// Returns the mean and the largest difference of two pictures in blocks of `size` by `size` pixels, of 255.
-fn difference(one: &(usize, usize, Vec<u8>), other: &(usize, usize, Vec<u8>), size: usize) -> (f64, f64) {
-    let (a, b) = (blocks(one, size), blocks(other, size));
+fn difference(first: &(usize, usize, Vec<u8>), other: &(usize, usize, Vec<u8>), size: usize) -> (f64, f64) {
+    let (a, b) = (blocks(first, size), blocks(other, size));
     let differences: Vec<f64> = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).collect();
     let most = differences.iter().copied().fold(0.0, f64::max);
     (differences.iter().sum::<f64>() / differences.len() as f64, most)
