@@ -157,10 +157,10 @@ pub mod fits {
     pub use apexmap_theory::fit::{Estimate, Fit, Observation, Options, Point, Role, fit};
 }
 
-/// Surfaces, contours, heat maps and curves of samples or plain data, as SVG or PNG.
+/// Surfaces, contours, heat maps and curves of samples or plain data, as SVG, PNG or PDF.
 ///
 /// [`figure`](figures::figure()) makes a [`Figure`](figures::Figure) from samples; for other data, fill in a `Figure` yourself.
-/// Draw it with [`svg`](figures::svg) or [`png`](figures::png()).
+/// Draw it with [`svg`](figures::svg) or [`save`](figures::save).
 ///
 /// ```
 /// use apexmap::figures::{self, CurvePoint, Curves, Figure, Quantity, Series, Unit};
@@ -174,6 +174,7 @@ pub mod fits {
 ///     y: quantity("rate", Unit::PerSecond),
 ///     series: vec![Series { label: "node A".into(), points: vec![at(8.0, 4e6), at(64.0, 3e6), at(512.0, 1e6)] }],
 ///     marks: Vec::new(),
+///     ordered: false,
 /// }))?;
 /// assert!(svg.starts_with("<svg") && svg.contains("node A"));
 /// # Ok::<(), apexmap::Error>(())
@@ -181,7 +182,7 @@ pub mod fits {
 pub mod figures {
     pub use apexmap_base::units::Unit;
     pub use apexmap_draw::figure::{
-        Axis, CurvePoint, Curves, Figure, Grid, Landmark, LandmarkStyle, Quantity, Series, View, png, svg,
+        Axis, CurvePoint, Curves, Figure, Grid, Landmark, LandmarkStyle, Quantity, Series, View, save, svg,
     };
     pub use apexmap_draw::plot::{FigureKind, Request, figure};
 }

@@ -33,7 +33,7 @@ const LAYERS: [(&str, &[&[&str]]); 8] = [
             &["cli"],
         ],
     ),
-    ("theory", &[&["statistics", "trade"], &["machine", "models", "fit", "paper_tables"], &["bounds"]]),
+    ("theory", &[&["statistics", "trade", "codes"], &["machine", "models", "fit", "paper_tables"], &["bounds"]]),
     ("results", &[&["table"], &["disk", "samples"], &["query", "export"]]),
     ("draw", &[&["figure"], &["plot"]]),
     ("run", &[&["placeholder"], &["launch", "batch", "sweep"], &["submit", "manual", "site"], &["campaign"]]),

@@ -71,6 +71,6 @@ fn the_figure_shows_the_share_of_samples_at_or_below_each_value() {
     assert!(picture.contains("L = 1") && picture.contains("14 samples"));
     assert!(figure::distribution(&samples.with_rows(Vec::new()), "block_words", "seconds").is_err());
     if let Some(path) = std::env::var_os("APEXMAP_WORKED_FIGURE") {
-        apexmap_draw::figure::png(&drawn, Path::new(&path)).expect("written");
+        apexmap_draw::figure::save(&drawn, Path::new(&path)).expect("written");
     }
 }

@@ -8,6 +8,7 @@ use apexmap_measure::kernels;
 use apexmap_results::disk::Folder;
 use apexmap_run::site::Site;
 use apexmap_run::sweep::{self, Machine};
+use apexmap_theory::codes;
 use apexmap_theory::machine::Card;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -116,8 +117,8 @@ fn results() -> Scratch {
 }
 
 /// Commands that only read. They run if [`results`] creates their results.
-const READ_COMMANDS: [&str; 10] =
-    ["plot", "query", "export", "report", "status", "compare", "kernels", "models", "predict", "fit"];
+const READ_COMMANDS: [&str; 11] =
+    ["codes", "plot", "query", "export", "report", "status", "compare", "kernels", "models", "predict", "fit"];
 
 #[test]
 fn the_guide_commands_run_on_a_small_result() {
@@ -164,7 +165,9 @@ fn every_toml_block_of_the_guide_is_a_sweep_a_card_or_a_site_file() {
         for block in blocks(&text, "toml") {
             count += 1;
             let place = path.display();
-            if block.contains("[numbers.") {
+            if block.contains("[[code]]") {
+                codes::parse(block, &path).unwrap_or_else(|error| panic!("{place}: {error}\n{block}"));
+            } else if block.contains("[numbers.") {
                 Card::parse(block, &path).unwrap_or_else(|error| panic!("{place}: {error}\n{block}"));
             } else if block.contains("[workers]") {
                 let file = scratch.join("site.toml");

@@ -39,6 +39,7 @@ fn curves(points: &[(f64, f64)]) -> Curves {
         y: quantity("bandwidth", Unit::BytesPerSecond, true),
         series: vec![Series { label: "alpha = 1".into(), points }],
         marks: Vec::new(),
+        ordered: false,
     }
 }
 
@@ -445,15 +446,15 @@ fn a_png_is_written_and_other_file_extensions_are_refused() {
     let folder = std::env::temp_dir().join(format!("apexmap-figure-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("surface.png");
-    png(&Figure::Surface(surface_grid(), View::default()), &path).unwrap();
+    save(&Figure::Surface(surface_grid(), View::default()), &path).unwrap();
     let bytes = std::fs::read(&path).unwrap();
     assert_eq!(&bytes[..8], b"\x89PNG\r\n\x1a\n");
     // Width and height in the header.
     assert_eq!((&bytes[16..20], &bytes[20..24]), (&900u32.to_be_bytes()[..], &640u32.to_be_bytes()[..]));
     assert!(bytes.len() > 10_000, "an empty picture");
-    let other = png(&Figure::Heat(surface_grid()), &folder.join("heat.gif")).unwrap_err();
+    let other = save(&Figure::Heat(surface_grid()), &folder.join("heat.gif")).unwrap_err();
     assert!(other.to_string().contains(".png"));
-    let nowhere = png(&Figure::Heat(surface_grid()), &folder.join("missing/heat.png")).unwrap_err();
+    let nowhere = save(&Figure::Heat(surface_grid()), &folder.join("missing/heat.png")).unwrap_err();
     assert!(nowhere.message.contains("missing/heat.png"));
     std::fs::remove_dir_all(&folder).unwrap();
 }
@@ -462,7 +463,7 @@ fn a_png_is_written_and_other_file_extensions_are_refused() {
 #[test]
 fn capitals_in_a_png_match_the_layout_in_size_and_height() {
     let path = std::env::temp_dir().join(format!("apexmap-figure-type-{}.png", std::process::id()));
-    png(&Figure::Heat(Grid { title: "HHHH".into(), subtitle: String::new(), ..surface_grid() }), &path).unwrap();
+    save(&Figure::Heat(Grid { title: "HHHH".into(), subtitle: String::new(), ..surface_grid() }), &path).unwrap();
     let mut reader = png::Decoder::new(std::fs::File::open(&path).unwrap()).read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size()];
     reader.next_frame(&mut pixels).unwrap();

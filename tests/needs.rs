@@ -14,6 +14,8 @@ pub enum Group {
     Browser,
     /// Node, for the modules of the explorer.
     Node,
+    /// A program that renders PDF files.
+    Poppler,
     /// Python with DuckDB and the packages of the notebooks.
     Python,
     /// Slurm's controller and node daemons, and the right to start them.
@@ -36,12 +38,13 @@ macro_rules! needs {
 impl Group {
     /// Returns whether the group is available. The first call reports a missing group.
     pub fn is_available(self) -> bool {
-        static AVAILABLE: [OnceLock<bool>; 7] = [const { OnceLock::new() }; 7];
+        static AVAILABLE: [OnceLock<bool>; 8] = [const { OnceLock::new() }; 8];
         *AVAILABLE[self as usize].get_or_init(|| {
             let (name, missing) = match self {
                 Self::Mpi => ("MPI", missing_for_mpi()),
                 Self::Browser => ("a browser", browser().is_none().then(|| "chromium".into())),
                 Self::Node => ("node", find_on_path("node").is_none().then(|| "node".into())),
+                Self::Poppler => ("a renderer of PDF", find_on_path("pdftoppm").is_none().then(|| "pdftoppm".into())),
                 Self::Slurm => ("Slurm", missing_for_slurm()),
                 Self::Network => ("a simulated network", crate::network::missing_requirement()),
                 Self::MemoryLimits => ("limits of memory", crate::memory::missing_requirement()),

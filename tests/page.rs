@@ -52,7 +52,15 @@ fn curves(labels: &[&str]) -> Figure {
     let series =
         labels.iter().map(|label| Series { label: label.to_string(), points: (0..5).map(point).collect() }).collect();
     let (x, y) = (quantity("L", Unit::Words), quantity("bandwidth", Unit::BytesPerSecond));
-    Figure::Curves(Curves { title: "Curves".into(), subtitle: String::new(), x, y, series, marks: Vec::new() })
+    Figure::Curves(Curves {
+        title: "Curves".into(),
+        subtitle: String::new(),
+        x,
+        y,
+        series,
+        marks: Vec::new(),
+        ordered: false,
+    })
 }
 
 /// Creates a page of two machines and all kinds of figures, with `name` in every place that a file can control.
@@ -464,7 +472,7 @@ fn a_png_for_a_paper_contains_its_resolution() {
     let scratch = Scratch::new();
     for (style, width, dots) in [(Style::Paper, 1980u32, 23622u32), (Style::Screen, 900, 3780)] {
         let path = scratch.join("figure.png");
-        write_png(&curves(&["one"]), style, &path).unwrap();
+        save_in_style(&curves(&["one"]), style, &path).unwrap();
         let bytes = std::fs::read(&path).unwrap();
         assert_eq!(bytes[16..20], width.to_be_bytes());
         let offset = bytes.windows(4).position(|four| four == b"pHYs").expect("a chunk with the resolution");

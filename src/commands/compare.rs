@@ -19,11 +19,12 @@ use apexmap_pages::compare::ratio::Decision;
 use apexmap_pages::compare::sections::check::{self, RegressionCheck, Verdict};
 use apexmap_pages::compare::sections::provenance::environment_differences;
 use apexmap_pages::compare::{self, Comparison, compare};
-use apexmap_pages::html::PAPER;
+use apexmap_pages::html::make_style_folder;
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::table::columns;
+use apexmap_theory::codes::{self, Code};
 use apexmap_theory::machine::Card;
 use std::path::{Path, PathBuf};
 
@@ -80,10 +81,13 @@ pub struct Arguments {
     /// uncertainty, or did not finish (code 4 if the check could hardly detect that); noisy: a machine was disturbed
     #[arg(long, value_name = "CONDITION,...", value_delimiter = ',')]
     fail_if: Vec<String>,
-    /// paper: also write each figure for one column of a paper, into figures/paper
+    /// paper, slide, slide-dark: also write each figure in this style, into figures/STYLE
     #[arg(long, default_value = "screen",
         value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
     style: String,
+    /// Also show the ratios at the places of the codes in this TOML file, and of their weighted mix
+    #[arg(long, value_name = "FILE")]
+    codes: Option<PathBuf>,
     /// Only check; do not write the HTML page
     #[arg(long)]
     no_page: bool,
@@ -119,7 +123,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.json && limit.is_none() {
         return Err(Error::input("--json prints the check of slower=", "add slower=5% to --fail-if, for example"));
     }
-    let comparison = Comparison { decision: arguments.significance, ..compare(&machines, matching)? };
+    let comparison =
+        Comparison { decision: arguments.significance, codes: codes(arguments)?, ..compare(&machines, matching)? };
     if let (Some(_), Some([first, second])) = (&limit, comparison.same_samples()) {
         return Err(Error::input(
             format!("{first} and {second} are the same samples"),
@@ -151,6 +156,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     check.as_ref().map_or(Ok(()), report_verdict)
 }
 
+/// Returns the known codes and those of `--codes`.
+fn codes(arguments: &Arguments) -> Result<Vec<Code>> {
+    arguments.codes.as_deref().map_or_else(|| Ok(codes::list_known()), codes::read_with_known)
+}
+
 /// Returns an error with exit code 5 if a machine was disturbed.
 fn require_quiet(comparison: &Comparison) -> Result<()> {
     let disturbed: Vec<String> =
@@ -169,7 +179,8 @@ fn require_quiet(comparison: &Comparison) -> Result<()> {
 fn compare_with_itself(arguments: &Arguments, sweep: &Path, matching: Matching) -> Result<()> {
     let (launches, out, replace) = (arguments.launches, arguments.out.as_deref(), arguments.replace);
     let sides = compare_self::measure(&SelfArguments { sweep, launches, out, replace })?;
-    let comparison = Comparison { decision: arguments.significance, ..sides.compare(matching)? };
+    let comparison =
+        Comparison { decision: arguments.significance, codes: codes(arguments)?, ..sides.compare(matching)? };
     let findings = sides.conclude(&comparison, arguments.json)?;
     if !arguments.no_page {
         let made = write_page(arguments, &sides.folder, &comparison, None)?;
@@ -224,10 +235,7 @@ fn write_page(
     comparison: &Comparison,
     check: Option<&RegressionCheck>,
 ) -> Result<String> {
-    if style(&arguments.style) == Style::Paper {
-        let paper = folder.join("figures").join(PAPER);
-        std::fs::create_dir_all(&paper).map_err(|e| Error::file("create", &paper, e))?;
-    }
+    make_style_folder(&folder.join("figures"), style(&arguments.style))?;
     let made = compare::write(comparison, folder, &shell::command_line(), check)?;
     Ok(format!("{}comparison: {}\n", made.summary, made.page.display()))
 }

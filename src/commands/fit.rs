@@ -100,7 +100,7 @@ fn draw(model: &dyn Model, fit: &Fit, (data, samples): (&Data, &Samples), folder
     for figure in figures::model_figures(model, &fit.points, &subtitle) {
         for extension in ["svg", "png"] {
             let file = folder.join(format!("{}-{}.{extension}", fit.model, figure.name));
-            super::plot::write(&figure.figure, &file)?;
+            apexmap_draw::figure::save(&figure.figure, &file)?;
             note(&file.display().to_string());
         }
     }

@@ -4,6 +4,7 @@ mod archive;
 mod calibrate;
 mod cancel;
 mod card;
+mod codes;
 mod compare;
 mod compare_folder;
 mod compare_self;
@@ -89,6 +90,8 @@ commands! {
     Calibrate => calibrate,
     /// Show a machine card: the classic numbers (STREAM, GUPS, latencies, cache sizes, TLB reach), then all others
     Card => show_card,
+    /// List known codes with their places on the map; with a result, their rates on this machine
+    Codes => codes,
     /// List the models and the published machines; show a model with its variables, parameters and source
     Models => models,
     /// Predict rates from a model and a machine card

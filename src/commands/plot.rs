@@ -1,14 +1,14 @@
 //! `apexmap plot`: draws a figure of any result.
 
-use super::samples::{column, names, read};
-use apexmap_base::error::{Error, Result};
-use apexmap_base::new_file;
+use super::samples::{column, folder, names, read};
+use apexmap_base::error::Result;
 use apexmap_base::terminal::print;
-use apexmap_draw::figure::{self, Figure, Style};
+use apexmap_draw::figure::{self, Style};
 use apexmap_draw::plot::{self, FigureKind, Request};
 use apexmap_measure::kernels;
 use apexmap_results::disk::Folder;
 use apexmap_results::table::derived_columns::SHARE;
+use apexmap_theory::codes::{self, Code};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
   apexmap plot results/quickstart curves --x L --y alpha --z cycles_per_operation --where 'P == 1'
   apexmap plot results/quickstart bottleneck --where 'P == 1'     (needs a card)
   apexmap plot results/quickstart elasticity --x alpha --y L --where 'P == 1'
-  apexmap plot results/quickstart contour --where 'P == 1' --style paper --out contour.svg
+  apexmap plot results/quickstart contour --where 'P == 1' --style paper --out contour.pdf
+  apexmap plot results/quickstart contour --where 'P == 1' --codes        (mark STREAM, GUPS and other codes)
   apexmap plot results/protocol curves --x B --y SMSG --where 'NSER == 16 && L == 64 && alpha == 1'")]
 pub struct Arguments {
     /// A result folder, or a Parquet file of samples
@@ -39,13 +40,17 @@ pub struct Arguments {
     /// Select samples, such as 'P == 2 && alpha <= 0.1'
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
+    /// Mark known codes on contour or heat over alpha and L, and those of a TOML file [default file: codes.toml in the result]
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    codes: Option<Option<PathBuf>>,
     /// Title of the figure [default: the column's name]
     #[arg(long)]
     title: Option<String>,
-    /// File to write, .svg or .png [default: KIND.svg and KIND.png in the result's figures/]
+    /// File to write, .svg, .png or .pdf [default: KIND.svg and KIND.png in the result's figures/]
     #[arg(long)]
     out: Option<PathBuf>,
-    /// screen, or paper: one column of a paper, 3.3 inches wide, 8 points, distinguishable in grey; PNG with 600 dots per inch
+    /// screen; paper: one column of a paper, 3.3 inches wide, 8 points, distinguishable in grey, PNG with 600 dots per inch; slide or
+    /// slide-dark: 1920 by 1080 pixels, 24 points
     #[arg(long, default_value = "screen",
         value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
     style: String,
@@ -54,6 +59,15 @@ pub struct Arguments {
 /// Returns the style with this name; the command line accepts only known names.
 pub fn style(name: &str) -> Style {
     Style::ALL.into_iter().find(|(candidate, _)| *candidate == name).map_or(Style::Screen, |(_, style)| style)
+}
+
+/// Returns the known codes with those of a file, or else of a result folder.
+pub fn codes(file: Option<&Path>, result: &Path) -> Result<Vec<Code>> {
+    match (file, folder(result)) {
+        (Some(file), _) => codes::read_with_known(file),
+        (None, Some(folder)) => Folder { path: folder }.codes(),
+        (None, None) => Ok(codes::list_known()),
+    }
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -73,9 +87,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         x: x.into(),
         by: names("--y", &arguments.y, &samples)?.into_iter().map(str::to_owned).collect(),
         z: z.into(),
-    };
+    }
+    .orient();
     let drawn = plot::figure(&samples, &request)?;
     let drawn = plot::add_bounds(&samples, &request, drawn)?;
+    let drawn = match &arguments.codes {
+        Some(file) => plot::add_codes(&request, drawn, &codes(file.as_deref(), &arguments.result)?)?,
+        None => drawn,
+    };
     let files = match &arguments.out {
         Some(out) => vec![out.clone()],
         None if arguments.result.is_file() => vec![PathBuf::from(&arguments.kind).with_extension("svg")],
@@ -85,24 +104,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
     };
     for file in &files {
-        write_in(&drawn, style(&arguments.style), file)?;
+        figure::save_in_style(&drawn, style(&arguments.style), file)?;
         print(&format!("{}\n", file.display()))?;
     }
     Ok(())
-}
-
-/// Writes a figure in the format of the file name's extension.
-pub fn write(drawn: &Figure, file: &Path) -> Result<()> {
-    write_in(drawn, Style::Screen, file)
-}
-
-fn write_in(drawn: &Figure, style: Style, file: &Path) -> Result<()> {
-    match file.extension().and_then(|end| end.to_str()) {
-        Some("svg") => new_file::write_user_file_contents(file, figure::drawing(drawn, style)?.svg),
-        Some("png") => figure::write_png(drawn, style, file),
-        _ => Err(Error::input(
-            format!("--out {} ends in neither .svg nor .png", file.display()),
-            "use a name that ends in .svg or .png",
-        )),
-    }
 }

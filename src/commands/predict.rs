@@ -54,7 +54,7 @@ pub struct Arguments {
     /// Draw the predictions instead: surface and contour over two variables, curves over one
     #[arg(long, value_enum, requires = "out", conflicts_with = "format")]
     plot: Option<PlotKind>,
-    /// File of the figure, .svg or .png
+    /// File of the figure, .svg, .png or .pdf
     #[arg(long, value_name = "FILE", requires = "plot")]
     out: Option<PathBuf>,
 }
@@ -91,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             PlotKind::Contour => PredictedKind::Contour,
             PlotKind::Curves => PredictedKind::Curves,
         };
-        super::plot::write(&predictions::figure(model, &card.name, &rows, kind)?, out)?;
+        apexmap_draw::figure::save(&predictions::figure(model, &card.name, &rows, kind)?, out)?;
         return print(&format!("{}\n", out.display()));
     }
     match arguments.format {

@@ -6,7 +6,7 @@ use super::samples;
 use apexmap_base::error::{Error, Result};
 use apexmap_base::terminal::{print, print_in_red};
 use apexmap_draw::figure::Style;
-use apexmap_pages::html::PAPER;
+use apexmap_pages::html::make_style_folder;
 use apexmap_pages::report::{self, summary};
 use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
@@ -24,7 +24,7 @@ pub struct Arguments {
     result: PathBuf,
     #[command(flatten)]
     card: CardArguments,
-    /// paper: also write each figure for one column of a paper, into figures/paper; later reports update them
+    /// paper, slide, slide-dark: also write each figure in this style, into figures/STYLE; later reports update them
     #[arg(long, default_value = "screen",
         value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
     style: String,
@@ -47,10 +47,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         folder.compact()?;
     }
-    if style(&arguments.style) == Style::Paper {
-        let paper = folder.figures().join(PAPER);
-        std::fs::create_dir_all(&paper).map_err(|e| Error::file("create", &paper, e))?;
-    }
+    make_style_folder(&folder.figures(), style(&arguments.style))?;
     make(&folder, &samples::read_folder(&folder)?)
 }
 

@@ -1,6 +1,6 @@
 //! Makes figures from samples.
 
-use crate::figure::{Axis, Classes, CurvePoint, Curves, Figure, Grid, Quantity, Series, View};
+use crate::figure::{Axis, Classes, CurvePoint, Curves, Figure, Grid, Place, Quantity, Series, View};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Value;
 use apexmap_base::units::{self, Unit};
@@ -10,6 +10,7 @@ use apexmap_results::samples::cube::{Cube, CubeAxis, coordinate};
 use apexmap_results::table::columns::{self, ColumnDescription, Role, label};
 use apexmap_results::table::derived_columns::{ATTAINABLE, BOUND_BY, bound_column};
 use apexmap_theory::bounds;
+use apexmap_theory::codes::{Code, unplaceable};
 use apexmap_theory::statistics::Summary;
 use ndarray::Ix2;
 
@@ -58,6 +59,16 @@ pub struct Request {
 }
 
 impl Request {
+    /// Returns the request with the axes of a surface in the order of every report: alpha at the left, L at the right.
+    pub fn orient(mut self) -> Self {
+        if let (FigureKind::Surface, columns::BLOCK, [second]) = (self.kind, self.x.as_str(), self.by.as_mut_slice())
+            && second == columns::ALPHA
+        {
+            std::mem::swap(&mut self.x, second);
+        }
+        self
+    }
+
     /// Returns the columns of the axes.
     fn axes(&self) -> Vec<&str> {
         std::iter::once(&self.x).chain(&self.by).map(String::as_str).collect()
@@ -137,7 +148,11 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
     };
     Ok(match request.kind {
         FigureKind::Curves => Figure::Curves(curves(request, subtitle, z, &values)),
-        FigureKind::Surface => Figure::Surface(on_grid(subtitle, values)?.0, View::default()),
+        FigureKind::Surface => {
+            let grid = on_grid(subtitle, values)?.0;
+            let view = View::of_grid(&grid);
+            Figure::Surface(grid, view)
+        }
         FigureKind::Contour => Figure::Contour(on_grid(subtitle, values)?.0),
         FigureKind::Heat => Figure::Heat(on_grid(subtitle, values)?.0),
         FigureKind::Bottleneck => {
@@ -149,6 +164,33 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
             Figure::Elasticity(elasticity(request, grid, &cells)?)
         }
     })
+}
+
+/// Adds known codes to a contour plot or a heat map over alpha and L. Codes outside the axes are named in the subtitle.
+///
+/// # Errors
+/// If the figure is of another kind or has other axes.
+pub fn add_codes(request: &Request, drawn: Figure, codes: &[Code]) -> Result<Figure> {
+    let along: Option<fn(&Code) -> [f64; 2]> = match request.axes()[..] {
+        [columns::BLOCK, columns::ALPHA] => Some(|code| [code.block_words, code.alpha]),
+        [columns::ALPHA, columns::BLOCK] => Some(|code| [code.alpha, code.block_words]),
+        _ => None,
+    };
+    let (mut drawn, Some(along)) = (drawn, along) else { return Err(unplaceable("axes other than alpha and L")) };
+    let (Figure::Contour(grid) | Figure::Heat(grid)) = &mut drawn else {
+        let kind =
+            FigureKind::ALL.iter().find(|(_, kind)| *kind == request.kind).map_or("this figure", |(name, _)| name);
+        return Err(unplaceable(&format!("a figure of the kind {kind}")));
+    };
+    let place = |code: &Code| Place { x: along(code)[0], y: along(code)[1], label: code.name.clone() };
+    let (within, outside): (Vec<Place>, Vec<Place>) = codes.iter().map(place).partition(|place| place.is_within(grid));
+    if !outside.is_empty() {
+        let names: Vec<&str> = outside.iter().map(|place| place.label.as_str()).collect();
+        let (words, warning) = grid.subtitle.split_once('\n').unwrap_or((&grid.subtitle, ""));
+        let end = if warning.is_empty() { String::new() } else { format!("\n{warning}") };
+        grid.subtitle = format!("{words}; outside: {}{end}", names.join(", "));
+    }
+    Ok(Figure::Marked(Box::new(drawn), within))
 }
 
 /// Adds the bounds of a rate to a surface or to curves. Returns the figure unchanged if the result has no bounds.
@@ -307,6 +349,7 @@ fn curves(request: &Request, subtitle: String, y: ColumnDescription, values: &[C
         y: to_quantity(y, medians),
         series: series.into_iter().map(|(_, series)| series).collect(),
         marks: Vec::new(),
+        ordered: request.by.len() == 1 && values.iter().all(|shown| shown.cell.by[1].as_f64().is_some()),
     }
 }
 

@@ -160,7 +160,7 @@ fn series(label: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
 }
 
 fn curves(title: &str, subtitle: &str, x: Quantity, y: Quantity, series: Vec<Series>) -> Curves {
-    Curves { title: title.into(), subtitle: subtitle.into(), x, y, series, marks: Vec::new() }
+    Curves { title: title.into(), subtitle: subtitle.into(), x, y, series, marks: Vec::new(), ordered: false }
 }
 
 /// A figure's file name, caption and data.

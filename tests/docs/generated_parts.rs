@@ -9,6 +9,7 @@ use apexmap_base::units::{Unit, si_number, suffix_names};
 use apexmap_measure::kernels::{self, Domain, Kernel, Output, Parameter, Ranks, family};
 use apexmap_results::table::quietness::Cause;
 use apexmap_run::sweep;
+use apexmap_theory::codes;
 use apexmap_theory::machine::CATALOGUE;
 use apexmap_theory::models::{self, Model};
 use serde_json::Value;
@@ -201,6 +202,16 @@ fn models_page_lists_every_model_with_its_variables_and_parameters() {
     }
     text.extend(models::ALL.iter().map(|model| describe_model(*model)));
     check("docs/models.md", "models", &text);
+}
+
+#[test]
+fn codes_page_lists_every_known_code() {
+    let mut text = table(&["code", "alpha", "L", "estimated from", "source"]);
+    for code in codes::list_known() {
+        let numbers = [code.alpha, code.block_words].map(|number| number.to_string());
+        row(&mut text, &[&code.name, &numbers[0], &numbers[1], &code.how, &code.source]);
+    }
+    check("docs/codes.md", "codes", &text);
 }
 
 #[test]

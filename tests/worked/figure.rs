@@ -34,5 +34,6 @@ pub fn distribution(samples: &Samples, by: &str, column: &str) -> Result<Figure>
         y: Quantity { label: "share of the samples at or below".into(), unit: Unit::None, log: false },
         series,
         marks: Vec::new(),
+        ordered: false,
     }))
 }

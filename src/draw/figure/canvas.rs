@@ -2,7 +2,7 @@
 
 use plotters::style::RGBColor;
 
-use super::colour::{GREY, INK, WHITE};
+use super::colour::{GREY, INK, WHITE, on_dark};
 use super::geometry::{Rect, Xy, inflate};
 use super::painter::Painter;
 use super::sheet::Sheet;
@@ -23,10 +23,11 @@ pub struct Canvas<'a> {
 }
 
 impl<'a> Canvas<'a> {
-    /// Creates a white canvas.
+    /// Creates an empty canvas: white, or dark for a dark style.
     pub fn new(painter: &'a mut dyn Painter, sheet: Sheet) -> Result<Self> {
-        painter.rect(Rect { left: 0.0, top: 0.0, right: sheet.width, bottom: sheet.height }, WHITE)?;
-        Ok(Self { painter, sheet, spots: Vec::new() })
+        let mut canvas = Self { painter, sheet, spots: Vec::new() };
+        canvas.fill(Rect { left: 0.0, top: 0.0, right: sheet.width, bottom: sheet.height }, WHITE)?;
+        Ok(canvas)
     }
 
     /// Records the position of a row of the table.
@@ -39,9 +40,14 @@ impl<'a> Canvas<'a> {
         self.sheet.width - self.sheet.bar
     }
 
+    /// Returns a colour as drawn on this sheet.
+    fn shade(&self, colour: RGBColor) -> RGBColor {
+        if self.sheet.style.is_dark() { on_dark(colour) } else { colour }
+    }
+
     /// Draws a filled polygon.
     pub fn polygon(&mut self, points: &[Xy], colour: RGBColor, opacity: f64) -> Result<()> {
-        self.painter.polygon(points, colour, opacity)
+        self.painter.polygon(points, self.shade(colour), opacity)
     }
 
     /// Draws a filled convex polygon, enlarged by a fraction of a pixel so that no seam shows between neighbours.
@@ -51,7 +57,7 @@ impl<'a> Canvas<'a> {
     }
 
     pub fn line(&mut self, points: &[Xy], colour: RGBColor, width: f64) -> Result<()> {
-        self.painter.line(points, colour, width)
+        self.painter.line(points, self.shade(colour), width)
     }
 
     /// Draws a line of alternating dashes and gaps of these lengths. The pattern continues around corners.
@@ -85,7 +91,7 @@ impl<'a> Canvas<'a> {
     }
 
     pub fn fill(&mut self, rect: Rect, colour: RGBColor) -> Result<()> {
-        self.painter.rect(rect, colour)
+        self.painter.rect(rect, self.shade(colour))
     }
 
     /// Draws a translucent rectangle.
@@ -101,7 +107,7 @@ impl<'a> Canvas<'a> {
 
     /// Draws a filled disc with a thin white rim, which keeps it visible on any colour.
     pub fn dot(&mut self, centre: Xy, radius: f64, colour: RGBColor) -> Result<()> {
-        self.painter.disc(centre, radius, colour, radius + 0.7, WHITE)
+        self.painter.disc(centre, radius, self.shade(colour), radius + 0.7, self.shade(WHITE))
     }
 
     /// Draws a red cross with a white rim, the mark of a failed measurement.
@@ -115,38 +121,40 @@ impl<'a> Canvas<'a> {
 
     /// Draws a line of text. Its capitals are vertically centred on `position`.
     pub fn text(&mut self, text: &str, position: Xy, side: Side, font: Font) -> Result<()> {
+        let font = font.with_colour(self.shade(font.colour));
         self.painter.text(&text::clean(text), position, side, font, false)
     }
 
     /// Draws a line of text that reads upwards, centred on `position`.
     pub fn upward_text(&mut self, text: &str, position: Xy, font: Font) -> Result<()> {
+        let font = font.with_colour(self.shade(font.colour));
         self.painter.text(&text::clean(text), position, Side::Middle, font, true)
     }
 
     /// Draws title and subtitle, and returns the y position below them. Text after a line break in the subtitle is a
     /// warning: it is drawn even where a caption replaces title and subtitle.
     pub fn header(&mut self, title: &str, subtitle: &str) -> Result<f64> {
-        const MARGIN: f64 = 18.0;
         let (subtitle, warning) = subtitle.split_once('\n').unwrap_or((subtitle, ""));
         if !self.sheet.has_header() {
-            return Ok(self.paragraph(warning, (4.0, 2.0), INK)? + if warning.is_empty() { 6.0 } else { 8.0 });
+            return Ok(self.paragraph(warning, (4.0, 2.0), INK, 3)? + if warning.is_empty() { 6.0 } else { 8.0 });
         }
-        let width = self.sheet.width - 2.0 * MARGIN;
+        let margin = self.sheet.margin + 4.0;
+        let width = self.sheet.width - 2.0 * margin;
         let sizes = [text::TITLE, text::TITLE - 1.0, text::TITLE - 2.0];
         let fits = |size: &f64| text::width(title, *size, true) <= width;
         let size = sizes.into_iter().find(fits).unwrap_or(sizes[2]);
-        let mut y = 10.0;
-        for line in text::wrap(title, size, true, width, 2) {
+        let mut y = self.sheet.margin - 4.0;
+        for line in text::wrap(title, size, true, width, self.sheet.subtitle_lines.min(2)) {
             y += size * 1.25;
-            self.text(&line, (MARGIN, y - size * 0.45), Side::Left, Font::bold(size))?;
+            self.text(&line, (margin, y - size * 0.45), Side::Left, Font::bold(size))?;
         }
-        y = self.paragraph(subtitle, (MARGIN, y), GREY)?;
-        Ok(self.paragraph(warning, (MARGIN, y), INK)? + 14.0)
+        y = self.paragraph(subtitle, (margin, y), GREY, self.sheet.subtitle_lines)?;
+        Ok(self.paragraph(warning, (margin, y), INK, 3)? + self.sheet.margin)
     }
 
-    /// Draws lines of small type below `y`, between equal margins; returns their lower end.
-    fn paragraph(&mut self, words: &str, (left, mut y): Xy, colour: RGBColor) -> Result<f64> {
-        for line in text::wrap(words, text::TICK, false, self.sheet.width - 2.0 * left, 3) {
+    /// Draws at most `lines` lines of small type below `y`, between equal margins; returns their lower end.
+    fn paragraph(&mut self, words: &str, (left, mut y): Xy, colour: RGBColor, lines: usize) -> Result<f64> {
+        for line in text::wrap(words, text::TICK, false, self.sheet.width - 2.0 * left, lines) {
             y += text::TICK * 1.4;
             self.text(&line, (left, y - text::TICK * 0.45), Side::Left, Font::new(text::TICK).with_colour(colour))?;
         }

@@ -7,11 +7,36 @@ pub const INK: RGBColor = RGBColor(34, 34, 34);
 pub const GREY: RGBColor = RGBColor(110, 110, 110);
 pub const PALE: RGBColor = RGBColor(222, 222, 222);
 pub const WHITE: RGBColor = RGBColor(255, 255, 255);
+/// The sides of the box behind a surface.
+pub const PANEL: RGBColor = RGBColor(248, 248, 248);
+/// The ground and the lines of an unknown value.
+pub const HATCH: RGBColor = RGBColor(244, 244, 244);
+pub const HATCH_LINE: RGBColor = RGBColor(200, 200, 200);
 
 /// Returns a colour of viridis (van der Walt and Smith, 2015). 0 is dark violet and 1 is yellow; brightness rises
 /// evenly.
 pub fn viridis(share: f64) -> RGBColor {
     ViridisRGB.get_color(share.clamp(0.0, 1.0))
+}
+
+/// Returns a colour of viridis for lines: without the yellow that is faint on white, or the violet that is faint on a dark
+/// ground.
+pub fn ramp(share: f64, dark: bool) -> RGBColor {
+    viridis(if dark { 0.25 + 0.75 * share } else { 0.88 * share })
+}
+
+/// Returns a colour as drawn on a dark ground: ink, ground and the greys between them are exchanged. Other colours stay.
+pub fn on_dark(colour: RGBColor) -> RGBColor {
+    let exchanged = [
+        (WHITE, RGBColor(20, 23, 28)),
+        (INK, RGBColor(232, 232, 232)),
+        (GREY, RGBColor(170, 174, 180)),
+        (PALE, RGBColor(58, 63, 70)),
+        (PANEL, RGBColor(30, 34, 40)),
+        (HATCH, RGBColor(36, 40, 47)),
+        (HATCH_LINE, RGBColor(84, 90, 98)),
+    ];
+    exchanged.into_iter().find(|(light, _)| *light == colour).map_or(colour, |(_, dark)| dark)
 }
 
 /// Returns red below 1/2, nearly white at 1/2, and blue above: ColorBrewer's RdBu (Harrower and Brewer, 2003), which
@@ -45,14 +70,15 @@ pub fn hexadecimal(map: fn(f64) -> RGBColor, count: usize) -> Vec<String> {
     (0..count).map(colour).map(|RGBColor(r, g, b)| format!("#{r:02x}{g:02x}{b:02x}")).collect()
 }
 
-/// Returns black or white, whichever is easier to read on `ground` (WCAG relative luminance).
+/// Returns nearly black or nearly white, whichever is easier to read on `ground` (WCAG relative luminance). A dark ground of
+/// the figure does not change them.
 pub fn readable_on(ground: RGBColor) -> RGBColor {
     let linear = |channel: u8| {
         let c = f64::from(channel) / 255.0;
         if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
     };
     let luminance = 0.2126 * linear(ground.0) + 0.7152 * linear(ground.1) + 0.0722 * linear(ground.2);
-    if luminance > 0.18 { RGBColor(0, 0, 0) } else { RGBColor(255, 255, 255) }
+    if luminance > 0.18 { RGBColor(4, 4, 4) } else { RGBColor(251, 251, 251) }
 }
 
 /// The palette of Okabe and Ito for colour-blind readers. Grey replaces their yellow, which is faint on white.

@@ -9,6 +9,7 @@ use super::drawable::Drawable;
 use super::frame::{self, ColourBar, Frame, FrameAxis, Mark};
 use super::geometry::{Rect, Xy};
 use super::grid::Grid;
+use super::place::{self, Place, Placed, draw_places};
 use super::table::{self, FigureTable};
 use super::text::{self, Font, Side};
 use super::ticks::{self, Scale};
@@ -22,12 +23,14 @@ pub struct Bands {
     pub colour: fn(f64) -> RGBColor,
     /// Points (row, column) with a mark other than "measured".
     pub marks: Vec<((usize, usize), Mark)>,
+    /// Named places on the map.
+    pub places: Vec<Place>,
 }
 
 impl Bands {
     /// Creates bands between round levels, from dark to light.
     pub fn from_scale(z: Scale) -> Self {
-        Self { z, levels: ticks::levels(&z), colour: viridis, marks: Vec::new() }
+        Self { z, levels: ticks::levels(&z), colour: viridis, marks: Vec::new(), places: Vec::new() }
     }
 
     /// Returns the colour of band `k`.
@@ -40,12 +43,14 @@ impl Bands {
 pub struct Contour<'a> {
     pub grid: &'a Grid,
     pub range: Option<(f64, f64)>,
+    pub places: &'a [Place],
 }
 
 impl Drawable for Contour<'_> {
     fn draw(&self, canvas: &mut Canvas) -> Result<()> {
         self.grid.check()?;
-        draw_bands(canvas, self.grid, &Bands::from_scale(self.grid.z_scale(self.range)?))
+        let bands = Bands::from_scale(self.grid.z_scale(self.range)?);
+        draw_bands(canvas, self.grid, &Bands { places: self.places.to_vec(), ..bands })
     }
 
     fn table(&self) -> FigureTable {
@@ -75,8 +80,11 @@ pub fn draw_bands(canvas: &mut Canvas, grid: &Grid, bands: &Bands) -> Result<()>
         canvas.line(line, INK, 1.0)?;
     }
     canvas.outline(frame.area, INK, 1.0)?;
-    let marks = draw_marks(canvas, grid, &frame, &bands.marks)?;
-    label_lines(canvas, &lines, grid, &frame)?;
+    let mut marks = draw_marks(canvas, grid, &frame, &bands.marks)?;
+    let placed = place::lay_out(grid, &frame, &bands.places);
+    label_lines(canvas, &lines, grid, &frame, Placed::rects(&placed))?;
+    draw_places(canvas, &placed)?;
+    marks.extend((!placed.is_empty()).then_some(Mark::Estimate));
     let count = levels.len() - 1;
     let share = |k: usize| k as f64 / count as f64;
     let parts = (0..count).map(|k| (share(k), bands.band_colour(k))).collect();
@@ -117,8 +125,15 @@ pub fn named_lines<'a>(triangles: &[[Corner; 3]], levels: &[f64], names: &'a [St
     lines
 }
 
-/// Labels the lines where space is free: inside the frame, clear of other labels and, if possible, of measured points.
-pub fn label_lines(canvas: &mut Canvas, lines: &[(Vec<Xy>, &str)], grid: &Grid, frame: &Frame) -> Result<()> {
+/// Labels the lines where space is free: inside the frame, clear of other labels, of the rectangles `taken` and, if possible, of
+/// measured points.
+pub fn label_lines(
+    canvas: &mut Canvas,
+    lines: &[(Vec<Xy>, &str)],
+    grid: &Grid,
+    frame: &Frame,
+    mut taken: Vec<Rect>,
+) -> Result<()> {
     let points = grid.values.indexed_iter().filter(|(_, v)| !v.is_nan());
     let dots: Vec<Rect> = points
         .map(|((j, i), _)| Rect::from_centre(frame.point(grid.x.values[i], grid.y.values[j]), 5.0, 5.0))
@@ -129,7 +144,6 @@ pub fn label_lines(canvas: &mut Canvas, lines: &[(Vec<Xy>, &str)], grid: &Grid, 
         .map(|(j, i)| Rect::from_centre(frame.point(grid.x.values[*i], grid.y.values[*j]), 12.0, 12.0))
         .collect();
     let font = Font::new(text::TICK);
-    let mut taken: Vec<Rect> = Vec::new();
     for (line, name) in lines {
         let (width, height) = (font.width(name) + 6.0, text::TICK * 1.25);
         if length(line) < 1.5 * width {

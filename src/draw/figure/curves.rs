@@ -1,9 +1,7 @@
 //! Curves over one axis: lines with markers, and 95 % intervals as bands.
 
-use plotters::style::RGBColor;
-
 use super::canvas::Canvas;
-use super::colour::{GREY, INK, SERIES, WHITE};
+use super::colour::{GREY, INK};
 use super::drawable::Drawable;
 use super::edges::{Span, axis_values, explain_arrows, is_beyond};
 use super::frame::{self, Frame, FrameAxis};
@@ -11,7 +9,8 @@ use super::geometry::{Rect, Xy};
 use super::grid::Quantity;
 use super::landmark::Landmark;
 use super::legend::{self, Legend};
-use super::sheet::{PAPER_WIDTH, Room, Style as Look};
+use super::series_style::{Distinction, Part, SeriesStyle};
+use super::sheet::{Room, Style};
 use super::table::{FigureTable, column, in_words};
 use super::text::{self, Font, Side};
 use super::ticks::Scale;
@@ -35,6 +34,8 @@ pub struct Curves {
     pub series: Vec<Series>,
     /// Values of x that are drawn as lines, such as cache sizes. Those outside the points' range are left out.
     pub marks: Vec<Landmark>,
+    /// Whether the series are in the order of a number. More than 8 then have the colours of a ramp.
+    pub ordered: bool,
 }
 
 /// One curve.
@@ -89,7 +90,7 @@ pub struct CurvePlot<'a> {
 
 impl Drawable for CurvePlot<'_> {
     fn draw(&self, canvas: &mut Canvas) -> Result<()> {
-        let CurvePlot { curves, group_size, level } = *self;
+        let CurvePlot { curves, level, .. } = *self;
         if curves.series.len() > MAX_SERIES {
             return Err(Error::input(
                 format!("{} curves in one figure, but at most {MAX_SERIES} can be distinguished", curves.series.len()),
@@ -107,14 +108,13 @@ impl Drawable for CurvePlot<'_> {
         let top = canvas
             .header(&curves.title, &if beyond { explain_arrows(&curves.subtitle) } else { curves.subtitle.clone() })?;
         let sheet = canvas.sheet;
-        let look = sheet.style;
         let labels = curves.labels();
-        let legend = match look {
-            Look::Screen => Legend::column(&labels, sheet.height - sheet.below - top),
-            Look::Paper => Legend::rows(&labels, sheet.width),
+        let legend = match sheet.legend_below {
+            true => Legend::rows(&labels, sheet.legend_width()),
+            false => Legend::column(&labels, sheet.height - sheet.below - top),
         };
         let right_margin =
-            if look == Look::Paper || legend.is_empty() { 10.0 + sheet.margin } else { legend.size.0 + 30.0 };
+            if sheet.legend_below || legend.is_empty() { 10.0 + sheet.margin } else { legend.size.0 + 30.0 };
         let x = FrameAxis { quantity: &curves.x, scale: x, measured: &measured, only_measured: false };
         let y = FrameAxis { quantity: &curves.y, scale: y, measured: &[], only_measured: false };
         let frame = frame::draw_axes(canvas, top, sheet.width - right_margin, &x, &y, true)?;
@@ -127,23 +127,24 @@ impl Drawable for CurvePlot<'_> {
             mark.draw(canvas, &frame)?;
         }
         let sorted: Vec<Vec<CurvePoint>> = curves.series.iter().map(|series| sort_by_x(&series.points)).collect();
-        for (k, points) in sorted.iter().enumerate() {
-            draw_intervals(canvas, &frame, points, Style::new(k, group_size))?;
+        let styles = self.styles(sheet.style);
+        for (points, style) in sorted.iter().zip(&styles) {
+            draw_intervals(canvas, &frame, points, *style)?;
         }
-        for (k, points) in sorted.iter().enumerate() {
-            draw_line(canvas, &frame, points, Style::new(k, group_size))?;
-            draw_arrows(canvas, &frame, points, Style::new(k, group_size))?;
+        for (points, style) in sorted.iter().zip(&styles) {
+            draw_line(canvas, &frame, points, *style)?;
+            draw_arrows(canvas, &frame, points, *style)?;
         }
         canvas.outline(frame.area, INK, 1.0)?;
         let shown = sorted.iter().flatten().filter(|point| !point.y.is_nan());
         for (row, point) in shown.enumerate() {
             canvas.spot(frame.point(point.x, point.y), row);
         }
-        let corner = match look {
-            Look::Screen => (frame.area.right + 14.0, frame.area.top),
-            Look::Paper => (sheet.margin, sheet.height - legend.height()),
+        let corner = match sheet.legend_below {
+            true => (sheet.margin, sheet.height - legend.height()),
+            false => (frame.area.right + 14.0, frame.area.top),
         };
-        draw_legend(canvas, curves, group_size, &legend, corner)
+        draw_legend(canvas, curves, &styles, &legend, corner)
     }
 
     fn table(&self) -> FigureTable {
@@ -198,8 +199,18 @@ impl Drawable for CurvePlot<'_> {
         )
     }
 
-    fn room(&self) -> Room {
-        Room::Legend(Legend::rows(&self.curves.labels(), PAPER_WIDTH).height())
+    fn room(&self, width: f64) -> Room {
+        let labels = self.curves.labels();
+        Room::Legend { height: Legend::rows(&labels, width).height(), column: Legend::column(&labels, f64::MAX).size }
+    }
+}
+
+impl CurvePlot<'_> {
+    /// Returns the style of each series.
+    fn styles(&self, style: Style) -> Vec<SeriesStyle> {
+        let count = self.curves.series.len();
+        let distinction = Distinction { count, group_size: self.group_size, ordered: self.curves.ordered };
+        (0..count).map(|k| SeriesStyle::new(k, distinction, style)).collect()
     }
 }
 
@@ -220,7 +231,7 @@ fn stretches(points: &[CurvePoint], pass: impl Fn(&CurvePoint) -> bool) -> Vec<V
     points.split(|p| !pass(p)).filter(|s| !s.is_empty()).map(<[CurvePoint]>::to_vec).collect()
 }
 
-fn draw_intervals(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
+fn draw_intervals(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: SeriesStyle) -> Result<()> {
     let pixel = |x: f64, y: f64| frame.point(x, y.clamp(frame.y.low, frame.y.high));
     for stretch in stretches(points, |p| !p.y.is_nan() && p.low.is_finite() && p.high.is_finite()) {
         if let [p] = stretch[..] {
@@ -239,7 +250,7 @@ fn draw_intervals(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], sty
 }
 
 /// Draws arrows at the edge of the frame where an interval continues beyond it.
-fn draw_arrows(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
+fn draw_arrows(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: SeriesStyle) -> Result<()> {
     for point in points.iter().filter(|point| !point.y.is_nan()) {
         let (below, above) = is_beyond(point.span(), &frame.y);
         let (x, _) = frame.point(point.x, point.y);
@@ -256,11 +267,11 @@ fn draw_arrows(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style:
     Ok(())
 }
 
-fn draw_line(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
+fn draw_line(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: SeriesStyle) -> Result<()> {
     for stretch in stretches(points, |p| !p.y.is_nan()) {
         let pixels: Vec<Xy> = stretch.iter().map(|p| frame.point(p.x, p.y)).collect();
         if pixels.len() > 1 && style.part != Part::Markers {
-            canvas.dashed_line(&pixels, style.colour, 1.8, style.dashes(canvas.sheet.style))?;
+            style.line(canvas, &pixels)?;
         }
         // A line of one point would be invisible.
         if pixels.len() > 1 && matches!(style.part, Part::Line | Part::Dots) {
@@ -273,104 +284,27 @@ fn draw_line(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: S
     Ok(())
 }
 
-/// Number of marker shapes.
-const MARKER_SHAPES: usize = 7;
-
-/// Colour and marker of a series. Both change from one series to the next; pairs repeat after 56.
-#[derive(Clone, Copy)]
-struct Style {
-    colour: RGBColor,
-    shape: usize,
-    part: Part,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Part {
-    Both,
-    Markers,
-    Line,
-    Dots,
-}
-
-impl Style {
-    fn new(k: usize, group_size: usize) -> Self {
-        let part = match (group_size, k % group_size) {
-            (1, _) => Part::Both,
-            (_, 0) => Part::Markers,
-            (_, 1) => Part::Line,
-            _ => Part::Dots,
-        };
-        let k = k / group_size;
-        Self { colour: SERIES[k % SERIES.len()], shape: (k + k / SERIES.len()) % MARKER_SHAPES, part }
-    }
-
-    /// Returns the lengths of dashes and gaps. On paper, where colours may be lost, series differ in these too.
-    fn dashes(self, look: Look) -> &'static [f64] {
-        const PATTERNS: [&[f64]; MARKER_SHAPES] = [
-            &[],
-            &[8.0, 4.0],
-            &[2.0, 3.0],
-            &[9.0, 3.0, 2.0, 3.0],
-            &[14.0, 4.0],
-            &[9.0, 3.0, 2.0, 3.0, 2.0, 3.0],
-            &[4.0, 2.0],
-        ];
-        if self.part == Part::Dots {
-            return PATTERNS[2];
-        }
-        if look == Look::Paper { PATTERNS[self.shape] } else { &[] }
-    }
-
-    fn marker(self, canvas: &mut Canvas, (x, y): Xy) -> Result<()> {
-        let shape = |r: f64| -> Vec<Xy> {
-            match self.shape {
-                1 => polygon((x, y), r * 1.25, 4, 45.0),
-                2 => polygon((x, y), r * 1.35, 3, 90.0),
-                3 => polygon((x, y), r * 1.3, 4, 0.0),
-                4 => polygon((x, y), r * 1.35, 3, -90.0),
-                _ => polygon((x, y), r * 1.2, 5, 90.0),
-            }
-        };
-        let size = if canvas.sheet.style == Look::Paper { 0.8 } else { 1.0 };
-        match self.shape {
-            0 => canvas.dot((x, y), 4.0 * size, self.colour),
-            6 => {
-                canvas.dot((x, y), 4.4 * size, self.colour)?;
-                canvas.polygon(&polygon((x, y), 2.0 * size, 12, 0.0), WHITE, 1.0)
-            }
-            _ => {
-                canvas.polygon(&shape(5.0 * size), WHITE, 1.0)?;
-                canvas.polygon(&shape(4.2 * size), self.colour, 1.0)
-            }
-        }
-    }
-}
-
-/// Returns a regular polygon with a corner at `angle` degrees.
-fn polygon((x, y): Xy, radius: f64, corners: usize, angle: f64) -> Vec<Xy> {
-    let corner = |k: usize| {
-        let turn = (angle + 360.0 * k as f64 / corners as f64).to_radians();
-        (x + radius * turn.cos(), y - radius * turn.sin())
-    };
-    (0..corners).map(corner).collect()
-}
-
 /// Draws the legend outside the area of the data.
-fn draw_legend(canvas: &mut Canvas, curves: &Curves, group_size: usize, legend: &Legend, corner: Xy) -> Result<()> {
+fn draw_legend(
+    canvas: &mut Canvas,
+    curves: &Curves,
+    styles: &[SeriesStyle],
+    legend: &Legend,
+    corner: Xy,
+) -> Result<()> {
     let font = Font::new(text::TICK);
     for (k, line) in legend.title.iter().enumerate() {
         let position = (corner.0, corner.1 + legend::LINE_HEIGHT * (k as f64 + 0.5));
         canvas.text(line, position, Side::Left, font.with_colour(GREY))?;
     }
-    for (k, (series, entry)) in curves.series.iter().zip(&legend.entries).enumerate() {
-        let style = Style::new(k, group_size);
+    for ((series, entry), style) in curves.series.iter().zip(&legend.entries).zip(styles) {
         let position = (corner.0 + entry.sample.0, corner.1 + entry.sample.1);
         if series.points.iter().any(|p| p.low.is_finite() && p.high.is_finite()) {
             canvas.veil(Rect::from_centre(position, 2.0 * legend::HALF_SAMPLE, 12.0), style.colour, 0.2)?;
         }
         if style.part != Part::Markers {
             let ends = [(position.0 - legend::HALF_SAMPLE, position.1), (position.0 + legend::HALF_SAMPLE, position.1)];
-            canvas.dashed_line(&ends, style.colour, 1.8, style.dashes(canvas.sheet.style))?;
+            style.line(canvas, &ends)?;
         }
         if matches!(style.part, Part::Both | Part::Markers) {
             style.marker(canvas, position)?;

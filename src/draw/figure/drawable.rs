@@ -18,8 +18,8 @@ pub trait Drawable {
     /// Returns a short description of the figure.
     fn description(&self) -> String;
 
-    /// Returns the space that the figure needs on a sheet of paper.
-    fn room(&self) -> Room {
+    /// Returns the space that the figure needs on a sheet of this width.
+    fn room(&self, _width: f64) -> Room {
         Room::Flat
     }
 }

@@ -3,10 +3,10 @@
 use plotters::style::RGBColor;
 
 use super::canvas::Canvas;
-use super::colour::{GREY, INK, PALE, WHITE};
+use super::colour::{GREY, HATCH, HATCH_LINE, INK, PALE, WHITE};
 use super::geometry::{Rect, Xy};
 use super::grid::{Axis, Quantity};
-use super::sheet::{Sheet, Style};
+use super::sheet::Sheet;
 use super::text::{self, Font, Side};
 use super::ticks::{self, Scale};
 use apexmap_base::error::Result;
@@ -218,6 +218,8 @@ pub enum Mark {
     Undecided,
     Failed,
     Gap,
+    /// The estimated place of a code.
+    Estimate,
 }
 
 /// Draws the key of marks in the lower right corner, to the right of the frame.
@@ -244,6 +246,7 @@ impl Mark {
             Mark::Undecided => "not significant",
             Mark::Failed => "failed",
             Mark::Gap => "no value",
+            Mark::Estimate => "estimate",
         }
     }
 }
@@ -255,27 +258,34 @@ pub fn draw_mark(canvas: &mut Canvas, centre: Xy, mark: Mark) -> Result<()> {
         Mark::Faster => draw_triangle(canvas, centre, -1.0),
         Mark::Slower => draw_triangle(canvas, centre, 1.0),
         Mark::Undecided => {
-            let size = mark_size(canvas);
+            let size = canvas.sheet.mark_size;
             canvas.dot(centre, 4.2 * size, INK)?;
             canvas.dot(centre, 2.2 * size, WHITE)
         }
         Mark::Failed => canvas.cross(centre),
         Mark::Gap => hatch(canvas, Rect::from_centre(centre, 18.0, 12.0)),
+        Mark::Estimate => draw_diamond(canvas, centre),
     }
+}
+
+/// Radius of the mark of an estimated place.
+pub const ESTIMATE_RADIUS: f64 = 5.0;
+
+/// Draws the mark of an estimated place, which shows on any colour.
+fn draw_diamond(canvas: &mut Canvas, (x, y): Xy) -> Result<()> {
+    for (radius, colour) in [(ESTIMATE_RADIUS + 1.5, WHITE), (ESTIMATE_RADIUS, INK), (ESTIMATE_RADIUS - 2.2, WHITE)] {
+        canvas.polygon(&[(x + radius, y), (x, y + radius), (x - radius, y), (x, y - radius)], colour, 1.0)?;
+    }
+    Ok(())
 }
 
 pub fn draw_dot(canvas: &mut Canvas, centre: Xy) -> Result<()> {
     canvas.dot(centre, 1.8, INK)
 }
 
-/// Returns the relative size of marks: smaller on paper, where points lie closer.
-fn mark_size(canvas: &Canvas) -> f64 {
-    if canvas.sheet.style == Style::Paper { 0.75 } else { 1.0 }
-}
-
 /// Draws a triangle with a white rim. It points up for -1 and down for 1.
 fn draw_triangle(canvas: &mut Canvas, (x, y): Xy, direction: f64) -> Result<()> {
-    let factor = mark_size(canvas);
+    let factor = canvas.sheet.mark_size;
     for (size, colour) in [(6.4 * factor, WHITE), (4.6 * factor, INK)] {
         let corners = [
             (x, y + direction * size),
@@ -289,16 +299,16 @@ fn draw_triangle(canvas: &mut Canvas, (x, y): Xy, direction: f64) -> Result<()> 
 
 /// Draws a pale rectangle with slanted lines, the sign of an unknown value.
 pub fn hatch(canvas: &mut Canvas, rect: Rect) -> Result<()> {
-    canvas.fill(rect, RGBColor(244, 244, 244))?;
+    canvas.fill(rect, HATCH)?;
     // Lines x + y = c, clipped to the rectangle.
     let (first, last) = (rect.left + rect.top, rect.right + rect.bottom);
     let mut c = (first / 7.0).ceil() * 7.0;
     while c < last {
         let (from, to) = ((c - rect.left).min(rect.bottom), (c - rect.right).max(rect.top));
-        canvas.line(&[(c - from, from), (c - to, to)], RGBColor(200, 200, 200), 1.0)?;
+        canvas.line(&[(c - from, from), (c - to, to)], HATCH_LINE, 1.0)?;
         c += 7.0;
     }
-    canvas.outline(rect, RGBColor(200, 200, 200), 0.7)
+    canvas.outline(rect, HATCH_LINE, 0.7)
 }
 
 /// Writes a remark in the middle of an otherwise empty frame.

@@ -131,6 +131,12 @@ impl Grid {
 }
 
 impl Quantity {
+    /// Returns the axis title without the explanation in parentheses: `L (words)`.
+    pub fn short_title(&self) -> String {
+        let label = self.label.split(" (").next().unwrap_or_default().to_owned();
+        Self { label, ..self.clone() }.title()
+    }
+
     /// Returns the axis title, with the unit unless the tick labels include it.
     pub fn title(&self) -> String {
         let symbol = self.unit.symbol();

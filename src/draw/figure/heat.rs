@@ -9,6 +9,7 @@ use super::drawable::Drawable;
 use super::frame::{self, ColourBar, Mark};
 use super::geometry::Rect;
 use super::grid::Grid;
+use super::place::{self, Place, Placed, draw_places};
 use super::table::{self, FigureTable};
 use super::text::{Font, Side};
 use super::ticks::{self, Scale};
@@ -62,18 +63,21 @@ pub struct Heat<'a> {
     pub grid: &'a Grid,
     pub range: Option<(f64, f64)>,
     pub palette: Palette,
+    pub places: &'a [Place],
 }
 
 impl Drawable for Heat<'_> {
     fn draw(&self, canvas: &mut Canvas) -> Result<()> {
-        let Heat { grid, range, palette } = *self;
+        let Heat { grid, range, palette, places } = *self;
         grid.check()?;
         let z = palette.scale(grid, range)?;
         let area = Cells::new(canvas, (&grid.title, &grid.subtitle), (&grid.x, &grid.y))?;
-        draw_cells(canvas, grid, (&z, palette), &area)?;
+        let placed = place::lay_out(grid, &area.frame, places);
+        draw_cells(canvas, grid, (&z, palette), (&area, &Placed::rects(&placed)))?;
         area.draw_marks(canvas, grid)?;
         canvas.outline(area.frame.area, INK, 1.0)?;
-        draw_bar_and_key(canvas, grid, (&z, palette), &area.frame.area)
+        draw_places(canvas, &placed)?;
+        draw_bar_and_key(canvas, grid, (&z, palette), (&area.frame.area, !placed.is_empty()))
     }
 
     fn table(&self) -> FigureTable {
@@ -90,7 +94,13 @@ impl Drawable for Heat<'_> {
     }
 }
 
-fn draw_cells(canvas: &mut Canvas, grid: &Grid, (z, palette): (&Scale, Palette), area: &Cells) -> Result<()> {
+/// Draws the cells, with their values where these fit and do not lie under one of the rectangles `covered`.
+fn draw_cells(
+    canvas: &mut Canvas,
+    grid: &Grid,
+    (z, palette): (&Scale, Palette),
+    (area, covered): (&Cells, &[Rect]),
+) -> Result<()> {
     let format_value = |value: f64| palette.format_value(value, grid);
     let fits = |words: &str, rect: &Rect, size: f64| {
         Font::new(size).width(words) + 10.0 <= rect.width() && size * 1.2 <= rect.height()
@@ -108,16 +118,22 @@ fn draw_cells(canvas: &mut Canvas, grid: &Grid, (z, palette): (&Scale, Palette),
         let colour = palette.colour(z.place(*value));
         tile(canvas, rect, colour)?;
         let words = format_value(*value);
-        if fits(&words, &rect, size) {
+        let text_rect = Rect::from_centre(rect.centre(), Font::new(size).width(&words), size);
+        if fits(&words, &rect, size) && !covered.iter().any(|other| other.overlaps(&text_rect)) {
             canvas.text(&words, rect.centre(), Side::Middle, Font::new(size).with_colour(readable_on(colour)))?;
         }
     }
     Ok(())
 }
 
-/// Draws colour bar and key to the right of the frame.
-fn draw_bar_and_key(canvas: &mut Canvas, grid: &Grid, (z, palette): (&Scale, Palette), frame: &Rect) -> Result<()> {
-    let mut marks = Vec::new();
+/// Draws colour bar and key to the right of the frame. `has_places`: the map has estimated places.
+fn draw_bar_and_key(
+    canvas: &mut Canvas,
+    grid: &Grid,
+    (z, palette): (&Scale, Palette),
+    (frame, has_places): (&Rect, bool),
+) -> Result<()> {
+    let mut marks: Vec<Mark> = has_places.then_some(Mark::Estimate).into_iter().collect();
     if grid.values.iter().any(|v| v.is_nan()) {
         marks.push(Mark::Gap);
     }

@@ -1,6 +1,6 @@
-//! Figures from plain data: surfaces, contours, heat maps and curves, as SVG or PNG.
+//! Figures from plain data: surfaces, contours, heat maps and curves, as SVG, PNG or PDF.
 //!
-//! The program contains the font. Pictures are for a screen, 900 by 640 pixels, or for a column of a paper.
+//! The program contains the font. Pictures are for a screen, 900 by 640 pixels, for a column of a paper, or for a slide.
 
 pub mod bands;
 mod bitmap;
@@ -22,8 +22,11 @@ mod landmark;
 pub mod legend;
 mod painter;
 mod panels;
+mod pdf;
+mod place;
 mod ratios;
 mod regions;
+mod series_style;
 mod sheet;
 mod solid;
 mod surface;
@@ -46,6 +49,7 @@ pub use curves::{CurvePoint, Curves, Series};
 pub use grid::{Axis, Grid, Quantity};
 pub use landmark::{Landmark, LandmarkStyle};
 pub use panels::{MAX_PANELS, Panels};
+pub use place::Place;
 pub use ratios::Ratios;
 pub use regions::Regions;
 pub use sheet::{Sheet, Style};
@@ -58,12 +62,14 @@ use contour::Contour;
 use curves::CurvePlot;
 use drawable::Drawable;
 use heat::{Heat, Palette};
+use painter::Painter;
+use pdf::Pdf;
 use ratios::{RatioContour, RatioMap, RatioSurface};
 use surface::Surface;
 use svg::Svg;
 use table::FigureTable;
 
-/// A figure with all its data. [`svg()`] and [`png`](png()) draw it.
+/// A figure with all its data. [`svg()`] and [`save`] draw it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Figure {
     /// 3-D performance surface (Apex-Map paper, Figures 3 to 6).
@@ -100,6 +106,8 @@ pub enum Figure {
     Layers(Grid, Array2<f64>, View),
     /// A class and a value for each cell.
     Classes(Classes),
+    /// A contour plot or a heat map of magnitudes with named places; those outside the axes are not drawn.
+    Marked(Box<Figure>, Vec<Place>),
     /// A surface, contour or heat map whose heights and colours span this range, so that figures can be compared.
     Within(Box<Figure>, (f64, f64)),
 }
@@ -107,24 +115,24 @@ pub enum Figure {
 impl Figure {
     /// Returns the figure's values.
     pub fn table(&self) -> FigureTable {
-        self.drawable(None).table()
+        self.drawable(None, &[]).table()
     }
 
     /// Returns a short description of the figure.
     pub fn description(&self) -> String {
-        self.drawable(None).description()
+        self.drawable(None, &[]).description()
     }
 
     /// `range` is the range of magnitudes; `None` takes it from the data.
-    fn drawable(&self, range: Option<(f64, f64)>) -> Box<dyn Drawable + '_> {
+    fn drawable<'a>(&'a self, range: Option<(f64, f64)>, places: &'a [Place]) -> Box<dyn Drawable + 'a> {
         let curve_plot = |curves, together, level| Box::new(CurvePlot { curves, group_size: together, level });
         match self {
             Figure::Surface(grid, view) => Box::new(Surface { grid, bounds: None, view: *view, range }),
             Figure::Layers(grid, bounds, view) => Box::new(Surface { grid, bounds: Some(bounds), view: *view, range }),
-            Figure::Contour(grid) => Box::new(Contour { grid, range }),
-            Figure::Heat(grid) => Box::new(Heat { grid, range, palette: Palette::Magnitude }),
-            Figure::Ratio(grid) => Box::new(Heat { grid, range, palette: Palette::Ratio }),
-            Figure::Elasticity(grid) => Box::new(Heat { grid, range, palette: Palette::Elasticity }),
+            Figure::Contour(grid) => Box::new(Contour { grid, range, places }),
+            Figure::Heat(grid) => Box::new(Heat { grid, range, palette: Palette::Magnitude, places }),
+            Figure::Ratio(grid) => Box::new(Heat { grid, range, palette: Palette::Ratio, places: &[] }),
+            Figure::Elasticity(grid) => Box::new(Heat { grid, range, palette: Palette::Elasticity, places: &[] }),
             Figure::Curves(curves) => curve_plot(curves, 1, None),
             Figure::Model(curves) => curve_plot(curves, 2, None),
             Figure::Limited(curves) => curve_plot(curves, 3, None),
@@ -136,7 +144,8 @@ impl Figure {
             Figure::RatioContour(ratios) => Box::new(RatioContour(ratios)),
             Figure::Winners(winners) => Box::new(winners),
             Figure::Panels(panels) => Box::new(panels),
-            Figure::Within(figure, range) => figure.drawable(Some(*range)),
+            Figure::Marked(figure, places) => figure.drawable(range, places),
+            Figure::Within(figure, range) => figure.drawable(Some(*range), places),
         }
     }
 }
@@ -162,56 +171,82 @@ pub fn svg(figure: &Figure) -> Result<String> {
     Ok(drawing(figure, Style::Screen)?.svg)
 }
 
+/// Draws the figure on a painter of its sheet. Returns the positions of its values.
+fn draw(figure: &Figure, painter: &mut dyn Painter, sheet: Sheet) -> Result<Vec<Spot>> {
+    let mut canvas = Canvas::new(painter, sheet)?;
+    figure.drawable(None, &[]).draw(&mut canvas)?;
+    Ok(canvas.spots)
+}
+
+/// Returns the sheet of a figure in a style.
+fn sheet(figure: &Figure, style: Style) -> Result<Sheet> {
+    text::register()?;
+    let drawable = figure.drawable(None, &[]);
+    Ok(Sheet::new(style, |width| drawable.room(width)))
+}
+
 /// Returns the figure as an SVG document, with the positions of its values.
 ///
 /// Fails if the data cannot be drawn; the error names the cause.
 pub fn drawing(figure: &Figure, style: Style) -> Result<Drawing> {
-    text::register()?;
-    let figure = figure.drawable(None);
-    let sheet = Sheet::new(style, figure.room());
+    let sheet = sheet(figure, style)?;
     let size = (sheet.width, sheet.height);
     let format_length = |pixels: f64| match style {
         Style::Screen => pixels.to_string(),
         Style::Paper => format!("{:.3}in", pixels / sheet.inch),
+        Style::Slide | Style::SlideDark => (pixels * sheet.dots).round().to_string(),
     };
     let mut svg = Svg::new(size, [size.0, size.1].map(format_length));
-    let mut canvas = Canvas::new(&mut svg, sheet)?;
-    figure.draw(&mut canvas)?;
-    let spots = canvas.spots;
+    let spots = draw(figure, &mut svg, sheet)?;
     Ok(Drawing { svg: svg.finish(), size, spots })
 }
 
-/// Writes the figure as a PNG file for a screen; `path` must end in `.png`.
+/// Writes the figure as an SVG, PNG or PDF file for a screen, by the ending of its name. A PNG file records its resolution; a
+/// PDF file has only lines and areas, text included, and needs no fonts.
 ///
 /// # Errors
 /// As for [`svg()`], and if the name has another ending, or if the file cannot be written.
 /// # Panics
 /// As for [`svg()`].
-pub fn png(figure: &Figure, path: &Path) -> Result<()> {
-    write_png(figure, Style::Screen, path)
+pub fn save(figure: &Figure, path: &Path) -> Result<()> {
+    save_in_style(figure, Style::Screen, path)
 }
 
-/// Writes the figure as a PNG file that records its size in inches; `path` must end in `.png`.
+/// Writes the figure as [`save`] does, in a style.
 ///
-/// Fails if the data cannot be drawn or the file cannot be written.
-pub fn write_png(figure: &Figure, style: Style, path: &Path) -> Result<()> {
-    if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
-        return Err(Error::input(
-            format!("{} is not the name of a PNG file", path.display()),
-            "use a name that ends in .png",
-        ));
-    }
-    new_file::write_user_file_contents(path, png_bytes(figure, style)?)
+/// Fails if the data cannot be drawn, if the name has another ending, or if the file cannot be written.
+pub fn save_in_style(figure: &Figure, style: Style, path: &Path) -> Result<()> {
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
+    let contents = match ending.as_str() {
+        "svg" => drawing(figure, style)?.svg.into_bytes(),
+        "png" => png_bytes(figure, style)?,
+        "pdf" => pdf_bytes(figure, style)?,
+        _ => {
+            return Err(Error::input(
+                format!("the file name {} ends in none of .svg, .png and .pdf", path.display()),
+                "end the name in .svg, .png or .pdf",
+            ));
+        }
+    };
+    new_file::write_user_file_contents(path, contents)
 }
 
 /// Returns the figure as PNG data that record their size in inches.
 ///
 /// Fails if the data cannot be drawn; the error names the cause.
 pub fn png_bytes(figure: &Figure, style: Style) -> Result<Vec<u8>> {
-    text::register()?;
-    let figure = figure.drawable(None);
-    let sheet = Sheet::new(style, figure.room());
+    let sheet = sheet(figure, style)?;
     let mut bitmap = Bitmap::new(sheet);
-    figure.draw(&mut Canvas::new(&mut bitmap.painter(), sheet)?)?;
+    draw(figure, &mut bitmap.painter(), sheet)?;
     bitmap.encode()
+}
+
+/// Returns the figure as a PDF document of one page, with the size of its sheet.
+///
+/// Fails if the data cannot be drawn; the error names the cause.
+pub fn pdf_bytes(figure: &Figure, style: Style) -> Result<Vec<u8>> {
+    let sheet = sheet(figure, style)?;
+    let mut pdf = Pdf::new(sheet)?;
+    draw(figure, &mut pdf, sheet)?;
+    Ok(pdf.finish())
 }

@@ -141,7 +141,7 @@ fn draw_panel(canvas: &mut Canvas, grid: &Grid, frame: &Frame, bands: &Bands, na
     for (j, i) in &grid.failed {
         canvas.cross(frame.point(grid.x.values[*i], grid.y.values[*j]))?;
     }
-    contour::label_lines(canvas, &lines, grid, frame)?;
+    contour::label_lines(canvas, &lines, grid, frame, Vec::new())?;
     let name = text::cut(&grid.title, text::AXIS, true, frame.area.width());
     let position = (frame.area.centre().0, frame.area.top - NAME / 2.0);
     canvas.text(&name, position, Side::Middle, Font::bold(text::AXIS))

@@ -150,7 +150,7 @@ impl Drawable for RatioContour<'_> {
         ratios.grid.check()?;
         let levels = levels(&ratios.scale()?);
         let z = Scale { low: levels[0], high: levels[levels.len() - 1], log: true };
-        let bands = Bands { z, levels, colour: diverging, marks: ratios.marks() };
+        let bands = Bands { z, levels, colour: diverging, marks: ratios.marks(), places: Vec::new() };
         contour::draw_bands(canvas, &ratios.grid, &bands)
     }
 
@@ -183,7 +183,7 @@ impl Drawable for RatioSurface<'_> {
         self.0.description()
     }
 
-    fn room(&self) -> Room {
+    fn room(&self, _width: f64) -> Room {
         Room::Solid
     }
 }

@@ -1,4 +1,4 @@
-//! The sizes of figures for a screen and for a column of a paper.
+//! The sizes of figures for a screen, a column of a paper, and a slide.
 
 use super::text;
 
@@ -11,11 +11,27 @@ pub enum Style {
     /// One column of a paper, 3.3 inches wide. Axis names are 8 points and numbers 7 points high. The caption replaces
     /// the title. Markers and dashes distinguish curves in grey. PNG files have 600 dots per inch.
     Paper,
+    /// A slide of 13.33 by 7.5 inches, 1920 by 1080 pixels. Axis names are 24 points and numbers 21 points high.
+    Slide,
+    /// As [`Style::Slide`], in light colours on a dark ground.
+    SlideDark,
 }
 
 impl Style {
     /// All styles by the names that `--style` accepts.
-    pub const ALL: [(&'static str, Style); 2] = [("screen", Style::Screen), ("paper", Style::Paper)];
+    pub const ALL: [(&'static str, Style); 4] =
+        [("screen", Style::Screen), ("paper", Style::Paper), ("slide", Style::Slide), ("slide-dark", Style::SlideDark)];
+
+    /// Returns whether the ground is dark.
+    pub fn is_dark(self) -> bool {
+        self == Style::SlideDark
+    }
+
+    /// Returns the folder of figures in this style, below those for a screen; `None` for a screen.
+    pub fn folder(self) -> Option<&'static str> {
+        let (name, _) = Self::ALL.into_iter().find(|(_, style)| *style == self)?;
+        (self != Style::Screen).then_some(name)
+    }
 }
 
 /// The sizes of a style. Layout uses pixels, which are not the dots of a PNG file.
@@ -32,6 +48,12 @@ pub struct Sheet {
     pub below: f64,
     /// Space to the right of the axes for a colour bar with labels and title.
     pub bar: f64,
+    /// Whether the legend of curves is below the axes, and not to their right.
+    pub legend_below: bool,
+    /// Maximum number of lines of the subtitle; 0 if the caption replaces title and subtitle.
+    pub subtitle_lines: usize,
+    /// Size of marks relative to those on a screen.
+    pub mark_size: f64,
     /// Pixels per inch.
     pub inch: f64,
     /// Dots of a PNG file per pixel.
@@ -46,17 +68,27 @@ pub enum Room {
     Flat,
     /// A figure in three dimensions, which is taller.
     Solid,
-    /// A legend of this height below the axes.
-    Legend(f64),
+    /// A legend of curves.
+    Legend {
+        /// Height below the axes.
+        height: f64,
+        /// Width and height next to the axes.
+        column: (f64, f64),
+    },
 }
 
 /// Pixels per inch of paper, so that axis names are 8 points high; an inch has 72 points.
 const PAPER_INCH: f64 = text::AXIS / 8.0 * 72.0;
 /// Width of a column in pixels: 3.3 inches.
-pub const PAPER_WIDTH: f64 = 3.3 * PAPER_INCH;
+const PAPER_WIDTH: f64 = 3.3 * PAPER_INCH;
+/// Pixels per inch of a slide, so that axis names are 24 points high.
+const SLIDE_INCH: f64 = text::AXIS / 24.0 * 72.0;
+/// Width and height of a slide in inches, and its dots per inch.
+const SLIDE: (f64, f64, f64) = (40.0 / 3.0, 7.5, 144.0);
 
 impl Sheet {
-    pub fn new(style: Style, room: Room) -> Self {
+    /// Returns the sheet of a figure. `room` returns the space that the figure needs on a sheet of this width.
+    pub fn new(style: Style, room: impl Fn(f64) -> Room) -> Self {
         match style {
             Style::Screen => Self {
                 style,
@@ -66,28 +98,55 @@ impl Sheet {
                 name_offset: 42.0,
                 below: 62.0,
                 bar: 150.0,
+                legend_below: false,
+                subtitle_lines: 3,
+                mark_size: 1.0,
                 inch: 96.0,
                 dots: 1.0,
                 oversampling: 3,
             },
             Style::Paper => {
-                let (share, legend) = match room {
+                let (share, legend) = match room(PAPER_WIDTH) {
                     Room::Flat => (0.68, 0.0),
                     Room::Solid => (0.76, 0.0),
-                    Room::Legend(height) => (0.68, height),
+                    Room::Legend { height, .. } => (0.68, height),
                 };
-                let (margin, name_at) = (4.0, 33.0);
-                let below = 44.0 + legend;
                 Self {
                     style,
                     width: PAPER_WIDTH,
                     height: share * PAPER_WIDTH + legend,
-                    margin,
-                    name_offset: name_at,
-                    below,
+                    margin: 4.0,
+                    name_offset: 33.0,
+                    below: 44.0 + legend,
                     bar: 122.0,
+                    legend_below: true,
+                    subtitle_lines: 0,
+                    mark_size: 0.75,
                     inch: PAPER_INCH,
                     dots: 600.0 / PAPER_INCH,
+                    oversampling: 2,
+                }
+            }
+            Style::Slide | Style::SlideDark => {
+                let (width, height, margin) = (SLIDE.0 * SLIDE_INCH, SLIDE.1 * SLIDE_INCH, 10.0);
+                let legend = match room(width - 2.0 * margin) {
+                    Room::Legend { column, .. } if column.0 < width / 3.0 && column.1 < 0.6 * height => None,
+                    Room::Legend { height, .. } => Some(height + 6.0),
+                    _ => None,
+                };
+                Self {
+                    style,
+                    width,
+                    height,
+                    margin,
+                    name_offset: 36.0,
+                    below: 52.0 + legend.unwrap_or(0.0),
+                    bar: 132.0,
+                    legend_below: legend.is_some(),
+                    subtitle_lines: 1,
+                    mark_size: 0.75,
+                    inch: SLIDE_INCH,
+                    dots: SLIDE.2 / SLIDE_INCH,
                     oversampling: 2,
                 }
             }
@@ -96,7 +155,17 @@ impl Sheet {
 
     /// Returns whether title and subtitle are drawn.
     pub fn has_header(&self) -> bool {
-        self.style == Style::Screen
+        self.subtitle_lines > 0
+    }
+
+    /// Returns whether the sheet is a slide, which is wide for its height.
+    pub fn is_wide(&self) -> bool {
+        matches!(self.style, Style::Slide | Style::SlideDark)
+    }
+
+    /// Returns the width of a legend below the axes.
+    pub fn legend_width(&self) -> f64 {
+        if self.style == Style::Paper { self.width } else { self.width - 2.0 * self.margin }
     }
 
     /// Returns width and height of a PNG file in dots.

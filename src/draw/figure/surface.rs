@@ -3,11 +3,10 @@
 //! Back panels are painted first, then the surface cell by cell, from its far corner to the near one.
 
 use ndarray::Array2;
-use plotters::style::RGBColor;
 
 use super::camera::Camera;
 use super::canvas::Canvas;
-use super::colour::{GREY, INK, PALE};
+use super::colour::{GREY, INK, PALE, PANEL};
 use super::drawable::Drawable;
 use super::frame::{self, Ticks};
 use super::geometry::{Rect, Xy};
@@ -24,6 +23,7 @@ const TICK_LENGTH: f64 = 6.0;
 
 /// One axis of the box.
 struct BoxAxis<'a> {
+    title: String,
     quantity: &'a Quantity,
     scale: Scale,
     values: &'a [f64],
@@ -54,7 +54,7 @@ impl Drawable for Surface<'_> {
         format!("3-D surface{below}. {}", table::extremes(self.grid))
     }
 
-    fn room(&self) -> Room {
+    fn room(&self, _width: f64) -> Room {
         Room::Solid
     }
 }
@@ -69,10 +69,12 @@ pub fn draw_coloured(canvas: &mut Canvas, grid: &Grid, view: View, [x, y, z]: [S
         failed: grid.failed.iter().map(|(j, i)| (*i, *j)).collect(),
         look,
     };
+    // On a slide, long titles would leave little space for the surface.
+    let title = |quantity: &Quantity| if canvas.sheet.is_wide() { quantity.short_title() } else { quantity.title() };
     let axes = [
-        BoxAxis { quantity: &grid.x.quantity, scale: x, values: &grid.x.values },
-        BoxAxis { quantity: &grid.y.quantity, scale: y, values: &grid.y.values },
-        BoxAxis { quantity: &grid.z, scale: z, values: &[] },
+        BoxAxis { title: title(&grid.x.quantity), quantity: &grid.x.quantity, scale: x, values: &grid.x.values },
+        BoxAxis { title: title(&grid.y.quantity), quantity: &grid.y.quantity, scale: y, values: &grid.y.values },
+        BoxAxis { title: title(&grid.z), quantity: &grid.z, scale: z, values: &[] },
     ];
     let top = canvas.header(&grid.title, &grid.subtitle)?;
     let edge = canvas.sheet.margin - 4.0;
@@ -206,7 +208,7 @@ fn label_edge(camera: &Camera, axis: usize, box_axis: &BoxAxis, taken: &[Rect]) 
         scale: box_axis.scale,
         ticks: Ticks { values: Vec::new(), labels: Vec::new() },
         labels: Vec::new(),
-        title: text::cut(&box_axis.quantity.title(), text::AXIS, false, 340.0),
+        title: text::cut(&box_axis.title, text::AXIS, false, 340.0),
         title_rect: Rect::from_centre((0.0, 0.0), 0.0, 0.0),
     };
     let rect = |value: f64, label: &str| {
@@ -300,7 +302,7 @@ fn draw_panels(canvas: &mut Canvas, camera: &Camera, axes: &[BoxAxis; 3], edges:
             camera.pixel(point)
         };
         let corners = [point(0.0, 0.0), point(1.0, 0.0), point(1.0, 1.0), point(0.0, 1.0)];
-        canvas.polygon(&corners, RGBColor(248, 248, 248), 1.0)?;
+        canvas.polygon(&corners, PANEL, 1.0)?;
         for value in &edges[p].ticks.values {
             let share = axes[p].scale.place(*value);
             canvas.line(&[point(share, 0.0), point(share, 1.0)], PALE, 1.0)?;

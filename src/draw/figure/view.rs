@@ -1,5 +1,6 @@
 //! The orthographic view of the 3-D surface: projection, visible faces and drawing order.
 
+use super::grid::Grid;
 use apexmap_base::error::{Error, Result};
 
 /// Height of the box around the surface; its floor is 1 by 1.
@@ -18,6 +19,28 @@ impl Default for View {
     /// Shows the corner of largest x and least y in front, as alpha = 1, L = 1 in the Apex-Map papers' surfaces.
     fn default() -> Self {
         Self { azimuth: -52.0, elevation: 26.0 }
+    }
+}
+
+impl View {
+    /// Returns the default view of a grid: as [`View::default`], but turned so that the quarter with the lowest values is in
+    /// front, where no higher part hides it. For surfaces over alpha and L this is the quarter of alpha = 1, L = 1.
+    pub fn of_grid(grid: &Grid) -> Self {
+        let (rows, columns) = grid.values.dim();
+        let height = |value: &f64| if grid.z.log { value.ln() } else { *value };
+        // Each quarter of the floor is a quarter turn from the one before: (high x, high y).
+        let mean = |(high_x, high_y): (bool, bool)| {
+            let is_inside = |&((j, i), value): &((usize, usize), &f64)| {
+                (2 * i >= columns) == high_x && (2 * j >= rows) == high_y && !value.is_nan()
+            };
+            let heights: Vec<f64> =
+                grid.values.indexed_iter().filter(is_inside).map(|(_, value)| height(value)).collect();
+            heights.iter().sum::<f64>() / heights.len() as f64
+        };
+        let quarters = [(true, false), (true, true), (false, true), (false, false)].map(mean);
+        let lowest = (0..4).filter(|&k| quarters[k].is_finite()).min_by(|&a, &b| quarters[a].total_cmp(&quarters[b]));
+        let view = Self::default();
+        Self { azimuth: view.azimuth + 90.0 * lowest.unwrap_or(0) as f64, ..view }
     }
 }
 

@@ -25,6 +25,7 @@ use apexmap_results::samples::distance;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::columns;
 use apexmap_results::table::quietness::Quietness;
+use apexmap_theory::codes::{self, Code};
 use comparability::Difference;
 use groups::MatchedGroup;
 use machine::{Machine, Origin};
@@ -48,6 +49,8 @@ pub struct Comparison<'a> {
     pub matching: Matching,
     /// How to decide which ratios differ from 1.
     pub decision: Decision,
+    /// Known codes, whose ratios the page shows.
+    pub codes: Vec<Code>,
     /// Maps and curves of the matched points.
     pub groups: Vec<MatchedGroup>,
     /// Ratios of each machine to the first one over all matched points; empty for the first machine.
@@ -85,8 +88,8 @@ pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_
         roles.iter().map(role_ratios).collect()
     };
     let by_role = (0..machines.len()).map(scopes).collect();
-    let decision = Decision::default();
-    Ok(Comparison { machines, names, differences, matched, matching, decision, groups, ratios, by_role, points })
+    let (decision, codes) = (Decision::default(), codes::list_known());
+    Ok(Comparison { machines, names, differences, matched, matching, decision, codes, groups, ratios, by_role, points })
 }
 
 impl Comparison<'_> {

@@ -3,6 +3,7 @@
 use apexmap_base::error::{Error, Result};
 use apexmap_base::new_file;
 use apexmap_base::regular_file;
+use apexmap_draw::figure::Style;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open, openat};
 use nix::sys::stat::Mode;
@@ -13,10 +14,22 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The subfolder of a folder of figures for their print versions.
-pub const PAPER: &str = "paper";
 /// The list of generated files, one line per file in the format of `sha256sum`.
 const LIST: &str = ".made";
+
+/// Makes the subfolder of a folder of figures for this style. Reports then write all figures in this style too.
+///
+/// # Errors
+/// If the folder cannot be made.
+pub fn make_style_folder(figures: &Path, style: Style) -> Result<()> {
+    let Some(folder) = style.folder().map(|name| figures.join(name)) else { return Ok(()) };
+    std::fs::create_dir_all(&folder).map_err(|e| Error::file("create", &folder, e))
+}
+
+/// Returns the names of the subfolders for styles.
+fn style_folders() -> impl Iterator<Item = &'static str> {
+    Style::ALL.into_iter().filter_map(|(_, style)| style.folder())
+}
 
 /// Removes figures that an earlier report wrote and `page`, the new one, does not contain, and lists the current ones. Keeps
 /// other files: figures of `apexmap plot`, and files that were changed since.
@@ -26,9 +39,8 @@ const LIST: &str = ".made";
 pub fn remove_unmade(folder: &Path, page: &str) -> Result<()> {
     let mut current = String::new();
     for name in figures(page) {
-        for file in
-            [format!("{name}.svg"), format!("{name}.png"), format!("{PAPER}/{name}.svg"), format!("{PAPER}/{name}.png")]
-        {
+        let folders = std::iter::once(String::new()).chain(style_folders().map(|folder| format!("{folder}/")));
+        for file in folders.flat_map(|folder| ["svg", "png"].map(|end| format!("{folder}{name}.{end}"))) {
             if let Some(digest) = digest(&folder.join(&file))? {
                 let _ = writeln!(current, "{digest}  {file}");
             }
@@ -55,17 +67,17 @@ fn is_figure(name: &str) -> bool {
 
 /// Removes a figure if it is unchanged. Anyone can edit the list, so names outside the folder and links are refused.
 fn remove(folder: &Path, file: &str, made: &str) -> std::io::Result<()> {
-    let name = file.strip_prefix(&format!("{PAPER}/"));
-    if !is_figure(name.unwrap_or(file)) {
+    let inner = style_folders().find_map(|folder| Some((folder, file.strip_prefix(folder)?.strip_prefix('/')?)));
+    let name = inner.map_or(file, |(_, name)| name);
+    if !is_figure(name) {
         return Ok(());
     }
     let (plain, none) = (OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC, Mode::empty());
     let remove = || {
         let mut place = open(folder, plain | OFlag::O_DIRECTORY, none)?;
-        if name.is_some() {
-            place = openat(&place, PAPER, plain | OFlag::O_DIRECTORY, none)?;
+        if let Some((folder, _)) = inner {
+            place = openat(&place, folder, plain | OFlag::O_DIRECTORY, none)?;
         }
-        let name = name.unwrap_or(file);
         let mut figure = File::from(openat(&place, name, plain | OFlag::O_NONBLOCK | OFlag::O_NOCTTY, none)?);
         let mut bytes = Vec::new();
         if figure.metadata()?.is_file() && figure.read_to_end(&mut bytes).is_ok() && hash(&bytes) == made {

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 
 pub use corners::{CornerCell, Corners};
-pub use figure_list::{PAPER, remove_unmade};
+pub use figure_list::{make_style_folder, remove_unmade};
 pub use viewer::{Viewer, ViewerSurface};
 
 /// A figure in an HTML page, also written as SVG and PNG next to it.
@@ -54,16 +54,16 @@ const MAX_ROWS: usize = 5000;
 /// Size of an SVG in bytes above which the HTML page contains pixels instead; the SVG is still written next to it.
 const MAX_SVG_BYTES: usize = 600_000;
 
-/// Draws a figure for an HTML page and writes its files into a folder. Also writes a print version if the folder has a subfolder
-/// [`PAPER`].
+/// Draws a figure for an HTML page and writes its files into a folder. Also writes it in each style that has a subfolder.
 ///
 /// # Errors
 /// If the figure has nothing to draw or its files cannot be written.
 pub fn picture(folder: &Path, drawn: &Figure, file: String, title: String, caption: String) -> Result<Picture> {
     let (drawing, png) = files(folder, drawn, &file, Style::Screen)?;
-    let paper = folder.join(PAPER);
-    if paper.is_dir() {
-        files(&paper, drawn, &file, Style::Paper)?;
+    for (_, style) in Style::ALL {
+        if let Some(subfolder) = style.folder().map(|name| folder.join(name)).filter(|subfolder| subfolder.is_dir()) {
+            files(&subfolder, drawn, &file, style)?;
+        }
     }
     let table = drawn.table();
     let mut places = vec![String::new(); table.rows.len()];

@@ -3,7 +3,6 @@
 
 (function () {
   const BOX_HEIGHT = 0.62; // the floor of the box is 1 by 1
-  const HOME = { azimuth: -52, elevation: 26, zoom: 1 };
   const STEP = 6; // degrees per key press or click
   const radians = (degrees) => (degrees * Math.PI) / 180;
   const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
@@ -63,8 +62,8 @@
       this.context = this.canvas.getContext("2d");
       this.surfaces = JSON.parse(section.querySelector("script").textContent).surfaces;
       this.live = section.querySelector(".live");
-      this.camera = { ...HOME };
       this.chosen = 0;
+      this.camera = this.home();
       this.net = -1;
       this.common = false;
       this.point = -1;
@@ -80,6 +79,18 @@
 
     // ---- what is shown ----
 
+    // Returns the first view of the chosen surface.
+    home() {
+      const [azimuth, elevation] = this.surfaces[this.chosen].home;
+      return { azimuth, elevation, zoom: 1 };
+    }
+
+    // Surfaces over the same axes keep the view when the reader changes from one to the other.
+    sameAxes(k) {
+      const [a, b] = [this.surfaces[this.chosen], this.surfaces[k]];
+      return a.x.label === b.x.label && a.y.label === b.y.label;
+    }
+
     name(k) {
       const machines = new Set(this.surfaces.map((surface) => surface.machine));
       const { machine, label } = this.surfaces[k];
@@ -89,7 +100,7 @@
     // Surfaces of the same quantity can share a scale and be shown over one another.
     comparable(k) {
       const z = this.surfaces[this.chosen].z;
-      return this.surfaces[k].z.label === z.label && this.surfaces[k].z.unit === z.unit && this.surfaces[k].z.log === z.log;
+      return this.sameAxes(k) && this.surfaces[k].z.label === z.label && this.surfaces[k].z.unit === z.unit && this.surfaces[k].z.log === z.log;
     }
 
     height() {
@@ -113,7 +124,9 @@
         net.value = this.net;
       };
       surface.addEventListener("change", () => {
+        const turned = this.sameAxes(Number(surface.value));
         this.chosen = Number(surface.value);
+        if (!turned) this.camera = this.home();
         this.point = -1;
         nets();
         this.redraw();
@@ -145,7 +158,7 @@
         in: () => (camera.zoom = Math.min(8, camera.zoom * 1.15)),
         out: () => (camera.zoom = Math.max(0.4, camera.zoom / 1.15)),
         above: () => Object.assign(camera, { azimuth: -90, elevation: 90 }),
-        home: () => Object.assign(camera, HOME),
+        home: () => Object.assign(camera, this.home()),
       };
       turns[how]();
       this.redraw();
@@ -595,8 +608,7 @@
         }
         // A small screen has room only for the names of x and y; the colour bar shows the name of the height.
         if (this.small && k === 2) return;
-        const label = this.narrow ? axis.label.split(" (")[0] : axis.label;
-        const title = label + (axis.unit === "words" || axis.unit === "cycles" ? ` (${axis.unit})` : "");
+        const title = this.narrow ? axis.label.split(" (")[0] : axis.title;
         this.title(title, a, b, out, widest, k === 2, taken, free);
       });
     }

@@ -2,7 +2,7 @@
 
 use apexmap_base::error::Result;
 use apexmap_draw::figure::ticks::{self, Scale};
-use apexmap_draw::figure::{Grid, Quantity, colour};
+use apexmap_draw::figure::{Grid, Quantity, View, colour};
 use serde::Serialize;
 
 /// The surfaces to choose from. `parts.viewer(viewer)` places the viewer, once per HTML page.
@@ -20,6 +20,8 @@ pub struct ViewerSurface {
     pub x: ViewerAxis,
     pub y: ViewerAxis,
     pub z: ViewerAxis,
+    /// Azimuth and elevation of the first view, as in the figure.
+    pub home: (f64, f64),
     /// Values at [row of y][column of x]; `None` for missing points.
     pub values: Vec<Vec<Option<f64>>>,
     /// Cells (row, column) that failed.
@@ -32,6 +34,8 @@ pub struct ViewerSurface {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ViewerAxis {
     pub label: String,
+    /// The label with the unit, as in figures.
+    pub title: String,
     /// Unit after a value: `B/s`; empty for a pure number.
     pub unit: &'static str,
     pub log: bool,
@@ -62,6 +66,7 @@ impl ViewerSurface {
     /// If the grid has nothing to draw.
     pub fn from_grid(machine: impl Into<String>, label: impl Into<String>, grid: &Grid) -> Result<Self> {
         let [x, y, z] = grid.scales(None)?;
+        let view = View::of_grid(grid);
         let finite = |value: &f64| value.is_finite().then_some(*value);
         Ok(Self {
             machine: machine.into(),
@@ -69,6 +74,7 @@ impl ViewerSurface {
             x: axis(&grid.x.quantity, x, &grid.x.values),
             y: axis(&grid.y.quantity, y, &grid.y.values),
             z: axis(&grid.z, z, &[]),
+            home: (view.azimuth, view.elevation),
             values: grid.values.rows().into_iter().map(|row| row.iter().map(finite).collect()).collect(),
             failed: grid.failed.clone(),
             colours: colour::hexadecimal(colour::viridis, COLOURS),
@@ -83,6 +89,7 @@ fn axis(quantity: &Quantity, scale: Scale, values: &[f64]) -> ViewerAxis {
     let labels = ticks::labels(&chosen, quantity.unit, binary);
     ViewerAxis {
         label: quantity.label.clone(),
+        title: quantity.title(),
         unit: quantity.unit.symbol(),
         log: scale.log,
         low: scale.low,

@@ -133,6 +133,7 @@ fn staircase(card: &Card, host: Option<&Host>) -> Curves {
             .filter_map(|(label, number)| size_landmark(card, number, label))
             .chain(reported)
             .collect(),
+        ordered: false,
     }
 }
 
@@ -162,6 +163,7 @@ fn pages(card: &Card, host: Option<&Host>) -> Curves {
         y: latency(),
         series: series_list,
         marks,
+        ordered: false,
     }
 }
 
@@ -183,6 +185,7 @@ fn loaded_latency(card: &Card) -> Curves {
         y: Quantity { log: false, ..latency() },
         series: vec![Series { label: String::new(), points }],
         marks: Vec::new(),
+        ordered: false,
     }
 }
 

@@ -9,6 +9,7 @@ use apexmap_results::samples::groups::SampleGroup;
 use apexmap_results::samples::health::Health;
 use apexmap_results::table::bound_columns;
 use apexmap_theory::bounds::{Limits, Terms};
+use apexmap_theory::codes::{self, Code};
 use apexmap_theory::machine::Card;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -22,6 +23,8 @@ pub struct Input<'a> {
     /// Quietness of the machine.
     pub health: Health,
     pub card: Option<Card>,
+    /// The codes to mark on maps.
+    pub codes: Vec<Code>,
     /// The limits at every point, by key; empty without a card.
     pub terms: HashMap<String, Terms>,
     /// Figures that cannot be drawn, with the reason.
@@ -36,7 +39,12 @@ impl<'a> Input<'a> {
         // Surfaces first: groups with one value of an axis are for comparison with them.
         groups.sort_by_key(|group| !group.is_surface());
         let health = Health::from_samples(samples);
-        Ok(Self { folder, manifest, samples, groups, health, card, terms, undrawn: RefCell::default() })
+        let undrawn: RefCell<Vec<String>> = RefCell::default();
+        let codes = folder.codes().unwrap_or_else(|error| {
+            undrawn.borrow_mut().push(format!("The codes of codes.toml are not drawn: {error}."));
+            codes::list_known()
+        });
+        Ok(Self { folder, manifest, samples, groups, health, card, codes, terms, undrawn })
     }
 
     /// Returns a figure, or `None` if it cannot be drawn. The end of the report lists the reasons.

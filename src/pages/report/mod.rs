@@ -174,7 +174,7 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     let held: Vec<(&str, &[Trade])> =
         surfaces.sections.iter().map(|section| (section.label.as_str(), section.trades.as_slice())).collect();
     let overview = overview::overview(&input, &held)?;
-    let viewer = live::viewer(&input.groups, &manifest.machine);
+    let viewer = live::viewer(&input);
     let card = warnings::list_for_card(folder, &current)?;
     let classic = classic::section(&input)?;
     let explained = model_fits::section(&input)?;

@@ -62,6 +62,7 @@ impl Stream<'_> {
             y: Quantity { label: quantity.into(), unit, log: true },
             series: std::iter::once(measured).chain(limits).collect(),
             marks: Vec::new(),
+            ordered: false,
         };
         let file = format!("nic-figure-{number}-{}-{}", self.operation, self.senders);
         let drawn = picture(&self.input.folder.figures(), &Figure::Curves(curves), file, title.clone(), caption);

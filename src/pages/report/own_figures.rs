@@ -3,8 +3,10 @@
 use super::input::Input;
 use crate::html::{Picture, picture};
 use apexmap_base::error::Result;
-use apexmap_draw::plot::{Request, add_bounds, figure, title};
+use apexmap_draw::figure::{Figure, Grid};
+use apexmap_draw::plot::{FigureKind, Request, add_bounds, figure, title};
 use apexmap_measure::kernels;
+use apexmap_results::samples::Samples;
 use apexmap_run::sweep::figures::{self, SweepFigure};
 
 /// Draws the requested figures that these samples allow, in the sweep's order.
@@ -17,7 +19,21 @@ pub fn draw_requested(input: &Input) -> Result<Vec<Picture>> {
     Ok(pictures)
 }
 
-fn draw(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> {
+/// Returns the titles and grids of the requested surfaces that can be drawn. `draw_requested` gives the reasons for others.
+pub fn requested_surfaces(input: &Input) -> Vec<(String, Grid)> {
+    let mut surfaces = Vec::new();
+    for wanted in figures::parse_figures(&input.manifest.sweep) {
+        if let (FigureKind::Surface, Ok((samples, request))) = (wanted.kind, request(input, &wanted))
+            && let Ok(Figure::Surface(grid, _)) = figure(&samples, &request)
+        {
+            surfaces.push((request.title, grid));
+        }
+    }
+    surfaces
+}
+
+/// Returns the samples of a requested figure, and its request.
+fn request(input: &Input, wanted: &SweepFigure) -> Result<(Samples, Request)> {
     let samples = input.samples.choose(wanted.condition.as_deref())?;
     for name in wanted.axes.iter().chain(&wanted.z) {
         samples.require(name)?;
@@ -26,11 +42,16 @@ fn draw(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> {
     let z = wanted.z.clone().or_else(|| headline().ok().map(str::to_owned)).unwrap_or_else(|| "seconds".into());
     let (x, by) = wanted.axes.split_first().expect("a figure has an axis");
     let title = wanted.title.clone().unwrap_or_else(|| title(&samples, wanted.kind, x, &z));
-    let request = Request { kind: wanted.kind, title: title.clone(), x: x.clone(), by: by.to_vec(), z };
+    let request = Request { kind: wanted.kind, title, x: x.clone(), by: by.to_vec(), z };
+    Ok((samples, request.orient()))
+}
+
+fn draw(input: &Input, wanted: &SweepFigure, number: usize) -> Result<Picture> {
+    let (samples, request) = request(input, wanted)?;
     let drawn = add_bounds(&samples, &request, figure(&samples, &request)?)?;
-    let mut caption = String::from("Requested by the sweep; medians");
-    if let Some(condition) = &wanted.condition {
-        caption.push_str(&format!("; only {condition}"));
-    }
-    picture(&input.folder.figures(), &drawn, format!("figure-{number}"), title, caption + ".")
+    let caption = match &wanted.condition {
+        Some(condition) => format!("Medians of the samples with {condition}."),
+        None => "Medians of the samples.".to_owned(),
+    };
+    picture(&input.folder.figures(), &drawn, format!("figure-{number}"), request.title, caption)
 }

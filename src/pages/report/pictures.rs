@@ -6,7 +6,7 @@ use crate::html::{Picture, capitalize, picture};
 use apexmap_base::error::Result;
 use apexmap_base::units::Unit;
 use apexmap_draw::figure::{Figure, Landmark, LandmarkStyle, Quantity, Series};
-use apexmap_draw::plot::{FigureKind, Request, add_bounds, figure};
+use apexmap_draw::plot::{FigureKind, Request, add_bounds, add_codes, figure};
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::groups::SampleGroup;
@@ -48,6 +48,9 @@ pub fn draw_group(input: &Input, group: &SampleGroup, number: usize) -> Result<G
         if kind == FigureKind::Surface {
             drawn = add_bounds(&group.samples, &request, drawn)?;
         }
+        if kind == FigureKind::Contour {
+            drawn = add_codes(&request, drawn, &input.codes)?;
+        }
         let file = format!("{}-{number}", name.replace(", ", " ").replace(' ', "-"));
         picture(&folder.figures(), &drawn, file, request.title, caption)
     };
@@ -74,7 +77,7 @@ pub fn draw_group(input: &Input, group: &SampleGroup, number: usize) -> Result<G
                        the Apex-Map paper). Dots mark measured points.";
         views.extend(add(FigureKind::Surface, "performance surface", ALPHA, &[BLOCK], caption)?);
         let caption = "Lines of equal bandwidth (as in Figure 7 of the paper). Where lines run parallel to an axis, that kind \
-                       of locality hardly matters.";
+                       of locality hardly matters. Diamonds are codes at their estimated alpha and L; `apexmap codes` lists them.";
         views.extend(add(FigureKind::Contour, "contours", BLOCK, &[ALPHA], caption)?);
         views.extend(add(FigureKind::Heat, "heat map", BLOCK, &[ALPHA], "Median of each measured point.")?);
         let caption = "Benefit of longer blocks: d log(bandwidth) / d log(L), the power of L with which the bandwidth grows. At 1 twice \

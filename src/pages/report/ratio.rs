@@ -41,6 +41,7 @@ pub fn draw_ratio(folder: &Folder, samples: &Samples) -> Result<Option<Picture>>
         y: Quantity { label: "Apex-Map / ping-pong".into(), unit: Unit::None, log: false },
         series,
         marks: Vec::new(),
+        ordered: false,
     };
     let file = "apex-map-against-ping-pong".into();
     picture(&folder.figures(), &Figure::Curves(curves), file, title.into(), caption).map(Some)

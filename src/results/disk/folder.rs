@@ -6,6 +6,7 @@ use crate::disk::record::{Record, SampleOutcome};
 use apexmap_base::error::{Error, Result};
 use apexmap_base::point::Point;
 use apexmap_base::{new_file, regular_file};
+use apexmap_theory::codes::{self, Code};
 use apexmap_theory::machine::Card;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
@@ -107,6 +108,24 @@ impl Folder {
     pub fn read_card(&self, path: &Path) -> Result<Card> {
         let text = regular_file::read_text(path).map_err(|e| Error::file("read the machine card", path, e))?;
         Card::parse(&text, path)
+    }
+
+    /// Returns the path of the codes that its figures show besides the known ones, `codes.toml`. A user may put the file there.
+    pub fn own_codes(&self) -> PathBuf {
+        self.path.join("codes.toml")
+    }
+
+    /// Returns the known codes and those of this folder.
+    ///
+    /// # Errors
+    /// If `codes.toml` exists and cannot be read or has an error.
+    pub fn codes(&self) -> Result<Vec<Code>> {
+        let path = self.own_codes();
+        if !path.is_file() {
+            return Ok(codes::list_known());
+        }
+        let text = regular_file::read_text(&path).map_err(|e| Error::file("read the codes", &path, e))?;
+        Ok(codes::add_to_known(codes::parse(&text, &path)?))
     }
 
     /// Stores a card with the result.

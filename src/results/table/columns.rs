@@ -145,10 +145,15 @@ fn parameters() -> impl Iterator<Item = &'static Parameter> {
     kernels::ALL.iter().flat_map(|kernel| kernel.parameters())
 }
 
-/// Returns the symbol of a parameter and the first clause of its meaning.
+/// Returns the symbol of a parameter and the first clause of its meaning. A name that says no more than its clause or its unit
+/// is not repeated.
 fn axis(parameter: &Parameter) -> String {
     let clause = parameter.meaning.split([':', ',', ';']).next().unwrap_or_default();
-    format!("{} ({clause})", parameter.name)
+    match parameter.name {
+        name if name == clause => name.to_owned(),
+        "bytes" => clause.to_owned(),
+        name => format!("{name} ({clause})"),
+    }
 }
 
 /// Returns all columns that the kernels, rates, bounds, samples and launches declare, in look-up order. Columns of several

@@ -157,6 +157,7 @@ fn curves(model: &dyn Model, points: &[Point], subtitle: &str, x: usize, others:
         y: rate_quantity(model, &rates),
         series,
         marks: Vec::new(),
+        ordered: false,
     }
 }
 

@@ -50,7 +50,7 @@ fn line(label: &str, value: impl Fn(f64) -> f64) -> Series {
 fn curves(title: &str, y: Quantity, series: Vec<Series>) -> Figure {
     let x = Quantity { label: "message size".into(), unit: Unit::Bytes, log: true };
     let subtitle = "Simulated NIC: the equations of the NIC message-rate paper, Section 6, with its Table 3".into();
-    Figure::Curves(Curves { title: title.into(), subtitle, x, y, series, marks: Vec::new() })
+    Figure::Curves(Curves { title: title.into(), subtitle, x, y, series, marks: Vec::new(), ordered: false })
 }
 
 fn bandwidth(parameters: &[f64]) -> NicFigure {

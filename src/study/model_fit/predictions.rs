@@ -55,6 +55,7 @@ pub fn figure(model: &dyn Model, machine: &str, rows: &[ScanPoint], kind: Predic
             y,
             series,
             marks: Vec::new(),
+            ordered: false,
         }));
     }
     let [a, b] = varied.as_slice() else {

@@ -2,6 +2,7 @@
 
 pub mod cards;
 pub mod check;
+mod codes;
 mod fits;
 mod means;
 mod method;
@@ -22,6 +23,7 @@ use apexmap_base::new_file;
 use apexmap_draw::figure::Figure;
 use cards::Cards;
 use check::{Check, RegressionCheck};
+use codes::Codes;
 use fits::Fits;
 use means::Means;
 use method::Method;
@@ -125,6 +127,7 @@ fn make_sections(
         Part::new(comparison, &terms)?,
         Part::new(comparison, &rates)?,
         Part::new(comparison, &surfaces)?,
+        Part::new(comparison, &Codes::new(comparison))?,
         Part::new(comparison, &Shapes::new(comparison, cards.applies()))?,
         Part::new(comparison, &cards)?,
         Part::new(comparison, &Fits::new(comparison))?,

@@ -188,6 +188,7 @@ fn figure(comparison: &Comparison, rate: &Rate, title: String, series: Vec<Serie
         y: Quantity { label: rate.label(), unit: rate.description().unit, log: true },
         series,
         marks: Vec::new(),
+        ordered: false,
     })
 }
 

@@ -221,6 +221,7 @@ impl Group<'_> {
             y: Quantity { label: names, unit: Unit::None, log: true },
             series: vec![Series { label: String::new(), points }],
             marks: Vec::new(),
+            ordered: false,
         };
         Some(Drawing { figure: Figure::RatioCurve(curves), file: format!("ratio-curve-{machine}"), title, caption })
     }

@@ -1,0 +1,85 @@
+//! `apexmap codes`: lists known codes with their places on the map, or their rates on a measured map.
+
+use super::{plot, samples};
+use apexmap_base::error::{Error, Result};
+use apexmap_base::terminal::{print, print_in_red, terminal_width};
+use apexmap_base::text_table::{Align, TextTable};
+use apexmap_base::units::{quantity, short_number};
+use apexmap_results::samples::Samples;
+use apexmap_results::samples::groups::SampleGroup;
+use apexmap_results::samples::health::Health;
+use apexmap_results::table::columns::{ALPHA, BLOCK};
+use apexmap_theory::codes::{self, Code, Reading};
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap codes                                 list the codes: alpha, L, and how they were derived
+  apexmap codes results/quickstart              their rates on this machine, read from the measured map
+  apexmap codes results/quickstart --codes mine.toml
+
+Alpha and L are estimates. A rate is interpolated between the measured points; nothing is extrapolated.")]
+pub struct Arguments {
+    /// A result folder, or a Parquet file of samples [default: none, list the codes]
+    result: Option<PathBuf>,
+    /// Add the codes of a TOML file [default: codes.toml in the result]
+    #[arg(long, value_name = "FILE")]
+    codes: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    match &arguments.result {
+        None => {
+            let own = arguments.codes.as_deref().map(codes::read_with_known);
+            print(&list(&own.unwrap_or_else(|| Ok(codes::list_known()))?))
+        }
+        Some(result) => {
+            let samples = samples::read(result)?.current();
+            print(&rates(&samples, &plot::codes(arguments.codes.as_deref(), result)?)?)?;
+            Health::from_samples(&samples).banner().map_or(Ok(()), |banner| print_in_red(&banner))
+        }
+    }
+}
+
+/// Returns the codes as a table.
+fn list(codes: &[Code]) -> String {
+    let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Left]).with_width(terminal_width());
+    table.add_row(["code", "alpha", "L", "estimated from"]);
+    for code in codes {
+        let source = if code.source.is_empty() { String::new() } else { format!(" ({})", code.source) };
+        let how = format!("{}{source}", code.how);
+        table.add_row([code.name.as_str(), &short_number(code.alpha), &short_number(code.block_words), how.trim()]);
+    }
+    table.to_string()
+}
+
+/// Returns the median of the headline at the place of each code, on each map of the samples.
+fn rates(samples: &Samples, codes: &[Code]) -> Result<String> {
+    let groups: Vec<SampleGroup> = samples.groups()?.into_iter().filter(SampleGroup::is_surface).collect();
+    if groups.is_empty() {
+        return Err(Error::input(
+            "this result has no map over alpha and L",
+            "name the result of apexmap run quickstart, or list the codes alone: apexmap codes",
+        ));
+    }
+    let aligns = [Align::Left, Align::Right, Align::Right].into_iter().chain(groups.iter().map(|_| Align::Right));
+    let mut table = TextTable::new(aligns);
+    let head = ["code", "alpha", "L"].map(str::to_owned).into_iter().chain(groups.iter().map(SampleGroup::label));
+    table.add_row(head);
+    let maps = groups.iter().map(|group| group.samples.cube([ALPHA, BLOCK], group.headline));
+    let maps = maps.collect::<Result<Vec<_>>>()?;
+    for code in codes {
+        let mut cells = vec![code.name.clone(), short_number(code.alpha), short_number(code.block_words)];
+        for (group, map) in groups.iter().zip(&maps) {
+            let axes = [map.axes[0].values.as_slice(), map.axes[1].values.as_slice()];
+            let reading = codes::interpolate(axes, |i, j| map.values[[i, j]], [code.alpha, code.block_words]);
+            cells.push(match reading {
+                Reading::Value(rate) => quantity(rate, group.samples.describe(group.headline).unit),
+                Reading::Outside => "outside the map".into(),
+                Reading::Gap => "not measured".into(),
+            });
+        }
+        table.add_row(cells);
+    }
+    Ok(table.to_string())
+}

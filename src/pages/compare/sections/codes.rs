@@ -1,0 +1,109 @@
+//! The ratios at the places of known codes.
+
+use super::Section;
+use crate::compare::Comparison;
+use crate::compare::groups::MatchedGroup;
+use crate::compare::ratio::{format_ratio, format_with_interval};
+use apexmap_base::units::short_number;
+use apexmap_theory::codes::{Code, Reading, interpolate, weighted_ratio};
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub struct Codes {
+    maps: Vec<CodeMap>,
+}
+
+/// The codes on a map over alpha and L.
+#[derive(Serialize)]
+struct CodeMap {
+    label: String,
+    rows: Vec<CodeRow>,
+    /// Sentences about the weighted mix of the codes.
+    mixes: Vec<String>,
+}
+
+/// A code and the ratio of each machine to the first.
+#[derive(Serialize)]
+struct CodeRow {
+    code: String,
+    alpha: String,
+    block: String,
+    cells: Vec<String>,
+}
+
+impl Codes {
+    pub fn new(comparison: &Comparison) -> Self {
+        let groups = comparison.groups.iter().filter(|group| group.is_surface());
+        let map = |group: &MatchedGroup| CodeMap {
+            label: group.label.clone(),
+            rows: comparison.codes.iter().map(|code| row(comparison, group, code)).collect(),
+            mixes: (1..comparison.machines.len()).filter_map(|machine| mix(comparison, group, machine)).collect(),
+        };
+        Self { maps: groups.map(map).collect() }
+    }
+}
+
+impl Section for Codes {
+    const HEADING: Option<[&'static str; 2]> = Some(["codes", "Known codes"]);
+    const TEMPLATE: &'static str = include_str!("codes.html");
+
+    fn applies(&self) -> bool {
+        !self.maps.is_empty()
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.maps.iter().flat_map(|map| &map.mixes).cloned().collect()
+    }
+}
+
+fn row(comparison: &Comparison, group: &MatchedGroup, code: &Code) -> CodeRow {
+    let cell = |machine: usize| match ratio(comparison, group, machine, code) {
+        (Reading::Value(ratio), interval) => format_with_interval(ratio, interval),
+        (Reading::Outside, _) => "outside the map".to_owned(),
+        (Reading::Gap, _) => "not measured".to_owned(),
+    };
+    CodeRow {
+        code: code.name.clone(),
+        alpha: short_number(code.alpha),
+        block: short_number(code.block_words),
+        cells: (1..comparison.machines.len()).map(cell).collect(),
+    }
+}
+
+/// Returns the ratio of a machine to the first at the place of a code, with its interval if all points around have one.
+fn ratio(comparison: &Comparison, group: &MatchedGroup, machine: usize, code: &Code) -> (Reading, Option<(f64, f64)>) {
+    let [blocks, alphas] = [0, 1].map(|axis| group.values(&comparison.points, axis));
+    let places = group.grid(&comparison.points);
+    let part = |select: fn(f64, Option<(f64, f64)>) -> f64| {
+        let value = |i: usize, j: usize| {
+            let tested = places[[j, i]].and_then(|index| comparison.ratio(machine, index));
+            tested.map_or(f64::NAN, |tested| select(tested.ratio.value, tested.ratio.interval))
+        };
+        interpolate([&blocks, &alphas], value, [code.block_words, code.alpha])
+    };
+    let low = part(|_, interval| interval.map_or(f64::NAN, |(low, _)| low));
+    let high = part(|_, interval| interval.map_or(f64::NAN, |(_, high)| high));
+    let interval = match (low, high) {
+        (Reading::Value(low), Reading::Value(high)) => Some((low, high)),
+        _ => None,
+    };
+    (part(|value, _| value), interval)
+}
+
+/// Describes the ratio of the mix of all codes with a weight; `None` if no code has one.
+fn mix(comparison: &Comparison, group: &MatchedGroup, machine: usize) -> Option<String> {
+    let weighted: Vec<(&Code, f64)> = comparison.codes.iter().filter_map(|code| Some((code, code.weight?))).collect();
+    let (mut parts, mut left_out) = (Vec::new(), Vec::new());
+    for (code, weight) in &weighted {
+        match ratio(comparison, group, machine, code).0 {
+            Reading::Value(ratio) => parts.push((*weight, ratio)),
+            _ => left_out.push(code.name.as_str()),
+        }
+    }
+    let title = format!("Weighted mix of codes, {}: {}", group.label, comparison.title(machine));
+    match weighted_ratio(&parts) {
+        _ if weighted.is_empty() => None,
+        Some(ratio) if left_out.is_empty() => Some(format!("{title} = {}.", format_ratio(ratio))),
+        _ => Some(format!("{title} is not known: no ratio at {}.", left_out.join(", "))),
+    }
+}

@@ -1,0 +1,193 @@
+//! Known codes as points of the map: the alpha and L whose accesses resemble those of the code.
+//!
+//! ```toml
+//! [[code]]
+//! name = "my solver"
+//! alpha = 0.1
+//! L = 16
+//! weight = 3        # optional: its share of the time on the first machine of a comparison
+//! how = "..."       # optional: the origin of alpha and L
+//! source = "..."    # optional
+//! ```
+//!
+//! The values of `models/codes.toml` are estimates.
+
+use apexmap_base::error::{Error, Result};
+use apexmap_base::toml_file::{self, TomlSource};
+use serde::Deserialize;
+use std::path::Path;
+use toml::Spanned;
+
+/// The known codes, as TOML text.
+const KNOWN: &str = include_str!("data/codes.toml");
+
+/// Maximum number of characters of a name, which is a label in figures.
+const MAX_NAME: usize = 40;
+
+/// A code as a point of the map.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Code {
+    /// Name, as the label of the point.
+    pub name: String,
+    /// Temporal locality, above 0 and at most 1.
+    pub alpha: f64,
+    /// Spatial locality L: words per access, at least 1.
+    pub block_words: f64,
+    /// Share of the time on the first machine of a comparison, relative to the other weights; `None` if the code does not count.
+    pub weight: Option<f64>,
+    /// Origin of alpha and L. May be empty.
+    pub how: String,
+    /// Paper or program. May be empty.
+    pub source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    code: Vec<Entry>,
+}
+
+/// A code as written in a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    name: Spanned<String>,
+    alpha: Spanned<f64>,
+    #[serde(rename = "L")]
+    block_words: Spanned<f64>,
+    weight: Option<Spanned<f64>>,
+    #[serde(default)]
+    how: String,
+    #[serde(default)]
+    source: String,
+}
+
+/// Returns the codes that this program knows.
+pub fn list_known() -> Vec<Code> {
+    parse(KNOWN, Path::new("models/codes.toml")).expect("a test reads the known codes")
+}
+
+/// Returns the known codes and those of a file. A code of the file replaces the known one of the same name.
+///
+/// # Errors
+/// If the file cannot be read or has an error. The error names the file and the place in it.
+pub fn read_with_known(path: &Path) -> Result<Vec<Code>> {
+    let next = "check the path; `docs/codes.md` shows the format";
+    Ok(add_to_known(parse(&toml_file::read_text(path, "file of codes", next)?, path)?))
+}
+
+/// Returns the known codes and these. One of these replaces the known one of the same name.
+pub fn add_to_known(own: Vec<Code>) -> Vec<Code> {
+    let mut codes = list_known();
+    codes.retain(|code| own.iter().all(|other| other.name != code.name));
+    codes.extend(own);
+    codes
+}
+
+/// Reads codes from the text of the file `path`.
+///
+/// # Errors
+/// If a key is unknown or missing, a value is out of range, or a name occurs twice.
+pub fn parse(text: &str, path: &Path) -> Result<Vec<Code>> {
+    let page = TomlSource { path, text, examples: "models/" };
+    let file: File = toml::from_str(text).map_err(|e| page.parse_error(&e))?;
+    let mut codes: Vec<Code> = Vec::new();
+    for entry in file.code {
+        let code = entry.check(&page)?;
+        if codes.iter().any(|other| other.name == code.name) {
+            let message = format!("there are two codes \"{}\"", code.name);
+            return Err(page.error_at(entry.name.span(), message, "give each code its own name"));
+        }
+        codes.push(code);
+    }
+    Ok(codes)
+}
+
+impl Entry {
+    fn check(&self, page: &TomlSource) -> Result<Code> {
+        let refuse =
+            |place: std::ops::Range<usize>, message: String, help: &str| Err(page.error_at(place, message, help));
+        let name = self.name.get_ref().trim();
+        if name.is_empty() || name.chars().count() > MAX_NAME || name.contains(char::is_control) {
+            let message = format!("the name of a code has 1 to {MAX_NAME} printable characters");
+            return refuse(self.name.span(), message, "shorten it: it is a label on the map");
+        }
+        let (alpha, block_words) = (*self.alpha.get_ref(), *self.block_words.get_ref());
+        if !(alpha > 0.0 && alpha <= 1.0) {
+            let help = "1 is no reuse; smaller values are more reuse";
+            return refuse(self.alpha.span(), format!("alpha = {alpha} is not above 0 and at most 1"), help);
+        }
+        if !(block_words >= 1.0 && block_words.is_finite()) {
+            let help = "L is the mean number of consecutive words, of 8 bytes each";
+            return refuse(self.block_words.span(), format!("L = {block_words} is not 1 or more"), help);
+        }
+        if let Some(weight) = &self.weight
+            && !(*weight.get_ref() > 0.0 && weight.get_ref().is_finite())
+        {
+            let help = "a weight is a time, relative to those of the other codes";
+            return refuse(weight.span(), format!("weight = {} is not above 0", weight.get_ref()), help);
+        }
+        Ok(Code {
+            name: name.to_owned(),
+            alpha,
+            block_words,
+            weight: self.weight.as_ref().map(|weight| *weight.get_ref()),
+            how: self.how.clone(),
+            source: self.source.clone(),
+        })
+    }
+}
+
+/// The value of a map at a place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reading {
+    /// The value, interpolated between the points around the place.
+    Value(f64),
+    /// The place is outside the measured values of an axis.
+    Outside,
+    /// A point around the place has no value.
+    Gap,
+}
+
+/// Reads a map at (x, y). `value(i, j)` is the value at the i-th x and the j-th y, or NaN; `xs` and `ys` ascend and are positive.
+/// Between points, the logarithm of the value is linear in those of x and y (bilinear interpolation). Nothing is extrapolated.
+pub fn interpolate([xs, ys]: [&[f64]; 2], value: impl Fn(usize, usize) -> f64, [x, y]: [f64; 2]) -> Reading {
+    let (Some((i, u)), Some((j, v))) = (position(xs, x), position(ys, y)) else { return Reading::Outside };
+    let mut logarithm = 0.0;
+    for (di, dj, weight) in [(0, 0, (1.0 - u) * (1.0 - v)), (1, 0, u * (1.0 - v)), (0, 1, (1.0 - u) * v), (1, 1, u * v)]
+    {
+        // A point on a line of the grid does not depend on the next line.
+        if weight > 0.0 {
+            logarithm += weight * value(i + di, j + dj).ln();
+        }
+    }
+    if logarithm.is_finite() { Reading::Value(logarithm.exp()) } else { Reading::Gap }
+}
+
+/// Returns the index of the last of `values` that is at most `x`, and the share of the way to the next, in logarithms; `None`
+/// if `x` is outside.
+fn position(values: &[f64], x: f64) -> Option<(usize, f64)> {
+    // Values such as 0.001 are rounded where they are computed from powers.
+    const SAME: f64 = 1e-9;
+    if let Some(index) = values.iter().position(|value| (value / x - 1.0).abs() < SAME) {
+        return Some((index, 0.0));
+    }
+    let index = values.windows(2).position(|pair| pair[0] < x && x < pair[1])?;
+    Some((index, (x / values[index]).ln() / (values[index + 1] / values[index]).ln()))
+}
+
+/// Returns the ratio of speeds of a program whose parts took these times on the first machine, from the ratios of the parts;
+/// `None` without parts. The times on the second machine are those on the first divided by the ratios.
+pub fn weighted_ratio(parts: &[(f64, f64)]) -> Option<f64> {
+    let first: f64 = parts.iter().map(|(weight, _)| weight).sum();
+    let second: f64 = parts.iter().map(|(weight, ratio)| weight / ratio).sum();
+    (second > 0.0).then(|| first / second)
+}
+
+/// Returns the error for a request to place codes on a figure that has no place for them.
+pub fn unplaceable(figure: &str) -> Error {
+    Error::input(
+        format!("codes have no place on {figure}"),
+        "draw contour or heat over alpha and L: apexmap plot RESULT contour --codes",
+    )
+}

@@ -1,0 +1,374 @@
+//! Tests of known codes: alpha and L of `models/codes.toml` against traces of the codes, files of codes, interpolation on maps,
+//! and codes in figures, in `apexmap codes` and in comparisons.
+
+mod traces;
+
+use crate::common::{self, Scratch, refusal_message, sample, successful_stdout};
+use apexmap_base::point::Point;
+use apexmap_measure::kernels;
+use apexmap_measure::numerics::power_law::PowerLaw;
+use apexmap_theory::codes::{self, Code, Reading, interpolate, weighted_ratio};
+use apexmap_theory::models::apex_map::lru::AccessPattern;
+use rand::SeedableRng;
+use rand_distr::Distribution;
+use rand_pcg::Pcg64Mcg;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// The reuse of a code's words. Everything is per access.
+#[derive(Clone, Copy, Debug)]
+struct Reuse {
+    /// Mean of ln(M / d). M is the number of words of the code. The stack distance d of an access is the number of different
+    /// words since the last access to its word, that word included; M for a first access.
+    mean_log: f64,
+    /// Words per jump: an access that is not one word beyond the last one to the same array.
+    run: f64,
+    /// M.
+    words: f64,
+}
+
+/// Positions that hold 0 or 1, with quick sums over them (a Fenwick tree).
+struct Marks(Vec<i32>);
+
+impl Marks {
+    fn add(&mut self, position: usize, value: i32) {
+        let mut k = position + 1;
+        while k < self.0.len() {
+            self.0[k] += value;
+            k += k & k.wrapping_neg();
+        }
+    }
+
+    /// Returns the number of marks before a position.
+    fn before(&self, position: usize) -> i32 {
+        let (mut k, mut sum) = (position, 0);
+        while k > 0 {
+            sum += self.0[k];
+            k &= k - 1;
+        }
+        sum
+    }
+}
+
+/// Measures the reuse of a code exactly, in its second run.
+fn measure(words: usize, code: impl Fn(&mut dyn FnMut(usize, usize))) -> Reuse {
+    let mut trace = Vec::new();
+    (0..2).for_each(|_| code(&mut |array, word| trace.push((array, word))));
+    let second = trace.len() / 2;
+    let mut marks = Marks(vec![0; trace.len() + 1]);
+    let mut last_use: Vec<Option<usize>> = vec![None; words];
+    let mut last_of_array: HashMap<usize, usize> = HashMap::new();
+    let (mut log, mut jumps) = (0.0, 0.0);
+    for (now, &(array, word)) in trace.iter().enumerate() {
+        let mut distance = words as f64;
+        if let Some(before) = last_use[word].replace(now) {
+            distance = f64::from(marks.before(now) - marks.before(before));
+            marks.add(before, -1);
+        }
+        marks.add(now, 1);
+        let follows = last_of_array.insert(array, word).is_some_and(|last| last + 1 == word);
+        if now >= second {
+            log += (words as f64 / distance).ln();
+            jumps += f64::from(u8::from(!follows));
+        }
+    }
+    Reuse { mean_log: log / second as f64, run: second as f64 / jumps, words: words as f64 }
+}
+
+/// Returns the mean of ln(N / d) under Apex-Map's accesses to N blocks: the integral of the hit ratio over ln(cache).
+fn mean_log(alpha: f64, blocks: f64) -> f64 {
+    const STEPS: usize = 48;
+    let accesses = AccessPattern { alpha, lines: blocks, ranks: 1.0, block: 1.0, once: 0.0, others: 0.0 };
+    let step = blocks.ln() / STEPS as f64;
+    let hit = |k: usize| accesses.hits((k as f64 * step).exp()).own.lines.min(1.0);
+    step * ((hit(0) + hit(STEPS)) / 2.0 + (1..STEPS).map(hit).sum::<f64>())
+}
+
+/// Estimates alpha: the one for which Apex-Map has the same mean of ln(M / d). Less reuse than alpha = 1 counts as 1.
+fn alpha(reuse: &Reuse) -> f64 {
+    let blocks = reuse.words / reuse.run;
+    if reuse.mean_log <= mean_log(1.0, blocks) {
+        return 1.0;
+    }
+    let (mut low, mut high) = (1e-3f64.ln(), 0.0f64);
+    for _ in 0..18 {
+        let middle = f64::midpoint(low, high);
+        if mean_log(middle.exp(), blocks) > reuse.mean_log { low = middle } else { high = middle }
+    }
+    f64::midpoint(low, high).exp()
+}
+
+/// Words beyond which a run counts as this long: beyond, L has only minor influence (Apex-Map paper, Section 3.2).
+const LONGEST_RUN: f64 = 4096.0;
+
+#[test]
+fn the_estimator_recovers_the_alpha_of_apex_maps_own_addresses() {
+    for (expected, block) in [(1.0, 1), (0.5, 4), (0.25, 1), (0.1, 1), (0.05, 4)] {
+        let blocks = 2048;
+        let counted = measure(blocks * block, |access| {
+            let law = PowerLaw::new(blocks as u64, expected);
+            // Both runs have the same addresses, so they must be long enough to leave no trace of that.
+            let mut random = Pcg64Mcg::seed_from_u64(7);
+            for _ in 0..40_000 {
+                let start = law.sample(&mut random) as usize * block;
+                (start..start + block).for_each(|word| access(0, word));
+            }
+        });
+        let estimate = alpha(&counted);
+        assert!(
+            (estimate / expected - 1.0).abs() < 0.12,
+            "alpha = {expected}, L = {block}: {estimate:.3} ({counted:?})"
+        );
+        assert!((counted.run / block as f64 - 1.0).abs() < 0.1, "alpha = {expected}, L = {block}: {counted:?}");
+    }
+}
+
+// The reuse of codes of any size, from their loops: (share of the accesses, stack distance). Accesses at the distance M add
+// nothing to the mean.
+
+fn reuse(words: f64, run: f64, accesses: f64, parts: &[(f64, f64)]) -> Reuse {
+    let sum: f64 = parts.iter().map(|(count, distance)| count * (words / distance).ln()).sum();
+    Reuse { mean_log: sum / accesses, run, words }
+}
+
+fn naive_product(n: f64) -> Reuse {
+    let cube = n * n * n;
+    // A row of A is read again for the next column of B, a column of B for the next row of A.
+    let parts = [(cube * (1.0 - 1.0 / n), 2.0 * n + 1.0), (cube * (1.0 - 1.0 / n), n * n + 1.5 * n)];
+    reuse(3.0 * n * n, 2.0 * n / (n + 1.0), 2.0 * cube + n * n, &parts)
+}
+
+fn tiled_product(n: f64, tile: f64) -> Reuse {
+    let cube = n * n * n;
+    let (inner, outer) = (1.0 - 1.0 / tile, 1.0 / tile - 1.0 / n);
+    let parts = [
+        (cube * inner, tile * tile + 2.0 * tile),
+        (cube * outer, n * n + 2.0 * n * tile),
+        (cube * inner, 2.0 * tile + 1.0),
+        (cube * outer, 3.0 * tile * tile),
+        (cube / tile * (1.0 - tile / n), 2.0 * n * tile + tile * tile),
+    ];
+    reuse(3.0 * n * n, tile, 2.0 * cube + cube / tile, &parts)
+}
+
+fn five_point(side: f64) -> Reuse {
+    let rows = side * side;
+    // Five rows read a word of x: one read is the first of the sweep, two follow a row of the grid later, two a point later.
+    let parts = [(2.0 * rows, 13.0 * side), (2.0 * rows, 13.0)];
+    reuse(13.0 * rows, 17.0 / 3.0, 17.0 * rows, &parts)
+}
+
+#[test]
+fn the_reuse_of_codes_follows_from_their_loops() {
+    let check = |name: &str, counted: Reuse, derived: Reuse| {
+        assert!((derived.mean_log / counted.mean_log - 1.0).abs() < 0.025, "{name}: {counted:?} {derived:?}");
+        assert!((derived.run / counted.run - 1.0).abs() < 0.05, "{name}: {counted:?} {derived:?}");
+        assert_eq!(derived.words, counted.words);
+    };
+    for n in [16, 24] {
+        check("naive", measure(3 * n * n, |access| traces::naive_product(n, access)), naive_product(n as f64));
+    }
+    for (n, tile) in [(16, 4), (24, 8)] {
+        let counted = measure(3 * n * n, |access| traces::tiled_product(n, tile, access));
+        check("tiled", counted, tiled_product(n as f64, tile as f64));
+    }
+    for side in [16, 32] {
+        check(
+            "five-point",
+            measure(13 * side * side, |access| traces::five_point(side, access)),
+            five_point(side as f64),
+        );
+    }
+    let triad = measure(3 * 500, |access| traces::triad(500, access));
+    assert_eq!((triad.mean_log, triad.run), (0.0, 500.0), "no word is read again before all others");
+    // 2 is a generator modulo 1019.
+    let walk = measure(2 * 1019, |access| traces::list_walk(1019, 2, access));
+    assert!(walk.mean_log < 0.01 && (walk.run - 2.0).abs() < 0.02, "{walk:?}");
+}
+
+#[test]
+fn the_known_codes_have_the_alpha_and_l_of_their_traces() {
+    // Arrays of about 400 MB, as on the map of the quickstart.
+    let expected = [
+        ("STREAM triad", 1.0, LONGEST_RUN),
+        ("matrix product, tiled", alpha(&tiled_product(4096.0, 64.0)), 64.0),
+        ("matrix product, naive", alpha(&naive_product(4096.0)), naive_product(4096.0).run),
+        ("SpMV, five-point", alpha(&five_point(2048.0)), five_point(2048.0).run),
+        ("list walk", 1.0, 2.0),
+        ("GUPS", 1.0, 1.0),
+    ];
+    let listed = codes::list_known();
+    assert_eq!(listed.len(), expected.len());
+    for (code, (name, alpha, run)) in listed.iter().zip(expected) {
+        assert_eq!(code.name, name);
+        assert!((code.alpha / alpha - 1.0).abs() < 0.05, "{name}: alpha = {alpha:.4}");
+        assert!((code.block_words / run - 1.0).abs() < 0.02, "{name}: L = {run:.3}");
+        assert!(!code.how.is_empty() && !code.source.is_empty(), "{name} has no origin");
+    }
+}
+
+#[test]
+fn a_map_is_interpolated_in_logarithms_and_never_extrapolated() {
+    // A power law is a plane in logarithms: 3 x^0.5 y^2 at (4, 8) is 3 * 2 * 64.
+    let (xs, ys) = ([1.0, 16.0, 64.0], [1.0, 10.0, 100.0]);
+    let value = |i: usize, j: usize| 3.0 * f64::sqrt(xs[i]) * ys[j] * ys[j];
+    let read = |x: f64, y: f64| interpolate([&xs, &ys], value, [x, y]);
+    let Reading::Value(value) = read(4.0, 8.0) else { panic!("inside") };
+    assert!((value / 384.0 - 1.0).abs() < 1e-12, "{value}");
+    // In the middle of four values 1, 1, 1 and 16 the geometric mean is 2.
+    let Reading::Value(middle) =
+        interpolate([&[1.0, 4.0], &[1.0, 100.0]], |i, j| if i + j == 2 { 16.0 } else { 1.0 }, [2.0, 10.0])
+    else {
+        panic!("inside")
+    };
+    assert!((middle - 2.0).abs() < 1e-12, "{middle}");
+    for (x, y) in [(1.0, 1.0), (64.0, 100.0), (16.0, 10.0), (64.0, 1.0)] {
+        let Reading::Value(corner) = read(x, y) else { panic!("a measured point") };
+        assert!((corner / (3.0 * x.sqrt() * y * y) - 1.0).abs() < 1e-12, "{x} {y} {corner}");
+    }
+    for (x, y) in [(0.5, 1.0), (65.0, 1.0), (1.0, 0.9), (1.0, 101.0), (f64::NAN, 1.0)] {
+        assert_eq!(read(x, y), Reading::Outside, "{x} {y}");
+    }
+    let gap = |i: usize, j: usize| if (i, j) == (1, 1) { f64::NAN } else { 1.0 };
+    assert_eq!(interpolate([&xs, &ys], gap, [4.0, 5.0]), Reading::Gap);
+    assert_eq!(
+        interpolate([&xs, &ys], gap, [4.0, 1.0]),
+        Reading::Value(1.0),
+        "on a line of the map, the next line does not matter"
+    );
+}
+
+#[test]
+fn a_mix_of_codes_is_as_fast_as_the_sum_of_its_times() {
+    // 3 hours at twice the speed and 1 hour at half the speed take 1.5 + 2 hours.
+    assert_eq!(weighted_ratio(&[(3.0, 2.0), (1.0, 0.5)]), Some(4.0 / 3.5));
+    assert_eq!(weighted_ratio(&[]), None);
+}
+
+const OWN: &str = "[[code]]\nname = \"my solver\"\nalpha = 0.1\nL = 16\nweight = 3\n";
+
+#[test]
+fn users_add_codes_in_a_file_and_replace_known_ones() {
+    let own =
+        codes::parse(&format!("{OWN}[[code]]\nname = \"GUPS\"\nalpha = 0.9\nL = 1\n"), Path::new("mine.toml")).unwrap();
+    let merged = codes::add_to_known(own);
+    assert_eq!(merged.len(), codes::list_known().len() + 1);
+    let find = |name: &str| merged.iter().find(|code| code.name == name).unwrap();
+    let expected = Code {
+        name: "my solver".into(),
+        alpha: 0.1,
+        block_words: 16.0,
+        weight: Some(3.0),
+        how: String::new(),
+        source: String::new(),
+    };
+    assert_eq!(find("my solver"), &expected);
+    assert_eq!(find("GUPS").alpha, 0.9);
+}
+
+#[test]
+fn errors_of_a_file_of_codes_name_the_line_and_the_nearest_key() {
+    let scratch = Scratch::new();
+    let file = scratch.join("mine.toml");
+    for (text, line, words) in [
+        ("[[code]]\nname = \"a\"\nalhpa = 0.1\nL = 1\n", 3, ["alhpa", "did you mean \"alpha\"?"]),
+        ("[[code]]\nname = \"a\"\nalpha = 0.1\n", 1, ["the key \"L\" is missing", "add L = ..."]),
+        ("[[code]]\nname = \"a\"\nalpha = 2\nL = 1\n", 3, ["alpha = 2 is not above 0", "1 is no reuse"]),
+        ("[[code]]\nname = \"a\"\nalpha = 1\nL = 0.5\n", 4, ["L = 0.5 is not 1 or more", "of 8 bytes each"]),
+        ("[[code]]\nname = \"\"\nalpha = 1\nL = 1\n", 2, ["the name of a code", "shorten it"]),
+        (
+            "[[code]]\nname = \"a\"\nalpha = 1\nL = 1\nweight = 0\n",
+            5,
+            ["weight = 0 is not above 0", "a weight is a time"],
+        ),
+        ("[[codes]]\nname = \"a\"\n", 1, ["codes", "did you mean \"code\"?"]),
+        (&format!("{OWN}{OWN}"), 7, ["there are two codes \"my solver\"", "its own name"]),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let error = codes::read_with_known(&file).unwrap_err();
+        let place = error.location.as_ref().expect("a place");
+        let found_line = place.text[..place.span.start].matches('\n').count() + 1;
+        assert_eq!((place.file.as_path(), found_line), (file.as_path(), line), "{text}: {error:?}");
+        let shown = format!("{} {}", error.message, error.help);
+        assert!(words.iter().all(|word| shown.contains(word)), "{text}: {shown}");
+    }
+}
+
+/// Writes samples of a map whose rate is `speed` L^0.5 alpha^-0.25 bytes per second: a plane in logarithms.
+fn map(scratch: &Scratch, speed: f64) -> PathBuf {
+    let mut samples = Vec::new();
+    for (alpha, block) in [0.01, 0.1, 1.0].into_iter().flat_map(|alpha| [1u64, 16, 256].map(|block| (alpha, block))) {
+        let point = Point::new("apex_map.sequential", 1)
+            .with_parameter("M", 4096u64)
+            .with_parameter("I", 64u64)
+            .with_parameter("N", 2u64)
+            .with_parameter("L", block)
+            .with_parameter("alpha", alpha);
+        let point = kernels::complete(point).expect("a valid point");
+        let bytes = kernels::find("apex_map.sequential").unwrap().work(&point).bytes;
+        let rate = speed * (block as f64).sqrt() * f64::powf(alpha, -0.25);
+        samples.push(sample(&point, &format!("{alpha} {block}"), 0, bytes / rate));
+    }
+    common::file(scratch, samples)
+}
+
+#[test]
+fn the_command_lists_codes_and_reads_their_rates_from_a_map() {
+    let scratch = Scratch::new();
+    let (result, own) = (map(&scratch, 1e6), scratch.join("mine.toml"));
+    let listed = successful_stdout(&["codes"]);
+    assert!(codes::list_known().iter().all(|code| listed.contains(&code.name)), "{listed}");
+    std::fs::write(&own, OWN).unwrap();
+    let [result, own] = [&result, &own].map(|path| path.to_str().unwrap());
+    let read = successful_stdout(&["codes", result, "--codes", own]);
+    let rate = |name: &str| read.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{read}"));
+    // 1e6 2^0.5, and 1e6 16^0.5 0.1^-0.25.
+    assert!(rate("list walk").ends_with(" 1.41 MB/s"), "{read}");
+    assert!(rate("my solver").ends_with(" 7.11 MB/s"), "{read}");
+    assert!(rate("STREAM triad").ends_with(" outside the map"), "{read}");
+}
+
+#[test]
+fn codes_are_marked_on_contours_and_heat_maps_and_named_if_outside() {
+    let scratch = Scratch::new();
+    let result = map(&scratch, 1e6);
+    let result = result.to_str().unwrap();
+    for kind in ["contour", "heat"] {
+        let out = scratch.join("map.svg");
+        let draw = |extra: &[&str]| {
+            successful_stdout(&[&["plot", result, kind, "--out", out.to_str().unwrap()], extra].concat());
+            std::fs::read_to_string(&out).unwrap()
+        };
+        let (marked, plain) = (draw(&["--codes"]), draw(&[]));
+        let labels = |name: &str, svg: &str| svg.lines().filter(|line| line.trim() == name).count();
+        for name in ["GUPS", "list walk", "SpMV, five-point", "matrix product, naive"] {
+            assert_eq!((labels(name, &marked), labels(name, &plain)), (1, 0), "{kind}: {name}");
+        }
+        assert_eq!(labels("STREAM triad", &marked), 0, "{kind}: drawn outside the axes");
+        assert!(marked.contains("outside: STREAM triad") && !plain.contains("outside"), "{kind}");
+        assert_eq!((labels("estimate", &marked), labels("estimate", &plain)), (1, 0), "{kind}: the key");
+    }
+    let refused = refusal_message(&["plot", result, "surface", "--codes"]);
+    assert!(refused.contains("codes have no place on a figure of the kind surface"), "{refused}");
+}
+
+#[test]
+fn a_comparison_shows_the_ratio_at_each_code_and_of_their_mix() {
+    let (first, second, scratch) = (Scratch::new(), Scratch::new(), Scratch::new());
+    let results = [map(&first, 1e6), map(&second, 2e6)];
+    let own = scratch.join("mine.toml");
+    std::fs::write(&own, OWN).unwrap();
+    let out = scratch.join("page");
+    let [a, b] = results.each_ref().map(|path| path.to_str().unwrap());
+    let (out_name, own) = (out.to_str().unwrap(), own.to_str().unwrap());
+    let printed = successful_stdout(&["compare", a, b, "--names", "a,b", "--codes", own, "--out", out_name]);
+    assert!(printed.contains("Weighted mix of codes, apex_map.sequential, P = 1: b / a = 2"), "{printed}");
+    let page = std::fs::read_to_string(out.join("compare.html")).unwrap();
+    let row = |name: &str| {
+        let cells = page.split_once(&format!("<tr><td>{name}</td>")).unwrap_or_else(|| panic!("{name}")).1;
+        cells.split("</tr>").next().unwrap().to_owned()
+    };
+    assert!(row("GUPS").ends_with("<td class=\"number\">2.00</td>"), "{}", row("GUPS"));
+    assert!(row("my solver").ends_with("<td class=\"number\">2.00</td>"), "{}", row("my solver"));
+    assert!(row("STREAM triad").contains("outside the map"), "{}", row("STREAM triad"));
+}
