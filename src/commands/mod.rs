@@ -80,7 +80,7 @@ commands! {
     Compare => compare,
     /// Measure basic latencies and bandwidths, and write a machine card
     Calibrate => calibrate,
-    /// Show a machine card: the classic numbers (STREAM, GUPS, latencies, cache sizes, TLB reach), then all others
+    /// Show a machine card: the classic numbers (STREAM, GUPS, latencies, cache sizes, TLB reach), or all
     Card => show_card,
     /// List the models and the published machines; show a model with its variables, parameters and source
     Models => models,

@@ -10,6 +10,7 @@ use apexmap_results::disk::journal::{Record, SampleOutcome};
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::samples::Samples;
 use apexmap_results::samples::estimate::METHOD_COLUMNS;
+use apexmap_results::table::columns::point_label;
 use apexmap_run::batch::{self, JobState};
 use apexmap_run::manual::outstanding_jobs;
 use apexmap_run::submit::follow::ASK_EVERY;
@@ -161,6 +162,7 @@ fn intervals(folder: &Folder, text: &mut String) {
 fn failures(records: &[Record<SampleOutcome>], keys: &HashSet<String>, text: &mut String) {
     let samples = records.iter().flat_map(|record| &record.samples).filter(|sample| keys.contains(&sample.key));
     for sample in samples.filter_map(|sample| sample.failure.as_deref()) {
-        let _ = writeln!(text, "{}: {}: {}", sample.status.name(), sample.point.label(), sample.message);
+        let label = point_label(&sample.point, |_| true);
+        let _ = writeln!(text, "{}: {label}: {}", sample.status.name(), sample.message);
     }
 }

@@ -19,6 +19,8 @@ pub struct Input<'a> {
     /// Samples of the current plan.
     pub samples: &'a Samples,
     pub groups: Vec<SampleGroup>,
+    /// Number of cores for names of groups in plain words.
+    pub cores: Option<u32>,
     /// Quietness of the machine.
     pub health: Health,
     pub card: Option<Card>,
@@ -36,7 +38,8 @@ impl<'a> Input<'a> {
         // Surfaces first: groups with one value of an axis are for comparison with them.
         groups.sort_by_key(|group| !group.is_surface());
         let health = Health::from_samples(samples);
-        Ok(Self { folder, manifest, samples, groups, health, card, terms, undrawn: RefCell::default() })
+        let cores = manifest.cores_of_node();
+        Ok(Self { folder, manifest, samples, groups, cores, health, card, terms, undrawn: RefCell::default() })
     }
 
     /// Returns a figure, or `None` if it cannot be drawn. The end of the report lists the reasons.

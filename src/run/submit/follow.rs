@@ -71,7 +71,8 @@ pub fn follow(follower: &mut Follower) -> Result<Stopped> {
     let store = Jobs::new(follower.folder);
     let progress = progress(follower)?;
     let launches = driver::remaining_launches(follower.plan, &progress, follower.cost);
-    follower.watcher.begin(&launches, follower.plan.repeat);
+    let [.., failed] = progress.counts();
+    follower.watcher.begin(&launches, follower.plan.repeat, failed);
     let mut tail = Tail::new(follower.folder, follower.plan, &progress)?;
     let jobs = store.read()?.1;
     let mut earlier_jobs = BTreeMap::new();
