@@ -13,6 +13,7 @@ pub mod partition;
 pub mod plan_time;
 pub mod starter;
 pub mod trial;
+mod verdict;
 pub mod worker;
 
 use crate::launch::hosts::{self, Hosts};
@@ -35,7 +36,6 @@ use apexmap_results::disk::Folder;
 use apexmap_results::disk::manifest::Manifest;
 use apexmap_results::table::Table;
 use machine_name::machine_name;
-use plan_time::{PlanTime, describe_seconds};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -276,48 +276,6 @@ impl Campaign {
             sized_for: self.sized_for.clone(),
             compaction: None,
         }
-    }
-
-    /// Returns whether this is the unchanged quickstart.
-    fn is_quickstart(&self) -> bool {
-        ready::find_by_name(Path::new(ready::QUICKSTART)).is_some_and(|quickstart| quickstart.text == self.sweep.text)
-    }
-
-    /// Returns an error if points failed, or have too few samples. Too few samples are only a warning for the quickstart, and
-    /// if `accepts_few_samples`.
-    pub fn verdict(&self, folder: &Folder, progress: &Progress, accepts_few_samples: bool) -> Result<()> {
-        let [_, partial, missing, failed] = progress.counts();
-        let (mut problems, mut advice) = (Vec::new(), Vec::new());
-        if failed > 0 {
-            problems.push(format!("{} failed", plural(failed, "point")));
-            let status = format!("`apexmap status {}`", folder.path.display());
-            advice.push(format!(
-                "{status} lists the failures with their reasons; --retry-failed measures these points again"
-            ));
-        }
-        if partial + missing > 0 {
-            let points = plural(self.plan.entries.len(), "point");
-            let verb = if partial + missing == 1 { "has" } else { "have" };
-            let (too_few, longer) = (
-                format!("{} of {points} {verb} too few samples", partial + missing),
-                self.missing_time(folder, progress)?,
-            );
-            if accepts_few_samples || self.is_quickstart() {
-                note(&format!("warning: {too_few}; {longer}"));
-            } else {
-                problems.push(format!("{too_few}; {longer}"));
-                advice.push("rerun the same command to resume, or raise `budget` in the sweep".to_owned());
-            }
-        }
-        if problems.is_empty() { Ok(()) } else { Err(Error::measurement(problems.join(", "), advice.join("; "))) }
-    }
-
-    /// Says how much longer the sweep would take, from the spread of its samples: `about 140 s more: run it again`.
-    fn missing_time(&self, folder: &Folder, progress: &Progress) -> Result<String> {
-        let seconds = PlanTime::new(&self.plan, &folder.outcomes()?, progress, None).seconds_left();
-        let runs = self.plan.repeat.budget_seconds.map_or(1.0, |budget| (seconds / budget).ceil().max(1.0));
-        let times = if runs > 1.0 { format!(" {runs} times") } else { String::new() };
-        Ok(format!("{} more: run it again{times}", describe_seconds(seconds)))
     }
 
     /// Writes the contents of the journals into the manifest and the table.
