@@ -17,7 +17,7 @@ use crate::sweep::cost;
 use crate::sweep::plan::{Entry, Progress};
 use apexmap_base::error::{Error, ErrorKind, Result};
 use apexmap_base::shell;
-use apexmap_base::terminal::{note, print};
+use apexmap_base::terminal::{note, print_data};
 use apexmap_base::units::{self, NumberStyle, plural};
 use apexmap_results::disk::Folder;
 use apexmap_theory::machine::Card;
@@ -265,5 +265,5 @@ fn print_jobs(writer: &Writer, parts: &[Part], measuring: &Measuring) -> Result<
         let submit = batch::script::submit_command(writer.template, "SCRIPT", (count > 1).then_some("JOB"))?;
         text.push_str(&format!("# submitted with: {}\n\n", submit.join(" ")));
     }
-    print(&text)
+    print_data(&text)
 }
